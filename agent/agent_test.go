@@ -162,3 +162,26 @@ func TestCallsOfATurnAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// An agent with a plan gives the executor's error: it names the node and wraps the
+// error of the tool or model.
+func TestAnAgentsErrorNamesTheNode(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	graph, err := planner.ParseYAML([]byte("nodes: {a: {type: noop}, b: {type: work}}\nedges: [{from: a, to: b}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ag, err := agent.New("a", echo{}, agent.WithPlanner(graph), agent.WithPlannerHandlers(map[string]planner.Handler{
+		"work": func(context.Context, planner.Node, *planner.State) (any, error) {
+			return nil, fmt.Errorf("print: %w", boom)
+		},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ag.Run(t.Context(), "hello")
+	if !errors.Is(err, boom) || err.Error() != `agent a: node "b" failed: print: boom` {
+		t.Errorf("got %v", err)
+	}
+}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"maps"
 
 	"github.com/kairosd/kairosd/planner"
@@ -24,9 +23,9 @@ func (a *Agent) nodeHandlers() map[string]planner.Handler {
 		},
 		planner.TypeLLM: func(ctx context.Context, n planner.Node, s *planner.State) (any, error) {
 			if a.provider == nil {
-				return nil, fmt.Errorf("node %s: %w", n.ID, errNoProvider)
+				return nil, errNoProvider
 			}
-			r, err := a.provider.Complete(ctx, Request{Model: a.model, Messages: opening(a.system, memoryText(s), planner.Text(n.Input))})
+			r, err := a.provider.Complete(ctx, Request{Model: a.model, Messages: opening(a.system, memoryText(s), "", planner.Text(n.Input))})
 			return r.Text, err
 		},
 		planner.TypeLog: func(_ context.Context, n planner.Node, _ *planner.State) (any, error) { return n.Input, nil },

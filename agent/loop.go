@@ -47,6 +47,14 @@ type Loop struct {
 	// Schema, if set, is the JSON Schema of the answer, which then is a value
 	// instead of text. An answer that does not fit is sent back once (L01, L02).
 	Schema map[string]any
+	// Lenient lets an answer stand that does not fit Schema the second time, either:
+	// as the value that it is, else as text.
+	Lenient bool
+	// Product, if set, is the member of Schema that an answer in prose becomes.
+	Product string
+	// Request, if set, is a message of the user that precedes the input of Run: what
+	// the input is part of.
+	Request string
 	// Journal keeps every model and tool call; nil: nothing is kept.
 	Journal Journal
 	// Approve is asked before step n calls a tool; nil: every call may be made. A
@@ -74,6 +82,18 @@ type Journal interface {
 	Do(n int, kind, digest string, effect planner.Effect, fn func() (any, Usage, error)) (any, error)
 }
 
+// Caller is a [Journal] that also keeps what a tool is called with, for people: it
+// is told before a call that is not idempotent.
+type Caller interface {
+	Calling(n int, args any)
+}
+
+// Bounder is a [Journal] that bounds what model calls may use: it is told before
+// the call, and may lower r.MaxTokens until the call is made.
+type Bounder interface {
+	Bound(n int, r *Request)
+}
+
 // unkept is a Journal that keeps nothing.
 type unkept struct{}
 
@@ -85,7 +105,7 @@ func (unkept) Do(_ int, _, _ string, _ planner.Effect, fn func() (any, Usage, er
 // Run answers a user's message, given what is remembered. The answer is text,
 // or with Schema a value that fits it. Errors are or wrap a [*planner.Failure].
 func (l *Loop) Run(ctx context.Context, input, memory string) (any, error) {
-	return l.Continue(ctx, opening(l.System, memory, input))
+	return l.Continue(ctx, opening(l.System, memory, l.Request, input))
 }
 
 // Continue is Run for a conversation that has begun.
@@ -146,12 +166,18 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 			if problem == "" {
 				return v, nil
 			}
+			if c.repaired && c.Lenient {
+				if v, ok := JSONAnswer(r.Text); ok {
+					return v, nil
+				}
+				return r.Text, nil
+			}
 			if c.repaired {
 				return nil, &planner.Failure{Code: CodeSchema, Permanent: true, Message: fmt.Sprintf("the answer of agent %s does not fit output_schema: %s", c.Name, problem), Detail: r.Text}
 			}
 			c.repaired = true
 			c.messages = append(c.messages, Message{Role: RoleAssistant, Text: r.Text},
-				Message{Role: RoleUser, Text: "Your answer does not fit the schema: " + problem + ". Answer again with the JSON value alone."})
+				Message{Role: RoleUser, Text: "Your answer does not fit the schema: " + problem + ".\nThe schema: " + planner.Text(c.Schema) + "\nAnswer again with the JSON value alone."})
 			continue
 		}
 		c.messages = append(c.messages, Message{Role: RoleAssistant, Text: r.Text, Calls: r.Calls})
@@ -177,9 +203,13 @@ func (c *conversation) ask(ctx context.Context) (Response, error) {
 	if p, ok := c.journal.(Prompter); ok {
 		p.Asked(c.step, c.prompt())
 	}
+	request := Request{Model: c.Model, Messages: c.messages, Tools: c.specs, Schema: c.Schema,
+		MaxTokens: c.MaxTokens, Temperature: c.Temperature, Stream: c.Stream}
+	if b, ok := c.journal.(Bounder); ok {
+		b.Bound(c.step, &request)
+	}
 	v, err := c.journal.Do(c.step, "model", digestOf(c.Model, c.messages), planner.EffectIdempotent, func() (any, Usage, error) {
-		r, err := c.Provider.Complete(ctx, Request{Model: c.Model, Messages: c.messages, Tools: c.specs, Schema: c.Schema,
-			MaxTokens: c.MaxTokens, Temperature: c.Temperature, Stream: c.Stream})
+		r, err := c.Provider.Complete(ctx, request)
 		return r.value(), r.Usage, err
 	})
 	if err != nil {
@@ -196,7 +226,9 @@ func (c *conversation) answer(text string) (v any, problem string) {
 	v, ok := JSONAnswer(text)
 	if !ok {
 		var err error
-		if v, err = planner.DecodeValue([]byte(unfenced(text))); err != nil {
+		if v, err = planner.DecodeValue([]byte(unfenced(text))); err != nil && c.Product != "" && strings.TrimSpace(text) != "" {
+			v = map[string]any{c.Product: text}
+		} else if err != nil {
 			return nil, "it is not JSON: " + err.Error()
 		}
 	}
@@ -292,6 +324,9 @@ func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, 
 	if effect == "" {
 		effect = planner.EffectUnsafe
 	}
+	if k, ok := c.journal.(Caller); ok && effect == planner.EffectUnsafe {
+		k.Calling(n, args)
+	}
 	key := ""
 	if c.Key != "" {
 		key = c.Key + "-" + strconv.Itoa(n)
@@ -344,7 +379,7 @@ func invoke(ctx context.Context, t Tool, spec ToolSpec, call ToolCall) (out any,
 		if err != nil {
 			return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
 		}
-		if problems := s.Validate(call.Args); len(problems) > 0 {
+		if problems := s.ValidateContext(ctx, call.Args); len(problems) > 0 {
 			return nil, &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s: %s", spec.Name, problems[0]), Permanent: true, NoEffect: true}
 		}
 	}
@@ -360,14 +395,18 @@ func invoke(ctx context.Context, t Tool, spec ToolSpec, call ToolCall) (out any,
 	return planner.Normalize(result)
 }
 
-// opening is the start of a conversation: role, then memory, then the input.
-func opening(system, memory, input string) []Message {
+// opening is the start of a conversation: role, then memory, then what the input is
+// part of, then the input.
+func opening(system, memory, request, input string) []Message {
 	var out []Message
 	if system != "" {
 		out = append(out, Message{Role: RoleSystem, Text: system})
 	}
 	if memory != "" {
 		out = append(out, Message{Role: RoleSystem, Text: memory})
+	}
+	if request != "" {
+		out = append(out, Message{Role: RoleUser, Text: request})
 	}
 	return append(out, Message{Role: RoleUser, Text: input})
 }

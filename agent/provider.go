@@ -79,4 +79,6 @@ type Response struct {
 type Usage struct {
 	InputTokens, OutputTokens int64
 	Cost                      float64
+	// Estimated says that the provider did not report the tokens.
+	Estimated bool
 }

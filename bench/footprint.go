@@ -81,9 +81,9 @@ func measureFootprint(ctx context.Context, s shape) (footprint, error) {
 	begin = time.Now()
 	ids := make([]string, s.runs)
 	if err := together(s.runs, func(i int) error {
-		var run struct{ ID string }
+		var run struct{ RunID string }
 		err := api.call(ctx, "POST", "/runs", "application/json", []byte(`{"plan": "`+plan.ID+`", "input": {"x": 42}}`), &run)
-		ids[i] = run.ID
+		ids[i] = run.RunID
 		return err
 	}); err != nil {
 		return f, err

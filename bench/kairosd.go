@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -20,7 +19,7 @@ type kairosdSystem struct {
 	runs   map[string][]string // by shape
 }
 
-var operator = kairos.Actor{Name: "bench", Role: kairos.RoleAuthor, Surface: "bench"}
+var operator = domain.Actor{Name: "bench", Role: domain.RoleAuthor, Surface: "bench"}
 
 // registry knows two handlers: one whose effect needs a durable intent, and a
 // pure one that counts visits.
@@ -80,7 +79,7 @@ func (k *kairosdSystem) start(ctx context.Context, s shape) error {
 	ids := make([]string, s.runs)
 	k.runs[s.name] = ids
 	return together(s.runs, func(i int) error {
-		r, err := k.engine.Start(ctx, operator, kairos.StartRequest{Hash: k.plans[s.name], Input: kairos.RawJSON(`{"x": 42}`)})
+		r, err := k.engine.Start(ctx, operator, domain.StartRequest{Hash: k.plans[s.name], Input: domain.RawJSON(`{"x": 42}`)})
 		ids[i] = r.ID
 		return err
 	})
@@ -99,7 +98,7 @@ func (k *kairosdSystem) wait(ctx context.Context, s shape) error {
 	}
 	return together(len(ids), func(i int) error {
 		r, err := k.engine.Wait(ctx, ids[i])
-		if err == nil && r.Status != kairos.RunCompleted {
+		if err == nil && r.Status != domain.RunCompleted {
 			err = fmt.Errorf("run %s is %s: %s", r.ID, r.Status, r.Headline)
 		}
 		return err

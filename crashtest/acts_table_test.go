@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -19,7 +19,7 @@ var quickDeeds = map[string]bool{"start": true, "fork": true, "note": true, "dec
 // deeds are the acts of people and programs, on what the scenery has.
 func deeds(s scenery) []deed {
 	type done = func(context.Context, *house) (bool, error)
-	run := func(name string, is func(kairos.Run) bool) done {
+	run := func(name string, is func(domain.Run) bool) done {
 		return func(ctx context.Context, h *house) (bool, error) {
 			r, err := h.api.FindRun(ctx, s[name])
 			return err == nil && is(r), err
@@ -37,7 +37,7 @@ func deeds(s scenery) []deed {
 		}
 	}
 	// more: there is one run of a filter, which was not there before.
-	more := func(f kairos.RunFilter) done {
+	more := func(f domain.RunFilter) done {
 		return database(func(ctx context.Context, db *store.Store) (bool, error) {
 			list, err := db.Runs(ctx, f)
 			if n := len(list.Items); err == nil && n > 1 {
@@ -46,10 +46,10 @@ func deeds(s scenery) []deed {
 			return len(list.Items) == 1, err
 		})
 	}
-	plan := func(key string, is func(kairos.Plan) bool) done {
+	plan := func(key string, is func(domain.Plan) bool) done {
 		return database(func(ctx context.Context, db *store.Store) (bool, error) {
 			p, err := db.Plan(ctx, key)
-			if kairos.CodeOf(err) == kairos.CodeNotFound {
+			if domain.CodeOf(err) == domain.CodeNotFound {
 				return false, nil
 			}
 			return err == nil && is(p), err
@@ -59,26 +59,26 @@ func deeds(s scenery) []deed {
 		groups, err := db.FailureGroups(ctx, 10)
 		return len(groups) == 0 || groups[0].Ack != nil, err
 	}
-	verb := func(name, of string, action kairos.Action, body string, d done) deed {
+	verb := func(name, of string, action domain.Action, body string, d done) deed {
 		return deed{name: name, method: http.MethodPost, path: "/runs/" + s[of] + "/" + string(action), body: body, action: "run." + string(action), done: d}
 	}
 	list := []deed{
 		{name: "start", method: http.MethodPost, path: "/runs", body: `{"plan": "naps", "labels": {"mark": "new"}}`, action: "run.created",
-			done: more(kairos.RunFilter{Labels: map[string]string{"mark": "new"}})},
-		verb("cancel", "naps", kairos.ActionCancel, `{"reason": "enough"}`, run("naps", func(r kairos.Run) bool { return r.Status == kairos.RunCancelled })),
-		verb("pause", "naps", kairos.ActionPause, `{}`, run("naps", func(r kairos.Run) bool { return r.Paused })),
-		verb("continue", "paused", kairos.ActionContinue, `{}`, run("paused", func(r kairos.Run) bool { return !r.Paused })),
-		verb("retry now", "tries", kairos.ActionRetryNow, `{}`, database(func(ctx context.Context, db *store.Store) (bool, error) {
+			done: more(domain.RunFilter{Labels: map[string]string{"mark": "new"}})},
+		verb("cancel", "naps", domain.ActionCancel, `{"reason": "enough"}`, run("naps", func(r domain.Run) bool { return r.Status == domain.RunCancelled })),
+		verb("pause", "naps", domain.ActionPause, `{}`, run("naps", func(r domain.Run) bool { return r.Paused })),
+		verb("continue", "paused", domain.ActionContinue, `{}`, run("paused", func(r domain.Run) bool { return !r.Paused })),
+		verb("retry now", "tries", domain.ActionRetryNow, `{}`, database(func(ctx context.Context, db *store.Store) (bool, error) {
 			rows, err := db.Journal(ctx, s["tries"], 0)
-			return slices.ContainsFunc(rows, func(e kairos.Entry) bool {
-				return e.Kind == kairos.EntryVerb && strings.Contains(string(e.Decision), "retry-now")
+			return slices.ContainsFunc(rows, func(e domain.Entry) bool {
+				return e.Kind == domain.EntryVerb && strings.Contains(string(e.Decision), "retry-now")
 			}), err
 		})),
-		verb("resume", "fails", kairos.ActionResume, `{"reason": "again"}`, database(func(ctx context.Context, db *store.Store) (bool, error) {
+		verb("resume", "fails", domain.ActionResume, `{"reason": "again"}`, database(func(ctx context.Context, db *store.Store) (bool, error) {
 			rows, err := db.Journal(ctx, s["fails"], 0)
 			n := 0
 			for _, e := range rows {
-				if e.Kind == kairos.EntryReset {
+				if e.Kind == domain.EntryReset {
 					n++
 				}
 			}
@@ -87,13 +87,13 @@ func deeds(s scenery) []deed {
 			}
 			return n == 1, err
 		})),
-		verb("rerun", "kept", kairos.ActionRerun, `{"reason": "once more"}`, more(kairos.RunFilter{RelatedTo: s["kept"]})),
-		verb("fork", "kept", kairos.ActionFork, `{"reason": "from here", "at": 0}`, more(kairos.RunFilter{RelatedTo: s["kept"]})),
-		verb("limits", "naps", kairos.ActionLimits, `{"maxSteps": 77}`, run("naps", func(r kairos.Run) bool { return r.Limits.MaxSteps == 77 })),
-		{name: "delete", method: http.MethodDelete, path: "/runs/" + s["fails"], action: "run.delete", done: run("fails", func(r kairos.Run) bool { return !r.DeletedAt.IsZero() })},
+		verb("rerun", "kept", domain.ActionRerun, `{"reason": "once more"}`, more(domain.RunFilter{RelatedTo: s["kept"]})),
+		verb("fork", "kept", domain.ActionFork, `{"reason": "from here", "at": 0}`, more(domain.RunFilter{RelatedTo: s["kept"]})),
+		verb("limits", "naps", domain.ActionLimits, `{"raise": {"maxSteps": 77}}`, run("naps", func(r domain.Run) bool { return r.Limits.MaxSteps == 100_077 })), // once
+		{name: "delete", method: http.MethodDelete, path: "/runs/" + s["fails"], action: "run.delete", done: run("fails", func(r domain.Run) bool { return !r.DeletedAt.IsZero() })},
 		{name: "resolve", method: http.MethodPost, path: "/runs/" + s["doubts"] + "/nodes/pay/resolve", action: "node.resolve",
 			body: `{"visit": 1, "attempt": 1, "action": "happened", "output": {"ok": true}, "reason": "seen"}`,
-			done: run("doubts", func(r kairos.Run) bool { return r.WaitReason != kairos.WaitInDoubt })},
+			done: run("doubts", func(r domain.Run) bool { return r.WaitReason != domain.WaitInDoubt })},
 		{name: "decide", method: http.MethodPost, path: "/approvals/" + s["approval"], body: `{"approve": true, "comment": "yes"}`, action: "approval.decide",
 			done: func(ctx context.Context, h *house) (bool, error) {
 				a, err := h.api.Approval(ctx, s["approval"])
@@ -123,30 +123,30 @@ func deeds(s scenery) []deed {
 				return len(all) == 1, err
 			})},
 		{name: "save a plan", method: http.MethodPost, path: "/plans", body: "id: fresh\nnodes:\n  a: {type: set, input: 1}\n", action: "plan.version",
-			done: plan("fresh", func(kairos.Plan) bool { return true })},
+			done: plan("fresh", func(domain.Plan) bool { return true })},
 		{name: "archive a plan", method: http.MethodPost, path: "/plans/keeps/archive", body: `{"reason": "old"}`, action: "plan.archive",
-			done: plan("keeps", func(p kairos.Plan) bool { return p.Archived })},
+			done: plan("keeps", func(p domain.Plan) bool { return p.Archived })},
 		{name: "accept a plan", method: http.MethodPost, path: "/plans/" + s["draft"] + "/accept", body: `{"reason": "good"}`, action: "plan.accept",
-			done: plan(s["draft"], func(p kairos.Plan) bool { return p.Stage == kairos.StageUsed })},
+			done: plan(s["draft"], func(p domain.Plan) bool { return p.Stage == domain.StageUsed })},
 		{name: "make a token", method: http.MethodPost, path: "/tokens", body: `{"name": "fresh", "role": "viewer"}`, action: "token.create", again: true,
 			done: func(ctx context.Context, h *house) (bool, error) {
 				tokens, err := h.api.Tokens(ctx)
-				return slices.ContainsFunc(tokens, func(t kairos.Token) bool { return t.Name == "fresh" }), err
+				return slices.ContainsFunc(tokens, func(t domain.Token) bool { return t.Name == "fresh" }), err
 			}},
 		{name: "revoke a token", method: http.MethodDelete, path: "/tokens/" + s["token"], action: "token.revoke", again: true,
 			done: func(ctx context.Context, h *house) (bool, error) {
 				tokens, err := h.api.Tokens(ctx)
-				return slices.ContainsFunc(tokens, func(t kairos.Token) bool { return t.ID == s["token"] && !t.RevokedAt.IsZero() }), err
+				return slices.ContainsFunc(tokens, func(t domain.Token) bool { return t.ID == s["token"] && !t.RevokedAt.IsZero() }), err
 			}},
 		{name: "make a user", method: http.MethodPost, path: "/users", body: `{"name": "olga", "password": "a long enough password", "role": "viewer"}`, action: "user.create",
 			done: func(ctx context.Context, h *house) (bool, error) {
 				users, err := h.api.Users(ctx)
-				return slices.ContainsFunc(users, func(u kairos.User) bool { return u.Name == "olga" }), err
+				return slices.ContainsFunc(users, func(u domain.User) bool { return u.Name == "olga" }), err
 			}},
 		{name: "change a user", method: http.MethodPatch, path: "/users/marta", body: `{"role": "viewer"}`, action: "user.update", again: true,
 			done: func(ctx context.Context, h *house) (bool, error) {
 				users, err := h.api.Users(ctx)
-				return slices.ContainsFunc(users, func(u kairos.User) bool { return u.Name == "marta" && u.Role == kairos.RoleViewer }), err
+				return slices.ContainsFunc(users, func(u domain.User) bool { return u.Name == "marta" && u.Role == domain.RoleViewer }), err
 			}},
 		{name: "log in", page: true, method: http.MethodPost, path: "/login", body: form("name", "marta", "password", "a long enough password"), action: "login", again: true,
 			done: database(func(ctx context.Context, db *store.Store) (bool, error) {
@@ -169,8 +169,8 @@ func deeds(s scenery) []deed {
 			}},
 		{name: "forget", method: http.MethodDelete, path: "/memory/the%20session?reason=asked", action: "memory.forget", again: true,
 			done: func(ctx context.Context, h *house) (bool, error) {
-				list, err := h.api.MemorySessions(ctx, "", kairos.Page{})
-				return !slices.ContainsFunc(list.Items, func(m kairos.MemorySession) bool { return m.Session == "the session" }), err
+				list, err := h.api.MemorySessions(ctx, "", domain.Page{})
+				return !slices.ContainsFunc(list.Items, func(m domain.MemorySession) bool { return m.Session == "the session" }), err
 			}},
 		{name: "back up", method: http.MethodPost, path: "/system/backup", body: `{}`, action: "store.backup", steps: true,
 			done: func(_ context.Context, h *house) (bool, error) {
@@ -183,10 +183,10 @@ func deeds(s scenery) []deed {
 				return len(found) > 0, err
 			}},
 		{name: "retain", method: http.MethodPost, path: "/system/retention", body: `{}`, action: "store.retention", steps: true,
-			done: run("kept", func(r kairos.Run) bool { return !r.PurgedAt.IsZero() })},
+			done: run("kept", func(r domain.Run) bool { return !r.PurgedAt.IsZero() })},
 	}
 	if s["kills"] != "" {
-		list = append(list, verb("release", "kills", kairos.ActionRelease, `{"reason": "looked at"}`, run("kills", func(r kairos.Run) bool { return r.WaitReason != kairos.WaitQuarantined })))
+		list = append(list, verb("release", "kills", domain.ActionRelease, `{"reason": "looked at"}`, run("kills", func(r domain.Run) bool { return r.WaitReason != domain.WaitQuarantined })))
 	}
 	return list
 }

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
@@ -154,7 +154,7 @@ func (h *house) send(ctx context.Context, d *deed) (status int, text string, err
 
 // records counts what the audit log has of the deed.
 func (h *house) records(ctx context.Context, d *deed) (int, error) {
-	list, err := h.api.AuditEvents(ctx, kairos.AuditFilter{Query: "action:" + d.action + " result:ok", Page: kairos.Page{Limit: 200}})
+	list, err := h.api.AuditEvents(ctx, domain.AuditFilter{Query: "action:" + d.action + " result:ok", Page: domain.Page{Limit: 200}})
 	return len(list.Items), err
 }
 
@@ -298,53 +298,53 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 	if err := h.open(""); err != nil {
 		return nil, err
 	}
-	run := func(name, plan string, until func(kairos.Run) bool) error {
-		r, err := h.api.Start(ctx, actor, kairos.StartRequest{Plan: plan, Input: kairos.RawJSON(`{"of": "` + name + `"}`), Session: "the session"})
+	run := func(name, plan string, until func(domain.Run) bool) error {
+		r, err := h.api.Start(ctx, actor, domain.StartRequest{Plan: plan, Input: domain.RawJSON(`{"of": "` + name + `"}`), Session: "the session"})
 		if err != nil {
 			return err
 		}
 		s[name] = r.ID
 		return follow(ctx, h.api, r.ID, until)
 	}
-	waits := func(reason kairos.WaitReason) func(kairos.Run) bool {
-		return func(r kairos.Run) bool { return r.WaitReason == reason }
+	waits := func(reason domain.WaitReason) func(domain.Run) bool {
+		return func(r domain.Run) bool { return r.WaitReason == reason }
 	}
-	is := func(status kairos.RunStatus) func(kairos.Run) bool {
-		return func(r kairos.Run) bool { return r.Status == status }
+	is := func(status domain.RunStatus) func(domain.Run) bool {
+		return func(r domain.Run) bool { return r.Status == status }
 	}
-	nap := waits(kairos.WaitTimer)
+	nap := waits(domain.WaitTimer)
 	for _, err := range []error{
-		run("asks", "asks", waits(kairos.WaitApproval)), run("naps", "naps", nap), run("paused", "naps", nap), run("fails", "fails", is(kairos.RunFailed)),
-		run("doubts", "doubts", waits(kairos.WaitInDoubt)), run("tries", "tries", waits(kairos.WaitRetry)), run("kept", "keeps", is(kairos.RunCompleted)),
-		run("kept 2", "keeps", is(kairos.RunCompleted)),
+		run("asks", "asks", waits(domain.WaitApproval)), run("naps", "naps", nap), run("paused", "naps", nap), run("fails", "fails", is(domain.RunFailed)),
+		run("doubts", "doubts", waits(domain.WaitInDoubt)), run("tries", "tries", waits(domain.WaitRetry)), run("kept", "keeps", is(domain.RunCompleted)),
+		run("kept 2", "keeps", is(domain.RunCompleted)),
 	} {
 		if err != nil {
 			return nil, err
 		}
 	}
-	if _, err := h.api.Act(ctx, actor, kairos.VerbRequest{Run: s["paused"], Action: kairos.ActionPause}); err != nil {
+	if _, err := h.api.Act(ctx, actor, domain.VerbRequest{Run: s["paused"], Action: domain.ActionPause}); err != nil {
 		return nil, err
 	}
-	list, err := h.api.Approvals(ctx, kairos.ApprovalFilter{})
+	list, err := h.api.Approvals(ctx, domain.ApprovalFilter{})
 	if err != nil || len(list.Items) != 1 {
 		return nil, fmt.Errorf("%d approvals: %w", len(list.Items), err)
 	}
 	s["approval"] = list.Items[0].ID
-	_, token, err := h.api.CreateToken(ctx, actor, "old", kairos.RoleViewer, nil, 0)
+	_, token, err := h.api.CreateToken(ctx, actor, "old", domain.RoleViewer, nil, 0)
 	if err != nil {
 		return nil, err
 	}
 	s["token"] = token.ID
-	if _, err := h.api.CreateUser(ctx, actor, "marta", "a long enough password", kairos.RoleOperator); err != nil {
+	if _, err := h.api.CreateUser(ctx, actor, "marta", "a long enough password", domain.RoleOperator); err != nil {
 		return nil, err
 	}
-	asked, err := h.api.Ask(ctx, actor, kairos.AskRequest{Query: "collect the sums and then collect them again", PlanOnly: true})
+	asked, err := h.api.Ask(ctx, actor, domain.AskRequest{Query: "collect the sums and then collect them again", PlanOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	s["draft"] = asked.Plan.Key
 	if prooftest.Large() > 0 { // three deaths are many for a quick test
-		if err := run("kills", "kills", is(kairos.RunRunning)); err != nil {
+		if err := run("kills", "kills", is(domain.RunRunning)); err != nil {
 			return nil, err
 		}
 		for range 3 {
@@ -360,7 +360,7 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 				return nil, err
 			}
 		}
-		if err := follow(ctx, h.api, s["kills"], waits(kairos.WaitQuarantined)); err != nil {
+		if err := follow(ctx, h.api, s["kills"], waits(domain.WaitQuarantined)); err != nil {
 			return nil, err
 		}
 	}

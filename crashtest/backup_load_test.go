@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
@@ -51,7 +51,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 		}
 		var ids []string
 		for range runs {
-			r, err := h.api.Start(ctx, actor, kairos.StartRequest{Plan: "works", Input: kairos.RawJSON(`{"text": "` + string(letters(3000)) + `"}`)})
+			r, err := h.api.Start(ctx, actor, domain.StartRequest{Plan: "works", Input: domain.RawJSON(`{"text": "` + string(letters(3000)) + `"}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 			t.Errorf("%s: the next backup: %v", p, err)
 		}
 		for _, id := range ids {
-			if r, err := h.api.Wait(ctx, id); err != nil || r.Status != kairos.RunCompleted || r.Steps != 80 {
+			if r, err := h.api.Wait(ctx, id); err != nil || r.Status != domain.RunCompleted || r.Steps != 80 {
 				t.Fatalf("%s: run %s is %s after %d steps: %v", p, id, r.Status, r.Steps, err)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/client"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -51,6 +51,13 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	fmt.Fprint(w, `{"ok": true}`)
+}
+
+// sum is how many calls there were.
+func (l *ledger) sum() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total
 }
 
 func (l *ledger) count(key string) int {
@@ -133,7 +140,7 @@ func start(t *testing.T, bin, data, config string, env ...string) *daemon {
 
 // follow returns when a run is as the caller waits for it to be: it is looked at
 // whenever something has happened to it, from its beginning on.
-func follow(ctx context.Context, api *client.Client, run string, until func(kairos.Run) bool) error {
+func follow(ctx context.Context, api *client.Client, run string, until func(domain.Run) bool) error {
 	for _, err := range api.Events(ctx, run, "0") {
 		if err != nil {
 			return err
@@ -168,7 +175,7 @@ func runs(t *testing.T) int {
 	return 60
 }
 
-var actor = kairos.Actor{Name: "test", Role: kairos.RoleAdmin}
+var actor = domain.Actor{Name: "test", Role: domain.RoleAdmin}
 
 // A daemon is killed in the middle of many runs. After the restart all of them
 // finish by themselves; no node that was completed ran twice, and no unsafe
@@ -215,7 +222,7 @@ edges:
 		if i%4 == 0 {
 			kind = "unsafe"
 		}
-		r, err := d.api.Start(ctx, actor, kairos.StartRequest{Plan: kind})
+		r, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: kind})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,20 +253,20 @@ edges:
 			t.Fatalf("run %s: %v", id, err)
 		}
 		if r.PlanKey == "unsafe" {
-			if r.Status != kairos.RunWaiting || r.WaitReason != kairos.WaitInDoubt {
+			if r.Status != domain.RunWaiting || r.WaitReason != domain.WaitInDoubt {
 				t.Fatalf("unsafe run %s is %s %s, not in doubt", id, r.Status, r.WaitReason)
 			}
 			inDoubt++
 			// The ledger says that it happened.
-			if _, err := d.api.Resolve(ctx, actor, kairos.ResolveRequest{Run: id, Node: "middle", Visit: 1, Item: -1, Attempt: 1, Action: "happened",
-				Output: kairos.RawJSON(`{"ok": true}`), Reason: "seen in the ledger"}); err != nil {
+			if _, err := d.api.Resolve(ctx, actor, domain.ResolveRequest{Run: id, Node: "middle", Visit: 1, Item: -1, Attempt: 1, Action: "happened",
+				Output: domain.RawJSON(`{"ok": true}`), Reason: "seen in the ledger"}); err != nil {
 				t.Fatal(err)
 			}
 			if r, err = d.api.Wait(ctx, id); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if r.Status != kairos.RunCompleted {
+		if r.Status != domain.RunCompleted {
 			t.Fatalf("run %s is %s (%s) after the restart", id, r.Status, r.Headline)
 		}
 	}
@@ -282,7 +289,7 @@ func (l *ledger) judge(t *testing.T, ctx context.Context, d *daemon, id string) 
 	keys := map[string]string{}
 	unsafe := map[string]bool{}
 	for _, e := range journal {
-		if e.Kind == kairos.EntryIntent {
+		if e.Kind == domain.EntryIntent {
 			attempts[e.Node] = max(attempts[e.Node], e.Attempt)
 			unsafe[e.Node] = e.Effect == string(planner.EffectUnsafe)
 			if keys[e.Node] != "" && keys[e.Node] != e.IdempotencyKey {

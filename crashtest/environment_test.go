@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
@@ -58,7 +58,7 @@ func startRuns(ctx context.Context, d *daemon, most int) (acked []string, err er
 			x = x*1664525 + 1013904223
 			input[j] = 'a' + byte(x>>24)%26
 		}
-		r, err := d.api.Start(ctx, actor, kairos.StartRequest{Plan: "keeps", Input: fmt.Appendf(nil, `{"text": %q}`, input)})
+		r, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: "keeps", Input: fmt.Appendf(nil, `{"text": %q}`, input)})
 		if err != nil {
 			return acked, err
 		}
@@ -112,10 +112,10 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	acked, err := startRuns(ctx, d, 500)
-	if kairos.CodeOf(err) != kairos.CodeNoSpace {
+	if domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Fatalf("after %d runs on a full disk: %v", len(acked), err)
 	}
-	if _, err := d.api.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 10}}); err != nil {
+	if _, err := d.api.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: 10}}); err != nil {
 		t.Errorf("reading on a full disk: %v", err)
 	}
 	if err := os.Remove(ballast); err != nil {
@@ -127,7 +127,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 	acked = append(acked, more...)
 	for _, id := range acked {
-		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != kairos.RunCompleted {
+		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != domain.RunCompleted {
 			t.Fatalf("run %s is %s, %v", id, r.Status, err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	input := fmt.Appendf(nil, `{"text": %q}`, strings.Repeat("kairos ", 550))
 	var last string
 	begin := func() error {
-		r, err := d.api.Start(ctx, actor, kairos.StartRequest{Plan: "wide", Input: input})
+		r, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: "wide", Input: input})
 		if err == nil {
 			last = r.ID
 		}
@@ -174,7 +174,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	}
 	over := func() {
 		t.Helper()
-		if r, err := d.api.Wait(ctx, last); err != nil || r.Status != kairos.RunCompleted {
+		if r, err := d.api.Wait(ctx, last); err != nil || r.Status != domain.RunCompleted {
 			t.Fatalf("the last run is %s, %v", r.Status, err)
 		}
 	}
@@ -204,7 +204,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	for err = nil; err == nil; { // the log has room of its own
 		err = begin()
 	}
-	if kairos.CodeOf(err) != kairos.CodeNoSpace || kept() != 0 {
+	if domain.CodeOf(err) != domain.CodeNoSpace || kept() != 0 {
 		t.Fatalf("on a full disk, with %d bytes kept: %v", kept(), err)
 	}
 	d.kill(t)
@@ -212,7 +212,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	for err = nil; err == nil; {
 		err = begin()
 	}
-	if kairos.CodeOf(err) != kairos.CodeNoSpace {
+	if domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Errorf("started again on a full disk: %v", err)
 	}
 	if i, err := d.api.Installation(ctx); err != nil || i.Storage.Needs < 24<<20 {
@@ -281,7 +281,7 @@ func TestPeopleGetInOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	acked, err := startRuns(ctx, d, 500)
-	if kairos.CodeOf(err) != kairos.CodeNoSpace {
+	if domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Fatalf("after %d runs on a full disk: %v", len(acked), err)
 	}
 	jar, err = cookiejar.New(nil)
@@ -352,7 +352,7 @@ func TestAFileThatMayNotGrow(t *testing.T) {
 	}
 	d = start(t, bin, data, config)
 	for _, id := range acked {
-		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != kairos.RunCompleted {
+		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != domain.RunCompleted {
 			t.Fatalf("run %s is %s, %v", id, r.Status, err)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -87,7 +87,7 @@ func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // twoLives runs a plan in a daemon that kills itself at a point, and then in
 // another one to its end.
-func twoLives(t *testing.T, plan, spec string) (kairos.Run, map[string]int, kairos.Conversation) {
+func twoLives(t *testing.T, plan, spec string) (domain.Run, map[string]int, domain.Conversation) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -114,7 +114,7 @@ planner: {mode: model}
 	if err != nil {
 		t.Fatal(err, problems)
 	}
-	once := kairos.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: kairos.RawJSON(`"how much?"`), Key: "once"}
+	once := domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: domain.RawJSON(`"how much?"`), Key: "once"}
 	run, answered := d.api.Start(ctx, actor, once) // the daemon may die before it answers
 	if err := d.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("the daemon did not die at %s: %v", spec, err)
@@ -154,7 +154,7 @@ func TestKillAroundAHandoff(t *testing.T) {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			run, asked, talk := twoLives(t, "id: pass\nnodes: {ask: {type: agent, agent: front}}\n", spec)
-			if run.Status != kairos.RunCompleted || string(run.Output) != `"sums says it is 42"` {
+			if run.Status != domain.RunCompleted || string(run.Output) != `"sums says it is 42"` {
 				t.Fatalf("%s %s %+v", run.Status, run.Output, run.Error)
 			}
 			for _, turn := range []string{"front 1", "sums 1", "sums 2", "front 2"} {
@@ -167,7 +167,7 @@ func TestKillAroundAHandoff(t *testing.T) {
 			}
 			passed := 0
 			for _, m := range talk.Messages {
-				if m.From == "front" && m.To == "sums" && m.Type == kairos.MessageRequest {
+				if m.From == "front" && m.To == "sums" && m.Type == domain.MessageRequest {
 					passed++
 				}
 			}
@@ -196,7 +196,7 @@ nodes:
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			run, asked, _ := twoLives(t, plan, spec)
-			if run.Status != kairos.RunCompleted || string(run.Output) != `"written down"` || run.Version != 2 {
+			if run.Status != domain.RunCompleted || string(run.Output) != `"written down"` || run.Version != 2 {
 				t.Fatalf("%s version %d %s %+v", run.Status, run.Version, run.Output, run.Error)
 			}
 			if asked["planner 1"] != times || asked["writer 1"] != 1 {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/client"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
@@ -128,7 +128,7 @@ func TestFilesHarmedUnderTheDaemon(t *testing.T) {
 			missing := 0
 			for _, id := range acked {
 				r, err := next.api.FindRun(ctx, id)
-				if kairos.CodeOf(err) == kairos.CodeNotFound {
+				if domain.CodeOf(err) == domain.CodeNotFound {
 					missing++
 				} else if err != nil || r.PurgedAt.IsZero() && len(r.Input) < 60<<10 {
 					t.Errorf("run %s: %d bytes of input, %v", id, len(r.Input), err)
@@ -233,7 +233,7 @@ func TestFewFilesMayBeOpen(t *testing.T) {
 		}
 	}
 	for _, id := range acked {
-		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != kairos.RunCompleted {
+		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != domain.RunCompleted {
 			t.Errorf("run %s is %s, %v", id, r.Status, err)
 		}
 	}

@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
@@ -278,7 +278,7 @@ func (l *life) finish(ctx context.Context) error {
 			return errors.Join(err, problems.Err())
 		}
 	}
-	r, err := l.api.Start(ctx, actor, kairos.StartRequest{Plan: "everything", Key: "the one"})
+	r, err := l.api.Start(ctx, actor, domain.StartRequest{Plan: "everything", Key: "the one"})
 	if err != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func (l *life) finish(ctx context.Context) error {
 			return err
 		}
 		if d.Run.Status.Final() {
-			if d.Run.Status != kairos.RunCompleted {
+			if d.Run.Status != domain.RunCompleted {
 				return fmt.Errorf("the run is %s: %+v", d.Run.Status, d.Run.Error)
 			}
 			l.out = string(d.Run.Output)
@@ -300,19 +300,19 @@ func (l *life) finish(ctx context.Context) error {
 		}
 		for _, w := range d.Waits {
 			switch w.Reason {
-			case kairos.WaitApproval:
-				_, err = l.api.Decide(ctx, actor, kairos.DecideRequest{Approval: w.Approval, Approve: true})
-			case kairos.WaitInDoubt:
-				q := kairos.ResolveRequest{Run: l.run, Node: w.Node, Visit: w.Visit, Item: w.Item, Attempt: lastAttempt(d.Journal, w), Action: "retry", Reason: "it is not in the ledger"}
+			case domain.WaitApproval:
+				_, err = l.api.Decide(ctx, actor, domain.DecideRequest{Approval: w.Approval, Approve: true})
+			case domain.WaitInDoubt:
+				q := domain.ResolveRequest{Run: l.run, Node: w.Node, Visit: w.Visit, Item: w.Item, Attempt: lastAttempt(d.Journal, w), Action: "retry", Reason: "it is not in the ledger"}
 				if l.e.called("/unsafe/"+w.Node) > 0 {
 					q.Action, q.Reason = "happened", "it is in the ledger"
-					q.Output = kairos.RawJSON(fmt.Sprintf(`{"body": {"of": "/unsafe/%s"}}`, w.Node))
+					q.Output = domain.RawJSON(fmt.Sprintf(`{"body": {"of": "/unsafe/%s"}}`, w.Node))
 				}
 				_, err = l.api.Resolve(ctx, actor, q)
-			case kairos.WaitHeld, kairos.WaitQuarantined:
+			case domain.WaitHeld, domain.WaitQuarantined:
 				return fmt.Errorf("the run is %s after one crash", w.Reason)
 			}
-			if err != nil && kairos.CodeOf(err) != kairos.CodeConflict {
+			if err != nil && domain.CodeOf(err) != domain.CodeConflict {
 				return err
 			}
 		}
@@ -324,7 +324,7 @@ func (l *life) finish(ctx context.Context) error {
 	}
 }
 
-func lastAttempt(journal []kairos.Entry, w kairos.Wait) int {
+func lastAttempt(journal []domain.Entry, w domain.Wait) int {
 	n := 1
 	for _, e := range journal {
 		if e.Node == w.Node && e.Visit == w.Visit && e.Item == w.Item {
@@ -347,7 +347,7 @@ func (l *life) live(ctx context.Context, specs ...string) error {
 			if err = l.finish(ctx); err == nil {
 				break
 			}
-			if !errors.Is(err, errDied) && kairos.CodeOf(err) == kairos.CodeUnavailable {
+			if !errors.Is(err, errDied) && domain.CodeOf(err) == domain.CodeUnavailable {
 				err = l.died(err)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -53,14 +53,14 @@ func busy(ctx context.Context, t *testing.T, d *daemon, n int) (ids []string) {
 		t.Fatal(err, problems)
 	}
 	for range n {
-		r, err := d.api.Start(ctx, actor, kairos.StartRequest{Plan: "works", Input: fmt.Appendf(nil, `{"text": %q}`, letters(3000))})
+		r, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: "works", Input: fmt.Appendf(nil, `{"text": %q}`, letters(3000))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, r.ID)
 	}
 	for _, id := range ids {
-		if err := follow(ctx, d.api, id, func(r kairos.Run) bool { return r.Steps > 2 }); err != nil {
+		if err := follow(ctx, d.api, id, func(r domain.Run) bool { return r.Steps > 2 }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,14 +73,14 @@ func poke(ctx context.Context, d *daemon) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	d.api.Retry = nil
-	_, _ = d.api.Start(ctx, actor, kairos.StartRequest{Plan: "works", Input: []byte(`{"text": "last"}`)})
+	_, _ = d.api.Start(ctx, actor, domain.StartRequest{Plan: "works", Input: []byte(`{"text": "last"}`)})
 }
 
 // over waits until the runs are done, with all that they do.
 func over(ctx context.Context, t *testing.T, d *daemon, ids []string) {
 	t.Helper()
 	for _, id := range ids {
-		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != kairos.RunCompleted || r.Steps != 80 {
+		if r, err := d.api.Wait(ctx, id); err != nil || r.Status != domain.RunCompleted || r.Steps != 80 {
 			log, _ := os.ReadFile(d.cmd.Stderr.(*os.File).Name())
 			t.Fatalf("run %s is %s after %d steps: %v %v\n%s", id, r.Status, r.Steps, r.Error, err, log)
 		}
@@ -220,7 +220,7 @@ func TestRunsWaitForSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	acked, err := startRuns(ctx, d, 500) // the log has room of its own
-	if kairos.CodeOf(err) != kairos.CodeNoSpace {
+	if domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Fatalf("after %d runs on a full disk: %v", len(acked), err)
 	}
 	if err := os.Remove(ballast.Name()); err != nil {

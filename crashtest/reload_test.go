@@ -17,7 +17,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -60,10 +60,10 @@ func (o *oracle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // hangup sends SIGHUP and waits for its record: what became of it.
-func (d *daemon) hangup(t *testing.T, ctx context.Context) kairos.AuditEvent {
+func (d *daemon) hangup(t *testing.T, ctx context.Context) domain.AuditEvent {
 	t.Helper()
-	newest := func() (e kairos.AuditEvent) {
-		list, err := d.api.AuditEvents(ctx, kairos.AuditFilter{Action: "config.reload", Page: kairos.Page{Limit: 1}})
+	newest := func() (e domain.AuditEvent) {
+		list, err := d.api.AuditEvents(ctx, domain.AuditFilter{Action: "config.reload", Page: domain.Page{Limit: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ retention: {completed: 90d}
 	d := start(t, build(t), data, path)
 	defer d.kill(t)
 	save := func(src string) error {
-		_, _, _, _, err := d.api.SavePlan(ctx, kairos.Actor{}, []byte(src), planner.FormatYAML, "", "")
+		_, _, _, _, err := d.api.SavePlan(ctx, domain.Actor{}, []byte(src), planner.FormatYAML, "", "")
 		return err
 	}
 	const two = "id: two\nnodes:\n  first: {type: agent, agent: clerk, input: wait here}\n  second: {type: agent, agent: clerk, input: go on}\nedges: [{from: first, to: second}]\n"
@@ -127,7 +127,7 @@ retention: {completed: 90d}
 	if err := save(chief); err == nil {
 		t.Fatal("a plan names an agent that is not there yet")
 	}
-	run, err := d.api.Start(ctx, kairos.Actor{}, kairos.StartRequest{Plan: "two"})
+	run, err := d.api.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: "two"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ server: {hosts: [kairos.example]}
 	if i.ConfigSum == before.ConfigSum || i.ConfigSum != said.After || !slices.Equal(i.ConfigLater, []string{"server.hosts"}) || i.ConfigError != "" || !i.ConfigAt.After(before.ConfigAt) {
 		t.Errorf("sum %s, later %v, error %q, since %s", i.ConfigSum, i.ConfigLater, i.ConfigError, i.ConfigAt)
 	}
-	if fmt.Sprint(i.Retention) != "[all plans: completed runs keep their journal for 30d]" || !slices.ContainsFunc(i.Jobs, func(j kairos.Job) bool { return j.Name == "backup" && j.Every == 6*time.Hour }) {
+	if fmt.Sprint(i.Retention) != "[all plans: completed runs keep their journal for 30d]" || !slices.ContainsFunc(i.Jobs, func(j domain.Job) bool { return j.Name == "backup" && j.Every == 6*time.Hour }) {
 		t.Errorf("retention %q, jobs %+v", i.Retention, i.Jobs)
 	}
 	if v, err := d.api.Vitals(ctx); err != nil || v.Slots != 7 || v.NodeSlots != 9 {
@@ -169,7 +169,7 @@ server: {hosts: [kairos.example]}
 		t.Errorf("a plan may not name the new agent: %v", err)
 	}
 	o.gate <- struct{}{}
-	if err := follow(ctx, d.api, run.ID, func(r kairos.Run) bool { return r.Status.Final() }); err != nil {
+	if err := follow(ctx, d.api, run.ID, func(r domain.Run) bool { return r.Status.Final() }); err != nil {
 		t.Fatal(err)
 	}
 	outputs := func(id string) map[string]string {
@@ -179,7 +179,7 @@ server: {hosts: [kairos.example]}
 		}
 		out := map[string]string{}
 		for _, row := range journal {
-			if row.Kind == kairos.EntryResult {
+			if row.Kind == domain.EntryResult {
 				out[row.Node] = string(row.Output)
 			}
 		}
@@ -189,9 +189,9 @@ server: {hosts: [kairos.example]}
 		t.Errorf("the run that began before: %v", got)
 	}
 	once := func(plan string) string {
-		r, err := d.api.Start(ctx, kairos.Actor{}, kairos.StartRequest{Plan: plan})
+		r, err := d.api.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: plan})
 		if err == nil {
-			err = follow(ctx, d.api, r.ID, func(r kairos.Run) bool { return r.Status.Final() })
+			err = follow(ctx, d.api, r.ID, func(r domain.Run) bool { return r.Status.Final() })
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -237,7 +237,7 @@ server: {hosts: [kairos.example]}
 	if e := d.hangup(t, ctx); e.Result != "ok" {
 		t.Fatalf("the clerk comes back: %s", e.Reason)
 	}
-	if run, err = d.api.Start(ctx, kairos.Actor{}, kairos.StartRequest{Plan: "two"}); err != nil {
+	if run, err = d.api.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: "two"}); err != nil {
 		t.Fatal(err)
 	}
 	<-o.asked
@@ -246,20 +246,20 @@ server: {hosts: [kairos.example]}
 		t.Fatalf("the clerk goes: %s", e.Reason)
 	}
 	o.gate <- struct{}{}
-	if err := follow(ctx, d.api, run.ID, func(r kairos.Run) bool { return r.Status.Final() }); err != nil {
+	if err := follow(ctx, d.api, run.ID, func(r domain.Run) bool { return r.Status.Final() }); err != nil {
 		t.Fatal(err)
 	}
-	if run, err = d.api.FindRun(ctx, run.ID); err != nil || run.Status != kairos.RunFailed || run.Error.Node != "second" || run.Error.Code != "unknown_agent" {
+	if run, err = d.api.FindRun(ctx, run.ID); err != nil || run.Status != domain.RunFailed || run.Error.Node != "second" || run.Error.Code != "unknown_agent" {
 		t.Fatalf("the run whose agent has gone: %s %+v %v", run.Status, run.Error, err)
 	}
 	write(clerk)
 	if e := d.hangup(t, ctx); e.Result != "ok" {
 		t.Fatalf("the clerk comes back: %s", e.Reason)
 	}
-	if _, err := d.api.Act(ctx, kairos.Actor{}, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume}); err != nil {
+	if _, err := d.api.Act(ctx, domain.Actor{}, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); err != nil {
 		t.Fatal(err)
 	}
-	if err := follow(ctx, d.api, run.ID, func(r kairos.Run) bool { return r.Status == kairos.RunCompleted }); err != nil {
+	if err := follow(ctx, d.api, run.ID, func(r domain.Run) bool { return r.Status == domain.RunCompleted }); err != nil {
 		t.Fatal(err)
 	}
 	if got := outputs(run.ID); got["second"] != `"I am the clerk on m"` {
@@ -307,7 +307,7 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	d := start(t, build(t), data, path)
 	defer d.kill(t)
 	plan := fmt.Sprintf("id: calls\nnodes:\n  a: {type: http, input: {method: POST, url: %q}}\n  b: {type: set, input: \"${output.a}\"}\n  c: {type: http, input: {method: POST, url: %q}}\n  d: {type: crm.find, input: {}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]\n", side.URL, side.URL)
-	if _, _, _, _, err := d.api.SavePlan(ctx, kairos.Actor{}, []byte(plan), planner.FormatYAML, "", ""); err != nil {
+	if _, _, _, _, err := d.api.SavePlan(ctx, domain.Actor{}, []byte(plan), planner.FormatYAML, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
@@ -315,7 +315,7 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	go func() {
 		defer close(done)
 		for range 200 {
-			r, err := d.api.Start(ctx, kairos.Actor{}, kairos.StartRequest{Plan: "calls"})
+			r, err := d.api.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: "calls"})
 			if err != nil {
 				t.Errorf("start: %v", err)
 				return
@@ -343,10 +343,10 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	}
 	<-done
 	for _, id := range ids {
-		if err := follow(ctx, d.api, id, func(r kairos.Run) bool { return r.Status.Final() }); err != nil {
+		if err := follow(ctx, d.api, id, func(r domain.Run) bool { return r.Status.Final() }); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := d.api.FindRun(ctx, id); err != nil || r.Status != kairos.RunCompleted {
+		if r, err := d.api.FindRun(ctx, id); err != nil || r.Status != domain.RunCompleted {
 			t.Fatalf("run %s is %s: %+v %v", id, r.Status, r.Error, err)
 		}
 	}
@@ -355,7 +355,7 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.ContainsFunc(agents, func(a kairos.AgentInfo) bool { return a.ID == newest }) {
+		if slices.ContainsFunc(agents, func(a domain.AgentInfo) bool { return a.ID == newest }) {
 			break
 		}
 	}

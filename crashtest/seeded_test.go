@@ -16,14 +16,27 @@ import (
 // It is put into a copy of its file; the product knows nothing of it.
 type bug struct {
 	name, file string
-	edits      [][2]string // text that the file has once, and what stands there instead
+	edits      []edit
 	pkg, run   string
 }
 
+// edit replaces one place of a file: the text old, which the file has once, or the
+// line that ends with the comment //seed:mark, whatever that line is by now.
+type edit struct{ old, mark, new string }
+
 func seed(name, file, old, new, pkg, run string, also ...string) bug {
-	b := bug{name, file, [][2]string{{old, new}}, pkg, run}
+	b := bug{name, file, []edit{{old: old, new: new}}, pkg, run}
 	for i := 0; i < len(also); i += 2 {
-		b.edits = append(b.edits, [2]string{also[i], also[i+1]})
+		b.edits = append(b.edits, edit{old: also[i], new: also[i+1]})
+	}
+	return b
+}
+
+// marked is a bug in marked lines of a file.
+func marked(name, file, mark, line, pkg, run string, also ...string) bug {
+	b := bug{name, file, []edit{{mark: mark, new: line}}, pkg, run}
+	for i := 0; i < len(also); i += 2 {
+		b.edits = append(b.edits, edit{mark: also[i], new: also[i+1]})
 	}
 	return b
 }
@@ -34,6 +47,10 @@ var bugs = []bug{
 		"./internal/store", "TestPowerCuts"),
 	seed("synchronous=NORMAL", "internal/store/store.go", "synchronous(FULL)", "synchronous(NORMAL)", "./internal/store", "TestPowerCuts"),
 	seed("synchronous=OFF", "internal/store/store.go", "synchronous(FULL)", "synchronous(OFF)", "./internal/store", "TestPowerCuts"),
+	seed("a sync does nothing", "internal/store/filelayer/filelayer_linux.go", "\treturn f.of.sync(tls, f, fd, flags)\n", "\treturn lib.SQLITE_OK\n", "./internal/store", "TestPowerCuts"),
+	seed("a full log that cannot be written is forgotten", "internal/store/filelayer/filelayer_linux.go",
+		"\tif rc := f.write(tls, fd, f.piece, f.size, f.at); rc != lib.SQLITE_OK {\n\t\treturn rc\n", "\tif rc := f.write(tls, fd, f.piece, f.size, f.at); rc != lib.SQLITE_OK {\n\t\treturn lib.SQLITE_OK\n",
+		"./internal/store/filelayer", "TestAFailedWrite"),
 	seed("audit in a second transaction", "internal/store/writer.go", "\tevents, mac, err := w.writeAudit(rows)\n",
 		"\tif err := w.end.Exec(); err != nil {\n\t\treturn nil, err\n\t}\n\tif err := w.begin.Exec(); err != nil {\n\t\treturn nil, err\n\t}\n\tevents, mac, err := w.writeAudit(rows)\n",
 		"./internal/store", "TestPowerCuts"),
@@ -51,16 +68,24 @@ var bugs = []bug{
 		"./internal/store", "TestOneFailing"),
 	seed("a rollback goes unnoticed", "internal/store/store.go", "\tif errors.Is(err, sql.ErrNoRows) {\n\t\treturn true, nil\n", "\tif errors.Is(err, sql.ErrNoRows) {\n\t\treturn false, nil\n",
 		"./internal/store", "TestARestoredOldCopy|TestADamagedLog"),
-	seed("a restored database is not held", "internal/store/store.go", "if s.rolledBack || o.Restored != \"\" {", "if s.rolledBack && o.Restored == \"never\" {",
+	seed("a restored database is not held", "internal/store/store.go", "if s.rolledBack || o.Restored != \"\" || lost {", "if s.rolledBack && o.Restored == \"never\" || lost {",
 		"./internal/store", "TestARestored"),
 	seed("the anchor before the commit", "internal/store/writer.go", "\tfailpoint.Hit(\"commit.before\")\n",
 		"\tif len(events) > 0 {\n\t\tif err := w.s.anchor.move(w.seq+int64(len(events)), mac, w.s.now()); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t}\n\tfailpoint.Hit(\"commit.before\")\n",
 		"./crashtest", "TestKillAtEveryStep"),
+	seed("a lost log is not missed", "internal/store/writer.go", "if w.wal.unanchored && len(events) > 0 {", "if w.wal.unanchored && len(events) < 0 {", "./internal/store", "TestALostLog"),
 	seed("no lock", "internal/store/lock.go", "syscall.LOCK_EX|syscall.LOCK_NB", "syscall.LOCK_SH|syscall.LOCK_NB", "./crashtest", "TestASecondDaemon"),
 	seed("a lost file goes unnoticed", "internal/store/files.go", "!os.SameFile(info, f.info)", "false && !os.SameFile(info, f.info)", "./crashtest", "TestADatabaseThat"),
-	seed("no intent before an effect", "internal/engine/node.go", "\ta.add(e)\n\tp := patchOf(&a.next)\n", "\tp := patchOf(&a.next)\n", "./internal/engine", "Test"),
-	seed("unsafe work is sent again after a crash", "internal/engine/outcome.go", "\tcase unsafe && !j.noEffect:\n", "\tcase unsafe && j.permanent && !j.noEffect:\n",
+	marked("no intent before an effect", "internal/engine/node.go", "intent", "",
+		"./internal/engine", "Test"),
+	marked("unsafe work is sent again after a crash", "internal/engine/outcome.go", "unsafe-again", "case unsafe && j.permanent && !j.noEffect:",
 		"./crashtest", "TestKillInTheMiddleOfManyRuns"),
+	marked("an agent's open call is sent again after a crash", "internal/engine/outcome.go", "open-call", "case j.openCall && j.effect == planner.EffectUnsafe:",
+		"./crashtest", "TestKillInTheMiddleOfAnAgentsCall"),
+	seed("an agent's open call is retried", "internal/engine/outcome.go", "openCall: len(w.flying) > 0, noEffect", "openCall: len(w.flying) > 0 && f.Permanent, noEffect",
+		"./internal/handler", "TestAnAgentsCallWithoutAnAnswer"),
+	seed("a retry starts over behind a call that is not idempotent", "internal/engine/consent.go", "e.Status != domain.NodeCompleted {", "e.Status != domain.NodeRunning {",
+		"./internal/handler", "TestARetryDoesNotRepeatACompletedCall"),
 	seed("a new idempotency key in every attempt", "internal/engine/attempt.go", "w.Visit, w.item),\n\t\tPrevious:",
 		"w.Visit, w.item+1000*t.number),\n\t\tPrevious:", "./crashtest", "TestKill"),
 	seed("a backup is not examined", "internal/store/restore.go", "if sum != b.SHA256 || size != b.Bytes {", "if sum == \"\" || size != b.Bytes {", "./internal/store", "TestAChangedBackup"),
@@ -69,7 +94,7 @@ var bugs = []bug{
 	seed("rows after a run's end are lost", "internal/store/checkpoint.go", "\t\tif !next.moved.on { // else settleRuns forgets it\n", "\t\tif next.Status != \"\" {\n",
 		"./internal/store", "TestRowsAfterTheEnd"),
 	seed("a child's end goes unheard", "internal/engine/engine.go", "p.children > 0 && p.children <= r.live", "r.live > 0", "./internal/engine", "TestAChildThatEnded"),
-	seed("a due retry spins", "internal/engine/status.go", "return w.reason == kairos.WaitRetry && !w.due.After(now)", "return w.reason == kairos.WaitTimer && !w.due.After(now)",
+	seed("a due retry spins", "internal/engine/status.go", "return w.reason == domain.WaitRetry && !w.due.After(now)", "return w.reason == domain.WaitTimer && !w.due.After(now)",
 		"./internal/engine", "TestADueRetry"),
 	seed("the newest version of a plan is followed after a restart", "internal/engine/programs.go", "\tv, err := e.store.VersionByHash(ctx, hash)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\tif v.Semantics",
 		"\tv, err := e.store.VersionByHash(ctx, hash)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\tif p, err := e.store.Plan(ctx, v.PlanID); err == nil {\n\t\tif v, err = e.store.VersionByHash(ctx, p.LatestHash); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t}\n\tif v.Semantics",
@@ -77,21 +102,59 @@ var bugs = []bug{
 	seed("nobody waits for a lock", "internal/store/store.go", "_error_rc=1&_pragma=busy_timeout(5000)", "_error_rc=1&_pragma=busy_timeout(0)", "./internal/store", "TestEveryConnection"),
 	seed("a file of the database is opened and closed beside SQLite", "internal/store/wal.go", "\t\tw.s.held[suffix] = f\n", "\t\tdefer f.Close()\n", "./internal/store", "TestLayingOutRoom"),
 	seed("a restored schema is not compared", "internal/store/restore.go", "\treturn nothingAdded(ctx, b.Path, b.Schema, files)\n", "\treturn nil\n", "./internal/store", "TestARestoreRefusesAMalicious"),
-	seed("users are recorded in a second transaction", "internal/store/users.go", "\t\trows := make([]auditRow, len(said))\n",
-		"\t\tgo func() {\n\t\t\tfor _, record := range said {\n\t\t\t\t_ = s.Audit(context.Background(), record)\n\t\t\t}\n\t\t}()\n\t\tif len(said) >= 0 {\n\t\t\treturn nil, nil\n\t\t}\n\t\trows := make([]auditRow, len(said))\n",
+	seed("users are recorded in a second transaction", "internal/store/users.go", "\trows := make([]auditRow, len(said))\n",
+		"\tgo func() {\n\t\tfor _, record := range said {\n\t\t\t_ = w.s.Audit(context.Background(), record)\n\t\t}\n\t}()\n\tif len(said) >= 0 {\n\t\treturn nil, nil\n\t}\n\trows := make([]auditRow, len(said))\n",
 		"./internal/auth", "TestAChangeAndItsRecord"),
-	seed("what a lost request did is not asked", "web/api/idempotency.go", "\tif info.claim.CreatedAt.Equal(now) {", "\tif !info.claim.CreatedAt.IsZero() {", "./web/api", "TestWhatWasDone"),
+	seed("what a lost request did is not asked", "internal/api/idempotency.go", "\tif info.claim.CreatedAt.Equal(now) {", "\tif !info.claim.CreatedAt.IsZero() {", "./internal/api", "TestWhatWasDone"),
 	seed("a claim outlives its process", "internal/store/users.go", "alive && row.CreatedAt >= stale", "(alive || !alive) && row.CreatedAt >= stale", "./internal/store", "TestAClaimDies"),
 	seed("a run that kills the daemon is tried for ever", "internal/engine/outcome.go", "w.crashes >= a.e.opts.QuarantineAfter && ", "w.crashes > 100*a.e.opts.QuarantineAfter && ", "./internal/engine", "TestQuarantine"),
+	marked("a model call reserves nothing", "internal/engine/budget.go", "reserve", "",
+		"./internal/engine", "TestParallelItemsShareOneLimit"),
+	seed("a conversation starts over at a limit", "internal/engine/outcome.go", "interrupted: errors.Is(cause, ErrStopping) || errors.Is(cause, ErrBudget), cancelled", "interrupted: errors.Is(cause, ErrStopping), cancelled",
+		"./internal/engine", "TestAConversationStopsAtItsTokens"),
 	seed("limits are not asked", "internal/engine/limits.go", "\treturn exceeded(l, s)\n", "\t_ = s\n\treturn \"\"\n", "./internal/engine", "TestLimits"),
-	seed("a route without a permission", "web/routes.go", "{get, \"/runs\", kairos.RoleViewer,", "{get, \"/runs\", \"\",", "./web", "TestRouteMatrix"),
+	marked("a repeated start is one more run of its concurrency key", "internal/engine/start.go", "key-first", "if run, ok, err := e.startedBefore(ctx, \"\"); ok || err != nil {",
+		"./internal/engine", "TestARepeatedStart|TestSimultaneousRepeats", "key-again", "if run, ok, err := e.startedBefore(ctx, \"\"); ok || err != nil {"),
+	marked("a bulk rerun has no key", "internal/bulk/worker.go", "bulk-key", "_ = fmt.Sprint()",
+		"./internal/bulk", "TestACrashBeforeTheBookkeeping"),
+	marked("an earlier process's bulk action is not looked up", "internal/bulk/worker.go", "bulk-done", "if w.continued = false; done && w.continued {",
+		"./internal/bulk", "TestACrashBeforeTheBookkeeping"),
+	marked("runs that wait hide others from a bulk operation", "internal/bulk/worker.go", "bulk-open", "w.open = slices.Insert(w.open, 0, it)",
+		"./internal/bulk", "TestRunsThatWait"),
+	marked("an action is checked before the last result is decided", "internal/engine/verbs.go", "flush-first", "",
+		"./internal/engine", "TestAnActionBeside"),
+	marked("a resume goes by what is stored", "internal/engine/verbs.go", "resume-view", "view, err := a.e.view(context.WithoutCancel(a.e.base), a.id)",
+		"./internal/engine", "TestAResumeBeforeTheEnd"),
+	marked("a panic loses the rest of the mail", "internal/engine/actor.go", "dismiss", "",
+		"./internal/engine", "TestADefect"),
+	marked("a panic loses the slots of steps", "internal/engine/actor.go", "return-slot", "",
+		"./internal/engine", "TestADefect"),
+	marked("a stale grant is a slot", "internal/engine/run.go", "stale-grant", "if m.token == 0 {",
+		"./internal/engine", "TestAStaleGrant"),
+	marked("a child outlives its failed run", "internal/engine/engine.go", "orphans", "if len(v.s.unneeded(children)) > 0 && v.run.Status == domain.RunCancelled {",
+		"./internal/engine", "TestNoChildOutlives"),
+	marked("an approval that is not on disk stays open", "internal/engine/approval.go", "close-approval", "p, err := a.e.store.Approval(context.WithoutCancel(a.e.base), w.ref)\n\tif err != nil {\n\t\treturn\n\t}",
+		"./internal/engine", "TestAFailingRunCloses|TestACancelCloses"),
+	marked("a resume opens no approvals again", "internal/engine/verbs.go", "resume-reopens", "a.lookForChildren()",
+		"./internal/engine", "TestResumeReopens"),
+	marked("a finished run stays paused", "internal/engine/status.go", "final-pause", "if on := a.s.paused; on != a.run.Paused {",
+		"./internal/engine", "TestAPauseEnds"),
+	seed("a route without a permission", "web/routes.go", "{get, \"/runs\", domain.RoleViewer,", "{get, \"/runs\", \"\",", "./web", "TestRouteMatrix"),
 	seed("a node's name is drawn as it is", "internal/diagram/svg.go", "html.EscapeString(strings.ToValidUTF8(s, \"\ufffd\"))", "strings.ToValidUTF8(s, \"\ufffd\")+html.EscapeString(\"\")", "./internal/diagram", "Test"),
-	seed("forms need no token", "web/request.go", "if !hmac.Equal([]byte(c.FormValue(\"csrf\")), []byte(r.who.csrf)) {", "if hmac.Equal([]byte(c.FormValue(\"csrf\")), []byte(\"forged?\")) {",
+	seed("forms need no token", "web/request.go", "if !hmac.Equal([]byte(c.Request().PostForm.Get(\"csrf\")), []byte(r.who.csrf)) {", "if hmac.Equal([]byte(c.Request().PostForm.Get(\"csrf\")), []byte(\"forged?\")) {",
 		"./web", "TestRouteMatrix"),
 	seed("other sites may send forms", "web/server.go", "s.limited(guard.Handler(s.strict(s.echo)))", "s.limited(s.echo)", "./web", "TestRouteMatrix",
 		"\tguard := http.NewCrossOriginProtection()\n", ""),
-	seed("roles are not asked", "web/api/access.go", "\tif !a.Role.Includes(n.role) {\n", "\tif n.role == \"\" {\n", "./web/api", "TestRolesMatrix"),
+	seed("roles are not asked", "internal/api/access.go", "\tif !a.Role.Includes(n.role) {\n", "\tif n.role == \"\" {\n", "./internal/api", "TestRolesMatrix"),
 	seed("private addresses may be called", "internal/tool/address.go", "\t\tif !public(face) && ", "\t\tif !face.IsValid() && ", "./internal/tool", "TestHTTPRefusesAddresses"),
+	marked("a resume forgets what an agent did", "internal/engine/fold.go", "resume-forgets", "s.past[k] = past{attempt: max(w.attempt, e.Attempt), retries: w.retries}",
+		"./internal/handler", "TestAResumeDoesNotRepeat"),
+	marked("only the first record of a commit is announced", "internal/engine/bus.go", "announce", "e.bus.commit(events[:min(1, len(events))])",
+		"./internal/engine", "TestEventsAreTheSame|TestSimulation"),
+	marked("a listener that is behind is not told to start over", "internal/engine/bus.go", "overflow", "l.buffer, l.events, l.bytes = nil, 0, 0",
+		"./internal/engine", "TestASlowListener"),
+	marked("a schema may apply one part in too many ways", "planner/schema.go", "schema-weight", "if shared && weigh(context.Background(), compiled, nil) != nil && !shared {",
+		"./planner", "TestSchemasThatDouble"),
 }
 
 func root(t *testing.T) string {
@@ -112,11 +175,20 @@ func (b bug) inject(t *testing.T) (path, text string) {
 		t.Fatal(err)
 	}
 	text = string(src)
-	for _, edit := range b.edits {
-		if n := strings.Count(text, edit[0]); n != 1 {
-			t.Fatalf("the bug %q does not fit any more: %s has its text %d times; write it anew, or take it out if the code cannot have it", b.name, b.file, n)
+	for _, e := range b.edits {
+		old, with := e.old, e.new
+		if e.mark != "" {
+			old, with = "", e.new+"\n"
+			for line := range strings.Lines(text) {
+				if strings.HasSuffix(line, " //seed:"+e.mark+"\n") {
+					old = line
+				}
+			}
 		}
-		text = strings.Replace(text, edit[0], edit[1], 1)
+		if n := strings.Count(text, old); n != 1 || old == "" {
+			t.Fatalf("the bug %q no longer fits: %s contains its text or its mark %q %d times; update the seed, or remove it if the code cannot have the bug", b.name, b.file, e.mark, n)
+		}
+		text = strings.Replace(text, old, with, 1)
 	}
 	return path, text
 }

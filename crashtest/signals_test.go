@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +12,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/client"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -65,14 +66,14 @@ func TestSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, _, _, err := d.api.SavePlan(t.Context(), kairos.Actor{}, []byte("id: nap\nnodes: {a: {type: sleep, input: {for: 10m}}}\n"), planner.FormatYAML, "", ""); err != nil {
+	if _, _, _, _, err := d.api.SavePlan(t.Context(), domain.Actor{}, []byte("id: nap\nnodes: {a: {type: sleep, input: {for: 10m}}}\n"), planner.FormatYAML, "", ""); err != nil {
 		t.Fatalf("the daemon has ended: %v", err)
 	}
-	run, err := d.api.Start(t.Context(), kairos.Actor{}, kairos.StartRequest{Plan: "nap"})
+	run, err := d.api.Start(t.Context(), domain.Actor{}, domain.StartRequest{Plan: "nap"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); run.Status != kairos.RunRunning; run, err = d.api.FindRun(t.Context(), run.ID) {
+	for deadline := time.Now().Add(time.Minute); run.Status != domain.RunRunning; run, err = d.api.FindRun(t.Context(), run.ID) {
 		if err != nil || time.Now().After(deadline) {
 			t.Fatalf("%+v %v", run, err)
 		}
@@ -126,4 +127,44 @@ func TestSignals(t *testing.T) {
 		}
 	}
 	t.Fatalf("the signal is not answered: %v", log.Err())
+}
+
+// A step that takes longer than half of the time allowed for a stop finishes
+// before the daemon ends.
+func TestAStopLetsStepsFinish(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a step runs for 12 seconds")
+	}
+	t.Parallel()
+	bin, dir := build(t), t.TempDir()
+	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")
+	if err := errors.Join(os.Mkdir(data, 0o700), os.WriteFile(config, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d := start(t, bin, data, config)
+	if _, _, _, _, err := d.api.SavePlan(t.Context(), domain.Actor{}, []byte("id: nap\nnodes: {a: {type: sleep, input: {for: 12s}}}\n"), planner.FormatYAML, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	run, err := d.api.Start(t.Context(), domain.Actor{}, domain.StartRequest{Plan: "nap"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := follow(t.Context(), d.api, run.ID, func(r domain.Run) bool { return r.Status == domain.RunRunning }); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cmd.Wait(); err != nil {
+		t.Errorf("the daemon ended with %v", err)
+	}
+	ended := time.Now()
+	if err := d.api.Close(); err != nil {
+		t.Error(err)
+	}
+	d = start(t, bin, data, config)
+	defer d.kill(t)
+	if run, err = d.api.FindRun(t.Context(), run.ID); err != nil || run.Status != domain.RunCompleted || run.EndedAt.After(ended) {
+		t.Errorf("the step was cut off: the run is %s, ended %s (the daemon ended %s), %v", run.Status, run.EndedAt, ended, err)
+	}
 }

@@ -10,6 +10,20 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
+//go:embed scripted
+var setup embed.FS
+
+// Setup returns the files that the examples need beside their plans: a
+// configuration kairos.yaml, scripted answers in the place of a model, and input
+// files.
+func Setup() fs.FS {
+	sub, err := fs.Sub(setup, "scripted")
+	if err != nil {
+		panic(err) // the folder is embedded above
+	}
+	return sub
+}
+
 // File is one example as it is written.
 type File struct {
 	Name   string

@@ -79,4 +79,11 @@ type AgentInfo struct {
 type SkillInfo struct {
 	Tool  string
 	Agent string
+	// OutputSchema is the JSON Schema of what the skill gives; nil: anything. Gate says
+	// that it is what a gate needs, and that another answer stands all the same.
+	OutputSchema map[string]any
+	Gate         bool
+	// Product is the only member of OutputSchema, if that is a text which the skill
+	// produces.
+	Product string
 }

@@ -82,6 +82,11 @@ func (k *compiler) edges(g *Graph) {
 		cond, err := k.condition(e.Condition, ParseCondition)
 		if err != nil {
 			k.malformedEdge(err, at, e)
+			if ok && ok2 { // the edge leads there, whenever it is taken
+				always, _ := k.condition("", ParseCondition)
+				k.p.Nodes[from].Out = append(k.p.Nodes[from].Out, ProgramEdge{To: to, Position: i, Text: e.Condition, Cond: always})
+				k.p.Nodes[to].Incoming++
+			}
 			continue
 		}
 		k.comparedAsText(cond, at, e.From)

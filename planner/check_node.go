@@ -101,6 +101,12 @@ func (k *compiler) action(n *ProgramNode, s *spec) {
 	case TypeWait, TypeApproval:
 		k.control(n, s)
 	}
+	if n.Type == TypeRouter || n.Type == TypeTools || n.Type == TypeGenerator {
+		k.routerState(n, s)
+	}
+	if s.OnReject != "" && n.Type != TypeApproval {
+		k.r.error(s.field("on_reject"), s.ID, "node.on_reject", "write type: approval, or leave it out", "on_reject belongs to a node of type approval")
+	}
 	if n.Type != TypePlan && s.Plan != "" {
 		k.r.error(s.field("plan"), s.ID, "node.plan", "write type: plan", "plan: belongs to a node of type plan")
 	}
@@ -261,7 +267,7 @@ func (k *compiler) control(n *ProgramNode, s *spec) {
 	}
 	known := []string{"for", "until"}
 	if n.Type == TypeApproval {
-		known = []string{"message", "form", "timeout", "on_timeout"}
+		known = []string{"message", "answers", "form", "timeout", "on_timeout"}
 		k.approval(m, s, at)
 	} else if (m["for"] == nil) == (m["until"] == nil) {
 		k.r.error(at, s.ID, "wait.input", "write for: 10m or until: 2030-01-31T08:00:00Z", "a wait needs exactly one of for and until")
@@ -300,6 +306,9 @@ func (k *compiler) approval(m map[string]any, s *spec, at *tree) {
 		if text, ok := v.(string); !ok || !strings.Contains(text, "${") {
 			k.r.error(at.at([]string{"on_timeout"}), s.ID, "approval.input", "write approve, reject or fail", "unknown on_timeout %s", clip(Text(v)))
 		}
+	}
+	if _, path, fix, err := Answers(m); err != nil {
+		k.r.error(at.at(path), s.ID, "approval.input", fix, "%s", err)
 	}
 	if form := m["form"]; form != nil {
 		if text, ok := form.(string); !ok || !strings.Contains(text, "${") {
@@ -355,6 +364,7 @@ func (k *compiler) when(n *ProgramNode, s *spec) {
 			at = v
 		}
 		n.WhenCond, err = k.condition(text, ParseExpression)
+		n.WhenUnknown = s.unknown
 	} else {
 		n.WhenCond, err = k.condition(text, ParseCondition)
 	}

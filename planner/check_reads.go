@@ -72,6 +72,12 @@ func (k *compiler) kept() []bool {
 	return keep
 }
 
+// nullOnFailure reports whether the output of the node is null when it fails.
+func (n *ProgramNode) nullOnFailure() bool {
+	return n.OnError == OnErrorContinue && n.Foreach == nil &&
+		!slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return e.Cond.OnFailure() })
+}
+
 // report is an error, but a warning where a plain condition will merely find
 // nothing (ruling 3).
 func (k *compiler) report(r read, code, suggestion, format string, args ...any) {
@@ -136,6 +142,9 @@ func (k *compiler) reads(v *view) {
 			k.report(r, "ref.on_cycle", "name a node after the loop", "%s names %s, which lies on a cycle of another branch", r.what, clip(r.name))
 		case !r.optional && !v.surely(j, r.reader):
 			k.warn(r, "ref.may_be_missing", fmt.Sprintf("give a default: ${output.%s ?? null}", r.name), "%s names %s, which may not have run", r.what, clip(r.name))
+		case !r.optional && k.p.Nodes[j].nullOnFailure():
+			k.warn(r, "ref.may_be_null", fmt.Sprintf("give a default: ${output.%s ?? null}", r.name),
+				"%s is null when %s fails, because of on_error: continue", r.what, clip(r.name))
 		}
 	})
 }

@@ -30,6 +30,9 @@ type spec struct {
 	order                 int
 	step                  bool
 	custom                string // expression of a custom step condition
+	unknown               string // of that condition
+	gateSchema            bool   // OutputSchema follows from a gate
+	product               string // the only member of OutputSchema, a text
 }
 
 // field is where a field of the node stands in the document; the node itself
@@ -72,8 +75,13 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *Program {
 		k.graphSpecs(g)
 	} else {
 		s := d.Steps
+		r.steps = true
 		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = s.InputSchema, s.Limits, s.Strict, s.OnFailure == "continue_branches"
 		defaults = s.Defaults
+		if s.ContinueOnFailure {
+			defaults.OnError = string(OnErrorContinue)
+		}
+		k.p.Metadata = s.Plan.Extra
 		word, _ := s.Plan.Extra[MetadataPriority].(string)
 		k.p.Priority = RunPriority(word)
 		k.stepSpecs(s)
@@ -85,6 +93,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *Program {
 	if d.Graph != nil {
 		k.edges(d.Graph)
 	}
+	k.rejections()
 	k.roots(start)
 	k.analyse()
 	if first {
@@ -107,7 +116,7 @@ func (k *compiler) nodes(defaults Defaults) {
 	for i := range k.specs {
 		s, n := &k.specs[i], &k.p.Nodes[i]
 		*n = ProgramNode{ID: s.ID, Index: i, Type: resolveType(s.Type), TypeName: s.Type, Tool: s.Tool, Agent: s.Agent, Plan: s.Plan,
-			Metadata: s.Metadata, OutputSchema: s.OutputSchema, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1),
+			Metadata: s.Metadata, OutputSchema: s.OutputSchema, GateSchema: s.gateSchema, Product: s.product, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1),
 			Effect: s.Effect, Skill: s.skill, Task: s.task, ExpectedOutput: s.expected, Order: s.order}
 		k.template(n, s)
 		k.action(n, s)
@@ -121,8 +130,12 @@ func (k *compiler) nodes(defaults Defaults) {
 // attempts merges what the node, the plan and the language say of retries,
 // timeouts and failures.
 func (k *compiler) attempts(n *ProgramNode, s *spec, defaults Defaults) {
+	asks := n.Type == TypeApproval
+	if asks { // a person's rejection is never retried, and nothing but the node itself handles it
+		defaults.Retry, defaults.OnError = nil, ""
+	}
 	retry := cmp.Or(s.Retry, defaults.Retry)
-	if s.step && retry == nil {
+	if s.step && retry == nil && !asks {
 		retry = &defaultStepRetry
 	}
 	n.MaxAttempts = 1
@@ -134,6 +147,9 @@ func (k *compiler) attempts(n *ProgramNode, s *spec, defaults Defaults) {
 		n.Timeout = defaultStepTimeout
 	}
 	n.OnError = OnError(cmp.Or(s.OnError, defaults.OnError, string(OnErrorFail)))
+	if asks {
+		n.OnReject = OnReject(cmp.Or(s.OnReject, string(OnRejectFail)))
+	}
 }
 
 func (k *compiler) template(n *ProgramNode, s *spec) {

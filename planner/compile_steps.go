@@ -6,10 +6,10 @@ import (
 )
 
 // stepNames maps the words of the graph language to those of step plans.
-var stepNames = map[string]string{"needs": "dependencies", "when": "condition", "input": "params", "agent": "agentId", "type": "tool"}
+var stepNames = map[string]string{"needs": "dependencies", "when": "condition", "input": "params", "agent": "agentId", "type": "tool", "output_schema": "outputSchema"}
 
 // taskNames is stepNames for a step whose input is its task.
-var taskNames = map[string]string{"needs": "dependencies", "when": "condition", "input": "task", "agent": "agentId", "type": "tool"}
+var taskNames = map[string]string{"needs": "dependencies", "when": "condition", "input": "task", "agent": "agentId", "type": "tool", "output_schema": "outputSchema"}
 
 // stepSpecs turns steps into nodes with needs. Without any dependency they run
 // one after the other, by order, else as they are listed (ruling 5).
@@ -23,10 +23,12 @@ func (k *compiler) stepSpecs(s *StepPlan) {
 			k.p.Sequential = false
 		}
 	}
+	k.lateDependencies(s)
 	slices.SortStableFunc(order, func(a, b int) int { return s.Steps[a].Order - s.Steps[b].Order })
 	for n, i := range order {
 		st := s.Steps[i]
-		sp := spec{Node: Node{ID: st.ID, Needs: st.Dependencies, Timeout: st.Timeout, OnError: st.OnError}, key: st.ID,
+		sp := spec{Node: Node{ID: st.ID, Needs: st.Dependencies, Timeout: st.Timeout, OnError: st.OnError, OnReject: st.OnReject,
+			OutputSchema: st.OutputSchema}, key: st.ID,
 			tree: list.items[i], names: stepNames, skill: st.SkillID, task: st.Task, expected: st.ExpectedOutput, order: st.Order, step: true}
 		if k.p.Sequential && n > 0 {
 			sp.Needs = []string{s.Steps[order[n-1]].ID}
@@ -41,6 +43,23 @@ func (k *compiler) stepSpecs(s *StepPlan) {
 		}
 		k.stepCondition(&sp, st)
 		k.specs = append(k.specs, sp)
+	}
+}
+
+// lateDependencies warns of steps whose order puts them before what they depend on:
+// dependencies decide.
+func (k *compiler) lateDependencies(s *StepPlan) {
+	orders := map[string]int{}
+	for _, st := range s.Steps {
+		orders[st.ID] = st.Order
+	}
+	for i, st := range s.Steps {
+		for _, d := range st.Dependencies {
+			if before, ok := orders[d]; ok && d != st.ID && before > st.Order {
+				k.r.warn(k.d.tree.get("steps").items[i].get("order"), st.ID, "step.order", "give it an order above that of what it depends on",
+					"step %s has order %d and depends on %s, which has order %d: dependencies decide", clip(st.ID), st.Order, clip(d), before)
+			}
+		}
 	}
 }
 
@@ -78,7 +97,7 @@ func (k *compiler) stepCondition(sp *spec, st Step) {
 	}
 	sp.When = c.Type
 	if c.Type == "custom" {
-		sp.When, sp.custom = string(WhenCondition), c.Expr
+		sp.When, sp.custom, sp.unknown = string(WhenCondition), c.Expr, c.Unknown
 	}
 }
 
@@ -127,6 +146,9 @@ func (k *compiler) skill(sp *spec, id string) {
 	}
 	switch {
 	case skill.Agent != "":
+		if sp.OutputSchema == nil && skill.OutputSchema != nil {
+			sp.OutputSchema, sp.gateSchema, sp.product = skill.OutputSchema, skill.Gate, skill.Product
+		}
 		sp.Type, sp.Tool, sp.Agent = TypeAgent, "", skill.Agent
 	case BuiltinType(skill.Tool):
 		sp.Type, sp.Tool = skill.Tool, ""

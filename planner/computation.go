@@ -19,10 +19,6 @@ type Computation struct {
 	program cel.Program
 }
 
-// computationCost bounds one evaluation: transforming a list of some ten
-// thousand items is well within it.
-const computationCost = 5_000_000
-
 // CompileComputation compiles an expression over named variables, with the
 // string, list, set and math functions of CEL. The error is a *SyntaxError.
 func CompileComputation(text string, variables ...string) (*Computation, error) {
@@ -53,7 +49,7 @@ func CompileComputation(text string, variables ...string) (*Computation, error) 
 		return nil, computationError(issues, variables)
 	}
 	c := &Computation{text: text}
-	c.program, err = env.Program(checked, cel.CostLimit(computationCost), cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(1000))
+	c.program, err = meteredProgram(env, checked)
 	if err != nil {
 		return nil, &SyntaxError{Message: err.Error(), Column: 1}
 	}
@@ -69,17 +65,24 @@ func computationError(issues *cel.Issues, variables []string) *SyntaxError {
 }
 
 // Evaluate computes the value. It ends early with an error when the context
-// does, or when the computation costs too much.
-func (c *Computation) Evaluate(ctx context.Context, variables map[string]any) (any, error) {
-	vars := make(map[string]any, len(variables))
-	for name, v := range variables {
-		vars[name] = native(v)
+// does, when the computation takes too long, or when it costs too much: comparing,
+// copying and building values is paid before it is done.
+func (c *Computation) Evaluate(ctx context.Context, values map[string]any) (any, error) {
+	m := newMeter(ctx, computationCost)
+	m.begin(computationCost)
+	out, _, err := c.program.Eval(&variables{meter: m, resolve: func(name string) (any, bool) {
+		v, ok := values[name]
+		return celValue(v), ok
+	}})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case m.stopped != nil:
+		return nil, fmt.Errorf("expression %s: %w", clip(c.text), m.stopped)
+	case err != nil:
+		return nil, fmt.Errorf("expression %s: %s", clip(c.text), clipError(err))
 	}
-	out, _, err := c.program.ContextEval(ctx, vars)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+	if err := m.fits(out); err != nil {
 		return nil, fmt.Errorf("expression %s: %w", clip(c.text), err)
 	}
 	v, err := fromCEL(out, 0)

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -156,6 +157,9 @@ func ParseExpression(text string) (*Condition, error) {
 // expression is a failure with the condition's text and position (SPEC 3).
 func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 	ev := Evaluation{Condition: c.Text}
+	if s.meter == nil {
+		s.meter = newMeter(context.Background(), decisionCost)
+	}
 	switch c.kind {
 	case condFallback:
 		ev.Result = "fallback"
@@ -167,7 +171,13 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 		holds, err := c.expr.evaluate(s)
 		if err != nil {
 			ev.Result = "error"
-			return false, ev, &Failure{Code: CodeCondition, Message: fmt.Sprintf("condition %s failed: %s", clip(c.Text), err), Permanent: true, NoEffect: true}
+			f := &Failure{Code: CodeCondition, Message: fmt.Sprintf("condition %s failed: %s", clip(c.Text), err), Permanent: true, NoEffect: true}
+			if problem, saw := c.expr.unread(s, true); problem != "" {
+				ev.Problem, ev.Saw = problem, saw
+				f.Message = fmt.Sprintf("condition %s failed: %s", clip(c.Text), ev.Unread())
+				f.Suggestion = "fork the run with another output of that step, or give the step an output schema"
+			}
+			return false, ev, f
 		}
 		ev.Result = boolText(holds)
 		return holds, ev, nil
@@ -175,9 +185,14 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 	v, found := c.operand.lookup(s)
 	if !found {
 		ev.Result = "not found"
+		ev.Problem, ev.Saw = c.operand.missing(s)
 		return false, ev, nil
 	}
-	text := Text(v)
+	text, ok := textWithin(v)
+	if !ok || !s.meter.takes(len(text)/plainBytes) {
+		ev.Result = "error"
+		return false, ev, &Failure{Code: CodeCondition, Message: fmt.Sprintf("condition %s failed: %s", clip(c.Text), errCost), Permanent: true, NoEffect: true}
+	}
 	ev.Saw = seen(text)
 	var holds bool
 	switch c.op {
@@ -190,6 +205,36 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 	}
 	ev.Result = boolText(holds)
 	return holds, ev, nil
+}
+
+// evaluateGate is evaluate for a gate: where the value that it reads is missing or of
+// another type, the gate is closed and nothing fails.
+func (c *Condition) evaluateGate(s *scope) (bool, Evaluation) {
+	holds, ev, failure := c.evaluate(s)
+	if c.kind != condExpr {
+		return holds, ev
+	}
+	problem, saw := ev.Problem, ev.Saw
+	switch {
+	case failure == nil:
+		problem, saw = c.expr.unread(s, false)
+	case problem == "":
+		problem = failure.Message
+	}
+	if problem != "" {
+		ev.Result, ev.Problem, ev.Saw = ResultUnknown, problem, saw
+		return false, ev
+	}
+	return holds, ev
+}
+
+// Unread says in words why a condition has no value, and what was there instead; "":
+// it has one.
+func (e Evaluation) Unread() string {
+	if e.Problem == "" || e.Saw == "" {
+		return e.Problem
+	}
+	return fmt.Sprintf("%s; it returned: %s", e.Problem, e.Saw)
 }
 
 func boolText(b bool) string {

@@ -294,8 +294,12 @@ func decodeDocument(d *Document, r *reporter) {
 		d.Graph = g
 	} else {
 		s := &StepPlan{ID: d.ID, Name: d.Name, Description: d.Description, InputSchema: schema, Strict: strict, OnFailure: onFailure,
-			Defaults: defaults, Limits: limits,
+			Defaults: defaults, Limits: limits, ContinueOnFailure: o.boolean("continueOnFailure"),
 			EstimatedDurationMs: o.integer("estimatedDuration", 0, math.MaxInt64), EstimatedCost: o.number("estimatedCost", 0)}
+		if on := defaults.OnError; s.ContinueOnFailure && on != "" && on != string(OnErrorContinue) {
+			r.error(t.get("continueOnFailure"), "", "field.value", "keep one of them",
+				"continueOnFailure contradicts defaults.on_error, which is %s", clip(on))
+		}
 		decodeStepMetadata(s, o)
 		decodeSteps(s, o)
 		d.Steps = s
@@ -380,6 +384,14 @@ func checkOnError(o *object, s string) {
 	case "", OnErrorFail, OnErrorSkip, OnErrorContinue, OnErrorReplan:
 	default:
 		o.r.error(o.t.get("on_error"), o.node, "field.value", "write fail, skip, continue or replan", "unknown on_error %s", clip(s))
+	}
+}
+
+func checkOnReject(o *object, s string) {
+	switch OnReject(s) {
+	case "", OnRejectFail, OnRejectContinue:
+	default:
+		o.r.error(o.t.get("on_reject"), o.node, "field.value", "write fail or continue", "unknown on_reject %s", clip(s))
 	}
 }
 

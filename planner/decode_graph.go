@@ -33,7 +33,7 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	o := newObject(t, r, "node", id)
 	n := Node{ID: o.text("id"), Type: o.text("type"), Tool: o.text("tool"), Agent: o.text("agent"), Plan: o.text("plan"),
 		Input: o.value("input"), Metadata: o.strings("metadata"), Retry: decodeRetry(o), Timeout: o.duration("timeout"),
-		OnError: o.text("on_error"), Effect: Effect(o.text("effect")), Needs: o.texts("needs"), When: o.text("when"),
+		OnError: o.text("on_error"), OnReject: o.text("on_reject"), Effect: Effect(o.text("effect")), Needs: o.texts("needs"), When: o.text("when"),
 		Foreach: o.text("foreach"), MaxParallel: int(o.integer("max_parallel", 1, 10_000)), MaxVisits: int(o.integer("max_visits", 1, 1_000_000)),
 		OutputSchema: o.value("output_schema")}
 	if n.ID == "" {
@@ -49,6 +49,7 @@ func decodeNode(key, t *tree, r *reporter) Node {
 		r.error(t, id, "node.type_missing", suggestion, "node %s has no type", clip(id))
 	}
 	checkOnError(o, n.OnError)
+	checkOnReject(o, n.OnReject)
 	checkEffect(o, string(n.Effect))
 	o.finish()
 	return n

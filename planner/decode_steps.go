@@ -28,7 +28,7 @@ func decodeStep(t *tree, r *reporter) Step {
 	o := newObject(t, r, "step", id)
 	s := Step{ID: o.text("id"), Order: int(o.integer("order", 0, math.MaxInt32)), SkillID: o.text("skillId"), AgentID: o.text("agentId"),
 		Tool: o.text("tool"), Task: o.text("task"), Dependencies: o.texts("dependencies"), ExpectedOutput: o.text("expectedOutput"),
-		Timeout: o.duration("timeout"), OnError: o.text("on_error")}
+		Timeout: o.duration("timeout"), OnError: o.text("on_error"), OnReject: o.text("on_reject")}
 	if v := t.get("id"); t.kind == treeMap && (v == nil || v.kind == treeString && v.text == "") {
 		r.error(t, "", "step.id_missing", "", "a step has no id")
 	}
@@ -39,16 +39,25 @@ func decodeStep(t *tree, r *reporter) Step {
 			o.wrong(p, "params", "an object")
 		}
 	}
+	if v := o.field("outputSchema"); v != nil {
+		s.OutputSchema = v.value()
+	}
 	if c := o.object("condition", "condition"); c != nil {
-		s.Condition = &StepCondition{Type: c.text("type"), Expr: c.text("expr")}
+		s.Condition = &StepCondition{Type: c.text("type"), Expr: c.text("expr"), Unknown: c.text("unknown")}
 		switch s.Condition.Type {
 		case "success", "failure", "always":
 			if v := c.t.get("expr"); v != nil && v.kind != treeNull {
 				r.error(v, id, "condition.expr", "write type: custom", "expr belongs to a condition of type custom")
 			}
+			if v := c.t.get("unknown"); v != nil && v.kind != treeNull {
+				r.error(v, id, "condition.expr", "write type: custom", "unknown belongs to a condition of type custom")
+			}
 		case "custom":
 			if s.Condition.Expr == "" {
 				r.error(c.t, id, "condition.expr", "add expr: with an expression", "a custom condition without expr")
+			}
+			if u := s.Condition.Unknown; u != "" && u != UnknownFail && u != UnknownSkip {
+				r.error(c.t.get("unknown"), id, "field.value", "write fail or skip", "unknown is %s", clip(u))
 			}
 		default:
 			if c.bad {
@@ -70,6 +79,7 @@ func decodeStep(t *tree, r *reporter) Step {
 		f.finish()
 	}
 	checkOnError(o, s.OnError)
+	checkOnReject(o, s.OnReject)
 	o.finish()
 	return s
 }

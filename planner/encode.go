@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -184,7 +185,7 @@ func stepsObject(s *StepPlan) (ordered, error) {
 		o := ordered{{"id", text(st.ID)}, {"order", number(int64(st.Order))}, {"skillId", text(st.SkillID)}, {"agentId", text(st.AgentID)},
 			{"tool", text(st.Tool)}, {"task", text(st.Task)}, {"params", mapOrNil(st.Params)}, {"dependencies", list(st.Dependencies)}}
 		if c := st.Condition; c != nil {
-			o = append(o, member{"condition", ordered{{"type", text(c.Type)}, {"expr", text(c.Expr)}}})
+			o = append(o, member{"condition", ordered{{"type", text(c.Type)}, {"expr", text(c.Expr)}, {"unknown", text(c.Unknown)}}})
 		}
 		if r := st.Retry; r != nil {
 			waits := make([]any, len(r.BackoffMs))
@@ -193,7 +194,8 @@ func stepsObject(s *StepPlan) (ordered, error) {
 			}
 			o = append(o, member{"retry", ordered{{"maxAttempts", int64(max(1, r.MaxAttempts))}, {"backoffMs", waits}}})
 		}
-		o = append(o, ordered{{"expectedOutput", text(st.ExpectedOutput)}, {"timeout", duration(st.Timeout)}, {"on_error", text(st.OnError)}}...)
+		o = append(o, ordered{{"expectedOutput", text(st.ExpectedOutput)}, {"outputSchema", st.OutputSchema}, {"timeout", duration(st.Timeout)},
+			{"on_error", text(st.OnError)}, {"on_reject", text(st.OnReject)}}...)
 		steps[i] = o
 	}
 	meta := ordered{{"createdBy", text(s.Plan.CreatedBy)}, {"createdAt", text(s.Plan.CreatedAt)}, {"confidence", float(s.Plan.Confidence)}}
@@ -209,7 +211,8 @@ func stepsObject(s *StepPlan) (ordered, error) {
 	}
 	return ordered{{"id", givenID(s.ID, s.anonymous)}, {"name", text(s.Name)}, {"description", text(s.Description)}, {"input", s.InputSchema},
 		{"defaults", defaultsObject(s.Defaults)}, {"limits", limitsObject(s.Limits)}, {"on_failure", text(s.OnFailure)}, {"strict", flag(s.Strict)},
-		{"steps", steps}, {"estimatedDuration", number(s.EstimatedDurationMs)}, {"estimatedCost", float(s.EstimatedCost)}, {"metadata", orNil(meta)}}, nil
+		{"continueOnFailure", flag(s.ContinueOnFailure)}, {"steps", steps},
+		{"estimatedDuration", number(s.EstimatedDurationMs)}, {"estimatedCost", float(s.EstimatedCost)}, {"metadata", orNil(meta)}}, nil
 }
 
 // givenID leaves out an id that follows from the content.
@@ -265,7 +268,7 @@ func nodeObject(key string, n Node) (ordered, error) {
 	}
 	return ordered{{"id", text(id)}, {"type", text(n.Type)}, {"tool", text(n.Tool)}, {"agent", text(n.Agent)}, {"plan", text(n.Plan)}, {"input", input},
 		{"metadata", orNil(meta)}, {"retry", retryObject(n.Retry)}, {"timeout", duration(n.Timeout)}, {"on_error", text(n.OnError)},
-		{"effect", text(string(n.Effect))}, {"needs", list(n.Needs)}, {"when", text(n.When)}, {"foreach", text(n.Foreach)},
+		{"on_reject", text(n.OnReject)}, {"effect", text(string(n.Effect))}, {"needs", list(n.Needs)}, {"when", text(n.When)}, {"foreach", text(n.Foreach)},
 		{"max_parallel", number(int64(n.MaxParallel))}, {"max_visits", number(int64(n.MaxVisits))}, {"output_schema", n.OutputSchema}}, nil
 }
 
@@ -423,7 +426,7 @@ func appendOrdered(b []byte, v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendValue(b, n, 0)
+	return appendJSON(b, n, 0, math.MaxInt)
 }
 
 // yamlNode builds the YAML tree; text that would read as anything else is

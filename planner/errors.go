@@ -31,7 +31,9 @@ const (
 	CodeUnknownTool         = "unknown_tool"
 	CodeInvalidInput        = "invalid_input"
 	CodePolicy              = "policy"
-	CodeFailed              = "failed" // any other error of a handler
+	CodeInDoubt             = "in_doubt" // it may have had its effect, and nobody knows
+	CodeRejected            = "rejected" // by a person, or by the time for an answer
+	CodeFailed              = "failed"   // any other error of a handler
 )
 
 // Failure is why a node failed, in a form that survives storage: handlers may

@@ -17,11 +17,16 @@ type Handler func(ctx context.Context, node Node, state *State) (any, error)
 // Executor walks a graph in memory with plain Go handlers; it stores nothing.
 // Nodes run one after the other in the order in which the walk makes them
 // ready. The durable engine drives the same [Walk] and takes the same
-// decisions.
+// decisions. A handler of type "approval" rejects by the output {approved: false}
+// or a [*Failure] with [CodeRejected].
 type Executor struct {
 	handlers map[string]Handler
 	// HandlersByID overrides the handler of single nodes: id wins over type.
 	HandlersByID map[string]Handler
+	// Effects are the side-effect classes of node types and tools, for nodes that
+	// declare none. A type without one counts as idempotent: its failed attempts are
+	// retried as its node says.
+	Effects map[string]Effect
 	// AuditHook is called as nodes start, complete and fail.
 	AuditHook func(ctx context.Context, event AuditEvent)
 	// AuditStore records the same events.
@@ -37,8 +42,10 @@ func NewExecutor(handlers map[string]Handler) *Executor {
 }
 
 // Execute walks the graph. A nil state begins an empty one. The returned state
-// is never nil; the error is an [*InvalidError] for an invalid graph, a
-// [*Failure] for a failed run, or the context's.
+// is never nil; the error is an [*InvalidError] for an invalid graph, one that
+// wraps a [*Failure] for a failed run, or the context's. A failed attempt of an
+// unsafe node that may have had its effect ends the run with code [CodeInDoubt],
+// where the durable engine waits for a person: nothing is called after it.
 func (e *Executor) Execute(ctx context.Context, graph *Graph, state *State) (*State, error) {
 	if state == nil {
 		state = NewState()
@@ -79,6 +86,7 @@ type execution struct {
 	program *Program
 	state   *State
 	walk    *Walk
+	failed  *Failure // of the visit or item that settled last
 }
 
 func (x *execution) run(ctx context.Context) error {
@@ -96,9 +104,17 @@ func (x *execution) run(ctx context.Context) error {
 	out := x.walk.Outcome()
 	x.state.Last = out.Output
 	if out.Failure != nil {
-		return out.Failure
+		return named(out.Failure, out.Failure.Node)
 	}
 	return nil
+}
+
+// named puts the node before its failure, which it wraps.
+func named(f *Failure, node string) error {
+	if node == "" {
+		return f
+	}
+	return fmt.Errorf("node %q failed: %w", node, f)
 }
 
 // visit runs one visit, item by item if it has a foreach, and settles it.
@@ -110,12 +126,9 @@ func (x *execution) visit(ctx context.Context, v VisitKey) error {
 	count, failure := x.walk.Items(v)
 	switch {
 	case failure != nil:
-		_, err := x.walk.Settle(Settlement{VisitKey: v, Item: -1, Status: Failed, Failure: failure})
-		return err
+		return x.end(v, -1, nil, failure)
 	case count == 0:
-		x.state.Outputs[n.ID] = []any{}
-		_, err := x.walk.Settle(Settlement{VisitKey: v, Item: -1, Status: Completed, Output: []any{}})
-		return err
+		return x.end(v, -1, []any{}, nil)
 	}
 	outputs := make([]any, count)
 	for {
@@ -126,7 +139,9 @@ func (x *execution) visit(ctx context.Context, v VisitKey) error {
 		if err := x.settle(ctx, v, i); err != nil {
 			return err
 		}
-		outputs[i] = x.state.Last
+		if outputs[i] = x.state.Last; x.failed != nil {
+			outputs[i] = ItemFailure(x.failed)
+		}
 	}
 	if status, _ := x.walk.Status(v.Node); status == Completed {
 		x.state.Outputs[n.ID] = outputs
@@ -140,21 +155,29 @@ func (x *execution) settle(ctx context.Context, v VisitKey, item int) error {
 	if err != nil {
 		return err
 	}
+	return x.end(v, item, output, failure)
+}
+
+// end settles a visit, or one item of it, and notes its output.
+func (x *execution) end(v VisitKey, item int, output any, failure *Failure) error {
+	n := &x.program.Nodes[v.Node]
 	s := Settlement{VisitKey: v, Item: item, Status: Completed, Output: output}
 	if failure != nil {
 		s.Status, s.Output, s.Failure = Failed, nil, failure
 	}
-	if _, err = x.walk.Settle(s); err != nil {
+	if _, err := x.walk.Settle(s); err != nil {
 		return err
 	}
-	if failure == nil {
-		x.state.Last = output
-		if item < 0 {
-			x.state.Outputs[n.ID] = output
-		}
-	} else {
+	x.failed, x.state.Last = failure, output
+	switch {
+	case failure != nil:
 		x.state.Last = nil
 		delete(x.state.Outputs, n.ID)
+	case item < 0:
+		x.state.Outputs[n.ID] = output
+	}
+	if x.walk.Continued(v.Node) {
+		x.state.Outputs[n.ID] = nil
 	}
 	return nil
 }
@@ -173,7 +196,11 @@ func (x *execution) attempts(ctx context.Context, n *ProgramNode, v VisitKey, it
 		if err := context.Cause(ctx); err != nil {
 			return nil, nil, err
 		}
-		if failure.Permanent || attempt >= n.MaxAttempts {
+		switch {
+		case x.e.effect(n) == EffectUnsafe && !failure.NoEffect:
+			doubt := &Failure{Code: CodeInDoubt, Node: n.ID, Permanent: true, Message: "it may have had its effect: " + failure.Message}
+			return nil, nil, named(doubt.WithCause(failure), n.ID)
+		case failure.Permanent || attempt >= n.MaxAttempts:
 			return nil, failure, nil
 		}
 		timer := time.NewTimer(max(n.Backoff.Delay(attempt, rand.Float64()), failure.RetryAfter))
@@ -196,7 +223,7 @@ func (x *execution) attempt(ctx context.Context, n *ProgramNode, v VisitKey, ite
 	x.state.Last = x.walk.Last(v)
 	event := AuditEvent{GraphID: x.program.ID, RunID: x.e.RunID, NodeID: n.ID, NodeType: n.TypeName, Status: AuditStarted, StartedAt: time.Now()}
 	if err := x.audit(ctx, event); err != nil {
-		return nil, AsFailure(err)
+		return nil, failureOf(err)
 	}
 	var cancel context.CancelFunc = func() {}
 	attemptCtx := ctx
@@ -204,7 +231,11 @@ func (x *execution) attempt(ctx context.Context, n *ProgramNode, v VisitKey, ite
 		attemptCtx, cancel = context.WithTimeout(ctx, n.Timeout)
 	}
 	output, err := guarded(attemptCtx, x.e.handler(n), node, x.state)
+	if n.Timeout > 0 && context.Cause(ctx) == nil && errors.Is(attemptCtx.Err(), context.DeadlineExceeded) {
+		err = timedOut(n.Timeout, err)
+	}
 	cancel()
+	output, err = n.asked(output, err)
 	if err == nil {
 		output, err = Normalize(output)
 		if err != nil {
@@ -219,9 +250,40 @@ func (x *execution) attempt(ctx context.Context, n *ProgramNode, v VisitKey, ite
 		err = auditErr
 	}
 	if err != nil {
-		return nil, AsFailure(err)
+		return nil, failureOf(err)
 	}
 	return output, nil
+}
+
+// failureOf is [AsFailure] as a value of this run's own, which wraps all of err: the
+// walk sets its node, and a handler may return the same error again.
+func failureOf(err error) *Failure {
+	f := *AsFailure(err)
+	f.cause = err
+	return &f
+}
+
+// timedOut is how an attempt ends whose handler returned after its timeout: a
+// failure, whatever it returned. A failure that says more is kept.
+func timedOut(limit time.Duration, err error) *Failure {
+	f := &Failure{Code: CodeTimeout, Message: fmt.Sprintf("timed out after %s", limit)}
+	if said, ok := errors.AsType[*Failure](err); ok {
+		f.NoEffect, f.Detail = said.NoEffect, said.Message
+	}
+	return f.WithCause(err)
+}
+
+// effect is the side-effect class of a node.
+func (e *Executor) effect(n *ProgramNode) Effect {
+	if n.Effect != "" {
+		return n.Effect
+	}
+	for _, name := range []string{n.TypeName, n.Type, n.Tool} {
+		if effect := e.Effects[name]; effect != "" {
+			return effect
+		}
+	}
+	return EffectIdempotent
 }
 
 // node is the graph's node of a compiled one.

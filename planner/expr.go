@@ -1,8 +1,9 @@
 package planner
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,16 +19,16 @@ const (
 	// nesting; both are checked before anything is parsed (C02).
 	maxExpression = 4096
 	maxNesting    = 32
-	// expressionCost bounds one evaluation in CEL's cost units (C09).
-	expressionCost = 100_000
 )
 
 // expression is a compiled CEL expression. All numbers are doubles (ruling 32).
 type expression struct {
 	text     string
+	tree     celast.Expr
 	program  cel.Program
 	nodes    []string // outputs it reads
 	allNodes bool     // reads `output` as a whole or by a computed key
+	reads    []fieldRead
 }
 
 var expressionEnv = sync.OnceValues(func() (*cel.Env, error) {
@@ -76,10 +77,11 @@ func compileExpression(src string) (*expression, *SyntaxError) {
 	if issues.Err() != nil {
 		return nil, celError(issues, lead)
 	}
-	x := &expression{text: text}
 	tree := parsed.NativeRep()
 	doubleNumbers(tree)
+	x := &expression{text: text, tree: tree.Expr()}
 	x.collect(tree.Expr())
+	x.reads = fieldReads(tree.Expr())
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
 		return nil, celError(issues, lead)
@@ -87,7 +89,7 @@ func compileExpression(src string) (*expression, *SyntaxError) {
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, &SyntaxError{Message: fmt.Sprintf("the expression gives a %s, not true or false", t), Column: lead + 1}
 	}
-	x.program, err = env.Program(checked, cel.CostLimit(expressionCost), cel.EvalOptions(cel.OptOptimize))
+	x.program, err = meteredProgram(env, checked)
 	if err != nil {
 		return nil, &SyntaxError{Message: err.Error(), Column: lead + 1}
 	}
@@ -210,27 +212,15 @@ func (x *expression) collect(e celast.Expr) {
 // evaluate runs the expression; any failure, a result that is not a boolean and
 // too high a cost included, is an error.
 func (x *expression) evaluate(s *scope) (bool, error) {
-	output := make(map[string]any, len(x.nodes))
-	for _, node := range x.nodes {
-		if v, ok := s.output(node); ok {
-			output[node] = native(v)
-		}
-	}
-	if x.allNodes && s.outputs != nil {
-		for node, v := range s.outputs() {
-			output[node] = native(v)
-		}
-	}
-	var index any
-	if s.index >= 0 {
-		index = float64(s.index)
-	}
-	out, _, err := x.program.Eval(map[string]any{
-		"last": native(s.last), "input": native(s.input), "output": output, "memory": native(s.memory),
-		"item": native(s.item), "index": index, "error": native(s.failure),
-	})
-	if err != nil {
-		return false, err
+	m := s.meter
+	m.begin(expressionCost)
+	defer m.end()
+	out, _, err := x.program.Eval(&variables{meter: m, resolve: func(name string) (any, bool) { return x.variable(s, name) }})
+	switch {
+	case m.stopped != nil:
+		return false, m.stopped
+	case err != nil:
+		return false, errors.New(clipError(err))
 	}
 	holds, ok := out.Value().(bool)
 	if !ok {
@@ -239,27 +229,35 @@ func (x *expression) evaluate(s *scope) (bool, error) {
 	return holds, nil
 }
 
-// native turns a JSON value into what CEL computes with.
-func native(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		f, err := v.Float64()
-		if err != nil {
-			return string(v)
+// variable is what the expression sees under a name.
+func (x *expression) variable(s *scope, name string) (any, bool) {
+	switch name {
+	case "last":
+		return celValue(s.last), true
+	case "input":
+		return celValue(s.input), true
+	case "memory":
+		return celValue(s.memory), true
+	case "item":
+		return celValue(s.item), true
+	case "error":
+		return celValue(s.failure), true
+	case "index":
+		if s.index >= 0 {
+			return float64(s.index), true
 		}
-		return f
-	case []any:
-		list := make([]any, len(v))
-		for i, e := range v {
-			list[i] = native(e)
+		return nil, true
+	case "output":
+		output := make(map[string]any, len(x.nodes))
+		for _, node := range x.nodes {
+			if v, ok := s.output(node); ok {
+				output[node] = v
+			}
 		}
-		return list
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for k, e := range v {
-			m[k] = native(e)
+		if x.allNodes && s.outputs != nil {
+			maps.Copy(output, s.outputs())
 		}
-		return m
+		return celValue(output), true
 	}
-	return v
+	return nil, false
 }

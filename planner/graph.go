@@ -46,9 +46,12 @@ type Node struct {
 	Input    any
 	Metadata map[string]string
 
-	Retry       *Retry
-	Timeout     Duration
-	OnError     string
+	Retry   *Retry
+	Timeout Duration
+	OnError string
+	// OnReject says what a rejection of a node of type "approval" does: "fail"
+	// (default), or "continue" with {approved: false, …} as its output.
+	OnReject    string
 	Effect      Effect
 	Needs       []string
 	When        string

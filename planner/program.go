@@ -27,6 +27,8 @@ type Program struct {
 	Roots       []int          // nodes that start by themselves, in file order
 	InputSchema any
 	Limits      Limits
+	// Metadata is that of a step plan, but for what the planner has words for.
+	Metadata map[string]any
 	// Priority of runs that are started without one: -10, 0 or 10.
 	Priority int
 	// ContinueBranches is on_failure: continue_branches.
@@ -59,6 +61,12 @@ type ProgramNode struct {
 	// Input is the compiled input; nil when the node has none and gets `last`.
 	Input        *Template
 	OutputSchema any
+	// GateSchema says that OutputSchema is what a gate needs of the output: an answer
+	// that does not fit it stands, and the gate is closed.
+	GateSchema bool
+	// Product is the only member of OutputSchema where that is the text that the step's
+	// skill produces: an answer in prose becomes it.
+	Product string
 
 	// Incoming counts edges that lead here; a node has edges in, or needs.
 	Incoming int
@@ -70,6 +78,9 @@ type ProgramNode struct {
 	// WhenAlways, or WhenCondition (then WhenCond is set).
 	When     When
 	WhenCond *Condition
+	// WhenUnknown says what a condition does whose expression has no value: UnknownFail
+	// (also "") or UnknownSkip.
+	WhenUnknown string
 
 	Foreach     *Reference
 	MaxParallel int // of a foreach; default 8
@@ -80,6 +91,7 @@ type ProgramNode struct {
 	Backoff     Backoff
 	Timeout     time.Duration // 0: none
 	OnError     OnError
+	OnReject    OnReject // of a node of type approval
 	// Effect is what the document says; empty: the type's or tool's own.
 	Effect Effect
 
@@ -118,6 +130,14 @@ const (
 	OnErrorReplan   OnError = "replan"
 )
 
+// OnReject says what a rejection of a node of type approval does.
+type OnReject string
+
+const (
+	OnRejectFail     OnReject = "fail"
+	OnRejectContinue OnReject = "continue"
+)
+
 // Effect is what running a node may do to the world outside (SPEC 4.1).
 type Effect string
 
@@ -145,4 +165,15 @@ func effectRank(e Effect) int {
 		return 4
 	}
 	return 0
+}
+
+// Text is an output of the node as people and models read it: its product, where it has
+// one, else [Text].
+func (n *ProgramNode) Text(output any) string {
+	if m, ok := output.(map[string]any); ok && n.Product != "" && len(m) == 1 {
+		if text, ok := m[n.Product].(string); ok {
+			return text
+		}
+	}
+	return Text(output)
 }

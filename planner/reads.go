@@ -70,6 +70,9 @@ func (p *Program) Fingerprint(node int) string {
 	when := string(n.When)
 	if n.WhenCond != nil {
 		when += ":" + n.WhenCond.Text
+		if n.WhenUnknown == UnknownSkip {
+			when += ":" + UnknownSkip
+		}
 	}
 	foreach := ""
 	if n.Foreach != nil {
@@ -80,7 +83,7 @@ func (p *Program) Fingerprint(node int) string {
 		metadata[k] = v
 	}
 	b, err := EncodeValue([]any{n.ID, n.Type, n.Tool, n.Agent, n.Plan, input, n.OutputSchema, edges, names(n.Needs), when, foreach, metadata,
-		n.MaxVisits, n.MaxAttempts, fmt.Sprint(n.Backoff), n.Timeout.String(), string(n.OnError), string(n.Effect), n.Task})
+		n.MaxVisits, n.MaxAttempts, fmt.Sprint(n.Backoff), n.Timeout.String(), string(n.OnError), string(n.OnReject), string(n.Effect), n.Task})
 	if err != nil { // a compiled node holds JSON values only
 		panic("planner: fingerprint: " + err.Error())
 	}

@@ -34,7 +34,7 @@ type Reference struct {
 	node string // of RefOutput
 	name string // of RefSecret
 	path path
-	// fallback is the value after ??, used when nothing is found (ruling 37).
+	// fallback is the value after ??, used in place of null and of nothing.
 	fallback    any
 	hasFallback bool
 }
@@ -134,16 +134,19 @@ func rootNames() []string {
 
 // scope is where references are looked up during one visit.
 type scope struct {
-	input   any
-	last    any
-	memory  any // nil: absent
-	item    any
-	index   int // -1: no foreach
-	runID   string
-	output  func(node string) (any, bool)
-	secret  func(name string) (string, bool) // nil: secrets stay as written
-	outputs func() map[string]any            // every output, for expressions
-	failure any                              // `error` in expressions
+	input  any
+	last   any
+	memory any // nil: absent
+	item   any
+	index  int // -1: no foreach
+	runID  string
+	output func(node string) (any, bool)
+	// continued reports whether a node failed under on_error: continue.
+	continued func(node string) bool
+	secret    func(name string) (string, bool) // nil: secrets stay as written
+	outputs   func() map[string]any            // every output, for expressions
+	failure   any                              // `error` in expressions
+	meter     *meter                           // pays for conditions
 }
 
 // lookup finds the value a reference names; found is false for "nothing there".
@@ -194,14 +197,18 @@ func lookupFrom(v any, p path) (any, bool) {
 	return p.lookup(v)
 }
 
-// resolve is lookup with the default applied; a reference to nothing is a
-// permanent failure, without retry (SPEC 2.4).
+// resolve is lookup with the default applied. A reference to nothing is a
+// permanent failure, without retry. One into the output of a node that failed under
+// on_error: continue gives null.
 func (r *Reference) resolve(s *scope) (any, *Failure) {
-	if v, ok := r.lookup(s); ok {
+	if v, ok := r.lookup(s); ok && (v != nil || !r.hasFallback) {
 		return v, nil
 	}
 	if r.hasFallback {
 		return r.fallback, nil
+	}
+	if r.Root == RefOutput && s.continued != nil && s.continued(r.node) {
+		return nil, nil
 	}
 	f := &Failure{Code: CodeUnresolvedReference, Message: fmt.Sprintf("unresolved reference ${%s}", r.Text), Permanent: true, NoEffect: true}
 	switch r.Root {
@@ -239,4 +246,10 @@ func idPattern(s string) bool {
 		}
 	}
 	return true
+}
+
+// missing says in words what a reference of a condition does not find, and what is
+// there instead.
+func (r *Reference) missing(s *scope) (problem, saw string) {
+	return fieldRead{root: string(r.Root), node: r.node, path: r.path}.problem(s, true)
 }

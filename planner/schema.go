@@ -1,9 +1,11 @@
 package planner
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -84,6 +86,10 @@ func CompileSchema(v any) (*Schema, error) {
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
 	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
+		re, size, err := compilePattern(text)
+		return sizedPattern{re, size}, err
+	})
 	if err := c.AddResource(schemaURL, v); err != nil {
 		return nil, schemaError(nil, "%s", err)
 	}
@@ -98,12 +104,21 @@ func CompileSchema(v any) (*Schema, error) {
 	case dynamic:
 		return nil, schemaError(nil, "$dynamicRef and $recursiveRef are not supported: write $ref")
 	}
+	// The smallest value shows parts that apply to one value in so many ways that
+	// no value could be validated.
+	if shared && weigh(context.Background(), compiled, nil) != nil { //seed:schema-weight
+		return nil, schemaError(nil, "the schema refers to one part in too many ways: it would be applied more than %d times to one value", maxSchemaSteps)
+	}
 	return &Schema{compiled, shared}, nil
 }
 
 // Validate returns every way in which a JSON value does not match, in a stable
 // order; nil when it does.
-func (s *Schema) Validate(v any) []SchemaProblem {
+func (s *Schema) Validate(v any) []SchemaProblem { return s.ValidateContext(context.Background(), v) }
+
+// ValidateContext is Validate that ends when the context does; its one problem is
+// then that of the context.
+func (s *Schema) ValidateContext(ctx context.Context, v any) []SchemaProblem {
 	v, err := Normalize(v)
 	if err != nil {
 		return []SchemaProblem{{Message: err.Error()}}
@@ -111,8 +126,16 @@ func (s *Schema) Validate(v any) []SchemaProblem {
 	if at, bad := extremeNumber(v, nil); bad {
 		return []SchemaProblem{{Path: at, Message: "the number is out of range"}}
 	}
-	if s.shared && !weigh(s.compiled, v) {
-		return []SchemaProblem{{Message: "the value is too large for a schema that refers to itself in so many ways"}}
+	if s.shared || countValues(v, freeValues) > freeValues || longText(v) {
+		switch err := weigh(ctx, s.compiled, v); {
+		case errors.Is(err, errSchemaCost):
+			return []SchemaProblem{{Message: "the value is too large for its schema: checking it takes too many steps"}}
+		case err != nil:
+			return []SchemaProblem{{Message: err.Error()}}
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return []SchemaProblem{{Message: err.Error()}}
 	}
 	err = s.validate(v)
 	if err == nil {
@@ -252,6 +275,30 @@ func quoteAll(names []string) string {
 		quoted[i] = clip(n)
 	}
 	return strings.Join(quoted, ", ")
+}
+
+// sizedPattern is a regular expression, and how many steps it may take for each
+// character.
+type sizedPattern struct {
+	*regexp.Regexp
+	size int
+}
+
+// longText reports whether a value has a text that patterns may take long over.
+func longText(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return len(v) > freeText
+	case []any:
+		return slices.ContainsFunc(v, longText)
+	case map[string]any:
+		for k, e := range v {
+			if len(k) > freeText || longText(e) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // noLoader refuses every document that is not in memory already.

@@ -1,6 +1,9 @@
 package planner
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -14,7 +17,20 @@ import (
 const (
 	maxSchemaSteps = 2_000_000 // applications of a subschema to a part of a value
 	maxSchemaPairs = 500_000   // different ones
+	// freeValues and freeText are what a value may hold without being weighed.
+	freeValues = 1000
+	freeText   = 10_000
 )
+
+var errSchemaCost = errors.New("too many steps")
+
+// patternSteps is what a pattern takes over a text.
+func patternSteps(p jsonschema.Regexp, text string) int {
+	if p, ok := p.(sizedPattern); ok {
+		return min((len(text)+1)*p.size/searchSteps, maxSchemaSteps+1)
+	}
+	return 0
+}
 
 // sameValue lists the parts of a schema that apply to the value that it applies to.
 func sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
@@ -125,8 +141,8 @@ func inspect(root *jsonschema.Schema) (cycle string, dynamic, shared bool) {
 }
 
 // weigh counts how often a part of the schema would be applied to a part of the
-// value; ok is false when that is too often.
-func weigh(root *jsonschema.Schema, value any) (ok bool) {
+// value, and what its patterns take; errSchemaCost says that this is too much.
+func weigh(ctx context.Context, root *jsonschema.Schema, value any) error {
 	type pair struct {
 		s  *jsonschema.Schema
 		at int
@@ -151,10 +167,13 @@ func weigh(root *jsonschema.Schema, value any) (ok bool) {
 		if n, ok := known[pair{s, at}]; ok {
 			return n
 		}
-		if len(known) > maxSchemaPairs {
+		if len(known) > maxSchemaPairs || len(known)%checkEvery == 0 && ctx.Err() != nil {
 			return maxSchemaSteps + 1
 		}
 		n := 1
+		if text, ok := v.(string); ok && s.Pattern != nil {
+			n = min(n+patternSteps(s.Pattern, text), maxSchemaSteps+1)
+		}
 		add := func(sub *jsonschema.Schema, v any, at int) bool {
 			n = min(n+steps(sub, v, at), maxSchemaSteps+1)
 			return n <= maxSchemaSteps
@@ -169,6 +188,9 @@ func weigh(root *jsonschema.Schema, value any) (ok bool) {
 		switch v := v.(type) {
 		case map[string]any:
 			for i, key := range slices.Sorted(maps.Keys(v)) {
+				for pattern := range s.PatternProperties {
+					n = min(n+patternSteps(pattern, key), maxSchemaSteps+1)
+				}
 				for _, sub := range forKey(s, key) {
 					if !add(sub, v[key], child(at, i)) {
 						return n
@@ -186,5 +208,8 @@ func weigh(root *jsonschema.Schema, value any) (ok bool) {
 		}
 		return n
 	}
-	return steps(root, value, 0) <= maxSchemaSteps
+	if steps(root, value, 0) > maxSchemaSteps {
+		return cmp.Or(ctx.Err(), errSchemaCost)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -107,11 +108,6 @@ func TestSchemaCost(t *testing.T) {
 	}
 	nested := func(depth int) any { return decode(t, strings.Repeat("[", depth)+strings.Repeat("]", depth)) }
 	doubling := compile(`{"allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}`)
-	fan := `{"$defs": {"d0": {"type": "string"}`
-	for i := range 60 {
-		fan += fmt.Sprintf(`, "d%d": {"allOf": [{"$ref": "#/$defs/d%d"}, {"$ref": "#/$defs/d%d"}]}`, i+1, i, i)
-	}
-	fanned := compile(fan + `}, "$ref": "#/$defs/d60"}`)
 	list := compile(`{"$defs": {"node": {"type": "object", "properties": {"left": {"$ref": "#/$defs/node"}, "right": {"$ref": "#/$defs/node"}}}}, "$ref": "#/$defs/node"}`)
 	deep := any(map[string]any{})
 	for range 500 {
@@ -127,7 +123,7 @@ func TestSchemaCost(t *testing.T) {
 		fits bool
 	}{
 		"doubling, flat": {doubling, nested(8), true}, "doubling, deep": {doubling, nested(60), false}, "doubling, very deep": {doubling, nested(900), false},
-		"fan": {fanned, "x", false}, "tree": {list, deep, true},
+		"tree":      {list, deep, true},
 		"long list": {compile(`{"items": {"type": "string"}}`), many, true},
 	} {
 		started := time.Now()
@@ -165,4 +161,47 @@ func FuzzSchema(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A schema of two kilobytes that doubles with every reference is refused when it is
+// compiled; one that doubles with every level of a value ends for each value, and
+// with the context.
+func TestSchemasThatDouble(t *testing.T) {
+	t.Parallel()
+	doubling := func(levels int, apply func(ref map[string]any) map[string]any) map[string]any {
+		defs := map[string]any{"d0": map[string]any{"type": "object"}}
+		for i := 1; i <= levels; i++ {
+			defs[fmt.Sprint("d", i)] = apply(map[string]any{"$ref": fmt.Sprint("#/$defs/d", i-1)})
+		}
+		return map[string]any{"$defs": defs, "$ref": fmt.Sprint("#/$defs/d", levels)}
+	}
+	_, err := planner.CompileSchema(doubling(30, func(ref map[string]any) map[string]any { return map[string]any{"allOf": []any{ref, ref}} }))
+	if err == nil || !strings.Contains(err.Error(), "in too many ways") {
+		t.Errorf("got %v, want a schema that is refused", err)
+	}
+	deep, err := planner.CompileSchema(doubling(30, func(ref map[string]any) map[string]any {
+		return map[string]any{"properties": map[string]any{"a": map[string]any{"allOf": []any{ref, ref}}}}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v any = map[string]any{}
+	for range 30 {
+		v = map[string]any{"a": v}
+	}
+	if problems := deep.Validate(v); len(problems) != 1 || !strings.Contains(problems[0].Message, "too many steps") {
+		t.Errorf("got %v, want a value that is too large", problems)
+	}
+	pattern, err := planner.CompileSchema(map[string]any{"items": map[string]any{"pattern": strings.Repeat("(a?){90}", 10) + "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if problems := pattern.Validate([]any{strings.Repeat("a", 1<<20)}); len(problems) != 1 || !strings.Contains(problems[0].Message, "too many steps") {
+		t.Errorf("got %v, want a text that is too long for its pattern", problems)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if problems := pattern.ValidateContext(ctx, []any{"b"}); len(problems) != 1 || problems[0].Message != context.Canceled.Error() {
+		t.Errorf("after a cancel: %v", problems)
+	}
 }

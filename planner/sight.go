@@ -14,12 +14,15 @@ type Sight struct {
 	Index int
 	// Outputs holds the output of every node's latest completed visit.
 	Outputs map[string]any
+	// Continued holds the nodes whose latest visit failed under on_error: continue.
+	Continued map[string]bool
 }
 
 func (s Sight) scope() *scope {
 	return &scope{input: s.Input, last: s.Last, memory: s.Memory, item: s.Item, index: s.Index, runID: s.RunID,
-		output:  func(node string) (any, bool) { v, ok := s.Outputs[node]; return v, ok },
-		outputs: func() map[string]any { return s.Outputs }}
+		output:    func(node string) (any, bool) { v, ok := s.Outputs[node]; return v, ok },
+		continued: func(node string) bool { return s.Continued[node] },
+		outputs:   func() map[string]any { return s.Outputs }}
 }
 
 // Evaluate says whether the condition holds and what it saw; its failure is

@@ -18,6 +18,9 @@ type StepPlan struct {
 	Limits      Limits
 	OnFailure   string
 	Strict      bool
+	// ContinueOnFailure makes on_error: continue the default of every step that is no
+	// approval.
+	ContinueOnFailure bool
 
 	anonymous string // as in Graph
 }
@@ -35,15 +38,28 @@ type Step struct {
 	Condition      *StepCondition
 	Retry          *StepRetry
 	ExpectedOutput string
-	Timeout        Duration
-	OnError        string
+	// OutputSchema is the JSON Schema of the step's output; nil: that of its skill, if
+	// it has one.
+	OutputSchema any
+	Timeout      Duration
+	OnError      string
+	OnReject     string // of a step that asks a person: see [Node.OnReject]
 }
 
 // StepCondition decides whether a step runs once its dependencies settled.
 type StepCondition struct {
 	Type string // success (default), failure, always, custom
 	Expr string // for custom: an expression
+	// Unknown says what a custom condition does that reads a value which is missing, or
+	// of another type than the expression needs: UnknownFail (default) or UnknownSkip.
+	Unknown string
 }
+
+// What a condition does whose expression has no value.
+const (
+	UnknownFail = "fail"
+	UnknownSkip = "skip"
+)
 
 // StepRetry is the retry policy of [001]: attempt n waits
 // BackoffMs[min(n, len)-1] milliseconds.
@@ -53,17 +69,23 @@ type StepRetry struct {
 }
 
 // MetadataPriority is the key of `metadata` under which a step plan says with which
-// priority its runs start: low, medium or high. Anything else says nothing.
+// priority its runs start: low, medium, high or critical. Anything else says nothing.
 const MetadataPriority = "priority"
 
+// MetadataPreferences is the key of `metadata` under which a step plan keeps how the
+// user likes the answer: an object whose members every agent of the plan is given.
+const MetadataPreferences = "preferences"
+
 // RunPriority is the priority of runs that a word stands for: low is -10, high is
-// 10, anything else 0.
+// 10, critical is 20, medium and anything else is 0.
 func RunPriority(word string) int {
 	switch word {
 	case "low":
 		return -10
 	case "high":
 		return 10
+	case "critical":
+		return 20
 	}
 	return 0
 }

@@ -231,7 +231,12 @@ func (p textPart) render(s *scope) (any, *Failure) {
 		if err != nil {
 			return nil, err
 		}
-		b.WriteString(Text(v))
+		text, ok := textWithin(v)
+		if b.WriteString(text); !ok || b.Len() > MaxValueBytes {
+			return nil, &Failure{Code: CodeInvalidInput, Permanent: true, NoEffect: true,
+				Message:    fmt.Sprintf("a text of the input exceeds %d MiB", MaxValueBytes>>20),
+				Suggestion: "write large data to a file and pass its path"}
+		}
 	}
 	return b.String(), nil
 }

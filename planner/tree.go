@@ -136,6 +136,8 @@ type reporter struct {
 	broken bool
 	// reopened turns advisory errors into warnings.
 	reopened bool
+	// steps words problems as step plans are written.
+	steps bool
 }
 
 // maxWarnings bounds the warnings that are listed.
@@ -171,11 +173,32 @@ func (r *reporter) add(sev Severity, at *tree, node, code, suggestion, format st
 	} else if r.warnings++; r.warnings > maxWarnings {
 		return
 	}
+	if r.steps {
+		suggestion, format = inSteps(suggestion), inSteps(format)
+		for i, a := range args {
+			if a == "needs" { // the key, not a name, which is quoted
+				args[i] = "dependencies"
+			}
+		}
+	}
 	p := Problem{Severity: sev, Code: code, Message: fmt.Sprintf(format, args...), Suggestion: suggestion, Node: node}
 	if at != nil {
 		p.Line, p.Column = at.line, at.column
 	}
 	r.problems = append(r.problems, p)
+}
+
+// stepWords are the words of step plans for those of graphs.
+var stepWords = strings.NewReplacer("node %s needs itself", "step %s depends on itself", "needs names", "dependencies name", "with needs", "with dependencies", "add needs: [%s]", "add dependencies: [%s]",
+	"add needs:", "add dependencies:", "nodes", "steps", "node", "step")
+
+// inSteps words a text about nodes as one about steps. One that quotes something of the
+// plan stays as it is.
+func inSteps(text string) string {
+	if strings.Contains(text, `"`) || strings.Contains(text, "did you mean") {
+		return text
+	}
+	return stepWords.Replace(text)
 }
 
 func (r *reporter) error(at *tree, node, code, suggestion, format string, args ...any) {

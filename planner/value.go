@@ -127,15 +127,35 @@ func formatFloat(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
+// MaxValueBytes bounds the JSON text of one value that a run passes on. A value may
+// show one part many times, so that its text is far larger than the value.
+const MaxValueBytes = 32 << 20
+
+// ErrTooLarge says that the JSON text of a value would exceed a limit.
+var ErrTooLarge = errors.New("the value is too large")
+
 // EncodeValue returns the canonical compact JSON of a JSON value: keys sorted,
 // numbers with their exact text, no HTML escaping.
 func EncodeValue(v any) ([]byte, error) {
-	return appendValue(nil, v, 0)
+	return appendJSON(nil, v, 0, math.MaxInt)
 }
 
-func appendValue(b []byte, v any, depth int) ([]byte, error) {
-	if depth > maxValueDepth {
+// EncodeWithin is EncodeValue that gives up with [ErrTooLarge] once the text
+// exceeds a number of bytes.
+func EncodeWithin(v any, most int) ([]byte, error) {
+	b, err := appendJSON(nil, v, 0, most)
+	if err == nil && len(b) > most {
+		return nil, ErrTooLarge
+	}
+	return b, err
+}
+
+func appendJSON(b []byte, v any, depth, most int) ([]byte, error) {
+	switch {
+	case depth > maxValueDepth:
 		return nil, errTooDeep
+	case len(b) > most:
+		return nil, ErrTooLarge
 	}
 	var err error
 	switch v := v.(type) {
@@ -156,7 +176,7 @@ func appendValue(b []byte, v any, depth int) ([]byte, error) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			if b, err = appendValue(b, e, depth+1); err != nil {
+			if b, err = appendJSON(b, e, depth+1, most); err != nil {
 				return nil, err
 			}
 		}
@@ -168,7 +188,7 @@ func appendValue(b []byte, v any, depth int) ([]byte, error) {
 				b = append(b, ',')
 			}
 			b = append(appendString(b, k), ':')
-			if b, err = appendValue(b, v[k], depth+1); err != nil {
+			if b, err = appendJSON(b, v[k], depth+1, most); err != nil {
 				return nil, err
 			}
 		}
@@ -180,7 +200,7 @@ func appendValue(b []byte, v any, depth int) ([]byte, error) {
 	}
 	switch n.(type) {
 	case nil, bool, string, json.Number, []any, map[string]any:
-		return appendValue(b, n, depth+1)
+		return appendJSON(b, n, depth+1, most)
 	}
 	return nil, fmt.Errorf("a value of Go type %s has no JSON form", reflect.TypeOf(v))
 }
@@ -296,6 +316,18 @@ func Text(v any) string {
 		return ""
 	}
 	return string(b)
+}
+
+// textWithin is Text of a value that may show one part many times; false: the text
+// is longer than MaxValueBytes.
+func textWithin(v any) (string, bool) {
+	switch v.(type) {
+	case []any, map[string]any:
+		b, err := EncodeWithin(v, MaxValueBytes)
+		return string(b), err == nil
+	}
+	text := Text(v)
+	return text, len(text) <= MaxValueBytes
 }
 
 // equalText is the equality of conditions: the same text form, or both sides

@@ -26,6 +26,7 @@ type Walk struct {
 	lastNode  int            // whose it is
 	failure   *Failure       // first unhandled failure
 	failed    bool
+	rejected  bool // by a person, and nothing handled it
 	stopped   bool // by Stop
 	stamps    []int
 	stampNext int
@@ -55,7 +56,11 @@ type standing struct {
 	output    any    // if completed
 	hasOutput bool
 	failure   *Failure
+	continued bool // failed under on_error: continue; dependents treat it as completed, with null as output
 }
+
+// passed reports whether a node's dependents may treat it as completed.
+func (s *standing) passed() bool { return s.status == Completed || s.continued }
 
 // visit is one passage through a node.
 type visit struct {
@@ -129,12 +134,21 @@ type Decision struct {
 type Evaluation struct {
 	To        string `json:"to,omitempty"`
 	Condition string `json:"condition"`
-	// Result is "true", "false", "not found", "fallback" or "error".
+	// Result is "true", "false", "not found", "fallback", "error", or of a gate
+	// [ResultUnknown].
 	Result string `json:"result"`
 	// Saw is the text form of the left side, if at most 1 KiB, else its hash
-	// as "sha256:…" (ruling 23).
+	// as "sha256:…". With a Problem it is the beginning of what was there instead.
 	Saw string `json:"saw,omitempty"`
+	// Problem says which value the condition reads in vain, and whose it is.
+	Problem string `json:"problem,omitempty"`
 }
+
+// A gate whose value nobody gave is closed.
+const (
+	ResultUnknown     = "unknown"
+	ReasonGateUnknown = "gate_unknown" // of the [Consequence]
+)
 
 // Consequence is what became of a node because of another one's settlement.
 type Consequence struct {
@@ -144,6 +158,20 @@ type Consequence struct {
 	Reason string `json:"reason,omitempty"`
 	// Evaluated holds a `when:` condition that was looked at.
 	Evaluated *Evaluation `json:"evaluated,omitempty"`
+}
+
+// Why says in words why the node was skipped, or did not run; "": nothing is to be said.
+func (c *Consequence) Why() string {
+	if c.Evaluated == nil || c.Evaluated.Problem == "" {
+		return c.Reason
+	}
+	return c.Reason + ": " + c.Evaluated.Unread()
+}
+
+// Failed reports whether the node did not run because its condition could not be
+// evaluated.
+func (c *Consequence) Failed() bool {
+	return c.Evaluated != nil && c.Evaluated.Result == "error"
 }
 
 // Facts are what a walk knows of its run from the start.
@@ -303,8 +331,10 @@ func (w *Walk) visit(k VisitKey) *visit {
 func (w *Walk) Stop() { w.stopped = true }
 
 // Stopping reports whether an unhandled failure or Stop closed the walk to new
-// visits (but those of `when: failure|always`).
-func (w *Walk) Stopping() bool { return w.stopped || w.failed && !w.p.ContinueBranches }
+// visits (but those of `when: failure|always`). A rejection stops every branch.
+func (w *Walk) Stopping() bool {
+	return w.stopped || w.failed && (!w.p.ContinueBranches || w.rejected)
+}
 
 // Outcome tells whether the walk is done, and how it ended.
 func (w *Walk) Outcome() Outcome {
@@ -337,7 +367,7 @@ func (w *Walk) output() any {
 	}
 	m := map[string]any{}
 	for _, i := range sinks {
-		if n := &w.nodes[i]; n.status == Completed {
+		if n := &w.nodes[i]; n.passed() {
 			m[w.p.Nodes[i].ID] = n.output
 		}
 	}
@@ -363,6 +393,15 @@ func (w *Walk) Output(node string) (any, bool) {
 		return nil, false
 	}
 	return w.nodes[i].output, true
+}
+
+// Continued reports whether a node's latest visit failed under on_error: continue.
+func (w *Walk) Continued(node int) bool { return w.nodes[node].continued }
+
+// continues is Continued by id.
+func (w *Walk) continues(node string) bool {
+	i, ok := w.p.Index[node]
+	return ok && w.nodes[i].continued
 }
 
 // Status returns how a node's latest visit settled, and how many visits of it

@@ -9,7 +9,8 @@ func (w *Walk) Remember(v any) { w.facts.Memory = v }
 // scope is what references and conditions of a visit see. Outgoing conditions
 // see the node's own output as last; they pass it in.
 func (w *Walk) scope(last any) scope {
-	return scope{input: w.facts.Input, last: last, memory: w.facts.Memory, index: -1, runID: w.facts.RunID, output: w.Output, outputs: w.outputs}
+	return scope{input: w.facts.Input, last: last, memory: w.facts.Memory, index: -1, runID: w.facts.RunID,
+		output: w.Output, continued: w.continues, outputs: w.outputs}
 }
 
 func (w *Walk) outputs() map[string]any {

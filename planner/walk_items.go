@@ -85,6 +85,15 @@ func (w *Walk) StartItem(k VisitKey, item int) {
 	}
 }
 
+// ItemFailure stands for an item of a foreach that failed under on_error: continue,
+// in the list of outputs.
+func ItemFailure(f *Failure) map[string]any {
+	if f == nil {
+		f = &Failure{Code: CodeFailed, Message: "failed"}
+	}
+	return map[string]any{"error": f.Message, "code": f.Code}
+}
+
 func (it *items) start(i int) {
 	it.started[i] = true
 	it.running++
@@ -92,7 +101,7 @@ func (it *items) start(i int) {
 
 // settleItem records an item's outcome and reports how the visit ended, if it
 // did: Completed when all items have; Failed with the first item's error in
-// item order, once no item runs. A record knows of items that were running
+// item order, rejections first, once no item runs. A record knows of items that were running
 // though their start was not recorded.
 func (w *Walk) settleItem(v *visit, s Settlement, recorded *Decision) (ended Status, output any, failure *Failure, err error) {
 	if _, f := w.Items(v.VisitKey); f != nil {
@@ -113,10 +122,13 @@ func (w *Walk) settleItem(v *visit, s Settlement, recorded *Decision) (ended Sta
 		it.outputs[s.Item] = s.Output
 	case Failed:
 		if w.p.Nodes[v.Node].OnError == OnErrorContinue {
-			break // null takes its place
+			it.outputs[s.Item] = ItemFailure(s.Failure)
+			break
 		}
 		it.failed = true
-		if it.first < 0 || s.Item < it.first {
+		n := &w.p.Nodes[v.Node]
+		rejected, before := n.rejectedWith(s.Failure), n.rejectedWith(it.failure)
+		if it.first < 0 || rejected && !before || rejected == before && s.Item < it.first {
 			it.first, it.failure = s.Item, s.Failure
 		}
 	case Cancelled:

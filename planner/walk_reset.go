@@ -41,7 +41,7 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 			n.visits, n.parked = n.parked.Visit, nil
 		}
 	}
-	w.failure, w.failed, w.stopped = nil, false, false
+	w.failure, w.failed, w.rejected, w.stopped = nil, false, false, false
 	w.recount(undone)
 	for _, v := range again {
 		w.start(v)

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
@@ -10,6 +11,17 @@ import (
 type decider struct {
 	recorded *Decision // nil: evaluate
 	made     Decision
+	meter    *meter // of all conditions that are evaluated; nil until the first
+}
+
+// scope is what the conditions that are decided now see.
+func (d *decider) scope(w *Walk, last any) scope {
+	if d.meter == nil {
+		d.meter = newMeter(context.Background(), decisionCost)
+	}
+	s := w.scope(last)
+	s.meter = d.meter
+	return s
 }
 
 // fail notes the failure of the run by a decision of a node, or of its `when`;
@@ -116,7 +128,7 @@ func (w *Walk) fail(n *nodeState, node *ProgramNode, s Settlement, d *decider) (
 		return true, errorValue(s.Failure, node.ID)
 	case node.OnError == OnErrorContinue:
 		d.made.Handled = "continue"
-		n.status, n.hasOutput = Completed, true
+		n.continued, n.hasOutput = true, true
 		return true, nil
 	case node.OnError == OnErrorSkip:
 		d.made.Handled = "skip"
@@ -124,6 +136,7 @@ func (w *Walk) fail(n *nodeState, node *ProgramNode, s Settlement, d *decider) (
 		return true, nil
 	}
 	n.unhandled = true
+	w.rejected = w.rejected || node.rejectedWith(s.Failure)
 	w.failRun(s.Failure, node.ID)
 	return false, nil
 }
@@ -171,7 +184,7 @@ func (w *Walk) choose(node *ProgramNode, last any, d *decider) (int, error) {
 		}
 		return i, nil
 	}
-	s := w.scope(last)
+	s := d.scope(w, last)
 	fallback, candidates := -1, false
 	for i, e := range node.Out {
 		switch {
@@ -362,14 +375,15 @@ func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev
 	incomplete, anyFailed := "", false
 	for _, j := range node.Needs {
 		need := &w.nodes[j]
-		anyFailed = anyFailed || need.status == Failed
-		blocks := need.status != Completed
+		failed := need.status == Failed && !need.continued
+		anyFailed = anyFailed || failed
+		blocks := !need.passed()
 		if w.p.Sequential { // success means: the previous step has not failed
-			blocks = need.status == Failed || need.status == Cancelled
+			blocks = failed || need.status == Cancelled
 		}
 		if blocks && incomplete == "" {
 			incomplete = fmt.Sprintf("%s was %s", w.p.Nodes[j].ID, need.status)
-			if need.status == Failed {
+			if failed {
 				incomplete = w.p.Nodes[j].ID + " failed"
 			}
 		}
@@ -389,7 +403,17 @@ func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev
 	if node.When == WhenSuccess {
 		return true, "", nil
 	}
-	s := w.scope(w.joined(node))
+	s := d.scope(w, w.joined(node))
+	if node.WhenUnknown == UnknownSkip {
+		holds, e := node.WhenCond.evaluateGate(&s)
+		switch {
+		case holds:
+			return true, "", &e
+		case e.Result == ResultUnknown:
+			return false, ReasonGateUnknown, &e
+		}
+		return false, "its condition is " + e.Result, &e
+	}
 	holds, e, failure := node.WhenCond.evaluate(&s)
 	if failure != nil {
 		failure.Node = node.ID
@@ -404,11 +428,11 @@ func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev
 
 // joined is the value a node with needs is started with: its one need's output,
 // or {need: output}. A need that failed stands for its error, one that was
-// skipped for null.
+// skipped, or failed under on_error: continue, for null.
 func (w *Walk) joined(node *ProgramNode) any {
 	value := func(j int) any {
 		n := &w.nodes[j]
-		if n.status == Failed {
+		if n.status == Failed && !n.continued {
 			return errorValue(n.failure, w.p.Nodes[j].ID)
 		}
 		return n.output

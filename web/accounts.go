@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -16,38 +16,38 @@ import (
 // Accounts manages users and API tokens. Every change is recorded with its
 // actor, and every refusal too.
 type Accounts interface {
-	Users(ctx context.Context) ([]kairos.User, error)
-	User(ctx context.Context, idOrName string) (kairos.User, error)
-	CreateUser(ctx context.Context, actor kairos.Actor, name, password string, role kairos.Role) (kairos.User, error)
+	Users(ctx context.Context) ([]domain.User, error)
+	User(ctx context.Context, idOrName string) (domain.User, error)
+	CreateUser(ctx context.Context, actor domain.Actor, name, password string, role domain.Role) (domain.User, error)
 	// UpdateUser changes what is not nil; the last admin cannot be disabled or
 	// made less (CodeConflict).
-	UpdateUser(ctx context.Context, actor kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error)
+	UpdateUser(ctx context.Context, actor domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error)
 	// LinkUser says who a user is at the identity provider; an empty subject ends
 	// the link.
-	LinkUser(ctx context.Context, actor kairos.Actor, idOrName, subject string) (kairos.User, error)
+	LinkUser(ctx context.Context, actor domain.Actor, idOrName, subject string) (domain.User, error)
 	// ChangePassword checks the old one, and ends all sessions but keep.
-	ChangePassword(ctx context.Context, u kairos.User, old, password, keep string) error
-	Sessions(ctx context.Context, userID string) ([]kairos.Session, error)
-	EndSession(ctx context.Context, actor kairos.Actor, userID, hash string) error
+	ChangePassword(ctx context.Context, u domain.User, old, password, keep string) error
+	Sessions(ctx context.Context, userID string) ([]domain.Session, error)
+	EndSession(ctx context.Context, actor domain.Actor, userID, hash string) error
 	// EndSessions ends all sessions of a user but the one with the secret keep.
-	EndSessions(ctx context.Context, actor kairos.Actor, idOrName, keep string) error
-	Tokens(ctx context.Context) ([]kairos.Token, error)
+	EndSessions(ctx context.Context, actor domain.Actor, idOrName, keep string) error
+	Tokens(ctx context.Context) ([]domain.Token, error)
 	// CreateToken returns the token's text, which cannot be seen again.
-	CreateToken(ctx context.Context, actor kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error)
-	RevokeToken(ctx context.Context, actor kairos.Actor, id, reason string) error
+	CreateToken(ctx context.Context, actor domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string, domain.Token, error)
+	RevokeToken(ctx context.Context, actor domain.Actor, id, reason string) error
 }
 
-var roles = []kairos.Role{kairos.RoleViewer, kairos.RoleOperator, kairos.RoleAuthor, kairos.RoleAdmin}
+var roles = []domain.Role{domain.RoleViewer, domain.RoleOperator, domain.RoleAuthor, domain.RoleAdmin}
 
 // roleWords say what a role may do.
-var roleWords = map[kairos.Role]string{
-	kairos.RoleViewer:   locale.Mark("viewer: sees everything"),
-	kairos.RoleOperator: locale.Mark("operator: also starts, resumes and decides"),
-	kairos.RoleAuthor:   locale.Mark("author: also writes plans"),
-	kairos.RoleAdmin:    locale.Mark("admin: also users, tokens and the installation"),
+var roleWords = map[domain.Role]string{
+	domain.RoleViewer:   locale.Mark("viewer: sees everything"),
+	domain.RoleOperator: locale.Mark("operator: also starts, resumes and decides"),
+	domain.RoleAuthor:   locale.Mark("author: also writes plans"),
+	domain.RoleAdmin:    locale.Mark("admin: also users, tokens and the installation"),
 }
 
-func (r *request) roleOptions(selected kairos.Role) []view.Option {
+func (r *request) roleOptions(selected domain.Role) []view.Option {
 	var out []view.Option
 	for _, role := range roles {
 		out = append(out, view.Option{Value: string(role), Text: r.t(roleWords[role]), Selected: role == selected})
@@ -58,7 +58,7 @@ func (r *request) roleOptions(selected kairos.Role) []view.Option {
 // accounts are the installation's, or none are managed here.
 func (r *request) accounts() (Accounts, error) {
 	if r.s.Accounts == nil {
-		return nil, kairos.Errorf(kairos.CodeNotFound, "accounts are not managed here")
+		return nil, domain.Errorf(domain.CodeNotFound, "accounts are not managed here")
 	}
 	return r.s.Accounts, nil
 }
@@ -77,7 +77,7 @@ func (r *request) usersPage(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p := view.UsersPage{Shell: r.shell("settings", "Users"), Idem: newID(), Error: problem, Name: r.c.FormValue("name"), Roles: r.roleOptions(kairos.RoleOperator)}
+	p := view.UsersPage{Shell: r.shell("settings", "Users"), Idem: newID(), Error: problem, Name: r.c.FormValue("name"), Roles: r.roleOptions(domain.RoleOperator)}
 	for _, u := range list {
 		row := view.UserRow{Name: visible(u.Name), Href: "/settings/users/" + url.PathEscape(u.ID), Role: string(u.Role), Disabled: u.Disabled, Linked: u.Subject != "", Created: r.time(u.CreatedAt), Seen: r.time(u.LastSeenAt)}
 		sessions, err := a.Sessions(r.ctx, u.ID)
@@ -96,8 +96,8 @@ func (r *request) usersPage(code int, problem string) error {
 
 // refused shows a form again with what is wrong with it; other errors pass.
 func (r *request) refused(err error) (problem string, ok bool) {
-	switch kairos.CodeOf(err) {
-	case kairos.CodeInvalid, kairos.CodeConflict, kairos.CodeForbidden, kairos.CodeUnauthorized, kairos.CodeTooMany:
+	switch domain.CodeOf(err) {
+	case domain.CodeInvalid, domain.CodeConflict, domain.CodeForbidden, domain.CodeUnauthorized, domain.CodeTooMany:
 		return cmp.Or(r.tooMany(err), r.sentence(err)), true
 	}
 	return "", false
@@ -108,8 +108,8 @@ func (r *request) createUser() error {
 	if err != nil {
 		return err
 	}
-	to, err := r.s.posts.once(r.key(), func() (string, error) {
-		u, err := a.CreateUser(r.ctx, r.who.actor(), strings.TrimSpace(r.c.FormValue("name")), r.c.FormValue("password"), kairos.Role(r.c.FormValue("role")))
+	to, err := r.result("", func() (string, error) {
+		u, err := a.CreateUser(r.ctx, r.who.actor(), strings.TrimSpace(r.c.FormValue("name")), r.c.FormValue("password"), domain.Role(r.c.FormValue("role")))
 		return "/settings/users/" + url.PathEscape(u.ID), err
 	})
 	if problem, ok := r.refused(err); ok {
@@ -121,17 +121,9 @@ func (r *request) createUser() error {
 	return r.to(to)
 }
 
-// key names a form that was sent, so that sending it twice does it once.
-func (r *request) key() string {
-	if key := r.c.FormValue("idem"); key != "" {
-		return r.who.ID + ":" + key
-	}
-	return ""
-}
-
 // lastSeen is when a user was last there: a login that is used counts, not only its
 // beginning.
-func lastSeen(u kairos.User, sessions []kairos.Session) time.Time {
+func lastSeen(u domain.User, sessions []domain.Session) time.Time {
 	last := u.LastSeenAt
 	for _, s := range sessions {
 		if s.SeenAt.After(last) {
@@ -179,13 +171,13 @@ func (r *request) changeUser() error {
 		return err
 	}
 	id := r.c.Param("user")
-	to, err := r.s.posts.once(r.key(), func() (string, error) {
-		var role *kairos.Role
+	to, err := r.result("", func() (string, error) {
+		var role *domain.Role
 		var password *string
 		var disabled *bool
 		switch do := r.c.FormValue("do"); do {
 		case "role":
-			v := kairos.Role(r.c.FormValue("role"))
+			v := domain.Role(r.c.FormValue("role"))
 			role = &v
 		case "password":
 			v := r.c.FormValue("password")
@@ -197,7 +189,7 @@ func (r *request) changeUser() error {
 			subject := ""
 			if do == "link" {
 				if subject = strings.TrimSpace(r.c.FormValue("subject")); subject == "" {
-					return "", kairos.Errorf(kairos.CodeInvalid, "no subject is given").Suggest("the audit log names it where the login was refused")
+					return "", domain.Errorf(domain.CodeInvalid, "no subject is given").Suggest("the audit log names it where the login was refused")
 				}
 			}
 			u, err := a.LinkUser(r.ctx, r.who.actor(), id, subject)
@@ -211,7 +203,7 @@ func (r *request) changeUser() error {
 			}
 			return "/settings/users/" + url.PathEscape(id), a.EndSessions(r.ctx, r.who.actor(), id, keep)
 		default:
-			return "", kairos.Errorf(kairos.CodeInvalid, "nothing is done by %q", do)
+			return "", domain.Errorf(domain.CodeInvalid, "nothing is done by %q", do)
 		}
 		u, err := a.UpdateUser(r.ctx, r.who.actor(), id, role, password, disabled)
 		return "/settings/users/" + url.PathEscape(u.ID), err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -20,7 +20,7 @@ const pulseStep = 30 * time.Minute
 const troubled = 0.2
 
 // pulse is how calls went, in a picture and in words.
-func (r *request) pulse(a kairos.Activity) view.Pulse {
+func (r *request) pulse(a domain.Activity) view.Pulse {
 	p := view.Pulse{Calls: r.number(a.Calls), Last: r.time(a.LastCallAt), Text: r.t("no call")}
 	if a.P95 > 0 {
 		p.P95 = span(a.P95)
@@ -61,11 +61,11 @@ func (r *request) pulse(a kairos.Activity) view.Pulse {
 }
 
 // failures are the last calls that failed, and how often calls failed with what.
-func (r *request) failures(a kairos.Activity) (rows []view.FailureRow, counts []view.CountRow) {
+func (r *request) failures(a domain.Activity) (rows []view.FailureRow, counts []view.CountRow) {
 	for _, f := range a.Recent {
 		row := view.FailureRow{At: r.time(f.At), Code: visible(f.Code), Text: visible(f.Message), Node: visible(f.Node)}
 		if f.Run != "" {
-			row.Run, row.RunHref = kairos.ShortID(f.Run), "/runs/"+url.PathEscape(f.Run)
+			row.Run, row.RunHref = domain.ShortID(f.Run), "/runs/"+url.PathEscape(f.Run)
 		}
 		rows = append(rows, row)
 	}
@@ -76,7 +76,7 @@ func (r *request) failures(a kairos.Activity) (rows []view.FailureRow, counts []
 }
 
 // stopText says who lets something not be called.
-func (r *request) stopText(s *kairos.Stop) string {
+func (r *request) stopText(s *domain.Stop) string {
 	if s == nil {
 		return ""
 	}
@@ -89,7 +89,7 @@ func (r *request) stopText(s *kairos.Stop) string {
 
 // stopPage asks before calls of something are stopped, or begin again; p says where
 // it is and what it is called.
-func (r *request) stopPage(code int, p view.ConfirmPage, name string, stopped *kairos.Stop, a kairos.Activity) error {
+func (r *request) stopPage(code int, p view.ConfirmPage, name string, stopped *domain.Stop, a domain.Activity) error {
 	p.Post, p.Idem, p.Do = p.Back+"/stop", newID(), "stop"
 	p.Heading, p.Danger, p.NeedsReason = r.t("Stop all calls of %s", name), true, true
 	p.Says = r.t("No new call begins; what is under way goes on. A call that is refused fails its step, unless the step is tried again: such runs can be resumed afterwards. It outlasts restarts.")
@@ -103,13 +103,13 @@ func (r *request) stopPage(code int, p view.ConfirmPage, name string, stopped *k
 }
 
 // stop does what a stopPage announced; show shows that page again.
-func (r *request) stop(name, back string, do func(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error, show func(code int, problem string) error) error {
+func (r *request) stop(name, back string, do func(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error, show func(code int, problem string) error) error {
 	on, reason := r.c.FormValue("do") == "stop", strings.TrimSpace(r.c.FormValue("reason"))
 	if on && reason == "" {
 		return show(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
 	}
 	err := r.once(func() (string, error) { return back, do(r.ctx, r.who.actor(), name, on, reason) })
-	if kairos.CodeOf(err) == kairos.CodeConflict {
+	if domain.CodeOf(err) == domain.CodeConflict {
 		return show(http.StatusConflict, r.t("That is so already. This is how it is now."))
 	}
 	return err

@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
-	"github.com/kairosd/kairosd/web/api"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -49,6 +50,7 @@ type scene struct {
 	t     *testing.T
 	b     *webtest.Browser
 	token string
+	actor string // that acts with the token
 	done  map[string]bool
 }
 
@@ -107,7 +109,7 @@ func (s *scene) api(route, path string, body any) map[string]any {
 	s.t.Helper()
 	method, _, _ := strings.Cut(route, " ")
 	var out map[string]any
-	s.recorded(route, "token acts", func() {
+	s.recorded(route, s.actor, func() {
 		b, err := json.Marshal(body)
 		if text, ok := body.(string); ok {
 			b, err = []byte(text), nil
@@ -141,13 +143,13 @@ func (s *scene) waiting() string { return s.Run(s.t, "refund", "null").ID }
 // retrying starts a run and waits until it waits for its second attempt.
 func (s *scene) retrying() string {
 	s.t.Helper()
-	r, err := s.Engine.Start(s.t.Context(), s.Admin, kairos.StartRequest{Plan: "later"})
+	r, err := s.Engine.Start(s.t.Context(), s.Admin, domain.StartRequest{Plan: "later"})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); r.WaitReason != kairos.WaitRetry; <-tick.C {
+	for end := time.Now().Add(time.Minute); r.WaitReason != domain.WaitRetry; <-tick.C {
 		if r, err = s.Store.FindRun(s.t.Context(), r.ID); err != nil || time.Now().After(end) {
 			s.t.Fatal(r.Status, err)
 		}
@@ -158,7 +160,7 @@ func (s *scene) retrying() string {
 // scheduled starts a run that is to begin in an hour.
 func (s *scene) scheduled() string {
 	s.t.Helper()
-	r, err := s.Engine.Start(s.t.Context(), s.Admin, kairos.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour)})
+	r, err := s.Engine.Start(s.t.Context(), s.Admin, domain.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -167,7 +169,7 @@ func (s *scene) scheduled() string {
 
 func (s *scene) approval() string {
 	s.t.Helper()
-	list, err := s.Store.Approvals(s.t.Context(), kairos.ApprovalFilter{Run: s.waiting()})
+	list, err := s.Store.Approvals(s.t.Context(), domain.ApprovalFilter{Run: s.waiting()})
 	if err != nil || len(list.Items) != 1 {
 		s.t.Fatal(list, err)
 	}
@@ -183,9 +185,11 @@ func TestEveryActIsRecorded(t *testing.T) {
 	s.recorded("page POST /setup", "marta", func() { s.b.Login() })
 	seed := s.Seed(t)
 	var err error
-	if s.token, _, err = s.Auth.CreateToken(t.Context(), s.Admin, "acts", kairos.RoleAdmin, nil, time.Hour); err != nil {
+	token := domain.Token{}
+	if s.token, token, err = s.Auth.CreateToken(t.Context(), s.Admin, "acts", domain.RoleAdmin, nil, time.Hour); err != nil {
 		t.Fatal(err)
 	}
+	s.actor = auth.TokenActor(token)
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	t.Cleanup(busy.Close)
 	s.Plan(t, "id: later\nnodes:\n  a: {type: http, effect: read, retry: {max_attempts: 2, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
@@ -217,7 +221,7 @@ func (s *scene) signedIn() {
 	s.recorded("page POST /login", "marta", func() { other.LoginAs("marta", webtest.Password) })
 	f := form(s.t, other.Get("/me").Body, `action="/logout"`)
 	s.recorded("page POST /logout", "marta", func() { other.Post("/logout", f) })
-	secret, err := s.Auth.LoginLink(s.t.Context(), kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin, Surface: "cli"}, "marta")
+	secret, err := s.Auth.LoginLink(s.t.Context(), domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}, "marta")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -230,7 +234,7 @@ func (s *scene) signedIn() {
 
 // secondFactor is turned on and off by somebody else, whose login wants a code.
 func (s *scene) secondFactor() {
-	if _, err := s.Auth.CreateUser(s.t.Context(), s.Admin, "carla", webtest.Password, kairos.RoleViewer); err != nil {
+	if _, err := s.Auth.CreateUser(s.t.Context(), s.Admin, "carla", webtest.Password, domain.RoleViewer); err != nil {
 		s.t.Fatal(err)
 	}
 	carla := s.Browser(s.t)
@@ -387,8 +391,8 @@ func (s *scene) accounts() {
 
 func (s *scene) memories() {
 	s.Plan(s.t, "id: say\nnodes:\n  say: {type: set, input: \"${input}\"}\n")
-	remember := func(actor kairos.Actor, session string) {
-		r, err := s.Engine.Start(s.t.Context(), actor, kairos.StartRequest{Plan: "say", Session: session, Input: kairos.RawJSON(`"hello"`)})
+	remember := func(actor domain.Actor, session string) {
+		r, err := s.Engine.Start(s.t.Context(), actor, domain.StartRequest{Plan: "say", Session: session, Input: domain.RawJSON(`"hello"`)})
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -398,7 +402,7 @@ func (s *scene) memories() {
 	}
 	remember(s.Admin, "one")
 	s.page("/memory/forget", "/memory/forget?session=one", `name="reason"`, "to", "/memory/forget", "session", "one", "reason", "asked to")
-	remember(kairos.Actor{Name: "token acts", Role: kairos.RoleAdmin, Surface: "api"}, "two")
+	remember(domain.Actor{Name: s.actor, Role: domain.RoleAdmin, Surface: "api"}, "two")
 	s.api("DELETE /memory/{session}", "/memory/two?reason=asked", "")
 }
 
@@ -433,7 +437,7 @@ func (s *scene) verify() {
 	}
 	form := s.b.Get("/audit/verify").Hidden()
 	s.recorded("page POST /audit/verify", "marta", func() { s.b.Post("/audit/verify", form); done() })
-	s.recorded("POST /audit/check", "token acts", func() {
+	s.recorded("POST /audit/check", s.actor, func() {
 		resp, err := http.DefaultClient.Do(request(s.t, http.MethodPost, s.URL+api.Base+"/audit/check", "", "Content-Type", "application/json", "Authorization", "Bearer "+s.token))
 		if err != nil || resp.StatusCode != http.StatusAccepted {
 			s.t.Fatal(resp, err)

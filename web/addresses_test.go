@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web"
 	"github.com/kairosd/kairosd/web/static"
 	"github.com/kairosd/kairosd/web/webtest"
@@ -88,13 +88,13 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	if p := b.Get(run + "/steps/" + number(last)); !strings.Contains(p.Body, `href="`+run+"/steps/"+number(last)+`.json"`) {
 		t.Error("the page of a step does not lead to its data")
 	}
-	fork, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: seed.Completed.ID, Action: kairos.ActionRerun})
+	fork, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: seed.Completed.ID, Action: domain.ActionRerun})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var related struct{ Items []struct{ ID string } }
+	var related struct{ Items []struct{ RunID string } }
 	read(run+"/lineage.json", &related)
-	if len(related.Items) != 1 || related.Items[0].ID != fork.ID {
+	if len(related.Items) != 1 || related.Items[0].RunID != fork.ID {
 		t.Errorf("the lineage is %+v, want %s", related, fork.ID)
 	}
 	var compared map[string]any
@@ -128,9 +128,9 @@ type leaving struct {
 	leave func()
 }
 
-func (l leaving) Runs(context.Context, kairos.RunFilter) (kairos.List[kairos.Run], error) {
+func (l leaving) Runs(context.Context, domain.RunFilter) (domain.List[domain.Run], error) {
 	l.leave()
-	return kairos.List[kairos.Run]{}, errors.New("row 7 cannot be read")
+	return domain.List[domain.Run]{}, errors.New("row 7 cannot be read")
 }
 
 // A page that nobody waits for any more is no fault; one that somebody does is.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -26,7 +26,7 @@ type agentSpan struct {
 // agentSpans are the versions of an agent, the newest first: every start of the
 // daemon, and every configuration that it took up, says which there was.
 func (r *request) agentSpans(id string) ([]agentSpan, error) {
-	events, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Actions: []string{"daemon.start", "config.reload"}, Page: kairos.Page{Limit: spansRead}})
+	events, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Actions: []string{"daemon.start", "config.reload"}, Page: domain.Page{Limit: spansRead}})
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func (r *request) agentSpans(id string) ([]agentSpan, error) {
 
 // told is what models were told that spoke for an agent, as the journal of a run of
 // that time has it: of earlier prompts nothing else is kept. An empty run: none is.
-func (r *request) told(id string, s agentSpan) (run kairos.Run, text string, err error) {
-	runs, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Agents: []string{id}, Since: s.from, Until: s.until, Page: kairos.Page{Limit: toldRuns}})
+func (r *request) told(id string, s agentSpan) (run domain.Run, text string, err error) {
+	runs, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{Agents: []string{id}, Since: s.from, Until: s.until, Page: domain.Page{Limit: toldRuns}})
 	if err != nil {
 		return run, "", err
 	}
@@ -72,11 +72,11 @@ func (r *request) told(id string, s agentSpan) (run kairos.Run, text string, err
 			}
 		}
 	}
-	return kairos.Run{}, "", nil
+	return domain.Run{}, "", nil
 }
 
 // agentVersions are the versions of an agent as its page shows them.
-func (r *request) agentVersions(a kairos.AgentInfo) ([]view.AgentVersion, error) {
+func (r *request) agentVersions(a domain.AgentInfo) ([]view.AgentVersion, error) {
 	spans, err := r.agentSpans(a.ID)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (r *request) agentVersions(a kairos.AgentInfo) ([]view.AgentVersion, error)
 			return nil, err
 		}
 		if run.ID != "" {
-			v.Run = view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}
+			v.Run = view.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}
 			v.Prompt = view.Block{ID: "prompt-" + s.version + "-" + run.ID, Title: r.t("What models were told, %s", promptVersion(text)), Text: visible(text), Folded: true}
 			v.Same = text == a.SystemPrompt || s.version == a.Version()
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -22,7 +22,7 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	}
 	begin := func(action, result, versions string) {
 		t.Helper()
-		if err := site.Store.Audit(t.Context(), kairos.AuditRecord{Action: action, Actor: kairos.System.Name, Surface: kairos.System.Surface, Object: "version:test", Result: result, Detail: []byte(versions)}); err != nil {
+		if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: action, Actor: domain.System.Name, Surface: domain.System.Surface, Object: "version:test", Result: result, Detail: []byte(versions)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -31,7 +31,7 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	begin("daemon.start", "", `{"agent": {"desk": "bbbbbbbbbbbb"}}`)
 	begin("daemon.start", "", `{"agent": {"desk": "bbbbbbbbbbbb"}}`) // the same again
 	run := site.Run(t, "talk", "")
-	if _, err := site.Engine.WaitFor(t.Context(), run.ID, func(r kairos.Run) bool { return r.Status.Final() }); err != nil {
+	if _, err := site.Engine.WaitFor(t.Context(), run.ID, func(r domain.Run) bool { return r.Status.Final() }); err != nil {
 		t.Fatal(err)
 	}
 	begin("config.reload", "failed", `{"before": "x", "after": "x"}`)

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -21,17 +21,34 @@ func (r *request) startedIt(starter string) (bool, error) {
 }
 
 // approvalView is an approval as a form or a row says it.
-func (r *request) approvalView(a kairos.Approval) (view.ApprovalView, error) {
-	v := view.ApprovalView{ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: visible(a.Message), Run: kairos.ShortID(a.Run),
+func (r *request) approvalView(a domain.Approval) (view.ApprovalView, error) {
+	v := view.ApprovalView{ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: visible(a.Message), Run: domain.ShortID(a.Run),
 		RunHref: "/runs/" + a.Run, Plan: a.PlanKey, PlanHref: "/plans/" + url.PathEscape(a.PlanKey), Node: a.Node, Since: r.time(a.CreatedAt), Digest: a.Digest, Status: a.Status,
 		DecidedBy: visible(a.DecidedBy), Comment: r.approvalComment(a), CSRF: r.who.csrf, Idem: newID(), Agent: visible(a.Agent), Label: visible(cut(a.Label, 80)),
-		Assignee: visible(a.Assignee), Yes: r.t("Approve"), No: r.t("Reject"), MayAsk: a.MayAsk, Outcome: r.approvalOutcome(a), Decided: r.time(a.DecidedAt),
-		CanAct: r.who.Role.Includes(kairos.RoleOperator), Typed: r.c.FormValue("comment")}
-	if a.YesWord != "" {
-		v.Yes = visible(cut(a.YesWord, 60))
-	}
-	if a.NoWord != "" {
-		v.No = visible(cut(a.NoWord, 60))
+		Assignee: visible(a.Assignee), MayAsk: a.MayAsk, Outcome: r.approvalOutcome(a), Decided: r.time(a.DecidedAt),
+		CanAct: r.who.Role.Includes(domain.RoleOperator), Typed: r.c.FormValue("comment")}
+	first := map[bool]bool{true: true, false: true} // of those that reject, and of the others
+	for i, x := range a.Answers() {
+		b := view.AnswerButton{ID: x.ID, Label: visible(cut(x.Label, 60)), Rejects: x.Rejects(), Chosen: !x.Rejects() && first[false]}
+		if i < len(a.Choices) && a.Choices[i].Label == "" || len(a.Choices) == 0 {
+			switch x.ID { // the plan has no word of its own
+			case "approve":
+				b.Label = r.t("Approve")
+			case "reject":
+				b.Label = r.t("Reject")
+			}
+		}
+		if first[x.Rejects()] {
+			b.Key = "approve"
+			if x.Rejects() {
+				b.Key = "reject"
+			}
+			first[x.Rejects()] = false
+		}
+		v.Answers = append(v.Answers, b)
+		if a.Answer == x.ID && len(a.Answers()) > 2 { // else the status says it
+			v.Given = b.Label
+		}
 	}
 	v.By = r.t("step %s", a.Node)
 	if a.Agent != "" {
@@ -58,7 +75,7 @@ func (r *request) approvalView(a kairos.Approval) (view.ApprovalView, error) {
 }
 
 // dueWords say until when an approval waits, and what happens then.
-func (r *request) dueWords(a kairos.Approval) string {
+func (r *request) dueWords(a domain.Approval) string {
 	if a.DueAt.IsZero() {
 		return r.t("no deadline")
 	}
@@ -77,15 +94,15 @@ func (r *request) dueWords(a kairos.Approval) string {
 
 // approvalComment is what was said with an answer; of a question that was taken back
 // when its run was put aside, why.
-func (r *request) approvalComment(a kairos.Approval) string {
-	if a.Status == "cancelled" && a.DecidedBy == kairos.System.Name && a.Comment != "" {
-		return r.t("It was taken back: %s", r.headlineOf(kairos.RunWaiting, kairos.WaitQuarantined, a.Comment))
+func (r *request) approvalComment(a domain.Approval) string {
+	if a.Status == "cancelled" && a.DecidedBy == domain.System.Name && a.Comment != "" {
+		return r.t("It was taken back: %s", r.headlineOf(domain.RunWaiting, domain.WaitQuarantined, a.Comment))
 	}
 	return visible(a.Comment)
 }
 
 // approvalOutcome is how an approval ended, as lists show it.
-func (r *request) approvalOutcome(a kairos.Approval) view.Status {
+func (r *request) approvalOutcome(a domain.Approval) view.Status {
 	switch a.Status {
 	case "approved":
 		return word("ok", "i-ok", locale.Mark("approved"), true)
@@ -103,7 +120,7 @@ func (r *request) approvalOutcome(a kairos.Approval) view.Status {
 
 // argumentFacts are the arguments of a call as terms and values, if it has a few
 // plain ones; what is larger is read in the JSON below.
-func argumentFacts(arguments kairos.RawJSON) []view.Fact {
+func argumentFacts(arguments domain.RawJSON) []view.Fact {
 	v, err := planner.DecodeValue(arguments)
 	if err != nil {
 		return nil
@@ -123,7 +140,7 @@ func argumentFacts(arguments kairos.RawJSON) []view.Fact {
 	return out
 }
 
-func formSchema(a kairos.Approval) any {
+func formSchema(a domain.Approval) any {
 	if a.Form == nil {
 		return nil
 	}

@@ -3,26 +3,35 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // alike are open approvals of one step of a plan that the reader may answer and
 // that ask for no values.
-func (r *request) alike() (list []kairos.Approval, answer string, err error) {
+func (r *request) alike() (list []domain.Approval, answer string, err error) {
 	plan, node := r.c.FormValue("plan"), r.c.FormValue("node")
 	answer = r.c.FormValue("answer")
-	if plan == "" || node == "" || answer != "approve" && answer != "reject" {
-		return nil, "", kairos.Errorf(kairos.CodeInvalid, "say which plan, which step and which answer")
+	if plan == "" || node == "" || answer == "" {
+		return nil, "", domain.Errorf(domain.CodeInvalid, "say which plan, which step and which answer")
 	}
-	all, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{Plan: plan, Node: node, For: r.who.Name, Page: kairos.Page{Limit: alikeMax}})
+	all, err := r.s.Reader.Approvals(r.ctx, domain.ApprovalFilter{Plan: plan, Node: node, For: r.who.Name, Page: domain.Page{Limit: alikeMax}})
 	if err != nil {
 		return nil, "", err
 	}
-	return slices.DeleteFunc(all.Items, func(a kairos.Approval) bool { return len(a.Form) > 0 }), answer, nil
+	for _, a := range all.Items {
+		if _, wrong := a.AnswerOf(domain.DecideRequest{Answer: answer}); wrong != nil {
+			err = wrong
+		} else if len(a.Form) == 0 {
+			list = append(list, a)
+		}
+	}
+	if len(list) > 0 { // the others are of another version of the plan
+		err = nil
+	}
+	return list, answer, err
 }
 
 // bulkApprovals lists each approval that one answer would decide; it is safe to open.
@@ -33,7 +42,7 @@ func (r *request) showAlike(code int, problem string, refused []string) error {
 	if err != nil {
 		return err
 	}
-	p := view.ApprovalsBulkPage{Plan: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Answer: answer, Idem: newID(), Error: problem, Refused: refused, Danger: answer == "reject",
+	p := view.ApprovalsBulkPage{Plan: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Answer: answer, Idem: newID(), Error: problem, Refused: refused,
 		Reason: r.c.FormValue("comment")}
 	for _, a := range list {
 		v, err := r.approvalView(a)
@@ -41,9 +50,10 @@ func (r *request) showAlike(code int, problem string, refused []string) error {
 			return err
 		}
 		p.Items = append(p.Items, v)
-		p.Verb = v.Yes
-		if p.Danger {
-			p.Verb = v.No
+		for _, x := range v.Answers {
+			if x.ID == answer {
+				p.Verb, p.Danger = x.Label, x.Rejects
+			}
 		}
 	}
 	p.Heading = r.n(len(list), "%[2]s: %[1]s approval", "%[2]s: %[1]s approvals", p.Verb)
@@ -58,38 +68,35 @@ func (r *request) showAlike(code int, problem string, refused []string) error {
 // since is left and named.
 func (r *request) decideAlike() error {
 	if err := r.c.Request().ParseForm(); err != nil {
-		return kairos.Errorf(kairos.CodeInvalid, "the form cannot be read: %w", err)
+		return domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
 	}
 	form := r.c.Request().PostForm
 	answer, comment := form.Get("answer"), strings.TrimSpace(form.Get("comment"))
 	items, digests := form["item"], form["digest"]
-	switch {
-	case answer != "approve" && answer != "reject" || len(items) == 0 || len(items) > alikeMax || len(items) != len(digests):
-		return kairos.Errorf(kairos.CodeInvalid, "say which approvals, at most %d, and which answer", alikeMax)
-	case answer == "reject" && comment == "":
-		return r.showAlike(http.StatusUnprocessableEntity, r.t("Say why you reject it."), nil)
+	if answer == "" || len(items) == 0 || len(items) > alikeMax || len(items) != len(digests) {
+		return domain.Errorf(domain.CodeInvalid, "say which approvals, at most %d, and which answer", alikeMax)
 	}
 	var refused []string
 	err := r.once(func() (string, error) {
 		for i, id := range items {
-			_, err := r.s.Engine.Decide(r.ctx, r.who.actor(), kairos.DecideRequest{Approval: id, Approve: answer == "approve", Comment: comment, Digest: digests[i]})
-			switch kairos.CodeOf(err) {
+			_, err := r.s.Engine.Decide(r.ctx, r.who.actor(), domain.DecideRequest{Approval: id, Answer: answer, Comment: comment, Digest: digests[i]})
+			switch domain.CodeOf(err) {
 			case "":
 				if err != nil {
 					return "", err
 				}
-			case kairos.CodeConflict, kairos.CodeStale, kairos.CodeNotFound, kairos.CodeForbidden:
+			case domain.CodeConflict, domain.CodeStale, domain.CodeNotFound, domain.CodeForbidden:
 				refused = append(refused, r.sentence(err))
 			default:
 				return "", err
 			}
 		}
 		if len(refused) > 0 {
-			return "", kairos.Errorf(kairos.CodeConflict, "%d of %d were not decided", len(refused), len(items))
+			return "", domain.Errorf(domain.CodeConflict, "%d of %d were not decided", len(refused), len(items))
 		}
 		return with("/approvals", url.Values{"show": {"decided"}, "plan": {form.Get("plan")}}), nil
 	})
-	if kairos.CodeOf(err) == kairos.CodeConflict {
+	if domain.CodeOf(err) == domain.CodeConflict {
 		return r.showAlike(http.StatusConflict, r.sentence(err), refused)
 	}
 	return err

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // decision is an approval with all that helps to decide it: what the agent saw and
 // said, where each answer leads, and how it was decided before.
-func (r *request) decision(a kairos.Approval) (view.ApprovalView, error) {
+func (r *request) decision(a domain.Approval) (view.ApprovalView, error) {
 	v, err := r.approvalView(a)
 	if err != nil {
 		return v, err
@@ -23,7 +23,7 @@ func (r *request) decision(a kairos.Approval) (view.ApprovalView, error) {
 	if err := r.context(a, &v); err != nil {
 		return v, err
 	}
-	past, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{Decided: true, Plan: a.PlanKey, Node: a.Node, Tool: a.Tool, Page: kairos.Page{Limit: historyMax + 1}})
+	past, err := r.s.Reader.Approvals(r.ctx, domain.ApprovalFilter{Decided: true, Plan: a.PlanKey, Node: a.Node, Tool: a.Tool, Page: domain.Page{Limit: historyMax + 1}})
 	if err != nil {
 		return v, err
 	}
@@ -41,17 +41,14 @@ func (r *request) decision(a kairos.Approval) (view.ApprovalView, error) {
 		return v, nil
 	}
 	if len(a.Form) == 0 {
-		alike, err := r.s.Reader.ApprovalsCount(r.ctx, kairos.ApprovalFilter{Plan: a.PlanKey, Node: a.Node, For: r.who.Name}, alikeMax+1)
+		alike, err := r.s.Reader.ApprovalsCount(r.ctx, domain.ApprovalFilter{Plan: a.PlanKey, Node: a.Node, For: r.who.Name}, alikeMax+1)
 		if err != nil {
 			return v, err
 		}
 		if n := min(alike, alikeMax); n > 1 {
-			for _, answer := range []string{"approve", "reject"} {
-				l := view.Link{Text: r.n(n, "%[2]s: all %[1]s like this…", "%[2]s: all %[1]s like this…", v.Yes), Href: with("/approvals/bulk", url.Values{"plan": {a.PlanKey}, "node": {a.Node}, "answer": {answer}})}
-				if answer == "reject" {
-					l.Text, l.Danger = r.n(n, "%[2]s: all %[1]s like this…", "%[2]s: all %[1]s like this…", v.No), true
-				}
-				v.Alike = append(v.Alike, l)
+			for _, x := range v.Answers {
+				v.Alike = append(v.Alike, view.Link{Text: r.n(n, "%[2]s: all %[1]s like this…", "%[2]s: all %[1]s like this…", x.Label), Danger: x.Rejects,
+					Href: with("/approvals/bulk", url.Values{"plan": {a.PlanKey}, "node": {a.Node}, "answer": {x.ID}})})
 			}
 		}
 	}
@@ -59,7 +56,7 @@ func (r *request) decision(a kairos.Approval) (view.ApprovalView, error) {
 }
 
 // assignees are those who may be given the approval.
-func (r *request) assignees(a kairos.Approval, v *view.ApprovalView) error {
+func (r *request) assignees(a domain.Approval, v *view.ApprovalView) error {
 	v.Assign = []view.Option{{Value: "", Text: r.t("whoever may"), Selected: a.Assignee == ""}}
 	names := []string{r.who.Name}
 	if r.s.Accounts != nil {
@@ -68,7 +65,7 @@ func (r *request) assignees(a kairos.Approval, v *view.ApprovalView) error {
 			return err
 		}
 		for _, u := range users {
-			if !u.Disabled && u.Role.Includes(kairos.RoleOperator) && !slices.Contains(names, u.Name) {
+			if !u.Disabled && u.Role.Includes(domain.RoleOperator) && !slices.Contains(names, u.Name) {
 				names = append(names, u.Name)
 			}
 		}
@@ -83,7 +80,7 @@ func (r *request) assignees(a kairos.Approval, v *view.ApprovalView) error {
 }
 
 // tailOf is what a planner would have a run go on with, and why, if that is asked.
-func (r *request) tailOf(e *kairos.Entry, run kairos.Run, v *view.ApprovalView) {
+func (r *request) tailOf(e *domain.Entry, run domain.Run, v *view.ApprovalView) {
 	var p struct {
 		Tail *struct {
 			Version int
@@ -97,9 +94,9 @@ func (r *request) tailOf(e *kairos.Entry, run kairos.Run, v *view.ApprovalView) 
 }
 
 // forecasts say where each answer leads.
-func (r *request) forecasts(a kairos.Approval, v *view.ApprovalView) error {
+func (r *request) forecasts(a domain.Approval, v *view.ApprovalView) error {
 	ahead, err := r.s.Engine.Forecast(r.ctx, a.ID)
-	if err != nil && kairos.CodeOf(err) != kairos.CodeConflict {
+	if err != nil && domain.CodeOf(err) != domain.CodeConflict {
 		return err
 	}
 	for _, f := range ahead {
@@ -110,22 +107,22 @@ func (r *request) forecasts(a kairos.Approval, v *view.ApprovalView) error {
 
 // context is what the question rests on: for an agent's call what it was given and
 // said, else what the step before it made.
-func (r *request) context(a kairos.Approval, v *view.ApprovalView) error {
+func (r *request) context(a domain.Approval, v *view.ApprovalView) error {
 	d, err := r.s.Engine.Detail(r.ctx, a.Run)
 	if err != nil {
 		return err
 	}
 	v.Version = fmt.Sprintf("v%d", d.Run.Version)
-	var input kairos.RawJSON
-	before := &kairos.Entry{}
+	var input domain.RawJSON
+	before := &domain.Entry{}
 	for i := range d.Journal {
 		e := &d.Journal[i]
-		if e.Ref == a.ID && e.Kind == kairos.EntryWait {
+		if e.Ref == a.ID && e.Kind == domain.EntryWait {
 			r.tailOf(e, d.Run, v)
 			break
 		}
 		if e.Node == a.Node && e.Visit == a.Visit && e.Item == a.Item {
-			if input == nil && e.Input != nil && e.Kind != kairos.EntrySubstep {
+			if input == nil && e.Input != nil && e.Kind != domain.EntrySubstep {
 				input = e.Input
 			}
 			if what, ok := callOf(e); ok && what == "model" {
@@ -156,7 +153,7 @@ func folded(b view.Block) view.Block {
 }
 
 // history counts how the same was decided before.
-func (r *request) history(a kairos.Approval, past []kairos.Approval, v *view.ApprovalView) error {
+func (r *request) history(a domain.Approval, past []domain.Approval, v *view.ApprovalView) error {
 	n, yes := 0, 0
 	for _, p := range past {
 		if p.ID == a.ID || n == historyMax || p.Status == "cancelled" {
@@ -179,7 +176,7 @@ func (r *request) history(a kairos.Approval, past []kairos.Approval, v *view.App
 }
 
 // entered is how the values of a form differ from what was proposed.
-func (r *request) entered(a kairos.Approval, values kairos.RawJSON, v *view.ApprovalView) {
+func (r *request) entered(a domain.Approval, values domain.RawJSON, v *view.ApprovalView) {
 	if len(values) == 0 || len(a.Form) == 0 {
 		return
 	}
@@ -187,7 +184,7 @@ func (r *request) entered(a kairos.Approval, values kairos.RawJSON, v *view.Appr
 }
 
 // proposed are the values that a form begins with.
-func proposed(schema any) kairos.RawJSON {
+func proposed(schema any) domain.RawJSON {
 	props, _, order := properties(schema)
 	out := map[string]any{}
 	for _, name := range order {
@@ -199,15 +196,19 @@ func proposed(schema any) kairos.RawJSON {
 	}
 	j, err := planner.EncodeValue(out)
 	if err != nil {
-		return kairos.RawJSON("{}")
+		return domain.RawJSON("{}")
 	}
 	return j
 }
 
 // forecast puts where an answer leads into words.
-func (r *request) forecast(f kairos.Forecast, v view.ApprovalView) view.Ahead {
-	a := view.Ahead{Answer: map[string]string{"approve": v.Yes, "reject": v.No, "ask_back": r.t("Ask back")}[f.Answer]}
-	names := func(steps []kairos.PreviewStep) []string {
+func (r *request) forecast(f domain.Forecast, v view.ApprovalView) view.Ahead {
+	a := view.Ahead{Answer: r.t("Ask back")}
+	approves := false
+	if i := slices.IndexFunc(v.Answers, func(x view.AnswerButton) bool { return x.ID == f.Answer }); i >= 0 {
+		a.Answer, approves = v.Answers[i].Label, !v.Answers[i].Rejects
+	}
+	names := func(steps []domain.PreviewStep) []string {
 		var out []string
 		for _, s := range steps[:min(len(steps), 12)] {
 			out = append(out, s.Node+" · "+s.Type)
@@ -215,7 +216,7 @@ func (r *request) forecast(f kairos.Forecast, v view.ApprovalView) view.Ahead {
 		return out
 	}
 	switch {
-	case f.Note == "tail" && f.Answer == "approve":
+	case f.Note == "tail" && approves:
 		a.Says = r.t("The run follows the new version.")
 	case f.Note == "tail":
 		a.Says = r.t("The step's failure stands.")
@@ -223,11 +224,11 @@ func (r *request) forecast(f kairos.Forecast, v view.ApprovalView) view.Ahead {
 		a.Says = r.t("The agent reads your question as the tool's answer, goes on, and may ask again.")
 	case f.Note == "agent":
 		a.Says = r.t("The call is not made; the agent reads why and goes on.")
-	case v.Tool != "" && f.Answer == "approve":
+	case v.Tool != "" && approves:
 		a.Says = r.t("%s is called with exactly these arguments.", v.Tool)
 	case len(f.Next) > 0:
 		a.Says, a.Steps = r.t("Next:"), names(f.Next)
-	case f.Ends == kairos.RunFailed:
+	case f.Ends == domain.RunFailed:
 		a.Says = r.t("The run fails.")
 	case f.Ends != "":
 		a.Says = r.t("The run ends here.")
@@ -247,23 +248,26 @@ func (r *request) decide() error {
 	if err != nil {
 		return err
 	}
-	answer := r.c.FormValue("answer")
-	req := kairos.DecideRequest{Approval: a.ID, Approve: answer == "approve", AskBack: answer == "ask", Comment: strings.TrimSpace(r.c.FormValue("comment")), Digest: r.c.FormValue("digest")}
+	do := r.c.FormValue("do")
+	req := domain.DecideRequest{Approval: a.ID, Answer: r.c.FormValue("answer"), AskBack: do == "ask", Comment: strings.TrimSpace(r.c.FormValue("comment")), Digest: r.c.FormValue("digest")}
 	problem := ""
-	switch {
-	case req.AskBack && req.Comment == "":
-		problem = r.t("Write what you want to know.")
-	case answer == "reject" && req.Comment == "":
-		problem = r.t("Say why you reject it.")
+	rejects := false
+	if given, err := a.AnswerOf(req); err == nil {
+		rejects = given.Rejects()
+	} else if do == "" {
+		problem = r.sentence(err)
 	}
-	if schema := formSchema(a); schema != nil && (req.Approve || answer == "check") {
+	if req.AskBack && req.Comment == "" {
+		problem = r.t("Write what you want to know.")
+	}
+	if schema := formSchema(a); schema != nil && !req.AskBack && !rejects {
 		if values := r.formValues(schema); values != nil {
 			if req.Values, err = planner.EncodeValue(values); err != nil {
 				problem = err.Error()
 			}
 		}
 	}
-	if answer == "check" {
+	if do == "check" {
 		return r.checked(a, req)
 	}
 	if problem == "" {
@@ -274,10 +278,10 @@ func (r *request) decide() error {
 			}
 			return r.after(decided)
 		})
-		switch kairos.CodeOf(err) {
-		case kairos.CodeInvalid:
+		switch domain.CodeOf(err) {
+		case domain.CodeInvalid:
 			problem = r.sentence(err)
-		case kairos.CodeConflict, kairos.CodeStale:
+		case domain.CodeConflict, domain.CodeStale:
 			fresh, readErr := r.s.Reader.Approval(r.ctx, a.ID)
 			if readErr != nil {
 				return readErr
@@ -291,13 +295,13 @@ func (r *request) decide() error {
 }
 
 // checked shows what the values of the form change, before they are sent.
-func (r *request) checked(a kairos.Approval, req kairos.DecideRequest) error {
+func (r *request) checked(a domain.Approval, req domain.DecideRequest) error {
 	v, err := r.decision(a)
 	if err != nil {
 		return err
 	}
 	if len(req.Values) == 0 {
-		req.Values = kairos.RawJSON("{}")
+		req.Values = domain.RawJSON("{}")
 	}
 	r.entered(a, req.Values, &v)
 	p := view.ApprovalsPage{Shell: r.shell("approvals", "Approval"), Chosen: true, Decision: &v, List: "/approvals"}
@@ -305,7 +309,7 @@ func (r *request) checked(a kairos.Approval, req kairos.DecideRequest) error {
 }
 
 // after is where a decision leads: back to its run, or on to what waits next.
-func (r *request) after(a kairos.Approval) (string, error) {
+func (r *request) after(a domain.Approval) (string, error) {
 	if r.c.FormValue("back") == "run" {
 		return "/runs/" + a.Run, nil
 	}
@@ -313,7 +317,7 @@ func (r *request) after(a kairos.Approval) (string, error) {
 	if err != nil {
 		keep = url.Values{}
 	}
-	list, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{For: r.who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: kairos.Page{Limit: 2}})
+	list, err := r.s.Reader.Approvals(r.ctx, domain.ApprovalFilter{For: r.who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: 2}})
 	if err != nil {
 		return "/approvals", nil // what was decided is; where to go next is not worth a failure
 	}
@@ -335,7 +339,7 @@ func (r *request) assign() error {
 		_, err := r.s.Reader.AssignApproval(r.ctx, r.who.actor(), a.ID, r.c.FormValue("before"), strings.TrimSpace(r.c.FormValue("assignee")), strings.TrimSpace(r.c.FormValue("reason")))
 		return "/approvals/" + a.ID, err
 	})
-	if code := kairos.CodeOf(err); code == kairos.CodeConflict || code == kairos.CodeInvalid {
+	if code := domain.CodeOf(err); code == domain.CodeConflict || code == domain.CodeInvalid {
 		fresh, readErr := r.s.Reader.Approval(r.ctx, a.ID)
 		if readErr != nil {
 			return readErr

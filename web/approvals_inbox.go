@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // inboxFilter is what the address says of the list: which approvals, of which plan
 // or agent.
-func (r *request) inboxFilter() (f kairos.ApprovalFilter, show string, keep url.Values) {
+func (r *request) inboxFilter() (f domain.ApprovalFilter, show string, keep url.Values) {
 	q := r.c.Request().URL.Query()
 	keep = url.Values{}
 	for _, k := range []string{"show", "status", "plan", "agent"} {
@@ -31,7 +31,7 @@ func (r *request) inboxFilter() (f kairos.ApprovalFilter, show string, keep url.
 			keep.Set(k, v)
 		}
 	}
-	f = kairos.ApprovalFilter{Status: keep.Get("status"), Plan: keep.Get("plan"), Agent: keep.Get("agent")}
+	f = domain.ApprovalFilter{Status: keep.Get("status"), Plan: keep.Get("plan"), Agent: keep.Get("agent")}
 	show = cmp.Or(keep.Get("show"), "mine")
 	switch {
 	case f.Status != "" && f.Status != "open":
@@ -79,7 +79,7 @@ func (r *request) approval() error {
 }
 
 // inbox renders list and decision; chosen is the decision that was asked for.
-func (r *request) inbox(code int, chosen *kairos.Approval, problem string) error {
+func (r *request) inbox(code int, chosen *domain.Approval, problem string) error {
 	title := "Approvals"
 	if chosen != nil {
 		title = "Approval"
@@ -143,16 +143,16 @@ func (r *request) inbox(code int, chosen *kairos.Approval, problem string) error
 
 // openQuestions are runs that wait for a person though nothing of theirs asks: with a
 // call in doubt, or over what they may use. Agents ask none of them.
-func (r *request) openQuestions(p *view.ApprovalsPage, f kairos.ApprovalFilter) error {
+func (r *request) openQuestions(p *view.ApprovalsPage, f domain.ApprovalFilter) error {
 	if f.Agent != "" {
 		return nil
 	}
 	for _, q := range []struct {
-		reason kairos.WaitReason
+		reason domain.WaitReason
 		rows   *[]view.RunRow
 		more   *string
-	}{{kairos.WaitInDoubt, &p.Doubts, &p.MoreDoubts}, {kairos.WaitBudget, &p.Over, &p.MoreOver}} {
-		list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: []kairos.WaitReason{q.reason}, PlanKey: f.Plan, Page: kairos.Page{Limit: questionsMax}})
+	}{{domain.WaitInDoubt, &p.Doubts, &p.MoreDoubts}, {domain.WaitBudget, &p.Over, &p.MoreOver}} {
+		list, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{WaitReasons: []domain.WaitReason{q.reason}, PlanKey: f.Plan, Page: domain.Page{Limit: questionsMax}})
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (r *request) openQuestions(p *view.ApprovalsPage, f kairos.ApprovalFilter) 
 
 // inboxFields fill the form that narrows the inbox: with what was chosen, and the
 // plans and agents that the list speaks of.
-func (r *request) inboxFields(p *view.ApprovalsPage, f kairos.ApprovalFilter, list []kairos.Approval) {
+func (r *request) inboxFields(p *view.ApprovalsPage, f domain.ApprovalFilter, list []domain.Approval) {
 	p.Plan, p.Agent, p.Show, p.Status = f.Plan, f.Agent, r.c.QueryParam("show"), r.c.QueryParam("status")
 	for _, a := range list {
 		if !slices.Contains(p.Plans, a.PlanKey) {
@@ -212,7 +212,7 @@ func (r *request) nothingWaits(p *view.ApprovalsPage, show string) error {
 	if show != "mine" && show != "assigned" {
 		return nil
 	}
-	n, err := r.s.Reader.ApprovalsCount(r.ctx, kairos.ApprovalFilter{NotFor: r.who.Name}, othersMax)
+	n, err := r.s.Reader.ApprovalsCount(r.ctx, domain.ApprovalFilter{NotFor: r.who.Name}, othersMax)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -29,13 +29,13 @@ nodes:
   sorry: {type: log}
 edges:
   - {from: look, to: ask}
-  - {from: ask, to: pay, condition: "last.approved==true"}
-  - {from: ask, to: sorry}
+  - {from: ask, to: pay}
+  - {from: ask, to: sorry, condition: failed}
 `
 
-func openApproval(t *testing.T, site *webtest.Site, run string) kairos.Approval {
+func openApproval(t *testing.T, site *webtest.Site, run string) domain.Approval {
 	t.Helper()
-	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run, Status: "open"})
+	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "open"})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatal(list, err)
 	}
@@ -61,10 +61,10 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	// What is changed is shown before it is sent.
 	f := form(t, p.Body, `name="digest"`)
 	f.Set("f.amount", "200")
-	f.Set("answer", "check")
+	f.Set("do", "check")
 	says(t, b.Post(path, f), http.StatusOK, "Entered, against what was proposed", "240", "200", `value="200"`)
+	f.Del("do")
 	f.Set("answer", "reject")
-	says(t, b.Post(path, f), http.StatusUnprocessableEntity, "Say why you reject it.", `value="200"`)
 	f.Set("comment", "too much")
 	if p := b.Post(path, f); p.Code != http.StatusSeeOther || p.Location != path {
 		t.Fatalf("%d %s", p.Code, p.Location)
@@ -79,7 +79,7 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	gone := openApproval(t, site, site.Run(t, "payback", "null").ID)
 	late := form(t, b.Get("/approvals/"+gone.ID).Body, `name="digest"`)
 	late.Set("answer", "approve")
-	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: gone.Run, Action: kairos.ActionCancel, Reason: "not needed"}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: gone.Run, Action: domain.ActionCancel, Reason: "not needed"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := site.Engine.Wait(t.Context(), gone.Run); err != nil {
@@ -89,11 +89,71 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 
 	// Answered meanwhile: the new facts, and nothing is done.
 	stale := form(t, b.Get("/approvals/"+second.ID).Body, `name="digest"`)
-	if _, err := site.Engine.Decide(t.Context(), kairos.Actor{Name: "otto", Role: kairos.RoleOperator}, kairos.DecideRequest{Approval: second.ID, Comment: "no"}); err != nil {
+	if _, err := site.Engine.Decide(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleOperator}, domain.DecideRequest{Approval: second.ID, Comment: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	stale.Set("answer", "approve")
 	says(t, b.Post("/approvals/"+second.ID, stale), http.StatusConflict, "Changed since you looked", "otto", "What follows is how things stand now.")
+}
+
+// A comment is optional, also of a rejection, as in the API and the CLI.
+func TestARejectionNeedsNoComment(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: many\nnodes:\n  ask: {type: approval, input: {message: \"Go on with ${input}?\"}}\n")
+	one := openApproval(t, site, site.Run(t, "many", "1").ID)
+	path := "/approvals/" + one.ID
+	f := form(t, b.Get(path).Body, `name="digest"`)
+	f.Set("answer", "reject")
+	if p := b.Post(path, f); p.Code != http.StatusSeeOther {
+		t.Fatalf("one: %d %s", p.Code, words(p.Body))
+	}
+	says(t, b.Get(path), http.StatusOK, "rejected")
+	all := openApproval(t, site, site.Run(t, "many", "2").ID)
+	f = form(t, b.Get("/approvals/bulk?plan=many&node=ask&answer=reject").Body, `name="item"`)
+	if p := b.Post("/approvals/bulk", f); p.Code != http.StatusSeeOther {
+		t.Fatalf("all: %d %s", p.Code, words(p.Body))
+	}
+	says(t, b.Get("/approvals/"+all.ID), http.StatusOK, "rejected")
+}
+
+// A plan declares its own answers: the page has a button for each.
+func TestAnApprovalHasAButtonForEachAnswer(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, `id: choose
+nodes:
+  ask:
+    type: approval
+    input:
+      message: "Refund?"
+      answers: [{id: none, label: Refuse it, kind: reject}, {id: full, label: Pay all, kind: approve}, {id: half, label: <b>Pay half</b>, kind: choice}]
+  out: {type: set, input: "${last.answer}"}
+edges: [{from: ask, to: out}]
+`)
+	run := site.Run(t, "choose", "null")
+	path := "/approvals/" + openApproval(t, site, run.ID).ID
+	page := b.Get(path)
+	for _, want := range []string{`class="btn pri" type="submit" name="answer" value="full" data-key="approve">Pay all</button>`,
+		`class="btn" type="submit" name="answer" value="half" data-key="">&lt;b&gt;Pay half&lt;/b&gt;</button>`,
+		`class="btn bad" type="submit" name="answer" value="none" data-key="reject">Refuse it</button>`} {
+		if !strings.Contains(page.Body, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	f := form(t, page.Body, `name="digest"`)
+	f.Set("answer", "other")
+	says(t, b.Post(path, f), http.StatusUnprocessableEntity, "answers: none, full, half")
+	f.Set("answer", "half")
+	if p := b.Post(path, f); p.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", p.Code, words(p.Body))
+	}
+	says(t, b.Get(path), http.StatusOK, "approved", "Pay half")
+	if r, err := site.Engine.Wait(t.Context(), run.ID); err != nil || string(r.Output) != `"half"` {
+		t.Errorf("the run gave %s, %v", r.Output, err)
+	}
 }
 
 // An approval can be given to somebody: it leaves the inboxes of others.
@@ -101,10 +161,10 @@ func TestAnApprovalIsGivenToSomebody(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, kairos.RoleOperator); err != nil {
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "vera", webtest.Password, kairos.RoleViewer); err != nil {
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "vera", webtest.Password, domain.RoleViewer); err != nil {
 		t.Fatal(err)
 	}
 	otto, vera := site.Browser(t), site.Browser(t)
@@ -140,7 +200,7 @@ func TestApprovalsAreDecidedTogether(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	site.Plan(t, "id: many\nnodes:\n  ask: {type: approval, metadata: {approve: Let go}, input: {message: \"Go on with ${input}?\"}}\n")
-	var last kairos.Approval
+	var last domain.Approval
 	for i := range 3 {
 		last = openApproval(t, site, site.Run(t, "many", fmt.Sprint(i)).ID)
 	}
@@ -155,11 +215,11 @@ func TestApprovalsAreDecidedTogether(t *testing.T) {
 			f.Add(name, m[1])
 		}
 	}
-	if _, err := site.Engine.Decide(t.Context(), kairos.Actor{Name: "otto", Role: kairos.RoleOperator}, kairos.DecideRequest{Approval: f["item"][1], Comment: "no"}); err != nil {
+	if _, err := site.Engine.Decide(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleOperator}, domain.DecideRequest{Approval: f["item"][1], Comment: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	says(t, b.Post("/approvals/bulk", f), http.StatusConflict, "1 of 3 were not decided", "otto")
-	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Status: "approved"})
+	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Status: "approved"})
 	if err != nil || len(list.Items) != 2 {
 		t.Errorf("%d approved, %v", len(list.Items), err)
 	}
@@ -177,7 +237,7 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	if p := b.Get("/approvals/" + a.ID); strings.Contains(p.Body, `value="ask"`) {
 		t.Error("a plan can be asked back")
 	}
-	f.Set("answer", "ask")
+	f.Set("do", "ask")
 	f.Set("comment", "who wants that?")
 	says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Nobody can be asked back")
 	f.Set("comment", "")
@@ -221,7 +281,7 @@ func TestTheInboxIsInOrder(t *testing.T) {
 	if got := strings.Join(seen, "|"); got != "1h|2h|3h||" {
 		t.Errorf("order: %q", got)
 	}
-	if n, err := site.Store.ApprovalsCount(context.Background(), kairos.ApprovalFilter{}, 10); err != nil || n != 5 {
+	if n, err := site.Store.ApprovalsCount(context.Background(), domain.ApprovalFilter{}, 10); err != nil || n != 5 {
 		t.Errorf("%d %v", n, err)
 	}
 }
@@ -236,7 +296,7 @@ func TestTheInboxIsNarrowed(t *testing.T) {
 	b := site.Browser(t).Login()
 	site.Plan(t, "id: greedy\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
 	over := site.Run(t, "greedy", "null")
-	if over.WaitReason != kairos.WaitBudget {
+	if over.WaitReason != domain.WaitBudget {
 		t.Fatalf("%+v", over)
 	}
 	site.Plan(t, refundPlan)

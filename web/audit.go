@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -55,20 +55,20 @@ func (r *request) audit() error {
 }
 
 // auditFilter reads a query, and finds the run that it names.
-func (r *request) auditFilter(q string) (kairos.AuditFilter, *kairos.Error) {
+func (r *request) auditFilter(q string) (domain.AuditFilter, *domain.Error) {
 	f, problem := filter.ParseAudit(q, r.s.now())
 	if problem != nil || f.Run == "" {
 		return f, problem
 	}
 	run, err := r.s.Reader.FindRun(r.ctx, f.Run)
 	if err != nil {
-		return f, kairos.Errorf(kairos.CodeInvalid, "run:%s: %s", f.Run, err).Suggest("give the run's id, or at least four characters of its end")
+		return f, domain.Errorf(domain.CodeInvalid, "run:%s: %s", f.Run, err).Suggest("give the run's id, or at least four characters of its end")
 	}
 	f.Run = run.ID
 	return f, nil
 }
 
-func (r *request) listAudit(p *view.AuditPage, q string, f kairos.AuditFilter) error {
+func (r *request) listAudit(p *view.AuditPage, q string, f domain.AuditFilter) error {
 	f.Page = r.page()
 	list, err := r.s.Reader.AuditEvents(r.ctx, f)
 	if err != nil {
@@ -127,13 +127,13 @@ func (r *request) auditState(p *view.AuditPage) error {
 		return err
 	}
 	p.Verify = view.Link{Text: r.t("Verify the chain…"), Href: "/audit/verify"}
-	p.CanVerify = r.who.Role.Includes(kairos.RoleOperator)
+	p.CanVerify = r.who.Role.Includes(domain.RoleOperator)
 	p.Check, p.Checked = r.checkWords(check)
 	return nil
 }
 
 // checkWords is a verification in a sentence, with its state.
-func (r *request) checkWords(c kairos.AuditCheck) (view.Status, string) {
+func (r *request) checkWords(c domain.AuditCheck) (view.Status, string) {
 	switch {
 	case c.Began.IsZero():
 		return word("idle", "i-queued", locale.Mark("Not verified yet"), false), r.t("Nobody has asked for a verification yet.")
@@ -156,7 +156,7 @@ func visibleAll(list []string) []string {
 }
 
 // auditRow is an event as other pages list it.
-func (r *request) auditRow(e kairos.AuditEvent) view.EventRow {
+func (r *request) auditRow(e domain.AuditEvent) view.EventRow {
 	row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: r.time(e.At), Who: visible(e.Actor), What: e.Action, Text: visible(e.Reason)}
 	about := r.auditAbout(e)
 	row.Where, row.Href = about.Text, about.Href
@@ -168,7 +168,7 @@ func (r *request) auditRow(e kairos.AuditEvent) view.EventRow {
 
 // auditLine is an event as the log lists it: every value that can be filtered is a
 // link that adds its term.
-func (r *request) auditLine(q string, e kairos.AuditEvent) view.AuditRow {
+func (r *request) auditLine(q string, e domain.AuditEvent) view.AuditRow {
 	seq := strconv.FormatInt(e.Seq, 10)
 	row := view.AuditRow{Seq: seq, Href: "/audit/" + seq, At: r.time(e.At), Who: r.auditTerm(q, "actor", e.Actor), What: r.auditTerm(q, "action", e.Action),
 		About: r.auditAbout(e), Result: auditResult(e.Result), Why: visible(cut(e.Reason, 300))}
@@ -200,16 +200,16 @@ func auditResult(result string) view.Status {
 }
 
 // auditAbout names what an event is about, with the page of it.
-func (r *request) auditAbout(e kairos.AuditEvent) view.Link {
+func (r *request) auditAbout(e domain.AuditEvent) view.Link {
 	if e.Run != "" {
-		l := view.Link{Text: r.t("run %s", kairos.ShortID(e.Run)), Href: "/runs/" + e.Run}
+		l := view.Link{Text: r.t("run %s", domain.ShortID(e.Run)), Href: "/runs/" + e.Run}
 		kind, name, _ := strings.Cut(e.Object, ":")
 		switch kind {
 		case "": // the run itself
 		case "approval":
-			l.Text, l.Href = r.t("approval in run %s", kairos.ShortID(e.Run)), "/approvals/"+url.PathEscape(name)
+			l.Text, l.Href = r.t("approval in run %s", domain.ShortID(e.Run)), "/approvals/"+url.PathEscape(name)
 		case "run":
-			l.Text += " → " + kairos.ShortID(name)
+			l.Text += " → " + domain.ShortID(name)
 		default:
 			l.Text += " · " + visible(e.Object)
 		}
@@ -217,7 +217,7 @@ func (r *request) auditAbout(e kairos.AuditEvent) view.Link {
 	}
 	kind, name, _ := strings.Cut(e.Object, ":")
 	l := view.Link{Text: visible(e.Object)}
-	admin := r.who.Role.Includes(kairos.RoleAdmin)
+	admin := r.who.Role.Includes(domain.RoleAdmin)
 	switch kind {
 	case "plan":
 		l.Href = "/plans/" + url.PathEscape(name)
@@ -272,7 +272,7 @@ func (r *request) auditAbout(e kairos.AuditEvent) view.Link {
 func (r *request) auditEvent() error {
 	seq, err := strconv.ParseInt(r.c.Param("event"), 10, 64)
 	if err != nil || seq < 1 {
-		return kairos.Errorf(kairos.CodeNotFound, "no audit event %q", r.c.Param("event"))
+		return domain.Errorf(domain.CodeNotFound, "no audit event %q", r.c.Param("event"))
 	}
 	e, err := r.s.Reader.AuditEvent(r.ctx, seq)
 	if err != nil {
@@ -331,7 +331,7 @@ func (r *request) auditEvent() error {
 	return r.render(http.StatusOK, view.AuditEvent(p))
 }
 
-func (r *request) auditEntry(run string, e kairos.Entry) view.EventRow {
+func (r *request) auditEntry(run string, e domain.Entry) view.EventRow {
 	row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), What: strings.TrimSpace(string(e.Kind) + " " + string(e.Status)), Where: visible(e.Node), Who: visible(e.Actor),
 		At: r.time(e.At), Text: visible(cut(e.Reason, 300)), Href: fmt.Sprintf("/runs/%s/steps/%d", run, e.Seq)}
 	if e.Failure != nil {
@@ -345,12 +345,12 @@ func (r *request) auditEntry(run string, e kairos.Entry) view.EventRow {
 
 // auditDetail is what changed, where the event says how it was before; else the
 // event's detail as it is.
-func (r *request) auditDetail(e kairos.AuditEvent) []view.Block {
+func (r *request) auditDetail(e domain.AuditEvent) []view.Block {
 	if len(e.Detail) == 0 {
 		return nil
 	}
 	var out []view.Block
-	before, after, rest := kairos.SplitDetail(e.Detail)
+	before, after, rest := domain.SplitDetail(e.Detail)
 	if before != nil || after != nil {
 		lines, note := r.jsonDiff(before, after)
 		out = append(out, view.Block{ID: "changed", Title: r.t("What changed"), Diff: lines, Note: note})
@@ -363,7 +363,7 @@ func (r *request) auditDetail(e kairos.AuditEvent) []view.Block {
 
 // chainFacts say where in the chain an event stands: which link covers it, and
 // which events that link covers with it.
-func (r *request) chainFacts(seq int64, l kairos.AuditLink) []view.Fact {
+func (r *request) chainFacts(seq int64, l domain.AuditLink) []view.Fact {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	out := []view.Fact{{Term: r.t("Position"), Text: r.t("event %s of %s", number(seq), number(l.Last))}}
 	if l.Mac == "" {
@@ -391,7 +391,7 @@ func (r *request) verifyPage() error { return r.showVerify(http.StatusOK, "") }
 
 func (r *request) showVerify(code int, problem string) error {
 	if r.s.AuditLog == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation does not verify its audit log on request")
+		return domain.Errorf(domain.CodeNotFound, "this installation does not verify its audit log on request")
 	}
 	check, err := r.s.AuditLog.AuditCheck(r.ctx)
 	if err != nil {
@@ -411,10 +411,10 @@ func (r *request) showVerify(code int, problem string) error {
 
 func (r *request) verify() error {
 	if r.s.AuditLog == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation does not verify its audit log on request")
+		return domain.Errorf(domain.CodeNotFound, "this installation does not verify its audit log on request")
 	}
 	err := r.once(func() (string, error) { return "/audit", r.s.AuditLog.VerifyAudit(r.ctx, r.who.actor()) })
-	if kairos.CodeOf(err) == kairos.CodeConflict {
+	if domain.CodeOf(err) == domain.CodeConflict {
 		return r.showVerify(http.StatusConflict, r.sentence(err))
 	}
 	return err
@@ -433,7 +433,7 @@ func (r *request) auditValues(key, typed string) ([]view.Link, error) {
 	switch key {
 	case "action":
 		add("run.*", "plan.*", "user.*", "store.*")
-		add(kairos.AuditActions...)
+		add(domain.AuditActions...)
 	case "result":
 		add(filter.AuditResults...)
 	case "surface":
@@ -441,12 +441,12 @@ func (r *request) auditValues(key, typed string) ([]view.Link, error) {
 	case "since", "until":
 		add("15m", "1h", "6h", "24h", "7d", "30d")
 	case "actor", "ip", "corr", "object", "run": // what the newest events have
-		list, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Exclude: kairos.AuditExclusion{Actors: excluded(key)}, Page: kairos.Page{Limit: 200}})
+		list, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Exclude: domain.AuditExclusion{Actors: excluded(key)}, Page: domain.Page{Limit: 200}})
 		if err != nil {
 			return nil, err
 		}
 		if key == "actor" {
-			add(r.who.Name, kairos.System.Name)
+			add(r.who.Name, domain.System.Name)
 		}
 		for _, e := range list.Items {
 			if v := map[string]string{"actor": e.Actor, "ip": e.Request.Address, "corr": e.Request.ID, "object": e.Object, "run": e.Run}[key]; v != "" {
@@ -462,7 +462,7 @@ func excluded(key string) []string {
 	if key == "run" || key == "actor" {
 		return nil
 	}
-	return []string{kairos.System.Name}
+	return []string{domain.System.Name}
 }
 
 // matching are the values that contain what was typed; those that begin with it,

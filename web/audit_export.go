@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // exportAudit streams the events that a filter matches, one JSON object per line,
@@ -17,7 +17,7 @@ func (r *request) exportAudit() error {
 		return problem
 	}
 	ctx := r.c.Request().Context() // a page's deadline is not an export's
-	f.Page = kairos.Page{Limit: 200}
+	f.Page = domain.Page{Limit: 200}
 	list, err := r.s.Reader.AuditEvents(ctx, f)
 	if err != nil {
 		return err
@@ -27,15 +27,24 @@ func (r *request) exportAudit() error {
 	w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
-	out := json.NewEncoder(w)
+	lines := domain.NewSignedLines(w)
+	out := json.NewEncoder(lines)
 	out.SetEscapeHTML(false)
 	for {
 		for _, e := range list.Items {
-			if out.Encode(kairos.ViewAudit(e)) != nil {
+			if out.Encode(domain.ViewAudit(e)) != nil {
 				return nil // the browser has gone
 			}
 		}
-		if control.SetWriteDeadline(time.Now().Add(exportDeadline)) != nil || control.Flush() != nil || list.Next == "" {
+		if control.SetWriteDeadline(time.Now().Add(exportDeadline)) != nil || control.Flush() != nil {
+			return nil
+		}
+		if list.Next == "" {
+			if by, ok := r.s.Reader.(domain.ExportSigner); ok {
+				if err := lines.Sign(ctx, by); err != nil {
+					r.s.Logger.Error("an export of the audit log is not signed", "err", err)
+				}
+			}
 			return nil
 		}
 		f.Page.After = list.Next

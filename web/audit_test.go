@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -28,7 +28,7 @@ func TestAuditLog(t *testing.T) {
 		t.Fatal(p.Code, words(p.Body))
 	}
 	p := b.Get("/audit?q=action:run.cancel")
-	short := kairos.ShortID(seed.Waiting.ID)
+	short := domain.ShortID(seed.Waiting.ID)
 	says(t, p, http.StatusOK, "run.cancel", "marta", "run "+short, "a &lt;b&gt;mistake", "succeeded", ">ui<", ">127.0.0.1<", "Z")
 	if strings.Contains(p.Body, "<b>mistake") {
 		t.Error("a reason is markup")
@@ -76,11 +76,11 @@ func TestAuditChange(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	ana, err := site.Auth.CreateUser(t.Context(), site.Admin, "ana", webtest.Password, kairos.RoleViewer)
+	ana, err := site.Auth.CreateUser(t.Context(), site.Admin, "ana", webtest.Password, domain.RoleViewer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	role := kairos.RoleAuthor
+	role := domain.RoleAuthor
 	if _, err := site.Auth.UpdateUser(t.Context(), site.Admin, ana.ID, &role, nil, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +98,15 @@ func TestAuditExport(t *testing.T) {
 	if p.Code != http.StatusOK || !strings.HasPrefix(p.Header.Get("Content-Type"), "application/jsonl") || !strings.Contains(p.Header.Get("Content-Disposition"), "audit.jsonl") {
 		t.Fatal(p.Code, p.Header)
 	}
+	events, signature, _ := strings.Cut(p.Body, `{"signature":`)
+	if key, err := site.Store.PublicKey(); err != nil || signature == "" {
+		t.Errorf("the export has no signature: %v", err)
+	} else if _, _, err := domain.VerifyLines(strings.NewReader(p.Body), key); err != nil {
+		t.Error(err)
+	}
 	last, n := int64(1<<62), 0
-	for line := range strings.Lines(p.Body) {
-		var e kairos.AuditView
+	for line := range strings.Lines(events) {
+		var e domain.AuditView
 		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq >= last || e.Action == "checkpoint" || e.Result == "" {
 			t.Fatalf("%v: %s", err, line)
 		}

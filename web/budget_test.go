@@ -125,3 +125,26 @@ type recorder struct {
 func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
 func (r *recorder) WriteHeader(int)             {}
+
+// A page of a very large plan is as large as other pages: the rest of it is a page
+// further on.
+func TestPagesOfLargePlansAreBounded(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, wide("vast", 3002))
+	b := site.Browser(t).Login()
+	for _, path := range []string{"/plans/vast", "/plans/vast?line=6001"} {
+		p := b.Get(path)
+		if p.Code != http.StatusOK {
+			t.Fatalf("%s: %d", path, p.Code)
+		}
+		t.Logf("%s: %d bytes, %d packed", path, len(p.Body), packed(t, p.Body))
+		if len(p.Body) > 200<<10 {
+			t.Errorf("%s: %d bytes", path, len(p.Body))
+		}
+	}
+	p := b.Get("/plans/vast?line=6001").Body
+	if !strings.Contains(p, "step_3000, to: step_3001}") || !strings.Contains(p, "Lines 6,001 to 6,007 of 6,007") {
+		t.Error("the last lines are not on the last page")
+	}
+}

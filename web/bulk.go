@@ -11,60 +11,60 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // bulkVerb is what pages say of a verb on many runs.
 type bulkVerb struct {
-	action      kairos.Action
+	action      domain.Action
 	danger      bool
 	needsReason bool
 	canary      bool
 }
 
 var bulkVerbs = []bulkVerb{
-	{kairos.ActionResume, false, false, true},
-	{kairos.ActionRerun, false, false, true},
-	{kairos.ActionCancel, true, true, false},
-	{kairos.ActionDelete, true, true, false},
-	{kairos.ActionRelease, false, false, false},
-	{kairos.ActionAck, false, false, false},
-	{kairos.ActionLabel, false, false, false},
+	{domain.ActionResume, false, false, true},
+	{domain.ActionRerun, false, false, true},
+	{domain.ActionCancel, true, true, false},
+	{domain.ActionDelete, true, true, false},
+	{domain.ActionRelease, false, false, false},
+	{domain.ActionAck, false, false, false},
+	{domain.ActionLabel, false, false, false},
 }
 
 // heading is a verb with the number of runs. The calls are spelled out so that
 // the catalogue's test finds their texts.
-func (r *request) bulkHeading(a kairos.Action, n int) string {
+func (r *request) bulkHeading(a domain.Action, n int) string {
 	switch a {
-	case kairos.ActionResume:
+	case domain.ActionResume:
 		return r.n(n, "Resume %s run", "Resume %s runs")
-	case kairos.ActionRerun:
+	case domain.ActionRerun:
 		return r.n(n, "Start a new run like %s run", "Start new runs like %s runs")
-	case kairos.ActionCancel:
+	case domain.ActionCancel:
 		return r.n(n, "Cancel %s run", "Cancel %s runs")
-	case kairos.ActionDelete:
+	case domain.ActionDelete:
 		return r.n(n, "Delete %s run", "Delete %s runs")
-	case kairos.ActionRelease:
+	case domain.ActionRelease:
 		return r.n(n, "Release %s run", "Release %s runs")
-	case kairos.ActionAck:
+	case domain.ActionAck:
 		return r.n(n, "Acknowledge %s run", "Acknowledge %s runs")
-	case kairos.ActionLabel:
+	case domain.ActionLabel:
 		return r.n(n, "Label %s run", "Label %s runs")
 	}
 	return string(a) + " " + strconv.Itoa(n)
 }
 
 // groupQuery selects the runs of a failure group that need attention.
-func groupQuery(g kairos.FailureRef) string {
+func groupQuery(g domain.FailureRef) string {
 	return "status:failed is:attention " + groupTerms(g)
 }
 
 // groupTerms are the terms of a filter for the failures of a group, whether they
 // need attention or not.
-func groupTerms(g kairos.FailureRef) string {
+func groupTerms(g domain.FailureRef) string {
 	q := fmt.Sprintf("plan:%s step:%s error:%s", quoted(g.PlanKey), quoted(g.Node), quoted(g.Code))
 	if g.Alike != "" {
 		q += " alike:" + g.Alike
@@ -74,15 +74,15 @@ func groupTerms(g kairos.FailureRef) string {
 
 func quoted(s string) string { return filter.Quote(s) }
 
-func (r *request) groupRow(g kairos.FailureGroup) view.GroupRow {
+func (r *request) groupRow(g domain.FailureGroup) view.GroupRow {
 	q := groupQuery(g.Ref())
 	row := view.GroupRow{Code: visible(g.Code), Node: visible(g.Node), Plan: visible(g.PlanKey), Version: fmt.Sprintf("v%d", g.Version), Href: "/runs?q=" + url.QueryEscape(q),
 		Runs: r.number(g.Runs), First: r.time(g.First), Last: r.time(g.Last), Headline: r.failureLine(g.Headline),
-		Newest: view.Link{Text: kairos.ShortID(g.Newest), Href: "/runs/" + g.Newest}}
-	if r.s.Bulk != nil && r.who.Role.Includes(kairos.RoleOperator) {
+		Newest: view.Link{Text: domain.ShortID(g.Newest), Href: "/runs/" + g.Newest}}
+	if r.s.Bulk != nil && r.who.Role.Includes(domain.RoleOperator) {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
 	}
-	if r.who.Role.Includes(kairos.RoleOperator) {
+	if r.who.Role.Includes(domain.RoleOperator) {
 		row.Ref = ackQuery(g.Ref())
 		row.Ack = "/failures/ack?" + row.Ref
 	}
@@ -100,23 +100,23 @@ func (r *request) groupRow(g kairos.FailureGroup) view.GroupRow {
 
 func (r *request) bulkThere() error {
 	if r.s.Bulk == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation does not act on many runs")
+		return domain.Errorf(domain.CodeNotFound, "this installation does not act on many runs")
 	}
 	return nil
 }
 
 // bulkRequest reads what a list or a form asks for.
-func (r *request) bulkRequest() (kairos.BulkRequest, bulkVerb, error) {
+func (r *request) bulkRequest() (domain.BulkRequest, bulkVerb, error) {
 	if err := r.c.Request().ParseForm(); err != nil {
-		return kairos.BulkRequest{}, bulkVerb{}, kairos.Errorf(kairos.CodeInvalid, "the form cannot be read: %w", err)
+		return domain.BulkRequest{}, bulkVerb{}, domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
 	}
 	form := r.c.Request().Form
 	i := slices.IndexFunc(bulkVerbs, func(v bulkVerb) bool { return string(v.action) == form.Get("do") })
 	if i < 0 {
-		return kairos.BulkRequest{}, bulkVerb{}, kairos.Errorf(kairos.CodeNotFound, "there is no act %q on many runs", form.Get("do"))
+		return domain.BulkRequest{}, bulkVerb{}, domain.Errorf(domain.CodeNotFound, "there is no act %q on many runs", form.Get("do"))
 	}
 	v := bulkVerbs[i]
-	req := kairos.BulkRequest{Action: v.action, Query: strings.TrimSpace(form.Get("q")), Reason: strings.TrimSpace(form.Get("reason")), Digest: form.Get("digest")}
+	req := domain.BulkRequest{Action: v.action, Query: strings.TrimSpace(form.Get("q")), Reason: strings.TrimSpace(form.Get("reason")), Digest: form.Get("digest")}
 	if form.Get("all") == "" { // the chosen runs, not all that match
 		req.Runs = form["run"]
 	}
@@ -126,7 +126,7 @@ func (r *request) bulkRequest() (kairos.BulkRequest, bulkVerb, error) {
 	if s := form.Get("rate"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {
-			return req, v, kairos.Errorf(kairos.CodeInvalid, "rate %q is not a number", s)
+			return req, v, domain.Errorf(domain.CodeInvalid, "rate %q is not a number", s)
 		}
 		req.Rate = n
 	}
@@ -142,7 +142,7 @@ func (r *request) bulkRequest() (kairos.BulkRequest, bulkVerb, error) {
 	if req.Provider = form.Get("provider"); form.Get("at") != "" {
 		at, err := time.ParseInLocation("2006-01-02T15:04", form.Get("at"), r.display.zone)
 		if err != nil {
-			return req, v, kairos.Errorf(kairos.CodeInvalid, "%q is not a time", form.Get("at")).Suggest("write 2030-01-31T08:00")
+			return req, v, domain.Errorf(domain.CodeInvalid, "%q is not a time", form.Get("at")).Suggest("write 2030-01-31T08:00")
 		}
 		req.NotBefore = at
 	}
@@ -164,7 +164,7 @@ func (r *request) bulkPreview() error {
 	return r.showBulkPreview(http.StatusOK, req, v, "")
 }
 
-func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, problem string) error {
+func (r *request) showBulkPreview(code int, req domain.BulkRequest, v bulkVerb, problem string) error {
 	pre, err := r.s.Bulk.Preview(r.ctx, r.who.actor(), req)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, 
 	p := view.BulkPage{Shell: r.shell("runs", heading), Heading: heading, Button: heading, Error: problem, Action: string(v.action), Query: req.Query, Runs: req.Runs, Danger: v.danger,
 		Canary: req.Canary, CanCanary: v.canary && pre.Eligible > 1, Reason: req.Reason, Idem: newID(), Digest: pre.Digest, NeedsReason: v.needsReason,
 		Back: "/runs?q=" + url.QueryEscape(req.Query), Sample: r.runRows(pre.Sample)}
-	p.CanLabel, p.Labels = v.action == kairos.ActionLabel, cmp.Or(labelText(req.Labels), r.c.FormValue("labels"))
+	p.CanLabel, p.Labels = v.action == domain.ActionLabel, cmp.Or(labelText(req.Labels), r.c.FormValue("labels"))
 	if len(pre.Circuits) == 1 && r.c.Request().Method == http.MethodGet && !r.c.Request().Form.Has("tool") {
 		req.Tool = pre.Circuits[0].Name() // what is better for most; nobody has chosen yet
 	}
@@ -186,7 +186,7 @@ func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, 
 	at := r.time(pre.At).Text
 	p.Count = r.n(pre.Matching, "%s run matched as of %s; that may change.", "%s runs matched as of %s; that may change.", at)
 	if pre.More {
-		p.Count += " " + r.t("More match; one act takes at most %s.", r.number(kairos.BulkMax))
+		p.Count += " " + r.t("More match; one act takes at most %s.", r.number(domain.BulkMax))
 	}
 	for _, why := range slices.Sorted(maps.Keys(pre.Refused)) {
 		p.Refused = append(p.Refused, r.number(int64(pre.Refused[why]))+" · "+r.said(why))
@@ -201,9 +201,9 @@ func (r *request) showBulkPreview(code int, req kairos.BulkRequest, v bulkVerb, 
 	default:
 		p.Sentence = r.t("They are acted on one after the other, oldest first. You can stop it at any time.")
 	}
-	p.First = view.Link{Text: kairos.ShortID(pre.First), Href: "/runs/" + pre.First}
+	p.First = view.Link{Text: domain.ShortID(pre.First), Href: "/runs/" + pre.First}
 	if one := pre.Preview; one != nil {
-		if v.action == kairos.ActionResume {
+		if v.action == domain.ActionResume {
 			p.Consequence = r.consequence(*one)
 		}
 		if e := r.expectation(one.Expected, 1); e != "" {
@@ -226,7 +226,7 @@ func (r *request) bulkStart() error {
 		return err
 	}
 	req, v, err := r.bulkRequest()
-	if kairos.CodeOf(err) == kairos.CodeInvalid && v.action == kairos.ActionLabel {
+	if domain.CodeOf(err) == domain.CodeInvalid && v.action == domain.ActionLabel {
 		return r.showBulkPreview(http.StatusUnprocessableEntity, req, v, r.sentence(err))
 	}
 	if err != nil {
@@ -235,7 +235,7 @@ func (r *request) bulkStart() error {
 	if v.needsReason && req.Reason == "" {
 		return r.showBulkPreview(http.StatusUnprocessableEntity, req, v, r.t("Say why: it is kept in the audit log."))
 	}
-	if v.action == kairos.ActionLabel && len(req.Labels) == 0 {
+	if v.action == domain.ActionLabel && len(req.Labels) == 0 {
 		return r.showBulkPreview(http.StatusUnprocessableEntity, req, v, r.t("Say which labels: key=value, with blanks between."))
 	}
 	err = r.once(func() (string, error) {
@@ -245,8 +245,8 @@ func (r *request) bulkStart() error {
 		}
 		return "/bulk/" + b.ID, nil
 	})
-	switch kairos.CodeOf(err) {
-	case kairos.CodeStale, kairos.CodeConflict:
+	switch domain.CodeOf(err) {
+	case domain.CodeStale, domain.CodeConflict:
 		return r.showBulkPreview(http.StatusConflict, req, v, r.sentence(err))
 	}
 	return err
@@ -254,8 +254,8 @@ func (r *request) bulkStart() error {
 
 // bulkConditions offers what a resume may wait for: a time, a provider whose calls
 // fail, and the circuits that are open for these runs.
-func (r *request) bulkConditions(p *view.BulkPage, req kairos.BulkRequest, v bulkVerb, open []kairos.ToolCircuit) error {
-	if v.action != kairos.ActionResume && v.action != kairos.ActionRerun {
+func (r *request) bulkConditions(p *view.BulkPage, req domain.BulkRequest, v bulkVerb, open []domain.ToolCircuit) error {
+	if v.action != domain.ActionResume && v.action != domain.ActionRerun {
 		return nil
 	}
 	p.CanWait, p.Zone = true, r.display.zone.String()
@@ -280,23 +280,23 @@ func (r *request) bulkConditions(p *view.BulkPage, req kairos.BulkRequest, v bul
 		p.Circuits = append(p.Circuits, r.openCircuit(c))
 		p.Tools = append(p.Tools, view.Option{Value: c.Name(), Text: circuitOf(c.Tool, c.Part), Selected: c.Name() == req.Tool})
 	}
-	if req.Tool != "" && !slices.ContainsFunc(open, func(c kairos.ToolCircuit) bool { return c.Name() == req.Tool }) {
+	if req.Tool != "" && !slices.ContainsFunc(open, func(c domain.ToolCircuit) bool { return c.Name() == req.Tool }) {
 		tool, part, _ := strings.Cut(req.Tool, " ")
 		p.Tools = append(p.Tools, view.Option{Value: req.Tool, Text: circuitOf(tool, part), Selected: true})
 	}
 	return nil
 }
 
-func (r *request) bulkStatus(b kairos.Bulk) view.Status {
+func (r *request) bulkStatus(b domain.Bulk) view.Status {
 	if !b.State.Final() && b.Acted+b.Refused == 0 && (b.NotBefore.After(r.s.now()) || b.Provider != "" || b.Tool != "") {
 		return word("idle", "i-clock", locale.Mark("Waiting"), false)
 	}
 	switch b.State {
-	case kairos.BulkCanary:
+	case domain.BulkCanary:
 		return word("now", "i-now", locale.Mark("Trying one run"), false)
-	case kairos.BulkRunning:
+	case domain.BulkRunning:
 		return word("now", "i-now", locale.Mark("Under way"), false)
-	case kairos.BulkStopped:
+	case domain.BulkStopped:
 		return word("fail", "i-fail", locale.Mark("Stopped"), true)
 	}
 	return word("ok", "i-ok", locale.Mark("Finished"), true)
@@ -323,7 +323,7 @@ func (r *request) bulkShow() error {
 	st := r.bulkStatus(b)
 	heading := r.bulkHeading(b.Action, int(b.Total))
 	p := view.BulkProgress{Shell: r.shell("runs", r.t(st.Word)+" · "+heading), ID: b.ID, Heading: heading, Status: st, Note: r.said(b.Note), Topic: "runs", Idem: newID(),
-		CanStop: !b.State.Final() && r.who.Role.Includes(kairos.RoleOperator), Done: percent(100 * float64(b.Acted+b.Refused) / float64(max(b.Total, 1))),
+		CanStop: !b.State.Final() && r.who.Role.Includes(domain.RoleOperator), Done: percent(100 * float64(b.Acted+b.Refused) / float64(max(b.Total, 1))),
 		Label: r.t("%s of %s: %s acted on, %s refused", r.number(b.Acted+b.Refused), r.number(b.Total), r.number(b.Acted), r.number(b.Refused))}
 	p.Live = !b.State.Final()
 	if !p.Live {
@@ -354,7 +354,7 @@ func (r *request) bulkShow() error {
 		if err != nil {
 			return err
 		}
-		open, _ := kairos.OpenCircuits(tools, b.Tool)
+		open, _ := domain.OpenCircuits(tools, b.Tool)
 		for _, c := range open {
 			p.Circuits = append(p.Circuits, r.openCircuit(c))
 		}
@@ -366,9 +366,9 @@ func (r *request) bulkShow() error {
 		p.Older = fmt.Sprintf("/bulk/%s?after=%d", b.ID, items[page-1].Position)
 	}
 	for _, it := range items {
-		row := view.BulkRow{Run: view.Link{Text: kairos.ShortID(it.Run), Href: "/runs/" + it.Run}, Detail: r.saidInside(it.Detail), At: r.time(it.At)}
+		row := view.BulkRow{Run: view.Link{Text: domain.ShortID(it.Run), Href: "/runs/" + it.Run}, Detail: r.saidInside(it.Detail), At: r.time(it.At)}
 		if it.Result != "" {
-			row.Result = view.Link{Text: kairos.ShortID(it.Result), Href: "/runs/" + it.Result}
+			row.Result = view.Link{Text: domain.ShortID(it.Result), Href: "/runs/" + it.Result}
 		}
 		switch it.State {
 		case "acted":

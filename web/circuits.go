@@ -8,18 +8,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // circuitState is where a circuit stands, as operators read it.
-func circuitState(s kairos.CircuitState) view.Status {
+func circuitState(s domain.CircuitState) view.Status {
 	switch s {
-	case kairos.CircuitOpen:
+	case domain.CircuitOpen:
 		return word("fail", "i-pause", locale.Mark("circuit open"), false)
-	case kairos.CircuitHalfOpen:
+	case domain.CircuitHalfOpen:
 		return word("need", "i-need", locale.Mark("half open"), false)
 	}
 	return word("ok", "i-ok", locale.Mark("closed"), false)
@@ -27,9 +27,9 @@ func circuitState(s kairos.CircuitState) view.Status {
 
 // circuitRow says where a circuit stands, why and for how long; page is where the
 // tool or the provider is shown.
-func (r *request) circuitRow(c kairos.Circuit, page string) view.CircuitRow {
+func (r *request) circuitRow(c domain.Circuit, page string) view.CircuitRow {
 	row := view.CircuitRow{Part: visible(c.Part), State: circuitState(c.State), Since: r.time(c.Since), Row: r.number(int64(c.FailuresInRow)), Error: shortened(visible(c.LastError)), ErrorAt: r.time(c.LastErrorAt)}
-	if left := c.OpenUntil.Sub(r.s.now()); c.State == kairos.CircuitOpen {
+	if left := c.OpenUntil.Sub(r.s.now()); c.State == domain.CircuitOpen {
 		row.Until = view.Countdown{Text: about(max(left+time.Second-1, time.Second)), At: c.OpenUntil.UnixMilli()}
 	}
 	switch {
@@ -41,7 +41,7 @@ func (r *request) circuitRow(c kairos.Circuit, page string) view.CircuitRow {
 	case c.FailuresInRow > 0:
 		row.Why = r.n(c.FailuresInRow, "%s call in a row has failed", "%s calls in a row have failed")
 	}
-	if r.who.Role.Includes(kairos.RoleOperator) {
+	if r.who.Role.Includes(domain.RoleOperator) {
 		do, text := "open", r.t("Open…")
 		if c.Disturbed() {
 			do, text = "close", r.t("Close…")
@@ -51,7 +51,7 @@ func (r *request) circuitRow(c kairos.Circuit, page string) view.CircuitRow {
 	return row
 }
 
-func (r *request) circuitRows(list []kairos.Circuit, page string) []view.CircuitRow {
+func (r *request) circuitRows(list []domain.Circuit, page string) []view.CircuitRow {
 	out := make([]view.CircuitRow, len(list))
 	for i, c := range list {
 		out[i] = r.circuitRow(c, page)
@@ -69,7 +69,7 @@ func circuitOf(tool, part string) string {
 
 // openCircuit is one circuit of a tool where something waits for it, with a link to
 // the tool.
-func (r *request) openCircuit(c kairos.ToolCircuit) view.OpenCircuit {
+func (r *request) openCircuit(c domain.ToolCircuit) view.OpenCircuit {
 	return view.OpenCircuit{Name: circuitOf(c.Tool, c.Part), Href: toolHref(c.Tool), CircuitRow: r.circuitRow(c.Circuit, toolHref(c.Tool))}
 }
 
@@ -82,7 +82,7 @@ func circuitHref(page, do, part string) string {
 }
 
 // circuitRule is when a circuit opens by itself.
-func (r *request) circuitRule(b kairos.Breaker) string {
+func (r *request) circuitRule(b domain.Breaker) string {
 	text := r.t("It does not open by itself.")
 	if b.Failures > 0 {
 		text = r.n(b.Failures, "It opens after %s failure that says that the other side is down, for %s at first.", "It opens after %s failures in a row that say that the other side is down, for %s at first.", span(b.Rest))
@@ -94,13 +94,13 @@ func (r *request) circuitRule(b kairos.Breaker) string {
 }
 
 // toolCircuits is the part of a tool's page about its circuits; nil: it has none.
-func (r *request) toolCircuits(t kairos.ToolInfo) *view.CircuitList {
+func (r *request) toolCircuits(t domain.ToolInfo) *view.CircuitList {
 	if t.Breaker == nil {
 		return nil
 	}
 	page := toolHref(t.Name)
 	l := &view.CircuitList{Here: page, PerHost: t.Breaker.PerHost, Rule: r.circuitRule(*t.Breaker), Rows: r.circuitRows(t.Circuits, page)}
-	if r.who.Role.Includes(kairos.RoleOperator) {
+	if r.who.Role.Includes(domain.RoleOperator) {
 		switch {
 		case t.Breaker.PerHost:
 			l.Open = view.Link{Text: r.t("Open the circuit of a host…"), Href: circuitHref(page, "open", ""), Dialog: true}
@@ -112,24 +112,24 @@ func (r *request) toolCircuits(t kairos.ToolInfo) *view.CircuitList {
 }
 
 // providerCircuit is the same of a provider.
-func (r *request) providerCircuit(v kairos.ProviderInfo) *view.CircuitList {
+func (r *request) providerCircuit(v domain.ProviderInfo) *view.CircuitList {
 	page := providerHref(v.Name)
 	l := &view.CircuitList{Here: page, Rule: r.circuitRule(v.Breaker)}
 	switch {
 	case v.Circuit.Disturbed() || v.Circuit.FailuresInRow > 0:
-		l.Rows = r.circuitRows([]kairos.Circuit{v.Circuit}, page)
-	case r.who.Role.Includes(kairos.RoleOperator):
+		l.Rows = r.circuitRows([]domain.Circuit{v.Circuit}, page)
+	case r.who.Role.Includes(domain.RoleOperator):
 		l.Open = view.Link{Text: r.t("Open its circuit…"), Href: circuitHref(page, "open", ""), Dialog: true}
 	}
 	return l
 }
 
 // circuitFors are for how long a person may open a circuit from a page.
-var circuitFors = []time.Duration{time.Minute, 5 * time.Minute, kairos.CircuitFor, time.Hour, 6 * time.Hour, kairos.MaxCircuitFor}
+var circuitFors = []time.Duration{time.Minute, 5 * time.Minute, domain.CircuitFor, time.Hour, 6 * time.Hour, domain.MaxCircuitFor}
 
 // circuitPage asks before a circuit is opened or closed; p says where it is, c how
 // it is now, and what it is that is called.
-func (r *request) circuitPage(code int, p view.ConfirmPage, name string, b kairos.Breaker, c kairos.Circuit, a kairos.Activity) error {
+func (r *request) circuitPage(code int, p view.ConfirmPage, name string, b domain.Breaker, c domain.Circuit, a domain.Activity) error {
 	if c.Part != "" {
 		name = visible(c.Part) + " (" + name + ")"
 	}
@@ -142,7 +142,7 @@ func (r *request) circuitPage(code int, p view.ConfirmPage, name string, b kairo
 		p.AskPart = b.PerHost && c.Part == ""
 		chosen := r.c.FormValue("for")
 		for _, d := range circuitFors {
-			p.For = append(p.For, view.Option{Value: d.String(), Text: about(d), Selected: chosen == d.String() || chosen == "" && d == kairos.CircuitFor})
+			p.For = append(p.For, view.Option{Value: d.String(), Text: about(d), Selected: chosen == d.String() || chosen == "" && d == domain.CircuitFor})
 		}
 	}
 	p.Shell = r.shell("agents", p.Heading)
@@ -164,10 +164,10 @@ func (r *request) circuitPage(code int, p view.ConfirmPage, name string, b kairo
 }
 
 // changeCircuit does what a circuitPage announced; show shows that page again.
-func (r *request) changeCircuit(name, back string, do func(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error, show func(code int, problem string) error) error {
-	c := kairos.CircuitChange{Part: strings.TrimSpace(r.c.FormValue("part")), Open: r.c.FormValue("do") == "open", Reason: strings.TrimSpace(r.c.FormValue("reason"))}
+func (r *request) changeCircuit(name, back string, do func(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error, show func(code int, problem string) error) error {
+	c := domain.CircuitChange{Part: strings.TrimSpace(r.c.FormValue("part")), Open: r.c.FormValue("do") == "open", Reason: strings.TrimSpace(r.c.FormValue("reason"))}
 	if !c.Open && r.c.FormValue("do") != "close" {
-		return kairos.Errorf(kairos.CodeInvalid, "the form does not say whether to open or to close the circuit")
+		return domain.Errorf(domain.CodeInvalid, "the form does not say whether to open or to close the circuit")
 	}
 	if text := r.c.FormValue("for"); c.Open && text != "" {
 		d, err := time.ParseDuration(text)
@@ -177,10 +177,10 @@ func (r *request) changeCircuit(name, back string, do func(ctx context.Context, 
 		c.For = d
 	}
 	err := r.once(func() (string, error) { return back, do(r.ctx, r.who.actor(), name, c) })
-	switch kairos.CodeOf(err) {
-	case kairos.CodeConflict:
+	switch domain.CodeOf(err) {
+	case domain.CodeConflict:
 		return show(http.StatusConflict, r.t("That is so already. This is how it is now."))
-	case kairos.CodeInvalid:
+	case domain.CodeInvalid:
 		return show(http.StatusUnprocessableEntity, visible(err.Error()))
 	}
 	return err
@@ -195,13 +195,13 @@ func (r *request) showToolCircuit(code int, problem string) error {
 		return err
 	}
 	if t.Breaker == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "%s reaches nobody: it has no circuit", visible(t.Name)).Suggest("stop its calls to refuse them")
+		return domain.Errorf(domain.CodeNotFound, "%s reaches nobody: it has no circuit", visible(t.Name)).Suggest("stop its calls to refuse them")
 	}
-	c := kairos.Circuit{State: kairos.CircuitClosed}
+	c := domain.Circuit{State: domain.CircuitClosed}
 	if t.Breaker.PerHost {
 		c.Part = strings.ToLower(strings.TrimSpace(r.c.FormValue("part")))
 	}
-	if i := slices.IndexFunc(t.Circuits, func(k kairos.Circuit) bool { return k.Part == c.Part }); i >= 0 {
+	if i := slices.IndexFunc(t.Circuits, func(k domain.Circuit) bool { return k.Part == c.Part }); i >= 0 {
 		c = t.Circuits[i]
 	}
 	p := view.ConfirmPage{Crumb: view.Link{Text: r.t("Tools"), Href: "/agents/tools"}, Back: toolHref(t.Name), Error: problem}
@@ -215,7 +215,7 @@ func (r *request) showToolCircuit(code int, problem string) error {
 
 func (r *request) changeToolCircuit() error {
 	if r.s.Crew == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about tools")
+		return domain.Errorf(domain.CodeNotFound, "this installation has no page about tools")
 	}
 	name := r.c.Param("tool")
 	return r.changeCircuit(name, toolHref(name), r.s.Crew.ChangeToolCircuit, r.showToolCircuit)
@@ -235,7 +235,7 @@ func (r *request) showProviderCircuit(code int, problem string) error {
 
 func (r *request) changeProviderCircuit() error {
 	if r.s.Crew == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about providers")
+		return domain.Errorf(domain.CodeNotFound, "this installation has no page about providers")
 	}
 	name := r.c.Param("provider")
 	return r.changeCircuit(name, providerHref(name), r.s.Crew.ChangeProviderCircuit, r.showProviderCircuit)
@@ -246,7 +246,7 @@ const runsSearched = 200
 
 // missed are the tools with an open circuit that plans of unfinished runs call, by
 // themselves or through an agent.
-func (r *request) missed() ([]kairos.ToolInfo, error) {
+func (r *request) missed() ([]domain.ToolInfo, error) {
 	if r.s.Crew == nil {
 		return nil, nil
 	}
@@ -254,7 +254,7 @@ func (r *request) missed() ([]kairos.ToolInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(t kairos.ToolInfo) bool { return !slices.ContainsFunc(t.Circuits, kairos.Circuit.Refuses) })
+	list = slices.DeleteFunc(list, func(t domain.ToolInfo) bool { return !slices.ContainsFunc(t.Circuits, domain.Circuit.Refuses) })
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -262,7 +262,7 @@ func (r *request) missed() ([]kairos.ToolInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunQueued, kairos.RunRunning, kairos.RunWaiting}, Page: kairos.Page{Limit: runsSearched}})
+	runs, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting}, Page: domain.Page{Limit: runsSearched}})
 	if err != nil {
 		return nil, err
 	}
@@ -287,5 +287,5 @@ func (r *request) missed() ([]kairos.ToolInfo, error) {
 			}
 		}
 	}
-	return slices.DeleteFunc(list, func(t kairos.ToolInfo) bool { return !called[t.Name] }), nil
+	return slices.DeleteFunc(list, func(t domain.ToolInfo) bool { return !called[t.Name] }), nil
 }

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -49,13 +49,13 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 	site.Plan(t, "id: ask\nnodes:\n  who: {type: approval, input: {message: go on?}}\n  send: {type: http, input: {url: \"http://127.0.0.1:9/\"}}\nedges: [{from: who, to: send}]\n")
 	b := site.Browser(t).Login()
 	for range 5 {
-		if run := site.Run(t, "push", "null"); run.Status != kairos.RunFailed {
+		if run := site.Run(t, "push", "null"); run.Status != domain.RunFailed {
 			t.Fatalf("%s", run.Status)
 		}
 	}
 	refused := site.Run(t, "push", "null")
 	// The run counts as one that the outage failed, and its step says what happened.
-	if refused.Status != kairos.RunFailed || refused.Error.Code != "http_503" || failureAt(t, site, refused.ID) != "tool_circuit_open" || calls.Load() != 5 {
+	if refused.Status != domain.RunFailed || refused.Error.Code != "http_503" || failureAt(t, site, refused.ID) != "tool_circuit_open" || calls.Load() != 5 {
 		t.Fatalf("%s %+v after %d calls", refused.Status, refused.Error, calls.Load())
 	}
 	for path, wants := range map[string][]string{
@@ -88,7 +88,7 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 	if strings.Contains(words(b.Get("/").Body), "circuit of") {
 		t.Error("home speaks of a circuit that no run needs")
 	}
-	if run := site.Run(t, "ask", "null"); run.Status != kairos.RunWaiting {
+	if run := site.Run(t, "ask", "null"); run.Status != domain.RunWaiting {
 		t.Fatal(run.Status)
 	}
 	if text := words(b.Get("/").Body); !strings.Contains(text, "circuit of "+host+" (http) open for ") {
@@ -113,10 +113,10 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 	if text := words(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: its calls are made.") {
 		t.Errorf("after it was closed: %s", text)
 	}
-	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Action: kairos.ActionResume, Run: refused.ID}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Action: domain.ActionResume, Run: refused.ID}); err != nil {
 		t.Fatal(err)
 	}
-	if run, err := site.Engine.Wait(t.Context(), refused.ID); err != nil || run.Status != kairos.RunCompleted {
+	if run, err := site.Engine.Wait(t.Context(), refused.ID); err != nil || run.Status != domain.RunCompleted {
 		t.Errorf("resumed: %s %v", run.Status, err)
 	}
 	if text := words(b.Get("/audit?q=action:circuit.close").Body); !strings.Contains(text, "marta") || !strings.Contains(text, "tool:http") {
@@ -154,7 +154,7 @@ func TestAPersonOpensTheCircuitOfAHost(t *testing.T) {
 		t.Fatalf("open: %d %s", p.Code, words(p.Body))
 	}
 	run := site.Run(t, "push", "null")
-	if run.Status != kairos.RunFailed || run.Error.Code != "tool_circuit_open" || !strings.Contains(run.Error.Message, "marta has opened its circuit: they <b>migrate</b>") {
+	if run.Status != domain.RunFailed || run.Error.Code != "tool_circuit_open" || !strings.Contains(run.Error.Message, "marta has opened its circuit: they <b>migrate</b>") {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
 	// What failed is resumed as one act, which may wait for the host.
@@ -183,7 +183,7 @@ func TestAPersonOpensTheCircuitOfAHost(t *testing.T) {
 	if text := words(b.Get("/agents/tools/calculator").Body); strings.Contains(text, "Circuit") {
 		t.Error("a tool that reaches nobody speaks of circuits")
 	}
-	viewer := everybody(t, site)[kairos.RoleViewer]
+	viewer := everybody(t, site)[domain.RoleViewer]
 	if text := words(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") || strings.Contains(text, "Close…") {
 		t.Errorf("to a viewer: %s", text)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -20,10 +20,10 @@ nodes:
   show: {type: json, metadata: {permission: ask}, input: {value: {to: "${input}"}, path: $.to}}
 `)
 	run := site.Run(t, "careful", `"<script>alert(1)</script>\u202e"`)
-	if run.WaitReason != kairos.WaitApproval {
+	if run.WaitReason != domain.WaitApproval {
 		t.Fatalf("%s %s %+v", run.Status, run.WaitReason, run.Error)
 	}
-	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run.ID})
+	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("%v %v", list, err)
 	}
@@ -43,7 +43,7 @@ nodes:
 	if p := b.Post(path, form); p.Code != http.StatusSeeOther {
 		t.Fatalf("approve: %d\n%s", p.Code, p.Body)
 	}
-	if r, err := site.Engine.Wait(t.Context(), run.ID); err != nil || r.Status != kairos.RunCompleted {
+	if r, err := site.Engine.Wait(t.Context(), run.ID); err != nil || r.Status != domain.RunCompleted {
 		t.Errorf("%s %v", r.Status, err)
 	}
 }

@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/bundle"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/planner"
-	"github.com/kairosd/kairosd/web/api"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -53,8 +53,8 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	site.Plan(t, `{"id": "broken", "nodes": {"a": {"type": "json", "input": {"value": 1, "path": `+q+`}}}}`)
 	site.Plan(t, `{"id": "branch", "nodes": {"a": {"type": "decision"}, "b": {"type": "noop"}}, "edges": [{"from": "a", "to": "b", "condition": "last == xc<x-canary>"}, {"from": "a", "to": "b"}]}`)
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
-	start := func(plan, input string) kairos.Run {
-		r, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: plan, Input: kairos.RawJSON(input), Labels: map[string]string{"env": canary[:120]}, Origin: "ui"})
+	start := func(plan, input string) domain.Run {
+		r, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: plan, Input: domain.RawJSON(input), Labels: map[string]string{"env": canary[:120]}, Origin: "ui"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,11 +67,11 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	rejected := start("canary", `{"text": `+q+`}`)
 	done := start("canary", `{"text": `+q+`}`)
 	for run, approve := range map[string]bool{rejected.ID: false, done.ID: true} {
-		list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run})
+		list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run})
 		if err != nil || len(list.Items) != 1 {
 			t.Fatal(list, err)
 		}
-		if _, err := site.Engine.Decide(t.Context(), site.Admin, kairos.DecideRequest{Approval: list.Items[0].ID, Approve: approve, Comment: canary}); err != nil {
+		if _, err := site.Engine.Decide(t.Context(), site.Admin, domain.DecideRequest{Approval: list.Items[0].ID, Approve: approve, Comment: canary}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := site.Engine.Wait(t.Context(), run); err != nil {
@@ -82,13 +82,13 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	start("branch", q)
 	start("talk", q)
 	cancelled := start("canary", `{"text": `+q+`}`)
-	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: cancelled.ID, Action: kairos.ActionCancel, Reason: canary}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: cancelled.ID, Action: domain.ActionCancel, Reason: canary}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := site.Auth.CreateToken(t.Context(), site.Admin, "<x-canary onclick=xc()>", kairos.RoleViewer, nil, time.Hour); err != nil {
+	if _, _, err := site.Auth.CreateToken(t.Context(), site.Admin, "<x-canary onclick=xc()>", domain.RoleViewer, nil, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Store.Audit(t.Context(), kairos.AuditRecord{Action: "note", Actor: canary, Surface: "ui", Object: canary, Run: open.ID, Result: "ok", Reason: canary, Detail: kairos.RawJSON(`{"a": ` + q + `}`)}); err != nil {
+	if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: "note", Actor: canary, Surface: "ui", Object: canary, Run: open.ID, Result: "ok", Reason: canary, Detail: domain.RawJSON(`{"a": ` + q + `}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := site.Store.SaveView(t.Context(), "marta", canary[:100], "plan:canary"); err != nil {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -29,7 +29,7 @@ var crewParts = []struct{ id, href, word string }{
 // crew shows the agents, the providers behind them, or the tools.
 func (r *request) crew() error {
 	if r.s.Crew == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about agents")
+		return domain.Errorf(domain.CodeNotFound, "this installation has no page about agents")
 	}
 	part := r.c.Param("part")
 	if part == "" {
@@ -44,7 +44,7 @@ func (r *request) crew() error {
 		}
 	}
 	if title == "" {
-		return kairos.Errorf(kairos.CodeNotFound, "there is no page %q", part)
+		return domain.Errorf(domain.CodeNotFound, "there is no page %q", part)
 	}
 	p.Shell = r.shell("agents", r.t(title))
 	p.Live = part != "agents"
@@ -107,7 +107,7 @@ func (r *request) agents(p *view.CrewPage) error {
 // openHandoffs counts the handoffs of the last week whose receiver is still at it,
 // by the receiver; more says that there are more than were counted.
 func (r *request) openHandoffs() (handoffsOpen, error) {
-	list, err := r.s.Reader.HandoffsOf(r.ctx, kairos.HandoffFilter{Status: "open", Since: r.s.now().AddDate(0, 0, -7), Page: kairos.Page{Limit: 500}})
+	list, err := r.s.Reader.HandoffsOf(r.ctx, domain.HandoffFilter{Status: "open", Since: r.s.now().AddDate(0, 0, -7), Page: domain.Page{Limit: 500}})
 	if err != nil {
 		return handoffsOpen{}, err
 	}
@@ -137,7 +137,7 @@ func (h handoffsOpen) link(r *request, agent string) view.Link {
 
 // agentState says whether an agent can work, as its provider can, and as its own
 // calls of the last hour went; and since when it cannot.
-func agentState(a kairos.AgentInfo, providers []kairos.ProviderInfo) (view.Status, time.Time) {
+func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (view.Status, time.Time) {
 	for _, v := range providers {
 		switch {
 		case v.Name != a.Provider:
@@ -166,7 +166,7 @@ func (r *request) providers(p *view.CrewPage) error {
 		}
 		row.State = providerState(v)
 		if v.Circuit.Disturbed() {
-			row.Circuit = r.circuitRows([]kairos.Circuit{v.Circuit}, row.Href)
+			row.Circuit = r.circuitRows([]domain.Circuit{v.Circuit}, row.Href)
 		}
 		p.Providers = append(p.Providers, row)
 	}
@@ -198,7 +198,7 @@ func (r *request) tools(p *view.CrewPage) error {
 		p.Tools = append(p.Tools, row)
 		if t.Change != nil {
 			l := view.Link{Text: visible(t.Name)}
-			if r.who.Role.Includes(kairos.RoleAdmin) {
+			if r.who.Role.Includes(domain.RoleAdmin) {
 				l.Href = toolHref(t.Name) + "/accept"
 			}
 			p.Changed = append(p.Changed, l)
@@ -211,7 +211,7 @@ func (r *request) tools(p *view.CrewPage) error {
 	for _, s := range servers {
 		row := view.ServerRow{Name: visible(s.Name), Address: visible(s.Address), Reason: shortened(visible(s.Reason)), Tools: r.number(int64(s.Tools)), Restarts: r.number(int64(s.Restarts)),
 			State: toolState(s.State), Since: r.time(s.Since)}
-		if s.State != "off" && r.who.Role.Includes(kairos.RoleOperator) {
+		if s.State != "off" && r.who.Role.Includes(domain.RoleOperator) {
 			row.Retry = "/agents/servers/" + url.PathEscape(s.Name) + "/retry"
 		}
 		p.Servers = append(p.Servers, row)
@@ -227,15 +227,15 @@ func agentHref(id string) string { return "/agents/agents/" + url.PathEscape(id)
 // agentPage shows one agent.
 func (r *request) agentPage() error {
 	if r.s.Crew == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about agents")
+		return domain.Errorf(domain.CodeNotFound, "this installation has no page about agents")
 	}
 	list, err := r.s.Crew.Agents(r.ctx)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(list, func(a kairos.AgentInfo) bool { return a.ID == r.c.Param("agent") })
+	i := slices.IndexFunc(list, func(a domain.AgentInfo) bool { return a.ID == r.c.Param("agent") })
 	if i < 0 {
-		return kairos.Errorf(kairos.CodeNotFound, "there is no agent %q", visible(r.c.Param("agent")))
+		return domain.Errorf(domain.CodeNotFound, "there is no agent %q", visible(r.c.Param("agent")))
 	}
 	a := list[i]
 	p := view.AgentPage{Shell: r.shell("agents", visible(a.Name)), Name: visible(a.Name), About: visible(a.Description),
@@ -256,7 +256,7 @@ func (r *request) agentPage() error {
 		p.Facts = append(p.Facts, view.Fact{Term: r.t("Version of its prompt"), Text: promptVersion(a.SystemPrompt), Mono: true})
 	}
 	card := a
-	card.Activity = kairos.Activity{}
+	card.Activity = domain.Activity{}
 	raw, err := json.Marshal(card)
 	if err != nil {
 		return err
@@ -285,7 +285,7 @@ func (r *request) agentPage() error {
 	}
 	for _, name := range a.Tools {
 		l := view.Link{Text: visible(name), Href: "/agents/tools"}
-		if i := slices.IndexFunc(tools, func(t kairos.ToolInfo) bool { return t.Name == name }); i >= 0 {
+		if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {
 			l.Href, l.Count = toolHref(name), r.effect(tools[i].Effect)
 		}
 		p.Tools = append(p.Tools, l)
@@ -296,13 +296,13 @@ func (r *request) agentPage() error {
 	if p.Versions, err = r.agentVersions(a); err != nil {
 		return err
 	}
-	if r.s.Planner != nil && a.Selectable && r.who.Role.Includes(kairos.RoleOperator) {
+	if r.s.Planner != nil && a.Selectable && r.who.Role.Includes(domain.RoleOperator) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Ask it…"), Href: "/ask?" + url.Values{"agent": {a.ID}}.Encode()})
 	}
 	return r.render(http.StatusOK, view.Agent(p))
 }
 
-func (r *request) agentNote(a kairos.AgentInfo) string {
+func (r *request) agentNote(a domain.AgentInfo) string {
 	switch {
 	case a.System:
 		return r.t("part of kairosd")
@@ -314,7 +314,7 @@ func (r *request) agentNote(a kairos.AgentInfo) string {
 	return ""
 }
 
-func providerState(v kairos.ProviderInfo) view.Status {
+func providerState(v domain.ProviderInfo) view.Status {
 	if v.Stop != nil {
 		return word("fail", "i-pause", locale.Mark("stopped"), true)
 	}
@@ -334,7 +334,7 @@ func promptVersion(prompt string) string {
 }
 
 // argumentsDigest binds a call to the arguments and the effect that were shown.
-func argumentsDigest(tool, effect string, args kairos.RawJSON) string {
+func argumentsDigest(tool, effect string, args domain.RawJSON) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", tool, effect, args))
 	return hex.EncodeToString(sum[:])
 }

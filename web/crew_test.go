@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -28,7 +28,7 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 	site.Plan(t, "id: quiet\nnodes:\n  only: {type: set, input: 1}\n")
 	b := site.Browser(t).Login()
 	run := site.Run(t, "talk", `"how much?"`)
-	if run.Status != kairos.RunCompleted {
+	if run.Status != domain.RunCompleted {
 		t.Fatalf("%s: %+v", run.Status, run.Error)
 	}
 	p := b.Get("/runs/" + run.ID + "?view=handoffs")
@@ -60,7 +60,7 @@ func TestCrewPages(t *testing.T) {
 		t.Errorf("before any call: %s", words(p.Body))
 	}
 	site.Run(t, "talk", `"how much?"`)
-	if run := site.Run(t, "talk", `"please break"`); run.Status != kairos.RunFailed {
+	if run := site.Run(t, "talk", `"please break"`); run.Status != domain.RunFailed {
 		t.Fatalf("%s", run.Status)
 	}
 	// Home says since when.
@@ -97,7 +97,7 @@ func TestAProviderThatRestsSaysSo(t *testing.T) {
 		site.Run(t, "talk", `"please vanish"`)
 	}
 	run := site.Run(t, "talk", `"how much?"`)
-	if run.Status != kairos.RunFailed || run.Error.Code != "provider_unavailable" || !strings.Contains(run.Error.Message, "nobody is there") || failureAt(t, site, run.ID) != "provider_circuit_open" {
+	if run.Status != domain.RunFailed || run.Error.Code != "provider_unavailable" || !strings.Contains(run.Error.Message, "nobody is there") || failureAt(t, site, run.ID) != "provider_circuit_open" {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
 	text := words(b.Get("/agents/providers").Body)
@@ -114,10 +114,10 @@ func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
 	t.Parallel()
 	s := tell(t, "01jr8k2mf0s0000000007qxr", "id: draw\nnodes:\n  have: {type: set, input: 1}\n  draw: {type: log, input: x, on_error: replan}\nedges: [{from: have, to: draw}]\n")
 	s.done("have", "draw", 0, time.Second, "1")
-	s.try(kairos.Entry{Node: "draw", Failure: &kairos.Failure{Code: "tool_failed", Message: "no pencil"}}, time.Second, 2*time.Second, kairos.NodeFailed, false)
-	s.row(2*time.Second, kairos.Entry{Kind: kairos.EntryReplan, Item: -1, Actor: "supervisor", Reason: "draw failed (no pencil); write instead", Decision: kairos.RawJSON(`{"before":1,"version":2,"node":"draw","visit":1}`)})
+	s.try(domain.Entry{Node: "draw", Failure: &domain.Failure{Code: "tool_failed", Message: "no pencil"}}, time.Second, 2*time.Second, domain.NodeFailed, false)
+	s.row(2*time.Second, domain.Entry{Kind: domain.EntryReplan, Item: -1, Actor: "supervisor", Reason: "draw failed (no pencil); write instead", Decision: domain.RawJSON(`{"before":1,"version":2,"node":"draw","visit":1}`)})
 	s.run.Version = 2
-	s.row(3*time.Second, kairos.Entry{Kind: kairos.EntryWait, Node: "draw", Visit: 1, Item: -1, Status: kairos.NodeWaiting, Reason: string(kairos.WaitApproval), Decision: kairos.RawJSON(`{"kind":"replan","tail":{"hash":"h","version":3}}`)})
+	s.row(3*time.Second, domain.Entry{Kind: domain.EntryWait, Node: "draw", Visit: 1, Item: -1, Status: domain.NodeWaiting, Reason: string(domain.WaitApproval), Decision: domain.RawJSON(`{"kind":"replan","tail":{"hash":"h","version":3}}`)})
 	o := &told{runs: []*story{s}}
 	body := o.look(t, "/runs/"+s.run.ID)
 	for _, want := range []string{`href="/plans/draw/diff/1/2"`, "v1 → v2, after draw failed", `href="/plans/draw/diff/2/3"`, "v2 → v3, after draw failed, if it is accepted"} {
@@ -137,7 +137,7 @@ func TestAProviderIsDrained(t *testing.T) {
 	b := site.Browser(t).Login()
 	failed := site.Run(t, "talk", `"please break"`)
 	text := words(b.Get("/agents/providers/script").Body)
-	for _, want := range []string{"1 call, 1 failed", "overloaded", kairos.ShortID(failed.ID) + " answer", "Cost today", "Front desk", "It has said nothing of limits"} {
+	for _, want := range []string{"1 call, 1 failed", "overloaded", domain.ShortID(failed.ID) + " answer", "Cost today", "Front desk", "It has said nothing of limits"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
@@ -158,7 +158,7 @@ func TestAProviderIsDrained(t *testing.T) {
 		t.Errorf("drained twice: %d %s", p.Code, words(p.Body))
 	}
 	run := site.Run(t, "talk", `"how much?"`)
-	if run.Status != kairos.RunFailed || run.Error.Code != "provider_stopped" || !strings.Contains(run.Error.Message, "by marta") {
+	if run.Status != domain.RunFailed || run.Error.Code != "provider_stopped" || !strings.Contains(run.Error.Message, "by marta") {
 		t.Errorf("while it is drained: %s %+v", run.Status, run.Error)
 	}
 	p := b.Get("/agents/providers/script")
@@ -169,7 +169,7 @@ func TestAProviderIsDrained(t *testing.T) {
 	if p := b.Post("/agents/providers/script/stop", form(t, b.Get("/agents/providers/script/stop").Body, `value="start"`)); p.Code != http.StatusSeeOther {
 		t.Fatalf("start: %d", p.Code)
 	}
-	if run := site.Run(t, "talk", `"how much?"`); run.Status != kairos.RunCompleted {
+	if run := site.Run(t, "talk", `"how much?"`); run.Status != domain.RunCompleted {
 		t.Errorf("afterwards: %s %+v", run.Status, run.Error)
 	}
 	if p := b.Get("/agents/providers/none"); p.Code != http.StatusNotFound {
@@ -194,17 +194,17 @@ func TestAToolIsStopped(t *testing.T) {
 		t.Fatalf("stop: %d %s", p.Code, words(p.Body))
 	}
 	run := site.Run(t, "sum", "null")
-	if run.Status != kairos.RunFailed || run.Error.Code != "tool_stopped" {
+	if run.Status != domain.RunFailed || run.Error.Code != "tool_stopped" {
 		t.Fatalf("while it is stopped: %s %+v", run.Status, run.Error)
 	}
 	if text := words(b.Get("/agents/tools").Body); !strings.Contains(text, "calculator built-in pure allow stopped") {
 		t.Errorf("the list: %s", text)
 	}
 	b.Post("/agents/tools/calculator/stop", form(t, b.Get("/agents/tools/calculator/stop").Body, `value="start"`))
-	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Action: kairos.ActionResume, Run: run.ID}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Action: domain.ActionResume, Run: run.ID}); err != nil {
 		t.Fatal(err)
 	}
-	if run, err := site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != kairos.RunCompleted {
+	if run, err := site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != domain.RunCompleted {
 		t.Errorf("resumed: %s %v", run.Status, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -129,7 +129,7 @@ func (r *request) keepDisplay(given url.Values) error {
 	kept := r.keptDisplay(r.who.Name)
 	maps.Copy(kept, given)
 	err := r.s.Reader.SetPreference(r.ctx, r.who.Name, displayKey, kept.Encode())
-	if kairos.CodeOf(err) == kairos.CodeNoSpace {
+	if domain.CodeOf(err) == domain.CodeNoSpace {
 		return nil
 	}
 	return err

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -15,7 +15,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	u, err := site.Auth.CreateUser(t.Context(), site.Admin, "olga", webtest.Password, kairos.RoleViewer)
+	u, err := site.Auth.CreateUser(t.Context(), site.Admin, "olga", webtest.Password, domain.RoleViewer)
 	if err != nil {
 		t.Fatal(err)
 	}

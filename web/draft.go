@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
@@ -20,21 +21,21 @@ import (
 // Planner knows why plans are as they are.
 type Planner interface {
 	// Classify judges a query without a model.
-	Classify(query string) kairos.Classification
+	Classify(query string) domain.Classification
 	// Explain says why the steps of a plan are in it, for the intent that it was made
 	// of, and what it takes for granted.
-	Explain(ctx context.Context, intent string, canonical []byte) kairos.Explained
+	Explain(ctx context.Context, intent string, canonical []byte) domain.Explained
 }
 
 // draftVersion finds the version that a draft's address names.
-func (r *request) draftVersion() (kairos.Plan, kairos.Version, error) {
+func (r *request) draftVersion() (domain.Plan, domain.Version, error) {
 	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
 	if err != nil {
-		return pl, kairos.Version{}, err
+		return pl, domain.Version{}, err
 	}
 	number, err := strconv.Atoi(r.c.Param("number"))
 	if err != nil {
-		return pl, kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "version %q is not a number", r.c.Param("number"))
+		return pl, domain.Version{}, domain.Errorf(domain.CodeNotFound, "version %q is not a number", r.c.Param("number"))
 	}
 	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, number)
 	return pl, v, err
@@ -51,13 +52,13 @@ func (r *request) plannedVersion() error {
 		d, err := r.s.Drafts.DraftOfVersion(r.ctx, v.Hash)
 		if err == nil {
 			return r.c.Redirect(http.StatusSeeOther, "/plans/drafts/"+d.ID)
-		} else if kairos.CodeOf(err) != kairos.CodeNotFound {
+		} else if domain.CodeOf(err) != domain.CodeNotFound {
 			return err
 		}
 	}
 	p := view.DraftPage{Shell: r.shell("plans", "Draft"), Intent: strings.TrimSpace(r.c.QueryParam("q")), Idem: newID(), Post: fmt.Sprintf("/ask/%s/v/%d", url.PathEscape(pl.Key), v.Number),
-		CanStart: r.who.Role.Includes(kairos.RoleOperator), Open: pl.Stage == kairos.StageDraft || isProposed(pl, v)}
-	p.CanDiscard = pl.Stage == kairos.StageDraft && !pl.Archived && r.who.Role.Includes(kairos.RoleAuthor)
+		CanStart: r.who.Role.Includes(domain.RoleOperator), Open: pl.Stage == domain.StageDraft || isProposed(pl, v)}
+	p.CanDiscard = pl.Stage == domain.StageDraft && !pl.Archived && r.who.Role.Includes(domain.RoleAuthor)
 	if err := r.draftedPlan(&p, pl, v, p.Intent); err != nil {
 		return err
 	}
@@ -66,13 +67,13 @@ func (r *request) plannedVersion() error {
 
 // isProposed reports whether a planner made a version of a plan in use, which is not
 // current before somebody accepts it.
-func isProposed(pl kairos.Plan, v kairos.Version) bool {
-	return pl.Stage == kairos.StageUsed && v.Origin == "planner" && v.Hash != pl.LatestHash && v.Number > pl.Latest
+func isProposed(pl domain.Plan, v domain.Version) bool {
+	return pl.Stage == domain.StageUsed && v.Origin == "planner" && v.Hash != pl.LatestHash && v.Number > pl.Latest
 }
 
 // draftedPlan fills in the plan of a draft: its picture, why each step is there,
 // what it takes for granted, what it is expected to take, what is wrong with it.
-func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Version, intent string) error {
+func (r *request) draftedPlan(p *view.DraftPage, pl domain.Plan, v domain.Version, intent string) error {
 	program, err := r.s.Engine.Program(r.ctx, v.Hash)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Versio
 	if p.Name == "" {
 		p.Name = pl.Key
 	}
-	if r.who.Role.Includes(kairos.RoleAuthor) {
+	if r.who.Role.Includes(domain.RoleAuthor) {
 		p.EditHref = fmt.Sprintf("%s/edit?base=%d", path, v.Number)
 	}
 	fact := func(term, text string) {
@@ -94,11 +95,12 @@ func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Versio
 		c := r.s.Planner.Classify(intent)
 		fact(locale.Mark("Judged"), r.t(complexities[c.Complexity]))
 	}
-	fact(locale.Mark("Reason"), r.planReason(v.Reason))
+	fact(locale.Mark("Reason"), r.planReason(cmp.Or(p.Reason, v.Reason)))
 	if isProposed(pl, v) {
 		fact(locale.Mark("In use"), r.t("v%d is in use; this one takes its place when it is accepted.", pl.Latest))
 	}
 	r.estimates(v, fact)
+	p.Alternatives = r.alternatives(v)
 	if err := r.expectedOf(pl, program, fact); err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Versio
 	if err != nil {
 		return err
 	}
-	explained := kairos.Explained{}
+	explained := domain.Explained{}
 	if r.s.Planner != nil {
 		explained = r.s.Planner.Explain(r.ctx, intent, v.Canonical)
 	}
@@ -152,7 +154,7 @@ func (r *request) draftedPlan(p *view.DraftPage, pl kairos.Plan, v kairos.Versio
 }
 
 // draftBefore shows what changed from the draft that this one was refined from.
-func (r *request) draftBefore(p *view.DraftPage, before, v kairos.Version) error {
+func (r *request) draftBefore(p *view.DraftPage, before, v domain.Version) error {
 	if before.Hash == v.Hash {
 		p.Changed = ": " + r.t("nothing changed")
 		return nil
@@ -176,19 +178,21 @@ func (r *request) draftBefore(p *view.DraftPage, before, v kairos.Version) error
 }
 
 // whyStep says why a planner put a step into a plan.
-func (r *request) whyStep(n *planner.ProgramNode, e kairos.Explained) string {
+func (r *request) whyStep(n *planner.ProgramNode, e domain.Explained) string {
 	switch why := e.Reasons[n.ID]; why.Kind {
-	case kairos.ReasonAsked:
+	case domain.ReasonAsked:
 		return r.t("the request says: %s", visible(why.By))
-	case kairos.ReasonNeeded:
+	case domain.ReasonNeeded:
 		return r.t("%s needs it", visible(why.By))
-	case kairos.ReasonImplied:
+	case domain.ReasonImplied:
 		return r.t("%s implies it", visible(why.By))
-	case kairos.ReasonComplex:
+	case domain.ReasonGuards:
+		return r.t("it checks what %s makes", visible(why.By))
+	case domain.ReasonComplex:
 		return r.t("so complex a request deserves it")
-	case kairos.ReasonModel:
+	case domain.ReasonModel:
 		return r.t("the model says: %s", visible(cut(why.By, 200)))
-	case kairos.ReasonAsk:
+	case domain.ReasonAsk:
 		return r.t("what %s does cannot be repeated: a person is asked first", visible(why.By))
 	}
 	if n.ExpectedOutput != "" {
@@ -197,21 +201,12 @@ func (r *request) whyStep(n *planner.ProgramNode, e kairos.Explained) string {
 	return ""
 }
 
-var complexities = map[kairos.Complexity]string{kairos.Simple: locale.Mark("simple: one agent answers it"), kairos.Moderate: locale.Mark("moderate: a plan may help"),
-	kairos.Complex: locale.Mark("complex: it needs several steps")}
+var complexities = map[domain.Complexity]string{domain.Simple: locale.Mark("simple: one agent answers it"), domain.Moderate: locale.Mark("moderate: a plan may help"),
+	domain.Complex: locale.Mark("complex: it needs several steps")}
 
 // estimates are what the planner wrote into a step plan of its own.
-func (r *request) estimates(v kairos.Version, fact func(term, text string)) {
-	var doc struct {
-		EstimatedDuration int64   `json:"estimatedDuration"` // milliseconds
-		EstimatedCost     float64 `json:"estimatedCost"`
-		Metadata          struct {
-			Confidence    float64
-			MeasuredSteps int
-			Alternatives  []kairos.PlanAlternative
-		}
-		Steps []struct{}
-	}
+func (r *request) estimates(v domain.Version, fact func(term, text string)) {
+	var doc domain.ExecutionPlan
 	if json.Unmarshal(v.Canonical, &doc) != nil {
 		return // a graph with metadata of its own kind
 	}
@@ -222,6 +217,8 @@ func (r *request) estimates(v kairos.Version, fact func(term, text string)) {
 	}
 	if doc.EstimatedCost > 0 {
 		fact(locale.Mark("Estimated tokens"), r.number(int64(doc.EstimatedCost)))
+	} else {
+		fact(locale.Mark("Estimated tokens"), r.t("not known: its steps have run too seldom here"))
 	}
 	if n := doc.Metadata.MeasuredSteps; n > 0 {
 		fact(locale.Mark("Measured here"), r.t("%s of %s steps are estimated by medians of their runs", r.number(int64(n)), r.number(int64(len(doc.Steps)))))
@@ -229,26 +226,40 @@ func (r *request) estimates(v kairos.Version, fact func(term, text string)) {
 	if c := doc.Metadata.Confidence; c > 0 {
 		fact(locale.Mark("Confidence"), strconv.FormatFloat(c, 'f', 2, 64))
 	}
-	for _, a := range doc.Metadata.Alternatives {
-		if term, ok := alternatives[a.Kind]; ok {
-			fact(term, r.t("%s tokens, %s: %s", r.number(int64(a.EstimatedCost)), took(time.Duration(a.EstimatedDurationMs)*time.Millisecond), visible(strings.Join(a.Skills, ", "))))
-		}
+	if list := doc.Metadata.Dropped; len(list) > 0 {
+		fact(locale.Mark("Left out"), r.t("%s (the limits leave no room)", visible(strings.Join(list, ", "))))
 	}
 }
 
 // expectedOf says what the steps of a draft took and cost in runs of its plan, where
 // there are some: the same was asked before, or it changes a plan in use.
-func (r *request) expectedOf(pl kairos.Plan, program *planner.Program, fact func(term, text string)) error {
-	flow, err := r.s.Reader.PlanFlow(r.ctx, pl.Key, 0, r.s.now().Add(-kairos.ExpectedSince))
+func (r *request) expectedOf(pl domain.Plan, program *planner.Program, fact func(term, text string)) error {
+	flow, err := r.s.Reader.PlanFlow(r.ctx, pl.Key, 0, r.s.now().Add(-domain.ExpectedSince))
 	if err != nil {
 		return err
 	}
-	steps := make([]kairos.PreviewStep, len(program.Nodes))
+	steps := make([]domain.PreviewStep, len(program.Nodes))
 	for i := range program.Nodes {
-		steps[i] = kairos.PreviewStep{Node: program.Nodes[i].ID, Type: program.Nodes[i].Type}
+		steps[i] = domain.PreviewStep{Node: program.Nodes[i].ID, Type: program.Nodes[i].Type}
 	}
 	fact(locale.Mark("Expected"), r.expectation(flow.Expect(nil, steps), 1))
 	return nil
+}
+
+// alternatives are the plans that can be accepted instead of a version.
+func (r *request) alternatives(v domain.Version) []view.DraftAlternative {
+	var doc domain.ExecutionPlan
+	if v.Origin != "planner" || json.Unmarshal(v.Canonical, &doc) != nil {
+		return nil // a graph with metadata of its own kind
+	}
+	var out []view.DraftAlternative
+	for _, a := range doc.Metadata.Alternatives {
+		if term, ok := alternatives[a.Metadata.Kind]; ok {
+			out = append(out, view.DraftAlternative{Kind: a.Metadata.Kind, Name: r.t(term), Tokens: r.number(int64(a.EstimatedCost)), Took: took(time.Duration(a.EstimatedDuration) * time.Millisecond),
+				Steps: visible(strings.Join(a.StepNames(), ", "))})
+		}
+	}
+	return out
 }
 
 var alternatives = map[string]string{"cheaper": locale.Mark("Cheaper, with what was asked for only"), "faster": locale.Mark("Faster, without conditions")}
@@ -279,7 +290,12 @@ func (r *request) acceptVersion() error {
 	path := "/plans/" + url.PathEscape(pl.Key)
 	switch r.c.FormValue("do") {
 	case "accept":
-		return r.onceOf(":accept", func() (string, error) {
+		kind := r.c.FormValue("alternative")
+		return r.onceOf(":accept"+kind, func() (string, error) {
+			if kind != "" {
+				_, err := r.s.Drafts.AcceptAlternative(r.ctx, r.who.actor(), v.Hash, domain.DraftAcceptance{Alternative: kind, Reason: r.t("v%d, made of: %s", v.Number, cut(intent, 400))})
+				return path, err
+			}
 			_, err := r.s.Engine.AcceptVersion(r.ctx, r.who.actor(), pl.ID, v.Hash, r.t("v%d, made of: %s", v.Number, cut(intent, 400)))
 			return path, err
 		})
@@ -293,12 +309,12 @@ func (r *request) acceptVersion() error {
 
 // startDrafted starts a run of exactly the version that was shown, or a dry one,
 // which changes nothing and stays out of lists.
-func (r *request) startDrafted(pl kairos.Plan, v kairos.Version, intent string, dry bool) error {
+func (r *request) startDrafted(pl domain.Plan, v domain.Version, intent string, dry bool) error {
 	input, err := planner.EncodeValue(intent)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeInvalid, "the intent: %w", err)
+		return domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
 	}
-	act, req := "", kairos.StartRequest{Plan: pl.ID, Hash: v.Hash, Input: input, Origin: "ask"}
+	act, req := "", domain.StartRequest{Plan: pl.ID, Hash: v.Hash, Input: input, Origin: "ask"}
 	if dry {
 		req.Dry, req.Labels = true, map[string]string{"draft": "yes"}
 		act = ":try"

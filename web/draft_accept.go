@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -20,7 +20,7 @@ func (r *request) acceptPage() error {
 		return err
 	}
 	at := "/plans/drafts/" + d.ID
-	if d.State != kairos.DraftReady {
+	if d.State != domain.DraftReady {
 		return r.c.Redirect(http.StatusSeeOther, at)
 	}
 	v, err := r.s.Reader.VersionByHash(r.ctx, d.Hash)
@@ -30,6 +30,10 @@ func (r *request) acceptPage() error {
 	pl, err := r.s.Reader.Plan(r.ctx, v.PlanID)
 	if err != nil {
 		return err
+	}
+	kind := r.c.QueryParam("alternative")
+	if kind != "" {
+		return r.acceptAlternativePage(d, v, kind)
 	}
 	var shown view.DraftPage
 	if err := r.draftedPlan(&shown, pl, v, d.Query+"\n"+d.Change); err != nil {
@@ -63,6 +67,24 @@ func (r *request) acceptPage() error {
 	p.List(r.n(len(unsafe), "%s step cannot be repeated", "%s steps cannot be repeated"), unsafe)
 	p.Problems = shown.Problems
 	p.List(r.t("What it may not use"), shown.Unusable)
+	p.Shell = r.shell("plans", p.Heading)
+	return r.render(http.StatusOK, view.Confirm(p))
+}
+
+// acceptAlternativePage asks before an alternative is taken into use instead of the
+// plan of a draft: it is stored only with that.
+func (r *request) acceptAlternativePage(d domain.Draft, v domain.Version, kind string) error {
+	at := "/plans/drafts/" + d.ID
+	list := r.alternatives(v)
+	i := slices.IndexFunc(list, func(a view.DraftAlternative) bool { return a.Kind == kind })
+	if i < 0 {
+		return domain.Errorf(domain.CodeNotFound, "the plan has no alternative %q", kind)
+	}
+	a := list[i]
+	p := view.ConfirmPage{Crumb: view.Link{Text: r.t("Draft"), Href: at}, Post: at + "/accept", Back: at, Idem: newID(), Do: "accept", Alternative: kind, Heading: r.t("Accept the alternative"),
+		Says: r.t("The alternative becomes a version of the plan and is taken into use instead of v%d. Accepting it starts no run.", v.Number),
+		Facts: []view.Fact{{Term: r.t("Plan"), Text: d.Plan}, {Term: r.t("Alternative"), Text: a.Name}, {Term: r.t("Steps"), Text: a.Steps}, {Term: r.t("Tokens"), Text: a.Tokens}, {Term: r.t("Estimated time"), Text: a.Took},
+			{Term: r.t("Goes to the audit log"), Text: r.t("%s accepts draft %s: the request, the model, the plan, its version and digest, and the reason below", visible(r.who.Name), d.ID)}}}
 	p.Shell = r.shell("plans", p.Heading)
 	return r.render(http.StatusOK, view.Confirm(p))
 }
@@ -107,7 +129,7 @@ func (r *request) discardPage() error {
 	}
 	p := view.ConfirmPage{Crumb: view.Link{Text: r.t("Draft"), Href: at}, Post: at + "/discard", Back: at, Idem: newID(), Do: "discard", Heading: r.t("Discard the draft"), Danger: true,
 		Says: r.t("Nothing of it can be accepted or started any more. It stays in the audit log and in the history of drafts."), Facts: []view.Fact{{Term: r.t("What is wanted"), Text: visible(cut(d.Query, 400))}}}
-	if d.State == kairos.DraftPlanning {
+	if d.State == domain.DraftPlanning {
 		p.Heading = r.t("Stop planning and discard")
 	}
 	if d.Plan != "" {
@@ -120,7 +142,7 @@ func (r *request) discardPage() error {
 // acceptedWhy is why a draft was accepted, as the audit log has it: the reason that
 // was typed, what the plan was made of, and how much of what it takes for granted was
 // looked at.
-func (r *request) acceptedWhy(d kairos.Draft, number int) string {
+func (r *request) acceptedWhy(d domain.Draft, number int) string {
 	why := r.t("v%d, made of: %s", number, cut(d.Query, 400))
 	if reason := strings.TrimSpace(r.c.FormValue("reason")); reason != "" {
 		why = cut(reason, 500) + " · " + why

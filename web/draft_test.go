@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
 // ask fills in the form of an intent and waits until there is a plan, or why not.
-func ask(t *testing.T, site *webtest.Site, b *webtest.Browser, intent string, with ...string) (string, webtest.Page, kairos.Draft) {
+func ask(t *testing.T, site *webtest.Site, b *webtest.Browser, intent string, with ...string) (string, webtest.Page, domain.Draft) {
 	t.Helper()
 	f := form(t, b.Get("/ask").Body, `name="intent"`)
 	f.Set("intent", intent)
@@ -77,11 +77,11 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	if !d.Found || !strings.Contains(again.Body, "The same was asked before") {
 		t.Errorf("%+v", d)
 	}
-	plans, err := site.Store.Plans(t.Context(), kairos.PlanFilter{})
+	plans, err := site.Store.Plans(t.Context(), domain.PlanFilter{})
 	if err != nil || len(plans.Items) != 2 {
 		t.Errorf("%d plans, %v", len(plans.Items), err)
 	}
-	if runs, err := site.Store.Runs(t.Context(), kairos.RunFilter{}); err != nil || len(runs.Items) != 0 {
+	if runs, err := site.Store.Runs(t.Context(), domain.RunFilter{}); err != nil || len(runs.Items) != 0 {
 		t.Fatalf("something ran before it was accepted: %+v %v", runs.Items, err)
 	}
 	f = form(t, refined.Body, "Accept and start")
@@ -94,7 +94,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		t.Errorf("the form sent twice starts another run: %s, %s", p.Location, again.Location)
 	}
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
-	if err != nil || run.Status != kairos.RunCompleted || run.Origin != "ask" || string(run.Input) != `"collect the figures, then stop"` {
+	if err != nil || run.Status != domain.RunCompleted || run.Origin != "ask" || string(run.Input) != `"collect the figures, then stop"` {
 		t.Errorf("%+v %v", run, err)
 	}
 	v, err := site.Store.VersionByHash(t.Context(), run.Hash)
@@ -104,7 +104,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	if said := site.Audited(t); !said["draft.begin"] || !said["draft.ready"] || !said["draft.failed"] || !said["draft.accept"] || !said["plan.accept"] {
 		t.Errorf("the audit log: %v", said)
 	}
-	events, err := site.Store.AuditEvents(t.Context(), kairos.AuditFilter{Actions: []string{"draft.accept"}})
+	events, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Actions: []string{"draft.accept"}})
 	if err != nil || len(events.Items) != 1 {
 		t.Fatalf("%+v %v", events.Items, err)
 	}
@@ -132,7 +132,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 		}
 		return b.Post(to, f)
 	}
-	stage := func() (kairos.PlanStage, bool) {
+	stage := func() (domain.PlanStage, bool) {
 		t.Helper()
 		p, err := site.Store.Plan(t.Context(), d.Plan)
 		if err != nil {
@@ -148,10 +148,10 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	}
 	p := act("try")
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
-	if err != nil || !run.Dry() || run.Status != kairos.RunCompleted || run.Labels["draft"] == "" {
+	if err != nil || !run.Dry() || run.Status != domain.RunCompleted || run.Labels["draft"] == "" {
 		t.Errorf("tried: %+v %v", run, err)
 	}
-	if st, _ := stage(); st != kairos.StageDraft {
+	if st, _ := stage(); st != domain.StageDraft {
 		t.Error("a draft that was tried is a draft no more")
 	}
 	for _, want := range []string{`href="` + at + `/accept" data-dialog`, `href="` + at + `/discard" data-dialog`} {
@@ -175,14 +175,14 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	if p = b.Post(at+"/accept", accept); p.Location != "/plans/"+d.Plan {
 		t.Errorf("accepting: %d %s", p.Code, words(p.Body))
 	}
-	events, err := site.Store.AuditEvents(t.Context(), kairos.AuditFilter{Action: "draft.accept"})
+	events, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "draft.accept"})
 	if err != nil || len(events.Items) != 1 || !strings.Contains(events.Items[0].Reason, "read by two") || !strings.Contains(events.Items[0].Reason, "1 of ") {
 		t.Errorf("%+v %v", events.Items, err)
 	}
 	if to := b.Get(at + "/accept").Location; to != at {
 		t.Errorf("what is accepted can be accepted again at %q", to)
 	}
-	if st, _ := stage(); st != kairos.StageUsed {
+	if st, _ := stage(); st != domain.StageUsed {
 		t.Error("an accepted draft is not in use")
 	}
 	if p = act("accept"); p.Location != "/plans/"+d.Plan { // the same form, sent again
@@ -218,11 +218,11 @@ func TestProblemsOfADraftAreSaidInTheReadersLanguage(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	v := site.Plan(t, "id: odd\nnodes:\n  a: {type: set, input: 1, max_parallel: 3}\n")
-	d := kairos.Draft{ID: kairos.NewID(), DraftRequest: kairos.DraftRequest{Query: "one"}, Actor: "marta", Role: kairos.RoleOperator, Surface: "ui", Revision: 1, State: kairos.DraftPlanning, CreatedAt: time.Now().UTC()}
+	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "one"}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui", Revision: 1, State: domain.DraftPlanning, CreatedAt: time.Now().UTC()}
 	if err := site.Store.CreateDraft(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	d.State, d.Plan, d.Version, d.Hash, d.By = kairos.DraftReady, "odd", v.Number, v.Hash, "rules"
+	d.State, d.Plan, d.Version, d.Hash, d.By = domain.DraftReady, "odd", v.Number, v.Hash, "rules"
 	if ended, err := site.Store.EndDraft(t.Context(), d); err != nil || !ended {
 		t.Fatal(ended, err)
 	}
@@ -242,7 +242,7 @@ func TestADraftByAModel(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	at, page, d := ask(t, site, b, "read the mail and then "+webtest.Hurdle, "provider", "script")
-	if d.State != kairos.DraftFailed || d.Error.Answer == "" || d.Model != "script/m1" || d.Usage.InputTokens != 300 {
+	if d.State != domain.DraftFailed || d.Error.Answer == "" || d.Model != "script/m1" || d.Usage.InputTokens != 300 {
 		t.Fatalf("%+v", d)
 	}
 	has(t, page, "the draft that failed", "There is no plan for this", "NO_VALID_PLAN", "The model&#39;s last answer", "juggler", "Drafting, attempt 2, because", "is no agent of the list", "script/m1", "360 tokens", "Retry with another provider", `<option value="spare" selected>`)
@@ -254,7 +254,7 @@ func TestADraftByAModel(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	_, page, d = ask(t, site, b, "read the mail and then answer it", "provider", "spare")
-	if d.State != kairos.DraftReady || d.By != "model" {
+	if d.State != domain.DraftReady || d.By != "model" {
 		t.Fatalf("%+v", d)
 	}
 	has(t, page, "the draft", "the model says: the desk knows them", "the model says: the customer reads English", "one has to read, one to write", "not known: its steps have run too seldom here", "Choosing among the agents", "spare/m1")
@@ -275,17 +275,17 @@ func TestADraftAsksBeforeWhatCannotBeRepeated(t *testing.T) {
 	f.Set("intent", "go")
 	p := b.Post(at+"/accept", f)
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
-	if err != nil || run.WaitReason != kairos.WaitApproval {
+	if err != nil || run.WaitReason != domain.WaitApproval {
 		t.Fatalf("%+v %v", run, err)
 	}
-	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{})
+	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{})
 	if err != nil || len(list.Items) != 1 || list.Items[0].Node != "ask-step-2" {
 		t.Fatalf("%+v %v", list.Items, err)
 	}
-	if _, err := site.Engine.Decide(t.Context(), site.Admin, kairos.DecideRequest{Approval: list.Items[0].ID, Approve: false, Comment: "no"}); err != nil {
+	if _, err := site.Engine.Decide(t.Context(), site.Admin, domain.DecideRequest{Approval: list.Items[0].ID, Approve: false, Comment: "no"}); err != nil {
 		t.Fatal(err)
 	}
-	if run, err = site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != kairos.RunCompleted {
+	if run, err = site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != domain.RunCompleted {
 		t.Fatalf("%+v %v", run, err)
 	}
 	journal, err := site.Store.JournalPage(t.Context(), run.ID, 0, 0)
@@ -293,12 +293,12 @@ func TestADraftAsksBeforeWhatCannotBeRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range journal {
-		if e.Node == "step-2" && e.Status != kairos.NodeSkipped {
+		if e.Node == "step-2" && e.Status != domain.NodeSkipped {
 			t.Errorf("what was refused is %s", e.Status)
 		}
 	}
 	_, _, d := ask(t, site, b, "collect the figures and then notify everybody", "only", "set")
-	if d.State != kairos.DraftFailed || !strings.Contains(d.Error.Message, "notify") {
+	if d.State != domain.DraftFailed || !strings.Contains(d.Error.Message, "notify") {
 		t.Errorf("with one tool only: %+v", d)
 	}
 }
@@ -309,12 +309,12 @@ func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	d := kairos.Draft{ID: kairos.NewID(), DraftRequest: kairos.DraftRequest{Query: "collect <all>"}, Actor: "marta", Role: kairos.RoleOperator, Surface: "ui", Revision: 1, State: kairos.DraftPlanning, CreatedAt: time.Now().UTC()}
+	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "collect <all>"}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui", Revision: 1, State: domain.DraftPlanning, CreatedAt: time.Now().UTC()}
 	if err := site.Store.CreateDraft(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	at := "/plans/drafts/" + d.ID
-	if err := site.Store.TellDraft(t.Context(), d.ID, []kairos.DraftNote{{At: d.CreatedAt, Phase: kairos.PhaseUnderstanding, Who: "complex"}, {At: d.CreatedAt, Phase: kairos.PhaseDrafting, Attempt: 2, Who: "m", Problems: []string{"<none>"}}}); err != nil {
+	if err := site.Store.TellDraft(t.Context(), d.ID, []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseUnderstanding, Who: "complex"}, {At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Who: "m", Problems: []string{"<none>"}}}); err != nil {
 		t.Fatal(err)
 	}
 	page := b.Get(at)
@@ -331,7 +331,7 @@ func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
 	if err := site.Drafts.Open(t.Context()); err != nil { // as after a restart
 		t.Fatal(err)
 	}
-	if d := site.Drafted(t, at); d.State != kairos.DraftReady || d.Begun != 1 {
+	if d := site.Drafted(t, at); d.State != domain.DraftReady || d.Begun != 1 {
 		t.Errorf("%+v", d)
 	}
 	if got := b.Head(part()); got.Header.Get("HX-Refresh") != "true" {

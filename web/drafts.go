@@ -10,25 +10,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 func (r *request) draftsThere() error {
 	if r.s.Drafts == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "nothing makes plans here")
+		return domain.Errorf(domain.CodeNotFound, "nothing makes plans here")
 	}
 	return nil
 }
 
 // askPage takes an intent.
 func (r *request) askPage() error {
-	return r.askForm(http.StatusOK, kairos.DraftRequest{Query: r.c.QueryParam("q"), Agent: r.c.QueryParam("agent"), Constraints: kairos.Constraints{ApproveUnsafe: true}}, nil)
+	return r.askForm(http.StatusOK, domain.DraftRequest{Query: r.c.QueryParam("q"), Agent: r.c.QueryParam("agent"), Constraints: domain.Constraints{ApproveUnsafe: true}}, nil)
 }
 
 // askForm shows the form, with what was typed and why that cannot be used.
-func (r *request) askForm(code int, typed kairos.DraftRequest, refused error) error {
+func (r *request) askForm(code int, typed domain.DraftRequest, refused error) error {
 	if err := r.draftsThere(); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (r *request) askForm(code int, typed kairos.DraftRequest, refused error) er
 }
 
 // intentForm offers what can be said of a plan that is wanted.
-func (r *request) intentForm(d kairos.DraftRequest) view.IntentForm {
+func (r *request) intentForm(d domain.DraftRequest) view.IntentForm {
 	f := view.IntentForm{CSRF: r.who.csrf, Idem: newID(), Intent: d.Query, Examples: d.Examples, Agents: r.agentOptions(d.Agent), Approve: d.Constraints.ApproveUnsafe, Fresh: d.Fresh}
 	if n := d.Constraints.MaxSteps; n > 0 {
 		f.MaxSteps = strconv.Itoa(n)
@@ -91,12 +91,12 @@ func (r *request) agentOptions(chosen string) []view.Option {
 }
 
 // typedDraft reads the form of an intent.
-func (r *request) typedDraft() (kairos.DraftRequest, error) {
+func (r *request) typedDraft() (domain.DraftRequest, error) {
 	plain := func(name string) string {
 		return strings.TrimSpace(strings.ReplaceAll(r.c.FormValue(name), "\r\n", "\n"))
 	}
-	d := kairos.DraftRequest{Query: plain("intent"), Change: plain("change"), Examples: plain("examples"), Agent: r.c.FormValue("agent"), Provider: r.c.FormValue("provider"), Fresh: r.c.FormValue("fresh") != "",
-		Constraints: kairos.Constraints{Only: r.c.Request().Form["only"], ApproveUnsafe: r.c.FormValue("approve") != ""}}
+	d := domain.DraftRequest{Query: plain("intent"), Change: plain("change"), Examples: plain("examples"), Agent: r.c.FormValue("agent"), Provider: r.c.FormValue("provider"), Fresh: r.c.FormValue("fresh") != "",
+		Constraints: domain.Constraints{Only: r.c.Request().Form["only"], ApproveUnsafe: r.c.FormValue("approve") != ""}}
 	for _, b := range []struct {
 		name string
 		set  func(float64)
@@ -104,7 +104,7 @@ func (r *request) typedDraft() (kairos.DraftRequest, error) {
 		if typed := plain(b.name); typed != "" {
 			v, err := strconv.ParseFloat(typed, 64)
 			if err != nil || v < 0 || v > 1e12 {
-				return d, kairos.Errorf(kairos.CodeInvalid, "%q is not a number", typed)
+				return d, domain.Errorf(domain.CodeInvalid, "%q is not a number", typed)
 			}
 			b.set(v)
 		}
@@ -124,17 +124,17 @@ func (r *request) makeDraft() error {
 			return "/plans/drafts/" + made.ID, err
 		})
 	}
-	switch kairos.CodeOf(err) {
-	case kairos.CodeInvalid, kairos.CodeTooLarge:
+	switch domain.CodeOf(err) {
+	case domain.CodeInvalid, domain.CodeTooLarge:
 		return r.askForm(http.StatusUnprocessableEntity, d, err)
 	}
 	return err
 }
 
 // theDraft finds the draft that the address names.
-func (r *request) theDraft() (kairos.Draft, error) {
+func (r *request) theDraft() (domain.Draft, error) {
 	if err := r.draftsThere(); err != nil {
-		return kairos.Draft{}, err
+		return domain.Draft{}, err
 	}
 	return r.s.Drafts.Draft(r.ctx, r.c.Param("draft"))
 }
@@ -148,11 +148,11 @@ func (r *request) draftPage() error {
 	return r.showDraft(http.StatusOK, d, nil)
 }
 
-func (r *request) showDraft(code int, d kairos.Draft, refused error) error {
-	operator := r.who.Role.Includes(kairos.RoleOperator)
+func (r *request) showDraft(code int, d domain.Draft, refused error) error {
+	operator := r.who.Role.Includes(domain.RoleOperator)
 	st := draftStatus(d.State)
 	p := view.DraftPage{Shell: r.shell("plans", r.t(st.Word)+" · "+visible(cut(d.Query, 60))), Name: visible(cut(d.Query, 120)), Draft: true, ID: d.ID, Status: st, Idem: newID(), Intent: d.Query, Change: visible(d.Change), CanStart: operator,
-		Open: d.State == kairos.DraftReady, CanDiscard: operator && d.State.Open(), Planning: d.State == kairos.DraftPlanning, Progress: r.draftNotes(d)}
+		Open: d.State == domain.DraftReady, CanDiscard: operator && d.State.Open(), Planning: d.State == domain.DraftPlanning, Progress: r.draftNotes(d)}
 	if p.Planning && r.target() == "draft-progress" {
 		return r.render(http.StatusOK, view.DraftProgress(p))
 	}
@@ -161,11 +161,11 @@ func (r *request) showDraft(code int, d kairos.Draft, refused error) error {
 		return r.c.NoContent(http.StatusOK)
 	}
 	switch d.State {
-	case kairos.DraftPlanning:
+	case domain.DraftPlanning:
 		p.Favicon = "running"
-	case kairos.DraftReady:
+	case domain.DraftReady:
 		p.Favicon = "waiting"
-	case kairos.DraftFailed:
+	case domain.DraftFailed:
 		p.Favicon = "failed"
 	}
 	if refused != nil {
@@ -193,6 +193,9 @@ func (r *request) showDraft(code int, d kairos.Draft, refused error) error {
 	if err := r.draftRelatives(&p, d); err != nil {
 		return err
 	}
+	if d.Direct != "" {
+		p.Reason = d.Reason
+	}
 	if d.Hash != "" {
 		if err := r.draftVersionOf(&p, d); err != nil {
 			return err
@@ -206,7 +209,7 @@ func (r *request) showDraft(code int, d kairos.Draft, refused error) error {
 }
 
 // draftVersionOf fills in the plan that a draft came to.
-func (r *request) draftVersionOf(p *view.DraftPage, d kairos.Draft) error {
+func (r *request) draftVersionOf(p *view.DraftPage, d domain.Draft) error {
 	v, err := r.s.Reader.VersionByHash(r.ctx, d.Hash)
 	if err != nil {
 		return err
@@ -239,8 +242,8 @@ func (r *request) draftVersionOf(p *view.DraftPage, d kairos.Draft) error {
 
 // draftRelatives leads to the draft that this one refines, and to those that refine
 // it.
-func (r *request) draftRelatives(p *view.DraftPage, d kairos.Draft) error {
-	link := func(d kairos.Draft) view.Link {
+func (r *request) draftRelatives(p *view.DraftPage, d domain.Draft) error {
+	link := func(d domain.Draft) view.Link {
 		return view.Link{Text: r.t("revision %d", d.Revision), Href: "/plans/drafts/" + d.ID}
 	}
 	p.Revision = r.t("revision %d", d.Revision)
@@ -263,33 +266,33 @@ func (r *request) draftRelatives(p *view.DraftPage, d kairos.Draft) error {
 }
 
 // draftStatus is where a draft stands, as operators read it.
-func draftStatus(s kairos.DraftState) view.Status {
+func draftStatus(s domain.DraftState) view.Status {
 	switch s {
-	case kairos.DraftPlanning:
+	case domain.DraftPlanning:
 		return word("now", "i-now", locale.Mark("Being planned"), false)
-	case kairos.DraftReady:
+	case domain.DraftReady:
 		return word("need", "i-need", locale.Mark("To be accepted"), false)
-	case kairos.DraftFailed:
+	case domain.DraftFailed:
 		return word("fail", "i-fail", locale.Mark("No plan"), true)
-	case kairos.DraftAccepted:
+	case domain.DraftAccepted:
 		return word("ok", "i-ok", locale.Mark("Accepted"), true)
 	}
 	return word("idle", "i-cancelled", locale.Mark("Discarded"), true)
 }
 
 // draftNotes say how far planning is, or how it went.
-func (r *request) draftNotes(d kairos.Draft) []view.DraftNote {
+func (r *request) draftNotes(d domain.Draft) []view.DraftNote {
 	var out []view.DraftNote
 	for i, n := range d.Progress {
-		row := view.DraftNote{At: r.time(n.At), What: r.draftPhase(n), Text: visible(cut(n.Text, 300)), Last: d.State == kairos.DraftPlanning && i == len(d.Progress)-1}
-		if n.Who != "" && n.Phase != kairos.PhaseUnderstanding {
+		row := view.DraftNote{At: r.time(n.At), What: r.draftPhase(n), Text: visible(cut(n.Text, 300)), Last: d.State == domain.DraftPlanning && i == len(d.Progress)-1}
+		if n.Who != "" && n.Phase != domain.PhaseUnderstanding {
 			row.Who = visible(n.Who)
 			if n.Who == "rules" {
 				row.Who = r.t("by rules")
 			}
 		}
-		if n.Phase == kairos.PhaseUnderstanding {
-			row.Text = r.t(complexities[kairos.Complexity(n.Who)])
+		if n.Phase == domain.PhaseUnderstanding {
+			row.Text = r.t(complexities[domain.Complexity(n.Who)])
 		}
 		for _, q := range n.Problems {
 			row.Problems = append(row.Problems, r.said(cut(q, 300)))
@@ -309,16 +312,16 @@ func (r *request) draftNotes(d kairos.Draft) []view.DraftNote {
 	return out
 }
 
-func (r *request) draftPhase(n kairos.DraftNote) string {
+func (r *request) draftPhase(n domain.DraftNote) string {
 	switch n.Phase {
-	case kairos.PhaseUnderstanding:
+	case domain.PhaseUnderstanding:
 		return r.t("Understanding what is wanted")
-	case kairos.PhaseChoosing:
+	case domain.PhaseChoosing:
 		if n.Attempt == 0 && n.Who != "rules" {
 			return r.t("Choosing among the agents")
 		}
 		return r.t("Choosing tools")
-	case kairos.PhaseDrafting:
+	case domain.PhaseDrafting:
 		switch {
 		case n.Attempt > 1:
 			return r.t("Drafting, attempt %d, because", n.Attempt)
@@ -326,12 +329,12 @@ func (r *request) draftPhase(n kairos.DraftNote) string {
 			return r.t("No plan this way, because")
 		}
 		return r.t("Drafting")
-	case kairos.PhaseValidating:
+	case domain.PhaseValidating:
 		if len(n.Problems) > 0 {
 			return r.t("Validating: it cannot be used")
 		}
 		return r.t("Validating")
-	case kairos.PhaseStoring:
+	case domain.PhaseStoring:
 		return r.t("Storing the plan")
 	}
 	return r.t("kairosd was restarted: taken up again")
@@ -347,17 +350,17 @@ func (r *request) refineDraft() error {
 	typed, err := r.typedDraft()
 	if err == nil {
 		if r.c.FormValue("do") == "retry" { // as it was, by somebody else
-			typed = kairos.DraftRequest{Provider: typed.Provider}
+			typed = domain.DraftRequest{Provider: typed.Provider}
 		}
 		err = r.once(func() (string, error) {
 			made, err := r.s.Drafts.Refine(r.ctx, r.who.actor(), d.ID, typed)
 			return "/plans/drafts/" + made.ID, err
 		})
 	}
-	switch kairos.CodeOf(err) {
-	case kairos.CodeInvalid, kairos.CodeTooLarge:
+	switch domain.CodeOf(err) {
+	case domain.CodeInvalid, domain.CodeTooLarge:
 		return r.showDraft(http.StatusUnprocessableEntity, d, err)
-	case kairos.CodeConflict:
+	case domain.CodeConflict:
 		return r.showDraft(http.StatusConflict, d, err)
 	}
 	return err
@@ -370,8 +373,8 @@ func (r *request) acceptDraft() error {
 	if err != nil {
 		return err
 	}
-	if d.Hash == "" || d.State != kairos.DraftReady && d.State != kairos.DraftAccepted {
-		return r.showDraft(http.StatusConflict, d, kairos.Errorf(kairos.CodeConflict, "there is no plan to accept"))
+	if d.Hash == "" || d.State != domain.DraftReady && d.State != domain.DraftAccepted {
+		return r.showDraft(http.StatusConflict, d, domain.Errorf(domain.CodeConflict, "there is no plan to accept"))
 	}
 	v, err := r.s.Reader.VersionByHash(r.ctx, d.Hash)
 	if err != nil {
@@ -387,20 +390,21 @@ func (r *request) acceptDraft() error {
 	}
 	why := r.acceptedWhy(d, v.Number)
 	if do == "start" {
-		if _, err := r.s.Drafts.Accept(r.ctx, r.who.actor(), d.ID, why); err != nil {
+		if _, err := r.s.Drafts.Accept(r.ctx, r.who.actor(), d.ID, domain.DraftAcceptance{Reason: why}); err != nil {
 			return r.conflicting(d, err)
 		}
 		return r.startDrafted(pl, v, intent, false)
 	}
-	return r.conflicting(d, r.onceOf(":accept", func() (string, error) {
-		_, err := r.s.Drafts.Accept(r.ctx, r.who.actor(), d.ID, why)
+	kind := r.c.FormValue("alternative")
+	return r.conflicting(d, r.onceOf(":accept"+kind, func() (string, error) {
+		_, err := r.s.Drafts.Accept(r.ctx, r.who.actor(), d.ID, domain.DraftAcceptance{Alternative: kind, Reason: why})
 		return "/plans/" + url.PathEscape(pl.Key), err
 	}))
 }
 
 // conflicting shows a draft that has changed meanwhile with what it is now.
-func (r *request) conflicting(d kairos.Draft, err error) error {
-	if kairos.CodeOf(err) != kairos.CodeConflict {
+func (r *request) conflicting(d domain.Draft, err error) error {
+	if domain.CodeOf(err) != domain.CodeConflict {
 		return err
 	}
 	now, readErr := r.s.Drafts.Draft(r.ctx, d.ID)
@@ -454,12 +458,12 @@ func (r *request) draftRows(q string) ([]view.DraftRow, error) {
 }
 
 // hasDraft reports whether the newest version of a plan came of an open draft.
-func (r *request) hasDraft(pl kairos.Plan) (bool, error) {
+func (r *request) hasDraft(pl domain.Plan) (bool, error) {
 	if r.s.Drafts == nil {
 		return false, nil
 	}
 	d, err := r.s.Drafts.DraftOfVersion(r.ctx, pl.LatestHash)
-	if kairos.CodeOf(err) == kairos.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return false, nil
 	}
 	return err == nil && d.State.Open(), err

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -28,7 +28,7 @@ nodes:
 `
 	site.Plan(t, source)
 	run := site.Run(t, "mixed", "null")
-	preview, err := site.Engine.Preview(t.Context(), site.Admin, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionRerun})
+	preview, err := site.Engine.Preview(t.Context(), site.Admin, domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -17,8 +17,8 @@ import (
 // brokenPlans is a store whose plans cannot be read.
 type brokenPlans struct{ web.Reader }
 
-func (brokenPlans) Plans(context.Context, kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
-	return kairos.List[kairos.Plan]{}, errors.New("read /var/lib/kairos/kairos.db: input/output error")
+func (brokenPlans) Plans(context.Context, domain.PlanFilter) (domain.List[domain.Plan], error) {
+	return domain.List[domain.Plan]{}, errors.New("read /var/lib/kairos/kairos.db: input/output error")
 }
 
 // A page that fails says what still works and gives what to send to whoever is to

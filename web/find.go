@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -26,16 +26,16 @@ func (r *request) find() error {
 		return r.c.Redirect(http.StatusSeeOther, "/runs")
 	}
 	run, err := r.s.Reader.FindRun(r.ctx, q)
-	switch kairos.CodeOf(err) {
+	switch domain.CodeOf(err) {
 	case "":
 		return r.c.Redirect(http.StatusSeeOther, "/runs/"+run.ID)
-	case kairos.CodeNotFound, kairos.CodeConflict, kairos.CodeInvalid:
+	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid:
 	default:
 		return err
 	}
 	if p, err := r.s.Reader.Plan(r.ctx, q); err == nil {
 		return r.c.Redirect(http.StatusSeeOther, "/plans/"+url.PathEscape(p.Key))
-	} else if kairos.CodeOf(err) != kairos.CodeNotFound {
+	} else if domain.CodeOf(err) != domain.CodeNotFound {
 		return err
 	}
 	p := view.FindPage{Shell: r.shell("", "Jump to"), Query: q}
@@ -56,7 +56,7 @@ func (r *request) find() error {
 // hits are what contains a text in its name, by kind.
 func (r *request) hits(p *view.FindPage, q string) error {
 	if len(q) >= 4 && !strings.ContainsAny(q, " :\"") {
-		list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{IDTail: strings.ToLower(q), Page: kairos.Page{Limit: findMax}})
+		list, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{IDTail: strings.ToLower(q), Page: domain.Page{Limit: findMax}})
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (r *request) hits(p *view.FindPage, q string) error {
 			p.Kinds = append(p.Kinds, view.FindKind{Title: title, Hits: hits[:min(len(hits), findMax)]})
 		}
 	}
-	plans, err := r.s.Reader.Plans(r.ctx, kairos.PlanFilter{Text: q, Page: kairos.Page{Limit: findMax}})
+	plans, err := r.s.Reader.Plans(r.ctx, domain.PlanFilter{Text: q, Page: domain.Page{Limit: findMax}})
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (r *request) hits(p *view.FindPage, q string) error {
 		return err
 	}
 	add(r.t("Steps"), steps)
-	for _, k := range []struct{ kind, title, path string }{{kairos.UseAgent, r.t("Agents"), "/agents/agents/"}, {kairos.UseTool, r.t("Tools"), "/agents/tools/"}, {kairos.UseProvider, r.t("Providers"), ""}} {
+	for _, k := range []struct{ kind, title, path string }{{domain.UseAgent, r.t("Agents"), "/agents/agents/"}, {domain.UseTool, r.t("Tools"), "/agents/tools/"}, {domain.UseProvider, r.t("Providers"), ""}} {
 		var hits []view.Link
 		if err := r.crewNames(k.kind, func(names ...string) {
 			for _, n := range names {
@@ -104,7 +104,7 @@ func (r *request) hits(p *view.FindPage, q string) error {
 // stepsNamed are steps of the newest versions of plans whose name contains a
 // text.
 func (r *request) stepsNamed(q string) ([]view.Link, error) {
-	plans, err := r.s.Reader.Plans(r.ctx, kairos.PlanFilter{Page: kairos.Page{Limit: findPlans}})
+	plans, err := r.s.Reader.Plans(r.ctx, domain.PlanFilter{Page: domain.Page{Limit: findPlans}})
 	if err != nil {
 		return nil, err
 	}

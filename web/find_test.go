@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -17,7 +17,7 @@ func TestAJumpFindsWhatIsCalledSo(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	for q, to := range map[string]string{
-		kairos.ShortID(seed.Failed.ID): "/runs/" + seed.Failed.ID, "ledger": "/plans/ledger", "accountant": "/agents/agents/accountant",
+		domain.ShortID(seed.Failed.ID): "/runs/" + seed.Failed.ID, "ledger": "/plans/ledger", "accountant": "/agents/agents/accountant",
 		"ledg": "/plans/ledger", "squar": "/runs?q=" + url.QueryEscape("plan:report step:square"), "crm.f": "/agents/tools/crm.find", "": "/runs",
 	} {
 		if p := b.Get("/find?q=" + url.QueryEscape(q)); p.Code != http.StatusSeeOther || p.Location != to {

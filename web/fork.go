@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -23,7 +23,7 @@ const (
 
 // edits reads the outputs that were edited. What is no JSON is kept as it was
 // typed, and said beside it.
-func (r *request) edits(req *kairos.VerbRequest) {
+func (r *request) edits(req *domain.VerbRequest) {
 	for key := range r.c.Request().Form {
 		node, ok := strings.CutPrefix(key, "edit.")
 		if !ok {
@@ -31,7 +31,7 @@ func (r *request) edits(req *kairos.VerbRequest) {
 		}
 		if j := r.changed(node, r.c.FormValue(key), r.c.FormValue("was."+node)); j != nil {
 			if req.Edits == nil {
-				req.Edits = map[string]kairos.RawJSON{}
+				req.Edits = map[string]domain.RawJSON{}
 			}
 			req.Edits[node] = j
 		}
@@ -40,7 +40,7 @@ func (r *request) edits(req *kairos.VerbRequest) {
 
 // changed is a value that was typed; nil when it says the same as before, or is
 // no JSON.
-func (r *request) changed(name, text, was string) kairos.RawJSON {
+func (r *request) changed(name, text, was string) domain.RawJSON {
 	j, err := jsonOf(text)
 	if err != nil {
 		if r.wrong == nil {
@@ -59,7 +59,7 @@ func (r *request) changed(name, text, was string) kairos.RawJSON {
 type typed struct{ text, why string }
 
 // field is a value that may be edited, as it stands.
-func (r *request) field(name, was string, edited kairos.RawJSON) view.EditField {
+func (r *request) field(name, was string, edited domain.RawJSON) view.EditField {
 	f := view.EditField{Name: name, Value: was, Was: was}
 	if edited != nil {
 		f.Value = pretty(edited)
@@ -71,7 +71,7 @@ func (r *request) field(name, was string, edited kairos.RawJSON) view.EditField 
 }
 
 // change is what an edit does to a value.
-func (r *request) change(name string, a, z kairos.RawJSON) view.Block {
+func (r *request) change(name string, a, z domain.RawJSON) view.Block {
 	b := view.Block{ID: "change-" + safeName(name), Title: name}
 	b.Diff, b.Note = r.jsonDiff(a, z)
 	return b
@@ -79,8 +79,8 @@ func (r *request) change(name string, a, z kairos.RawJSON) view.Block {
 
 // read reports whether something that would run may look at a node's output: by
 // its name, or because it follows it.
-func (b *runPage) read(node string, pre kairos.Preview) bool {
-	for _, list := range [][]kairos.PreviewStep{pre.Again, pre.New} {
+func (b *runPage) read(node string, pre domain.Preview) bool {
+	for _, list := range [][]domain.PreviewStep{pre.Again, pre.New} {
 		for _, s := range list {
 			i, ok := b.program.Index[s.Node]
 			if !ok {
@@ -103,7 +103,7 @@ func (b *runPage) read(node string, pre kairos.Preview) bool {
 }
 
 // choices adds what a fork or rerun lets one change.
-func (r *request) choices(p *view.PreviewPage, v verb, req kairos.VerbRequest, pre kairos.Preview, run kairos.Run, began int) error {
+func (r *request) choices(p *view.PreviewPage, v verb, req domain.VerbRequest, pre domain.Preview, run domain.Run, began int) error {
 	p.Check = r.t("Show what would happen")
 	was := "null"
 	if run.Input != nil {
@@ -140,7 +140,7 @@ func (r *request) choices(p *view.PreviewPage, v verb, req kairos.VerbRequest, p
 	if latest.Latest != run.Version {
 		p.Versions = append(p.Versions, view.Option{Value: "-1", Text: r.t("the newest, v%d", latest.Latest), Selected: req.Version == -1})
 	}
-	if v.action != kairos.ActionFork || req.At == 0 {
+	if v.action != domain.ActionFork || req.At == 0 {
 		return nil
 	}
 	// The kept outputs up to the fork point may be edited, small ones here.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -19,7 +19,7 @@ const shownItems = 20
 // standIns reads which results stand in for steps of a fork. What is chosen for a
 // step that runs once per item is for those of its items that have no choice of
 // their own.
-func (r *request) standIns(req *kairos.VerbRequest) {
+func (r *request) standIns(req *domain.VerbRequest) {
 	chosen, items := map[string]string{}, map[string][]string{}
 	for key := range r.c.Request().Form {
 		name, ok := strings.CutPrefix(key, "instead.")
@@ -49,8 +49,8 @@ func (r *request) standIns(req *kairos.VerbRequest) {
 }
 
 // standIn takes up one choice; a stub is what was typed beside it.
-func (r *request) standIn(req *kairos.VerbRequest, name, how, typedAt string) {
-	said := kairos.StandIn{}
+func (r *request) standIn(req *domain.VerbRequest, name, how, typedAt string) {
+	said := domain.StandIn{}
 	switch how {
 	case "recorded":
 		said.Recorded = true
@@ -72,14 +72,14 @@ func (r *request) standIn(req *kairos.VerbRequest, name, how, typedAt string) {
 		return
 	}
 	if req.Instead == nil {
-		req.Instead = map[string]kairos.StandIn{}
+		req.Instead = map[string]domain.StandIn{}
 	}
 	req.Instead[name] = said
 }
 
 // repeats are the steps whose side effects would happen a second time, each with
 // what may stand in for it.
-func (r *request) repeats(p *view.PreviewPage, pre kairos.Preview) {
+func (r *request) repeats(p *view.PreviewPage, pre domain.Preview) {
 	for _, s := range pre.Repeats {
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
 		v := r.repeat(name, stepName(s.Node, s.Visit), s.Given, "run")

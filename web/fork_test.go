@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -55,7 +55,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		t.Fatalf("fork: %d %s", forked.Code, forked.Body)
 	}
 	after, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(forked.Location, "/runs/"))
-	if err != nil || after.Status != kairos.RunCompleted {
+	if err != nil || after.Status != domain.RunCompleted {
 		t.Fatalf("%s %v", after.Status, err)
 	}
 	says(t, b.Get(forked.Location+"?step=b&tab=output"), http.StatusOK, `class="n">7</span>`)

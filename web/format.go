@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -24,27 +24,27 @@ func word(key, icon, w string, final bool) view.Status {
 }
 
 // runStatus is a run's state as operators read it (UI 3.2.7).
-func runStatus(s kairos.RunStatus, reason kairos.WaitReason) view.Status {
+func runStatus(s domain.RunStatus, reason domain.WaitReason) view.Status {
 	switch s {
-	case kairos.RunQueued:
+	case domain.RunQueued:
 		return word("idle", "i-queued", locale.Mark("Queued"), false)
-	case kairos.RunRunning:
+	case domain.RunRunning:
 		return word("now", "i-now", locale.Mark("Running"), false)
-	case kairos.RunCompleted:
+	case domain.RunCompleted:
 		return word("ok", "i-ok", locale.Mark("Succeeded"), true)
-	case kairos.RunFailed:
+	case domain.RunFailed:
 		return word("fail", "i-fail", locale.Mark("Failed"), true)
-	case kairos.RunCancelled:
+	case domain.RunCancelled:
 		return word("idle", "i-cancel", locale.Mark("Cancelled"), true)
 	}
 	switch reason {
-	case kairos.WaitApproval, kairos.WaitBudget, kairos.WaitReplan, kairos.WaitHeld, kairos.WaitQuarantined:
+	case domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined:
 		return word("need", "i-need", locale.Mark("Needs you"), false)
-	case kairos.WaitInDoubt:
+	case domain.WaitInDoubt:
 		return word("fail", "i-doubt", locale.Mark("Interrupted"), false)
-	case kairos.WaitPaused:
+	case domain.WaitPaused:
 		return word("idle", "i-pause", locale.Mark("Paused"), false)
-	case kairos.WaitRetry:
+	case domain.WaitRetry:
 		return word("need", "i-retry", locale.Mark("Retrying"), false)
 	}
 	return word("idle", "i-wait", locale.Mark("Waiting"), false)
@@ -52,23 +52,23 @@ func runStatus(s kairos.RunStatus, reason kairos.WaitReason) view.Status {
 
 // statusOf is a run's state with what there is to say besides the word: until
 // when it is put off, when it is tried again, for what it waits.
-func (r *request) statusOf(run kairos.Run) view.Status {
+func (r *request) statusOf(run domain.Run) view.Status {
 	st := runStatus(run.Status, run.WaitReason)
 	switch {
-	case run.Status == kairos.RunQueued && run.StartAt.After(r.s.now()):
+	case run.Status == domain.RunQueued && run.StartAt.After(r.s.now()):
 		st = word("idle", "i-clock", locale.Mark("Scheduled"), false)
 		st.Detail = r.time(run.StartAt).Text
-	case run.Status != kairos.RunWaiting:
-	case run.WaitReason == kairos.WaitRetry && !run.DueAt.IsZero():
+	case run.Status != domain.RunWaiting:
+	case run.WaitReason == domain.WaitRetry && !run.DueAt.IsZero():
 		st.Detail = r.ago(r.s.now().Sub(run.DueAt))
 		if m := triedForm.FindStringSubmatch(run.Headline); m != nil {
 			if made, err := strconv.Atoi(m[1]); err == nil {
 				st.Detail = r.t("%s of %s, %s", strconv.Itoa(made+1), m[2], st.Detail)
 			}
 		}
-	case run.WaitReason == kairos.WaitTimer:
+	case run.WaitReason == domain.WaitTimer:
 		st.Detail = r.t("timer")
-	case run.WaitReason == kairos.WaitChild:
+	case run.WaitReason == domain.WaitChild:
 		st.Detail = r.t("child run")
 	}
 	return st
@@ -84,30 +84,30 @@ var marks = map[string]string{"i-ok": "✓", "i-fail": "✕", "i-now": "●", "i
 // titled is a status as a tab's title begins with it.
 func (r *request) titled(s view.Status) string { return marks[s.Icon] + " " + r.t(s.Word) }
 
-func favicon(s kairos.RunStatus) string {
+func favicon(s domain.RunStatus) string {
 	switch s {
-	case kairos.RunFailed, kairos.RunCompleted, kairos.RunRunning, kairos.RunWaiting:
+	case domain.RunFailed, domain.RunCompleted, domain.RunRunning, domain.RunWaiting:
 		return string(s)
 	}
 	return "idle"
 }
 
 // stepStatus is a step's state as operators read it.
-func stepStatus(s kairos.NodeStatus) view.Status {
+func stepStatus(s domain.NodeStatus) view.Status {
 	switch s {
-	case kairos.NodeRunning:
+	case domain.NodeRunning:
 		return word("now", "i-now", locale.Mark("running"), false)
-	case kairos.NodeCompleted:
+	case domain.NodeCompleted:
 		return word("ok", "i-ok", locale.Mark("succeeded"), true)
-	case kairos.NodeFailed:
+	case domain.NodeFailed:
 		return word("fail", "i-fail", locale.Mark("failed"), true)
-	case kairos.NodeSkipped:
+	case domain.NodeSkipped:
 		return word("idle", "i-skip", locale.Mark("skipped"), true)
-	case kairos.NodeCancelled:
+	case domain.NodeCancelled:
 		return word("idle", "i-cancel", locale.Mark("cancelled"), true)
-	case kairos.NodeInDoubt:
+	case domain.NodeInDoubt:
 		return word("fail", "i-doubt", locale.Mark("interrupted"), false)
-	case kairos.NodeWaiting:
+	case domain.NodeWaiting:
 		return word("idle", "i-wait", locale.Mark("waiting"), false)
 	case nodeLost:
 		return lostStatus()

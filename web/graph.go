@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/diagram"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -298,7 +298,7 @@ func (r *request) graphFile() error {
 	}
 	d := b.s.layout(b.program, b.effects, diagram.Options{})
 	h := b.c.Response().Header()
-	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", safeName(b.d.Run.PlanKey), kairos.ShortID(b.d.Run.ID)))
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", safeName(b.d.Run.PlanKey), domain.ShortID(b.d.Run.ID)))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
 	p := painter{drawing: d, states: b.states(), taken: b.takenEdges()}
 	place := boxes(d)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handoff"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -32,15 +32,15 @@ func (r *request) handoffPage() error {
 		return err
 	}
 	run := b.d.Run
-	p := view.HandoffPage{Shell: r.shell("handoffs", visible(handoff.Short(h.Handoff))+" · "+run.PlanKey+" · "+kairos.ShortID(run.ID)), Inspector: b.handoffInspector(handoff.In(b.d, said.Messages).Of(h.Handoff, r.s.now())),
-		Run: view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID + "?view=handoffs"}, Plan: view.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)}}
+	p := view.HandoffPage{Shell: r.shell("handoffs", visible(handoff.Short(h.Handoff))+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Inspector: b.handoffInspector(handoff.In(b.d, said.Messages).Of(h.Handoff, r.s.now())),
+		Run: view.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID + "?view=handoffs"}, Plan: view.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)}}
 	p.Inspector.Page = ""
 	return r.render(http.StatusOK, view.Handoff(p))
 }
 
 // noHandoff says that a handoff is not there, and which have an id like it.
 func (r *request) noHandoff(id string, missing error) error {
-	if kairos.CodeOf(missing) != kairos.CodeNotFound {
+	if domain.CodeOf(missing) != domain.CodeNotFound {
 		return missing
 	}
 	p := view.ErrorPage{Lists: r.lists(), Shell: r.shell("handoffs", "Not found"), Code: http.StatusNotFound, Headline: r.t("Not found"), Message: r.t("There is no handoff %s.", visible(cut(id, 200))),
@@ -50,13 +50,13 @@ func (r *request) noHandoff(id string, missing error) error {
 		return err
 	}
 	for _, h := range list {
-		p.Similar = append(p.Similar, view.Link{Text: fmt.Sprintf("%s · %s · %s · %s", visible(handoff.Short(h.Handoff)), h.Plan, kairos.ShortID(h.Run), r.time(h.At).Text), Href: "/handoffs/" + url.PathEscape(h.ID)})
+		p.Similar = append(p.Similar, view.Link{Text: fmt.Sprintf("%s · %s · %s · %s", visible(handoff.Short(h.Handoff)), h.Plan, domain.ShortID(h.Run), r.time(h.At).Text), Href: "/handoffs/" + url.PathEscape(h.ID)})
 	}
 	return r.render(p.Code, view.Error(p))
 }
 
 // handoffInspector shows what was passed on and what came back.
-func (b *runPage) handoffInspector(d kairos.HandoffDetail) view.Inspector {
+func (b *runPage) handoffInspector(d domain.HandoffDetail) view.Inspector {
 	st := handoffStatus(d.Status)
 	i := view.Inspector{Name: visible(handoff.Short(d.Handoff)), Sub: b.handoffReason(d.Reason), Status: st, Page: "/handoffs/" + url.PathEscape(d.ID), Began: b.time(d.At)}
 	add := func(term, text, href string) {
@@ -92,7 +92,7 @@ func (b *runPage) handoffInspector(d kairos.HandoffDetail) view.Inspector {
 
 // handoffBlocks are the context that was given, the result that came back, and how
 // the one became the other.
-func (b *runPage) handoffBlocks(d kairos.HandoffDetail) []view.Block {
+func (b *runPage) handoffBlocks(d domain.HandoffDetail) []view.Block {
 	var out []view.Block
 	if d.Context != "" {
 		out = append(out, cutBlock(view.Block{ID: "task", Title: b.t("What it was asked to do")}, d.Context))
@@ -127,7 +127,7 @@ func (b *runPage) handoffBlocks(d kairos.HandoffDetail) []view.Block {
 }
 
 // handoffStep names the step in which an agent gave or took work, and leads to it.
-func (b *runPage) handoffStep(s *kairos.HandoffStep) (name, href string) {
+func (b *runPage) handoffStep(s *domain.HandoffStep) (name, href string) {
 	name = stepName(s.Node, s.Visit)
 	if s.Item >= 0 {
 		name += fmt.Sprintf(" [%d]", s.Item)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -33,7 +33,7 @@ func (r *request) allHandoffs() error {
 		p.Error, p.Suggestion = r.filterProblem(problem)
 		return r.render(http.StatusBadRequest, view.AllHandoffs(p))
 	}
-	f.Page = kairos.Page{Limit: flowMax}
+	f.Page = domain.Page{Limit: flowMax}
 	flow, err := r.s.Reader.HandoffsOf(r.ctx, f)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (r *request) allHandoffs() error {
 	}
 	for _, h := range list.Items {
 		p.Rows = append(p.Rows, view.HandoffLine{At: r.time(h.At), Href: "/handoffs/" + url.PathEscape(h.ID), From: r.handoffTerm(q, "from", h.From), To: r.handoffTerm(q, "to", h.To), Plan: r.handoffTerm(q, "plan", h.Plan),
-			Run: view.Link{Text: kairos.ShortID(h.Run), Href: "/runs/" + h.Run + "?view=handoffs"}, Step: view.Link{Text: h.Node, Href: "/runs/" + h.Run + "?step=" + url.QueryEscape(h.Node)},
+			Run: view.Link{Text: domain.ShortID(h.Run), Href: "/runs/" + h.Run + "?view=handoffs"}, Step: view.Link{Text: h.Node, Href: "/runs/" + h.Run + "?step=" + url.QueryEscape(h.Node)},
 			Reason: r.handoffReason(h.Reason), Context: visible(cut(h.Context, 200)), Size: r.size(len(h.Context)), Status: handoffStatus(h.Status)})
 	}
 	at := func(key, cursor string) string {
@@ -82,7 +82,7 @@ func handoffStatus(s string) view.Status {
 }
 
 // matrix counts handoffs from x to, with the share of those that failed.
-func (r *request) matrix(q string, list []kairos.HandoffSeen) *view.HandoffMatrix {
+func (r *request) matrix(q string, list []domain.HandoffSeen) *view.HandoffMatrix {
 	type cell struct{ n, failed int }
 	cells, weight := map[[2]string]*cell{}, map[string]int{}
 	most := 0
@@ -127,10 +127,10 @@ func (r *request) matrix(q string, list []kairos.HandoffSeen) *view.HandoffMatri
 }
 
 // loops are runs in which work went from one agent to another and back more than twice.
-func (r *request) loops(list []kairos.HandoffSeen) []view.HandoffLoop {
+func (r *request) loops(list []domain.HandoffSeen) []view.HandoffLoop {
 	type pair struct{ run, a, b string }
-	back, plan, at := map[pair]int{}, map[string]string{}, map[string]kairos.HandoffSeen{}
-	last := map[string]kairos.HandoffSeen{}   // the handoff before, by run
+	back, plan, at := map[pair]int{}, map[string]string{}, map[string]domain.HandoffSeen{}
+	last := map[string]domain.HandoffSeen{}   // the handoff before, by run
 	for _, h := range slices.Backward(list) { // oldest first
 		if p, ok := last[h.Run]; ok && p.From == h.To && p.To == h.From {
 			k := pair{h.Run, min(h.From, h.To), max(h.From, h.To)}
@@ -143,7 +143,7 @@ func (r *request) loops(list []kairos.HandoffSeen) []view.HandoffLoop {
 		return cmp.Or(cmp.Compare(back[b], back[a]), strings.Compare(a.run, b.run), strings.Compare(a.a, b.a))
 	}) {
 		if back[k] >= loopMin {
-			out = append(out, view.HandoffLoop{Run: view.Link{Text: kairos.ShortID(k.run), Href: "/runs/" + k.run + "?view=handoffs"}, Plan: plan[k.run], Agents: visible(k.a) + " ⇄ " + visible(k.b),
+			out = append(out, view.HandoffLoop{Run: view.Link{Text: domain.ShortID(k.run), Href: "/runs/" + k.run + "?view=handoffs"}, Plan: plan[k.run], Agents: visible(k.a) + " ⇄ " + visible(k.b),
 				Times: r.number(int64(back[k])), Last: r.time(at[k.run].At)})
 		}
 	}

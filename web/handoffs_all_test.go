@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -42,24 +42,24 @@ func TestAllHandoffs(t *testing.T) {
 	}
 
 	// The same two, there and back, three times.
-	ping := kairos.Checkpoint{Run: site.Run(t, "talk", `"break"`).ID}
+	ping := domain.Checkpoint{Run: site.Run(t, "talk", `"break"`).ID}
 	r, err := site.Store.FindRun(t.Context(), ping.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ping.Fence = r.LastSeq
-	ping.Entries = []kairos.Entry{{Kind: kairos.EntryVerb, Item: -1, At: r.CreatedAt}}
+	ping.Entries = []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: r.CreatedAt}}
 	for i := range 4 {
 		from, to := "desk", "accountant"
 		if i%2 == 1 {
 			from, to = to, from
 		}
-		ping.Handoffs = append(ping.Handoffs, kairos.Handoff{ID: kairos.NewID(), Run: r.ID, Seq: r.LastSeq + 1, From: from, To: to, Node: "answer", Reason: "clarification", At: r.CreatedAt})
+		ping.Handoffs = append(ping.Handoffs, domain.Handoff{ID: domain.NewID(), Run: r.ID, Seq: r.LastSeq + 1, From: from, To: to, Node: "answer", Reason: "clarification", At: r.CreatedAt})
 	}
 	if err := site.Store.Commit(t.Context(), ping); err != nil {
 		t.Fatal(err)
 	}
-	says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "accountant ⇄ desk", kairos.ShortID(r.ID))
+	says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "accountant ⇄ desk", domain.ShortID(r.ID))
 	// A list has the words that agents pass on, not the data of a step: where there
 	// are no words, it does not say that nothing was passed on.
 	unsaid := b.Get("/handoffs?q=plan:talk")
@@ -71,7 +71,7 @@ func TestAllHandoffs(t *testing.T) {
 
 // One handoff is a page, beside the run's others too: what was passed on, with which
 // tools, what came back and how the one became the other (UI 3.3.11).
-func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h kairos.Handoff) {
+func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.Handoff) {
 	t.Helper()
 	sum := sha256.Sum256([]byte("compute 6*7"))
 	page := "/handoffs/" + url.PathEscape(h.ID)
@@ -82,7 +82,7 @@ func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h kairos.H
 	says(t, b.Get("/runs/"+h.Run+"?view=handoffs&handoff="+url.QueryEscape(h.ID)), http.StatusOK, append(all, page)...)
 	says(t, b.Get(page[:len(page)-1]), http.StatusNotFound, "Handoffs with an id like it", page+`"`)
 	says(t, b.Get("/handoffs/nothing"), http.StatusNotFound, "There is no handoff nothing.", `href="/handoffs"`)
-	var d kairos.HandoffDetail
+	var d domain.HandoffDetail
 	p := b.Get(page + ".json")
 	if err := json.Unmarshal([]byte(p.Body), &d); err != nil || p.Code != http.StatusOK {
 		t.Fatal(p.Code, err, p.Body)

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 )
 
@@ -15,8 +15,8 @@ import (
 // stood is where a run stood when its headline was written. What a person asks is
 // a headline, too: only the words of the same standing are the engine's.
 type stood struct {
-	status kairos.RunStatus
-	reason kairos.WaitReason
+	status domain.RunStatus
+	reason domain.WaitReason
 }
 
 // headlineForm is one sentence of the engine, and how pages say it.
@@ -35,30 +35,37 @@ const (
 )
 
 var headlineForms = map[stood][]headlineForm{
-	{status: kairos.RunFailed}: {
+	{status: domain.RunFailed}: {
 		form(formNode+` failed after (\d+) of (\d+) attempts: (.*)`, locale.Mark("%s failed after %s of %s attempts: %s")),
 		form(formNode+` failed: (.*)`, locale.Mark("%s failed: %s")),
 		form(`failed`, locale.Mark("failed")),
 	},
-	{status: kairos.RunCancelled}: {
+	{status: domain.RunCompleted}: {
+		form(`1 step failed`, locale.Mark("1 step failed")),
+		form(`(\d+) steps failed`, locale.Mark("%s steps failed")),
+	},
+	{status: domain.RunCancelled}: {
 		form(`cancelled; its journal is damaged`, locale.Mark("cancelled; its journal is damaged")),
 		form(`cancelled; what it was started with is damaged`, locale.Mark("cancelled; what it was started with is damaged")),
 	},
-	{status: kairos.RunRunning}: {
+	{status: domain.RunRunning}: {
 		form(formNode+` gives no sign of life since `+formTime, locale.Mark("%s gives no sign of life since %s")),
 		form(formNode+` \(attempt (\d+)\)`, locale.Mark("%s (attempt %s)")),
 	},
-	{kairos.RunWaiting, kairos.WaitApproval}: {form(`approval of `+formNode, locale.Mark("approval of %s"))},
-	{kairos.RunWaiting, kairos.WaitInDoubt}:  {form(formNode+` may have had its effect; say whether it happened`, locale.Mark("%s may have had its effect; say whether it happened"))},
-	{kairos.RunWaiting, kairos.WaitRetry}: {
+	{domain.RunWaiting, domain.WaitApproval}: {form(`approval of `+formNode, locale.Mark("approval of %s"))},
+	{domain.RunWaiting, domain.WaitInDoubt}: {
+		form(formNode+` called (.*), which may have had its effect; say whether it happened`, locale.Mark("%s called %s, which may have had its effect; say whether it happened")),
+		form(formNode+` may have had its effect; say whether it happened`, locale.Mark("%s may have had its effect; say whether it happened")),
+	},
+	{domain.RunWaiting, domain.WaitRetry}: {
 		form(formNode+` will be tried again after (\d+) of (\d+) attempts: (.*)`, locale.Mark("%s will be tried again after %s of %s attempts: %s")),
 	},
-	{kairos.RunWaiting, kairos.WaitTimer}:  {form(formNode+` waits until `+formTime, locale.Mark("%s waits until %s"))},
-	{kairos.RunWaiting, kairos.WaitChild}:  {form(formNode+` waits for run (.*)`, locale.Mark("%s waits for run %s"))},
-	{kairos.RunWaiting, kairos.WaitReplan}: {form(formNode+` failed; the rest is planned anew: (.*)`, locale.Mark("%s failed; the rest is planned anew: %s"))},
-	{kairos.RunWaiting, kairos.WaitHeld}:   {form(`held since the database was taken back`, locale.Mark("held since the database was taken back"))},
-	{kairos.RunWaiting, kairos.WaitPaused}: {form(`paused`, locale.Mark("paused"))},
-	{kairos.RunWaiting, kairos.WaitQuarantined}: {
+	{domain.RunWaiting, domain.WaitTimer}:  {form(formNode+` waits until `+formTime, locale.Mark("%s waits until %s"))},
+	{domain.RunWaiting, domain.WaitChild}:  {form(formNode+` waits for run (.*)`, locale.Mark("%s waits for run %s"))},
+	{domain.RunWaiting, domain.WaitReplan}: {form(formNode+` failed; the rest is planned anew: (.*)`, locale.Mark("%s failed; the rest is planned anew: %s"))},
+	{domain.RunWaiting, domain.WaitHeld}:   {form(`held since the database was taken back`, locale.Mark("held since the database was taken back"))},
+	{domain.RunWaiting, domain.WaitPaused}: {form(`paused`, locale.Mark("paused"))},
+	{domain.RunWaiting, domain.WaitQuarantined}: {
 		form(`parked: kairosd died repeatedly while this run worked`, locale.Mark("parked: kairosd died repeatedly while this run worked")),
 		form(`what the run was started with is damaged \((\w+)\); it cannot go on`, locale.Mark("what the run was started with is damaged (%s); it cannot go on")),
 		form(`journal row (\d+) is damaged; the run can go on as a fork from its input`, locale.Mark("journal row %s is damaged; the run can go on as a fork from its input")),
@@ -67,15 +74,15 @@ var headlineForms = map[stood][]headlineForm{
 }
 
 // headline says where a run stands, in the reader's language and zone.
-func (r *request) headline(run kairos.Run) string {
+func (r *request) headline(run domain.Run) string {
 	return r.headlineOf(run.Status, run.WaitReason, run.Headline)
 }
 
 // failureLine is the headline of a failure of which there may be many.
-func (r *request) failureLine(text string) string { return r.headlineOf(kairos.RunFailed, "", text) }
+func (r *request) failureLine(text string) string { return r.headlineOf(domain.RunFailed, "", text) }
 
-func (r *request) headlineOf(status kairos.RunStatus, reason kairos.WaitReason, text string) string {
-	if status != kairos.RunWaiting {
+func (r *request) headlineOf(status domain.RunStatus, reason domain.WaitReason, text string) string {
+	if status != domain.RunWaiting {
 		reason = ""
 	}
 	for _, f := range headlineForms[stood{status, reason}] {
@@ -92,7 +99,7 @@ func (r *request) headlineOf(status kairos.RunStatus, reason kairos.WaitReason, 
 		}
 		return r.t(f.text, args...)
 	}
-	if reason == kairos.WaitBudget {
+	if reason == domain.WaitBudget {
 		return r.said(text)
 	}
 	return visible(text)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -21,7 +21,7 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 	seed := site.Seed(t)
 	site.Plan(t, "id: hold\nnodes:\n  night: {type: wait, input: {until: \"2099-01-31T23:30:00Z\"}}\n")
 	site.Plan(t, "id: trap\nnodes:\n  ask: {type: approval, input: {message: \"deploy failed: really?\"}}\n")
-	startUntil(t, site, "hold", kairos.WaitTimer)
+	startUntil(t, site, "hold", domain.WaitTimer)
 	site.Run(t, "trap", `null`)
 	b := site.Browser(t).Login()
 	csrf := b.Get("/me").Hidden()["csrf"]
@@ -52,7 +52,7 @@ func TestARetrySaysWhichAttempt(t *testing.T) {
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
 	defer busy.Close()
 	site.Plan(t, "id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
-	run := startUntil(t, site, "again", kairos.WaitRetry)
+	run := startUntil(t, site, "again", domain.WaitRetry)
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/runs", "/runs/" + run.ID} {
 		if text := words(b.Get(page).Body); !strings.Contains(text, "pull will be tried again after 1 of 4 attempts: ") {
@@ -65,7 +65,7 @@ func TestARetrySaysWhichAttempt(t *testing.T) {
 }
 
 // startUntil starts a plan and waits until its run waits for something.
-func startUntil(t *testing.T, site *webtest.Site, plan string, reason kairos.WaitReason) kairos.Run {
+func startUntil(t *testing.T, site *webtest.Site, plan string, reason domain.WaitReason) domain.Run {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -73,7 +73,7 @@ func startUntil(t *testing.T, site *webtest.Site, plan string, reason kairos.Wai
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := site.Engine.Start(ctx, site.Admin, kairos.StartRequest{Plan: plan})
+	run, err := site.Engine.Start(ctx, site.Admin, domain.StartRequest{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -23,8 +23,8 @@ const (
 )
 
 // waitsForPerson are the reasons that are not asked as approvals.
-var waitsForPerson = slices.DeleteFunc(slices.Clone(kairos.WaitReasons), func(w kairos.WaitReason) bool {
-	return !w.NeedsPerson() || w == kairos.WaitApproval
+var waitsForPerson = slices.DeleteFunc(slices.Clone(domain.WaitReasons), func(w domain.WaitReason) bool {
+	return !w.NeedsPerson() || w == domain.WaitApproval
 })
 
 // attentionBand is what is wrong: failures that are alike as one line each, what
@@ -55,7 +55,7 @@ func (r *request) attentionBand() (templ.Component, error) {
 	}
 	// What else only a person can end: interrupted, parked, over budget, paused;
 	// and what is tried again and again.
-	waiting, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{WaitReasons: waitsForPerson, Page: kairos.Page{Limit: homeRows}})
+	waiting, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{WaitReasons: waitsForPerson, Page: domain.Page{Limit: homeRows}})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (r *request) attentionBand() (templ.Component, error) {
 	if waiting.Next != "" {
 		p.MoreWaiting = r.t("All that wait for a person")
 	}
-	retrying, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{NeedsAttention: true, WaitReasons: []kairos.WaitReason{kairos.WaitRetry}, Page: kairos.Page{Limit: homeRows}})
+	retrying, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}, Page: domain.Page{Limit: homeRows}})
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (r *request) attentionBand() (templ.Component, error) {
 		p.MoreRetrying = r.t("All that are tried again and again")
 	}
 	if counts.Silent > 0 {
-		silent, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{NeedsAttention: true, Statuses: []kairos.RunStatus{kairos.RunRunning}, Page: kairos.Page{Limit: homeRows}})
+		silent, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}, Page: domain.Page{Limit: homeRows}})
 		if err != nil {
 			return nil, err
 		}
@@ -89,25 +89,25 @@ func (r *request) attentionBand() (templ.Component, error) {
 		p.Nothing, err = r.lastFailure()
 		return view.Attention(p), err
 	}
-	runs := counts.NeedsAttention - counts.Waiting[kairos.WaitApproval]
+	runs := counts.NeedsAttention - counts.Waiting[domain.WaitApproval]
 	p.Sum = r.t("%s in %s", r.n(problems, "%s problem", "%s problems"), r.n(int(runs), "%s run", "%s runs"))
 	if more || p.MoreWaiting != "" || p.MoreRetrying != "" || p.MoreSilent != "" {
 		p.Sum = r.t("more than %s", p.Sum)
 	}
-	if len(groups) > 1 && r.who.Role.Includes(kairos.RoleOperator) {
+	if len(groups) > 1 && r.who.Role.Includes(domain.RoleOperator) {
 		p.AckAll = "/failures/ack?all=1"
 	}
 	return view.Attention(p), nil
 }
 
 // acked adds the failures that people took note of and that are not back.
-func (r *request) acked(p *view.AttentionBand, groups []kairos.FailureGroup) error {
+func (r *request) acked(p *view.AttentionBand, groups []domain.FailureGroup) error {
 	acks, err := r.s.Reader.FailureAcks(r.ctx, r.s.now().Add(-ackedDays*24*time.Hour), 50)
 	if err != nil {
 		return err
 	}
 	for _, a := range acks {
-		if !slices.ContainsFunc(groups, func(g kairos.FailureGroup) bool { return a.Covers(g.Ref()) }) {
+		if !slices.ContainsFunc(groups, func(g domain.FailureGroup) bool { return a.Covers(g.Ref()) }) {
 			p.Acked = append(p.Acked, r.ackOf(a))
 		}
 	}
@@ -119,7 +119,7 @@ func (r *request) acked(p *view.AttentionBand, groups []kairos.FailureGroup) err
 
 // lastFailure says when a run failed last.
 func (r *request) lastFailure() (string, error) {
-	list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, Page: kairos.Page{Limit: 1}})
+	list, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {
 		return "", err
 	}
@@ -129,7 +129,7 @@ func (r *request) lastFailure() (string, error) {
 // restart says what the last start after a crash found in flight, and what has
 // become of it; nil: there was none of late.
 func (r *request) restart() (*view.RestartLine, error) {
-	starts, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Action: "daemon.start", Page: kairos.Page{Limit: 1}})
+	starts, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "daemon.start", Page: domain.Page{Limit: 1}})
 	if err != nil || len(starts.Items) == 0 {
 		return nil, err
 	}
@@ -137,17 +137,17 @@ func (r *request) restart() (*view.RestartLine, error) {
 	if start.Reason != "unclean" || r.s.now().Sub(start.At) > restartShown {
 		return nil, nil
 	}
-	open, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{HasCrash: true, Statuses: []kairos.RunStatus{kairos.RunQueued, kairos.RunRunning, kairos.RunWaiting}, Page: kairos.Page{Limit: 200}})
+	open, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{HasCrash: true, Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting}, Page: domain.Page{Limit: 200}})
 	if err != nil {
 		return nil, err
 	}
-	ended, whole, err := r.s.Reader.RunsCount(r.ctx, kairos.RunFilter{HasCrash: true, Statuses: []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled}, Since: start.At}, sinceCap)
+	ended, whole, err := r.s.Reader.RunsCount(r.ctx, domain.RunFilter{HasCrash: true, Statuses: []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled}, Since: start.At}, sinceCap)
 	if err != nil {
 		return nil, err
 	}
 	decide := 0
 	for _, run := range open.Items {
-		if run.Status == kairos.RunWaiting && run.WaitReason.NeedsPerson() {
+		if run.Status == domain.RunWaiting && run.WaitReason.NeedsPerson() {
 			decide++
 		}
 	}
@@ -171,7 +171,7 @@ func (r *request) restart() (*view.RestartLine, error) {
 // approvalsBand is what waits for a decision.
 func (r *request) approvalsBand() (templ.Component, error) {
 	var p view.ApprovalsBand
-	open, err := r.s.Reader.Approvals(r.ctx, kairos.ApprovalFilter{Page: kairos.Page{Limit: 200}})
+	open, err := r.s.Reader.Approvals(r.ctx, domain.ApprovalFilter{Page: domain.Page{Limit: 200}})
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (r *request) approvalsBand() (templ.Component, error) {
 }
 
 // ackQuery names a group of failures in an address or a form.
-func ackQuery(g kairos.FailureRef) string {
+func ackQuery(g domain.FailureRef) string {
 	v := url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}
 	if g.Alike != "" {
 		v.Set("alike", g.Alike)

@@ -8,16 +8,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // newSince says since what change failures like these are new: what differs
 // between the last run of the plan that succeeded and the first that failed so.
 // It says nothing where nothing changed, or where the plan never succeeded.
-func (r *request) newSince(row *view.GroupRow, g kairos.FailureGroup) error {
+func (r *request) newSince(row *view.GroupRow, g domain.FailureGroup) error {
 	o, err := r.s.Reader.FailureOrigin(r.ctx, g.Ref())
-	if kairos.CodeOf(err) == kairos.CodeNotFound || err == nil && o.Good == "" {
+	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && o.Good == "" {
 		return nil
 	} else if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (r *request) newSince(row *view.GroupRow, g kairos.FailureGroup) error {
 			if v.Author != "" {
 				row.New += " · " + visible(v.Author)
 			}
-		} else if kairos.CodeOf(err) != kairos.CodeNotFound {
+		} else if domain.CodeOf(err) != domain.CodeNotFound {
 			return err
 		}
 		from, to := min(o.GoodVersion, o.Version), max(o.GoodVersion, o.Version)
@@ -46,26 +46,26 @@ const around = 20
 
 // changedAround looks for what else changed between two runs: a tool's
 // definition, kairosd itself, an agent, a provider's model.
-func (r *request) changedAround(g kairos.FailureGroup, o kairos.FailureOrigin) (string, view.Link, error) {
+func (r *request) changedAround(g domain.FailureGroup, o domain.FailureOrigin) (string, view.Link, error) {
 	used, err := r.s.Reader.Uses(r.ctx, g.Newest)
 	if err != nil {
 		return "", view.Link{}, err
 	}
-	uses := func(kind, name string) bool { return slices.Contains(used, kairos.Use{Kind: kind, Name: name}) }
-	accepted, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Action: "tool.accept", Since: o.GoodAt, Until: o.FirstAt, Page: kairos.Page{Limit: around}})
+	uses := func(kind, name string) bool { return slices.Contains(used, domain.Use{Kind: kind, Name: name}) }
+	accepted, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "tool.accept", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
 	if err != nil {
 		return "", view.Link{}, err
 	}
 	for _, e := range accepted.Items {
-		if name := strings.TrimPrefix(e.Object, "tool:"); uses(kairos.UseTool, name) {
+		if name := strings.TrimPrefix(e.Object, "tool:"); uses(domain.UseTool, name) {
 			return r.t("new since tool %s changed, %s", visible(name), r.time(e.At).Text), view.Link{Text: r.t("See the tool"), Href: "/agents/tools/" + url.PathEscape(name)}, nil
 		}
 	}
-	starts, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Action: "daemon.start", Since: o.GoodAt, Until: o.FirstAt, Page: kairos.Page{Limit: around}})
+	starts, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "daemon.start", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
 	if err != nil || len(starts.Items) == 0 {
 		return "", view.Link{}, err
 	}
-	before, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Action: "daemon.start", Until: o.GoodAt, Page: kairos.Page{Limit: 1}})
+	before, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "daemon.start", Until: o.GoodAt, Page: domain.Page{Limit: 1}})
 	if err != nil || len(before.Items) == 0 {
 		return "", view.Link{}, err
 	}
@@ -75,11 +75,11 @@ func (r *request) changedAround(g kairos.FailureGroup, o kairos.FailureOrigin) (
 		return r.t("new since kairosd %s, %s", visible(z), r.time(last.At).Text), see, nil
 	}
 	was, is := startedWith(before.Items[0]), startedWith(last)
-	for _, kind := range []string{kairos.UseProvider, kairos.UseAgent} {
+	for _, kind := range []string{domain.UseProvider, domain.UseAgent} {
 		for _, name := range slices.Sorted(maps.Keys(is[kind])) {
 			if old, known := was[kind][name]; known && old != is[kind][name] && uses(kind, name) {
 				text := r.t("new since agent %s changed, %s", visible(name), r.time(last.At).Text)
-				if kind == kairos.UseProvider {
+				if kind == domain.UseProvider {
 					text = r.t("new since %s went from %s to %s, %s", visible(name), visible(old), visible(is[kind][name]), r.time(last.At).Text)
 				}
 				return text, see, nil
@@ -91,7 +91,7 @@ func (r *request) changedAround(g kairos.FailureGroup, o kairos.FailureOrigin) (
 
 // startedWith is what a start of the daemon recorded of agents and providers:
 // name to what it was, by kind.
-func startedWith(e kairos.AuditEvent) map[string]map[string]string {
+func startedWith(e domain.AuditEvent) map[string]map[string]string {
 	var out map[string]map[string]string
 	if len(e.Detail) == 0 || json.Unmarshal(e.Detail, &out) != nil {
 		return nil // a start of an older kairosd says less
@@ -110,7 +110,7 @@ func (r *request) ackAllForm() (view.AckPage, error) {
 		p.Groups = append(p.Groups, view.AckGroup{Ref: ackQuery(g.Ref()), Text: r.t("%s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)) + ", " + r.n(int(g.Runs), "%s run", "%s runs"), Says: cut(r.failureLine(g.Headline), 200)})
 	}
 	if len(p.Groups) == 0 {
-		return p, kairos.Errorf(kairos.CodeConflict, "no failure needs attention any more").Suggest("somebody else took note of them, or the runs were resumed")
+		return p, domain.Errorf(domain.CodeConflict, "no failure needs attention any more").Suggest("somebody else took note of them, or the runs were resumed")
 	}
 	p.Heading = r.n(len(p.Groups), "Acknowledge %s failure", "Acknowledge %s failures")
 	p.Button = p.Heading
@@ -121,20 +121,20 @@ func (r *request) ackAllForm() (view.AckPage, error) {
 // now is no reason to leave the others.
 func (r *request) ackChosen(refs []string, note string) error {
 	if len(refs) > homeGroups {
-		return kairos.Errorf(kairos.CodeInvalid, "one form takes note of at most %d failures", homeGroups)
+		return domain.Errorf(domain.CodeInvalid, "one form takes note of at most %d failures", homeGroups)
 	}
 	var done int
 	var last error
 	for _, ref := range refs {
 		v, err := url.ParseQuery(ref)
 		if err != nil {
-			return kairos.Errorf(kairos.CodeInvalid, "the form names no failure: %w", err)
+			return domain.Errorf(domain.CodeInvalid, "the form names no failure: %w", err)
 		}
-		_, err = r.s.Reader.AckFailures(r.ctx, r.who.actor(), kairos.FailureRef{PlanKey: v.Get("plan"), Node: v.Get("node"), Code: v.Get("code"), Alike: v.Get("alike")}, note)
-		switch kairos.CodeOf(err) {
+		_, err = r.s.Reader.AckFailures(r.ctx, r.who.actor(), domain.FailureRef{PlanKey: v.Get("plan"), Node: v.Get("node"), Code: v.Get("code"), Alike: v.Get("alike")}, note)
+		switch domain.CodeOf(err) {
 		case "":
 			done++
-		case kairos.CodeConflict, kairos.CodeNotFound:
+		case domain.CodeConflict, domain.CodeNotFound:
 			last = err
 		default:
 			return err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -16,7 +16,7 @@ func (r *request) nowBand() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	running, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunRunning}, Page: kairos.Page{Limit: homeRows, Oldest: true}})
+	running, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunRunning}, Page: domain.Page{Limit: homeRows, Oldest: true}})
 	if err != nil {
 		return nil, err
 	}
@@ -25,8 +25,8 @@ func (r *request) nowBand() (templ.Component, error) {
 	fact := func(text, query string) {
 		p.Sum = append(p.Sum, view.Link{Text: text, Href: listAt("/runs", query)})
 	}
-	fact(r.n(int(counts.ByStatus[kairos.RunRunning]), "%s running", "%s running"), "status:running")
-	fact(r.n(int(counts.ByStatus[kairos.RunQueued]), "%s queued", "%s queued"), "status:queued")
+	fact(r.n(int(counts.ByStatus[domain.RunRunning]), "%s running", "%s running"), "status:running")
+	fact(r.n(int(counts.ByStatus[domain.RunQueued]), "%s queued", "%s queued"), "status:queued")
 	if r.s.System != nil {
 		v, err := r.s.System.Vitals(r.ctx)
 		if err != nil {
@@ -109,7 +109,7 @@ func (r *request) systemBand() (templ.Component, error) {
 
 // degraded are the providers whose last call failed, or that are not called for
 // a while because of that.
-func (r *request) degraded() ([]kairos.ProviderInfo, error) {
+func (r *request) degraded() ([]domain.ProviderInfo, error) {
 	if r.s.Crew == nil {
 		return nil, nil
 	}
@@ -117,5 +117,5 @@ func (r *request) degraded() ([]kairos.ProviderInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(list, func(p kairos.ProviderInfo) bool { return !p.Degraded() }), nil
+	return slices.DeleteFunc(list, func(p domain.ProviderInfo) bool { return !p.Degraded() }), nil
 }

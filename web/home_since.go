@@ -11,7 +11,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -55,7 +55,7 @@ func (r *request) visit(now time.Time) (left time.Time, err error) {
 		text += " " + strconv.FormatInt(left.UnixMicro(), 10)
 	}
 	err = r.s.Reader.SetPreference(r.ctx, r.who.Name, homeVisit, text)
-	if kairos.CodeOf(err) == kairos.CodeNoSpace {
+	if domain.CodeOf(err) == domain.CodeNoSpace {
 		err = nil // the same is told once more
 	}
 	return left, err
@@ -70,12 +70,12 @@ func (r *request) sinceBand() (templ.Component, error) {
 	p := view.SinceBand{Left: r.time(left)}
 	stamp := left.UTC().Format(time.RFC3339)
 	for _, st := range []struct {
-		status kairos.RunStatus
+		status domain.RunStatus
 		say    func(int) string
-	}{{kairos.RunCompleted, func(n int) string { return r.n(n, "%s run succeeded", "%s runs succeeded") }},
-		{kairos.RunFailed, func(n int) string { return r.n(n, "%s failed", "%s failed") }},
-		{kairos.RunCancelled, func(n int) string { return r.n(n, "%s was cancelled", "%s were cancelled") }}} {
-		n, _, err := r.s.Reader.RunsCount(r.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st.status}, Since: left}, sinceCap+1)
+	}{{domain.RunCompleted, func(n int) string { return r.n(n, "%s run succeeded", "%s runs succeeded") }},
+		{domain.RunFailed, func(n int) string { return r.n(n, "%s failed", "%s failed") }},
+		{domain.RunCancelled, func(n int) string { return r.n(n, "%s was cancelled", "%s were cancelled") }}} {
+		n, _, err := r.s.Reader.RunsCount(r.ctx, domain.RunFilter{Statuses: []domain.RunStatus{st.status}, Since: left}, sinceCap+1)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +97,7 @@ func (r *request) sinceBand() (templ.Component, error) {
 			p.Since = append(p.Since, view.Link{Text: r.t("new: %s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)), Href: listAt("/runs", groupQuery(g.Ref()))})
 		}
 	}
-	acts, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Actions: told, Exclude: kairos.AuditExclusion{Actors: []string{r.who.Name}}, Since: left, Page: kairos.Page{Limit: sinceActs}})
+	acts, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Actions: told, Exclude: domain.AuditExclusion{Actors: []string{r.who.Name}}, Since: left, Page: domain.Page{Limit: sinceActs}})
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (r *request) sinceBand() (templ.Component, error) {
 	}
 	for _, n := range notes {
 		if n.Actor != r.who.Name && len(p.Notes) < sinceActs {
-			p.Notes = append(p.Notes, view.RunNote{Run: view.Link{Text: kairos.ShortID(n.Run), Href: "/runs/" + n.Run}, Plan: view.Link{Text: visible(n.PlanKey)},
+			p.Notes = append(p.Notes, view.RunNote{Run: view.Link{Text: domain.ShortID(n.Run), Href: "/runs/" + n.Run}, Plan: view.Link{Text: visible(n.PlanKey)},
 				Note: view.Note{Who: visible(n.Actor), Text: visible(cut(n.Text, 500)), At: r.time(n.At)}})
 		}
 	}
@@ -129,7 +129,7 @@ const (
 // strips are the last 24 hours: one row per plan, one cell per half hour; plans
 // with failures come first.
 func (r *request) strips(p *view.DayBand, now time.Time) error {
-	from := now.Truncate(kairos.OutcomeSlot).Add(-(stripSlots - 1) * kairos.OutcomeSlot)
+	from := now.Truncate(domain.OutcomeSlot).Add(-(stripSlots - 1) * domain.OutcomeSlot)
 	list, err := r.s.Reader.Outcomes(r.ctx, from)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (r *request) strips(p *view.DayBand, now time.Time) error {
 	}
 	days := map[string]*day{}
 	for _, o := range list {
-		i := int(o.From.Sub(from) / kairos.OutcomeSlot)
+		i := int(o.From.Sub(from) / domain.OutcomeSlot)
 		if i < 0 || i >= stripSlots {
 			continue
 		}
@@ -153,11 +153,11 @@ func (r *request) strips(p *view.DayBand, now time.Time) error {
 			days[o.PlanKey] = d
 		}
 		switch o.Status {
-		case kairos.RunFailed:
+		case domain.RunFailed:
 			d.failed += o.Runs
 			d.cells[i][1] += o.Runs
 			d.lastFailed = max(d.lastFailed, i)
-		case kairos.RunCompleted:
+		case domain.RunCompleted:
 			d.ok += o.Runs
 			d.cells[i][0] += o.Runs
 		default:
@@ -220,7 +220,7 @@ func (r *request) showAck(code int, problem string) error {
 	}
 	ref := r.failureRef()
 	if ref.PlanKey == "" {
-		return kairos.Errorf(kairos.CodeNotFound, "this address names no failure")
+		return domain.Errorf(domain.CodeNotFound, "this address names no failure")
 	}
 	p := view.AckPage{Plan: ref.PlanKey, Node: ref.Node, Code: ref.Code, Alike: ref.Alike, Idem: newID(), Error: problem}
 	groups, err := r.s.Reader.FailureGroups(r.ctx, alikeGroups)
@@ -266,32 +266,32 @@ func (r *request) ack() error {
 			return "", err
 		}
 		if !at.IsZero() {
-			if _, err := r.s.Bulk.Start(r.ctx, r.who.actor(), kairos.BulkRequest{Action: kairos.ActionResume, Query: groupQuery(ref), Reason: cut(note, 500), NotBefore: at, Canary: true, Rate: 60}); err != nil {
+			if _, err := r.s.Bulk.Start(r.ctx, r.who.actor(), domain.BulkRequest{Action: domain.ActionResume, Query: groupQuery(ref), Reason: cut(note, 500), NotBefore: at, Canary: true, Rate: 60}); err != nil {
 				return "", err
 			}
 		}
 		_, err = r.s.Reader.AckFailures(r.ctx, r.who.actor(), ref, note)
 		return "/", err
 	})
-	switch kairos.CodeOf(err) {
-	case kairos.CodeConflict:
+	switch domain.CodeOf(err) {
+	case domain.CodeConflict:
 		return r.showAck(http.StatusConflict, r.sentence(err))
-	case kairos.CodeInvalid:
+	case domain.CodeInvalid:
 		return r.showAck(http.StatusUnprocessableEntity, r.sentence(err))
 	}
 	return err
 }
 
 // failureRef reads which failures a form or an address means.
-func (r *request) failureRef() kairos.FailureRef {
-	return kairos.FailureRef{PlanKey: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Code: r.c.FormValue("code"), Alike: r.c.FormValue("alike")}
+func (r *request) failureRef() domain.FailureRef {
+	return domain.FailureRef{PlanKey: r.c.FormValue("plan"), Node: r.c.FormValue("node"), Code: r.c.FormValue("code"), Alike: r.c.FormValue("alike")}
 }
 
 // ackOf says who took note of a failure.
-func (r *request) ackOf(a kairos.FailureAck) view.AckRow {
+func (r *request) ackOf(a domain.FailureAck) view.AckRow {
 	row := view.AckRow{What: r.t("%s at %s", visible(a.Code), visible(a.Node)), Plan: visible(a.PlanKey), Who: visible(a.Actor), Note: visible(a.Note), At: r.time(a.At),
 		Runs: r.n(int(a.Runs), "%s run", "%s runs"), Href: listAt("/runs", "is:acknowledged "+groupTerms(a.FailureRef)), Says: cut(r.failureLine(a.Headline), 200)}
-	if r.who.Role.Includes(kairos.RoleOperator) {
+	if r.who.Role.Includes(domain.RoleOperator) {
 		row.Back = "/failures/unack?" + ackQuery(a.FailureRef)
 	}
 	return row

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -34,7 +34,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 		t.Fatalf("%d %s, %d %s", first.Code, first.Location, second.Code, second.Location)
 	}
 	after, err := site.Store.RunCounts(t.Context())
-	if err != nil || after.NeedsAttention != before.NeedsAttention-1 || after.ByStatus[kairos.RunFailed] != before.ByStatus[kairos.RunFailed] {
+	if err != nil || after.NeedsAttention != before.NeedsAttention-1 || after.ByStatus[domain.RunFailed] != before.ByStatus[domain.RunFailed] {
 		t.Errorf("%+v, then %+v, %v", before, after, err)
 	}
 	home := b.Get("/")
@@ -61,7 +61,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	if home = b.Get("/"); !strings.Contains(home.Body, "Resume 2…") || strings.Contains(home.Body, "It is back") {
 		t.Error("what was taken back is not whole again")
 	}
-	audit, err := site.Store.AuditEvents(t.Context(), kairos.AuditFilter{Action: "failure.ack"})
+	audit, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "failure.ack"})
 	if err != nil || len(audit.Items) != 1 || audit.Items[0].Reason != "waiting for quota" {
 		t.Errorf("%+v %v", audit.Items, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // labelText writes labels as they are typed: key=value with blanks between, in quotes
@@ -43,9 +43,9 @@ func labelsOf(text string) (map[string]string, error) {
 		}
 		key, value, ok := strings.Cut(term, "=")
 		if !ok || key == "" {
-			return nil, kairos.Errorf(kairos.CodeInvalid, "label %.64q is not key=value", term)
+			return nil, domain.Errorf(domain.CodeInvalid, "label %.64q is not key=value", term)
 		}
 		labels[key] = value
 	}
-	return labels, kairos.CheckLabels(labels)
+	return labels, domain.CheckLabels(labels)
 }

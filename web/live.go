@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // live streams hints: which topic has changed, never what it says. The page
@@ -19,14 +19,14 @@ import (
 // all its parts once, so that no hint is lost between a page and its stream, or between
 // two streams.
 func (r *request) live() error {
-	if from := r.c.Request().Header.Get("Origin"); from != "" && from != "http://"+r.c.Request().Host && from != "https://"+r.c.Request().Host { // ruling 42
-		return kairos.Errorf(kairos.CodeForbidden, "pages of other sites may not listen")
+	if from := r.c.Request().Header.Get("Origin"); from != "" && from != r.origin() {
+		return domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
 	}
 	topics := strings.Split(r.c.QueryParam("t"), ",")
 	only := ""
 	if len(topics) == 1 {
 		only, _ = strings.CutPrefix(topics[0], "run-")
-		if !kairos.ValidID(only) {
+		if !domain.ValidID(only) {
 			only = ""
 		}
 	}
@@ -44,6 +44,14 @@ func (r *request) live() error {
 		return nil
 	}
 	defer r.s.streams.leave(r.who.secret)
+	if s := r.s.Streams; s != nil {
+		if s.Enter(r.who.Name) != nil {
+			w.WriteHeader(http.StatusOK)
+			_ = l.send("poll", "1") // the page asks by itself now and then
+			return nil
+		}
+		defer s.Leave(r.who.Name)
+	}
 	events, err := r.s.Engine.Subscribe(r.ctx, -1, only)
 	if err != nil {
 		return err
@@ -140,7 +148,7 @@ func (l *stream) hints(topics []string) error {
 }
 
 // topicsOf says what an event may have changed.
-func topicsOf(e kairos.Event) []string {
+func topicsOf(e domain.Event) []string {
 	out := []string{"runs", "now"}
 	if e.Run != "" {
 		out = append(out, "run-"+e.Run)
@@ -161,10 +169,8 @@ func topicsOf(e kairos.Event) []string {
 	case kind == "approval" || e.Type == "node_resolved":
 		return append(out, "attention", "approvals")
 	case kind == "draft":
-		if data, ok := e.Data.(map[string]any); ok {
-			if id, ok := data["draft"].(string); ok {
-				out = append(out, "draft-"+id)
-			}
+		if id, ok := e.Data["draft"].(string); ok {
+			out = append(out, "draft-"+id)
 		}
 		return append(out, "drafts")
 	case kind == "store" || kind == "maintenance":

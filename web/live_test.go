@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -151,11 +151,11 @@ func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
 		}
 	}
 	// What happens to the run is hinted at, and moves the reader on.
-	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: seed.Waiting.ID})
+	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: seed.Waiting.ID})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatal(list, err)
 	}
-	if _, err := site.Engine.Decide(t.Context(), site.Admin, kairos.DecideRequest{Approval: list.Items[0].ID, Approve: true}); err != nil {
+	if _, err := site.Engine.Decide(t.Context(), site.Admin, domain.DecideRequest{Approval: list.Items[0].ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	for {

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -38,7 +38,7 @@ func (r *request) showLogin(code int, p view.LoginPage) error {
 
 // loginFailed shows what is wrong above the form, which stays.
 func (r *request) loginFailed(err error, p view.LoginPage) error {
-	code := statusOf[kairos.CodeOf(err)]
+	code := statusOf[domain.CodeOf(err)]
 	if code == 0 {
 		return err
 	}
@@ -121,7 +121,7 @@ func (r *request) followLink() error {
 	token := r.c.FormValue("token")
 	secret, user, err := r.s.Auth.FollowLink(r.ctx, token, r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if problem, ok := r.refused(err); ok {
-		return r.render(statusOf[kairos.CodeOf(err)], view.LoginLink(view.LoginLinkPage{Shell: r.shell("", "Log in"), Token: token, Error: problem}))
+		return r.render(statusOf[domain.CodeOf(err)], view.LoginLink(view.LoginLinkPage{Shell: r.shell("", "Log in"), Token: token, Error: problem}))
 	}
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func localPath(next string) string {
 }
 
 // enter gives the browser its session, and the display that the person chose.
-func (r *request) enter(secret string, u kairos.User) {
+func (r *request) enter(secret string, u domain.User) {
 	r.setCookie(secret)
 	r.restoreDisplay(u.Name)
 }
@@ -177,7 +177,7 @@ func (r *request) setup() error {
 	name, password := r.c.FormValue("name"), r.c.FormValue("password")
 	secret, _, err := r.s.Auth.Setup(r.ctx, r.c.FormValue("token"), name, password, r.s.client(r.c.Request()), r.c.Request().UserAgent())
 	if err != nil {
-		code := statusOf[kairos.CodeOf(err)]
+		code := statusOf[domain.CodeOf(err)]
 		if code == 0 {
 			return err
 		}

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/web"
-	"github.com/kairosd/kairosd/web/api"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -46,10 +46,10 @@ func request(t *testing.T, method, address, body string, header ...string) *http
 }
 
 // everybody logs in one user of each role; "" is nobody.
-func everybody(t *testing.T, site *webtest.Site) map[kairos.Role]*webtest.Browser {
+func everybody(t *testing.T, site *webtest.Site) map[domain.Role]*webtest.Browser {
 	t.Helper()
-	who := map[kairos.Role]*webtest.Browser{"": site.Browser(t), kairos.RoleAdmin: site.Browser(t).Login()}
-	for _, role := range []kairos.Role{kairos.RoleViewer, kairos.RoleOperator, kairos.RoleAuthor} {
+	who := map[domain.Role]*webtest.Browser{"": site.Browser(t), domain.RoleAdmin: site.Browser(t).Login()}
+	for _, role := range []domain.Role{domain.RoleViewer, domain.RoleOperator, domain.RoleAuthor} {
 		if _, err := site.Auth.CreateUser(t.Context(), site.Admin, string(role), webtest.Password, role); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestRouteMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	cells := 0
-	cell := func(b *webtest.Browser, role kairos.Role, method, path, body, what string, want func(code int, location string) bool, header ...string) {
+	cell := func(b *webtest.Browser, role domain.Role, method, path, body, what string, want func(code int, location string) bool, header ...string) {
 		t.Helper()
 		cells++
 		if code, location := asked(t, b, request(t, method, site.URL+path, body, header...)); !want(code, location) {
@@ -96,7 +96,7 @@ func TestRouteMatrix(t *testing.T) {
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
 	own := append([]string{"Origin", site.URL, "Sec-Fetch-Site", "same-origin"}, form...)
 	fill := addresses(seed)
-	traces := func(allowed func(kairos.AuditEvent) bool) {
+	traces := func(allowed func(domain.AuditEvent) bool) {
 		t.Helper()
 		events, err := site.Store.EventsAfter(t.Context(), before, "", 5000)
 		if err != nil {
@@ -113,7 +113,7 @@ func TestRouteMatrix(t *testing.T) {
 	for _, r := range routes {
 		if r.Method != http.MethodGet && !read {
 			read = true
-			traces(func(kairos.AuditEvent) bool { return false }) // A17
+			traces(func(domain.AuditEvent) bool { return false }) // A17
 		}
 		path := fill.Replace(r.Path)
 		for role, b := range who {
@@ -138,6 +138,7 @@ func TestRouteMatrix(t *testing.T) {
 				"null origin":     {"Origin", "null"},
 				"user in origin":  {"Origin", strings.Replace(site.URL, "://", "://user@", 1)},
 				"other port":      {"Origin", "http://127.0.0.1:1"},
+				"over TLS":        {"Origin", strings.Replace(site.URL, "http://", "https://", 1)},
 				"no CSRF headers": {},
 			} {
 				want := exactly(http.StatusForbidden)
@@ -151,12 +152,12 @@ func TestRouteMatrix(t *testing.T) {
 			}
 		}
 		for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace, "PURGE"} {
-			cell(who[kairos.RoleAdmin], kairos.RoleAdmin, method, path, "", "another method", func(code int, _ string) bool {
+			cell(who[domain.RoleAdmin], domain.RoleAdmin, method, path, "", "another method", func(code int, _ string) bool {
 				return code == http.StatusMethodNotAllowed || code == http.StatusForbidden || code == http.StatusNotFound || method == http.MethodOptions && code == http.StatusNoContent
 			}, own...)
 		}
 	}
-	traces(func(e kairos.AuditEvent) bool { return e.Result == "denied" })
+	traces(func(e domain.AuditEvent) bool { return e.Result == "denied" })
 	prooftest.Figure(t, "access: pages by who asks and how", cells)
 }
 
@@ -170,44 +171,44 @@ func TestAPIMatrix(t *testing.T) {
 	type principal struct {
 		name, token string
 		browser     *webtest.Browser
-		role        kairos.Role
+		role        domain.Role
 		scopes      []string
 		known       bool
 	}
 	nobody := who[""]
 	all := []principal{{name: "nobody", browser: nobody}}
-	mint := func(name string, actor kairos.Actor, role kairos.Role, scopes ...string) string {
+	mint := func(name string, actor domain.Actor, role domain.Role, scopes ...string) string {
 		text, _, err := site.Auth.CreateToken(t.Context(), actor, name, role, scopes, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return text
 	}
-	for _, role := range kairos.Roles {
+	for _, role := range domain.Roles {
 		all = append(all, principal{"login " + string(role), "", who[role], role, nil, true},
 			principal{"token " + string(role), mint(string(role), site.Admin, role), nobody, role, nil, true})
 	}
-	for _, scope := range kairos.Scopes {
-		all = append(all, principal{"scope " + scope, mint(scope, site.Admin, kairos.RoleAdmin, scope), nobody, kairos.RoleAdmin, []string{scope}, true})
+	for _, scope := range domain.Scopes {
+		all = append(all, principal{"scope " + scope, mint(scope, site.Admin, domain.RoleAdmin, scope), nobody, domain.RoleAdmin, []string{scope}, true})
 	}
-	revoked := mint("revoked", site.Admin, kairos.RoleAdmin)
+	revoked := mint("revoked", site.Admin, domain.RoleAdmin)
 	list, err := site.Auth.Tokens(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Auth.RevokeToken(t.Context(), site.Admin, list[slices.IndexFunc(list, func(k kairos.Token) bool { return k.Name == "revoked" })].ID, ""); err != nil {
+	if err := site.Auth.RevokeToken(t.Context(), site.Admin, list[slices.IndexFunc(list, func(k domain.Token) bool { return k.Name == "revoked" })].ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	gone, err := site.Auth.CreateUser(t.Context(), site.Admin, "gone", webtest.Password, kairos.RoleAdmin)
+	gone, err := site.Auth.CreateUser(t.Context(), site.Admin, "gone", webtest.Password, domain.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	orphan := mint("orphan", kairos.Actor{Name: "gone", Role: kairos.RoleAdmin, Surface: "ui"}, kairos.RoleAdmin)
+	orphan := mint("orphan", domain.Actor{Name: "gone", Role: domain.RoleAdmin, Surface: "ui"}, domain.RoleAdmin)
 	yes := true
 	if _, err := site.Auth.UpdateUser(t.Context(), site.Admin, gone.ID, nil, nil, &yes); err != nil {
 		t.Fatal(err)
 	}
-	good := mint("good", site.Admin, kairos.RoleAdmin)
+	good := mint("good", site.Admin, domain.RoleAdmin)
 	all = append(all, principal{name: "revoked", token: revoked, browser: nobody}, principal{name: "of a disabled user", token: orphan, browser: nobody},
 		principal{name: "cut short", token: good[:len(good)-3], browser: nobody}, principal{name: "expired", token: site.Expired(t), browser: nobody})
 
@@ -263,27 +264,27 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	who := everybody(t, site)
-	denied := func() []kairos.AuditEvent {
+	denied := func() []domain.AuditEvent {
 		t.Helper()
-		list, err := site.Store.AuditEvents(t.Context(), kairos.AuditFilter{Result: "denied", Page: kairos.Page{Limit: 200}})
+		list, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Result: "denied", Page: domain.Page{Limit: 200}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return list.Items
 	}
-	weaker := func(role kairos.Role) kairos.Role {
-		i := slices.Index(kairos.Roles, role)
+	weaker := func(role domain.Role) domain.Role {
+		i := slices.Index(domain.Roles, role)
 		if i < 1 {
 			return ""
 		}
-		return kairos.Roles[i-1]
+		return domain.Roles[i-1]
 	}
-	csrf := map[kairos.Role]url.Values{}
+	csrf := map[domain.Role]url.Values{}
 	for role, b := range who {
 		csrf[role] = url.Values{"csrf": b.Get("/help").Hidden()["csrf"]}
 	}
 	counted := map[string]int{}
-	check := func(method, path string, role kairos.Role, send func() int) {
+	check := func(method, path string, role domain.Role, send func() int) {
 		t.Helper()
 		before := len(denied())
 		if code := send(); code != http.StatusForbidden {
@@ -295,7 +296,7 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 			return
 		}
 		counted[after[0].Surface]++
-		if e := after[0]; e.Action != "access.denied" || e.Actor != string(role) && e.Actor != "token "+string(role) || e.Object != method+" "+path || e.Reason == "" {
+		if e := after[0]; e.Action != "access.denied" || e.Actor != string(role) && !strings.HasPrefix(e.Actor, "token "+string(role)+" ") || e.Object != method+" "+path || e.Reason == "" {
 			t.Errorf("the record of %s %s as %s: %+v", method, path, role, e.AuditRecord)
 		}
 	}
@@ -308,8 +309,8 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 		path := fill.Replace(r.Path)
 		check(r.Method, path, role, func() int { return who[role].Post(path, csrf[role]).Code })
 	}
-	tokens := map[kairos.Role]string{}
-	for _, role := range kairos.Roles {
+	tokens := map[domain.Role]string{}
+	for _, role := range domain.Roles {
 		text, _, err := site.Auth.CreateToken(t.Context(), site.Admin, string(role), role, nil, time.Hour)
 		if err != nil {
 			t.Fatal(err)
@@ -332,7 +333,7 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 		t.Errorf("too few acts were denied: %v", maps.Collect(maps.All(counted)))
 	}
 	before := len(denied())
-	who[kairos.RoleViewer].Get("/settings/users")
+	who[domain.RoleViewer].Get("/settings/users")
 	if len(denied()) != before {
 		t.Error("A17: reading left a trace")
 	}
@@ -343,7 +344,7 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 func TestEveryActHasAPage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	shown := map[string]kairos.Role{}
+	shown := map[string]domain.Role{}
 	for _, r := range site.Routes() {
 		if r.Method == http.MethodGet {
 			shown[r.Path] = r.Role

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -91,7 +91,7 @@ func (r *request) signOut() error {
 	return r.once(func() (string, error) {
 		switch hash := r.c.FormValue("session"); hash {
 		case "":
-			return "", kairos.Errorf(kairos.CodeInvalid, "no session is named")
+			return "", domain.Errorf(domain.CodeInvalid, "no session is named")
 		case "others":
 			return "/me", a.EndSessions(r.ctx, r.who.actor(), r.who.ID, r.who.secret)
 		default:

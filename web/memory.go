@@ -6,32 +6,32 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // Memory is what sessions remember, by who started their runs.
 type Memory interface {
 	// MemorySessions lists an owner's sessions that remember something, by name.
-	MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error)
+	MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error)
 	// Memories lists what a session remembers, newest first.
-	Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error)
+	Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error)
 	// Forget removes what a session remembers; CodeNotFound if that is nothing.
-	Forget(ctx context.Context, owner, session, reason string, actor kairos.Actor) (int64, error)
+	Forget(ctx context.Context, owner, session, reason string, actor domain.Actor) (int64, error)
 }
 
 // remembered finds whose session the address speaks of: one's own, or as an
 // admin another's (ruling 42).
 func (r *request) remembered() (owner, session string, err error) {
 	if r.s.Memory == nil {
-		return "", "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about memory")
+		return "", "", domain.Errorf(domain.CodeNotFound, "this installation has no page about memory")
 	}
 	owner, session = r.c.FormValue("owner"), r.c.FormValue("session")
 	if owner == "" {
 		owner = r.who.Name
 	}
-	if owner != r.who.Name && !r.who.Role.Includes(kairos.RoleAdmin) {
-		return "", "", kairos.Errorf(kairos.CodeForbidden, "what others' sessions remember is for admins")
+	if owner != r.who.Name && !r.who.Role.Includes(domain.RoleAdmin) {
+		return "", "", domain.Errorf(domain.CodeForbidden, "what others' sessions remember is for admins")
 	}
 	return owner, session, nil
 }
@@ -87,7 +87,7 @@ func (r *request) memory() error {
 		return err
 	}
 	if len(list.Items) == 0 && page.After == "" {
-		return kairos.Errorf(kairos.CodeNotFound, "the session %q remembers nothing", visible(session))
+		return domain.Errorf(domain.CodeNotFound, "the session %q remembers nothing", visible(session))
 	}
 	for _, m := range list.Items {
 		p.Items = append(p.Items, view.MemoryRow{Asked: visible(m.Input), Answered: visible(m.Output), Run: view.Link{Text: m.Run[max(0, len(m.Run)-4):], Href: "/runs/" + m.Run}, At: r.time(m.At)})
@@ -95,7 +95,7 @@ func (r *request) memory() error {
 	if list.Next != "" {
 		p.More = r.memoryHref("/memory", owner, session, list.Next)
 	}
-	if r.who.Role.Includes(kairos.RoleOperator) {
+	if r.who.Role.Includes(domain.RoleOperator) {
 		p.Forget = r.memoryHref("/memory/forget", owner, session, "")
 	}
 	return r.render(http.StatusOK, view.Memory(p))
@@ -109,12 +109,12 @@ func (r *request) showForget(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	list, err := r.s.Memory.Memories(r.ctx, owner, session, kairos.Page{Limit: 1})
+	list, err := r.s.Memory.Memories(r.ctx, owner, session, domain.Page{Limit: 1})
 	if err != nil {
 		return err
 	}
 	if len(list.Items) == 0 {
-		return kairos.Errorf(kairos.CodeNotFound, "the session %q remembers nothing", visible(session))
+		return domain.Errorf(domain.CodeNotFound, "the session %q remembers nothing", visible(session))
 	}
 	p := view.ConfirmPage{Shell: r.shell("", r.t("Forget %s", visible(session))), Heading: r.t("Forget %s", visible(session)), Crumb: view.Link{Text: r.t("Memory"), Href: r.memoryHref("/memory", owner, "", "")},
 		Says: r.t("Agents of later runs of this session are not told of what was said in it. This cannot be taken back. The journals of its runs stay until they are deleted."),

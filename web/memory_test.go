@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -26,11 +26,11 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "say", Session: session, Input: hostile})
+	run, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "say", Session: session, Input: hostile})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run, err = site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != kairos.RunCompleted {
+	if run, err = site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != domain.RunCompleted {
 		t.Fatalf("%+v %v", run, err)
 	}
 	list := b.Get("/memory")
@@ -48,7 +48,7 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 	if p := b.Post(forget, form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
 		t.Errorf("without a reason: %d", p.Code)
 	}
-	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, kairos.RoleOperator); err != nil {
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
 	}
 	other := site.Browser(t)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -15,7 +15,7 @@ import (
 // A place with a role is shown to those who have it.
 type place struct {
 	section, href, word string
-	role                kairos.Role
+	role                domain.Role
 }
 
 // places is the main navigation, in its order (UI 3.1).
@@ -33,7 +33,7 @@ var places = []place{
 // ownPlaces live behind the initials of whoever reads: what is set, and who they are.
 var ownPlaces = []place{
 	{"me", "/me", locale.Mark("You"), open},
-	{"settings", "/settings/users", locale.Mark("Settings"), kairos.RoleAdmin},
+	{"settings", "/settings/users", locale.Mark("Settings"), domain.RoleAdmin},
 }
 
 // nav is a navigation as a page shows it.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -15,7 +15,7 @@ func TestTheNavigationHasEightWords(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "olga.torre", webtest.Password, kairos.RoleViewer); err != nil {
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "olga.torre", webtest.Password, domain.RoleViewer); err != nil {
 		t.Fatal(err)
 	}
 	olga := site.Browser(t)

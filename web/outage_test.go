@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -32,7 +32,7 @@ func brokenService(t *testing.T, site *webtest.Site) (mend func()) {
 }
 
 // over waits for the end of a bulk act.
-func over(t *testing.T, site *webtest.Site, address string) kairos.Bulk {
+func over(t *testing.T, site *webtest.Site, address string) domain.Bulk {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; runtime.Gosched() {
 		b, err := site.Bulk.Bulk(t.Context(), strings.TrimPrefix(address, "/bulk/"))
@@ -55,9 +55,9 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	mend := brokenService(t, site)
-	var runs []kairos.Run
+	var runs []domain.Run
 	for range 400 {
-		r, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "sync"})
+		r, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "sync"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	_, address, _ := strings.Cut(home.Body, `href="/bulk/new?`)
 	address, _, _ = strings.Cut("/bulk/new?"+address, `"`)
 	address = strings.ReplaceAll(address, "&amp;", "&")
-	resume := func() kairos.Bulk {
+	resume := func() domain.Bulk {
 		t.Helper()
 		preview := b.Get(address)
 		says(t, preview, http.StatusOK, "matched as of", "that may change", "Not before")
@@ -90,7 +90,7 @@ func TestAnOutageOf400Runs(t *testing.T) {
 		}
 		return over(t, site, p.Location)
 	}
-	if act := resume(); act.State != kairos.BulkStopped || act.Acted != 1 || !strings.Contains(act.Note, "failed the same way") {
+	if act := resume(); act.State != domain.BulkStopped || act.Acted != 1 || !strings.Contains(act.Note, "failed the same way") {
 		t.Fatalf("while the outage lasts: %+v", act)
 	}
 	says(t, b.Get("/"), http.StatusOK, "1 problem in 400 runs")
@@ -102,11 +102,11 @@ func TestAnOutageOf400Runs(t *testing.T) {
 		}
 	}
 	act := resume()
-	if act.State != kairos.BulkDone || act.Acted != 400 || act.Refused != 0 {
+	if act.State != domain.BulkDone || act.Acted != 400 || act.Refused != 0 {
 		t.Fatalf("when it is over: %+v", act)
 	}
 	for _, r := range runs {
-		if got, err := site.Engine.Wait(t.Context(), r.ID); err != nil || got.Status != kairos.RunCompleted {
+		if got, err := site.Engine.Wait(t.Context(), r.ID); err != nil || got.Status != domain.RunCompleted {
 			t.Fatalf("%s is %s: %v", r.ID, got.Status, err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 	if p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, p.Body)
 	}
-	if act := over(t, site, p.Location); act.State != kairos.BulkDone || act.Acted != 2 {
+	if act := over(t, site, p.Location); act.State != domain.BulkDone || act.Acted != 2 {
 		t.Fatalf("%+v", act)
 	}
 	says(t, b.Get(p.Location), http.StatusOK, "case=4711 pin=yes", "Label 2 runs")
@@ -146,7 +146,7 @@ func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 	says(t, preview, http.StatusOK, "Acknowledge 2 runs", "the run is waiting")
 	f = form(t, preview.Body, `name="digest"`)
 	f.Set("reason", "known")
-	if act := over(t, site, b.Post("/bulk", f).Location); act.State != kairos.BulkDone || act.Acted != 2 {
+	if act := over(t, site, b.Post("/bulk", f).Location); act.State != domain.BulkDone || act.Acted != 2 {
 		t.Fatalf("%+v", act)
 	}
 	if groups, err := site.Store.FailureGroups(t.Context(), 10); err != nil || len(groups) != 0 {

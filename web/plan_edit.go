@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	plans "github.com/kairosd/kairosd/examples"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
@@ -58,7 +58,7 @@ func (r *request) newPlan() error {
 	if name := r.c.QueryParam("example"); name != "" {
 		i := slices.IndexFunc(files, func(f plans.File) bool { return f.Name == name+".yaml" })
 		if i < 0 {
-			return kairos.Errorf(kairos.CodeNotFound, "there is no example %q", name)
+			return domain.Errorf(domain.CodeNotFound, "there is no example %q", name)
 		}
 		p.Source = string(files[i].Source)
 	}
@@ -139,7 +139,7 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 	}
 	p.Checked, p.Valid = true, valid
 	p.Choices = r.snippetChoices(r.c.FormValue("add"))
-	p.Numbered = sourceLines(kairos.Version{Source: source})
+	p.Numbered = sourceLines(domain.Version{Source: source})
 	return doc, valid
 }
 
@@ -242,7 +242,7 @@ func (r *request) savePlan() error {
 		}
 		return fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(pl.Key), v.Number), nil
 	})
-	if kairos.CodeOf(err) != kairos.CodeStale {
+	if domain.CodeOf(err) != domain.CodeStale {
 		return err
 	}
 	return r.savedMeanwhile(&p, doc, format, err)
@@ -250,7 +250,7 @@ func (r *request) savePlan() error {
 
 // tryPlan starts a dry run of the text, without saving it.
 func (r *request) tryPlan(p *view.PlanForm, format planner.Format) error {
-	var input kairos.RawJSON
+	var input domain.RawJSON
 	if typed := p.TryInput; strings.TrimSpace(typed) != "" {
 		var err error
 		if input, err = jsonOf(typed); err != nil { // plain text is an input too
@@ -264,7 +264,7 @@ func (r *request) tryPlan(p *view.PlanForm, format planner.Format) error {
 		run, _, err := r.s.Engine.TryPlan(r.ctx, r.who.actor(), []byte(p.Source), format, input)
 		return "/runs/" + run.ID, err
 	})
-	if kairos.CodeOf(err) == kairos.CodeInvalid {
+	if domain.CodeOf(err) == domain.CodeInvalid {
 		p.Trouble = r.sentence(err)
 		r.looked(p)
 		return r.render(http.StatusUnprocessableEntity, view.PlanEditor(*p))
@@ -288,10 +288,10 @@ func (r *request) savedMeanwhile(p *view.PlanForm, doc *planner.Document, format
 		if began.Number < pl.Latest {
 			p.StaleDiff = fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(pl.Key), began.Number, pl.Latest)
 		}
-		typed := kairos.Version{Source: []byte(p.Source), Format: string(cmp.Or(format, planner.FormatYAML))}
+		typed := domain.Version{Source: []byte(p.Source), Format: string(cmp.Or(format, planner.FormatYAML))}
 		p.Theirs, p.Yours = diffLines(plandiff.Versions(began, now)), diffLines(plandiff.Versions(began, typed))
 		p.Began, p.Now = fmt.Sprintf("v%d", began.Number), fmt.Sprintf("v%d", now.Number)
-	} else if kairos.CodeOf(err) != kairos.CodeNotFound {
+	} else if domain.CodeOf(err) != domain.CodeNotFound {
 		return err
 	}
 	p.Base, p.BaseNumber = pl.LatestHash, strconv.Itoa(pl.Latest)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -37,10 +37,10 @@ type planFlow struct {
 	program *planner.Program
 	effects []planner.Effect // what its nodes may do
 	since   string
-	flow    kairos.PlanFlow
+	flow    domain.PlanFlow
 }
 
-func (r *request) planFlow(key string, v kairos.Version, program *planner.Program) (*planFlow, error) {
+func (r *request) planFlow(key string, v domain.Version, program *planner.Program) (*planFlow, error) {
 	f := &planFlow{request: r, key: key, version: v.Number, program: program, since: r.c.QueryParam("since")}
 	from, err := filter.Moment(f.since, r.s.now())
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *request) planFlow(key string, v kairos.Version, program *planner.Progra
 // href is this page with other settings; nil takes one away.
 func (f *planFlow) href(set url.Values) string {
 	q := url.Values{}
-	for _, k := range []string{"since", "paint", "node", "zoom", "all", "rows"} {
+	for _, k := range []string{"since", "paint", "node", "zoom", "all", "rows", "line"} {
 		if v := f.c.QueryParam(k); v != "" {
 			q.Set(k, v)
 		}
@@ -136,8 +136,8 @@ func (f *planFlow) settings(g *view.Graph, d *diagram.Drawing) {
 }
 
 // merged is what runs did in all members of a box.
-func (f *planFlow) merged(box *diagram.Node) *kairos.NodeFlow {
-	var out kairos.NodeFlow
+func (f *planFlow) merged(box *diagram.Node) *domain.NodeFlow {
+	var out domain.NodeFlow
 	for _, id := range box.Members {
 		n := f.flow.Nodes[id]
 		if n == nil {
@@ -202,7 +202,7 @@ func (f *planFlow) edgeCount(e *diagram.Edge) int {
 	return f.flow.Edges[e.Position]
 }
 
-func shade(key string, n *kairos.NodeFlow) float64 {
+func shade(key string, n *domain.NodeFlow) float64 {
 	switch key {
 	case "failed":
 		return float64(n.Failed) / float64(max(n.Settled, 1))

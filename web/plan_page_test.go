@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -301,7 +301,7 @@ func TestPlansBeginWithAnExample(t *testing.T) {
 	has(t, b.Get("/plans"), "the empty list", "three ways to begin", "/plans/new?example=order-triage", "kairos plans add")
 	p := b.Get("/plans/new?example=order-triage")
 	has(t, p, "the editor", "id: order-triage", "Nothing is wrong with this plan", "Begin with an example", `href="/plans/new?example=hello"`)
-	for node, line := range map[string]string{"order": "11", "ask": "13", "refused": "20"} { // an input and a message are named so before
+	for node, line := range map[string]string{"order": "12", "ask": "14", "refused": "20"} { // an input and a message are named so before
 		if !strings.Contains(p.Body, `aria-label="`+node+` `) || !strings.Contains(p.Body, `href="#L`+line+`"`) {
 			t.Errorf("the box of %s does not lead to line %s", node, line)
 		}
@@ -313,9 +313,9 @@ func TestPlansBeginWithAnExample(t *testing.T) {
 	if strings.Contains(b.Get("/plans").Body, "Next run") {
 		t.Error("a plan that nothing starts has a next run")
 	}
-	var first kairos.Run
+	var first domain.Run
 	for _, in := range []time.Duration{3 * time.Hour, time.Hour, 2 * time.Hour} {
-		run, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "later", StartAt: time.Now().Add(in)})
+		run, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "later", StartAt: time.Now().Add(in)})
 		if err != nil {
 			t.Fatal(err)
 		}

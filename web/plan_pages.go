@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -16,7 +16,7 @@ import (
 func (r *request) planDiffRange() error {
 	from, to, ok := strings.Cut(r.c.Param("range"), "..")
 	if !ok {
-		return kairos.Errorf(kairos.CodeNotFound, "%q is not two versions", cut(r.c.Param("range"), 40)).Suggest("write 3..5")
+		return domain.Errorf(domain.CodeNotFound, "%q is not two versions", cut(r.c.Param("range"), 40)).Suggest("write 3..5")
 	}
 	return r.c.Redirect(http.StatusSeeOther, "/plans/"+url.PathEscape(r.c.Param("plan"))+"/diff/"+url.PathEscape(from)+"/"+url.PathEscape(to))
 }
@@ -27,12 +27,12 @@ func (r *request) planDiff() error {
 	if err != nil {
 		return err
 	}
-	var versions [2]kairos.Version
+	var versions [2]domain.Version
 	var numbers [2]int
 	for i, key := range []string{"a", "b"} {
 		n, err := strconv.Atoi(r.c.Param(key))
 		if err != nil {
-			return kairos.Errorf(kairos.CodeNotFound, "version %q is not a number", r.c.Param(key))
+			return domain.Errorf(domain.CodeNotFound, "version %q is not a number", r.c.Param(key))
 		}
 		v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, n)
 		if err != nil {

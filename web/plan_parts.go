@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -20,7 +20,7 @@ import (
 
 // versionRows is the history of a plan: who saved what and why, how it did, and
 // what still runs on it.
-func (r *request) versionRows(p *view.PlanPage, pl kairos.Plan, shown int, path string) error {
+func (r *request) versionRows(p *view.PlanPage, pl domain.Plan, shown int, path string) error {
 	versions, err := r.s.Reader.Versions(r.ctx, pl.ID)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (r *request) versionRows(p *view.PlanPage, pl kairos.Plan, shown int, path 
 	if err != nil {
 		return err
 	}
-	author := r.who.Role.Includes(kairos.RoleAuthor)
+	author := r.who.Role.Includes(domain.RoleAuthor)
 	for _, o := range versions {
 		row := view.VersionRow{Number: fmt.Sprintf("v%d", o.Number), Href: fmt.Sprintf("%s/v/%d", path, o.Number), Hash: o.Hash[:12], Author: visible(o.Author), Origin: o.Origin,
 			Reason: r.planReason(o.Reason), At: r.time(o.CreatedAt), Current: o.Number == shown, InUse: o.Number == pl.Latest}
@@ -57,7 +57,7 @@ func (r *request) versionRows(p *view.PlanPage, pl kairos.Plan, shown int, path 
 }
 
 // planRights are who may do what with a plan, and what its steps may call.
-func (r *request) planRights(p *view.PlanPage, pl kairos.Plan, program *planner.Program) error {
+func (r *request) planRights(p *view.PlanPage, pl domain.Plan, program *planner.Program) error {
 	p.Rights = []view.Fact{{Term: r.t("Start, resume, fork"), Text: r.t("operators")}, {Term: r.t("Edit, restore, archive, go on with another version"), Text: r.t("authors")}}
 	used := map[string][]string{}
 	for i := range program.Nodes {
@@ -89,9 +89,19 @@ func (r *request) planRights(p *view.PlanPage, pl kairos.Plan, program *planner.
 		if says != "" {
 			says = r.t(says)
 		}
-		p.Tools = append(p.Tools, view.ToolRight{Name: visible(name), Href: toolHref(name), Effect: r.effect(string(info.Effect)), Says: says, Steps: visible(strings.Join(used[name], ", "))})
+		p.Tools = append(p.Tools, view.ToolRight{Name: visible(name), Href: toolHref(name), Effect: r.effect(string(info.Effect)), Says: says, Steps: r.someSteps(used[name])})
 	}
 	return nil
+}
+
+// someSteps names the first steps of a list, and says how many there are besides.
+func (r *request) someSteps(ids []string) string {
+	const most = 20
+	text := visible(strings.Join(ids[:min(len(ids), most)], ", "))
+	if n := len(ids) - most; n > 0 {
+		text += " " + r.n(n, "and %s more", "and %s more")
+	}
+	return text
 }
 
 // inputRows are the fields of an input that is an object.
@@ -121,9 +131,9 @@ func (r *request) inputRows(schema any) []view.InputRow {
 }
 
 // factLink leads to the plans of which the same is true.
-func factLink(f kairos.PlanFact) view.Link {
+func factLink(f domain.PlanFact) view.Link {
 	text, q := f.Kind+":"+filter.Quote(f.Value), f.Kind+":"+filter.Quote(f.Value)
-	if f.Kind == kairos.FactLabel {
+	if f.Kind == domain.FactLabel {
 		text, q = f.Value, "label."+f.Value
 		if strings.ContainsAny(q, " \t\"") {
 			q = `"` + strings.ReplaceAll(q, `"`, "") + `"`
@@ -133,7 +143,7 @@ func factLink(f kairos.PlanFact) view.Link {
 }
 
 // version finds the version that an address names.
-func (r *request) version() (kairos.Plan, kairos.Version, error) { return r.draftVersion() }
+func (r *request) version() (domain.Plan, domain.Version, error) { return r.draftVersion() }
 
 // planGraphFile is a version's picture as a file.
 func (r *request) planGraphFile() error {
@@ -202,18 +212,19 @@ func (r *request) restore() error {
 		_, err := r.s.Engine.RestoreVersion(r.ctx, r.who.actor(), pl.ID, v.Number, r.c.FormValue("base"), reason)
 		return "/plans/" + url.PathEscape(pl.Key), err
 	})
-	if code := kairos.CodeOf(err); code == kairos.CodeStale || code == kairos.CodeConflict || code == kairos.CodeInvalid {
+	if code := domain.CodeOf(err); code == domain.CodeStale || code == domain.CodeConflict || code == domain.CodeInvalid {
 		return r.showRestore(statusOf[code], r.sentence(err))
 	}
 	return err
 }
 
 // markLines is up to how many lines a document is marked up: beyond it, marks
-// would be most of what the browser lays out.
+// would be most of what the browser lays out. It is also how many lines of a document
+// one page shows.
 const markLines = 1000
 
 // sourceLines is a document, marked up line by line.
-func sourceLines(v kairos.Version) [][]view.SourceSpan {
+func sourceLines(v domain.Version) [][]view.SourceSpan {
 	lines := strings.Split(strings.TrimRight(visible(string(v.Source)), "\n"), "\n")
 	out := make([][]view.SourceSpan, len(lines))
 	for i, l := range lines {

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -39,7 +39,7 @@ func (r *request) showPause(code int, problem string) error {
 }
 
 // pausedText says who lets no run of a plan start.
-func (r *request) pausedText(s *kairos.Stop) string {
+func (r *request) pausedText(s *domain.Stop) string {
 	text := r.t("Paused since %s by %s.", r.time(s.Since).Text, visible(s.By))
 	if s.Reason != "" {
 		text += " " + visible(s.Reason)
@@ -56,7 +56,7 @@ func (r *request) pause() error {
 	err = r.onceOf(r.c.FormValue("do"), func() (string, error) {
 		return "/plans/" + url.PathEscape(pl.Key), r.s.Engine.PausePlan(r.ctx, r.who.actor(), pl.ID, r.c.FormValue("do") != "unpause", strings.TrimSpace(r.c.FormValue("reason")))
 	})
-	if kairos.CodeOf(err) == kairos.CodeConflict {
+	if domain.CodeOf(err) == domain.CodeConflict {
 		return r.showPause(http.StatusConflict, r.t("That is so already. This is how it is now."))
 	}
 	return err

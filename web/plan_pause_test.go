@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -16,7 +16,7 @@ func TestAPlanIsPausedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, kairos.RoleOperator); err != nil {
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
 	}
 	otto := site.Browser(t)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -57,7 +57,7 @@ func TestEveryProblemOfAPlanStandsInTheEditor(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	token, _, err := site.Auth.CreateToken(t.Context(), site.Admin, "check", kairos.RoleAuthor, nil, time.Hour)
+	token, _, err := site.Auth.CreateToken(t.Context(), site.Admin, "check", domain.RoleAuthor, nil, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -37,13 +37,13 @@ func (r *request) addStep(source, choice string) (string, error) {
 	tool, isTool := catalog.Tools[name]
 	_, isAgent := catalog.Agents[name]
 	if kind == "tool" && !isTool || kind == "agent" && !isAgent || kind != "tool" && kind != "agent" {
-		return source, kairos.Errorf(kairos.CodeInvalid, "choose a tool or an agent")
+		return source, domain.Errorf(domain.CodeInvalid, "choose a tool or an agent")
 	}
 	if planner.FormatOf("", []byte(source)) == planner.FormatJSON {
 		return addJSON(source, kind, name, tool.Schema)
 	}
 	if strings.HasPrefix(strings.TrimSpace(source), "{") {
-		return source, kairos.Errorf(kairos.CodeInvalid, "the plan is one object in braces").Suggest("write it in JSON, or in YAML with one step per line")
+		return source, domain.Errorf(domain.CodeInvalid, "the plan is one object in braces").Suggest("write it in JSON, or in YAML with one step per line")
 	}
 	lines := strings.Split(strings.TrimRight(source, "\n"), "\n")
 	start, end := blockOf(lines, "nodes")
@@ -56,7 +56,7 @@ func (r *request) addStep(source, choice string) (string, error) {
 		lines, start = append(lines, "nodes:"), len(lines)
 		end = len(lines)
 	} else if rest := strings.TrimSpace(strings.SplitN(lines[start], ":", 2)[1]); rest != "" && !strings.HasPrefix(rest, "#") {
-		return source, kairos.Errorf(kairos.CodeInvalid, "the steps are written on the line of their key").Suggest("write one step per line below it")
+		return source, domain.Errorf(domain.CodeInvalid, "the steps are written on the line of their key").Suggest("write one step per line below it")
 	}
 	id := freeID(source, name)
 	var add []string

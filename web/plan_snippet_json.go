@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // errNoPlanYet is a JSON text to which nothing can be added.
-var errNoPlanYet = kairos.Errorf(kairos.CodeInvalid, "the text is no JSON object yet").Suggest("mend it first: what is wrong stands beside it")
+var errNoPlanYet = domain.Errorf(domain.CodeInvalid, "the text is no JSON object yet").Suggest("mend it first: what is wrong stands beside it")
 
 // jsonPart is where the value of a top-level key of a JSON text stands.
 type jsonPart struct {
@@ -36,7 +36,7 @@ func addJSON(source, kind, name string, schema any) (string, error) {
 		at, asList = parts["steps"]
 	}
 	if isGraph && at.open != '{' || asList && at.open != '[' {
-		return source, kairos.Errorf(kairos.CodeInvalid, "nodes is no object, or steps no list").Suggest("mend it first")
+		return source, domain.Errorf(domain.CodeInvalid, "nodes is no object, or steps no list").Suggest("mend it first")
 	}
 	id, step, err := stepJSON(kind, name, schema, asList, at.ids)
 	if err != nil {

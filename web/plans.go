@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -23,7 +24,7 @@ func (r *request) plan() error {
 			return r.c.Redirect(http.StatusSeeOther, "/plans/"+url.PathEscape(pl.Key)+"/v/"+url.PathEscape(source)+"/source")
 		}
 		if number, err = strconv.Atoi(s); err != nil {
-			return kairos.Errorf(kairos.CodeNotFound, "version %q is not a number", s)
+			return domain.Errorf(domain.CodeNotFound, "version %q is not a number", s)
 		}
 	}
 	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, number)
@@ -39,7 +40,7 @@ func (r *request) plan() error {
 		p.Name = pl.Key
 	}
 	path := "/plans/" + url.PathEscape(pl.Key)
-	if r.who.Role.Includes(kairos.RoleOperator) {
+	if r.who.Role.Includes(domain.RoleOperator) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Start…"), Href: path + "/start", Primary: true})
 		p.Once = []view.Once{{ID: "once-pause", Action: path + "/pause", Idem: newID(), Rev: strconv.Itoa(pl.Latest)}}
 		if pl.Paused != nil {
@@ -51,7 +52,7 @@ func (r *request) plan() error {
 	if pl.Paused != nil {
 		p.Paused = r.pausedText(pl.Paused)
 	}
-	if r.who.Role.Includes(kairos.RoleAuthor) {
+	if r.who.Role.Includes(domain.RoleAuthor) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Edit…"), Href: path + "/edit?base=" + strconv.Itoa(number)},
 			view.Link{Text: r.t("Copy…"), Href: "/plans/new?" + url.Values{"from": {pl.Key}, "v": {strconv.Itoa(number)}}.Encode()})
 		if pl.Archived {
@@ -67,11 +68,11 @@ func (r *request) plan() error {
 		return err
 	}
 	for _, f := range facts {
-		if f.Kind == kairos.FactOwner || f.Kind == kairos.FactLabel {
+		if f.Kind == domain.FactOwner || f.Kind == domain.FactLabel {
 			p.Found = append(p.Found, factLink(f))
 		}
 	}
-	p.Draft = pl.Stage == kairos.StageDraft
+	p.Draft = pl.Stage == domain.StageDraft
 	if number != pl.Latest {
 		p.Older = &view.Link{Text: fmt.Sprintf("v%d", pl.Latest), Href: path}
 	}
@@ -81,7 +82,10 @@ func (r *request) plan() error {
 	}
 	p.Graph, p.Chosen = flow.graph(), flow.chosen()
 	p.Steps, p.StepPages = flow.steps()
-	p.Lines, p.Download = sourceLines(v), fmt.Sprintf("%s/v/%d/source", path, number)
+	p.Download = fmt.Sprintf("%s/v/%d/source", path, number)
+	lines := sourceLines(v)
+	from, to, pages := r.cutPage("line", locale.Mark("Lines %s to %s of %s"), len(lines), markLines, 0, flow.href)
+	p.Lines, p.FirstLine, p.LinePages = lines[from:to], from+1, pages
 	if err := r.versionRows(&p, pl, number, path); err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func (r *request) plan() error {
 		p.UsedBy = append(p.UsedBy, view.Link{Text: visible(key), Href: "/plans/" + url.PathEscape(key)})
 	}
 	p.Archived, p.AllRuns = pl.Archived, listAt("/runs", "plan:"+quoted(pl.Key))
-	runs, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{PlanKey: pl.Key, Page: kairos.Page{Limit: 10}})
+	runs, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{PlanKey: pl.Key, Page: domain.Page{Limit: 10}})
 	if err != nil {
 		return err
 	}

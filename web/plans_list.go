@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -25,17 +25,17 @@ func (r *request) plans() error {
 	q, state := strings.TrimSpace(r.c.QueryParam("q")), r.c.QueryParam("state")
 	code := http.StatusOK
 	f, problem := filter.ParsePlans(q)
-	f.Page, f.Archived, f.Paused, f.Stage = r.page(), state == "archived", state == "paused", kairos.PlansUsed
+	f.Page, f.Archived, f.Paused, f.Stage = r.page(), state == "archived", state == "paused", domain.PlansUsed
 	switch state {
 	case "archived":
 		f.Stage = ""
 	case "draft":
-		f.Stage = string(kairos.StageDraft)
+		f.Stage = string(domain.StageDraft)
 	}
 	f.Page.Limit = cmp.Or(f.Page.Limit, plansPage)
-	p := view.PlansPage{Shell: r.shell("plans", "Plans"), Query: q, State: state, CanWrite: r.who.Role.Includes(kairos.RoleAuthor), Example: exampleAt(firstExample),
-		CanStart: r.who.Role.Includes(kairos.RoleOperator) && !f.Archived && state != "draft"}
-	var list kairos.List[kairos.Plan]
+	p := view.PlansPage{Shell: r.shell("plans", "Plans"), Query: q, State: state, CanWrite: r.who.Role.Includes(domain.RoleAuthor), Example: exampleAt(firstExample),
+		CanStart: r.who.Role.Includes(domain.RoleOperator) && !f.Archived && state != "draft"}
+	var list domain.List[domain.Plan]
 	if problem != nil {
 		p.Error, p.Suggestion = r.filterProblem(problem)
 		code = http.StatusBadRequest
@@ -100,7 +100,7 @@ func (r *request) plans() error {
 }
 
 // planWho says whose a plan is, and who saved its current version when.
-func (r *request) planWho(row *view.PlanRow, pl kairos.Plan) error {
+func (r *request) planWho(row *view.PlanRow, pl domain.Plan) error {
 	v, err := r.s.Reader.VersionByHash(r.ctx, pl.LatestHash)
 	if err != nil {
 		return err
@@ -112,10 +112,10 @@ func (r *request) planWho(row *view.PlanRow, pl kairos.Plan) error {
 	}
 	for _, f := range facts {
 		switch f.Kind {
-		case kairos.FactOwner:
+		case domain.FactOwner:
 			row.Owner = factLink(f)
 			row.Owner.Text = visible(f.Value)
-		case kairos.FactLabel:
+		case domain.FactLabel:
 			if len(row.Labels) < 3 {
 				row.Labels = append(row.Labels, factLink(f))
 			}
@@ -133,7 +133,7 @@ func (r *request) planStats(plan string) (view.PlanStats, error) {
 	}
 	slices.Reverse(runs) // the newest at the right, as time goes
 	now := r.s.now()
-	length := func(run kairos.Run) time.Duration {
+	length := func(run domain.Run) time.Duration {
 		if run.EndedAt.IsZero() {
 			return now.Sub(run.CreatedAt)
 		}
@@ -143,10 +143,10 @@ func (r *request) planStats(plan string) (view.PlanStats, error) {
 	longest, failed := time.Duration(1), 0
 	for _, run := range runs {
 		longest = max(longest, length(run))
-		if run.Status == kairos.RunCompleted {
+		if run.Status == domain.RunCompleted {
 			done = append(done, length(run))
 		}
-		if run.Status == kairos.RunFailed {
+		if run.Status == domain.RunFailed {
 			failed++
 		}
 	}
@@ -155,13 +155,13 @@ func (r *request) planStats(plan string) (view.PlanStats, error) {
 		h := 25 + 60*float64(length(run))/float64(longest) // taller: slower
 		c := view.Cell{X: percent(float64(planRuns-len(runs)+i) * w), W: percent(w * 0.8), Class: "g-ok"}
 		switch run.Status {
-		case kairos.RunFailed:
+		case domain.RunFailed:
 			c.Class, h = "g-fail", 100
-		case kairos.RunRunning:
+		case domain.RunRunning:
 			c.Class = "g-now"
-		case kairos.RunWaiting:
+		case domain.RunWaiting:
 			c.Class = "g-need"
-		case kairos.RunCancelled, kairos.RunQueued:
+		case domain.RunCancelled, domain.RunQueued:
 			c.Class = "g-idle"
 		}
 		c.Y, c.H = percent(100-h), percent(h)
@@ -186,10 +186,10 @@ func (r *request) planStats(plan string) (view.PlanStats, error) {
 	if err != nil {
 		return s, err
 	}
-	if n := ends[kairos.RunCompleted] + ends[kairos.RunFailed]; n > 0 {
-		s.Rate = r.display.lang.Percent(float64(ends[kairos.RunCompleted]) / float64(n))
+	if n := ends[domain.RunCompleted] + ends[domain.RunFailed]; n > 0 {
+		s.Rate = r.display.lang.Percent(float64(ends[domain.RunCompleted]) / float64(n))
 		s.RateOf = r.n(int(n), "of %s run in 7 days", "of %s runs in 7 days")
-		s.Bad = ends[kairos.RunFailed] > 0
+		s.Bad = ends[domain.RunFailed] > 0
 		s.FailedHref = listAt("/runs", "status:failed since:7d plan:"+quoted(plan))
 	}
 	return s, nil

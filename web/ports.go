@@ -1,4 +1,4 @@
-// Package web is the operators' dashboard and, below web/api, the JSON API.
+// Package web is the operators' dashboard and, below internal/api, the JSON API.
 package web
 
 import (
@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -14,156 +14,159 @@ import (
 type Reader interface {
 	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
 	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
-	FindRun(ctx context.Context, id string) (kairos.Run, error)
-	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
+	FindRun(ctx context.Context, id string) (domain.Run, error)
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// SortedRuns lists the runs with the most of something among the newest that
 	// match, and says among how many.
-	SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.RunSort) ([]kairos.Run, kairos.SortWindow, error)
+	SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) ([]domain.Run, domain.SortWindow, error)
 	// Uses lists agents, tools and providers that took part in a run.
-	Uses(ctx context.Context, run string) ([]kairos.Use, error)
+	Uses(ctx context.Context, run string) ([]domain.Use, error)
 	// Known are the values that runs have under a key of the filter: error, by,
 	// agent, tool or provider.
 	Known(ctx context.Context, key string, limit int) ([]string, error)
 	// ActiveByConcurrency are the active runs with a concurrency key, oldest first.
-	ActiveByConcurrency(ctx context.Context, key string) ([]kairos.Run, error)
+	ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error)
 	// RunsCount counts matches up to the cap; not whole: there may be more.
-	RunsCount(ctx context.Context, f kairos.RunFilter, cap int) (n int, whole bool, err error)
-	RunCounts(ctx context.Context) (kairos.RunCounts, error)
+	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)
+	RunCounts(ctx context.Context) (domain.RunCounts, error)
 	// Journal gives rows with Seq > after in order, at most limit (0: all).
-	JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error)
+	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 	// Kept are the digests that the audit log keeps of a run that retention took the
 	// journal of.
-	Kept(ctx context.Context, run string) (kairos.KeptDigests, error)
-	Handoffs(ctx context.Context, run string) ([]kairos.Handoff, error)
+	Kept(ctx context.Context, run string) (domain.KeptDigests, error)
+	Handoffs(ctx context.Context, run string) ([]domain.Handoff, error)
 	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
-	HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error)
+	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
 	// Handoff is one of them; CodeNotFound.
-	Handoff(ctx context.Context, id string) (kairos.HandoffSeen, error)
+	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
 	// HandoffsLike are a few whose ids begin as an id does.
-	HandoffsLike(ctx context.Context, id string, limit int) ([]kairos.HandoffSeen, error)
+	HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSeen, error)
 	// Conversation is what a run's agents said to each other, in order.
-	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
+	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 	// Children, forks and reruns of a run, and what it came from.
-	Lineage(ctx context.Context, run string) ([]kairos.Run, error)
+	Lineage(ctx context.Context, run string) ([]domain.Run, error)
 
-	Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error)
-	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
+	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
+	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	// LastRuns are the newest runs of a plan, with id, state and times only.
-	LastRuns(ctx context.Context, plan string, limit int) ([]kairos.Run, error)
+	LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error)
 	// NextStart is the run of a plan that is the next to start at a time set for it,
 	// and when; "": none is, or too many are queued.
 	NextStart(ctx context.Context, plan string) (run string, at time.Time, err error)
 	// PlanFlow is how the newest runs of a plan that began since a time went through
 	// its nodes; version 0 is any. It looks at a bounded number of runs.
-	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error)
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
 	// Steps finds attempts of steps across runs.
-	Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits, error)
+	Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error)
 	// VersionRuns says per version number how many runs ended since a time, how, and
 	// how many are under way.
-	VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]kairos.VersionRuns, error)
+	VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]domain.VersionRuns, error)
 	// PlanFacts are what a plan is found by.
-	PlanFacts(ctx context.Context, plan string) ([]kairos.PlanFact, error)
+	PlanFacts(ctx context.Context, plan string) ([]domain.PlanFact, error)
 	// PlansThatRun are the keys of plans that run another plan.
 	PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error)
-	Versions(ctx context.Context, planID string) ([]kairos.Version, error) // newest first, without source
-	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
-	VersionByHash(ctx context.Context, hash string) (kairos.Version, error)
+	Versions(ctx context.Context, planID string) ([]domain.Version, error) // newest first, without source
+	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
+	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 
-	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
-	Approval(ctx context.Context, id string) (kairos.Approval, error)
+	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
+	Approval(ctx context.Context, id string) (domain.Approval, error)
 	// ApprovalsCount counts matches up to the cap. AssignApproval says who is to answer
 	// an open one ("": whoever may); CodeConflict if it is not open, or before is not
 	// whom it was given to.
-	ApprovalsCount(ctx context.Context, f kairos.ApprovalFilter, cap int) (int, error)
-	AssignApproval(ctx context.Context, actor kairos.Actor, id, before, assignee, reason string) (kairos.Approval, error)
-	AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error)
+	ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, cap int) (int, error)
+	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
+	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
 	// AuditEvent is one event with its journal rows, and AuditLink its place in the
 	// chain; CodeNotFound.
-	AuditEvent(ctx context.Context, seq int64) (kairos.AuditEvent, error)
-	AuditLink(ctx context.Context, seq int64) (kairos.AuditLink, error)
+	AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error)
+	AuditLink(ctx context.Context, seq int64) (domain.AuditLink, error)
 	// EventsAfter gives audit events with Seq > after in order with their
 	// journal rows, at most limit; run restricts to one run.
-	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
+	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	// LastEvent is the newest audit sequence number.
 	LastEvent(ctx context.Context) (int64, error)
 	// FailureGroups are failed runs by what failed, the newest failure first.
-	FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error)
+	FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error)
 	// FailureOrigin is what went before the first failure of a group; CodeNotFound
 	// when none of it needs attention.
-	FailureOrigin(ctx context.Context, ref kairos.FailureRef) (kairos.FailureOrigin, error)
+	FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error)
 	// FailureAcks are failures that people took note of since a time. AckFailures
 	// takes note of a group, CodeConflict if nothing of it is left; UnackFailures
 	// takes that back.
-	FailureAcks(ctx context.Context, since time.Time, limit int) ([]kairos.FailureAck, error)
-	AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error)
-	UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error)
+	FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error)
+	AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error)
+	UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error)
 	// Notes are what people wrote about a run, in order; AddNote keeps one more,
-	// CodeInvalid and CodeConflict as kairos.CheckNote and kairos.MaxNotes say.
-	Notes(ctx context.Context, run string) ([]kairos.Note, error)
-	AddNote(ctx context.Context, actor kairos.Actor, run, text string) (kairos.Note, error)
+	// CodeInvalid and CodeConflict as domain.CheckNote and domain.MaxNotes say.
+	Notes(ctx context.Context, run string) ([]domain.Note, error)
+	AddNote(ctx context.Context, actor domain.Actor, run, text string) (domain.Note, error)
 	// RecentNotes are those of any run since a time, the newest first.
-	RecentNotes(ctx context.Context, since time.Time, limit int) ([]kairos.Note, error)
-	// AckRun takes note of a failed run; see kairos.Acknowledger.
-	AckRun(ctx context.Context, actor kairos.Actor, run, note string) error
+	RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error)
+	// AckRun takes note of a failed run; see domain.Acknowledger.
+	AckRun(ctx context.Context, actor domain.Actor, run, note string) error
 	// Outcomes counts how runs ended since a time, per plan and half hour;
 	// PlanOutcomes those of one plan.
-	Outcomes(ctx context.Context, since time.Time) ([]kairos.Outcome, error)
-	PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[kairos.RunStatus]int64, error)
+	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)
+	PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error)
 	// Preference is what a person chose under a key, "" if nothing.
 	Preference(ctx context.Context, owner, key string) (string, error)
 	SetPreference(ctx context.Context, owner, key, value string) error
 	// SavedViews are a person's queries of the run list and everybody's; SaveView
 	// keeps one, or removes it when the query is empty, together with what it says to
 	// the audit log.
-	SavedViews(ctx context.Context, owner string) ([]kairos.SavedView, error)
-	SaveView(ctx context.Context, owner, name, query string, said ...kairos.AuditRecord) error
+	SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error)
+	SaveView(ctx context.Context, owner, name, query string, said ...domain.AuditRecord) error
 }
 
 // Drafts makes plans of intents in the background; nothing of them runs before
 // somebody accepts it.
 type Drafts interface {
 	// Start stores a draft and returns; planning goes on, also after a restart.
-	Start(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error)
+	Start(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error)
 	// Refine makes another draft of the same intent, with what should be different
 	// or by another provider; CodeConflict while the one is being planned.
-	Refine(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftRequest) (kairos.Draft, error)
-	Accept(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error)
-	Discard(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error)
-	Draft(ctx context.Context, id string) (kairos.Draft, error)
+	Refine(ctx context.Context, actor domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error)
+	// Accept takes the plan of a draft, or an alternative of it, into use.
+	Accept(ctx context.Context, actor domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error)
+	// AcceptAlternative takes an alternative of a version that has no draft into use.
+	AcceptAlternative(ctx context.Context, actor domain.Actor, hash string, a domain.DraftAcceptance) (domain.AskedPlan, error)
+	Discard(ctx context.Context, actor domain.Actor, id, reason string) (domain.Draft, error)
+	Draft(ctx context.Context, id string) (domain.Draft, error)
 	// DraftOfVersion is the newest draft whose plan is a version; CodeNotFound.
-	DraftOfVersion(ctx context.Context, hash string) (kairos.Draft, error)
-	Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error)
+	DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error)
+	Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error)
 	// DraftsFrom are those that refine a draft, oldest first.
-	DraftsFrom(ctx context.Context, parent string) ([]kairos.Draft, error)
+	DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error)
 	// Planners are the providers whose models can plan.
 	Planners() []string
 }
 
 // Bulk acts on many runs as one act.
 type Bulk interface {
-	Preview(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error)
+	Preview(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.BulkPreview, error)
 	// Start returns once the act is durable; CodeStale if other runs than those
 	// previewed would be acted on.
-	Start(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error)
-	Stop(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Bulk, error)
-	Bulk(ctx context.Context, id string) (kairos.Bulk, error)
-	Bulks(ctx context.Context, limit int) ([]kairos.Bulk, error)
-	Items(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error)
+	Start(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
+	Stop(ctx context.Context, actor domain.Actor, id, reason string) (domain.Bulk, error)
+	Bulk(ctx context.Context, id string) (domain.Bulk, error)
+	Bulks(ctx context.Context, limit int) ([]domain.Bulk, error)
+	Items(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
 }
 
 // Engine is what pages and the API do.
 type Engine interface {
-	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
-	Preview(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error)
+	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
+	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
 	// Act does what a VerbRequest asks and returns the run it is about: the
 	// same run, or the new one of a rerun or fork.
-	Act(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Run, error)
-	Resolve(ctx context.Context, actor kairos.Actor, r kairos.ResolveRequest) (kairos.Run, error)
-	Decide(ctx context.Context, actor kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error)
+	Act(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error)
+	Resolve(ctx context.Context, actor domain.Actor, r domain.ResolveRequest) (domain.Run, error)
+	Decide(ctx context.Context, actor domain.Actor, r domain.DecideRequest) (domain.Approval, error)
 	// Forecast says for each answer to an open approval what comes next.
-	Forecast(ctx context.Context, approval string) ([]kairos.Forecast, error)
+	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
 	// Detail folds a run: its waits, where it stands.
-	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
+	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	// Program compiles a stored version (cached).
 	Program(ctx context.Context, hash string) (*planner.Program, error)
 	// Effects is what running each node of a stored version may do, in their order, as
@@ -171,30 +174,30 @@ type Engine interface {
 	Effects(ctx context.Context, hash string) ([]planner.Effect, error)
 	// SavePlan parses, validates and stores a document. Problems are returned
 	// also when it is stored (warnings); with errors the error is CodeInvalid.
-	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
+	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	// SavePlanOver is SavePlan for a document that was made from the version with
 	// the hash base; CodeStale when the plan has a newer one.
-	SavePlanOver(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason, base string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
+	SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	// CheckPlan validates without storing.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
-	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error
+	ArchivePlan(ctx context.Context, actor domain.Actor, plan string, archived bool, reason string) error
 	// PausePlan lets no run of a plan start, or lets them start again; CodeConflict when
 	// it is so already.
-	PausePlan(ctx context.Context, actor kairos.Actor, plan string, on bool, reason string) error
+	PausePlan(ctx context.Context, actor domain.Actor, plan string, on bool, reason string) error
 	// RestoreVersion makes an earlier version of a plan its current one; CodeStale
 	// when the current one has another hash than base.
-	RestoreVersion(ctx context.Context, actor kairos.Actor, plan string, number int, base, reason string) (kairos.Plan, error)
+	RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error)
 	// AcceptVersion takes a version that a planner made into use: it becomes its plan's
 	// current one; CodeConflict if a person made it.
-	AcceptVersion(ctx context.Context, actor kairos.Actor, plan, hash, reason string) (kairos.Plan, error)
+	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
 	// TryPlan starts a dry run of a document without saving it.
-	TryPlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, input kairos.RawJSON) (kairos.Run, planner.Problems, error)
+	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error)
 	// Catalog is what this installation offers to plans.
 	Catalog() *planner.Catalog
 	// Subscribe delivers events until the context ends. A listener that does
 	// not keep up gets its channel closed after a "reset" event.
-	Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error)
-	// Heard is how many events were published so far; see kairos.Event.
+	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
+	// Heard is how many events were published so far; see domain.Event.
 	Heard() int64
 }
 
@@ -202,17 +205,17 @@ type Engine interface {
 type Auth interface {
 	// Login checks a name and password and opens a session; it is throttled
 	// per account and address (CodeTooMany) and never tells which was wrong.
-	Login(ctx context.Context, name, password, address, userAgent string) (secret string, u kairos.User, err error)
+	Login(ctx context.Context, name, password, address, userAgent string) (secret string, u domain.User, err error)
 	// Session finds the user of a session secret; CodeUnauthorized.
-	Session(ctx context.Context, secret string) (kairos.User, error)
+	Session(ctx context.Context, secret string) (domain.User, error)
 	Logout(ctx context.Context, secret string) error
 	// Token finds the principal of an API token; CodeUnauthorized.
-	Token(ctx context.Context, token string) (kairos.Actor, error)
+	Token(ctx context.Context, token string) (domain.Actor, error)
 	// NeedsSetup reports whether there is no user yet.
 	NeedsSetup(ctx context.Context) (bool, error)
 	// Setup consumes the one-time setup secret, creates the first admin and opens
 	// a session for them.
-	Setup(ctx context.Context, setup, name, password, address, userAgent string) (secret string, u kairos.User, err error)
+	Setup(ctx context.Context, setup, name, password, address, userAgent string) (secret string, u domain.User, err error)
 	// Ways says whether passwords are taken, and the name of the identity provider
 	// ("": there is none).
 	Ways() (password bool, provider string)
@@ -222,10 +225,10 @@ type Auth interface {
 	BeginSSO(ctx context.Context, redirect, next string) (address, kept string, err error)
 	// FinishSSO opens a session for whom the provider vouches, by the query that it
 	// sent the browser back with; next is what BeginSSO was given.
-	FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u kairos.User, next string, err error)
+	FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u domain.User, next string, err error)
 	// LoginCode finishes a login that waits for a code: Login failed with an error in
 	// whose chain is one with NeedsCode() string, the ticket.
-	LoginCode(ctx context.Context, ticket, code, address, userAgent string) (secret string, u kairos.User, err error)
+	LoginCode(ctx context.Context, ticket, code, address, userAgent string) (secret string, u domain.User, err error)
 	// Fresh reports whether the person behind a session proved lately who they are;
 	// Confirm proves it again (CodeForbidden, CodeTooMany).
 	Fresh(ctx context.Context, secret string) (bool, error)
@@ -237,72 +240,72 @@ type Auth interface {
 	NewSecondFactor() string
 	// MustEnrol reports whether somebody must set up a second factor before anything
 	// else.
-	MustEnrol(ctx context.Context, u kairos.User) (bool, error)
-	EnableSecondFactor(ctx context.Context, u kairos.User, secret, code, keep string) (recovery []string, err error)
-	DisableSecondFactor(ctx context.Context, actor kairos.Actor, idOrName string) error
+	MustEnrol(ctx context.Context, u domain.User) (bool, error)
+	EnableSecondFactor(ctx context.Context, u domain.User, secret, code, keep string) (recovery []string, err error)
+	DisableSecondFactor(ctx context.Context, actor domain.Actor, idOrName string) error
 	// FollowLink uses up a login link and opens a session.
-	FollowLink(ctx context.Context, link, address, userAgent string) (secret string, u kairos.User, err error)
+	FollowLink(ctx context.Context, link, address, userAgent string) (secret string, u domain.User, err error)
 }
 
 // Audit is where acts are recorded that never reached what they were about.
 type Audit interface {
-	Audit(ctx context.Context, r kairos.AuditRecord) error
+	Audit(ctx context.Context, r domain.AuditRecord) error
 }
 
 // AuditLog verifies the audit log as a whole.
 type AuditLog interface {
 	// VerifyAudit begins a verification in the background; CodeConflict while one is
 	// under way.
-	VerifyAudit(ctx context.Context, actor kairos.Actor) error
+	VerifyAudit(ctx context.Context, actor domain.Actor) error
 	// AuditCheck is the verification under way, else the last one.
-	AuditCheck(ctx context.Context) (kairos.AuditCheck, error)
+	AuditCheck(ctx context.Context) (domain.AuditCheck, error)
 }
 
 // System looks after the installation as a whole.
 type System interface {
 	// Installation says how the daemon and its data are.
-	Installation(ctx context.Context) (kairos.Installation, error)
+	Installation(ctx context.Context) (domain.Installation, error)
 	// Vitals is how the daemon does now and did over the last day.
-	Vitals(ctx context.Context) (kairos.Vitals, error)
+	Vitals(ctx context.Context) (domain.Vitals, error)
 	// Log is the newest lines of the daemon's log, newest first, of a level or worse
 	// (empty: all) that hold a text (empty: any).
-	Log(ctx context.Context, level, text string) ([]kairos.DaemonLog, error)
+	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)
 	// Notices are what every page says now; they are cheap.
-	Notices(ctx context.Context) []kairos.Notice
+	Notices(ctx context.Context) []domain.Notice
 	// Retention is what is removed by itself, and when.
-	Retention() kairos.Retention
+	Retention() domain.Retention
 	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
 	// plan; CodeConflict when nothing is held.
-	ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error)
+	ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error)
 	// Maintain lets no step start any more, or lets them start again; CodeConflict
 	// when that is so already.
-	Maintain(ctx context.Context, actor kairos.Actor, on bool, reason string) (*kairos.Maintenance, error)
+	Maintain(ctx context.Context, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error)
 	// BackUp makes a verified backup in the configured directory.
-	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
+	BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error)
 }
 
 // Crew is who acts with models, and with which tools.
 type Crew interface {
-	Agents(ctx context.Context) ([]kairos.AgentInfo, error)
-	Providers(ctx context.Context) ([]kairos.ProviderInfo, error)
-	Tools(ctx context.Context) ([]kairos.ToolInfo, error)
+	Agents(ctx context.Context) ([]domain.AgentInfo, error)
+	Providers(ctx context.Context) ([]domain.ProviderInfo, error)
+	Tools(ctx context.Context) ([]domain.ToolInfo, error)
 	// AcceptTool takes the definition that an MCP server offers now for the
 	// accepted one, if it has the digest; CodeStale if it has another,
 	// CodeConflict if it is the accepted one, CodeNotFound, CodeForbidden.
-	AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error
+	AcceptTool(ctx context.Context, actor domain.Actor, name, digest, reason string) error
 	// ToolServers lists the MCP servers.
-	ToolServers(ctx context.Context) ([]kairos.ToolServer, error)
+	ToolServers(ctx context.Context) ([]domain.ToolServer, error)
 	// RetryToolServer starts an MCP server again that was given up; CodeNotFound,
 	// CodeForbidden, CodeConflict when it may not be run.
-	RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error
+	RetryToolServer(ctx context.Context, actor domain.Actor, name, reason string) error
 	// StopTool lets nobody call a tool any more, or with on false lets it be called
 	// again; StopProvider the same of a provider. CodeNotFound, CodeForbidden,
 	// CodeConflict when it is so already.
-	StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
-	StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error
+	StopTool(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error
+	StopProvider(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error
 	// ChangeToolCircuit opens or closes a circuit of a tool, ChangeProviderCircuit
 	// that of a provider. CodeNotFound, CodeForbidden, CodeInvalid for a circuit that
 	// is none, CodeConflict when one is closed that is closed already.
-	ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error
-	ChangeProviderCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error
+	ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error
+	ChangeProviderCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error
 }

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -100,7 +100,7 @@ func drawnPlan(t *rapid.T, id, server string) string {
 	n := rapid.IntRange(2, 7).Draw(t, "nodes")
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: %s\nnodes:\n", id)
-	edges := rapid.Bool().Draw(t, "edges")
+	edges, asks := rapid.Bool().Draw(t, "edges"), map[int]bool{}
 	for i := range n {
 		needs := ""
 		if !edges && i > 0 {
@@ -122,6 +122,7 @@ func drawnPlan(t *rapid.T, id, server string) string {
 		case 2:
 			fmt.Fprintf(&b, "  n%d: {type: calculator, foreach: \"${input.list}\", input: {expression: \"10/x\", values: {x: \"${item}\"}}%s}\n", i, needs)
 		case 3:
+			asks[i] = true
 			fmt.Fprintf(&b, "  n%d: {type: approval, input: {message: \"go on?\"}%s}\n", i, needs)
 		default:
 			fmt.Fprintf(&b, "  n%d: {type: set, input: {i: %d}%s}\n", i, i, needs)
@@ -132,6 +133,9 @@ func drawnPlan(t *rapid.T, id, server string) string {
 		for i := 1; i < n; i++ {
 			from := rapid.IntRange(0, i-1).Draw(t, "from")
 			condition := rapid.SampledFrom([]string{"", ", condition: \"expr: input.x > 3\"", ", condition: failed", ", condition: default"}).Draw(t, "condition")
+			if condition == ", condition: default" && asks[from] {
+				condition = "" // a default edge out of an approval would be the way of a rejection
+			}
 			fmt.Fprintf(&b, "  - {from: n%d, to: n%d%s}\n", from, i, condition)
 		}
 	}
@@ -187,7 +191,7 @@ func TestPredictionIsExecutionThroughThePages(t *testing.T) {
 }
 
 // settled waits until a run stands still.
-func settled(t *rapid.T, site *webtest.Site, location string) kairos.Run {
+func settled(t *rapid.T, site *webtest.Site, location string) domain.Run {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := site.Engine.Wait(ctx, strings.TrimPrefix(location, "/runs/"))
@@ -198,14 +202,14 @@ func settled(t *rapid.T, site *webtest.Site, location string) kairos.Run {
 }
 
 // actAsAnnounced opens a preview, posts its form, and compares.
-func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run kairos.Run, verb, src string) (kairos.Run, bool) {
+func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run domain.Run, verb, src string) (domain.Run, bool) {
 	path := "/runs/" + run.ID + "/" + verb
 	if verb == "fork" {
-		points, err := site.Engine.Preview(context.Background(), site.Admin, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork})
+		points, err := site.Engine.Preview(context.Background(), site.Admin, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork})
 		if err != nil {
 			t.Fatal(err)
 		}
-		closed := slices.DeleteFunc(points.Points, func(p kairos.ForkPoint) bool { return !p.Closed })
+		closed := slices.DeleteFunc(points.Points, func(p domain.ForkPoint) bool { return !p.Closed })
 		path += fmt.Sprintf("?at=%d", rapid.SampledFrom(closed).Draw(t, "at").Seq)
 	}
 	page := b.Get(path)
@@ -239,7 +243,7 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run kair
 		t.Fatal(err)
 	}
 	for _, e := range rows {
-		if e.Node == "" || e.Kind == kairos.EntryResolve || e.Kind == kairos.EntryReset || e.Status == kairos.NodeSkipped || e.Status == kairos.NodeCancelled {
+		if e.Node == "" || e.Kind == domain.EntryResolve || e.Kind == domain.EntryReset || e.Status == domain.NodeSkipped || e.Status == domain.NodeCancelled {
 			continue
 		}
 		ran[e.Node] = true
@@ -253,7 +257,7 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run kair
 		t.Fatalf("%s\n%s: %s\nsaid %v\nran %v", src, path, fmt.Sprintf(format, args...), said, ran)
 	}
 	if verb == "cancel" {
-		if len(ran) > 0 || after.Status != kairos.RunCancelled {
+		if len(ran) > 0 || after.Status != domain.RunCancelled {
 			fail("the cancelled run is %s", after.Status)
 		}
 		return after, true
@@ -278,7 +282,7 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run kair
 }
 
 // kept is up to which row a new run begins with what it took over.
-func kept(t *rapid.T, site *webtest.Site, run kairos.Run) int64 {
+func kept(t *rapid.T, site *webtest.Site, run domain.Run) int64 {
 	rows, err := site.Store.JournalPage(context.Background(), run.ID, 0, 0)
 	if err != nil {
 		t.Fatal(err)

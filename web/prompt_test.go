@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -17,7 +17,7 @@ func TestTheConversationOfAStepIsShown(t *testing.T) {
 	site := webtest.New(t)
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
 	run := site.Run(t, "talk", `"what is 6*7?"`)
-	if run.Status != kairos.RunCompleted {
+	if run.Status != domain.RunCompleted {
 		t.Fatal(run.Status, run.Error)
 	}
 	b := site.Browser(t).Login()
@@ -61,7 +61,7 @@ func TestThePromptOfAFailedCallIsShown(t *testing.T) {
 	site := webtest.New(t)
 	site.Plan(t, "id: say\nnodes:\n  say: {type: llm, agent: desk}\n  other: {type: set, input: 1, needs: [say]}\n")
 	run := site.Run(t, "say", `"please break"`)
-	if run.Status != kairos.RunFailed {
+	if run.Status != domain.RunFailed {
 		t.Fatal(run.Status)
 	}
 	b := site.Browser(t).Login()
@@ -77,7 +77,7 @@ func TestAForkLeavesOutItems(t *testing.T) {
 	site := webtest.New(t)
 	site.Plan(t, "id: payroll\nnodes:\n  list: {type: set, input: [ana, bo, cy]}\n  pay: {type: set, effect: unsafe, foreach: \"${output.list}\", input: {to: \"${item}\"}}\nedges: [{from: list, to: pay}]\n")
 	run := site.Run(t, "payroll", `null`)
-	if run.Status != kairos.RunCompleted {
+	if run.Status != domain.RunCompleted {
 		t.Fatal(run.Status)
 	}
 	b := site.Browser(t).Login()

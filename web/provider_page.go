@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -16,20 +16,20 @@ import (
 func providerHref(name string) string { return "/agents/providers/" + url.PathEscape(name) }
 
 // provider finds the provider that the address names.
-func (r *request) provider() (kairos.ProviderInfo, error) {
+func (r *request) provider() (domain.ProviderInfo, error) {
 	if r.s.Crew == nil {
-		return kairos.ProviderInfo{}, kairos.Errorf(kairos.CodeNotFound, "this installation has no page about providers")
+		return domain.ProviderInfo{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about providers")
 	}
 	list, err := r.s.Crew.Providers(r.ctx)
 	if err != nil {
-		return kairos.ProviderInfo{}, err
+		return domain.ProviderInfo{}, err
 	}
 	for _, v := range list {
 		if v.Name == r.c.Param("provider") {
 			return v, nil
 		}
 	}
-	return kairos.ProviderInfo{}, kairos.Errorf(kairos.CodeNotFound, "there is no provider %q", visible(r.c.Param("provider")))
+	return domain.ProviderInfo{}, domain.Errorf(domain.CodeNotFound, "there is no provider %q", visible(r.c.Param("provider")))
 }
 
 // providerPage shows one provider of models: its limits, how calls went, its key's
@@ -71,7 +71,7 @@ func (r *request) providerPage() error {
 			p.Agents = append(p.Agents, view.Link{Text: visible(a.Name), Href: agentHref(a.ID)})
 		}
 	}
-	if r.who.Role.Includes(kairos.RoleOperator) {
+	if r.who.Role.Includes(domain.RoleOperator) {
 		l := view.Link{Text: r.t("Drain…"), Href: providerHref(v.Name) + "/stop", Dialog: true}
 		if v.Stop != nil {
 			l.Text = r.t("Allow its calls again…")
@@ -82,7 +82,7 @@ func (r *request) providerPage() error {
 }
 
 // keyText says where a key comes from and how old it is.
-func (r *request) keyText(k *kairos.KeyInfo) string {
+func (r *request) keyText(k *domain.KeyInfo) string {
 	if k == nil {
 		return r.t("none")
 	}
@@ -97,7 +97,7 @@ func (r *request) keyText(k *kairos.KeyInfo) string {
 }
 
 // providerLimits are what a provider said of its limits, as bars of what is used.
-func (r *request) providerLimits(v kairos.ProviderInfo) []view.LimitBar {
+func (r *request) providerLimits(v domain.ProviderInfo) []view.LimitBar {
 	var out []view.LimitBar
 	for _, l := range v.Limits {
 		used := l.Limit - l.Remaining
@@ -118,7 +118,7 @@ var limitWords = map[string]string{
 }
 
 // today is what was used since midnight where the reader is.
-func (r *request) today(a kairos.Activity) kairos.Usage {
+func (r *request) today(a domain.Activity) domain.Usage {
 	now := r.s.now().In(r.display.zone)
 	_, u := a.Since(time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, r.display.zone))
 	return u
@@ -136,7 +136,7 @@ func (r *request) showStopProvider(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	agents = slices.DeleteFunc(agents, func(a kairos.AgentInfo) bool { return a.Provider != v.Name })
+	agents = slices.DeleteFunc(agents, func(a domain.AgentInfo) bool { return a.Provider != v.Name })
 	p := view.ConfirmPage{Crumb: view.Link{Text: r.t("Providers"), Href: "/agents/providers"}, Back: providerHref(v.Name), Error: problem,
 		Facts: []view.Fact{{Term: r.t("Agents that speak through it"), Text: r.number(int64(len(agents)))}}}
 	return r.stopPage(code, p, visible(v.Name), v.Stop, v.Activity)
@@ -144,7 +144,7 @@ func (r *request) showStopProvider(code int, problem string) error {
 
 func (r *request) stopProvider() error {
 	if r.s.Crew == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about providers")
+		return domain.Errorf(domain.CodeNotFound, "this installation has no page about providers")
 	}
 	name := r.c.Param("provider")
 	return r.stop(name, providerHref(name), r.s.Crew.StopProvider, r.showStopProvider)

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -44,7 +44,7 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	// A run that is not where the act needs it to be: before the act, and when it was sent.
 	says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "Una ejecución completada no tiene nada que reanudar", "Repítala o bifúrquela")
 	pause := b.Get("/runs/" + seed.Waiting.ID + "/pause").Hidden()
-	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: seed.Waiting.ID, Action: kairos.ActionCancel}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: seed.Waiting.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
 	pause.Del("rev")

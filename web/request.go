@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -20,7 +21,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/static"
 	"github.com/kairosd/kairosd/web/view"
@@ -32,7 +33,7 @@ type request struct {
 	c    echo.Context
 	ctx  context.Context
 	who  principal
-	role kairos.Role
+	role domain.Role
 	// display is how the reader wants pages.
 	display display
 	began   time.Time
@@ -64,7 +65,7 @@ func (s *Server) serve(c echo.Context, rt route) error {
 		return err
 	}
 	err := r.admitted(rt)
-	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Code == kairos.CodeForbidden && !e.Audited && rt.method == http.MethodPost && r.who.Name != "" && e != errOutOfDate {
+	if e, ok := errors.AsType[*domain.Error](err); ok && e.Code == domain.CodeForbidden && !e.Audited && rt.method == http.MethodPost && r.who.Name != "" && e != errOutOfDate {
 		r.recordDenied(err)
 	}
 	return err
@@ -72,12 +73,12 @@ func (s *Server) serve(c echo.Context, rt route) error {
 
 // errOutOfDate is a form without its token. Whoever sent it did not mean to act,
 // or is another site.
-var errOutOfDate = kairos.Errorf(kairos.CodeForbidden, "this form is out of date").Suggest("go back, reload the page and try again")
+var errOutOfDate = domain.Errorf(domain.CodeForbidden, "this form is out of date").Suggest("go back, reload the page and try again")
 
 // spoken is an error with what a page says of it in the reader's language. Logs and
 // the audit log have the error itself.
 type spoken struct {
-	err            *kairos.Error
+	err            *domain.Error
 	says, suggests string
 }
 
@@ -94,7 +95,7 @@ func (r *request) recordDenied(err error) {
 	}
 	req := r.c.Request()
 	// It is recorded even if the browser has gone.
-	if err := r.s.Audit.Audit(context.WithoutCancel(r.ctx), kairos.AuditRecord{Action: "access.denied", Actor: r.who.Name, Surface: "ui",
+	if err := r.s.Audit.Audit(context.WithoutCancel(r.ctx), domain.AuditRecord{Action: "access.denied", Actor: r.who.Name, Surface: "ui",
 		Object: req.Method + " " + req.URL.Path, Result: "denied", Reason: err.Error()}); err != nil {
 		r.s.Logger.Error("record a refusal", "path", req.URL.Path, "err", err)
 	}
@@ -108,7 +109,7 @@ func (r *request) admitted(rt route) error {
 			return r.toLogin()
 		}
 		if !r.who.Role.Includes(rt.role) {
-			return &spoken{kairos.Errorf(kairos.CodeForbidden, "this needs the role %s", rt.role), r.t("This needs the role %s.", rt.role),
+			return &spoken{domain.Errorf(domain.CodeForbidden, "this needs the role %s", rt.role), r.t("This needs the role %s.", rt.role),
 				r.t("You have the role %s; an administrator can give you another.", r.who.Role)}
 		}
 		if held, err := r.heldBack(rt); held || err != nil {
@@ -120,9 +121,9 @@ func (r *request) admitted(rt route) error {
 			return echo.NewHTTPError(http.StatusUnsupportedMediaType)
 		}
 		if err := c.Request().ParseForm(); err != nil {
-			return kairos.Errorf(kairos.CodeInvalid, "the form cannot be read: %w", err)
+			return domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
 		}
-		if !hmac.Equal([]byte(c.FormValue("csrf")), []byte(r.who.csrf)) {
+		if !hmac.Equal([]byte(c.Request().PostForm.Get("csrf")), []byte(r.who.csrf)) {
 			return &spoken{errOutOfDate, r.t("This form is out of date."), r.t("Go back, reload the page and try again.")}
 		}
 	}
@@ -142,7 +143,7 @@ func (r *request) identify() error {
 		return nil
 	}
 	u, err := r.s.Auth.Session(r.ctx, cookie.Value)
-	if kairos.CodeOf(err) == kairos.CodeUnauthorized {
+	if domain.CodeOf(err) == domain.CodeUnauthorized {
 		return nil
 	}
 	if err != nil {
@@ -150,7 +151,7 @@ func (r *request) identify() error {
 	}
 	mac := hmac.New(sha256.New, []byte(cookie.Value))
 	mac.Write([]byte("csrf"))
-	r.who = principal{User: u, secret: cookie.Value, csrf: hex.EncodeToString(mac.Sum(nil)), request: kairos.RequestOf(r.ctx)}
+	r.who = principal{User: u, secret: cookie.Value, csrf: hex.EncodeToString(mac.Sum(nil)), request: domain.RequestOf(r.ctx)}
 	return nil
 }
 
@@ -252,8 +253,8 @@ func (r *request) shell(section, title string) view.Shell {
 }
 
 // page reads the cursor parameters of a list.
-func (r *request) page() kairos.Page {
-	p := kairos.Page{After: r.c.QueryParam("after"), Before: r.c.QueryParam("before")}
+func (r *request) page() domain.Page {
+	p := domain.Page{After: r.c.QueryParam("after"), Before: r.c.QueryParam("before")}
 	if n, err := strconv.Atoi(r.c.QueryParam("n")); err == nil && n > 0 {
 		p.Limit = min(n, 200)
 	}
@@ -261,11 +262,11 @@ func (r *request) page() kairos.Page {
 }
 
 // statusOf maps a code to the status that browsers get.
-var statusOf = map[kairos.Code]int{
-	kairos.CodeInvalid: http.StatusUnprocessableEntity, kairos.CodeNotFound: http.StatusNotFound, kairos.CodeConflict: http.StatusConflict,
-	kairos.CodeNotResumable: http.StatusConflict, kairos.CodeStale: http.StatusConflict, kairos.CodeForbidden: http.StatusForbidden,
-	kairos.CodeUnauthorized: http.StatusUnauthorized, kairos.CodeTooLarge: http.StatusRequestEntityTooLarge, kairos.CodeTooMany: http.StatusTooManyRequests,
-	kairos.CodeUnavailable: http.StatusServiceUnavailable, kairos.CodeLocked: http.StatusServiceUnavailable, kairos.CodeNoSpace: http.StatusInsufficientStorage,
+var statusOf = map[domain.Code]int{
+	domain.CodeInvalid: http.StatusUnprocessableEntity, domain.CodeNotFound: http.StatusNotFound, domain.CodeConflict: http.StatusConflict,
+	domain.CodeNotResumable: http.StatusConflict, domain.CodeStale: http.StatusConflict, domain.CodeForbidden: http.StatusForbidden,
+	domain.CodeUnauthorized: http.StatusUnauthorized, domain.CodeTooLarge: http.StatusRequestEntityTooLarge, domain.CodeTooMany: http.StatusTooManyRequests,
+	domain.CodeUnavailable: http.StatusServiceUnavailable, domain.CodeLocked: http.StatusServiceUnavailable, domain.CodeNoSpace: http.StatusInsufficientStorage,
 }
 
 var headlines = map[int]string{
@@ -305,7 +306,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		Message: r.t("Nothing that was stored is lost.")}
 	var httpError *echo.HTTPError
 	var tooLarge *http.MaxBytesError
-	e, ours := errors.AsType[*kairos.Error](err)
+	e, ours := errors.AsType[*domain.Error](err)
 	said, translated := errors.AsType[*spoken](err)
 	switch {
 	case errors.As(err, &tooLarge):
@@ -321,7 +322,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	case ours && statusOf[e.Code] != 0:
 		says := r.saidInside(e.Message)
 		p.Code, p.Message, p.Suggestion = statusOf[e.Code], begun(says), begun(r.said(e.Suggestion))
-		if p.Wait = r.wait(err); p.Wait != "" && e.Code == kairos.CodeTooMany {
+		if p.Wait = r.wait(err); p.Wait != "" && e.Code == domain.CodeTooMany {
 			p.Suggestion = "" // it says to wait, not how long
 		}
 		if r.display.lang != locale.English && says == visible(e.Message) && explained[p.Code] != "" {
@@ -330,7 +331,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	case errors.Is(err, context.DeadlineExceeded):
 		p.Code, p.Message = http.StatusServiceUnavailable, r.t("The answer took too long.")
 	default:
-		p.ID = kairos.RequestOf(r.ctx).ID
+		p.ID = domain.RequestOf(r.ctx).ID
 		s.Logger.Error("page failed", "id", p.ID, "path", c.Request().URL.Path, "err", err)
 		// The address without its query, in which may be what somebody typed.
 		p.Details = strings.Join([]string{"error " + p.ID, "kairosd " + s.Version, c.Request().Method + " " + visible(c.Request().URL.Path), s.now().UTC().Format(time.RFC3339)}, "\n")
@@ -351,8 +352,9 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 }
 
-// posts remembers answered forms, so that a second post of the same form gets
-// the first one's result and does nothing again (UI H9).
+// posts holds the results of forms that this process has answered, so that a
+// second post of the same form returns the first one's result and does nothing.
+// Forms answered by an earlier process are found in the audit log.
 type posts struct {
 	mu   sync.Mutex
 	done map[string]*posted
@@ -363,15 +365,17 @@ type posted struct {
 	to   string
 	err  error
 	at   time.Time
+	// retried is set when this process refused the form before: nothing an earlier
+	// process did can be the reason for its records.
+	retried bool
 }
 
 func newPosts() *posts { return &posts{done: map[string]*posted{}} }
 
-// once runs f for the first post with this key and gives its result to all.
-func (p *posts) once(key string, f func() (string, error)) (string, error) {
-	if key == "" {
-		return f()
-	}
+// once runs f for the first post with this key and returns its result for every
+// later one. earlier finds the result of a process that ended before it answered;
+// empty if there is none. A post that failed may be tried again.
+func (p *posts) once(key string, earlier, f func() (string, error)) (string, error) {
 	p.mu.Lock()
 	now := time.Now()
 	for k, d := range p.done {
@@ -385,28 +389,73 @@ func (p *posts) once(key string, f func() (string, error)) (string, error) {
 		p.done[key] = d
 	}
 	p.mu.Unlock()
-	d.once.Do(func() { d.to, d.err = f() })
-	if d.err != nil { // a refused act may be tried again
+	d.once.Do(func() {
+		if !d.retried {
+			if d.to, d.err = earlier(); d.err != nil || d.to != "" {
+				return
+			}
+		}
+		d.to, d.err = f()
+	})
+	if d.err != nil {
 		p.mu.Lock()
-		delete(p.done, key)
+		if p.done[key] == d {
+			p.done[key] = &posted{at: now, retried: true}
+		}
 		p.mu.Unlock()
 	}
 	return d.to, d.err
 }
 
-// once acts at most once for the form that was posted and redirects to the
-// result.
+// once carries out the posted form at most once and redirects to the result, also
+// if kairosd is killed before it answers and the form is sent again.
 func (r *request) once(f func() (string, error)) error { return r.onceOf("", f) }
 
-// onceOf is once for one of several acts of a form: each is done at most once.
+// onceOf is once for one of several actions of a form: each is done at most once.
 func (r *request) onceOf(act string, f func() (string, error)) error {
-	key := r.c.FormValue("idem")
-	if key != "" {
-		key = r.who.ID + ":" + key + act
-	}
-	to, err := r.s.posts.once(key, f)
+	to, err := r.result(act, f)
 	if err != nil {
 		return err
 	}
 	return r.to(to)
+}
+
+// result carries out one action of the posted form at most once and returns the
+// address of its result.
+func (r *request) result(act string, f func() (string, error)) (string, error) {
+	form := r.c.FormValue("idem")
+	if form == "" {
+		return f()
+	}
+	key := r.who.ID + ":" + form + act
+	// Everything the form leads to is recorded under a name that its repetition has
+	// too. The record of an action commits with the action, so the audit log knows
+	// what was done however the process ended.
+	sum := sha256.Sum256([]byte("form\x00" + key))
+	r.who.request.ID = hex.EncodeToString(sum[:8])
+	r.ctx = domain.WithRequest(r.ctx, r.who.request)
+	return r.s.posts.once(key, r.carriedOut, f)
+}
+
+// carriedOut returns the page of what this request did in an earlier process:
+// the run that it created, else whatever its last record is about. It is empty if
+// the audit log has no record of the request.
+func (r *request) carriedOut() (string, error) {
+	list, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Requests: []string{r.who.request.ID}, Page: domain.Page{Limit: 50}})
+	if err != nil {
+		return "", err
+	}
+	to := ""
+	for _, e := range list.Items {
+		if cmp.Or(e.Result, "ok") != "ok" {
+			continue
+		}
+		if e.Action == "run.created" {
+			return "/runs/" + e.Run, nil
+		}
+		if to == "" {
+			to = cmp.Or(r.auditAbout(e).Href, "/audit/"+strconv.FormatInt(e.Seq, 10))
+		}
+	}
+	return to, nil
 }

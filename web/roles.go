@@ -5,17 +5,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // roleActs say what a role may beyond the one before it.
-var roleActs = map[kairos.Role]string{
-	kairos.RoleViewer:   locale.Mark("see runs, plans, approvals, agents, the audit log and the state of the installation"),
-	kairos.RoleOperator: locale.Mark("start, resume, fork, cancel and delete runs; decide approvals and doubts; stop tools and providers; maintenance; verify the audit log"),
-	kairos.RoleAuthor:   locale.Mark("write, restore and archive plans; try tools; resume and fork onto another version of a plan"),
-	kairos.RoleAdmin:    locale.Mark("users, API tokens, secrets, retention, notifications and backups; accept changed tools; see the configuration"),
+var roleActs = map[domain.Role]string{
+	domain.RoleViewer:   locale.Mark("see runs, plans, approvals, agents, the audit log and the state of the installation"),
+	domain.RoleOperator: locale.Mark("start, resume, fork, cancel and delete runs; decide approvals and doubts; stop tools and providers; maintenance; verify the audit log"),
+	domain.RoleAuthor:   locale.Mark("write, restore and archive plans; try tools; resume and fork onto another version of a plan"),
+	domain.RoleAdmin:    locale.Mark("users, API tokens, secrets, retention, notifications and backups; accept changed tools; see the configuration"),
 }
 
 // roleSettings lists the roles with what each may, and who has it.

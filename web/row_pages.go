@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -11,9 +12,15 @@ import (
 // names by its first row (rows=301), or else the one that a row is on. href is
 // this page with other settings.
 func (r *request) rowPage(total, size, row int, href func(url.Values) string) (from, to int, p view.RowPages) {
+	return r.cutPage("rows", locale.Mark("Rows %s to %s of %s"), total, size, row, href)
+}
+
+// cutPage is rowPage with the name of the address's parameter, and the words for what
+// is shown.
+func (r *request) cutPage(key, shown string, total, size, row int, href func(url.Values) string) (from, to int, p view.RowPages) {
 	last := max(total-1, 0) / size
 	at := max(row, 0) / size
-	if n, err := strconv.Atoi(r.c.QueryParam("rows")); err == nil && n > 0 {
+	if n, err := strconv.Atoi(r.c.QueryParam(key)); err == nil && n > 0 {
 		at = (n - 1) / size
 	}
 	at = min(at, last)
@@ -21,9 +28,9 @@ func (r *request) rowPage(total, size, row int, href func(url.Values) string) (f
 	if last == 0 {
 		return from, to, p
 	}
-	p.Shown = r.t("Rows %s to %s of %s", r.number(int64(from+1)), r.number(int64(to)), r.number(int64(total)))
+	p.Shown = r.t(shown, r.number(int64(from+1)), r.number(int64(to)), r.number(int64(total)))
 	link := func(text string, page int) {
-		p.Links = append(p.Links, view.Link{Text: text, Href: href(url.Values{"rows": {strconv.Itoa(page*size + 1)}})})
+		p.Links = append(p.Links, view.Link{Text: text, Href: href(url.Values{key: {strconv.Itoa(page*size + 1)}})})
 	}
 	if at > 0 {
 		link(r.t("First"), 0)

@@ -6,9 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/static"
@@ -91,7 +90,7 @@ func (r *request) openRun(id string) (*runPage, error) {
 // runPage builds the page of one run.
 type runPage struct {
 	*request
-	d       kairos.RunDetail
+	d       domain.RunDetail
 	program *planner.Program
 	effects []planner.Effect // what its nodes may do
 	steps   []*step
@@ -101,8 +100,8 @@ type runPage struct {
 	alike   string              // that other runs failed so, for the summary
 	since   string              // what changed before, for the summary
 	around  []string            // what is still wrong around it, for the summary
-	told    []kairos.AuditEvent // what the audit log says of it, once it was read
-	resume  *kairos.Preview     // what resuming would do, if it can be asked
+	told    []domain.AuditEvent // what the audit log says of it, once it was read
+	resume  *domain.Preview     // what resuming would do, if it can be asked
 	never   []string            // nodes without a step
 	into    map[int][]string    // sources of the edges to a node
 	front   map[int]bool        // nodes that the run may still come to
@@ -112,7 +111,7 @@ type runPage struct {
 func (b *runPage) build() (view.RunPage, error) {
 	run := b.d.Run
 	status := b.statusOf(run)
-	p := view.RunPage{Shell: b.shell("runs", b.titled(status)+" · "+run.PlanKey+" · "+kairos.ShortID(run.ID)), ID: run.ID, Short: kairos.ShortID(run.ID), Status: status,
+	p := view.RunPage{Shell: b.shell("runs", b.titled(status)+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), ID: run.ID, Short: domain.ShortID(run.ID), Status: status,
 		Plan:    view.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
 		Version: view.Link{Text: fmt.Sprintf("v%d", run.Version), Href: fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version)},
 		Topic:   "run-" + run.ID, Terminal: run.Status.Final()}
@@ -145,17 +144,23 @@ func (b *runPage) build() (view.RunPage, error) {
 			return p, err
 		}
 	}
+	if b.d.Plan != nil {
+		p.Answer = visible(b.d.Plan.AggregatedResult)
+	}
 	p.Why, p.Actions = why, b.actions(len(p.Approvals) > 0)
-	if b.who.Role.Includes(kairos.RoleOperator) {
+	if b.who.Role.Includes(domain.RoleOperator) {
 		for _, act := range []string{"pause", "continue", "ack"} { // whichever its head comes to offer
 			p.Once = append(p.Once, view.Once{ID: "once-" + act, Action: b.actAt(act), Idem: newID(), Rev: strconv.FormatInt(run.LastSeq, 10)})
 		}
-		if run := b.d.Run; run.Status == kairos.RunFailed && run.Attention {
+		if run := b.d.Run; run.Status == domain.RunFailed && run.Attention {
 			p.More = append(p.More, view.Link{Text: b.t("Acknowledge"), Form: "once-ack", Do: "act"}, view.Link{Text: b.t("Acknowledge with a note…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
 		}
 		p.More = append(p.More, view.Link{Text: b.t("Note…"), Href: "/runs/" + run.ID + "/note", Dialog: true})
+		if run.Status.Final() && run.DeletedAt.IsZero() && b.d.Damage == nil {
+			p.More = append(p.More, view.Link{Text: b.t("Delete…"), Href: "/runs/" + run.ID + "/delete", Dialog: true, Danger: true})
+		}
 	}
-	if b.who.Role.Includes(kairos.RoleAuthor) && b.s.API != nil {
+	if b.who.Role.Includes(domain.RoleAuthor) && b.s.API != nil {
 		p.More = append(p.More, view.Link{Text: b.t("Export"), Href: "/runs/" + run.ID + "/export"})
 	}
 	if t := b.target(); why != nil && (t == "" || t == "head" || t == "dialog") { // the other parts do not show it
@@ -214,7 +219,7 @@ func (b *runPage) build() (view.RunPage, error) {
 	case "io":
 		read := b.reading()
 		p.Blocks = []view.Block{read.block("run-in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.block("run-out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
-		for i, part := range []kairos.RunPart{kairos.PartInput, kairos.PartOutput} {
+		for i, part := range []domain.RunPart{domain.PartInput, domain.PartOutput} {
 			if text := b.damagedValue(run, part); text != "" {
 				p.Blocks[i].Text, p.Blocks[i].Raw = text, ""
 			}
@@ -279,24 +284,11 @@ func (b *runPage) times(p *view.RunPage) {
 	run := b.d.Run
 	switch {
 	case !run.EndedAt.IsZero():
-		p.Sub, p.Ended, p.Ago = b.t("ran %s, ended", took(run.EndedAt.Sub(run.CreatedAt))), b.time(run.EndedAt), b.longAgo(run.EndedAt)
-	case run.Status == kairos.RunQueued && run.StartedAt.IsZero():
-		p.Sub, p.Ended, p.Ago = b.t("created"), b.time(run.CreatedAt), b.longAgo(run.CreatedAt)
+		p.Sub, p.Ended = b.t("ran %s, ended", took(run.EndedAt.Sub(run.CreatedAt))), b.time(run.EndedAt)
+	case run.Status == domain.RunQueued && run.StartedAt.IsZero():
+		p.Sub, p.Ended = b.t("created"), b.time(run.CreatedAt)
 	default:
-		p.Sub, p.Ended, p.Ago = b.t("started"), b.time(run.CreatedAt), b.longAgo(run.CreatedAt)
-	}
-}
-
-// longAgo is how long ago something was, to the minute: a head that is asked for again
-// is the same in between. Empty where times are relative as it is.
-func (r *request) longAgo(at time.Time) string {
-	switch d := r.s.now().Sub(at); {
-	case r.display.times == "relative":
-		return ""
-	case d < time.Minute:
-		return r.t("less than a minute ago")
-	default:
-		return r.ago(d)
+		p.Sub, p.Ended = b.t("started"), b.time(run.CreatedAt)
 	}
 }
 
@@ -310,7 +302,7 @@ func (b *runPage) approvals(p *view.RunPage) error {
 	if b.d.Run.Status.Final() { // it may be asked while another branch runs
 		return nil
 	}
-	list, err := b.s.Reader.Approvals(b.ctx, kairos.ApprovalFilter{Run: b.d.Run.ID, Status: "open"})
+	list, err := b.s.Reader.Approvals(b.ctx, domain.ApprovalFilter{Run: b.d.Run.ID, Status: "open"})
 	if err != nil {
 		return err
 	}
@@ -321,7 +313,7 @@ func (b *runPage) approvals(p *view.RunPage) error {
 		}
 		v.OnRun = true
 		for i := range b.d.Journal {
-			if e := &b.d.Journal[i]; e.Ref == a.ID && e.Kind == kairos.EntryWait {
+			if e := &b.d.Journal[i]; e.Ref == a.ID && e.Kind == domain.EntryWait {
 				b.tailOf(e, b.d.Run, &v)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -22,14 +22,14 @@ func (r *request) showAckRun(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	short := kairos.ShortID(run.ID)
+	short := domain.ShortID(run.ID)
 	p := view.AckPage{Idem: newID(), Error: problem, Post: "/runs/" + run.ID + "/ack", Headline: cut(r.headline(run), 500), Note: r.c.FormValue("note"),
 		Crumb: view.Link{Text: short, Href: "/runs/" + run.ID}}
 	p.Heading, p.Button = r.t("Acknowledge run %s", short), r.t("Acknowledge run %s", short)
 	p.Says = r.t("The run needs attention no more: it leaves home and its counts, and stays failed. When it fails anew, it is back. The note stands on the run's page, and on home for whoever comes next.")
-	if run.Status != kairos.RunFailed || !run.Attention {
+	if run.Status != domain.RunFailed || !run.Attention {
 		p.Says = r.t("Nobody needs to take note of this run: it has not failed, or somebody did before.")
-		p.NoAck = run.Status != kairos.RunFailed
+		p.NoAck = run.Status != domain.RunFailed
 	}
 	r.resumeLater(&p)
 	p.Shell = r.shell("runs", p.Heading)
@@ -49,10 +49,10 @@ func (r *request) resumeAt() (time.Time, error) {
 	}
 	at, err := time.ParseInLocation(localTime, text, r.display.zone)
 	if err != nil {
-		return at, kairos.Errorf(kairos.CodeInvalid, "%q is not a time", text).Suggest("write 2030-01-31T08:00")
+		return at, domain.Errorf(domain.CodeInvalid, "%q is not a time", text).Suggest("write 2030-01-31T08:00")
 	}
 	if at.Before(r.s.now()) {
-		return at, kairos.Errorf(kairos.CodeInvalid, "%s is past", text).Suggest("resume the run now, or give a time to come")
+		return at, domain.Errorf(domain.CodeInvalid, "%s is past", text).Suggest("resume the run now, or give a time to come")
 	}
 	return at, nil
 }
@@ -68,13 +68,13 @@ func (r *request) ackRun() error {
 		if err != nil {
 			return "", err
 		}
-		err = kairos.TakeNote(r.ctx, r.s.Reader, r.s.Bulk, r.who.actor(), run, r.c.FormValue("note"), at)
+		err = domain.TakeNote(r.ctx, r.s.Reader, r.s.Bulk, r.who.actor(), run, r.c.FormValue("note"), at)
 		return r.runAt(run.ID, nil), err
 	})
-	switch kairos.CodeOf(err) {
-	case kairos.CodeInvalid:
+	switch domain.CodeOf(err) {
+	case domain.CodeInvalid:
 		return r.showAckRun(http.StatusUnprocessableEntity, r.sentence(err))
-	case kairos.CodeConflict:
+	case domain.CodeConflict:
 		return r.showAckRun(http.StatusConflict, r.sentence(err))
 	}
 	return err

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -19,7 +19,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	b := site.Browser(t).Login()
 	run := "/runs/" + seed.Failed.ID
 	page := b.Get(run + "/ack")
-	says(t, page, http.StatusOK, "Acknowledge run "+kairos.ShortID(seed.Failed.ID), "Resume at", "post failed")
+	says(t, page, http.StatusOK, "Acknowledge run "+domain.ShortID(seed.Failed.ID), "Resume at", "post failed")
 	form := page.Hidden()
 	form.Set("note", "waiting for quota")
 	form.Set("at", "2001-01-01T06:00")
@@ -33,11 +33,11 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 		t.Fatalf("%d to %q: %s", p.Code, p.Location, words(p.Body))
 	}
 	got, err := site.Store.Run(t.Context(), seed.Failed.ID)
-	if err != nil || got.Attention || got.Status != kairos.RunFailed {
+	if err != nil || got.Attention || got.Status != domain.RunFailed {
 		t.Errorf("%+v %v", got, err)
 	}
 	acts, err := site.Store.Bulks(t.Context(), 10)
-	if err != nil || len(acts) != 1 || acts[0].Action != kairos.ActionResume || acts[0].NotBefore.UTC().Format("2006-01-02T15:04") != at || acts[0].Total != 1 {
+	if err != nil || len(acts) != 1 || acts[0].Action != domain.ActionResume || acts[0].NotBefore.UTC().Format("2006-01-02T15:04") != at || acts[0].Total != 1 {
 		t.Errorf("%+v %v", acts, err)
 	}
 	says(t, b.Get(run), http.StatusOK, "waiting for quota")
@@ -46,7 +46,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	says(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
 
 	// The next shift.
-	paul := kairos.Actor{Name: "paul", Role: kairos.RoleOperator}
+	paul := domain.Actor{Name: "paul", Role: domain.RoleOperator}
 	if _, err := site.Store.AddNote(t.Context(), paul, seed.Completed.ID, "look at the totals"); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestAScheduledRunStartsNow(t *testing.T) {
 	site := webtest.New(t)
 	site.Seed(t)
 	b := site.Browser(t).Login()
-	r, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "ledger", Input: kairos.RawJSON(`{"amount": 50, "currency": "EUR"}`), StartAt: time.Now().Add(time.Hour)})
+	r, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "ledger", Input: domain.RawJSON(`{"amount": 50, "currency": "EUR"}`), StartAt: time.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // actions are the verbs that the run's state allows; what the role may never do
 // is not shown. asked says that approvals of the run are open.
 func (b *runPage) actions(asked bool) []view.Link {
-	if !b.who.Role.Includes(kairos.RoleOperator) {
+	if !b.who.Role.Includes(domain.RoleOperator) {
 		return nil
 	}
 	link := func(text, action string, primary bool) view.Link {
@@ -28,14 +28,14 @@ func (b *runPage) actions(asked bool) []view.Link {
 		return b.damagedActions(link)
 	case !run.DeletedAt.IsZero():
 		return []view.Link{link(b.t("Rerun…"), "rerun", true), link(b.t("Fork…"), "fork", false)}
-	case run.Status == kairos.RunFailed || run.Status == kairos.RunCancelled:
+	case run.Status == domain.RunFailed || run.Status == domain.RunCancelled:
 		text := b.t("Resume")
 		if b.resume != nil && len(b.resume.Again) > 0 {
 			text = b.t("Resume from %s", b.resume.Again[0].Node)
 		}
-		return []view.Link{link(text, "resume", true), link(b.t("Fork…"), "fork", false), link(b.t("Rerun…"), "rerun", false), link(b.t("Delete…"), "delete", false)}
-	case run.Status == kairos.RunCompleted:
-		return []view.Link{link(b.t("Rerun…"), "rerun", true), link(b.t("Fork…"), "fork", false), link(b.t("Delete…"), "delete", false)}
+		return []view.Link{link(text, "resume", true), link(b.t("Fork…"), "fork", false), link(b.t("Rerun…"), "rerun", false)}
+	case run.Status == domain.RunCompleted:
+		return []view.Link{link(b.t("Rerun…"), "rerun", true), link(b.t("Fork…"), "fork", false)}
 	case b.scheduled(run):
 		return []view.Link{link(b.t("Start now"), "start-now", true), link(b.t("Cancel…"), "cancel", false)}
 	}
@@ -46,13 +46,13 @@ func (b *runPage) actions(asked bool) []view.Link {
 	add := func(text, action string) { out = append(out, link(text, action, len(out) == 0)) } // the first is what the state asks for
 	pausable := false
 	switch {
-	case run.WaitReason == kairos.WaitPaused || run.Paused:
+	case run.WaitReason == domain.WaitPaused || run.Paused:
 		out = append(out, now(b.t("Continue"), "continue", true))
-	case run.WaitReason == kairos.WaitQuarantined || run.WaitReason == kairos.WaitHeld:
+	case run.WaitReason == domain.WaitQuarantined || run.WaitReason == domain.WaitHeld:
 		add(b.t("Release…"), "release")
-	case run.WaitReason == kairos.WaitBudget:
+	case run.WaitReason == domain.WaitBudget:
 		add(b.t("Raise limits…"), "limits")
-	case run.WaitReason == kairos.WaitRetry:
+	case run.WaitReason == domain.WaitRetry:
 		add(b.t("Retry now"), "retry-now")
 		pausable = true
 	default:
@@ -62,9 +62,9 @@ func (b *runPage) actions(asked bool) []view.Link {
 		out = append(out, view.Link{Text: b.t("Decide"), Href: at, Primary: len(out) == 0})
 	}
 	if pausable {
-		out = append(out, now(b.t("Pause"), "pause", len(out) == 0 && run.Status == kairos.RunRunning))
+		out = append(out, now(b.t("Pause"), "pause", len(out) == 0 && run.Status == domain.RunRunning))
 	}
-	if run.WaitReason != kairos.WaitRetry {
+	if run.WaitReason != domain.WaitRetry {
 		out = append(out, link(b.t("Fork…"), "fork", false))
 	}
 	return append(out, link(b.t("Cancel…"), "cancel", false))
@@ -83,7 +83,7 @@ func (b *runPage) actAt(action string) string {
 // of an approval, or that of an attempt in doubt; empty: nobody is asked.
 func (b *runPage) decideAt(asked bool) string {
 	for _, st := range b.steps {
-		if st.status == kairos.NodeInDoubt {
+		if st.status == domain.NodeInDoubt {
 			return b.href(url.Values{"view": nil, "step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"
 		}
 	}
@@ -94,6 +94,6 @@ func (b *runPage) decideAt(asked bool) string {
 }
 
 // scheduled reports whether the run waits for the time that it is to start at.
-func (r *request) scheduled(run kairos.Run) bool {
-	return run.Status == kairos.RunQueued && run.StartedAt.IsZero() && run.StartAt.After(r.s.now())
+func (r *request) scheduled(run domain.Run) bool {
+	return run.Status == domain.RunQueued && run.StartedAt.IsZero() && run.StartAt.After(r.s.now())
 }

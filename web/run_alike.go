@@ -3,7 +3,7 @@ package web
 import (
 	"net/url"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -24,7 +24,7 @@ func (b *runPage) whyLinks(w *view.Why) error {
 	}
 	q := "status:failed " + groupTerms(ref)
 	link := func(text, href string) { w.Links = append(w.Links, view.Link{Text: text, Href: href}) }
-	n, whole, err := b.s.Reader.RunsCount(b.ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code, Alike: run.Alike}, alikeCap)
+	n, whole, err := b.s.Reader.RunsCount(b.ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code, Alike: run.Alike}, alikeCap)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (b *runPage) whyLinks(w *view.Why) error {
 	if err := b.troubles(w); err != nil {
 		return err
 	}
-	stands, err := kairos.StandingOf(b.ctx, b.s.Reader, run, b.s.now())
+	stands, err := domain.StandingOf(b.ctx, b.s.Reader, run, b.s.now())
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (b *runPage) whyLinks(w *view.Why) error {
 		b.since = text
 		w.Links = append(w.Links, row.Compare)
 	}
-	if !b.who.Role.Includes(kairos.RoleOperator) {
+	if !b.who.Role.Includes(domain.RoleOperator) {
 		return nil
 	}
 	if g.Runs > 1 {
@@ -87,7 +87,7 @@ func (b *runPage) whyLinks(w *view.Why) error {
 }
 
 // noted shows who took note of a failure, and what they said.
-func (b *runPage) noted(w *view.Why, a kairos.FailureAck) {
+func (b *runPage) noted(w *view.Why, a domain.FailureAck) {
 	text := b.t("%s took note of it at %s", visible(a.Actor), b.time(a.At).Text)
 	if a.Note != "" {
 		text += ": “" + visible(cut(a.Note, 500)) + "”"

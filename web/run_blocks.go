@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/jsondiff"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -58,11 +58,11 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 			return []view.Block{out}
 		}
 		switch st.status {
-		case kairos.NodeRunning:
+		case domain.NodeRunning:
 			out.Text = b.t("It still runs.")
-		case kairos.NodeWaiting:
+		case domain.NodeWaiting:
 			out.Text = b.t("It waits.")
-		case kairos.NodeSkipped:
+		case domain.NodeSkipped:
 			out.Text = b.t("It was skipped.")
 		}
 	}
@@ -72,13 +72,13 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 // source leads from a value that a fork took over to the step that it is of.
 func (b *runPage) source(st *step, v view.Block) view.Block {
 	if from := b.d.Run.ForkedFrom; st.reused && from != "" {
-		v.More = append(v.More, view.Link{Text: b.t("Reused from run %s: open the step there", kairos.ShortID(from)), Href: "/runs/" + from + "?" + url.Values{"step": {stepName(st.node, st.visit)}}.Encode() + "#inspector"})
+		v.More = append(v.More, view.Link{Text: b.t("Reused from run %s: open the step there", domain.ShortID(from)), Href: "/runs/" + from + "?" + url.Values{"step": {stepName(st.node, st.visit)}}.Encode() + "#inspector"})
 	}
 	return v
 }
 
 // value shows a value of a journal row, with ways to the rest of it.
-func (b *runPage) value(id, title string, j kairos.RawJSON, seq int64, part string) view.Block {
+func (b *runPage) value(id, title string, j domain.RawJSON, seq int64, part string) view.Block {
 	v := b.reading().block(id, title, j, fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, seq, part))
 	if v.Note != "" {
 		page := fmt.Sprintf("/runs/%s/steps/%d?part=%s", b.d.Run.ID, seq, part)
@@ -239,12 +239,12 @@ func (b *runPage) callBlocks(st *step) []view.Block {
 // stepLog is what an attempt has logged, the newest lines; while it runs, it is
 // followed live.
 func (b *runPage) stepLog(st *step, a *attempt) view.StepLog {
-	kept := kairos.ReadLog(a.log)
+	kept := domain.ReadLog(a.log)
 	v := view.StepLog{Title: b.t("Log") + " · " + b.n(len(kept.Lines), "%s line", "%s lines"), All: "/runs/" + b.d.Run.ID + "?" + url.Values{"view": {"log"}, "logstep": {st.node}}.Encode()}
 	for _, l := range kept.Lines[max(0, len(kept.Lines)-shownLog):] {
 		v.Lines = append(v.Lines, b.logLine(l, &a.entry))
 	}
-	if st.status == kairos.NodeRunning {
+	if st.status == domain.NodeRunning {
 		v.Topic, v.Refresh = "run-"+b.d.Run.ID, b.href(nil)
 	}
 	v.Said = b.logSaid(kept)
@@ -252,7 +252,7 @@ func (b *runPage) stepLog(st *step, a *attempt) view.StepLog {
 }
 
 // logSaid is how far an attempt says that it is, and what of its log is not kept.
-func (b *runPage) logSaid(l kairos.AttemptLog) string {
+func (b *runPage) logSaid(l domain.AttemptLog) string {
 	var out []string
 	if p := l.Progress; p != nil {
 		text := b.number(p.Done)
@@ -270,7 +270,7 @@ func (b *runPage) logSaid(l kairos.AttemptLog) string {
 // changeBlock is what a step's checkpoint changed of the state: its output, against
 // that of the visit before.
 func (b *runPage) changeBlock(st *step) view.Block {
-	var before kairos.RawJSON
+	var before domain.RawJSON
 	name := b.t("nothing")
 	for i := range b.d.Journal {
 		e := &b.d.Journal[i]
@@ -288,11 +288,11 @@ func (b *runPage) changeBlock(st *step) view.Block {
 
 // jsonDiff is the difference of two values in lines; a value that is not there is
 // nil.
-func (r *request) jsonDiff(a, z kairos.RawJSON) (lines []view.DiffLine, note string) {
+func (r *request) jsonDiff(a, z domain.RawJSON) (lines []view.DiffLine, note string) {
 	if len(a) > copyBytes || len(z) > copyBytes {
 		return []view.DiffLine{{Sign: "~", Text: r.t("%s became %s", r.size(len(a)), r.size(len(z)))}}, locale.Mark("Too long to compare here.")
 	}
-	decode := func(j kairos.RawJSON) any {
+	decode := func(j domain.RawJSON) any {
 		v, err := planner.DecodeValue(j)
 		if err != nil {
 			return string(j)
@@ -355,6 +355,7 @@ func (b *runPage) definition(node string) view.Block {
 	set("plan", n.Plan)
 	set("effect", string(n.Effect))
 	set("on_error", string(n.OnError))
+	set("on_reject", string(n.OnReject))
 	if n.Timeout > 0 {
 		set("timeout", n.Timeout.String())
 	}
@@ -386,7 +387,7 @@ func (b *runPage) definition(node string) view.Block {
 }
 
 // decision reads the walk's decision of a row.
-func decision(j kairos.RawJSON) planner.Decision {
+func decision(j domain.RawJSON) planner.Decision {
 	var d planner.Decision
 	if len(j) > 0 && json.Unmarshal(j, &d) != nil {
 		return planner.Decision{}

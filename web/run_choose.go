@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // This file is on which step the page of a run opens: the answer (UI 0.1, 3.3.3).
@@ -35,10 +35,10 @@ func (b *runPage) choose() *step {
 			return nil
 		}
 	}
-	if e := b.d.Run.Error; b.d.Run.Status == kairos.RunFailed && e != nil { // not one whose failure was handled
+	if e := b.d.Run.Error; b.d.Run.Status == domain.RunFailed && e != nil { // not one whose failure was handled
 		var worst *step
 		for _, st := range b.steps {
-			if st.node == e.Node && st.status == kairos.NodeFailed && (worst == nil || st.visit > worst.visit) {
+			if st.node == e.Node && st.status == domain.NodeFailed && (worst == nil || st.visit > worst.visit) {
 				worst = st
 			}
 		}
@@ -52,7 +52,7 @@ func (b *runPage) choose() *step {
 		}
 	}
 	for _, st := range slices.Backward(b.steps) { // what it ended with, not what it went past
-		if st.status != kairos.NodeSkipped {
+		if st.status != domain.NodeSkipped {
 			return st
 		}
 	}
@@ -65,19 +65,19 @@ func (b *runPage) choose() *step {
 // answers are what is looked for among the steps of a run in its state, what answers
 // most first. A failure that the plan handled is none while the run goes on.
 func (b *runPage) answers() []func(*step) bool {
-	in := func(status kairos.NodeStatus) func(*step) bool {
+	in := func(status domain.NodeStatus) func(*step) bool {
 		return func(st *step) bool { return st.status == status }
 	}
-	out := []func(*step) bool{in(nodeLost), in(kairos.NodeInDoubt)}
+	out := []func(*step) bool{in(nodeLost), in(domain.NodeInDoubt)}
 	reason := b.d.Run.WaitReason
 	waits := func(st *step) bool { return reason != "" && st.waitsFor() == reason }
 	switch b.d.Run.Status {
-	case kairos.RunCompleted:
-		return append(out, in(kairos.NodeWaiting), in(kairos.NodeRunning))
-	case kairos.RunRunning:
-		return append(out, in(kairos.NodeRunning), in(kairos.NodeWaiting), in(kairos.NodeFailed))
-	case kairos.RunWaiting:
-		return append(out, waits, in(kairos.NodeWaiting), in(kairos.NodeFailed), in(kairos.NodeRunning))
+	case domain.RunCompleted:
+		return append(out, in(domain.NodeWaiting), in(domain.NodeRunning))
+	case domain.RunRunning:
+		return append(out, in(domain.NodeRunning), in(domain.NodeWaiting), in(domain.NodeFailed))
+	case domain.RunWaiting:
+		return append(out, waits, in(domain.NodeWaiting), in(domain.NodeFailed), in(domain.NodeRunning))
 	}
-	return append(out, in(kairos.NodeFailed), in(kairos.NodeWaiting), in(kairos.NodeRunning))
+	return append(out, in(domain.NodeFailed), in(domain.NodeWaiting), in(domain.NodeRunning))
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/rundiff"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -30,10 +30,10 @@ func (r *request) compare() error {
 		return err
 	}
 	a, b := d.A.Detail.Run, d.B.Detail.Run
-	p := view.ComparePage{Shell: r.shell("runs", r.t("Compare %s with %s", kairos.ShortID(a.ID), kairos.ShortID(b.ID))), First: r.t("No step differs.")}
+	p := view.ComparePage{Shell: r.shell("runs", r.t("Compare %s with %s", domain.ShortID(a.ID), domain.ShortID(b.ID))), First: r.t("No step differs.")}
 	for i, side := range []*view.CompareSide{&p.A, &p.B} {
-		run := []kairos.Run{a, b}[i]
-		*side = view.CompareSide{Run: view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}, Status: r.statusOf(run)}
+		run := []domain.Run{a, b}[i]
+		*side = view.CompareSide{Run: view.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}, Status: r.statusOf(run)}
 	}
 	fact := func(name, x, y string) *view.CompareRow {
 		p.Facts = append(p.Facts, view.CompareRow{Name: name, A: visible(x), B: visible(y), Differs: x != y})
@@ -75,12 +75,12 @@ func (r *request) compare() error {
 
 // changedBetween says what else changed after the older of two runs and before the
 // newer: a tool's definition, kairosd, an agent, a provider's model.
-func (r *request) changedBetween(p *view.ComparePage, a, b kairos.Run) error {
+func (r *request) changedBetween(p *view.ComparePage, a, b domain.Run) error {
 	older, newer := a, b
 	if newer.CreatedAt.Before(older.CreatedAt) {
 		older, newer = newer, older
 	}
-	text, link, err := r.changedAround(kairos.FailureGroup{Newest: newer.ID}, kairos.FailureOrigin{GoodAt: older.CreatedAt, FirstAt: newer.CreatedAt})
+	text, link, err := r.changedAround(domain.FailureGroup{Newest: newer.ID}, domain.FailureOrigin{GoodAt: older.CreatedAt, FirstAt: newer.CreatedAt})
 	if err != nil || text == "" {
 		return err
 	}
@@ -98,18 +98,18 @@ func rank(row view.CompareRow) int {
 
 // lastGood is the newest other run of the same plan that went well; none: a zero
 // run.
-func (r *request) lastGood(run kairos.Run) (kairos.Run, error) {
+func (r *request) lastGood(run domain.Run) (domain.Run, error) {
 	return rundiff.LastGood(r.ctx, r.s.Reader, run)
 }
 
 // compareValue is a row for a value of both runs, and how it differs.
-func (r *request) compareValue(p *view.ComparePage, id, name string, a, b kairos.Run, x, y kairos.RawJSON) {
+func (r *request) compareValue(p *view.ComparePage, id, name string, a, b domain.Run, x, y domain.RawJSON) {
 	row := view.CompareRow{Name: name, A: r.size(len(x)), B: r.size(len(y))}
 	if row.Differs = !bytes.Equal(x, y); row.Differs {
 		row.A, row.B = visible(cut(string(x), 300)), visible(cut(string(y), 300))
 		row.Output = "#" + id
-		d := view.Block{ID: id, Title: r.t("%s, from %s to %s", name, kairos.ShortID(b.ID), kairos.ShortID(a.ID))}
-		d.Diff, d.Note = r.jsonDiff(y, x)
+		d := view.Block{ID: id, Title: r.t("%s, from %s to %s", name, domain.ShortID(a.ID), domain.ShortID(b.ID))}
+		d.Diff, d.Note = r.jsonDiff(x, y)
 		p.Diffs = append(p.Diffs, d)
 	}
 	row.A, row.B = cmp.Or(row.A, "–"), cmp.Or(row.B, "–")
@@ -156,12 +156,12 @@ func (r *request) compareSteps(p *view.ComparePage, d rundiff.Comparison) {
 		return "/runs/compare?" + url.Values{"a": {a.Run.ID}, "b": {b.Run.ID}, "step": {label}}.Encode() + "#difference"
 	}
 	looks := [2]map[string]view.Status{{}, {}}
-	for i, run := range []kairos.RunDetail{a, b} {
+	for i, run := range []domain.RunDetail{a, b} {
 		for _, st := range stepsOf(run.Run, run.Journal) {
 			looks[i][st.label()] = st.shown()
 		}
 	}
-	cell := func(i int, run kairos.Run, st *rundiff.Seen, label string) (string, string, view.Status) {
+	cell := func(i int, run domain.Run, st *rundiff.Seen, label string) (string, string, view.Status) {
 		if st == nil {
 			return r.t("not there"), "", view.Status{}
 		}
@@ -176,8 +176,8 @@ func (r *request) compareSteps(p *view.ComparePage, d rundiff.Comparison) {
 			row.Output = address(st.Step)
 		}
 		if st.A != nil && st.B != nil && st.Step == chosen {
-			block := view.Block{ID: "difference", Title: r.t("Output of %s, from %s to %s", visible(st.Step), kairos.ShortID(b.Run.ID), kairos.ShortID(a.Run.ID))}
-			block.Diff, block.Note = r.jsonDiff(st.B.Output, st.A.Output)
+			block := view.Block{ID: "difference", Title: r.t("Output of %s, from %s to %s", visible(st.Step), domain.ShortID(a.Run.ID), domain.ShortID(b.Run.ID))}
+			block.Diff, block.Note = r.jsonDiff(st.A.Output, st.B.Output)
 			p.Diffs = append(p.Diffs, block)
 		}
 		if row.First {
@@ -211,7 +211,7 @@ func failedWith(st *rundiff.Seen) string {
 }
 
 // ranFor is how long a run took, or has been running.
-func (r *request) ranFor(run kairos.Run) time.Duration {
+func (r *request) ranFor(run domain.Run) time.Duration {
 	if run.EndedAt.IsZero() {
 		return max(r.s.now().Sub(run.CreatedAt), 0)
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -39,7 +39,7 @@ func (b *runPage) untilStart(w *view.Why) error {
 		}
 		n := 0
 		for _, o := range active {
-			if o.ID != run.ID && o.Status != kairos.RunQueued {
+			if o.ID != run.ID && o.Status != domain.RunQueued {
 				n++
 			}
 		}
@@ -61,20 +61,20 @@ func (b *runPage) untilStart(w *view.Why) error {
 }
 
 // wanted says for what a run waits, by the reason; %s is the step.
-var wanted = map[kairos.WaitReason]string{
-	kairos.WaitQuarantined: locale.Mark("Somebody releases the run"), kairos.WaitHeld: locale.Mark("Somebody releases the run"),
-	kairos.WaitPaused: locale.Mark("Somebody continues the run"), kairos.WaitInDoubt: locale.Mark("Somebody says whether %s happened"),
-	kairos.WaitApproval: locale.Mark("An answer to %s"), kairos.WaitReplan: locale.Mark("A new plan for what is left after %s"),
-	kairos.WaitChild: locale.Mark("The run of %s ends"), kairos.WaitRetry: locale.Mark("The next attempt of %s"), kairos.WaitTimer: locale.Mark("The time of %s"),
+var wanted = map[domain.WaitReason]string{
+	domain.WaitQuarantined: locale.Mark("Somebody releases the run"), domain.WaitHeld: locale.Mark("Somebody releases the run"),
+	domain.WaitPaused: locale.Mark("Somebody continues the run"), domain.WaitInDoubt: locale.Mark("Somebody says whether %s happened"),
+	domain.WaitApproval: locale.Mark("An answer to %s"), domain.WaitReplan: locale.Mark("A new plan for what is left after %s"),
+	domain.WaitChild: locale.Mark("The run of %s ends"), domain.WaitRetry: locale.Mark("The next attempt of %s"), domain.WaitTimer: locale.Mark("The time of %s"),
 }
 
 // untilOn adds what has to be so before a run that waits goes on.
 func (b *runPage) untilOn(w *view.Why) {
 	for _, wait := range b.d.Waits {
-		if len(b.d.Waits) == 1 && wait.Due.IsZero() && visible(wait.Message) == w.Headline && wait.Reason != kairos.WaitBudget {
+		if len(b.d.Waits) == 1 && wait.Due.IsZero() && visible(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
 			break // the headline says it all
 		}
-		if wait.Reason == kairos.WaitBudget {
+		if wait.Reason == domain.WaitBudget {
 			b.untilWithin(w)
 			continue
 		}
@@ -94,11 +94,11 @@ func (b *runPage) untilOn(w *view.Why) {
 		if !wait.Due.IsZero() {
 			c.Seen = append(c.Seen, b.t("until %s", b.time(wait.Due).Text))
 		}
-		if wait.Reason == kairos.WaitPaused {
+		if wait.Reason == domain.WaitPaused {
 			c.Seen = append(c.Seen, b.pausedBy())
 		}
 		if wait.Child != "" {
-			c.Link = view.Link{Text: kairos.ShortID(wait.Child), Href: "/runs/" + wait.Child}
+			c.Link = view.Link{Text: domain.ShortID(wait.Child), Href: "/runs/" + wait.Child}
 		}
 		w.Conditions = append(w.Conditions, c)
 	}
@@ -108,10 +108,10 @@ func (b *runPage) untilOn(w *view.Why) {
 func (b *runPage) pausedBy() string {
 	for i := len(b.d.Journal) - 1; i >= 0; i-- {
 		e := &b.d.Journal[i]
-		if e.Kind != kairos.EntryVerb || payloadOf(e).Verb != "pause" {
+		if e.Kind != domain.EntryVerb || payloadOf(e).Verb != "pause" {
 			continue
 		}
-		text := b.t("paused by %s at %s", visible(cmp.Or(e.Actor, kairos.System.Name)), b.time(e.At).Text)
+		text := b.t("paused by %s at %s", visible(cmp.Or(e.Actor, domain.System.Name)), b.time(e.At).Text)
 		if e.Reason != "" {
 			text += ": " + visible(cut(e.Reason, 500))
 		}

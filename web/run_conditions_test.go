@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -39,7 +39,7 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 		}
 	}
 	// One that is to start later says when, and that there is room.
-	later, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour), Concurrency: &kairos.Concurrency{Key: "one", Limit: 1, OnConflict: "queue"}})
+	later, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour), Concurrency: &domain.Concurrency{Key: "one", Limit: 1, OnConflict: "queue"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, "id: short\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, needs: [one], input: 2}\n")
-	run := startUntil(t, site, "short", kairos.WaitBudget)
+	run := startUntil(t, site, "short", domain.WaitBudget)
 	b := site.Browser(t).Login()
 	text := words(b.Get("/runs/" + run.ID).Body)
 	for _, want := range []string{"max_steps 1 is used up", "not met Steps: 1 of 1 used", "Raise limits…", "Checkpoint 1 of 2", "Trigger"} {
@@ -86,7 +86,7 @@ func TestTheRunPageOpensOnWhatIsNow(t *testing.T) {
 id: detour
 nodes:
   broken: {type: calculator, on_error: continue, input: {expression: "1/"}}
-  hold: {type: approval, needs: [broken], when: always, input: {message: "go on?"}}
+  hold: {type: approval, needs: [broken], when: always, on_reject: continue, input: {message: "go on?"}}
   yes: {type: set, input: 1}
   no: {type: set, input: 2}
 edges:
@@ -114,7 +114,7 @@ func TestRetryNowSaysWhichAttempt(t *testing.T) {
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
 	defer busy.Close()
 	site.Plan(t, "id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
-	run := startUntil(t, site, "again", kairos.WaitRetry)
+	run := startUntil(t, site, "again", domain.WaitRetry)
 	b := site.Browser(t).Login()
 	if text := words(b.Get("/runs/" + run.ID + "/retry-now").Body); !strings.Contains(text, "Attempt 2 of 4 of pull would begin by itself at") || !strings.Contains(text, "in 5") {
 		t.Error(text)
@@ -132,7 +132,7 @@ func TestARerunTakesLabels(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	path := "/runs/" + seed.Completed.ID + "/rerun"
-	rerun := func(idem string, labels ...string) kairos.Run {
+	rerun := func(idem string, labels ...string) domain.Run {
 		t.Helper()
 		page := b.Get(path)
 		form := page.Hidden()

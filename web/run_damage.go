@@ -3,7 +3,7 @@ package web
 import (
 	"fmt"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -14,16 +14,16 @@ import (
 const shownLost = 20
 
 // rowProblems say what is wrong with a row; each is followed by its number.
-var rowProblems = map[kairos.RowProblem]string{kairos.RowChecksum: locale.Mark("Row %d of the journal fails its checksum"), kairos.RowMissing: locale.Mark("Row %d of the journal is missing"),
-	kairos.RowValue: locale.Mark("Row %d of the journal names a value that is damaged or gone"), kairos.RowMisfit: locale.Mark("Row %d of the journal contradicts the rows before it")}
+var rowProblems = map[domain.RowProblem]string{domain.RowChecksum: locale.Mark("Row %d of the journal fails its checksum"), domain.RowMissing: locale.Mark("Row %d of the journal is missing"),
+	domain.RowValue: locale.Mark("Row %d of the journal names a value that is damaged or gone"), domain.RowMisfit: locale.Mark("Row %d of the journal contradicts the rows before it")}
 
 // damagedWords say which part of a run's own row is damaged.
-var damagedWords = map[kairos.RunPart]string{kairos.PartDetails: locale.Mark("What this run was started with is damaged"), kairos.PartInput: locale.Mark("The input of this run is damaged"),
-	kairos.PartOutput: locale.Mark("The output of this run is damaged"), kairos.PartLimits: locale.Mark("The limits of this run are damaged"), kairos.PartLabels: locale.Mark("The labels of this run are damaged"),
-	kairos.PartParent: locale.Mark("What this run says of its parent is damaged"), kairos.PartConcurrency: locale.Mark("The concurrency key of this run is damaged")}
+var damagedWords = map[domain.RunPart]string{domain.PartDetails: locale.Mark("What this run was started with is damaged"), domain.PartInput: locale.Mark("The input of this run is damaged"),
+	domain.PartOutput: locale.Mark("The output of this run is damaged"), domain.PartLimits: locale.Mark("The limits of this run are damaged"), domain.PartLabels: locale.Mark("The labels of this run are damaged"),
+	domain.PartParent: locale.Mark("What this run says of its parent is damaged"), domain.PartConcurrency: locale.Mark("The concurrency key of this run is damaged")}
 
 // damagedParts say what of a run's own row is damaged, each with how it shows.
-func (r *request) damagedParts(parts []kairos.DamagedPart) []string {
+func (r *request) damagedParts(parts []domain.DamagedPart) []string {
 	out := make([]string, len(parts))
 	for i, p := range parts {
 		out[i] = r.t(damagedWords[p.Part]) + ": " + visible(p.Message)
@@ -33,10 +33,10 @@ func (r *request) damagedParts(parts []kairos.DamagedPart) []string {
 
 // damagedValue stands in place of a value of the run that is damaged; empty: it is
 // not.
-func (r *request) damagedValue(run kairos.Run, part kairos.RunPart) string {
+func (r *request) damagedValue(run domain.Run, part domain.RunPart) string {
 	for _, p := range run.Damaged {
-		if p.Part == part || p.Part == kairos.PartDetails {
-			return r.damagedParts([]kairos.DamagedPart{p})[0]
+		if p.Part == part || p.Part == domain.PartDetails {
+			return r.damagedParts([]domain.DamagedPart{p})[0]
 		}
 	}
 	return ""
@@ -74,7 +74,7 @@ func (b *runPage) damaged() *view.Why {
 	if d.Intact > 0 {
 		w.Items = append(w.Items, b.n(d.Intact, "%s row behind it is as it was written. What it tells happened, but what it builds on cannot be read.", "%s rows behind it are as they were written. What they tell happened, but what they build on cannot be read."))
 	}
-	if run.Status == kairos.RunFailed && run.Headline != "" {
+	if run.Status == domain.RunFailed && run.Headline != "" {
 		w.Items = append(w.Items, b.t("It had failed: %s", b.headline(run)))
 	}
 	w.Then = b.t("What is below is what the journal says until row %d. The run cannot be resumed: nothing is put in place of a damaged row, and this run stays as it is, as evidence.", d.Good) + " "
@@ -83,18 +83,18 @@ func (b *runPage) damaged() *view.Why {
 	} else {
 		w.Then += b.t("No checkpoint is left: a fork from its input does everything again as a new run; its preview says what.")
 	}
-	if b.who.Role.Includes(kairos.RoleOperator) {
+	if b.who.Role.Includes(domain.RoleOperator) {
 		w.Links = append(w.Links, view.Link{Text: b.forkFrom(d), Href: fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, d.Checkpoint.Seq)})
 	}
 	return w
 }
 
 // damageHeadline is the finding in one line.
-func (r *request) damageHeadline(d *kairos.Damage) string {
+func (r *request) damageHeadline(d *domain.Damage) string {
 	if len(d.Parts) > 0 {
 		return r.t(damagedWords[d.Parts[0].Part])
 	}
-	problem := kairos.RowChecksum
+	problem := domain.RowChecksum
 	if len(d.Rows) > 0 {
 		problem = d.Rows[0].Problem
 	}
@@ -106,7 +106,7 @@ func (r *request) damageHeadline(d *kairos.Damage) string {
 }
 
 // forkFrom names the act that goes on.
-func (r *request) forkFrom(d *kairos.Damage) string {
+func (r *request) forkFrom(d *domain.Damage) string {
 	if d.Checkpoint.Seq == 0 {
 		return r.t("Fork from the input…")
 	}
@@ -114,9 +114,9 @@ func (r *request) forkFrom(d *kairos.Damage) string {
 }
 
 // damagedRow is one row, and what it says of itself.
-func (r *request) damagedRow(row kairos.DamagedRow) string {
+func (r *request) damagedRow(row domain.DamagedRow) string {
 	what := r.t(rowProblems[row.Problem], row.Seq)
-	if row.Kind == "" || row.Problem == kairos.RowMissing {
+	if row.Kind == "" || row.Problem == domain.RowMissing {
 		return what + "."
 	}
 	says := visible(string(row.Kind))
@@ -126,29 +126,29 @@ func (r *request) damagedRow(row kairos.DamagedRow) string {
 	if row.Status != "" {
 		says += " " + visible(string(row.Status))
 	}
-	if row.Problem == kairos.RowValue || row.Problem == kairos.RowMisfit {
+	if row.Problem == domain.RowValue || row.Problem == domain.RowMisfit {
 		return r.t("%s. It is: %s.", what, says)
 	}
 	return r.t("%s. It says of itself: %s; that may be what is damaged.", what, says)
 }
 
 // lostSteps say of each step behind the last good checkpoint what is known.
-func (r *request) lostSteps(d *kairos.Damage) []string {
+func (r *request) lostSteps(d *domain.Damage) []string {
 	var out []string
 	for _, s := range d.Steps[:min(len(d.Steps), shownLost)] {
 		name := fmt.Sprintf("%s (%s)", lostName(s.Node, s.Visit, s.Item), r.effect(s.Effect))
 		switch s.Status {
 		case "":
 			out = append(out, r.t("%s: row %d, which would tell how it ended, is damaged. It may have happened.", name, s.Row))
-		case kairos.NodeWaiting:
+		case domain.NodeWaiting:
 			out = append(out, r.t("%s: it waited by row %d.", name, s.Row))
-		case kairos.NodeRunning, kairos.NodeInDoubt:
+		case domain.NodeRunning, domain.NodeInDoubt:
 			out = append(out, r.t("%s: it had begun by row %d, and nothing that can be trusted says how it ended. It may have happened.", name, s.Row))
-		case kairos.NodeSkipped:
+		case domain.NodeSkipped:
 			out = append(out, r.t("%s: row %d says that it was skipped.", name, s.Row))
-		case kairos.NodeFailed:
+		case domain.NodeFailed:
 			out = append(out, r.t("%s: row %d says that it failed.", name, s.Row))
-		case kairos.NodeCancelled:
+		case domain.NodeCancelled:
 			out = append(out, r.t("%s: row %d says that it was cancelled.", name, s.Row))
 		default:
 			out = append(out, r.t("%s: row %d says that it completed. In a fork it would happen again, unless it takes its recorded result.", name, s.Row))

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
@@ -32,7 +32,7 @@ func damagedBy(t *testing.T, statement string) (site *webtest.Site, run string) 
 	}
 	e := enginetest.OpenOn(t, s, enginetest.NewRegistry(), engine.Options{})
 	r := e.Until(e.Run(`{id: billing, nodes: {fetch: {type: set, input: "the order"}, pay: {type: set, effect: unsafe, input: "receipt 4711"}, book: {type: set, effect: idempotent, input: "booked"}, pause: {type: wait, input: {for: 10ms}}, gate: {type: approval, input: {message: "go on?"}}},
-	  edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: pause}, {from: pause, to: gate}]}`, "").ID, kairos.RunWaiting, kairos.WaitApproval)
+	  edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: pause}, {from: pause, to: gate}]}`, "").ID, domain.RunWaiting, domain.WaitApproval)
 	e.Close()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	}
 	says(t, b.Get(page+"/peek"), http.StatusOK, "billing")
 
-	quarantined := func(r kairos.Run) bool { return r.WaitReason == kairos.WaitQuarantined }
+	quarantined := func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }
 	if _, err := site.Engine.WaitFor(t.Context(), run, quarantined); err != nil { // being looked at was enough
 		t.Fatal(err)
 	}
@@ -134,13 +134,13 @@ func TestADamagedRunAsksNobody(t *testing.T) {
 	t.Parallel()
 	site, run := damagedSite(t)
 	b := site.Browser(t).Login()
-	list, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run})
+	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatal(list.Items, err)
 	}
 	question := "/approvals/" + list.Items[0].ID
 	says(t, b.Get("/runs/"+run), http.StatusOK, "fails its checksum") // being looked at is enough
-	if _, err := site.Engine.WaitFor(t.Context(), run, func(r kairos.Run) bool { return r.WaitReason == kairos.WaitQuarantined }); err != nil {
+	if _, err := site.Engine.WaitFor(t.Context(), run, func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/approvals", "/approvals?show=all", "/"} {
@@ -182,7 +182,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			if c.part != "limits" {
 				says(t, b.Get(page+"?view=io"), http.StatusOK, c.says+": ")
 			}
-			if _, err := site.Engine.WaitFor(t.Context(), run, func(r kairos.Run) bool { return r.WaitReason == kairos.WaitQuarantined }); err != nil {
+			if _, err := site.Engine.WaitFor(t.Context(), run, func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 				t.Fatal(err)
 			}
 			says(t, b.Get("/runs"), http.StatusOK, page, "what the run was started with is damaged ("+c.part+")")

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -31,14 +31,14 @@ const (
 
 // eventKinds are the kinds in the order of their links, with their words.
 var eventKinds = []struct{ kind, word string }{
-	{string(kairos.EntryIntent), locale.Mark("begun")},
-	{string(kairos.EntryResult), locale.Mark("ended")},
-	{string(kairos.EntryWait), locale.Mark("waits")},
-	{string(kairos.EntryResolve), locale.Mark("answers")},
-	{string(kairos.EntrySubstep), locale.Mark("calls")},
-	{string(kairos.EntryReset), locale.Mark("resumed")},
-	{string(kairos.EntryReplan), locale.Mark("planned anew")},
-	{string(kairos.EntryVerb), locale.Mark("about the run")},
+	{string(domain.EntryIntent), locale.Mark("begun")},
+	{string(domain.EntryResult), locale.Mark("ended")},
+	{string(domain.EntryWait), locale.Mark("waits")},
+	{string(domain.EntryResolve), locale.Mark("answers")},
+	{string(domain.EntrySubstep), locale.Mark("calls")},
+	{string(domain.EntryReset), locale.Mark("resumed")},
+	{string(domain.EntryReplan), locale.Mark("planned anew")},
+	{string(domain.EntryVerb), locale.Mark("about the run")},
 	{eventAct, locale.Mark("acts")},
 	{eventStatus, locale.Mark("states")},
 }
@@ -47,7 +47,7 @@ var eventKinds = []struct{ kind, word string }{
 // audit event without "run.". What is not here is named by its code.
 var eventWords = map[string]string{
 	"pause": locale.Mark("paused"), "continue": locale.Mark("continued"), "cancel": locale.Mark("cancel asked for"), "retry-now": locale.Mark("retried at once"),
-	"release": locale.Mark("released"), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"), "crash": locale.Mark("kairosd died"),
+	"release": locale.Mark("released"), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"), "budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"), "crash": locale.Mark("kairosd died"),
 	"quarantine": locale.Mark("parked"), "stop": locale.Mark("kairosd was stopped"), "plans": locale.Mark("plans fixed"), "memory": locale.Mark("memory read"),
 	"resume-options": locale.Mark("options of a resume"), "created": locale.Mark("created"), "resume": locale.Mark("resumed"), "fork": locale.Mark("forked"),
 	"rerun": locale.Mark("rerun"), "delete": locale.Mark("deleted"), "ack": locale.Mark("acknowledged"), "unack": locale.Mark("acknowledgement taken back"),
@@ -55,15 +55,15 @@ var eventWords = map[string]string{
 	"happened": locale.Mark("it happened"), "given": locale.Mark("result given"), "retry": locale.Mark("run again"), "skip": locale.Mark("skipped"), "fail": locale.Mark("failed by hand"),
 	"late": locale.Mark("late result"), "child": locale.Mark("child run ended"), "due": locale.Mark("time is up"), "asked_back": locale.Mark("asked back"),
 	"approved": locale.Mark("approved"), "rejected": locale.Mark("rejected"), "approval.assign": locale.Mark("given to somebody"),
-	string(kairos.EntryIntent): locale.Mark("begun"), string(kairos.EntryWait): locale.Mark("waits"), string(kairos.EntryResolve): locale.Mark("answered"),
-	string(kairos.EntryReset): locale.Mark("resumed"), string(kairos.EntryReplan): locale.Mark("planned anew"),
+	string(domain.EntryIntent): locale.Mark("begun"), string(domain.EntryWait): locale.Mark("waits"), string(domain.EntryResolve): locale.Mark("answered"),
+	string(domain.EntryReset): locale.Mark("resumed"), string(domain.EntryReplan): locale.Mark("planned anew"),
 }
 
 // runEvent is a row of the journal or an event of the audit log.
 type runEvent struct {
 	kind  string
-	entry *kairos.Entry
-	act   *kairos.AuditEvent
+	entry *domain.Entry
+	act   *domain.AuditEvent
 }
 
 // events are what happened to the run, in order: the rows of its journal, what
@@ -134,20 +134,20 @@ func (b *runPage) eventCount() string {
 
 // acts are the newest events of the audit log about the run but its checkpoints,
 // in order; they are read once.
-func (b *runPage) acts() ([]kairos.AuditEvent, error) {
+func (b *runPage) acts() ([]domain.AuditEvent, error) {
 	if b.told == nil {
 		acts, err := b.readActs()
 		if err != nil {
 			return nil, err
 		}
-		b.told = append([]kairos.AuditEvent{}, acts...)
+		b.told = append([]domain.AuditEvent{}, acts...)
 	}
 	return b.told, nil
 }
 
-func (b *runPage) readActs() ([]kairos.AuditEvent, error) {
-	var out []kairos.AuditEvent
-	f := kairos.AuditFilter{Run: b.d.Run.ID, Exclude: kairos.AuditExclusion{Actions: []string{"checkpoint"}}, Page: kairos.Page{Limit: 200}}
+func (b *runPage) readActs() ([]domain.AuditEvent, error) {
+	var out []domain.AuditEvent
+	f := domain.AuditFilter{Run: b.d.Run.ID, Exclude: domain.AuditExclusion{Actions: []string{"checkpoint"}}, Page: domain.Page{Limit: 200}}
 	for len(out) < manyActs {
 		list, err := b.s.Reader.AuditEvents(b.ctx, f)
 		if err != nil {
@@ -165,10 +165,10 @@ func (b *runPage) readActs() ([]kairos.AuditEvent, error) {
 
 // mergeEvents puts events of the audit log behind the journal row that they speak
 // of, or at their time. An act that is a row of the journal itself is one event.
-func mergeEvents(journal []kairos.Entry, acts []kairos.AuditEvent) []runEvent {
+func mergeEvents(journal []domain.Entry, acts []domain.AuditEvent) []runEvent {
 	out := make([]runEvent, 0, len(journal)+len(acts))
 	next := 0
-	rows := func(before func(*kairos.Entry) bool) {
+	rows := func(before func(*domain.Entry) bool) {
 		for ; next < len(journal) && before(&journal[next]); next++ {
 			out = append(out, runEvent{kind: string(journal[next].Kind), entry: &journal[next]})
 		}
@@ -176,9 +176,9 @@ func mergeEvents(journal []kairos.Entry, acts []kairos.AuditEvent) []runEvent {
 	for i := range acts {
 		a := &acts[i]
 		if a.RunSeq > 0 {
-			rows(func(e *kairos.Entry) bool { return e.Seq <= a.RunSeq })
+			rows(func(e *domain.Entry) bool { return e.Seq <= a.RunSeq })
 		} else {
-			rows(func(e *kairos.Entry) bool { return !e.At.After(a.At) })
+			rows(func(e *domain.Entry) bool { return !e.At.After(a.At) })
 		}
 		if inJournal(journal[:next], a) {
 			continue
@@ -189,13 +189,13 @@ func mergeEvents(journal []kairos.Entry, acts []kairos.AuditEvent) []runEvent {
 		}
 		out = append(out, runEvent{kind: kind, act: a})
 	}
-	rows(func(*kairos.Entry) bool { return true })
+	rows(func(*domain.Entry) bool { return true })
 	return out
 }
 
 // inJournal says whether one of the last rows of a journal records the act: a
 // checkpoint can end with rows that follow from it.
-func inJournal(journal []kairos.Entry, a *kairos.AuditEvent) bool {
+func inJournal(journal []domain.Entry, a *domain.AuditEvent) bool {
 	if a.RunSeq == 0 || a.Action == "run.status" {
 		return false
 	}
@@ -205,15 +205,15 @@ func inJournal(journal []kairos.Entry, a *kairos.AuditEvent) bool {
 			continue
 		}
 		switch e.Kind {
-		case kairos.EntryVerb:
+		case domain.EntryVerb:
 			if "run."+payloadOf(e).Verb == a.Action {
 				return true
 			}
-		case kairos.EntryReset:
+		case domain.EntryReset:
 			if a.Action == "run.resume" {
 				return true
 			}
-		case kairos.EntryResolve:
+		case domain.EntryResolve:
 			if a.Action == "node.resolve" || strings.HasPrefix(a.Action, "approval.") {
 				return true
 			}
@@ -225,7 +225,7 @@ func inJournal(journal []kairos.Entry, a *kairos.AuditEvent) bool {
 // eventPayload is what the payload of a row says that it is about.
 type eventPayload struct{ Verb, Action string }
 
-func payloadOf(e *kairos.Entry) eventPayload {
+func payloadOf(e *domain.Entry) eventPayload {
 	var p eventPayload
 	if len(e.Decision) > 0 && json.Unmarshal(e.Decision, &p) != nil {
 		return eventPayload{} // the row is named by its kind
@@ -233,7 +233,7 @@ func payloadOf(e *kairos.Entry) eventPayload {
 	return p
 }
 
-func (b *runPage) event(e *kairos.Entry) view.EventRow {
+func (b *runPage) event(e *domain.Entry) view.EventRow {
 	row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: b.time(e.At), What: b.eventWord(e), Where: e.Node, Who: visible(e.Actor), Text: visible(e.Reason)}
 	if e.Visit > 1 {
 		row.Where += " " + b.t("visit %d", e.Visit)
@@ -244,8 +244,8 @@ func (b *runPage) event(e *kairos.Entry) view.EventRow {
 	if e.Attempt > 1 {
 		row.Where += " " + b.t("attempt %d", e.Attempt)
 	}
-	if e.Kind == kairos.EntryWait {
-		row.Text = cmp.Or(b.reason(kairos.WaitReason(e.Reason)), row.Text)
+	if e.Kind == domain.EntryWait {
+		row.Text = cmp.Or(b.reason(domain.WaitReason(e.Reason)), row.Text)
 		if !e.DueAt.IsZero() {
 			row.Text += ", " + b.t("until %s", b.time(e.DueAt).Text)
 		}
@@ -260,13 +260,13 @@ func (b *runPage) event(e *kairos.Entry) view.EventRow {
 }
 
 // eventWord names what a row of the journal records.
-func (b *runPage) eventWord(e *kairos.Entry) string {
+func (b *runPage) eventWord(e *domain.Entry) string {
 	switch e.Kind {
-	case kairos.EntryResult:
+	case domain.EntryResult:
 		return b.t(stepStatus(e.Status).Word)
-	case kairos.EntrySubstep:
+	case domain.EntrySubstep:
 		return b.t("call") + " " + b.t(stepStatus(e.Status).Word)
-	case kairos.EntryVerb, kairos.EntryResolve:
+	case domain.EntryVerb, domain.EntryResolve:
 		p := payloadOf(e)
 		return b.actWord(cmp.Or(p.Verb, p.Action, string(e.Kind)))
 	}
@@ -281,13 +281,13 @@ func (r *request) actWord(code string) string {
 }
 
 // actEvent is an event of the audit log among those of its run.
-func (b *runPage) actEvent(a *kairos.AuditEvent) view.EventRow {
+func (b *runPage) actEvent(a *domain.AuditEvent) view.EventRow {
 	row := view.EventRow{Href: fmt.Sprintf("/audit/%d", a.Seq), At: b.time(a.At), Who: visible(a.Actor), Text: visible(cut(a.Reason, 500))}
 	row.What = b.actWord(strings.TrimPrefix(a.Action, "run."))
 	if a.Action == "run.status" {
 		var d struct {
-			Status     kairos.RunStatus
-			WaitReason kairos.WaitReason
+			Status     domain.RunStatus
+			WaitReason domain.WaitReason
 			Headline   string
 		}
 		if json.Unmarshal(a.Detail, &d) == nil {

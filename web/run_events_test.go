@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -57,7 +57,7 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 	run := site.Seed(t).Waiting
 	b := site.Browser(t).Login()
 	at := "/runs/" + run.ID
-	for _, act := range []kairos.VerbRequest{{Action: kairos.ActionPause, Reason: "the bank is closed"}, {Action: kairos.ActionContinue}} {
+	for _, act := range []domain.VerbRequest{{Action: domain.ActionPause, Reason: "the bank is closed"}, {Action: domain.ActionContinue}} {
 		act.Run = run.ID
 		if _, err := site.Engine.Act(t.Context(), site.Admin, act); err != nil {
 			t.Fatal(err)

@@ -3,16 +3,16 @@ package web
 import (
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // expected says what an act will probably cost and take, from what runs of the plan
 // did before (UI 5.2); nothing, where none tells.
-func (r *request) expected(plan string, pre kairos.Preview) (string, error) {
+func (r *request) expected(plan string, pre domain.Preview) (string, error) {
 	if !pre.Allowed || len(pre.Again)+len(pre.New) == 0 {
 		return "", nil
 	}
-	flow, err := r.s.Reader.PlanFlow(r.ctx, plan, 0, r.s.now().Add(-kairos.ExpectedSince))
+	flow, err := r.s.Reader.PlanFlow(r.ctx, plan, 0, r.s.now().Add(-domain.ExpectedSince))
 	if err != nil {
 		return "", err
 	}
@@ -20,7 +20,7 @@ func (r *request) expected(plan string, pre kairos.Preview) (string, error) {
 }
 
 // expectation is the sentence for so many runs alike.
-func (r *request) expectation(e *kairos.Expected, runs int) string {
+func (r *request) expectation(e *domain.Expected, runs int) string {
 	if e == nil {
 		return ""
 	}

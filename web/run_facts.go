@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -15,7 +15,7 @@ import (
 // triggerWords say through what a run was started.
 var triggerWords = map[string]string{
 	"ui": locale.Mark("this dashboard"), "api": locale.Mark("the API"), "cli": locale.Mark("the command line"), "ask": locale.Mark("an intent"),
-	"child": locale.Mark("a run above it"), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), kairos.OriginDry: locale.Mark("a dry run"),
+	"child": locale.Mark("a run above it"), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
 }
 
 func (b *runPage) facts(p *view.RunPage) {
@@ -44,7 +44,7 @@ func (b *runPage) facts(p *view.RunPage) {
 	}
 	if run.Session != "" && run.Session != run.ID {
 		href := ""
-		if b.s.Memory != nil && (run.Actor == b.who.Name || b.who.Role.Includes(kairos.RoleAdmin)) {
+		if b.s.Memory != nil && (run.Actor == b.who.Name || b.who.Role.Includes(domain.RoleAdmin)) {
 			href = b.memoryHref("/memory", run.Actor, run.Session, "")
 		}
 		add(b.t("Session"), visible(run.Session), href)
@@ -53,12 +53,12 @@ func (b *runPage) facts(p *view.RunPage) {
 		add(b.t("Dry run"), b.t("what might change something, or asks a model, was left undone; such outputs are made up"), "")
 	}
 	if run.ForkedFrom != "" {
-		add(b.t("Forked from"), kairos.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
+		add(b.t("Forked from"), domain.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
 	}
 	if run.RerunOf != "" {
-		add(b.t("Rerun of"), kairos.ShortID(run.RerunOf), "/runs/"+run.RerunOf)
+		add(b.t("Rerun of"), domain.ShortID(run.RerunOf), "/runs/"+run.RerunOf)
 	}
-	for _, re := range kairos.ReplansOf(b.d) {
+	for _, re := range domain.ReplansOf(b.d) {
 		text := b.t("v%d → v%d, after %s failed", re.From, re.To, visible(re.Node))
 		if re.Proposed {
 			text = b.t("v%d → v%d, after %s failed, if it is accepted", re.From, re.To, visible(re.Node))
@@ -66,7 +66,7 @@ func (b *runPage) facts(p *view.RunPage) {
 		add(b.t("Planned anew"), text, fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), re.From, re.To))
 	}
 	if run.Parent != nil {
-		add(b.t("Child of"), b.t("%s at %s", kairos.ShortID(run.Parent.Run), run.Parent.Node), "/runs/"+run.Parent.Run)
+		add(b.t("Child of"), b.t("%s at %s", domain.ShortID(run.Parent.Run), run.Parent.Node), "/runs/"+run.Parent.Run)
 	}
 	if len(p.Related) > 0 {
 		add(b.t("Lineage"), b.n(len(p.Related), "%s related run", "%s related runs"), "/runs/"+run.ID+"/lineage")
@@ -91,7 +91,7 @@ func (b *runPage) progress() (made, of int) {
 	of = made
 	for _, st := range b.steps {
 		switch st.status {
-		case kairos.NodeCompleted, kairos.NodeSkipped:
+		case domain.NodeCompleted, domain.NodeSkipped:
 		default:
 			of++
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/diagram"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/timeline"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -119,7 +119,7 @@ func (b *runPage) takenEdges() map[int]int {
 		}
 		if d := decision(st.final.Decision); d.Edge > 0 {
 			b.taken[d.Edge-1]++
-		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 && (st.status == kairos.NodeCompleted || d.Handled != "") {
+		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 && (st.status == domain.NodeCompleted || d.Handled != "") {
 			b.taken[b.program.Nodes[i].Out[0].Position]++
 		}
 	}
@@ -151,14 +151,14 @@ func (b *runPage) states() func(*diagram.Node) nodeState {
 		s := nodeState{status: st.shown(), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
 		s.detail = b.t(s.status.Word)
 		b.countsDown(&s, st)
-		if st.lost == nil && (st.status == kairos.NodeCompleted || st.status == kairos.NodeFailed) {
+		if st.lost == nil && (st.status == domain.NodeCompleted || st.status == domain.NodeFailed) {
 			s.detail = took(st.took(now))
 		}
 		if len(list) > 1 {
 			s.times(len(list))
 		}
 		for _, a := range st.attempts {
-			s.attempts = append(s.attempts, a.status == kairos.NodeFailed || a.status == kairos.NodeInDoubt)
+			s.attempts = append(s.attempts, a.status == domain.NodeFailed || a.status == domain.NodeInDoubt)
 		}
 		if key != "" {
 			s.detail, s.until = b.amount(key, heat[n.ID]), time.Time{}
@@ -172,7 +172,7 @@ func (b *runPage) states() func(*diagram.Node) nodeState {
 
 // countsDown says of a step that goes on by itself when it does: "in 52 s".
 func (b *runPage) countsDown(s *nodeState, st *step) {
-	if reason := st.waitsFor(); reason != kairos.WaitRetry && reason != kairos.WaitTimer {
+	if reason := st.waitsFor(); reason != domain.WaitRetry && reason != domain.WaitTimer {
 		return
 	}
 	for _, w := range b.d.Waits {
@@ -206,10 +206,10 @@ func (b *runPage) latest(list []*step) *step {
 
 // groupState is the state of several nodes in one box, with a count.
 func (b *runPage) groupState(n *diagram.Node, steps map[string][]*step) nodeState {
-	count := map[kairos.NodeStatus]int{}
+	count := map[domain.NodeStatus]int{}
 	first, least := n.Members[0], len(loudest)
 	for _, id := range n.Members {
-		status := kairos.NodePending
+		status := domain.NodePending
 		if list := steps[id]; len(list) > 0 {
 			status = b.latest(list).status
 		}
@@ -218,14 +218,14 @@ func (b *runPage) groupState(n *diagram.Node, steps map[string][]*step) nodeStat
 			least, first = i, id
 		}
 	}
-	s := nodeState{status: stepStatus(kairos.NodePending), href: b.href(url.Values{"node": {first}, "step": nil, "try": nil, "tab": nil})}
+	s := nodeState{status: stepStatus(domain.NodePending), href: b.href(url.Values{"node": {first}, "step": nil, "try": nil, "tab": nil})}
 	if least < len(loudest) {
 		s.status = b.latest(steps[first]).shown()
 		s.detail = b.number(int64(count[loudest[least]])) + " " + b.t(s.status.Word)
 	} else {
 		s.detail = b.t("not started")
 	}
-	if count[kairos.NodePending] > 0 && least < len(loudest) && s.status.Key == "ok" {
+	if count[domain.NodePending] > 0 && least < len(loudest) && s.status.Key == "ok" {
 		s.detail += " …"
 	}
 	return s
@@ -333,14 +333,14 @@ func (b *runPage) asRan(o diagram.Options) (painter, int) {
 		}
 		s.detail = b.t(s.status.Word)
 		b.countsDown(&s, st)
-		if st.status == kairos.NodeCompleted || st.status == kairos.NodeFailed {
+		if st.status == domain.NodeCompleted || st.status == domain.NodeFailed {
 			s.detail = took(span.Len())
 		}
 		if len(list) > 1 {
 			s.times(len(list))
 		}
 		for _, a := range st.attempts {
-			s.attempts = append(s.attempts, a.status == kairos.NodeFailed || a.status == kairos.NodeInDoubt)
+			s.attempts = append(s.attempts, a.status == domain.NodeFailed || a.status == domain.NodeInDoubt)
 		}
 		return s
 	}
@@ -352,5 +352,5 @@ func notStarted(passed bool) nodeState {
 	if passed {
 		return nodeState{status: word("idle", "i-skip", locale.Mark("not taken"), true), detail: locale.Mark("not taken")}
 	}
-	return nodeState{status: stepStatus(kairos.NodePending), detail: locale.Mark("not started")}
+	return nodeState{status: stepStatus(domain.NodePending), detail: locale.Mark("not started")}
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // look opens a page of told runs.
@@ -69,11 +69,11 @@ nodes:
   fetch: {type: http, input: {url: "https://example.com"}}
 edges: [{from: fetch, to: check}, {from: check, to: post}]
 `)
-	s.try(kairos.Entry{Node: "fetch", Failure: limited()}, 0, time.Second, kairos.NodeFailed, false)
-	s.row(time.Second, kairos.Entry{Kind: kairos.EntryWait, Node: "fetch", Item: -1, Reason: "retry", Status: kairos.NodeWaiting})
-	s.ends(0, kairos.RunWaiting)
+	s.try(domain.Entry{Node: "fetch", Failure: limited()}, 0, time.Second, domain.NodeFailed, false)
+	s.row(time.Second, domain.Entry{Kind: domain.EntryWait, Node: "fetch", Item: -1, Reason: "retry", Status: domain.NodeWaiting})
+	s.ends(0, domain.RunWaiting)
 	due := morning.Add(52 * time.Second)
-	s.run.WaitReason, s.waits = kairos.WaitRetry, []kairos.Wait{{Node: "fetch", Visit: 1, Item: -1, Reason: kairos.WaitRetry, Since: epoch, Due: due}}
+	s.run.WaitReason, s.waits = domain.WaitRetry, []domain.Wait{{Node: "fetch", Visit: 1, Item: -1, Reason: domain.WaitRetry, Since: epoch, Due: due}}
 	o := &told{runs: []*story{s}}
 	path := "/runs/" + s.run.ID
 	for _, mode := range []string{"", "&mode=ran"} {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handoff"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -103,7 +103,7 @@ func keysOf(context string) []string {
 }
 
 // passedOn is what was passed on: the data, or where there is none the words.
-func passedOn(d kairos.HandoffDetail) string {
+func passedOn(d domain.HandoffDetail) string {
 	if d.Given != nil {
 		return string(d.Given)
 	}
@@ -111,7 +111,7 @@ func passedOn(d kairos.HandoffDetail) string {
 }
 
 // shortHash tells what was passed on apart from anything else.
-func shortHash(d kairos.HandoffDetail) string { return d.SHA256[:min(len(d.SHA256), 12)] }
+func shortHash(d domain.HandoffDetail) string { return d.SHA256[:min(len(d.SHA256), 12)] }
 
 func laneX(i int) string { return strconv.Itoa(i*laneGap + 14) }
 
@@ -142,8 +142,8 @@ func (b *runPage) stepAt(seq int64, node string) *step {
 }
 
 // usage is what a step's calls and result used.
-func (st *step) usage() kairos.Usage {
-	var u kairos.Usage
+func (st *step) usage() domain.Usage {
+	var u domain.Usage
 	for _, c := range st.calls {
 		u = u.Add(c.Usage)
 	}

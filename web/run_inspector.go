@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -35,9 +35,9 @@ func (b *runPage) inspector() view.Inspector {
 	}
 	b.inspectorFacts(&i, st, a)
 	i.Resume = b.fate(st)
-	if st.status == kairos.NodeInDoubt && a != nil && b.who.Role.Includes(kairos.RoleOperator) {
+	if st.status == domain.NodeInDoubt && a != nil && b.who.Role.Includes(domain.RoleOperator) {
 		what := b.doubtOf(st, a)
-		i.Doubt = &view.DoubtForm{What: what, Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)), CSRF: b.who.csrf, Idem: newID(),
+		i.Doubt = &view.DoubtForm{Calls: b.callsInDoubt(st), What: what, Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)), CSRF: b.who.csrf, Idem: newID(),
 			Rev: strconv.FormatInt(b.d.Run.LastSeq, 10), Node: st.node, Visit: strconv.Itoa(st.visit), Item: strconv.Itoa(st.item), Attempt: strconv.Itoa(a.number), Key: a.entry.IdempotencyKey}
 	}
 	tabs := b.tabs(st, a)
@@ -68,7 +68,7 @@ func (b *runPage) inspector() view.Inspector {
 		if id := a.entry.Failure.Request; id != "" {
 			i.Facts = append(i.Facts, view.Fact{Term: b.t("Provider request"), Text: visible(id)})
 		}
-		i.Facts = append(i.Facts, view.Fact{Term: b.t("Trace"), Text: fmt.Sprintf("%x", kairos.TraceOf(b.d.Run.ID))})
+		i.Facts = append(i.Facts, view.Fact{Term: b.t("Trace"), Text: fmt.Sprintf("%x", domain.TraceOf(b.d.Run.ID))})
 		i.Find = b.findForm(i.Blocks)
 	default:
 		i.Blocks = b.blocks(st, a, tab)
@@ -79,7 +79,7 @@ func (b *runPage) inspector() view.Inspector {
 	if b.reopens(st) {
 		i.Actions = append(i.Actions, view.Link{Text: b.t("Retry only this step…"), Href: fmt.Sprintf("/runs/%s/resume?%s", b.d.Run.ID, url.Values{"only": {fmt.Sprintf("%s#%d", st.node, st.visit)}}.Encode()), Dialog: true})
 	}
-	if b.who.Role.Includes(kairos.RoleOperator) && st.final != nil {
+	if b.who.Role.Includes(domain.RoleOperator) && st.final != nil {
 		before := int64(0)
 		for _, e := range b.d.Journal[:min(int(st.seq-1), len(b.d.Journal))] {
 			if isCheckpoint(&e) {
@@ -90,7 +90,7 @@ func (b *runPage) inspector() view.Inspector {
 			i.Actions = append(i.Actions, view.Link{Text: text, Href: fmt.Sprintf("/runs/%s/fork?at=%d", b.d.Run.ID, at)})
 		}
 		fork(b.t("Fork from here with edited state…"), before)
-		if st.status == kairos.NodeCompleted {
+		if st.status == domain.NodeCompleted {
 			fork(b.t("Fork after this step…"), st.final.Seq)
 		}
 	}
@@ -111,6 +111,20 @@ func (b *runPage) doubtOf(st *step, a *attempt) string {
 		how = strings.TrimSuffix(how, ".") + "."
 	}
 	return how + " " + b.t("The call may or may not have reached the other side, and it is not idempotent: running it again may do it twice.")
+}
+
+// callsInDoubt are the calls of a step's conversation whose outcome is not known.
+func (b *runPage) callsInDoubt(st *step) []view.DoubtCall {
+	var out []view.DoubtCall
+	for _, w := range b.d.Waits {
+		if w.Reason != domain.WaitInDoubt || w.Node != st.node || w.Visit != st.visit || w.Item != st.item {
+			continue
+		}
+		for _, c := range w.Calls {
+			out = append(out, view.DoubtCall{Tool: visible(c.Tool), Arguments: brief(c.Arguments), Key: c.IdempotencyKey, Sent: b.time(c.Since).Title})
+		}
+	}
+	return out
 }
 
 // attempt is the one asked for, or the last.
@@ -138,7 +152,7 @@ func (b *runPage) tabs(st *step, a *attempt) []string {
 	if person {
 		tabs = append(tabs, "decision")
 	}
-	if st.status == kairos.NodeRunning && a != nil {
+	if st.status == domain.NodeRunning && a != nil {
 		tabs = append(tabs, "log")
 	}
 	tabs = append(tabs, "output", "input")
@@ -227,7 +241,7 @@ func (b *runPage) fate(st *step) string {
 	if b.resume == nil || !b.resume.Allowed {
 		return ""
 	}
-	in := func(list []kairos.PreviewStep) *kairos.PreviewStep {
+	in := func(list []domain.PreviewStep) *domain.PreviewStep {
 		for i := range list {
 			s := &list[i]
 			if s.Node == st.node && (s.Visit == st.visit || s.Visit == 0) && (st.item < 0 || len(s.Items) == 0 || slices.Contains(s.Items, st.item)) {
@@ -239,7 +253,7 @@ func (b *runPage) fate(st *step) string {
 	switch {
 	case in(b.resume.InDoubt) != nil:
 		return b.t("Resuming needs a decision about this step first.")
-	case st.item >= 0 && st.status == kairos.NodeCompleted && in(b.resume.Again) == nil:
+	case st.item >= 0 && st.status == domain.NodeCompleted && in(b.resume.Again) == nil:
 		return b.t("Resuming keeps this result; the step is not repeated.")
 	case in(b.resume.Again) != nil:
 		return b.t("Resuming runs this step again.")
@@ -251,8 +265,8 @@ func (b *runPage) fate(st *step) string {
 
 // reopens reports whether a resume opens the step again because of itself.
 func (b *runPage) reopens(st *step) bool {
-	return b.resume != nil && b.resume.Allowed && slices.ContainsFunc(b.resume.Again, func(s kairos.PreviewStep) bool {
-		return s.Node == st.node && s.Visit == st.visit && s.Reason == kairos.ReasonReopened
+	return b.resume != nil && b.resume.Allowed && slices.ContainsFunc(b.resume.Again, func(s domain.PreviewStep) bool {
+		return s.Node == st.node && s.Visit == st.visit && s.Reopened()
 	})
 }
 
@@ -266,7 +280,7 @@ func (b *runPage) nodeInspector(node string) view.Inspector {
 		i.Resume = why
 	case passed:
 		i.Resume = b.t("The run went past it.")
-	case b.resume != nil && b.resume.Allowed && slices.ContainsFunc(b.resume.New, func(s kairos.PreviewStep) bool { return s.Node == node }):
+	case b.resume != nil && b.resume.Allowed && slices.ContainsFunc(b.resume.New, func(s domain.PreviewStep) bool { return s.Node == node }):
 		i.Resume = b.t("It has not started. Resuming may run it for the first time.")
 	default:
 		i.Resume = b.t("It has not started.")

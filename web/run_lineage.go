@@ -3,7 +3,7 @@ package web
 import (
 	"net/http"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -16,9 +16,9 @@ func (r *request) lineage() error {
 	if err != nil {
 		return err
 	}
-	short := kairos.ShortID(run.ID)
+	short := domain.ShortID(run.ID)
 	p := view.LineagePage{Shell: r.shell("runs", r.t("Lineage of run %s", short)), Run: view.Link{Text: short, Href: "/runs/" + run.ID}, Plan: run.PlanKey}
-	known := map[string]kairos.Run{run.ID: run}
+	known := map[string]domain.Run{run.ID: run}
 	order := []string{run.ID}
 	for i := 0; i < len(order); i++ {
 		related, err := r.s.Reader.Lineage(r.ctx, order[i])
@@ -37,7 +37,7 @@ func (r *request) lineage() error {
 			order = append(order, o.ID)
 		}
 	}
-	from := func(o kairos.Run) (id, how string) {
+	from := func(o domain.Run) (id, how string) {
 		switch {
 		case o.ForkedFrom != "":
 			return o.ForkedFrom, r.t("fork at checkpoint %d", o.ForkSeq)
@@ -62,7 +62,7 @@ func (r *request) lineage() error {
 	grow = func(id string, depth int) view.LineageNode {
 		o := known[id]
 		_, how := from(o)
-		n := view.LineageNode{Run: view.Link{Text: o.PlanKey + " " + kairos.ShortID(o.ID), Href: "/runs/" + o.ID, Current: id == run.ID}, How: how, Status: r.statusOf(o), At: r.time(o.CreatedAt), Headline: cut(r.headline(o), 160)}
+		n := view.LineageNode{Run: view.Link{Text: o.PlanKey + " " + domain.ShortID(o.ID), Href: "/runs/" + o.ID, Current: id == run.ID}, How: how, Status: r.statusOf(o), At: r.time(o.CreatedAt), Headline: cut(r.headline(o), 160)}
 		if id != run.ID {
 			n.Compare = "/runs/compare?a=" + run.ID + "&b=" + o.ID
 		}

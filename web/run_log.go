@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/ansi"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -43,11 +43,11 @@ func levelRank(level string) int {
 
 // eachLine walks the log of a run in order. Lines are numbered over the whole
 // log, so that a line keeps its number under every filter.
-func (b *runPage) eachLine(f func(number int, e *kairos.Entry, l kairos.LogLine)) {
+func (b *runPage) eachLine(f func(number int, e *domain.Entry, l domain.LogLine)) {
 	n := 0
 	for i := range b.d.Journal {
 		e := &b.d.Journal[i]
-		for _, l := range kairos.ReadLog(e.Log).Lines {
+		for _, l := range domain.ReadLog(e.Log).Lines {
 			n++
 			f(n, e, l)
 		}
@@ -72,11 +72,11 @@ func (b *runPage) log() *view.Log {
 	}
 	type found struct {
 		number int
-		e      *kairos.Entry
-		l      kairos.LogLine
+		e      *domain.Entry
+		l      domain.LogLine
 	}
 	var all []found
-	b.eachLine(func(number int, e *kairos.Entry, line kairos.LogLine) {
+	b.eachLine(func(number int, e *domain.Entry, line domain.LogLine) {
 		if l.Step != "" && e.Node != l.Step || levelRank(line.Level) < least || l.Find != "" && !strings.Contains(strings.ToLower(line.Message), strings.ToLower(l.Find)) {
 			return
 		}
@@ -168,7 +168,7 @@ func lineRange(text string) (from, to int) {
 
 // logLine is a line as it is shown: its colours as classes, nothing of it as
 // markup.
-func (b *runPage) logLine(l kairos.LogLine, e *kairos.Entry) view.LogLine {
+func (b *runPage) logLine(l domain.LogLine, e *domain.Entry) view.LogLine {
 	row := view.LogLine{Level: visible(cut(l.Level, 20)), At: b.time(cmpTime(l.At, e.At))}
 	row.At.Text = cmpTime(l.At, e.At).In(b.display.zone).Format("15:04:05.000")
 	for _, part := range ansi.Split(cut(l.Message, lineBytes)) {
@@ -190,11 +190,11 @@ func (r *request) logFile() error {
 		return err
 	}
 	var text strings.Builder
-	b.eachLine(func(_ int, e *kairos.Entry, l kairos.LogLine) {
+	b.eachLine(func(_ int, e *domain.Entry, l domain.LogLine) {
 		fmt.Fprintf(&text, "%s %-5s %s: %s\n", cmpTime(l.At, e.At).In(r.display.zone).Format("2006-01-02T15:04:05.000Z07:00"), strings.ToUpper(l.Level), stepName(e.Node, e.Visit), l.Message)
 	})
 	h := r.c.Response().Header()
-	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.log\"", kairos.ShortID(b.d.Run.ID)))
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.log\"", domain.ShortID(b.d.Run.ID)))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return r.c.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(text.String()))
 }
@@ -208,7 +208,7 @@ func (r *request) logLines() error {
 	var text bytes.Buffer
 	out := json.NewEncoder(&text)
 	out.SetEscapeHTML(false)
-	b.eachLine(func(n int, e *kairos.Entry, l kairos.LogLine) {
+	b.eachLine(func(n int, e *domain.Entry, l domain.LogLine) {
 		if err == nil {
 			err = out.Encode(map[string]any{"line": n, "at": cmpTime(l.At, e.At).UTC(), "level": strings.ToLower(l.Level), "node": e.Node, "visit": e.Visit, "item": e.Item, "attempt": e.Attempt, "message": l.Message})
 		}
@@ -217,7 +217,7 @@ func (r *request) logLines() error {
 		return fmt.Errorf("the log of run %s: %w", b.d.Run.ID, err)
 	}
 	h := r.c.Response().Header()
-	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.jsonl\"", kairos.ShortID(b.d.Run.ID)))
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.jsonl\"", domain.ShortID(b.d.Run.ID)))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return r.c.Blob(http.StatusOK, "text/plain; charset=utf-8", text.Bytes())
 }

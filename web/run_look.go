@@ -3,7 +3,7 @@ package web
 import (
 	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -17,18 +17,18 @@ type look struct {
 
 // looks are all of them, in the order in which a timeline counts them.
 var looks = []look{
-	{"ok", stepStatus(kairos.NodeCompleted)},
+	{"ok", stepStatus(domain.NodeCompleted)},
 	{"reused", word("ok", "i-reuse", locale.Mark("reused"), true)},
-	{"failed", stepStatus(kairos.NodeFailed)},
-	{"interrupted", stepStatus(kairos.NodeInDoubt)},
+	{"failed", stepStatus(domain.NodeFailed)},
+	{"interrupted", stepStatus(domain.NodeInDoubt)},
 	{"lost", lostStatus()},
 	{"needs", word("need", "i-need", locale.Mark("needs you"), false)},
 	{"retrying", word("need", "i-retry", locale.Mark("retrying"), false)},
-	{"running", stepStatus(kairos.NodeRunning)},
-	{"waiting", stepStatus(kairos.NodeWaiting)},
-	{"cancelled", stepStatus(kairos.NodeCancelled)},
-	{"skipped", stepStatus(kairos.NodeSkipped)},
-	{todo, stepStatus(kairos.NodePending)},
+	{"running", stepStatus(domain.NodeRunning)},
+	{"waiting", stepStatus(domain.NodeWaiting)},
+	{"cancelled", stepStatus(domain.NodeCancelled)},
+	{"skipped", stepStatus(domain.NodeSkipped)},
+	{todo, stepStatus(domain.NodePending)},
 	{passed, word("idle", "i-skip", locale.Mark("not taken"), true)},
 }
 
@@ -42,41 +42,41 @@ const (
 // look is the key of a step's word.
 func (st *step) look() string {
 	switch st.status {
-	case kairos.NodeCompleted:
+	case domain.NodeCompleted:
 		if st.reused {
 			return "reused"
 		}
 		return "ok"
-	case kairos.NodeFailed:
+	case domain.NodeFailed:
 		return "failed"
-	case kairos.NodeInDoubt:
+	case domain.NodeInDoubt:
 		return "interrupted"
 	case nodeLost:
 		return "lost"
-	case kairos.NodeRunning:
+	case domain.NodeRunning:
 		return "running"
-	case kairos.NodeWaiting:
+	case domain.NodeWaiting:
 		switch reason := st.waitsFor(); {
-		case reason == kairos.WaitRetry:
+		case reason == domain.WaitRetry:
 			return "retrying"
 		case reason.NeedsPerson():
 			return "needs"
 		}
 		return "waiting"
-	case kairos.NodeCancelled:
+	case domain.NodeCancelled:
 		return "cancelled"
-	case kairos.NodeSkipped:
+	case domain.NodeSkipped:
 		return "skipped"
 	}
 	return todo
 }
 
 // waitsFor is for what a step waits; empty: for nothing.
-func (st *step) waitsFor() kairos.WaitReason {
-	if st.status != kairos.NodeWaiting || len(st.waits) == 0 {
+func (st *step) waitsFor() domain.WaitReason {
+	if st.status != domain.NodeWaiting || len(st.waits) == 0 {
 		return ""
 	}
-	return kairos.WaitReason(st.waits[len(st.waits)-1].Reason)
+	return domain.WaitReason(st.waits[len(st.waits)-1].Reason)
 }
 
 // shown is a step's state in words.

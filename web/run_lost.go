@@ -3,7 +3,7 @@ package web
 import (
 	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -13,7 +13,7 @@ import (
 // is known of it, and that is where it was last heard of.
 
 // nodeLost is the state of a step of which nobody knows how it ended.
-const nodeLost kairos.NodeStatus = "lost"
+const nodeLost domain.NodeStatus = "lost"
 
 func lostStatus() view.Status {
 	return word("need", "i-doubt", locale.Mark("end unknown"), false)
@@ -28,8 +28,8 @@ func (b *runPage) settleLost() {
 	}
 	for _, st := range b.steps {
 		switch st.status {
-		case kairos.NodeRunning, kairos.NodeWaiting, kairos.NodePending, "":
-			st.lose(kairos.LostStep{Node: st.node, Visit: st.visit, Item: st.item, Status: st.status})
+		case domain.NodeRunning, domain.NodeWaiting, domain.NodePending, "":
+			st.lose(domain.LostStep{Node: st.node, Visit: st.visit, Item: st.item, Status: st.status})
 		}
 	}
 	heard := b.d.Run.CreatedAt // where the rows that can be trusted end
@@ -49,33 +49,33 @@ func (b *runPage) settleLost() {
 
 // lose makes a step what a row behind the damage says of it, or nothing that can be
 // trusted.
-func (st *step) lose(s kairos.LostStep) {
+func (st *step) lose(s domain.LostStep) {
 	st.lost = &s
 	switch s.Status {
-	case "", kairos.NodePending, kairos.NodeRunning, kairos.NodeWaiting, kairos.NodeInDoubt:
+	case "", domain.NodePending, domain.NodeRunning, domain.NodeWaiting, domain.NodeInDoubt:
 		st.status = nodeLost
 	default:
 		st.status = s.Status
 	}
 	for i := range st.attempts {
-		if a := &st.attempts[i]; a.status == kairos.NodeRunning {
+		if a := &st.attempts[i]; a.status == domain.NodeRunning {
 			a.status, a.ended = nodeLost, a.started
 		}
 	}
 }
 
 // lostNote says in a few words what is known of a step that the damage took.
-func (b *runPage) lostNote(s *kairos.LostStep) string {
+func (b *runPage) lostNote(s *domain.LostStep) string {
 	whole := b.d.Damage != nil && len(b.d.Damage.Parts) > 0 // its journal is
 	switch s.Status {
 	case "":
 		return b.t("row %d, which would tell, is damaged", s.Row)
-	case kairos.NodePending, kairos.NodeRunning, kairos.NodeInDoubt:
+	case domain.NodePending, domain.NodeRunning, domain.NodeInDoubt:
 		if whole {
 			return b.t("it had begun; the run is put aside")
 		}
 		return b.t("it had begun; what followed is damaged")
-	case kairos.NodeWaiting:
+	case domain.NodeWaiting:
 		if whole {
 			return b.t("it waited; the run is put aside")
 		}

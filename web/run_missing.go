@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -17,19 +17,19 @@ var alike = strings.NewReplacer("i", "1", "l", "1", "o", "0", "u", "v")
 // noRun says that a run is not there: whether the audit log knows of it, and which
 // ids look like the one that was asked for.
 func (r *request) noRun(id string, missing error) error {
-	e, ok := missing.(*kairos.Error)
-	if !ok || e.Code != kairos.CodeNotFound && e.Code != kairos.CodeConflict {
+	e, ok := missing.(*domain.Error)
+	if !ok || e.Code != domain.CodeNotFound && e.Code != domain.CodeConflict {
 		return missing
 	}
 	p := view.ErrorPage{Lists: r.lists(), Shell: r.shell("runs", "Not found"), Code: statusOf[e.Code], Headline: r.t("Not found"), Message: begun(visible(e.Message)), Suggestion: begun(e.Suggestion)}
-	if e.Code == kairos.CodeNotFound {
+	if e.Code == domain.CodeNotFound {
 		p.Message = r.t("There is no run %s.", visible(cut(id, 64)))
 	}
 	p.SimilarTitle = r.t("Runs with an id like it")
 	id = alike.Replace(strings.ToLower(strings.TrimSpace(id)))
-	if kairos.ValidID(id) {
-		last, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Run: id, Page: kairos.Page{Limit: 1}})
-		if err != nil && kairos.CodeOf(err) != kairos.CodeNotFound {
+	if domain.ValidID(id) {
+		last, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Run: id, Page: domain.Page{Limit: 1}})
+		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 			return err
 		}
 		if len(last.Items) > 0 {
@@ -41,7 +41,7 @@ func (r *request) noRun(id string, missing error) error {
 	}
 	seen := map[string]bool{}
 	for _, part := range parts(id) {
-		list, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{IDTail: part, Page: kairos.Page{Limit: similarRuns}})
+		list, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{IDTail: part, Page: domain.Page{Limit: similarRuns}})
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (r *request) noRun(id string, missing error) error {
 
 // removed says that what was asked for was there until retention took it, and which
 // digest is kept of it; row 0 is the run itself.
-func (r *request) removed(run kairos.Run, row int64) error {
+func (r *request) removed(run domain.Run, row int64) error {
 	k, err := r.s.Reader.Kept(r.ctx, run.ID)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (r *request) removed(run kairos.Run, row int64) error {
 // the longest first.
 func parts(id string) []string {
 	var out []string
-	for n := min(len(id), kairos.IDLength-1); n >= 4; n -= max(1, n/3) {
+	for n := min(len(id), domain.IDLength-1); n >= 4; n -= max(1, n/3) {
 		out = append(out, id[len(id)-n:])
 		if n >= 8 { // ids begin with their time: a short beginning says nothing
 			out = append(out, id[:n])

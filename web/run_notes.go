@@ -3,7 +3,7 @@ package web
 import (
 	"net/http"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -19,7 +19,7 @@ func (r *request) showNote(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p := view.NotePage{Shell: r.shell("runs", r.t("Note about run %s", kairos.ShortID(run.ID))), Run: kairos.ShortID(run.ID), RunHref: "/runs/" + run.ID,
+	p := view.NotePage{Shell: r.shell("runs", r.t("Note about run %s", domain.ShortID(run.ID))), Run: domain.ShortID(run.ID), RunHref: "/runs/" + run.ID,
 		Text: r.c.FormValue("text"), Idem: newID(), Error: problem, Notes: notes}
 	return r.render(code, view.NoteForm(p))
 }
@@ -34,10 +34,10 @@ func (r *request) note() error {
 		_, err := r.s.Reader.AddNote(r.ctx, r.who.actor(), run.ID, r.c.FormValue("text"))
 		return "/runs/" + run.ID, err
 	})
-	switch kairos.CodeOf(err) {
-	case kairos.CodeInvalid:
+	switch domain.CodeOf(err) {
+	case domain.CodeInvalid:
 		return r.showNote(http.StatusUnprocessableEntity, r.sentence(err))
-	case kairos.CodeConflict:
+	case domain.CodeConflict:
 		return r.showNote(http.StatusConflict, r.sentence(err))
 	}
 	return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -113,7 +113,7 @@ nodes:
   join: {type: set, needs: [left, right], input: 1}
 `)
 	run := site.Run(t, "pair", `".x"`)
-	if run.Status != kairos.RunFailed {
+	if run.Status != domain.RunFailed {
 		t.Fatal(run.Status)
 	}
 	b := site.Browser(t).Login()
@@ -137,7 +137,7 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after.WaitReason != kairos.WaitPaused { // it fails as before, and the rest waits
+	if after.WaitReason != domain.WaitPaused { // it fails as before, and the rest waits
 		t.Errorf("%s %s", after.Status, after.WaitReason)
 	}
 	rows, err := site.Store.JournalPage(t.Context(), run.ID, run.LastSeq, 0)
@@ -222,11 +222,11 @@ func TestADamagedJournalIsShown(t *testing.T) {
 	t.Parallel()
 	s := failedStory(t)
 	s.journal = s.journal[:6]
-	s.damage = &kairos.Damage{Row: 7, Good: 6, Bad: 1, Intact: 2, Message: "journal row 7 of run 7qx2 fails its checksum",
-		Checkpoint: kairos.ForkPoint{Seq: 6, Node: "fetch_invoices", Visit: 1, Label: "after fetch_invoices"},
-		Rows:       []kairos.DamagedRow{{Seq: 7, Problem: kairos.RowChecksum, Kind: kairos.EntryResult, Node: "post_ledger", Visit: 1, Item: -1, Status: kairos.NodeCompleted}},
-		Steps: []kairos.LostStep{{Node: "post_ledger", Visit: 1, Item: -1, Effect: "unsafe", Row: 7},
-			{Node: "notify", Visit: 1, Item: -1, Effect: "idempotent", Status: kairos.NodeCompleted, Row: 9}}}
+	s.damage = &domain.Damage{Row: 7, Good: 6, Bad: 1, Intact: 2, Message: "journal row 7 of run 7qx2 fails its checksum",
+		Checkpoint: domain.ForkPoint{Seq: 6, Node: "fetch_invoices", Visit: 1, Label: "after fetch_invoices"},
+		Rows:       []domain.DamagedRow{{Seq: 7, Problem: domain.RowChecksum, Kind: domain.EntryResult, Node: "post_ledger", Visit: 1, Item: -1, Status: domain.NodeCompleted}},
+		Steps: []domain.LostStep{{Node: "post_ledger", Visit: 1, Item: -1, Effect: "unsafe", Row: 7},
+			{Node: "notify", Visit: 1, Item: -1, Effect: "idempotent", Status: domain.NodeCompleted, Row: 9}}}
 	o := &told{runs: []*story{s}}
 	body := o.look(t, "/runs/"+s.run.ID)
 	for _, want := range []string{"Row 7 of the journal fails its checksum; checkpoint 6 (after fetch_invoices) is the last good one",

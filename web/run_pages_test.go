@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -28,7 +28,7 @@ func TestLineageIsATree(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
-	act := func(r kairos.VerbRequest) kairos.Run {
+	act := func(r domain.VerbRequest) domain.Run {
 		run, err := site.Engine.Act(t.Context(), site.Admin, r)
 		if err != nil {
 			t.Fatal(err)
@@ -38,8 +38,8 @@ func TestLineageIsATree(t *testing.T) {
 		}
 		return run
 	}
-	fork := act(kairos.VerbRequest{Run: seed.Failed.ID, Action: kairos.ActionFork, At: 1})
-	again := act(kairos.VerbRequest{Run: fork.ID, Action: kairos.ActionRerun})
+	fork := act(domain.VerbRequest{Run: seed.Failed.ID, Action: domain.ActionFork, At: 1})
+	again := act(domain.VerbRequest{Run: fork.ID, Action: domain.ActionRerun})
 	b := site.Browser(t).Login()
 	for _, id := range []string{seed.Failed.ID, fork.ID, again.ID} {
 		p := b.Get("/runs/" + id + "/lineage")
@@ -61,8 +61,8 @@ func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 	x, y := site.Run(t, "sum", `{"n": 1}`), site.Run(t, "sum", `{"n": 2}`)
 	b := site.Browser(t).Login()
 	path := "/runs/compare?a=" + x.ID + "&b=" + y.ID
-	says(t, b.Get(path), http.StatusOK, "They part at a: its output differs", "Input, from", `<span class="del">− .n  2`, `<span class="ins">+ .n  1`, "step=a#difference", `class="strip"`)
-	says(t, b.Get(path+"&step=a"), http.StatusOK, "Output of a, from", `<span class="ins">+ .total  1`)
+	says(t, b.Get(path), http.StatusOK, "They part at a: its output differs", "Input, from", `<span class="del">− .n  1`, `<span class="ins">+ .n  2`, "step=a#difference", `class="strip"`)
+	says(t, b.Get(path+"&step=a"), http.StatusOK, "Output of a, from", `<span class="ins">+ .total  2`)
 }
 
 // Values and logs of any size and content stay small on the page, and all of them
@@ -76,10 +76,10 @@ func TestPagesStayBounded(t *testing.T) {
 	for i := range 10_000 {
 		fmt.Fprintf(&log, `,{"level":"%s","message":"line %d of it"}`, []string{"info", "warn", "error"}[i%3], i+1)
 	}
-	s.try(kairos.Entry{Node: "many", Output: kairos.RawJSON(`{"data":"data:image/png;base64,` + strings.Repeat("iVBOR0KG", 1000) + `","list":[` + strings.Repeat("1,", 50_000) + `1]}`),
-		Log: kairos.RawJSON(`{"lines":[` + log.String()[1:] + `]}`)}, time.Second, 2*time.Second, kairos.NodeCompleted, true)
+	s.try(domain.Entry{Node: "many", Output: domain.RawJSON(`{"data":"data:image/png;base64,` + strings.Repeat("iVBOR0KG", 1000) + `","list":[` + strings.Repeat("1,", 50_000) + `1]}`),
+		Log: domain.RawJSON(`{"lines":[` + log.String()[1:] + `]}`)}, time.Second, 2*time.Second, domain.NodeCompleted, true)
 	s.run.Output = encoded(line)
-	s.ends(2*time.Second, kairos.RunCompleted)
+	s.ends(2*time.Second, domain.RunCompleted)
 	o := &told{runs: []*story{s}}
 	path := "/runs/" + s.run.ID
 	for query, wants := range map[string][]string{

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -62,7 +62,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 		t.Errorf("the run is still paused: %v", err)
 	}
 	_, form = button(t, b, at, "pause")
-	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionCancel}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
 	says(t, b.Post(at+"/pause", form), http.StatusConflict, "the run is cancelled")

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -36,7 +36,7 @@ type prompt struct {
 	Structured  bool          `json:"structured,omitempty"`
 	Tools       []offeredTool `json:"tools,omitempty"`
 	Messages    []said        `json:"messages"`
-	Usage       kairos.Usage  `json:"usage"`
+	Usage       domain.Usage  `json:"usage"`
 	Finish      string        `json:"finish,omitempty"`
 
 	calls int // of models
@@ -58,14 +58,14 @@ type said struct {
 	Calls  []toolCall      `json:"calls,omitempty"`
 	Tool   string          `json:"tool,omitempty"`
 	Args   string          `json:"arguments,omitempty"`
-	Result kairos.RawJSON  `json:"result,omitempty"`
-	Failed *kairos.Failure `json:"failure,omitempty"`
+	Result domain.RawJSON  `json:"result,omitempty"`
+	Failed *domain.Failure `json:"failure,omitempty"`
 	Model  string          `json:"model,omitempty"`
 	Finish string          `json:"finish,omitempty"`
 	TookMs int64           `json:"tookMs,omitempty"`
-	Usage  *kairos.Usage   `json:"usage,omitempty"`
+	Usage  *domain.Usage   `json:"usage,omitempty"`
 
-	row *kairos.Entry
+	row *domain.Entry
 }
 
 // toolCall is what a model asked for.
@@ -101,18 +101,18 @@ func (b *runPage) talks(node string) bool {
 
 // callsOf are the rows of the calls that an attempt knows of, by number: its own,
 // and those before it that a crash did not take.
-func (st *step) callsOf(a *attempt) map[int]*kairos.Entry {
+func (st *step) callsOf(a *attempt) map[int]*domain.Entry {
 	first, last := 0, int(^uint(0)>>1)
 	if a != nil {
 		last = a.number
 		for i := range st.attempts {
 			p := &st.attempts[i]
-			if p.number < a.number && p.entry.Failure != nil && p.entry.Failure.Code != "interrupted" {
+			if p.number < a.number && p.status == domain.NodeFailed && !st.changed(first, p.number) {
 				first = p.number // an error retry starts over
 			}
 		}
 	}
-	rows := map[int]*kairos.Entry{}
+	rows := map[int]*domain.Entry{}
 	for _, c := range st.calls {
 		if c.Attempt > first && c.Attempt <= last {
 			rows[c.Substep] = c
@@ -121,11 +121,19 @@ func (st *step) callsOf(a *attempt) map[int]*kairos.Entry {
 	return rows
 }
 
+// changed reports whether a non-idempotent call completed in the attempts after
+// first up to last: an error retry then continues behind it.
+func (st *step) changed(first, last int) bool {
+	return slices.ContainsFunc(st.calls, func(c *domain.Entry) bool {
+		return c.Attempt > first && c.Attempt <= last && c.Effect == string(planner.EffectUnsafe) && c.Status == domain.NodeCompleted
+	})
+}
+
 // conversation is one agent's part: that of the node, or one that a handoff began.
 type conversation struct {
-	handoff *kairos.Entry
-	rows    []*kairos.Entry
-	answer  *kairos.Entry
+	handoff *domain.Entry
+	rows    []*domain.Entry
+	answer  *domain.Entry
 }
 
 // promptOf puts the conversation of an attempt together.
@@ -162,7 +170,7 @@ func (b *runPage) promptOf(st *step, a *attempt) prompt {
 	return *f.p
 }
 
-func mapKeys(m map[int]*kairos.Entry) func(func(int) bool) {
+func mapKeys(m map[int]*domain.Entry) func(func(int) bool) {
 	return func(yield func(int) bool) {
 		for k := range m {
 			if !yield(k) {
@@ -175,13 +183,13 @@ func mapKeys(m map[int]*kairos.Entry) func(func(int) bool) {
 // folding is a conversation under construction.
 type folding struct {
 	p     *prompt
-	rows  map[int]*kairos.Entry
+	rows  map[int]*domain.Entry
 	parts []*conversation
 	next  int // handoff that comes next
 }
 
 func (f *folding) part(c *conversation, first bool) {
-	shown := map[*kairos.Entry]bool{}
+	shown := map[*domain.Entry]bool{}
 	for _, e := range c.rows {
 		if what, _ := callOf(e); what != "model" {
 			if !shown[e] {
@@ -210,7 +218,7 @@ func (f *folding) part(c *conversation, first bool) {
 }
 
 // answer is what the model said, and what came of the calls that it asked for.
-func (f *folding) answer(e *kairos.Entry, agent string, shown map[*kairos.Entry]bool) {
+func (f *folding) answer(e *domain.Entry, agent string, shown map[*domain.Entry]bool) {
 	f.p.calls++
 	m := said{Role: "assistant", Agent: cmp.Or(e.Agent, agent), TookMs: e.At.Sub(cmpTime(e.StartedAt, e.At)).Milliseconds(), Failed: e.Failure, row: e}
 	if !e.Usage.Zero() {
@@ -248,7 +256,7 @@ func (f *folding) answer(e *kairos.Entry, agent string, shown map[*kairos.Entry]
 	}
 }
 
-func (f *folding) tool(e *kairos.Entry, tool, args string) {
+func (f *folding) tool(e *domain.Entry, tool, args string) {
 	f.p.Messages = append(f.p.Messages, said{Role: "tool", Tool: tool, Args: args, Result: e.Output, Failed: e.Failure, TookMs: e.At.Sub(cmpTime(e.StartedAt, e.At)).Milliseconds(), row: e})
 }
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestAQuestionOnItsRunSaysWhereEachAnswerLeads(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.Plan(t, "id: gate\nnodes:\n  ask: {type: approval, input: {message: \"Post it?\"}}\n  post: {type: http, effect: unsafe, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\n  drop: {type: log, input: dropped}\nedges:\n  - {from: ask, to: post, condition: last.approved == true}\n  - {from: ask, to: drop, condition: default}\n")
+	site.Plan(t, "id: gate\nnodes:\n  ask: {type: approval, input: {message: \"Post it?\"}}\n  post: {type: http, effect: unsafe, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\n  drop: {type: log, input: dropped}\nedges:\n  - {from: ask, to: post, condition: last.approved == true}\n  - {from: ask, to: drop, condition: failed}\n")
 	run := site.Run(t, "gate", `null`)
 	at := "/runs/" + run.ID
 	text := words(site.Browser(t).Login().Get(at).Body)
@@ -23,7 +23,7 @@ func TestAQuestionOnItsRunSaysWhereEachAnswerLeads(t *testing.T) {
 			t.Errorf("the run's page does not say %q\n%s", want, text)
 		}
 	}
-	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "ana", webtest.Password, kairos.RoleViewer); err != nil {
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "ana", webtest.Password, domain.RoleViewer); err != nil {
 		t.Fatal(err)
 	}
 	viewer := site.Browser(t)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -13,9 +13,9 @@ import (
 func (r *request) raw() error {
 	seq, err := strconv.ParseInt(r.c.Param("seq"), 10, 64)
 	if err != nil || seq < 0 {
-		return kairos.Errorf(kairos.CodeNotFound, "no such row")
+		return domain.Errorf(domain.CodeNotFound, "no such row")
 	}
-	parts := map[string]kairos.RawJSON{}
+	parts := map[string]domain.RawJSON{}
 	if seq == 0 { // of the run itself
 		run, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run"))
 		if err != nil {
@@ -34,7 +34,7 @@ func (r *request) raw() error {
 			if run, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run")); err == nil && !run.PurgedAt.IsZero() {
 				return r.removed(run, seq)
 			}
-			return kairos.Errorf(kairos.CodeNotFound, "no such row")
+			return domain.Errorf(domain.CodeNotFound, "no such row")
 		}
 		parts["input"], parts["output"] = rows[0].Input, rows[0].Output
 	}
@@ -45,24 +45,24 @@ func (r *request) raw() error {
 		}
 	}
 	h := r.c.Response().Header()
-	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%d-%s.json\"", kairos.ShortID(r.c.Param("run")), seq, safePart(r.c.Param("part"))))
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%d-%s.json\"", domain.ShortID(r.c.Param("run")), seq, safePart(r.c.Param("part"))))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return r.c.Blob(http.StatusOK, "text/plain; charset=utf-8", j)
 }
 
 // partOf is what a path leads to in a value: a text as it is, anything else as
 // JSON.
-func partOf(j kairos.RawJSON, path string) (kairos.RawJSON, error) {
+func partOf(j domain.RawJSON, path string) (domain.RawJSON, error) {
 	v, err := planner.DecodeValue(j)
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeNotFound, "the value cannot be read in parts")
+		return nil, domain.Errorf(domain.CodeNotFound, "the value cannot be read in parts")
 	}
 	v, ok := at(v, path)
 	if !ok {
-		return nil, kairos.Errorf(kairos.CodeNotFound, "the value has no part %s", cut(path, 100))
+		return nil, domain.Errorf(domain.CodeNotFound, "the value has no part %s", cut(path, 100))
 	}
 	if s, ok := v.(string); ok {
-		return kairos.RawJSON(s), nil
+		return domain.RawJSON(s), nil
 	}
 	return planner.EncodeValue(v)
 }

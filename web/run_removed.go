@@ -3,7 +3,7 @@ package web
 import (
 	"fmt"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -14,7 +14,7 @@ import (
 const shownKept = 100
 
 // wasRemoved says that a value is gone, and what is kept of it.
-func (r *request) wasRemoved(run kairos.Run, kept string) string {
+func (r *request) wasRemoved(run domain.Run, kept string) string {
 	text := r.t("Removed by retention on %s.", r.time(run.PurgedAt).Title)
 	if kept == "" {
 		return text + " " + r.t("Nothing of it is kept.")
@@ -23,7 +23,7 @@ func (r *request) wasRemoved(run kairos.Run, kept string) string {
 }
 
 // keptOfRow is the digest that covers a row of the journal.
-func (r *request) keptOfRow(k kairos.KeptDigests, row int64) string {
+func (r *request) keptOfRow(k domain.KeptDigests, row int64) string {
 	d, ok := k.Of(row)
 	if !ok {
 		return ""
@@ -35,7 +35,7 @@ func (r *request) keptOfRow(k kairos.KeptDigests, row int64) string {
 }
 
 // keptInput is the digest that covers a run's input.
-func (r *request) keptInput(k kairos.KeptDigests) string {
+func (r *request) keptInput(k domain.KeptDigests) string {
 	if k.Created == "" {
 		return ""
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -18,7 +18,7 @@ func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	site.Plan(t, "id: kept\nnodes:\n  a: {type: set, input: \"${input}\"}\n  b: {type: wait, input: {for: 10ms}}\n  c: {type: set, input: done}\nedges: [{from: a, to: b}, {from: b, to: c}]\n")
 	run := site.Run(t, "kept", `{"x": 1}`)
 	other := site.Run(t, "kept", `{"x": 2}`)
-	if other.Status != kairos.RunCompleted || run.Status != kairos.RunCompleted {
+	if other.Status != domain.RunCompleted || run.Status != domain.RunCompleted {
 		t.Fatalf("%s %s", run.Status, other.Status)
 	}
 	before, err := site.Store.Kept(t.Context(), run.ID)
@@ -35,7 +35,7 @@ func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	if next != run.LastSeq+1 {
 		t.Errorf("the digests end with row %d of %d", next-1, run.LastSeq)
 	}
-	if _, err := site.Store.Retain(t.Context(), kairos.Retention{Default: kairos.RetentionRule{Completed: time.Nanosecond}}, kairos.System, false); err != nil {
+	if _, err := site.Store.Retain(t.Context(), domain.Retention{Default: domain.RetentionRule{Completed: time.Nanosecond}}, domain.System, false); err != nil {
 		t.Fatal(err)
 	}
 	last := before.Rows[len(before.Rows)-1].Digest
@@ -64,7 +64,7 @@ func TestTheRunThatWasDeletedSaysSo(t *testing.T) {
 	b := site.Browser(t).Login()
 	page := "/runs/" + run.ID
 	says(t, b.Get(page), http.StatusOK, page+"/resume", page+"/delete")
-	if _, err := site.Engine.Act(t.Context(), kairos.System, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionDelete}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), domain.System, domain.VerbRequest{Run: run.ID, Action: domain.ActionDelete}); err != nil {
 		t.Fatal(err)
 	}
 	after := b.Get(page)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/timeline"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
@@ -76,7 +76,7 @@ func (t *timelinePage) row(l line) view.StepRow {
 			row.Notes = t.tokenText(l.call.Usage)
 		}
 		kind := barOK
-		if l.call.Status == kairos.NodeFailed || l.call.Failure != nil {
+		if l.call.Status == domain.NodeFailed || l.call.Failure != nil {
 			kind = barFailed
 		}
 		add(cmpTime(l.call.StartedAt, l.call.At), l.call.At, kind)
@@ -107,8 +107,8 @@ func (t *timelinePage) row(l line) view.StepRow {
 	}
 	row.Selected = st == t.chosen
 	row.Notes = t.notes(st)
-	row.Dim = st.status == kairos.NodeSkipped
-	if st.status == kairos.NodeRunning && t.d.Run.EndedAt.IsZero() {
+	row.Dim = st.status == domain.NodeSkipped
+	if st.status == domain.NodeRunning && t.d.Run.EndedAt.IsZero() {
 		row.Since = st.started.UnixMilli()
 	}
 	return row
@@ -171,7 +171,7 @@ func (t *timelinePage) stepBars(st *step, add func(from, to time.Time, kind int)
 		add(t.origin, t.origin, barReused)
 		return
 	}
-	if st.status == kairos.NodeSkipped && st.took(t.now) < time.Millisecond {
+	if st.status == domain.NodeSkipped && st.took(t.now) < time.Millisecond {
 		return
 	}
 	if from := t.ready(st); !from.IsZero() && t.axis.X(st.started)-t.axis.X(from) >= timeline.Least {
@@ -187,14 +187,14 @@ func (t *timelinePage) stepBars(st *step, add func(from, to time.Time, kind int)
 	for _, a := range st.attempts {
 		kind := barOK
 		switch a.status {
-		case kairos.NodeRunning:
+		case domain.NodeRunning:
 			kind = barRunning
 			if !t.d.Run.EndedAt.IsZero() {
 				kind = barIdle
 			}
-		case kairos.NodeFailed, kairos.NodeInDoubt:
+		case domain.NodeFailed, domain.NodeInDoubt:
 			kind = barFailed
-		case kairos.NodeSkipped, kairos.NodeCancelled, nodeLost:
+		case domain.NodeSkipped, domain.NodeCancelled, nodeLost:
 			kind = barIdle
 		}
 		add(a.started, t.endOf(a), kind)
@@ -203,7 +203,7 @@ func (t *timelinePage) stepBars(st *step, add func(from, to time.Time, kind int)
 
 // endOf is when an attempt was over; one that runs is not.
 func (t *timelinePage) endOf(a attempt) time.Time {
-	if a.status == kairos.NodeRunning {
+	if a.status == domain.NodeRunning {
 		return t.whole().To
 	}
 	return a.ended
@@ -267,12 +267,12 @@ func (t *timelinePage) notes(st *step) string {
 		}
 	}
 	if st.reused {
-		out = append(out, t.t("from %s", kairos.ShortID(t.d.Run.ForkedFrom)))
+		out = append(out, t.t("from %s", domain.ShortID(t.d.Run.ForkedFrom)))
 	}
 	if n := len(st.attempts); n > 1 || n == 1 && most > 1 && st.failed() {
 		out = append(out, t.t("%s of %s attempts", strconv.Itoa(n), strconv.Itoa(max(most, n))))
 	}
-	var usage kairos.Usage
+	var usage domain.Usage
 	for _, c := range st.calls {
 		usage = usage.Add(c.Usage)
 	}
@@ -290,18 +290,21 @@ func (t *timelinePage) notes(st *step) string {
 			out = append(out, t.t("ended: %s", t.said(d.Ended)))
 		}
 	}
-	if st.status == kairos.NodeCompleted && st.final != nil && st.final.Kind == kairos.EntryResult && st.final.Reason != "" && !st.reused {
+	if st.status == domain.NodeCompleted && st.final != nil && st.final.Kind == domain.EntryResult && st.final.Reason != "" && !st.reused {
 		out = append(out, visible(cut(st.final.Reason, 80)))
 	}
-	if st.status == kairos.NodeSkipped && st.last.Reason != "" {
+	if st.status == domain.NodeSkipped && st.final != nil && st.final.Failure != nil {
+		out = append(out, visible(cut(st.final.Failure.Message, 80)))
+	}
+	if st.status == domain.NodeSkipped && st.last.Reason != "" {
 		out = append(out, t.said(cut(st.last.Reason, 80)))
 	}
 	if st.lost != nil {
 		out = append(out, t.lostNote(st.lost))
 	}
-	if st.status == kairos.NodeWaiting && len(st.waits) > 0 {
+	if st.status == domain.NodeWaiting && len(st.waits) > 0 {
 		w := st.waits[len(st.waits)-1]
-		text := t.reason(kairos.WaitReason(w.Reason))
+		text := t.reason(domain.WaitReason(w.Reason))
 		if !w.DueAt.IsZero() {
 			text += t.t(", until %s", t.time(w.DueAt).Text)
 		}
@@ -316,7 +319,7 @@ func (t *timelinePage) forks(node string) bool {
 	return ok && len(t.program.Nodes[i].Out) > 1
 }
 
-func (r *request) tokenText(u kairos.Usage) string {
+func (r *request) tokenText(u domain.Usage) string {
 	n := u.InputTokens + u.OutputTokens
 	if n < 1000 {
 		return r.t("%s tokens", r.number(n))
@@ -402,8 +405,8 @@ func (b *runPage) ahead() map[int]bool {
 	for _, st := range b.steps {
 		i, ok := b.program.Index[st.node]
 		switch {
-		case !ok || st.status == kairos.NodeSkipped || b.d.Run.Status == kairos.RunCompleted:
-		case st.status != kairos.NodeCompleted:
+		case !ok || st.status == domain.NodeSkipped || b.d.Run.Status == domain.RunCompleted:
+		case st.status != domain.NodeCompleted:
 			next(i, "")
 		case st.led() != "" && !visited[st.led()]:
 			next(i, st.led())
@@ -448,7 +451,7 @@ func (b *runPage) notTaken(node string) (string, bool) {
 			return b.t("not taken: %s led to %s", st.node, to), true
 		}
 	}
-	return "", b.d.Run.Status == kairos.RunCompleted
+	return "", b.d.Run.Status == domain.RunCompleted
 }
 
 func (b *runPage) kind(node string) string {

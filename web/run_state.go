@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/jsondiff"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -34,7 +34,7 @@ func (b *runPage) state() view.StateView {
 	if n, err := strconv.ParseInt(b.c.QueryParam("cp"), 10, 64); err == nil && n >= 0 {
 		at = n
 	}
-	var points []kairos.Entry
+	var points []domain.Entry
 	for _, e := range b.d.Journal {
 		if isCheckpoint(&e) {
 			points = append(points, e)
@@ -74,7 +74,7 @@ func (b *runPage) state() view.StateView {
 	if hidden > 0 {
 		v.Hidden = b.n(hidden, "%s older one is not listed; its address is cp= and its number.", "%s older ones are not listed; their address is cp= and the number.")
 	}
-	before := map[string]kairos.RawJSON{}
+	before := map[string]domain.RawJSON{}
 	for i, e := range points {
 		if i < hidden && e.Seq != at && e.Seq != against {
 			before[e.Node] = e.Output
@@ -120,7 +120,7 @@ func (b *runPage) state() view.StateView {
 	}
 	if against < 0 {
 		input := b.reading().block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input")
-		if text := b.damagedValue(run, kairos.PartInput); text != "" {
+		if text := b.damagedValue(run, domain.PartInput); text != "" {
 			input.Text, input.Raw = text, ""
 		}
 		v.Blocks = append(v.Blocks, input)
@@ -143,7 +143,7 @@ func (b *runPage) state() view.StateView {
 	if v.Heading == "" {
 		v.Heading = b.t("State at checkpoint %d", at)
 	}
-	if b.who.Role.Includes(kairos.RoleOperator) {
+	if b.who.Role.Includes(domain.RoleOperator) {
 		v.Fork = fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, at)
 	}
 	return v
@@ -160,28 +160,42 @@ func (b *runPage) checkpoints() int {
 	return n
 }
 
-func isCheckpoint(e *kairos.Entry) bool {
-	return e.Final && e.Status == kairos.NodeCompleted && e.Node != ""
+func isCheckpoint(e *domain.Entry) bool {
+	return e.Final && e.Status == domain.NodeCompleted && e.Node != ""
+}
+
+// continues reports whether a failure of a node is continued.
+func (b *runPage) continues(node string) bool {
+	i, ok := b.program.Index[node]
+	return ok && b.program.Nodes[i].OnError == planner.OnErrorContinue
 }
 
 // itemsUntil is the outputs of a foreach visit up to a row, as a list; nil when
 // it is longer than that.
-func (b *runPage) itemsUntil(last kairos.Entry, most int) kairos.RawJSON {
+func (b *runPage) itemsUntil(last domain.Entry, most int) domain.RawJSON {
 	var values []any
 	length := 0
 	for _, e := range b.d.Journal {
 		if e.Seq > last.Seq {
 			break
 		}
-		if e.Node != last.Node || e.Visit != last.Visit || e.Item < 0 || e.Item > 10_000 || !e.Final || e.Status != kairos.NodeCompleted {
+		if e.Node != last.Node || e.Visit != last.Visit || e.Item < 0 || e.Item > 10_000 || !e.Final {
 			continue
 		}
-		if length += len(e.Output); length > most {
-			return nil
-		}
-		v, err := planner.DecodeValue(e.Output)
-		if err != nil {
-			return nil
+		var v any
+		switch {
+		case e.Status == domain.NodeCompleted:
+			if length += len(e.Output); length > most {
+				return nil
+			}
+			var err error
+			if v, err = planner.DecodeValue(e.Output); err != nil {
+				return nil
+			}
+		case e.Failure != nil && b.continues(e.Node):
+			v = planner.ItemFailure(&planner.Failure{Code: e.Failure.Code, Message: e.Failure.Message})
+		default:
+			continue
 		}
 		for len(values) <= e.Item {
 			values = append(values, nil)
@@ -197,9 +211,9 @@ func (b *runPage) itemsUntil(last kairos.Entry, most int) kairos.RawJSON {
 
 // stateDiff says how the state at one checkpoint became that at another: what
 // changed in full, what stayed by name.
-func (b *runPage) stateDiff(v *view.StateView, points []kairos.Entry, from, to int64) {
-	known := func(at int64) map[string]kairos.RawJSON {
-		out := map[string]kairos.RawJSON{}
+func (b *runPage) stateDiff(v *view.StateView, points []domain.Entry, from, to int64) {
+	known := func(at int64) map[string]domain.RawJSON {
+		out := map[string]domain.RawJSON{}
 		for _, e := range points {
 			if e.Seq > at {
 				break
@@ -244,7 +258,7 @@ func (b *runPage) stateDiff(v *view.StateView, points []kairos.Entry, from, to i
 
 // changeCount says in signs how a node's output changed: what was added, taken
 // away and changed.
-func changeCount(before, after kairos.RawJSON) string {
+func changeCount(before, after domain.RawJSON) string {
 	if before == nil {
 		return "+1"
 	}
@@ -274,7 +288,7 @@ func (r *request) stateAt() error {
 	number, whole := strings.CutSuffix(r.c.Param("cp"), ".json")
 	at, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || at < 0 {
-		return kairos.Errorf(kairos.CodeNotFound, "%q is no checkpoint", cut(r.c.Param("cp"), 40))
+		return domain.Errorf(domain.CodeNotFound, "%q is no checkpoint", cut(r.c.Param("cp"), 40))
 	}
 	if !whole {
 		return r.c.Redirect(http.StatusSeeOther, with("/runs/"+url.PathEscape(r.c.Param("run")), url.Values{"view": {"state"}, "cp": {number}}, "against", r.c.QueryParam("against")))
@@ -287,13 +301,13 @@ func (r *request) stateAt() error {
 	if !run.PurgedAt.IsZero() {
 		return r.removed(run, at)
 	}
-	if text := b.damagedValue(run, kairos.PartInput); text != "" {
-		return kairos.Errorf(kairos.CodeNotFound, "the input of run %s is damaged", kairos.ShortID(run.ID))
+	if text := b.damagedValue(run, domain.PartInput); text != "" {
+		return domain.Errorf(domain.CodeNotFound, "the input of run %s is damaged", domain.ShortID(run.ID))
 	}
 	if at > int64(len(b.d.Journal)) {
-		return kairos.Errorf(kairos.CodeNotFound, "run %s has no checkpoint %d", kairos.ShortID(run.ID), at)
+		return domain.Errorf(domain.CodeNotFound, "run %s has no checkpoint %d", domain.ShortID(run.ID), at)
 	}
-	output := map[string]kairos.RawJSON{}
+	output := map[string]domain.RawJSON{}
 	for _, e := range slices.Backward(b.d.Journal) { // the newest of each node
 		if _, known := output[e.Node]; known || e.Seq > at || !isCheckpoint(&e) {
 			continue

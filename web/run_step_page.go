@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -32,7 +32,7 @@ func (r *request) stepPage() error {
 		return err
 	}
 	run := b.d.Run
-	p := view.StepPage{Shell: r.shell("runs", b.chosen.label()+" · "+run.PlanKey+" · "+kairos.ShortID(run.ID)), Run: kairos.ShortID(run.ID),
+	p := view.StepPage{Shell: r.shell("runs", b.chosen.label()+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Run: domain.ShortID(run.ID),
 		RunHref: fmt.Sprintf("/runs/%s?step=%d", run.ID, b.chosen.seq), Plan: run.PlanKey, Inspector: b.inspector()}
 	p.Inspector.Page = ""
 	if l := p.Inspector.Log; l != nil {
@@ -53,15 +53,15 @@ func (r *request) stepPage() error {
 }
 
 // window is a part of a long value as it is stored.
-func (b *runPage) window(e *kairos.Entry, part string) (view.Block, error) {
-	var j kairos.RawJSON
+func (b *runPage) window(e *domain.Entry, part string) (view.Block, error) {
+	var j domain.RawJSON
 	switch part {
 	case "input":
 		j = e.Input
 	case "output":
 		j = e.Output
 	default:
-		return view.Block{}, kairos.Errorf(kairos.CodeNotFound, "a step has no part %q", part)
+		return view.Block{}, domain.Errorf(domain.CodeNotFound, "a step has no part %q", part)
 	}
 	from := 0
 	if at := b.c.QueryParam("from"); at == "end" {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // stepRaw downloads a part of a step, of its last attempt or the one that is asked
@@ -42,7 +42,7 @@ func (r *request) stepRaw() error {
 		data = entry.Output
 	case "prompt":
 		if !b.talks(st.node) && len(st.calls) == 0 {
-			return kairos.Errorf(kairos.CodeNotFound, "%s asks no model", st.label())
+			return domain.Errorf(domain.CodeNotFound, "%s asks no model", st.label())
 		}
 		if data, err = json.MarshalIndent(b.promptOf(st, a), "", "  "); err != nil {
 			return fmt.Errorf("the prompt of %s: %w", st.label(), err)
@@ -50,29 +50,29 @@ func (r *request) stepRaw() error {
 	case "error":
 		f := entry.Failure
 		if f == nil {
-			return kairos.Errorf(kairos.CodeNotFound, "%s has no error", st.label())
+			return domain.Errorf(domain.CodeNotFound, "%s has no error", st.label())
 		}
 		ext, data = "txt", []byte(strings.Join(errorText(f), "\n\n")+"\n")
 	case "log":
 		ext = "txt"
 		if a != nil {
 			var text strings.Builder
-			for _, l := range kairos.ReadLog(a.log).Lines {
+			for _, l := range domain.ReadLog(a.log).Lines {
 				fmt.Fprintf(&text, "%s %-5s %s\n", cmpTime(l.At, entry.At).In(r.display.zone).Format("2006-01-02T15:04:05.000Z07:00"), strings.ToUpper(l.Level), l.Message)
 			}
 			data = []byte(text.String())
 		}
 	default:
-		return kairos.Errorf(kairos.CodeNotFound, "a step has no part %q", cut(part, 40)).Suggest("input, output, prompt, error or log")
+		return domain.Errorf(domain.CodeNotFound, "a step has no part %q", cut(part, 40)).Suggest("input, output, prompt, error or log")
 	}
 	h := r.c.Response().Header()
-	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%d-%s.%s\"", kairos.ShortID(b.d.Run.ID), st.seq, r.c.Param("part"), ext))
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%d-%s.%s\"", domain.ShortID(b.d.Run.ID), st.seq, r.c.Param("part"), ext))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return r.c.Blob(http.StatusOK, "text/plain; charset=utf-8", data)
 }
 
 // errorText is all that a failure says, its parts from the outside in.
-func errorText(f *kairos.Failure) []string {
+func errorText(f *domain.Failure) []string {
 	out := []string{f.Code + ": " + f.Message}
 	for _, more := range append(append([]string{f.Suggestion, f.Detail}, f.Causes...), f.Stack) {
 		if more != "" && more != f.Message {
@@ -86,7 +86,7 @@ func errorText(f *kairos.Failure) []string {
 func (b *runPage) stepOf(number string) (*step, error) {
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || seq < 1 || seq > int64(len(b.d.Journal)) {
-		return nil, kairos.Errorf(kairos.CodeNotFound, "run %s has no step %s", kairos.ShortID(b.d.Run.ID), cut(number, 40))
+		return nil, domain.Errorf(domain.CodeNotFound, "run %s has no step %s", domain.ShortID(b.d.Run.ID), cut(number, 40))
 	}
 	e := &b.d.Journal[seq-1]
 	for _, st := range b.steps {
@@ -94,5 +94,5 @@ func (b *runPage) stepOf(number string) (*step, error) {
 			return st, nil
 		}
 	}
-	return nil, kairos.Errorf(kairos.CodeNotFound, "row %d of run %s is of no step", seq, kairos.ShortID(b.d.Run.ID))
+	return nil, domain.Errorf(domain.CodeNotFound, "row %d of run %s is of no step", seq, domain.ShortID(b.d.Run.ID))
 }

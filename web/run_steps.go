@@ -2,9 +2,10 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/timeline"
 )
 
@@ -14,28 +15,28 @@ type step struct {
 	visit, item    int
 	seq            int64 // of its first row: its address
 	number         int   // its place among the steps, from 1
-	status         kairos.NodeStatus
+	status         domain.NodeStatus
 	attempts       []attempt
-	waits          []kairos.Entry
-	calls          []*kairos.Entry // of models and tools inside its attempts
+	waits          []domain.Entry
+	calls          []*domain.Entry // of models and tools inside its attempts
 	started, ended time.Time
-	last           kairos.Entry // newest row
-	final          *kairos.Entry
+	last           domain.Entry // newest row
+	final          *domain.Entry
 	// reused says that a fork took it over; it ran in the other run.
 	reused bool
 	// lost is what is known of it behind the damage of its journal; nil: nothing of
 	// it is damaged.
-	lost *kairos.LostStep
+	lost *domain.LostStep
 }
 
 // attempt is one try of a step.
 type attempt struct {
 	number         int
-	status         kairos.NodeStatus
+	status         domain.NodeStatus
 	started, ended time.Time
-	entry          kairos.Entry
-	input          kairos.RawJSON
-	log            kairos.RawJSON
+	entry          domain.Entry
+	input          domain.RawJSON
+	log            domain.RawJSON
 }
 
 // visitKey names a visit, or an item of it.
@@ -47,17 +48,29 @@ type visitKey struct {
 func (st *step) key() visitKey { return visitKey{st.node, st.visit, st.item} }
 
 // stepsOf folds a run's journal into what its pages show.
-func stepsOf(run kairos.Run, journal []kairos.Entry) []*step {
+func stepsOf(run domain.Run, journal []domain.Entry) []*step {
 	at := map[visitKey]*step{}
 	var out []*step
 	for i := range journal {
 		e := &journal[i]
-		if e.Node == "" || e.Kind == kairos.EntryReset || e.Kind == kairos.EntryReplan {
+		if failed, dropped := domain.StepsEndedBy(e); failed != "" {
+			for _, st := range out {
+				switch {
+				case st.final != nil:
+				case st.node == failed:
+					st.replanned(e, domain.NodeFailed, e.Failure)
+				case slices.Contains(dropped, st.node):
+					st.replanned(e, domain.NodeSkipped, nil)
+					st.last.Reason = "the new version of the plan does not continue it"
+				}
+			}
+		}
+		if e.Node == "" || e.Kind == domain.EntryReset || e.Kind == domain.EntryReplan {
 			continue
 		}
 		k := visitKey{e.Node, e.Visit, e.Item}
 		st := at[k]
-		if st == nil && e.Kind == kairos.EntryResolve && !e.Final {
+		if st == nil && e.Kind == domain.EntryResolve && !e.Final {
 			continue // a result that waits for the step's turn
 		}
 		if st == nil {
@@ -81,21 +94,21 @@ func cmpTime(a, b time.Time) time.Time {
 	return a
 }
 
-func (st *step) add(e *kairos.Entry) {
+func (st *step) add(e *domain.Entry) {
 	if e.Substep > 0 { // a call inside an attempt
 		st.ended = e.At
-		if e.Kind == kairos.EntrySubstep {
+		if e.Kind == domain.EntrySubstep {
 			st.calls = append(st.calls, e)
 		}
 		return
 	}
 	st.last, st.ended = *e, e.At
 	switch e.Kind {
-	case kairos.EntryIntent:
-		st.status = kairos.NodeRunning
+	case domain.EntryIntent:
+		st.status = domain.NodeRunning
 		st.final = nil
-		st.attempts = append(st.attempts, attempt{number: e.Attempt, status: kairos.NodeRunning, started: cmpTime(e.StartedAt, e.At), entry: *e, input: e.Input, log: e.Log})
-	case kairos.EntryResult:
+		st.attempts = append(st.attempts, attempt{number: e.Attempt, status: domain.NodeRunning, started: cmpTime(e.StartedAt, e.At), entry: *e, input: e.Input, log: e.Log})
+	case domain.EntryResult:
 		st.status = e.Status
 		a := attempt{number: e.Attempt, status: e.Status, started: cmpTime(e.StartedAt, e.At), ended: e.At, entry: *e, input: e.Input, log: e.Log}
 		if n := len(st.attempts); n > 0 && st.attempts[n-1].number == e.Attempt {
@@ -111,16 +124,26 @@ func (st *step) add(e *kairos.Entry) {
 		}
 		if e.Final {
 			st.final = e
+			if decision(e.Decision).Handled == "skip" {
+				st.status = domain.NodeSkipped // it failed under on_error: skip
+			}
 		}
-	case kairos.EntryWait:
-		st.status = kairos.NodeWaiting
+	case domain.EntryWait:
+		st.status, st.final = domain.NodeWaiting, nil
 		st.waits = append(st.waits, *e)
-	case kairos.EntryResolve:
+	case domain.EntryResolve:
 		if e.Final {
 			st.status, st.final = e.Status, e
 			st.attempts = append(st.attempts, attempt{number: e.Attempt, status: e.Status, started: e.At, ended: e.At, entry: *e, log: e.Log})
 		}
 	}
+}
+
+// replanned ends a step at the row that replaced the plan.
+func (st *step) replanned(e *domain.Entry, status domain.NodeStatus, failure *domain.Failure) {
+	final := st.last
+	final.At, final.Status, final.Final, final.Failure, final.Decision = e.At, status, true, failure, nil
+	st.status, st.ended, st.final = status, e.At, &final
 }
 
 func (st *step) label() string {
@@ -140,7 +163,7 @@ func (st *step) until(now time.Time) time.Time {
 		return st.final.At
 	}
 	switch st.status {
-	case kairos.NodeRunning, kairos.NodeWaiting:
+	case domain.NodeRunning, domain.NodeWaiting:
 		return now
 	}
 	return st.ended
@@ -151,7 +174,7 @@ func (st *step) took(now time.Time) time.Duration { return max(st.until(now).Sub
 
 // failed reports whether its last word is a failure, or that nobody knows.
 func (st *step) failed() bool {
-	return st.status == kairos.NodeFailed || st.status == kairos.NodeInDoubt
+	return st.status == domain.NodeFailed || st.status == domain.NodeInDoubt
 }
 
 // led is the node that its decision led to.
@@ -165,7 +188,7 @@ func (st *step) led() string {
 // pause is a time in which a step waited, and for what.
 type pause struct {
 	timeline.Span
-	reason kairos.WaitReason
+	reason domain.WaitReason
 }
 
 // pauses are its waits, each until the next attempt, wait or end.
@@ -181,7 +204,7 @@ func (st *step) pauses(now time.Time) []pause {
 				end = a.started
 			}
 		}
-		out = append(out, pause{timeline.Span{From: w.At, To: end}, kairos.WaitReason(w.Reason)})
+		out = append(out, pause{timeline.Span{From: w.At, To: end}, domain.WaitReason(w.Reason)})
 	}
 	return out
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/timeline"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -45,7 +45,7 @@ type line struct {
 	name  string
 	fold  string // what opens it; "": there is nothing to open
 	child bool
-	call  *kairos.Entry
+	call  *domain.Entry
 	below []line
 }
 
@@ -249,7 +249,7 @@ func (t *timelinePage) critical(v *view.Timeline) {
 	}
 	work := make([]timeline.Work, len(t.steps))
 	for i, st := range t.steps {
-		work[i] = timeline.Work{Node: st.node, Span: timeline.Span{From: st.started, To: st.until(t.now)}, Led: st.led(), Idle: st.status == kairos.NodeSkipped || st.reused}
+		work[i] = timeline.Work{Node: st.node, Span: timeline.Span{From: st.started, To: st.until(t.now)}, Led: st.led(), Idle: st.status == domain.NodeSkipped || st.reused}
 	}
 	t.chain = map[*step]bool{}
 	var names []string
@@ -446,7 +446,7 @@ func (t *timelinePage) sort(v *view.Timeline, lines []line) {
 }
 
 // loudest are the states of a step, what must be seen first.
-var loudest = []kairos.NodeStatus{nodeLost, kairos.NodeInDoubt, kairos.NodeFailed, kairos.NodeWaiting, kairos.NodeRunning, kairos.NodeCompleted, kairos.NodeCancelled, kairos.NodeSkipped}
+var loudest = []domain.NodeStatus{nodeLost, domain.NodeInDoubt, domain.NodeFailed, domain.NodeWaiting, domain.NodeRunning, domain.NodeCompleted, domain.NodeCancelled, domain.NodeSkipped}
 
 // tookOf is how long the work of a line took from first to last.
 func (t *timelinePage) tookOf(l line) time.Duration {
@@ -475,9 +475,9 @@ func (t *timelinePage) tookText(l line) string {
 }
 
 // reason is a wait reason as people read it.
-func (r *request) reason(w kairos.WaitReason) string { return r.t(reasonWords[w]) }
+func (r *request) reason(w domain.WaitReason) string { return r.t(reasonWords[w]) }
 
-var reasonWords = map[kairos.WaitReason]string{kairos.WaitQuarantined: locale.Mark("quarantined"), kairos.WaitHeld: locale.Mark("held"),
-	kairos.WaitPaused: locale.Mark("paused"), kairos.WaitInDoubt: locale.Mark("in doubt"), kairos.WaitBudget: locale.Mark("budget"),
-	kairos.WaitApproval: locale.Mark("approval"), kairos.WaitReplan: locale.Mark("replan"), kairos.WaitChild: locale.Mark("child run"),
-	kairos.WaitRetry: locale.Mark("retry"), kairos.WaitTimer: locale.Mark("timer")}
+var reasonWords = map[domain.WaitReason]string{domain.WaitQuarantined: locale.Mark("quarantined"), domain.WaitHeld: locale.Mark("held"),
+	domain.WaitPaused: locale.Mark("paused"), domain.WaitInDoubt: locale.Mark("in doubt"), domain.WaitBudget: locale.Mark("budget"),
+	domain.WaitApproval: locale.Mark("approval"), domain.WaitReplan: locale.Mark("replan"), domain.WaitChild: locale.Mark("child run"),
+	domain.WaitRetry: locale.Mark("retry"), domain.WaitTimer: locale.Mark("timer")}

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -21,7 +21,7 @@ type trouble struct {
 
 // troublesOf are the troubles of a run. A circuit of a host is one of them only where
 // the run names the host.
-func (r *request) troublesOf(d kairos.RunDetail) ([]trouble, error) {
+func (r *request) troublesOf(d domain.RunDetail) ([]trouble, error) {
 	if r.s.Crew == nil {
 		return nil, nil
 	}
@@ -29,14 +29,14 @@ func (r *request) troublesOf(d kairos.RunDetail) ([]trouble, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := func(kind, name string) bool { return slices.Contains(uses, kairos.Use{Kind: kind, Name: name}) }
+	used := func(kind, name string) bool { return slices.Contains(uses, domain.Use{Kind: kind, Name: name}) }
 	providers, err := r.s.Crew.Providers(r.ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []trouble
 	for _, p := range providers {
-		if !used(kairos.UseProvider, p.Name) || !p.Degraded() {
+		if !used(domain.UseProvider, p.Name) || !p.Degraded() {
 			continue
 		}
 		text := r.t("The provider %s is degraded since %s", visible(p.Name), r.time(p.DegradedSince()).Text)
@@ -50,8 +50,8 @@ func (r *request) troublesOf(d kairos.RunDetail) ([]trouble, error) {
 		return nil, err
 	}
 	for _, t := range tools {
-		i := slices.IndexFunc(t.Circuits, func(c kairos.Circuit) bool { return c.Refuses() && names(d.Journal, c.Part) })
-		if i < 0 || !used(kairos.UseTool, t.Name) {
+		i := slices.IndexFunc(t.Circuits, func(c domain.Circuit) bool { return c.Refuses() && names(d.Journal, c.Part) })
+		if i < 0 || !used(domain.UseTool, t.Name) {
 			continue
 		}
 		c := t.Circuits[i] // the others are on the tool's page
@@ -59,14 +59,14 @@ func (r *request) troublesOf(d kairos.RunDetail) ([]trouble, error) {
 		if !c.OpenUntil.IsZero() {
 			text += r.t(", until %s", r.time(c.OpenUntil).Text)
 		}
-		out = append(out, trouble{text, view.Link{Text: r.t("See the tool"), Href: toolHref(t.Name)}, url.Values{"tool": {kairos.CircuitName(t.Name, c.Part)}}})
+		out = append(out, trouble{text, view.Link{Text: r.t("See the tool"), Href: toolHref(t.Name)}, url.Values{"tool": {domain.CircuitName(t.Name, c.Part)}}})
 	}
 	return out, nil
 }
 
 // names reports whether an input of a journal has a host in it.
-func names(journal []kairos.Entry, host string) bool {
-	return host == "" || slices.ContainsFunc(journal, func(e kairos.Entry) bool { return bytes.Contains(e.Input, []byte(host)) })
+func names(journal []domain.Entry, host string) bool {
+	return host == "" || slices.ContainsFunc(journal, func(e domain.Entry) bool { return bytes.Contains(e.Input, []byte(host)) })
 }
 
 // troubles adds to a failure what is still wrong around it.
@@ -80,7 +80,7 @@ func (b *runPage) troubles(w *view.Why) error {
 
 // waitInstead says before a resume what would make it fail the same way, and offers to
 // wait until that is over.
-func (r *request) waitInstead(p *view.PreviewPage, run kairos.Run) error {
+func (r *request) waitInstead(p *view.PreviewPage, run domain.Run) error {
 	d, err := r.s.Engine.Detail(r.ctx, run.ID)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // inForce is what the audit log says was in force at a time: kairosd itself, and the
@@ -21,7 +21,7 @@ type inForce struct {
 func (r *request) inForceAt(at time.Time) (f inForce) {
 	var since time.Time
 	for _, action := range []string{"daemon.start", "config.reload"} {
-		list, err := r.s.Reader.AuditEvents(r.ctx, kairos.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: kairos.Page{Limit: 1}})
+		list, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: domain.Page{Limit: 1}})
 		if err != nil {
 			r.s.Logger.Error("what was in force", "action", action, "err", err)
 			return inForce{}
@@ -82,7 +82,7 @@ func (b *runPage) toolVersion(name string, f inForce) string {
 	source := ""
 	if b.s.Crew != nil {
 		if tools, err := b.s.Crew.Tools(b.ctx); err == nil {
-			if i := slices.IndexFunc(tools, func(t kairos.ToolInfo) bool { return t.Name == name }); i >= 0 {
+			if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {
 				source = tools[i].Source
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -22,7 +22,7 @@ func TestAStepNamesTheVersionsOfWhatDidIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := site.Store.Audit(t.Context(), kairos.AuditRecord{Action: action, Actor: "system", Object: object, Detail: raw}); err != nil {
+		if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: action, Actor: "system", Object: object, Detail: raw}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -51,7 +51,7 @@ func (b *runPage) summary() string {
 		lines = append(lines, b.t("Forked from")+": "+run.ForkedFrom)
 	}
 	for _, e := range b.d.Journal { // what people did about it
-		if (e.Kind == kairos.EntryReset || e.Kind == kairos.EntryResolve) && e.Actor != "" && e.Actor != kairos.System.Name {
+		if (e.Kind == domain.EntryReset || e.Kind == domain.EntryResolve) && e.Actor != "" && e.Actor != domain.System.Name {
 			t := b.time(e.At)
 			said := strings.TrimSpace(b.eventWord(&e) + " " + e.Node)
 			if e.Reason != "" {
@@ -90,5 +90,8 @@ func (r *request) summaryFile() error {
 			return err
 		}
 	}
-	return r.c.Blob(http.StatusOK, "text/markdown; charset=utf-8", []byte(b.summary()+"\n"))
+	return r.c.Blob(http.StatusOK, "text/markdown; charset=utf-8", []byte(markdownText.Replace(b.summary())+"\n"))
 }
+
+// markdownText writes text so that no reader of Markdown takes a part of it for HTML.
+var markdownText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -19,7 +19,7 @@ func (b *runPage) why() (*view.Why, error) {
 	}
 	w := &view.Why{Headline: b.headline(run)}
 	switch {
-	case run.Status == kairos.RunFailed && run.Error != nil:
+	case run.Status == domain.RunFailed && run.Error != nil:
 		if w.Headline == "" {
 			w.Headline = b.t("%s has failed", run.Error.Node)
 		}
@@ -27,30 +27,30 @@ func (b *runPage) why() (*view.Why, error) {
 		if w.Message = visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
 			w.Message = "" // the headline says it all
 		}
-		if !b.who.Role.Includes(kairos.RoleOperator) {
+		if !b.who.Role.Includes(domain.RoleOperator) {
 			return w, nil
 		}
 		if err := b.foresee(run, w); err != nil {
 			return nil, err
 		}
-	case run.Status == kairos.RunCancelled:
+	case run.Status == domain.RunCancelled:
 		w.Class = "quiet"
 		if w.Headline == "" {
 			w.Headline = b.t("Cancelled")
 		}
-		if b.who.Role.Includes(kairos.RoleOperator) && run.PurgedAt.IsZero() {
+		if b.who.Role.Includes(domain.RoleOperator) && run.PurgedAt.IsZero() {
 			if err := b.foresee(run, w); err != nil {
 				return nil, err
 			}
 		}
-	case run.Status == kairos.RunQueued && run.Headline == "" && !run.StartAt.After(b.s.now()):
+	case run.Status == domain.RunQueued && run.Headline == "" && !run.StartAt.After(b.s.now()):
 		w.Class, w.Headline = "now", b.t("Queued: it starts when a slot is free; higher priorities go first, then the older ones")
 		if c := run.Concurrency; c != nil {
 			w.Headline = b.n(c.Limit, "Queued: at most %s run with the key %s is active at once", "Queued: at most %s runs with the key %s are active at once", visible(c.Key))
 		}
 		w.Links = append(w.Links, view.Link{Text: b.t("What runs now"), Href: "/runs?q=" + url.QueryEscape("status:running")})
 		return w, b.untilStart(w)
-	case run.Status == kairos.RunWaiting || run.Status == kairos.RunQueued && run.Headline != "":
+	case run.Status == domain.RunWaiting || run.Status == domain.RunQueued && run.Headline != "":
 		w.Class = "need"
 		if !run.WaitReason.NeedsPerson() {
 			w.Class = "now"
@@ -59,6 +59,15 @@ func (b *runPage) why() (*view.Why, error) {
 			w.Headline = b.t("Waits: %s", b.reason(run.WaitReason))
 		}
 		b.untilOn(w)
+	case run.Status == domain.RunCompleted:
+		failed := domain.ResultOf(b.d).FailedSteps
+		if len(failed) == 0 {
+			return nil, nil
+		}
+		w.Class, w.Headline = "quiet", b.n(len(failed), "Completed, %s step failed", "Completed, %s steps failed")
+		for _, f := range failed {
+			w.Items = append(w.Items, fmt.Sprintf("%s: %s", f.Node, visible(cut(f.Message, 500))))
+		}
 	case b.scheduled(run):
 		w.Class, w.Headline = "now", b.t("It starts at %s, %s", b.time(run.StartAt).Text, b.ago(b.s.now().Sub(run.StartAt)))
 		return w, b.untilStart(w)
@@ -70,9 +79,9 @@ func (b *runPage) why() (*view.Why, error) {
 
 // foresee says what resuming would do; or why it can do nothing, when the plan
 // names what is no longer configured.
-func (b *runPage) foresee(run kairos.Run, w *view.Why) error {
-	pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
-	if e, ok := errors.AsType[*kairos.Error](err); ok && (e.Code == kairos.CodeInvalid || e.Code == kairos.CodeCorrupt) {
+func (b *runPage) foresee(run domain.Run, w *view.Why) error {
+	pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+	if e, ok := errors.AsType[*domain.Error](err); ok && (e.Code == domain.CodeInvalid || e.Code == domain.CodeCorrupt) {
 		w.Then = b.sentence(e)
 		return nil
 	}
@@ -89,7 +98,7 @@ func (b *runPage) foresee(run kairos.Run, w *view.Why) error {
 
 // consequence is the sentences that say what resuming will do, before it is
 // done.
-func (r *request) consequence(p kairos.Preview) string {
+func (r *request) consequence(p domain.Preview) string {
 	if !p.Allowed {
 		return strings.TrimSpace(begun(r.saidInside(p.Refusal)) + ". " + begun(r.said(p.Suggestion)))
 	}

@@ -10,25 +10,25 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // runRow is a run as lists show it.
-func (r *request) runRow(run kairos.Run) view.RunRow {
-	return r.runRows([]kairos.Run{run})[0]
+func (r *request) runRow(run domain.Run) view.RunRow {
+	return r.runRows([]domain.Run{run})[0]
 }
 
 // row is one of several; known are the sizes of their plans.
-func (r *request) row(run kairos.Run, known map[string]int) view.RunRow {
-	row := view.RunRow{ID: run.ID, Short: kairos.ShortID(run.ID), Href: "/runs/" + run.ID, Status: r.statusOf(run),
+func (r *request) row(run domain.Run, known map[string]int) view.RunRow {
+	row := view.RunRow{ID: run.ID, Short: domain.ShortID(run.ID), Href: "/runs/" + run.ID, Status: r.statusOf(run),
 		Plan: run.PlanKey, PlanHref: "/plans/" + url.PathEscape(run.PlanKey), Version: fmt.Sprintf("v%d", run.Version),
 		Headline: r.damagedHeadline(run), Started: r.time(run.CreatedAt)}
 	switch {
 	case !run.EndedAt.IsZero():
 		row.Took = took(run.EndedAt.Sub(run.CreatedAt))
-	case run.Status == kairos.RunRunning:
+	case run.Status == domain.RunRunning:
 		row.Took, row.Since = took(time.Since(run.CreatedAt)), run.CreatedAt.UnixMilli()
 	default:
 		row.Took = took(time.Since(run.CreatedAt))
@@ -41,14 +41,14 @@ func percent(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) + "%"
 
 // damagedHeadline is where a run stands in one line; of one that is over and of which
 // something is damaged, that.
-func (r *request) damagedHeadline(run kairos.Run) string {
+func (r *request) damagedHeadline(run domain.Run) string {
 	if len(run.Damaged) > 0 && run.Status.Final() {
 		return r.t(damagedWords[run.Damaged[0].Part])
 	}
 	return r.headline(run)
 }
 
-func (r *request) runRows(list []kairos.Run) []view.RunRow {
+func (r *request) runRows(list []domain.Run) []view.RunRow {
 	rows, known := make([]view.RunRow, len(list)), map[string]int{}
 	for i, run := range list {
 		rows[i] = r.row(run, known)
@@ -100,10 +100,10 @@ func (r *request) runs() error {
 // countCap is up to where matching runs are counted.
 const countCap = 10_000
 
-func (r *request) listRuns(p *view.RunsPage, q string, f kairos.RunFilter) error {
+func (r *request) listRuns(p *view.RunsPage, q string, f domain.RunFilter) error {
 	f.Page = r.page()
-	pick := r.s.Bulk != nil && r.who.Role.Includes(kairos.RoleOperator)
-	if by := kairos.RunSort(r.c.QueryParam("sort")); by != "" {
+	pick := r.s.Bulk != nil && r.who.Role.Includes(domain.RoleOperator)
+	if by := domain.RunSort(r.c.QueryParam("sort")); by != "" {
 		list, err := r.sortedRuns(p, q, f, by)
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func (r *request) listRuns(p *view.RunsPage, q string, f kairos.RunFilter) error
 }
 
 // followed is the address of what happens to the runs of a list.
-func followed(q string, list []kairos.Run) string {
+func followed(q string, list []domain.Run) string {
 	ids := make([]string, len(list))
 	for i, run := range list {
 		ids[i] = run.ID
@@ -179,15 +179,15 @@ func followed(q string, list []kairos.Run) string {
 
 // offerActs adds what can be done to the chosen runs, and to all that match.
 func (r *request) offerActs(p *view.RunsPage, q string, matching int) {
-	all := r.t("With all %s that match:", r.number(int64(min(matching, kairos.BulkMax))))
+	all := r.t("With all %s that match:", r.number(int64(min(matching, domain.BulkMax))))
 	if matching == unknown {
 		all = r.t("With all that match:")
 	}
-	words := map[kairos.Action]string{kairos.ActionResume: r.t("Resume…"), kairos.ActionRerun: r.t("Rerun…"), kairos.ActionCancel: r.t("Cancel…"),
-		kairos.ActionRelease: r.t("Release…"), kairos.ActionDelete: r.t("Delete…"),
-		kairos.ActionAck: r.t("Acknowledge…"), kairos.ActionLabel: r.t("Label…")}
+	words := map[domain.Action]string{domain.ActionResume: r.t("Resume…"), domain.ActionRerun: r.t("Rerun…"), domain.ActionCancel: r.t("Cancel…"),
+		domain.ActionRelease: r.t("Release…"), domain.ActionDelete: r.t("Delete…"),
+		domain.ActionAck: r.t("Acknowledge…"), domain.ActionLabel: r.t("Label…")}
 	for _, v := range bulkVerbs {
-		if v.action == kairos.ActionRelease && !strings.Contains(q, "held") && !strings.Contains(q, "quarantined") && !strings.Contains(q, "needs_you") {
+		if v.action == domain.ActionRelease && !strings.Contains(q, "held") && !strings.Contains(q, "quarantined") && !strings.Contains(q, "needs_you") {
 			continue
 		}
 		p.Acts = append(p.Acts, view.Link{Text: words[v.action], Key: string(v.action), Danger: v.danger})
@@ -233,7 +233,7 @@ func (r *request) narrower(p *view.RunsPage, q string) {
 }
 
 // matchText says how many runs a filter selects, as far as that is quickly counted.
-func (r *request) matchText(f kairos.RunFilter) (string, error) {
+func (r *request) matchText(f domain.RunFilter) (string, error) {
 	const most = 1000
 	n, whole, err := r.s.Reader.RunsCount(r.ctx, f, most+1)
 	switch {
@@ -254,10 +254,10 @@ func (r *request) changes() error {
 	ids := strings.Split(r.c.QueryParam("ids"), ",")
 	f, problem := filter.Parse(q, time.Now())
 	if problem != nil || len(ids) > 200 {
-		return kairos.Errorf(kairos.CodeInvalid, "this list cannot be followed")
+		return domain.Errorf(domain.CodeInvalid, "this list cannot be followed")
 	}
 	p := view.RunsPage{Topic: "runs", Pill: r.c.Request().URL.RequestURI(), Newest: "/runs?q=" + url.QueryEscape(q)}
-	shown, err := r.s.Reader.Runs(r.ctx, kairos.RunFilter{IDs: ids, Page: kairos.Page{Limit: 200}})
+	shown, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{IDs: ids, Page: domain.Page{Limit: 200}})
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (r *request) changes() error {
 	if r.c.QueryParam("sorted") != "" { // it has no newest end
 		return r.render(http.StatusOK, view.RunChanges(p))
 	}
-	f.Page = kairos.Page{Limit: 100}
+	f.Page = domain.Page{Limit: 100}
 	newest, err := r.s.Reader.Runs(r.ctx, f)
 	if err != nil {
 		return err
@@ -304,7 +304,7 @@ func (r *request) views(p *view.RunsPage, q string, valid bool) error {
 	}
 	known := slices.ContainsFunc(p.Chips, func(c view.Link) bool { return c.Current && c.Count != "" }) ||
 		slices.ContainsFunc(r.systemViews(q), func(c view.Link) bool { return c.Current })
-	p.CanSave = valid && q != "" && !known && r.who.Role.Includes(kairos.RoleOperator)
+	p.CanSave = valid && q != "" && !known && r.who.Role.Includes(domain.RoleOperator)
 	begins, err := r.s.Reader.Preference(r.ctx, r.who.Name, defaultViewKey)
 	p.DefaultView, p.CanDefault = begins != "" && begins == q, valid && q != "" && begins != q
 	return err
@@ -324,7 +324,7 @@ func (r *request) systemViews(q string) []view.Link {
 func (r *request) saveView() error {
 	name, q := strings.TrimSpace(r.c.FormValue("name")), strings.TrimSpace(r.c.FormValue("q"))
 	if name == "" || utf8.RuneCountInString(name) > 40 {
-		return kairos.Errorf(kairos.CodeInvalid, "a view needs a name of at most 40 characters")
+		return domain.Errorf(domain.CodeInvalid, "a view needs a name of at most 40 characters")
 	}
 	if _, problem := filter.Parse(q, time.Now()); problem != nil {
 		return problem
@@ -338,7 +338,7 @@ func (r *request) saveView() error {
 		owner = ""
 	}
 	if err := r.s.Reader.SaveView(r.ctx, owner, name, keep,
-		kairos.AuditRecord{Action: "view.save", Actor: r.who.Name, Surface: "ui", Request: r.who.request, Object: "view:" + name, Result: "ok", Reason: keep}); err != nil {
+		domain.AuditRecord{Action: "view.save", Actor: r.who.Name, Surface: "ui", Request: r.who.request, Object: "view:" + name, Result: "ok", Reason: keep}); err != nil {
 		return err
 	}
 	return r.to("/runs?q=" + url.QueryEscape(q))
@@ -346,7 +346,7 @@ func (r *request) saveView() error {
 
 // chips choose a status and leave the rest of the query as it is; they count only
 // where there is no rest.
-func (r *request) chips(q string, c kairos.RunCounts) []view.Link {
+func (r *request) chips(q string, c domain.RunCounts) []view.Link {
 	rest := filter.Without(filter.Without(q, "status"), "is")
 	chip := func(text, query string, n int64) view.Link {
 		l := view.Link{Text: text, Href: listAt("/runs", strings.TrimSpace(query+" "+rest)), Current: q == strings.TrimSpace(query+" "+rest) || sameTerms(q, query+" "+rest)}
@@ -355,22 +355,22 @@ func (r *request) chips(q string, c kairos.RunCounts) []view.Link {
 		}
 		return l
 	}
-	out := []view.Link{chip(r.t("Needs attention"), "is:attention", c.NeedsAttention), chip(r.t("Failed"), "status:failed", c.ByStatus[kairos.RunFailed]),
+	out := []view.Link{chip(r.t("Needs attention"), "is:attention", c.NeedsAttention), chip(r.t("Failed"), "status:failed", c.ByStatus[domain.RunFailed]),
 		chip(r.t("Needs you"), "status:needs_you", needsYou(c))}
-	if n := c.Waiting[kairos.WaitInDoubt]; n > 0 || strings.Contains(q, "interrupted") {
+	if n := c.Waiting[domain.WaitInDoubt]; n > 0 || strings.Contains(q, "interrupted") {
 		out = append(out, chip(r.t("Interrupted"), "status:interrupted", n))
 	}
-	return append(out, chip(r.t("Retrying"), "status:retrying", c.Waiting[kairos.WaitRetry]), chip(r.t("Running"), "status:running", c.ByStatus[kairos.RunRunning]),
-		chip(r.t("Waiting"), "status:waiting", c.ByStatus[kairos.RunWaiting]), chip(r.t("Queued"), "status:queued", c.ByStatus[kairos.RunQueued]),
-		chip(r.t("Succeeded"), "status:completed", c.ByStatus[kairos.RunCompleted]), chip(r.t("Cancelled"), "status:cancelled", c.ByStatus[kairos.RunCancelled]),
+	return append(out, chip(r.t("Retrying"), "status:retrying", c.Waiting[domain.WaitRetry]), chip(r.t("Running"), "status:running", c.ByStatus[domain.RunRunning]),
+		chip(r.t("Waiting"), "status:waiting", c.ByStatus[domain.RunWaiting]), chip(r.t("Queued"), "status:queued", c.ByStatus[domain.RunQueued]),
+		chip(r.t("Succeeded"), "status:completed", c.ByStatus[domain.RunCompleted]), chip(r.t("Cancelled"), "status:cancelled", c.ByStatus[domain.RunCancelled]),
 		chip(r.t("All"), "", c.Total))
 }
 
 // needsYou counts the runs that wait for a person, but for those in doubt, which are
 // interrupted.
-func needsYou(c kairos.RunCounts) int64 {
+func needsYou(c domain.RunCounts) int64 {
 	n := int64(0)
-	for _, w := range []kairos.WaitReason{kairos.WaitApproval, kairos.WaitBudget, kairos.WaitReplan, kairos.WaitHeld, kairos.WaitQuarantined} {
+	for _, w := range []domain.WaitReason{domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined} {
 		n += c.Waiting[w]
 	}
 	return n

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -21,30 +21,30 @@ import (
 type column struct {
 	key, word string
 	number    bool
-	sort      kairos.RunSort
-	cell      func(r *request, q string, run kairos.Run) view.CellText
+	sort      domain.RunSort
+	cell      func(r *request, q string, run domain.Run) view.CellText
 }
 
 var columns = []column{
-	{"ended", locale.Mark("Ended"), false, kairos.SortEnded, func(r *request, _ string, run kairos.Run) view.CellText {
+	{"ended", locale.Mark("Ended"), false, domain.SortEnded, func(r *request, _ string, run domain.Run) view.CellText {
 		return view.CellText{At: r.time(run.EndedAt)}
 	}},
-	{"steps", locale.Mark("Steps"), true, "", func(r *request, _ string, run kairos.Run) view.CellText {
+	{"steps", locale.Mark("Steps"), true, "", func(r *request, _ string, run domain.Run) view.CellText {
 		return view.CellText{Text: r.number(run.Steps)}
 	}},
-	{"tokens", locale.Mark("Tokens"), true, "", func(r *request, _ string, run kairos.Run) view.CellText {
+	{"tokens", locale.Mark("Tokens"), true, "", func(r *request, _ string, run domain.Run) view.CellText {
 		return view.CellText{Text: r.number(run.Usage.InputTokens + run.Usage.OutputTokens)}
 	}},
-	{"cost", locale.Mark("Cost"), true, kairos.SortCost, func(r *request, _ string, run kairos.Run) view.CellText {
+	{"cost", locale.Mark("Cost"), true, domain.SortCost, func(r *request, _ string, run domain.Run) view.CellText {
 		return view.CellText{Text: r.money(run.Usage.Cost)}
 	}},
-	{"trigger", locale.Mark("Trigger"), false, "", func(r *request, q string, run kairos.Run) view.CellText {
+	{"trigger", locale.Mark("Trigger"), false, "", func(r *request, q string, run domain.Run) view.CellText {
 		return view.CellText{Links: []view.Link{r.narrow(q, "trigger", run.Origin)}}
 	}},
-	{"actor", locale.Mark("Started by"), false, "", func(r *request, q string, run kairos.Run) view.CellText {
+	{"actor", locale.Mark("Started by"), false, "", func(r *request, q string, run domain.Run) view.CellText {
 		return view.CellText{Links: []view.Link{r.narrow(q, "by", run.Actor)}}
 	}},
-	{"agent", locale.Mark("Agent"), false, "", func(r *request, q string, run kairos.Run) view.CellText {
+	{"agent", locale.Mark("Agent"), false, "", func(r *request, q string, run domain.Run) view.CellText {
 		var c view.CellText
 		used, err := r.s.Reader.Uses(r.ctx, run.ID)
 		if err != nil { // the list is worth more than the column
@@ -52,13 +52,13 @@ var columns = []column{
 			return view.CellText{Text: r.t("not known")}
 		}
 		for _, u := range used {
-			if u.Kind == kairos.UseAgent {
+			if u.Kind == domain.UseAgent {
 				c.Links = append(c.Links, r.narrow(q, "agent", u.Name))
 			}
 		}
 		return c
 	}},
-	{"labels", locale.Mark("Labels"), false, "", func(r *request, q string, run kairos.Run) view.CellText {
+	{"labels", locale.Mark("Labels"), false, "", func(r *request, q string, run domain.Run) view.CellText {
 		var c view.CellText
 		for _, k := range slices.Sorted(maps.Keys(run.Labels)) {
 			c.Links = append(c.Links, r.labelled(q, k, run.Labels[k]))
@@ -129,12 +129,12 @@ func (r *request) setColumns() error {
 }
 
 // table fills in what the list's table has: columns, how it is sorted, sizes.
-func (r *request) table(p *view.RunsPage, q string, list []kairos.Run, by kairos.RunSort, pick bool) error {
+func (r *request) table(p *view.RunsPage, q string, list []domain.Run, by domain.RunSort, pick bool) error {
 	chosen, err := r.chosenColumns()
 	if err != nil {
 		return err
 	}
-	sorted := func(to kairos.RunSort) string {
+	sorted := func(to domain.RunSort) string {
 		v := url.Values{"sort": {string(to)}}
 		if q != "" {
 			v.Set("q", q)
@@ -149,7 +149,7 @@ func (r *request) table(p *view.RunsPage, q string, list []kairos.Run, by kairos
 		}
 		p.Columns = append(p.Columns, out)
 	}
-	p.Took = view.Column{Text: r.t("Took"), Number: true, Sort: sorted(kairos.SortTook), Sorted: by == kairos.SortTook}
+	p.Took = view.Column{Text: r.t("Took"), Number: true, Sort: sorted(domain.SortTook), Sorted: by == domain.SortTook}
 	span := 7 + len(chosen)
 	if pick {
 		span++
@@ -179,12 +179,12 @@ func (r *request) table(p *view.RunsPage, q string, list []kairos.Run, by kairos
 }
 
 // sortedRuns fills the page with the runs that have the most of something.
-func (r *request) sortedRuns(p *view.RunsPage, q string, f kairos.RunFilter, by kairos.RunSort) ([]kairos.Run, error) {
+func (r *request) sortedRuns(p *view.RunsPage, q string, f domain.RunFilter, by domain.RunSort) ([]domain.Run, error) {
 	list, seen, err := r.s.Reader.SortedRuns(r.ctx, f, by)
 	if err != nil {
 		return nil, err
 	}
-	words := map[kairos.RunSort]string{kairos.SortTook: r.t("Longest first"), kairos.SortCost: r.t("Dearest first"), kairos.SortEnded: r.t("Last ended first")}
+	words := map[domain.RunSort]string{domain.SortTook: r.t("Longest first"), domain.SortCost: r.t("Dearest first"), domain.SortEnded: r.t("Last ended first")}
 	p.Sorted = words[by]
 	switch {
 	case seen.Whole:
@@ -203,7 +203,7 @@ func (r *request) peek() error {
 	if err != nil {
 		return err
 	}
-	p := view.RunPeek{Shell: r.shell("runs", run.PlanKey+" · "+kairos.ShortID(run.ID)), Row: r.runRow(run), Span: "7"}
+	p := view.RunPeek{Shell: r.shell("runs", run.PlanKey+" · "+domain.ShortID(run.ID)), Row: r.runRow(run), Span: "7"}
 	if n, err := strconv.Atoi(r.c.QueryParam("span")); err == nil && n > 0 && n < 30 {
 		p.Span = strconv.Itoa(n)
 	}
@@ -248,26 +248,26 @@ func (r *request) peek() error {
 		fact(r.t("Cost"), r.money(run.Usage.Cost), "")
 	}
 	if run.ForkedFrom != "" {
-		fact(r.t("Forked from"), kairos.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
+		fact(r.t("Forked from"), domain.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
 	}
-	if r.who.Role.Includes(kairos.RoleOperator) {
+	if r.who.Role.Includes(domain.RoleOperator) {
 		act := func(text, verb string) {
 			p.Actions = append(p.Actions, view.Link{Text: text, Href: "/runs/" + run.ID + "/" + verb})
 		}
 		switch {
-		case run.Status == kairos.RunFailed || run.Status == kairos.RunCancelled:
+		case run.Status == domain.RunFailed || run.Status == domain.RunCancelled:
 			act(r.t("Resume…"), "resume")
 			act(r.t("Rerun…"), "rerun")
-			if run.Status == kairos.RunFailed && run.Attention {
+			if run.Status == domain.RunFailed && run.Attention {
 				act(r.t("Acknowledge…"), "ack")
 			}
-		case run.Status == kairos.RunCompleted:
+		case run.Status == domain.RunCompleted:
 			act(r.t("Rerun…"), "rerun")
 		default:
 			switch {
 			case r.scheduled(run):
 				act(r.t("Start now"), "start-now")
-			case run.WaitReason == kairos.WaitRetry:
+			case run.WaitReason == domain.WaitRetry:
 				act(r.t("Retry now"), "retry-now")
 			}
 			act(r.t("Cancel…"), "cancel")
@@ -283,9 +283,9 @@ func (r *request) peek() error {
 const peekLines = 6
 
 // lastLog is the end of what a run's last steps logged.
-func (r *request) lastLog(run kairos.Run) ([]string, error) {
+func (r *request) lastLog(run domain.Run) ([]string, error) {
 	rows, err := r.s.Reader.JournalPage(r.ctx, run.ID, max(0, run.LastSeq-20), 20)
-	if err != nil && kairos.CodeOf(err) != kairos.CodeCorrupt { // the run's page says what is damaged
+	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt { // the run's page says what is damaged
 		return nil, err
 	}
 	var out []string

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // exportMax is how many runs one export holds.
@@ -24,7 +24,7 @@ func (r *request) exportRuns() error {
 		return problem
 	}
 	ctx := r.c.Request().Context() // a page's deadline is not an export's
-	f.Page = kairos.Page{Limit: 200}
+	f.Page = domain.Page{Limit: 200}
 	list, err := r.s.Reader.Runs(ctx, f)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (r *request) exportRuns() error {
 
 // exported is a run as a row; times are in the zone that the reader's pages are in,
 // with its offset (UI R26).
-func exported(run kairos.Run, zone *time.Location) []string {
+func exported(run domain.Run, zone *time.Location) []string {
 	at := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -102,7 +102,7 @@ func exported(run kairos.Run, zone *time.Location) []string {
 		parent = run.Parent.Run
 	}
 	reason := ""
-	if run.Status == kairos.RunWaiting {
+	if run.Status == domain.RunWaiting {
 		reason = string(run.WaitReason)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -30,7 +30,7 @@ func (r *request) elsewhere() (string, error) {
 			}
 			at, err := time.ParseInLocation("2006-01-02T15:04", text, r.display.zone)
 			if err != nil {
-				return "", kairos.Errorf(kairos.CodeInvalid, "%q is not a time", text).Suggest("write 2030-01-31T08:00")
+				return "", domain.Errorf(domain.CodeInvalid, "%q is not a time", text).Suggest("write 2030-01-31T08:00")
 			}
 			q += " " + end.key + ":" + at.Format("2006-01-02T15:04Z07:00")
 		}
@@ -41,9 +41,9 @@ func (r *request) elsewhere() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		i := slices.IndexFunc(saved, func(s kairos.SavedView) bool { return s.Name == name })
+		i := slices.IndexFunc(saved, func(s domain.SavedView) bool { return s.Name == name })
 		if i < 0 {
-			return "", kairos.Errorf(kairos.CodeNotFound, "there is no view %q", cut(name, 60))
+			return "", domain.Errorf(domain.CodeNotFound, "there is no view %q", cut(name, 60))
 		}
 		return listAt("/runs", saved[i].Query), nil
 	}
@@ -80,7 +80,7 @@ const knownMax = 500
 
 // unknownValue says which value of a filter names nothing that there is, but
 // nearly: a mistyped name would else give an empty list.
-func (r *request) unknownValue(f kairos.RunFilter) (*kairos.Error, error) {
+func (r *request) unknownValue(f domain.RunFilter) (*domain.Error, error) {
 	one := func(v string, more []string) []string {
 		if v != "" {
 			return append([]string{v}, more...)
@@ -89,7 +89,7 @@ func (r *request) unknownValue(f kairos.RunFilter) (*kairos.Error, error) {
 	}
 	for _, key := range slices.Concat(one(f.PlanKey, f.PlanKeys), f.Exclude.PlanKeys) {
 		_, err := r.s.Reader.Plan(r.ctx, key)
-		if kairos.CodeOf(err) == kairos.CodeNotFound {
+		if domain.CodeOf(err) == domain.CodeNotFound {
 			known, err := r.planKeys()
 			if problem := filter.Mistyped("plan", key, known); problem != nil || err != nil {
 				return problem, err
@@ -101,8 +101,8 @@ func (r *request) unknownValue(f kairos.RunFilter) (*kairos.Error, error) {
 	for _, c := range []struct {
 		key    string
 		values []string
-	}{{"error", slices.Concat(one(f.ErrorCode, f.ErrorCodes), f.Exclude.ErrorCodes)}, {kairos.UseAgent, slices.Concat(f.Agents, f.Exclude.Agents)},
-		{kairos.UseTool, slices.Concat(f.Tools, f.Exclude.Tools)}, {kairos.UseProvider, slices.Concat(f.Providers, f.Exclude.Providers)}} {
+	}{{"error", slices.Concat(one(f.ErrorCode, f.ErrorCodes), f.Exclude.ErrorCodes)}, {domain.UseAgent, slices.Concat(f.Agents, f.Exclude.Agents)},
+		{domain.UseTool, slices.Concat(f.Tools, f.Exclude.Tools)}, {domain.UseProvider, slices.Concat(f.Providers, f.Exclude.Providers)}} {
 		if len(c.values) == 0 {
 			continue
 		}
@@ -122,7 +122,7 @@ func (r *request) unknownValue(f kairos.RunFilter) (*kairos.Error, error) {
 }
 
 func (r *request) planKeys() ([]string, error) {
-	list, err := r.s.Reader.Plans(r.ctx, kairos.PlanFilter{Page: kairos.Page{Limit: 200}})
+	list, err := r.s.Reader.Plans(r.ctx, domain.PlanFilter{Page: domain.Page{Limit: 200}})
 	var out []string
 	for _, p := range list.Items {
 		out = append(out, p.Key)
@@ -147,7 +147,7 @@ func (r *request) known(key string) ([]string, error) {
 }
 
 // narrowings are terms that make a search short which came not to its end.
-func (r *request) narrowings(q string, found []kairos.Run) []view.Link {
+func (r *request) narrowings(q string, found []domain.Run) []view.Link {
 	has := func(key string) bool {
 		return slices.ContainsFunc(filter.Terms(q), func(t string) bool { return strings.HasPrefix(strings.TrimPrefix(t, "-"), key+":") })
 	}
@@ -175,7 +175,7 @@ func (r *request) narrowings(q string, found []kairos.Run) []view.Link {
 }
 
 // filtered makes links of what a row says and the list can be filtered by.
-func (r *request) filtered(row *view.RunRow, q string, run kairos.Run) {
+func (r *request) filtered(row *view.RunRow, q string, run domain.Run) {
 	row.StatusHref = r.narrow(q, "status", statusTerm(run)).Href
 	row.VersionHref = listAt("/runs", strings.TrimSpace(filter.Without(filter.Without(q, "plan"), "v")+" plan:"+filter.Quote(run.PlanKey)+fmt.Sprintf(" v:%d", run.Version)))
 	if run.Error != nil && run.Error.Code != "" {
@@ -187,21 +187,21 @@ func (r *request) filtered(row *view.RunRow, q string, run kairos.Run) {
 }
 
 // statusTerm is the filter's word for where a run stands.
-func statusTerm(run kairos.Run) string {
-	if run.Status != kairos.RunWaiting {
+func statusTerm(run domain.Run) string {
+	if run.Status != domain.RunWaiting {
 		return string(run.Status)
 	}
 	switch run.WaitReason {
-	case kairos.WaitApproval, kairos.WaitBudget, kairos.WaitReplan, kairos.WaitHeld, kairos.WaitQuarantined:
+	case domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined:
 		return "needs_you"
-	case kairos.WaitInDoubt:
+	case domain.WaitInDoubt:
 		return "interrupted"
-	case kairos.WaitPaused:
+	case domain.WaitPaused:
 		return "paused"
-	case kairos.WaitRetry:
+	case domain.WaitRetry:
 		return "retrying"
 	}
-	return string(kairos.RunWaiting)
+	return string(domain.RunWaiting)
 }
 
 // ranges are the quick ranges of time, and the form for any other; finished runs
@@ -244,6 +244,6 @@ func peekAddress(row view.RunRow, q string) string {
 }
 
 // filterProblem says what is wrong with a filter, and what was perhaps meant.
-func (r *request) filterProblem(problem *kairos.Error) (says, suggests string) {
+func (r *request) filterProblem(problem *domain.Error) (says, suggests string) {
 	return begun(r.said(problem.Message)), begun(r.said(problem.Suggestion))
 }

@@ -1,7 +1,7 @@
 package web
 
 import (
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -11,7 +11,7 @@ const stripCells = 64
 // strip is a run's shape: one cell per step, failures tall, so that it is known at a
 // glance; then what it is at, and dashed what has not started (UI 3.3.2). nodes is
 // how many its plan has, 0: not known.
-func strip(run kairos.Run, at view.Status, nodes int) []view.Cell {
+func strip(run domain.Run, at view.Status, nodes int) []view.Cell {
 	var cells []view.Cell
 	add := func(class, y, h string) {
 		if len(cells) < stripCells {
@@ -29,10 +29,10 @@ func strip(run kairos.Run, at view.Status, nodes int) []view.Cell {
 		}
 	}
 	left := nodes - len(run.Path)
-	if run.Status == kairos.RunCompleted || len(run.Path) >= stripCells {
+	if run.Status == domain.RunCompleted || len(run.Path) >= stripCells {
 		left = 0
 	}
-	if run.Status == kairos.RunRunning || run.Status == kairos.RunWaiting {
+	if run.Status == domain.RunRunning || run.Status == domain.RunWaiting {
 		switch at.Key {
 		case "now", "need":
 			add("g-"+at.Key, "30%", "40%")
@@ -58,8 +58,8 @@ func strip(run kairos.Run, at view.Status, nodes int) []view.Cell {
 
 // nodesOf says how many nodes the plan of a run has, each version read once; a plan
 // that cannot be read here only leaves what has not started out of the picture.
-func (r *request) nodesOf(known map[string]int, run kairos.Run) int {
-	if run.Status == kairos.RunCompleted || run.Hash == "" {
+func (r *request) nodesOf(known map[string]int, run domain.Run) int {
+	if run.Status == domain.RunCompleted || run.Hash == "" {
 		return 0
 	}
 	n, ok := known[run.Hash]

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -24,7 +24,7 @@ nodes:
   three: {type: set, needs: [pull], input: 3}
   four: {type: set, needs: [three], input: 4}
 `)
-	run := startUntil(t, site, "shape", kairos.WaitRetry)
+	run := startUntil(t, site, "shape", domain.WaitRetry)
 	b := site.Browser(t).Login()
 	shape := func() string {
 		t.Helper()
@@ -43,7 +43,7 @@ nodes:
 	if p := b.Get("/runs/changes?q=&ids=" + run.ID); strings.Count(p.Body, `id="p-`+run.ID+`"`) != 1 {
 		t.Error("the shape does not follow the run")
 	}
-	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionCancel}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
 	if got := shape(); !strings.HasPrefix(got, "g-ok g-idle") || strings.Contains(got, "g-need") {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -98,7 +98,7 @@ func TestRunsAreExportedAsCSV(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Seed(t)
-	run, err := site.Engine.Start(t.Context(), site.Admin, kairos.StartRequest{Plan: "report", Labels: map[string]string{"=cmd|'/c calc'!A1": "x"}})
+	run, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "report", Labels: map[string]string{"=cmd|'/c calc'!A1": "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // What the engine, the store and the filter say is English wherever it is kept: in
@@ -92,8 +92,8 @@ func (r *request) said(text string) string {
 // saidInside is a sentence within another: one of those, where a run stands, or
 // several after one another.
 func (r *request) saidInside(text string) string {
-	for _, reason := range kairos.WaitReasons {
-		if s := r.headlineOf(kairos.RunWaiting, reason, text); s != visible(text) {
+	for _, reason := range domain.WaitReasons {
+		if s := r.headlineOf(domain.RunWaiting, reason, text); s != visible(text) {
 			return s
 		}
 	}
@@ -111,16 +111,16 @@ var stateForm = regexp.MustCompile(`^(queued|running|waiting|completed|failed|ca
 
 func (r *request) state(text string) string {
 	m := stateForm.FindStringSubmatch(text)
-	if m[2] == "" && m[1] == string(kairos.RunWaiting) {
+	if m[2] == "" && m[1] == string(domain.RunWaiting) {
 		return r.t("Waiting")
 	}
-	return r.t(runStatus(kairos.RunStatus(m[1]), kairos.WaitReason(m[2])).Word)
+	return r.t(runStatus(domain.RunStatus(m[1]), domain.WaitReason(m[2])).Word)
 }
 
 // sentence is an error with its suggestion, in the reader's language.
 func (r *request) sentence(err error) string {
 	text := begun(r.saidInside(err.Error()))
-	if e, ok := errors.AsType[*kairos.Error](err); ok && e.Suggestion != "" {
+	if e, ok := errors.AsType[*domain.Error](err); ok && e.Suggestion != "" {
 		text += ". " + begun(r.said(e.Suggestion))
 	}
 	return text

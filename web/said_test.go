@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 )
 
@@ -83,7 +83,7 @@ func TestSaidInSpanish(t *testing.T) {
 	if got := (&request{display: display{lang: locale.English}}).said("the run is completed"); got != "the run is completed" {
 		t.Error(got)
 	}
-	if got := r.sentence(kairos.Errorf(kairos.CodeStale, "the run has moved on from revision %d to %d", 1, 2).Suggest("look at it again")); got != "La ejecución ha avanzado de la revisión 1 a la 2. Mírela otra vez" {
+	if got := r.sentence(domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", 1, 2).Suggest("look at it again")); got != "La ejecución ha avanzado de la revisión 1 a la 2. Mírela otra vez" {
 		t.Error(got)
 	}
 }

@@ -12,6 +12,8 @@ func init() {
 		locale.Mark("The configuration %s was not taken up at %s: %s. What was in force before stays in force."),
 		locale.Mark("Maintenance since %s, by %s: %s. What runs finishes; no step starts."),
 		locale.Mark("The examination of the database found a problem: %s. Run kairosd doctor."),
+		locale.Mark("Something other than kairosd changed who may log in, or what waits for approval: %s. It grants nothing. Run kairosd doctor."),
+		locale.Mark("the key file of this database was lost: all access was ended, and only a new administrator can release the runs"),
 		locale.Mark("The clock of this machine was %s behind the newest record when kairosd started: timers and sessions may end late."),
 		locale.Mark("The clock of this machine was put back by %s while kairosd runs. Timers keep to the time before, and what is recorded bears it, until kairosd is started again."),
 		locale.Mark("Nothing is executed: %s. %s."),

@@ -10,7 +10,7 @@ import (
 
 	"rsc.io/qr"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -18,7 +18,7 @@ import (
 // needsProof reports whether a route wants a proof of who is there that is not old:
 // every act of admins, and what changes how one logs in (RELIABILITY 4.2).
 func needsProof(rt route) bool {
-	return rt.method == http.MethodPost && (rt.role == kairos.RoleAdmin || rt.path == "/me/second-factor")
+	return rt.method == http.MethodPost && (rt.role == domain.RoleAdmin || rt.path == "/me/second-factor")
 }
 
 // whileHeldBack are the pages of those who must set up a second factor first.
@@ -35,7 +35,7 @@ func (r *request) heldBack(rt route) (bool, error) {
 		return false, err
 	}
 	if rt.method != http.MethodGet || rt.path == "/live" {
-		return true, kairos.Errorf(kairos.CodeForbidden, "the role %s must have a second factor", r.who.Role).Suggest("set it up on your own page; nothing was done")
+		return true, domain.Errorf(domain.CodeForbidden, "the role %s must have a second factor", r.who.Role).Suggest("set it up on your own page; nothing was done")
 	}
 	return true, r.to("/me/second-factor")
 }
@@ -93,7 +93,7 @@ func sortedFields(v url.Values) []string {
 func (r *request) loginCode() error {
 	ticket := r.c.FormValue("ticket")
 	secret, user, err := r.s.Auth.LoginCode(r.ctx, ticket, r.c.FormValue("code"), r.s.client(r.c.Request()), r.c.Request().UserAgent())
-	if kairos.CodeOf(err) == kairos.CodeForbidden { // another code may be right
+	if domain.CodeOf(err) == domain.CodeForbidden { // another code may be right
 		return r.askCode(http.StatusUnprocessableEntity, view.LoginCodePage{Ticket: ticket, Next: r.c.FormValue("next"), Error: r.sentence(err)})
 	}
 	if err != nil {
@@ -191,7 +191,7 @@ func (r *request) setSecondFactor() error {
 			return "/me", r.s.Auth.DisableSecondFactor(r.ctx, r.who.actor(), r.who.ID)
 		})
 	default:
-		return kairos.Errorf(kairos.CodeInvalid, "nothing is done by %q", visible(do))
+		return domain.Errorf(domain.CodeInvalid, "nothing is done by %q", visible(do))
 	}
 }
 
@@ -199,7 +199,7 @@ func (r *request) setSecondFactor() error {
 var secondWords = map[bool]string{true: locale.Mark("on"), false: locale.Mark("off")}
 
 // secondFactorWord is that for a user; empty for those who log in elsewhere only.
-func (r *request) secondFactorWord(u kairos.User) (string, error) {
+func (r *request) secondFactorWord(u domain.User) (string, error) {
 	if u.PasswordHash == "" {
 		return "–", nil
 	}

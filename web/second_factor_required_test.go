@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/auth"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -17,7 +17,7 @@ import (
 // then all is open, and they cannot turn it off again.
 func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 	t.Parallel()
-	site := webtest.NewWith(t, storetest.Open(t), auth.Config{SecondFactorFor: []kairos.Role{kairos.RoleAuthor}})
+	site := webtest.NewWith(t, storetest.Open(t), auth.Config{SecondFactorFor: []domain.Role{domain.RoleAuthor}})
 	admin := site.Browser(t).Login()
 	for _, path := range []string{"/", "/runs", "/settings/users", "/me", "/audit.jsonl", "/runs.json"} {
 		p := admin.Get(path)
@@ -57,13 +57,13 @@ func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 	}
 
 	// A weaker role may do without.
-	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, kairos.RoleOperator); err != nil {
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
 	}
 	if text := words(admin.Get("/settings/users").Body); strings.Contains(text, "must have one") {
 		t.Errorf("of an operator it is demanded: %s", text)
 	}
-	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "paula", webtest.Password, kairos.RoleAuthor); err != nil {
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "paula", webtest.Password, domain.RoleAuthor); err != nil {
 		t.Fatal(err)
 	}
 	if text := words(admin.Get("/settings/users").Body); !strings.Contains(text, "off, though the role must have one") {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/auth"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -113,7 +113,7 @@ func TestAnOldLoginIsAskedWhoItIs(t *testing.T) {
 		t.Fatalf("an old login: %d %s", ask.Code, words(ask.Body))
 	}
 	crawl(t, "proof", ask.Body)
-	if _, err := site.Auth.User(t.Context(), "olga"); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if _, err := site.Auth.User(t.Context(), "olga"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Error("it was done before anybody proved anything")
 	}
 	again := ask.Hidden()

@@ -15,7 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Config is what the dashboard needs. Reader, Engine and Auth are required.
@@ -51,6 +51,12 @@ type Config struct {
 	AuditLog AuditLog
 	// API answers below /api/v1; nil: nothing does.
 	API http.Handler
+	// Streams bounds live streams together with those of the API; nil: nothing does but
+	// the bound of each session.
+	Streams interface {
+		Enter(principal string) error
+		Leave(principal string)
+	}
 	// Observe hears of every page that was answered, with the route's pattern;
 	// nil: nobody does.
 	Observe func(route, method string, status int, took time.Duration)
@@ -131,7 +137,7 @@ func (s *Server) Close() { s.close() }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r = r.WithContext(kairos.WithRequest(r.Context(), kairos.Request{ID: newID(), Address: s.client(r)}))
+	r = r.WithContext(domain.WithRequest(r.Context(), domain.Request{ID: newID(), Address: s.client(r)}))
 	s.headers(w.Header(), r)
 	if !s.hostAllowed(r) {
 		http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
@@ -191,14 +197,15 @@ func (s *Server) limited(next http.Handler) http.Handler {
 }
 
 // strict refuses acts by cookie that carry neither Origin nor Sec-Fetch-Site,
-// which the library lets pass for non-browsers (A15), and origins with user
-// information (A16).
+// which the library lets pass for non-browsers, origins with user information, and,
+// where the origin alone proves where a form comes from, one of another scheme.
 func (s *Server) strict(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			origin := r.Header.Get("Origin")
 			_, err := r.Cookie(s.cookieName(r))
-			if err == nil && origin == "" && r.Header.Get("Sec-Fetch-Site") == "" || strings.Contains(origin, "@") {
+			site := r.Header.Get("Sec-Fetch-Site")
+			if err == nil && origin == "" && site == "" || strings.Contains(origin, "@") || origin != "" && site == "" && origin != s.origin(r) {
 				http.Error(w, "cross-origin request refused", http.StatusForbidden)
 				return
 			}
@@ -245,13 +252,13 @@ func SessionCookies() []string { return []string{"__Host-kairos", "kairos"} }
 
 // principal is who sends a request.
 type principal struct {
-	kairos.User
+	domain.User
 	secret  string
 	csrf    string
-	request kairos.Request
+	request domain.Request
 }
 
 // actor is who asks, and by which request.
-func (p principal) actor() kairos.Actor {
-	return kairos.Actor{Name: p.Name, Role: p.Role, Surface: "ui", Request: p.request}
+func (p principal) actor() domain.Actor {
+	return domain.Actor{Name: p.Name, Role: p.Role, Surface: "ui", Request: p.request}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -16,27 +16,27 @@ import (
 // Settings is what the configuration says, and what can be tried of it. Values
 // are changed in the configuration file: a page never holds a secret.
 type Settings interface {
-	Settings(ctx context.Context) (kairos.Settings, error)
+	Settings(ctx context.Context) (domain.Settings, error)
 	// Retain removes what retention says, or only says what it would remove; why goes
 	// to the audit log.
-	Retain(ctx context.Context, actor kairos.Actor, reason string, dryRun bool) (kairos.Retained, error)
+	Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.Retained, error)
 	// TestChannel sends a message at once, and gives what came of it;
 	// CodeNotFound, CodeForbidden.
-	TestChannel(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error)
+	TestChannel(ctx context.Context, actor domain.Actor, channel string) (domain.Delivery, error)
 	// RotateSecret takes up what a secret's file holds now; CodeNotFound,
 	// CodeConflict if nothing new is there, CodeForbidden.
-	RotateSecret(ctx context.Context, actor kairos.Actor, name, reason string) error
+	RotateSecret(ctx context.Context, actor domain.Actor, name, reason string) error
 }
 
-func (r *request) configured() (kairos.Settings, error) {
+func (r *request) configured() (domain.Settings, error) {
 	if r.s.Settings == nil {
-		return kairos.Settings{}, kairos.Errorf(kairos.CodeNotFound, "settings are not shown here")
+		return domain.Settings{}, domain.Errorf(domain.CodeNotFound, "settings are not shown here")
 	}
 	return r.s.Settings.Settings(r.ctx)
 }
 
 // source says where settings are changed.
-func (r *request) source(s kairos.Settings) string {
+func (r *request) source(s domain.Settings) string {
 	if s.File == "" {
 		return r.t("There is no configuration file: everything is as it comes. Start kairosd with --config FILE to change it.")
 	}
@@ -75,7 +75,7 @@ func (r *request) showRetention(code int, problem string) error {
 		p.Rules = append(p.Rules, row)
 	}
 	would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), "", true)
-	switch kairos.CodeOf(err) {
+	switch domain.CodeOf(err) {
 	case "":
 		p.Would = r.n(int(would.Runs), "Now %s run would lose its journal and values", "Now %s runs would lose their journals and values") + ", " +
 			r.n(int(would.Rows), "%s journal row in all.", "%s journal rows in all.")
@@ -85,7 +85,7 @@ func (r *request) showRetention(code int, problem string) error {
 		if p.CanRun = would.Runs+would.Events > 0; !p.CanRun {
 			p.Would = r.t("Nothing would go now.")
 		}
-	case kairos.CodeConflict, kairos.CodeUnavailable:
+	case domain.CodeConflict, domain.CodeUnavailable:
 		p.Would = r.sentence(err) // it is at work
 	default:
 		return err
@@ -114,8 +114,8 @@ var kindWords = map[string]string{
 	"system": locale.Mark("kairosd itself is in trouble"), "test": locale.Mark("a test"),
 }
 
-var deliveryWords = map[kairos.DeliveryStatus]string{
-	kairos.DeliveryPending: locale.Mark("waits"), kairos.DeliverySent: locale.Mark("delivered"), kairos.DeliveryFailed: locale.Mark("given up"),
+var deliveryWords = map[domain.DeliveryStatus]string{
+	domain.DeliveryPending: locale.Mark("waits"), domain.DeliverySent: locale.Mark("delivered"), domain.DeliveryFailed: locale.Mark("given up"),
 }
 
 // notificationSettings shows who is told of what, and the newest messages.
@@ -134,8 +134,8 @@ func (r *request) notificationSettings() error {
 		}
 		ch.On = strings.Join(kinds, ", ")
 		for _, d := range c.Last {
-			row := view.DeliveryRow{ID: d.ID, Kind: r.t(kindWords[d.Kind]), Created: r.time(d.CreatedAt), State: r.t(deliveryWords[d.Status]), Bad: d.Status == kairos.DeliveryFailed, Attempts: r.number(int64(d.Attempts)), Error: visible(d.Error)}
-			if d.Status == kairos.DeliveryPending && d.DueAt.After(time.Now()) {
+			row := view.DeliveryRow{ID: d.ID, Kind: r.t(kindWords[d.Kind]), Created: r.time(d.CreatedAt), State: r.t(deliveryWords[d.Status]), Bad: d.Status == domain.DeliveryFailed, Attempts: r.number(int64(d.Attempts)), Error: visible(d.Error)}
+			if d.Status == domain.DeliveryPending && d.DueAt.After(time.Now()) {
 				row.Due = r.time(d.DueAt)
 			}
 			if d.More > 0 {

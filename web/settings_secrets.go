@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -41,7 +41,7 @@ func (r *request) secretSettings() error {
 }
 
 // secretUses are the plans and parts of the configuration that use a secret.
-func (r *request) secretUses(v kairos.SecretInfo) []view.Link {
+func (r *request) secretUses(v domain.SecretInfo) []view.Link {
 	var out []view.Link
 	for _, u := range v.UsedBy {
 		l := view.Link{Text: r.t(useWords[u.Kind])}
@@ -60,7 +60,7 @@ func (r *request) secretUses(v kairos.SecretInfo) []view.Link {
 	for _, plan := range v.Plans {
 		out = append(out, view.Link{Text: r.t("plan %s", visible(plan)), Href: "/plans/" + url.PathEscape(plan)})
 	}
-	if len(v.Plans) >= kairos.MaxSecretPlans {
+	if len(v.Plans) >= domain.MaxSecretPlans {
 		out = append(out, view.Link{Text: r.t("all plans that name it"), Href: "/plans?" + url.Values{"q": {"secret:" + v.Name}}.Encode()})
 	}
 	return out
@@ -81,14 +81,14 @@ func (r *request) showRotateSecret(code int, problem string) error {
 }
 
 // secret is the one of the address, if its value can be taken up anew.
-func (r *request) secret() (kairos.SecretInfo, error) {
+func (r *request) secret() (domain.SecretInfo, error) {
 	s, err := r.configured()
 	if err != nil {
-		return kairos.SecretInfo{}, err
+		return domain.SecretInfo{}, err
 	}
-	i := slices.IndexFunc(s.Secrets, func(v kairos.SecretInfo) bool { return v.Rotates && v.Name == r.c.Param("secret") })
+	i := slices.IndexFunc(s.Secrets, func(v domain.SecretInfo) bool { return v.Rotates && v.Name == r.c.Param("secret") })
 	if i < 0 {
-		return kairos.SecretInfo{}, kairos.Errorf(kairos.CodeNotFound, "there is no secret of this name in a file").Suggest("those in the environment need a restart")
+		return domain.SecretInfo{}, domain.Errorf(domain.CodeNotFound, "there is no secret of this name in a file").Suggest("those in the environment need a restart")
 	}
 	return s.Secrets[i], nil
 }
@@ -102,7 +102,7 @@ func (r *request) rotateSecret() error {
 	if reason == "" || len(reason) > maxReason {
 		return r.showRotateSecret(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
 	}
-	to, err := r.s.posts.once(r.key(), func() (string, error) {
+	to, err := r.result("", func() (string, error) {
 		return "/settings/secrets", r.s.Settings.RotateSecret(r.ctx, r.who.actor(), v.Name, reason)
 	})
 	if problem, ok := r.refused(err); ok {

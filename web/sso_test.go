@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/auth/oidc"
 	"github.com/kairosd/kairosd/internal/auth/oidc/oidctest"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -32,7 +32,7 @@ func newHouse(t *testing.T, change func(*oidc.Config, *auth.Config)) *house {
 	t.Helper()
 	h := &house{idp: oidctest.New(t), clock: new(atomic.Int64), quiet: new(atomic.Int64)}
 	c := oidc.Config{Issuer: h.idp.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Scopes: []string{"profile", "groups"}, Label: "Example",
-		Roles: map[string]kairos.Role{"ops": kairos.RoleOperator, "boss": kairos.RoleAdmin, "all": kairos.RoleViewer},
+		Roles: map[string]domain.Role{"ops": domain.RoleOperator, "boss": domain.RoleAdmin, "all": domain.RoleViewer},
 		Now:   func() time.Time { return time.Now().Add(time.Duration(h.clock.Load())) }}
 	access := auth.Config{CreateUsers: true, Now: func() time.Time { return time.Now().Add(time.Duration(h.quiet.Load())) }}
 	if change != nil {
@@ -87,7 +87,7 @@ func (h *house) refusedWith(t *testing.T, b *webtest.Browser, p webtest.Page, co
 	if in := b.Get("/runs"); in.Code == http.StatusOK {
 		t.Error("they are in all the same")
 	}
-	list, err := h.Store.AuditEvents(t.Context(), kairos.AuditFilter{Action: "login", Result: "denied", Page: kairos.Page{Limit: 1}})
+	list, err := h.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "login", Result: "denied", Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Reason, "Example") || !strings.Contains(list.Items[0].Reason, "127.0.0.1") {
 		t.Errorf("the refusal is not in the audit log: %+v %v", list.Items, err)
 	}
@@ -115,7 +115,7 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 		t.Errorf("her own page: %d\n%s", p.Code, p.Body)
 	}
 	u, err := h.Store.User(t.Context(), "olga")
-	if err != nil || u.Role != kairos.RoleOperator || u.Issuer != h.idp.URL || u.Subject != "248289761001" || u.PasswordHash != "" {
+	if err != nil || u.Role != domain.RoleOperator || u.Issuer != h.idp.URL || u.Subject != "248289761001" || u.PasswordHash != "" {
 		t.Fatalf("%+v %v", u, err)
 	}
 
@@ -123,7 +123,7 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 	again := h.Browser(t)
 	h.idp.Person("248289761001", "olga.renamed", "boss")
 	h.enter(t, again)
-	if u, _ := h.Store.User(t.Context(), "olga"); u.Role != kairos.RoleAdmin {
+	if u, _ := h.Store.User(t.Context(), "olga"); u.Role != domain.RoleAdmin {
 		t.Errorf("the role did not follow: %s", u.Role)
 	}
 	if p := b.Get("/runs"); p.Code != http.StatusSeeOther {
@@ -308,7 +308,7 @@ func TestOnlyAllowedGroupsComeIn(t *testing.T) {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
 	// Roles are given here: the provider says nothing of them.
-	author := kairos.RoleAuthor
+	author := domain.RoleAuthor
 	if u, err := h.Auth.UpdateUser(t.Context(), h.Admin, "olga", &author, nil, nil); err != nil || u.Role != author {
 		t.Fatal(u, err)
 	}
@@ -326,7 +326,7 @@ func TestGroupsMayComeFromTheUserInformation(t *testing.T) {
 	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "somebody else")
 	h.idp.UserInfo(map[string]any{"sub": "7", "groups": []string{"ops"}})
 	h.enter(t, b)
-	if u, err := h.Store.User(t.Context(), "olga"); err != nil || u.Role != kairos.RoleOperator {
+	if u, err := h.Store.User(t.Context(), "olga"); err != nil || u.Role != domain.RoleOperator {
 		t.Errorf("%+v %v", u, err)
 	}
 }
@@ -342,7 +342,7 @@ func TestAnAdminLinksAUser(t *testing.T) {
 	if p := admin.Get("/audit?q=action:login"); !strings.Contains(p.Body, "subject:subject-of-olga") {
 		t.Errorf("the audit log does not name the subject:\n%s", p.Body)
 	}
-	u, err := h.Auth.CreateUser(t.Context(), h.Admin, "olga", webtest.Password, kairos.RoleViewer)
+	u, err := h.Auth.CreateUser(t.Context(), h.Admin, "olga", webtest.Password, domain.RoleViewer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func TestAnAdminLinksAUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Auth.LinkUser(t.Context(), h.Admin, marta.ID, "subject-of-olga"); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := h.Auth.LinkUser(t.Context(), h.Admin, marta.ID, "subject-of-olga"); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("two users are one person: %v", err)
 	}
 	f = form(t, admin.Get(page).Body, `value="unlink"`)
@@ -427,10 +427,10 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 		t.Errorf("the provider: %d\n%s", p.Code, p.Body)
 	}
 
-	if _, err := h.Auth.LoginLink(t.Context(), h.Admin, "marta"); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if _, err := h.Auth.LoginLink(t.Context(), h.Admin, "marta"); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a login link from elsewhere than the machine: %v", err)
 	}
-	atTheMachine := kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin, Surface: "cli"}
+	atTheMachine := domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
 	secret, err := h.Auth.LoginLink(context.Background(), atTheMachine, "marta")
 	if err != nil {
 		t.Fatal(err)

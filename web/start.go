@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -36,8 +36,9 @@ func (r *request) newRun() error {
 			}
 		}
 		p.Labels, p.Priority, p.Dry = labelText(run.Labels), strconv.Itoa(run.Priority), run.Dry()
+		p.Offline = run.Limits.Offline
 		r.commands(&p, run.PlanKey, atoi(p.Number), nil)
-		p.Like = view.Link{Text: kairos.ShortID(run.ID), Href: "/runs/" + run.ID}
+		p.Like = view.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}
 		return r.render(http.StatusOK, view.Start(p))
 	}
 	if key := r.c.QueryParam("plan"); key != "" {
@@ -50,9 +51,9 @@ func (r *request) newRun() error {
 	q := strings.TrimSpace(r.c.QueryParam("q"))
 	f, problem := filter.ParsePlans(q)
 	if problem != nil {
-		f = kairos.PlanFilter{Text: q}
+		f = domain.PlanFilter{Text: q}
 	}
-	f.Page, f.Stage = r.page(), kairos.PlansUsed
+	f.Page, f.Stage = r.page(), domain.PlansUsed
 	list, err := r.s.Reader.Plans(r.ctx, f)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func (r *request) startForm(plan string, number int) (view.StartPage, error) {
 	for _, o := range versions[:min(len(versions), 50)] {
 		p.Versions = append(p.Versions, view.Link{Text: fmt.Sprintf("v%d", o.Number), Href: "/runs/new?" + url.Values{"plan": {pl.Key}, "v": {strconv.Itoa(o.Number)}}.Encode(), Current: o.Number == number})
 	}
-	p.Dry = r.c.FormValue("dry") != ""
+	p.Dry, p.Offline = r.c.FormValue("dry") != "", r.c.FormValue("offline") != ""
 	if pl.Paused != nil {
 		p.Paused = r.pausedText(pl.Paused)
 	}
@@ -133,7 +134,7 @@ func (r *request) startForm(plan string, number int) (view.StartPage, error) {
 // commands are what starts the same run from a shell: with the input that was
 // typed, or else with an example of what the plan takes.
 func (r *request) commands(p *view.StartPage, plan string, number int, schema any) {
-	input := kairos.RawJSON("null")
+	input := domain.RawJSON("null")
 	if typed := strings.TrimSpace(p.Input); typed != "" {
 		if v, err := jsonOf(typed); err == nil {
 			input = v
@@ -150,7 +151,7 @@ func (r *request) commands(p *view.StartPage, plan string, number int, schema an
 			p, _ := props[name].(map[string]any)
 			parts = append(parts, strconv.Quote(name)+": "+exampleOf(p))
 		}
-		input = kairos.RawJSON("{" + strings.Join(parts, ", ") + "}")
+		input = domain.RawJSON("{" + strings.Join(parts, ", ") + "}")
 	}
 	if v, err := planner.DecodeValue(input); err == nil { // on one line
 		if one, err := planner.EncodeValue(v); err == nil {
@@ -158,7 +159,10 @@ func (r *request) commands(p *view.StartPage, plan string, number int, schema an
 		}
 	}
 	dry, dryFlag := "", ""
-	if p.Dry {
+	switch {
+	case p.Offline:
+		dry, dryFlag = `, "offline": true`, " --offline"
+	case p.Dry:
 		dry, dryFlag = `, "dryRun": true`, " --dry-run"
 	}
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
@@ -205,7 +209,7 @@ func (r *request) start() error {
 	if err != nil {
 		return err
 	}
-	req := kairos.StartRequest{Plan: pl.ID, Version: cmp.Or(number, pl.Latest), Origin: "ui", Dry: r.c.FormValue("dry") != ""}
+	req := domain.StartRequest{Plan: pl.ID, Version: cmp.Or(number, pl.Latest), Origin: "ui", Dry: r.c.FormValue("dry") != "", Offline: r.c.FormValue("offline") != ""}
 	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, req.Version)
 	if err != nil {
 		return err
@@ -252,7 +256,7 @@ func (r *request) start() error {
 		}
 		return "/runs/" + run.ID, nil
 	})
-	if kairos.CodeOf(err) == kairos.CodeConflict {
+	if domain.CodeOf(err) == domain.CodeConflict {
 		p, formErr := r.startForm(r.c.Param("plan"), number)
 		if formErr != nil {
 			return formErr
@@ -262,7 +266,7 @@ func (r *request) start() error {
 		}
 		return r.render(http.StatusConflict, view.Start(p))
 	}
-	if kairos.CodeOf(err) == kairos.CodeInvalid {
+	if domain.CodeOf(err) == domain.CodeInvalid {
 		return form(func(p *view.StartPage) {
 			p.Error = r.sentence(err)
 			if program.InputSchema != nil && strings.TrimSpace(typed) == "" {

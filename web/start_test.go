@@ -26,7 +26,7 @@ nodes:
   a: {type: set, input: "${input}"}
 `)
 	site.Plan(t, "id: loose\ninput: {type: object, properties: {note: {type: string}}}\nnodes:\n  a: {type: set, input: \"${input}\"}\n")
-	site.Plan(t, "id: bare\ninput: {type: object}\nnodes:\n  a: {type: set, input: \"${input}\"}\n")
+	site.Plan(t, "id: bare\ninput: {type: array}\nnodes:\n  a: {type: set, input: \"${input}\"}\n")
 	b := site.Browser(t).Login()
 	form := b.Get("/plans/invoice/start").Hidden()
 	p := b.Post("/plans/invoice/start", form)

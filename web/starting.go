@@ -12,7 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/static"
 	"github.com/kairosd/kairosd/web/view"
@@ -21,7 +21,7 @@ import (
 // StartingConfig is what pages need while there is nothing behind them yet.
 type StartingConfig struct {
 	// Progress is how far the start is.
-	Progress func() kairos.Startup
+	Progress func() domain.Startup
 	// API answers what programs ask.
 	API     http.Handler
 	Hosts   []string
@@ -45,13 +45,13 @@ func NewStarting(c StartingConfig) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.starting(w, r, c.Progress) })
 }
 
-func (s *Server) starting(w http.ResponseWriter, r *http.Request, progress func() kairos.Startup) {
+func (s *Server) starting(w http.ResponseWriter, r *http.Request, progress func() domain.Startup) {
 	s.headers(w.Header(), r)
 	if !s.hostAllowed(r) {
 		http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
 		return
 	}
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(kairos.StartRetryAfter.Seconds()))))
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(domain.StartRetryAfter.Seconds()))))
 	if asked, ok := s.forAPI(r); ok {
 		s.API.ServeHTTP(w, asked)
 		return
@@ -76,7 +76,7 @@ func (s *Server) starting(w http.ResponseWriter, r *http.Request, progress func(
 }
 
 // startingPage is what every address shows meanwhile.
-func (s *Server) startingPage(c echo.Context, p kairos.Startup) error {
+func (s *Server) startingPage(c echo.Context, p domain.Startup) error {
 	r := &request{s: s, c: c, began: time.Now(), who: principal{csrf: "anonymous"}}
 	r.display = r.readDisplay()
 	r.ctx = locale.With(c.Request().Context(), r.display.lang)
@@ -96,20 +96,20 @@ func (s *Server) startingPage(c echo.Context, p kairos.Startup) error {
 	return r.render(http.StatusServiceUnavailable, view.Starting(v))
 }
 
-var stageWords = map[kairos.StartStage]string{
-	kairos.StartOpening:    locale.Mark("opening the database"),
-	kairos.StartExamining:  locale.Mark("examining the database before its upgrade"),
-	kairos.StartEncrypting: locale.Mark("encrypting what is kept of the database from before"),
-	kairos.StartCopying:    locale.Mark("copying the database"),
-	kairos.StartVerifying:  locale.Mark("verifying the upgraded database"),
-	kairos.StartTools:      locale.Mark("starting tools and models"),
-	kairos.StartRuns:       locale.Mark("taking up unfinished runs"),
+var stageWords = map[domain.StartStage]string{
+	domain.StartOpening:    locale.Mark("opening the database"),
+	domain.StartExamining:  locale.Mark("examining the database before its upgrade"),
+	domain.StartEncrypting: locale.Mark("encrypting what is kept of the database from before"),
+	domain.StartCopying:    locale.Mark("copying the database"),
+	domain.StartVerifying:  locale.Mark("verifying the upgraded database"),
+	domain.StartTools:      locale.Mark("starting tools and models"),
+	domain.StartRuns:       locale.Mark("taking up unfinished runs"),
 }
 
 // stage says in the reader's language what is done.
-func (r *request) stage(p kairos.Startup) string {
+func (r *request) stage(p domain.Startup) string {
 	text := r.t("migration %d of %d", p.Step, p.Of)
-	if p.Stage != kairos.StartMigrating {
+	if p.Stage != domain.StartMigrating {
 		text = r.t(stageWords[p.Stage])
 	}
 	if p.Percent >= 0 {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -32,7 +32,7 @@ func (r *request) steps() error {
 		p.Error, p.Suggestion = r.filterProblem(problem)
 		return r.render(http.StatusBadRequest, view.Steps(p))
 	}
-	f.Page, f.Slowest = kairos.Page{After: r.c.QueryParam("after")}, sort == "took"
+	f.Page, f.Slowest = domain.Page{After: r.c.QueryParam("after")}, sort == "took"
 	if n, err := strconv.Atoi(r.c.QueryParam("n")); err == nil && n > 0 {
 		f.Page.Limit = min(n, 200)
 	}
@@ -56,11 +56,11 @@ func (r *request) steps() error {
 }
 
 // hitRows are attempts of steps as lists show them.
-func (r *request) hitRows(hits []kairos.StepHit) []view.StepHit {
+func (r *request) hitRows(hits []domain.StepHit) []view.StepHit {
 	rows := make([]view.StepHit, len(hits))
 	for i, h := range hits {
 		rows[i] = view.StepHit{Node: visible(stepName(h.Node, h.Visit)), Href: fmt.Sprintf("/runs/%s?step=%d", h.Run, h.Seq), Status: stepStatus(h.Status), Plan: visible(h.PlanKey),
-			PlanHref: "/plans/" + url.PathEscape(h.PlanKey) + "?" + url.Values{"node": {h.Node}}.Encode(), Run: kairos.ShortID(h.Run), RunHref: "/runs/" + h.Run,
+			PlanHref: "/plans/" + url.PathEscape(h.PlanKey) + "?" + url.Values{"node": {h.Node}}.Encode(), Run: domain.ShortID(h.Run), RunHref: "/runs/" + h.Run,
 			Took: took(h.Took()), Code: visible(h.Code), Message: visible(cut(h.Message, 200)), At: r.time(h.At)}
 		if h.Version > 0 {
 			rows[i].Version = fmt.Sprintf("v%d", h.Version)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web"
 )
@@ -24,15 +24,15 @@ var (
 // story is a run whose every moment is known, so that its page is always the
 // same: a plan, a journal, and what the engine would say of them.
 type story struct {
-	run      kairos.Run
+	run      domain.Run
 	program  *planner.Program
-	journal  []kairos.Entry
-	waits    []kairos.Wait
-	handoffs []kairos.Handoff
-	messages []kairos.Message
-	related  []kairos.Run
-	approval []kairos.Approval
-	damage   *kairos.Damage
+	journal  []domain.Entry
+	waits    []domain.Wait
+	handoffs []domain.Handoff
+	messages []domain.Message
+	related  []domain.Run
+	approval []domain.Approval
+	damage   *domain.Damage
 }
 
 // tell begins the story of a run.
@@ -46,12 +46,12 @@ func tell(tb testing.TB, id, src string) *story {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &story{program: p, run: kairos.Run{ID: id, PlanID: "p1", PlanKey: p.ID, Version: 14, Hash: p.Hash, Status: kairos.RunRunning, Actor: "schedule 0 2 * * *",
-		Input: kairos.RawJSON(`{"invoice_id":"INV-20981","currency":"EUR"}`), CreatedAt: epoch, StartedAt: epoch}}
+	return &story{program: p, run: domain.Run{ID: id, PlanID: "p1", PlanKey: p.ID, Version: 14, Hash: p.Hash, Status: domain.RunRunning, Actor: "schedule 0 2 * * *",
+		Input: domain.RawJSON(`{"invoice_id":"INV-20981","currency":"EUR"}`), CreatedAt: epoch, StartedAt: epoch}}
 }
 
 // row adds a journal row; what is left out is filled in.
-func (s *story) row(at time.Duration, e kairos.Entry) *kairos.Entry {
+func (s *story) row(at time.Duration, e domain.Entry) *domain.Entry {
 	e.Seq, e.At = int64(len(s.journal)+1), epoch.Add(at)
 	if e.Visit == 0 && e.Node != "" {
 		e.Visit = 1
@@ -69,34 +69,34 @@ func (s *story) row(at time.Duration, e kairos.Entry) *kairos.Entry {
 }
 
 // try adds an attempt of a node, which ends in a status; "": it still runs.
-func (s *story) try(e kairos.Entry, from, to time.Duration, status kairos.NodeStatus, final bool) *kairos.Entry {
+func (s *story) try(e domain.Entry, from, to time.Duration, status domain.NodeStatus, final bool) *domain.Entry {
 	e.StartedAt = epoch.Add(from)
 	if e.Item == 0 {
 		e.Item = -1
 	}
 	out, decided, failure, usage, log := e.Output, e.Decision, e.Failure, e.Usage, e.Log
 	begun := e
-	begun.Kind, begun.Status, begun.Output, begun.Decision, begun.Failure, begun.Usage, begun.Log = kairos.EntryIntent, kairos.NodeRunning, nil, nil, nil, kairos.Usage{}, nil
+	begun.Kind, begun.Status, begun.Output, begun.Decision, begun.Failure, begun.Usage, begun.Log = domain.EntryIntent, domain.NodeRunning, nil, nil, nil, domain.Usage{}, nil
 	row := s.row(from, begun)
 	if status == "" {
 		return row
 	}
-	e.Kind, e.Status, e.Final, e.Input = kairos.EntryResult, status, final, nil
+	e.Kind, e.Status, e.Final, e.Input = domain.EntryResult, status, final, nil
 	e.Output, e.Decision, e.Failure, e.Usage, e.Log = out, decided, failure, usage, log
 	return s.row(to, e)
 }
 
 // done adds a node that went well and led to another.
-func (s *story) done(node, to string, from, until time.Duration, output string) *kairos.Entry {
-	e := kairos.Entry{Node: node, Output: kairos.RawJSON(output), Input: kairos.RawJSON(`{"invoice_id":"INV-20981"}`)}
+func (s *story) done(node, to string, from, until time.Duration, output string) *domain.Entry {
+	e := domain.Entry{Node: node, Output: domain.RawJSON(output), Input: domain.RawJSON(`{"invoice_id":"INV-20981"}`)}
 	if to != "" {
 		e.Decision = s.leads(node, to)
 	}
-	return s.try(e, from, until, kairos.NodeCompleted, true)
+	return s.try(e, from, until, domain.NodeCompleted, true)
 }
 
 // leads is the decision by which a node led to another.
-func (s *story) leads(node, to string) kairos.RawJSON {
+func (s *story) leads(node, to string) domain.RawJSON {
 	d := planner.Decision{To: to}
 	for _, e := range s.program.Nodes[s.program.Index[node]].Out {
 		id := s.program.Nodes[e.To].ID
@@ -116,7 +116,7 @@ func (s *story) leads(node, to string) kairos.RawJSON {
 }
 
 // ends closes the run.
-func (s *story) ends(at time.Duration, status kairos.RunStatus) {
+func (s *story) ends(at time.Duration, status domain.RunStatus) {
 	s.run.Status = status
 	if status.Final() {
 		s.run.EndedAt = epoch.Add(at)
@@ -131,32 +131,32 @@ type told struct {
 	runs []*story
 }
 
-func (o *told) MustEnrol(context.Context, kairos.User) (bool, error) { return false, nil }
+func (o *told) MustEnrol(context.Context, domain.User) (bool, error) { return false, nil }
 
 func (o *told) Heard() int64 { return 0 }
 
 func (o *told) of(id string) (*story, error) {
 	i := slices.IndexFunc(o.runs, func(s *story) bool { return strings.HasSuffix(s.run.ID, id) })
 	if i < 0 {
-		return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", id)
+		return nil, domain.Errorf(domain.CodeNotFound, "no run %s", id)
 	}
 	return o.runs[i], nil
 }
 
-func (o *told) FindRun(_ context.Context, id string) (kairos.Run, error) {
+func (o *told) FindRun(_ context.Context, id string) (domain.Run, error) {
 	s, err := o.of(id)
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	return s.run, nil
 }
 
-func (o *told) Detail(_ context.Context, id string) (kairos.RunDetail, error) {
+func (o *told) Detail(_ context.Context, id string) (domain.RunDetail, error) {
 	s, err := o.of(id)
 	if err != nil {
-		return kairos.RunDetail{}, err
+		return domain.RunDetail{}, err
 	}
-	return kairos.RunDetail{Run: s.run, Waits: s.waits, Journal: s.journal, Damage: s.damage}, nil
+	return domain.RunDetail{Run: s.run, Waits: s.waits, Journal: s.journal, Damage: s.damage}, nil
 }
 
 func (o *told) Program(_ context.Context, hash string) (*planner.Program, error) {
@@ -165,7 +165,7 @@ func (o *told) Program(_ context.Context, hash string) (*planner.Program, error)
 			return s.program, nil
 		}
 	}
-	return nil, kairos.Errorf(kairos.CodeNotFound, "no version %s", hash)
+	return nil, domain.Errorf(domain.CodeNotFound, "no version %s", hash)
 }
 
 // Effects are what the nodes say.
@@ -182,27 +182,27 @@ func (o *told) Effects(ctx context.Context, hash string) ([]planner.Effect, erro
 }
 
 // Preview says that what failed and what never ran would run.
-func (o *told) Preview(_ context.Context, _ kairos.Actor, req kairos.VerbRequest) (kairos.Preview, error) {
+func (o *told) Preview(_ context.Context, _ domain.Actor, req domain.VerbRequest) (domain.Preview, error) {
 	s, err := o.of(req.Run)
 	if err != nil {
-		return kairos.Preview{}, err
+		return domain.Preview{}, err
 	}
-	p := kairos.Preview{Run: s.run.ID, Action: req.Action, Allowed: true, Rev: s.run.LastSeq, Digest: "d", Version: s.run.Version}
-	last := map[string]kairos.Entry{}
+	p := domain.Preview{Run: s.run.ID, Action: req.Action, Allowed: true, Rev: s.run.LastSeq, Digest: "d", Version: s.run.Version}
+	last := map[string]domain.Entry{}
 	for _, e := range s.journal {
 		last[e.Node] = e
 	}
 	for _, n := range s.program.Nodes {
 		e, ran := last[n.ID]
-		step := kairos.PreviewStep{Node: n.ID, Type: n.TypeName, Effect: string(n.Effect), Status: e.Status}
+		step := domain.PreviewStep{Node: n.ID, Type: n.TypeName, Effect: string(n.Effect), Status: e.Status}
 		switch {
 		case !ran:
 			p.New = append(p.New, step)
-		case e.Status == kairos.NodeCompleted:
+		case e.Status == domain.NodeCompleted:
 			step.Visit = e.Visit
 			p.Keep = append(p.Keep, step)
 			continue
-		case e.Status == kairos.NodeFailed:
+		case e.Status == domain.NodeFailed:
 			step.Visit, step.Reason = e.Visit, "it failed or was cancelled"
 			p.Again = append(p.Again, step)
 		default:
@@ -215,57 +215,57 @@ func (o *told) Preview(_ context.Context, _ kairos.Actor, req kairos.VerbRequest
 	return p, nil
 }
 
-func (o *told) Forecast(context.Context, string) ([]kairos.Forecast, error) {
-	return []kairos.Forecast{{Answer: "approve", Next: []kairos.PreviewStep{{Node: "post", Type: "http"}}}, {Answer: "reject", Ends: kairos.RunCompleted}}, nil
+func (o *told) Forecast(context.Context, string) ([]domain.Forecast, error) {
+	return []domain.Forecast{{Answer: "approve", Next: []domain.PreviewStep{{Node: "post", Type: "http"}}}, {Answer: "reject", Ends: domain.RunCompleted}}, nil
 }
 
-func (o *told) Runs(context.Context, kairos.RunFilter) (kairos.List[kairos.Run], error) {
-	return kairos.List[kairos.Run]{}, nil
+func (o *told) Runs(context.Context, domain.RunFilter) (domain.List[domain.Run], error) {
+	return domain.List[domain.Run]{}, nil
 }
 
-func (o *told) RunsCount(context.Context, kairos.RunFilter, int) (int, bool, error) {
+func (o *told) RunsCount(context.Context, domain.RunFilter, int) (int, bool, error) {
 	return 12, true, nil
 }
 
 // PlanFlow knows of no runs before.
-func (o *told) PlanFlow(context.Context, string, int, time.Time) (kairos.PlanFlow, error) {
-	return kairos.PlanFlow{}, nil
+func (o *told) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlow, error) {
+	return domain.PlanFlow{}, nil
 }
 
 // FailureGroups says that the first told run's failure is one of twelve.
-func (o *told) FailureGroups(context.Context, int) ([]kairos.FailureGroup, error) {
+func (o *told) FailureGroups(context.Context, int) ([]domain.FailureGroup, error) {
 	run := o.runs[0].run
 	if run.Error == nil {
 		return nil, nil
 	}
-	return []kairos.FailureGroup{{PlanID: run.PlanID, PlanKey: run.PlanKey, Node: run.Error.Node, Code: run.Error.Code, Runs: 12, First: epoch.Add(-15 * time.Minute), Last: run.EndedAt, Newest: run.ID}}, nil
+	return []domain.FailureGroup{{PlanID: run.PlanID, PlanKey: run.PlanKey, Node: run.Error.Node, Code: run.Error.Code, Runs: 12, First: epoch.Add(-15 * time.Minute), Last: run.EndedAt, Newest: run.ID}}, nil
 }
 
-func (o *told) FailureOrigin(context.Context, kairos.FailureRef) (kairos.FailureOrigin, error) {
-	return kairos.FailureOrigin{Version: 14, FirstAt: epoch.Add(-15 * time.Minute), Good: "01jr8k2mf0s0000000007qwn", GoodVersion: 13, GoodAt: epoch.Add(-30 * time.Minute)}, nil
+func (o *told) FailureOrigin(context.Context, domain.FailureRef) (domain.FailureOrigin, error) {
+	return domain.FailureOrigin{Version: 14, FirstAt: epoch.Add(-15 * time.Minute), Good: "01jr8k2mf0s0000000007qwn", GoodVersion: 13, GoodAt: epoch.Add(-30 * time.Minute)}, nil
 }
 
-func (o *told) FailureAcks(context.Context, time.Time, int) ([]kairos.FailureAck, error) {
+func (o *told) FailureAcks(context.Context, time.Time, int) ([]domain.FailureAck, error) {
 	return nil, nil
 }
 
-func (o *told) AuditEvents(context.Context, kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
-	return kairos.List[kairos.AuditEvent]{}, nil
+func (o *told) AuditEvents(context.Context, domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
+	return domain.List[domain.AuditEvent]{}, nil
 }
 
-func (o *told) VersionByNumber(_ context.Context, plan string, number int) (kairos.Version, error) {
-	return kairos.Version{PlanID: plan, Number: number, Author: "marta", CreatedAt: epoch.Add(-20 * time.Minute)}, nil
+func (o *told) VersionByNumber(_ context.Context, plan string, number int) (domain.Version, error) {
+	return domain.Version{PlanID: plan, Number: number, Author: "marta", CreatedAt: epoch.Add(-20 * time.Minute)}, nil
 }
 
-func (o *told) RunCounts(context.Context) (kairos.RunCounts, error) {
-	return kairos.RunCounts{OpenApprovals: 3}, nil
+func (o *told) RunCounts(context.Context) (domain.RunCounts, error) {
+	return domain.RunCounts{OpenApprovals: 3}, nil
 }
 
-func (o *told) Kept(context.Context, string) (kairos.KeptDigests, error) {
-	return kairos.KeptDigests{}, nil
+func (o *told) Kept(context.Context, string) (domain.KeptDigests, error) {
+	return domain.KeptDigests{}, nil
 }
 
-func (o *told) Lineage(_ context.Context, id string) ([]kairos.Run, error) {
+func (o *told) Lineage(_ context.Context, id string) ([]domain.Run, error) {
 	s, err := o.of(id)
 	if err != nil {
 		return nil, err
@@ -273,23 +273,23 @@ func (o *told) Lineage(_ context.Context, id string) ([]kairos.Run, error) {
 	return s.related, nil
 }
 
-func (o *told) Conversation(_ context.Context, id string) (kairos.Conversation, error) {
+func (o *told) Conversation(_ context.Context, id string) (domain.Conversation, error) {
 	s, err := o.of(id)
 	if err != nil {
-		return kairos.Conversation{}, err
+		return domain.Conversation{}, err
 	}
-	return kairos.Conversation{Messages: s.messages, Handoffs: s.handoffs}, nil
+	return domain.Conversation{Messages: s.messages, Handoffs: s.handoffs}, nil
 }
 
-func (o *told) Notes(_ context.Context, id string) ([]kairos.Note, error) {
+func (o *told) Notes(_ context.Context, id string) ([]domain.Note, error) {
 	s, err := o.of(id)
-	if err != nil || s.run.Status != kairos.RunFailed {
+	if err != nil || s.run.Status != domain.RunFailed {
 		return nil, err
 	}
-	return []kairos.Note{{ID: 1, Run: id, Actor: "marta", Text: "waiting for the quota; resume after 06:00", At: s.run.EndedAt}}, nil
+	return []domain.Note{{ID: 1, Run: id, Actor: "marta", Text: "waiting for the quota; resume after 06:00", At: s.run.EndedAt}}, nil
 }
 
-func (o *told) Handoffs(_ context.Context, id string) ([]kairos.Handoff, error) {
+func (o *told) Handoffs(_ context.Context, id string) ([]domain.Handoff, error) {
 	s, err := o.of(id)
 	if err != nil {
 		return nil, err
@@ -297,19 +297,19 @@ func (o *told) Handoffs(_ context.Context, id string) ([]kairos.Handoff, error) 
 	return s.handoffs, nil
 }
 
-func (o *told) Approvals(_ context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error) {
+func (o *told) Approvals(_ context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	s, err := o.of(f.Run)
 	if err != nil {
-		return kairos.List[kairos.Approval]{}, err
+		return domain.List[domain.Approval]{}, err
 	}
-	return kairos.List[kairos.Approval]{Items: s.approval}, nil
+	return domain.List[domain.Approval]{Items: s.approval}, nil
 }
 
-func (o *told) Plan(context.Context, string) (kairos.Plan, error) {
-	return kairos.Plan{ID: "p1", Key: "invoice-triage", Latest: 15}, nil
+func (o *told) Plan(context.Context, string) (domain.Plan, error) {
+	return domain.Plan{ID: "p1", Key: "invoice-triage", Latest: 15}, nil
 }
 
-func (o *told) JournalPage(_ context.Context, id string, after int64, limit int) ([]kairos.Entry, error) {
+func (o *told) JournalPage(_ context.Context, id string, after int64, limit int) ([]domain.Entry, error) {
 	s, err := o.of(id)
 	if err != nil {
 		return nil, err
@@ -321,8 +321,8 @@ func (o *told) JournalPage(_ context.Context, id string, after int64, limit int)
 	return rows, nil
 }
 
-func (o *told) Session(context.Context, string) (kairos.User, error) {
-	return kairos.User{ID: "u1", Name: "marta", Role: kairos.RoleAdmin}, nil
+func (o *told) Session(context.Context, string) (domain.User, error) {
+	return domain.User{ID: "u1", Name: "marta", Role: domain.RoleAdmin}, nil
 }
 
 // serve is the dashboard over stories, for a user who is logged in.
@@ -340,7 +340,7 @@ func (o *told) serve(tb testing.TB) http.Handler {
 }
 
 // encoded is a text as JSON.
-func encoded(text string) kairos.RawJSON {
+func encoded(text string) domain.RawJSON {
 	b, err := json.Marshal(text)
 	if err != nil {
 		panic(err)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -99,13 +99,13 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range kairos.RunStatuses {
+		for _, s := range domain.RunStatuses {
 			all = append(all, view.Link{Text: string(s), Count: r.number(counts.ByStatus[s])})
 		}
 		for _, s := range []struct {
 			word string
 			n    int64
-		}{{"needs_you", needsYou(counts)}, {"retrying", counts.Waiting[kairos.WaitRetry]}, {"paused", counts.Waiting[kairos.WaitPaused]}, {"interrupted", counts.Waiting[kairos.WaitInDoubt]}} {
+		}{{"needs_you", needsYou(counts)}, {"retrying", counts.Waiting[domain.WaitRetry]}, {"paused", counts.Waiting[domain.WaitPaused]}, {"interrupted", counts.Waiting[domain.WaitInDoubt]}} {
 			all = append(all, view.Link{Text: s.word, Count: r.number(s.n)})
 		}
 	case "waiting":
@@ -113,11 +113,11 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, w := range kairos.WaitReasons {
+		for _, w := range domain.WaitReasons {
 			all = append(all, view.Link{Text: string(w), Count: r.number(counts.Waiting[w])})
 		}
 	case "plan":
-		list, err := r.s.Reader.Plans(r.ctx, kairos.PlanFilter{Text: typed, Page: kairos.Page{Limit: suggestMax}})
+		list, err := r.s.Reader.Plans(r.ctx, domain.PlanFilter{Text: typed, Page: domain.Page{Limit: suggestMax}})
 		if err != nil {
 			return nil, err
 		}

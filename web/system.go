@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -17,7 +17,7 @@ import (
 // system shows how the daemon and its data are, and what can be done about it.
 func (r *request) system() error {
 	if r.s.System == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
+		return domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
 	}
 	i, err := r.s.System.Installation(r.ctx)
 	if err != nil {
@@ -27,8 +27,8 @@ func (r *request) system() error {
 	if err != nil {
 		return err
 	}
-	var providers []kairos.ProviderInfo
-	var tools []kairos.ToolInfo
+	var providers []domain.ProviderInfo
+	var tools []domain.ToolInfo
 	if r.s.Crew != nil {
 		if tools, err = r.s.Crew.Tools(r.ctx); err != nil {
 			return err
@@ -41,8 +41,11 @@ func (r *request) system() error {
 		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held")}
 	if h := i.Hold; h != nil {
 		p.Hold = r.t("This database is older than what was recorded of it.") + " "
-		if h.Reason == kairos.HoldRestored {
+		if h.Reason == domain.HoldRestored {
 			p.Hold = r.t("This database was restored from %s.", visible(h.Backup)) + " "
+		}
+		if h.Reason == domain.HoldKeyLost {
+			p.Hold = r.t("The key file of this database was lost: all access was ended, and only a new administrator can release the runs.") + " "
 		}
 		p.Hold += r.t("It ends at audit event %d.", h.Last) + " "
 		if h.Lost > h.Last {
@@ -53,11 +56,11 @@ func (r *request) system() error {
 	if i.Held > 0 {
 		p.Held = r.n(int(i.Held), "%s run is held", "%s runs are held")
 	}
-	p.CanMaintain = r.who.Role.Includes(kairos.RoleOperator)
+	p.CanMaintain = r.who.Role.Includes(domain.RoleOperator)
 	if m := i.Maintenance; m != nil {
 		p.Maintenance = r.t("Since %s, by %s: %s", r.time(m.Since).Text, visible(m.By), cmp.Or(visible(m.Reason), "-"))
 	}
-	p.CanRelease = (p.Hold != "" || p.Held != "") && r.who.Role.Includes(kairos.RoleOperator)
+	p.CanRelease = (p.Hold != "" || p.Held != "") && r.who.Role.Includes(domain.RoleOperator)
 	fact := func(list *[]view.Fact, term, format string, args ...any) {
 		*list = append(*list, view.Fact{Term: term, Text: fmt.Sprintf(format, args...)})
 	}
@@ -98,7 +101,7 @@ func (r *request) system() error {
 
 // configFacts say since when the configuration is in force, and what of its file is
 // not (O13).
-func (r *request) configFacts(i kairos.Installation) (facts []view.Fact) {
+func (r *request) configFacts(i domain.Installation) (facts []view.Fact) {
 	if !i.ConfigAt.IsZero() {
 		facts = append(facts, view.Fact{Term: r.t("In force since"), Text: r.time(i.ConfigAt).Text})
 	}
@@ -114,13 +117,13 @@ func (r *request) configFacts(i kairos.Installation) (facts []view.Fact) {
 // systemParts are the pages about the installation and who may see each.
 var systemParts = []struct {
 	href, word string
-	role       kairos.Role
+	role       domain.Role
 }{
-	{"/system", locale.Mark("Health"), kairos.RoleViewer},
-	{"/system/storage", locale.Mark("Storage"), kairos.RoleViewer},
-	{"/system/jobs", locale.Mark("Background jobs"), kairos.RoleViewer},
-	{"/system/log", locale.Mark("Daemon log"), kairos.RoleOperator},
-	{"/system/config", locale.Mark("Configuration"), kairos.RoleAdmin},
+	{"/system", locale.Mark("Health"), domain.RoleViewer},
+	{"/system/storage", locale.Mark("Storage"), domain.RoleViewer},
+	{"/system/jobs", locale.Mark("Background jobs"), domain.RoleViewer},
+	{"/system/log", locale.Mark("Daemon log"), domain.RoleOperator},
+	{"/system/config", locale.Mark("Configuration"), domain.RoleAdmin},
 }
 
 func (r *request) systemTabs(current string) []view.Link {
@@ -134,9 +137,9 @@ func (r *request) systemTabs(current string) []view.Link {
 }
 
 // installation is how the daemon and its data are.
-func (r *request) installation() (kairos.Installation, error) {
+func (r *request) installation() (domain.Installation, error) {
 	if r.s.System == nil {
-		return kairos.Installation{}, kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
+		return domain.Installation{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
 	}
 	return r.s.System.Installation(r.ctx)
 }
@@ -148,7 +151,7 @@ func (r *request) systemStorage() error {
 		return err
 	}
 	p := view.SystemPage{Shell: r.shell("system", "Storage"), Parts: r.systemTabs("/system/storage"), Idem: newID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: r.time(i.PlansAt), TablesAt: r.time(i.TablesAt),
-		CanBackUp: r.who.Role.Includes(kairos.RoleAdmin)}
+		CanBackUp: r.who.Role.Includes(domain.RoleAdmin)}
 	p.Storage = []view.Fact{
 		{Term: r.t("Database"), Text: r.bytes(i.Storage.Database)},
 		{Term: r.t("Free in it"), Text: r.bytes(i.Storage.Unused)},
@@ -167,7 +170,7 @@ func (r *request) systemStorage() error {
 		p.Backups = append(p.Backups, view.BackupRow{Name: visible(filepath.Base(b.Path)), Created: r.time(b.Created), Size: r.bytes(b.Bytes),
 			Event: r.number(b.AuditSeq), Runs: r.number(b.Rows["runs"])})
 	}
-	if r.s.Settings != nil && r.who.Role.Includes(kairos.RoleAdmin) && len(i.Retention) > 0 {
+	if r.s.Settings != nil && r.who.Role.Includes(domain.RoleAdmin) && len(i.Retention) > 0 {
 		if would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), "", true); err == nil {
 			p.Would = r.t("Retention would free about %s now.", r.bytes(wouldFree(would, i.Plans)))
 		}
@@ -177,7 +180,7 @@ func (r *request) systemStorage() error {
 
 // wouldFree estimates what retention would free by what the rows of each plan take
 // on average.
-func wouldFree(would kairos.Retained, plans []kairos.PlanStorage) int64 {
+func wouldFree(would domain.Retained, plans []domain.PlanStorage) int64 {
 	per := map[string]float64{}
 	for _, s := range plans {
 		if s.Rows > 0 {
@@ -225,7 +228,7 @@ const shownLines = 200
 // systemLog shows the end of the daemon's own log.
 func (r *request) systemLog() error {
 	if r.s.System == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
+		return domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
 	}
 	level, text := r.c.QueryParam("level"), r.c.QueryParam("q")
 	p := view.SystemLogPage{Shell: r.shell("system", "Daemon log"), Parts: r.systemTabs("/system/log"), Query: text}
@@ -235,7 +238,7 @@ func (r *request) systemLog() error {
 		p.Levels = append(p.Levels, view.Option{Value: l.value, Text: r.t(l.word), Selected: l.value == level})
 	}
 	if !known {
-		return kairos.Errorf(kairos.CodeInvalid, "there is no level %q", visible(level)).Suggest("INFO, WARN or ERROR")
+		return domain.Errorf(domain.CodeInvalid, "there is no level %q", visible(level)).Suggest("INFO, WARN or ERROR")
 	}
 	lines, err := r.s.System.Log(r.ctx, level, text)
 	if err != nil {
@@ -280,7 +283,7 @@ func (r *request) systemConfig() error {
 func (r *request) releaseAll() error {
 	return r.once(func() (string, error) {
 		if r.s.System == nil {
-			return "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
+			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
 		}
 		_, err := r.s.System.ReleaseHeld(r.ctx, r.who.actor(), "", r.c.FormValue("reason"))
 		return "/system", err
@@ -291,7 +294,7 @@ func (r *request) releaseAll() error {
 func (r *request) maintain() error {
 	return r.once(func() (string, error) {
 		if r.s.System == nil {
-			return "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
+			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
 		}
 		_, err := r.s.System.Maintain(r.ctx, r.who.actor(), r.c.FormValue("on") == "true", r.c.FormValue("reason"))
 		return "/system", err
@@ -302,7 +305,7 @@ func (r *request) maintain() error {
 func (r *request) backUp() error {
 	return r.once(func() (string, error) {
 		if r.s.System == nil {
-			return "", kairos.Errorf(kairos.CodeNotFound, "this installation has no page about itself")
+			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
 		}
 		// It goes on when the browser is closed: a large database takes minutes.
 		_, err := r.s.System.BackUp(context.WithoutCancel(r.ctx), r.who.actor())

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
@@ -39,9 +39,9 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	site := webtest.NewOn(t, storetest.OpenAt(t, path))
-	site.System.Set(kairos.Installation{Hold: &r.Hold, Held: 1, Version: "test", Started: time.Now(), Plans: []kairos.PlanStorage{{Plan: "one", Runs: 1, Bytes: 3 << 20}},
-		Backups: []kairos.Backup{{Path: backup, Bytes: 5 << 20, Created: time.Now(), Rows: map[string]int64{"runs": 1}}}, Retention: []string{"all plans: <b>"}},
-		kairos.Notice{Bad: true, Text: "Nothing is executed.", Href: "/system", Act: "Look and release"})
+	site.System.Set(domain.Installation{Hold: &r.Hold, Held: 1, Version: "test", Started: time.Now(), Plans: []domain.PlanStorage{{Plan: "one", Runs: 1, Bytes: 3 << 20}},
+		Backups: []domain.Backup{{Path: backup, Bytes: 5 << 20, Created: time.Now(), Rows: map[string]int64{"runs": 1}}}, Retention: []string{"all plans: <b>"}},
+		domain.Notice{Bad: true, Text: "Nothing is executed.", Href: "/system", Act: "Look and release"})
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/", "/runs", "/plans", "/audit"} {
 		if p := b.Get(page); !strings.Contains(p.Body, "Nothing is executed.") || !strings.Contains(p.Body, `href="/system"`) {
@@ -65,7 +65,7 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 	if p := b.Post("/system/release", form); p.Code != http.StatusSeeOther && p.Code != http.StatusOK {
 		t.Fatalf("release: %d %s", p.Code, p.Body)
 	}
-	got, err := site.Engine.WaitFor(t.Context(), run.ID, func(r kairos.Run) bool { return r.Status == kairos.RunCompleted })
+	got, err := site.Engine.WaitFor(t.Context(), run.ID, func(r domain.Run) bool { return r.Status == domain.RunCompleted })
 	if err != nil {
 		t.Errorf("the run is %s %s: %v", got.Status, got.WaitReason, err)
 	}
@@ -83,7 +83,7 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 func TestVitalLinesAndMaintenance(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.System.Set(kairos.Installation{Version: "test", Started: time.Now(), Starts: 4, StartTimes: []time.Time{time.Now().Add(-time.Hour), time.Now().Add(-30 * time.Hour)}, UncleanStarts: 2, TakenUp: 7, Undecided: 1, ConfigFile: "/etc/kairos.yaml", ConfigSum: "0123456789abcdef", ConfigLater: []string{"server.hosts", "telemetry"}, ConfigError: "line 3: unknown key", Host: "kairos-01", Clock: kairos.Clock{Known: true}, BackupDir: "/backups", Storage: kairos.Storage{WAL: 300 << 20}})
+	site.System.Set(domain.Installation{Version: "test", Started: time.Now(), Starts: 4, StartTimes: []time.Time{time.Now().Add(-time.Hour), time.Now().Add(-30 * time.Hour)}, UncleanStarts: 2, TakenUp: 7, Undecided: 1, ConfigFile: "/etc/kairos.yaml", ConfigSum: "0123456789abcdef", ConfigLater: []string{"server.hosts", "telemetry"}, ConfigError: "line 3: unknown key", Host: "kairos-01", Clock: domain.Clock{Known: true}, BackupDir: "/backups", Storage: domain.Storage{WAL: 300 << 20}})
 	b := site.Browser(t).Login()
 	p := b.Get("/system")
 	notYet := []string{"Log last moved into the database", "Last backup", "Last restore test", "Database examined"} // nothing has been yet
@@ -129,8 +129,8 @@ func TestEncryptedBackupsAreSaid(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	backup := kairos.Backup{Path: "/backups/kairos-1.db.age", Created: time.Now().Add(-time.Hour), Encryption: &kairos.Encryption{Recipients: []string{"age1x"}}}
-	i := kairos.Installation{Version: "test", Started: time.Now(), Backups: []kairos.Backup{backup}}
+	backup := domain.Backup{Path: "/backups/kairos-1.db.age", Created: time.Now().Add(-time.Hour), Encryption: &domain.Encryption{Recipients: []string{"age1x"}}}
+	i := domain.Installation{Version: "test", Started: time.Now(), Backups: []domain.Backup{backup}}
 	site.System.Set(i)
 	if text := words(b.Get("/system").Body); !strings.Contains(text, "opened and verified as a restore would, then encrypted") {
 		t.Errorf("a new one: %s", text)
@@ -138,7 +138,7 @@ func TestEncryptedBackupsAreSaid(t *testing.T) {
 	if text := words(b.Get("/system/storage").Body); !strings.Contains(text, "Those that end in .age are encrypted") || !strings.Contains(text, "--identity FILE") || strings.Contains(text, "not encrypted") {
 		t.Errorf("storage: %s", text)
 	}
-	i.RestoreTest = &kairos.RestoreTest{At: time.Now(), Backup: "kairos-1.db.age", Encrypted: true}
+	i.RestoreTest = &domain.RestoreTest{At: time.Now(), Backup: "kairos-1.db.age", Encrypted: true}
 	site.System.Set(i)
 	if text := words(b.Get("/system").Body); !strings.Contains(text, "kairos-1.db.age is the file that was written; it is encrypted") || strings.Contains(text, "can be restored") {
 		t.Errorf("read back: %s", text)
@@ -156,9 +156,9 @@ func TestEncryptedBackupsAreSaid(t *testing.T) {
 func TestPartsOfTheSystem(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.System.Set(kairos.Installation{Version: "test", Started: time.Now(), Retention: []string{"all plans"}, Plans: []kairos.PlanStorage{{Plan: "ledger", Rows: 10, Bytes: 1 << 20}},
-		Tables: []kairos.TableStorage{{Table: "step_results", Bytes: 7 << 20, Index: 2 << 20}}, TablesAt: time.Now(),
-		Jobs: []kairos.Job{{Name: "retention", Every: time.Hour, LastAt: time.Now(), Took: 3 * time.Millisecond, Error: "no <b>disk</b>", NextAt: time.Now().Add(time.Hour)}, {Name: "backup", Every: 6 * time.Hour, Running: true}}})
+	site.System.Set(domain.Installation{Version: "test", Started: time.Now(), Retention: []string{"all plans"}, Plans: []domain.PlanStorage{{Plan: "ledger", Rows: 10, Bytes: 1 << 20}},
+		Tables: []domain.TableStorage{{Table: "step_results", Bytes: 7 << 20, Index: 2 << 20}}, TablesAt: time.Now(),
+		Jobs: []domain.Job{{Name: "retention", Every: time.Hour, LastAt: time.Now(), Took: 3 * time.Millisecond, Error: "no <b>disk</b>", NextAt: time.Now().Add(time.Hour)}, {Name: "backup", Every: 6 * time.Hour, Running: true}}})
 	b := site.Browser(t).Login()
 	for path, wants := range map[string][]string{
 		"/system/storage":         {"step_results 7.0 MiB 2.0 MiB", "Retention would free about", "Look, and run it now"},
@@ -193,8 +193,8 @@ func TestVitalLinesThatCompare(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	now := time.Now()
-	site.System.Set(kairos.Installation{Version: "test", Started: now, CheckedAt: now.Add(-time.Hour), BackupDir: "/backups",
-		Backups: []kairos.Backup{{Created: now.Add(-2 * time.Hour)}, {Created: now.Add(-20 * time.Hour)}}, Storage: kairos.Storage{WAL: 100 << 20, MovedAt: now.Add(-2 * time.Hour)}})
+	site.System.Set(domain.Installation{Version: "test", Started: now, CheckedAt: now.Add(-time.Hour), BackupDir: "/backups",
+		Backups: []domain.Backup{{Created: now.Add(-2 * time.Hour)}, {Created: now.Add(-20 * time.Hour)}}, Storage: domain.Storage{WAL: 100 << 20, MovedAt: now.Add(-2 * time.Hour)}})
 	line := func(name string) string {
 		t.Helper()
 		_, rest, ok := strings.Cut(b.Get("/system").Body, `<th scope="row">`+name+"</th>")
@@ -213,18 +213,18 @@ func TestVitalLinesThatCompare(t *testing.T) {
 	if row := line("Log last moved into the database"); !strings.Contains(row, alarm) {
 		t.Errorf("a log that is not moved: %s", row)
 	}
-	samples := make([]kairos.Sample, 60)
+	samples := make([]domain.Sample, 60)
 	for i := range samples {
-		samples[i] = kairos.Sample{At: now.Add(time.Duration(i-59) * time.Minute), Ended: 10, Failed: 2, Nodes: int64(max(40-i, 0))}
+		samples[i] = domain.Sample{At: now.Add(time.Duration(i-59) * time.Minute), Ended: 10, Failed: 2, Nodes: int64(max(40-i, 0))}
 	}
-	site.System.SetVitals(kairos.Vitals{At: now, Working: 1, Slots: 4, Samples: samples})
+	site.System.SetVitals(domain.Vitals{At: now, Working: 1, Slots: 4, Samples: samples})
 	if row := line("Failed runs a minute"); !strings.Contains(row, alarm) || !strings.Contains(words(row), "2; 120 of 600 in the last hour") {
 		t.Errorf("a fifth of the runs fails: %s", row)
 	}
 	if row := line("Steps a minute"); !strings.Contains(row, alarm) {
 		t.Errorf("no step for a quarter of an hour: %s", row)
 	}
-	site.System.SetVitals(kairos.Vitals{At: now, Slots: 4, Samples: samples})
+	site.System.SetVitals(domain.Vitals{At: now, Slots: 4, Samples: samples})
 	if row := line("Steps a minute"); strings.Contains(row, alarm) {
 		t.Errorf("nothing is to be done, so nothing hangs: %s", row)
 	}

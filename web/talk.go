@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -17,7 +17,7 @@ const talkText = 280
 
 // talk shows what the run's agents and models did: what they called, used and
 // said to each other.
-func (b *runPage) talk(said []kairos.Message) view.Talk {
+func (b *runPage) talk(said []domain.Message) view.Talk {
 	var t view.Talk
 	b.calls(&t)
 	for i, m := range said {
@@ -27,6 +27,9 @@ func (b *runPage) talk(said []kairos.Message) view.Talk {
 		}
 		row := view.TalkMessage{Type: string(m.Type), From: visible(m.From), To: visible(m.To), Node: m.Node, At: b.time(m.Metadata.Timestamp), Text: brief(m.Payload)}
 		var notes []string
+		if m.Metadata.IsPlanContext {
+			notes = append(notes, b.t("context of step %s", m.Metadata.StepID))
+		}
 		if m.Metadata.Priority != "medium" {
 			notes = append(notes, b.t("priority %s", m.Metadata.Priority))
 		}
@@ -53,7 +56,7 @@ type usedBy struct {
 	step          *step
 	agent         string
 	models, tools int
-	usage         kairos.Usage
+	usage         domain.Usage
 }
 
 // calls lists model and tool calls, and sums them per step and for the run.
@@ -128,15 +131,15 @@ func (b *runPage) stepLink(st *step) view.Link {
 
 // callOf says which call a row records: a sub-step of a conversation, or the one
 // model call of a node that has no sub-steps.
-func callOf(e *kairos.Entry) (what string, ok bool) {
+func callOf(e *domain.Entry) (what string, ok bool) {
 	switch {
-	case e.Kind == kairos.EntrySubstep:
+	case e.Kind == domain.EntrySubstep:
 		var p struct{ Kind string }
 		if json.Unmarshal(e.Decision, &p) != nil {
 			return "", false
 		}
 		return p.Kind, p.Kind != ""
-	case e.Kind == kairos.EntryResult && !e.Usage.Zero():
+	case e.Kind == domain.EntryResult && !e.Usage.Zero():
 		return "model", true
 	}
 	return "", false
@@ -144,7 +147,7 @@ func callOf(e *kairos.Entry) (what string, ok bool) {
 
 // callText is what came of a call, briefly: an answer's text, or the tools that
 // it asks for.
-func callText(e *kairos.Entry) string {
+func callText(e *domain.Entry) string {
 	if e.Failure != nil {
 		return shortened(visible(e.Failure.Message))
 	}
@@ -152,7 +155,7 @@ func callText(e *kairos.Entry) string {
 		Text  string
 		Calls []struct{ Tool, Arguments string }
 	}
-	if e.Kind == kairos.EntrySubstep && json.Unmarshal(e.Output, &answer) == nil && (answer.Text != "" || len(answer.Calls) > 0) {
+	if e.Kind == domain.EntrySubstep && json.Unmarshal(e.Output, &answer) == nil && (answer.Text != "" || len(answer.Calls) > 0) {
 		parts := []string{}
 		if answer.Text != "" {
 			parts = append(parts, answer.Text)
@@ -169,7 +172,7 @@ func callText(e *kairos.Entry) string {
 }
 
 // brief is a value as one short text.
-func brief(raw kairos.RawJSON) string {
+func brief(raw domain.RawJSON) string {
 	if raw == nil {
 		return ""
 	}

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // respite is how long whoever was refused is to wait, in seconds or, where that is
 // long, in minutes, and until when: the page stays open while the time passes. 0: the
 // error does not know. The answer's header says it too.
 func (r *request) respite(err error) (n int, minutes bool, until string) {
-	e, ok := errors.AsType[*kairos.Error](err)
+	e, ok := errors.AsType[*domain.Error](err)
 	if !ok || e.RetryAfter <= 0 {
 		return 0, false, ""
 	}
@@ -42,7 +42,7 @@ func (r *request) wait(err error) string {
 // tooMany is what a form says that was sent too often; empty: that is not why it was
 // refused.
 func (r *request) tooMany(err error) string {
-	if kairos.CodeOf(err) != kairos.CodeTooMany {
+	if domain.CodeOf(err) != domain.CodeTooMany {
 		return ""
 	}
 	n, minutes, until := r.respite(err)
@@ -57,7 +57,7 @@ func (r *request) tooMany(err error) string {
 
 // refusedWith is the status of a form that is shown again with what is wrong.
 func refusedWith(err error) int {
-	if kairos.CodeOf(err) == kairos.CodeTooMany {
+	if domain.CodeOf(err) == domain.CodeTooMany {
 		return http.StatusTooManyRequests
 	}
 	return http.StatusUnprocessableEntity

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/auth"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -70,7 +70,7 @@ func TestAnErrorPageSaysWhenToAskAgain(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	site.System.Fail(&kairos.Error{Code: kairos.CodeTooMany, Message: "too many attempts", Suggestion: "wait a moment, then try again", RetryAfter: 150 * time.Second})
+	site.System.Fail(&domain.Error{Code: domain.CodeTooMany, Message: "too many attempts", Suggestion: "wait a moment, then try again", RetryAfter: 150 * time.Second})
 	page := b.Get("/system")
 	part := b.Do(request(t, http.MethodGet, site.URL+"/system", "", "HX-Request", "true", "HX-Target", "main"))
 	for _, p := range []webtest.Page{page, part} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -38,7 +38,7 @@ func (r *request) tokensPage(code int, problem, made string) error {
 	if err != nil {
 		return err
 	}
-	p := view.TokensPage{Shell: r.shell("settings", "Tokens"), Idem: newID(), Error: problem, Made: made, Roles: r.roleOptions(kairos.RoleOperator), Scopes: kairos.Scopes}
+	p := view.TokensPage{Shell: r.shell("settings", "Tokens"), Idem: newID(), Error: problem, Made: made, Roles: r.roleOptions(domain.RoleOperator), Scopes: domain.Scopes}
 	if made != "" {
 		p.Try = "curl -H 'Authorization: Bearer " + made + "' " + r.origin() + "/api/v1/me"
 	} else {
@@ -58,12 +58,7 @@ func (r *request) tokensPage(code int, problem, made string) error {
 	return r.render(code, view.Tokens(p))
 }
 
-func (r *request) origin() string {
-	if r.s.secure(r.c.Request()) {
-		return "https://" + r.c.Request().Host
-	}
-	return "http://" + r.c.Request().Host
-}
+func (r *request) origin() string { return r.s.origin(r.c.Request()) }
 
 func (r *request) createToken() error {
 	a, err := r.accounts()
@@ -78,13 +73,13 @@ func (r *request) createToken() error {
 	}
 	var scopes []string
 	for _, s := range r.c.Request().PostForm["scope"] {
-		if slices.Contains(kairos.Scopes, s) {
+		if slices.Contains(domain.Scopes, s) {
 			scopes = append(scopes, s)
 		}
 	}
 	made := ""
-	_, err = r.s.posts.once(r.key(), func() (string, error) {
-		text, _, err := a.CreateToken(r.ctx, r.who.actor(), strings.TrimSpace(r.c.FormValue("name")), kairos.Role(r.c.FormValue("role")), scopes, lifetime)
+	_, err = r.result("", func() (string, error) {
+		text, _, err := a.CreateToken(r.ctx, r.who.actor(), strings.TrimSpace(r.c.FormValue("name")), domain.Role(r.c.FormValue("role")), scopes, lifetime)
 		made = text
 		return "/settings/tokens", err
 	})
@@ -118,18 +113,18 @@ func (r *request) showRevokeToken(code int, problem string) error {
 	return r.render(code, view.RevokeToken(p))
 }
 
-func (r *request) token() (kairos.Token, error) {
+func (r *request) token() (domain.Token, error) {
 	a, err := r.accounts()
 	if err != nil {
-		return kairos.Token{}, err
+		return domain.Token{}, err
 	}
 	list, err := a.Tokens(r.ctx)
 	if err != nil {
-		return kairos.Token{}, err
+		return domain.Token{}, err
 	}
-	i := slices.IndexFunc(list, func(t kairos.Token) bool { return t.ID == r.c.Param("token") })
+	i := slices.IndexFunc(list, func(t domain.Token) bool { return t.ID == r.c.Param("token") })
 	if i < 0 {
-		return kairos.Token{}, kairos.Errorf(kairos.CodeNotFound, "there is no such token")
+		return domain.Token{}, domain.Errorf(domain.CodeNotFound, "there is no such token")
 	}
 	return list[i], nil
 }

@@ -11,25 +11,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // tool finds the tool that the address names.
-func (r *request) tool() (kairos.ToolInfo, error) {
+func (r *request) tool() (domain.ToolInfo, error) {
 	if r.s.Crew == nil {
-		return kairos.ToolInfo{}, kairos.Errorf(kairos.CodeNotFound, "this installation has no page about tools")
+		return domain.ToolInfo{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about tools")
 	}
 	name := r.c.Param("tool")
 	list, err := r.s.Crew.Tools(r.ctx)
 	if err != nil {
-		return kairos.ToolInfo{}, err
+		return domain.ToolInfo{}, err
 	}
-	i := slices.IndexFunc(list, func(t kairos.ToolInfo) bool { return t.Name == name })
+	i := slices.IndexFunc(list, func(t domain.ToolInfo) bool { return t.Name == name })
 	if i < 0 {
-		return kairos.ToolInfo{}, kairos.Errorf(kairos.CodeNotFound, "there is no tool %q", visible(name))
+		return domain.ToolInfo{}, domain.Errorf(domain.CodeNotFound, "there is no tool %q", visible(name))
 	}
 	return list[i], nil
 }
@@ -53,7 +53,7 @@ func toolState(state string) view.Status {
 var _ = []string{locale.Mark("unavailable"), locale.Mark("gone"), locale.Mark("given up"), locale.Mark("off")}
 
 // callState is whether a tool can be called now.
-func callState(t kairos.ToolInfo) view.Status {
+func callState(t domain.ToolInfo) view.Status {
 	switch {
 	case t.Stop != nil:
 		return word("fail", "i-pause", locale.Mark("stopped"), true)
@@ -64,7 +64,7 @@ func callState(t kairos.ToolInfo) view.Status {
 }
 
 // callFacts are how calls went, as facts of a page.
-func (r *request) callFacts(a kairos.Activity) []view.Fact {
+func (r *request) callFacts(a domain.Activity) []view.Fact {
 	p := r.pulse(a)
 	facts := []view.Fact{{Term: r.t("Last call"), Text: cmp.Or(p.Last.Text, r.t("none"))}, {Term: r.t("Failed in the last hour"), Text: cmp.Or(p.Share, r.t("no call"))}}
 	if a.P95 > 0 {
@@ -110,7 +110,7 @@ func (r *request) showStopTool(code int, problem string) error {
 
 func (r *request) stopTool() error {
 	if r.s.Crew == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "this installation has no page about tools")
+		return domain.Errorf(domain.CodeNotFound, "this installation has no page about tools")
 	}
 	name := r.c.Param("tool")
 	return r.stop(name, toolHref(name), r.s.Crew.StopTool, r.showStopTool)
@@ -151,17 +151,17 @@ func (r *request) toolPage() error {
 	if p.Plans, p.Searched, err = r.plansWith(func(n *planner.ProgramNode) bool { return n.Type == planner.TypeTool && n.Tool == t.Name }, nil); err != nil {
 		return err
 	}
-	if t.Change != nil && r.who.Role.Includes(kairos.RoleAdmin) {
+	if t.Change != nil && r.who.Role.Includes(domain.RoleAdmin) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Read what it says now…"), Href: toolHref(t.Name) + "/accept", Danger: true})
 	}
-	if r.who.Role.Includes(kairos.RoleOperator) {
+	if r.who.Role.Includes(domain.RoleOperator) {
 		l := view.Link{Text: r.t("Stop its calls…"), Href: toolHref(t.Name) + "/stop", Dialog: true}
 		if t.Stop != nil {
 			l.Text = r.t("Allow its calls again…")
 		}
 		p.Actions = append(p.Actions, l)
 	}
-	if t.State == "ready" && r.who.Role.Includes(kairos.RoleAuthor) {
+	if t.State == "ready" && r.who.Role.Includes(domain.RoleAuthor) {
 		p.Actions = append(p.Actions, view.Link{Text: r.t("Try it…"), Href: toolHref(t.Name) + "/try"})
 	}
 	return r.render(http.StatusOK, view.Tool(p))
@@ -176,7 +176,7 @@ const plansSearched = 500
 func (r *request) plansWith(has func(*planner.ProgramNode) bool, each func(plan string, nodes []*planner.ProgramNode)) (out []view.Link, searched string, err error) {
 	ctx, cancel := context.WithTimeout(r.ctx, readTimeout)
 	defer cancel()
-	f := kairos.PlanFilter{Page: kairos.Page{Limit: 100}}
+	f := domain.PlanFilter{Page: domain.Page{Limit: 100}}
 	for seen := 0; ; {
 		list, err := r.s.Reader.Plans(ctx, f)
 		if err != nil {
@@ -236,7 +236,7 @@ func (r *request) showAccept(code int, problem string) error {
 		return err
 	}
 	if t.Change == nil {
-		return kairos.Errorf(kairos.CodeConflict, "%s says of itself what was accepted, or its server does not run", visible(t.Name)).Suggest("there is nothing to accept now")
+		return domain.Errorf(domain.CodeConflict, "%s says of itself what was accepted, or its server does not run", visible(t.Name)).Suggest("there is nothing to accept now")
 	}
 	was, is := t.Change.Accepted, t.Change.Offered
 	p := view.AcceptToolPage{Shell: r.shell("agents", r.t("Accept what %s says now", visible(t.Name))), Name: visible(t.Name), Post: toolHref(t.Name) + "/accept", Back: toolHref(t.Name),
@@ -270,14 +270,14 @@ func (r *request) acceptTool() error {
 	reason, digest := strings.TrimSpace(r.c.FormValue("reason")), r.c.FormValue("digest")
 	switch {
 	case digest == "":
-		return kairos.Errorf(kairos.CodeInvalid, "the form does not say what was read").Suggest("read what the tool says now, and accept that")
+		return domain.Errorf(domain.CodeInvalid, "the form does not say what was read").Suggest("read what the tool says now, and accept that")
 	case reason == "" && t.Change != nil:
 		return r.showAccept(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
 	}
 	err = r.once(func() (string, error) {
 		return toolHref(t.Name), r.s.Crew.AcceptTool(r.ctx, r.who.actor(), t.Name, digest, reason)
 	})
-	if kairos.CodeOf(err) == kairos.CodeStale && t.Change != nil {
+	if domain.CodeOf(err) == domain.CodeStale && t.Change != nil {
 		return r.showAccept(http.StatusConflict, r.t("It says something else again since you looked. This is what it says now."))
 	}
 	return err
@@ -366,7 +366,7 @@ func (r *request) tryTool() error {
 		if err != nil {
 			return "", err
 		}
-		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), kairos.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}})
+		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), domain.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}})
 		if err != nil {
 			return "", err
 		}
@@ -381,13 +381,13 @@ func (r *request) tryTool() error {
 
 // savePlanFor stores the plan that calls one tool with a run's input; it is the
 // same version every time.
-func (r *request) savePlanFor(tool string) (kairos.Plan, kairos.Version, error) {
+func (r *request) savePlanFor(tool string) (domain.Plan, domain.Version, error) {
 	src, err := json.Marshal(map[string]any{
 		"id": "try-" + strings.ReplaceAll(tool, ".", "-"), "name": "Try " + tool, "description": fmt.Sprintf("Calls %s with the input of the run.", tool),
 		"nodes": map[string]any{"call": map[string]any{"type": planner.TypeTool, "tool": tool, "input": "${input}"}},
 	})
 	if err != nil {
-		return kairos.Plan{}, kairos.Version{}, err
+		return domain.Plan{}, domain.Version{}, err
 	}
 	plan, version, _, _, err := r.s.Engine.SavePlan(r.ctx, r.who.actor(), src, planner.FormatJSON, "try", "tried on the page of the tool")
 	return plan, version, err
@@ -422,20 +422,20 @@ func (r *request) retryServerPage() error {
 	return r.render(http.StatusOK, view.Confirm(p))
 }
 
-func (r *request) server() (kairos.ToolServer, error) {
+func (r *request) server() (domain.ToolServer, error) {
 	if r.s.Crew == nil {
-		return kairos.ToolServer{}, kairos.Errorf(kairos.CodeNotFound, "this installation has no page about tools")
+		return domain.ToolServer{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about tools")
 	}
 	list, err := r.s.Crew.ToolServers(r.ctx)
 	if err != nil {
-		return kairos.ToolServer{}, err
+		return domain.ToolServer{}, err
 	}
 	for _, s := range list {
 		if s.Name == r.c.Param("server") {
 			return s, nil
 		}
 	}
-	return kairos.ToolServer{}, kairos.Errorf(kairos.CodeNotFound, "no MCP server %q is configured", visible(r.c.Param("server")))
+	return domain.ToolServer{}, domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", visible(r.c.Param("server")))
 }
 
 func (r *request) retryServer() error {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -56,7 +56,7 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	if p := b.Get("/audit?q=action:tool.accept"); !strings.Contains(p.Body, "tool:crm.find") || !strings.Contains(p.Body, "read it") || strings.Count(p.Body, "tool:crm.find") > 2 {
 		t.Errorf("the audit log says %s", words(p.Body))
 	}
-	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, kairos.RoleOperator); err != nil {
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
 	}
 	other := site.Browser(t)
@@ -108,7 +108,7 @@ func TestAToolIsTriedByForm(t *testing.T) {
 		t.Fatalf("the call: %d %s, then %s\n%s", first.Code, first.Location, again.Location, words(first.Body))
 	}
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(first.Location, "/runs/"))
-	if err != nil || run.Status != kairos.RunCompleted || string(run.Output) != "42" || run.Labels["try"] != "tool" {
+	if err != nil || run.Status != domain.RunCompleted || string(run.Output) != "42" || run.Labels["try"] != "tool" {
 		t.Errorf("%+v %v", run, err)
 	}
 	if p := b.Get("/agents/tools/nothing"); p.Code != http.StatusNotFound {

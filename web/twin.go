@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // twin is a page whose data the API has too: the page's address with .json at its
@@ -13,56 +13,56 @@ import (
 // address to a program.
 type twin struct {
 	page, api string // {} is one part of a path, and the same in both; the API's may have a query
-	role      kairos.Role
+	role      domain.Role
 	query     map[string]string // parameters of the page, and the API's names for them
 }
 
 var twins = []twin{
-	{"/runs", "/runs", kairos.RoleViewer, map[string]string{"q": "filter", "n": "limit"}},
-	{"/runs/compare", "/runs/compare", kairos.RoleViewer, map[string]string{"a": "a", "b": "b"}},
-	{"/runs/{}", "/runs/{}", kairos.RoleViewer, nil},
-	{"/runs/{}/steps/{}", "/runs/{}/steps/{}", kairos.RoleViewer, nil},
-	{"/runs/{}/lineage", "/runs?related={}", kairos.RoleViewer, nil},
-	{"/bulk", "/bulk", kairos.RoleViewer, nil},
-	{"/bulk/{}", "/bulk/{}", kairos.RoleViewer, nil},
-	{"/plans", "/plans", kairos.RoleViewer, map[string]string{"q": "q"}},
-	{"/plans/{}", "/plans/{}", kairos.RoleViewer, nil},
-	{"/plans/drafts/{}", "/plans/drafts/{}", kairos.RoleViewer, nil},
-	{"/plans/{}/v/{}", "/plans/{}/versions/{}", kairos.RoleViewer, nil},
-	{"/plans/{}/diff/{}/{}", "/plans/{}/diff/{}/{}", kairos.RoleViewer, nil},
-	{"/plans/{}/versions", "/plans/{}/versions", kairos.RoleViewer, nil},
-	{"/approvals", "/approvals", kairos.RoleViewer, map[string]string{"status": "status", "plan": "plan", "agent": "agent"}},
-	{"/approvals/{}", "/approvals/{}", kairos.RoleViewer, nil},
-	{"/agents", "/agents", kairos.RoleViewer, nil},
-	{"/agents/tools", "/tools", kairos.RoleViewer, nil},
-	{"/agents/providers", "/providers", kairos.RoleViewer, nil},
-	{"/agents/agents/{}", "/agents/{}", kairos.RoleViewer, nil},
-	{"/agents/tools/{}", "/tools/{}", kairos.RoleViewer, nil},
-	{"/agents/providers/{}", "/providers/{}", kairos.RoleViewer, nil},
-	{"/agents/servers", "/mcp", kairos.RoleViewer, nil},
-	{"/steps", "/steps", kairos.RoleViewer, map[string]string{"q": "q", "sort": "sort"}},
-	{"/handoffs", "/handoffs", kairos.RoleViewer, map[string]string{"q": "q"}},
-	{"/handoffs/{}", "/handoffs/{}", kairos.RoleViewer, nil},
-	{"/memory", "/memory", kairos.RoleViewer, nil},
-	{"/system", "/system", kairos.RoleViewer, nil},
-	{"/system/storage", "/system", kairos.RoleViewer, nil},
-	{"/system/jobs", "/system", kairos.RoleViewer, nil},
-	{"/system/config", "/settings", kairos.RoleAdmin, nil},
-	{"/system/log", "/system/log", kairos.RoleOperator, nil},
-	{"/audit", "/audit", kairos.RoleViewer, map[string]string{"q": "q"}},
-	{"/audit/{}", "/audit/{}", kairos.RoleViewer, nil},
-	{"/settings", "/settings", kairos.RoleAdmin, nil},
-	{"/settings/access", "/settings", kairos.RoleAdmin, nil},
-	{"/settings/notifications", "/settings", kairos.RoleAdmin, nil},
-	{"/settings/retention", "/settings", kairos.RoleAdmin, nil},
-	{"/settings/secrets", "/settings", kairos.RoleAdmin, nil},
-	{"/settings/roles", "/users", kairos.RoleAdmin, nil},
-	{"/settings/users", "/users", kairos.RoleAdmin, nil},
-	{"/settings/users/{}", "/users/{}", kairos.RoleAdmin, nil},
-	{"/settings/tokens", "/tokens", kairos.RoleAdmin, nil},
-	{"/settings/tokens/{}", "/tokens/{}", kairos.RoleAdmin, nil},
-	{"/settings/tokens/{}/revoke", "/tokens/{}", kairos.RoleAdmin, nil},
-	{"/me", "/me", kairos.RoleViewer, nil},
+	{"/runs", "/runs", domain.RoleViewer, map[string]string{"q": "filter", "n": "limit"}},
+	{"/runs/compare", "/runs/compare", domain.RoleViewer, map[string]string{"a": "a", "b": "b"}},
+	{"/runs/{}", "/runs/{}", domain.RoleViewer, nil},
+	{"/runs/{}/steps/{}", "/runs/{}/steps/{}", domain.RoleViewer, nil},
+	{"/runs/{}/lineage", "/runs?related={}", domain.RoleViewer, nil},
+	{"/bulk", "/bulk", domain.RoleViewer, nil},
+	{"/bulk/{}", "/bulk/{}", domain.RoleViewer, nil},
+	{"/plans", "/plans", domain.RoleViewer, map[string]string{"q": "q"}},
+	{"/plans/{}", "/plans/{}", domain.RoleViewer, nil},
+	{"/plans/drafts/{}", "/plans/drafts/{}", domain.RoleViewer, nil},
+	{"/plans/{}/v/{}", "/plans/{}/versions/{}", domain.RoleViewer, nil},
+	{"/plans/{}/diff/{}/{}", "/plans/{}/diff/{}/{}", domain.RoleViewer, nil},
+	{"/plans/{}/versions", "/plans/{}/versions", domain.RoleViewer, nil},
+	{"/approvals", "/approvals", domain.RoleViewer, map[string]string{"status": "status", "plan": "plan", "agent": "agent"}},
+	{"/approvals/{}", "/approvals/{}", domain.RoleViewer, nil},
+	{"/agents", "/agents", domain.RoleViewer, nil},
+	{"/agents/tools", "/tools", domain.RoleViewer, nil},
+	{"/agents/providers", "/providers", domain.RoleViewer, nil},
+	{"/agents/agents/{}", "/agents/{}", domain.RoleViewer, nil},
+	{"/agents/tools/{}", "/tools/{}", domain.RoleViewer, nil},
+	{"/agents/providers/{}", "/providers/{}", domain.RoleViewer, nil},
+	{"/agents/servers", "/mcp", domain.RoleViewer, nil},
+	{"/steps", "/steps", domain.RoleViewer, map[string]string{"q": "q", "sort": "sort"}},
+	{"/handoffs", "/handoffs", domain.RoleViewer, map[string]string{"q": "q"}},
+	{"/handoffs/{}", "/handoffs/{}", domain.RoleViewer, nil},
+	{"/memory", "/memory", domain.RoleViewer, nil},
+	{"/system", "/system", domain.RoleViewer, nil},
+	{"/system/storage", "/system", domain.RoleViewer, nil},
+	{"/system/jobs", "/system", domain.RoleViewer, nil},
+	{"/system/config", "/settings", domain.RoleAdmin, nil},
+	{"/system/log", "/system/log", domain.RoleOperator, nil},
+	{"/audit", "/audit", domain.RoleViewer, map[string]string{"q": "q"}},
+	{"/audit/{}", "/audit/{}", domain.RoleViewer, nil},
+	{"/settings", "/settings", domain.RoleAdmin, nil},
+	{"/settings/access", "/settings", domain.RoleAdmin, nil},
+	{"/settings/notifications", "/settings", domain.RoleAdmin, nil},
+	{"/settings/retention", "/settings", domain.RoleAdmin, nil},
+	{"/settings/secrets", "/settings", domain.RoleAdmin, nil},
+	{"/settings/roles", "/users", domain.RoleAdmin, nil},
+	{"/settings/users", "/users", domain.RoleAdmin, nil},
+	{"/settings/users/{}", "/users/{}", domain.RoleAdmin, nil},
+	{"/settings/tokens", "/tokens", domain.RoleAdmin, nil},
+	{"/settings/tokens/{}", "/tokens/{}", domain.RoleAdmin, nil},
+	{"/settings/tokens/{}/revoke", "/tokens/{}", domain.RoleAdmin, nil},
+	{"/me", "/me", domain.RoleViewer, nil},
 }
 
 // match gives the API's path for a page's, both escaped.
@@ -104,7 +104,7 @@ func twinOf(page string) (twin, string, bool) {
 
 // jsonOfPage is the address of the same data for programs; "" if there is none, or
 // not for this role.
-func (s *Server) jsonOfPage(u *url.URL, role kairos.Role) string {
+func (s *Server) jsonOfPage(u *url.URL, role domain.Role) string {
 	t, _, ok := twinOf(u.EscapedPath())
 	if !ok || s.API == nil || !role.Includes(t.role) {
 		return ""

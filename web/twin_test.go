@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -24,7 +24,7 @@ func TestPagesOfAnAdminHaveTwinsWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, token, err := site.Auth.CreateToken(context.Background(), site.Admin, "ci", kairos.RoleViewer, nil, time.Hour)
+	text, token, err := site.Auth.CreateToken(context.Background(), site.Admin, "ci", domain.RoleViewer, nil, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestPagesOfAnAdminHaveTwinsWithoutSecrets(t *testing.T) {
 	if p := b.Get("/settings/tokens/" + token.ID + ".json"); p.Code != http.StatusOK || !strings.Contains(p.Body, `"name":"ci"`) {
 		t.Errorf("a token for programs: %d %s", p.Code, p.Body)
 	}
-	if _, err := site.Auth.CreateUser(context.Background(), site.Admin, "olga", webtest.Password, kairos.RoleOperator); err != nil {
+	if _, err := site.Auth.CreateUser(context.Background(), site.Admin, "olga", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
 	}
 	olga := site.Browser(t)

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -18,7 +19,7 @@ func TestTwoPeopleDecide(t *testing.T) {
 	site := webtest.NewTwoPeople(t)
 	b := site.Browser(t).Login() // marta
 	run := site.Seed(t).Waiting
-	open, err := site.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run.ID})
+	open, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID})
 	if err != nil || len(open.Items) != 1 {
 		t.Fatalf("%+v %v", open, err)
 	}
@@ -40,9 +41,9 @@ func TestTwoPeopleDecide(t *testing.T) {
 	if p := b.Post(at, form); p.Code != http.StatusForbidden {
 		t.Errorf("whoever started it: %d %s", p.Code, words(p.Body))
 	}
-	ask := func(by kairos.Actor, name string) int {
+	ask := func(by domain.Actor, name string) (code int, actor string) {
 		t.Helper()
-		token, _, err := site.Auth.CreateToken(t.Context(), by, name, kairos.RoleOperator, nil, time.Hour)
+		token, made, err := site.Auth.CreateToken(t.Context(), by, name, domain.RoleOperator, nil, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,13 +58,14 @@ func TestTwoPeopleDecide(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		return resp.StatusCode
+		return resp.StatusCode, auth.TokenActor(made)
 	}
-	if code := ask(site.Admin, "of marta"); code != http.StatusForbidden {
+	code, ofMarta := ask(site.Admin, "of marta")
+	if code != http.StatusForbidden {
 		t.Errorf("a token of whoever started it: %d", code)
 	}
 	// A run that a token of theirs started is theirs as well, and says so beforehand.
-	hers, err := site.Engine.Start(t.Context(), kairos.Actor{Name: "token of marta", Role: kairos.RoleOperator}, kairos.StartRequest{Plan: "refund"})
+	hers, err := site.Engine.Start(t.Context(), domain.Actor{Name: ofMarta, Role: domain.RoleOperator}, domain.StartRequest{Plan: "refund"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,11 +75,12 @@ func TestTwoPeopleDecide(t *testing.T) {
 	if p := b.Get("/runs/" + hers.ID); strings.Contains(p.Body, `data-key="approve"`) || !strings.Contains(p.Body, "A token of yours started this run, which counts as you") {
 		t.Errorf("the run of a token offers to answer what will be refused: %s", words(p.Body))
 	}
-	if code := ask(kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin}, "of paul"); code != http.StatusOK {
+	code, ofPaul := ask(domain.Actor{Name: "cli:root", Role: domain.RoleAdmin}, "of paul")
+	if code != http.StatusOK {
 		t.Errorf("somebody else: %d", code)
 	}
 	got, err := site.Store.Approval(t.Context(), open.Items[0].ID)
-	if err != nil || got.Status != "approved" || got.DecidedBy != "token of paul" || !strings.Contains(string(got.Values), "by the second") {
+	if err != nil || got.Status != "approved" || got.DecidedBy != ofPaul || !strings.Contains(string(got.Values), "by the second") {
 		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -43,11 +43,11 @@ type reading struct {
 
 // block shows a JSON value: as a tree, or its beginning, with the whole to
 // download.
-func (r *request) block(id, title string, j kairos.RawJSON, raw string) view.Block {
+func (r *request) block(id, title string, j domain.RawJSON, raw string) view.Block {
 	return reading{lang: r.display.lang}.block(id, title, j, raw)
 }
 
-func (o reading) block(id, title string, j kairos.RawJSON, raw string) view.Block {
+func (o reading) block(id, title string, j domain.RawJSON, raw string) view.Block {
 	b := view.Block{ID: id, Title: title, Raw: raw}
 	if j == nil {
 		b.Text, b.Raw = "—", ""

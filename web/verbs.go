@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -19,16 +19,17 @@ import (
 
 // stepReasons are the engine's reasons that have words of their own.
 var stepReasons = map[string]string{
-	kairos.ReasonReopened:   locale.Mark("it failed or was cancelled"),
-	kairos.ReasonCancelled:  locale.Mark("cancelled with the run"),
-	kairos.ReasonAtWork:     locale.Mark("it is at work and is asked to end"),
-	kairos.ReasonUnsafeWork: locale.Mark("it is at work and may have its effect all the same; a resume first asks whether it had"),
+	domain.ReasonReopened:   locale.Mark("it failed or was cancelled"),
+	domain.ReasonAskedAgain: locale.Mark("a new request is opened; the old answer does not count"),
+	domain.ReasonCancelled:  locale.Mark("cancelled with the run"),
+	domain.ReasonAtWork:     locale.Mark("it is at work and is asked to end"),
+	domain.ReasonUnsafeWork: locale.Mark("it is at work and may have its effect all the same; a resume first asks whether it had"),
 }
 
 // verb is what a page says of an operator's act. The words name act and object:
 // a button never says OK.
 type verb struct {
-	action  kairos.Action
+	action  domain.Action
 	button  string // with %s for the run's short id
 	says    string
 	danger  bool
@@ -36,17 +37,17 @@ type verb struct {
 }
 
 var verbs = []verb{
-	{kairos.ActionResume, locale.Mark("Resume run %s"), "", false, true},
-	{kairos.ActionRerun, locale.Mark("Start a new run like %s"), locale.Mark("A new run starts from the beginning; this one is not changed."), false, true},
-	{kairos.ActionFork, locale.Mark("Fork run %s"), locale.Mark("A new run starts from a checkpoint of this one; this one is not changed."), false, true},
-	{kairos.ActionCancel, locale.Mark("Cancel run %s"), locale.Mark("Nothing new starts; what runs is asked to end, and settles within seconds."), true, true},
-	{kairos.ActionPause, locale.Mark("Pause run %s"), locale.Mark("What runs, finishes; nothing new starts until you continue the run."), false, false},
-	{kairos.ActionContinue, locale.Mark("Continue run %s"), locale.Mark("The run goes on where it was paused."), false, false},
-	{kairos.ActionRetryNow, locale.Mark("Retry now in run %s"), locale.Mark("The next attempt does not wait for its back-off."), false, false},
-	{kairos.ActionRelease, locale.Mark("Release run %s"), locale.Mark("The run goes on. It was parked because it had been interrupted again and again, or because the database was restored."), false, false},
-	{kairos.ActionStartNow, locale.Mark("Start run %s now"), locale.Mark("The run was to start at a later time. It starts as soon as there is room."), false, false},
-	{kairos.ActionLimits, locale.Mark("Raise the limits of run %s"), locale.Mark("The run goes on once it is below its limits again."), false, false},
-	{kairos.ActionDelete, locale.Mark("Delete run %s"), locale.Mark("The run disappears from all lists. Its journal stays until retention removes it."), true, false},
+	{domain.ActionResume, locale.Mark("Resume run %s"), "", false, true},
+	{domain.ActionRerun, locale.Mark("Start a new run like %s"), locale.Mark("A new run starts from the beginning; this one is not changed."), false, true},
+	{domain.ActionFork, locale.Mark("Fork run %s"), locale.Mark("A new run starts from a checkpoint of this one; this one is not changed."), false, true},
+	{domain.ActionCancel, locale.Mark("Cancel run %s"), locale.Mark("Nothing new starts; what runs is asked to end, and settles within seconds."), true, true},
+	{domain.ActionPause, locale.Mark("Pause run %s"), locale.Mark("What runs, finishes; nothing new starts until you continue the run."), false, false},
+	{domain.ActionContinue, locale.Mark("Continue run %s"), locale.Mark("The run goes on where it was paused."), false, false},
+	{domain.ActionRetryNow, locale.Mark("Retry now in run %s"), locale.Mark("The next attempt does not wait for its back-off."), false, false},
+	{domain.ActionRelease, locale.Mark("Release run %s"), locale.Mark("The run goes on. It was parked because it had been interrupted again and again, or because the database was restored."), false, false},
+	{domain.ActionStartNow, locale.Mark("Start run %s now"), locale.Mark("The run was to start at a later time. It starts as soon as there is room."), false, false},
+	{domain.ActionLimits, locale.Mark("Raise the limits of run %s"), locale.Mark("The run continues where it stopped. A number replaces a limit; +5000 adds to it."), false, false},
+	{domain.ActionDelete, locale.Mark("Delete run %s"), locale.Mark("The run disappears from all lists. Its journal stays until retention removes it."), true, false},
 }
 
 func verbOf(name string) (verb, bool) {
@@ -58,33 +59,33 @@ func verbOf(name string) (verb, bool) {
 }
 
 // verbRequest reads what a form or a link asks for.
-func (r *request) verbRequest(v verb) (kairos.VerbRequest, error) {
+func (r *request) verbRequest(v verb) (domain.VerbRequest, error) {
 	value := func(key string) string { return strings.TrimSpace(r.c.FormValue(key)) }
-	req := kairos.VerbRequest{Run: r.c.Param("run"), Action: v.action, Reason: value("reason"), Digest: value("digest")}
+	req := domain.VerbRequest{Run: r.c.Param("run"), Action: v.action, Reason: value("reason"), Digest: value("digest")}
 	var err error
 	if s := value("rev"); s != "" {
 		if req.Rev, err = strconv.ParseInt(s, 10, 64); err != nil {
-			return req, kairos.Errorf(kairos.CodeInvalid, "rev %q is not a number", s)
+			return req, domain.Errorf(domain.CodeInvalid, "rev %q is not a number", s)
 		}
 	}
 	switch v.action {
-	case kairos.ActionResume:
+	case domain.ActionResume:
 		if err := r.resumeOptions(&req); err != nil {
 			return req, err
 		}
-	case kairos.ActionFork:
+	case domain.ActionFork:
 		r.standIns(&req)
 		if s := value("at"); s != "" {
 			if req.At, err = strconv.ParseInt(s, 10, 64); err != nil {
-				return req, kairos.Errorf(kairos.CodeInvalid, "at %q is not a checkpoint", s)
+				return req, domain.Errorf(domain.CodeInvalid, "at %q is not a checkpoint", s)
 			}
 		}
 		r.edits(&req)
 		fallthrough
-	case kairos.ActionRerun:
+	case domain.ActionRerun:
 		if s := value("version"); s != "" {
 			if req.Version, err = strconv.Atoi(s); err != nil {
-				return req, kairos.Errorf(kairos.CodeInvalid, "version %q is not a number", s)
+				return req, domain.Errorf(domain.CodeInvalid, "version %q is not a number", s)
 			}
 		}
 		if s := r.c.FormValue("input"); strings.TrimSpace(s) != "" {
@@ -99,33 +100,39 @@ func (r *request) verbRequest(v verb) (kairos.VerbRequest, error) {
 				req.Labels = nil
 			}
 		}
-	case kairos.ActionLimits:
-		if req.Limits, err = r.limits(); err != nil {
+	case domain.ActionLimits:
+		if req.Limits, req.Raise, err = r.limits(); err != nil {
 			return req, err
 		}
 	}
 	return req, nil
 }
 
-func (r *request) limits() (l kairos.Limits, err error) {
-	read := func(key string, into func(string) error) {
+// limits reads the limits that a form changes: a number replaces one, a number with
+// a plus sign is added to it.
+func (r *request) limits() (set, raise domain.Limits, err error) {
+	read := func(key string, into func(l *domain.Limits, s string) error) {
 		s := strings.TrimSpace(r.c.FormValue(key))
-		if s == "" || err != nil {
+		if s == "" || err != nil || s == r.c.FormValue("was_"+key) {
 			return
 		}
-		if e := into(s); e != nil {
-			err = kairos.Errorf(kairos.CodeInvalid, "%s %q cannot be read", key, s)
+		l, amount := &set, s
+		if more, plus := strings.CutPrefix(s, "+"); plus {
+			l, amount = &raise, more
+		}
+		if e := into(l, amount); e != nil {
+			err = domain.Errorf(domain.CodeInvalid, "%s %q cannot be read", key, s)
 		}
 	}
-	read("steps", func(s string) (e error) { l.MaxSteps, e = strconv.ParseInt(s, 10, 64); return e })
-	read("tokens", func(s string) (e error) { l.MaxTokens, e = strconv.ParseInt(s, 10, 64); return e })
-	read("cost", func(s string) (e error) { l.MaxCost, e = strconv.ParseFloat(s, 64); return e })
-	read("duration", func(s string) (e error) { l.MaxDuration, e = time.ParseDuration(s); return e })
-	return l, err
+	read("steps", func(l *domain.Limits, s string) (e error) { l.MaxSteps, e = strconv.ParseInt(s, 10, 64); return e })
+	read("tokens", func(l *domain.Limits, s string) (e error) { l.MaxTokens, e = strconv.ParseInt(s, 10, 64); return e })
+	read("cost", func(l *domain.Limits, s string) (e error) { l.MaxCost, e = strconv.ParseFloat(s, 64); return e })
+	read("duration", func(l *domain.Limits, s string) (e error) { l.MaxDuration, e = time.ParseDuration(s); return e })
+	return set, raise, err
 }
 
 // jsonOf reads JSON from a form.
-func jsonOf(s string) (kairos.RawJSON, error) {
+func jsonOf(s string) (domain.RawJSON, error) {
 	v, err := planner.DecodeValue([]byte(s))
 	if err != nil {
 		return nil, err
@@ -137,7 +144,7 @@ func jsonOf(s string) (kairos.RawJSON, error) {
 func (r *request) previewPage() error {
 	v, ok := verbOf(r.c.Param("action"))
 	if !ok {
-		return kairos.Errorf(kairos.CodeNotFound, "there is no page %s of a run", r.c.Param("action"))
+		return domain.Errorf(domain.CodeNotFound, "there is no page %s of a run", r.c.Param("action"))
 	}
 	req, err := r.verbRequest(v)
 	if err != nil {
@@ -147,12 +154,12 @@ func (r *request) previewPage() error {
 	return r.preview(http.StatusOK, v, req, "")
 }
 
-func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem string) error {
+func (r *request) preview(code int, v verb, req domain.VerbRequest, problem string) error {
 	run, err := r.s.Reader.FindRun(r.ctx, req.Run)
 	if err != nil {
 		return err
 	}
-	short := kairos.ShortID(run.ID)
+	short := domain.ShortID(run.ID)
 	p := view.PreviewPage{Shell: r.shell("runs", r.t(v.button, short)), Action: string(v.action), Verb: r.t(v.button, short), Run: short,
 		RunHref: "/runs/" + run.ID, Post: "/runs/" + run.ID + "/" + string(v.action), Allowed: true, Sentence: r.t(v.says), Danger: v.danger, Reason: true,
 		Idem: newID(), Rev: strconv.FormatInt(run.LastSeq, 10), Error: problem}
@@ -167,9 +174,9 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 			p.Error, p.Mend = r.n(n, "%s value is not JSON", "%s values are not JSON"), true
 		}
 	}
-	var pre kairos.Preview
+	var pre domain.Preview
 	if !v.preview { // what it does needs no list; whether it can be done now is said before
-		now, err := r.s.Engine.Preview(r.ctx, r.who.actor(), kairos.VerbRequest{Run: run.ID, Action: v.action})
+		now, err := r.s.Engine.Preview(r.ctx, r.who.actor(), domain.VerbRequest{Run: run.ID, Action: v.action})
 		if err != nil {
 			return err
 		}
@@ -179,7 +186,7 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 	}
 	if v.preview {
 		pre, err = r.s.Engine.Preview(r.ctx, r.who.actor(), req)
-		if kairos.CodeOf(err) == kairos.CodeInvalid && (req.Input != nil || len(req.Edits) > 0 || len(req.Instead) > 0 || asksMore(req)) {
+		if domain.CodeOf(err) == domain.CodeInvalid && (req.Input != nil || len(req.Edits) > 0 || len(req.Instead) > 0 || asksMore(req)) {
 			// What was typed cannot be used: say so beside it, and go on without.
 			p.Error, p.Mend, code = r.sentence(err), true, http.StatusUnprocessableEntity
 			without := req
@@ -197,7 +204,7 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 		if v.says == "" {
 			p.Sentence = r.consequence(pre)
 		}
-		if v.action != kairos.ActionCancel {
+		if v.action != domain.ActionCancel {
 			expected, err := r.expected(run.PlanKey, pre)
 			if err != nil {
 				return err
@@ -205,17 +212,17 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 			p.Sentence = strings.TrimSpace(p.Sentence + " " + expected)
 		}
 	}
-	if v.action == kairos.ActionResume {
+	if v.action == domain.ActionResume {
 		if err := r.resumeChoices(&p, req, run); err != nil {
 			return err
 		}
 	}
 	switch v.action {
-	case kairos.ActionFork, kairos.ActionRerun:
+	case domain.ActionFork, domain.ActionRerun:
 		if err := r.choices(&p, v, req, pre, run, began); err != nil {
 			return err
 		}
-	case kairos.ActionRetryNow:
+	case domain.ActionRetryNow:
 		d, err := r.s.Engine.Detail(r.ctx, run.ID)
 		if err != nil {
 			return err
@@ -223,7 +230,7 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 		if err := r.nextAttempts(&p, d); err != nil {
 			return err
 		}
-	case kairos.ActionLimits:
+	case domain.ActionLimits:
 		p.Limits = true
 		p.LimitValues = map[string]string{"steps": nonZero(run.Limits.MaxSteps), "tokens": nonZero(run.Limits.MaxTokens)}
 		if run.Limits.MaxDuration > 0 {
@@ -240,13 +247,13 @@ func (r *request) preview(code int, v verb, req kairos.VerbRequest, problem stri
 }
 
 // nextAttempts says which attempts do not wait any more, and how long they would have.
-func (r *request) nextAttempts(p *view.PreviewPage, d kairos.RunDetail) error {
+func (r *request) nextAttempts(p *view.PreviewPage, d domain.RunDetail) error {
 	program, err := r.s.Engine.Program(r.ctx, d.Run.Hash)
 	if err != nil {
 		return err
 	}
 	for _, w := range d.Waits {
-		if w.Reason != kairos.WaitRetry || w.Due.IsZero() {
+		if w.Reason != domain.WaitRetry || w.Due.IsZero() {
 			continue
 		}
 		done := 0
@@ -272,7 +279,7 @@ func nonZero(n int64) string {
 }
 
 // fill copies the engine's prediction into the page.
-func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
+func (r *request) fill(p *view.PreviewPage, pre domain.Preview) {
 	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, begun(r.saidInside(pre.Refusal)), begun(r.said(pre.Suggestion)), pre.Digest
 	p.Rev = strconv.FormatInt(pre.Rev, 10)
 	if d := pre.Damage; d != nil {
@@ -280,7 +287,7 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 	}
 	for _, g := range []struct {
 		title, note string
-		steps       []kairos.PreviewStep
+		steps       []domain.PreviewStep
 	}{{r.t("Runs again"), "", pre.Again}, {r.t("Runs for the first time"), r.t("as far as the plan leads there"), pre.New}, {r.t("In doubt"), r.t("resolve first"), pre.InDoubt},
 		{r.t("Waits until you continue the run"), "", pre.Later}, {r.t("Gets a result without running"), "", pre.Given},
 		{r.t("Not kept"), "", pre.Dropped}, {r.t("Kept, not repeated"), "", pre.Keep}} {
@@ -336,7 +343,7 @@ func (r *request) fill(p *view.PreviewPage, pre kairos.Preview) {
 }
 
 // pointName is a checkpoint that a fork may start from.
-func (r *request) pointName(pt kairos.ForkPoint) string {
+func (r *request) pointName(pt domain.ForkPoint) string {
 	if pt.Node == "" {
 		return r.t("input")
 	}
@@ -350,7 +357,7 @@ func (r *request) pointName(pt kairos.ForkPoint) string {
 	return r.t("after %s", name)
 }
 
-func pretty(j kairos.RawJSON) string {
+func pretty(j domain.RawJSON) string {
 	var v any
 	if json.Unmarshal(j, &v) != nil {
 		return string(j)
@@ -370,7 +377,7 @@ func pretty(j kairos.RawJSON) string {
 func (r *request) act() error {
 	v, ok := verbOf(r.c.Param("action"))
 	if !ok {
-		return kairos.Errorf(kairos.CodeNotFound, "there is no act %s", r.c.Param("action"))
+		return domain.Errorf(domain.CodeNotFound, "there is no act %s", r.c.Param("action"))
 	}
 	req, err := r.verbRequest(v)
 	if err != nil {
@@ -384,12 +391,12 @@ func (r *request) act() error {
 		req.Rev, req.Digest = 0, ""
 		return r.preview(http.StatusUnprocessableEntity, v, req, "")
 	}
-	if v.action == kairos.ActionFork || v.action == kairos.ActionRerun || asksMore(req) {
+	if v.action == domain.ActionFork || v.action == domain.ActionRerun || asksMore(req) {
 		// The form may have been edited since its digest was made; what counts is
 		// the run's revision, and a fresh prediction of exactly this request.
 		req.Digest = ""
 	}
-	if v.action == kairos.ActionPause || v.action == kairos.ActionContinue {
+	if v.action == domain.ActionPause || v.action == domain.ActionContinue {
 		err = r.pauseRun(req)
 	} else {
 		err = r.once(func() (string, error) {
@@ -397,18 +404,18 @@ func (r *request) act() error {
 			if err != nil {
 				return "", err
 			}
-			if v.action == kairos.ActionDelete {
+			if v.action == domain.ActionDelete {
 				return "/runs", nil
 			}
 			return "/runs/" + run.ID, nil
 		})
 	}
-	switch kairos.CodeOf(err) {
-	case kairos.CodeStale, kairos.CodeConflict:
+	switch domain.CodeOf(err) {
+	case domain.CodeStale, domain.CodeConflict:
 		req.Rev, req.Digest = 0, ""
 		return r.preview(http.StatusConflict, v, req, r.sentence(err))
-	case kairos.CodeInvalid:
-		if v.action == kairos.ActionFork || v.action == kairos.ActionRerun || asksMore(req) {
+	case domain.CodeInvalid:
+		if v.action == domain.ActionFork || v.action == domain.ActionRerun || asksMore(req) {
 			req.Rev, req.Digest = 0, ""
 			return r.preview(http.StatusUnprocessableEntity, v, req, "")
 		}
@@ -425,7 +432,7 @@ func (r *request) resolve() error {
 		}
 		return n
 	}
-	req := kairos.ResolveRequest{Run: r.c.Param("run"), Node: r.c.Param("node"), Visit: number("visit"), Item: number("item"), Attempt: number("attempt"),
+	req := domain.ResolveRequest{Run: r.c.Param("run"), Node: r.c.Param("node"), Visit: number("visit"), Item: number("item"), Attempt: number("attempt"),
 		Action: r.c.FormValue("action"), Reason: r.c.FormValue("reason")}
 	if n := number("rev"); n > 0 {
 		req.Rev = int64(n)
@@ -433,7 +440,7 @@ func (r *request) resolve() error {
 	if req.Action == "happened" {
 		j, err := jsonOf(r.c.FormValue("output"))
 		if err != nil {
-			return kairos.Errorf(kairos.CodeInvalid, "the output is not JSON: %w", err)
+			return domain.Errorf(domain.CodeInvalid, "the output is not JSON: %w", err)
 		}
 		req.Output = j
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // The drawing area of a trend, in the units of its viewBox.
@@ -98,7 +98,7 @@ func sparks(points []point, now time.Time) []string {
 }
 
 // sampled is a figure of every sample.
-func sampled(samples []kairos.Sample, pick func(kairos.Sample) float64) []point {
+func sampled(samples []domain.Sample, pick func(domain.Sample) float64) []point {
 	points := make([]point, 0, len(samples))
 	for _, s := range samples {
 		points = append(points, point{s.At, pick(s)})
@@ -108,7 +108,7 @@ func sampled(samples []kairos.Sample, pick func(kairos.Sample) float64) []point 
 
 // growths are by how much the database grew in the hour before each sample, or in as
 // much of it as is known; when it shrank, it did not grow.
-func growths(samples []kairos.Sample) []point {
+func growths(samples []domain.Sample) []point {
 	var points []point
 	from := 0
 	for _, s := range samples {

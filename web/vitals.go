@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -37,39 +37,39 @@ const (
 
 // vitals are the lines of the System page: what is, from when on it is too much,
 // how it went, and what to do.
-func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kairos.ProviderInfo, tools []kairos.ToolInfo) []view.Vital {
+func (r *request) vitals(v domain.Vitals, i domain.Installation, providers []domain.ProviderInfo, tools []domain.ToolInfo) []view.Vital {
 	now := v.At
-	trend := func(pick func(kairos.Sample) float64) []point { return sampled(v.Samples, pick) }
+	trend := func(pick func(domain.Sample) float64) []point { return sampled(v.Samples, pick) }
 	var out []view.Vital
 	add := func(state, name, value, limit string, trend []point, advice string) {
 		out = append(out, view.Vital{State: state, Name: name, Value: value, Limit: limit, Trends: sparks(trend, now), Advice: advice})
 	}
 	over := func(limit string) string { return r.t("over %s", limit) }
 
-	add(grade(v.Lag, lagHigh, lagBad), r.t("Timers are late by"), span(v.Lag), over(span(lagHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Lag) }),
+	add(grade(v.Lag, lagHigh, lagBad), r.t("Timers are late by"), span(v.Lag), over(span(lagHigh)), trend(func(s domain.Sample) float64 { return float64(s.Lag) }),
 		r.t("The machine has no time for kairosd. Look at what else runs on it, or lower engine.max_nodes."))
-	add(all(v.Working, v.Slots), r.t("Runs at work"), r.t("%s of %s", r.number(int64(v.Working)), r.number(int64(v.Slots))), r.t("all slots"), trend(func(s kairos.Sample) float64 { return float64(s.Working) }),
+	add(all(v.Working, v.Slots), r.t("Runs at work"), r.t("%s of %s", r.number(int64(v.Working)), r.number(int64(v.Slots))), r.t("all slots"), trend(func(s domain.Sample) float64 { return float64(s.Working) }),
 		r.t("New runs queue until one ends. Raise engine.max_running if the machine has room."))
-	add(all(v.Nodes, v.NodeSlots), r.t("Nodes running"), r.t("%s of %s", r.number(int64(v.Nodes)), r.number(int64(v.NodeSlots))), r.t("all slots"), trend(func(s kairos.Sample) float64 { return float64(s.Running) }),
+	add(all(v.Nodes, v.NodeSlots), r.t("Nodes running"), r.t("%s of %s", r.number(int64(v.Nodes)), r.number(int64(v.NodeSlots))), r.t("all slots"), trend(func(s domain.Sample) float64 { return float64(s.Running) }),
 		r.t("Steps that are ready wait until one ends. Raise engine.max_nodes if the machine has room."))
 	queued, state := r.number(int64(v.Queued)), ""
 	if v.Queued > 0 && !v.Oldest.IsZero() {
 		waits := now.Sub(v.Oldest)
 		queued, state = r.t("%s, the oldest for %s", queued, about(waits)), grade(waits, waitHigh, waitBad)
 	}
-	add(state, r.t("Queued runs"), queued, over(about(waitHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Queued) }),
+	add(state, r.t("Queued runs"), queued, over(about(waitHigh)), trend(func(s domain.Sample) float64 { return float64(s.Queued) }),
 		r.t("All slots are taken. Look at what the runs at work wait for; raise engine.max_running if the machine has room."))
 	commits := r.t("none yet")
 	if v.Commits.P50 > 0 {
 		commits = fmt.Sprintf("p50 %s · p95 %s · p99 %s", span(v.Commits.P50), span(v.Commits.P95), span(v.Commits.P99))
 	}
-	add(grade(v.Commits.P95, commitHigh, commitBad), r.t("Checkpoint writes"), commits, "p95 "+over(span(commitHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Commit) }),
+	add(grade(v.Commits.P95, commitHigh, commitBad), r.t("Checkpoint writes"), commits, "p95 "+over(span(commitHigh)), trend(func(s domain.Sample) float64 { return float64(s.Commit) }),
 		r.t("The disk is slow or busy: every step of every run waits for it. Look at what else writes to it."))
 	state = ""
 	if v.Working > 0 && idle(v.Samples, now) > idleHigh {
 		state = "need"
 	}
-	add(state, r.t("Steps a minute"), r.number(last(v.Samples, now).Nodes), r.t("none for %s, with runs at work", about(idleHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Nodes) }),
+	add(state, r.t("Steps a minute"), r.number(last(v.Samples, now).Nodes), r.t("none for %s, with runs at work", about(idleHigh)), trend(func(s domain.Sample) float64 { return float64(s.Nodes) }),
 		r.t("A tool or a provider may hang: look at the running runs, the longest first."))
 	failed, ended := failures(v.Samples, now)
 	state = ""
@@ -77,13 +77,13 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 		state = grade(100*failed/max(ended, 1), failedHigh, failedBad)
 	}
 	add(state, r.t("Failed runs a minute"), r.t("%s; %s of %s in the last hour", r.number(last(v.Samples, now).Failed), r.number(failed), r.number(ended)), r.t("over %s of those that end", r.display.lang.Percent(failedHigh/100.)),
-		trend(func(s kairos.Sample) float64 { return float64(s.Failed) }), r.t("Home groups them by their cause: one outage is one line, with one act for all of it."))
+		trend(func(s domain.Sample) float64 { return float64(s.Failed) }), r.t("Home groups them by their cause: one outage is one line, with one act for all of it."))
 	state = ""
 	size := r.bytes(i.Storage.Database)
 	if d := i.Storage; d.Disk > 0 {
 		size, state = r.t("%s, %s free on the disk", size, r.bytes(d.Free)), grade(d.Disk/max(d.Free, 1), freeHigh, freeBad)
 	}
-	add(state, r.t("The database"), size, r.t("less than %s free", r.display.lang.Percent(1.0/freeHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Database) }),
+	add(state, r.t("The database"), size, r.t("less than %s free", r.display.lang.Percent(1.0/freeHigh)), trend(func(s domain.Sample) float64 { return float64(s.Database) }),
 		r.t("Set or shorten retention, or give the data directory a larger disk."))
 	growth, state := r.t("too early to say"), ""
 	if len(v.Samples) >= 30 {
@@ -101,7 +101,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	}
 	add(state, r.t("The database grows by"), growth, r.t("full within %s", about(fullHigh)), growths(v.Samples),
 		r.t("Set or shorten retention, or give the data directory a larger disk."))
-	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), r.bytes(i.Storage.WAL), over(r.bytes(walHigh)), trend(func(s kairos.Sample) float64 { return float64(s.WAL) }),
+	add(grade(i.Storage.WAL, walHigh, walBad), r.t("Write-ahead log"), r.bytes(i.Storage.WAL), over(r.bytes(walHigh)), trend(func(s domain.Sample) float64 { return float64(s.WAL) }),
 		r.t("Something reads one old state for long, as a backup does. It shrinks when that ends."))
 	moved, state := r.t("not since the start"), ""
 	if !i.Storage.MovedAt.IsZero() {
@@ -179,10 +179,10 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 		if len(bad) > 0 {
 			state, text = "need", r.t("%s of %s in trouble: %s", r.number(int64(len(bad))), r.number(int64(len(providers))), strings.Join(bad, ", "))
 		}
-		add(state, r.t("Providers of models"), text, r.t("any in trouble"), trend(func(s kairos.Sample) float64 { return float64(s.Providers) }), r.t("Their pages, below Agents, say with what they fail."))
+		add(state, r.t("Providers of models"), text, r.t("any in trouble"), trend(func(s domain.Sample) float64 { return float64(s.Providers) }), r.t("Their pages, below Agents, say with what they fail."))
 	}
-	if slices.ContainsFunc(tools, func(t kairos.ToolInfo) bool { return t.Breaker != nil }) {
-		open, _ := kairos.OpenCircuits(tools, "")
+	if slices.ContainsFunc(tools, func(t domain.ToolInfo) bool { return t.Breaker != nil }) {
+		open, _ := domain.OpenCircuits(tools, "")
 		state, text := "", r.t("none is open")
 		if len(open) > 0 {
 			names := make([]string, 0, circuitsListed+1)
@@ -194,7 +194,7 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 			}
 			state, text = "need", r.n(len(open), "%s is open: %s", "%s are open: %s", strings.Join(names, ", "))
 		}
-		add(state, r.t("Circuits of tools and hosts"), text, r.t("any open"), trend(func(s kairos.Sample) float64 { return float64(s.Circuits) }), r.t("The page of each tool says why, and until when. An act on many runs can wait for it."))
+		add(state, r.t("Circuits of tools and hosts"), text, r.t("any open"), trend(func(s domain.Sample) float64 { return float64(s.Circuits) }), r.t("The page of each tool says why, and until when. An act on many runs can wait for it."))
 	}
 	clock, state := r.t("the system does not say"), ""
 	switch {
@@ -205,12 +205,12 @@ func (r *request) vitals(v kairos.Vitals, i kairos.Installation, providers []kai
 	case i.Clock.Known:
 		clock, state = r.t("nothing keeps it right"), "need"
 	}
-	add(state, r.t("Clock"), clock, over(span(clockHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Clock) }), r.t("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."))
-	add(grade(v.Memory, memoryHigh, memoryBad), r.t("Memory"), r.bytes(v.Memory), over(r.bytes(memoryHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Memory) }),
+	add(state, r.t("Clock"), clock, over(span(clockHigh)), trend(func(s domain.Sample) float64 { return float64(s.Clock) }), r.t("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."))
+	add(grade(v.Memory, memoryHigh, memoryBad), r.t("Memory"), r.bytes(v.Memory), over(r.bytes(memoryHigh)), trend(func(s domain.Sample) float64 { return float64(s.Memory) }),
 		r.t("Look for runs with large values; lower engine.max_nodes, so that fewer of them are held at a time."))
-	add(grade(v.Goroutines, routinesHigh, 5*routinesHigh), r.t("Goroutines"), r.number(int64(v.Goroutines)), over(r.number(routinesHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Goroutines) }),
+	add(grade(v.Goroutines, routinesHigh, 5*routinesHigh), r.t("Goroutines"), r.number(int64(v.Goroutines)), over(r.number(routinesHigh)), trend(func(s domain.Sample) float64 { return float64(s.Goroutines) }),
 		r.t("Steps at work and open pages take a few each. If they grow without either, keep the daemon's log and restart it."))
-	add(grade(v.Listeners, streamsHigh, 10*streamsHigh), r.t("Live streams"), r.number(int64(v.Listeners)), over(r.number(streamsHigh)), trend(func(s kairos.Sample) float64 { return float64(s.Listeners) }),
+	add(grade(v.Listeners, streamsHigh, 10*streamsHigh), r.t("Live streams"), r.number(int64(v.Listeners)), over(r.number(streamsHigh)), trend(func(s domain.Sample) float64 { return float64(s.Listeners) }),
 		r.t("The audit log says who logs in; programs that only wait for one run can ask for that run alone."))
 	return out
 }
@@ -235,16 +235,16 @@ func grade[T int | int64 | time.Duration](v, high, bad T) string {
 }
 
 // last is the newest minute; one of before a restart is none.
-func last(s []kairos.Sample, now time.Time) kairos.Sample {
+func last(s []domain.Sample, now time.Time) domain.Sample {
 	if len(s) == 0 || now.Sub(s[len(s)-1].At) > 3*time.Minute {
-		return kairos.Sample{}
+		return domain.Sample{}
 	}
 	return s[len(s)-1]
 }
 
 // idle is for how long no step has ended, by the minutes that are known of this
 // process: one that has just begun has not been idle.
-func idle(samples []kairos.Sample, now time.Time) time.Duration {
+func idle(samples []domain.Sample, now time.Time) time.Duration {
 	since := now
 	for _, s := range slices.Backward(samples) {
 		if s.Nodes > 0 || since.Sub(s.At) > 3*time.Minute {
@@ -256,7 +256,7 @@ func idle(samples []kairos.Sample, now time.Time) time.Duration {
 }
 
 // failures are how many runs failed lately, and how many ended.
-func failures(samples []kairos.Sample, now time.Time) (failed, ended int64) {
+func failures(samples []domain.Sample, now time.Time) (failed, ended int64) {
 	for _, s := range samples {
 		if now.Sub(s.At) < failedWithin {
 			failed, ended = failed+s.Failed, ended+s.Ended

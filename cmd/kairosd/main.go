@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/kairosd"
 	"github.com/kairosd/kairosd/internal/failpoint"
 )
 
@@ -14,5 +15,5 @@ func main() {
 		fmt.Fprintln(os.Stderr, "kairosd:", err)
 		os.Exit(64)
 	}
-	os.Exit(cli.Main(cli.Kairosd))
+	os.Exit(cli.Main(kairosd.Run))
 }

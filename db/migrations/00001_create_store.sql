@@ -337,6 +337,7 @@ CREATE TABLE messages (
     ttl_ms       INTEGER NOT NULL, -- 0: none
     retry_count  INTEGER NOT NULL,
     requires_ack INTEGER NOT NULL CHECK (requires_ack IN (0, 1)),
+    plan_context INTEGER NOT NULL CHECK (plan_context IN (0, 1)), -- it gives a step of a step plan its context
     at           INTEGER NOT NULL
 ) STRICT;
 
@@ -421,10 +422,11 @@ CREATE TABLE approvals (
     agent      TEXT    NOT NULL, -- that asks; empty: the plan does
     may_ask    INTEGER NOT NULL CHECK (may_ask IN (0, 1)), -- whoever asks can be asked back
     label      TEXT    NOT NULL, -- of the risk or amount, in the plan's words
-    yes_word   TEXT    NOT NULL, -- what the plan calls the answers; empty: nothing
-    no_word    TEXT    NOT NULL,
+    answers    TEXT    NOT NULL CHECK (json_valid(answers)), -- that it takes, as the plan calls them
+    answer     TEXT    NOT NULL, -- the id of the one that was given; empty: none
     assignee   TEXT    NOT NULL DEFAULT '', -- who is to answer; empty: whoever may
     due_key    INTEGER NOT NULL, -- due_at, and the end of time where there is none
+    seal       BLOB    NOT NULL, -- of what is asked, as long as it is open
     CONSTRAINT decided_exactly_when_closed CHECK ((status = 'open') = (decided_at = 0))
 ) STRICT;
 
@@ -501,6 +503,7 @@ CREATE TABLE users (
     -- who an identity provider says that this is; both empty: it knows nothing of them
     issuer        TEXT    NOT NULL,
     subject       TEXT    NOT NULL,
+    seal          BLOB    NOT NULL, -- HMAC of the row, with a key that is not in the database
     CHECK ((issuer = '') = (subject = ''))
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX users_by_identity ON users (issuer, subject) WHERE subject <> '';
@@ -512,7 +515,8 @@ CREATE TABLE sessions (
     seen_at    INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
     address    TEXT    NOT NULL,
-    agent      TEXT    NOT NULL
+    agent      TEXT    NOT NULL,
+    seal       BLOB    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_by_user ON sessions (user_id, created_at);
@@ -529,7 +533,8 @@ CREATE TABLE tokens (
     expires_at   INTEGER NOT NULL,
     last_used_at INTEGER NOT NULL,
     last_used_from TEXT  NOT NULL, -- the address
-    revoked_at   INTEGER NOT NULL
+    revoked_at   INTEGER NOT NULL,
+    seal         BLOB    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Answers to requests that carried an Idempotency-Key.

@@ -1,3 +1,14 @@
+-- name: AuditInsert :exec
+INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request,
+    address, mac)
+VALUES (@seq, @at, @run_id, @first_seq, @run_seq, @digest, @action, @actor, @surface, @object, @result, @reason, @detail, @request,
+    @address, @mac);
+
+-- AuditInsert for the record of a checkpoint.
+-- name: AuditInsertCheckpoint :exec
+INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
+VALUES (@seq, @at, @run_id, @first_seq, @run_seq, @digest, 'checkpoint', 'system', 'engine', @object, 'ok', '', NULL, @mac);
+
 -- name: AuditLast :one
 SELECT cast(coalesce(max(seq), 0) AS integer) AS seq FROM audit_events;
 
@@ -37,3 +48,23 @@ SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq >= @seq ORDER BY
 -- Only what was cut off may go; see settings.audit_cut.
 -- name: AuditDelete :execrows
 DELETE FROM audit_events WHERE seq IN (SELECT e.seq FROM audit_events AS e WHERE e.seq <= @upto ORDER BY e.seq LIMIT @max);
+
+-- The newest event of an action that changes access. The other conditions are those
+-- of the index.
+-- name: AuditNewestOf :one
+SELECT seq FROM audit_events
+WHERE action = @action AND action <> 'checkpoint' AND action <> 'run.status' AND action <> 'run.created' AND result = 'ok'
+ORDER BY seq DESC LIMIT 1;
+
+-- Journal rows, of the newest 100,000, whose audit event is not there.
+-- name: StepsWithoutAudit :one
+SELECT count(*) FROM (SELECT audit_seq FROM step_results ORDER BY id DESC LIMIT 100000) AS s
+WHERE s.audit_seq > (SELECT coalesce(max(seq), 0) FROM audit_events);
+
+-- Journal rows of a range that name another audit event.
+-- name: StepsOfAnotherAudit :one
+SELECT count(*) FROM step_results WHERE run_id = @run_id AND seq >= @first AND seq <= @last AND audit_seq <> @audit_seq;
+
+-- The first event from a position on.
+-- name: AuditFrom :one
+SELECT seq, at FROM audit_events WHERE seq >= @seq ORDER BY seq LIMIT 1;

@@ -31,3 +31,6 @@ UPDATE drafts SET state = @state, outcome = @outcome, hash = @hash, ended_at = @
 
 -- name: DraftDecide :execrows
 UPDATE drafts SET state = @state WHERE public_id = @public_id AND state IN ('planning', 'ready', 'failed') AND state <> @state;
+
+-- name: DraftChoose :exec
+UPDATE drafts SET outcome = @outcome, hash = @hash WHERE public_id = @public_id;

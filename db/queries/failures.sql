@@ -28,7 +28,7 @@ WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'complet
 ORDER BY runs.id DESC LIMIT 1;
 
 -- The notes of failures that are alike, and of all with their code: at most two.
--- name: FailureAck :many
+-- name: FailureAcks :many
 SELECT * FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND (alike = @alike OR alike = '');
 
 -- name: FailureAckPut :exec
@@ -47,19 +47,19 @@ WHERE failure_acks.at >= @since ORDER BY failure_acks.at DESC LIMIT @max;
 -- Failed runs that failed alike and need attention; and those that did. Both ends
 -- of alike are the same, or take all in.
 -- name: FailureAckRuns :many
-SELECT runs.id FROM runs INDEXED BY runs_that_failed_alike
+SELECT runs.id, runs.ended_at FROM runs INDEXED BY runs_that_failed_alike
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code
-AND runs.alike >= @alike AND runs.alike <= @alike_last
-LIMIT @max;
+AND runs.alike >= @alike AND runs.alike <= @alike_last;
 
 -- name: FailureUnackRuns :many
-SELECT runs.id FROM runs INDEXED BY runs_by_plan_status
+SELECT runs.id, runs.ended_at FROM runs INDEXED BY runs_by_plan_status
 WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'failed' AND runs.attention = 0 AND runs.node = @node AND runs.error_code = @error_code
   AND runs.alike >= @alike AND runs.alike <= @alike_last AND runs.origin <> 'dry'
-ORDER BY runs.id LIMIT @max;
+ORDER BY runs.id;
 
--- name: RunAttention :exec
-UPDATE runs SET attention = @attention WHERE id = @id AND status = 'failed';
+-- Runs that were resumed or deleted since they were listed stay as they are.
+-- name: RunAttention :execrows
+UPDATE runs SET attention = @attention WHERE id = @id AND status = 'failed' AND ended_at = @ended_at AND attention <> @attention AND deleted_at = 0;
 
 -- name: OutcomeAdd :exec
 INSERT INTO run_outcomes (plan_id, slot, status, version_id, n) VALUES (@plan_id, @slot, @status, @version_id, @n)

@@ -1,3 +1,17 @@
+-- name: StepInsert :exec
+INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output,
+    decision, failure, input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, audit_seq, hash)
+VALUES (@run_id, @seq, @kind, @node, @visit, @item, @attempt, @substep, @status, @final, @effect, @idem_key, @input, @output, @decision,
+    @failure, @input_tokens, @output_tokens, @cost, @agent, @due_at, @ref, @actor, @reason, @log, @started_at, @at, @audit_seq, @hash);
+
+-- StepInsert for rows that have only what most rows have: a constant costs less
+-- than binding an argument.
+-- name: StepInsertPlain :exec
+INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output, decision,
+    failure, input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, audit_seq, hash)
+VALUES (@run_id, @seq, @kind, @node, @visit, @item, @attempt, 0, @status, @final, @effect, @idem_key, @input, @output, @decision,
+    NULL, 0, 0, 0.0, NULL, 0, NULL, NULL, NULL, NULL, @started_at, @at, @audit_seq, @hash);
+
 -- name: StepList :many
 SELECT step_results.* FROM step_results JOIN runs ON runs.id = step_results.run_id
 WHERE runs.public_id = @run AND step_results.seq > @after
@@ -45,8 +59,8 @@ DELETE FROM step_results WHERE id IN (SELECT s.id FROM step_results AS s WHERE s
 DELETE FROM handoffs WHERE run_id = @run_id;
 
 -- name: MessageInsert :exec
-INSERT INTO messages (public_id, run_id, seq, node, visit, item, correlation, from_agent, to_agent, type, payload, priority, ttl_ms, retry_count, requires_ack, at)
-VALUES (@public_id, @run_id, @seq, @node, @visit, @item, @correlation, @from_agent, @to_agent, @type, @payload, @priority, @ttl_ms, @retry_count, @requires_ack, @at)
+INSERT INTO messages (public_id, run_id, seq, node, visit, item, correlation, from_agent, to_agent, type, payload, priority, ttl_ms, retry_count, requires_ack, plan_context, at)
+VALUES (@public_id, @run_id, @seq, @node, @visit, @item, @correlation, @from_agent, @to_agent, @type, @payload, @priority, @ttl_ms, @retry_count, @requires_ack, @plan_context, @at)
 ON CONFLICT (public_id) DO NOTHING;
 
 -- name: MessageList :many
@@ -102,3 +116,10 @@ SELECT cast(coalesce(sum(length(data)), 0) AS integer) FROM payloads;
 
 -- name: MemoryByID :one
 SELECT memory.*, runs.public_id AS run FROM memory JOIN runs ON runs.id = memory.run_id WHERE memory.id = @id;
+
+-- name: HandoffLast :one
+SELECT cast(coalesce(max(id), 0) AS integer) FROM handoffs;
+
+-- The first handoff from a position on.
+-- name: HandoffFrom :one
+SELECT id, at FROM handoffs WHERE id >= @id ORDER BY id LIMIT 1;

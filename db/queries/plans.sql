@@ -64,9 +64,9 @@ SELECT sqlc.embed(plan_versions), plans.public_id AS plan_public_id, plans.key A
 FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id
 WHERE plan_versions.hash = @hash;
 
--- The version without its documents: asked whenever a run is created.
--- name: VersionIDs :one
-SELECT id, plan_id FROM plan_versions WHERE hash = @hash;
+-- The version without its documents: read whenever a run is created.
+-- name: VersionOfRun :one
+SELECT v.id, v.plan_id, v.number, p.public_id, p.key FROM plan_versions AS v JOIN plans AS p ON p.id = v.plan_id WHERE v.hash = @hash;
 
 -- name: VersionByNumber :one
 SELECT sqlc.embed(plan_versions), plans.public_id AS plan_public_id, plans.key AS plan_key
@@ -105,3 +105,18 @@ GROUP BY version_id;
 -- name: PlansWithText :many
 SELECT plans.key FROM plans JOIN plan_versions ON plan_versions.hash = plans.latest_hash
 WHERE plans.archived_at = 0 AND instr(cast(plan_versions.canonical AS text), cast(@text AS text)) > 0 ORDER BY plans.id LIMIT @max;
+
+-- name: VersionName :one
+SELECT plans.key, plan_versions.number FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id WHERE plan_versions.id = @id;
+
+-- Versions never change: those up to one that was counted are counted once.
+-- name: PlannedTotals :one
+SELECT count(*) AS plans, cast(coalesce(sum(json_array_length(canonical, '$.steps')), 0) AS integer) AS steps,
+       cast(coalesce(sum(coalesce(json_extract(canonical, '$.metadata.confidence'), 0) > 0), 0) AS integer) AS sure,
+       cast(coalesce(sum(json_extract(canonical, '$.metadata.confidence')), 0) AS real) AS confidence, cast(coalesce(max(id), 0) AS integer) AS newest
+FROM plan_versions WHERE id > @after AND origin = 'planner' AND kind = 'steps';
+
+-- name: PlannedRuns :one
+SELECT count(*) AS ended, cast(coalesce(sum(status = 'completed'), 0) AS integer) AS completed
+FROM runs WHERE ended_at <> 0 AND purged_at = 0
+  AND plan_id IN (SELECT v.plan_id FROM plan_versions AS v WHERE v.origin = 'planner' AND v.kind = 'steps');

@@ -85,6 +85,9 @@ ORDER BY id;
 -- name: RunChildren :many
 SELECT c.public_id FROM runs AS c WHERE c.parent_run = @run AND c.parent_run <> '' ORDER BY c.id LIMIT 500;
 
+-- name: RunLiveChildren :many
+SELECT c.public_id FROM runs AS c WHERE c.parent_run = @run AND c.parent_run <> '' AND c.ended_at = 0 ORDER BY c.id;
+
 -- name: RunForks :many
 SELECT c.public_id FROM runs AS c WHERE c.forked_from = @run AND c.forked_from <> '' ORDER BY c.id LIMIT 500;
 
@@ -112,6 +115,15 @@ UPDATE runs SET version_id = @version_id WHERE id = @id;
 
 -- name: RunDelete :exec
 UPDATE runs SET deleted_at = @deleted_at, attention = @attention WHERE id = @id;
+
+-- Moves a run's journal position, unless another writer was first.
+-- name: RunMove :execrows
+UPDATE runs SET last_seq = @last_seq, steps = steps + @steps, path = @path WHERE id = @id AND last_seq = @before;
+
+-- RunMove with the status message and the step that it names.
+-- name: RunMoveMessage :execrows
+UPDATE runs SET last_seq = @last_seq, steps = steps + @steps, path = @path, headline = @headline, node = @node
+WHERE id = @id AND last_seq = @before;
 
 -- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
@@ -189,7 +201,7 @@ UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = @attention
 -- name: RunTries :exec
 UPDATE runs SET tries = @tries WHERE id = @id;
 
--- name: RunUse :exec
+-- name: RunUsePut :exec
 INSERT OR IGNORE INTO run_uses (kind, name, run_id) VALUES (@kind, @name, @run_id);
 
 -- What took part in a run, by kind and name.
@@ -207,4 +219,12 @@ UPDATE run_details SET given_labels = @given_labels WHERE run_id = @run_id;
 DELETE FROM run_labels WHERE run_id = @run_id AND key = @key;
 
 -- name: RunToAck :one
-SELECT id, status, attention, deleted_at FROM runs WHERE public_id = @public_id;
+SELECT id, status, attention, deleted_at, ended_at FROM runs WHERE public_id = @public_id;
+
+-- The first run from a position on.
+-- name: RunFrom :one
+SELECT id, created_at FROM runs WHERE id >= @id ORDER BY id LIMIT 1;
+
+-- Unfinished runs that name a stored value.
+-- name: UnfinishedRunsOfPayload :many
+SELECT r.public_id FROM payload_refs AS p JOIN runs AS r ON r.id = p.run_id WHERE p.hash = @hash AND r.ended_at = 0 LIMIT @max;

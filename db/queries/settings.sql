@@ -7,3 +7,6 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: SettingDelete :execrows
 DELETE FROM settings WHERE key = @key;
+
+-- name: SecondFactors :many
+SELECT * FROM settings WHERE key >= 'second-factor.' AND key < 'second-factor/' ORDER BY key;

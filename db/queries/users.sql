@@ -1,6 +1,6 @@
 -- name: UserInsert :exec
-INSERT INTO users (id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject)
-VALUES (@id, @name, @role, @password_hash, @disabled, @created_at, @last_seen_at, @settings, @issuer, @subject);
+INSERT INTO users (id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject, seal)
+VALUES (@id, @name, @role, @password_hash, @disabled, @created_at, @last_seen_at, @settings, @issuer, @subject, @seal);
 
 -- name: UserGet :one
 SELECT * FROM users WHERE id = @id_or_name OR name = @id_or_name;
@@ -13,20 +13,26 @@ SELECT * FROM users ORDER BY name;
 
 -- name: UserUpdate :execrows
 UPDATE users SET role = @role, password_hash = @password_hash, disabled = @disabled, last_seen_at = @last_seen_at, settings = @settings,
-    issuer = @issuer, subject = @subject WHERE id = @id;
+    issuer = @issuer, subject = @subject, seal = @seal WHERE id = @id;
+
+-- name: UserSeals :many
+SELECT id, seal FROM users ORDER BY id;
 
 -- name: UserCount :one
 SELECT count(*) FROM users;
 
 -- name: SessionInsert :exec
-INSERT INTO sessions (id_hash, user_id, created_at, seen_at, expires_at, address, agent)
-VALUES (@id_hash, @user_id, @created_at, @seen_at, @expires_at, @address, @agent);
+INSERT INTO sessions (id_hash, user_id, created_at, seen_at, expires_at, address, agent, seal)
+VALUES (@id_hash, @user_id, @created_at, @seen_at, @expires_at, @address, @agent, @seal);
 
 -- name: SessionGet :one
 SELECT * FROM sessions WHERE id_hash = @id_hash;
 
 -- name: SessionList :many
 SELECT * FROM sessions WHERE user_id = @user_id ORDER BY created_at DESC;
+
+-- name: SessionsAll :many
+SELECT * FROM sessions;
 
 -- name: SessionTouch :exec
 UPDATE sessions SET seen_at = max(seen_at, cast(@seen_at AS integer)) WHERE id_hash = @id_hash;
@@ -41,17 +47,26 @@ DELETE FROM sessions WHERE user_id = @user_id AND id_hash <> @keep;
 DELETE FROM sessions WHERE expires_at <= @now OR seen_at <= @idle;
 
 -- name: TokenInsert :exec
-INSERT INTO tokens (id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at)
-VALUES (@id, @name, @prefix, @secret_hash, @role, @scopes, @created_by, @created_at, @expires_at, 0, '', 0);
+INSERT INTO tokens (id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at, seal)
+VALUES (@id, @name, @prefix, @secret_hash, @role, @scopes, @created_by, @created_at, @expires_at, 0, '', 0, @seal);
 
 -- name: TokenByHash :one
 SELECT * FROM tokens WHERE secret_hash = @secret_hash;
 
+-- name: TokenByID :one
+SELECT * FROM tokens WHERE id = @id;
+
 -- name: TokenList :many
 SELECT * FROM tokens ORDER BY created_at DESC, id DESC;
 
--- name: TokenRevoke :execrows
-UPDATE tokens SET revoked_at = CASE WHEN revoked_at = 0 THEN cast(@revoked_at AS integer) ELSE revoked_at END WHERE id = @id;
+-- name: TokenRevoke :exec
+UPDATE tokens SET revoked_at = @revoked_at, seal = @seal WHERE id = @id;
+
+-- name: TokenSeals :many
+SELECT id, seal FROM tokens ORDER BY id;
+
+-- name: TokenDelete :exec
+DELETE FROM tokens WHERE id = @id;
 
 -- name: TokenTouch :exec
 UPDATE tokens SET last_used_at = cast(@used_at AS integer), last_used_from = @used_from WHERE id = @id AND last_used_at <= cast(@used_at AS integer);

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -40,7 +40,7 @@ const (
 // Call is a call that has ended.
 type Call struct {
 	Took  time.Duration
-	Usage kairos.Usage
+	Usage domain.Usage
 	Err   error // nil: it went well. A cancelled call is not counted as failed
 }
 
@@ -53,7 +53,7 @@ type Log struct {
 
 	mu    sync.Mutex
 	of    map[string]*record
-	stops map[string]kairos.Stop
+	stops map[string]domain.Stop
 	dirty map[string]bool
 	known bool // the list of subjects is kept
 }
@@ -62,7 +62,7 @@ type Log struct {
 type record struct {
 	Last   time.Time            `json:"last,omitzero"`
 	Slots  []*counts            `json:"slots,omitempty"` // oldest first
-	Recent []kairos.CallFailure `json:"recent,omitempty"`
+	Recent []domain.CallFailure `json:"recent,omitempty"`
 }
 
 // counts are those of one slot. Took is a histogram: how many calls took up to
@@ -73,13 +73,13 @@ type counts struct {
 	Failures int64            `json:"failures,omitempty"`
 	Codes    map[string]int64 `json:"codes,omitempty"`
 	Took     map[int]int64    `json:"took,omitempty"`
-	Usage    kairos.Usage     `json:"usage,omitzero"`
+	Usage    domain.Usage     `json:"usage,omitzero"`
 }
 
 // New makes an empty log; mask takes secrets out of what is kept of a failure, nil:
 // there are none.
 func New(mask func([]byte) []byte) *Log {
-	return &Log{mask: mask, now: time.Now, of: map[string]*record{}, stops: map[string]kairos.Stop{}, dirty: map[string]bool{}}
+	return &Log{mask: mask, now: time.Now, of: map[string]*record{}, stops: map[string]domain.Stop{}, dirty: map[string]bool{}}
 }
 
 // place is the run and node that a call is made for.
@@ -130,7 +130,7 @@ func (l *Log) Ended(ctx context.Context, subject string, c Call) {
 	}
 	s.Codes[code]++
 	at, _ := ctx.Value(placeKey{}).(place)
-	r.Recent = slices.Insert(r.Recent, 0, kairos.CallFailure{At: now.Truncate(time.Millisecond), Code: f.Code, Message: l.text(f.Message), Run: at.run, Node: at.node})
+	r.Recent = slices.Insert(r.Recent, 0, domain.CallFailure{At: now.Truncate(time.Millisecond), Code: f.Code, Message: l.text(f.Message), Run: at.run, Node: at.node})
 	r.Recent = r.Recent[:min(len(r.Recent), maxRecent)]
 }
 
@@ -157,8 +157,8 @@ func (r *record) slot(now time.Time) *counts {
 }
 
 // Of is how the calls of a subject went.
-func (l *Log) Of(subject string) kairos.Activity {
-	var a kairos.Activity
+func (l *Log) Of(subject string) domain.Activity {
+	var a domain.Activity
 	if l == nil {
 		return a
 	}
@@ -186,13 +186,13 @@ func (l *Log) Of(subject string) kairos.Activity {
 			took[i] += n
 			total += n
 		}
-		a.Slots = append(a.Slots, kairos.CallSlot{At: s.At, CallCounts: kairos.CallCounts{Calls: s.Calls, Failures: s.Failures}, Usage: s.Usage})
+		a.Slots = append(a.Slots, domain.CallSlot{At: s.At, CallCounts: domain.CallCounts{Calls: s.Calls, Failures: s.Failures}, Usage: s.Usage})
 	}
 	a.P50, a.P95 = quantile(took, total, 0.5), quantile(took, total, 0.95)
 	for code, n := range codes {
-		a.Errors = append(a.Errors, kairos.ErrorCount{Code: code, Count: n})
+		a.Errors = append(a.Errors, domain.ErrorCount{Code: code, Count: n})
 	}
-	slices.SortFunc(a.Errors, func(x, y kairos.ErrorCount) int {
+	slices.SortFunc(a.Errors, func(x, y domain.ErrorCount) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Code, y.Code))
 	})
 	for _, f := range r.Recent {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kairosd/kairosd/internal/activity"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -28,7 +28,7 @@ func TestCallsAreToldOfADay(t *testing.T) {
 		log.Ended(ctx, "tool:http", activity.Call{Took: 80 * time.Millisecond, Err: down("unreachable")})
 		time.Sleep(2 * time.Hour)
 		for range 9 {
-			log.Ended(ctx, "tool:http", activity.Call{Took: 10 * time.Millisecond, Usage: kairos.Usage{InputTokens: 2, Cost: 0.5}})
+			log.Ended(ctx, "tool:http", activity.Call{Took: 10 * time.Millisecond, Usage: domain.Usage{InputTokens: 2, Cost: 0.5}})
 		}
 		log.Ended(ctx, "tool:http", activity.Call{Took: 3 * time.Second, Err: down("timeout")})
 		log.Ended(ctx, "tool:http", activity.Call{Err: context.Canceled})
@@ -60,17 +60,17 @@ func TestARestartForgetsNothing(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	ctx := t.Context()
-	marta := kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
+	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
 	before := activity.New(nil)
 	done, err := before.Keep(ctx, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before.Ended(ctx, "provider:one", activity.Call{Took: time.Second, Usage: kairos.Usage{OutputTokens: 7}, Err: down("provider_unavailable")})
+	before.Ended(ctx, "provider:one", activity.Call{Took: time.Second, Usage: domain.Usage{OutputTokens: 7}, Err: down("provider_unavailable")})
 	if err := before.Stop(ctx, s, marta, "tool:http", true, "they move"); err != nil {
 		t.Fatal(err)
 	}
-	if err := before.Stop(ctx, s, marta, "tool:http", true, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+	if err := before.Stop(ctx, s, marta, "tool:http", true, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("stopped twice: %v", err)
 	}
 	done()
@@ -93,7 +93,7 @@ func TestARestartForgetsNothing(t *testing.T) {
 	if _, ok := after.Stopped("tool:http"); ok {
 		t.Error("it is still stopped")
 	}
-	if err := after.Stop(ctx, s, marta, "tool:http", false, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+	if err := after.Stop(ctx, s, marta, "tool:http", false, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("started twice: %v", err)
 	}
 	events, err := s.EventsAfter(ctx, 0, "", 100)
@@ -114,7 +114,7 @@ func TestAStopThatIsNotStoredIsNone(t *testing.T) {
 	t.Parallel()
 	log := activity.New(nil)
 	broken := errors.New("no disk")
-	if err := log.Stop(t.Context(), refusing{broken}, kairos.Actor{Name: "marta"}, "tool:http", true, "x"); !errors.Is(err, broken) {
+	if err := log.Stop(t.Context(), refusing{broken}, domain.Actor{Name: "marta"}, "tool:http", true, "x"); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	if _, ok := log.Stopped("tool:http"); ok {
@@ -124,7 +124,7 @@ func TestAStopThatIsNotStoredIsNone(t *testing.T) {
 
 type refusing struct{ err error }
 
-func (r refusing) SetSettingAs(context.Context, string, string, kairos.AuditRecord) error {
+func (r refusing) SetSettingAs(context.Context, string, string, domain.AuditRecord) error {
 	return r.err
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Settings keep values under keys, durably.
@@ -120,13 +120,13 @@ func (l *Log) save(ctx context.Context, s Settings, log *slog.Logger) {
 // Recorder keeps a value as the act of somebody, in one transaction with its
 // record (G12).
 type Recorder interface {
-	SetSettingAs(ctx context.Context, key, value string, r kairos.AuditRecord) error
+	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
 }
 
 // Stopped says whether somebody has stopped the calls of a subject.
-func (l *Log) Stopped(subject string) (kairos.Stop, bool) {
+func (l *Log) Stopped(subject string) (domain.Stop, bool) {
 	if l == nil {
-		return kairos.Stop{}, false
+		return domain.Stop{}, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +137,7 @@ func (l *Log) Stopped(subject string) (kairos.Stop, bool) {
 // Stop lets no call of a subject begin any more, or, with on false, lets them
 // begin again; what is under way goes on. It is durable, with the record of it, on
 // return. CodeConflict when it is so already.
-func (l *Log) Stop(ctx context.Context, keep Recorder, actor kairos.Actor, subject string, on bool, reason string) error {
+func (l *Log) Stop(ctx context.Context, keep Recorder, actor domain.Actor, subject string, on bool, reason string) error {
 	l.changing.Lock() // one at a time, and calls do not wait for the disk
 	defer l.changing.Unlock()
 	l.mu.Lock()
@@ -146,19 +146,19 @@ func (l *Log) Stop(ctx context.Context, keep Recorder, actor kairos.Actor, subje
 	l.mu.Unlock()
 	switch {
 	case stopped && on:
-		return kairos.Errorf(kairos.CodeConflict, "%s is stopped already, since %s by %s", subject, was.Since.Format(time.DateTime), was.By)
+		return domain.Errorf(domain.CodeConflict, "%s is stopped already, since %s by %s", subject, was.Since.Format(time.DateTime), was.By)
 	case !stopped && !on:
-		return kairos.Errorf(kairos.CodeConflict, "%s is not stopped", subject)
+		return domain.Errorf(domain.CodeConflict, "%s is not stopped", subject)
 	}
 	action := "calls.start"
 	if delete(next, subject); on {
-		action, next[subject] = "calls.stop", kairos.Stop{Since: l.now().UTC().Truncate(time.Millisecond), By: actor.Name, Reason: reason}
+		action, next[subject] = "calls.stop", domain.Stop{Since: l.now().UTC().Truncate(time.Millisecond), By: actor.Name, Reason: reason}
 	}
 	raw, err := json.Marshal(next)
 	if err != nil {
 		return err
 	}
-	if err := keep.SetSettingAs(ctx, stopsKey, string(raw), kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: subject, Reason: reason}); err != nil {
+	if err := keep.SetSettingAs(ctx, stopsKey, string(raw), domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: subject, Reason: reason}); err != nil {
 		return err
 	}
 	l.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,7 +23,7 @@ type rule struct {
 var rules = []rule{
 	{"planner", []string{"agent", "internal", "web", "db", "examples"}, "planner stands alone: the plan language is importable by itself"},
 	{"agent", []string{"internal", "web", "db", "examples"}, "agent stands alone on the planner"},
-	{"internal/kairos", []string{"internal/store", "internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli", "web", "agent"}, "the domain is a leaf"},
+	{"internal/domain", []string{"internal/store", "internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli", "web", "agent"}, "the domain is a leaf"},
 	{"internal/store", []string{"internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli", "web", "agent"}, "adapters never meet"},
 	{"internal/engine", []string{"internal/store", "internal/auth", "internal/tool", "internal/handler", "internal/cli", "web", "agent"}, "the engine knows nothing of SQL, HTTP or tools"},
 	{"internal/tool", []string{"internal/store", "internal/engine", "internal/handler", "internal/cli", "web"}, "tools are called, they call nothing"},
@@ -33,6 +34,8 @@ var rules = []rule{
 	{"internal/plandiff", []string{"internal/store", "internal/engine", "internal/cli", "web", "agent"}, "a difference needs two versions only"},
 	{"internal/rundiff", []string{"internal/store", "internal/engine", "internal/cli", "web", "agent"}, "a comparison needs two journals only"},
 	{"internal/handoff", []string{"internal/store", "internal/engine", "internal/cli", "web", "agent"}, "what came of a handoff needs a journal only"},
+	{"internal/assemble", []string{"internal/daemon", "internal/cli", "web"}, "what is assembled does not know who serves it"},
+	{"internal/daemon", []string{"internal/cli"}, "commands start the daemon, not the other way round"},
 	{"web", []string{"internal/store", "internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli"}, "pages know ports, never what is behind them"},
 	{"web/view", []string{"internal", "planner", "agent", "db"}, "templates take view models, never domain types"},
 	{"web/locale", []string{"internal", "planner", "agent", "db"}, "words are words"},
@@ -95,8 +98,7 @@ func TestImportsFollowTheHouse(t *testing.T) {
 	}
 }
 
-// Only internal/cli may know the store and the engine together, and only the
-// store its generated queries (the compiler guards the latter).
+// Only the packages that build a server may know the store and the engine together.
 func TestOnePlaceWires(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
@@ -106,8 +108,23 @@ func TestOnePlaceWires(t *testing.T) {
 				both++
 			}
 		}
-		if both == 2 && p.ImportPath != module+"internal/cli" && !strings.HasSuffix(p.ImportPath, "test") {
-			t.Errorf("%s wires store and engine; only internal/cli may", p.ImportPath)
+		builders := []string{"internal/assemble", "internal/daemon", "internal/cli"}
+		if both == 2 && !slices.Contains(builders, strings.TrimPrefix(p.ImportPath, module)) && !strings.HasSuffix(p.ImportPath, "test") {
+			t.Errorf("%s wires store and engine; only %v may", p.ImportPath, builders)
+		}
+	}
+}
+
+// The command line is a client: it carries no dashboard.
+func TestKairosHasNoDashboard(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-deps", module+"cmd/kairos").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dep := range strings.Lines(string(out)) {
+		if dep = strings.TrimSpace(dep); within(dep, "internal/daemon") || within(dep, "web/view") {
+			t.Errorf("kairos contains %s", dep)
 		}
 	}
 }

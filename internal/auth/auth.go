@@ -6,7 +6,6 @@ package auth
 import (
 	"cmp"
 	"context"
-	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -17,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Defaults of RELIABILITY 4.2.
@@ -51,12 +50,9 @@ type Config struct {
 	// NoPassword refuses logins with passwords. The setup link and login links
 	// stay.
 	NoPassword bool
-	// Key encrypts the secrets of second factors, 32 bytes that are not in the
-	// database; empty: nobody can have one.
-	Key []byte
 	// SecondFactorFor are the roles, and with them the stronger ones, whose people
-	// must have a second factor if they have a password. It needs Key.
-	SecondFactorFor []kairos.Role
+	// must have a second factor if they have a password.
+	SecondFactorFor []domain.Role
 	IdleTimeout     time.Duration // 0: DefaultIdleTimeout
 	SessionLifetime time.Duration // 0: DefaultSessionLifetime
 }
@@ -67,14 +63,14 @@ type Access struct {
 	Issuer          string
 	CreateUsers     bool
 	NoPassword      bool
-	SecondFactorFor []kairos.Role
+	SecondFactorFor []domain.Role
 }
 
 // Reconfigure lets people log in in other ways from now on. Sessions stay; a login
 // that is half-way at a provider ends where it began. With an error nothing has
 // changed.
 func (s *Service) Reconfigure(w Access) error {
-	if len(w.SecondFactorFor) > 0 && (s.sealer == nil || s.settings == nil) {
+	if len(w.SecondFactorFor) > 0 && s.settings == nil {
 		return errors.New("auth: a second factor is demanded that cannot be kept")
 	}
 	if w.Provider != nil && w.Issuer == "" {
@@ -108,8 +104,7 @@ type Service struct {
 	tickets   map[string]*ticket
 	confirmed map[string]time.Time
 
-	settings Settings    // nil: nobody has a second factor
-	sealer   cipher.AEAD // nil: nobody can have one
+	settings Settings // nil: nobody has a second factor
 
 	// change orders changes of users, so that the last admin stays one.
 	change sync.Mutex
@@ -127,10 +122,6 @@ func New(c Config) (*Service, error) {
 		hasher:   newHasher(), throttle: newThrottle(), links: map[string]loginLink{}, tickets: map[string]*ticket{}, confirmed: map[string]time.Time{},
 	}
 	s.settings, _ = c.Store.(Settings)
-	var err error
-	if s.sealer, err = newSealer(c.Key); err != nil {
-		return nil, err
-	}
 	if err := s.Reconfigure(Access{Provider: c.Provider, Issuer: c.Issuer, CreateUsers: c.CreateUsers, NoPassword: c.NoPassword, SecondFactorFor: c.SecondFactorFor}); err != nil {
 		return nil, err
 	}
@@ -185,35 +176,35 @@ func (s *Service) notBefore(seen time.Time) time.Time {
 
 // record writes an outcome down. An act that cannot be recorded is refused.
 // says is what a change records, with it in one transaction.
-func (s *Service) says(ctx context.Context, actor kairos.Actor, action, object, reason string) []kairos.AuditRecord {
+func (s *Service) says(ctx context.Context, actor domain.Actor, action, object, reason string) []domain.AuditRecord {
 	if s.audit == nil {
 		return nil
 	}
-	return []kairos.AuditRecord{recordOf(ctx, actor, kairos.AuditRecord{Action: action, Object: object, Result: "ok", Reason: reason})}
+	return []domain.AuditRecord{recordOf(ctx, actor, domain.AuditRecord{Action: action, Object: object, Result: "ok", Reason: reason})}
 }
 
 // recordOf says who did it, and by which request.
-func recordOf(ctx context.Context, actor kairos.Actor, r kairos.AuditRecord) kairos.AuditRecord {
+func recordOf(ctx context.Context, actor domain.Actor, r domain.AuditRecord) domain.AuditRecord {
 	r.Actor, r.Surface, r.Request = actor.Name, actor.Surface, actor.Request
-	if r.Request == (kairos.Request{}) {
-		r.Request = kairos.RequestOf(ctx)
+	if r.Request == (domain.Request{}) {
+		r.Request = domain.RequestOf(ctx)
 	}
 	return r
 }
 
-func (s *Service) record(ctx context.Context, actor kairos.Actor, action, object, result, reason string) error {
+func (s *Service) record(ctx context.Context, actor domain.Actor, action, object, result, reason string) error {
 	if s.audit == nil {
 		return nil
 	}
-	return s.audit.Audit(ctx, recordOf(ctx, actor, kairos.AuditRecord{Action: action, Object: object, Result: result, Reason: reason}))
+	return s.audit.Audit(ctx, recordOf(ctx, actor, domain.AuditRecord{Action: action, Object: object, Result: result, Reason: reason}))
 }
 
 // recordDenied writes a refusal down; the refusal stands even if that fails.
-func (s *Service) recordDenied(ctx context.Context, actor kairos.Actor, action, object, reason string) {
+func (s *Service) recordDenied(ctx context.Context, actor domain.Actor, action, object, reason string) {
 	if s.audit == nil {
 		return
 	}
-	if err := s.store.denied(ctx, recordOf(ctx, actor, kairos.AuditRecord{Action: action, Object: object, Result: "denied", Reason: reason})); err != nil {
+	if err := s.store.denied(ctx, recordOf(ctx, actor, domain.AuditRecord{Action: action, Object: object, Result: "denied", Reason: reason})); err != nil {
 		s.log.Error("record a refusal", "action", action, "err", err)
 	}
 }
@@ -232,9 +223,9 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func requireAdmin(actor kairos.Actor) error {
-	if !actor.Role.Includes(kairos.RoleAdmin) {
-		return kairos.Errorf(kairos.CodeForbidden, "only an admin may do this").Suggest("ask an admin")
+func requireAdmin(actor domain.Actor) error {
+	if !actor.Role.Includes(domain.RoleAdmin) {
+		return domain.Errorf(domain.CodeForbidden, "only an admin may do this").Suggest("ask an admin")
 	}
 	return nil
 }

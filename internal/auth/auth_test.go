@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,14 +14,14 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"github.com/kairosd/kairosd/internal/auth"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 const good = "four unrelated words"
 
-var root = kairos.Actor{Name: "cli:root", Role: kairos.RoleAdmin, Surface: "cli"}
+var root = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
 
 type house struct {
 	*auth.Service
@@ -49,7 +50,7 @@ func (h *house) restart(t *testing.T) {
 	h.Service = s
 }
 
-func (h *house) user(t *testing.T, name string, role kairos.Role) kairos.User {
+func (h *house) user(t *testing.T, name string, role domain.Role) domain.User {
 	t.Helper()
 	u, err := h.CreateUser(t.Context(), root, name, good, role)
 	if err != nil {
@@ -70,16 +71,16 @@ func (h *house) login(t *testing.T, name string) string {
 // audited counts records of the audit log.
 func (h *house) audited(t *testing.T, action, result string) int {
 	t.Helper()
-	list, err := h.store.AuditEvents(t.Context(), kairos.AuditFilter{Action: action, Result: result, Page: kairos.Page{Limit: 200}})
+	list, err := h.store.AuditEvents(t.Context(), domain.AuditFilter{Action: action, Result: result, Page: domain.Page{Limit: 200}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return len(list.Items)
 }
 
-func wantCode(t *testing.T, err error, want kairos.Code) {
+func wantCode(t *testing.T, err error, want domain.Code) {
 	t.Helper()
-	if got := kairos.CodeOf(err); got != want {
+	if got := domain.CodeOf(err); got != want {
 		t.Fatalf("code = %q (%v), want %q", got, err, want)
 	}
 }
@@ -87,9 +88,9 @@ func wantCode(t *testing.T, err error, want kairos.Code) {
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	h.user(t, "marta", kairos.RoleOperator)
+	h.user(t, "marta", domain.RoleOperator)
 	secret, u, err := h.Login(t.Context(), " Marta ", good, "192.0.2.1:5000", "browser")
-	if err != nil || u.Role != kairos.RoleOperator {
+	if err != nil || u.Role != domain.RoleOperator {
 		t.Fatalf("Login = %v, %v", u, err)
 	}
 	if len(secret) != 43 {
@@ -106,7 +107,7 @@ func TestLogin(t *testing.T) {
 	_, _, unknown := h.Login(t.Context(), "nobody", good, "192.0.2.1", "")
 	_, _, byID := h.Login(t.Context(), u.ID, good, "192.0.2.1", "")
 	for name, err := range map[string]error{"wrong password": wrong, "unknown user": unknown, "an id as name": byID} {
-		wantCode(t, err, kairos.CodeUnauthorized)
+		wantCode(t, err, domain.CodeUnauthorized)
 		if err.Error() != wrong.Error() {
 			t.Errorf("A23: %s answers %q, a wrong password %q", name, err, wrong)
 		}
@@ -156,8 +157,8 @@ func TestPasswordsCountInEveryByte(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	for _, password := range []string{" leading space", "abcdefgh\x00ijklm", "🐎🔋📎🐎🐎🚲🧵🪴🐎🔋🧵🪴", strings.Repeat("🐎🔋📎🐎🚲🧵🪴🐌", 31) + "🔋📎🐎🚲🧵🪴🐌🐢", strings.Repeat("zebra-07", 31) + "abcdefgh"} {
-		name := "u" + strings.ToLower(kairos.NewID())
-		if _, err := h.CreateUser(t.Context(), root, name, password, kairos.RoleViewer); err != nil {
+		name := "u" + strings.ToLower(domain.NewID())
+		if _, err := h.CreateUser(t.Context(), root, name, password, domain.RoleViewer); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := h.Login(t.Context(), name, password, "192.0.2.1", ""); err != nil {
@@ -175,29 +176,29 @@ func TestPasswordsCountInEveryByte(t *testing.T) {
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	h.user(t, "admin2", kairos.RoleAdmin)
-	for name, end := range map[string]func(t *testing.T, u kairos.User, secret string){
-		"logout": func(t *testing.T, u kairos.User, secret string) {
+	h.user(t, "admin2", domain.RoleAdmin)
+	for name, end := range map[string]func(t *testing.T, u domain.User, secret string){
+		"logout": func(t *testing.T, u domain.User, secret string) {
 			if err := h.Logout(t.Context(), secret); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"disabled": func(t *testing.T, u kairos.User, _ string) {
+		"disabled": func(t *testing.T, u domain.User, _ string) {
 			if _, err := h.UpdateUser(t.Context(), root, u.Name, nil, nil, new(true)); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"role": func(t *testing.T, u kairos.User, _ string) {
-			if _, err := h.UpdateUser(t.Context(), root, u.ID, new(kairos.RoleViewer), nil, nil); err != nil {
+		"role": func(t *testing.T, u domain.User, _ string) {
+			if _, err := h.UpdateUser(t.Context(), root, u.ID, new(domain.RoleViewer), nil, nil); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"password": func(t *testing.T, u kairos.User, _ string) {
+		"password": func(t *testing.T, u domain.User, _ string) {
 			if _, err := h.UpdateUser(t.Context(), root, u.ID, nil, new("another good one"), nil); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"own password": func(t *testing.T, u kairos.User, secret string) {
+		"own password": func(t *testing.T, u domain.User, secret string) {
 			keep := h.login(t, u.Name)
 			if err := h.ChangePassword(t.Context(), u, good, "another good one", keep); err != nil {
 				t.Fatal(err)
@@ -206,7 +207,7 @@ func TestSessionsEnd(t *testing.T) {
 				t.Errorf("the session that changed the password ended: %v", err)
 			}
 		},
-		"revoked": func(t *testing.T, u kairos.User, _ string) {
+		"revoked": func(t *testing.T, u domain.User, _ string) {
 			all, err := h.Sessions(t.Context(), u.ID)
 			if err != nil || len(all) != 1 {
 				t.Fatalf("Sessions = %v, %v", all, err)
@@ -215,16 +216,16 @@ func TestSessionsEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"all revoked": func(t *testing.T, u kairos.User, _ string) {
+		"all revoked": func(t *testing.T, u domain.User, _ string) {
 			if err := h.EndSessions(t.Context(), auth.ActorOf(u, "ui"), u.ID, ""); err != nil {
 				t.Fatal(err)
 			}
 		},
 	} {
-		u := h.user(t, strings.ReplaceAll(name, " ", "-"), kairos.RoleAuthor)
+		u := h.user(t, strings.ReplaceAll(name, " ", "-"), domain.RoleAuthor)
 		secret := h.login(t, u.Name)
 		end(t, u, secret)
-		if _, err := h.Session(t.Context(), secret); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		if _, err := h.Session(t.Context(), secret); domain.CodeOf(err) != domain.CodeUnauthorized {
 			t.Errorf("A19: after %q the session still answers: %v", name, err)
 		}
 	}
@@ -233,7 +234,7 @@ func TestSessionsEnd(t *testing.T) {
 func TestSessionsExpire(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	h.user(t, "marta", kairos.RoleAdmin)
+	h.user(t, "marta", domain.RoleAdmin)
 	idle := h.login(t, "marta")
 	h.pass(29 * time.Minute)
 	if _, err := h.Session(t.Context(), idle); err != nil {
@@ -245,14 +246,14 @@ func TestSessionsExpire(t *testing.T) {
 	}
 	h.pass(31 * time.Minute)
 	_, err := h.Session(t.Context(), idle)
-	wantCode(t, err, kairos.CodeUnauthorized)
+	wantCode(t, err, domain.CodeUnauthorized)
 
 	busy := h.login(t, "marta")
 	for range 24 * 2 {
 		h.pass(15 * time.Minute)
 		_, err = h.Session(t.Context(), busy)
 	}
-	wantCode(t, err, kairos.CodeUnauthorized) // 12 hours are absolute
+	wantCode(t, err, domain.CodeUnauthorized) // 12 hours are absolute
 
 	old := h.login(t, "marta")
 	h.pass(25 * time.Minute)
@@ -266,7 +267,7 @@ func TestSessionsExpire(t *testing.T) {
 		if restart {
 			h.restart(t)
 		}
-		if _, err := h.Session(t.Context(), old); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		if _, err := h.Session(t.Context(), old); domain.CodeOf(err) != domain.CodeUnauthorized {
 			t.Errorf("A48: a session came back when the clock was set back: %v", err)
 		}
 		if _, err := h.Session(t.Context(), fresh); err != nil {
@@ -278,22 +279,22 @@ func TestSessionsExpire(t *testing.T) {
 func TestLoginThrottle(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	h.user(t, "marta", kairos.RoleOperator)
+	h.user(t, "marta", domain.RoleOperator)
 	h.login(t, "marta") // from 192.0.2.1: a known device
 
 	address := func(i int) string { return "198.51.100." + string(rune('0'+i/10)) + string(rune('0'+i%10)) }
-	var tooMany *kairos.Error
+	var tooMany *domain.Error
 	for i := range 20 {
 		_, _, err := h.Login(t.Context(), "marta", "wrong password", "2001:db8:0:"+string(rune('a'+i%6))+string(rune('0'+i/6))+"::1", "")
-		if kairos.CodeOf(err) == kairos.CodeTooMany {
-			tooMany, _ = err.(*kairos.Error)
+		if domain.CodeOf(err) == domain.CodeTooMany {
+			tooMany, _ = err.(*domain.Error)
 		}
 	}
 	if tooMany == nil || tooMany.RetryAfter < time.Second {
 		t.Fatalf("A22: 20 failures from 20 addresses are not throttled: %v", tooMany)
 	}
 	_, _, err := h.Login(t.Context(), "marta", good, address(1), "")
-	wantCode(t, err, kairos.CodeTooMany)
+	wantCode(t, err, domain.CodeTooMany)
 	if _, _, err := h.Login(t.Context(), "marta", good, "192.0.2.1", ""); err != nil {
 		t.Errorf("A22: the real user is locked out of a known device: %v", err)
 	}
@@ -305,7 +306,7 @@ func TestLoginThrottle(t *testing.T) {
 	for i := range 30 {
 		_, _, err = h.Login(t.Context(), "user"+address(i), "wrong password", "203.0.113.9", "")
 	}
-	wantCode(t, err, kairos.CodeTooMany) // one address, many accounts
+	wantCode(t, err, domain.CodeTooMany) // one address, many accounts
 	h.pass(time.Minute)
 	if _, _, err = h.Login(t.Context(), "marta", good, "203.0.113.9", ""); err != nil {
 		t.Errorf("an address stays locked: %v", err)
@@ -315,13 +316,13 @@ func TestLoginThrottle(t *testing.T) {
 func TestStormOfLoginsIsBounded(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	h.user(t, "marta", kairos.RoleOperator)
+	h.user(t, "marta", domain.RoleOperator)
 	var wg sync.WaitGroup
 	var checked atomic.Int32
 	for i := range 1000 {
 		wg.Go(func() {
 			_, _, err := h.Login(t.Context(), "marta", "wrong password", "10.0."+string(rune('0'+i%10))+"."+string(rune('0'+i/10%10)), "")
-			if kairos.CodeOf(err) == kairos.CodeUnauthorized {
+			if domain.CodeOf(err) == domain.CodeUnauthorized {
 				checked.Add(1)
 			}
 		})
@@ -350,11 +351,11 @@ func TestSetup(t *testing.T) {
 		t.Error("the setup file does not hold the secret")
 	}
 	_, _, err = h.Setup(t.Context(), "wrong", "marta", good, "192.0.2.1", "test")
-	wantCode(t, err, kairos.CodeForbidden)
+	wantCode(t, err, domain.CodeForbidden)
 	_, _, err = h.Setup(t.Context(), secret, "marta", "short", "192.0.2.1", "test")
-	wantCode(t, err, kairos.CodeInvalid)
+	wantCode(t, err, domain.CodeInvalid)
 	_, _, err = h.Setup(t.Context(), secret, "no blanks", good, "192.0.2.1", "test")
-	wantCode(t, err, kairos.CodeInvalid)
+	wantCode(t, err, domain.CodeInvalid)
 
 	var wg sync.WaitGroup
 	var won atomic.Int32
@@ -367,14 +368,14 @@ func TestSetup(t *testing.T) {
 	}
 	wg.Wait()
 	users, _ := h.Users(t.Context())
-	if won.Load() != 1 || len(users) != 1 || users[0].Role != kairos.RoleAdmin {
+	if won.Load() != 1 || len(users) != 1 || users[0].Role != domain.RoleAdmin {
 		t.Errorf("A25: %d of 50 won, users %v", won.Load(), users)
 	}
 	if _, err := os.Stat(h.file); !os.IsNotExist(err) {
 		t.Errorf("the setup file is still there: %v", err)
 	}
 	_, _, err = h.Setup(t.Context(), secret, "again", good, "192.0.2.1", "test")
-	wantCode(t, err, kairos.CodeForbidden)
+	wantCode(t, err, domain.CodeForbidden)
 	if again, err := h.BeginSetup(t.Context()); err != nil || again != "" {
 		t.Errorf("BeginSetup with users = %q, %v", again, err)
 	}
@@ -386,16 +387,42 @@ func TestSetupExpires(t *testing.T) {
 	first, _ := h.BeginSetup(t.Context())
 	second, _ := h.BeginSetup(t.Context())
 	_, _, err := h.Setup(t.Context(), first, "marta", good, "192.0.2.1", "test")
-	wantCode(t, err, kairos.CodeForbidden)
+	wantCode(t, err, domain.CodeForbidden)
 	h.pass(61 * time.Minute)
 	_, _, err = h.Setup(t.Context(), second, "marta", good, "192.0.2.1", "test")
-	wantCode(t, err, kairos.CodeForbidden)
+	wantCode(t, err, domain.CodeForbidden)
+}
+
+// The setup link is void once there is a user, however it was made.
+func TestTheSetupFileGoesWithTheFirstUser(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	secret, err := h.BeginSetup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.user(t, "marta", domain.RoleAdmin)
+	if _, err := os.Stat(h.file); !os.IsNotExist(err) {
+		t.Errorf("the file of the setup link is left: %v", err)
+	}
+	if _, _, err := h.Setup(t.Context(), secret, "mallory", good, "192.0.2.1", "test"); err == nil {
+		t.Error("the setup link works")
+	}
+}
+
+// A user is found by id or by name: no name has the form of an id.
+func TestAnIDIsNotAName(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	u := h.user(t, "marta", domain.RoleAdmin)
+	_, err := h.CreateUser(t.Context(), root, u.ID, good, domain.RoleViewer)
+	wantCode(t, err, domain.CodeInvalid)
 }
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	text, tok, err := h.CreateToken(t.Context(), root, "ci", kairos.RoleOperator, []string{"runs:write", "runs:read"}, 0)
+	text, tok, err := h.CreateToken(t.Context(), root, "ci", domain.RoleOperator, []string{"runs:write", "runs:read"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -406,14 +433,14 @@ func TestTokens(t *testing.T) {
 		t.Errorf("a token lives %v by default, want 90 days", got)
 	}
 	a, err := h.Token(t.Context(), text)
-	if err != nil || a.Name != "token ci" || a.Role != kairos.RoleOperator || a.Scopes != "runs:read runs:write" || a.Surface != "api" {
+	if err != nil || a.Name != auth.TokenActor(tok) || a.Role != domain.RoleOperator || a.Scopes != "runs:read runs:write" || a.Surface != "api" {
 		t.Fatalf("Token = %+v, %v", a, err)
 	}
 	flip := []byte(text)
 	flip[20] ^= 1
 	for name, bad := range map[string]string{"empty": "", "truncated": text[:40], "checksum": text[:len(text)-1] + "x",
 		"one bit": string(flip), "unknown": "kro_abcdefgh_" + strings.Repeat("A", 43) + "_00000000", "longer": text + "a"} {
-		if _, err := h.Token(t.Context(), bad); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		if _, err := h.Token(t.Context(), bad); domain.CodeOf(err) != domain.CodeUnauthorized {
 			t.Errorf("A21 %s: %v", name, err)
 		}
 	}
@@ -421,32 +448,32 @@ func TestTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = h.Token(t.Context(), text)
-	wantCode(t, err, kairos.CodeUnauthorized)
+	wantCode(t, err, domain.CodeUnauthorized)
 
-	short, _, err := h.CreateToken(t.Context(), root, "short", kairos.RoleViewer, nil, time.Hour)
+	short, _, err := h.CreateToken(t.Context(), root, "short", domain.RoleViewer, nil, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.pass(time.Hour)
 	_, err = h.Token(t.Context(), short)
-	wantCode(t, err, kairos.CodeUnauthorized)
+	wantCode(t, err, domain.CodeUnauthorized)
 
 	for name, make := range map[string]func() error{
 		"scope": func() error {
-			_, _, err := h.CreateToken(t.Context(), root, "x", kairos.RoleViewer, []string{"everything"}, 0)
+			_, _, err := h.CreateToken(t.Context(), root, "x", domain.RoleViewer, []string{"everything"}, 0)
 			return err
 		},
 		"role": func() error { _, _, err := h.CreateToken(t.Context(), root, "x", "boss", nil, 0); return err },
 		"name": func() error {
-			_, _, err := h.CreateToken(t.Context(), root, "x\ny", kairos.RoleViewer, nil, 0)
+			_, _, err := h.CreateToken(t.Context(), root, "x\ny", domain.RoleViewer, nil, 0)
 			return err
 		},
 		"forever": func() error {
-			_, _, err := h.CreateToken(t.Context(), root, "x", kairos.RoleViewer, nil, 1<<62)
+			_, _, err := h.CreateToken(t.Context(), root, "x", domain.RoleViewer, nil, 1<<62)
 			return err
 		},
 	} {
-		if err := make(); kairos.CodeOf(err) != kairos.CodeInvalid {
+		if err := make(); domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("a bad %s is accepted: %v", name, err)
 		}
 	}
@@ -455,23 +482,150 @@ func TestTokens(t *testing.T) {
 func TestTokenNeverMayMoreThanItsMaker(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	h.user(t, "other", kairos.RoleAdmin)
-	marta := h.user(t, "marta", kairos.RoleAdmin)
-	text, _, err := h.CreateToken(t.Context(), auth.ActorOf(marta, "ui"), "ci", kairos.RoleAuthor, nil, 0)
+	h.user(t, "other", domain.RoleAdmin)
+	marta := h.user(t, "marta", domain.RoleAdmin)
+	text, _, err := h.CreateToken(t.Context(), auth.ActorOf(marta, "ui"), "ci", domain.RoleAuthor, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.UpdateUser(t.Context(), root, "marta", new(kairos.RoleViewer), nil, nil); err != nil {
+	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleViewer), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := h.Token(t.Context(), text); err != nil || a.Role != kairos.RoleViewer {
+	if a, err := h.Token(t.Context(), text); err != nil || a.Role != domain.RoleViewer {
 		t.Errorf("S33: the token of a viewer has the role %q (%v)", a.Role, err)
 	}
 	if _, err := h.UpdateUser(t.Context(), root, "marta", nil, nil, new(true)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = h.Token(t.Context(), text)
-	wantCode(t, err, kairos.CodeUnauthorized)
+	wantCode(t, err, domain.CodeUnauthorized)
+}
+
+// A token that a token made ends with the person at the end of the chain, and may
+// no more than they may.
+func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user(t, "other", domain.RoleAdmin)
+	marta := h.user(t, "marta", domain.RoleAdmin)
+	first, firstToken, err := h.CreateToken(t.Context(), auth.ActorOf(marta, "ui"), "first", domain.RoleAdmin, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := h.Token(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, secondToken, err := h.CreateToken(t.Context(), a, "second", domain.RoleAdmin, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := h.Token(t.Context(), second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, _, err := h.CreateToken(t.Context(), b, "third", domain.RoleAdmin, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if people, err := auth.People(t.Context(), h.store, auth.TokenActor(secondToken)); err != nil || !slices.Contains(people, "marta") || !slices.Contains(people, auth.TokenActor(firstToken)) {
+		t.Errorf("behind a token of a token stand %q, %v", people, err)
+	}
+	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleViewer), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{second, third} {
+		a, err := h.Token(t.Context(), text)
+		if err != nil || a.Role != domain.RoleViewer {
+			t.Errorf("the role is %q after the owner became a viewer (%v)", a.Role, err)
+		}
+		_, _, err = h.CreateToken(t.Context(), a, "more", domain.RoleViewer, nil, 0)
+		wantCode(t, err, domain.CodeForbidden)
+	}
+	if role, err := auth.RoleNow(t.Context(), h.store, auth.TokenActor(secondToken), "runs:write", time.Unix(0, h.clock.Load())); err != nil || role != domain.RoleViewer {
+		t.Errorf("runs of the token go on with the role %q, %v", role, err)
+	}
+	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleAdmin), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := h.Token(t.Context(), third); err != nil || a.Role != domain.RoleAdmin {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if err := h.RevokeToken(t.Context(), root, secondToken.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Token(t.Context(), third)
+	wantCode(t, err, domain.CodeUnauthorized)
+	if _, err := h.UpdateUser(t.Context(), root, "marta", nil, nil, new(true)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Token(t.Context(), first)
+	wantCode(t, err, domain.CodeUnauthorized)
+
+	// A maker that does not exist answers for nothing.
+	stray := auth.NewTokenText()
+	if err := h.store.CreateToken(t.Context(), domain.Token{ID: domain.NewID(), Name: "stray", SecretHash: auth.HashOf(stray), Role: domain.RoleAdmin,
+		CreatedBy: "nobody", CreatedAt: time.Unix(0, h.clock.Load()), ExpiresAt: time.Unix(0, h.clock.Load()).Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Token(t.Context(), stray)
+	wantCode(t, err, domain.CodeUnauthorized)
+}
+
+// A token creates only tokens with a subset of its scopes, at most its role, and at
+// most the rest of its life.
+func TestATokenMakesOnlyLesserTokens(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	text, _, err := h.CreateToken(t.Context(), root, "tokens", domain.RoleAdmin, []string{"tokens", "metrics"}, 48*time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := h.Token(t.Context(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		scopes []string
+		life   time.Duration
+	}{"all scopes": {nil, time.Hour}, "another scope": {[]string{"tokens", "admin"}, time.Hour}, "a longer life": {[]string{"tokens"}, 49 * time.Hour}} {
+		_, _, err := h.CreateToken(t.Context(), a, "more", domain.RoleAdmin, c.scopes, c.life)
+		if domain.CodeOf(err) != domain.CodeForbidden {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := h.audited(t, "token.create", "denied"); n != 3 {
+		t.Errorf("%d refusals are recorded, want 3", n)
+	}
+	h.pass(time.Hour)
+	_, child, err := h.CreateToken(t.Context(), a, "less", domain.RoleViewer, []string{"metrics"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := child.ExpiresAt.Sub(child.CreatedAt); left != 47*time.Hour {
+		t.Errorf("the new token lives %v, the one that made it 47h", left)
+	}
+}
+
+// Two tokens of one name are two principals.
+func TestTokensOfOneNameAreTwo(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	names := map[string]bool{}
+	for range 2 {
+		text, _, err := h.CreateToken(t.Context(), root, "ci", domain.RoleOperator, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := h.Token(t.Context(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[a.Name] = true
+	}
+	if len(names) != 2 {
+		t.Errorf("two tokens act as %v", names)
+	}
 }
 
 func TestChangesAreAudited(t *testing.T) {
@@ -482,26 +636,26 @@ func TestChangesAreAudited(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = h.Setup(t.Context(), "wrong", "marta", good, "192.0.2.1", "test")
-	wantCode(t, err, kairos.CodeForbidden)
+	wantCode(t, err, domain.CodeForbidden)
 	if _, _, err := h.Setup(t.Context(), secret, "marta", good, "192.0.2.1", "test"); err != nil {
 		t.Fatal(err)
 	}
-	u := h.user(t, "ana", kairos.RoleViewer)
+	u := h.user(t, "ana", domain.RoleViewer)
 	if err := h.Logout(t.Context(), h.login(t, "ana")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.UpdateUser(t.Context(), root, u.ID, new(kairos.RoleOperator), nil, nil); err != nil {
+	if _, err := h.UpdateUser(t.Context(), root, u.ID, new(domain.RoleOperator), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	_, tok, err := h.CreateToken(t.Context(), root, "ci", kairos.RoleViewer, nil, 0)
+	_, tok, err := h.CreateToken(t.Context(), root, "ci", domain.RoleViewer, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := h.RevokeToken(t.Context(), root, tok.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.CreateUser(t.Context(), auth.ActorOf(u, "ui"), "evil", good, kairos.RoleAdmin)
-	wantCode(t, err, kairos.CodeForbidden)
+	_, err = h.CreateUser(t.Context(), auth.ActorOf(u, "ui"), "evil", good, domain.RoleAdmin)
+	wantCode(t, err, domain.CodeForbidden)
 	for _, c := range []struct{ action, result string }{
 		{"setup", "ok"}, {"setup", "denied"}, {"user.create", "ok"}, {"user.create", "denied"}, {"login", "ok"}, {"logout", "ok"},
 		{"user.update", "ok"}, {"token.create", "ok"}, {"token.revoke", "ok"},
@@ -515,7 +669,7 @@ func TestChangesAreAudited(t *testing.T) {
 func TestOldHashesAreRenewed(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	u := h.user(t, "marta", kairos.RoleViewer)
+	u := h.user(t, "marta", domain.RoleViewer)
 	weak, err := argon2id.CreateHash(good, &argon2id.Params{Memory: 8 * 1024, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32})
 	if err != nil {
 		t.Fatal(err)
@@ -537,7 +691,7 @@ func TestOldHashesAreRenewed(t *testing.T) {
 // names, they would be refused a hundred times faster.
 func TestUnknownNamesCostTheSame(t *testing.T) {
 	h := open(t) // not parallel: it measures
-	h.user(t, "marta", kairos.RoleViewer)
+	h.user(t, "marta", domain.RoleViewer)
 	least := map[string]time.Duration{"marta": time.Hour, "nobody": time.Hour}
 	for range 12 {
 		for name := range least {
@@ -545,7 +699,7 @@ func TestUnknownNamesCostTheSame(t *testing.T) {
 			began := time.Now()
 			_, _, err := h.Login(t.Context(), name, "not the password", "192.0.2.1", "")
 			least[name] = min(least[name], time.Since(began))
-			wantCode(t, err, kairos.CodeUnauthorized)
+			wantCode(t, err, domain.CodeUnauthorized)
 		}
 	}
 	if ratio := float64(least["marta"]) / float64(least["nobody"]); ratio < 0.25 || ratio > 4 {
@@ -556,24 +710,24 @@ func TestUnknownNamesCostTheSame(t *testing.T) {
 func TestOnlyAdminsManage(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	h.user(t, "boss", kairos.RoleAdmin)
-	for _, role := range []kairos.Role{kairos.RoleViewer, kairos.RoleOperator, kairos.RoleAuthor, ""} {
-		a := kairos.Actor{Name: "x", Role: role}
-		_, err := h.CreateUser(t.Context(), a, "evil", good, kairos.RoleAdmin)
-		wantCode(t, err, kairos.CodeForbidden)
+	h.user(t, "boss", domain.RoleAdmin)
+	for _, role := range []domain.Role{domain.RoleViewer, domain.RoleOperator, domain.RoleAuthor, ""} {
+		a := domain.Actor{Name: "x", Role: role}
+		_, err := h.CreateUser(t.Context(), a, "evil", good, domain.RoleAdmin)
+		wantCode(t, err, domain.CodeForbidden)
 		_, err = h.UpdateUser(t.Context(), a, "boss", nil, new(good), nil)
-		wantCode(t, err, kairos.CodeForbidden)
-		_, _, err = h.CreateToken(t.Context(), a, "evil", kairos.RoleViewer, nil, 0)
-		wantCode(t, err, kairos.CodeForbidden)
-		wantCode(t, h.RevokeToken(t.Context(), a, "x", ""), kairos.CodeForbidden)
-		wantCode(t, h.EndSessions(t.Context(), a, "boss", ""), kairos.CodeForbidden)
+		wantCode(t, err, domain.CodeForbidden)
+		_, _, err = h.CreateToken(t.Context(), a, "evil", domain.RoleViewer, nil, 0)
+		wantCode(t, err, domain.CodeForbidden)
+		wantCode(t, h.RevokeToken(t.Context(), a, "x", ""), domain.CodeForbidden)
+		wantCode(t, h.EndSessions(t.Context(), a, "boss", ""), domain.CodeForbidden)
 	}
-	_, err := h.UpdateUser(t.Context(), root, "boss", new(kairos.RoleViewer), nil, nil)
-	wantCode(t, err, kairos.CodeConflict) // the last admin stays
+	_, err := h.UpdateUser(t.Context(), root, "boss", new(domain.RoleViewer), nil, nil)
+	wantCode(t, err, domain.CodeConflict) // the last admin stays
 	_, err = h.UpdateUser(t.Context(), root, "boss", nil, nil, new(true))
-	wantCode(t, err, kairos.CodeConflict)
-	_, err = h.CreateUser(t.Context(), root, "BOSS", good, kairos.RoleViewer)
-	wantCode(t, err, kairos.CodeConflict)
+	wantCode(t, err, domain.CodeConflict)
+	_, err = h.CreateUser(t.Context(), root, "BOSS", good, domain.RoleViewer)
+	wantCode(t, err, domain.CodeConflict)
 }
 
 func FuzzWellFormed(f *testing.F) {

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // ConfirmFor is how long a login, or a confirmation of it, is proof enough for acts
@@ -17,7 +17,7 @@ const ConfirmFor = 15 * time.Minute
 func (s *Service) Confirmed(ctx context.Context, secret string) (time.Time, error) {
 	hash := hashOf(secret)
 	ses, err := s.store.SessionByHash(ctx, hash)
-	if kairos.CodeOf(err) == kairos.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return time.Time{}, noSession()
 	} else if err != nil {
 		return time.Time{}, err
@@ -69,7 +69,7 @@ func (s *Service) Confirm(ctx context.Context, secret, password, code string) er
 	}
 	if !match {
 		s.recordDenied(ctx, actor, "session.confirm", "user:"+u.Name, "wrong password or code")
-		return kairos.Errorf(kairos.CodeForbidden, "password or code is wrong")
+		return domain.Errorf(domain.CodeForbidden, "password or code is wrong")
 	}
 	s.throttle.succeeded(now, counter, counter)
 	if err := s.record(ctx, actor, "session.confirm", "user:"+u.Name, "ok", ""); err != nil {

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // LinkLifetime is how long a login link works.
@@ -24,10 +24,10 @@ type loginLink struct {
 // LoginLink makes the secret of a link, /login/link?token=SECRET, that logs a
 // user in once within ten minutes: the way in when no other works. Only somebody
 // at the machine itself may make one.
-func (s *Service) LoginLink(ctx context.Context, actor kairos.Actor, idOrName string) (string, error) {
+func (s *Service) LoginLink(ctx context.Context, actor domain.Actor, idOrName string) (string, error) {
 	if actor.Surface != "cli" || requireAdmin(actor) != nil {
 		s.recordDenied(ctx, actor, "user.login-link", "user:"+shown(idOrName), "not at the machine itself")
-		e := kairos.Errorf(kairos.CodeForbidden, "a login link is made at the machine itself").Suggest("run there: kairosd user login-link NAME")
+		e := domain.Errorf(domain.CodeForbidden, "a login link is made at the machine itself").Suggest("run there: kairosd user login-link NAME")
 		e.Audited = true
 		return "", e
 	}
@@ -36,7 +36,7 @@ func (s *Service) LoginLink(ctx context.Context, actor kairos.Actor, idOrName st
 		return "", err
 	}
 	if u.Disabled {
-		return "", kairos.Errorf(kairos.CodeConflict, "user %s is disabled", u.Name).Suggest("run first: kairosd user enable %s", u.Name)
+		return "", domain.Errorf(domain.CodeConflict, "user %s is disabled", u.Name).Suggest("run first: kairosd user enable %s", u.Name)
 	}
 	if err := s.record(ctx, actor, "user.login-link", "user:"+u.Name, "ok", ""); err != nil {
 		return "", err
@@ -46,21 +46,21 @@ func (s *Service) LoginLink(ctx context.Context, actor kairos.Actor, idOrName st
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.links, func(_ string, l loginLink) bool { return !now.Before(l.ends) })
 	if len(s.links) >= maxLinks {
-		return "", kairos.Errorf(kairos.CodeTooMany, "too many login links are open").Suggest("wait ten minutes")
+		return "", domain.Errorf(domain.CodeTooMany, "too many login links are open").Suggest("wait ten minutes")
 	}
 	s.links[hashOf(secret)] = loginLink{u.ID, now.Add(LinkLifetime)}
 	return secret, nil
 }
 
 // FollowLink consumes the secret of a login link and opens a session.
-func (s *Service) FollowLink(ctx context.Context, link, address, userAgent string) (string, kairos.User, error) {
+func (s *Service) FollowLink(ctx context.Context, link, address, userAgent string) (string, domain.User, error) {
 	now := s.now()
-	who := kairos.Actor{Name: "anonymous", Surface: "ui"}
+	who := domain.Actor{Name: "anonymous", Surface: "ui"}
 	if wait, first := s.throttle.allow(now, "", address); wait > 0 {
 		if first {
 			s.recordDenied(ctx, who, "login", "", "throttled, from "+address)
 		}
-		return "", kairos.User{}, tooMany(wait)
+		return "", domain.User{}, tooMany(wait)
 	}
 	s.mu.Lock()
 	l, ok := s.links[hashOf(link)]
@@ -68,9 +68,9 @@ func (s *Service) FollowLink(ctx context.Context, link, address, userAgent strin
 	s.mu.Unlock()
 	if !ok || !now.Before(l.ends) {
 		s.recordDenied(ctx, who, "login", "", "wrong, used or expired login link, from "+address)
-		return "", kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "this login link is wrong, used or expired").Suggest("make a new one: kairosd user login-link NAME")
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this login link is wrong, used or expired").Suggest("make a new one: kairosd user login-link NAME")
 	}
-	u, err := s.seen(ctx, kairos.User{ID: l.user})
+	u, err := s.seen(ctx, domain.User{ID: l.user})
 	if err != nil {
 		return "", u, fmt.Errorf("log in: %w", err)
 	}

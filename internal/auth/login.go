@@ -6,53 +6,53 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Login checks a name and password and opens a session, whose secret it
 // returns. It is throttled per account and address (CodeTooMany), and neither
 // its answer nor its duration tells whether the name exists.
-func (s *Service) Login(ctx context.Context, name, password, address, userAgent string) (string, kairos.User, error) {
+func (s *Service) Login(ctx context.Context, name, password, address, userAgent string) (string, domain.User, error) {
 	name = foldName(name)
 	now := s.now()
-	who := kairos.Actor{Name: shown(name), Surface: "ui"}
+	who := domain.Actor{Name: shown(name), Surface: "ui"}
 	if s.access.Load().NoPassword {
 		s.recordDenied(ctx, who, "login", "user:"+who.Name, "with a password, from "+address)
-		return "", kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "nobody logs in with a password here").Suggest("log in with %s", s.label())
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "nobody logs in with a password here").Suggest("log in with %s", s.label())
 	}
 	if wait, first := s.throttle.allow(now, name, address); wait > 0 {
 		if first {
 			s.recordDenied(ctx, who, "login", "user:"+who.Name, "throttled, from "+address)
 		}
-		return "", kairos.User{}, tooMany(wait)
+		return "", domain.User{}, tooMany(wait)
 	}
 	u, err := s.store.User(ctx, name)
 	switch {
-	case kairos.CodeOf(err) == kairos.CodeNotFound || err == nil && u.Name != name:
-		u = kairos.User{} // an id is no name
+	case domain.CodeOf(err) == domain.CodeNotFound || err == nil && u.Name != name:
+		u = domain.User{} // an id is no name
 	case err != nil:
-		return "", kairos.User{}, fmt.Errorf("log in: %w", err)
+		return "", domain.User{}, fmt.Errorf("log in: %w", err)
 	}
 	match, old, err := s.hasher.check(ctx, password, u.PasswordHash)
 	if err != nil {
-		return "", kairos.User{}, err
+		return "", domain.User{}, err
 	}
 	if !match || u.Disabled {
 		s.recordDenied(ctx, who, "login", "user:"+who.Name, "from "+address)
-		return "", kairos.User{}, kairos.Errorf(kairos.CodeUnauthorized, "name or password is wrong")
+		return "", domain.User{}, domain.Errorf(domain.CodeUnauthorized, "name or password is wrong")
 	}
 	who.Role = u.Role
 	if u, err = s.welcome(ctx, u, password, old, now); err != nil {
-		return "", kairos.User{}, fmt.Errorf("log in: %w", err)
+		return "", domain.User{}, fmt.Errorf("log in: %w", err)
 	}
 	if on, _, err := s.SecondFactor(ctx, u.ID); err != nil {
-		return "", kairos.User{}, err
+		return "", domain.User{}, err
 	} else if on {
-		return "", kairos.User{}, s.awaitCode(u.ID, now)
+		return "", domain.User{}, s.awaitCode(u, now)
 	}
 	secret, err := s.openSession(ctx, u, now, address, userAgent, s.says(ctx, who, "login", "user:"+u.Name, "from "+address)...)
 	if err != nil {
-		return "", kairos.User{}, err
+		return "", domain.User{}, err
 	}
 	s.throttle.succeeded(now, name, address)
 	return secret, u, nil
@@ -60,7 +60,7 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 
 // welcome notes when a user was last seen, and hashes the password anew if its
 // hash was made with other parameters.
-func (s *Service) welcome(ctx context.Context, u kairos.User, password string, old bool, now time.Time) (kairos.User, error) {
+func (s *Service) welcome(ctx context.Context, u domain.User, password string, old bool, now time.Time) (domain.User, error) {
 	phc := u.PasswordHash
 	if old {
 		var err error
@@ -75,16 +75,16 @@ func (s *Service) welcome(ctx context.Context, u kairos.User, password string, o
 		return u, err
 	}
 	if fresh.PasswordHash != u.PasswordHash || fresh.Disabled {
-		return u, kairos.Errorf(kairos.CodeUnauthorized, "name or password is wrong") // changed meanwhile
+		return u, domain.Errorf(domain.CodeUnauthorized, "name or password is wrong") // changed meanwhile
 	}
 	fresh.PasswordHash, fresh.LastSeenAt = phc, now
 	return fresh, s.store.tryLater("when a user was seen", s.store.UpdateUser(ctx, fresh))
 }
 
 // openSession always makes a new id: nothing that the client chose is used (A18).
-func (s *Service) openSession(ctx context.Context, u kairos.User, now time.Time, address, userAgent string, said ...kairos.AuditRecord) (string, error) {
+func (s *Service) openSession(ctx context.Context, u domain.User, now time.Time, address, userAgent string, said ...domain.AuditRecord) (string, error) {
 	secret := newSecret()
-	err := s.store.CreateSession(ctx, kairos.Session{
+	err := s.store.CreateSession(ctx, domain.Session{
 		IDHash: hashOf(secret), UserID: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(s.lifetime),
 		Address: cut(address, 64), Agent: cut(userAgent, 256),
 	}, said...)
@@ -96,33 +96,33 @@ func (s *Service) openSession(ctx context.Context, u kairos.User, now time.Time,
 
 // Session finds the user of a session secret, with the role of this moment;
 // CodeUnauthorized when the session is unknown, idle, over or its user disabled.
-func (s *Service) Session(ctx context.Context, secret string) (kairos.User, error) {
+func (s *Service) Session(ctx context.Context, secret string) (domain.User, error) {
 	if len(secret) != 43 {
-		return kairos.User{}, noSession()
+		return domain.User{}, noSession()
 	}
 	hash := hashOf(secret)
 	ses, err := s.store.SessionByHash(ctx, hash)
-	if kairos.CodeOf(err) == kairos.CodeNotFound {
-		return kairos.User{}, noSession()
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return domain.User{}, noSession()
 	} else if err != nil {
-		return kairos.User{}, fmt.Errorf("find session: %w", err)
+		return domain.User{}, fmt.Errorf("find session: %w", err)
 	}
 	now := s.notBefore(ses.SeenAt)
 	if !now.Before(ses.ExpiresAt) || now.Sub(ses.SeenAt) >= s.idle {
 		if err := s.store.DeleteSession(ctx, hash); err != nil {
-			return kairos.User{}, fmt.Errorf("end session: %w", err)
+			return domain.User{}, fmt.Errorf("end session: %w", err)
 		}
-		return kairos.User{}, noSession()
+		return domain.User{}, noSession()
 	}
 	u, err := s.store.User(ctx, ses.UserID)
-	if kairos.CodeOf(err) == kairos.CodeNotFound || err == nil && u.Disabled {
-		return kairos.User{}, noSession()
+	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && u.Disabled {
+		return domain.User{}, noSession()
 	} else if err != nil {
-		return kairos.User{}, fmt.Errorf("find session: %w", err)
+		return domain.User{}, fmt.Errorf("find session: %w", err)
 	}
 	if now.Sub(ses.SeenAt) >= touchEvery {
 		if err := s.store.TouchSession(ctx, hash, now); err != nil {
-			return kairos.User{}, fmt.Errorf("touch session: %w", err)
+			return domain.User{}, fmt.Errorf("touch session: %w", err)
 		}
 	}
 	return u, nil
@@ -132,7 +132,7 @@ func (s *Service) Session(ctx context.Context, secret string) (kairos.User, erro
 func (s *Service) Logout(ctx context.Context, secret string) error {
 	u, err := s.Session(ctx, secret)
 	if err != nil {
-		if kairos.CodeOf(err) == kairos.CodeUnauthorized {
+		if domain.CodeOf(err) == domain.CodeUnauthorized {
 			return nil
 		}
 		return err
@@ -144,13 +144,13 @@ func (s *Service) Logout(ctx context.Context, secret string) error {
 }
 
 // Sessions lists a user's open sessions, newest first.
-func (s *Service) Sessions(ctx context.Context, userID string) ([]kairos.Session, error) {
+func (s *Service) Sessions(ctx context.Context, userID string) ([]domain.Session, error) {
 	return s.store.Sessions(ctx, userID)
 }
 
 // EndSessions ends all sessions of a user but the one with the secret keep
 // (empty: none is kept).
-func (s *Service) EndSessions(ctx context.Context, actor kairos.Actor, idOrName, keep string) error {
+func (s *Service) EndSessions(ctx context.Context, actor domain.Actor, idOrName, keep string) error {
 	u, err := s.store.User(ctx, idOrName)
 	if err != nil {
 		return err
@@ -167,13 +167,14 @@ func (s *Service) EndSessions(ctx context.Context, actor kairos.Actor, idOrName,
 	if err := s.store.DeleteSessions(ctx, u.ID, kept, s.says(ctx, actor, "session.end", "user:"+u.Name, "")...); err != nil {
 		return fmt.Errorf("end sessions: %w", err)
 	}
+	s.dropTickets(u.ID)
 	s.throttle.forget(u.Name)
 	return nil
 }
 
 // EndSession ends one session of a user, named by the stored hash as
 // [Service.Sessions] lists it.
-func (s *Service) EndSession(ctx context.Context, actor kairos.Actor, userID, hash string) error {
+func (s *Service) EndSession(ctx context.Context, actor domain.Actor, userID, hash string) error {
 	u, err := s.store.User(ctx, userID)
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func (s *Service) EndSession(ctx context.Context, actor kairos.Actor, userID, ha
 		return err
 	}
 	if ses.UserID != u.ID {
-		return kairos.Errorf(kairos.CodeNotFound, "no such session")
+		return domain.Errorf(domain.CodeNotFound, "no such session")
 	}
 	if err := s.store.DeleteSession(ctx, hash, s.says(ctx, actor, "session.end", "user:"+u.Name, "")...); err != nil {
 		return fmt.Errorf("end session: %w", err)
@@ -197,12 +198,12 @@ func (s *Service) EndSession(ctx context.Context, actor kairos.Actor, userID, ha
 }
 
 // ActorOf is a user acting through a surface ("ui", "api").
-func ActorOf(u kairos.User, surface string) kairos.Actor {
-	return kairos.Actor{Name: u.Name, Role: u.Role, Surface: surface}
+func ActorOf(u domain.User, surface string) domain.Actor {
+	return domain.Actor{Name: u.Name, Role: u.Role, Surface: surface}
 }
 
 func noSession() error {
-	return kairos.Errorf(kairos.CodeUnauthorized, "you are not logged in").Suggest("log in again")
+	return domain.Errorf(domain.CodeUnauthorized, "you are not logged in").Suggest("log in again")
 }
 
 func foldName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/alexedwards/argon2id"
 	"golang.org/x/crypto/argon2"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Passwords are 12 to 256 characters, taken exactly as they are, in every byte (A24).
@@ -38,12 +38,12 @@ const (
 func CheckPassword(name, password string) error {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:
-		return kairos.Errorf(kairos.CodeInvalid, "the password has %d characters; at least %d are needed", n, MinPassword).
+		return domain.Errorf(domain.CodeInvalid, "the password has %d characters; at least %d are needed", n, MinPassword).
 			Suggest("use a few words, or a password manager")
 	case n > MaxPassword:
-		return kairos.Errorf(kairos.CodeInvalid, "the password has %d characters; at most %d are allowed", n, MaxPassword)
+		return domain.Errorf(domain.CodeInvalid, "the password has %d characters; at most %d are allowed", n, MaxPassword)
 	case tooEasy(name, password):
-		return kairos.Errorf(kairos.CodeInvalid, "this password is among the first that an attacker would try").
+		return domain.Errorf(domain.CodeInvalid, "this password is among the first that an attacker would try").
 			Suggest("use a few unrelated words, or a password manager")
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // G12: a change and its record are one transaction: whoever cuts the power between
@@ -13,23 +13,23 @@ import (
 func TestAChangeAndItsRecordAreOne(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	u := h.user(t, "ana", kairos.RoleViewer)
+	u := h.user(t, "ana", domain.RoleViewer)
 	var transactions, recorded atomic.Int64
 	h.store.OnBatch(func(int, time.Duration) { transactions.Add(1) })
-	h.store.OnCommit(func(events []kairos.AuditEvent) { recorded.Add(int64(len(events))) })
+	h.store.OnCommit(func(events []domain.AuditEvent) { recorded.Add(int64(len(events))) })
 	var secret string
-	var tok kairos.Token
+	var tok domain.Token
 	for _, act := range []struct {
 		name         string
 		do           func() error
 		transactions int64
 	}{
 		{"make a user", func() error {
-			_, err := h.CreateUser(t.Context(), root, "eve", good, kairos.RoleAuthor)
+			_, err := h.CreateUser(t.Context(), root, "eve", good, domain.RoleAuthor)
 			return err
 		}, 1},
 		{"change one, whose sessions end", func() error {
-			_, err := h.UpdateUser(t.Context(), root, u.ID, new(kairos.RoleOperator), nil, nil)
+			_, err := h.UpdateUser(t.Context(), root, u.ID, new(domain.RoleOperator), nil, nil)
 			return err
 		}, 1},
 		{"log in, and be seen", func() (err error) {
@@ -39,7 +39,7 @@ func TestAChangeAndItsRecordAreOne(t *testing.T) {
 		{"log out", func() error { return h.Logout(t.Context(), secret) }, 1},
 		{"end sessions", func() error { return h.EndSessions(t.Context(), root, u.ID, "") }, 1},
 		{"make a token", func() (err error) {
-			_, tok, err = h.CreateToken(t.Context(), root, "ci", kairos.RoleViewer, nil, 0)
+			_, tok, err = h.CreateToken(t.Context(), root, "ci", domain.RoleViewer, nil, 0)
 			return err
 		}, 1},
 		{"revoke it", func() error { return h.RevokeToken(t.Context(), root, tok.ID, "lost") }, 1},

@@ -2,24 +2,20 @@ package auth
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha1"
 	"crypto/subtle"
 	"encoding/base32"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // A second factor is a code that changes every 30 seconds (RFC 6238: SHA-1, six
@@ -32,18 +28,17 @@ const (
 	recoveryMany = 10
 )
 
-// Settings keep second factors: under a user's key, the secret encrypted.
+// Settings keep second factors, encrypted with a key that is not in the database.
 type Settings interface {
-	Setting(ctx context.Context, key string) (string, error)
-	SetSetting(ctx context.Context, key, value string) error
-	SetSettingAs(ctx context.Context, key, value string, r kairos.AuditRecord) error
+	SealedSetting(ctx context.Context, key string) (string, error)
+	SetSealedSetting(ctx context.Context, key, value string, said ...domain.AuditRecord) error
 }
 
 // factor is what is stored of a second factor.
 type factor struct {
-	Sealed string   `json:"secret"` // encrypted, with the user's id
-	Step   int64    `json:"step"`   // of the last code that was used: none works twice
-	Codes  []string `json:"codes"`  // hashes of recovery codes that are left
+	Secret []byte   `json:"secret"`
+	Step   int64    `json:"step"`  // of the last code that was used: none works twice
+	Codes  []string `json:"codes"` // hashes of recovery codes that are left
 }
 
 // SecondFactorNeeded says that a password was right and a code is wanted. It is
@@ -55,9 +50,10 @@ func (*SecondFactorNeeded) Error() string { return "a code of the second factor 
 // NeedsCode gives the ticket of a login that waits for a code.
 func (e *SecondFactorNeeded) NeedsCode() string { return e.Ticket }
 
-// ticket is a login that waits for its code.
+// ticket is a login that waits for its code. It ends when the password changes.
 type ticket struct {
 	user  string
+	hash  string // of the password that was right
 	ends  time.Time
 	tries int
 }
@@ -75,13 +71,13 @@ func (s *Service) factorOf(ctx context.Context, userID string) (*factor, error) 
 	if s.settings == nil {
 		return nil, nil
 	}
-	text, err := s.settings.Setting(ctx, factorKey(userID))
+	text, err := s.settings.SealedSetting(ctx, factorKey(userID))
 	if err != nil || text == "" {
 		return nil, err
 	}
 	var f factor
 	if err := json.Unmarshal([]byte(text), &f); err != nil { // it must not open the door
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "the second factor of a user cannot be read: %w", err)
+		return nil, domain.Errorf(domain.CodeCorrupt, "the second factor of a user cannot be read: %w", err)
 	}
 	return &f, nil
 }
@@ -98,7 +94,7 @@ func (s *Service) SecondFactor(ctx context.Context, userID string) (on bool, lef
 
 // MustEnrol reports whether somebody must set up a second factor before anything
 // else: their role demands one, a password opens their account, and they have none.
-func (s *Service) MustEnrol(ctx context.Context, u kairos.User) (bool, error) {
+func (s *Service) MustEnrol(ctx context.Context, u domain.User) (bool, error) {
 	if !s.demanded(u) {
 		return false, nil
 	}
@@ -106,9 +102,9 @@ func (s *Service) MustEnrol(ctx context.Context, u kairos.User) (bool, error) {
 	return err == nil && f == nil, err
 }
 
-func (s *Service) demanded(u kairos.User) bool {
+func (s *Service) demanded(u domain.User) bool {
 	w := s.access.Load()
-	return u.PasswordHash != "" && !w.NoPassword && slices.ContainsFunc(w.SecondFactorFor, func(r kairos.Role) bool { return u.Role.Includes(r) })
+	return u.PasswordHash != "" && !w.NoPassword && slices.ContainsFunc(w.SecondFactorFor, func(r domain.Role) bool { return u.Role.Includes(r) })
 }
 
 // NewSecondFactor is a fresh secret, in base32, for an authenticator app. It counts
@@ -124,16 +120,16 @@ var codeText = base32.StdEncoding.WithPadding(base32.NoPadding)
 // EnableSecondFactor gives a user a second factor: the secret, of which they prove
 // by a code that they have it. It returns recovery codes, which are shown only here.
 // All other sessions of the user end; the one with the secret keep stays.
-func (s *Service) EnableSecondFactor(ctx context.Context, u kairos.User, secret, code, keep string) ([]string, error) {
-	if s.sealer == nil || s.settings == nil {
-		return nil, kairos.Errorf(kairos.CodeUnavailable, "second factors cannot be kept here")
+func (s *Service) EnableSecondFactor(ctx context.Context, u domain.User, secret, code, keep string) ([]string, error) {
+	if s.settings == nil {
+		return nil, domain.Errorf(domain.CodeUnavailable, "second factors cannot be kept here")
 	}
 	if u.PasswordHash == "" {
-		return nil, kairos.Errorf(kairos.CodeConflict, "you log in without a password").Suggest("set the second factor up at the identity provider")
+		return nil, domain.Errorf(domain.CodeConflict, "you log in without a password").Suggest("set the second factor up at the identity provider")
 	}
 	raw, err := codeText.DecodeString(strings.ToUpper(strings.TrimSpace(secret)))
 	if err != nil || len(raw) != codeSecret {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "this is not a secret that was given out here").Suggest("begin again")
+		return nil, domain.Errorf(domain.CodeInvalid, "this is not a secret that was given out here").Suggest("begin again")
 	}
 	now := s.now()
 	counter := "code:" + u.Name
@@ -142,7 +138,7 @@ func (s *Service) EnableSecondFactor(ctx context.Context, u kairos.User, secret,
 	}
 	step, ok := matches(raw, code, now, 0)
 	if !ok {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "this is not the code that the app shows now").Suggest("check the time on both devices, then type the next code")
+		return nil, domain.Errorf(domain.CodeInvalid, "this is not the code that the app shows now").Suggest("check the time on both devices, then type the next code")
 	}
 	s.throttle.succeeded(now, counter, counter)
 	s.change.Lock()
@@ -150,16 +146,16 @@ func (s *Service) EnableSecondFactor(ctx context.Context, u kairos.User, secret,
 	if f, err := s.factorOf(ctx, u.ID); err != nil {
 		return nil, err
 	} else if f != nil {
-		return nil, kairos.Errorf(kairos.CodeConflict, "you have a second factor already").Suggest("turn it off first")
+		return nil, domain.Errorf(domain.CodeConflict, "you have a second factor already").Suggest("turn it off first")
 	}
-	f := factor{Sealed: s.seal(u.ID, raw), Step: step}
+	f := factor{Secret: raw, Step: step}
 	codes := make([]string, recoveryMany)
 	for i := range codes {
 		text := strings.ToLower(rand.Text()[:16])
 		codes[i] = text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:]
 		f.Codes = append(f.Codes, hashOf(plainCode(codes[i])))
 	}
-	record := kairos.AuditRecord{Action: "user.second-factor", Actor: u.Name, Surface: "ui", Object: "user:" + u.Name, Result: "ok", Reason: "on"}
+	record := domain.AuditRecord{Action: "user.second-factor", Actor: u.Name, Surface: "ui", Object: "user:" + u.Name, Result: "ok", Reason: "on"}
 	if err := s.keepFactor(ctx, u.ID, &f, &record); err != nil {
 		return nil, err
 	}
@@ -174,7 +170,7 @@ func (s *Service) EnableSecondFactor(ctx context.Context, u kairos.User, secret,
 }
 
 // DisableSecondFactor takes a user's second factor away: their own, or as an admin.
-func (s *Service) DisableSecondFactor(ctx context.Context, actor kairos.Actor, idOrName string) error {
+func (s *Service) DisableSecondFactor(ctx context.Context, actor domain.Actor, idOrName string) error {
 	u, err := s.store.User(ctx, idOrName)
 	if err != nil {
 		return err
@@ -186,20 +182,20 @@ func (s *Service) DisableSecondFactor(ctx context.Context, actor kairos.Actor, i
 		}
 	}
 	if u.Name == actor.Name && s.demanded(u) {
-		return kairos.Errorf(kairos.CodeConflict, "the role %s must have a second factor", u.Role).Suggest("with another telephone: let another admin take this one away, and set up the new one at your next login")
+		return domain.Errorf(domain.CodeConflict, "the role %s must have a second factor", u.Role).Suggest("with another telephone: let another admin take this one away, and set up the new one at your next login")
 	}
 	s.change.Lock()
 	defer s.change.Unlock()
-	if f, err := s.factorOf(ctx, u.ID); err != nil && kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if f, err := s.factorOf(ctx, u.ID); err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
 		return err
 	} else if f == nil && err == nil {
-		return kairos.Errorf(kairos.CodeConflict, "%s has no second factor", u.Name)
+		return domain.Errorf(domain.CodeConflict, "%s has no second factor", u.Name)
 	}
-	return s.keepFactor(ctx, u.ID, nil, &kairos.AuditRecord{Action: "user.second-factor", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "user:" + u.Name, Result: "ok", Reason: "off"})
+	return s.keepFactor(ctx, u.ID, nil, &domain.AuditRecord{Action: "user.second-factor", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "user:" + u.Name, Result: "ok", Reason: "off"})
 }
 
 // keepFactor stores a second factor; nil: none any more.
-func (s *Service) keepFactor(ctx context.Context, userID string, f *factor, record *kairos.AuditRecord) error {
+func (s *Service) keepFactor(ctx context.Context, userID string, f *factor, record *domain.AuditRecord) error {
 	text := ""
 	if f != nil {
 		raw, err := json.Marshal(f)
@@ -208,10 +204,11 @@ func (s *Service) keepFactor(ctx context.Context, userID string, f *factor, reco
 		}
 		text = string(raw)
 	}
-	if record == nil {
-		return s.settings.SetSetting(ctx, factorKey(userID), text)
+	var said []domain.AuditRecord
+	if record != nil {
+		said = append(said, *record)
 	}
-	return s.settings.SetSettingAs(ctx, factorKey(userID), text, *record)
+	return s.settings.SetSealedSetting(ctx, factorKey(userID), text, said...)
 }
 
 // checkCode uses up a code, or a recovery code. A code that was used, or is older
@@ -232,11 +229,7 @@ func (s *Service) checkCode(ctx context.Context, userID, code string, now time.T
 		f.Codes = slices.Delete(f.Codes, i, i+1)
 		return true, s.keepFactor(ctx, userID, f, nil)
 	}
-	raw, err := s.unseal(userID, f.Sealed)
-	if err != nil {
-		return false, err
-	}
-	step, ok := matches(raw, code, now, s.store.lastCode(userID, f.Step))
+	step, ok := matches(f.Secret, code, now, s.store.lastCode(userID, f.Step))
 	if !ok {
 		return false, nil
 	}
@@ -284,45 +277,8 @@ func codeAt(secret []byte, step int64) string {
 	return fmt.Sprintf("%0*d", codeDigits, n%1_000_000)
 }
 
-// newSealer encrypts secrets with a key that is not in the database; nil without a
-// key.
-func newSealer(key []byte) (cipher.AEAD, error) {
-	if len(key) == 0 {
-		return nil, nil
-	}
-	if len(key) != 32 {
-		return nil, errors.New("auth: a key of 32 bytes is needed")
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCM(block)
-}
-
-// seal binds a secret to its user: put into another row, it does not open.
-func (s *Service) seal(userID string, secret []byte) string {
-	nonce := make([]byte, s.sealer.NonceSize())
-	rand.Read(nonce) // never fails
-	return base64.RawStdEncoding.EncodeToString(s.sealer.Seal(nonce, nonce, secret, []byte(userID)))
-}
-
-func (s *Service) unseal(userID, sealed string) ([]byte, error) {
-	lost := kairos.Errorf(kairos.CodeUnavailable, "the secret of the second factor cannot be read: the key beside the database is another").Suggest("put the old key back, or set a new password at the machine: kairosd user passwd NAME")
-	raw, err := base64.RawStdEncoding.DecodeString(sealed)
-	if err != nil || s.sealer == nil || len(raw) < s.sealer.NonceSize() {
-		return nil, lost
-	}
-	n := s.sealer.NonceSize()
-	out, err := s.sealer.Open(nil, raw[:n], raw[n:], []byte(userID))
-	if err != nil {
-		return nil, lost
-	}
-	return out, nil
-}
-
 // awaitCode keeps a login whose password was right until its code comes.
-func (s *Service) awaitCode(userID string, now time.Time) error {
+func (s *Service) awaitCode(u domain.User, now time.Time) error {
 	secret := newSecret()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -330,15 +286,22 @@ func (s *Service) awaitCode(userID string, now time.Time) error {
 	if len(s.tickets) >= maxTickets {
 		return tooMany(ticketLifetime)
 	}
-	s.tickets[hashOf(secret)] = &ticket{user: userID, ends: now.Add(ticketLifetime)}
+	s.tickets[hashOf(secret)] = &ticket{user: u.ID, hash: u.PasswordHash, ends: now.Add(ticketLifetime)}
 	return &SecondFactorNeeded{Ticket: secret}
+}
+
+// dropTickets ends the logins of a user that wait for a code.
+func (s *Service) dropTickets(userID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.tickets, func(_ string, t *ticket) bool { return t.user == userID })
 }
 
 // LoginCode finishes a login that waits for a code of the second factor. A ticket
 // takes five codes, within five minutes.
-func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, userAgent string) (string, kairos.User, error) {
+func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, userAgent string) (string, domain.User, error) {
 	now := s.now()
-	over := kairos.Errorf(kairos.CodeUnauthorized, "this login has taken too long").Suggest("log in again")
+	over := domain.Errorf(domain.CodeUnauthorized, "this login has taken too long").Suggest("log in again")
 	hash := hashOf(ticketText)
 	s.mu.Lock()
 	t := s.tickets[hash]
@@ -350,11 +313,15 @@ func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, user
 	}
 	s.mu.Unlock()
 	if t == nil {
-		return "", kairos.User{}, over
+		return "", domain.User{}, over
 	}
 	u, err := s.store.User(ctx, t.user)
 	if err != nil {
-		return "", kairos.User{}, err
+		return "", domain.User{}, err
+	}
+	if u.PasswordHash != t.hash {
+		s.dropTickets(u.ID)
+		return "", domain.User{}, over
 	}
 	who := ActorOf(u, "ui")
 	// Codes are counted apart from passwords, and over all tickets: a right password
@@ -364,15 +331,15 @@ func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, user
 		if first {
 			s.recordDenied(ctx, who, "login", "user:"+u.Name, "code, throttled, from "+address)
 		}
-		return "", kairos.User{}, tooMany(wait)
+		return "", domain.User{}, tooMany(wait)
 	}
 	ok, err := s.checkCode(ctx, u.ID, code, now)
 	if err != nil {
-		return "", kairos.User{}, err
+		return "", domain.User{}, err
 	}
 	if !ok || u.Disabled {
 		s.recordDenied(ctx, who, "login", "user:"+u.Name, "wrong code, from "+address)
-		return "", kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "this is not the code of now, or it was used").Suggest("type the next one, or a recovery code")
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this is not the code of now, or it was used").Suggest("type the next one, or a recovery code")
 	}
 	s.mu.Lock()
 	delete(s.tickets, hash)
@@ -380,7 +347,7 @@ func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, user
 	s.throttle.succeeded(now, counter, address)
 	secret, err := s.openSession(ctx, u, now, address, userAgent, s.says(ctx, who, "login", "user:"+u.Name, "with a code, from "+address)...)
 	if err != nil {
-		return "", kairos.User{}, err
+		return "", domain.User{}, err
 	}
 	s.throttle.succeeded(now, u.Name, address)
 	return secret, u, nil

@@ -1,14 +1,15 @@
 package auth
 
 import (
-	"bytes"
+	"context"
+	"encoding/base64"
 	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -29,7 +30,7 @@ func clocked(t *testing.T) (*Service, *atomic.Int64) {
 	at := &atomic.Int64{}
 	at.Store(time.Date(2026, 3, 9, 2, 47, 0, 0, time.UTC).UnixNano())
 	db := storetest.Open(t)
-	s, err := New(Config{Store: db, Audit: db, Key: bytes.Repeat([]byte{7}, 32), Now: func() time.Time { return time.Unix(0, at.Load()) }})
+	s, err := New(Config{Store: db, Audit: db, Now: func() time.Time { return time.Unix(0, at.Load()) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +46,8 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	t.Parallel()
 	s, at := clocked(t)
 	ctx := t.Context()
-	admin := kairos.Actor{Name: "root", Role: kairos.RoleAdmin, Surface: "cli"}
-	u, err := s.CreateUser(ctx, admin, "marta", good, kairos.RoleAdmin)
+	admin := domain.Actor{Name: "root", Role: domain.RoleAdmin, Surface: "cli"}
+	u, err := s.CreateUser(ctx, admin, "marta", good, domain.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := func() string { return codeAt(raw, at.Load()/int64(30*time.Second)) }
-	if _, err := s.EnableSecondFactor(ctx, u, secret, "000000", ""); kairos.CodeOf(err) != kairos.CodeInvalid {
+	if _, err := s.EnableSecondFactor(ctx, u, secret, "000000", ""); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Fatalf("a wrong code turns it on: %v", err)
 	}
 	recovery, err := s.EnableSecondFactor(ctx, u, secret, code(), "")
@@ -76,7 +77,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 		return need.Ticket
 	}
 	// The code that turned it on does not work again.
-	if _, _, err := s.LoginCode(ctx, login(), code(), "10.0.0.1", ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if _, _, err := s.LoginCode(ctx, login(), code(), "10.0.0.1", ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a used code: %v", err)
 	}
 	at.Add(int64(30 * time.Second))
@@ -88,7 +89,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	if _, err := s.Session(ctx, session); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := s.LoginCode(ctx, ticket, code(), "10.0.0.1", ""); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+	if _, _, err := s.LoginCode(ctx, ticket, code(), "10.0.0.1", ""); domain.CodeOf(err) != domain.CodeUnauthorized {
 		t.Errorf("a ticket works twice: %v", err)
 	}
 	// A recovery code, as people write it, once.
@@ -96,7 +97,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	if _, _, err := s.LoginCode(ctx, login(), typed, "10.0.0.1", ""); err != nil {
 		t.Errorf("a recovery code: %v", err)
 	}
-	if _, _, err := s.LoginCode(ctx, login(), typed, "10.0.0.1", ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if _, _, err := s.LoginCode(ctx, login(), typed, "10.0.0.1", ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a recovery code twice: %v", err)
 	}
 	if on, left, err := s.SecondFactor(ctx, u.ID); !on || left != recoveryMany-1 || err != nil {
@@ -105,7 +106,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	// Old tickets are worth nothing.
 	old := login()
 	at.Add(int64(6 * time.Minute))
-	if _, _, err := s.LoginCode(ctx, old, code(), "10.0.0.1", ""); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+	if _, _, err := s.LoginCode(ctx, old, code(), "10.0.0.1", ""); domain.CodeOf(err) != domain.CodeUnauthorized {
 		t.Errorf("an old ticket: %v", err)
 	}
 	// Whoever knows the password does not get to guess on and on.
@@ -119,7 +120,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 			throttled = true
 			break
 		}
-		if _, _, err = s.LoginCode(ctx, need.Ticket, "123456", "10.6.6.6", ""); kairos.CodeOf(err) == kairos.CodeTooMany {
+		if _, _, err = s.LoginCode(ctx, need.Ticket, "123456", "10.6.6.6", ""); domain.CodeOf(err) == domain.CodeTooMany {
 			throttled = true
 			break
 		} else if i > 20 {
@@ -139,26 +140,85 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	}
 }
 
-// What is stored opens nothing without the key, nor in another user's place.
+// What is stored of a second factor is unreadable, and opens under no other user.
 func TestStoredSecretsAreSealed(t *testing.T) {
 	t.Parallel()
-	s, _ := clocked(t)
-	sealed := s.seal("one", []byte("12345678901234567890"))
-	if strings.Contains(sealed, "12345678901234567890") {
-		t.Error("the secret is readable")
+	s, at := clocked(t)
+	ctx := t.Context()
+	u, raw := enrolled(t, s, at)
+	stored, err := s.store.Store.(interface {
+		Setting(ctx context.Context, key string) (string, error)
+	}).Setting(ctx, factorKey(u.ID))
+	if err != nil || stored == "" || strings.Contains(stored, base64.StdEncoding.EncodeToString(raw)) || strings.Contains(stored, "secret") {
+		t.Errorf("stored as %q, %v", stored, err)
 	}
-	if _, err := s.unseal("two", sealed); err == nil {
-		t.Error("it opens for another user")
+	if err := s.store.Store.(interface {
+		SetSetting(ctx context.Context, key, value string) error
+	}).SetSetting(ctx, factorKey("another"), stored); err != nil {
+		t.Fatal(err)
 	}
-	other, err := New(Config{Store: s.store, Key: bytes.Repeat([]byte{8}, 32)})
+	if _, _, err := s.SecondFactor(ctx, "another"); domain.CodeOf(err) != domain.CodeCorrupt {
+		t.Errorf("it opens for another user: %v", err)
+	}
+}
+
+// enrolled makes an admin with a second factor, and gives its secret.
+func enrolled(t *testing.T, s *Service, at *atomic.Int64) (domain.User, []byte) {
+	t.Helper()
+	u, err := s.CreateUser(t.Context(), domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}, "marta", good, domain.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.unseal("one", sealed); kairos.CodeOf(err) != kairos.CodeUnavailable {
-		t.Errorf("with another key: %v", err)
+	secret := s.NewSecondFactor()
+	raw, err := codeText.DecodeString(secret)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if raw, err := s.unseal("one", sealed); err != nil || string(raw) != "12345678901234567890" {
-		t.Errorf("%q %v", raw, err)
+	if _, err := s.EnableSecondFactor(t.Context(), u, secret, codeAt(raw, at.Load()/int64(30*time.Second)), ""); err != nil {
+		t.Fatal(err)
+	}
+	return u, raw
+}
+
+// A login that waits for its code ends when the password changes, or when all logins
+// are ended.
+func TestAWaitingLoginEndsWithThePassword(t *testing.T) {
+	t.Parallel()
+	s, at := clocked(t)
+	ctx := t.Context()
+	u, raw := enrolled(t, s, at)
+	begin := func(password string) string {
+		t.Helper()
+		_, _, err := s.Login(ctx, "marta", password, "10.0.0.1", "")
+		needed, ok := errors.AsType[*SecondFactorNeeded](err)
+		if !ok {
+			t.Fatal(err)
+		}
+		return needed.Ticket
+	}
+	code := func() string {
+		at.Add(int64(time.Minute)) // a code works once
+		return codeAt(raw, at.Load()/int64(30*time.Second))
+	}
+	refused := func(why, ticket string) {
+		t.Helper()
+		if session, _, err := s.LoginCode(ctx, ticket, code(), "10.0.0.1", ""); domain.CodeOf(err) != domain.CodeUnauthorized {
+			t.Errorf("after %s: %q, %v", why, session, err)
+		}
+	}
+	const next = "another correct horse"
+	ticket := begin(good)
+	if err := s.ChangePassword(ctx, u, good, next, ""); err != nil {
+		t.Fatal(err)
+	}
+	refused("a new password", ticket)
+	ticket = begin(next)
+	if err := s.EndSessions(ctx, domain.Actor{Name: "marta", Role: domain.RoleAdmin}, u.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	refused("the end of all logins", ticket)
+	if _, _, err := s.LoginCode(ctx, begin(next), code(), "10.0.0.1", ""); err != nil {
+		t.Errorf("a login afterwards: %v", err)
 	}
 }
 
@@ -168,7 +228,7 @@ func TestALoginGetsOld(t *testing.T) {
 	t.Parallel()
 	s, at := clocked(t)
 	ctx := t.Context()
-	if _, err := s.CreateUser(ctx, kairos.Actor{Name: "root", Role: kairos.RoleAdmin, Surface: "cli"}, "marta", good, kairos.RoleAdmin); err != nil {
+	if _, err := s.CreateUser(ctx, domain.Actor{Name: "root", Role: domain.RoleAdmin, Surface: "cli"}, "marta", good, domain.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
 	session, _, err := s.Login(ctx, "marta", good, "10.0.0.1", "")
@@ -184,7 +244,7 @@ func TestALoginGetsOld(t *testing.T) {
 	fresh(true)
 	at.Add(int64(ConfirmFor))
 	fresh(false)
-	if err := s.Confirm(ctx, session, "wrong password!", ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if err := s.Confirm(ctx, session, "wrong password!", ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a wrong password: %v", err)
 	}
 	fresh(false)
@@ -194,7 +254,7 @@ func TestALoginGetsOld(t *testing.T) {
 	fresh(true)
 	at.Add(int64(ConfirmFor))
 	fresh(false)
-	if _, err := s.Fresh(ctx, "no session"); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+	if _, err := s.Fresh(ctx, "no session"); domain.CodeOf(err) != domain.CodeUnauthorized {
 		t.Errorf("no session: %v", err)
 	}
 }

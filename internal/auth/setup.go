@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // setupSecret lets one person make the first admin of a new installation.
@@ -53,27 +53,27 @@ func (s *Service) BeginSetup(ctx context.Context) (string, error) {
 
 // Setup consumes the one-time setup secret, creates the first admin and opens a
 // session for them, whose secret it returns. Of many at once, one succeeds (A25).
-func (s *Service) Setup(ctx context.Context, setup, name, password, address, userAgent string) (string, kairos.User, error) {
+func (s *Service) Setup(ctx context.Context, setup, name, password, address, userAgent string) (string, domain.User, error) {
 	now := s.now()
-	who := kairos.Actor{Name: shown(foldName(name)), Role: kairos.RoleAdmin, Surface: "ui"}
+	who := domain.Actor{Name: shown(foldName(name)), Role: domain.RoleAdmin, Surface: "ui"}
 	s.mu.Lock()
 	want := s.setup
 	s.mu.Unlock()
 	valid := want.hash != "" && subtle.ConstantTimeCompare([]byte(hashOf(setup)), []byte(want.hash)) == 1 && now.Before(want.expires)
 	if !valid {
 		s.recordDenied(ctx, who, "setup", "", "wrong or expired setup secret")
-		return "", kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "this setup link is wrong, used or expired").
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this setup link is wrong, used or expired").
 			Suggest("restart kairosd for a new link, or run: kairosd user add")
 	}
-	u, err := s.newUser(ctx, name, password, kairos.RoleAdmin, now)
+	u, err := s.newUser(ctx, name, password, domain.RoleAdmin, now)
 	if err != nil {
-		return "", kairos.User{}, err
+		return "", domain.User{}, err
 	}
 	if err := s.store.CreateFirstUser(ctx, u, s.says(ctx, who, "setup", "user:"+u.Name, "")...); err != nil {
-		if kairos.CodeOf(err) == kairos.CodeConflict {
-			return "", kairos.User{}, kairos.Errorf(kairos.CodeConflict, "this installation is already set up").Suggest("log in")
+		if domain.CodeOf(err) == domain.CodeConflict {
+			return "", domain.User{}, domain.Errorf(domain.CodeConflict, "this installation is already set up").Suggest("log in")
 		}
-		return "", kairos.User{}, fmt.Errorf("create the first user: %w", err)
+		return "", domain.User{}, fmt.Errorf("create the first user: %w", err)
 	}
 	s.endSetup()
 	secret, err := s.openSession(ctx, u, now, address, userAgent)

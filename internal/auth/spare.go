@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // mostSpare bounds the sessions that are kept in memory, mostUnsaid the records.
@@ -30,14 +30,14 @@ type spare struct {
 	mu       sync.Mutex
 	sessions map[string]spareSession // by hash, not in the store
 	ended    map[string]bool         // stored sessions that are over, by hash
-	unsaid   []kairos.AuditRecord    // what happened and is not recorded
+	unsaid   []domain.AuditRecord    // what happened and is not recorded
 	seen     map[string]time.Time    // when stored sessions and tokens were last used
 	steps    map[string]int64        // last codes of second factors that were used, by user
 }
 
 type spareSession struct {
-	kairos.Session
-	said []kairos.AuditRecord
+	domain.Session
+	said []domain.AuditRecord
 }
 
 func newSpare(s Store, audit Audit, log *slog.Logger, now func() time.Time) *spare {
@@ -45,7 +45,7 @@ func newSpare(s Store, audit Audit, log *slog.Logger, now func() time.Time) *spa
 }
 
 // full reports whether an error is that of a full disk.
-func full(err error) bool { return kairos.CodeOf(err) == kairos.CodeNoSpace }
+func full(err error) bool { return domain.CodeOf(err) == domain.CodeNoSpace }
 
 // tryLater forgives a full disk what is not worth refusing anything for.
 func (s *spare) tryLater(what string, err error) error {
@@ -56,7 +56,7 @@ func (s *spare) tryLater(what string, err error) error {
 	return nil
 }
 
-func (s *spare) CreateSession(ctx context.Context, ses kairos.Session, said ...kairos.AuditRecord) error {
+func (s *spare) CreateSession(ctx context.Context, ses domain.Session, said ...domain.AuditRecord) error {
 	err := s.Store.CreateSession(ctx, ses, said...)
 	if !full(err) {
 		return err
@@ -71,7 +71,7 @@ func (s *spare) CreateSession(ctx context.Context, ses kairos.Session, said ...k
 	return nil
 }
 
-func (s *spare) SessionByHash(ctx context.Context, hash string) (kairos.Session, error) {
+func (s *spare) SessionByHash(ctx context.Context, hash string) (domain.Session, error) {
 	s.mu.Lock()
 	kept, ok := s.sessions[hash]
 	seen, over := s.seen[hash], s.ended[hash]
@@ -80,7 +80,7 @@ func (s *spare) SessionByHash(ctx context.Context, hash string) (kairos.Session,
 		return kept.Session, nil
 	}
 	if over {
-		return kairos.Session{}, kairos.Errorf(kairos.CodeNotFound, "no such session")
+		return domain.Session{}, domain.Errorf(domain.CodeNotFound, "no such session")
 	}
 	ses, err := s.Store.SessionByHash(ctx, hash)
 	if seen.After(ses.SeenAt) {
@@ -89,17 +89,17 @@ func (s *spare) SessionByHash(ctx context.Context, hash string) (kairos.Session,
 	return ses, err
 }
 
-func (s *spare) Sessions(ctx context.Context, userID string) ([]kairos.Session, error) {
+func (s *spare) Sessions(ctx context.Context, userID string) ([]domain.Session, error) {
 	list, err := s.Store.Sessions(ctx, userID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list = slices.DeleteFunc(list, func(ses kairos.Session) bool { return s.ended[ses.IDHash] })
+	list = slices.DeleteFunc(list, func(ses domain.Session) bool { return s.ended[ses.IDHash] })
 	for _, kept := range s.sessions {
 		if kept.UserID == userID {
 			list = append(list, kept.Session)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b kairos.Session) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	slices.SortStableFunc(list, func(a, b domain.Session) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return list, err
 }
 
@@ -134,7 +134,7 @@ func (s *spare) touched(what string, at time.Time, err error) error {
 }
 
 // usedAt is when a token was last used, which the store may not know.
-func (s *spare) usedAt(t kairos.Token) time.Time {
+func (s *spare) usedAt(t domain.Token) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at := s.seen[t.ID]; at.After(t.LastUsedAt) {
@@ -144,8 +144,8 @@ func (s *spare) usedAt(t kairos.Token) time.Time {
 }
 
 // DeleteSession ends a session, whether or not that can be stored.
-func (s *spare) DeleteSession(ctx context.Context, hash string, said ...kairos.AuditRecord) error {
-	s.forget(func(ses kairos.Session) bool { return ses.IDHash == hash })
+func (s *spare) DeleteSession(ctx context.Context, hash string, said ...domain.AuditRecord) error {
+	s.forget(func(ses domain.Session) bool { return ses.IDHash == hash })
 	err := s.Store.DeleteSession(ctx, hash, said...)
 	if !full(err) {
 		return err
@@ -157,22 +157,22 @@ func (s *spare) DeleteSession(ctx context.Context, hash string, said ...kairos.A
 	return nil
 }
 
-func (s *spare) DeleteSessions(ctx context.Context, userID, keep string, said ...kairos.AuditRecord) error {
-	s.forget(func(ses kairos.Session) bool { return ses.UserID == userID && ses.IDHash != keep })
+func (s *spare) DeleteSessions(ctx context.Context, userID, keep string, said ...domain.AuditRecord) error {
+	s.forget(func(ses domain.Session) bool { return ses.UserID == userID && ses.IDHash != keep })
 	return s.Store.DeleteSessions(ctx, userID, keep, said...)
 }
 
-func (s *spare) UpdateUserEndingSessions(ctx context.Context, u kairos.User, keep string, said ...kairos.AuditRecord) error {
+func (s *spare) UpdateUserEndingSessions(ctx context.Context, u domain.User, keep string, said ...domain.AuditRecord) error {
 	err := s.Store.UpdateUserEndingSessions(ctx, u, keep, said...)
 	if err == nil {
-		s.forget(func(ses kairos.Session) bool { return ses.UserID == u.ID && ses.IDHash != keep })
+		s.forget(func(ses domain.Session) bool { return ses.UserID == u.ID && ses.IDHash != keep })
 	}
 	return err
 }
 
 // DeleteExpiredSessions also writes what there is space for now.
 func (s *spare) DeleteExpiredSessions(ctx context.Context, now, idle time.Time) error {
-	s.forget(func(ses kairos.Session) bool { return !ses.ExpiresAt.After(now) || !ses.SeenAt.After(idle) })
+	s.forget(func(ses domain.Session) bool { return !ses.ExpiresAt.After(now) || !ses.SeenAt.After(idle) })
 	if err := s.settle(ctx); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *spare) DeleteExpiredSessions(ctx context.Context, now, idle time.Time) 
 }
 
 // forget drops kept sessions; that they were opened is still to be recorded.
-func (s *spare) forget(which func(kairos.Session) bool) {
+func (s *spare) forget(which func(domain.Session) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for hash, kept := range s.sessions {
@@ -192,7 +192,7 @@ func (s *spare) forget(which func(kairos.Session) bool) {
 }
 
 // late says when something happened that is recorded later.
-func (s *spare) late(said []kairos.AuditRecord) []kairos.AuditRecord {
+func (s *spare) late(said []domain.AuditRecord) []domain.AuditRecord {
 	said = slices.Clone(said)
 	for i := range said {
 		said[i].Reason = strings.TrimPrefix(said[i].Reason+"; at "+s.now().UTC().Format(time.RFC3339)+", recorded when the disk had space again", "; ")
@@ -202,19 +202,19 @@ func (s *spare) late(said []kairos.AuditRecord) []kairos.AuditRecord {
 
 // say keeps records for later; the caller holds mu. Beyond the bound the log alone
 // has them.
-func (s *spare) say(said []kairos.AuditRecord) {
+func (s *spare) say(said []domain.AuditRecord) {
 	s.unsaid = append(s.unsaid, said[:min(len(said), mostUnsaid-len(s.unsaid))]...)
 }
 
 // denied records a refusal, now or later.
-func (s *spare) denied(ctx context.Context, r kairos.AuditRecord) error {
+func (s *spare) denied(ctx context.Context, r domain.AuditRecord) error {
 	err := s.audit.Audit(ctx, r)
 	if !full(err) {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.say(s.late([]kairos.AuditRecord{r}))
+	s.say(s.late([]domain.AuditRecord{r}))
 	return s.tryLater("a refusal", err)
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/auth"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -22,33 +22,33 @@ type fullDisk struct {
 
 func (d fullDisk) space() error {
 	if d.full.Load() {
-		return kairos.Errorf(kairos.CodeNoSpace, "commit: the disk is full")
+		return domain.Errorf(domain.CodeNoSpace, "commit: the disk is full")
 	}
 	return nil
 }
 
-func (d fullDisk) Audit(ctx context.Context, r kairos.AuditRecord) error {
+func (d fullDisk) Audit(ctx context.Context, r domain.AuditRecord) error {
 	if err := d.space(); err != nil {
 		return err
 	}
 	return d.Store.Audit(ctx, r)
 }
 
-func (d fullDisk) UpdateUser(ctx context.Context, u kairos.User, said ...kairos.AuditRecord) error {
+func (d fullDisk) UpdateUser(ctx context.Context, u domain.User, said ...domain.AuditRecord) error {
 	if err := d.space(); err != nil {
 		return err
 	}
 	return d.Store.UpdateUser(ctx, u, said...)
 }
 
-func (d fullDisk) UpdateUserEndingSessions(ctx context.Context, u kairos.User, keep string, said ...kairos.AuditRecord) error {
+func (d fullDisk) UpdateUserEndingSessions(ctx context.Context, u domain.User, keep string, said ...domain.AuditRecord) error {
 	if err := d.space(); err != nil {
 		return err
 	}
 	return d.Store.UpdateUserEndingSessions(ctx, u, keep, said...)
 }
 
-func (d fullDisk) CreateSession(ctx context.Context, s kairos.Session, said ...kairos.AuditRecord) error {
+func (d fullDisk) CreateSession(ctx context.Context, s domain.Session, said ...domain.AuditRecord) error {
 	if err := d.space(); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (d fullDisk) TouchSession(ctx context.Context, hash string, seen time.Time)
 	return d.Store.TouchSession(ctx, hash, seen)
 }
 
-func (d fullDisk) DeleteSession(ctx context.Context, hash string, said ...kairos.AuditRecord) error {
+func (d fullDisk) DeleteSession(ctx context.Context, hash string, said ...domain.AuditRecord) error {
 	if err := d.space(); err != nil {
 		return err
 	}
@@ -96,9 +96,9 @@ func TestAFullDiskLetsPeopleIn(t *testing.T) {
 	}
 	h.Service = s
 	ctx := t.Context()
-	h.user(t, "ana", kairos.RoleAdmin)
-	h.user(t, "ben", kairos.RoleOperator)
-	token, _, err := s.CreateToken(ctx, root, "ci", kairos.RoleViewer, nil, 0)
+	h.user(t, "ana", domain.RoleAdmin)
+	h.user(t, "ben", domain.RoleOperator)
+	token, _, err := s.CreateToken(ctx, root, "ci", domain.RoleViewer, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestAFullDiskLetsPeopleIn(t *testing.T) {
 	}
 	out := func(secret, when string) {
 		t.Helper()
-		if _, err := s.Session(ctx, secret); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+		if _, err := s.Session(ctx, secret); domain.CodeOf(err) != domain.CodeUnauthorized {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -140,7 +140,7 @@ func TestAFullDiskLetsPeopleIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	in(during, "logged in on a full disk")
-	if _, _, err := s.Login(ctx, "ana", "wrong", "10.0.0.5", ""); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+	if _, _, err := s.Login(ctx, "ana", "wrong", "10.0.0.5", ""); domain.CodeOf(err) != domain.CodeUnauthorized {
 		t.Errorf("a wrong password: %v", err)
 	}
 	if err := s.Logout(ctx, gone); err != nil {
@@ -161,11 +161,11 @@ func TestAFullDiskLetsPeopleIn(t *testing.T) {
 	if _, err := s.Token(ctx, token); err != nil {
 		t.Errorf("token: %v", err)
 	}
-	if _, _, err := s.CreateToken(ctx, root, "more", kairos.RoleViewer, nil, 0); err != nil {
+	if _, _, err := s.CreateToken(ctx, root, "more", domain.RoleViewer, nil, 0); err != nil {
 		t.Error("what is not about getting in is not touched here:", err)
 	}
 	h.pass(time.Minute)
-	if err := s.Sweep(ctx); kairos.CodeOf(err) != kairos.CodeNoSpace {
+	if err := s.Sweep(ctx); domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Errorf("a sweep on a full disk: %v", err)
 	}
 
@@ -179,7 +179,7 @@ func TestAFullDiskLetsPeopleIn(t *testing.T) {
 	in(during, "after a restart")
 	out(before, "logged out, after a restart")
 	out(gone, "logged out, after a restart")
-	events, err := h.store.AuditEvents(ctx, kairos.AuditFilter{Page: kairos.Page{Limit: 100}})
+	events, err := h.store.AuditEvents(ctx, domain.AuditFilter{Page: domain.Page{Limit: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}

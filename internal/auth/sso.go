@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"github.com/kairosd/kairosd/internal/auth/oidc"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // IdentityProvider vouches for people. [oidc.Provider] is one.
@@ -41,7 +41,7 @@ func (s *Service) label() string {
 func (s *Service) BeginSSO(ctx context.Context, redirect, next string) (address, kept string, err error) {
 	p := s.access.Load().Provider
 	if p == nil {
-		return "", "", kairos.Errorf(kairos.CodeNotFound, "no identity provider is configured")
+		return "", "", domain.Errorf(domain.CodeNotFound, "no identity provider is configured")
 	}
 	return p.Begin(ctx, redirect, next)
 }
@@ -49,13 +49,13 @@ func (s *Service) BeginSSO(ctx context.Context, redirect, next string) (address,
 // FinishSSO opens a session for whom the identity provider vouches. They are
 // found by issuer and subject, never by a name or an address; a user of the same
 // name is somebody else until an admin links them. Every outcome is recorded.
-func (s *Service) FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u kairos.User, next string, err error) {
+func (s *Service) FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u domain.User, next string, err error) {
 	w := s.access.Load() // one and the same for the whole login
 	if w.Provider == nil {
-		return "", u, "", kairos.Errorf(kairos.CodeNotFound, "no identity provider is configured")
+		return "", u, "", domain.Errorf(domain.CodeNotFound, "no identity provider is configured")
 	}
 	now := s.now()
-	who := kairos.Actor{Name: "anonymous", Surface: "ui"}
+	who := domain.Actor{Name: "anonymous", Surface: "ui"}
 	if wait, first := s.throttle.allow(now, "", address); wait > 0 {
 		if first {
 			s.recordDenied(ctx, who, "login", "", "throttled, from "+address)
@@ -90,19 +90,19 @@ func subjectOf(id oidc.Identity) string {
 func shownLong(s string) string { return cut(shownAll(s), 400) }
 
 // admit finds the user of an identity, or makes one.
-func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (kairos.User, error) {
+func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (domain.User, error) {
 	u, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject)
-	if kairos.CodeOf(err) == kairos.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return s.newcomer(ctx, w, id)
 	} else if err != nil {
 		return u, fmt.Errorf("log in: %w", err)
 	}
 	if u.Disabled {
-		return u, kairos.Errorf(kairos.CodeForbidden, "your account %s is disabled", u.Name).Suggest("ask an admin of kairosd")
+		return u, domain.Errorf(domain.CodeForbidden, "your account %s is disabled", u.Name).Suggest("ask an admin of kairosd")
 	}
 	if id.Managed && id.Role != u.Role {
-		who := kairos.Actor{Name: kairos.System.Name, Role: kairos.RoleAdmin, Surface: kairos.System.Surface}
-		u, err = s.changeUser(ctx, who, u.ID, "", func(u *kairos.User) (string, error) {
+		who := domain.Actor{Name: domain.System.Name, Role: domain.RoleAdmin, Surface: domain.System.Surface}
+		u, err = s.changeUser(ctx, who, u.ID, "", func(u *domain.User) (string, error) {
 			u.Role = id.Role
 			return " role " + string(id.Role) + ", as " + w.Provider.Label() + " says", nil
 		})
@@ -114,7 +114,7 @@ func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (kairo
 }
 
 // seen notes when a user was last seen.
-func (s *Service) seen(ctx context.Context, u kairos.User) (kairos.User, error) {
+func (s *Service) seen(ctx context.Context, u domain.User) (domain.User, error) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	u, err := s.store.User(ctx, u.ID)
@@ -130,14 +130,14 @@ func (s *Service) seen(ctx context.Context, u kairos.User) (kairos.User, error) 
 
 // newcomer makes a user of whom nothing was known. The first of all must be an
 // admin, or nobody could ever make another one.
-func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (kairos.User, error) {
+func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (domain.User, error) {
 	if !w.CreateUsers {
-		return kairos.User{}, kairos.Errorf(kairos.CodeForbidden, "you have no account here").
+		return domain.User{}, domain.Errorf(domain.CodeForbidden, "you have no account here").
 			Suggest("ask an admin of kairosd for one; at %s you are %s", w.Provider.Label(), shown(id.Subject))
 	}
 	u, err := newAccount(id.Name, id.Role, s.now())
 	if err != nil {
-		return u, kairos.Errorf(kairos.CodeForbidden, "your name at %s, %q, cannot be a name here", w.Provider.Label(), shown(id.Name)).
+		return u, domain.Errorf(domain.CodeForbidden, "your name at %s, %q, cannot be a name here", w.Provider.Label(), shown(id.Name)).
 			Suggest("ask an admin of kairosd for an account; at %s you are %s", w.Provider.Label(), shown(id.Subject))
 	}
 	u.Issuer, u.Subject, u.LastSeenAt = id.Issuer, id.Subject, u.CreatedAt
@@ -147,18 +147,18 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (ka
 	}
 	create := s.store.CreateUser
 	if first {
-		if u.Role != kairos.RoleAdmin {
-			return u, kairos.Errorf(kairos.CodeForbidden, "this installation is not set up yet").Suggest("let an admin log in first, or open the link that kairosd printed when it started")
+		if u.Role != domain.RoleAdmin {
+			return u, domain.Errorf(domain.CodeForbidden, "this installation is not set up yet").Suggest("let an admin log in first, or open the link that kairosd printed when it started")
 		}
 		create = s.store.CreateFirstUser
 	}
-	err = create(ctx, u, s.says(ctx, kairos.System, "user.create", "user:"+u.Name, "role "+string(u.Role)+", by "+w.Provider.Label())...)
-	if kairos.CodeOf(err) == kairos.CodeConflict {
+	err = create(ctx, u, s.says(ctx, domain.System, "user.create", "user:"+u.Name, "role "+string(u.Role)+", by "+w.Provider.Label())...)
+	if domain.CodeOf(err) == domain.CodeConflict {
 		// The same person in another tab, or another user of that name.
 		if same, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject); err == nil && !same.Disabled {
 			return same, nil
 		}
-		return u, kairos.Errorf(kairos.CodeForbidden, "there is a user %s here already, who is not linked to %s", u.Name, w.Provider.Label()).
+		return u, domain.Errorf(domain.CodeForbidden, "there is a user %s here already, who is not linked to %s", u.Name, w.Provider.Label()).
 			Suggest("if that is you, ask an admin to link the account; at %s you are %s", w.Provider.Label(), shown(id.Subject))
 	} else if err != nil {
 		return u, fmt.Errorf("create user %s: %w", u.Name, err)
@@ -172,21 +172,21 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (ka
 // LinkUser says who a user is at the identity provider, by the subject that it
 // knows them by; an empty subject ends the link. All their sessions end. Only
 // admins may.
-func (s *Service) LinkUser(ctx context.Context, actor kairos.Actor, idOrName, subject string) (kairos.User, error) {
+func (s *Service) LinkUser(ctx context.Context, actor domain.Actor, idOrName, subject string) (domain.User, error) {
 	if err := requireAdmin(actor); err != nil {
 		s.recordDenied(ctx, actor, "user.link", "user:"+shown(idOrName), err.Error())
-		return kairos.User{}, err
+		return domain.User{}, err
 	}
 	issuer := ""
 	if subject != "" {
 		if issuer = s.access.Load().Issuer; issuer == "" {
-			return kairos.User{}, kairos.Errorf(kairos.CodeConflict, "no identity provider is configured").Suggest("set login.oidc in the configuration")
+			return domain.User{}, domain.Errorf(domain.CodeConflict, "no identity provider is configured").Suggest("set login.oidc in the configuration")
 		}
 		if len(subject) > 255 || shownAll(subject) != subject {
-			return kairos.User{}, kairos.Errorf(kairos.CodeInvalid, "a subject has 1 to 255 printable characters")
+			return domain.User{}, domain.Errorf(domain.CodeInvalid, "a subject has 1 to 255 printable characters")
 		}
 	}
-	return s.changeUser(ctx, actor, idOrName, "", func(u *kairos.User) (string, error) {
+	return s.changeUser(ctx, actor, idOrName, "", func(u *domain.User) (string, error) {
 		if u.Issuer == issuer && u.Subject == subject {
 			return "", nil
 		}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 const (
@@ -179,8 +179,8 @@ func network(address string) string {
 	return a.String()
 }
 
-func tooMany(wait time.Duration) *kairos.Error {
-	e := kairos.Errorf(kairos.CodeTooMany, "too many attempts").Suggest("wait a moment, then try again")
+func tooMany(wait time.Duration) *domain.Error {
+	e := domain.Errorf(domain.CodeTooMany, "too many attempts").Suggest("wait a moment, then try again")
 	e.RetryAfter = max(wait.Round(time.Second), time.Second)
 	return e
 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Scopes lists what a token can be narrowed to (RELIABILITY 4.2).
-var Scopes = kairos.Scopes
+var Scopes = domain.Scopes
 
 // A token's text is kro_<8>_<43>_<8>: a name by which it can be recognised,
 // 256 random bits, and a checksum that finds mistakes without asking the
@@ -39,50 +39,92 @@ func newTokenText() string {
 func checksum(s string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(s))) }
 
 // Tokens lists all tokens, newest first.
-func (s *Service) Tokens(ctx context.Context) ([]kairos.Token, error) { return s.store.Tokens(ctx) }
+func (s *Service) Tokens(ctx context.Context) ([]domain.Token, error) { return s.store.Tokens(ctx) }
 
 // CreateToken makes an API token and returns its text, which cannot be seen
-// again. Only admins may; lifetime 0 means 90 days.
-func (s *Service) CreateToken(ctx context.Context, actor kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error) {
+// again. Only admins may; lifetime 0 means 90 days. A token makes only tokens that
+// may no more than itself, and no longer: lifetime 0 then means at most its own rest.
+func (s *Service) CreateToken(ctx context.Context, actor domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string, domain.Token, error) {
 	name = strings.TrimSpace(name)
 	if err := requireAdmin(actor); err != nil {
 		s.recordDenied(ctx, actor, "token.create", "token:"+shown(name), err.Error())
-		return "", kairos.Token{}, err
+		return "", domain.Token{}, err
 	}
 	if name == "" || len(name) > 64 || shown(name) != name {
-		return "", kairos.Token{}, kairos.Errorf(kairos.CodeInvalid, "a token's name has 1 to 64 printable characters")
+		return "", domain.Token{}, domain.Errorf(domain.CodeInvalid, "a token's name has 1 to 64 printable characters")
 	}
 	if err := validRole(role); err != nil {
-		return "", kairos.Token{}, err
+		return "", domain.Token{}, err
 	}
 	scopes = slices.Compact(slices.Sorted(slices.Values(scopes)))
 	for _, sc := range scopes {
 		if !slices.Contains(Scopes, sc) {
-			return "", kairos.Token{}, kairos.Errorf(kairos.CodeInvalid, "there is no scope %q", shown(sc)).
+			return "", domain.Token{}, domain.Errorf(domain.CodeInvalid, "there is no scope %q", shown(sc)).
 				Suggest("scopes are %s", strings.Join(Scopes, ", "))
+		}
+	}
+	now := s.now()
+	if id, ok := tokenID(actor.Name); ok {
+		most, err := s.narrower(ctx, actor, id, role, scopes, now)
+		if err != nil {
+			s.recordDenied(ctx, actor, "token.create", "token:"+name, err.Error())
+			return "", domain.Token{}, err
+		}
+		if lifetime == 0 {
+			lifetime = min(DefaultTokenLifetime, most)
+		} else if lifetime > most {
+			err := domain.Errorf(domain.CodeForbidden, "a token cannot outlive the token that creates it").Suggest("choose at most %s", most.Truncate(time.Second))
+			s.recordDenied(ctx, actor, "token.create", "token:"+name, err.Error())
+			return "", domain.Token{}, err
 		}
 	}
 	if lifetime == 0 {
 		lifetime = DefaultTokenLifetime
 	}
 	if lifetime < time.Minute || lifetime > MaxTokenLifetime {
-		return "", kairos.Token{}, kairos.Errorf(kairos.CodeInvalid, "a token lives from one minute to 366 days")
+		return "", domain.Token{}, domain.Errorf(domain.CodeInvalid, "a token lives from one minute to 366 days")
 	}
-	now := s.now()
 	text := newTokenText()
-	t := kairos.Token{
-		ID: kairos.NewID(), Name: name, Prefix: text[:tokenPrefix], SecretHash: hashOf(text), Role: role, Scopes: scopes,
+	t := domain.Token{
+		ID: domain.NewID(), Name: name, Prefix: text[:tokenPrefix], SecretHash: hashOf(text), Role: role, Scopes: scopes,
 		CreatedBy: actor.Name, CreatedAt: now, ExpiresAt: now.Add(lifetime),
 	}
 	said := s.says(ctx, actor, "token.create", "token:"+t.ID, fmt.Sprintf("%s, role %s, until %s", t.Prefix, role, t.ExpiresAt.UTC().Format(time.DateOnly)))
 	if err := s.store.CreateToken(ctx, t, said...); err != nil {
-		return "", kairos.Token{}, fmt.Errorf("create token: %w", err)
+		return "", domain.Token{}, fmt.Errorf("create token: %w", err)
 	}
 	return text, t, nil
 }
 
-// RevokeToken ends a token at once. Only admins may; why goes to the audit log.
-func (s *Service) RevokeToken(ctx context.Context, actor kairos.Actor, id, reason string) error {
+// narrower checks that a new token may no more than the token that creates it, and
+// returns how long the new one may live.
+func (s *Service) narrower(ctx context.Context, actor domain.Actor, id string, role domain.Role, scopes []string, now time.Time) (time.Duration, error) {
+	parent, err := s.store.TokenByID(ctx, id)
+	if err != nil {
+		return 0, unknownMaker(err)
+	}
+	l, err := lineageOf(ctx, s.store, parent)
+	if err != nil {
+		return 0, err
+	}
+	may, err := l.role(now)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case len(l.tokens) >= maxLineage:
+		return 0, domain.Errorf(domain.CodeForbidden, "too many tokens created one another").Suggest("create the token as a user, or with kairosd token create")
+	case !may.Includes(role) || !actor.Role.Includes(role):
+		return 0, domain.Errorf(domain.CodeForbidden, "a token cannot create a token with a stronger role").Suggest("choose the role %s or a weaker one", may)
+	case len(parent.Scopes) > 0 && (len(scopes) == 0 || slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(parent.Scopes, s) })):
+		return 0, domain.Errorf(domain.CodeForbidden, "a token with scopes creates only tokens with the same or fewer scopes").Suggest("choose among %s", strings.Join(parent.Scopes, ", "))
+	}
+	return parent.ExpiresAt.Sub(now), nil
+}
+
+// RevokeToken ends a token at once, and with it the tokens that it made. Only admins
+// may; why goes to the audit log.
+func (s *Service) RevokeToken(ctx context.Context, actor domain.Actor, id, reason string) error {
 	if err := requireAdmin(actor); err != nil {
 		s.recordDenied(ctx, actor, "token.revoke", "token:"+shown(id), err.Error())
 		return err
@@ -90,44 +132,38 @@ func (s *Service) RevokeToken(ctx context.Context, actor kairos.Actor, id, reaso
 	return s.store.RevokeToken(ctx, id, s.now(), s.says(ctx, actor, "token.revoke", "token:"+id, reason)...)
 }
 
-// Token finds the principal of an API token; CodeUnauthorized if it is
-// malformed, unknown, expired or revoked, or if the user who made it is disabled.
-// It never may more than that user may now.
-func (s *Service) Token(ctx context.Context, text string) (kairos.Actor, error) {
+// Token finds the principal of an API token; CodeUnauthorized if it is malformed or
+// unknown, if it or a token that it was made by has expired or been revoked, or if
+// the person behind it is disabled. It never may more than any of them may now.
+func (s *Service) Token(ctx context.Context, text string) (domain.Actor, error) {
 	if !WellFormed(text) {
-		return kairos.Actor{}, noToken()
+		return domain.Actor{}, noToken()
 	}
 	t, err := s.store.TokenByHash(ctx, hashOf(text))
-	if kairos.CodeOf(err) == kairos.CodeNotFound {
-		return kairos.Actor{}, noToken()
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return domain.Actor{}, noToken()
 	} else if err != nil {
-		return kairos.Actor{}, fmt.Errorf("find token: %w", err)
+		return domain.Actor{}, fmt.Errorf("find token: %w", err)
 	}
 	t.LastUsedAt = s.store.usedAt(t)
 	now := s.notBefore(t.LastUsedAt)
-	if !t.RevokedAt.IsZero() || !now.Before(t.ExpiresAt) {
-		return kairos.Actor{}, noToken()
+	l, err := lineageOf(ctx, s.store, t)
+	if err != nil {
+		return domain.Actor{}, err
 	}
-	actor := kairos.Actor{Name: tokenActor + t.Name, Role: t.Role, Surface: "api", Scopes: strings.Join(t.Scopes, " ")}
-	// Users are never deleted, so whoever is not found ("cli:root") is no user.
-	switch u, err := s.store.User(ctx, t.CreatedBy); {
-	case kairos.CodeOf(err) == kairos.CodeNotFound:
-	case err != nil:
-		return kairos.Actor{}, fmt.Errorf("find token: %w", err)
-	case u.Disabled:
-		return kairos.Actor{}, noToken()
-	case !u.Role.Includes(actor.Role):
-		actor.Role = u.Role
+	actor := domain.Actor{Name: TokenActor(t), Surface: "api", Scopes: strings.Join(t.Scopes, " ")}
+	if actor.Role, err = l.role(now); err != nil {
+		return domain.Actor{}, err
 	}
 	if now.Sub(t.LastUsedAt) >= touchEvery {
-		if err := s.store.TouchToken(ctx, t.ID, now, kairos.RequestOf(ctx).Address); err != nil {
-			return kairos.Actor{}, fmt.Errorf("touch token: %w", err)
+		if err := s.store.TouchToken(ctx, t.ID, now, domain.RequestOf(ctx).Address); err != nil {
+			return domain.Actor{}, fmt.Errorf("touch token: %w", err)
 		}
 	}
 	return actor, nil
 }
 
 func noToken() error {
-	return kairos.Errorf(kairos.CodeUnauthorized, "this API token is not valid").
+	return domain.Errorf(domain.CodeUnauthorized, "this API token is not valid").
 		Suggest("make one with: kairosd token create")
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
@@ -17,70 +17,72 @@ var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
 var reserved = []string{"system", "engine", "token", "cli", "anonymous"}
 
 // User finds a user by id or name.
-func (s *Service) User(ctx context.Context, idOrName string) (kairos.User, error) {
+func (s *Service) User(ctx context.Context, idOrName string) (domain.User, error) {
 	return s.store.User(ctx, idOrName)
 }
 
 // Users lists all users by name.
-func (s *Service) Users(ctx context.Context) ([]kairos.User, error) { return s.store.Users(ctx) }
+func (s *Service) Users(ctx context.Context) ([]domain.User, error) { return s.store.Users(ctx) }
 
 // CreateUser makes a user. Only admins may.
-func (s *Service) CreateUser(ctx context.Context, actor kairos.Actor, name, password string, role kairos.Role) (kairos.User, error) {
+func (s *Service) CreateUser(ctx context.Context, actor domain.Actor, name, password string, role domain.Role) (domain.User, error) {
 	if err := requireAdmin(actor); err != nil {
 		s.recordDenied(ctx, actor, "user.create", "user:"+shown(name), err.Error())
-		return kairos.User{}, err
+		return domain.User{}, err
 	}
 	u, err := s.newUser(ctx, name, password, role, s.now())
 	if err != nil {
-		return kairos.User{}, err
+		return domain.User{}, err
 	}
 	if err := s.store.CreateUser(ctx, u, s.says(ctx, actor, "user.create", "user:"+u.Name, "role "+string(role))...); err != nil {
-		if kairos.CodeOf(err) == kairos.CodeConflict {
-			return kairos.User{}, kairos.Errorf(kairos.CodeConflict, "there is a user %q already", u.Name).Suggest("choose another name")
+		if domain.CodeOf(err) == domain.CodeConflict {
+			return domain.User{}, domain.Errorf(domain.CodeConflict, "there is a user %q already", u.Name).Suggest("choose another name")
 		}
-		return kairos.User{}, fmt.Errorf("create user %s: %w", u.Name, err)
+		return domain.User{}, fmt.Errorf("create user %s: %w", u.Name, err)
 	}
+	s.endSetup()
 	return u, nil
 }
 
-func (s *Service) newUser(ctx context.Context, name, password string, role kairos.Role, now time.Time) (kairos.User, error) {
+func (s *Service) newUser(ctx context.Context, name, password string, role domain.Role, now time.Time) (domain.User, error) {
 	u, err := newAccount(name, role, now)
 	if err != nil {
 		return u, err
 	}
 	if err := CheckPassword(u.Name, password); err != nil {
-		return kairos.User{}, err
+		return domain.User{}, err
 	}
 	u.PasswordHash, err = s.hasher.hash(ctx, password)
 	return u, err
 }
 
 // newAccount is a user without a password.
-func newAccount(name string, role kairos.Role, now time.Time) (kairos.User, error) {
+func newAccount(name string, role domain.Role, now time.Time) (domain.User, error) {
 	name = foldName(name)
-	if !nameForm.MatchString(name) || slices.Contains(reserved, name) {
-		return kairos.User{}, kairos.Errorf(kairos.CodeInvalid, "%q cannot be a user's name", shown(name)).
+	// A user is found by id or name: a name in the form of an id could be another's.
+	if !nameForm.MatchString(name) || slices.Contains(reserved, name) || domain.ValidID(name) {
+		return domain.User{}, domain.Errorf(domain.CodeInvalid, "%q cannot be a user's name", shown(name)).
 			Suggest("use up to 64 letters, digits, dots, dashes, underscores and @, beginning with a letter or digit")
 	}
 	if err := validRole(role); err != nil {
-		return kairos.User{}, err
+		return domain.User{}, err
 	}
-	return kairos.User{ID: kairos.NewID(), Name: name, Role: role, CreatedAt: now}, nil
+	return domain.User{ID: domain.NewID(), Name: name, Role: role, CreatedAt: now}, nil
 }
 
 // UpdateUser changes what is not nil. A change of role, password or access ends
 // the user's sessions at once (A19). The last admin stays one.
-func (s *Service) UpdateUser(ctx context.Context, actor kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error) {
+func (s *Service) UpdateUser(ctx context.Context, actor domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error) {
 	if err := requireAdmin(actor); err != nil {
 		s.recordDenied(ctx, actor, "user.update", "user:"+shown(idOrName), err.Error())
-		return kairos.User{}, err
+		return domain.User{}, err
 	}
 	if role != nil {
 		if err := validRole(*role); err != nil {
-			return kairos.User{}, err
+			return domain.User{}, err
 		}
 	}
-	u, err := s.changeUser(ctx, actor, idOrName, "", func(u *kairos.User) (string, error) {
+	u, err := s.changeUser(ctx, actor, idOrName, "", func(u *domain.User) (string, error) {
 		what := ""
 		if role != nil && *role != u.Role {
 			u.Role, what = *role, what+" role "+string(*role)
@@ -105,7 +107,7 @@ func (s *Service) UpdateUser(ctx context.Context, actor kairos.Actor, idOrName s
 	}
 	// Who lost both telephone and recovery codes gets in again by a new password,
 	// which only an admin or the machine can set.
-	if on, _, err := s.SecondFactor(ctx, u.ID); err != nil && kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if on, _, err := s.SecondFactor(ctx, u.ID); err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
 		return u, err
 	} else if !on && err == nil {
 		return u, nil
@@ -115,7 +117,7 @@ func (s *Service) UpdateUser(ctx context.Context, actor kairos.Actor, idOrName s
 
 // ChangePassword lets a user choose a new password by giving the old one. All
 // other sessions of the user end; the one with the secret keep stays.
-func (s *Service) ChangePassword(ctx context.Context, u kairos.User, old, password, keep string) error {
+func (s *Service) ChangePassword(ctx context.Context, u domain.User, old, password, keep string) error {
 	now := s.now()
 	// Counted apart from logins, which others can make fail.
 	counter := "change:" + u.Name
@@ -129,7 +131,7 @@ func (s *Service) ChangePassword(ctx context.Context, u kairos.User, old, passwo
 	actor := ActorOf(u, "ui")
 	if !match {
 		s.recordDenied(ctx, actor, "user.password", "user:"+u.Name, "wrong password")
-		return kairos.Errorf(kairos.CodeForbidden, "the old password is wrong")
+		return domain.Errorf(domain.CodeForbidden, "the old password is wrong")
 	}
 	s.throttle.succeeded(now, counter, counter)
 	if err := CheckPassword(u.Name, password); err != nil {
@@ -139,9 +141,9 @@ func (s *Service) ChangePassword(ctx context.Context, u kairos.User, old, passwo
 	if err != nil {
 		return err
 	}
-	_, err = s.changeUser(ctx, actor, u.ID, keep, func(fresh *kairos.User) (string, error) {
+	_, err = s.changeUser(ctx, actor, u.ID, keep, func(fresh *domain.User) (string, error) {
 		if fresh.PasswordHash != u.PasswordHash {
-			return "", kairos.Errorf(kairos.CodeConflict, "the password was changed meanwhile")
+			return "", domain.Errorf(domain.CodeConflict, "the password was changed meanwhile")
 		}
 		fresh.PasswordHash = phc
 		return " password", nil
@@ -150,9 +152,9 @@ func (s *Service) ChangePassword(ctx context.Context, u kairos.User, old, passwo
 }
 
 // SaveSettings stores a person's preferences, a JSON object.
-func (s *Service) SaveSettings(ctx context.Context, userID string, settings kairos.RawJSON) error {
+func (s *Service) SaveSettings(ctx context.Context, userID string, settings domain.RawJSON) error {
 	if len(settings) > 16<<10 || !json.Valid(settings) {
-		return kairos.Errorf(kairos.CodeInvalid, "settings must be a JSON object of at most 16 KiB")
+		return domain.Errorf(domain.CodeInvalid, "settings must be a JSON object of at most 16 KiB")
 	}
 	s.change.Lock()
 	defer s.change.Unlock()
@@ -166,21 +168,24 @@ func (s *Service) SaveSettings(ctx context.Context, userID string, settings kair
 
 // changeUser applies an edit that says what it changed ("" for nothing), keeps
 // the last admin, and ends the user's sessions but the one with secret keep.
-func (s *Service) changeUser(ctx context.Context, actor kairos.Actor, idOrName, keep string, edit func(*kairos.User) (string, error)) (kairos.User, error) {
+func (s *Service) changeUser(ctx context.Context, actor domain.Actor, idOrName, keep string, edit func(*domain.User) (string, error)) (domain.User, error) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	u, err := s.store.User(ctx, idOrName)
 	if err != nil {
-		return kairos.User{}, err
+		return domain.User{}, err
 	}
-	wasAdmin, before := u.Role == kairos.RoleAdmin && !u.Disabled, seenOf(u)
+	wasAdmin, before := u.Role == domain.RoleAdmin && !u.Disabled, seenOf(u)
+	if u.Unsealed { // nobody knows who chose them
+		u.PasswordHash, u.Issuer, u.Subject = "", "", ""
+	}
 	what, err := edit(&u)
 	if err != nil || what == "" {
 		return u, err
 	}
-	if wasAdmin && (u.Role != kairos.RoleAdmin || u.Disabled) {
+	if wasAdmin && (u.Role != domain.RoleAdmin || u.Disabled) {
 		if err := s.otherAdmin(ctx, u.ID); err != nil {
-			return kairos.User{}, err
+			return domain.User{}, err
 		}
 	}
 	kept := ""
@@ -189,17 +194,18 @@ func (s *Service) changeUser(ctx context.Context, actor kairos.Actor, idOrName, 
 	}
 	said := s.says(ctx, actor, "user.update", "user:"+u.Name, "changed:"+what)
 	for i := range said {
-		said[i].Detail = kairos.ChangeDetail(before, seenOf(u))
+		said[i].Detail = domain.ChangeDetail(before, seenOf(u))
 	}
 	if err := s.store.UpdateUserEndingSessions(ctx, u, kept, said...); err != nil {
-		return kairos.User{}, fmt.Errorf("change user %s: %w", u.Name, err)
+		return domain.User{}, fmt.Errorf("change user %s: %w", u.Name, err)
 	}
+	s.dropTickets(u.ID)
 	s.throttle.forget(u.Name)
 	return u, nil
 }
 
 // seenOf is what the audit log may say of a user: nothing of passwords.
-func seenOf(u kairos.User) map[string]any {
+func seenOf(u domain.User) map[string]any {
 	seen := map[string]any{"role": u.Role, "disabled": u.Disabled}
 	if u.Subject != "" {
 		seen["subject"] = u.Subject
@@ -212,17 +218,17 @@ func (s *Service) otherAdmin(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("look for another admin: %w", err)
 	}
-	if slices.ContainsFunc(users, func(u kairos.User) bool {
-		return u.ID != id && u.Role == kairos.RoleAdmin && !u.Disabled
+	if slices.ContainsFunc(users, func(u domain.User) bool {
+		return u.ID != id && u.Role == domain.RoleAdmin && !u.Disabled
 	}) {
 		return nil
 	}
-	return kairos.Errorf(kairos.CodeConflict, "this is the only admin").Suggest("make somebody else an admin first")
+	return domain.Errorf(domain.CodeConflict, "this is the only admin").Suggest("make somebody else an admin first")
 }
 
-func validRole(r kairos.Role) error {
-	if !slices.Contains(kairos.Roles, r) {
-		return kairos.Errorf(kairos.CodeInvalid, "there is no role %q", shown(string(r))).
+func validRole(r domain.Role) error {
+	if !slices.Contains(domain.Roles, r) {
+		return domain.Errorf(domain.CodeInvalid, "there is no role %q", shown(string(r))).
 			Suggest("roles are viewer, operator, author and admin")
 	}
 	return nil

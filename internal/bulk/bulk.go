@@ -16,33 +16,35 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // Store keeps bulk acts and knows the runs.
 type Store interface {
-	Run(ctx context.Context, id string) (kairos.Run, error)
-	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
-	CreateBulk(ctx context.Context, b kairos.Bulk, items []kairos.BulkItem) error
-	Bulk(ctx context.Context, id string) (kairos.Bulk, error)
-	Bulks(ctx context.Context, limit int) ([]kairos.Bulk, error)
-	BulksUnderWay(ctx context.Context) ([]kairos.Bulk, error)
-	BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error)
-	SettleBulkItem(ctx context.Context, id string, it kairos.BulkItem) error
-	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error)
-	AckRun(ctx context.Context, actor kairos.Actor, run, note string) error
-	LabelRun(ctx context.Context, actor kairos.Actor, run string, labels map[string]string, reason string) error
-	MoveBulk(ctx context.Context, id string, state kairos.BulkState, note string, actor kairos.Actor) (bool, error)
+	Run(ctx context.Context, id string) (domain.Run, error)
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
+	CreateBulk(ctx context.Context, b domain.Bulk, items []domain.BulkItem) error
+	Bulk(ctx context.Context, id string) (domain.Bulk, error)
+	Bulks(ctx context.Context, limit int) ([]domain.Bulk, error)
+	BulksUnderWay(ctx context.Context) ([]domain.Bulk, error)
+	BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
+	SettleBulkItem(ctx context.Context, id string, it domain.BulkItem) error
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
+	AckRun(ctx context.Context, actor domain.Actor, run, note string) error
+	LabelRun(ctx context.Context, actor domain.Actor, run string, labels map[string]string, reason string) error
+	// AuditEvents finds what an earlier process did and did not record as settled.
+	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
+	MoveBulk(ctx context.Context, id string, state domain.BulkState, note string, actor domain.Actor) (bool, error)
 }
 
 // Engine acts on one run.
 type Engine interface {
-	Preview(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error)
-	Act(ctx context.Context, actor kairos.Actor, r kairos.VerbRequest) (kairos.Run, error)
+	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
+	Act(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error)
 	// Wait returns when the run is final or waits for a person.
-	Wait(ctx context.Context, run string) (kairos.Run, error)
+	Wait(ctx context.Context, run string) (domain.Run, error)
 	// Program is a version of a plan, compiled.
 	Program(ctx context.Context, hash string) (*planner.Program, error)
 }
@@ -61,11 +63,11 @@ type Config struct {
 	Now          func() time.Time
 	// Providers says how the providers are, for acts that wait for one; nil: there
 	// are none. ProviderWait is how often it is asked; default 5 s.
-	Providers    func() []kairos.ProviderInfo
+	Providers    func() []domain.ProviderInfo
 	ProviderWait time.Duration
 	// Tools says how the tools and their circuits are, for acts that wait for one;
 	// nil: there are none. It is asked as often.
-	Tools func(ctx context.Context) ([]kairos.ToolInfo, error)
+	Tools func(ctx context.Context) ([]domain.ToolInfo, error)
 	// Host is whom a call goes to of a tool that has a circuit for each host; empty:
 	// the arguments do not say. nil: nobody knows.
 	Host func(tool string, args any) string
@@ -109,7 +111,7 @@ func (s *Service) Open(ctx context.Context) error {
 		return err
 	}
 	for _, b := range list {
-		s.launch(b)
+		s.launch(b, true)
 	}
 	return nil
 }
@@ -125,40 +127,40 @@ func (s *Service) Close() {
 
 // actions are the verbs that can be done in bulk, with the states of runs that
 // they are possible in.
-var actions = map[kairos.Action][]kairos.RunStatus{
-	kairos.ActionResume:   {kairos.RunFailed, kairos.RunCancelled},
-	kairos.ActionCancel:   {kairos.RunQueued, kairos.RunRunning, kairos.RunWaiting},
-	kairos.ActionRerun:    {kairos.RunFailed, kairos.RunCancelled, kairos.RunCompleted},
-	kairos.ActionDelete:   {kairos.RunFailed, kairos.RunCancelled, kairos.RunCompleted},
-	kairos.ActionPause:    {kairos.RunQueued, kairos.RunRunning, kairos.RunWaiting},
-	kairos.ActionContinue: {kairos.RunWaiting},
-	kairos.ActionRetryNow: {kairos.RunWaiting},
-	kairos.ActionRelease:  {kairos.RunWaiting},
-	kairos.ActionStartNow: {kairos.RunQueued},
-	kairos.ActionAck:      {kairos.RunFailed},
-	kairos.ActionLabel:    kairos.RunStatuses,
+var actions = map[domain.Action][]domain.RunStatus{
+	domain.ActionResume:   {domain.RunFailed, domain.RunCancelled},
+	domain.ActionCancel:   {domain.RunQueued, domain.RunRunning, domain.RunWaiting},
+	domain.ActionRerun:    {domain.RunFailed, domain.RunCancelled, domain.RunCompleted},
+	domain.ActionDelete:   {domain.RunFailed, domain.RunCancelled, domain.RunCompleted},
+	domain.ActionPause:    {domain.RunQueued, domain.RunRunning, domain.RunWaiting},
+	domain.ActionContinue: {domain.RunWaiting},
+	domain.ActionRetryNow: {domain.RunWaiting},
+	domain.ActionRelease:  {domain.RunWaiting},
+	domain.ActionStartNow: {domain.RunQueued},
+	domain.ActionAck:      {domain.RunFailed},
+	domain.ActionLabel:    domain.RunStatuses,
 }
 
 // Actions are the verbs that can be done in bulk.
-func Actions() []kairos.Action {
-	return []kairos.Action{kairos.ActionResume, kairos.ActionRerun, kairos.ActionCancel, kairos.ActionPause, kairos.ActionContinue, kairos.ActionRetryNow, kairos.ActionRelease, kairos.ActionStartNow, kairos.ActionDelete,
-		kairos.ActionAck, kairos.ActionLabel}
+func Actions() []domain.Action {
+	return []domain.Action{domain.ActionResume, domain.ActionRerun, domain.ActionCancel, domain.ActionPause, domain.ActionContinue, domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete,
+		domain.ActionAck, domain.ActionLabel}
 }
 
 // possible says why an act is not possible on a run; empty: it is.
-func possible(a kairos.Action, r kairos.Run) string {
+func possible(a domain.Action, r domain.Run) string {
 	if !slices.Contains(actions[a], r.Status) {
 		return "the run is " + string(r.Status)
 	}
 	switch {
-	case a == kairos.ActionContinue && !r.Paused, a == kairos.ActionRetryNow && r.WaitReason != kairos.WaitRetry,
-		a == kairos.ActionRelease && r.WaitReason != kairos.WaitHeld && r.WaitReason != kairos.WaitQuarantined:
+	case a == domain.ActionContinue && !r.Paused, a == domain.ActionRetryNow && r.WaitReason != domain.WaitRetry,
+		a == domain.ActionRelease && r.WaitReason != domain.WaitHeld && r.WaitReason != domain.WaitQuarantined:
 		return "the run waits for " + string(r.WaitReason)
-	case a == kairos.ActionStartNow && (r.StartAt.IsZero() || !r.StartedAt.IsZero()):
+	case a == domain.ActionStartNow && (r.StartAt.IsZero() || !r.StartedAt.IsZero()):
 		return "the run waits for no time to start at"
-	case a == kairos.ActionPause && r.Paused:
+	case a == domain.ActionPause && r.Paused:
 		return "the run is paused already"
-	case !r.PurgedAt.IsZero() && a != kairos.ActionDelete && a != kairos.ActionAck && a != kairos.ActionLabel:
+	case !r.PurgedAt.IsZero() && a != domain.ActionDelete && a != domain.ActionAck && a != domain.ActionLabel:
 		return "retention removed its journal"
 	}
 	return ""
@@ -166,18 +168,18 @@ func possible(a kairos.Action, r kairos.Run) string {
 
 // selected lists the runs that a request means, oldest first: what has waited
 // longest goes first.
-func (s *Service) selected(ctx context.Context, r kairos.BulkRequest) (runs []kairos.Run, more bool, err error) {
+func (s *Service) selected(ctx context.Context, r domain.BulkRequest) (runs []domain.Run, more bool, err error) {
 	if _, ok := actions[r.Action]; !ok {
-		return nil, false, kairos.Errorf(kairos.CodeInvalid, "%q cannot be done to many runs at once", r.Action)
+		return nil, false, domain.Errorf(domain.CodeInvalid, "%q cannot be done to many runs at once", r.Action)
 	}
 	if r.Query == "" && len(r.Runs) == 0 {
-		return nil, false, kairos.Errorf(kairos.CodeInvalid, "no runs are chosen").Suggest("give a filter, like status:failed plan:invoice since:24h, or choose runs")
+		return nil, false, domain.Errorf(domain.CodeInvalid, "no runs are chosen").Suggest("give a filter, like status:failed plan:invoice since:24h, or choose runs")
 	}
-	if len(r.Runs) > kairos.BulkMax || r.Rate < 0 || r.Rate > 60_000 {
-		return nil, false, kairos.Errorf(kairos.CodeInvalid, "a bulk act takes at most %d runs, and a rate of at most 60000 per minute", kairos.BulkMax)
+	if len(r.Runs) > domain.BulkMax || r.Rate < 0 || r.Rate > 60_000 {
+		return nil, false, domain.Errorf(domain.CodeInvalid, "a bulk act takes at most %d runs, and a rate of at most 60000 per minute", domain.BulkMax)
 	}
-	if r.Provider != "" && !slices.ContainsFunc(s.providers(), func(p kairos.ProviderInfo) bool { return p.Name == r.Provider }) {
-		return nil, false, kairos.Errorf(kairos.CodeInvalid, "there is no provider %q to wait for", r.Provider)
+	if r.Provider != "" && !slices.ContainsFunc(s.providers(), func(p domain.ProviderInfo) bool { return p.Name == r.Provider }) {
+		return nil, false, domain.Errorf(domain.CodeInvalid, "there is no provider %q to wait for", r.Provider)
 	}
 	if err := s.circuitKnown(ctx, r.Tool); err != nil {
 		return nil, false, err
@@ -199,8 +201,8 @@ func (s *Service) selected(ctx context.Context, r kairos.BulkRequest) (runs []ka
 		if list.Next == "" {
 			break
 		}
-		if len(runs) >= kairos.BulkMax {
-			runs, more = runs[:kairos.BulkMax], true
+		if len(runs) >= domain.BulkMax {
+			runs, more = runs[:domain.BulkMax], true
 			break
 		}
 		f.Page.After = list.Next
@@ -210,18 +212,18 @@ func (s *Service) selected(ctx context.Context, r kairos.BulkRequest) (runs []ka
 }
 
 // Preview says what a request would do now, and to how many runs.
-func (s *Service) Preview(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error) {
+func (s *Service) Preview(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.BulkPreview, error) {
 	p, _, err := s.preview(ctx, actor, r)
 	return p, err
 }
 
-func (s *Service) preview(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, []kairos.Run, error) {
+func (s *Service) preview(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.BulkPreview, []domain.Run, error) {
 	runs, more, err := s.selected(ctx, r)
 	if err != nil {
-		return kairos.BulkPreview{}, nil, err
+		return domain.BulkPreview{}, nil, err
 	}
-	p := kairos.BulkPreview{Action: r.Action, Matching: len(runs), More: more, At: s.Now().UTC(), Refused: map[string]int{}}
-	var eligible []kairos.Run
+	p := domain.BulkPreview{Action: r.Action, Matching: len(runs), More: more, At: s.Now().UTC(), Refused: map[string]int{}}
+	var eligible []domain.Run
 	sum := sha256.New()
 	fmt.Fprintln(sum, r.Action)
 	for _, run := range runs {
@@ -237,13 +239,13 @@ func (s *Service) preview(ctx context.Context, actor kairos.Actor, r kairos.Bulk
 	if len(eligible) > 0 {
 		p.First = eligible[0].ID
 		switch r.Action {
-		case kairos.ActionResume, kairos.ActionRerun, kairos.ActionCancel:
-			one, err := s.Engine.Preview(ctx, actor, kairos.VerbRequest{Run: p.First, Action: r.Action})
+		case domain.ActionResume, domain.ActionRerun, domain.ActionCancel:
+			one, err := s.Engine.Preview(ctx, actor, domain.VerbRequest{Run: p.First, Action: r.Action})
 			if err != nil {
 				return p, nil, err
 			}
-			if r.Action != kairos.ActionCancel && one.Allowed {
-				flow, err := s.Store.PlanFlow(ctx, eligible[0].PlanKey, 0, s.Now().Add(-kairos.ExpectedSince))
+			if r.Action != domain.ActionCancel && one.Allowed {
+				flow, err := s.Store.PlanFlow(ctx, eligible[0].PlanKey, 0, s.Now().Add(-domain.ExpectedSince))
 				if err != nil {
 					return p, nil, err
 				}
@@ -259,39 +261,39 @@ func (s *Service) preview(ctx context.Context, actor kairos.Actor, r kairos.Bulk
 }
 
 // Start begins a bulk act and returns once it is durable.
-func (s *Service) Start(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error) {
-	if !actor.Role.Includes(kairos.RoleOperator) {
-		return kairos.Bulk{}, kairos.Errorf(kairos.CodeForbidden, "this needs the role %s", kairos.RoleOperator)
+func (s *Service) Start(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
+	if !actor.Role.Includes(domain.RoleOperator) {
+		return domain.Bulk{}, domain.Errorf(domain.CodeForbidden, "this needs the role %s", domain.RoleOperator)
 	}
 	if err := labelled(r); err != nil {
-		return kairos.Bulk{}, err
+		return domain.Bulk{}, err
 	}
 	p, eligible, err := s.preview(ctx, actor, r)
 	if err != nil {
-		return kairos.Bulk{}, err
+		return domain.Bulk{}, err
 	}
 	if r.Digest != "" && r.Digest != p.Digest {
-		return kairos.Bulk{}, kairos.Errorf(kairos.CodeStale, "the runs that match have changed since the preview").Suggest("look at the preview again")
+		return domain.Bulk{}, domain.Errorf(domain.CodeStale, "the runs that match have changed since the preview").Suggest("look at the preview again")
 	}
 	if len(eligible) == 0 {
-		return kairos.Bulk{}, kairos.Errorf(kairos.CodeConflict, "none of the %d matching runs can be acted on", p.Matching)
+		return domain.Bulk{}, domain.Errorf(domain.CodeConflict, "none of the %d matching runs can be acted on", p.Matching)
 	}
-	b := kairos.Bulk{ID: kairos.NewID(), Action: r.Action, Query: r.Query, Reason: r.Reason, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface,
-		Canary: r.Canary && len(eligible) > 1, Rate: r.Rate, Labels: r.Labels, NotBefore: r.NotBefore, Provider: r.Provider, Tool: r.Tool, State: kairos.BulkRunning, Total: int64(len(eligible)), CreatedAt: s.Now().UTC()}
+	b := domain.Bulk{ID: domain.NewID(), Action: r.Action, Query: r.Query, Reason: r.Reason, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface,
+		Canary: r.Canary && len(eligible) > 1, Rate: r.Rate, Labels: r.Labels, NotBefore: r.NotBefore, Provider: r.Provider, Tool: r.Tool, State: domain.BulkRunning, Total: int64(len(eligible)), CreatedAt: s.Now().UTC()}
 	if b.Canary {
-		b.State = kairos.BulkCanary
+		b.State = domain.BulkCanary
 	}
-	items := make([]kairos.BulkItem, len(eligible))
+	items := make([]domain.BulkItem, len(eligible))
 	for i, run := range eligible {
-		items[i] = kairos.BulkItem{Position: int64(i) + 1, Run: run.ID, Rev: run.LastSeq, State: "pending"}
+		items[i] = domain.BulkItem{Position: int64(i) + 1, Run: run.ID, Rev: run.LastSeq, State: "pending"}
 		if run.Error != nil {
 			items[i].Node, items[i].Code = run.Error.Node, run.Error.Code
 		}
 	}
-	if err := s.Store.CreateBulk(kairos.WithRequest(ctx, actor.Request), b, items); err != nil {
-		return kairos.Bulk{}, err
+	if err := s.Store.CreateBulk(domain.WithRequest(ctx, actor.Request), b, items); err != nil {
+		return domain.Bulk{}, err
 	}
-	s.launch(b)
+	s.launch(b, false)
 	return b, nil
 }
 
@@ -299,25 +301,25 @@ func (s *Service) Start(ctx context.Context, actor kairos.Actor, r kairos.BulkRe
 const maxLabels = 20
 
 // labelled checks that labels go with the act that gives them.
-func labelled(r kairos.BulkRequest) error {
-	if r.Action != kairos.ActionLabel {
+func labelled(r domain.BulkRequest) error {
+	if r.Action != domain.ActionLabel {
 		if len(r.Labels) > 0 {
-			return kairos.Errorf(kairos.CodeInvalid, "labels go with the action label")
+			return domain.Errorf(domain.CodeInvalid, "labels go with the action label")
 		}
 		return nil
 	}
 	if len(r.Labels) == 0 || len(r.Labels) > maxLabels {
-		return kairos.Errorf(kairos.CodeInvalid, "one act gives 1 to %d labels", maxLabels).Suggest("write them as key=value, with blanks between")
+		return domain.Errorf(domain.CodeInvalid, "one act gives 1 to %d labels", maxLabels).Suggest("write them as key=value, with blanks between")
 	}
 	for k, v := range r.Labels {
 		if k == "" || v == "" || len(k) > 63 || len(v) > 255 {
-			return kairos.Errorf(kairos.CodeInvalid, "%q=%q is no label", k, v).Suggest("a key has 1 to 63 characters, a value 1 to 255")
+			return domain.Errorf(domain.CodeInvalid, "%q=%q is no label", k, v).Suggest("a key has 1 to 63 characters, a value 1 to 255")
 		}
 	}
 	return nil
 }
 
-func (s *Service) providers() []kairos.ProviderInfo {
+func (s *Service) providers() []domain.ProviderInfo {
 	if s.Providers == nil {
 		return nil
 	}
@@ -325,23 +327,23 @@ func (s *Service) providers() []kairos.ProviderInfo {
 }
 
 // Stop ends a bulk act; runs that were not reached are left as they are.
-func (s *Service) Stop(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Bulk, error) {
-	if !actor.Role.Includes(kairos.RoleOperator) {
-		return kairos.Bulk{}, kairos.Errorf(kairos.CodeForbidden, "this needs the role %s", kairos.RoleOperator)
+func (s *Service) Stop(ctx context.Context, actor domain.Actor, id, reason string) (domain.Bulk, error) {
+	if !actor.Role.Includes(domain.RoleOperator) {
+		return domain.Bulk{}, domain.Errorf(domain.CodeForbidden, "this needs the role %s", domain.RoleOperator)
 	}
 	note := "stopped by " + actor.Name
 	if reason != "" {
 		note += ": " + reason
 	}
 	if _, err := s.Store.Bulk(ctx, id); err != nil {
-		return kairos.Bulk{}, err
+		return domain.Bulk{}, err
 	}
-	moved, err := s.Store.MoveBulk(ctx, id, kairos.BulkStopped, note, actor)
+	moved, err := s.Store.MoveBulk(ctx, id, domain.BulkStopped, note, actor)
 	if err != nil {
-		return kairos.Bulk{}, err
+		return domain.Bulk{}, err
 	}
 	if !moved {
-		return kairos.Bulk{}, kairos.Errorf(kairos.CodeConflict, "this bulk act is over already")
+		return domain.Bulk{}, domain.Errorf(domain.CodeConflict, "this bulk act is over already")
 	}
 	s.mu.Lock()
 	cancel := s.running[id]
@@ -354,22 +356,23 @@ func (s *Service) Stop(ctx context.Context, actor kairos.Actor, id, reason strin
 
 // Bulk, Bulks and Items read.
 
-func (s *Service) Bulk(ctx context.Context, id string) (kairos.Bulk, error) {
+func (s *Service) Bulk(ctx context.Context, id string) (domain.Bulk, error) {
 	return s.Store.Bulk(ctx, id)
 }
 
 // Bulks lists the newest.
-func (s *Service) Bulks(ctx context.Context, limit int) ([]kairos.Bulk, error) {
+func (s *Service) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
 	return s.Store.Bulks(ctx, limit)
 }
 
 // Items lists the runs of a bulk act after a position.
-func (s *Service) Items(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error) {
+func (s *Service) Items(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
 	return s.Store.BulkItems(ctx, id, after, limit)
 }
 
-// launch carries a bulk act out in the background.
-func (s *Service) launch(b kairos.Bulk) {
+// launch carries a bulk operation out in the background. continued says that an
+// earlier process began it.
+func (s *Service) launch(b domain.Bulk, continued bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.running[b.ID] != nil {
@@ -384,16 +387,16 @@ func (s *Service) launch(b kairos.Bulk) {
 			delete(s.running, b.ID)
 			s.mu.Unlock()
 		}()
-		w := &worker{s: s, b: b, actor: kairos.Actor{Name: b.Actor, Role: b.Role, Surface: b.Surface, Request: kairos.Request{ID: b.ID}}}
+		w := &worker{s: s, b: b, continued: continued, lookAtAll: continued, actor: domain.Actor{Name: b.Actor, Role: b.Role, Surface: b.Surface, Request: domain.Request{ID: b.ID}}}
 		state, note, err := w.run(ctx)
 		if ctx.Err() != nil {
 			return // stopped by somebody, or left for the next process
 		}
 		if err != nil {
-			state, note = kairos.BulkStopped, "it could not go on: "+err.Error()
+			state, note = domain.BulkStopped, "it could not go on: "+err.Error()
 			s.Log.Error("bulk act ended", "bulk", b.ID, "err", err)
 		}
-		if _, err := s.Store.MoveBulk(context.WithoutCancel(ctx), b.ID, state, note, kairos.System); err != nil {
+		if _, err := s.Store.MoveBulk(context.WithoutCancel(ctx), b.ID, state, note, domain.System); err != nil {
 			s.Log.Error("the end of a bulk act was not recorded", "bulk", b.ID, "err", err)
 		}
 	})

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/bulk"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
 // outage is a service that is down until it is mended, and n runs that failed on it.
-func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []kairos.Run) {
+func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []domain.Run) {
 	t.Helper()
 	var up atomic.Bool
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -32,14 +32,14 @@ func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []kairos
 		runs = append(runs, site.Run(t, "sync", `null`))
 	}
 	for _, r := range runs {
-		if r.Status != kairos.RunFailed {
+		if r.Status != domain.RunFailed {
 			t.Fatalf("%s is %s", r.ID, r.Status)
 		}
 	}
 	return func() { up.Store(true) }, runs
 }
 
-func wait(t *testing.T, s *bulk.Service, id string, done func(kairos.Bulk) bool) kairos.Bulk {
+func wait(t *testing.T, s *bulk.Service, id string, done func(domain.Bulk) bool) domain.Bulk {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -57,7 +57,7 @@ func wait(t *testing.T, s *bulk.Service, id string, done func(kairos.Bulk) bool)
 	}
 }
 
-func over(b kairos.Bulk) bool { return b.State.Final() }
+func over(b domain.Bulk) bool { return b.State.Final() }
 
 // An outage that fails many runs is one group, and one bulk resume ends it.
 func TestAnOutageIsOneLineAndOneResume(t *testing.T) {
@@ -70,26 +70,26 @@ func TestAnOutageIsOneLineAndOneResume(t *testing.T) {
 	}
 	mend()
 	query := fmt.Sprintf("status:failed plan:sync node:push error:%s", groups[0].Code)
-	p, err := site.Bulk.Preview(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: query})
+	p, err := site.Bulk.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: query})
 	if err != nil || p.Eligible != 12 || p.Preview == nil || len(p.Preview.Again) != 1 || p.First != runs[0].ID {
 		t.Fatalf("%+v %v", p, err)
 	}
-	b, err := site.Bulk.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: query, Canary: true, Digest: p.Digest, Reason: "it is up again"})
-	if err != nil || b.State != kairos.BulkCanary {
+	b, err := site.Bulk.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: query, Canary: true, Digest: p.Digest, Reason: "it is up again"})
+	if err != nil || b.State != domain.BulkCanary {
 		t.Fatalf("%+v %v", b, err)
 	}
-	if b = wait(t, site.Bulk, b.ID, over); b.State != kairos.BulkDone || b.Acted != 12 || b.Refused != 0 {
+	if b = wait(t, site.Bulk, b.ID, over); b.State != domain.BulkDone || b.Acted != 12 || b.Refused != 0 {
 		t.Errorf("%+v", b)
 	}
 	for _, r := range runs {
-		if got, err := site.Engine.Wait(t.Context(), r.ID); err != nil || got.Status != kairos.RunCompleted {
+		if got, err := site.Engine.Wait(t.Context(), r.ID); err != nil || got.Status != domain.RunCompleted {
 			t.Errorf("%s is %s: %v", r.ID, got.Status, err)
 		}
 	}
 	if groups, err = site.Store.FailureGroups(t.Context(), 10); err != nil || len(groups) != 0 {
 		t.Errorf("%+v %v", groups, err)
 	}
-	audit, err := site.Store.AuditEvents(t.Context(), kairos.AuditFilter{Object: "bulk:" + b.ID})
+	audit, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Object: "bulk:" + b.ID})
 	if err != nil || len(audit.Items) != 2 || audit.Items[1].Reason != "it is up again" {
 		t.Errorf("%+v %v", audit.Items, err)
 	}
@@ -100,12 +100,12 @@ func TestTheCanaryStopsTheRest(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	_, runs := outage(t, site, 5)
-	b, err := site.Bulk.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Canary: true})
+	b, err := site.Bulk.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Canary: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b = wait(t, site.Bulk, b.ID, over)
-	if b.State != kairos.BulkStopped || b.Acted != 1 || !strings.Contains(b.Note, "failed the same way") {
+	if b.State != domain.BulkStopped || b.Acted != 1 || !strings.Contains(b.Note, "failed the same way") {
 		t.Errorf("%+v", b)
 	}
 	for _, r := range runs[1:] {
@@ -122,11 +122,11 @@ func TestFailuresInARowStopTheRest(t *testing.T) {
 	outage(t, site, 9)
 	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 2})
 	t.Cleanup(s.Close)
-	b, err := s.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed"})
+	b, err := s.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b = wait(t, s, b.ID, over); b.State != kairos.BulkStopped || b.Acted > 4 || !strings.Contains(b.Note, "in a row") {
+	if b = wait(t, s, b.ID, over); b.State != domain.BulkStopped || b.Acted > 4 || !strings.Contains(b.Note, "in a row") {
 		t.Errorf("%+v", b)
 	}
 }
@@ -134,16 +134,16 @@ func TestFailuresInARowStopTheRest(t *testing.T) {
 // slow is an engine whose acts return when the run stands still.
 type slow struct{ *webtest.Site }
 
-func (s slow) Preview(ctx context.Context, a kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error) {
+func (s slow) Preview(ctx context.Context, a domain.Actor, r domain.VerbRequest) (domain.Preview, error) {
 	return s.Engine.Preview(ctx, a, r)
 }
 func (s slow) Program(ctx context.Context, hash string) (*planner.Program, error) {
 	return s.Engine.Program(ctx, hash)
 }
-func (s slow) Wait(ctx context.Context, run string) (kairos.Run, error) {
+func (s slow) Wait(ctx context.Context, run string) (domain.Run, error) {
 	return s.Engine.Wait(ctx, run)
 }
-func (s slow) Act(ctx context.Context, a kairos.Actor, r kairos.VerbRequest) (kairos.Run, error) {
+func (s slow) Act(ctx context.Context, a domain.Actor, r domain.VerbRequest) (domain.Run, error) {
 	run, err := s.Engine.Act(ctx, a, r)
 	if err != nil {
 		return run, err
@@ -159,13 +159,13 @@ func TestABulkActOutlivesItsProcess(t *testing.T) {
 	mend, runs := outage(t, site, 4)
 	mend()
 	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}})
-	b, err := s.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionRerun, Query: "status:failed", Rate: 1})
+	b, err := s.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionRerun, Query: "status:failed", Rate: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait(t, s, b.ID, func(b kairos.Bulk) bool { return b.Acted == 1 })
+	wait(t, s, b.ID, func(b domain.Bulk) bool { return b.Acted == 1 })
 	s.Close()
-	if b, err = s.Bulk(t.Context(), b.ID); err != nil || b.State != kairos.BulkRunning || b.Acted != 1 {
+	if b, err = s.Bulk(t.Context(), b.ID); err != nil || b.State != domain.BulkRunning || b.Acted != 1 {
 		t.Fatalf("%+v %v", b, err)
 	}
 	next := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}})
@@ -173,11 +173,11 @@ func TestABulkActOutlivesItsProcess(t *testing.T) {
 	if err := next.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, next, b.ID, func(b kairos.Bulk) bool { return b.Acted == 2 })
-	if b, err = next.Stop(t.Context(), site.Admin, b.ID, "enough"); err != nil || b.State != kairos.BulkStopped || b.Note != "stopped by marta: enough" {
+	wait(t, next, b.ID, func(b domain.Bulk) bool { return b.Acted == 2 })
+	if b, err = next.Stop(t.Context(), site.Admin, b.ID, "enough"); err != nil || b.State != domain.BulkStopped || b.Note != "stopped by marta: enough" {
 		t.Errorf("%+v %v", b, err)
 	}
-	if _, err := next.Stop(t.Context(), site.Admin, b.ID, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := next.Stop(t.Context(), site.Admin, b.ID, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("stopped twice: %v", err)
 	}
 	items, err := next.Items(t.Context(), b.ID, 0, 10)
@@ -191,28 +191,28 @@ func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 3)
-	p, err := site.Bulk.Preview(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionDelete, Query: "status:failed"})
+	p, err := site.Bulk.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionDelete, Query: "status:failed"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mend()
-	if _, err := site.Engine.Act(t.Context(), site.Admin, kairos.VerbRequest{Run: runs[1].ID, Action: kairos.ActionResume}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: runs[1].ID, Action: domain.ActionResume}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := site.Engine.Wait(t.Context(), runs[1].ID); err != nil {
 		t.Fatal(err)
 	}
-	req := kairos.BulkRequest{Action: kairos.ActionDelete, Query: "status:failed", Digest: p.Digest}
-	if _, err := site.Bulk.Start(t.Context(), site.Admin, req); kairos.CodeOf(err) != kairos.CodeStale {
+	req := domain.BulkRequest{Action: domain.ActionDelete, Query: "status:failed", Digest: p.Digest}
+	if _, err := site.Bulk.Start(t.Context(), site.Admin, req); domain.CodeOf(err) != domain.CodeStale {
 		t.Errorf("a preview that is out of date: %v", err)
 	}
-	for _, bad := range []kairos.BulkRequest{{Action: "fork", Query: "status:failed"}, {Action: kairos.ActionDelete}, {Action: kairos.ActionDelete, Query: "status:odd"}, {Action: kairos.ActionDelete, Query: "plan:none"}, {Action: kairos.ActionDelete, Query: "id:" + runs[0].ID, Rate: -1}} {
+	for _, bad := range []domain.BulkRequest{{Action: "fork", Query: "status:failed"}, {Action: domain.ActionDelete}, {Action: domain.ActionDelete, Query: "status:odd"}, {Action: domain.ActionDelete, Query: "plan:none"}, {Action: domain.ActionDelete, Query: "id:" + runs[0].ID, Rate: -1}} {
 		if _, err := site.Bulk.Start(t.Context(), site.Admin, bad); err == nil {
 			t.Errorf("%+v was begun", bad)
 		}
 	}
-	viewer := kairos.Actor{Name: "vera", Role: kairos.RoleViewer}
-	if _, err := site.Bulk.Start(t.Context(), viewer, kairos.BulkRequest{Action: kairos.ActionDelete, Query: "status:failed"}); kairos.CodeOf(err) != kairos.CodeForbidden {
+	viewer := domain.Actor{Name: "vera", Role: domain.RoleViewer}
+	if _, err := site.Bulk.Start(t.Context(), viewer, domain.BulkRequest{Action: domain.ActionDelete, Query: "status:failed"}); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a viewer: %v", err)
 	}
 }
@@ -225,22 +225,22 @@ func TestAnActWaitsForItsProvider(t *testing.T) {
 	mend, runs := outage(t, site, 4)
 	var open atomic.Bool
 	asked := make(chan struct{}, 1000)
-	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Providers: func() []kairos.ProviderInfo {
+	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Providers: func() []domain.ProviderInfo {
 		select {
 		case asked <- struct{}{}:
 		default:
 		}
-		p := kairos.ProviderInfo{Name: "openai", Circuit: kairos.Circuit{State: kairos.CircuitOpen}}
+		p := domain.ProviderInfo{Name: "openai", Circuit: domain.Circuit{State: domain.CircuitOpen}}
 		if open.Load() {
-			p.Circuit.State = kairos.CircuitHalfOpen
+			p.Circuit.State = domain.CircuitHalfOpen
 		}
-		return []kairos.ProviderInfo{p}
+		return []domain.ProviderInfo{p}
 	}})
 	t.Cleanup(s.Close)
-	if _, err := s.Preview(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Provider: "nobody"}); kairos.CodeOf(err) != kairos.CodeInvalid {
+	if _, err := s.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Provider: "nobody"}); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a provider there is not: %v", err)
 	}
-	b, err := s.Start(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Canary: true, Provider: "openai"})
+	b, err := s.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Canary: true, Provider: "openai"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestAnActWaitsForItsProvider(t *testing.T) {
 		t.Fatalf("it did not wait: %+v %v", b, err)
 	}
 	open.Store(true) // it takes a call, which fails as before
-	wait(t, s, b.ID, func(b kairos.Bulk) bool { return b.Acted >= 1 })
+	wait(t, s, b.ID, func(b domain.Bulk) bool { return b.Acted >= 1 })
 	mend()
 	if b = wait(t, s, b.ID, over); b.Acted < 1 {
 		t.Errorf("%+v", b)
@@ -273,14 +273,14 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 	host := site.Tools.Host("http", program.Nodes[program.Index["push"]].Input.Source)
 	turn := func(part string, open bool) {
 		t.Helper()
-		if err := site.Tools.ChangeToolCircuit(t.Context(), site.Admin, "http", kairos.CircuitChange{Part: part, Open: open, Reason: "they migrate"}); err != nil {
+		if err := site.Tools.ChangeToolCircuit(t.Context(), site.Admin, "http", domain.CircuitChange{Part: part, Open: open, Reason: "they migrate"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	turn(host, true)
 	turn("elsewhere.example", true) // nobody here calls it
 	asked := make(chan struct{}, 1000)
-	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Host: site.Tools.Host, Tools: func(ctx context.Context) ([]kairos.ToolInfo, error) {
+	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Host: site.Tools.Host, Tools: func(ctx context.Context) ([]domain.ToolInfo, error) {
 		select {
 		case asked <- struct{}{}:
 		default:
@@ -289,13 +289,13 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 	}})
 	t.Cleanup(s.Close)
 	name := "http " + host
-	req := kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Canary: true}
+	req := domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Canary: true}
 	p, err := s.Preview(t.Context(), site.Admin, req)
 	if err != nil || len(p.Circuits) != 1 || p.Circuits[0].Name() != name || p.Circuits[0].OpenUntil.IsZero() {
 		t.Fatalf("the preview does not say what is in the way: %+v %v", p.Circuits, err)
 	}
 	for _, bad := range []string{"calculator", "nothing", "crm.find api.example"} {
-		if _, err := s.Preview(t.Context(), site.Admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed", Tool: bad}); kairos.CodeOf(err) != kairos.CodeInvalid {
+		if _, err := s.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Tool: bad}); domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("waiting for %q: %v", bad, err)
 		}
 	}
@@ -304,7 +304,7 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b = wait(t, s, b.ID, over); b.State != kairos.BulkStopped || !strings.Contains(b.Note, "the circuit of "+name+" is open until "+p.Circuits[0].OpenUntil.Format("15:04:05 UTC")) {
+	if b = wait(t, s, b.ID, over); b.State != domain.BulkStopped || !strings.Contains(b.Note, "the circuit of "+name+" is open until "+p.Circuits[0].OpenUntil.Format("15:04:05 UTC")) {
 		t.Errorf("it does not say that the circuit is open: %+v", b)
 	}
 
@@ -323,7 +323,7 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 	}
 	mend()
 	turn(host, false)
-	if b = wait(t, s, b.ID, over); b.State != kairos.BulkDone || b.Acted != 3 {
+	if b = wait(t, s, b.ID, over); b.State != domain.BulkDone || b.Acted != 3 {
 		t.Errorf("%+v", b)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -14,7 +14,7 @@ import (
 // service was down waits until its circuit lets calls through, or says that it
 // does not.
 
-func (s *Service) tools(ctx context.Context) ([]kairos.ToolInfo, error) {
+func (s *Service) tools(ctx context.Context) ([]domain.ToolInfo, error) {
 	if s.Tools == nil {
 		return nil, nil
 	}
@@ -34,8 +34,8 @@ func (s *Service) circuitKnown(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, known := kairos.OpenCircuits(tools, name); !known {
-		return kairos.Errorf(kairos.CodeInvalid, "there is no tool with a circuit %q to wait for", name).Suggest("write a tool's name, or the tool and the host: http api.example")
+	if _, known := domain.OpenCircuits(tools, name); !known {
+		return domain.Errorf(domain.CodeInvalid, "there is no tool with a circuit %q to wait for", name).Suggest("write a tool's name, or the tool and the host: http api.example")
 	}
 	return nil
 }
@@ -51,8 +51,8 @@ func (s *Service) refuses(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	tool, _, _ := strings.Cut(name, " ")
-	open, _ := kairos.OpenCircuits(tools, name)
-	return len(open) > 0 || slices.ContainsFunc(tools, func(t kairos.ToolInfo) bool { return t.Name == tool && t.Stop != nil }), nil
+	open, _ := domain.OpenCircuits(tools, name)
+	return len(open) > 0 || slices.ContainsFunc(tools, func(t domain.ToolInfo) bool { return t.Name == tool && t.Stop != nil }), nil
 }
 
 // callers are the types of nodes that call tools which no plan names: models choose
@@ -61,15 +61,15 @@ var callers = []string{planner.TypeAgent, planner.TypeRouter, planner.TypeTools,
 
 // inTheWay lists the open circuits of tools that runs call where they go on: at
 // the step that failed, or anywhere for a rerun.
-func (s *Service) inTheWay(ctx context.Context, action kairos.Action, runs []kairos.Run) ([]kairos.ToolCircuit, error) {
-	if action != kairos.ActionResume && action != kairos.ActionRerun {
+func (s *Service) inTheWay(ctx context.Context, action domain.Action, runs []domain.Run) ([]domain.ToolCircuit, error) {
+	if action != domain.ActionResume && action != domain.ActionRerun {
 		return nil, nil
 	}
 	tools, err := s.tools(ctx)
 	if err != nil {
 		return nil, err
 	}
-	open, _ := kairos.OpenCircuits(tools, "")
+	open, _ := domain.OpenCircuits(tools, "")
 	if len(open) == 0 {
 		return nil, nil
 	}
@@ -78,7 +78,7 @@ func (s *Service) inTheWay(ctx context.Context, action kairos.Action, runs []kai
 	for i := range runs {
 		r := &runs[i]
 		at := ""
-		if action == kairos.ActionResume && r.Error != nil {
+		if action == domain.ActionResume && r.Error != nil {
 			at = r.Error.Node
 		}
 		if k := [2]string{r.Hash, at}; seen[k] {
@@ -96,7 +96,7 @@ func (s *Service) inTheWay(ctx context.Context, action kairos.Action, runs []kai
 			}
 		}
 	}
-	return slices.DeleteFunc(open, func(c kairos.ToolCircuit) bool {
+	return slices.DeleteFunc(open, func(c domain.ToolCircuit) bool {
 		return !slices.ContainsFunc(calls, func(k call) bool { return k.any || k.tool == c.Tool && (k.host == "" || k.host == c.Part) })
 	}), nil
 }
@@ -119,8 +119,8 @@ func (s *Service) callOf(n *planner.ProgramNode) call {
 
 // explained is why an act stopped after a run failed, with the circuits that are
 // open for it: until they let a call through, every run fails like it.
-func (s *Service) explained(ctx context.Context, note string, action kairos.Action, run kairos.Run) (string, error) {
-	open, err := s.inTheWay(ctx, action, []kairos.Run{run})
+func (s *Service) explained(ctx context.Context, note string, action domain.Action, run domain.Run) (string, error) {
+	open, err := s.inTheWay(ctx, action, []domain.Run{run})
 	if err != nil {
 		return "", err
 	}

@@ -8,25 +8,30 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // worker carries one bulk act out.
 type worker struct {
 	s     *Service
-	b     kairos.Bulk
-	actor kairos.Actor
-	// open are runs that were acted on and are not over yet; same counts those
-	// that failed as before since the last one that did not.
-	open []kairos.BulkItem
-	same int
+	b     domain.Bulk
+	actor domain.Actor
+	// continued: an earlier process began the operation, and may have acted on the
+	// first pending run without recording that.
+	continued bool
+	// open are runs that were acted on and are not over yet, those that were looked
+	// at longest ago first; same counts those that failed as before since the last
+	// one that did not. lookAtAll: no open run has been looked at by this process.
+	open      []domain.BulkItem
+	same      int
+	lookAtAll bool
 	// trials counts canaries that failed as before while a provider or a tool was
 	// waited for.
 	trials int
 }
 
 // run acts on what is pending and says how the bulk act ended.
-func (w *worker) run(ctx context.Context) (kairos.BulkState, string, error) {
+func (w *worker) run(ctx context.Context) (domain.BulkState, string, error) {
 	if err := w.due(ctx); err != nil {
 		return "", "", err
 	}
@@ -41,16 +46,19 @@ func (w *worker) run(ctx context.Context) (kairos.BulkState, string, error) {
 		}
 		for _, it := range items {
 			after = it.Position
-			if it.State == "acted" && w.b.State == kairos.BulkCanary { // the process ended while the canary was under way
+			if it.State == "acted" && w.watches() { // by an earlier process
+				w.open = append(w.open, it)
+			}
+			if it.State == "acted" && w.b.State == domain.BulkCanary { // the process ended while the canary was under way
 				if note, err := w.canary(ctx, it); note != "" || err != nil {
-					return kairos.BulkStopped, note, err
+					return domain.BulkStopped, note, err
 				}
 				continue
 			}
 			if it.State != "pending" {
 				continue
 			}
-			if !first && w.b.State != kairos.BulkCanary {
+			if !first && w.b.State != domain.BulkCanary {
 				if err := w.pace(ctx); err != nil {
 					return "", "", err
 				}
@@ -60,27 +68,27 @@ func (w *worker) run(ctx context.Context) (kairos.BulkState, string, error) {
 				return "", "", err
 			}
 			if note, err := w.looked(ctx); note != "" || err != nil {
-				return kairos.BulkStopped, note, err
+				return domain.BulkStopped, note, err
 			}
 			acted, err := w.act(ctx, &it)
 			if err != nil {
 				return "", "", err
 			}
-			if acted && w.b.State == kairos.BulkCanary && w.waits() && w.trials < maxTrials {
+			if acted && w.b.State == domain.BulkCanary && w.waits() && w.trials < maxTrials {
 				if again, err := w.again(ctx, it); err != nil {
 					return "", "", err
 				} else if again {
 					continue
 				}
 			}
-			if acted && w.b.State == kairos.BulkCanary {
+			if acted && w.b.State == domain.BulkCanary {
 				if note, err := w.canary(ctx, it); note != "" || err != nil {
-					return kairos.BulkStopped, note, err
+					return domain.BulkStopped, note, err
 				}
 			}
 		}
 	}
-	return kairos.BulkDone, "", nil
+	return domain.BulkDone, "", nil
 }
 
 // maxTrials is how many canaries may fail before an act that waits for a provider
@@ -111,7 +119,7 @@ func (w *worker) waits() bool { return w.b.Provider != "" || w.b.Tool != "" }
 
 // refused reports whether what the act waits for takes no calls now.
 func (w *worker) refused(ctx context.Context) (bool, error) {
-	if w.b.Provider != "" && slices.ContainsFunc(w.s.providers(), func(p kairos.ProviderInfo) bool { return p.Name == w.b.Provider && p.Refuses() }) {
+	if w.b.Provider != "" && slices.ContainsFunc(w.s.providers(), func(p domain.ProviderInfo) bool { return p.Name == w.b.Provider && p.Refuses() }) {
 		return true, nil
 	}
 	return w.s.refuses(ctx, w.b.Tool)
@@ -130,14 +138,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // again reports whether the canary failed as before, so that the provider or the
 // tool is not what it was taken for: the next run is the canary, once calls are taken again.
-func (w *worker) again(ctx context.Context, it kairos.BulkItem) (bool, error) {
+func (w *worker) again(ctx context.Context, it domain.BulkItem) (bool, error) {
 	waiting, cancel := context.WithTimeout(ctx, w.s.CanaryWait)
 	defer cancel()
 	run, err := w.s.Engine.Wait(waiting, result(it).run())
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	if err != nil || run.Status != kairos.RunFailed || !sameFailure(it, run) {
+	if err != nil || run.Status != domain.RunFailed || !sameFailure(it, run) {
 		return false, nil // what canary says of it
 	}
 	w.trials++
@@ -165,16 +173,28 @@ func (w *worker) pace(ctx context.Context) error {
 
 // act does it to one run and records what became of it. A run that has moved on
 // since the preview is left alone: nobody has seen what would happen to it.
-func (w *worker) act(ctx context.Context, it *kairos.BulkItem) (bool, error) {
-	reason := "bulk " + kairos.ShortID(w.b.ID)
+func (w *worker) act(ctx context.Context, it *domain.BulkItem) (bool, error) {
+	reason := "bulk " + domain.ShortID(w.b.ID)
 	if w.b.Reason != "" {
 		reason += ": " + w.b.Reason
 	}
-	if w.b.Action == kairos.ActionAck || w.b.Action == kairos.ActionLabel {
+	if w.continued {
+		done, err := w.carriedOut(ctx, it.Run)
+		if err != nil {
+			return false, err
+		}
+		if w.continued = done; done { //seed:bulk-done
+			it.State, it.At = "acted", w.s.Now()
+			return true, w.settle(ctx, it)
+		}
+	}
+	if w.marks() {
 		return w.mark(ctx, it)
 	}
-	req := kairos.VerbRequest{Run: it.Run, Action: w.b.Action, Reason: reason}
-	if w.b.Action != kairos.ActionRerun { // a rerun changes nothing of the run
+	req := domain.VerbRequest{Run: it.Run, Action: w.b.Action, Reason: reason}
+	if w.b.Action == domain.ActionRerun { // changes nothing of the run
+		req.Key = fmt.Sprintf("bulk-%s-%d", w.b.ID, it.Position) //seed:bulk-key
+	} else {
 		req.Rev = it.Rev
 	}
 	run, err := w.s.Engine.Act(ctx, w.actor, req)
@@ -183,46 +203,72 @@ func (w *worker) act(ctx context.Context, it *kairos.BulkItem) (bool, error) {
 	}
 	it.State, it.At = "acted", w.s.Now()
 	if err != nil {
-		e, ok := errors.AsType[*kairos.Error](err)
-		if !ok || e.Code == kairos.CodeUnavailable || e.Code == kairos.CodeNoSpace || e.Code == kairos.CodeInternal {
+		e, ok := errors.AsType[*domain.Error](err)
+		if !ok || e.Code == domain.CodeUnavailable || e.Code == domain.CodeNoSpace || e.Code == domain.CodeInternal {
 			return false, fmt.Errorf("%s run %s: %w", w.b.Action, it.Run, err)
 		}
 		it.State, it.Detail = "refused", e.Message
-	} else if w.b.Action == kairos.ActionRerun {
+	} else if w.b.Action == domain.ActionRerun {
 		it.Result = run.ID
 	}
+	return it.State == "acted", w.settle(ctx, it)
+}
+
+// settle records what became of one run.
+func (w *worker) settle(ctx context.Context, it *domain.BulkItem) error {
 	if err := w.s.Store.SettleBulkItem(context.WithoutCancel(ctx), w.b.ID, *it); err != nil {
-		return false, err
+		return err
 	}
 	if it.State == "acted" && w.watches() {
 		w.open = append(w.open, *it)
 	}
-	return it.State == "acted", nil
+	return nil
+}
+
+// carriedOut reports whether an earlier process acted on the run for this
+// operation. The audit record of an action is in the action's own transaction; the
+// operation's own bookkeeping comes after it. A rerun finds its run by its key
+// instead.
+func (w *worker) carriedOut(ctx context.Context, run string) (bool, error) {
+	if w.b.Action == domain.ActionRerun {
+		return false, nil
+	}
+	f := domain.AuditFilter{Action: "run." + string(w.b.Action), Run: run, Result: "ok", Requests: []string{w.b.ID}, Page: domain.Page{Limit: 1}}
+	if w.marks() {
+		f.Run, f.Object = "", "run:"+run
+	}
+	list, err := w.s.Store.AuditEvents(ctx, f)
+	return len(list.Items) > 0, err
+}
+
+// marks reports whether the operation changes nothing of the run itself.
+func (w *worker) marks() bool {
+	return w.b.Action == domain.ActionAck || w.b.Action == domain.ActionLabel
 }
 
 // mark takes note of a run, or labels it: nothing of the run itself changes.
-func (w *worker) mark(ctx context.Context, it *kairos.BulkItem) (bool, error) {
+func (w *worker) mark(ctx context.Context, it *domain.BulkItem) (bool, error) {
 	var err error
-	if w.b.Action == kairos.ActionAck {
+	if w.b.Action == domain.ActionAck {
 		err = w.s.Store.AckRun(ctx, w.actor, it.Run, w.b.Reason)
 	} else {
 		err = w.s.Store.LabelRun(ctx, w.actor, it.Run, w.b.Labels, w.b.Reason)
 	}
 	it.State, it.At = "acted", w.s.Now()
-	switch code := kairos.CodeOf(err); code {
+	switch code := domain.CodeOf(err); code {
 	case "":
-	case kairos.CodeConflict, kairos.CodeNotFound:
-		e, _ := errors.AsType[*kairos.Error](err)
+	case domain.CodeConflict, domain.CodeNotFound:
+		e, _ := errors.AsType[*domain.Error](err)
 		it.State, it.Detail = "refused", e.Message
 	default:
 		return false, fmt.Errorf("%s run %s: %w", w.b.Action, it.Run, err)
 	}
-	return it.State == "acted", w.s.Store.SettleBulkItem(context.WithoutCancel(ctx), w.b.ID, *it)
+	return it.State == "acted", w.settle(ctx, it)
 }
 
 // watches reports whether what becomes of the runs matters.
 func (w *worker) watches() bool {
-	return w.b.Action == kairos.ActionResume || w.b.Action == kairos.ActionRerun
+	return w.b.Action == domain.ActionResume || w.b.Action == domain.ActionRerun
 }
 
 func (it result) run() string {
@@ -232,11 +278,11 @@ func (it result) run() string {
 	return it.Run
 }
 
-type result kairos.BulkItem
+type result domain.BulkItem
 
 // canary waits for the first run's end. The note says why the rest is not acted
 // on; empty: it is.
-func (w *worker) canary(ctx context.Context, it kairos.BulkItem) (string, error) {
+func (w *worker) canary(ctx context.Context, it domain.BulkItem) (string, error) {
 	if w.watches() {
 		waiting, cancel := context.WithTimeout(ctx, w.s.CanaryWait)
 		run, err := w.s.Engine.Wait(waiting, result(it).run())
@@ -246,62 +292,75 @@ func (w *worker) canary(ctx context.Context, it kairos.BulkItem) (string, error)
 			return "", ctx.Err()
 		case err != nil && waiting.Err() == nil:
 			return "", err
-		case err == nil && run.Status == kairos.RunFailed:
+		case err == nil && run.Status == domain.RunFailed:
 			w.open = nil
 			how := "failed"
 			if sameFailure(it, run) {
 				how = "failed the same way"
 			}
-			note := fmt.Sprintf("the canary %s %s: %s", kairos.ShortID(run.ID), how, run.Headline)
+			note := fmt.Sprintf("the canary %s %s: %s", domain.ShortID(run.ID), how, run.Headline)
 			return w.s.explained(ctx, note, w.b.Action, run)
-		case err == nil && run.Status == kairos.RunCancelled:
-			return fmt.Sprintf("the canary %s was cancelled", kairos.ShortID(run.ID)), nil
+		case err == nil && run.Status == domain.RunCancelled:
+			return fmt.Sprintf("the canary %s was cancelled", domain.ShortID(run.ID)), nil
 		}
 	}
-	moved, err := w.s.Store.MoveBulk(ctx, w.b.ID, kairos.BulkRunning, "", kairos.System)
+	moved, err := w.s.Store.MoveBulk(ctx, w.b.ID, domain.BulkRunning, "", domain.System)
 	if err != nil {
 		return "", err
 	}
 	if !moved {
 		return "", errStopped
 	}
-	w.b.State = kairos.BulkRunning
+	w.b.State = domain.BulkRunning
 	return "", nil
 }
+
+// lookAt is how many open runs are looked at before each action. Each look goes on
+// after the last: runs that wait for a person do not hide the others.
+const lookAt = 50
 
 // looked looks at what became of runs that were acted on. The note says why the
 // rest is left alone.
 func (w *worker) looked(ctx context.Context) (string, error) {
-	var why string
-	var last kairos.Run
-	for i := 0; i < len(w.open) && i < 50; i++ {
-		it := w.open[i]
-		run, err := w.s.Store.Run(ctx, result(it).run())
-		if kairos.CodeOf(err) == kairos.CodeNotFound {
-			continue
-		} else if err != nil {
-			return "", err
-		}
-		switch {
-		case run.Status == kairos.RunFailed && sameFailure(it, run):
-			w.same++
-			last = run
-			why = fmt.Sprintf("%d runs in a row failed the same way again, the last one %s: %s", w.same, kairos.ShortID(run.ID), run.Headline)
-		case run.Status == kairos.RunCompleted:
-			w.same = 0
-		case !run.Status.Final():
-			continue
-		}
-		w.open = slices.Delete(w.open, i, i+1)
-		i--
+	n := min(len(w.open), lookAt)
+	if w.lookAtAll {
+		n, w.lookAtAll = len(w.open), false
 	}
-	if w.same >= w.s.SameFailures {
-		return w.s.explained(ctx, why, w.b.Action, last)
+	type ending struct {
+		item domain.BulkItem
+		run  domain.Run
+	}
+	var ended []ending
+	for range n {
+		it := w.open[0]
+		w.open = w.open[1:]
+		run, err := w.s.Store.Run(ctx, result(it).run())
+		switch {
+		case domain.CodeOf(err) == domain.CodeNotFound:
+		case err != nil:
+			return "", err
+		case run.Status.Final():
+			ended = append(ended, ending{it, run})
+		default:
+			w.open = append(w.open, it) //seed:bulk-open
+		}
+	}
+	slices.SortStableFunc(ended, func(a, b ending) int { return a.run.EndedAt.Compare(b.run.EndedAt) })
+	for _, e := range ended {
+		switch {
+		case e.run.Status == domain.RunCompleted:
+			w.same = 0
+		case e.run.Status == domain.RunFailed && sameFailure(e.item, e.run):
+			if w.same++; w.same >= w.s.SameFailures {
+				why := fmt.Sprintf("%d runs in a row failed the same way again, the last one %s: %s", w.same, domain.ShortID(e.run.ID), e.run.Headline)
+				return w.s.explained(ctx, why, w.b.Action, e.run)
+			}
+		}
 	}
 	return "", nil
 }
 
 // sameFailure reports whether a run failed as it had before.
-func sameFailure(it kairos.BulkItem, run kairos.Run) bool {
+func sameFailure(it domain.BulkItem, run domain.Run) bool {
 	return run.Error != nil && run.Error.Node == it.Node && run.Error.Code == it.Code
 }

@@ -7,13 +7,16 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"io"
+	"path"
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // MediaType is that of a bundle: a tar archive compressed with Zstandard
@@ -26,10 +29,10 @@ func Name(run string) string { return "run-" + run + ".tar.zst" }
 // Source is where a run is read from.
 type Source interface {
 	// Detail is a run with its waits and its whole journal.
-	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
-	Conversation(ctx context.Context, run string) (kairos.Conversation, error)
-	Notes(ctx context.Context, run string) ([]kairos.Note, error)
-	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
+	Detail(ctx context.Context, run string) (domain.RunDetail, error)
+	Conversation(ctx context.Context, run string) (domain.Conversation, error)
+	Notes(ctx context.Context, run string) ([]domain.Note, error)
+	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 }
 
 // readme says what a bundle holds. Secrets were masked before anything was stored.
@@ -41,14 +44,18 @@ journal.jsonl      its journal, a row a line: every attempt with input, output, 
 decisions.json     which way each decision went, and from what values
 conversation.json  what its agents said to each other, and to models
 notes.json         what people wrote about it
+signature.json     the server's signature of all files before it, with the head of its
+                   audit log; check it with: kairosd audit verify-export FILE --public-key KEY
 `
 
 // Bundle is everything that is known of one run.
 type Bundle struct {
-	detail  kairos.RunDetail
-	said    kairos.Conversation
-	notes   []kairos.Note
-	version kairos.Version
+	detail  domain.RunDetail
+	said    domain.Conversation
+	notes   []domain.Note
+	version domain.Version
+	// signature makes the signature of the archive's files; nil: it has none.
+	signature func(sha256 []byte) (domain.ExportSignature, error)
 }
 
 // Read reads a run by its whole id.
@@ -65,7 +72,10 @@ func Read(ctx context.Context, from Source, run string) (*Bundle, error) {
 		return nil, err
 	}
 	if b.notes == nil {
-		b.notes = []kairos.Note{}
+		b.notes = []domain.Note{}
+	}
+	if s, ok := from.(domain.ExportSigner); ok {
+		b.signature = func(sum []byte) (domain.ExportSignature, error) { return s.SignExport(ctx, sum) }
 	}
 	b.version, err = from.VersionByNumber(ctx, cmp.Or(d.Run.PlanID, d.Run.PlanKey), d.Run.Version)
 	return b, err
@@ -83,16 +93,30 @@ func (b *Bundle) Write(to io.Writer) error {
 		return err
 	}
 	format := cmp.Or(b.version.Format, "yaml")
+	sum := sha256.New()
+	put := func(name string, text []byte) error {
+		hashFile(sum, name, text)
+		h := tar.Header{Typeflag: tar.TypeReg, Name: "run-" + b.detail.Run.ID + "/" + name, Mode: 0o644, Size: int64(len(text)), Format: tar.FormatPAX,
+			ModTime: b.detail.Run.CreatedAt}
+		err := t.WriteHeader(&h)
+		if err == nil {
+			_, err = t.Write(text)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	}
 	for _, f := range []struct {
 		name string
 		text []byte
 		data any
 	}{
 		{"README", fmt.Appendf(nil, readme, format), nil},
-		{"run.json", nil, kairos.ViewDetail(b.detail, nil)},
+		{"run.json", nil, domain.ViewDetail(b.detail, nil)},
 		{"plan." + format, b.version.Source, nil},
 		{"journal.jsonl", journal, nil},
-		{"decisions.json", nil, kairos.DecisionsOf(b.detail.Journal)},
+		{"decisions.json", nil, domain.DecisionsOf(b.detail.Journal)},
 		{"conversation.json", nil, b.said},
 		{"notes.json", nil, b.notes},
 	} {
@@ -101,19 +125,76 @@ func (b *Bundle) Write(to io.Writer) error {
 				return fmt.Errorf("%s: %w", f.name, err)
 			}
 		}
-		h := tar.Header{Typeflag: tar.TypeReg, Name: "run-" + b.detail.Run.ID + "/" + f.name, Mode: 0o644, Size: int64(len(f.text)), Format: tar.FormatPAX,
-			ModTime: b.detail.Run.CreatedAt}
-		if err := t.WriteHeader(&h); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+		if err := put(f.name, f.text); err != nil {
+			return err
 		}
-		if _, err := t.Write(f.text); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+	}
+	if b.signature != nil {
+		s, err := b.signature(sum.Sum(nil))
+		var text []byte
+		if err == nil {
+			text, err = encode(s, "  ")
+		}
+		if err == nil {
+			err = put(signatureFile, text)
+		}
+		if err != nil && domain.CodeOf(err) != domain.CodeUnavailable { // without the key file nothing is signed
+			return err
 		}
 	}
 	if err := t.Close(); err != nil {
 		return err
 	}
 	return z.Close()
+}
+
+// signatureFile is the last file of an archive.
+const signatureFile = "signature.json"
+
+// hashFile adds a file to the hash that is signed.
+func hashFile(h hash.Hash, name string, text []byte) {
+	fmt.Fprintf(h, "%q %d\n", name, len(text))
+	h.Write(text)
+}
+
+// Verify checks the signature of an archive with the public key of the server that
+// wrote it. CodeCorrupt if it was changed, or was not signed with that key.
+func Verify(from io.Reader, publicKey string) (domain.ExportSignature, error) {
+	var s domain.ExportSignature
+	z, err := zstd.NewReader(from)
+	if err != nil {
+		return s, domain.Errorf(domain.CodeInvalid, "this is not an export of a run: %w", err)
+	}
+	defer z.Close()
+	t, sum := tar.NewReader(z), sha256.New()
+	for signed := false; ; {
+		h, err := t.Next()
+		if err == io.EOF && signed {
+			return s, s.Verify(publicKey, sum.Sum(nil))
+		}
+		if err == io.EOF {
+			return s, domain.Errorf(domain.CodeCorrupt, "the export has no signature")
+		}
+		var text []byte
+		if err == nil {
+			text, err = io.ReadAll(t)
+		}
+		if err != nil {
+			return s, domain.Errorf(domain.CodeCorrupt, "the export cannot be read: %w", err)
+		}
+		if signed { // it covers only what comes before it
+			return s, domain.Errorf(domain.CodeCorrupt, "the export has a file behind its signature: %s", h.Name)
+		}
+		name := path.Base(h.Name)
+		if name != signatureFile {
+			hashFile(sum, name, text)
+			continue
+		}
+		if err := json.Unmarshal(text, &s); err != nil {
+			return s, domain.Errorf(domain.CodeCorrupt, "the signature of the export cannot be read: %w", err)
+		}
+		signed = true
+	}
 }
 
 func (b *Bundle) journal() ([]byte, error) {

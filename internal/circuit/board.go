@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -80,7 +80,7 @@ type Pass struct {
 // Refusal is why a call may not be made now.
 type Refusal struct {
 	Wait    time.Duration // until it may be tried
-	Circuit kairos.Circuit
+	Circuit domain.Circuit
 	behind  planner.Behind
 }
 
@@ -141,7 +141,7 @@ func (b *Board) Leave(p Pass, v Verdict, err error) {
 		return
 	}
 	switch {
-	case after == kairos.CircuitOpen && before != kairos.CircuitOpen:
+	case after == domain.CircuitOpen && before != domain.CircuitOpen:
 		if e.since.IsZero() {
 			e.since = now.UTC().Truncate(time.Millisecond)
 		}
@@ -150,9 +150,9 @@ func (b *Board) Leave(p Pass, v Verdict, err error) {
 		if b.log != nil {
 			b.log.Warn("a circuit is open: calls are refused for a while", "circuit", p.id.String(), "until", until, "failures", row, "err", oneLine(e.last.Message))
 		}
-	case after == kairos.CircuitClosed && row == 0:
+	case after == domain.CircuitClosed && row == 0:
 		delete(b.of, p.id)
-		if before != kairos.CircuitClosed && b.log != nil {
+		if before != domain.CircuitClosed && b.log != nil {
 			b.log.Info("a circuit is closed: calls are made again", "circuit", p.id.String())
 		}
 	}
@@ -166,7 +166,7 @@ func (b *Board) room(now time.Time) *entry {
 	if len(b.of) >= maxCircuits {
 		var oldest *ID
 		for id, e := range b.of {
-			if state, _, _ := e.breaker.State(now); state != kairos.CircuitOpen && !e.breaker.trial && (oldest == nil || e.lastAt.Before(b.of[*oldest].lastAt)) {
+			if state, _, _ := e.breaker.State(now); state != domain.CircuitOpen && !e.breaker.trial && (oldest == nil || e.lastAt.Before(b.of[*oldest].lastAt)) {
 				oldest = &id
 			}
 		}
@@ -182,7 +182,7 @@ func (b *Board) room(now time.Time) *entry {
 func (b *Board) forget(now time.Time) {
 	maps.DeleteFunc(b.of, func(_ ID, e *entry) bool {
 		state, _, _ := e.breaker.State(now)
-		return state != kairos.CircuitOpen && !e.breaker.trial && now.Sub(later(e.lastAt, e.since)) > remembered
+		return state != domain.CircuitOpen && !e.breaker.trial && now.Sub(later(e.lastAt, e.since)) > remembered
 	})
 }
 
@@ -194,9 +194,9 @@ func later(a, b time.Time) time.Time {
 }
 
 // Circuit is where one circuit stands.
-func (b *Board) Circuit(id ID) kairos.Circuit {
+func (b *Board) Circuit(id ID) domain.Circuit {
 	if b == nil {
-		return kairos.Circuit{Part: id.Part, State: kairos.CircuitClosed}
+		return domain.Circuit{Part: id.Part, State: domain.CircuitClosed}
 	}
 	id = b.named(id)
 	now := b.now()
@@ -207,7 +207,7 @@ func (b *Board) Circuit(id ID) kairos.Circuit {
 
 // Of lists the circuits of a subject that have failed of late or that a person has
 // opened: those that are open first, then by their part.
-func (b *Board) Of(subject string) []kairos.Circuit {
+func (b *Board) Of(subject string) []domain.Circuit {
 	if b == nil {
 		return nil
 	}
@@ -215,14 +215,14 @@ func (b *Board) Of(subject string) []kairos.Circuit {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget(now)
-	var out []kairos.Circuit
+	var out []domain.Circuit
 	for id, e := range b.of {
 		if id.Subject == subject {
 			out = append(out, e.circuit(id, now))
 		}
 	}
-	order := []kairos.CircuitState{kairos.CircuitOpen, kairos.CircuitHalfOpen, kairos.CircuitClosed}
-	slices.SortFunc(out, func(x, y kairos.Circuit) int {
+	order := []domain.CircuitState{domain.CircuitOpen, domain.CircuitHalfOpen, domain.CircuitClosed}
+	slices.SortFunc(out, func(x, y domain.Circuit) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, x.State), slices.Index(order, y.State)), cmp.Compare(x.Part, y.Part))
 	})
 	return out
@@ -230,7 +230,7 @@ func (b *Board) Of(subject string) []kairos.Circuit {
 
 // Counts are how circuits have fared since the start, by subject; one of which no
 // circuit has opened or been opened is left out.
-func (b *Board) Counts() []kairos.CircuitCount {
+func (b *Board) Counts() []domain.CircuitCount {
 	if b == nil {
 		return nil
 	}
@@ -239,16 +239,16 @@ func (b *Board) Counts() []kairos.CircuitCount {
 	defer b.mu.Unlock()
 	open := map[string]int{}
 	for id, e := range b.of {
-		if state, _, _ := e.breaker.State(now); state == kairos.CircuitOpen {
+		if state, _, _ := e.breaker.State(now); state == domain.CircuitOpen {
 			open[id.Subject]++
 			b.countsOf(id.Subject) // also one that was open before a restart
 		}
 	}
-	var out []kairos.CircuitCount
+	var out []domain.CircuitCount
 	for _, subject := range slices.Sorted(maps.Keys(b.counts)) {
 		kind, name, _ := strings.Cut(subject, ":")
 		c := b.counts[subject]
-		out = append(out, kairos.CircuitCount{Kind: kind, Name: name, Open: open[subject], Opened: c.opened, RefusedCalls: c.refused})
+		out = append(out, domain.CircuitCount{Kind: kind, Name: name, Open: open[subject], Opened: c.opened, RefusedCalls: c.refused})
 	}
 	return out
 }
@@ -323,13 +323,13 @@ func oneLine(s string) string {
 	return s
 }
 
-func (e *entry) circuit(id ID, now time.Time) kairos.Circuit {
+func (e *entry) circuit(id ID, now time.Time) domain.Circuit {
 	if e == nil {
-		return kairos.Circuit{Part: id.Part, State: kairos.CircuitClosed}
+		return domain.Circuit{Part: id.Part, State: domain.CircuitClosed}
 	}
 	state, until, row := e.breaker.State(now)
-	c := kairos.Circuit{Part: id.Part, State: state, FailuresInRow: row, LastError: oneLine(e.last.Message), LastErrorAt: e.lastAt}
-	if state != kairos.CircuitClosed {
+	c := domain.Circuit{Part: id.Part, State: state, FailuresInRow: row, LastError: oneLine(e.last.Message), LastErrorAt: e.lastAt}
+	if state != domain.CircuitClosed {
 		c.Since, c.By, c.Reason = e.since, e.by, e.reason
 	}
 	if !until.IsZero() {

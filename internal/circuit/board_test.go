@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/circuit"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 var (
 	errDown = errors.New("connection refused by secret-host")
-	marta   = kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
+	marta   = domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
 	mail    = circuit.ID{Subject: "tool:http", Part: "mail.example"}
 	crm     = circuit.ID{Subject: "tool:crm.find"}
 )
@@ -43,7 +43,7 @@ func TestBoardTellsOfEachCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := circuit.NewBoard(func(s []byte) []byte { return []byte(strings.ReplaceAll(string(s), "secret", "••••")) })
 		fail(b, mail, 4)
-		if got := b.Of("tool:http"); len(got) != 1 || got[0].State != kairos.CircuitClosed || got[0].FailuresInRow != 4 {
+		if got := b.Of("tool:http"); len(got) != 1 || got[0].State != domain.CircuitClosed || got[0].FailuresInRow != 4 {
 			t.Errorf("before it opens: %+v", got)
 		}
 		fail(b, mail, 1)
@@ -57,7 +57,7 @@ func TestBoardTellsOfEachCircuit(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 		c := b.Circuit(mail)
-		if c.State != kairos.CircuitOpen || !c.Since.Equal(opened) || !c.OpenUntil.Equal(opened.Add(30*time.Second)) || c.FailuresInRow != 5 || c.LastError != "connection refused by ••••-host" || !c.LastErrorAt.Equal(opened) {
+		if c.State != domain.CircuitOpen || !c.Since.Equal(opened) || !c.OpenUntil.Equal(opened.Add(30*time.Second)) || c.FailuresInRow != 5 || c.LastError != "connection refused by ••••-host" || !c.LastErrorAt.Equal(opened) {
 			t.Errorf("%+v", c)
 		}
 		if call(b, circuit.ID{Subject: "tool:http", Part: "other.example"}, circuit.Well) != nil || call(b, crm, circuit.Well) != nil {
@@ -65,10 +65,10 @@ func TestBoardTellsOfEachCircuit(t *testing.T) {
 		}
 		time.Sleep(12 * time.Second)
 		call(b, mail, circuit.Unwell) // the trial fails
-		if c := b.Circuit(mail); c.State != kairos.CircuitOpen || !c.Since.Equal(opened) || !c.OpenUntil.Equal(time.Now().Add(time.Minute)) {
+		if c := b.Circuit(mail); c.State != domain.CircuitOpen || !c.Since.Equal(opened) || !c.OpenUntil.Equal(time.Now().Add(time.Minute)) {
 			t.Errorf("after a trial: %+v", c)
 		}
-		if got := b.Counts(); len(got) != 1 || got[0] != (kairos.CircuitCount{Kind: "tool", Name: "http", Open: 1, Opened: 2, RefusedCalls: 1}) {
+		if got := b.Counts(); len(got) != 1 || got[0] != (domain.CircuitCount{Kind: "tool", Name: "http", Open: 1, Opened: 2, RefusedCalls: 1}) {
 			t.Errorf("counts: %+v", got)
 		}
 		time.Sleep(time.Minute)
@@ -82,7 +82,7 @@ func TestBoardTellsOfEachCircuit(t *testing.T) {
 		call(b, mail, circuit.Silent)
 		call(b, mail, circuit.Well)
 		fail(b, mail, 4)
-		if c := b.Circuit(mail); c.State != kairos.CircuitClosed {
+		if c := b.Circuit(mail); c.State != domain.CircuitClosed {
 			t.Errorf("failures that are not in a row open it: %+v", c)
 		}
 	})
@@ -106,7 +106,7 @@ func TestBoardIsBounded(t *testing.T) {
 		for i := range 2000 {
 			fail(b, circuit.ID{Subject: "tool:http", Part: fmt.Sprintf("host-%d.example", i)}, 5)
 		}
-		if got = b.Of("tool:http"); len(got) != 256 || b.Circuit(mail).State != kairos.CircuitOpen {
+		if got = b.Of("tool:http"); len(got) != 256 || b.Circuit(mail).State != domain.CircuitOpen {
 			t.Errorf("%d circuits are remembered, the first is %s", len(got), b.Circuit(mail).State)
 		}
 		if r := call(b, circuit.ID{Subject: "tool:http", Part: "one-more.example"}, circuit.Unwell); r != nil {
@@ -131,7 +131,7 @@ func TestACircuitThatIsOff(t *testing.T) {
 		}
 		b.Leave(pass, circuit.Unwell, errDown)
 	}
-	if err := b.Change(t.Context(), storetest.Open(t), marta, crm, kairos.CircuitChange{Open: true}); err != nil {
+	if err := b.Change(t.Context(), storetest.Open(t), marta, crm, domain.CircuitChange{Open: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, refusal := b.Enter(crm, off); refusal == nil {
@@ -156,24 +156,24 @@ func TestCircuitsSurviveARestart(t *testing.T) {
 	b, stop := begin()
 	fail(b, mail, 5)
 	fail(b, circuit.ID{Subject: "provider:one"}, 4)
-	if err := b.Change(t.Context(), s, marta, crm, kairos.CircuitChange{Open: true, For: time.Hour, Reason: "they move"}); err != nil {
+	if err := b.Change(t.Context(), s, marta, crm, domain.CircuitChange{Open: true, For: time.Hour, Reason: "they move"}); err != nil {
 		t.Fatal(err)
 	}
 	want := b.Circuit(mail)
 	stop()
 
 	b, stop = begin()
-	if c := b.Circuit(mail); c.State != kairos.CircuitHalfOpen || !c.Since.Equal(want.Since) || c.LastError != want.LastError || c.FailuresInRow != 5 {
+	if c := b.Circuit(mail); c.State != domain.CircuitHalfOpen || !c.Since.Equal(want.Since) || c.LastError != want.LastError || c.FailuresInRow != 5 {
 		t.Errorf("after a restart: %+v, before %+v", c, want)
 	}
-	if r := call(b, mail, circuit.Well); r != nil || b.Circuit(mail).State != kairos.CircuitClosed {
+	if r := call(b, mail, circuit.Well); r != nil || b.Circuit(mail).State != domain.CircuitClosed {
 		t.Errorf("the first call after a restart: %+v", r)
 	}
 	if r := call(b, crm, circuit.Well); r == nil || r.Wait < 50*time.Minute || !strings.Contains(r.Failure("x", "crm").Message, "marta has opened its circuit: they move") {
 		t.Errorf("what a person has opened: %+v", r)
 	}
 	fail(b, circuit.ID{Subject: "provider:one"}, 1)
-	if c := b.Circuit(circuit.ID{Subject: "provider:one"}); c.State != kairos.CircuitOpen || c.FailuresInRow != 5 {
+	if c := b.Circuit(circuit.ID{Subject: "provider:one"}); c.State != domain.CircuitOpen || c.FailuresInRow != 5 {
 		t.Errorf("the fifth failure in a row, the first after a restart: %+v", c)
 	}
 	stop()
@@ -185,29 +185,29 @@ func TestAPersonOpensAndClosesACircuit(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	b := circuit.NewBoard(nil)
-	change := func(c kairos.CircuitChange) error {
+	change := func(c domain.CircuitChange) error {
 		c.Part = mail.Part
 		return b.Change(t.Context(), s, marta, mail, c)
 	}
-	if err := change(kairos.CircuitChange{}); kairos.CodeOf(err) != kairos.CodeConflict {
+	if err := change(domain.CircuitChange{}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("closing what is closed: %v", err)
 	}
 	for _, d := range []time.Duration{-1, time.Millisecond, 25 * time.Hour} {
-		if err := change(kairos.CircuitChange{Open: true, For: d}); kairos.CodeOf(err) != kairos.CodeInvalid {
+		if err := change(domain.CircuitChange{Open: true, For: d}); domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("for %s: %v", d, err)
 		}
 	}
 	fail(b, mail, 2)
 	slow, _ := b.Enter(mail, circuit.Settings{})
-	if err := change(kairos.CircuitChange{Open: true, Reason: "maintenance"}); err != nil {
+	if err := change(domain.CircuitChange{Open: true, Reason: "maintenance"}); err != nil {
 		t.Fatal(err)
 	}
 	b.Leave(slow, circuit.Well, nil)
 	c := b.Circuit(mail)
-	if left := time.Until(c.OpenUntil); c.State != kairos.CircuitOpen || c.By != "marta" || c.Reason != "maintenance" || left < 14*time.Minute || left > kairos.CircuitFor {
+	if left := time.Until(c.OpenUntil); c.State != domain.CircuitOpen || c.By != "marta" || c.Reason != "maintenance" || left < 14*time.Minute || left > domain.CircuitFor {
 		t.Errorf("%+v", c)
 	}
-	if err := change(kairos.CircuitChange{Reason: "done"}); err != nil {
+	if err := change(domain.CircuitChange{Reason: "done"}); err != nil {
 		t.Fatal(err)
 	}
 	if r := call(b, mail, circuit.Unwell); r != nil || b.Circuit(mail).FailuresInRow != 1 {
@@ -225,17 +225,17 @@ func TestAPersonOpensAndClosesACircuit(t *testing.T) {
 		t.Errorf("the audit log has %q", seen)
 	}
 	broken := errors.New("no disk")
-	if err := b.Change(t.Context(), refusing{broken}, marta, crm, kairos.CircuitChange{Open: true}); !errors.Is(err, broken) {
+	if err := b.Change(t.Context(), refusing{broken}, marta, crm, domain.CircuitChange{Open: true}); !errors.Is(err, broken) {
 		t.Error(err)
 	}
-	if b.Circuit(crm).State != kairos.CircuitClosed {
+	if b.Circuit(crm).State != domain.CircuitClosed {
 		t.Error("it is open although nothing was stored")
 	}
 }
 
 type refusing struct{ err error }
 
-func (r refusing) SetSettingAs(context.Context, string, string, kairos.AuditRecord) error {
+func (r refusing) SetSettingAs(context.Context, string, string, domain.AuditRecord) error {
 	return r.err
 }
 
@@ -244,7 +244,7 @@ func TestNoBoard(t *testing.T) {
 	t.Parallel()
 	var b *circuit.Board
 	fail(b, mail, 10)
-	if call(b, mail, circuit.Well) != nil || b.Circuit(mail).State != kairos.CircuitClosed || b.Of("tool:http") != nil || b.Counts() != nil {
+	if call(b, mail, circuit.Well) != nil || b.Circuit(mail).State != domain.CircuitClosed || b.Of("tool:http") != nil || b.Counts() != nil {
 		t.Error("it refuses calls, or knows of some")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Settings say when a circuit opens. The zero value is the default.
@@ -84,14 +84,14 @@ type Breaker struct {
 
 // State is where the breaker stands, until when it is open, and how many calls
 // have failed in a row.
-func (b *Breaker) State(now time.Time) (state kairos.CircuitState, until time.Time, row int) {
+func (b *Breaker) State(now time.Time) (state domain.CircuitState, until time.Time, row int) {
 	switch {
 	case b.until.IsZero():
-		return kairos.CircuitClosed, time.Time{}, b.row
+		return domain.CircuitClosed, time.Time{}, b.row
 	case now.Before(b.until):
-		return kairos.CircuitOpen, b.until, b.row
+		return domain.CircuitOpen, b.until, b.row
 	}
-	return kairos.CircuitHalfOpen, time.Time{}, b.row
+	return domain.CircuitHalfOpen, time.Time{}, b.row
 }
 
 // Enter asks for a call. wait above 0: it may not be made, and not before that
@@ -145,10 +145,10 @@ func (b *Breaker) Close() { b.row, b.until, b.rest, b.held = 0, time.Time{}, 0, 
 // Restore takes up what was known before a restart. One that was open lets the
 // first call try, since the restart may have been the repair; one that a person
 // has opened stays so.
-func (b *Breaker) Restore(now time.Time, state kairos.CircuitState, row int, until time.Time, held bool) {
+func (b *Breaker) Restore(now time.Time, state domain.CircuitState, row int, until time.Time, held bool) {
 	b.row = max(row, 0)
 	switch {
-	case state != kairos.CircuitOpen && state != kairos.CircuitHalfOpen:
+	case state != domain.CircuitOpen && state != domain.CircuitHalfOpen:
 	case held && now.Before(until):
 		b.until, b.held = until, true
 	default:

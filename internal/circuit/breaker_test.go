@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kairosd/kairosd/internal/circuit"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -25,7 +25,7 @@ func TestBreaker(t *testing.T) {
 		}
 		b.Leave(now, trial, v)
 	}
-	is := func(want kairos.CircuitState) {
+	is := func(want domain.CircuitState) {
 		t.Helper()
 		if got, _, row := b.State(now); got != want {
 			t.Fatalf("%s after %d failures, want %s", got, row, want)
@@ -36,9 +36,9 @@ func TestBreaker(t *testing.T) {
 			call(circuit.Unwell)
 		}
 		call(circuit.Silent) // says nothing, and does not end the row
-		is(kairos.CircuitClosed)
+		is(domain.CircuitClosed)
 		call(circuit.Well) // a server that answers is not down
-		is(kairos.CircuitClosed)
+		is(domain.CircuitClosed)
 	}
 	slow, wait := b.Enter(now) // a call that is under way when the breaker opens
 	if slow || wait > 0 {
@@ -47,7 +47,7 @@ func TestBreaker(t *testing.T) {
 	for range 5 {
 		call(circuit.Unwell)
 	}
-	is(kairos.CircuitOpen)
+	is(domain.CircuitOpen)
 	if _, wait := b.Enter(now.Add(time.Second)); wait != 29*time.Second {
 		t.Errorf("wait %s, want 29s", wait)
 	}
@@ -57,7 +57,7 @@ func TestBreaker(t *testing.T) {
 	}
 
 	now = now.Add(30 * time.Second)
-	is(kairos.CircuitHalfOpen)
+	is(domain.CircuitHalfOpen)
 	trial, wait := b.Enter(now)
 	if !trial || wait > 0 {
 		t.Fatal("nothing is tried")
@@ -66,21 +66,21 @@ func TestBreaker(t *testing.T) {
 		t.Error("two calls are tried at once")
 	}
 	b.Leave(now, trial, circuit.Silent) // nothing was learned: the next one tries
-	is(kairos.CircuitHalfOpen)
+	is(domain.CircuitHalfOpen)
 	for _, rest := range []time.Duration{time.Minute, time.Minute} {
 		call(circuit.Unwell)
-		is(kairos.CircuitOpen)
+		is(domain.CircuitOpen)
 		if _, wait := b.Enter(now); wait != rest {
 			t.Errorf("the pause is %s, want %s", wait, rest)
 		}
 		now = now.Add(rest)
 	}
 	call(circuit.Well)
-	is(kairos.CircuitClosed)
+	is(domain.CircuitClosed)
 	for range 4 {
 		call(circuit.Unwell)
 	}
-	is(kairos.CircuitClosed)
+	is(domain.CircuitClosed)
 }
 
 func TestBreakerSettingsAndRestart(t *testing.T) {
@@ -92,11 +92,11 @@ func TestBreakerSettingsAndRestart(t *testing.T) {
 		never.Leave(now, false, circuit.Unwell)
 	}
 	quick.Leave(now, false, circuit.Unwell)
-	if c, _, row := never.State(now); c != kairos.CircuitClosed || row != 100 {
+	if c, _, row := never.State(now); c != domain.CircuitClosed || row != 100 {
 		t.Errorf("%s, %d", c, row)
 	}
 	state, until, row := quick.State(now)
-	if state != kairos.CircuitOpen || until != now.Add(time.Second) {
+	if state != domain.CircuitOpen || until != now.Add(time.Second) {
 		t.Fatalf("%s until %s", state, until)
 	}
 	again := &circuit.Breaker{}
@@ -105,7 +105,7 @@ func TestBreakerSettingsAndRestart(t *testing.T) {
 		t.Error("the first call after a restart is not tried")
 	}
 	held := &circuit.Breaker{}
-	held.Restore(now, kairos.CircuitOpen, 0, now.Add(time.Hour), true)
+	held.Restore(now, domain.CircuitOpen, 0, now.Add(time.Hour), true)
 	if _, wait := held.Enter(now); wait != time.Hour {
 		t.Errorf("what a person has opened is open for %s after a restart", wait)
 	}
@@ -180,7 +180,7 @@ func TestBreakerStates(t *testing.T) {
 					m.row++
 					if trial || !m.open && full.Failures > 0 && m.row >= full.Failures {
 						state, until, _ := b.State(now)
-						if rest := until.Sub(now); state != kairos.CircuitOpen || rest < full.Rest || rest > max(time.Minute, full.Rest) {
+						if rest := until.Sub(now); state != domain.CircuitOpen || rest < full.Rest || rest > max(time.Minute, full.Rest) {
 							t.Fatalf("after %d failures (trial %t): %s for %s", m.row, trial, state, rest)
 						}
 						m.open, m.until, m.held = true, until, false
@@ -192,7 +192,7 @@ func TestBreakerStates(t *testing.T) {
 				// under way are no trials of it.
 				m.open, m.held, m.until = true, true, now.Add(time.Duration(rapid.IntRange(1, 100).Draw(t, "for"))*time.Second)
 				next := &circuit.Breaker{Settings: s}
-				next.Restore(now, kairos.CircuitClosed, m.row, time.Time{}, false)
+				next.Restore(now, domain.CircuitClosed, m.row, time.Time{}, false)
 				next.Open(m.until)
 				b, trials = next, 0
 				for i := range calls {
@@ -216,10 +216,10 @@ func TestBreakerStates(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				want := kairos.CircuitClosed
+				want := domain.CircuitClosed
 				if m.open {
-					if want = kairos.CircuitHalfOpen; now.Before(m.until) {
-						want = kairos.CircuitOpen
+					if want = domain.CircuitHalfOpen; now.Before(m.until) {
+						want = domain.CircuitOpen
 					}
 				}
 				if got, _, row := b.State(now); got != want || row != m.row {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -21,7 +21,7 @@ type Store interface {
 // Recorder keeps a value as the act of somebody, in one transaction with its
 // record (G12).
 type Recorder interface {
-	SetSettingAs(ctx context.Context, key, value string, r kairos.AuditRecord) error
+	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
 }
 
 const circuitsKey = "circuits"
@@ -34,7 +34,7 @@ const keepEvery = time.Second
 type kept struct {
 	Subject string         `json:"subject"`
 	Last    planner.Behind `json:"last"` // the failure that counted, whole
-	kairos.Circuit
+	domain.Circuit
 }
 
 // Keep takes up what was known before a restart, and keeps what is learned from
@@ -133,18 +133,18 @@ func (b *Board) encode(of map[ID]*entry) (string, error) {
 // Change opens or closes a circuit as the act of a person. It is durable, with the
 // record of it, on return; CodeConflict when a circuit is closed that is not open,
 // CodeInvalid for a time that is none.
-func (b *Board) Change(ctx context.Context, keep Recorder, actor kairos.Actor, id ID, c kairos.CircuitChange) error {
+func (b *Board) Change(ctx context.Context, keep Recorder, actor domain.Actor, id ID, c domain.CircuitChange) error {
 	id = b.named(id)
 	if c.For == 0 {
-		c.For = kairos.CircuitFor
+		c.For = domain.CircuitFor
 	}
-	if c.For < time.Second || c.For > kairos.MaxCircuitFor {
-		return kairos.Errorf(kairos.CodeInvalid, "a circuit is opened for a second to %s, not %s", kairos.MaxCircuitFor, c.For).Suggest("stop the calls to refuse them until somebody allows them again")
+	if c.For < time.Second || c.For > domain.MaxCircuitFor {
+		return domain.Errorf(domain.CodeInvalid, "a circuit is opened for a second to %s, not %s", domain.MaxCircuitFor, c.For).Suggest("stop the calls to refuse them until somebody allows them again")
 	}
 	b.saving.Lock()
 	defer b.saving.Unlock()
 	now := b.now()
-	record := kairos.AuditRecord{Action: "circuit.close", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: id.Subject, Reason: c.Reason}
+	record := domain.AuditRecord{Action: "circuit.close", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: id.Subject, Reason: c.Reason}
 	detail := map[string]any{}
 	if id.Part != "" {
 		detail["part"] = id.Part
@@ -174,9 +174,9 @@ func (b *Board) Change(ctx context.Context, keep Recorder, actor kairos.Actor, i
 	b.mu.Unlock()
 	switch {
 	case !c.Open && !state.Disturbed():
-		return kairos.Errorf(kairos.CodeConflict, "the circuit of %s is closed already", id)
+		return domain.Errorf(domain.CodeConflict, "the circuit of %s is closed already", id)
 	case c.Open && was == nil && len(next) > maxCircuits:
-		return kairos.Errorf(kairos.CodeConflict, "%d circuits are open or have failed; no more are kept", maxCircuits).Suggest("close one first")
+		return domain.Errorf(domain.CodeConflict, "%d circuits are open or have failed; no more are kept", maxCircuits).Suggest("close one first")
 	case err != nil:
 		return fmt.Errorf("encode circuits: %w", err)
 	}

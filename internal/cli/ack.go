@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 )
 
 // ackCommand takes note of failed runs.
-func (c *app) ackCommand() *cobra.Command {
+func (c *App) ackCommand() *cobra.Command {
 	var flags bulkFlags
 	var reason, note, at string
 	var preview, detach bool
@@ -24,18 +25,18 @@ at a time (by the daemon that serves the database then).
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if note != "" || at != "" {
 				if flags.filter != "" || preview || flags.rate != 0 {
-					return usage("--note and --resume-at are for runs that are named, not with --filter, --rate or --preview")
+					return exit.Usage("--note and --resume-at are for runs that are named, not with --filter, --rate or --preview")
 				}
 				return c.ackRuns(cmd, args, cmp.Or(note, reason), at)
 			}
-			req, err := flags.request(kairos.ActionAck, reason)
+			req, err := flags.request(domain.ActionAck, reason)
 			if err != nil {
 				return err
 			}
 			return c.many(cmd, req, args, preview, detach)
 		},
 	}
-	flags.add(cmd, kairos.ActionAck)
+	flags.add(cmd, domain.ActionAck)
 	addMany(cmd, &reason, &preview, &detach)
 	cmd.Flags().StringVar(&note, "note", "", "for whoever looks next; it stays with the run")
 	cmd.Flags().StringVar(&at, "resume-at", "", "resume the run at this time: 06:00, 2h, or 2030-01-31T06:00")
@@ -44,7 +45,7 @@ at a time (by the daemon that serves the database then).
 }
 
 // ackRuns takes note of runs one by one.
-func (c *app) ackRuns(cmd *cobra.Command, names []string, note, at string) error {
+func (c *App) ackRuns(cmd *cobra.Command, names []string, note, at string) error {
 	var resumeAt time.Time
 	if at != "" {
 		var err error
@@ -53,21 +54,21 @@ func (c *app) ackRuns(cmd *cobra.Command, names []string, note, at string) error
 		}
 	}
 	return c.with(cmd, func(b backend) error {
-		runs := make([]kairos.Run, len(names))
+		runs := make([]domain.Run, len(names))
 		for i, name := range names {
 			var err error
 			if runs[i], err = findRun(cmd.Context(), b, name); err != nil {
 				return err
 			}
 		}
-		items := []kairos.RunView{}
+		items := []domain.RunView{}
 		for _, r := range runs {
 			r, err := b.TakeNote(cmd.Context(), c.actor(), r, note, resumeAt)
 			if err != nil {
 				return err
 			}
-			if items = append(items, kairos.ViewRun(r)); !c.json {
-				c.printf("run %s needs attention no more\n", kairos.ShortID(r.ID))
+			if items = append(items, domain.ViewRun(r)); !c.Json {
+				c.Printf("run %s needs attention no more\n", domain.ShortID(r.ID))
 			}
 		}
 		if !resumeAt.IsZero() {
@@ -76,8 +77,8 @@ func (c *app) ackRuns(cmd *cobra.Command, names []string, note, at string) error
 				c.errorf("it goes on when a daemon serves this database\n")
 			}
 		}
-		if c.json {
-			return c.print(map[string]any{"items": items})
+		if c.Json {
+			return c.Print(map[string]any{"items": items})
 		}
 		return nil
 	})

@@ -54,11 +54,11 @@ func TestAcknowledgeForLater(t *testing.T) {
 		out, _ = s.expect(0, "runs", "--json")
 		var list struct {
 			Items []struct {
-				ID, Alike string
-				Attention bool
+				RunID, Alike string
+				Attention    bool
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Items) != 2 || !list.Items[0].Attention || list.Items[1].Attention || list.Items[0].Alike == "" || list.Items[0].ID != second.RunID {
+		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Items) != 2 || !list.Items[0].Attention || list.Items[1].Attention || list.Items[0].Alike == "" || list.Items[0].RunID != second.RunID {
 			t.Errorf("%v: %s", err, out)
 		}
 		if out, _ := s.expect(0, "ack", second.RunID, "--note", "known", "--json"); !strings.Contains(out, `"attention":false`) {

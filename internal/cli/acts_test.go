@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Acts on the installation as a whole, and what is asked of the planner, are in
@@ -20,7 +20,7 @@ func TestSystemActsAreRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := serve(t, data, "--config", conf)
-	if _, err := d.CreateUser(t.Context(), ada, "marta", "four unrelated words", kairos.RoleAdmin); err != nil {
+	if _, err := d.CreateUser(t.Context(), ada, "marta", "four unrelated words", domain.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
 	for action, act := range map[string]func() error{
@@ -28,18 +28,18 @@ func TestSystemActsAreRecorded(t *testing.T) {
 		"store.retention": func() error { _, err := d.Retain(t.Context(), ada, "", false); return err },
 		"user.login-link": func() error { _, err := d.LoginLink(t.Context(), ada, "marta"); return err },
 		"plan.version": func() error {
-			_, err := d.Ask(t.Context(), ada, kairos.AskRequest{Query: "collect the figures", PlanOnly: true})
+			_, err := d.Ask(t.Context(), ada, domain.AskRequest{Query: "collect the figures", PlanOnly: true})
 			return err
 		},
 		"run.created": func() error {
-			_, err := d.Ask(t.Context(), ada, kairos.AskRequest{Query: "collect the figures and then collect the rest"})
+			_, err := d.Ask(t.Context(), ada, domain.AskRequest{Query: "collect the figures and then collect the rest"})
 			return err
 		},
 	} {
 		if err := act(); err != nil {
 			t.Errorf("%s: %v", action, err)
 		}
-		export, stderr, code := kairosd("audit", "export", "--data", data, "--people")
+		export, stderr, code := runKairosd("audit", "export", "--data", data, "--people")
 		found := false
 		for line := range strings.Lines(export) {
 			var e struct{ Action, Actor, Result string }

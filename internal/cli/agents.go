@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
-func (c *app) agentsCommand() *cobra.Command {
+func (c *App) agentsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "agents", Short: "List agents", Args: cobra.NoArgs,
 		Long: `Lists the agents of the configuration: the model behind each, its tools, and its calls
@@ -27,7 +27,7 @@ prints everything that is known of one.`,
 				for _, a := range list {
 					rows = append(rows, []string{mark(a.Default), a.ID, a.Name, modelOf(a.Provider, a.Model), calls(a.Activity), strings.Join(a.Tools, ", "), a.Description})
 				}
-				return c.listed(list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "there are no agents")
+				return c.Listed(list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "there are no agents")
 			})
 		},
 	}
@@ -41,21 +41,21 @@ prints everything that is known of one.`,
 				if err != nil {
 					return err
 				}
-				a, err := named(list, args[0], "agent", "kairos agents", func(a kairos.AgentInfo) string { return a.ID })
+				a, err := named(list, args[0], "agent", "kairos agents", func(a domain.AgentInfo) string { return a.ID })
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(a)
+				if c.Json {
+					return c.Print(a)
 				}
-				c.printf("agent %s\n", a.ID)
+				c.Printf("agent %s\n", a.ID)
 				c.facts([][2]string{{"name", a.Name}, {"about", a.Description}, {"model", modelOf(a.Provider, a.Model)}, {"tools", strings.Join(a.Tools, ", ")}, {"can do", strings.Join(a.Capabilities, ", ")},
 					{"default", yes(a.Default)}, {"planners may choose it", yes(a.Selectable)}, {"part of kairosd", yes(a.System)}})
 				c.activity(a.Activity)
 				if a.SystemPrompt != "" {
-					c.printf("  system prompt:\n")
+					c.Printf("  system prompt:\n")
 					for line := range strings.Lines(a.SystemPrompt) {
-						c.printf("    %s\n", firstLine(line))
+						c.Printf("    %s\n", firstLine(line))
 					}
 				}
 				return nil
@@ -65,7 +65,7 @@ prints everything that is known of one.`,
 	return cmd
 }
 
-func (c *app) providersCommand() *cobra.Command {
+func (c *App) providersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "providers", Short: "List the providers of models", Args: cobra.NoArgs,
 		Long: `Lists the providers of the configuration: how the last call went, and the calls and
@@ -84,7 +84,7 @@ out. A provider that has failed again and again is not called for a while.
 					u := p.Activity.Usage
 					rows = append(rows, []string{mark(p.Default), p.Name, p.Type, p.Model, p.State, calls(p.Activity), fmt.Sprintf("%d + %d", u.InputTokens, u.OutputTokens), strings.Join(providerNotes(p), "; ")})
 				}
-				return c.listed(list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "there are no providers")
+				return c.Listed(list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "there are no providers")
 			})
 		},
 	}
@@ -98,14 +98,14 @@ out. A provider that has failed again and again is not called for a while.
 				if err != nil {
 					return err
 				}
-				p, err := named(list, args[0], "provider", "kairos providers", func(p kairos.ProviderInfo) string { return p.Name })
+				p, err := named(list, args[0], "provider", "kairos providers", func(p domain.ProviderInfo) string { return p.Name })
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(p)
+				if c.Json {
+					return c.Print(p)
 				}
-				c.printf("provider %s\n", p.Name)
+				c.Printf("provider %s\n", p.Name)
 				facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"model", p.Model}, {"plans may name", strings.Join(p.Models, ", ")}, {"default", yes(p.Default)}, {"state", p.State}, {"circuit", breakerNote(p.Breaker)}}
 				if p.Key != nil {
 					facts = append(facts, [2]string{"key", p.Key.Source + map[bool]string{true: "", false: ", which is empty"}[p.Key.Set]})
@@ -114,7 +114,7 @@ out. A provider that has failed again and again is not called for a while.
 					facts = append(facts, [2]string{"note", n})
 				}
 				for _, l := range p.Limits {
-					facts = append(facts, [2]string{"limit", fmt.Sprintf("%d of %d %s left, said %s", l.Remaining, l.Limit, l.Of, stamp(l.At))})
+					facts = append(facts, [2]string{"limit", fmt.Sprintf("%d of %d %s left, said %s", l.Remaining, l.Limit, l.Of, Stamp(l.At))})
 				}
 				c.facts(facts)
 				c.activity(p.Activity)
@@ -128,15 +128,15 @@ out. A provider that has failed again and again is not called for a while.
 }
 
 // providerNotes is what is out of the ordinary with a provider.
-func providerNotes(p kairos.ProviderInfo) (notes []string) {
+func providerNotes(p domain.ProviderInfo) (notes []string) {
 	if p.Stop != nil {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", stamp(p.Stop.Since), p.Stop.By, firstLine(p.Stop.Reason))))
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", Stamp(p.Stop.Since), p.Stop.By, firstLine(p.Stop.Reason))))
 	}
 	if p.Circuit.Disturbed() {
 		notes = append(notes, circuitNote(p.Circuit))
 	}
 	if p.LastError != "" {
-		notes = append(notes, fmt.Sprintf("last error %s: %s", stamp(p.LastErrorAt), firstLine(p.LastError)))
+		notes = append(notes, fmt.Sprintf("last error %s: %s", Stamp(p.LastErrorAt), firstLine(p.LastError)))
 	}
 	return notes
 }
@@ -148,27 +148,27 @@ func named[T any](list []T, want, what, lists string, name func(T) string) (foun
 			return x, nil
 		}
 	}
-	return found, kairos.Errorf(kairos.CodeNotFound, "there is no %s %q", what, want).Suggest("%s lists them", lists)
+	return found, domain.Errorf(domain.CodeNotFound, "there is no %s %q", what, want).Suggest("%s lists them", lists)
 }
 
 // facts prints what is known of something, a line each; what is empty is left out.
 func (s Streams) facts(list [][2]string) {
 	for _, f := range list {
 		if f[1] != "" {
-			s.printf("  %-24s %s\n", f[0], firstLine(f[1]))
+			s.Printf("  %-24s %s\n", f[0], firstLine(f[1]))
 		}
 	}
 }
 
 // activity prints how calls went in the last 24 hours.
-func (s Streams) activity(a kairos.Activity) {
-	s.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", stamp(a.LastCallAt)}, {"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
+func (s Streams) activity(a domain.Activity) {
+	s.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", Stamp(a.LastCallAt)}, {"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
 	for _, e := range a.Errors {
-		s.printf("  %-24s %s (%d)\n", "failed with", firstLine(e.Code), e.Count)
+		s.Printf("  %-24s %s (%d)\n", "failed with", firstLine(e.Code), e.Count)
 	}
 }
 
-func calls(a kairos.Activity) string {
+func calls(a domain.Activity) string {
 	if a.Failures > 0 {
 		return fmt.Sprintf("%d, %d failed", a.Calls, a.Failures)
 	}
@@ -197,9 +197,14 @@ func yes(is bool) string {
 }
 
 // showMessages prints what a run's agents said to each other.
-func (c *app) showMessages(list []kairos.Message) {
+func (c *App) showMessages(list []domain.Message) {
 	for _, m := range list {
-		c.printf("%s  %-8s  %s → %s  %s\n", m.Metadata.Timestamp.Format("15:04:05.000"), m.Type, m.From, m.To, firstLine(clip(text(m.Payload), 100)))
+		context := ""
+		if m.Metadata.IsPlanContext {
+			context = "(context of step " + m.Metadata.StepID + ") "
+		}
+		at, said := m.Metadata.Timestamp.Format("15:04:05.000"), firstLine(clip(text(m.Payload), 100))
+		c.Printf("%s  %-8s  %s → %s  %s%s\n", at, m.Type, m.From, m.To, context, said)
 	}
 }
 

@@ -8,18 +8,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // approvalsCommand is the inbox: what is asked, with the exact arguments of
 // calls.
-func (c *app) approvalsCommand() *cobra.Command {
-	var f kairos.ApprovalFilter
+func (c *App) approvalsCommand() *cobra.Command {
+	var f domain.ApprovalFilter
 	var l listFlags
 	overdue := false
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List open questions", Args: cobra.NoArgs,
-		Long:    "Lists what waits for a person, by deadline, then age: questions of approval nodes, and calls of tools that ask first, with their exact arguments.",
+		Long: `Lists what waits for a person, by deadline, then age: requests of approval steps, and
+calls of tools that require approval. "kairos approvals show" prints the exact arguments
+of a call.`,
 		Example: "  kairos approvals\n  kairos approvals --for marta --overdue\n  kairos approvals show 7qx2\n  kairos approvals --status rejected --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Page = l.page()
@@ -34,26 +36,12 @@ func (c *app) approvalsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.json {
-					items := []asked{}
-					for _, p := range list.Items {
-						items = append(items, viewAsked(p))
-					}
-					return c.listed(items, list.Next, nil, nil, "")
-				}
+				items, rows := []asked{}, [][]string{}
 				for _, p := range list.Items {
-					c.printf("%s  %s · %s · run %s · %s since %s\n  %s\n", p.ID, p.PlanKey, p.Node, kairos.ShortID(p.Run), p.Status, p.CreatedAt.Format(time.RFC3339), p.Message)
-					if p.Tool != "" {
-						c.printf("  %s %s\n", p.Tool, indentJSON(p.Arguments, "  "))
-					}
+					items = append(items, viewAsked(p))
+					rows = append(rows, []string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, p.Status, Stamp(p.CreatedAt), due(p), p.Assignee, answerIDs(p), p.Message})
 				}
-				if len(list.Items) == 0 {
-					c.printf("nothing waits for a decision\n")
-				}
-				if list.Next != "" {
-					c.errorf("more with --cursor %s\n", list.Next)
-				}
-				return nil
+				return c.Listed(items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE", "ANSWERS", "REQUEST"}, rows, "no approval matches")
 			})
 		},
 	}
@@ -67,38 +55,57 @@ func (c *app) approvalsCommand() *cobra.Command {
 	return cmd
 }
 
-// asked is a question as `kairos approvals --json` prints it.
-type asked struct {
-	ID        string         `json:"id"`
-	Run       string         `json:"run"`
-	Plan      string         `json:"plan"`
-	Node      string         `json:"node"`
-	Visit     int            `json:"visit"`
-	Item      int            `json:"item"`
-	Message   string         `json:"message"`
-	Tool      string         `json:"tool,omitempty"`
-	Arguments kairos.RawJSON `json:"arguments,omitempty"`
-	Digest    string         `json:"digest"`
-	Status    string         `json:"status"`
-	CreatedAt time.Time      `json:"createdAt"`
-	DueAt     time.Time      `json:"dueAt,omitzero"`
-	Agent     string         `json:"agent,omitempty"`
-	Label     string         `json:"label,omitempty"`
-	Assignee  string         `json:"assignee,omitempty"`
-	Form      kairos.RawJSON `json:"form,omitempty"`
-	DecidedBy string         `json:"decidedBy,omitempty"`
-	DecidedAt time.Time      `json:"decidedAt,omitzero"`
-	Comment   string         `json:"comment,omitempty"`
-	Values    kairos.RawJSON `json:"values,omitempty"`
+// answerIDs are the answers that an approval takes.
+func answerIDs(p domain.Approval) string {
+	var ids []string
+	for _, a := range p.Answers() {
+		ids = append(ids, a.ID)
+	}
+	return strings.Join(ids, ",")
 }
 
-func viewAsked(p kairos.Approval) asked {
-	return asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest, p.Status, p.CreatedAt, p.DueAt, p.Agent, p.Label, p.Assignee,
+// due is the deadline of an approval as lists show it; empty: it has none.
+func due(p domain.Approval) string {
+	if p.DueAt.IsZero() {
+		return ""
+	}
+	return Stamp(p.DueAt)
+}
+
+// asked is a question as `kairos approvals --json` prints it.
+type asked struct {
+	ID        string          `json:"id"`
+	Run       string          `json:"run"`
+	Plan      string          `json:"plan"`
+	Node      string          `json:"node"`
+	Visit     int             `json:"visit"`
+	Item      int             `json:"item"`
+	Message   string          `json:"message"`
+	Tool      string          `json:"tool,omitempty"`
+	Arguments domain.RawJSON  `json:"arguments,omitempty"`
+	Digest    string          `json:"digest"`
+	Status    string          `json:"status"`
+	CreatedAt time.Time       `json:"createdAt"`
+	DueAt     time.Time       `json:"dueAt,omitzero"`
+	Agent     string          `json:"agent,omitempty"`
+	Label     string          `json:"label,omitempty"`
+	Answers   []domain.Answer `json:"answers"`
+	Answer    string          `json:"answer,omitempty"`
+	Assignee  string          `json:"assignee,omitempty"`
+	Form      domain.RawJSON  `json:"form,omitempty"`
+	DecidedBy string          `json:"decidedBy,omitempty"`
+	DecidedAt time.Time       `json:"decidedAt,omitzero"`
+	Comment   string          `json:"comment,omitempty"`
+	Values    domain.RawJSON  `json:"values,omitempty"`
+}
+
+func viewAsked(p domain.Approval) asked {
+	return asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest, p.Status, p.CreatedAt, p.DueAt, p.Agent, p.Label, p.Answers(), p.Answer, p.Assignee,
 		p.Form, p.DecidedBy, p.DecidedAt, p.Comment, p.Values}
 }
 
 // approvalShow says what is asked, and where each answer leads.
-func (c *app) approvalShow() *cobra.Command {
+func (c *App) approvalShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show APPROVAL", Short: "Show what is asked, and where each answer leads", Args: cobra.ExactArgs(1),
 		Long: `Shows a question with its form or the exact call that it is about, and for each answer
@@ -111,38 +118,38 @@ one question of it is open.`,
 				if err != nil {
 					return err
 				}
-				leads := []kairos.Forecast{}
+				leads := []domain.Forecast{}
 				if p.Status == "open" {
 					if leads, err = b.Forecast(cmd.Context(), p.ID); err != nil {
 						return err
 					}
 				}
-				if c.json {
-					return c.print(struct {
+				if c.Json {
+					return c.Print(struct {
 						asked
-						Forecast []kairos.Forecast `json:"forecast"`
+						Forecast []domain.Forecast `json:"forecast"`
 					}{viewAsked(p), leads})
 				}
-				c.printf("approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n", p.ID, p.Run, p.PlanKey, p.Node, p.Status, stamp(p.CreatedAt))
-				for _, fact := range [][2]string{{"risk", p.Label}, {"agent", p.Agent}, {"for", p.Assignee}, {"answer", p.DecidedBy}, {"why", p.Comment}} {
+				c.Printf("approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n", p.ID, p.Run, p.PlanKey, p.Node, p.Status, Stamp(p.CreatedAt))
+				for _, fact := range [][2]string{{"risk", p.Label}, {"agent", p.Agent}, {"for", p.Assignee}, {"answer", p.Answer}, {"by", p.DecidedBy}, {"why", p.Comment}} {
 					if fact[1] != "" {
-						c.printf("  %-6s %s\n", fact[0], firstLine(fact[1]))
+						c.Printf("  %-6s %s\n", fact[0], firstLine(fact[1]))
 					}
 				}
 				if !p.DueAt.IsZero() {
-					c.printf("  due    %s, then: %s\n", stamp(p.DueAt), p.OnTimeout)
+					c.Printf("  due    %s, then: %s\n", Stamp(p.DueAt), p.OnTimeout)
 				}
-				c.printf("%s\n", p.Message)
+				c.Printf("%s\n", p.Message)
 				for _, part := range []struct {
 					name string
-					raw  kairos.RawJSON
+					raw  domain.RawJSON
 				}{{p.Tool, p.Arguments}, {"form", p.Form}, {"values", p.Values}} {
 					if part.raw != nil {
-						c.printf("%s: %s\n", part.name, indentJSON(part.raw, ""))
+						c.Printf("%s: %s\n", part.name, indentJSON(part.raw, ""))
 					}
 				}
 				for _, l := range leads {
-					c.printf("%s leads to: %s\n", l.Answer, leadsTo(l))
+					c.Printf("%s leads to: %s\n", l.Answer, leadsTo(l))
 				}
 				return nil
 			})
@@ -150,7 +157,7 @@ one question of it is open.`,
 	}
 }
 
-func leadsTo(f kairos.Forecast) string {
+func leadsTo(f domain.Forecast) string {
 	var next, effects []string
 	for _, s := range f.Next {
 		next = append(next, step(s))
@@ -172,7 +179,7 @@ func leadsTo(f kairos.Forecast) string {
 }
 
 // assignCommand says who is to answer.
-func (c *app) assignCommand() *cobra.Command {
+func (c *App) assignCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "assign APPROVAL [NAME]", Short: "Say who is to answer", Args: cobra.RangeArgs(1, 2),
@@ -191,13 +198,13 @@ func (c *app) assignCommand() *cobra.Command {
 				if p, err = b.AssignApproval(cmd.Context(), c.actor(), p.ID, p.Assignee, who, reason); err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"id": p.ID, "assignee": p.Assignee})
+				if c.Json {
+					return c.Print(map[string]any{"id": p.ID, "assignee": p.Assignee})
 				}
 				if who == "" {
-					c.printf("whoever may answers %s\n", p.ID)
+					c.Printf("whoever may answers %s\n", p.ID)
 				} else {
-					c.printf("%s answers %s\n", firstLine(who), p.ID)
+					c.Printf("%s answers %s\n", firstLine(who), p.ID)
 				}
 				return nil
 			})
@@ -209,7 +216,7 @@ func (c *app) assignCommand() *cobra.Command {
 
 // indentJSON lays out a stored value for reading; its text is never markup or
 // control sequences, because JSON escapes those.
-func indentJSON(raw kairos.RawJSON, prefix string) string {
+func indentJSON(raw domain.RawJSON, prefix string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, prefix, "  ") != nil {
 		return strings.ToValidUTF8(string(raw), "")

@@ -1,32 +1,35 @@
 package cli
 
 import (
-	"encoding/json"
+	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // answered is the object that `ask --json` prints (SPEC 9.1).
 type answered struct {
-	Classification  kairos.Classification `json:"classification"`
+	Classification  domain.Classification `json:"classification"`
 	Agent           string                `json:"agent,omitempty"`
-	Plan            *kairos.AskedPlan     `json:"plan"`
+	Plan            *domain.AskedPlan     `json:"plan"`
 	NeedsAcceptance bool                  `json:"needsAcceptance,omitempty"`
-	Run             *kairos.Result        `json:"run"`
-	Answer          kairos.RawJSON        `json:"answer"`
+	Run             *domain.Result        `json:"run"`
+	Answer          domain.RawJSON        `json:"answer"`
 	Draft           string                `json:"draft"`
 }
 
-func (c *app) askCommand() *cobra.Command {
-	var r kairos.DraftRequest
-	var start kairos.DraftStart
+func (c *App) askCommand() *cobra.Command {
+	var r domain.DraftRequest
+	var start domain.DraftStart
 	var timeout time.Duration
+	var preferences []string
 	planOnly := false
 	cmd := &cobra.Command{
 		Use:   "ask TEXT",
@@ -50,7 +53,12 @@ anew for a plan in use is run, and stays a draft until somebody accepts it. With
 				ms := float64(timeout) / float64(time.Millisecond)
 				r.Constraints.Timeout = &ms
 			}
-			return c.with(cmd, func(b backend) error { return c.ask(cmd, b, r, start, planOnly) })
+			var err error
+			if r.Preferences, err = preferred(preferences); err != nil {
+				return err
+			}
+			err = c.with(cmd, func(b backend) error { return c.ask(cmd, b, r, start, planOnly) })
+			return c.refused(err)
 		},
 	}
 	f := cmd.Flags()
@@ -63,12 +71,57 @@ anew for a plan in use is run, and stays a draft until somebody accepts it. With
 	f.DurationVar(&timeout, "timeout", 0, "most time that the plan may take, such as 2m")
 	f.Float64Var(&r.Constraints.Budget, "budget", 0, "most tokens that the plan may use")
 	f.StringVar(&r.Constraints.Priority, "priority", "", "low, medium or high")
+	f.StringArrayVar(&preferences, "preference", nil, "how you like the answer, as NAME=VALUE (repeatable), such as tone=formal")
 	f.StringVar(&start.Session, "session", "", "session for memory (default: the run's id)")
 	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
 	return cmd
 }
 
-func (c *app) ask(cmd *cobra.Command, b backend, r kairos.DraftRequest, start kairos.DraftStart, planOnly bool) error {
+// preferred reads NAME=VALUE; a value that is JSON is that, anything else is text.
+func preferred(list []string) (map[string]any, error) {
+	var out map[string]any
+	for _, p := range list {
+		name, text, ok := strings.Cut(p, "=")
+		if !ok || name == "" {
+			return nil, exit.Usage("--preference takes NAME=VALUE, not %q", p)
+		}
+		if out == nil {
+			out = map[string]any{}
+		}
+		v, err := planner.DecodeValue([]byte(text))
+		if err != nil {
+			v = text
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+// refused prints a refusal to plan as JSON, with its code, where JSON is wanted.
+func (c *App) refused(err error) error {
+	e, ok := errors.AsType[*domain.Error](err)
+	if !c.Json || !ok {
+		return err
+	}
+	out := struct {
+		Error struct {
+			Code       string   `json:"code"`
+			Message    string   `json:"message"`
+			Suggestion string   `json:"suggestion,omitempty"`
+			Violations []string `json:"violations,omitempty"`
+		} `json:"error"`
+	}{}
+	out.Error.Code, out.Error.Message, out.Error.Suggestion = cmp.Or(e.Reason, string(e.Code)), e.Message, e.Suggestion
+	if p, ok := errors.AsType[*domain.PlanError](err); ok {
+		out.Error.Violations = p.Violations
+	}
+	if printed := c.Print(out); printed != nil {
+		return printed
+	}
+	return err
+}
+
+func (c *App) ask(cmd *cobra.Command, b backend, r domain.DraftRequest, start domain.DraftStart, planOnly bool) error {
 	ctx := cmd.Context()
 	d, err := b.StartDraft(ctx, c.actor(), r)
 	if err != nil {
@@ -84,21 +137,21 @@ func (c *app) ask(cmd *cobra.Command, b backend, r kairos.DraftRequest, start ka
 	if err != nil {
 		return err
 	}
-	if !c.json {
+	if !c.Json {
 		c.showPlan(d, plan)
 	}
 	waits := d.Direct == "" && len(d.Unsafe) > 0 && !start.Accept
 	out := answered{Classification: d.Classification, Agent: d.Direct, Plan: plan, NeedsAcceptance: waits, Draft: d.ID}
 	if planOnly || waits {
 		switch {
-		case c.json:
-			return c.print(out)
+		case c.Json:
+			return c.Print(out)
 		case waits:
 			c.errorf("%s cannot be repeated; read the plan, then accept it with: kairos drafts accept %s\n", strings.Join(d.Unsafe, ", "), d.ID)
 		}
 		if waits && !planOnly {
 			c.errorf("not started; kairos ask --accept starts such plans\n")
-			return &exit{code: exitWaits}
+			return &exit.Status{Code: exit.Waits}
 		}
 		return nil
 	}
@@ -106,11 +159,10 @@ func (c *app) ask(cmd *cobra.Command, b backend, r kairos.DraftRequest, start ka
 	if err != nil {
 		return err
 	}
-	if d.Proposed && !start.Accept && !c.json {
+	if d.Proposed && !start.Accept && !c.Json {
 		c.errorf("v%d of %s stays a draft; kairos drafts accept %s makes it current\n", d.Version, d.Plan, d.ID)
 	}
-	if !c.json {
-		c.aggregated = true
+	if !c.Json {
 		return c.follow(ctx, b, run)
 	}
 	if _, err := b.Wait(ctx, run.ID); err != nil {
@@ -126,28 +178,20 @@ func (c *app) ask(cmd *cobra.Command, b backend, r kairos.DraftRequest, start ka
 			return err
 		}
 	}
-	if err := c.print(out); err != nil {
+	if err := c.Print(out); err != nil {
 		return err
 	}
 	return exitOf(res)
 }
 
 // showPlan says on stderr what will answer, before it does.
-func (c *app) showPlan(d kairos.Draft, plan *kairos.AskedPlan) {
+func (c *App) showPlan(d domain.Draft, plan *domain.AskedPlan) {
 	if d.Direct != "" {
 		c.errorf("%s: %s answers directly (%s)\n", d.Classification.Complexity, d.Direct, d.Reason)
 		return
 	}
-	var doc struct {
-		EstimatedDurationMs int64   `json:"estimatedDuration"`
-		EstimatedCost       float64 `json:"estimatedCost"`
-		Metadata            struct {
-			MeasuredSteps int
-			Confidence    float64
-			Alternatives  []kairos.PlanAlternative
-		}
-	}
-	if err := json.Unmarshal(plan.Document, &doc); err != nil {
+	doc, err := plan.Execution()
+	if err != nil {
 		c.errorf("kairos: read the plan: %s\n", err)
 	}
 	found := ""
@@ -158,14 +202,31 @@ func (c *app) showPlan(d kairos.Draft, plan *kairos.AskedPlan) {
 	for _, s := range plan.Steps {
 		c.errorf("  %s\n", s)
 	}
-	if doc.EstimatedDurationMs > 0 || doc.EstimatedCost > 0 {
-		measured := ""
-		if n := doc.Metadata.MeasuredSteps; n > 0 {
-			measured = fmt.Sprintf(" (%d of %d steps by medians of runs here)", n, len(plan.Steps))
-		}
-		c.errorf("  estimated: %d ms, %.0f tokens%s; confidence %.2f\n", doc.EstimatedDurationMs, doc.EstimatedCost, measured, doc.Metadata.Confidence)
+	c.errorf("  estimated: %s\n", estimates(doc, len(plan.Steps)))
+	if list := doc.Metadata.Dropped; len(list) > 0 {
+		c.errorf("  left out, because the limits leave no room: %s\n", strings.Join(list, ", "))
 	}
+	c.showAlternatives(doc)
+}
+
+// showAlternatives prints on stderr what can be accepted instead of a plan.
+func (c *App) showAlternatives(doc domain.ExecutionPlan) {
 	for _, alt := range doc.Metadata.Alternatives {
-		c.errorf("  %s: %d ms, %.0f tokens: %s\n", alt.Kind, alt.EstimatedDurationMs, alt.EstimatedCost, strings.Join(alt.Skills, ", "))
+		c.errorf("  %s (--alternative %s): %s: %s\n", alt.Metadata.Kind, alt.Metadata.Kind, estimates(alt, len(alt.Steps)), strings.Join(alt.StepNames(), ", "))
 	}
+}
+
+// estimates is what a plan is expected to take, on a line.
+func estimates(p domain.ExecutionPlan, steps int) string {
+	out := "time and tokens unknown"
+	if p.EstimatedDuration > 0 || p.EstimatedCost > 0 {
+		out = fmt.Sprintf("%d ms, %.0f tokens", p.EstimatedDuration, p.EstimatedCost)
+		if n := p.Metadata.MeasuredSteps; n > 0 {
+			out += fmt.Sprintf(" (%d of %d steps by medians of runs here)", n, steps)
+		}
+	}
+	if c := p.Metadata.Confidence; c > 0 {
+		out += fmt.Sprintf("; confidence %.2f", c)
+	}
+	return out
 }

@@ -10,12 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // auditListCommand reads the audit log by the grammar of the dashboard's page.
-func (c *app) auditListCommand() *cobra.Command {
+func (c *App) auditListCommand() *cobra.Command {
 	limit := 0
 	cmd := &cobra.Command{
 		Use: "audit [FILTER]", Short: "Read the audit log",
@@ -33,6 +34,7 @@ a run or action:checkpoint is asked for. With --json, one object per line.`,
 			return c.with(cmd, func(b backend) error {
 				enc := json.NewEncoder(c.Out)
 				enc.SetEscapeHTML(false)
+				var rows [][]string
 				shown := 0
 				for {
 					f.Page.Limit = 200
@@ -44,15 +46,17 @@ a run or action:checkpoint is asked for. With --json, one object per line.`,
 						return err
 					}
 					for _, e := range list.Items {
-						if c.json {
-							if err := enc.Encode(kairos.ViewAudit(e)); err != nil {
+						if c.Json {
+							if err := enc.Encode(domain.ViewAudit(e)); err != nil {
 								return err
 							}
 							continue
 						}
-						c.auditLine(e)
+						rows = append(rows, []string{strconv.FormatInt(e.Seq, 10), Stamp(e.At), cmp.Or(e.Result, "ok"), e.Action, e.Actor, domain.ShortID(e.Run), e.Object,
+							strings.TrimSpace(e.Surface + " " + e.Request.Address), e.Reason})
 					}
 					if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
+						c.table([]string{"EVENT", "AT", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
 						return nil
 					}
 					f.Page.After = list.Next
@@ -65,7 +69,7 @@ a run or action:checkpoint is asked for. With --json, one object per line.`,
 	return cmd
 }
 
-func (c *app) auditShow() *cobra.Command {
+func (c *App) auditShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show EVENT", Short: "Show an event of the audit log", Args: cobra.ExactArgs(1),
 		Long:    "Prints everything that the audit log holds of one event; EVENT is the number that the list begins with.",
@@ -73,40 +77,27 @@ func (c *app) auditShow() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			seq, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || seq < 1 {
-				return usage("%q is no number of an event", args[0])
+				return exit.Usage("%q is no number of an event", args[0])
 			}
 			return c.with(cmd, func(b backend) error {
 				e, err := b.AuditEvent(cmd.Context(), seq)
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(kairos.ViewAudit(e))
+				if c.Json {
+					return c.Print(domain.ViewAudit(e))
 				}
-				c.printf("event %d\n", e.Seq)
+				c.Printf("event %d\n", e.Seq)
 				c.facts([][2]string{{"at", e.At.Format(time.RFC3339Nano)}, {"action", e.Action}, {"result", cmp.Or(e.Result, "ok")}, {"by", e.Actor}, {"door", e.Surface}, {"from", e.Request.Address},
 					{"request", e.Request.ID}, {"run", e.Run}, {"object", e.Object}, {"reason", e.Reason}, {"mac", e.Mac}})
 				if e.RunSeq > 0 {
 					c.facts([][2]string{{"journal rows", fmt.Sprintf("%d to %d", max(e.FirstSeq, 1), e.RunSeq)}})
 				}
 				if len(e.Detail) > 0 {
-					c.printf("  detail: %s\n", indentJSON(e.Detail, "  "))
+					c.Printf("  detail: %s\n", indentJSON(e.Detail, "  "))
 				}
 				return nil
 			})
 		},
 	}
-}
-
-func (c *app) auditLine(e kairos.AuditEvent) {
-	about := firstLine(e.Object)
-	if e.Run != "" {
-		about = strings.TrimSpace("run:" + kairos.ShortID(e.Run) + " " + about)
-	}
-	from := strings.TrimSpace(e.Surface + " " + e.Request.Address)
-	c.printf("%d  %s  %-7s %-20s %s  %s  (%s)", e.Seq, e.At.Format(time.RFC3339), e.Result, e.Action, firstLine(e.Actor), about, from)
-	if e.Reason != "" {
-		c.printf("  %s", firstLine(e.Reason))
-	}
-	c.printf("\n")
 }

@@ -3,16 +3,15 @@ package cli_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/cli"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/cli/kairosd"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // An operator names whom backups are encrypted to: the daemon's and the command's
@@ -37,7 +36,7 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	if _, err := d.Wait(t.Context(), run.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := kairosd("backup", "--data", data); code != 0 { // without the configuration
+	if _, stderr, code := runKairosd("backup", "--data", data); code != 0 { // without the configuration
 		t.Fatalf("backup: exit %d, %s", code, stderr)
 	}
 	if files := backups(); len(files) != 2 || !strings.HasSuffix(files[0], ".db") {
@@ -46,14 +45,15 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	if b, err := d.BackUp(t.Context(), ada); err != nil || b.Encryption == nil || b.Encryption.Recipients[0] != public {
 		t.Fatalf("backup: %+v, %v", b, err)
 	}
-	files := backups() // the newer one, encrypted, is what one hour, day and week keep
-	if len(files) != 2 || !strings.HasSuffix(files[0], ".db.age") {
-		t.Fatalf("after rotation: %v", files)
+	files := backups() // what a person made is not rotated
+	if len(files) != 4 || !strings.HasSuffix(files[2], ".db.age") {
+		t.Fatalf("backups: %v", files)
 	}
-	if out, stderr, code := kairosd("backup", "--data", data, "--config", config, filepath.Join(in, "mine.db")); code != 0 || !strings.Contains(out, "mine.db.age: ") || !strings.Contains(out, ", encrypted") {
+	files = files[2:]
+	if out, stderr, code := runKairosd("backup", "--data", data, "--config", config, filepath.Join(in, "mine.db")); code != 0 || !strings.Contains(out, "mine.db.age: ") || !strings.Contains(out, ", encrypted") {
 		t.Errorf("backup FILE: exit %d, %s%s", code, out, stderr)
 	}
-	if _, stderr, code := kairosd("backup", "--data", data, "--recipient", private, filepath.Join(in, "b.db")); code != 2 || !strings.Contains(stderr, "private key") || strings.Contains(stderr, private) {
+	if _, stderr, code := runKairosd("backup", "--data", data, "--recipient", private, filepath.Join(in, "b.db")); code != 2 || !strings.Contains(stderr, "private key") || strings.Contains(stderr, private) {
 		t.Errorf("a private key as recipient: exit %d, %s", code, stderr)
 	}
 	if code := d.end(t); code != 0 {
@@ -61,15 +61,15 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--force"}, {"--drill"}} {
 		args = append([]string{"restore", "--data", data, files[0]}, args...)
-		if _, stderr, code := kairosd(args...); code != 2 || !strings.Contains(stderr, "is encrypted to "+public) || !strings.Contains(stderr, "--identity") {
+		if _, stderr, code := runKairosd(args...); code != 2 || !strings.Contains(stderr, "is encrypted to "+public) || !strings.Contains(stderr, "--identity") {
 			t.Errorf("%s without the key: exit %d, %s", args, code, stderr)
 		}
-		if out, stderr, code := kairosd(append(args, "--identity", key)...); code != 0 {
+		if out, stderr, code := runKairosd(append(args, "--identity", key)...); code != 0 {
 			t.Errorf("%s with the key: exit %d, %s%s", args, code, out, stderr)
 		}
 	}
 	d = serve(t, data, "--config", config)
-	if r, err := d.FindRun(t.Context(), run.ID); err != nil || r.WaitReason != kairos.WaitHeld {
+	if r, err := d.FindRun(t.Context(), run.ID); err != nil || r.WaitReason != domain.WaitHeld {
 		t.Errorf("the restored run: %s %s, %v", r.Status, r.WaitReason, err)
 	}
 }
@@ -92,7 +92,7 @@ func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 	}
 	later := func(open func(context.Context, string, store.Options) (*store.Store, error), args ...string) (string, int) {
 		var out output
-		code := cli.KairosdOpening(open)(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }}, args)
+		code := kairosd.Opening(open)(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }}, args)
 		return out.String(), code
 	}
 	for _, with := range []string{"", config} {
@@ -115,41 +115,14 @@ func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 		t.Fatalf("it keeps %v, %v", kept, err)
 	}
 	back := []string{"restore", "--data", data, "--force", kept[0]}
-	if _, stderr, code := kairosd(back...); code != 2 || !strings.Contains(stderr, "is encrypted to "+public) || !strings.Contains(stderr, "--identity") {
+	if _, stderr, code := runKairosd(back...); code != 2 || !strings.Contains(stderr, "is encrypted to "+public) || !strings.Contains(stderr, "--identity") {
 		t.Errorf("back without the key: exit %d, %s", code, stderr)
 	}
-	if out, stderr, code := kairosd(append(back, "--identity", key)...); code != 0 {
+	if out, stderr, code := runKairosd(append(back, "--identity", key)...); code != 0 {
 		t.Fatalf("back with the key: exit %d, %s%s", code, out, stderr)
 	}
 	d = serve(t, data, "--config", config)
-	if r, err := d.FindRun(t.Context(), run.ID); err != nil || r.WaitReason != kairos.WaitHeld {
+	if r, err := d.FindRun(t.Context(), run.ID); err != nil || r.WaitReason != domain.WaitHeld {
 		t.Errorf("the restored run: %s %s, %v", r.Status, r.WaitReason, err)
-	}
-}
-
-// The weekly look at an encrypted backup says what it could see without the key, and
-// finds one that rots all the same.
-func TestAnEncryptedBackupIsReadBack(t *testing.T) {
-	t.Parallel()
-	s := storetest.Open(t)
-	public, _ := keyPair(t)
-	dir := t.TempDir()
-	path := filepath.Join(dir, "kairos-1.db.age")
-	if _, err := s.EncryptedBackup(t.Context(), path, "test", []string{public}); err != nil {
-		t.Fatal(err)
-	}
-	test, err := cli.Drill(t.Context(), s, dir)
-	if err != nil || !test.Encrypted || test.Problem != "" || test.Backup != "kairos-1.db.age" {
-		t.Errorf("of a whole one: %+v, %v", test, err)
-	}
-	list, err := s.AuditEvents(t.Context(), kairos.AuditFilter{Action: "store.drilled"})
-	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Reason, "only who has the key") {
-		t.Errorf("recorded: %+v, %v", list.Items, err)
-	}
-	if err := os.Truncate(path, 5000); err != nil {
-		t.Fatal(err)
-	}
-	if test, err = cli.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "not the file that its manifest speaks of") {
-		t.Errorf("of one cut short: %+v, %v", test, err)
 	}
 }

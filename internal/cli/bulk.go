@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 )
 
 // bulkFlags are those with which a verb acts on many runs, or on some later.
@@ -24,25 +25,25 @@ type bulkFlags struct {
 	tool      string
 }
 
-func (b *bulkFlags) add(cmd *cobra.Command, action kairos.Action) {
+func (b *bulkFlags) add(cmd *cobra.Command, action domain.Action) {
 	f := cmd.Flags()
 	f.StringVar(&b.filter, "filter", "", `act on every run that matches, like 'status:failed plan:invoice since:24h', instead of those named`)
 	f.IntVar(&b.rate, "rate", 0, "with many runs: so many per minute; 0: as fast as it goes")
-	if action == kairos.ActionResume || action == kairos.ActionRerun {
+	if action == domain.ActionResume || action == domain.ActionRerun {
 		f.BoolVar(&b.noCanary, "no-canary", false, "with many runs: do not try one first")
 		f.StringVar(&b.provider, "provider", "", "begin when this provider takes calls again")
 		f.StringVar(&b.tool, "tool", "", `begin when the circuit of this tool lets calls through, or of one host: "http api.example"`)
 	}
-	if action != kairos.ActionAck && action != kairos.ActionLabel {
+	if action != domain.ActionAck && action != domain.ActionLabel {
 		f.StringVar(&b.notBefore, "not-before", "", "begin at this time: 06:00, 2h, or 2030-01-31T06:00")
 	}
 	cmd.Use = string(action) + " RUN… | --filter FILTER"
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case b.filter != "" && len(args) > 0:
-			return usage("%s takes runs or --filter, not both", cmd.Name())
+			return exit.Usage("%s takes runs or --filter, not both", cmd.Name())
 		case b.filter == "" && len(args) == 0:
-			return usage("%s needs at least one run, or --filter\n  kairos runs lists runs", cmd.Name())
+			return exit.Usage("%s needs at least one run, or --filter\n  kairos runs lists runs", cmd.Name())
 		}
 		return nil
 	}
@@ -53,9 +54,9 @@ func (b *bulkFlags) asked(args []string) bool {
 	return b.filter != "" || len(args) > 1 || b.notBefore != "" || b.provider != "" || b.tool != ""
 }
 
-func (b *bulkFlags) request(action kairos.Action, reason string) (r kairos.BulkRequest, err error) {
-	r = kairos.BulkRequest{Action: action, Query: b.filter, Reason: reason, Rate: b.rate, Provider: b.provider, Tool: b.tool,
-		Canary: !b.noCanary && (action == kairos.ActionResume || action == kairos.ActionRerun)}
+func (b *bulkFlags) request(action domain.Action, reason string) (r domain.BulkRequest, err error) {
+	r = domain.BulkRequest{Action: action, Query: b.filter, Reason: reason, Rate: b.rate, Provider: b.provider, Tool: b.tool,
+		Canary: !b.noCanary && (action == domain.ActionResume || action == domain.ActionRerun)}
 	if b.notBefore != "" {
 		r.NotBefore, err = moment("--not-before", b.notBefore, time.Now())
 	}
@@ -64,7 +65,7 @@ func (b *bulkFlags) request(action kairos.Action, reason string) (r kairos.BulkR
 
 // many acts on the runs that are named or that a filter selects: what would happen
 // is printed first, and what was previewed is what is done.
-func (c *app) many(cmd *cobra.Command, req kairos.BulkRequest, runs []string, previewOnly, detach bool) error {
+func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, previewOnly, detach bool) error {
 	return c.with(cmd, func(b backend) error {
 		ctx := cmd.Context()
 		for _, name := range runs {
@@ -78,18 +79,18 @@ func (c *app) many(cmd *cobra.Command, req kairos.BulkRequest, runs []string, pr
 		if err != nil {
 			return err
 		}
-		if previewOnly && c.json {
-			return c.print(p)
+		if previewOnly && c.Json {
+			return c.Print(p)
 		}
 		c.errorf("%s: %d of %d matching runs\n", req.Action, p.Eligible, p.Matching)
 		for _, why := range slices.Sorted(maps.Keys(p.Refused)) {
 			c.errorf("  not %d: %s\n", p.Refused[why], why)
 		}
 		for _, k := range p.Circuits {
-			c.errorf("  the circuit of %s is open, its calls are refused until %s; wait for it with --tool %q\n", firstLine(k.Name()), stamp(k.OpenUntil), k.Name())
+			c.errorf("  the circuit of %s is open, its calls are refused until %s; wait for it with --tool %q\n", firstLine(k.Name()), Stamp(k.OpenUntil), k.Name())
 		}
 		if p.Preview != nil {
-			c.errorf("the first, %s, ", kairos.ShortID(p.First))
+			c.errorf("the first, %s, ", domain.ShortID(p.First))
 			c.preview(*p.Preview)
 		}
 		if previewOnly {
@@ -109,20 +110,20 @@ func (c *app) many(cmd *cobra.Command, req kairos.BulkRequest, runs []string, pr
 		if !detach {
 			if act, err = c.watchBulk(ctx, b, act); err != nil {
 				if ctx.Err() != nil {
-					return &exit{exitUnavailable, fmt.Errorf("interrupted; kairos bulk show %s says how far it is, kairos bulk stop %s ends it", act.ID, act.ID)}
+					return exit.With(exit.Unavailable, fmt.Errorf("interrupted; kairos bulk show %s says how far it is, kairos bulk stop %s ends it", act.ID, act.ID))
 				}
 				return err
 			}
 		}
-		if c.json {
-			if err := c.print(act); err != nil {
+		if c.Json {
+			if err := c.Print(act); err != nil {
 				return err
 			}
 		} else {
-			c.printf("bulk act %s is %s: %d of %d acted on, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
+			c.Printf("bulk act %s is %s: %d of %d acted on, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
 		}
-		if act.State == kairos.BulkStopped {
-			return &exit{exitFailed, kairos.Errorf(kairos.CodeConflict, "%s", act.Note)}
+		if act.State == domain.BulkStopped {
+			return exit.With(exit.Failed, domain.Errorf(domain.CodeConflict, "%s", act.Note))
 		}
 		return nil
 	})
@@ -130,7 +131,7 @@ func (c *app) many(cmd *cobra.Command, req kairos.BulkRequest, runs []string, pr
 
 // watchBulk waits for the end of a bulk act and of the runs that it set going: a
 // database in this process executes them only as long as the process lives.
-func (c *app) watchBulk(ctx context.Context, b backend, act kairos.Bulk) (kairos.Bulk, error) {
+func (c *App) watchBulk(ctx context.Context, b backend, act domain.Bulk) (domain.Bulk, error) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for done := int64(-1); !act.State.Final(); {
@@ -143,7 +144,7 @@ func (c *app) watchBulk(ctx context.Context, b backend, act kairos.Bulk) (kairos
 		if act, err = b.BulkAct(ctx, act.ID); err != nil {
 			return act, err
 		}
-		if n := act.Acted + act.Refused; n != done && !c.json {
+		if n := act.Acted + act.Refused; n != done && !c.Json {
 			done = n
 			c.errorf("  %s: %d of %d\n", act.State, n, act.Total)
 		}
@@ -173,7 +174,7 @@ func (c *app) watchBulk(ctx context.Context, b backend, act kairos.Bulk) (kairos
 }
 
 // bulkCommand looks after acts on many runs.
-func (c *app) bulkCommand() *cobra.Command {
+func (c *App) bulkCommand() *cobra.Command {
 	limit := 0
 	cmd := &cobra.Command{
 		Use: "bulk", Short: "List, show and stop acts on many runs", Args: cobra.NoArgs,
@@ -189,9 +190,9 @@ outlast restarts of the daemon.`,
 				}
 				rows := [][]string{}
 				for _, a := range list {
-					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total), strconv.FormatInt(a.Refused, 10), stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
+					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total), strconv.FormatInt(a.Refused, 10), Stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
 				}
-				return c.listed(append([]kairos.Bulk{}, list...), "", []string{"BULK ACT", "ACTION", "STATE", "ACTED ON", "REFUSED", "BEGUN", "BY", "ABOUT"}, rows, "there was no act on many runs")
+				return c.Listed(append([]domain.Bulk{}, list...), "", []string{"BULK ACT", "ACTION", "STATE", "ACTED ON", "REFUSED", "BEGUN", "BY", "ABOUT"}, rows, "there was no act on many runs")
 			})
 		},
 	}
@@ -206,7 +207,7 @@ outlast restarts of the daemon.`,
 				if err != nil {
 					return err
 				}
-				items, rows := []kairos.BulkItem{}, [][]string{}
+				items, rows := []domain.BulkItem{}, [][]string{}
 				for after := int64(0); ; {
 					part, err := b.BulkItems(cmd.Context(), act.ID, after, 200)
 					if err != nil {
@@ -217,20 +218,20 @@ outlast restarts of the daemon.`,
 					}
 					items, after = append(items, part...), part[len(part)-1].Position
 				}
-				if c.json {
-					return c.print(struct {
-						kairos.Bulk
-						Items []kairos.BulkItem `json:"items"`
+				if c.Json {
+					return c.Print(struct {
+						domain.Bulk
+						Items []domain.BulkItem `json:"items"`
 					}{act, items})
 				}
-				c.printf("bulk act %s: %s, %s: %d of %d acted on, %d refused\n  begun %s by %s %s\n", act.ID, act.Action, act.State, act.Acted, act.Total, act.Refused, stamp(act.CreatedAt), firstLine(act.Actor), firstLine(act.Reason))
+				c.Printf("bulk act %s: %s, %s: %d of %d acted on, %d refused\n  begun %s by %s %s\n", act.ID, act.Action, act.State, act.Acted, act.Total, act.Refused, Stamp(act.CreatedAt), firstLine(act.Actor), firstLine(act.Reason))
 				for _, fact := range [][2]string{{"filter", act.Query}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool}, {"note", act.Note}} {
 					if fact[1] != "" {
-						c.printf("  %s: %s\n", fact[0], firstLine(fact[1]))
+						c.Printf("  %s: %s\n", fact[0], firstLine(fact[1]))
 					}
 				}
 				if !act.NotBefore.IsZero() {
-					c.printf("  not before: %s\n", stamp(act.NotBefore))
+					c.Printf("  not before: %s\n", Stamp(act.NotBefore))
 				}
 				for _, it := range items {
 					rows = append(rows, []string{it.Run, it.State, it.Result, it.Detail})
@@ -251,10 +252,10 @@ outlast restarts of the daemon.`,
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(act)
+				if c.Json {
+					return c.Print(act)
 				}
-				c.printf("bulk act %s is %s: %d of %d acted on, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
+				c.Printf("bulk act %s is %s: %d of %d acted on, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
 				return nil
 			})
 		},
@@ -265,7 +266,7 @@ outlast restarts of the daemon.`,
 }
 
 // labelCommand gives runs labels.
-func (c *app) labelCommand() *cobra.Command {
+func (c *App) labelCommand() *cobra.Command {
 	var flags bulkFlags
 	var reason string
 	var labels []string
@@ -275,7 +276,7 @@ func (c *app) labelCommand() *cobra.Command {
 		Long:    "Gives runs labels besides those that they were started with; a label that a run has gets the new value. The label pin keeps a run from retention.",
 		Example: "  kairos label 7qx2 --set ticket=4711\n  kairos label --filter 'plan:invoice since:7d' --set team=billing --set pin=yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req, err := flags.request(kairos.ActionLabel, reason)
+			req, err := flags.request(domain.ActionLabel, reason)
 			if err != nil {
 				return err
 			}
@@ -283,12 +284,12 @@ func (c *app) labelCommand() *cobra.Command {
 				return err
 			}
 			if len(req.Labels) == 0 {
-				return usage("say which labels: --set key=value")
+				return exit.Usage("say which labels: --set key=value")
 			}
 			return c.many(cmd, req, args, preview, detach)
 		},
 	}
-	flags.add(cmd, kairos.ActionLabel)
+	flags.add(cmd, domain.ActionLabel)
 	addMany(cmd, &reason, &preview, &detach)
 	cmd.Flags().StringArrayVar(&labels, "set", nil, "label key=value; may be repeated")
 	return cmd

@@ -7,24 +7,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // circuitNote is where a circuit stands, on one line.
-func circuitNote(c kairos.Circuit) string {
+func circuitNote(c domain.Circuit) string {
 	var b strings.Builder
 	if c.Part != "" {
 		b.WriteString(firstLine(c.Part) + ": ")
 	}
 	switch c.State {
-	case kairos.CircuitOpen:
-		fmt.Fprintf(&b, "not called until %s: ", stamp(c.OpenUntil))
-	case kairos.CircuitHalfOpen:
+	case domain.CircuitOpen:
+		fmt.Fprintf(&b, "not called until %s: ", Stamp(c.OpenUntil))
+	case domain.CircuitHalfOpen:
 		b.WriteString("the next call is a trial: ")
 	}
 	switch {
 	case c.By != "":
-		fmt.Fprintf(&b, "%s has opened the circuit %s", c.By, stamp(c.Since))
+		fmt.Fprintf(&b, "%s has opened the circuit %s", c.By, Stamp(c.Since))
 		if c.Reason != "" {
 			b.WriteString(" (" + firstLine(c.Reason) + ")")
 		}
@@ -34,13 +34,13 @@ func circuitNote(c kairos.Circuit) string {
 		fmt.Fprintf(&b, "%d calls in a row have failed", c.FailuresInRow)
 	}
 	if c.LastError != "" {
-		fmt.Fprintf(&b, ", last %s: %s", stamp(c.LastErrorAt), firstLine(c.LastError))
+		fmt.Fprintf(&b, ", last %s: %s", Stamp(c.LastErrorAt), firstLine(c.LastError))
 	}
 	return b.String()
 }
 
 // breakerNote is when a circuit opens.
-func breakerNote(b kairos.Breaker) string {
+func breakerNote(b domain.Breaker) string {
 	of := ""
 	if b.PerHost {
 		of = ", each host by itself"
@@ -52,14 +52,14 @@ func breakerNote(b kairos.Breaker) string {
 }
 
 // addCircuits adds the two commands that open and close the circuit of something.
-func (c *app) addCircuits(to *cobra.Command, what, example string, change func(backend, context.Context, kairos.Actor, string, kairos.CircuitChange) error) {
+func (c *App) addCircuits(to *cobra.Command, what, example string, change func(backend, context.Context, domain.Actor, string, domain.CircuitChange) error) {
 	use, max, host := "NAME", 1, ""
 	if what == "tool" {
 		use, max = "NAME [HOST]", 2
 		host = "\nA tool that calls hosts, like http, has a circuit for each: HOST says which, with its port\nunless that is the one of https."
 	}
 	add := func(verb, short, long string, open bool) {
-		var ch kairos.CircuitChange
+		var ch domain.CircuitChange
 		cmd := &cobra.Command{
 			Use: verb + " " + use, Short: short, Args: cobra.RangeArgs(1, max), Long: long + host,
 			Example: "  kairos " + to.Name() + " " + verb + " " + example + " --reason \"they have repaired it\"",
@@ -74,7 +74,7 @@ func (c *app) addCircuits(to *cobra.Command, what, example string, change func(b
 		cmd.Flags().StringVar(&ch.Reason, "reason", "", "why; kept in the audit log")
 		if open {
 			cmd.Example = "  kairos " + to.Name() + " " + verb + " " + example + " --for 1h --reason \"maintenance until 6\""
-			cmd.Flags().DurationVar(&ch.For, "for", kairos.CircuitFor, fmt.Sprintf("how long, at most %s", kairos.MaxCircuitFor))
+			cmd.Flags().DurationVar(&ch.For, "for", domain.CircuitFor, fmt.Sprintf("how long, at most %s", domain.MaxCircuitFor))
 		}
 		to.AddCommand(cmd)
 	}

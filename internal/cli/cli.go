@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,13 +12,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"os/user"
 	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 )
 
 // Streams are a command's surroundings.
@@ -28,11 +30,13 @@ type Streams struct {
 	Env func(string) string
 	// Width is how many letters a line of Out has; 0: as many as are written.
 	Width int
+	// Interactive is set when a person can answer questions on In and Err.
+	Interactive bool
 }
 
 // OS are the surroundings of a real process.
 func OS() Streams {
-	return Streams{In: os.Stdin, Out: screen(os.Stdout), Err: screen(os.Stderr), Env: os.Getenv, Width: width(os.Stdout)}
+	return Streams{In: os.Stdin, Out: screen(os.Stdout), Err: screen(os.Stderr), Env: os.Getenv, Width: width(os.Stdout), Interactive: interactive()}
 }
 
 // Main runs a program with the process's arguments and signals and returns its
@@ -50,11 +54,14 @@ func Main(program func(context.Context, Streams, []string) int) int {
 
 // Kairos runs the command-line companion and returns its exit code.
 func Kairos(ctx context.Context, s Streams, args []string) int {
-	return execute(ctx, (&app{Streams: s}).root(), s, args, "kairos", codeFor)
+	return Execute(ctx, (&App{Streams: s}).root(), s, args, "kairos", exit.CodeFor)
 }
 
+// Command is the tree of kairos's commands.
+func Command(s Streams) *cobra.Command { return (&App{Streams: s}).root() }
+
 // root is the tree of kairos's commands.
-func (c *app) root() *cobra.Command {
+func (c *App) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kairos",
 		Short: "Run plans durably, and look after them",
@@ -80,17 +87,20 @@ plan, 3 the run waits for a person, 4 the daemon or database cannot be used.`,
 		{"run", []*cobra.Command{c.runCommand(), c.startCommand(), c.askCommand(), c.tryCommand(), c.testCommand()}},
 		{"plans", []*cobra.Command{c.validateCommand(), c.graphCommand(), c.plansCommand(), c.draftsCommand()}},
 		{"look", []*cobra.Command{c.runsCommand(), c.showCommand(), c.compareCommand(), c.logsCommand(), c.failuresCommand(), c.stepsCommand(), c.handoffsCommand(), c.viewsCommand(), c.noteCommand(), c.exportCommand()}},
-		{"act", []*cobra.Command{c.verbCommand(kairos.ActionResume), c.verbCommand(kairos.ActionRerun), c.verbCommand(kairos.ActionFork), c.verbCommand(kairos.ActionCancel),
-			c.verbCommand(kairos.ActionPause), c.verbCommand(kairos.ActionContinue), c.verbCommand(kairos.ActionRetryNow), c.verbCommand(kairos.ActionStartNow), c.verbCommand(kairos.ActionRelease),
-			c.verbCommand(kairos.ActionDelete), c.limitsCommand(), c.resolveCommand(), c.ackCommand(), c.labelCommand(), c.bulkCommand()}},
+		{"act", []*cobra.Command{c.verbCommand(domain.ActionResume), c.verbCommand(domain.ActionRerun), c.verbCommand(domain.ActionFork), c.verbCommand(domain.ActionCancel),
+			c.verbCommand(domain.ActionPause), c.verbCommand(domain.ActionContinue), c.verbCommand(domain.ActionRetryNow), c.verbCommand(domain.ActionStartNow), c.verbCommand(domain.ActionRelease),
+			c.verbCommand(domain.ActionDelete), c.limitsCommand(), c.resolveCommand(), c.ackCommand(), c.labelCommand(), c.bulkCommand()}},
 		{"approvals", []*cobra.Command{c.approvalsCommand(), c.approveCommand(true), c.approveCommand(false)}},
-		{"installation", []*cobra.Command{c.agentsCommand(), c.toolsCommand(), c.providersCommand(), c.memoryCommand(), c.forgetCommand(), c.auditListCommand(), c.systemCommand(), versionCommand(c.Streams)}},
+		{"installation", []*cobra.Command{c.agentsCommand(), c.toolsCommand(), c.providersCommand(), c.memoryCommand(), c.forgetCommand(), c.auditListCommand(), c.systemCommand(), VersionCommand(c.Streams)}},
 	} {
 		for _, cmd := range g.commands {
 			cmd.GroupID = g.group
 			root.AddCommand(cmd)
 		}
 	}
+	Versioned(root)
+	c.confirmed(root)
+	c.completed(root)
 	return root
 }
 
@@ -100,35 +110,35 @@ var groups = []*cobra.Group{
 	{ID: "approvals", Title: "Approvals:"}, {ID: "installation", Title: "The installation:"},
 }
 
-// execute runs a command tree.
-func execute(ctx context.Context, root *cobra.Command, s Streams, args []string, program string, code func(error) int) int {
+// Execute runs a command tree.
+func Execute(ctx context.Context, root *cobra.Command, s Streams, args []string, program string, code func(error) int) int {
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%s\n  see %s --help", err, cmd.CommandPath())
+		return exit.Usage("%s\n  see %s --help", err, cmd.CommandPath())
 	})
 	begun := false
 	whenBegun(root, func() { begun = true })
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		return exitDone
+		return exit.Done
 	}
-	if _, said := errors.AsType[*exit](err); !begun && !said { // the arguments are not what the command takes (SPEC 9.1)
+	if _, said := errors.AsType[*exit.Status](err); !begun && !said { // the arguments are not what the command takes
 		where := program
 		if cmd != root {
 			where = cmd.CommandPath()
 		}
-		err = usage("%s\n  see %s --help", err, where)
+		err = exit.Usage("%s\n  see %s --help", err, where)
 	}
-	switch code := kairos.CodeOf(err); {
-	case program == "kairosd" && code == kairos.CodeLocked:
-		err = advise(err, "stop the daemon that holds it, then try again")
-	case program == "kairos" && code == kairos.CodeUnauthorized:
-		err = advise(err, "give one with --token or in KAIROS_TOKEN; kairosd token create makes it")
+	switch code := domain.CodeOf(err); {
+	case program == "kairosd" && code == domain.CodeLocked:
+		err = exit.Advise(err, "stop the daemon that holds it, then try again")
+	case program == "kairos" && code == domain.CodeUnauthorized:
+		err = exit.Advise(err, "give one with --token or in KAIROS_TOKEN; kairosd token create makes it")
 	}
-	report(s.Err, program, err)
+	exit.Report(s.Err, program, err)
 	return code(err)
 }
 
@@ -146,62 +156,70 @@ func whenBegun(cmd *cobra.Command, say func()) {
 	}
 }
 
-// app is what all commands of kairos share.
-type app struct {
+// App is what all commands of kairos share.
+type App struct {
 	Streams
 	db     string
 	memory bool
 	server string
 	token  string
 	config string
-	json   bool
+	Json   bool
+	quiet  bool // no progress and no notes on stderr
 	// told is the last row of a run's journal that whoever follows it knows of.
 	told int64
-	// aggregated prints what the steps of a plan add up to, not its output.
-	aggregated bool
 }
 
-func (c *app) flags(root *cobra.Command) {
+func (c *App) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&c.db, "db", "", "database file (default $KAIROS_DB, else kairos.db in the user's data directory)")
 	f.StringVar(&c.server, "server", c.Env("KAIROS_SERVER"), "URL of a daemon, or unix:/path of its socket, instead of a database file")
 	f.StringVar(&c.token, "token", "", "API token for --server (default $KAIROS_TOKEN)")
-	f.StringVar(&c.config, "config", c.Env("KAIROS_CONFIG"), "configuration file for tools, agents and secrets")
-	f.BoolVar(&c.json, "json", false, "print one JSON object")
+	f.StringVar(&c.config, "config", cmp.Or(c.Env("KAIROS_CONFIG"), c.DefaultConfig()), "configuration file for tools, agents and secrets (default $KAIROS_CONFIG, else kairos/kairos.yaml in the user's configuration directory)")
+	PlainDefaults(f, "config")
+	f.BoolVar(&c.Json, "json", false, "print one JSON object")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no progress and no notes on stderr")
 }
 
 // database is the file that commands work on.
-func (c *app) database() string {
+func (c *App) database() string {
 	if c.db != "" {
 		return c.db
 	}
 	if p := c.Env("KAIROS_DB"); p != "" {
 		return p
 	}
-	dir := c.Env("XDG_DATA_HOME")
-	if dir == "" {
-		dir = filepath.Join(c.Env("HOME"), ".local", "share")
+	return filepath.Join(c.DataDirectory(), "kairos.db")
+}
+
+// DataDirectory is where both programs keep their data by default: the directory
+// kairos under $XDG_DATA_HOME, or under ~/.local/share.
+func (s Streams) DataDirectory() string {
+	if dir := s.Env("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "kairos")
 	}
-	return filepath.Join(dir, "kairos", "kairos.db")
+	if home := s.Env("HOME"); home != "" {
+		return filepath.Join(home, ".local", "share", "kairos")
+	}
+	return "data" // a service without a home: its working directory
 }
 
 // actor is who the person at the terminal is.
-func (c *app) actor() kairos.Actor { return localActor() }
+func (c *App) actor() domain.Actor { return assemble.LocalActor() }
 
-func localActor() kairos.Actor {
-	name := "local"
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		name = u.Username
-	}
-	return kairos.Actor{Name: "cli:" + name, Role: kairos.RoleAdmin, Surface: "cli"}
-}
-
-// print writes a value as one line of JSON.
-func (s Streams) print(v any) error {
+// Print writes a value as one line of JSON.
+func (s Streams) Print(v any) error {
 	enc := json.NewEncoder(s.Out)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }
 
-func (s Streams) printf(format string, args ...any) { fmt.Fprintf(s.Out, format, args...) }
+func (s Streams) Printf(format string, args ...any) { fmt.Fprintf(s.Out, format, args...) }
 func (s Streams) errorf(format string, args ...any) { fmt.Fprintf(s.Err, format, args...) }
+
+// notef prints progress or a note on stderr, unless --quiet or --json is set.
+func (c *App) notef(format string, args ...any) {
+	if !c.quiet && !c.Json {
+		c.errorf(format, args...)
+	}
+}

@@ -275,7 +275,7 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"run"}, 2, "--plan"}, {[]string{"frobnicate"}, 2, "unknown command"}, {[]string{"run", "--plan", "nowhere.yaml"}, 2, "cannot read the plan"},
+		{[]string{"run"}, 2, "missing argument FILE or PLAN"}, {[]string{"frobnicate"}, 2, "unknown command"}, {[]string{"run", "--plan", "nowhere.yaml"}, 2, "cannot read the plan"},
 		{[]string{"show", "zzzz"}, 2, "no run"}, {[]string{"runs", "--status", "odd"}, 2, "unknown status"}, {[]string{"run", "--plan", "x", "--bogus"}, 2, "unknown flag"},
 		{[]string{"runs", "--server", "http://127.0.0.1:1"}, 4, ""}, {[]string{"runs", "--config", "missing.yaml"}, 2, "configuration"},
 	} {

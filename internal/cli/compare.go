@@ -8,18 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/jsondiff"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/rundiff"
 )
 
 // compareCommand puts two runs side by side (UI 3.3.4).
-func (c *app) compareCommand() *cobra.Command {
+func (c *App) compareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "compare RUN [RUN]", Short: "Compare two runs: where they part, and what differs", Args: cobra.RangeArgs(1, 2),
 		Long: `Puts two runs side by side: the step at which they part, how their input and output
 differ, and each of their steps in both. Without a second run it is the last run of
-the same plan that went well. Lines with + are of the first run, those with - of the
+the same plan that completed. Lines with - are of the first run, lines with + of the
 second. Exit code 0 also when the runs differ.`,
 		Example: "  kairos compare 7qx2 m3k9\n  kairos compare 7qx2\n  kairos compare 7qx2 m3k9 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,8 +32,8 @@ second. Exit code 0 also when the runs differ.`,
 				if err != nil {
 					return listedBy(err, "kairos runs lists runs")
 				}
-				if c.json {
-					return c.print(d)
+				if c.Json {
+					return c.Print(d)
 				}
 				c.compared(d)
 				return nil
@@ -43,17 +43,17 @@ second. Exit code 0 also when the runs differ.`,
 }
 
 // compared prints a comparison.
-func (c *app) compared(d rundiff.Comparison) {
+func (c *App) compared(d rundiff.Comparison) {
 	for _, side := range []struct {
 		name string
 		rundiff.Side
 	}{{"first ", d.A}, {"second", d.B}} {
-		c.printf("%s  %s  %s v%d  %s  %s  by %s\n", side.name, side.ID, side.Plan, side.Version, side.Status, milliseconds(side.TookMs), firstLine(side.Actor))
+		c.Printf("%s  %s  %s v%d  %s  %s  by %s\n", side.name, side.RunID, side.Plan, side.Version, side.Status, milliseconds(side.TookMs), firstLine(side.Actor))
 	}
 	if d.First != nil {
-		c.printf("they part at %s: %s\n", d.First.Step, firstLine(d.First.Says))
+		c.Printf("they part at %s: %s\n", d.First.Step, firstLine(d.First.Says))
 	} else {
-		c.printf("no step differs\n")
+		c.Printf("no step differs\n")
 	}
 	c.differs("input", d.Input)
 	c.differs("output", d.Output)
@@ -67,7 +67,7 @@ func (c *app) compared(d rundiff.Comparison) {
 		a, b []string
 	}{{"agents", d.A.Agents, d.B.Agents}, {"tools", d.A.Tools, d.B.Tools}, {"providers", d.A.Providers, d.B.Providers}} {
 		if x, y := strings.Join(k.a, ", "), strings.Join(k.b, ", "); x != y {
-			c.printf("%s: %s, in the second %s\n", k.what, cmp.Or(x, "-"), cmp.Or(y, "-"))
+			c.Printf("%s: %s, in the second %s\n", k.what, cmp.Or(x, "-"), cmp.Or(y, "-"))
 		}
 	}
 	rows := [][]string{}
@@ -101,24 +101,24 @@ func seen(s *rundiff.Seen) string {
 func milliseconds(ms int64) string { return took(time.Duration(ms) * time.Millisecond) }
 
 // differs prints how a value differs; nothing when it does not.
-func (c *app) differs(what string, v rundiff.Value) {
+func (c *App) differs(what string, v rundiff.Value) {
 	if v.Same {
 		return
 	}
-	c.printf("%s:\n", what)
+	c.Printf("%s:\n", what)
 	if v.TooLong {
-		c.printf("  too long to be compared part by part: %d bytes, in the second %d\n", v.BytesA, v.BytesB)
+		c.Printf("  too long to be compared part by part: %d bytes, in the second %d\n", v.BytesA, v.BytesB)
 	}
 	for _, ch := range v.Changes {
 		if ch.Op != jsondiff.Added {
-			c.printf("  - %s%s\n", pathOf(ch.Path), part(ch.B))
+			c.Printf("  - %s%s\n", pathOf(ch.Path), part(ch.A))
 		}
 		if ch.Op != jsondiff.Removed {
-			c.printf("  + %s%s\n", pathOf(ch.Path), part(ch.A))
+			c.Printf("  + %s%s\n", pathOf(ch.Path), part(ch.B))
 		}
 	}
 	if v.More {
-		c.printf("  and more\n")
+		c.Printf("  and more\n")
 	}
 }
 
@@ -130,7 +130,7 @@ func pathOf(path string) string {
 }
 
 // part is a value in a line.
-func part(j kairos.RawJSON) string {
+func part(j domain.RawJSON) string {
 	const most = 400
 	if j == nil {
 		return "(long)"

@@ -28,7 +28,7 @@ edges:
 		for _, args := range [][]string{{"compare", bad.RunID, good.RunID}, {"compare", bad.RunID}} {
 			out, _ := s.expect(0, args...)
 			for _, want := range []string{"first   " + bad.RunID + "  pay v1  failed", "second  " + good.RunID + "  pay v1  completed", "they part at sum: its output differs",
-				"input:\n  - .n  1\n  + .n  2\n", "output of sum:\n  - .total  1\n  + .total  2\n", "it went to ask in one and to pay in the other", "only one of them has it"} {
+				"input:\n  - .n  2\n  + .n  1\n", "output of sum:\n  - .total  2\n  + .total  1\n", "it went to ask in one and to pay in the other", "only one of them has it"} {
 				if !strings.Contains(out, want) {
 					t.Errorf("%v: no %q in\n%s", args, want, out)
 				}
@@ -36,7 +36,7 @@ edges:
 		}
 		out, _ := s.expect(0, "compare", good.RunID, bad.RunID, "--json")
 		var d struct {
-			A, B  struct{ ID, Status string }
+			A, B  struct{ RunID, Status string }
 			First struct{ Step, Why string }
 			Input struct{ Changes []struct{ Op, Path string } }
 			Steps []struct {
@@ -44,7 +44,7 @@ edges:
 				A, B      *struct{ Status, To, Code string }
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &d); err != nil || d.A.ID != good.RunID || d.B.Status != "failed" || d.First.Step != "sum" || d.First.Why != "output" ||
+		if err := json.Unmarshal([]byte(out), &d); err != nil || d.A.RunID != good.RunID || d.B.Status != "failed" || d.First.Step != "sum" || d.First.Why != "output" ||
 			len(d.Input.Changes) != 1 || d.Input.Changes[0].Path != ".n" || len(d.Steps) != 4 || d.Steps[1].B.To != "ask" || d.Steps[3].A != nil || d.Steps[3].B.Code == "" {
 			t.Errorf("%v: %s", err, out)
 		}

@@ -3,29 +3,29 @@ package cli
 import (
 	"fmt"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // rowProblems say what is wrong with a journal row.
-var rowProblems = map[kairos.RowProblem]string{kairos.RowChecksum: "fails its checksum", kairos.RowMissing: "is missing",
-	kairos.RowValue: "names a value that is damaged or gone", kairos.RowMisfit: "contradicts the rows before it"}
+var rowProblems = map[domain.RowProblem]string{domain.RowChecksum: "fails its checksum", domain.RowMissing: "is missing",
+	domain.RowValue: "names a value that is damaged or gone", domain.RowMisfit: "contradicts the rows before it"}
 
 // showDamage says what of a run's journal cannot be trusted, what is known of the
 // rest, and how to go on.
-func (c *app) showDamage(run string, d *kairos.Damage) {
+func (c *App) showDamage(run string, d *domain.Damage) {
 	if d.Row == 0 && len(d.Parts) == 0 {
-		c.printf("damaged: %s\n  restore a backup, or start a new run of the plan\n", d.Message)
+		c.Printf("damaged: %s\n  restore a backup, or start a new run of the plan\n", d.Message)
 		return
 	}
-	c.printf("%s", damageText(d))
+	c.Printf("%s", damageText(d))
 	if d.Row == 0 {
 		return
 	}
-	c.printf("  kairos fork %s --at %d --preview\n", kairos.ShortID(run), d.Checkpoint.Seq)
+	c.Printf("  kairos fork %s --at %d --preview\n", domain.ShortID(run), d.Checkpoint.Seq)
 }
 
 // damageText is a journal's damage as lines.
-func damageText(d *kairos.Damage) string {
+func damageText(d *domain.Damage) string {
 	text := ""
 	if len(d.Parts) > 0 {
 		for _, p := range d.Parts {
@@ -48,7 +48,7 @@ func damageText(d *kairos.Damage) string {
 		switch s.Status {
 		case "":
 			how = fmt.Sprintf("it may have happened; row %d, which would tell, is damaged", s.Row)
-		case kairos.NodeRunning, kairos.NodeInDoubt:
+		case domain.NodeRunning, domain.NodeInDoubt:
 			how = fmt.Sprintf("it may have happened; it had begun by row %d", s.Row)
 		}
 		text += fmt.Sprintf("  behind    %s (%s) %s\n", lostName(s.Node, s.Visit, s.Item), s.Effect, how)
@@ -60,7 +60,7 @@ func damageText(d *kairos.Damage) string {
 }
 
 func lostName(node string, visit, item int) string {
-	name := step(kairos.PreviewStep{Node: node, Visit: visit})
+	name := step(domain.PreviewStep{Node: node, Visit: visit})
 	if item >= 0 {
 		name += fmt.Sprintf("[%d]", item)
 	}

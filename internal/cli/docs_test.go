@@ -8,10 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/config"
 )
 
 // pages are the pages that people read, by path.
@@ -63,7 +65,7 @@ func TestCommandsOfThePagesAreTaken(t *testing.T) {
 				if len(words) > 1 && words[1] == "completion" {
 					continue
 				}
-				if err := taken(cli.Root(words[0], silent(io.Discard)), words[1:]); err != nil {
+				if err := taken(rootOf(words[0], silent(io.Discard)), words[1:]); err != nil {
 					t.Errorf("%s: %q: %v", path, strings.TrimSpace(line), err)
 				}
 			}
@@ -73,7 +75,7 @@ func TestCommandsOfThePagesAreTaken(t *testing.T) {
 				continue
 			}
 			seen++
-			if cmd, _, err := cli.Root(m[1], silent(io.Discard)).Find([]string{m[2]}); err != nil || cmd.Name() != m[2] {
+			if cmd, _, err := rootOf(m[1], silent(io.Discard)).Find([]string{m[2]}); err != nil || cmd.Name() != m[2] {
 				t.Errorf("%s names a command that is not there: %s", path, m[0])
 			}
 		}
@@ -84,6 +86,23 @@ func TestCommandsOfThePagesAreTaken(t *testing.T) {
 }
 
 var link = regexp.MustCompile(`\]\(([^)#: ]+)(?:#[^)]*)?\)`)
+
+// The unit in the documentation gives a stopping daemon the time that it takes:
+// connections close, steps finish, and the database closes.
+func TestTheServiceUnitWaitsForAStop(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^TimeoutStopSec=(\d+)$`).FindSubmatch(page)
+	if m == nil {
+		t.Fatal("the unit has no TimeoutStopSec")
+	}
+	if seconds, err := strconv.Atoi(string(m[1])); err != nil || time.Duration(seconds)*time.Second < 35*time.Second {
+		t.Errorf("TimeoutStopSec=%s, and a stop may take %s (%v)", m[1], 35*time.Second, err)
+	}
+}
 
 // Links between the pages lead somewhere, and from the README every page is reached.
 func TestPagesLeadToEachOther(t *testing.T) {
@@ -146,6 +165,67 @@ func TestQuickStart(t *testing.T) {
 	for _, want := range []string{"exit 1", `{"total":15}`, "exit 3", "approve leads to: done", `{"total":7500}`, `{"total":20}`} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the quick start does not show %s:\n%s", want, out)
+		}
+	}
+}
+
+// The commands of the pages about examples, the API, and tools work when they are
+// pasted, next to the daemon of `make run`.
+func TestSnippets(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("builds both programs")
+	}
+	for _, name := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("no %s", name)
+		}
+	}
+	all := pages(t)
+	dir := shortDir(t)
+	build(t, filepath.Join(dir, "bin")+"/", "./cmd/...")
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("../../examples")); err != nil {
+		t.Fatal(err)
+	}
+	d := serve(t, filepath.Join(dir, "kairos"), "--examples")
+	for path, want := range map[string][]string{
+		"../../examples/README.md": {`"publish":true`, `"total":238`},
+		"../../docs/api.md":        {`"version":1`, `"status":"`},
+		"../../docs/tools.md":      nil,
+	} {
+		if plan := blocks(all[path], "yaml"); filepath.Base(path) == "api.md" {
+			if err := os.WriteFile(filepath.Join(dir, "plan.yaml"), []byte(plan[0]+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		script := strings.ReplaceAll(strings.Join(blocks(all[path], "sh"), "\n"), "http://127.0.0.1:8080", strings.TrimSuffix(d.url, "/"))
+		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(script, "curl ", "curl -sS --fail-with-body "))
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "HOME="+dir, "XDG_DATA_HOME="+dir, "KAIROS_DB=", "KAIROS_SERVER=", "KAIROS_CONFIG=", "KAIROSD_DATA=", "KAIROSD_CONFIG=")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", path, err, out)
+		}
+		for _, w := range want {
+			if !strings.Contains(string(out), w) {
+				t.Errorf("%s: the commands do not print %s:\n%s", path, w, out)
+			}
+		}
+	}
+}
+
+// The settings on the pages about agents and tools are a valid configuration.
+func TestSettingsOfThePages(t *testing.T) {
+	t.Parallel()
+	all := pages(t)
+	for _, path := range []string{"../../docs/agents.md", "../../docs/tools.md"} {
+		list := blocks(all[path], "yaml")
+		if len(list) < 3 {
+			t.Fatalf("%s has %d settings", path, len(list))
+		}
+		name := written(t, t.TempDir(), "kairos.yaml", strings.Join(list, "\n")+"\n")
+		if _, err := config.Load(name); err != nil {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 }

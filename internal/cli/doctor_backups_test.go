@@ -1,6 +1,10 @@
 package cli_test
 
 import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -8,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -19,17 +23,43 @@ func aged(t *testing.T, backup string, by time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b kairos.Backup
+	var b domain.Backup
 	if err := json.Unmarshal(text, &b); err != nil {
 		t.Fatal(err)
 	}
 	b.Created = b.Created.Add(-by)
+	b.MAC = manifestMAC(t, b, filepath.Join(filepath.Dir(filepath.Dir(backup)), "kairos.db.key"))
 	if text, err = json.Marshal(b); err == nil {
 		err = os.WriteFile(backup+store.ManifestSuffix, text, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// manifestMAC is what who has the key file puts into a manifest.
+func manifestMAC(t *testing.T, b domain.Backup, keyFile string) string {
+	t.Helper()
+	text, err := os.ReadFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	derived, err := hkdf.Key(sha256.New, key, nil, "kairosd backup manifest", 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.MAC = ""
+	plain, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := hmac.New(sha256.New, derived)
+	m.Write(plain)
+	return hex.EncodeToString(m.Sum(nil))
 }
 
 // The doctor says when the last good backup was made and where it is, and what about
@@ -44,7 +74,7 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	}
 	config := func(name, text string) string { return written(t, in, name+".yaml", text) }
 	often := config("often", "backup: {every: 6h}\n")
-	never := config("never", "backup: {hourly: 1}\n")
+	never := config("never", "backup: {every: never}\n")
 	sealed := config("sealed", "backup: {every: 6h, recipients: ["+keys[0]+"]}\n")
 	others := config("others", "backup: {every: 6h, recipients: ["+keys[1]+"]}\n")
 	away := config("away", "backup: {every: 1d, dir: away}\n")
@@ -52,7 +82,7 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	// The words of the doctor about backups, and whether it found something wrong.
 	doctor := func(config string) (string, int) {
 		t.Helper()
-		out, stderr, code := kairosd("doctor", "--data", data, "--config", config)
+		out, stderr, code := runKairosd("doctor", "--data", data, "--config", config)
 		_, backups, ok := strings.Cut(out, " backups (")
 		if !ok || stderr != "" {
 			t.Fatalf("doctor --config %s: exit %d, %s%s", config, code, out, stderr)
@@ -80,22 +110,22 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 		for _, m := range before { // another second, for the order of two
 			aged(t, strings.TrimSuffix(m, store.ManifestSuffix), time.Second)
 		}
-		out, stderr, code := kairosd("backup", "--data", data, "--config", config)
+		out, stderr, code := runKairosd("backup", "--data", data, "--config", config)
 		if code != 0 {
 			t.Fatalf("backup: exit %d, %s", code, stderr)
 		}
 		newest, _, _ = strings.Cut(out, ": ")
 		return newest
 	}
-	if _, stderr, code := kairosd("migrate", "up", "--data", data); code != 0 {
+	if _, stderr, code := runKairosd("migrate", "up", "--data", data); code != 0 {
 		t.Fatalf("a new database: exit %d, %s", code, stderr)
 	}
-	expect("none, and none is due", never, 0, "there is no backup in "+filepath.Join(data, "backups"), "no schedule", "-> make one: kairosd backup; set backup.every")
+	expect("none, and none is due", never, 0, "there is no backup in "+filepath.Join(data, "backups"), "switched off", "-> make one: kairosd backup; set backup.every")
 	expect("none, though one is due", often, 1, "there is no good backup in "+filepath.Join(data, "backups")+"; the configuration wants one every 6h", "make one now: kairosd backup")
 
 	first := backUp(often)
 	expect("one of now", often, 0, "the last good backup was made 20", "0s ago: "+first+", not encrypted", "!->")
-	expect("one that nobody schedules", never, 0, first, "no schedule: the daemon makes none by itself", "-> set backup.every")
+	expect("one that nobody schedules", never, 0, first, "backups are switched off (backup.every: never)", "-> set backup.every")
 	expect("without a configuration", "", 0, first, "are not known", "-> say with --config")
 	expect("one somewhere else", away, 1, "there is no good backup in "+filepath.Join(in, "away"))
 	aged(t, first, 7*time.Hour)
@@ -125,13 +155,13 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	if err := os.Mkdir(before, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := kairosd("backup", "--data", data, filepath.Join(before, "kairos.db")); code != 0 {
+	if _, stderr, code := runKairosd("backup", "--data", data, filepath.Join(before, "kairos.db")); code != 0 {
 		t.Fatalf("backup: exit %d, %s", code, stderr)
 	}
 	expect("what an upgrade kept", sealed, 1, "these are not: "+filepath.Join(before, "kairos.db"))
 
-	var told struct{ Checks []kairos.Check }
-	out, _, _ := kairosd("doctor", "--data", data, "--config", sealed, "--json")
+	var told struct{ Checks []domain.Check }
+	out, _, _ := runKairosd("doctor", "--data", data, "--config", sealed, "--json")
 	if err := json.Unmarshal([]byte(out), &told); err != nil {
 		t.Fatal(err)
 	}
@@ -153,13 +183,13 @@ func TestTheDoctorSaysWhyThereIsNoBackup(t *testing.T) {
 	if err := os.Remove(filepath.Join(data, "backups")); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, code := kairosd("doctor", "--data", data); code != 1 || !strings.Contains(out, "the attempt of 20") || !strings.Contains(out, "cannot create the directory for backups") {
+	if out, _, code := runKairosd("doctor", "--data", data); code != 1 || !strings.Contains(out, "the attempt of 20") || !strings.Contains(out, "cannot create the directory for backups") {
 		t.Errorf("exit %d, %s", code, out)
 	}
 	if _, err := d.BackUp(t.Context(), ada); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, code := kairosd("doctor", "--data", data); code != 0 || strings.Contains(out, "the attempt of") {
+	if out, _, code := runKairosd("doctor", "--data", data); code != 0 || strings.Contains(out, "the attempt of") {
 		t.Errorf("after one: exit %d, %s", code, out)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 )
 
 const (
@@ -19,20 +20,20 @@ const (
 
 // followDraft tells how far planning is until it is over. Whoever stops waiting is
 // told where it goes on.
-func (c *app) followDraft(ctx context.Context, b backend, d kairos.Draft) (kairos.Draft, error) {
+func (c *App) followDraft(ctx context.Context, b backend, d domain.Draft) (domain.Draft, error) {
 	told, wait := 0, draftGlance
 	for {
 		for ; told < len(d.Progress); told++ {
-			if !c.json {
+			if !c.Json {
 				c.tellDraft(d.Progress[told])
 			}
 		}
-		if d.State != kairos.DraftPlanning {
+		if d.State != domain.DraftPlanning {
 			return d, nil
 		}
 		select {
 		case <-ctx.Done():
-			return d, &exit{exitUnavailable, fmt.Errorf("interrupted; planning goes on with: kairos drafts show %s", d.ID)}
+			return d, exit.With(exit.Unavailable, fmt.Errorf("interrupted; planning goes on with: kairos drafts show %s", d.ID))
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, draftGaze)
@@ -48,9 +49,9 @@ func (c *app) followDraft(ctx context.Context, b backend, d kairos.Draft) (kairo
 }
 
 // tellDraft is one thing that was told of planning, on stderr.
-func (c *app) tellDraft(n kairos.DraftNote) {
-	what := map[kairos.DraftPhase]string{kairos.PhaseUnderstanding: "understanding what is wanted", kairos.PhaseChoosing: "choosing", kairos.PhaseDrafting: "drafting",
-		kairos.PhaseValidating: "validating", kairos.PhaseStoring: "storing the plan", kairos.PhaseInterrupted: "taken up again: the process that planned ended"}[n.Phase]
+func (c *App) tellDraft(n domain.DraftNote) {
+	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "understanding what is wanted", domain.PhaseChoosing: "choosing", domain.PhaseDrafting: "drafting",
+		domain.PhaseValidating: "validating", domain.PhaseStoring: "storing the plan", domain.PhaseInterrupted: "taken up again: the process that planned ended"}[n.Phase]
 	if n.Attempt > 1 {
 		what += fmt.Sprintf(", attempt %d", n.Attempt)
 	}
@@ -66,7 +67,7 @@ func (c *app) tellDraft(n kairos.DraftNote) {
 }
 
 // planOf is the plan that a draft came to.
-func planOf(ctx context.Context, b backend, d kairos.Draft) (*kairos.AskedPlan, error) {
+func planOf(ctx context.Context, b backend, d domain.Draft) (*domain.AskedPlan, error) {
 	p, err := b.Plan(ctx, d.Plan)
 	if err != nil {
 		return nil, err
@@ -75,27 +76,30 @@ func planOf(ctx context.Context, b backend, d kairos.Draft) (*kairos.AskedPlan, 
 	if err != nil {
 		return nil, err
 	}
-	by := d.By
+	by, reason := d.By, v.Reason
+	if d.Direct != "" { // the version is that of every request that the agent answers
+		reason = d.Reason
+	}
 	if by == "" {
 		by = "direct"
 	}
-	return &kairos.AskedPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash, Name: p.Name, By: by, Found: d.Found, Proposed: d.Proposed, Reason: v.Reason, Steps: d.Steps, Unsafe: d.Unsafe,
+	return &domain.AskedPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash, Name: p.Name, By: by, Found: d.Found, Proposed: d.Proposed, Reason: reason, Steps: d.Steps, Unsafe: d.Unsafe,
 		Usage: d.Usage, Document: v.Canonical}, nil
 }
 
 // drafted is what people call a draft: one that was asked for, or the plan of a
 // program's request, which has none.
 type drafted struct {
-	kairos.Draft
-	plan *kairos.Plan // there is no draft
+	domain.Draft
+	plan *domain.Plan // there is no draft
 }
 
 // findDraft finds a draft by its id, by a part of at least four characters that its
 // id alone begins or ends with, or by its plan: the newest of it.
 func findDraft(ctx context.Context, b backend, name string) (drafted, error) {
-	if len(name) == kairos.IDLength {
+	if len(name) == domain.IDLength {
 		d, err := b.Draft(ctx, name)
-		if kairos.CodeOf(err) != kairos.CodeNotFound {
+		if domain.CodeOf(err) != domain.CodeNotFound {
 			return drafted{Draft: d}, err
 		}
 	}
@@ -103,21 +107,21 @@ func findDraft(ctx context.Context, b backend, name string) (drafted, error) {
 	if err != nil {
 		return drafted{}, err
 	}
-	var found []kairos.Draft
+	var found []domain.Draft
 	for _, d := range list {
 		if len(name) >= 4 && (strings.HasPrefix(d.ID, name) || strings.HasSuffix(d.ID, name)) {
 			found = append(found, d)
 		}
 	}
 	if len(found) > 1 {
-		return drafted{}, kairos.Errorf(kairos.CodeInvalid, "%d drafts are called %q", len(found), name).Suggest("write more of the id: kairos drafts lists them")
+		return drafted{}, domain.Errorf(domain.CodeInvalid, "%d drafts are called %q", len(found), name).Suggest("write more of the id: kairos drafts lists them")
 	}
 	p, planErr := b.Plan(ctx, name)
 	if planErr == nil && len(found) == 0 {
-		of := func(d kairos.Draft) bool { return d.Plan == p.Key }
-		for _, is := range []func(d kairos.Draft) bool{ // one that waits for a person comes first
-			func(d kairos.Draft) bool { return of(d) && d.State.Open() && d.Proposed },
-			func(d kairos.Draft) bool { return of(d) && d.State.Open() }, of,
+		of := func(d domain.Draft) bool { return d.Plan == p.Key }
+		for _, is := range []func(d domain.Draft) bool{ // one that waits for a person comes first
+			func(d domain.Draft) bool { return of(d) && d.State.Open() && d.Proposed },
+			func(d domain.Draft) bool { return of(d) && d.State.Open() }, of,
 		} {
 			if i := slices.IndexFunc(list, is); i >= 0 && len(found) == 0 {
 				found = append(found, list[i])
@@ -127,12 +131,12 @@ func findDraft(ctx context.Context, b backend, name string) (drafted, error) {
 	switch {
 	case len(found) == 1:
 		return drafted{Draft: found[0]}, nil
-	case planErr == nil && p.Stage == kairos.StageDraft:
+	case planErr == nil && p.Stage == domain.StageDraft:
 		return drafted{plan: &p}, nil
 	case planErr == nil:
-		return drafted{}, kairos.Errorf(kairos.CodeConflict, "%s is no draft: it is in use", p.Key).Suggest("kairos drafts lists drafts; kairos plans show %s prints this plan", p.Key)
-	case kairos.CodeOf(planErr) != kairos.CodeNotFound:
+		return drafted{}, domain.Errorf(domain.CodeConflict, "%s is no draft: it is in use", p.Key).Suggest("kairos drafts lists drafts; kairos plans show %s prints this plan", p.Key)
+	case domain.CodeOf(planErr) != domain.CodeNotFound:
 		return drafted{}, planErr
 	}
-	return drafted{}, kairos.Errorf(kairos.CodeNotFound, "there is no draft %q", name).Suggest("kairos drafts lists them")
+	return drafted{}, domain.Errorf(domain.CodeNotFound, "there is no draft %q", name).Suggest("kairos drafts lists them")
 }

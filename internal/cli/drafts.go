@@ -2,17 +2,19 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/plandiff"
 )
 
 // draftsCommand looks after plans that a planner makes of intents.
-func (c *app) draftsCommand() *cobra.Command {
+func (c *App) draftsCommand() *cobra.Command {
 	all, limit := false, 0
 	cmd := &cobra.Command{
 		Use: "drafts", Short: "List, show, refine, try, start, accept and discard drafts of plans", Args: cobra.NoArgs,
@@ -23,14 +25,14 @@ the id of one, a part of it that it alone begins or ends with, or its plan's key
 			"  kairos drafts accept plan-4f1c --reason \"for the newsletter\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 || limit > 1000 {
-				return usage("--limit takes 1 to 1000")
+				return exit.Usage("--limit takes 1 to 1000")
 			}
 			return c.with(cmd, func(b backend) error { return c.listDrafts(cmd, b, all, limit) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "those that were accepted or discarded, too")
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most so many (1000)")
-	var reason string
+	var reason, alternative string
 	act := func(use, short, long string, do func(cmd *cobra.Command, b backend, d drafted) error) *cobra.Command {
 		sub := &cobra.Command{
 			Use: use + " DRAFT", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos drafts " + use + " plan-4f1c",
@@ -48,23 +50,26 @@ the id of one, a part of it that it alone begins or ends with, or its plan's key
 		return sub
 	}
 	accept := act("accept", "Take a draft into use", `Takes a draft into use: from now on it is a plan like those that people wrote. One
-that was made of a plan in use becomes the current version of that.`, func(cmd *cobra.Command, b backend, d drafted) error {
+that was made of a plan in use becomes the current version of that. --alternative
+accepts one of the alternatives that "kairos drafts show" lists instead of the
+proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobra.Command, b backend, d drafted) error {
 		if d.plan != nil {
-			p, err := b.AcceptPlan(cmd.Context(), c.actor(), d.plan.ID, reason)
+			p, err := b.AcceptPlan(cmd.Context(), c.actor(), d.plan.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
 			if err != nil {
 				return err
 			}
 			return c.planSaid(p, "is in use")
 		}
-		if d.State == kairos.DraftAccepted {
-			return kairos.Errorf(kairos.CodeConflict, "%s is no draft: it is in use", d.Plan).Suggest("kairos plans show %s prints it", d.Plan)
+		if d.State == domain.DraftAccepted && alternative == "" {
+			return domain.Errorf(domain.CodeConflict, "%s is no draft: it is in use", d.Plan).Suggest("kairos plans show %s prints it", d.Plan)
 		}
-		got, err := b.AcceptDraft(cmd.Context(), c.actor(), d.ID, reason)
+		got, err := b.AcceptDraft(cmd.Context(), c.actor(), d.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
 		if err != nil {
 			return err
 		}
 		return c.draftSaid(got, fmt.Sprintf("%s v%d is in use", got.Plan, got.Version))
 	})
+	accept.Flags().StringVar(&alternative, "alternative", "", "accept this alternative, such as cheaper or faster")
 	discard := act("discard", "Give a draft up", `Gives a draft up: planning that is under way ends, and its plan is in no list any more.
 "kairos plans unarchive" brings that back.`, func(cmd *cobra.Command, b backend, d drafted) error {
 		if d.plan != nil {
@@ -84,7 +89,7 @@ that was made of a plan in use becomes the current version of that.`, func(cmd *
 	return cmd
 }
 
-func (c *app) listDrafts(cmd *cobra.Command, b backend, all bool, limit int) error {
+func (c *App) listDrafts(cmd *cobra.Command, b backend, all bool, limit int) error {
 	list, err := b.Drafts(cmd.Context(), all, limit)
 	if err != nil {
 		return err
@@ -101,10 +106,10 @@ func (c *app) listDrafts(cmd *cobra.Command, b backend, all bool, limit int) err
 		if d.Error != nil {
 			what += ": " + d.Error.Message
 		}
-		rows = append(rows, []string{d.ID, string(d.State), plan, cmp.Or(d.Model, d.By), stamp(d.CreatedAt), what})
+		rows = append(rows, []string{d.ID, string(d.State), plan, cmp.Or(d.Model, d.By), Stamp(d.CreatedAt), what})
 	}
 	// Plans that programs asked for have no draft.
-	plans, err := b.Plans(cmd.Context(), kairos.PlanFilter{Stage: string(kairos.StageDraft), Page: kairos.Page{Limit: 200}})
+	plans, err := b.Plans(cmd.Context(), domain.PlanFilter{Stage: string(domain.StageDraft), Page: domain.Page{Limit: 200}})
 	if err != nil {
 		return err
 	}
@@ -112,11 +117,11 @@ func (c *app) listDrafts(cmd *cobra.Command, b backend, all bool, limit int) err
 	for _, p := range plans.Items {
 		if !made[p.Key] {
 			others = append(others, viewPlan(p))
-			rows = append(rows, []string{"-", string(kairos.DraftReady), fmt.Sprintf("%s v%d", p.Key, p.Latest), "", stamp(p.CreatedAt), p.Name})
+			rows = append(rows, []string{"-", string(domain.DraftReady), fmt.Sprintf("%s v%d", p.Key, p.Latest), "", Stamp(p.CreatedAt), p.Name})
 		}
 	}
-	if c.json {
-		return c.print(map[string]any{"items": append([]kairos.Draft{}, list...), "plans": others})
+	if c.Json {
+		return c.Print(map[string]any{"items": append([]domain.Draft{}, list...), "plans": others})
 	}
 	c.table([]string{"DRAFT", "STATE", "PLAN", "BY", "SINCE", "INTENT"}, rows)
 	if len(rows) == 0 {
@@ -125,23 +130,23 @@ func (c *app) listDrafts(cmd *cobra.Command, b backend, all bool, limit int) err
 	return nil
 }
 
-func (c *app) planSaid(p kairos.Plan, what string) error {
-	if c.json {
-		return c.print(viewPlan(p))
+func (c *App) planSaid(p domain.Plan, what string) error {
+	if c.Json {
+		return c.Print(viewPlan(p))
 	}
-	c.printf("%s %s\n", p.Key, what)
+	c.Printf("%s %s\n", p.Key, what)
 	return nil
 }
 
-func (c *app) draftSaid(d kairos.Draft, what string) error {
-	if c.json {
-		return c.print(d)
+func (c *App) draftSaid(d domain.Draft, what string) error {
+	if c.Json {
+		return c.Print(d)
 	}
-	c.printf("%s\n", what)
+	c.Printf("%s\n", what)
 	return nil
 }
 
-func (c *app) draftShow() *cobra.Command {
+func (c *App) draftShow() *cobra.Command {
 	follow := true
 	cmd := &cobra.Command{
 		Use: "show DRAFT", Short: "Show a draft: how far it is, its steps and its source", Args: cobra.ExactArgs(1),
@@ -157,7 +162,7 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 				if d.plan != nil {
 					return c.showDraftedPlan(cmd, b, d.plan.ID, d.plan.Latest)
 				}
-				if !c.json {
+				if !c.Json {
 					c.errorf("draft %s by %s: %s\n", d.ID, d.Actor, firstLine(d.Query))
 				}
 				if follow {
@@ -165,17 +170,17 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 						return err
 					}
 				}
-				if c.json {
+				if c.Json {
 					out := struct {
-						Draft kairos.Draft      `json:"draft"`
-						Plan  *kairos.AskedPlan `json:"plan"`
+						Draft domain.Draft      `json:"draft"`
+						Plan  *domain.AskedPlan `json:"plan"`
 					}{Draft: d.Draft}
 					if d.Hash != "" {
 						if out.Plan, err = planOf(cmd.Context(), b, d.Draft); err != nil {
 							return err
 						}
 					}
-					return c.print(out)
+					return c.Print(out)
 				}
 				if err := d.Failed(); err != nil {
 					return err
@@ -193,7 +198,7 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 }
 
 // showDraftedPlan prints a version of a plan: who does what, then its source.
-func (c *app) showDraftedPlan(cmd *cobra.Command, b backend, plan string, version int) error {
+func (c *App) showDraftedPlan(cmd *cobra.Command, b backend, plan string, version int) error {
 	p, err := b.Plan(cmd.Context(), plan)
 	if err != nil {
 		return err
@@ -202,17 +207,22 @@ func (c *app) showDraftedPlan(cmd *cobra.Command, b backend, plan string, versio
 	if err != nil {
 		return err
 	}
-	if !c.json {
+	if !c.Json {
 		if v.Reason != "" {
 			c.errorf("%s\n", firstLine(v.Reason))
 		}
 		c.showSteps(v)
+		var doc domain.ExecutionPlan
+		if err := json.Unmarshal(v.Canonical, &doc); err != nil {
+			return fmt.Errorf("read v%d of %s: %w", v.Number, p.Key, err)
+		}
+		c.showAlternatives(doc)
 	}
 	return c.printVersion(p, v)
 }
 
-func (c *app) draftRefine() *cobra.Command {
-	var r kairos.DraftRequest
+func (c *App) draftRefine() *cobra.Command {
+	var r domain.DraftRequest
 	cmd := &cobra.Command{
 		Use: "refine DRAFT [TEXT…]", Short: "Make another draft, with other words or with a change", Args: cobra.MinimumNArgs(1),
 		Long: `Makes another draft of the same intent, shows it, and prints what changed. TEXT is the
@@ -222,7 +232,7 @@ another model plan. The draft that is refined stays as it is until it is discard
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Query = strings.Join(args[1:], " ")
 			if strings.TrimSpace(r.Query+r.Change+r.Provider) == "" {
-				return usage("say what should be different: TEXT, --change or --provider")
+				return exit.Usage("say what should be different: TEXT, --change or --provider")
 			}
 			return c.with(cmd, func(b backend) error { return c.refine(cmd, b, args[0], r) })
 		},
@@ -234,16 +244,16 @@ another model plan. The draft that is refined stays as it is until it is discard
 	return cmd
 }
 
-func (c *app) refine(cmd *cobra.Command, b backend, name string, r kairos.DraftRequest) error {
+func (c *App) refine(cmd *cobra.Command, b backend, name string, r domain.DraftRequest) error {
 	ctx := cmd.Context()
 	from, err := findDraft(ctx, b, name)
 	if err != nil {
 		return err
 	}
-	var next kairos.Draft
+	var next domain.Draft
 	if from.plan != nil { // a program asked for it: its words are not known
 		if strings.TrimSpace(r.Query) == "" {
-			return usage("%s was not asked for in words that are kept: say the whole intent", from.plan.Key)
+			return exit.Usage("%s was not asked for in words that are kept: say the whole intent", from.plan.Key)
 		}
 		r.Fresh, from.Plan, from.Version = true, from.plan.Key, from.plan.Latest
 		next, err = b.StartDraft(ctx, c.actor(), r)
@@ -279,19 +289,19 @@ func (c *app) refine(cmd *cobra.Command, b backend, name string, r kairos.DraftR
 		}
 		d = plandiff.Versions(before, after)
 	}
-	if c.json {
-		return c.print(map[string]any{"draft": next, "plan": plan, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
+	if c.Json {
+		return c.Print(map[string]any{"draft": next, "plan": plan, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
 	}
 	c.showPlan(next, plan)
 	for _, l := range d.Lines {
-		c.printf("%s%s\n", l.Sign, l.Text)
+		c.Printf("%s%s\n", l.Sign, l.Text)
 	}
 	c.errorf("draft %s; kairos drafts accept %s takes it into use\n", next.ID, next.ID)
 	return nil
 }
 
-func (c *app) draftStart() *cobra.Command {
-	var r kairos.DraftStart
+func (c *App) draftStart() *cobra.Command {
+	var r domain.DraftStart
 	detach := false
 	cmd := &cobra.Command{
 		Use: "start DRAFT", Short: "Start a run of exactly what was drafted", Args: cobra.ExactArgs(1),
@@ -301,25 +311,27 @@ draft, unless --accept says that it takes the place of the current version.`,
 		Example: "  kairos drafts start plan-4f1c\n  kairos drafts start plan-4f1c --accept --detach",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
+				if err := canDetach(b, detach); err != nil {
+					return err
+				}
 				d, err := findDraft(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
 				if d.plan != nil {
-					return kairos.Errorf(kairos.CodeConflict, "%s was asked for by a program: its input is not known", d.plan.Key).Suggest("kairos start %s --prompt TEXT", d.plan.Key)
+					return domain.Errorf(domain.CodeConflict, "%s was asked for by a program: its input is not known", d.plan.Key).Suggest("kairos start %s --prompt TEXT", d.plan.Key)
 				}
 				run, err := b.RunDraft(cmd.Context(), c.actor(), d.ID, r)
 				if err != nil {
 					return err
 				}
 				if detach {
-					if c.json {
-						return c.print(kairos.ViewRun(run))
+					if c.Json {
+						return c.Print(domain.ViewRun(run))
 					}
-					c.printf("%s\n", run.ID)
+					c.Printf("%s\n", run.ID)
 					return nil
 				}
-				c.aggregated = true
 				return c.follow(cmd.Context(), b, run)
 			})
 		},
@@ -331,11 +343,11 @@ draft, unless --accept says that it takes the place of the current version.`,
 	return cmd
 }
 
-func (c *app) draftTry() *cobra.Command {
+func (c *App) draftTry() *cobra.Command {
 	var prompt, input string
 	cmd := &cobra.Command{
 		Use: "try DRAFT", Short: "Run a draft dry", Args: cobra.ExactArgs(1),
-		Long:    "Walks a draft without touching anything outside, as \"kairos try\" does with a file. The draft stays a draft.",
+		Long:    "Walks a draft as \"kairos try\" does with a file: steps that compute or only read run, the others are only shown. The draft stays a draft.",
 		Example: "  kairos drafts try plan-4f1c --prompt \"a post about tea\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			value, err := c.input(cmd, prompt, input)
@@ -352,9 +364,9 @@ func (c *app) draftTry() *cobra.Command {
 					plan, hash = d.plan.ID, d.plan.LatestHash
 				}
 				if hash == "" {
-					return kairos.Errorf(kairos.CodeConflict, "the draft has no plan: it is %s", d.State)
+					return domain.Errorf(domain.CodeConflict, "the draft has no plan: it is %s", d.State)
 				}
-				r, err := b.Start(cmd.Context(), c.actor(), kairos.StartRequest{Plan: plan, Hash: hash, Input: value, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
+				r, err := b.Start(cmd.Context(), c.actor(), domain.StartRequest{Plan: plan, Hash: hash, Input: value, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
 				if err != nil {
 					return err
 				}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // failuresCommand shows failed runs by what failed, and takes note of them.
-func (c *app) failuresCommand() *cobra.Command {
+func (c *App) failuresCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "failures", Short: "List failed runs by what failed", Args: cobra.NoArgs,
 		Long:    "Groups failed runs by plan, node, error code and message (numbers, ids, times and quoted values aside): an outage that fails 400 runs is one line, with the filter that selects them.",
@@ -23,12 +23,12 @@ func (c *app) failuresCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"items": append([]kairos.FailureGroup{}, groups...)})
+				if c.Json {
+					return c.Print(map[string]any{"items": append([]domain.FailureGroup{}, groups...)})
 				}
 				rows := [][]string{}
 				for _, g := range groups {
-					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.PlanKey, g.Version), stamp(g.First), stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
+					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.PlanKey, g.Version), Stamp(g.First), Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
 				}
 				c.table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "THEM"}, rows)
 				if len(rows) == 0 {
@@ -41,32 +41,32 @@ func (c *app) failuresCommand() *cobra.Command {
 	note := ""
 	ack := c.failureAct("ack", "Take note of failures: they need attention no more until they come anew",
 		"  kairos failures ack invoice fetch timeout --note 'waiting for quota, resume after 06:00'", "need attention no more",
-		func(cmd *cobra.Command, b backend, ref kairos.FailureRef) (int64, error) {
+		func(cmd *cobra.Command, b backend, ref domain.FailureRef) (int64, error) {
 			return b.AckFailures(cmd.Context(), c.actor(), ref, note)
 		})
 	ack.Flags().StringVar(&note, "note", "", "for whoever looks next")
 	unack := c.failureAct("unack", "Take an acknowledgement of failures back", "  kairos failures unack invoice fetch timeout", "need attention again",
-		func(cmd *cobra.Command, b backend, ref kairos.FailureRef) (int64, error) {
+		func(cmd *cobra.Command, b backend, ref domain.FailureRef) (int64, error) {
 			return b.UnackFailures(cmd.Context(), c.actor(), ref)
 		})
 	cmd.AddCommand(ack, unack)
 	return cmd
 }
 
-func (c *app) failureAct(use, short, example, done string, act func(*cobra.Command, backend, kairos.FailureRef) (int64, error)) *cobra.Command {
+func (c *App) failureAct(use, short, example, done string, act func(*cobra.Command, backend, domain.FailureRef) (int64, error)) *cobra.Command {
 	alike := ""
 	cmd := &cobra.Command{
 		Use: use + " PLAN STEP ERROR", Short: short, Args: cobra.ExactArgs(3), Long: short + ". PLAN, STEP and ERROR are what \"kairos failures\" lists.", Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
-				n, err := act(cmd, b, kairos.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2], Alike: alike})
+				n, err := act(cmd, b, domain.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2], Alike: alike})
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"runs": n})
+				if c.Json {
+					return c.Print(map[string]any{"runs": n})
 				}
-				c.printf("%d runs %s\n", n, done)
+				c.Printf("%d runs %s\n", n, done)
 				return nil
 			})
 		},
@@ -76,7 +76,7 @@ func (c *app) failureAct(use, short, example, done string, act func(*cobra.Comma
 }
 
 // filterOf selects the runs of a group of failures.
-func filterOf(ref kairos.FailureRef) string {
+func filterOf(ref domain.FailureRef) string {
 	terms := []string{"status:failed", "is:attention", "plan:" + filter.Quote(ref.PlanKey), "step:" + filter.Quote(ref.Node), "error:" + filter.Quote(ref.Code)}
 	if ref.Alike != "" {
 		terms = append(terms, "alike:"+ref.Alike)

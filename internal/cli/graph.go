@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
 )
 
-func (c *app) graphCommand() *cobra.Command {
+func (c *App) graphCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "graph FILE", Short: "Draw a plan", Args: cobra.ExactArgs(1),
@@ -23,7 +24,7 @@ func (c *app) graphCommand() *cobra.Command {
 			d, problems := planner.Parse(src, f)
 			if problems.Err() != nil {
 				c.problems(args[0], problems)
-				return &exit{code: exitUsage}
+				return &exit.Status{Code: exit.BadUsage}
 			}
 			p, err := d.Program(nil)
 			if err != nil {
@@ -38,12 +39,12 @@ func (c *app) graphCommand() *cobra.Command {
 			case "svg":
 				out = string(diagram.SVG(diagram.Layout(p, diagram.Options{})))
 			default:
-				return usage("unknown format %q (mermaid, dot or svg)", format)
+				return exit.Usage("unknown format %q (mermaid, dot or svg)", format)
 			}
-			if c.json {
-				return c.print(map[string]string{"format": format, "graph": out})
+			if c.Json {
+				return c.Print(map[string]string{"format": format, "graph": out})
 			}
-			c.printf("%s\n", strings.TrimRight(out, "\n"))
+			c.Printf("%s\n", strings.TrimRight(out, "\n"))
 			return nil
 		},
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/client"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // askSocket is a request through a Unix socket, as a proxy or curl --unix-socket
@@ -83,10 +83,10 @@ func TestTheDashboardOnASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer anonymous.Close()
-	if _, err := anonymous.Installation(t.Context()); kairos.CodeOf(err) != kairos.CodeUnauthorized {
+	if _, err := anonymous.Installation(t.Context()); domain.CodeOf(err) != domain.CodeUnauthorized {
 		t.Errorf("without a token: %v", err)
 	}
-	token, stderr, code := kairosd("token", "create", "--data", data, "--role", "viewer", "--name", "ci")
+	token, stderr, code := runKairosd("token", "create", "--data", data, "--role", "viewer", "--name", "ci")
 	if code != 0 {
 		t.Fatalf("token: exit %d, %s", code, stderr)
 	}
@@ -96,7 +96,7 @@ func TestTheDashboardOnASocket(t *testing.T) {
 		t.Errorf("kairos --server unix: %s", out)
 	}
 	other := []string{"serve", "--data", filepath.Join(in, "other"), "--listen", "unix:" + socket}
-	if _, stderr, code := kairosd(other...); code != 69 || !strings.Contains(stderr, "another process listens on "+socket) {
+	if _, stderr, code := runKairosd(other...); code != 69 || !strings.Contains(stderr, "another process listens on "+socket) {
 		t.Errorf("a second daemon: exit %d, %s", code, stderr)
 	}
 	if code := d.end(t); code != 0 {
@@ -106,7 +106,7 @@ func TestTheDashboardOnASocket(t *testing.T) {
 		t.Errorf("the socket is left: %v", err)
 	}
 	written(t, in, "k.sock", "mine")
-	if _, stderr, code := kairosd(other...); code != 69 || !strings.Contains(stderr, "is no socket") {
+	if _, stderr, code := runKairosd(other...); code != 69 || !strings.Contains(stderr, "is no socket") {
 		t.Errorf("a file in its place: exit %d, %s", code, stderr)
 	}
 	if b, err := os.ReadFile(socket); err != nil || string(b) != "mine" {
@@ -129,7 +129,7 @@ func TestAConfiguredSocket(t *testing.T) {
 	}
 	for name, text := range map[string]string{"tls": "server: {listen: \"unix:k.sock\", tls_cert: c, tls_key: k}\n", "mode": "server: {socket_mode: \"0666\"}\n", "nameless": "server: {listen: \"unix:\"}\n"} {
 		written(t, in, "kairos.yaml", text)
-		if _, stderr, code := kairosd("serve", "--data", filepath.Join(in, "other"), "--config", cfg); code != 78 {
+		if _, stderr, code := runKairosd("serve", "--data", filepath.Join(in, "other"), "--config", cfg); code != 78 {
 			t.Errorf("%s: exit %d, %s", name, code, stderr)
 		}
 	}

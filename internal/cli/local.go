@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/datadir"
+	"github.com/kairosd/kairosd/internal/domain"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +20,6 @@ import (
 	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/rundiff"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/toolbox"
@@ -44,40 +46,54 @@ type (
 
 // Draft says how far a draft is. One that an earlier process left is taken up by
 // whoever looks at it: nobody else has this database.
-func (l *local) Draft(ctx context.Context, id string) (kairos.Draft, error) {
+func (l *local) Draft(ctx context.Context, id string) (domain.Draft, error) {
 	d, err := l.drafts.Draft(ctx, id)
-	if err == nil && d.State == kairos.DraftPlanning {
+	if err == nil && d.State == domain.DraftPlanning {
 		l.drafts.TakeUp(d)
 	}
 	return d, err
 }
 
-func (l *local) StartDraft(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error) {
+func (l *local) StartDraft(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error) {
 	return l.drafts.Start(ctx, actor, r)
 }
 
-func (l *local) RefineDraft(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftRequest) (kairos.Draft, error) {
+func (l *local) RefineDraft(ctx context.Context, actor domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error) {
 	return l.drafts.Refine(ctx, actor, id, r)
 }
 
-func (l *local) AcceptDraft(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error) {
-	return l.drafts.Accept(ctx, actor, id, reason)
+func (l *local) AcceptDraft(ctx context.Context, actor domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error) {
+	return l.drafts.Accept(ctx, actor, id, a)
 }
 
-func (l *local) DiscardDraft(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error) {
+func (l *local) AcceptPlan(ctx context.Context, actor domain.Actor, plan string, a domain.DraftAcceptance) (domain.Plan, error) {
+	if a.Alternative == "" {
+		return l.Engine.AcceptPlan(ctx, actor, plan, a.Reason)
+	}
+	p, err := l.Plan(ctx, plan)
+	if err != nil {
+		return p, err
+	}
+	if _, err := l.drafts.AcceptAlternative(ctx, actor, p.LatestHash, a); err != nil {
+		return p, err
+	}
+	return l.Plan(ctx, plan)
+}
+
+func (l *local) DiscardDraft(ctx context.Context, actor domain.Actor, id, reason string) (domain.Draft, error) {
 	return l.drafts.Discard(ctx, actor, id, reason)
 }
 
-func (l *local) RunDraft(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftStart) (kairos.Run, error) {
+func (l *local) RunDraft(ctx context.Context, actor domain.Actor, id string, r domain.DraftStart) (domain.Run, error) {
 	return l.drafts.Run(ctx, actor, id, r)
 }
 
-func (l *local) Standing(ctx context.Context, run kairos.Run) (kairos.Standing, error) {
-	return kairos.StandingOf(ctx, l, run, time.Now())
+func (l *local) Standing(ctx context.Context, run domain.Run) (domain.Standing, error) {
+	return domain.StandingOf(ctx, l, run, time.Now())
 }
 
-func (l *local) TakeNote(ctx context.Context, actor kairos.Actor, run kairos.Run, note string, resumeAt time.Time) (kairos.Run, error) {
-	if err := kairos.TakeNote(ctx, l.Store, l.bulk, actor, run, note, resumeAt); err != nil {
+func (l *local) TakeNote(ctx context.Context, actor domain.Actor, run domain.Run, note string, resumeAt time.Time) (domain.Run, error) {
+	if err := domain.TakeNote(ctx, l.Store, l.bulk, actor, run, note, resumeAt); err != nil {
 		return run, err
 	}
 	return l.FindRun(ctx, run.ID)
@@ -87,59 +103,59 @@ func (l *local) CompareRuns(ctx context.Context, a, b string) (rundiff.Compariso
 	return rundiff.Read(ctx, l, a, b, time.Now())
 }
 
-func (l *local) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
+func (l *local) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
 	if f.Run != "" {
 		run, err := l.FindRun(ctx, f.Run)
 		if err != nil {
-			return kairos.List[kairos.AuditEvent]{}, err
+			return domain.List[domain.AuditEvent]{}, err
 		}
 		f.Run = run.ID
 	}
 	return l.Store.AuditEvents(ctx, f)
 }
 
-func (l *local) MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error) {
-	return l.Store.MemorySessions(ctx, cmp.Or(owner, localActor().Name), p)
+func (l *local) MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error) {
+	return l.Store.MemorySessions(ctx, cmp.Or(owner, assemble.LocalActor().Name), p)
 }
 
-func (l *local) Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error) {
-	return l.Store.Memories(ctx, cmp.Or(owner, localActor().Name), session, p)
+func (l *local) Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error) {
+	return l.Store.Memories(ctx, cmp.Or(owner, assemble.LocalActor().Name), session, p)
 }
 
-func (l *local) Forget(ctx context.Context, owner, session, reason string, actor kairos.Actor) (int64, error) {
+func (l *local) Forget(ctx context.Context, owner, session, reason string, actor domain.Actor) (int64, error) {
 	return l.Store.Forget(ctx, cmp.Or(owner, actor.Name), session, reason, actor)
 }
 
 // Views of somebody at the machine are their own, and everybody's.
-func (l *local) Views(ctx context.Context) ([]kairos.SavedView, error) {
-	return l.SavedViews(ctx, localActor().Name)
+func (l *local) Views(ctx context.Context) ([]domain.SavedView, error) {
+	return l.SavedViews(ctx, assemble.LocalActor().Name)
 }
 
-func (l *local) KeepView(ctx context.Context, actor kairos.Actor, v kairos.SavedView, everybody bool) error {
+func (l *local) KeepView(ctx context.Context, actor domain.Actor, v domain.SavedView, everybody bool) error {
 	owner := actor.Name
 	if everybody {
 		owner = ""
 	}
-	return l.SaveView(ctx, owner, v.Name, v.Query, kairos.AuditRecord{Action: "view.save", Actor: actor.Name, Surface: actor.Surface, Object: "view:" + v.Name, Result: "ok", Reason: v.Query})
+	return l.SaveView(ctx, owner, v.Name, v.Query, domain.AuditRecord{Action: "view.save", Actor: actor.Name, Surface: actor.Surface, Object: "view:" + v.Name, Result: "ok", Reason: v.Query})
 }
 
-func (l *local) PreviewBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error) {
+func (l *local) PreviewBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.BulkPreview, error) {
 	return l.bulk.Preview(ctx, actor, r)
 }
 
-func (l *local) StartBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error) {
+func (l *local) StartBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
 	return l.bulk.Start(ctx, actor, r)
 }
 
-func (l *local) StopBulk(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Bulk, error) {
+func (l *local) StopBulk(ctx context.Context, actor domain.Actor, id, reason string) (domain.Bulk, error) {
 	return l.bulk.Stop(ctx, actor, id, reason)
 }
 
-func (l *local) BulkAct(ctx context.Context, id string) (kairos.Bulk, error) {
+func (l *local) BulkAct(ctx context.Context, id string) (domain.Bulk, error) {
 	return l.bulk.Bulk(ctx, id)
 }
 
-func (l *local) BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error) {
+func (l *local) BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
 	return l.bulk.Items(ctx, id, after, limit)
 }
 
@@ -156,7 +172,7 @@ func (l *local) Close() error {
 
 // open gives the backend that the flags ask for: a daemon with --server, else
 // the database file, else, when another process holds that, the socket beside it.
-func (c *app) open(ctx context.Context) (backend, error) {
+func (c *App) open(ctx context.Context) (backend, error) {
 	if c.server != "" {
 		return c.remote()
 	}
@@ -165,7 +181,7 @@ func (c *app) open(ctx context.Context) (backend, error) {
 		return nil, err
 	}
 	b, err := openLocal(ctx, c.database(), c.memory, cfg)
-	if kairos.CodeOf(err) == kairos.CodeLocked {
+	if domain.CodeOf(err) == domain.CodeLocked {
 		if remote, socketErr := c.socket(); socketErr == nil {
 			return remote, nil
 		}
@@ -188,14 +204,14 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 		s, err = store.OpenMemory(ctx, store.Options{Logger: log})
 	} else {
 		s, err = store.Open(ctx, path, store.Options{Logger: log, Recipients: cfg.Backup.Recipients})
-		if full = err; kairos.CodeOf(err) == kairos.CodeNoSpace { // what there is can still be read
+		if full = err; domain.CodeOf(err) == domain.CodeNoSpace { // what there is can still be read
 			s, err = store.Open(ctx, path, store.Options{Logger: log, ReadOnly: true})
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	e, asker, tools, err := newEngine(ctx, s, cfg, log, engine.Options{OwnRunsOnly: true, People: peopleOf(s)}, nil)
+	e, asker, tools, err := assemble.NewEngine(ctx, s, cfg, log, engine.Options{OwnRunsOnly: true, People: assemble.PeopleOf(s)}, nil)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -207,23 +223,23 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 }
 
 // mentionOthers names unfinished runs that this command leaves alone.
-func (c *app) mentionOthers(ctx context.Context, l *local) {
-	if c.json || c.memory {
+func (c *App) mentionOthers(ctx context.Context, l *local) {
+	if c.quiet || c.Json || c.memory {
 		return
 	}
-	list, err := l.Runs(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunQueued, kairos.RunRunning}, Page: kairos.Page{Limit: 5}})
+	list, err := l.Runs(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning}, Page: domain.Page{Limit: 5}})
 	if err != nil {
 		return // the command itself will meet the error
 	}
 	for _, r := range list.Items {
-		c.errorf("note: run %s of %s is unfinished; continue it with: kairos resume %s\n", r.ID, r.PlanKey, kairos.ShortID(r.ID))
+		c.notef("note: run %s of %s is unfinished; continue it with: kairos resume %s\n", r.ID, r.PlanKey, domain.ShortID(r.ID))
 	}
 }
 
 // with opens the backend for a command and closes it after.
-func (c *app) with(cmd *cobra.Command, f func(b backend) error) error {
-	if c.db != "" && c.server == "" && !c.memory && !exists(c.db) && !slices.Contains([]string{"ask", "add", "try"}, cmd.Name()) {
-		return kairos.Errorf(kairos.CodeUnavailable, "there is no database at %s", c.db).Suggest("kairos run makes one; that of a daemon is kairos.db in its data directory")
+func (c *App) with(cmd *cobra.Command, f func(b backend) error) error {
+	if c.db != "" && c.server == "" && !c.memory && !datadir.Exists(c.db) && !slices.Contains([]string{"ask", "add", "try"}, cmd.Name()) {
+		return domain.Errorf(domain.CodeUnavailable, "there is no database at %s", c.db).Suggest("kairos run makes one; that of a daemon is kairos.db in its data directory")
 	}
 	b, err := c.open(cmd.Context())
 	if err != nil {
@@ -233,7 +249,7 @@ func (c *app) with(cmd *cobra.Command, f func(b backend) error) error {
 	return f(b)
 }
 
-func (c *app) close(b backend) {
+func (c *App) close(b backend) {
 	if err := b.Close(); err != nil {
 		c.errorf("kairos: close: %s\n", err)
 	}
@@ -241,7 +257,7 @@ func (c *app) close(b backend) {
 
 // catalog is what plans are validated against: the tools and agents of the
 // configuration.
-func (c *app) catalog(ctx context.Context) (*planner.Catalog, error) {
+func (c *App) catalog(ctx context.Context) (*planner.Catalog, error) {
 	_, _, registry, err := c.offers(ctx)
 	if err != nil {
 		return nil, err
@@ -251,26 +267,16 @@ func (c *app) catalog(ctx context.Context) (*planner.Catalog, error) {
 
 // offers is what the configuration offers to plans, for those who call nothing of
 // it: the toolbox is closed, and what its servers offer stays known.
-func (c *app) offers(ctx context.Context) (config.Config, *toolbox.Box, *handler.Registry, error) {
+func (c *App) offers(ctx context.Context) (config.Config, *toolbox.Box, *handler.Registry, error) {
 	cfg, err := config.Load(c.config)
 	if err != nil {
 		return cfg, nil, nil, err
 	}
-	tools, err := toolbox.New(ctx, toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Version: thisBuild().Version})
+	tools, err := toolbox.New(ctx, toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Version: buildinfo.Read().Version})
 	if err != nil {
 		return cfg, nil, nil, err
 	}
 	tools.Close()
-	registry, err := newRegistry(cfg, tools)
+	registry, err := assemble.NewRegistry(cfg, tools)
 	return cfg, tools, registry, err
-}
-
-// socketPath is where the holder of a database listens (ruling 27).
-func socketPath(database string) string {
-	return filepath.Join(filepath.Dir(database), "kairosd.sock")
-}
-
-func socketThere(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode()&os.ModeSocket != 0
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Maintenance begun by command holds over restarts, is said on the System page's
@@ -15,7 +15,7 @@ func TestMaintenanceByCommand(t *testing.T) {
 	d := serve(t, data)
 	say := func(want string, wantCode int, args ...string) {
 		t.Helper()
-		out, errs, code := kairosd(append([]string{"maintenance", "--data", data}, args...)...)
+		out, errs, code := runKairosd(append([]string{"maintenance", "--data", data}, args...)...)
 		if code != wantCode || !strings.Contains(out+errs, want) {
 			t.Errorf("maintenance %v: %d %s%s", args, code, out, errs)
 		}
@@ -32,18 +32,18 @@ func TestMaintenanceByCommand(t *testing.T) {
 	d.end(t)
 	say("the ERP is down", 0) // the daemon is not needed for looking
 	d = serve(t, data)
-	if r, err := d.FindRun(t.Context(), run.ID); err != nil || r.Status != kairos.RunQueued {
+	if r, err := d.FindRun(t.Context(), run.ID); err != nil || r.Status != domain.RunQueued {
 		t.Errorf("after a restart the run is %s, %v", r.Status, err)
 	}
 	say("no maintenance", 0, "off")
-	if r, err := d.Wait(t.Context(), run.ID); err != nil || r.Status != kairos.RunCompleted {
+	if r, err := d.Wait(t.Context(), run.ID); err != nil || r.Status != domain.RunCompleted {
 		t.Errorf("the run is %s, %v", r.Status, err)
 	}
 	d.end(t)
 	say("maintenance since", 0, "on")
 	say("no maintenance", 0, "off")
 	say("there is no maintenance", 2, "off")
-	out, errs, code := kairosd("audit", "export", "--data", data)
+	out, errs, code := runKairosd("audit", "export", "--data", data)
 	if code != 0 || strings.Count(out, "maintenance.begin") != 2 || strings.Count(out, "maintenance.end") != 2 {
 		t.Errorf("the audit log: %d %s %s", code, out, errs)
 	}

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // memoryCommand shows what sessions remember.
-func (c *app) memoryCommand() *cobra.Command {
+func (c *App) memoryCommand() *cobra.Command {
 	var owner string
 	cmd := &cobra.Command{
 		Use: "memory [SESSION]", Short: "Show what sessions remember", Args: cobra.MaximumNArgs(1),
@@ -24,18 +24,18 @@ owner's. "kairos forget SESSION" makes a session forget.`,
 				if len(args) == 0 {
 					return c.listSessions(cmd, b, owner)
 				}
-				list, err := b.Memories(cmd.Context(), owner, args[0], kairos.Page{Limit: 200})
+				list, err := b.Memories(cmd.Context(), owner, args[0], domain.Page{Limit: 200})
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"items": list.Items})
+				if c.Json {
+					return c.Print(map[string]any{"items": list.Items})
 				}
 				if len(list.Items) == 0 {
 					c.errorf("session %s remembers nothing\n", firstLine(args[0]))
 				}
 				for _, m := range list.Items {
-					c.printf("%s  %s\n  asked:    %s\n  answered: %s\n", m.At.Format(time.RFC3339), m.Run, firstLine(m.Input), firstLine(m.Output))
+					c.Printf("%s  %s\n  asked:    %s\n  answered: %s\n", m.At.Format(time.RFC3339), m.Run, firstLine(m.Input), firstLine(m.Output))
 				}
 				return nil
 			})
@@ -45,9 +45,9 @@ owner's. "kairos forget SESSION" makes a session forget.`,
 	return cmd
 }
 
-func (c *app) listSessions(cmd *cobra.Command, b backend, owner string) error {
-	var all []kairos.MemorySession
-	p := kairos.Page{Limit: 200}
+func (c *App) listSessions(cmd *cobra.Command, b backend, owner string) error {
+	var all []domain.MemorySession
+	p := domain.Page{Limit: 200}
 	for {
 		list, err := b.MemorySessions(cmd.Context(), owner, p)
 		if err != nil {
@@ -58,12 +58,12 @@ func (c *app) listSessions(cmd *cobra.Command, b backend, owner string) error {
 			break
 		}
 	}
-	if c.json {
-		return c.print(map[string]any{"items": append([]kairos.MemorySession{}, all...)})
+	if c.Json {
+		return c.Print(map[string]any{"items": append([]domain.MemorySession{}, all...)})
 	}
 	rows := [][]string{}
 	for _, s := range all {
-		rows = append(rows, []string{s.Session, strconv.FormatInt(int64(s.Exchanges), 10), stamp(s.LastAt)})
+		rows = append(rows, []string{s.Session, strconv.FormatInt(int64(s.Exchanges), 10), Stamp(s.LastAt)})
 	}
 	c.table([]string{"SESSION", "EXCHANGES", "LAST"}, rows)
 	if len(rows) == 0 {
@@ -73,7 +73,7 @@ func (c *app) listSessions(cmd *cobra.Command, b backend, owner string) error {
 }
 
 // forgetCommand makes a session forget.
-func (c *app) forgetCommand() *cobra.Command {
+func (c *App) forgetCommand() *cobra.Command {
 	var owner, reason string
 	cmd := &cobra.Command{
 		Use: "forget SESSION", Short: "Forget what a session remembers", Args: cobra.ExactArgs(1),
@@ -88,10 +88,10 @@ admin may do it to another owner's session.`,
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"session": args[0], "exchanges": n})
+				if c.Json {
+					return c.Print(map[string]any{"session": args[0], "exchanges": n})
 				}
-				c.printf("forgot %d exchanges of %s\n", n, firstLine(args[0]))
+				c.Printf("forgot %d exchanges of %s\n", n, firstLine(args[0]))
 				return nil
 			})
 		},

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // A scraper gets the metrics of a working daemon with a token that can do
@@ -20,7 +20,7 @@ func TestMetricsOfADaemon(t *testing.T) {
 	if _, err := d.Wait(t.Context(), run.ID); err != nil {
 		t.Fatal(err)
 	}
-	token, errs, code := kairosd("token", "create", "--data", data, "--role", "viewer", "--scope", "metrics", "--name", "prometheus")
+	token, errs, code := runKairosd("token", "create", "--data", data, "--role", "viewer", "--scope", "metrics", "--name", "prometheus")
 	if code != 0 {
 		t.Fatal(errs)
 	}
@@ -57,12 +57,12 @@ func TestMetricsOfADaemon(t *testing.T) {
 			}
 		}
 	}
-	all, errs, code := kairosd("token", "create", "--data", data, "--role", "viewer", "--name", "all")
+	all, errs, code := runKairosd("token", "create", "--data", data, "--role", "viewer", "--name", "all")
 	if code != 0 {
 		t.Fatal(errs)
 	}
 	status, body := ask("/api/v1/system/vitals", all)
-	var v kairos.Vitals
+	var v domain.Vitals
 	if err := json.Unmarshal([]byte(body), &v); err != nil || status != http.StatusOK || v.Slots != 64 || v.NodeSlots != 256 || v.Commits.P50 <= 0 || v.Goroutines == 0 {
 		t.Errorf("vitals: %d %s, %v", status, body, err)
 	}

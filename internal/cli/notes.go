@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -9,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/bundle"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 )
 
-func (c *app) noteCommand() *cobra.Command {
+func (c *App) noteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "note RUN [TEXT...]", Short: "Write a note about a run, or print its notes", Args: cobra.MinimumNArgs(1),
 		Long: `Keeps a note with a run for whoever looks at it next: it is shown on the run's page and by kairos show.
@@ -25,25 +28,25 @@ Without TEXT the run's notes are printed.`,
 					return err
 				}
 				if len(args) > 1 {
-					if _, err := kairos.CheckNote(strings.Join(args[1:], " ")); err != nil {
+					if _, err := domain.CheckNote(strings.Join(args[1:], " ")); err != nil {
 						return err
 					}
 					n, err := b.AddNote(cmd.Context(), c.actor(), r.ID, strings.Join(args[1:], " "))
 					if err != nil {
 						return err
 					}
-					if c.json {
-						return c.print(n)
+					if c.Json {
+						return c.Print(n)
 					}
-					c.printf("kept with run %s\n", kairos.ShortID(r.ID))
+					c.Printf("kept with run %s\n", domain.ShortID(r.ID))
 					return nil
 				}
 				notes, err := b.Notes(cmd.Context(), r.ID)
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"items": append([]kairos.Note{}, notes...)})
+				if c.Json {
+					return c.Print(map[string]any{"items": append([]domain.Note{}, notes...)})
 				}
 				c.showNotes(notes)
 				return nil
@@ -52,18 +55,40 @@ Without TEXT the run's notes are printed.`,
 	}
 }
 
-func (c *app) showNotes(notes []kairos.Note) {
+func (c *App) showNotes(notes []domain.Note) {
 	for _, n := range notes {
-		c.printf("note %s by %s: %s\n", n.At.Format(time.RFC3339), n.Actor, strings.ReplaceAll(n.Text, "\n", "\n  "))
+		c.Printf("note %s by %s: %s\n", n.At.Format(time.RFC3339), n.Actor, strings.ReplaceAll(n.Text, "\n", "\n  "))
 	}
 }
 
-func (c *app) exportCommand() *cobra.Command {
+// packedRun gives what writes the archive of a run: as the server signs it, where it
+// does.
+func packedRun(ctx context.Context, b backend, run string) (func(io.Writer) error, error) {
+	if server, ok := b.(interface {
+		ExportRun(ctx context.Context, run string) ([]byte, error)
+	}); ok {
+		raw, err := server.ExportRun(ctx, run)
+		if err == nil {
+			return func(to io.Writer) error { _, err := to.Write(raw); return err }, nil
+		}
+		if domain.CodeOf(err) != domain.CodeForbidden {
+			return nil, err
+		}
+	}
+	packed, err := bundle.Read(ctx, b, run)
+	if err != nil {
+		return nil, err
+	}
+	return packed.Write, nil
+}
+
+func (c *App) exportCommand() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use: "export RUN", Short: "Pack everything that is known of a run into one file", Args: cobra.ExactArgs(1),
 		Long: `Writes the run, its plan, journal, decisions, conversation and notes into a tar archive compressed with Zstandard,
-for a ticket or for whoever wrote the plan. Secrets are masked. The file must not exist.`,
+for a ticket or for whoever wrote the plan. Secrets are masked. The file must not exist. The server signs it, which
+kairosd audit verify-export checks; without the role author it is packed here and has no signature.`,
 		Example: "  kairos export 7qx2\n  kairos export 7qx2 --output - | tar --zstd -t",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b backend) error {
@@ -71,12 +96,12 @@ for a ticket or for whoever wrote the plan. Secrets are masked. The file must no
 				if err != nil {
 					return err
 				}
-				packed, err := bundle.Read(cmd.Context(), b, r.ID)
+				packed, err := packedRun(cmd.Context(), b, r.ID)
 				if err != nil {
 					return err
 				}
 				if to == "-" {
-					return packed.Write(cmd.OutOrStdout())
+					return packed(cmd.OutOrStdout())
 				}
 				name := to
 				if name == "" {
@@ -84,19 +109,19 @@ for a ticket or for whoever wrote the plan. Secrets are masked. The file must no
 				}
 				f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 				if err != nil {
-					return usage("cannot write the export: %w", err)
+					return exit.Usage("cannot write the export: %w", err)
 				}
-				if err := packed.Write(f); err != nil {
+				if err := packed(f); err != nil {
 					f.Close()
 					return fmt.Errorf("write the export: %w", err)
 				}
 				if err := f.Close(); err != nil {
 					return fmt.Errorf("write the export: %w", err)
 				}
-				if c.json {
-					return c.print(map[string]string{"file": name})
+				if c.Json {
+					return c.Print(map[string]string{"file": name})
 				}
-				c.printf("%s\n", name)
+				c.Printf("%s\n", name)
 				return nil
 			})
 		},

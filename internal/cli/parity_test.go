@@ -48,7 +48,7 @@ func both(t *testing.T, config string, story func(t *testing.T, s *shell)) {
 			args = append(args, "--config", path)
 		}
 		d := serve(t, data, args...)
-		token, _, code := kairosd("token", "create", "--data", data, "--role", "admin", "--name", "shell")
+		token, _, code := runKairosd("token", "create", "--data", data, "--role", "admin", "--name", "shell")
 		if code != 0 {
 			t.Fatal("no token")
 		}

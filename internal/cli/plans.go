@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -26,14 +27,14 @@ type planView struct {
 	UpdatedAt string       `json:"updatedAt"`
 	Archived  bool         `json:"archived,omitempty"`
 	Stage     string       `json:"stage,omitempty"`
-	Paused    *kairos.Stop `json:"paused,omitempty"`
+	Paused    *domain.Stop `json:"paused,omitempty"`
 }
 
-func viewPlan(p kairos.Plan) planView {
+func viewPlan(p domain.Plan) planView {
 	return planView{p.ID, p.Key, p.Name, p.Latest, p.LatestHash, p.UpdatedAt.Format(time.RFC3339), p.Archived, string(p.Stage), p.Paused}
 }
 
-func (c *app) plansCommand() *cobra.Command {
+func (c *App) plansCommand() *cobra.Command {
 	var l listFlags
 	var query string
 	var archived, paused bool
@@ -63,7 +64,7 @@ and words of the key or name. Drafts of planners are listed by "kairos drafts", 
 	return cmd
 }
 
-func (c *app) listPlans(cmd *cobra.Command, f kairos.PlanFilter, nothing string) error {
+func (c *App) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing string) error {
 	return c.with(cmd, func(b backend) error {
 		list, err := b.Plans(cmd.Context(), f)
 		if err != nil {
@@ -76,13 +77,13 @@ func (c *app) listPlans(cmd *cobra.Command, f kairos.PlanFilter, nothing string)
 			if p.Paused != nil {
 				stage = strings.TrimSpace(stage + " paused")
 			}
-			rows = append(rows, []string{p.Key, "v" + strconv.Itoa(p.Latest), stage, stamp(p.UpdatedAt), p.Name})
+			rows = append(rows, []string{p.Key, "v" + strconv.Itoa(p.Latest), stage, Stamp(p.UpdatedAt), p.Name})
 		}
-		return c.listed(items, list.Next, []string{"PLAN", "VERSION", "STAGE", "CHANGED", "NAME"}, rows, nothing)
+		return c.Listed(items, list.Next, []string{"PLAN", "VERSION", "STAGE", "CHANGED", "NAME"}, rows, nothing)
 	})
 }
 
-func (c *app) plansAdd() *cobra.Command {
+func (c *App) plansAdd() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "add FILE…", Short: "Store plan files", Args: cobra.MinimumNArgs(1),
@@ -100,8 +101,8 @@ func (c *app) plansAdd() *cobra.Command {
 						return c.invalid(file, problems, err)
 					}
 					c.warnings(file, problems)
-					if c.json {
-						if err := c.print(map[string]any{"id": p.ID, "key": p.Key, "version": v.Number, "hash": v.Hash, "created": created, "problems": problems}); err != nil {
+					if c.Json {
+						if err := c.Print(map[string]any{"id": p.ID, "key": p.Key, "version": v.Number, "hash": v.Hash, "created": created, "problems": problems}); err != nil {
 							return err
 						}
 						continue
@@ -110,7 +111,7 @@ func (c *app) plansAdd() *cobra.Command {
 					if !created {
 						what = "known already"
 					}
-					c.printf("%s v%d %s\n", p.Key, v.Number, what)
+					c.Printf("%s v%d %s\n", p.Key, v.Number, what)
 				}
 				return nil
 			})
@@ -120,7 +121,7 @@ func (c *app) plansAdd() *cobra.Command {
 	return cmd
 }
 
-func (c *app) plansShow() *cobra.Command {
+func (c *App) plansShow() *cobra.Command {
 	var number int
 	cmd := &cobra.Command{
 		Use: "show PLAN", Short: "Print a plan as it was written", Args: cobra.ExactArgs(1),
@@ -147,7 +148,7 @@ func (c *app) plansShow() *cobra.Command {
 	return cmd
 }
 
-func (c *app) plansVersions() *cobra.Command {
+func (c *App) plansVersions() *cobra.Command {
 	return &cobra.Command{
 		Use: "versions PLAN", Short: "List a plan's versions", Args: cobra.ExactArgs(1),
 		Long:    "Lists a plan's versions, newest first, with who stored them and why.",
@@ -175,8 +176,8 @@ func (c *app) plansVersions() *cobra.Command {
 				for _, v := range list {
 					out = append(out, view{v.Number, v.Hash, v.Author, v.Origin, v.Reason, v.CreatedAt.Format(time.RFC3339), v.Number == p.Latest})
 				}
-				if c.json {
-					return c.print(map[string]any{"items": out})
+				if c.Json {
+					return c.Print(map[string]any{"items": out})
 				}
 				rows := [][]string{}
 				for _, v := range list {
@@ -184,7 +185,7 @@ func (c *app) plansVersions() *cobra.Command {
 					if v.Number == p.Latest {
 						current = "current"
 					}
-					rows = append(rows, []string{"v" + strconv.Itoa(v.Number), current, v.Hash[:12], stamp(v.CreatedAt), v.Author, v.Origin, v.Reason})
+					rows = append(rows, []string{"v" + strconv.Itoa(v.Number), current, v.Hash[:12], Stamp(v.CreatedAt), v.Author, v.Origin, v.Reason})
 				}
 				c.table([]string{"VERSION", "", "HASH", "STORED", "BY", "ORIGIN", "REASON"}, rows)
 				return nil
@@ -193,7 +194,7 @@ func (c *app) plansVersions() *cobra.Command {
 	}
 }
 
-func (c *app) plansDiff() *cobra.Command {
+func (c *App) plansDiff() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff PLAN FROM TO", Short: "Say what changed from one version of a plan to another", Args: cobra.ExactArgs(3),
 		Long: `Prints the lines that were added and removed from one version to another. Versions
@@ -206,7 +207,7 @@ compared as YAML.`,
 				if err != nil {
 					return err
 				}
-				var versions [2]kairos.Version
+				var versions [2]domain.Version
 				for i, text := range args[1:] {
 					n, err := versionNumber(text)
 					if err != nil {
@@ -217,11 +218,11 @@ compared as YAML.`,
 					}
 				}
 				d := plandiff.Versions(versions[0], versions[1])
-				if c.json {
-					return c.print(map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
+				if c.Json {
+					return c.Print(map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
 				}
 				for _, l := range d.Lines {
-					c.printf("%s%s\n", l.Sign, l.Text)
+					c.Printf("%s%s\n", l.Sign, l.Text)
 				}
 				return nil
 			})
@@ -241,22 +242,22 @@ func diffLines(d plandiff.Diff) []string {
 func versionNumber(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(text, "v"))
 	if err != nil || n < 1 {
-		return 0, usage("%q is no number of a version", text)
+		return 0, exit.Usage("%q is no number of a version", text)
 	}
 	return n, nil
 }
 
 // printVersion prints a version as it was written.
-func (c *app) printVersion(p kairos.Plan, v kairos.Version) error {
-	if c.json {
-		return c.print(map[string]any{"plan": viewPlan(p), "version": v.Number, "hash": v.Hash, "format": v.Format, "source": string(v.Source)})
+func (c *App) printVersion(p domain.Plan, v domain.Version) error {
+	if c.Json {
+		return c.Print(map[string]any{"plan": viewPlan(p), "version": v.Number, "hash": v.Hash, "format": v.Format, "source": string(v.Source)})
 	}
-	c.printf("%s\n", strings.TrimRight(string(v.Source), "\n"))
+	c.Printf("%s\n", strings.TrimRight(string(v.Source), "\n"))
 	return nil
 }
 
 // showSteps says on stderr who does what in a version.
-func (c *app) showSteps(v kairos.Version) {
+func (c *App) showSteps(v domain.Version) {
 	d, problems := planner.Parse(v.Source, planner.Format(v.Format))
 	if problems.Err() != nil {
 		return // the source is printed; what is wrong with it is said when it is started
@@ -271,7 +272,7 @@ func (c *app) showSteps(v kairos.Version) {
 	}
 }
 
-func (c *app) plansRestore() *cobra.Command {
+func (c *App) plansRestore() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "restore PLAN VERSION", Short: "Make an earlier version of a plan its current one", Args: cobra.ExactArgs(2),
@@ -294,10 +295,10 @@ meanwhile. "kairos plans diff" says how versions differ.`,
 				if p, err = b.RestoreVersion(cmd.Context(), c.actor(), p.ID, n, p.LatestHash, reason); err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(viewPlan(p))
+				if c.Json {
+					return c.Print(viewPlan(p))
 				}
-				c.printf("%s: v%d is current, in the place of v%d\n", p.Key, p.Latest, before)
+				c.Printf("%s: v%d is current, in the place of v%d\n", p.Key, p.Latest, before)
 				return nil
 			})
 		},
@@ -306,7 +307,7 @@ meanwhile. "kairos plans diff" says how versions differ.`,
 	return cmd
 }
 
-func (c *app) plansPause(on bool) *cobra.Command {
+func (c *App) plansPause(on bool) *cobra.Command {
 	use, short, done := "pause", "Let no run of a plan start", "is paused: no run of it starts"
 	long := `Lets no run of a plan start, over whatever surface, until "plans unpause". Runs under way go on;
 existing runs can still be resumed, rerun and forked.`
@@ -336,7 +337,7 @@ existing runs can still be resumed, rerun and forked.`
 	return cmd
 }
 
-func (c *app) plansArchive(archive bool) *cobra.Command {
+func (c *App) plansArchive(archive bool) *cobra.Command {
 	use, short, long, done := "archive", "Hide a plan from lists", "Hides a plan from lists; its runs stay, and \"plans unarchive\" brings it back. An archived plan cannot be started.", "is archived"
 	if !archive {
 		use, short, long, done = "unarchive", "Bring an archived plan back", "Shows an archived plan in lists again.", "is in lists again"
@@ -363,7 +364,7 @@ func (c *app) plansArchive(archive bool) *cobra.Command {
 }
 
 // plansFlow says how runs went through a plan.
-func (c *app) plansFlow() *cobra.Command {
+func (c *App) plansFlow() *cobra.Command {
 	version, since := 0, ""
 	cmd := &cobra.Command{
 		Use: "flow PLAN", Short: "Say how the newest runs of a plan went, step by step", Args: cobra.ExactArgs(1),
@@ -373,7 +374,7 @@ long they took, of the newest runs that began since --since (at most 500).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := filter.Moment(since, time.Now())
 			if err != nil {
-				return usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
+				return exit.Usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
 			}
 			return c.with(cmd, func(b backend) error {
 				p, err := findPlan(cmd.Context(), b, args[0])
@@ -384,8 +385,8 @@ long they took, of the newest runs that began since --since (at most 500).`,
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(kairos.ViewPlanFlow(flow))
+				if c.Json {
+					return c.Print(domain.ViewPlanFlow(flow))
 				}
 				rows := [][]string{}
 				for _, id := range slices.SortedFunc(maps.Keys(flow.Nodes), func(x, y string) int {
@@ -395,7 +396,7 @@ long they took, of the newest runs that began since --since (at most 500).`,
 					rows = append(rows, []string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped), strconv.Itoa(n.Attempts), took(n.P50), took(n.P95)})
 				}
 				c.table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
-				c.errorf("%d runs, the oldest of %s\n", flow.Runs, stamp(flow.Since))
+				c.errorf("%d runs, the oldest of %s\n", flow.Runs, Stamp(flow.Since))
 				return nil
 			})
 		},

@@ -54,7 +54,7 @@ func TestReadmeTour(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`"said":"hello good morning"`, "exit 3", "waiting", "step-3: writer"} {
+	for _, want := range []string{`"said":"hello good morning"`, "exit 3", "waiting", "step-4: writer"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the tour does not show %q:\n%s", want, out)
 		}

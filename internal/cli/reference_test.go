@@ -16,11 +16,33 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/kairosd"
 )
 
 var update = flag.Bool("update", false, "write docs/cli.md anew")
 
-var programs = map[string]func(context.Context, cli.Streams, []string) int{"kairos": cli.Kairos, "kairosd": cli.Kairosd}
+var programs = map[string]func(context.Context, cli.Streams, []string) int{"kairos": cli.Kairos, "kairosd": kairosd.Run}
+
+// rootOf is a program's tree of commands, by its name.
+func rootOf(program string, s cli.Streams) *cobra.Command {
+	if program == "kairosd" {
+		return kairosd.Command(s)
+	}
+	return cli.Command(s)
+}
+
+// commandsOf lists a program's commands and their subcommands.
+func commandsOf(program string) (out []*cobra.Command) {
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			out = append(out, sub)
+			visit(sub)
+		}
+	}
+	visit(rootOf(program, silent(io.Discard)))
+	return out
+}
 
 func silent(out io.Writer) cli.Streams {
 	return cli.Streams{In: strings.NewReader(""), Out: out, Err: out, Env: func(string) string { return "" }}
@@ -30,7 +52,7 @@ func silent(out io.Writer) cli.Streams {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for name, program := range programs {
-		commands := cli.CommandsOf(name)
+		commands := commandsOf(name)
 		if len(commands) < 15 {
 			t.Fatalf("%s has %d commands", name, len(commands))
 		}
@@ -53,14 +75,14 @@ func TestExamplesOfHelpAreTaken(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	for name := range programs {
-		for _, cmd := range append(cli.CommandsOf(name), cli.Root(name, silent(io.Discard))) {
+		for _, cmd := range append(commandsOf(name), rootOf(name, silent(io.Discard))) {
 			for line := range strings.Lines(cmd.Example) {
 				words := shellWords(t, line)
 				if len(words) == 0 {
 					continue
 				}
 				seen++
-				root := cli.Root(words[0], silent(io.Discard)) // flags keep what they were given
+				root := rootOf(words[0], silent(io.Discard)) // flags keep what they were given
 				if root.Name() != words[0] {
 					t.Errorf("%s: %q begins with neither program", cmd.CommandPath(), line)
 					continue
@@ -165,14 +187,14 @@ func TestThePageOfCommands(t *testing.T) {
 // reference is the table of a program's commands; what each takes is said by its help.
 func reference(program string) string {
 	var b strings.Builder
-	root := cli.Root(program, silent(io.Discard))
+	root := rootOf(program, silent(io.Discard))
 	fmt.Fprintf(&b, "\n### %s\n\n%s\n\nFlags of every command:\n\n%s", program, root.Short+".", flagsOf(root.PersistentFlags()))
 	titles := map[string]string{}
 	for _, g := range root.Groups() {
 		titles[g.ID] = strings.TrimSuffix(g.Title, ":")
 	}
 	b.WriteString("\n| command | does | |\n| --- | --- | --- |\n")
-	for _, cmd := range cli.CommandsOf(program) {
+	for _, cmd := range commandsOf(program) {
 		if cmd.Hidden {
 			continue
 		}

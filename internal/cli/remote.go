@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/kairosd/kairosd/internal/datadir"
+
 	"github.com/kairosd/kairosd/internal/client"
 )
 
 // remote is the daemon that --server names.
-func (c *app) remote() (backend, error) {
+func (c *App) remote() (*client.Client, error) {
 	b, err := client.New(c.server, cmp.Or(c.token, c.Env("KAIROS_TOKEN")))
 	if err != nil {
 		return nil, err
@@ -18,9 +20,9 @@ func (c *app) remote() (backend, error) {
 
 // socket is the daemon that holds the database file, through the socket beside
 // it (ruling 27).
-func (c *app) socket() (backend, error) {
-	path := socketPath(c.database())
-	if !socketThere(path) {
+func (c *App) socket() (backend, error) {
+	path := datadir.SocketOf(c.database())
+	if !datadir.IsSocket(path) {
 		return nil, fmt.Errorf("no socket at %s", path)
 	}
 	return client.Unix(path), nil

@@ -1,12 +1,13 @@
 package cli_test
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/cli"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -17,19 +18,21 @@ func TestRightsOfWhoStartedARun(t *testing.T) {
 	s := storetest.Open(t)
 	ctx := context.Background()
 	now := time.Now().UTC()
-	for _, u := range []kairos.User{{ID: "1", Name: "ana", Role: kairos.RoleOperator}, {ID: "2", Name: "bob", Role: kairos.RoleAdmin, Disabled: true}} {
-		u.CreatedAt, u.Settings = now, kairos.RawJSON("{}")
+	for _, u := range []domain.User{{ID: "1", Name: "ana", Role: domain.RoleOperator}, {ID: "2", Name: "bob", Role: domain.RoleAdmin, Disabled: true}} {
+		u.CreatedAt, u.Settings = now, domain.RawJSON("{}")
 		if err := s.CreateUser(ctx, u); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, k := range []kairos.Token{
-		{ID: "1", Name: "ci", Role: kairos.RoleOperator, ExpiresAt: now.Add(time.Hour)},
-		{ID: "2", Name: "ci", Role: kairos.RoleAdmin, ExpiresAt: now.Add(-time.Hour)},
-		{ID: "3", Name: "reader", Role: kairos.RoleAdmin, Scopes: []string{"runs:read"}, ExpiresAt: now.Add(time.Hour)},
-		{ID: "4", Name: "old", Role: kairos.RoleAdmin, ExpiresAt: now.Add(time.Hour)},
+	for _, k := range []domain.Token{
+		{ID: "1", Name: "ci", Role: domain.RoleOperator, ExpiresAt: now.Add(time.Hour)},
+		{ID: "2", Name: "ci", Role: domain.RoleAdmin, ExpiresAt: now.Add(-time.Hour)},
+		{ID: "3", Name: "reader", Role: domain.RoleAdmin, Scopes: []string{"runs:read"}, ExpiresAt: now.Add(time.Hour)},
+		{ID: "4", Name: "old", Role: domain.RoleAdmin, ExpiresAt: now.Add(time.Hour)},
+		{ID: "5", Name: "bobs", Role: domain.RoleOperator, ExpiresAt: now.Add(time.Hour), CreatedBy: "bob"},
+		{ID: "6", Name: "child", Role: domain.RoleAdmin, ExpiresAt: now.Add(time.Hour), CreatedBy: "token ci 1"},
 	} {
-		k.SecretHash, k.CreatedAt, k.CreatedBy = "hash "+k.ID, now, "ana"
+		k.SecretHash, k.CreatedAt, k.CreatedBy = "hash "+k.ID, now, cmp.Or(k.CreatedBy, "ana")
 		if err := s.CreateToken(ctx, k); err != nil {
 			t.Fatal(err)
 		}
@@ -37,9 +40,9 @@ func TestRightsOfWhoStartedARun(t *testing.T) {
 	if err := s.RevokeToken(ctx, "4", now); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]kairos.Role{"ana": kairos.RoleOperator, "bob": "", "eve": "", "token ci": kairos.RoleOperator, "token reader": "", "token old": "",
-		"token none": "", "cli:root": kairos.RoleAdmin, kairos.System.Name: kairos.RoleAdmin} {
-		if got, err := cli.RoleNow(ctx, s, name); err != nil || got != want {
+	for name, want := range map[string]domain.Role{"ana": domain.RoleOperator, "bob": "", "eve": "", "token ci 1": domain.RoleOperator, "token ci 2": "", "token reader 3": "", "token old 4": "",
+		"token bobs 5": "", "token child 6": domain.RoleOperator, "token none 7": "", "cli:root": domain.RoleAdmin, domain.System.Name: domain.RoleAdmin} {
+		if got, err := auth.RoleNow(ctx, s, name, "runs:write", now); err != nil || got != want {
 			t.Errorf("%s: got %q %v, want %q", name, got, err, want)
 		}
 	}

@@ -6,66 +6,82 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/datadir"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
-func (c *app) runCommand() *cobra.Command {
+func (c *App) runCommand() *cobra.Command {
 	var plan string
 	var start startFlags
 	cmd := &cobra.Command{
-		Use:   "run --plan FILE|KEY[@VERSION] [--prompt TEXT | --input JSON|@FILE]",
+		Use:   "run FILE|PLAN[@VERSION] [--prompt TEXT | --input JSON|@FILE]",
 		Short: "Run a plan and print its result",
-		Long: `Stores the plan and a run of it, executes the run, and prints its output.
+		Long: `Stores the plan and a run of it, executes the run, and prints its output; for a
+step plan, the answer that its steps add up to.
 Progress goes to stderr, the result to stdout. The run is stored before its first
 node starts: when this command is interrupted, "kairos resume" continues it.
-Where there is no such file, KEY is a plan that is stored already.
 
---dry-run leaves undone whatever might change something or ask a model: such
-steps complete with a made-up output, and their rows say what would have been called.
+FILE contains a slash, ends in .yaml, .yml, or .json, or is - for stdin. Anything
+else is the key of a stored plan, with @VERSION one of its versions. --plan FILE
+names the plan, too.
+
+With --dry-run, steps that compute or only read run, so an HTTP GET is sent. A step
+that might change something or calls a model completes with a made-up output, and
+its row names the call. --offline is a dry run that sends nothing: steps that read
+get a made-up output, too.
 "kairos try" does so without storing the plan; "kairos start" runs a stored plan.
 
 --prompt gives the input as text; --input gives it as JSON, or with @FILE from a
 file (@- reads stdin). --memory keeps nothing on disk. With --json, stdout is
-exactly one object: runId, status, waitReason, output, outputs, path, error, usage.`,
-		Example: "  kairos run --plan hello.yaml --prompt \"good morning\"\n  kairos run --plan report.yaml --input @orders.json --json\n" +
-			"  kairos run --plan check.yaml --memory",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if plan == "" {
-				return usage("run needs --plan FILE")
+exactly one object: runId, status, waitReason, output, outputs, path,
+error, usage, failedSteps.`,
+		Example: "  kairos run hello.yaml --prompt \"good morning\"\n  kairos run report.yaml --input @orders.json --json\n" +
+			"  kairos run report@3 --input @orders.json\n  kairos run check.yaml --memory",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1 && plan != "":
+				return exit.Usage("name the plan once: %s, or --plan %s", args[0], plan)
+			case len(args) == 1:
+				plan = args[0]
+			case plan == "":
+				return exit.Usage("missing argument FILE or PLAN\n  usage: kairos run hello.yaml")
 			}
 			req, err := start.request(c, cmd)
 			if err != nil {
 				return err
 			}
-			src, format, err := c.readPlan(plan)
-			if _, _, stored := storedName(plan); stored && errors.Is(err, fs.ErrNotExist) {
-				src, err = nil, nil
-			}
-			if err != nil {
-				return err
+			var src []byte
+			var format planner.Format
+			if _, _, stored := storedName(plan); !stored || cmd.Flags().Changed("plan") && datadir.Exists(plan) {
+				if src, format, err = c.readPlan(plan); err != nil {
+					return err
+				}
 			}
 			return c.run(cmd.Context(), plan, src, format, req, start.detach)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&plan, "plan", "", "plan file, YAML or JSON (- reads stdin); or the key of a stored plan, with @VERSION one of its versions")
+	f.StringVar(&plan, "plan", "", "plan file (YAML or JSON, - reads stdin), or a stored plan")
 	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
 	start.add(cmd)
 	return cmd
 }
 
 // input turns the flags into the run's input.
-func (c *app) input(cmd *cobra.Command, prompt, input string) (kairos.RawJSON, error) {
+func (c *App) input(cmd *cobra.Command, prompt, input string) (domain.RawJSON, error) {
 	if cmd.Flags().Changed("prompt") {
 		b, err := json.Marshal(prompt)
 		return b, err
@@ -77,7 +93,7 @@ func (c *app) input(cmd *cobra.Command, prompt, input string) (kairos.RawJSON, e
 }
 
 // jsonArgument reads a JSON value, or with @FILE one from a file.
-func (c *app) jsonArgument(name, text string) (kairos.RawJSON, error) {
+func (c *App) jsonArgument(name, text string) (domain.RawJSON, error) {
 	b, what, advice := []byte(text), name, "\n  put text in quotes: "+name+" '\"text\"'"
 	if path, ok := strings.CutPrefix(text, "@"); ok {
 		what, advice = name+" "+text, ""
@@ -88,12 +104,12 @@ func (c *app) jsonArgument(name, text string) (kairos.RawJSON, error) {
 			b, err = os.ReadFile(path)
 		}
 		if err != nil {
-			return nil, usage("%s: %w", name, err)
+			return nil, exit.Usage("%s: %w", name, err)
 		}
 	}
 	v, err := planner.DecodeValue(b)
 	if err != nil {
-		return nil, usage("%s is not JSON: %s%s", what, err, advice)
+		return nil, exit.Usage("%s is not JSON: %s%s", what, err, advice)
 	}
 	return planner.EncodeValue(v)
 }
@@ -106,7 +122,7 @@ func parseLabels(list []string) (map[string]string, error) {
 	for _, l := range list {
 		k, v, ok := strings.Cut(l, "=")
 		if !ok || k == "" {
-			return nil, usage("label %q is not key=value", l)
+			return nil, exit.Usage("label %q is not key=value", l)
 		}
 		m[k] = v
 	}
@@ -114,12 +130,12 @@ func parseLabels(list []string) (map[string]string, error) {
 }
 
 // readPlan reads a plan file; - is stdin.
-func (c *app) readPlan(path string) ([]byte, planner.Format, error) {
+func (c *App) readPlan(path string) ([]byte, planner.Format, error) {
 	in := c.In
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, "", usage("cannot read the plan: %w", err)
+			return nil, "", exit.Usage("cannot read the plan: %w", err)
 		}
 		defer f.Close()
 		in = f
@@ -127,20 +143,23 @@ func (c *app) readPlan(path string) ([]byte, planner.Format, error) {
 	src, err := io.ReadAll(io.LimitReader(in, planner.MaxDocument+1))
 	switch {
 	case err != nil:
-		return nil, "", usage("cannot read the plan: %w", err)
+		return nil, "", exit.Usage("cannot read the plan: %w", err)
 	case len(src) > planner.MaxDocument:
-		return nil, "", usage("%s is no plan: it is larger than %d bytes\n  split the plan, or move data into its input", path, planner.MaxDocument)
+		return nil, "", exit.Usage("%s is no plan: it is larger than %d bytes\n  split the plan, or move data into its input", path, planner.MaxDocument)
 	}
 	return src, planner.FormatOf(path, src), nil
 }
 
 // run stores plan and run, follows it, and prints what became of it.
-func (c *app) run(ctx context.Context, file string, src []byte, format planner.Format, req kairos.StartRequest, detach bool) error {
+func (c *App) run(ctx context.Context, file string, src []byte, format planner.Format, req domain.StartRequest, detach bool) error {
 	b, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.close(b)
+	if err := canDetach(b, detach); err != nil {
+		return err
+	}
 	if src != nil {
 		_, v, _, problems, err := b.SavePlan(ctx, c.actor(), src, format, "cli", "")
 		if err != nil {
@@ -151,14 +170,11 @@ func (c *app) run(ctx context.Context, file string, src []byte, format planner.F
 	} else if req.Plan, req.Version, err = c.stored(ctx, b, file); err != nil {
 		return err
 	}
-	r, err := b.Start(ctx, c.actor(), req)
-	if err != nil {
-		return err
-	}
-	return c.started(ctx, b, r, detach)
+	return c.start(ctx, b, req, detach)
 }
 
-// storedName reads KEY or KEY@VERSION; false: it is the name of a file.
+// storedName parses KEY or KEY@VERSION of a stored plan. ok is false for the name
+// of a file: it contains a slash, ends in .yaml, .yml, or .json, or is "-".
 func storedName(name string) (key string, version int, ok bool) {
 	key, number, versioned := strings.Cut(name, "@")
 	if versioned {
@@ -168,30 +184,31 @@ func storedName(name string) (key string, version int, ok bool) {
 		}
 		version = n
 	}
-	return key, version, key != "" && !strings.ContainsAny(key, "./\\")
+	file := key == "" || key == "-" || strings.ContainsAny(key, "/\\") || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(key))
+	return key, version, !file
 }
 
 // stored finds a plan that was named instead of a file.
-func (c *app) stored(ctx context.Context, b backend, name string) (plan string, version int, err error) {
+func (c *App) stored(ctx context.Context, b backend, name string) (plan string, version int, err error) {
 	key, version, _ := storedName(name)
 	p, err := b.Plan(ctx, key)
-	if kairos.CodeOf(err) == kairos.CodeNotFound {
-		return "", 0, usage("cannot read the plan: there is no file %s, and no stored plan %s", name, key)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return "", 0, exit.Usage("plan %s not found\n  list stored plans: kairos plans; to run a file, name it with its ending: kairos run %s.yaml", key, key)
 	}
 	return p.ID, version, err
 }
 
 // follow shows a run's progress until it stands still, then its result.
-func (c *app) follow(ctx context.Context, b backend, r kairos.Run) error {
-	if !c.json {
-		c.errorf("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
-		c.mentionSafeMode(ctx, b)
+func (c *App) follow(ctx context.Context, b backend, r domain.Run) error {
+	c.notef("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
+	if !c.quiet && !c.Json {
+		c.mentionDelay(ctx, b, r)
 	}
 	events, err := b.Subscribe(ctx, 0, r.ID)
 	if err != nil {
 		return err
 	}
-	settled := make(chan kairos.Run, 1)
+	settled := make(chan domain.Run, 1)
 	failed := make(chan error, 1)
 	go func() {
 		run, err := b.Wait(ctx, r.ID)
@@ -213,22 +230,32 @@ func (c *app) follow(ctx context.Context, b backend, r kairos.Run) error {
 // interrupted is what whoever stops waiting is told: a run that this process
 // executes stands still, one of a daemon goes on.
 func interrupted(b backend, run string) error {
-	short := kairos.ShortID(run)
+	short := domain.ShortID(run)
 	if _, here := b.(*local); here {
-		return &exit{exitUnavailable, fmt.Errorf("interrupted; continue with: kairos resume %s", short)}
+		return exit.With(exit.Unavailable, fmt.Errorf("interrupted; continue with: kairos resume %s", short))
 	}
-	return &exit{exitUnavailable, fmt.Errorf("interrupted; the run goes on in the daemon: kairos logs %s -f", short)}
+	return exit.With(exit.Unavailable, fmt.Errorf("interrupted; the run goes on in the daemon: kairos logs %s -f", short))
 }
 
-// mentionSafeMode says that a daemon executes nothing: whoever waits for a run
-// would wait for ever.
-func (c *app) mentionSafeMode(ctx context.Context, b backend) {
+// mentionDelay prints why a run does not start now: it is scheduled, or the daemon
+// executes nothing.
+func (c *App) mentionDelay(ctx context.Context, b backend, r domain.Run) {
+	if r.StartAt.After(time.Now()) && r.StartedAt.IsZero() {
+		c.notef("note: the run starts at %s; kairos start-now %s starts it now\n", Stamp(r.StartAt), domain.ShortID(r.ID))
+	}
 	d, ok := b.(keeper)
 	if !ok {
 		return
 	}
-	if i, err := d.Installation(ctx); err == nil && i.Safe != "" {
-		c.errorf("note: the daemon is in safe mode (%s): it executes nothing until it is started without\n", i.Safe)
+	i, err := d.Installation(ctx)
+	if err != nil {
+		return // the command itself meets the error
+	}
+	if i.Safe != "" {
+		c.notef("note: the daemon is in safe mode (%s) and executes nothing; restart it without safe mode\n", i.Safe)
+	}
+	if i.Maintenance != nil {
+		c.notef("note: the daemon is in maintenance since %s; the run starts when it ends: kairos system maintenance off\n", Stamp(i.Maintenance.Since))
 	}
 }
 
@@ -236,13 +263,13 @@ func (c *app) mentionSafeMode(ctx context.Context, b backend) {
 // steps.
 const lateEvents = 2 * time.Second
 
-// watch prints events until the run has settled and everything up to its last
-// row was told.
-func (c *app) watch(events <-chan kairos.Event, settled <-chan kairos.Run, failed <-chan error) error {
-	last := int64(-1)
-	seen := int64(0)
+// watch prints events until the run has settled, everything up to its last row was
+// printed, and the event of its status has come, which is the last of that row.
+func (c *App) watch(events <-chan domain.Event, settled <-chan domain.Run, failed <-chan error) error {
+	var end *domain.Run
+	seen, status := int64(0), ""
 	var late <-chan time.Time
-	for last < 0 || seen < last {
+	for end == nil || seen < end.LastSeq || status != string(end.Status) {
 		select {
 		case e, ok := <-events:
 			if !ok {
@@ -253,8 +280,11 @@ func (c *app) watch(events <-chan kairos.Event, settled <-chan kairos.Run, faile
 				c.progress(e)
 			}
 			seen = max(seen, e.RunSeq)
+			if e.Type == "run_status" {
+				status, _ = e.Data["status"].(string)
+			}
 		case run := <-settled:
-			last, late = run.LastSeq, time.After(lateEvents)
+			end, late = &run, time.After(lateEvents)
 		case err := <-failed:
 			return err
 		case <-late:
@@ -265,16 +295,11 @@ func (c *app) watch(events <-chan kairos.Event, settled <-chan kairos.Run, faile
 }
 
 // progress prints one event as a line on stderr.
-func (c *app) progress(e kairos.Event) {
-	if c.json {
+func (c *App) progress(e domain.Event) {
+	if c.quiet || c.Json {
 		return
 	}
-	data, _ := e.Data.(map[string]any)
-	if data == nil {
-		if b, err := json.Marshal(e.Data); err == nil {
-			_ = json.Unmarshal(b, &data) // best effort: an event without fields prints its type
-		}
-	}
+	data := e.Data
 	text := func(key string) string {
 		if s, ok := data[key].(string); ok {
 			return s
@@ -293,57 +318,76 @@ func (c *app) progress(e kairos.Event) {
 	}
 	switch e.Type {
 	case "node_completed":
-		c.errorf("  ok       %s\n", node)
+		c.notef("  ok       %s\n", node)
 	case "node_failed":
-		c.errorf("  failed   %s: %s\n", node, message)
+		c.notef("  failed   %s: %s\n", node, message)
 	case "node_retrying":
-		c.errorf("  retrying %s: %s\n", node, message)
+		c.notef("  retrying %s: %s\n", node, message)
 	case "node_skipped":
-		c.errorf("  skipped  %s\n", node)
+		why := ""
+		for _, more := range []string{text("reason"), text("detail")} {
+			if more != "" {
+				why += ": " + firstLine(more)
+			}
+		}
+		c.notef("  skipped  %s%s\n", node, why)
 	case "node_waiting":
-		c.errorf("  waiting  %s %s\n", node, text("reason"))
+		c.notef("  waiting  %s %s\n", node, text("reason"))
 	}
 }
 
 // result prints what became of a run and gives the exit code for it.
-func (c *app) result(ctx context.Context, b backend, run string) error {
+func (c *App) result(ctx context.Context, b backend, run string) error {
 	res, err := b.Result(ctx, run)
 	if err != nil {
 		return err
 	}
-	if c.json {
-		if err := c.print(res); err != nil {
+	if c.Json {
+		if err := c.Print(res); err != nil {
 			return err
 		}
 		return exitOf(res)
 	}
-	short := kairos.ShortID(run)
+	short := domain.ShortID(run)
 	switch res.Status {
-	case kairos.RunCompleted:
-		if c.aggregated && res.Result != nil {
-			c.printf("%s\n", res.Result.AggregatedResult)
-			break
+	case domain.RunCompleted:
+		if res.Result != nil {
+			c.Printf("%s\n", res.Result.AggregatedResult)
+		} else {
+			c.Printf("%s\n", text(res.Output))
 		}
-		c.printf("%s\n", text(res.Output))
-	case kairos.RunWaiting:
+		c.failedSteps(run, res.FailedSteps)
+	case domain.RunWaiting:
 		c.errorf("run %s waits: %s\n", run, res.WaitReason)
 		for _, w := range res.Waits {
 			switch {
 			case w.Approval != "":
 				c.errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
-			case w.Reason == kairos.WaitInDoubt:
-				c.errorf("  %s may or may not have happened\n    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", w.Node, short, w.Node)
-			case w.Reason == kairos.WaitQuarantined && w.Message != "": // its journal is damaged
+			case w.Reason == domain.WaitInDoubt:
+				if len(w.Calls) == 0 {
+					c.errorf("  %s may or may not have happened\n", w.Node)
+				}
+				for _, call := range w.Calls {
+					c.errorf("  %s called %s, which may or may not have happened: %s\n", w.Node, call.Tool, text(call.Arguments))
+				}
+				c.errorf("    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", short, w.Node)
+			case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
 				c.errorf("  %s\n    kairos show %s\n", w.Message, short)
-			case w.Reason == kairos.WaitHeld, w.Reason == kairos.WaitQuarantined:
+			case w.Reason == domain.WaitBudget:
+				c.errorf("  %s\n    kairos limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n", w.Message, short)
+			case w.Reason == domain.WaitHeld, w.Reason == domain.WaitQuarantined:
 				c.errorf("  %s\n    kairos release %s\n", parked[w.Reason], short)
 			default:
 				c.errorf("  %s %s %s\n", w.Reason, w.Node, w.Message)
 			}
 		}
-	case kairos.RunFailed:
+	case domain.RunFailed:
 		if res.Error != nil {
-			c.errorf("run %s failed at %s: %s (%s)\n  kairos resume %s\n", run, res.Error.Node, res.Error.Message, res.Error.Code, short)
+			next := "resume " + short
+			if res.Error.Code == planner.CodeCondition { // running again decides the same
+				next = "fork " + short + " --edit STEP=JSON"
+			}
+			c.errorf("run %s failed at %s: %s (%s)\n  kairos %s\n", run, res.Error.Node, res.Error.Message, res.Error.Code, next)
 		}
 	default:
 		c.errorf("run %s is %s\n", run, res.Status)
@@ -351,25 +395,40 @@ func (c *app) result(ctx context.Context, b backend, run string) error {
 	return exitOf(res)
 }
 
+// failedSteps names the steps that failed in a run that completed all the same.
+func (c *App) failedSteps(run string, failed []domain.RunError) {
+	if len(failed) == 0 {
+		return
+	}
+	steps := "1 step"
+	if len(failed) > 1 {
+		steps = fmt.Sprintf("%d steps", len(failed))
+	}
+	c.errorf("run %s completed, %s failed\n", run, steps)
+	for _, f := range failed {
+		c.errorf("  %s: %s (%s)\n", f.Node, f.Message, f.Code)
+	}
+}
+
 // parked says why a run was put aside.
-var parked = map[kairos.WaitReason]string{
-	kairos.WaitHeld:        "the database was restored or taken back; nothing is executed until it is released",
-	kairos.WaitQuarantined: "kairosd died repeatedly while this run worked",
+var parked = map[domain.WaitReason]string{
+	domain.WaitHeld:        "the database was restored or taken back; nothing is executed until it is released",
+	domain.WaitQuarantined: "kairosd died repeatedly while this run worked",
 }
 
 // exitOf is the exit code that a run's state stands for.
-func exitOf(r kairos.Result) error {
+func exitOf(r domain.Result) error {
 	switch {
-	case r.Status == kairos.RunFailed || r.Status == kairos.RunCancelled:
-		return &exit{code: exitFailed}
-	case r.Status == kairos.RunWaiting && r.WaitReason.NeedsPerson():
-		return &exit{code: exitWaits}
+	case r.Status == domain.RunFailed || r.Status == domain.RunCancelled:
+		return &exit.Status{Code: exit.Failed}
+	case r.Status == domain.RunWaiting && r.WaitReason.NeedsPerson():
+		return &exit.Status{Code: exit.Waits}
 	}
 	return nil
 }
 
 // text is a JSON value as a person reads it: a string without quotes.
-func text(j kairos.RawJSON) string {
+func text(j domain.RawJSON) string {
 	v, err := planner.DecodeValue(j)
 	if err != nil {
 		return string(j)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,11 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-func (c *app) runsCommand() *cobra.Command {
+func (c *App) runsCommand() *cobra.Command {
 	var l listFlags
 	var status, plan, since, query, view string
 	var labels []string
@@ -28,7 +28,7 @@ func (c *app) runsCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if view != "" || query != "" {
 				if view != "" && query != "" || status != "" || plan != "" || since != "" || len(labels) > 0 {
-					return usage("--filter and --view take the place of --status, --plan, --since and --label")
+					return exit.Usage("--filter and --view take the place of --status, --plan, --since and --label")
 				}
 				return c.with(cmd, func(b backend) error {
 					if view != "" {
@@ -45,19 +45,19 @@ func (c *app) runsCommand() *cobra.Command {
 					return c.listRuns(cmd, b, f)
 				})
 			}
-			f := kairos.RunFilter{PlanKey: plan, Page: l.page()}
+			f := domain.RunFilter{PlanKey: plan, Page: l.page()}
 			if status != "" {
 				for _, s := range strings.Split(status, ",") {
-					if !slices.Contains(kairos.RunStatuses, kairos.RunStatus(s)) {
-						return usage("unknown status %q (queued, running, waiting, completed, failed, cancelled)", s)
+					if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
+						return exit.Usage("unknown status %q (queued, running, waiting, completed, failed, cancelled)", s)
 					}
-					f.Statuses = append(f.Statuses, kairos.RunStatus(s))
+					f.Statuses = append(f.Statuses, domain.RunStatus(s))
 				}
 			}
 			var err error
 			if since != "" {
 				if f.Since, err = filter.Moment(since, time.Now()); err != nil {
-					return usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
+					return exit.Usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
 				}
 			}
 			if f.Labels, err = parseLabels(labels); err != nil {
@@ -91,38 +91,49 @@ func viewNamed(cmd *cobra.Command, b backend, name string) (string, error) {
 		names = append(names, v.Name)
 	}
 	if found == "" {
-		return "", kairos.Errorf(kairos.CodeNotFound, "there is no view %q", name).Suggest("%s", cmp.Or(strings.Join(names, ", "), "kairos views save NAME FILTER makes one"))
+		return "", domain.Errorf(domain.CodeNotFound, "there is no view %q", name).Suggest("%s", cmp.Or(strings.Join(names, ", "), "kairos views save NAME FILTER makes one"))
 	}
 	return found, nil
 }
 
-func (c *app) listRuns(cmd *cobra.Command, b backend, f kairos.RunFilter) error {
+func (c *App) listRuns(cmd *cobra.Command, b backend, f domain.RunFilter) error {
 	list, err := b.Runs(cmd.Context(), f)
 	if err != nil {
 		return err
 	}
-	items, rows := []kairos.RunView{}, [][]string{}
+	items, rows := []domain.RunView{}, [][]string{}
 	for _, r := range list.Items {
-		items = append(items, kairos.ViewRun(r))
+		items = append(items, domain.ViewRun(r))
 		what := string(r.Status)
 		if r.WaitReason != "" {
 			what += ":" + string(r.WaitReason)
 		}
-		rows = append(rows, []string{r.ID, what, r.PlanKey, "v" + strconv.Itoa(r.Version), stamp(r.CreatedAt), r.Headline})
+		rows = append(rows, []string{r.ID, what, r.PlanKey, "v" + strconv.Itoa(r.Version), startTime(r), r.Headline})
 	}
-	return c.listed(items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no run matches")
+	return c.Listed(items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no run matches")
+}
+
+// startTime is when a run started, or when it will.
+func startTime(r domain.Run) string {
+	switch {
+	case !r.StartedAt.IsZero():
+		return Stamp(r.StartedAt)
+	case r.StartAt.After(time.Now()):
+		return "starts " + Stamp(r.StartAt)
+	}
+	return "not yet"
 }
 
 // shown is what `show --json` prints (SPEC 9.1).
 type shown struct {
-	kairos.RunDetailView
-	Journal   []kairos.Entry        `json:"journal"`
-	Decisions []kairos.DecisionView `json:"decisions"`
-	Notes     []kairos.Note         `json:"notes"`
-	kairos.Conversation
+	domain.RunDetailView
+	Journal   []domain.Entry        `json:"journal"`
+	Decisions []domain.DecisionView `json:"decisions"`
+	Notes     []domain.Note         `json:"notes"`
+	domain.Conversation
 }
 
-func (c *app) showCommand() *cobra.Command {
+func (c *App) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
 		Long: `Shows where a run stands: its journal in order, what it waits for, why it failed. Each
@@ -152,19 +163,19 @@ With --json: the run, its journal, its decisions, its notes, and what its agents
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.Json {
 					if d.Journal == nil {
-						d.Journal = []kairos.Entry{}
+						d.Journal = []domain.Entry{}
 					}
-					view := kairos.ViewDetail(d, nil)
+					view := domain.ViewDetail(d, nil)
 					view.Standing = stands
-					return c.print(shown{view, d.Journal, kairos.DecisionsOf(d.Journal), append([]kairos.Note{}, notes...), said})
+					return c.Print(shown{view, d.Journal, domain.DecisionsOf(d.Journal), append([]domain.Note{}, notes...), said})
 				}
 				c.show(d)
 				c.showStanding(d.Run, stands)
 				c.showNotes(notes)
 				if len(said.Messages) > 0 {
-					c.printf("messages:\n")
+					c.Printf("messages:\n")
 					c.showMessages(said.Messages)
 				}
 				return nil
@@ -174,46 +185,49 @@ With --json: the run, its journal, its decisions, its notes, and what its agents
 }
 
 // showStanding says of a failed run who knows, and what else failed so.
-func (c *app) showStanding(r kairos.Run, s kairos.Standing) {
+func (c *App) showStanding(r domain.Run, s domain.Standing) {
 	if a := s.Acknowledged; a != nil {
-		c.printf("%s took note of it at %s", a.Actor, stamp(a.At))
+		c.Printf("%s took note of it at %s", a.Actor, Stamp(a.At))
 		if a.Note != "" {
-			c.printf(": %s", firstLine(a.Note))
+			c.Printf(": %s", firstLine(a.Note))
 		}
-		c.printf("\n")
+		c.Printf("\n")
 	} else if r.Attention {
-		c.printf("needs attention\n")
+		c.Printf("needs attention\n")
 	}
 	if g := s.FailureGroup; g != nil && g.Runs > 1 {
-		c.printf("the same failure needs attention in %d runs, the first at %s: kairos runs --filter '%s'\n", g.Runs, stamp(g.First), filterOf(g.Ref()))
+		c.Printf("the same failure needs attention in %d runs, the first at %s: kairos runs --filter '%s'\n", g.Runs, Stamp(g.First), filterOf(g.Ref()))
 	}
 }
 
-func (c *app) show(d kairos.RunDetail) {
+func (c *App) show(d domain.RunDetail) {
 	r := d.Run
-	c.printf("run %s\n  plan    %s v%d\n  status  %s", r.ID, r.PlanKey, r.Version, r.Status)
+	c.Printf("run %s\n  plan    %s v%d\n  status  %s", r.ID, r.PlanKey, r.Version, r.Status)
 	if r.WaitReason != "" {
-		c.printf(" (%s)", r.WaitReason)
+		c.Printf(" (%s)", r.WaitReason)
 	}
-	c.printf("\n  started %s by %s\n", r.CreatedAt.Format(time.RFC3339), r.Actor)
+	c.Printf("\n  created %s by %s\n", r.CreatedAt.Format(time.RFC3339), r.Actor)
+	if !r.StartedAt.IsZero() || !r.StartAt.IsZero() {
+		c.Printf("  started %s\n", startTime(r))
+	}
 	if r.Headline != "" {
-		c.printf("  %s\n", r.Headline)
+		c.Printf("  %s\n", r.Headline)
 	}
-	for _, re := range kairos.ReplansOf(d) {
-		c.printf("  planned anew: v%d → v%d, after %s failed: %s\n", re.From, re.To, re.Node, firstLine(re.Reason))
+	for _, re := range domain.ReplansOf(d) {
+		c.Printf("  planned anew: v%d → v%d, after %s failed: %s\n", re.From, re.To, re.Node, firstLine(re.Reason))
 		if re.Proposed {
-			c.printf("    it is not followed before it is accepted\n")
+			c.Printf("    it is not followed before it is accepted\n")
 		}
-		c.printf("    see kairos plans diff %s %d %d\n", r.PlanKey, re.From, re.To)
+		c.Printf("    see kairos plans diff %s %d %d\n", r.PlanKey, re.From, re.To)
 	}
 	for _, e := range d.Journal {
-		c.printf("%s\n", line(&e))
+		c.Printf("%s\n", line(&e))
 	}
 	if d.Damage != nil {
 		c.showDamage(r.ID, d.Damage)
 	} else {
 		for _, p := range r.Damaged {
-			c.printf("damaged: %s: %s\n", p.Part, firstLine(p.Message))
+			c.Printf("damaged: %s: %s\n", p.Part, firstLine(p.Message))
 		}
 	}
 	for _, w := range d.Waits {
@@ -221,18 +235,28 @@ func (c *app) show(d kairos.RunDetail) {
 		if w.Node != "" {
 			at = " at " + w.Node
 		}
-		c.printf("%s\n", strings.TrimSuffix(fmt.Sprintf("waits for %s%s: %s", w.Reason, at, firstLine(w.Message)), ": "))
+		c.Printf("%s\n", strings.TrimSuffix(fmt.Sprintf("waits for %s%s: %s", w.Reason, at, firstLine(w.Message)), ": "))
+		for _, call := range w.Calls {
+			c.Printf("  outcome unknown: %s, sent at %s with the idempotency key %s: %s\n", call.Tool, call.Since.Format(time.RFC3339), call.IdempotencyKey, text(call.Arguments))
+		}
 	}
-	if r.Output != nil {
-		c.printf("output: %s\n", text(r.Output))
+	answer := ""
+	if d.Plan != nil {
+		answer = d.Plan.AggregatedResult
+	}
+	if answer != "" {
+		c.Printf("answer: %s\n", answer)
+	}
+	if r.Output != nil && text(r.Output) != answer {
+		c.Printf("output: %s\n", text(r.Output))
 	}
 	if r.Error != nil {
-		c.printf("error: %s at %s (%s)\n", r.Error.Message, r.Error.Node, r.Error.Code)
+		c.Printf("error: %s at %s (%s)\n", r.Error.Message, r.Error.Node, r.Error.Code)
 	}
 }
 
 // line is a journal row as one line of text.
-func line(e *kairos.Entry) string {
+func line(e *domain.Entry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%4d  %s", e.Seq, e.At.UTC().Format("15:04:05.000"))
 	b.WriteString("  ")
@@ -269,7 +293,7 @@ func line(e *kairos.Entry) string {
 	return b.String()
 }
 
-func (c *app) logsCommand() *cobra.Command {
+func (c *App) logsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use: "logs RUN", Short: "Print a run's journal and logs", Args: cobra.ExactArgs(1),
@@ -294,7 +318,7 @@ func (c *app) logsCommand() *cobra.Command {
 						if cmd.Context().Err() != nil {
 							return nil // who follows says when it is enough
 						}
-						return kairos.Errorf(kairos.CodeUnavailable, "the daemon sends no more events").Suggest("kairos logs %s -f goes on", kairos.ShortID(r.ID))
+						return domain.Errorf(domain.CodeUnavailable, "the daemon sends no more events").Suggest("kairos logs %s -f goes on", domain.ShortID(r.ID))
 					}
 					if after, err = c.journal(cmd, b, r.ID, after); err != nil {
 						return err
@@ -313,28 +337,22 @@ func (c *app) logsCommand() *cobra.Command {
 }
 
 // journal prints rows after a position and returns the new one.
-func (c *app) journal(cmd *cobra.Command, b backend, run string, after int64) (int64, error) {
+func (c *App) journal(cmd *cobra.Command, b backend, run string, after int64) (int64, error) {
 	rows, damage := b.JournalPage(cmd.Context(), run, after, 0)
-	if damage != nil && kairos.CodeOf(damage) != kairos.CodeCorrupt {
+	if damage != nil && domain.CodeOf(damage) != domain.CodeCorrupt {
 		return after, damage
 	}
 	for _, e := range rows { // what comes before a damaged row can be trusted
 		after = e.Seq
-		if c.json {
-			if err := c.print(e); err != nil {
+		if c.Json {
+			if err := c.Print(e); err != nil {
 				return after, err
 			}
 			continue
 		}
-		c.printf("%s\n", line(&e))
-		var logged []struct {
-			Level   string `json:"level"`
-			Message string `json:"message"`
-		}
-		if json.Unmarshal(e.Log, &logged) == nil {
-			for _, l := range logged {
-				c.printf("                    %s %s\n", l.Level, l.Message)
-			}
+		c.Printf("%s\n", line(&e))
+		for _, l := range domain.ReadLog(e.Log).Lines {
+			c.Printf("                    %s %s\n", l.Level, l.Message)
 		}
 	}
 	return after, damage

@@ -17,8 +17,9 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/kairosd"
 	"github.com/kairosd/kairosd/internal/client"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // output is what a command prints while it runs.
@@ -50,13 +51,19 @@ type serving struct {
 	*client.Client
 	url  string
 	log  *output
+	out  *output // stdout
 	stop context.CancelFunc
 	code chan int
 }
 
-func kairosd(args ...string) (stdout, stderr string, code int) {
+func runKairosd(args ...string) (stdout, stderr string, code int) {
+	return runKairosdWith(strings.NewReader(""), args...)
+}
+
+// kairosdWith is kairosd with something to read.
+func runKairosdWith(in io.Reader, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
-	code = cli.Kairosd(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" }}, args)
+	code = kairosd.Run(context.Background(), cli.Streams{In: in, Out: &out, Err: &errs, Env: func(string) string { return "" }}, args)
 	return out.String(), errs.String(), code
 }
 
@@ -81,10 +88,11 @@ func serveIn(t *testing.T, env func(string) string, log io.Writer, data string, 
 		log = s.log
 	}
 	out := &output{line: first}
+	s.out = out
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
 	go func() {
-		s.code <- cli.Kairosd(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: log, Env: env},
+		s.code <- kairosd.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: out, Err: log, Env: env},
 			append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, args...))
 	}()
 	select {
@@ -131,15 +139,15 @@ func (s *serving) get(t *testing.T, path string) (int, string) {
 	return r.StatusCode, string(b)
 }
 
-var ada = kairos.Actor{Name: "ada", Role: kairos.RoleAdmin}
+var ada = domain.Actor{Name: "ada", Role: domain.RoleAdmin}
 
-func (s *serving) start(t *testing.T, src string) kairos.Run {
+func (s *serving) start(t *testing.T, src string) domain.Run {
 	t.Helper()
 	_, v, _, problems, err := s.SavePlan(t.Context(), ada, []byte(src), "yaml", "upload", "")
 	if err != nil {
 		t.Fatalf("%v %v", err, problems)
 	}
-	r, err := s.Start(t.Context(), ada, kairos.StartRequest{Plan: v.PlanKey})
+	r, err := s.Start(t.Context(), ada, domain.StartRequest{Plan: v.PlanKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,57 +178,57 @@ func TestBackupRestoreRelease(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("backups: %v, %v", files, err)
 	}
-	if _, stderr, code := kairosd("restore", "--data", data, "--force", files[0]); code != 4 || !strings.Contains(stderr, "in use by") {
+	if _, stderr, code := runKairosd("restore", "--data", data, "--force", files[0]); code != 4 || !strings.Contains(stderr, "in use by") {
 		t.Errorf("O09: exit %d, %s", code, stderr)
 	}
 	if code := d.end(t); code != 0 {
 		t.Errorf("serve ended with %d: %s", code, d.log)
 	}
-	if _, stderr, code := kairosd("restore", "--data", data, files[0]); code != 2 || !strings.Contains(stderr, "--force") {
+	if _, stderr, code := runKairosd("restore", "--data", data, files[0]); code != 2 || !strings.Contains(stderr, "--force") {
 		t.Errorf("restore over a database: exit %d, %s", code, stderr)
 	}
-	if out, stderr, code := kairosd("restore", "--drill", "--data", data, files[0]); code != 0 || !strings.Contains(out, "can be restored") {
+	if out, stderr, code := runKairosd("restore", "--drill", "--data", data, files[0]); code != 0 || !strings.Contains(out, "can be restored") {
 		t.Errorf("drill: exit %d, %s", code, stderr)
 	}
-	out, stderr, code := kairosd("restore", "--data", data, "--force", files[0])
+	out, stderr, code := runKairosd("restore", "--data", data, "--force", files[0])
 	if code != 0 || !strings.Contains(out, "1 unfinished runs are held") || !strings.Contains(out, "lost: ") {
 		t.Fatalf("restore: exit %d\n%s%s", code, out, stderr)
 	}
 
 	d = serve(t, data)
-	if _, err := d.FindRun(t.Context(), lost.ID); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if _, err := d.FindRun(t.Context(), lost.ID); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("the run after the backup: %v", err)
 	}
 	r, err := d.FindRun(t.Context(), before.ID)
-	if err != nil || r.WaitReason != kairos.WaitHeld {
+	if err != nil || r.WaitReason != domain.WaitHeld {
 		t.Errorf("the run before the backup: %s %s, %v", r.Status, r.WaitReason, err)
 	}
 	if code, text := d.get(t, "/readyz"); code != 200 || !strings.Contains(text, "1 notice") {
 		t.Errorf("readyz: %d %s", code, text)
 	}
 	i, err = d.Installation(t.Context())
-	if err != nil || i.Hold == nil || i.Hold.Reason != kairos.HoldRestored || i.Held != 1 {
+	if err != nil || i.Hold == nil || i.Hold.Reason != domain.HoldRestored || i.Held != 1 {
 		t.Errorf("the system: %+v, %v", i.Hold, err)
 	}
 	fresh := d.start(t, "id: fresh\nnodes:\n  a: {type: set, input: 1}\n")
-	if fresh.Status != kairos.RunWaiting {
+	if fresh.Status != domain.RunWaiting {
 		t.Errorf("a run started during the hold is %s", fresh.Status)
 	}
 	s := &shell{t: t, dir: t.TempDir(), env: map[string]string{"KAIROS_DB": filepath.Join(data, "kairos.db"), "HOME": t.TempDir()}}
 	if out, _ := s.expect(0, "release", "--all", "--reason", "checked"); !strings.Contains(out, "2 runs released") {
 		t.Errorf("release: %s", out)
 	}
-	if r, err := d.Wait(t.Context(), fresh.ID); err != nil || r.Status != kairos.RunCompleted {
+	if r, err := d.Wait(t.Context(), fresh.ID); err != nil || r.Status != domain.RunCompleted {
 		t.Errorf("the new run: %s, %v", r.Status, err)
 	}
-	if r, err := d.Wait(t.Context(), before.ID); err != nil || r.WaitReason != kairos.WaitApproval {
+	if r, err := d.Wait(t.Context(), before.ID); err != nil || r.WaitReason != domain.WaitApproval {
 		t.Errorf("the old run: %s %s, %v", r.Status, r.WaitReason, err)
 	}
-	if out, _, code := kairosd("doctor", "--data", data, "--json"); code != 0 {
+	if out, _, code := runKairosd("doctor", "--data", data, "--json"); code != 0 {
 		t.Errorf("doctor: %s", out)
 	}
 	var last struct{ Action, Reason string }
-	export, _, code := kairosd("audit", "export", "--data", data, "--people")
+	export, _, code := runKairosd("audit", "export", "--data", data, "--people")
 	for line := range strings.Lines(export) {
 		var e struct{ Action, Reason string }
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
@@ -258,10 +266,10 @@ func TestSafeMode(t *testing.T) {
 				t.Errorf("safe %q, %v", i.Safe, err)
 			}
 			kept, unwanted := d.start(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n"), d.start(t, waits)
-			if kept.Status != kairos.RunQueued {
+			if kept.Status != domain.RunQueued {
 				t.Errorf("a new run is %s", kept.Status)
 			}
-			if r, err := d.Act(t.Context(), ada, kairos.VerbRequest{Run: unwanted.ID, Action: kairos.ActionCancel}); err != nil || r.Status != kairos.RunCancelled {
+			if r, err := d.Act(t.Context(), ada, domain.VerbRequest{Run: unwanted.ID, Action: domain.ActionCancel}); err != nil || r.Status != domain.RunCancelled {
 				t.Errorf("cancel: %s, %v", r.Status, err)
 			}
 			if code := d.end(t); code != 0 {
@@ -274,7 +282,7 @@ func TestSafeMode(t *testing.T) {
 			}
 			d.end(t)
 			d = serve(t, data) // it ended by itself, so the next start is a normal one
-			if r, err := d.Wait(t.Context(), kept.ID); err != nil || r.Status != kairos.RunCompleted {
+			if r, err := d.Wait(t.Context(), kept.ID); err != nil || r.Status != domain.RunCompleted {
 				t.Errorf("the run that was kept: %s, %v", r.Status, err)
 			}
 		})
@@ -314,7 +322,7 @@ func TestMaintenanceNeedsADatabase(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"doctor"}, {"backup", "x"}, {"audit", "verify"}, {"audit", "export"}, {"retention"}, {"retention", "--dry-run"}, {"migrate"}} {
 		data := filepath.Join(t.TempDir(), "none")
-		if _, stderr, code := kairosd(append(args, "--data", data)...); code != 4 || !strings.Contains(stderr, "no database in") {
+		if _, stderr, code := runKairosd(append(args, "--data", data)...); code != 4 || !strings.Contains(stderr, "no database in") {
 			t.Errorf("%v: exit %d, %s", args, code, stderr)
 		}
 		if _, err := os.Stat(data); err == nil {
@@ -334,14 +342,14 @@ func TestRetentionByCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, stderr, code := kairosd("retention", "--data", data, "--config", config, "--dry-run"); code != 0 || !strings.Contains(out, "1 runs with 1 journal rows would be removed") {
+	if out, stderr, code := runKairosd("retention", "--data", data, "--config", config, "--dry-run"); code != 0 || !strings.Contains(out, "1 runs with 1 journal rows would be removed") {
 		t.Errorf("beside the daemon, dry: exit %d, %s%s", code, out, stderr)
 	}
-	if out, stderr, code := kairosd("retention", "--data", data); code != 0 || !strings.Contains(out, "gone") || !strings.Contains(out, "1 runs with 1 journal rows") {
+	if out, stderr, code := runKairosd("retention", "--data", data); code != 0 || !strings.Contains(out, "gone") || !strings.Contains(out, "1 runs with 1 journal rows") {
 		t.Errorf("through the daemon: exit %d, %s%s", code, out, stderr)
 	}
 	d.end(t)
-	if out, _, code := kairosd("retention", "--data", data, "--config", config); code != 0 || !strings.Contains(out, "0 runs") {
+	if out, _, code := runKairosd("retention", "--data", data, "--config", config); code != 0 || !strings.Contains(out, "0 runs") {
 		t.Errorf("without the daemon: exit %d, %s", code, out)
 	}
 }
@@ -397,7 +405,7 @@ func TestExitCodesOfServe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"serve", "--data", filepath.Join(t.TempDir(), "d"), "--listen", "127.0.0.1:0"}, c.args...)
-			_, stderr, code := kairosd(args...)
+			_, stderr, code := runKairosd(args...)
 			if code != c.code {
 				t.Errorf("exit %d, want %d: %s", code, c.code, stderr)
 			}
@@ -406,7 +414,7 @@ func TestExitCodesOfServe(t *testing.T) {
 			}
 		})
 	}
-	if _, stderr, code := kairosd("audit", "new-key", "--data", keyless); code != 0 {
+	if _, stderr, code := runKairosd("audit", "new-key", "--data", keyless); code != 0 {
 		t.Errorf("a new key: exit %d: %s", code, stderr)
 	}
 	if code := serve(t, keyless).end(t); code != 0 {

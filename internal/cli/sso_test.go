@@ -57,14 +57,14 @@ func TestServeWithAnIdentityProvider(t *testing.T) {
 	}
 
 	// The way in when all else fails.
-	out, errs, code := kairosd("user", "login-link", "marta", "--data", filepath.Join(dir, "data"), "--config", conf)
+	out, errs, code := runKairosd("user", "login-link", "marta", "--data", filepath.Join(dir, "data"), "--config", conf)
 	if code != 0 || !strings.HasPrefix(out, "/login/link?token=") {
 		t.Fatalf("%d %q %s", code, out, errs)
 	}
 	if code, text := get(strings.TrimSpace(out)); code != http.StatusOK || !strings.Contains(text, "logs you in once") {
 		t.Errorf("%d %s", code, text)
 	}
-	if _, errs, code := kairosd("user", "link", "marta", "another", "--data", filepath.Join(dir, "data"), "--config", conf); code != 0 {
+	if _, errs, code := runKairosd("user", "link", "marta", "another", "--data", filepath.Join(dir, "data"), "--config", conf); code != 0 {
 		t.Errorf("link: %d %s", code, errs)
 	}
 	if code, _ := get("/settings/users"); code != http.StatusOK { // the login page, by redirect
@@ -91,7 +91,7 @@ func TestServeRefusesAConfigurationNobodyCouldLogInWith(t *testing.T) {
 		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, errs, code := kairosd("serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--config", conf); code == 0 || !strings.Contains(errs, want) {
+		if _, errs, code := runKairosd("serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--config", conf); code == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d, %s", text, code, errs)
 		}
 	}

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 )
 
 // startFlags are what a new run may be asked for, whoever gives the plan.
@@ -15,9 +17,9 @@ type startFlags struct {
 	prompt, input, session, key, startAt string
 	labels                               []string
 	priority                             int
-	limits                               kairos.Limits
-	group                                kairos.Concurrency
-	dry, detach                          bool
+	limits                               domain.Limits
+	group                                domain.Concurrency
+	dry, offline, detach                 bool
 }
 
 func (s *startFlags) add(cmd *cobra.Command) {
@@ -26,7 +28,8 @@ func (s *startFlags) add(cmd *cobra.Command) {
 	f.StringVar(&s.input, "input", "", "the input as JSON, or @FILE")
 	f.StringVar(&s.session, "session", "", "session for memory (default: the run's id)")
 	f.StringArrayVar(&s.labels, "label", nil, "label key=value; may be repeated")
-	f.BoolVar(&s.dry, "dry-run", false, "walk the plan, but touch nothing outside")
+	f.BoolVar(&s.dry, "dry-run", false, "run only steps that compute or read, such as an HTTP GET; show the others")
+	f.BoolVar(&s.offline, "offline", false, "a dry run that sends nothing: steps that read are only shown, too")
 	f.StringVar(&s.key, "key", "", "one run per key: a second start with it gives the first one's run")
 	f.StringVar(&s.startAt, "start-at", "", "not before this time: 06:00, 2h, or 2030-01-31T06:00")
 	f.IntVar(&s.priority, "priority", 0, "higher runs first")
@@ -39,7 +42,7 @@ func (s *startFlags) add(cmd *cobra.Command) {
 }
 
 // addLimits adds the flags of a run's limits.
-func addLimits(cmd *cobra.Command, l *kairos.Limits) {
+func addLimits(cmd *cobra.Command, l *domain.Limits) {
 	f := cmd.Flags()
 	f.Int64Var(&l.MaxSteps, "max-steps", 0, "the run waits for a person before it takes more steps")
 	f.DurationVar(&l.MaxDuration, "max-duration", 0, "… before it runs longer, such as 10m")
@@ -48,8 +51,8 @@ func addLimits(cmd *cobra.Command, l *kairos.Limits) {
 }
 
 // request turns the flags into what is asked of the engine.
-func (s *startFlags) request(c *app, cmd *cobra.Command) (r kairos.StartRequest, err error) {
-	r = kairos.StartRequest{Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry, Origin: "cli"}
+func (s *startFlags) request(c *App, cmd *cobra.Command) (r domain.StartRequest, err error) {
+	r = domain.StartRequest{Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry, Offline: s.offline, Origin: "cli"}
 	if r.Input, err = c.input(cmd, s.prompt, s.input); err != nil {
 		return r, err
 	}
@@ -57,7 +60,7 @@ func (s *startFlags) request(c *app, cmd *cobra.Command) (r kairos.StartRequest,
 		return r, err
 	}
 	if s.limits.MaxSteps < 0 || s.limits.MaxDuration < 0 || s.limits.MaxTokens < 0 || s.limits.MaxCost < 0 {
-		return r, usage("limits must not be negative")
+		return r, exit.Usage("limits must not be negative")
 	}
 	if s.startAt != "" {
 		if r.StartAt, err = moment("--start-at", s.startAt, time.Now()); err != nil {
@@ -90,11 +93,11 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usage("%s %q is no time\n  write 06:00, 2h, 2030-01-31T06:00 or 2030-01-31T06:00:00Z", flag, text)
+	return time.Time{}, exit.Usage("%s %q is no time\n  write 06:00, 2h, 2030-01-31T06:00 or 2030-01-31T06:00:00Z", flag, text)
 }
 
 // startCommand starts a run of a plan that is stored already.
-func (c *app) startCommand() *cobra.Command {
+func (c *App) startCommand() *cobra.Command {
 	var s startFlags
 	version := 0
 	cmd := &cobra.Command{
@@ -111,11 +114,7 @@ is for plans in files. Without --version it is the current version. With a daemo
 			}
 			req.Plan, req.Version = args[0], version
 			return c.with(cmd, func(b backend) error {
-				r, err := b.Start(cmd.Context(), c.actor(), req)
-				if err != nil {
-					return listedBy(err, "kairos plans lists plans; kairos run --plan FILE runs one of a file")
-				}
-				return c.started(cmd.Context(), b, r, s.detach)
+				return listedBy(c.start(cmd.Context(), b, req, s.detach), "kairos plans lists plans; kairos run FILE runs one of a file")
 			})
 		},
 	}
@@ -124,26 +123,42 @@ is for plans in files. Without --version it is the current version. With a daemo
 	return cmd
 }
 
-// started follows a new run, or says only which it is.
-func (c *app) started(ctx context.Context, b backend, r kairos.Run, detach bool) error {
+// canDetach returns an error if nothing would execute a run after this command
+// has ended.
+func canDetach(b backend, detach bool) error {
+	if _, here := b.(*local); here && detach {
+		return exit.Usage("--detach needs a running daemon, and none has this database open\n  start one with kairosd serve, or run the command without --detach")
+	}
+	return nil
+}
+
+// start starts a run and follows it, or with detach prints its id.
+func (c *App) start(ctx context.Context, b backend, req domain.StartRequest, detach bool) error {
+	if err := canDetach(b, detach); err != nil {
+		return err
+	}
+	r, err := b.Start(ctx, c.actor(), req)
+	if err != nil {
+		return err
+	}
 	if !detach {
 		return c.follow(ctx, b, r)
 	}
-	if c.json {
-		return c.print(kairos.ViewRun(r))
+	if c.Json {
+		return c.Print(domain.ViewRun(r))
 	}
-	c.printf("%s\n", r.ID)
+	c.Printf("%s\n", r.ID)
 	return nil
 }
 
 // tryCommand runs a file without storing it.
-func (c *app) tryCommand() *cobra.Command {
+func (c *App) tryCommand() *cobra.Command {
 	var prompt, input string
 	cmd := &cobra.Command{
 		Use: "try FILE", Short: "Run a plan dry, without storing a version of it", Args: cobra.ExactArgs(1),
-		Long: `Walks a plan while it is being written: what computes or only reads runs, whatever
-might change something or ask a model is left undone and says what would have been
-called. The plan gets no version; the run is kept, out of lists, like other dry runs.
+		Long: `Walks a plan while it is being written. Steps that compute or only read run, so an
+HTTP GET is sent. Steps that might change something or ask a model do not run, and
+show what would have been called. The plan gets no version; the run is kept, out of lists, like other dry runs.
 "kairos test" runs a plan with results of your own in the place of effects.`,
 		Example: "  kairos try report.yaml --prompt \"march\"\n  kairos try report.yaml --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -173,19 +188,28 @@ called. The plan gets no version; the run is kept, out of lists, like other dry 
 }
 
 // limitsCommand raises what a run may use.
-func (c *app) limitsCommand() *cobra.Command {
-	req := kairos.VerbRequest{Action: kairos.ActionLimits}
-	detach := false
+func (c *App) limitsCommand() *cobra.Command {
+	req := domain.VerbRequest{Action: domain.ActionLimits}
+	detach, asked := false, map[string]*string{}
 	cmd := &cobra.Command{
 		Use: "limits RUN", Short: "Give a run other limits", Args: cobra.ExactArgs(1),
-		Long: `Replaces limits of a run: those that are named, the others stay. A run that waits
-because of its budget goes on when there is room again.`,
-		Example: "  kairos limits 7qx2 --max-tokens 200000 --reason \"the customer agreed\"\n  kairos limits 7qx2 --max-duration 2h --max-cost 5",
+		Long: `Changes limits of a run: those that are named, the others stay. A number replaces a
+limit, a number with a plus sign is added to it. A run that waits for budget continues
+where it stopped. A limit below what the run has used is rejected.`,
+		Example: "  kairos limits 7qx2 --max-tokens +5000\n  kairos limits 7qx2 --max-tokens 200000 --reason \"the customer agreed\"\n  kairos limits 7qx2 --max-duration 2h --max-cost 5",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if req.Limits == (kairos.Limits{}) {
-				return usage("say at least one of --max-steps, --max-duration, --max-tokens and --max-cost")
+			for flag, text := range asked {
+				if err := limitOf(&req, flag, *text); err != nil {
+					return err
+				}
+			}
+			if req.Limits == (domain.Limits{}) && req.Raise == (domain.Limits{}) {
+				return exit.Usage("say at least one of --max-steps, --max-duration, --max-tokens and --max-cost")
 			}
 			return c.with(cmd, func(b backend) error {
+				if err := canDetach(b, detach); err != nil {
+					return err
+				}
 				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -201,17 +225,51 @@ because of its budget goes on when there is room again.`,
 			})
 		},
 	}
-	addLimits(cmd, &req.Limits)
+	for flag, help := range map[string]string{"max-steps": "most steps, or +N more", "max-duration": "longest running time, as 2h, or +30m more",
+		"max-tokens": "most tokens of its models, or +N more", "max-cost": "highest cost, or +N more"} {
+		asked[flag] = cmd.Flags().String(flag, "", help)
+	}
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for the audit log")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (with a daemon)")
 	return cmd
 }
 
-// stands says where a run stands that nobody waits for.
-func (c *app) stands(r kairos.Run) error {
-	if c.json {
-		return c.print(kairos.ViewRun(r))
+// limitOf reads a limit, or what is added to it, from a flag.
+func limitOf(req *domain.VerbRequest, flag, text string) error {
+	amount, plus := strings.CutPrefix(strings.TrimSpace(text), "+")
+	if amount == "" && !plus {
+		return nil
 	}
-	c.printf("run %s is %s\n", r.ID, strings.TrimSpace(string(r.Status)+" "+string(r.WaitReason)))
+	into := &req.Limits
+	if plus {
+		into = &req.Raise
+	}
+	var err error
+	switch flag {
+	case "max-steps":
+		into.MaxSteps, err = strconv.ParseInt(amount, 10, 64)
+	case "max-duration":
+		into.MaxDuration, err = time.ParseDuration(amount)
+	case "max-tokens":
+		into.MaxTokens, err = strconv.ParseInt(amount, 10, 64)
+	case "max-cost":
+		into.MaxCost, err = strconv.ParseFloat(amount, 64)
+	}
+	if err != nil || into.MaxSteps < 0 || into.MaxDuration < 0 || into.MaxTokens < 0 || into.MaxCost < 0 {
+		example := "5000 or +5000"
+		if flag == "max-duration" {
+			example = "90s, 2h, or +30m"
+		}
+		return exit.Usage("--%s %q is not a limit; write it as %s", flag, text, example)
+	}
+	return nil
+}
+
+// stands says where a run stands that nobody waits for.
+func (c *App) stands(r domain.Run) error {
+	if c.Json {
+		return c.Print(domain.ViewRun(r))
+	}
+	c.Printf("run %s is %s\n", r.ID, strings.TrimSpace(string(r.Status)+" "+string(r.WaitReason)))
 	return nil
 }

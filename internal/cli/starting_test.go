@@ -19,7 +19,8 @@ import (
 
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/cli"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/cli/kairosd"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -84,11 +85,11 @@ func startUpgrade(t *testing.T) *upgrading {
 	}
 	files := moreMigrations(t, 5)
 	reached, release := make(chan struct{}), make(chan struct{})
-	daemon := cli.KairosdOpening(func(ctx context.Context, path string, o store.Options) (*store.Store, error) {
+	program := kairosd.Opening(func(ctx context.Context, path string, o store.Options) (*store.Store, error) {
 		tell := o.Progress
-		o.Progress = func(p kairos.Startup) {
+		o.Progress = func(p domain.Startup) {
 			tell(p)
-			if p.Stage == kairos.StartMigrating && p.Step == 3 {
+			if p.Stage == domain.StartMigrating && p.Step == 3 {
 				close(reached)
 				<-release
 			}
@@ -99,7 +100,7 @@ func startUpgrade(t *testing.T) *upgrading {
 	var ctx context.Context
 	ctx, u.stop = context.WithCancel(context.Background())
 	go func() {
-		u.code <- daemon(ctx, cli.Streams{In: strings.NewReader(""), Out: &output{line: u.ready}, Err: u.log, Env: func(string) string { return "" }},
+		u.code <- program(ctx, cli.Streams{In: strings.NewReader(""), Out: &output{line: u.ready}, Err: u.log, Env: func(string) string { return "" }},
 			[]string{"serve", "--data", data, "--listen", "127.0.0.1:0"})
 	}()
 	t.Cleanup(func() {
@@ -295,7 +296,7 @@ func TestADaemonThatCannotStartLeavesItsAddress(t *testing.T) {
 	data := t.TempDir()
 	serve(t, data)
 	log := &listeningAt{url: make(chan string, 1)}
-	code := cli.Kairosd(t.Context(), cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: log, Env: func(string) string { return "" }}, []string{"serve", "--data", data, "--listen", "127.0.0.1:0"})
+	code := kairosd.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: log, Env: func(string) string { return "" }}, []string{"serve", "--data", data, "--listen", "127.0.0.1:0"})
 	if code != 75 {
 		t.Errorf("the second daemon on the same data ended with %d: %s", code, log)
 	}

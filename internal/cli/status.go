@@ -10,31 +10,32 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 )
 
 // keeper is a daemon: what only it can say of itself.
 type keeper interface {
-	Installation(ctx context.Context) (kairos.Installation, error)
-	Vitals(ctx context.Context) (kairos.Vitals, error)
-	Log(ctx context.Context, level, text string) ([]kairos.DaemonLog, error)
-	Maintain(ctx context.Context, actor kairos.Actor, on bool, reason string) (*kairos.Maintenance, error)
-	BackUp(ctx context.Context, actor kairos.Actor) (kairos.Backup, error)
+	Installation(ctx context.Context) (domain.Installation, error)
+	Vitals(ctx context.Context) (domain.Vitals, error)
+	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)
+	Maintain(ctx context.Context, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error)
+	BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error)
 }
 
 // withKeeper works with a daemon, and refuses a database in this process.
-func (c *app) withKeeper(cmd *cobra.Command, f func(k keeper) error) error {
+func (c *App) withKeeper(cmd *cobra.Command, f func(k keeper) error) error {
 	return c.with(cmd, func(b backend) error {
 		k, ok := b.(keeper)
 		if !ok {
-			return kairos.Errorf(kairos.CodeUnavailable, "no daemon serves %s", c.database()).Suggest("name one with --server URL, or see kairosd doctor and kairosd backup, which need none")
+			return domain.Errorf(domain.CodeUnavailable, "no daemon serves %s", c.database()).Suggest("name one with --server URL, or see kairosd doctor and kairosd backup, which need none")
 		}
 		return f(k)
 	})
 }
 
 // systemCommand looks after a daemon.
-func (c *app) systemCommand() *cobra.Command {
+func (c *App) systemCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "system", Short: "Say how a daemon does; read its log, back it up, let it rest", Args: cobra.NoArgs,
 		Long: `Says how a daemon and its data are: what works and waits, storage, backups, holds,
@@ -51,8 +52,8 @@ daemon: --server, or one that serves the database file.`,
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"installation": i, "vitals": v})
+				if c.Json {
+					return c.Print(map[string]any{"installation": i, "vitals": v})
 				}
 				c.system(i, v)
 				return nil
@@ -63,25 +64,25 @@ daemon: --server, or one that serves the database file.`,
 	return cmd
 }
 
-func (c *app) system(i kairos.Installation, v kairos.Vitals) {
-	c.printf("kairosd %s on %s\n", i.Version, i.Host)
+func (c *App) system(i domain.Installation, v domain.Vitals) {
+	c.Printf("kairosd %s on %s\n", i.Version, i.Host)
 	free := size(i.Storage.Free)
 	if i.Storage.Needs > 0 {
 		free += ": full until " + size(i.Storage.Needs) + " are free; work waits, kairosd retention removes old runs"
 	}
-	facts := [][2]string{{"started", stamp(i.Started)}, {"starts in 7 days", fmt.Sprintf("%d, %d after a death without a goodbye", i.Starts, i.UncleanStarts)},
+	facts := [][2]string{{"started", Stamp(i.Started)}, {"starts in 7 days", fmt.Sprintf("%d, %d after a death without a goodbye", i.Starts, i.UncleanStarts)},
 		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)}, {"steps", fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
-		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " of log"}, {"disk free", free}, {"examined", stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
+		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " of log"}, {"disk free", free}, {"examined", Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
 		{"at the next start", strings.Join(i.ConfigLater, ", ")}, {"not taken up", i.ConfigError}}
 	if m := i.Maintenance; m != nil {
-		facts = append(facts, [2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", stamp(m.Since), m.By, m.Reason))})
+		facts = append(facts, [2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", Stamp(m.Since), m.By, m.Reason))})
 	}
 	if i.Held > 0 || i.Hold != nil {
 		facts = append(facts, [2]string{"held", fmt.Sprintf("%d runs; kairos release --all lets them go on", i.Held)})
 	}
 	last := "none"
 	if len(i.Backups) > 0 {
-		last = stamp(i.Backups[0].Created)
+		last = Stamp(i.Backups[0].Created)
 	}
 	facts = append(facts, [2]string{"last backup", last})
 	for _, r := range i.Retention {
@@ -94,7 +95,7 @@ func (c *app) system(i kairos.Installation, v kairos.Vitals) {
 		if j.Running {
 			state = "runs"
 		}
-		rows = append(rows, []string{j.Name, state, j.Every.String(), stamp(j.LastAt), took(j.Took), stamp(j.NextAt), j.Error})
+		rows = append(rows, []string{j.Name, state, j.Every.String(), Stamp(j.LastAt), took(j.Took), Stamp(j.NextAt), j.Error})
 	}
 	c.table([]string{"JOB", "STATE", "EVERY", "LAST", "TOOK", "NEXT", "ERROR"}, rows)
 }
@@ -110,7 +111,7 @@ func size(bytes int64) string {
 	return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " GiB"
 }
 
-func (c *app) systemLog() *cobra.Command {
+func (c *App) systemLog() *cobra.Command {
 	level := ""
 	cmd := &cobra.Command{
 		Use: "log [TEXT]", Short: "Print the newest lines of a daemon's log", Args: cobra.MaximumNArgs(1),
@@ -120,7 +121,7 @@ func (c *app) systemLog() *cobra.Command {
 			switch level = strings.ToUpper(level); level {
 			case "", "DEBUG", "INFO", "WARN", "ERROR":
 			default:
-				return usage("unknown level %q (DEBUG, INFO, WARN, ERROR)", level)
+				return exit.Usage("unknown level %q (DEBUG, INFO, WARN, ERROR)", level)
 			}
 			text := strings.Join(args, " ")
 			return c.withKeeper(cmd, func(k keeper) error {
@@ -130,13 +131,13 @@ func (c *app) systemLog() *cobra.Command {
 				}
 				for i := len(lines) - 1; i >= 0; i-- {
 					l := lines[i]
-					if c.json {
-						if err := c.print(l); err != nil {
+					if c.Json {
+						if err := c.Print(l); err != nil {
 							return err
 						}
 						continue
 					}
-					c.printf("%s  %-5s %s %s\n", l.At.UTC().Format("2006-01-02 15:04:05.000Z"), l.Level, firstLine(l.Message), firstLine(l.Facts))
+					c.Printf("%s  %-5s %s %s\n", l.At.UTC().Format("2006-01-02 15:04:05.000Z"), l.Level, firstLine(l.Message), firstLine(l.Facts))
 				}
 				return nil
 			})
@@ -146,7 +147,7 @@ func (c *app) systemLog() *cobra.Command {
 	return cmd
 }
 
-func (c *app) systemMaintenance() *cobra.Command {
+func (c *App) systemMaintenance() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "maintenance on|off", Short: "Let no step start on a daemon, or let them start again", Args: cobra.ExactArgs(1), ValidArgs: []string{"on", "off"},
@@ -156,21 +157,21 @@ created, looked at, decided and cancelled. It outlasts restarts of the daemon.
 		Example: "  kairos system maintenance on --reason \"the ERP is down until 06:00\"\n  kairos system maintenance off",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] != "on" && args[0] != "off" {
-				return usage("say: kairos system maintenance on, or off")
+				return exit.Usage("say: kairos system maintenance on, or off")
 			}
 			return c.withKeeper(cmd, func(k keeper) error {
 				m, err := k.Maintain(cmd.Context(), c.actor(), args[0] == "on", reason)
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"maintenance": m})
+				if c.Json {
+					return c.Print(map[string]any{"maintenance": m})
 				}
 				if m == nil {
-					c.printf("no maintenance: steps start\n")
+					c.Printf("no maintenance: steps start\n")
 					return nil
 				}
-				c.printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, firstLine(m.Reason))
+				c.Printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, firstLine(m.Reason))
 				return nil
 			})
 		},
@@ -179,7 +180,7 @@ created, looked at, decided and cancelled. It outlasts restarts of the daemon.
 	return cmd
 }
 
-func (c *app) systemBackup() *cobra.Command {
+func (c *App) systemBackup() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup", Short: "Let a daemon make a verified backup", Args: cobra.NoArgs,
 		Long:    "Makes a verified backup in the daemon's directory for backups, beside those that are there. \"kairosd backup FILE\" writes one where you say.",
@@ -190,10 +191,10 @@ func (c *app) systemBackup() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(b)
+				if c.Json {
+					return c.Print(b)
 				}
-				c.printf("backup of %s: %s, verified up to audit event %d\n", stamp(b.Created), size(b.Bytes), b.AuditSeq)
+				c.Printf("backup of %s: %s, verified up to audit event %d\n", Stamp(b.Created), size(b.Bytes), b.AuditSeq)
 				return nil
 			})
 		},

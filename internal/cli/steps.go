@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // listFlags are those of lists that go on where they ended.
@@ -27,22 +28,22 @@ func (l *listFlags) add(cmd *cobra.Command) {
 
 func (l *listFlags) check() error {
 	if l.limit < 1 || l.limit > 200 {
-		return usage("--limit takes 1 to 200; --cursor goes on where a list ended")
+		return exit.Usage("--limit takes 1 to 200; --cursor goes on where a list ended")
 	}
 	return nil
 }
 
-func (l *listFlags) page() kairos.Page { return kairos.Page{Limit: l.limit, After: l.cursor} }
+func (l *listFlags) page() domain.Page { return domain.Page{Limit: l.limit, After: l.cursor} }
 
-// listed prints a list: as one object, or as a table with a word on stderr about
+// Listed prints a list: as one object, or as a table with a word on stderr about
 // what there is besides.
-func (c *app) listed(items any, next string, headings []string, rows [][]string, nothing string) error {
-	if c.json {
+func (c *App) Listed(items any, next string, headings []string, rows [][]string, nothing string) error {
+	if c.Json {
 		var after any
 		if next != "" {
 			after = next
 		}
-		return c.print(map[string]any{"items": items, "next": after})
+		return c.Print(map[string]any{"items": items, "next": after})
 	}
 	c.table(headings, rows)
 	switch {
@@ -54,8 +55,8 @@ func (c *app) listed(items any, next string, headings []string, rows [][]string,
 	return nil
 }
 
-// stamp is a moment as lists show it: UTC, to the second.
-func stamp(t time.Time) string {
+// Stamp is a moment as lists show it: UTC, to the second.
+func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
@@ -76,7 +77,7 @@ func took(d time.Duration) string {
 }
 
 // stepsCommand searches attempts of steps across runs (R28).
-func (c *app) stepsCommand() *cobra.Command {
+func (c *App) stepsCommand() *cobra.Command {
 	var l listFlags
 	sort := ""
 	cmd := &cobra.Command{
@@ -94,7 +95,7 @@ longest of those that were looked at. A search looks as far as a bound of time l
 				return problem
 			}
 			if sort != "" && sort != "took" {
-				return usage("--sort %q is unknown (took)", sort)
+				return exit.Usage("--sort %q is unknown (took)", sort)
 			}
 			f.Query, f.Page, f.Slowest = query, l.page(), sort == "took"
 			return c.with(cmd, func(b backend) error {
@@ -102,17 +103,17 @@ longest of those that were looked at. A search looks as far as a bound of time l
 				if err != nil {
 					return err
 				}
-				items, rows := []kairos.StepHitView{}, [][]string{}
+				items, rows := []domain.StepHitView{}, [][]string{}
 				for _, h := range hits.Items {
-					items = append(items, kairos.ViewStepHit(h))
-					node := step(kairos.PreviewStep{Node: h.Node, Visit: h.Visit})
+					items = append(items, domain.ViewStepHit(h))
+					node := step(domain.PreviewStep{Node: h.Node, Visit: h.Visit})
 					if h.Item >= 0 {
 						node += "[" + strconv.Itoa(h.Item) + "]"
 					}
-					rows = append(rows, []string{stamp(h.At), kairos.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node, strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
+					rows = append(rows, []string{Stamp(h.At), domain.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node, strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
 						strings.TrimSpace(h.Code + " " + h.Message)})
 				}
-				return c.listed(items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "TRY", "STATUS", "TOOK", "ERROR"}, rows, "no step matches")
+				return c.Listed(items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "TRY", "STATUS", "TOOK", "ERROR"}, rows, "no step matches")
 			})
 		},
 	}
@@ -122,7 +123,7 @@ longest of those that were looked at. A search looks as far as a bound of time l
 }
 
 // handoffsCommand says which agent gave what to which.
-func (c *app) handoffsCommand() *cobra.Command {
+func (c *App) handoffsCommand() *cobra.Command {
 	var l listFlags
 	cmd := &cobra.Command{
 		Use: "handoffs [FILTER]", Short: "List handoffs: which agent gave what to which",
@@ -145,9 +146,9 @@ passed on.`,
 				}
 				rows := [][]string{}
 				for _, h := range list.Items {
-					rows = append(rows, []string{stamp(h.At), kairos.ShortID(h.Run), h.Plan, h.From + " → " + h.To, h.Reason, h.Status, h.Context})
+					rows = append(rows, []string{Stamp(h.At), domain.ShortID(h.Run), h.Plan, h.From + " → " + h.To, h.Reason, h.Status, h.Context})
 				}
-				return c.listed(append([]kairos.HandoffSeen{}, list.Items...), list.Next, []string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoff matches")
+				return c.Listed(append([]domain.HandoffSeen{}, list.Items...), list.Next, []string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoff matches")
 			})
 		},
 	}
@@ -166,17 +167,17 @@ passed on.`,
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"items": append([]kairos.Handoff{}, said.Handoffs...)})
+				if c.Json {
+					return c.Print(map[string]any{"items": append([]domain.Handoff{}, said.Handoffs...)})
 				}
 				for _, h := range said.Handoffs {
-					c.printf("%s  %s → %s  at %s  %s\n", stamp(h.At), firstLine(h.From), firstLine(h.To), cmp.Or(h.Node, "-"), h.Reason)
+					c.Printf("%s  %s → %s  at %s  %s\n", Stamp(h.At), firstLine(h.From), firstLine(h.To), cmp.Or(h.Node, "-"), h.Reason)
 					for line := range strings.Lines(h.Context) {
-						c.printf("  %s\n", firstLine(line))
+						c.Printf("  %s\n", firstLine(line))
 					}
 				}
 				if len(said.Handoffs) == 0 {
-					c.errorf("run %s has no handoffs\n", kairos.ShortID(r.ID))
+					c.errorf("run %s has no handoffs\n", domain.ShortID(r.ID))
 				}
 				return nil
 			})
@@ -187,7 +188,7 @@ passed on.`,
 }
 
 // viewsCommand keeps names for filters of the list of runs.
-func (c *app) viewsCommand() *cobra.Command {
+func (c *App) viewsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "views", Short: "List, save and remove saved views of the list of runs", Args: cobra.NoArgs,
 		Long: `Lists your saved views and everybody's: names for filters of the list of runs, which
@@ -212,20 +213,20 @@ the dashboard shows above the list. "kairos runs --view NAME" lists the runs of 
 					}
 					items, rows = append(items, view{v.Name, v.Query, v.Owner == ""}), append(rows, []string{v.Name, whose, v.Query})
 				}
-				return c.listed(items, "", []string{"NAME", "WHOSE", "FILTER"}, rows, "no view is saved")
+				return c.Listed(items, "", []string{"NAME", "WHOSE", "FILTER"}, rows, "no view is saved")
 			})
 		},
 	}
 	var everybody bool
-	keep := func(cmd *cobra.Command, v kairos.SavedView) error {
+	keep := func(cmd *cobra.Command, v domain.SavedView) error {
 		return c.with(cmd, func(b backend) error {
 			if v.Query == "" {
 				list, err := b.Views(cmd.Context())
 				if err != nil {
 					return err
 				}
-				if !slices.ContainsFunc(list, func(x kairos.SavedView) bool { return x.Name == v.Name && (x.Owner == "") == everybody }) {
-					return kairos.Errorf(kairos.CodeNotFound, "there is no view %q", v.Name).Suggest("kairos views lists them; --everybody is for those of everybody")
+				if !slices.ContainsFunc(list, func(x domain.SavedView) bool { return x.Name == v.Name && (x.Owner == "") == everybody }) {
+					return domain.Errorf(domain.CodeNotFound, "there is no view %q", v.Name).Suggest("kairos views lists them; --everybody is for those of everybody")
 				}
 			}
 			return b.KeepView(cmd.Context(), c.actor(), v, everybody)
@@ -237,19 +238,19 @@ the dashboard shows above the list. "kairos runs --view NAME" lists the runs of 
 		Example: "  kairos views save nightly 'plan:report since:24h' --everybody",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(args[0]) == "" || strings.TrimSpace(args[1]) == "" {
-				return usage("a view needs a name and a filter")
+				return exit.Usage("a view needs a name and a filter")
 			}
 			if _, problem := filter.Parse(args[1], time.Now()); problem != nil {
 				return problem
 			}
-			return keep(cmd, kairos.SavedView{Name: strings.TrimSpace(args[0]), Query: args[1]})
+			return keep(cmd, domain.SavedView{Name: strings.TrimSpace(args[0]), Query: args[1]})
 		},
 	}
 	remove := &cobra.Command{
 		Use: "remove NAME", Short: "Remove a saved view", Args: cobra.ExactArgs(1),
 		Long:    "Removes a saved view of yours, or with --everybody one of everybody's.",
 		Example: "  kairos views remove nightly",
-		RunE:    func(cmd *cobra.Command, args []string) error { return keep(cmd, kairos.SavedView{Name: args[0]}) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return keep(cmd, domain.SavedView{Name: args[0]}) },
 	}
 	for _, sub := range []*cobra.Command{save, remove} {
 		sub.Flags().BoolVar(&everybody, "everybody", false, "everybody's view, not only yours")

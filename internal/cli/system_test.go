@@ -7,65 +7,40 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/cli"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// O12: a disk that fills is said on every page before it is full.
-func TestADiskThatFillsIsSaid(t *testing.T) {
+// A daemon without a configuration makes daily backups and prints that it does.
+func TestBackupsAreDailyByDefault(t *testing.T) {
 	t.Parallel()
-	const gib = 1 << 30
-	for name, c := range map[string]struct {
-		free, disk, database int64
-		nearly, full         bool
-	}{
-		"half":                           {50 * gib, 100 * gib, gib, false, false},
-		"95%":                            {5*gib - 1, 100 * gib, gib, true, false},
-		"99%":                            {gib - 1, 100 * gib, gib, true, true},
-		"little beside a large database": {30 * gib, 500 * gib, 400 * gib, true, false},
-		"nothing is known":               {0, 0, 0, false, false},
-	} {
-		if nearly, full := cli.DiskFills(kairos.Storage{Free: c.free, Disk: c.disk, Database: c.database}); nearly != c.nearly || full != c.full {
-			t.Errorf("%s: %v %v", name, nearly, full)
+	job := func(d *serving) *domain.Job {
+		t.Helper()
+		i, err := d.Installation(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
+		for _, j := range i.Jobs {
+			if j.Name == "backup" {
+				return &j
+			}
+		}
+		return nil
 	}
-}
-
-// The newest backup is read back as a restore would: one that rotted since it was
-// verified is found, said and recorded (RELIABILITY 5).
-func TestTheNewestBackupIsReadBack(t *testing.T) {
-	t.Parallel()
-	s := storetest.Open(t)
 	dir := t.TempDir()
-	if test, err := cli.Drill(t.Context(), s, dir); test != nil || err != nil {
-		t.Errorf("without any backup: %+v, %v", test, err)
+	d := serve(t, filepath.Join(dir, "a"))
+	if j := job(d); j == nil || j.Every != 24*time.Hour {
+		t.Errorf("the job: %+v", j)
 	}
-	path := filepath.Join(dir, "kairos-1.db")
-	if _, err := s.Backup(t.Context(), path, "test"); err != nil {
-		t.Fatal(err)
+	if d.end(t); !strings.Contains(d.out.String(), "backups: every 1d to "+filepath.Join(dir, "a", "backups")+", 7 daily kept") {
+		t.Errorf("it prints %s", d.out)
 	}
-	test, err := cli.Drill(t.Context(), s, dir)
-	if err != nil || test.Backup != "kairos-1.db" || test.Problem != "" || time.Since(test.At) > time.Hour {
-		t.Errorf("of a whole one: %+v, %v", test, err)
+	d = serve(t, filepath.Join(dir, "b"), "--config", written(t, dir, "kairos.yaml", "backup: {every: never}\n"))
+	if j := job(d); j != nil {
+		t.Errorf("the job: %+v", j)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt([]byte("rot"), 5000); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if test, err = cli.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "not the file that its manifest speaks of") {
-		t.Errorf("of a rotten one: %+v, %v", test, err)
-	}
-	list, err := s.AuditEvents(t.Context(), kairos.AuditFilter{Action: "store.drilled"})
-	if err != nil || len(list.Items) != 2 || list.Items[0].Result != "failed" || list.Items[1].Result != "ok" || list.Items[0].Object != "backup:kairos-1.db" {
-		t.Errorf("recorded: %+v, %v", list.Items, err)
+	if d.end(t); !strings.Contains(d.out.String(), "backups: none are scheduled (backup.every: never)") {
+		t.Errorf("it prints %s", d.out)
 	}
 }
 
@@ -108,7 +83,7 @@ func TestAClockThatIsWrongIsSaid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Audit(t.Context(), kairos.AuditRecord{Action: "note", Actor: "ada"}); err != nil {
+			if err := s.Audit(t.Context(), domain.AuditRecord{Action: "note", Actor: "ada"}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil {

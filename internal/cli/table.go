@@ -43,7 +43,7 @@ func (s Streams) table(headings []string, rows [][]string) {
 		}
 		line := strings.TrimRight(b.String(), " ")
 		b.Reset()
-		s.printf("%s\n", line)
+		s.Printf("%s\n", line)
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/bulk"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -25,7 +27,7 @@ type mock struct {
 	Error  string `yaml:"error"`
 }
 
-func (c *app) testCommand() *cobra.Command {
+func (c *App) testCommand() *cobra.Command {
 	var mocks, input, prompt string
 	cmd := &cobra.Command{
 		Use: "test PLAN --mock FILE", Short: "Run a plan with everything that has an effect mocked", Args: cobra.ExactArgs(1),
@@ -42,10 +44,10 @@ other node gives what the mock file says: a map from node id to {output: …} or
 			if mocks != "" {
 				b, err := os.ReadFile(mocks)
 				if err != nil {
-					return usage("--mock: %w", err)
+					return exit.Usage("--mock: %w", err)
 				}
 				if err := yaml.Load(b, &table, yaml.WithKnownFields()); err != nil {
-					return usage("--mock %s: %w", mocks, err)
+					return exit.Usage("--mock %s: %w", mocks, err)
 				}
 			}
 			value, err := c.input(cmd, prompt, input)
@@ -62,7 +64,7 @@ other node gives what the mock file says: a map from node id to {output: …} or
 				c.problems(args[0], problems)
 				return err
 			}
-			r, err := b.Start(cmd.Context(), c.actor(), kairos.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli"})
+			r, err := b.Start(cmd.Context(), c.actor(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli"})
 			if err != nil {
 				return err
 			}
@@ -97,7 +99,7 @@ func (m mockRegistry) Handler(node *planner.ProgramNode) (engine.Handler, bool) 
 	}), true
 }
 
-func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error) {
+func (c *App) mocked(ctx context.Context, table map[string]mock) (*local, error) {
 	cfg, tools, registry, err := c.offers(ctx)
 	if err != nil {
 		return nil, err
@@ -115,5 +117,5 @@ func (c *app) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err := e.Open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log, Providers: tools.Models.ProviderInfos, Tools: tools.Tools, Host: tools.Host}), draft.New(draft.Config{Store: s, Planner: newAsker(e, registry, s, cfg), Engine: e, Log: log}), nil}, nil
+	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log, Providers: tools.Models.ProviderInfos, Tools: tools.Tools, Host: tools.Host}), draft.New(draft.Config{Store: s, Planner: assemble.NewAsker(e, registry, tools, s, cfg), Engine: e, Log: log}), nil}, nil
 }

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // toolsCommand lists tools, and accepts those of MCP servers that have changed.
-func (c *app) toolsCommand() *cobra.Command {
+func (c *App) toolsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tools", Short: "List tools", Args: cobra.NoArgs,
 		Long: `Lists the tools that plans and agents may name: what a call may do (its effect),
@@ -37,7 +37,7 @@ is refused until "kairos tools accept NAME".`,
 					}
 					rows = append(rows, []string{t.Name, t.Effect, t.Permission, t.State, calls(t.Activity), about})
 				}
-				return c.listed(list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "there are no tools")
+				return c.Listed(list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "there are no tools")
 			})
 		},
 	}
@@ -55,7 +55,7 @@ read is accepted.`,
 				if err != nil {
 					return err
 				}
-				var change *kairos.ToolChange
+				var change *domain.ToolChange
 				for _, t := range list {
 					if t.Name == args[0] {
 						change = t.Change
@@ -67,8 +67,8 @@ read is accepted.`,
 				if err := b.AcceptTool(cmd.Context(), c.actor(), args[0], digest, reason); err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(map[string]any{"tool": args[0], "change": change})
+				if c.Json {
+					return c.Print(map[string]any{"tool": args[0], "change": change})
 				}
 				c.printChange(args[0], change)
 				return nil
@@ -84,9 +84,9 @@ read is accepted.`,
 }
 
 // toolNotes is what is out of the ordinary with a tool.
-func toolNotes(t kairos.ToolInfo) (notes []string) {
+func toolNotes(t domain.ToolInfo) (notes []string) {
 	if t.Stop != nil {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", stamp(t.Stop.Since), t.Stop.By, firstLine(t.Stop.Reason))))
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", Stamp(t.Stop.Since), t.Stop.By, firstLine(t.Stop.Reason))))
 	}
 	for _, k := range t.Disturbed() {
 		notes = append(notes, circuitNote(k))
@@ -100,15 +100,15 @@ func toolNotes(t kairos.ToolInfo) (notes []string) {
 	return notes
 }
 
-func findTool(cmd *cobra.Command, b backend, name string) (kairos.ToolInfo, error) {
+func findTool(cmd *cobra.Command, b backend, name string) (domain.ToolInfo, error) {
 	list, err := b.Tools(cmd.Context())
 	if err != nil {
-		return kairos.ToolInfo{}, err
+		return domain.ToolInfo{}, err
 	}
-	return named(list, name, "tool", "kairos tools", func(t kairos.ToolInfo) string { return t.Name })
+	return named(list, name, "tool", "kairos tools", func(t domain.ToolInfo) string { return t.Name })
 }
 
-func (c *app) toolShow() *cobra.Command {
+func (c *App) toolShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with the schema of its arguments", Args: cobra.ExactArgs(1),
 		Long:    "Prints everything that is known of a tool: where it comes from, what a call may do, the schema of its arguments, and how its calls went in the last 24 hours.",
@@ -119,10 +119,10 @@ func (c *app) toolShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.print(t)
+				if c.Json {
+					return c.Print(t)
 				}
-				c.printf("tool %s\n", t.Name)
+				c.Printf("tool %s\n", t.Name)
 				facts := [][2]string{{"about", t.Description}, {"from", t.Source}, {"effect", t.Effect}, {"permission", t.Permission}, {"state", t.State}}
 				if t.Breaker != nil {
 					facts = append(facts, [2]string{"circuit", breakerNote(*t.Breaker)})
@@ -137,7 +137,7 @@ func (c *app) toolShow() *cobra.Command {
 					if err != nil {
 						return fmt.Errorf("encode the schema: %w", err)
 					}
-					c.printf("  arguments: %s\n", indentJSON(schema, "  "))
+					c.Printf("  arguments: %s\n", indentJSON(schema, "  "))
 				}
 				return nil
 			})
@@ -147,13 +147,14 @@ func (c *app) toolShow() *cobra.Command {
 
 // toolTry calls a tool by hand, as a run: journalled, with the permissions of any
 // other call.
-func (c *app) toolTry() *cobra.Command {
+func (c *App) toolTry() *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
 		Use: "try TOOL --input JSON", Short: "Call a tool by hand, as a run of a plan with that one step", Args: cobra.ExactArgs(1),
 		Long: `Calls a tool with the arguments that --input gives, and prints what it answers. The call
 is a run like any other: it is journalled, a tool that asks first asks, and one that is
-denied is refused. --dry-run only says what would be called.`,
+denied is refused. With --dry-run, a call that only computes or reads is still made, so
+an HTTP GET is sent; any other call is only shown.`,
 		Example: "  kairos tools try calculator --input '{\"expression\": \"6*7\"}'\n  kairos tools try http --input @request.json --dry-run",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			value, err := c.input(cmd, "", input)
@@ -161,6 +162,10 @@ denied is refused. --dry-run only says what would be called.`,
 				return err
 			}
 			dry, err := cmd.Flags().GetBool("dry-run")
+			if err != nil {
+				return err
+			}
+			offline, err := cmd.Flags().GetBool("offline")
 			if err != nil {
 				return err
 			}
@@ -180,7 +185,7 @@ denied is refused. --dry-run only says what would be called.`,
 				if err != nil {
 					return c.invalid(t.Name, problems, err)
 				}
-				r, err := b.Start(cmd.Context(), c.actor(), kairos.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli", Dry: dry, Labels: map[string]string{"try": "tool"}})
+				r, err := b.Start(cmd.Context(), c.actor(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli", Dry: dry, Offline: offline, Labels: map[string]string{"try": "tool"}})
 				if err != nil {
 					return err
 				}
@@ -189,13 +194,14 @@ denied is refused. --dry-run only says what would be called.`,
 		},
 	}
 	cmd.Flags().StringVar(&input, "input", "", "the arguments as JSON, or @FILE")
-	cmd.Flags().Bool("dry-run", false, "only say what would be called")
+	cmd.Flags().Bool("dry-run", false, "make only calls that compute or read, such as an HTTP GET; show the others")
+	cmd.Flags().Bool("offline", false, "a dry run that sends nothing")
 	return cmd
 }
 
 // addStops adds the two commands that stop the calls of something, and let them
 // begin again.
-func (c *app) addStops(to *cobra.Command, what, example string, stop func(backend, context.Context, kairos.Actor, string, bool, string) error) {
+func (c *App) addStops(to *cobra.Command, what, example string, stop func(backend, context.Context, domain.Actor, string, bool, string) error) {
 	add := func(use, short, long string, on bool) {
 		var reason string
 		cmd := &cobra.Command{
@@ -213,7 +219,7 @@ func (c *app) addStops(to *cobra.Command, what, example string, stop func(backen
 }
 
 // toolServersCommand lists MCP servers.
-func (c *app) toolServersCommand() *cobra.Command {
+func (c *App) toolServersCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "servers", Short: "List MCP servers", Args: cobra.NoArgs,
 		Long: `Lists the MCP servers of the configuration: whether they run, and if not, why. A
@@ -230,14 +236,14 @@ restarts within ten minutes it is given up until "kairos tools retry NAME".`,
 				for _, s := range list {
 					rows = append(rows, []string{s.Name, s.State, strconv.Itoa(s.Tools), strconv.Itoa(s.Restarts), s.Address, s.Reason})
 				}
-				return c.listed(append([]kairos.ToolServer{}, list...), "", []string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
+				return c.Listed(append([]domain.ToolServer{}, list...), "", []string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
 			})
 		},
 	}
 }
 
 // retryServerCommand starts an MCP server again (M16).
-func (c *app) retryServerCommand() *cobra.Command {
+func (c *App) retryServerCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "retry SERVER", Short: "Start an MCP server again that was given up", Args: cobra.ExactArgs(1),
@@ -252,12 +258,12 @@ func (c *app) retryServerCommand() *cobra.Command {
 }
 
 // printChange says how a definition that was accepted differs from the one before.
-func (c *app) printChange(name string, change *kairos.ToolChange) {
+func (c *App) printChange(name string, change *domain.ToolChange) {
 	if change == nil {
 		return
 	}
-	c.printf("accepted %s (%.12s)\n", name, change.Digest)
-	lines := func(d kairos.ToolDefinition) []string {
+	c.Printf("accepted %s (%.12s)\n", name, change.Digest)
+	lines := func(d domain.ToolDefinition) []string {
 		schema, err := json.MarshalIndent(d.Schema, "", "  ")
 		if err != nil {
 			schema = []byte(err.Error())
@@ -267,12 +273,12 @@ func (c *app) printChange(name string, change *kairos.ToolChange) {
 	before, after := lines(change.Accepted), lines(change.Offered)
 	for _, l := range before {
 		if !slices.Contains(after, l) {
-			c.printf("- %s\n", firstLine(l))
+			c.Printf("- %s\n", firstLine(l))
 		}
 	}
 	for _, l := range after {
 		if !slices.Contains(before, l) {
-			c.printf("+ %s\n", firstLine(l))
+			c.Printf("+ %s\n", firstLine(l))
 		}
 	}
 }

@@ -17,13 +17,13 @@ func TestTwoPeopleAreNeeded(t *testing.T) {
 	d := serve(t, data, "--config", s.file("kairos.yaml", "approvals: {separate: true}\n"))
 	token := func(name string) string {
 		t.Helper()
-		out, stderr, code := kairosd("token", "create", "--data", data, "--role", "operator", "--name", name)
+		out, stderr, code := runKairosd("token", "create", "--data", data, "--role", "operator", "--name", name)
 		if code != 0 {
 			t.Fatal(stderr)
 		}
 		return strings.TrimSpace(out)
 	}
-	out, stderr, code := kairosd("token", "create", "--data", data, "--role", "author", "--name", "ana")
+	out, stderr, code := runKairosd("token", "create", "--data", data, "--role", "author", "--name", "ana")
 	if code != 0 {
 		t.Fatal(stderr)
 	}
@@ -60,7 +60,7 @@ edges: [{from: ask, to: paid, condition: "last.approved == true"}]
 		t.Fatal(err, stderr)
 	}
 	s.expect(0, "logs", "-f", r.RunID)
-	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"approved":false`) || !strings.Contains(out, `"status":"completed"`) {
+	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"code":"rejected"`) || !strings.Contains(out, `"status":"failed"`) {
 		t.Error(out)
 	}
 }

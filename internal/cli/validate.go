@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -18,56 +20,89 @@ type validated struct {
 	Effects map[string]planner.Effect `json:"effects,omitempty"`
 }
 
-func (c *app) validateCommand() *cobra.Command {
+func (c *App) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Check plan files",
 		Long: `Checks plan files and reports everything that is wrong with them at once, with
 line and column, and what each node may do to the world outside: pure, read,
-idempotent or unsafe. Tools and agents are those of the configuration (--config).`,
+idempotent or unsafe. Tools and agents are those of the configuration (--config), or,
+with --server, those of the server.`,
 		Example: "  kairos validate plan.yaml\n  kairos validate plans/*.yaml --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("validate needs at least one file")
+				return exit.Usage("validate needs at least one file")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			catalog, err := c.catalog(cmd.Context())
+			var files []validated
+			bad := false
+			check, catalog, err := c.checker(cmd.Context())
 			if err != nil {
 				return err
 			}
-			var files []validated
-			bad := false
 			if problems := catalog.Check(); len(problems) > 0 {
 				bad = problems.Err() != nil
 				files = append(files, validated{File: c.config, Problems: problems})
-				if !c.json {
+				if !c.Json {
 					c.problems(c.config, problems)
 				}
 			}
 			for _, file := range args {
-				v, err := c.validate(file, catalog)
+				v, err := check(file)
 				if err != nil {
 					return err
 				}
 				bad = bad || v.Problems.Err() != nil
 				files = append(files, v)
 			}
-			if c.json {
-				if err := c.print(map[string]any{"files": files}); err != nil {
+			if c.Json {
+				if err := c.Print(map[string]any{"files": files}); err != nil {
 					return err
 				}
 			}
 			if bad {
-				return &exit{code: exitUsage}
+				return &exit.Status{Code: exit.BadUsage}
 			}
 			return nil
 		},
 	}
 }
 
-func (c *app) validate(file string, catalog *planner.Catalog) (validated, error) {
+// checker checks one file against the server's tools and agents, or against those of
+// the configuration, whose catalog it gives too.
+func (c *App) checker(ctx context.Context) (check func(file string) (validated, error), catalog *planner.Catalog, err error) {
+	if c.server == "" {
+		if catalog, err = c.catalog(ctx); err != nil {
+			return nil, nil, err
+		}
+		return func(file string) (validated, error) { return c.validate(file, catalog) }, catalog, nil
+	}
+	server, err := c.remote()
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(file string) (validated, error) {
+		src, format, err := c.readPlan(file)
+		if err != nil {
+			return validated{}, err
+		}
+		got, err := server.CheckPlan(ctx, src, format)
+		if err != nil {
+			return validated{}, err
+		}
+		if !c.Json {
+			c.problems(file, got.Problems)
+			if got.Valid {
+				c.Printf("%s: ok, %s, %s\n", file, got.Key, got.Hash[:12])
+			}
+		}
+		return validated{File: file, Hash: got.Hash, Problems: got.Problems}, nil
+	}, &planner.Catalog{}, nil
+}
+
+func (c *App) validate(file string, catalog *planner.Catalog) (validated, error) {
 	src, format, err := c.readPlan(file)
 	if err != nil {
 		return validated{}, err
@@ -87,14 +122,14 @@ func (c *app) validate(file string, catalog *planner.Catalog) (validated, error)
 		for i := range p.Nodes {
 			v.Effects[p.Nodes[i].ID] = catalog.EffectOf(&p.Nodes[i])
 		}
-		if !c.json {
+		if !c.Json {
 			c.problems(file, problems)
-			c.printf("%s: ok, %s, %d nodes, %s\n", file, d.ID, len(p.Nodes), d.Hash[:12])
+			c.Printf("%s: ok, %s, %d nodes, %s\n", file, d.ID, len(p.Nodes), d.Hash[:12])
 			for i := range p.Nodes {
-				c.printf("  %-24s %-10s %s\n", p.Nodes[i].ID, p.Nodes[i].TypeName, v.Effects[p.Nodes[i].ID])
+				c.Printf("  %-24s %-10s %s\n", p.Nodes[i].ID, p.Nodes[i].TypeName, v.Effects[p.Nodes[i].ID])
 			}
 		}
-	} else if !c.json {
+	} else if !c.Json {
 		c.problems(file, problems)
 	}
 	return v, nil
@@ -102,16 +137,16 @@ func (c *app) validate(file string, catalog *planner.Catalog) (validated, error)
 
 // invalid prints what is wrong with a plan that was refused, and returns the
 // error without saying all of it a second time.
-func (c *app) invalid(file string, problems planner.Problems, err error) error {
+func (c *App) invalid(file string, problems planner.Problems, err error) error {
 	if problems.Err() == nil {
 		return err
 	}
 	c.problems(file, problems)
-	return &kairos.Error{Code: kairos.CodeInvalid, Message: file + " is not a valid plan", Cause: err}
+	return &domain.Error{Code: domain.CodeInvalid, Message: file + " is not a valid plan", Cause: err}
 }
 
 // problems prints every problem as file:line:column, which editors understand.
-func (c *app) problems(file string, problems planner.Problems) {
+func (c *App) problems(file string, problems planner.Problems) {
 	for _, p := range problems {
 		where := file
 		if p.Line > 0 {
@@ -125,8 +160,8 @@ func (c *app) problems(file string, problems planner.Problems) {
 }
 
 // warnings prints what is odd about a plan that is run all the same.
-func (c *app) warnings(file string, problems planner.Problems) {
-	if !c.json {
+func (c *App) warnings(file string, problems planner.Problems) {
+	if !c.Json {
 		c.problems(file, problems)
 	}
 }

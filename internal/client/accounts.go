@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Version says what answers.
@@ -27,20 +27,20 @@ func (c *Client) DaemonVersion(ctx context.Context) (Version, error) {
 }
 
 // Me says who the daemon takes the caller for.
-func (c *Client) Me(ctx context.Context) (kairos.Actor, error) {
+func (c *Client) Me(ctx context.Context) (domain.Actor, error) {
 	var out struct {
 		Name    string      `json:"name"`
-		Role    kairos.Role `json:"role"`
+		Role    domain.Role `json:"role"`
 		Surface string      `json:"surface"`
 	}
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/me", into: &out})
-	return kairos.Actor{Name: out.Name, Role: out.Role, Surface: out.Surface}, err
+	return domain.Actor{Name: out.Name, Role: out.Role, Surface: out.Surface}, err
 }
 
 type userWire struct {
 	ID         string      `json:"id"`
 	Name       string      `json:"name"`
-	Role       kairos.Role `json:"role"`
+	Role       domain.Role `json:"role"`
 	Disabled   bool        `json:"disabled"`
 	Issuer     string      `json:"issuer"`
 	Subject    string      `json:"subject"`
@@ -48,33 +48,33 @@ type userWire struct {
 	LastSeenAt time.Time   `json:"lastSeenAt"`
 }
 
-func (w userWire) user() kairos.User {
-	return kairos.User{ID: w.ID, Name: w.Name, Role: w.Role, Disabled: w.Disabled, Issuer: w.Issuer, Subject: w.Subject, CreatedAt: w.CreatedAt, LastSeenAt: w.LastSeenAt}
+func (w userWire) user() domain.User {
+	return domain.User{ID: w.ID, Name: w.Name, Role: w.Role, Disabled: w.Disabled, Issuer: w.Issuer, Subject: w.Subject, CreatedAt: w.CreatedAt, LastSeenAt: w.LastSeenAt}
 }
 
 // Users lists all users by name, without what they prove themselves with.
-func (c *Client) Users(ctx context.Context) ([]kairos.User, error) {
+func (c *Client) Users(ctx context.Context) ([]domain.User, error) {
 	var out list[userWire]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/users", into: &out})
 	return mapList(out, userWire.user).Items, err
 }
 
 // CreateUser makes a user.
-func (c *Client) CreateUser(ctx context.Context, _ kairos.Actor, name, password string, role kairos.Role) (kairos.User, error) {
+func (c *Client) CreateUser(ctx context.Context, _ domain.Actor, name, password string, role domain.Role) (domain.User, error) {
 	var out userWire
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users", into: &out, body: struct {
 		Name     string      `json:"name"`
 		Password string      `json:"password"`
-		Role     kairos.Role `json:"role"`
+		Role     domain.Role `json:"role"`
 	}{name, password, role}})
 	return out.user(), err
 }
 
 // UpdateUser changes what is not nil, and ends the user's sessions.
-func (c *Client) UpdateUser(ctx context.Context, _ kairos.Actor, idOrName string, role *kairos.Role, password *string, disabled *bool) (kairos.User, error) {
+func (c *Client) UpdateUser(ctx context.Context, _ domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error) {
 	var out userWire
 	_, err := c.do(ctx, call{method: http.MethodPatch, path: "/users/" + url.PathEscape(idOrName), into: &out, body: struct {
-		Role     *kairos.Role `json:"role,omitempty"`
+		Role     *domain.Role `json:"role,omitempty"`
 		Password *string      `json:"password,omitempty"`
 		Disabled *bool        `json:"disabled,omitempty"`
 	}{role, password, disabled}})
@@ -82,7 +82,7 @@ func (c *Client) UpdateUser(ctx context.Context, _ kairos.Actor, idOrName string
 }
 
 // LinkUser says who a user is at the identity provider; "" ends the link.
-func (c *Client) LinkUser(ctx context.Context, _ kairos.Actor, idOrName, subject string) (kairos.User, error) {
+func (c *Client) LinkUser(ctx context.Context, _ domain.Actor, idOrName, subject string) (domain.User, error) {
 	var out userWire
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users/" + url.PathEscape(idOrName) + "/link", into: &out, body: struct {
 		Subject string `json:"subject"`
@@ -91,19 +91,19 @@ func (c *Client) LinkUser(ctx context.Context, _ kairos.Actor, idOrName, subject
 }
 
 // EndSessions ends all open logins of a user; none is kept over the API.
-func (c *Client) EndSessions(ctx context.Context, _ kairos.Actor, idOrName, _ string) error {
+func (c *Client) EndSessions(ctx context.Context, _ domain.Actor, idOrName, _ string) error {
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users/" + url.PathEscape(idOrName) + "/sign-out"})
 	return err
 }
 
 // DisableSecondFactor takes a user's second factor away.
-func (c *Client) DisableSecondFactor(ctx context.Context, _ kairos.Actor, idOrName string) error {
+func (c *Client) DisableSecondFactor(ctx context.Context, _ domain.Actor, idOrName string) error {
 	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/users/" + url.PathEscape(idOrName) + "/second-factor"})
 	return err
 }
 
 // LoginLink makes the secret of a link that logs a user in once.
-func (c *Client) LoginLink(ctx context.Context, _ kairos.Actor, idOrName string) (string, error) {
+func (c *Client) LoginLink(ctx context.Context, _ domain.Actor, idOrName string) (string, error) {
 	var out struct {
 		Token string `json:"token"`
 	}
@@ -115,7 +115,7 @@ type tokenWire struct {
 	ID           string      `json:"id"`
 	Name         string      `json:"name"`
 	Prefix       string      `json:"prefix"`
-	Role         kairos.Role `json:"role"`
+	Role         domain.Role `json:"role"`
 	Scopes       []string    `json:"scopes"`
 	CreatedBy    string      `json:"createdBy"`
 	CreatedAt    time.Time   `json:"createdAt"`
@@ -126,13 +126,13 @@ type tokenWire struct {
 	Token        string      `json:"token"`
 }
 
-func (w tokenWire) made() kairos.Token {
-	return kairos.Token{ID: w.ID, Name: w.Name, Prefix: w.Prefix, Role: w.Role, Scopes: w.Scopes, CreatedBy: w.CreatedBy,
+func (w tokenWire) made() domain.Token {
+	return domain.Token{ID: w.ID, Name: w.Name, Prefix: w.Prefix, Role: w.Role, Scopes: w.Scopes, CreatedBy: w.CreatedBy,
 		CreatedAt: w.CreatedAt, ExpiresAt: w.ExpiresAt, LastUsedAt: w.LastUsedAt, LastUsedFrom: w.LastUsedFrom, RevokedAt: w.RevokedAt}
 }
 
 // Tokens lists API tokens, newest first.
-func (c *Client) Tokens(ctx context.Context) ([]kairos.Token, error) {
+func (c *Client) Tokens(ctx context.Context) ([]domain.Token, error) {
 	var out list[tokenWire]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/tokens", into: &out})
 	return mapList(out, tokenWire.made).Items, err
@@ -140,10 +140,10 @@ func (c *Client) Tokens(ctx context.Context) ([]kairos.Token, error) {
 
 // CreateToken makes an API token and returns its text, which cannot be seen
 // again. A zero lifetime means 90 days.
-func (c *Client) CreateToken(ctx context.Context, _ kairos.Actor, name string, role kairos.Role, scopes []string, lifetime time.Duration) (string, kairos.Token, error) {
+func (c *Client) CreateToken(ctx context.Context, _ domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string, domain.Token, error) {
 	body := struct {
 		Name      string      `json:"name"`
-		Role      kairos.Role `json:"role"`
+		Role      domain.Role `json:"role"`
 		Scopes    []string    `json:"scopes,omitempty"`
 		ExpiresIn string      `json:"expiresIn,omitempty"`
 	}{Name: name, Role: role, Scopes: scopes}
@@ -156,7 +156,7 @@ func (c *Client) CreateToken(ctx context.Context, _ kairos.Actor, name string, r
 }
 
 // RevokeToken ends an API token.
-func (c *Client) RevokeToken(ctx context.Context, _ kairos.Actor, id, reason string) error {
+func (c *Client) RevokeToken(ctx context.Context, _ domain.Actor, id, reason string) error {
 	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/tokens/" + url.PathEscape(id), query: url.Values{"reason": {reason}}})
 	return err
 }

@@ -4,26 +4,26 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Agents lists the daemon's agents by id.
-func (c *Client) Agents(ctx context.Context) ([]kairos.AgentInfo, error) {
-	var out list[kairos.AgentInfo]
+func (c *Client) Agents(ctx context.Context) ([]domain.AgentInfo, error) {
+	var out list[domain.AgentInfo]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/agents", into: &out})
 	return out.Items, err
 }
 
 // Providers lists the daemon's models and how their calls go.
-func (c *Client) Providers(ctx context.Context) ([]kairos.ProviderInfo, error) {
-	var out list[kairos.ProviderInfo]
+func (c *Client) Providers(ctx context.Context) ([]domain.ProviderInfo, error) {
+	var out list[domain.ProviderInfo]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/providers", into: &out})
 	return out.Items, err
 }
 
 // Conversation is what a run's agents said to each other.
-func (c *Client) Conversation(ctx context.Context, run string) (kairos.Conversation, error) {
-	var out kairos.Conversation
+func (c *Client) Conversation(ctx context.Context, run string) (domain.Conversation, error) {
+	var out domain.Conversation
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs/" + run + "/messages", into: &out})
 	return out, err
 }

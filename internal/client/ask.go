@@ -4,12 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Ask makes a plan of an intent and starts it.
-func (c *Client) Ask(ctx context.Context, _ kairos.Actor, r kairos.AskRequest) (kairos.Asked, error) {
-	var out kairos.Asked
+func (c *Client) Ask(ctx context.Context, _ domain.Actor, r domain.AskRequest) (domain.Asked, error) {
+	var out domain.Asked
 	body := map[string]any{"query": r.Query, "planOnly": r.PlanOnly, "accept": r.Accept}
 	if r.Agent != "" {
 		body["agent"] = r.Agent

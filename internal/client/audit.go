@@ -5,23 +5,23 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // AuditEvents lists the audit log, newest first, by the filter's Query and Page.
-func (c *Client) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
+func (c *Client) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
 	q := pageQuery(f.Page)
 	if f.Query != "" {
 		q.Set("q", f.Query)
 	}
-	var out list[kairos.AuditView]
+	var out list[domain.AuditView]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/audit", query: q, into: &out})
-	return mapList(out, kairos.AuditView.Event), err
+	return mapList(out, domain.AuditView.Event), err
 }
 
 // AuditEvent is one event of the audit log.
-func (c *Client) AuditEvent(ctx context.Context, seq int64) (kairos.AuditEvent, error) {
-	var out kairos.AuditView
+func (c *Client) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error) {
+	var out domain.AuditView
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/audit/" + strconv.FormatInt(seq, 10), into: &out})
 	return out.Event(), err
 }

@@ -6,48 +6,48 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // PreviewBulk says what an act on many runs would do.
-func (c *Client) PreviewBulk(ctx context.Context, _ kairos.Actor, r kairos.BulkRequest) (kairos.BulkPreview, error) {
-	var out kairos.BulkPreview
+func (c *Client) PreviewBulk(ctx context.Context, _ domain.Actor, r domain.BulkRequest) (domain.BulkPreview, error) {
+	var out domain.BulkPreview
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk/preview", body: r, into: &out})
 	return out, err
 }
 
 // StartBulk begins an act on many runs.
-func (c *Client) StartBulk(ctx context.Context, _ kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error) {
-	var out kairos.Bulk
+func (c *Client) StartBulk(ctx context.Context, _ domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
+	var out domain.Bulk
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk", body: r, into: &out})
 	return out, err
 }
 
 // StopBulk ends an act on many runs; those not reached stay as they are.
-func (c *Client) StopBulk(ctx context.Context, _ kairos.Actor, id, reason string) (kairos.Bulk, error) {
-	var out kairos.Bulk
+func (c *Client) StopBulk(ctx context.Context, _ domain.Actor, id, reason string) (domain.Bulk, error) {
+	var out domain.Bulk
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk/" + url.PathEscape(id) + "/stop", body: reasonWire{reason}, into: &out})
 	return out, err
 }
 
 // Bulks lists the newest acts on many runs.
-func (c *Client) Bulks(ctx context.Context, limit int) ([]kairos.Bulk, error) {
-	var out list[kairos.Bulk]
+func (c *Client) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
+	var out list[domain.Bulk]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk", into: &out})
 	return out.Items[:min(limit, len(out.Items))], err
 }
 
 // BulkAct says how far an act on many runs is.
-func (c *Client) BulkAct(ctx context.Context, id string) (kairos.Bulk, error) {
-	var out kairos.Bulk
+func (c *Client) BulkAct(ctx context.Context, id string) (domain.Bulk, error) {
+	var out domain.Bulk
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk/" + url.PathEscape(id), query: url.Values{"limit": {"1"}}, into: &out})
 	return out, err
 }
 
 // BulkItems lists the runs of an act on many.
-func (c *Client) BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error) {
+func (c *Client) BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
 	var out struct {
-		Items []kairos.BulkItem `json:"items"`
+		Items []domain.BulkItem `json:"items"`
 	}
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk/" + url.PathEscape(id),
 		query: url.Values{"limit": {strconv.Itoa(limit)}, "after": {strconv.FormatInt(after, 10)}}, into: &out})
@@ -55,9 +55,9 @@ func (c *Client) BulkItems(ctx context.Context, id string, after int64, limit in
 }
 
 // FailureGroups lists failed runs by what failed.
-func (c *Client) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error) {
+func (c *Client) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
 	var out struct {
-		Items []kairos.FailureGroup `json:"items"`
+		Items []domain.FailureGroup `json:"items"`
 	}
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/failures", into: &out})
 	return out.Items[:min(limit, len(out.Items))], err
@@ -65,16 +65,16 @@ func (c *Client) FailureGroups(ctx context.Context, limit int) ([]kairos.Failure
 
 // AckFailures takes note of a group of failures and says how many runs it has;
 // who asks is the token's owner. UnackFailures takes that back.
-func (c *Client) AckFailures(ctx context.Context, _ kairos.Actor, ref kairos.FailureRef, note string) (int64, error) {
+func (c *Client) AckFailures(ctx context.Context, _ domain.Actor, ref domain.FailureRef, note string) (int64, error) {
 	return c.noteFailures(ctx, "ack", ref, note)
 }
 
 // UnackFailures takes an acknowledgement back.
-func (c *Client) UnackFailures(ctx context.Context, _ kairos.Actor, ref kairos.FailureRef) (int64, error) {
+func (c *Client) UnackFailures(ctx context.Context, _ domain.Actor, ref domain.FailureRef) (int64, error) {
 	return c.noteFailures(ctx, "unack", ref, "")
 }
 
-func (c *Client) noteFailures(ctx context.Context, act string, ref kairos.FailureRef, note string) (int64, error) {
+func (c *Client) noteFailures(ctx context.Context, act string, ref domain.FailureRef, note string) (int64, error) {
 	var out struct {
 		Runs int64 `json:"runs"`
 	}

@@ -1,6 +1,6 @@
 // Package client calls the HTTP API of a kairosd: over the network with a token,
 // or over the Unix socket that a daemon serves in its data directory. Failures
-// come back as *kairos.Error with the daemon's own code, message and suggestion.
+// come back as *domain.Error with the daemon's own code, message and suggestion.
 package client
 
 import (
@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -47,7 +47,7 @@ func New(server, token string) (*Client, error) {
 	}
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "%q is no address of a daemon", server).
+		return nil, domain.Errorf(domain.CodeInvalid, "%q is no address of a daemon", server).
 			Suggest("write it like http://127.0.0.1:8080, or unix:/run/kairos/kairos.sock")
 	}
 	return build(u.Scheme+"://"+u.Host, server, token, http.DefaultTransport.(*http.Transport).Clone()), nil
@@ -97,7 +97,7 @@ type call struct {
 // so that repeating it does not repeat its effect.
 func (c *Client) do(ctx context.Context, k call) (status int, err error) {
 	if strings.Contains(k.path, "//") || strings.HasSuffix(k.path, "/") {
-		return 0, kairos.Errorf(kairos.CodeNotFound, "an empty name names nothing")
+		return 0, domain.Errorf(domain.CodeNotFound, "an empty name names nothing")
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func (c *Client) do(ctx context.Context, k call) (status int, err error) {
 	}
 	key := ""
 	if k.method == http.MethodPost && k.path != "/tokens" && !strings.HasSuffix(k.path, "/login-link") {
-		key = kairos.NewID()
+		key = domain.NewID()
 	}
 	repeatable := k.method == http.MethodGet || key != ""
 	for attempt := 0; ; attempt++ {
@@ -194,7 +194,7 @@ func (c *Client) once(ctx context.Context, k call, key string) (int, error) {
 		return resp.StatusCode, nil
 	}
 	if err := json.Unmarshal(text, k.into); err != nil {
-		return resp.StatusCode, kairos.Errorf(kairos.CodeUnavailable, "%s answers %s %s with something else than kairosd would: %w", c.name, k.method, k.path, err).
+		return resp.StatusCode, domain.Errorf(domain.CodeUnavailable, "%s answers %s %s with something else than kairosd would: %w", c.name, k.method, k.path, err).
 			Suggest("check that a kairosd of this version listens there")
 	}
 	return resp.StatusCode, nil
@@ -203,7 +203,7 @@ func (c *Client) once(ctx context.Context, k call, key string) (int, error) {
 // problem is an RFC 9457 body as kairosd sends it.
 type problem struct {
 	Title      string           `json:"title"`
-	Code       kairos.Code      `json:"code"`
+	Code       domain.Code      `json:"code"`
 	Reason     string           `json:"reason"`
 	Message    string           `json:"message"`
 	Suggestion string           `json:"suggestion"`
@@ -219,12 +219,12 @@ type problem struct {
 func (c *Client) failure(resp *http.Response, text []byte) error {
 	var p problem
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json") || json.Unmarshal(text, &p) != nil || p.Code == "" {
-		return kairos.Errorf(kairos.CodeUnavailable, "%s answers %s", c.name, resp.Status).
+		return domain.Errorf(domain.CodeUnavailable, "%s answers %s", c.name, resp.Status).
 			Suggest("check that a kairosd listens there, and what stands between")
 	}
-	e := &kairos.Error{Code: p.Code, Reason: p.Reason, Message: p.Message, Suggestion: p.Suggestion}
+	e := &domain.Error{Code: p.Code, Reason: p.Reason, Message: p.Message, Suggestion: p.Suggestion}
 	if code := string(p.Code); code == strings.ToUpper(code) { // of an intent that gets no plan
-		e.Code, e.Reason = kairos.CodeInvalid, code
+		e.Code, e.Reason = domain.CodeInvalid, code
 	}
 	if len(p.Errors) > 1 && len(p.Problems) == 0 {
 		all := make([]string, len(p.Errors))
@@ -246,7 +246,7 @@ func (c *Client) unreachable(ctx context.Context, cause error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.Cause(ctx)
 	}
-	e := &kairos.Error{Code: kairos.CodeUnavailable, Message: "no daemon answers at " + c.name, Cause: cause,
+	e := &domain.Error{Code: domain.CodeUnavailable, Message: "no daemon answers at " + c.name, Cause: cause,
 		Suggestion: "start it with: kairosd serve; or check the address"}
 	if errors.Is(cause, context.DeadlineExceeded) {
 		e.Message, e.Suggestion = "the daemon at "+c.name+" did not answer in time", "try again; look at its log"

@@ -6,32 +6,32 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 func draftPath(id string) string { return "/plans/drafts/" + url.PathEscape(id) }
 
 // Drafts lists the newest drafts: those that are open, or all.
-func (c *Client) Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error) {
+func (c *Client) Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error) {
 	q := url.Values{"limit": {strconv.Itoa(limit)}}
 	if all {
 		q.Set("all", "true")
 	}
-	var out list[kairos.Draft]
+	var out list[domain.Draft]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/drafts", query: q, into: &out})
 	return out.Items, err
 }
 
 // Draft is how far a draft is, or what came of it.
-func (c *Client) Draft(ctx context.Context, id string) (kairos.Draft, error) {
-	var out kairos.Draft
+func (c *Client) Draft(ctx context.Context, id string) (domain.Draft, error) {
+	var out domain.Draft
 	_, err := c.do(ctx, call{method: http.MethodGet, path: draftPath(id), into: &out})
 	return out, err
 }
 
 // StartDraft stores a draft and returns; the daemon plans it meanwhile.
-func (c *Client) StartDraft(ctx context.Context, _ kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error) {
-	var out kairos.Draft
+func (c *Client) StartDraft(ctx context.Context, _ domain.Actor, r domain.DraftRequest) (domain.Draft, error) {
+	var out domain.Draft
 	body := map[string]any{"query": r.Query, "fresh": r.Fresh}
 	set(body, r)
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/drafts", body: body, into: &out})
@@ -39,8 +39,8 @@ func (c *Client) StartDraft(ctx context.Context, _ kairos.Actor, r kairos.DraftR
 }
 
 // RefineDraft makes another draft of the same intent.
-func (c *Client) RefineDraft(ctx context.Context, _ kairos.Actor, id string, r kairos.DraftRequest) (kairos.Draft, error) {
-	var out kairos.Draft
+func (c *Client) RefineDraft(ctx context.Context, _ domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error) {
+	var out domain.Draft
 	body := map[string]any{"query": r.Query, "change": r.Change}
 	r.Agent, r.Examples = "", "" // as they were
 	set(body, r)
@@ -49,42 +49,51 @@ func (c *Client) RefineDraft(ctx context.Context, _ kairos.Actor, id string, r k
 }
 
 // set fills in what is given.
-func set(body map[string]any, r kairos.DraftRequest) {
+func set(body map[string]any, r domain.DraftRequest) {
 	for k, v := range map[string]string{"agent": r.Agent, "provider": r.Provider, "examples": r.Examples} {
 		if v != "" {
 			body[k] = v
 		}
+	}
+	if len(r.Preferences) > 0 {
+		body["preferences"] = r.Preferences
 	}
 	if !r.Constraints.Zero() {
 		body["constraints"] = r.Constraints
 	}
 }
 
-// AcceptDraft takes the plan of a draft into use.
-func (c *Client) AcceptDraft(ctx context.Context, _ kairos.Actor, id, reason string) (kairos.Draft, error) {
-	var out kairos.Draft
-	_, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/accept", body: reasonWire{reason}, into: &out})
+// acceptanceWire is the body of an acceptance.
+type acceptanceWire struct {
+	Alternative string `json:"alternative,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+}
+
+// AcceptDraft takes the plan of a draft, or an alternative of it, into use.
+func (c *Client) AcceptDraft(ctx context.Context, _ domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error) {
+	var out domain.Draft
+	_, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/accept", body: acceptanceWire(a), into: &out})
 	return out, err
 }
 
 // DiscardDraft gives a draft up; planning that is under way ends.
-func (c *Client) DiscardDraft(ctx context.Context, _ kairos.Actor, id, reason string) (kairos.Draft, error) {
-	var out kairos.Draft
+func (c *Client) DiscardDraft(ctx context.Context, _ domain.Actor, id, reason string) (domain.Draft, error) {
+	var out domain.Draft
 	_, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/discard", body: reasonWire{reason}, into: &out})
 	return out, err
 }
 
 // RunDraft starts a run of exactly the plan of a draft.
-func (c *Client) RunDraft(ctx context.Context, _ kairos.Actor, id string, r kairos.DraftStart) (kairos.Run, error) {
+func (c *Client) RunDraft(ctx context.Context, _ domain.Actor, id string, r domain.DraftStart) (domain.Run, error) {
 	var out struct {
-		ID string `json:"id"`
+		RunID string `json:"runId"`
 	}
 	if _, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/start", into: &out, body: struct {
 		Accept  bool   `json:"accept,omitempty"`
 		Session string `json:"session,omitempty"`
 		Reason  string `json:"reason,omitempty"`
 	}{r.Accept, r.Session, r.Reason}}); err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
-	return c.FindRun(ctx, out.ID)
+	return c.FindRun(ctx, out.RunID)
 }

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 const (
@@ -28,8 +28,8 @@ const (
 // from its beginning, or, with run "", all from now on. After a break it goes
 // on where it was. An event "reset" means that some may be missing: read
 // afresh what you follow. An error ends the sequence; a break does not.
-func (c *Client) Events(ctx context.Context, run, after string) iter.Seq2[kairos.Event, error] {
-	return func(yield func(kairos.Event, error) bool) {
+func (c *Client) Events(ctx context.Context, run, after string) iter.Seq2[domain.Event, error] {
+	return func(yield func(domain.Event, error) bool) {
 		wait := time.Duration(0)
 		for {
 			delivered, more, err := c.listen(ctx, run, &after, yield)
@@ -37,8 +37,8 @@ func (c *Client) Events(ctx context.Context, run, after string) iter.Seq2[kairos
 				return
 			}
 			if err != nil {
-				if e, ok := errors.AsType[*kairos.Error](err); ok && e.Code != kairos.CodeUnavailable {
-					yield(kairos.Event{}, err)
+				if e, ok := errors.AsType[*domain.Error](err); ok && e.Code != domain.CodeUnavailable {
+					yield(domain.Event{}, err)
 					return
 				}
 			}
@@ -57,11 +57,11 @@ func (c *Client) Events(ctx context.Context, run, after string) iter.Seq2[kairos
 // Subscribe delivers events until the context ends; see Events. With after 0 it
 // begins with the run's start, with a negative one now, else after that event.
 // The channel is closed when the context ends or the daemon refuses.
-func (c *Client) Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error) {
+func (c *Client) Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error) {
 	from := strconv.FormatInt(max(after, 0), 10)
 	if after < 0 && run != "" {
 		var part struct {
-			Items []kairos.Event `json:"items"`
+			Items []domain.Event `json:"items"`
 			Next  *int64         `json:"next"`
 		}
 		for next := int64(0); ; next = *part.Next {
@@ -71,7 +71,7 @@ func (c *Client) Subscribe(ctx context.Context, after int64, run string) (<-chan
 				return nil, err
 			}
 			if n := len(part.Items); n > 0 {
-				from = strconv.FormatInt(part.Items[n-1].Seq, 10)
+				from = part.Items[n-1].ID
 			}
 			if part.Next == nil || *part.Next <= next {
 				break
@@ -80,7 +80,7 @@ func (c *Client) Subscribe(ctx context.Context, after int64, run string) (<-chan
 	} else if after < 0 {
 		from = ""
 	}
-	out := make(chan kairos.Event, 64)
+	out := make(chan domain.Event, 64)
 	go func() {
 		defer close(out)
 		for e, err := range c.Events(ctx, run, from) {
@@ -99,7 +99,7 @@ func (c *Client) Subscribe(ctx context.Context, after int64, run string) (<-chan
 
 // Wait returns when the run is final, or waits for what only a person can give,
 // or the context ends.
-func (c *Client) Wait(ctx context.Context, run string) (kairos.Run, error) {
+func (c *Client) Wait(ctx context.Context, run string) (domain.Run, error) {
 	r, err := c.FindRun(ctx, run)
 	if err != nil || settled(r) {
 		return r, err
@@ -157,13 +157,13 @@ const (
 	pollMost  = 5 * time.Second
 )
 
-func settled(r kairos.Run) bool {
-	return r.Status.Final() || r.Status == kairos.RunWaiting && r.WaitReason.NeedsPerson()
+func settled(r domain.Run) bool {
+	return r.Status.Final() || r.Status == domain.RunWaiting && r.WaitReason.NeedsPerson()
 }
 
 // listen reads one stream to its end; more is false when the listener had
 // enough.
-func (c *Client) listen(ctx context.Context, run string, after *string, yield func(kairos.Event, error) bool) (delivered, more bool, err error) {
+func (c *Client) listen(ctx context.Context, run string, after *string, yield func(domain.Event, error) bool) (delivered, more bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	k := call{method: http.MethodGet, path: "/events", accept: "text/event-stream", query: url.Values{}}
@@ -205,9 +205,9 @@ func (c *Client) listen(ctx context.Context, run string, after *string, yield fu
 			if data == nil {
 				continue
 			}
-			var e kairos.Event
+			var e domain.Event
 			if err := json.Unmarshal(data, &e); err != nil {
-				return delivered, true, kairos.Errorf(kairos.CodeInternal, "an event is not readable: %w", err)
+				return delivered, true, domain.Errorf(domain.CodeInternal, "an event is not readable: %w", err)
 			}
 			if id != "" {
 				*after = id

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // answering answers every request with the same body.
@@ -32,7 +32,7 @@ func FuzzSSE(f *testing.F) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		after, n := "begin", 0
-		_, more, err := c.listen(ctx, "", &after, func(e kairos.Event, err error) bool {
+		_, more, err := c.listen(ctx, "", &after, func(e domain.Event, err error) bool {
 			n++
 			if _, encodes := json.Marshal(e); encodes != nil || err != nil {
 				t.Errorf("%q gives %+v, %v", body, e, err)

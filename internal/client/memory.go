@@ -6,30 +6,30 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // MemorySessions lists an owner's sessions that remember something, by name; an
 // empty owner is whoever asks.
-func (c *Client) MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error) {
-	var out list[kairos.MemorySession]
+func (c *Client) MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error) {
+	var out list[domain.MemorySession]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/memory", query: memoryQuery(owner, p), into: &out})
-	return kairos.List[kairos.MemorySession]{Items: out.Items, Next: out.Next}, err
+	return domain.List[domain.MemorySession]{Items: out.Items, Next: out.Next}, err
 }
 
 // Memories lists what a session remembers, newest first.
-func (c *Client) Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error) {
-	var out list[kairos.Memory]
+func (c *Client) Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error) {
+	var out list[domain.Memory]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/memory/" + url.PathEscape(session), query: memoryQuery(owner, p), into: &out})
-	return kairos.List[kairos.Memory]{Items: out.Items, Next: out.Next}, err
+	return domain.List[domain.Memory]{Items: out.Items, Next: out.Next}, err
 }
 
 // Forget removes what a session remembers and says how many exchanges that was.
-func (c *Client) Forget(ctx context.Context, owner, session, reason string, _ kairos.Actor) (int64, error) {
+func (c *Client) Forget(ctx context.Context, owner, session, reason string, _ domain.Actor) (int64, error) {
 	var out struct {
 		Exchanges int64 `json:"exchanges"`
 	}
-	q := memoryQuery(owner, kairos.Page{})
+	q := memoryQuery(owner, domain.Page{})
 	if reason != "" {
 		q.Set("reason", reason)
 	}
@@ -37,7 +37,7 @@ func (c *Client) Forget(ctx context.Context, owner, session, reason string, _ ka
 	return out.Exchanges, err
 }
 
-func memoryQuery(owner string, p kairos.Page) url.Values {
+func memoryQuery(owner string, p domain.Page) url.Values {
 	q := url.Values{}
 	if owner != "" {
 		q.Set("owner", owner)

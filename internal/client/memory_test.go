@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/client"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // What sessions remember is its owner's: others need an admin, and forgetting is
@@ -12,15 +12,15 @@ import (
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	d := start(t)
-	operator, viewer, admin := d.as(t, kairos.RoleOperator), d.as(t, kairos.RoleViewer), d.as(t, kairos.RoleAdmin)
+	operator, viewer, admin := d.as(t, domain.RoleOperator), d.as(t, domain.RoleViewer), d.as(t, domain.RoleAdmin)
 	d.engine.Save(chain)
 	const session = "a customer/7?#%2F&ñ"
 	for range 3 {
-		run, err := operator.Start(t.Context(), me, kairos.StartRequest{Plan: "chain", Session: session, Input: kairos.RawJSON(`"how are you?"`)})
+		run, err := operator.Start(t.Context(), me, domain.StartRequest{Plan: "chain", Session: session, Input: domain.RawJSON(`"how are you?"`)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := settled(t, operator, run.ID); r.Status != kairos.RunCompleted {
+		if r := settled(t, operator, run.ID); r.Status != domain.RunCompleted {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -28,36 +28,36 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := operator.MemorySessions(t.Context(), "", kairos.Page{})
+	list, err := operator.MemorySessions(t.Context(), "", domain.Page{})
 	if err != nil || len(list.Items) != 1 || list.Items[0].Session != session || list.Items[0].Exchanges != 3 {
 		t.Fatalf("%+v %v", list, err)
 	}
-	page, err := operator.Memories(t.Context(), "", session, kairos.Page{Limit: 2})
+	page, err := operator.Memories(t.Context(), "", session, domain.Page{Limit: 2})
 	if err != nil || len(page.Items) != 2 || page.Next == "" {
 		t.Fatalf("%+v %v", page, err)
 	}
-	if rest, err := operator.Memories(t.Context(), "", session, kairos.Page{Limit: 2, After: page.Next}); err != nil || len(rest.Items) != 1 || rest.Next != "" {
+	if rest, err := operator.Memories(t.Context(), "", session, domain.Page{Limit: 2, After: page.Next}); err != nil || len(rest.Items) != 1 || rest.Next != "" {
 		t.Errorf("%+v %v", rest, err)
 	}
 	for name, c := range map[string]struct {
 		by    *client.Client
 		owner string
-		want  kairos.Code
+		want  domain.Code
 	}{
-		"an operator, another's": {d.as(t, kairos.RoleOperator), who.Name, kairos.CodeForbidden}, "a viewer": {viewer, "", kairos.CodeForbidden},
-		"an admin, their own": {admin, "", kairos.CodeNotFound},
+		"an operator, another's": {d.as(t, domain.RoleOperator), who.Name, domain.CodeForbidden}, "a viewer": {viewer, "", domain.CodeForbidden},
+		"an admin, their own": {admin, "", domain.CodeNotFound},
 	} {
-		if _, err := c.by.Forget(t.Context(), c.owner, session, "", me); kairos.CodeOf(err) != c.want {
+		if _, err := c.by.Forget(t.Context(), c.owner, session, "", me); domain.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
 	if n, err := admin.Forget(t.Context(), who.Name, session, "asked to be forgotten", me); err != nil || n != 3 {
 		t.Errorf("forgot %d, %v", n, err)
 	}
-	if list, err := operator.MemorySessions(t.Context(), "", kairos.Page{}); err != nil || len(list.Items) != 0 {
+	if list, err := operator.MemorySessions(t.Context(), "", domain.Page{}); err != nil || len(list.Items) != 0 {
 		t.Errorf("after it was forgotten: %+v %v", list, err)
 	}
-	events, err := d.engine.Store.AuditEvents(t.Context(), kairos.AuditFilter{Action: "memory.forget"})
+	events, err := d.engine.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "memory.forget"})
 	if err != nil || len(events.Items) != 1 || events.Items[0].Reason != "asked to be forgotten" || events.Items[0].Object != "memory:"+who.Name+"/"+session {
 		t.Errorf("%+v %v", events.Items, err)
 	}

@@ -4,21 +4,21 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Notes are what people wrote about a run, in order.
-func (c *Client) Notes(ctx context.Context, run string) ([]kairos.Note, error) {
+func (c *Client) Notes(ctx context.Context, run string) ([]domain.Note, error) {
 	var out struct {
-		Items []kairos.Note `json:"items"`
+		Items []domain.Note `json:"items"`
 	}
 	_, err := c.do(ctx, call{method: http.MethodGet, path: runPath(run) + "/notes", into: &out})
 	return out.Items, err
 }
 
 // AddNote keeps a note about a run; who wrote it is the token's owner.
-func (c *Client) AddNote(ctx context.Context, _ kairos.Actor, run, text string) (kairos.Note, error) {
-	var out kairos.Note
+func (c *Client) AddNote(ctx context.Context, _ domain.Actor, run, text string) (domain.Note, error) {
+	var out domain.Note
 	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(run) + "/notes", body: map[string]string{"text": text}, into: &out})
 	return out, err
 }

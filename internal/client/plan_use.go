@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // Steps finds attempts of steps across runs, by the filter's Query and Page.
-func (c *Client) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits, error) {
+func (c *Client) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error) {
 	q := pageQuery(f.Page)
 	if f.Query != "" {
 		q.Set("q", f.Query)
@@ -20,55 +20,56 @@ func (c *Client) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHit
 	if f.Slowest {
 		q.Set("sort", "took")
 	}
-	var out list[kairos.StepHitView]
+	var out list[domain.StepHitView]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/steps", query: q, into: &out})
-	hits := mapList(out, kairos.StepHitView.Hit)
-	return kairos.StepHits{Items: hits.Items, Next: hits.Next, Whole: hits.Next == ""}, err
+	hits := mapList(out, domain.StepHitView.Hit)
+	return domain.StepHits{Items: hits.Items, Next: hits.Next, Whole: hits.Next == ""}, err
 }
 
 // HandoffsOf lists handoffs of all runs, by the filter's Query and Page.
-func (c *Client) HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error) {
+func (c *Client) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
 	q := pageQuery(f.Page)
 	if f.Query != "" {
 		q.Set("q", f.Query)
 	}
-	var out list[kairos.HandoffSeen]
+	var out list[domain.HandoffSeen]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/handoffs", query: q, into: &out})
-	return kairos.List[kairos.HandoffSeen]{Items: out.Items, Next: out.Next}, err
+	return domain.List[domain.HandoffSeen]{Items: out.Items, Next: out.Next}, err
 }
 
 // PlanFlow is how the newest runs of a plan that began since a time went through
 // its nodes; version 0 is any.
-func (c *Client) PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error) {
+func (c *Client) PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error) {
 	q := url.Values{"since": {since.UTC().Format(time.RFC3339)}}
 	if version > 0 {
 		q.Set("version", strconv.Itoa(version))
 	}
-	var out kairos.PlanFlowView
+	var out domain.PlanFlowView
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/" + url.PathEscape(plan) + "/flow", query: q, into: &out})
 	return out.Flow(), err
 }
 
 // RestoreVersion makes an earlier version of a plan its current one; CodeStale when
 // the current one has another hash than base.
-func (c *Client) RestoreVersion(ctx context.Context, _ kairos.Actor, plan string, number int, base, reason string) (kairos.Plan, error) {
+func (c *Client) RestoreVersion(ctx context.Context, _ domain.Actor, plan string, number int, base, reason string) (domain.Plan, error) {
 	var out planWire
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/" + url.PathEscape(plan) + "/versions/" + strconv.Itoa(number) + "/restore", match: base, body: reasonWire{reason}, into: &out})
 	return out.plan(), err
 }
 
-// AcceptPlan takes a planner's draft into use.
-func (c *Client) AcceptPlan(ctx context.Context, _ kairos.Actor, plan, reason string) (kairos.Plan, error) {
+// AcceptPlan takes a planner's draft that only a program asked for, or an alternative
+// of it, into use.
+func (c *Client) AcceptPlan(ctx context.Context, _ domain.Actor, plan string, a domain.DraftAcceptance) (domain.Plan, error) {
 	var out planWire
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/" + url.PathEscape(plan) + "/accept", body: reasonWire{reason}, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/" + url.PathEscape(plan) + "/accept", body: acceptanceWire(a), into: &out})
 	return out.plan(), err
 }
 
 // TryPlan starts a dry run of a document without storing it. One with errors gives
 // CodeInvalid with a *planner.InvalidError in its chain.
-func (c *Client) TryPlan(ctx context.Context, _ kairos.Actor, src []byte, f planner.Format, input kairos.RawJSON) (kairos.Run, planner.Problems, error) {
+func (c *Client) TryPlan(ctx context.Context, _ domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error) {
 	var out struct {
-		ID string `json:"id"`
+		RunID string `json:"runId"`
 	}
 	k := documentCall("/plans/try", src, f)
 	if input != nil {
@@ -76,27 +77,27 @@ func (c *Client) TryPlan(ctx context.Context, _ kairos.Actor, src []byte, f plan
 	}
 	k.into = &out
 	if _, err := c.do(ctx, k); err != nil {
-		return kairos.Run{}, problemsOf(err), err
+		return domain.Run{}, problemsOf(err), err
 	}
-	run, err := c.FindRun(ctx, out.ID)
+	run, err := c.FindRun(ctx, out.RunID)
 	return run, nil, err
 }
 
 // Views are the caller's saved views of the run list, and everybody's.
-func (c *Client) Views(ctx context.Context) ([]kairos.SavedView, error) {
+func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
 	var out list[viewWire]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/views", into: &out})
-	return mapList(out, func(v viewWire) kairos.SavedView {
+	return mapList(out, func(v viewWire) domain.SavedView {
 		owner := "self" // whoever asks: the API does not repeat the name
 		if v.Everybody {
 			owner = ""
 		}
-		return kairos.SavedView{Owner: owner, Name: v.Name, Query: v.Filter}
+		return domain.SavedView{Owner: owner, Name: v.Name, Query: v.Filter}
 	}).Items, err
 }
 
 // KeepView keeps a query under a name, or removes it when it is empty.
-func (c *Client) KeepView(ctx context.Context, _ kairos.Actor, v kairos.SavedView, everybody bool) error {
+func (c *Client) KeepView(ctx context.Context, _ domain.Actor, v domain.SavedView, everybody bool) error {
 	if v.Query != "" {
 		_, err := c.do(ctx, call{method: http.MethodPost, path: "/views", body: viewWire{v.Name, v.Query, everybody}})
 		return err

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -19,15 +19,15 @@ type list[T any] struct {
 	Next  string `json:"next"` // null on the last page
 }
 
-func mapList[S, T any](l list[S], f func(S) T) kairos.List[T] {
-	out := kairos.List[T]{Items: make([]T, 0, len(l.Items)), Next: l.Next}
+func mapList[S, T any](l list[S], f func(S) T) domain.List[T] {
+	out := domain.List[T]{Items: make([]T, 0, len(l.Items)), Next: l.Next}
 	for _, x := range l.Items {
 		out.Items = append(out.Items, f(x))
 	}
 	return out
 }
 
-func pageQuery(p kairos.Page) url.Values {
+func pageQuery(p domain.Page) url.Values {
 	q := url.Values{}
 	if p.Limit > 0 {
 		q.Set("limit", strconv.Itoa(p.Limit))
@@ -41,7 +41,7 @@ func pageQuery(p kairos.Page) url.Values {
 // SavePlan stores a plan document; known content gives the existing version and
 // created false. One with errors gives CodeInvalid with a *planner.InvalidError
 // in its chain. The daemon sets the origin.
-func (c *Client) SavePlan(ctx context.Context, _ kairos.Actor, src []byte, f planner.Format, _, reason string) (plan kairos.Plan, v kairos.Version, created bool, problems planner.Problems, err error) {
+func (c *Client) SavePlan(ctx context.Context, _ domain.Actor, src []byte, f planner.Format, _, reason string) (plan domain.Plan, v domain.Version, created bool, problems planner.Problems, err error) {
 	var out struct {
 		ID       string           `json:"id"`
 		Key      string           `json:"key"`
@@ -62,8 +62,8 @@ func (c *Client) SavePlan(ctx context.Context, _ kairos.Actor, src []byte, f pla
 		v, err = c.VersionByNumber(ctx, out.ID, out.Version)
 	}
 	if err != nil { // stored all the same: say what is known
-		plan = kairos.Plan{ID: out.ID, Key: out.Key, Latest: out.Version, LatestHash: out.Hash}
-		v = kairos.Version{PlanID: out.ID, PlanKey: out.Key, Number: out.Version, Hash: out.Hash}
+		plan = domain.Plan{ID: out.ID, Key: out.Key, Latest: out.Version, LatestHash: out.Hash}
+		v = domain.Version{PlanID: out.ID, PlanKey: out.Key, Number: out.Version, Hash: out.Hash}
 	}
 	return plan, v, status == http.StatusCreated, out.Problems, nil
 }
@@ -124,15 +124,15 @@ type planWire struct {
 	Latest      int          `json:"latest"`
 	Hash        string       `json:"hash"`
 	Archived    bool         `json:"archived"`
-	Paused      *kairos.Stop `json:"paused"`
+	Paused      *domain.Stop `json:"paused"`
 	Stage       string       `json:"stage"`
 	CreatedAt   time.Time    `json:"createdAt"`
 	UpdatedAt   time.Time    `json:"updatedAt"`
 }
 
-func (w planWire) plan() kairos.Plan {
-	return kairos.Plan{ID: w.ID, Key: w.Key, Name: w.Name, Description: w.Description, Latest: w.Latest, LatestHash: w.Hash,
-		Archived: w.Archived, Paused: w.Paused, Stage: kairos.PlanStage(w.Stage), CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
+func (w planWire) plan() domain.Plan {
+	return domain.Plan{ID: w.ID, Key: w.Key, Name: w.Name, Description: w.Description, Latest: w.Latest, LatestHash: w.Hash,
+		Archived: w.Archived, Paused: w.Paused, Stage: domain.PlanStage(w.Stage), CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
 }
 
 type versionWire struct {
@@ -149,17 +149,17 @@ type versionWire struct {
 	Author     string         `json:"author"`
 	CreatedAt  time.Time      `json:"createdAt"`
 	Source     string         `json:"source"`
-	Definition kairos.RawJSON `json:"definition"`
+	Definition domain.RawJSON `json:"definition"`
 }
 
-func (w versionWire) version() kairos.Version {
-	return kairos.Version{PlanID: w.PlanID, PlanKey: w.Plan, Number: w.Version, Hash: w.Hash, Kind: w.Kind, Format: w.Format,
+func (w versionWire) version() domain.Version {
+	return domain.Version{PlanID: w.PlanID, PlanKey: w.Plan, Number: w.Version, Hash: w.Hash, Kind: w.Kind, Format: w.Format,
 		Origin: w.Origin, ByPerson: w.ByPerson, ParentHash: w.ParentHash, Reason: w.Reason, Author: w.Author, CreatedAt: w.CreatedAt,
 		Source: []byte(w.Source), Canonical: w.Definition}
 }
 
 // Plans lists plans; the filter's Query says what, or else its Text.
-func (c *Client) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
+func (c *Client) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
 	q := pageQuery(f.Page)
 	if text := cmp.Or(f.Query, f.Text); text != "" {
 		q.Set("q", text)
@@ -179,21 +179,21 @@ func (c *Client) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[ka
 }
 
 // Plan finds a plan by id or key.
-func (c *Client) Plan(ctx context.Context, idOrKey string) (kairos.Plan, error) {
+func (c *Client) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
 	var out planWire
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/" + url.PathEscape(idOrKey), into: &out})
 	return out.plan(), err
 }
 
 // Versions lists a plan's versions, newest first, without their source.
-func (c *Client) Versions(ctx context.Context, idOrKey string) ([]kairos.Version, error) {
+func (c *Client) Versions(ctx context.Context, idOrKey string) ([]domain.Version, error) {
 	var out list[versionWire]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/" + url.PathEscape(idOrKey) + "/versions", into: &out})
 	return mapList(out, versionWire.version).Items, err
 }
 
 // VersionByNumber gives one version with its source; number 0 is the newest.
-func (c *Client) VersionByNumber(ctx context.Context, idOrKey string, number int) (kairos.Version, error) {
+func (c *Client) VersionByNumber(ctx context.Context, idOrKey string, number int) (domain.Version, error) {
 	n := "latest"
 	if number != 0 {
 		n = strconv.Itoa(number)
@@ -204,7 +204,7 @@ func (c *Client) VersionByNumber(ctx context.Context, idOrKey string, number int
 }
 
 // ArchivePlan hides a plan from lists, or shows it again.
-func (c *Client) ArchivePlan(ctx context.Context, _ kairos.Actor, idOrKey string, archived bool, reason string) error {
+func (c *Client) ArchivePlan(ctx context.Context, _ domain.Actor, idOrKey string, archived bool, reason string) error {
 	verb := "unarchive"
 	if archived {
 		verb = "archive"
@@ -214,7 +214,7 @@ func (c *Client) ArchivePlan(ctx context.Context, _ kairos.Actor, idOrKey string
 }
 
 // PausePlan lets no run of a plan start, or lets them start again.
-func (c *Client) PausePlan(ctx context.Context, _ kairos.Actor, idOrKey string, on bool, reason string) error {
+func (c *Client) PausePlan(ctx context.Context, _ domain.Actor, idOrKey string, on bool, reason string) error {
 	verb := "unpause"
 	if on {
 		verb = "pause"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/rundiff"
 )
 
@@ -17,42 +17,43 @@ type startWire struct {
 	Plan        string              `json:"plan"`
 	Version     int                 `json:"version,omitempty"`
 	Hash        string              `json:"hash,omitempty"`
-	Input       kairos.RawJSON      `json:"input,omitempty"`
+	Input       domain.RawJSON      `json:"input,omitempty"`
 	Priority    int                 `json:"priority,omitempty"`
 	Labels      map[string]string   `json:"labels,omitempty"`
-	Limits      *kairos.LimitsView  `json:"limits,omitempty"`
+	Limits      *domain.LimitsView  `json:"limits,omitempty"`
 	Key         string              `json:"key,omitempty"`
-	StartAt     time.Time           `json:"start_at,omitzero"`
-	Concurrency *kairos.Concurrency `json:"concurrency,omitempty"`
+	StartAt     time.Time           `json:"startAt,omitzero"`
+	Concurrency *domain.Concurrency `json:"concurrency,omitempty"`
 	Session     string              `json:"session,omitempty"`
 	DryRun      bool                `json:"dryRun,omitempty"`
+	Offline     bool                `json:"offline,omitempty"`
 }
 
 // Start starts a run, or finds that of its key; it returns once the run is
 // durable. The daemon sets the origin.
-func (c *Client) Start(ctx context.Context, _ kairos.Actor, r kairos.StartRequest) (kairos.Run, error) {
+func (c *Client) Start(ctx context.Context, _ domain.Actor, r domain.StartRequest) (domain.Run, error) {
 	w := startWire{Plan: r.Plan, Version: r.Version, Hash: r.Hash, Input: r.Input, Priority: r.Priority, Labels: r.Labels,
-		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session, DryRun: r.Dry}
-	if r.Limits != (kairos.Limits{}) {
-		v := kairos.ViewLimits(r.Limits)
+		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session, DryRun: r.Dry, Offline: r.Offline}
+	if r.Limits != (domain.Limits{}) {
+		v := domain.ViewLimits(r.Limits)
 		w.Limits = &v
 	}
 	var out struct {
-		ID     string           `json:"id"`
-		Status kairos.RunStatus `json:"status"`
+		RunID  string           `json:"runId"`
+		Status domain.RunStatus `json:"status"`
 	}
 	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: w, into: &out}); err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
-	run, err := c.FindRun(ctx, out.ID)
+	run, err := c.FindRun(ctx, out.RunID)
 	if err != nil { // started all the same: say what is known
-		run = kairos.Run{ID: out.ID, Status: out.Status, PlanKey: r.Plan, Labels: r.Labels, Key: r.Key, Input: r.Input}
+		run = domain.Run{ID: out.RunID, Status: out.Status, PlanKey: r.Plan, Labels: r.Labels, Key: r.Key, Input: r.Input}
 	}
 	return run, nil
 }
 
 // Runs lists runs, newest first. The filter's IDTail cannot be asked for.
-func (c *Client) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error) {
+func (c *Client) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error) {
 	q := pageQuery(f.Page)
 	set := func(k, v string) {
 		if v != "" {
@@ -71,11 +72,11 @@ func (c *Client) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kair
 	if f.Query != "" {
 		q = pageQuery(f.Page)
 		q.Set("filter", f.Query)
-		var out list[kairos.RunView]
+		var out list[domain.RunView]
 		_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs", query: q, into: &out})
-		return mapList(out, kairos.RunView.Run), err
+		return mapList(out, domain.RunView.Run), err
 	}
-	for k, on := range map[string]bool{"attention": f.NeedsAttention, "deleted": f.WithDeleted} {
+	for k, on := range map[string]bool{"attention": f.NeedsAttention, "deleted": f.Deleted} {
 		if on {
 			q.Set(k, "true")
 		}
@@ -92,9 +93,9 @@ func (c *Client) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kair
 		q.Add("label", k+"="+v)
 	}
 	slices.Sort(q["label"]) // a cursor belongs to one exact query
-	var out list[kairos.RunView]
+	var out list[domain.RunView]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs", query: q, into: &out})
-	return mapList(out, kairos.RunView.Run), err
+	return mapList(out, domain.RunView.Run), err
 }
 
 func joined[S ~string](list []S) string {
@@ -109,45 +110,45 @@ func runPath(id string) string { return "/runs/" + url.PathEscape(id) }
 
 // View gives one run with its result so far, by id or by any part that its id
 // alone begins or ends with.
-func (c *Client) View(ctx context.Context, id string) (kairos.RunDetailView, error) {
-	var out kairos.RunDetailView
+func (c *Client) View(ctx context.Context, id string) (domain.RunDetailView, error) {
+	var out domain.RunDetailView
 	_, err := c.do(ctx, call{method: http.MethodGet, path: runPath(id), into: &out})
 	return out, err
 }
 
 // FindRun finds a run by id or by any part that its id alone begins or ends with.
-func (c *Client) FindRun(ctx context.Context, id string) (kairos.Run, error) {
+func (c *Client) FindRun(ctx context.Context, id string) (domain.Run, error) {
 	v, err := c.View(ctx, id)
 	return v.Run(), err
 }
 
 // Result is what a run has come to so far.
-func (c *Client) Result(ctx context.Context, run string) (kairos.Result, error) {
+func (c *Client) Result(ctx context.Context, run string) (domain.Result, error) {
 	v, err := c.View(ctx, run)
 	return v.Result, err
 }
 
 // Detail is a run with its waits and its whole journal.
-func (c *Client) Detail(ctx context.Context, run string) (kairos.RunDetail, error) {
+func (c *Client) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
 	v, err := c.View(ctx, run)
 	if err != nil {
-		return kairos.RunDetail{}, err
+		return domain.RunDetail{}, err
 	}
 	journal, err := c.JournalPage(ctx, v.RunID, 0, 0)
-	if v.Damage != nil && kairos.CodeOf(err) == kairos.CodeCorrupt {
+	if v.Damage != nil && domain.CodeOf(err) == domain.CodeCorrupt {
 		err = nil // the view says so
 	}
-	return kairos.RunDetail{Run: v.Run(), Waits: v.Waits, Journal: journal, Damage: v.Damage}, err
+	return domain.RunDetail{Run: v.Run(), Waits: v.Waits, Journal: journal, Damage: v.Damage, Plan: v.Result.Result}, err
 }
 
 // JournalPage gives rows of a run's journal after a sequence number, in order,
 // at most limit (0: all). CodeCorrupt when the next row is damaged; the rows before
 // it are given with the error.
-func (c *Client) JournalPage(ctx context.Context, run string, after int64, limit int) ([]kairos.Entry, error) {
-	rows := []kairos.Entry{}
+func (c *Client) JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error) {
+	rows := []domain.Entry{}
 	for {
 		var part struct {
-			Items  []kairos.Entry `json:"items"`
+			Items  []domain.Entry `json:"items"`
 			Next   *int64         `json:"next"`
 			Damage string         `json:"damage"`
 		}
@@ -160,7 +161,7 @@ func (c *Client) JournalPage(ctx context.Context, run string, after int64, limit
 		}
 		rows = append(rows, part.Items...)
 		if part.Damage != "" {
-			return rows, kairos.Errorf(kairos.CodeCorrupt, "%s", part.Damage)
+			return rows, domain.Errorf(domain.CodeCorrupt, "%s", part.Damage)
 		}
 		if part.Next == nil || *part.Next <= after || limit > 0 && len(rows) >= limit {
 			return rows, nil
@@ -173,15 +174,15 @@ const maxJournalPart = 1000
 
 // Standing says where the failure of a run stands; nothing of one that has not
 // failed.
-func (c *Client) Standing(ctx context.Context, run kairos.Run) (kairos.Standing, error) {
+func (c *Client) Standing(ctx context.Context, run domain.Run) (domain.Standing, error) {
 	v, err := c.View(ctx, run.ID)
 	return v.Standing, err
 }
 
 // TakeNote acknowledges a failed run, and has it resumed at a time unless that is
 // zero.
-func (c *Client) TakeNote(ctx context.Context, _ kairos.Actor, run kairos.Run, note string, resumeAt time.Time) (kairos.Run, error) {
-	var out kairos.RunView
+func (c *Client) TakeNote(ctx context.Context, _ domain.Actor, run domain.Run, note string, resumeAt time.Time) (domain.Run, error) {
+	var out domain.RunView
 	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(run.ID) + "/ack", into: &out, body: struct {
 		Note     string    `json:"note,omitempty"`
 		ResumeAt time.Time `json:"resumeAt,omitzero"`
@@ -203,37 +204,43 @@ func (c *Client) CompareRuns(ctx context.Context, a, b string) (rundiff.Comparis
 
 // actWire holds the fields of every act; each sends only those that it takes.
 type actWire struct {
-	Action    kairos.Action             `json:"action,omitempty"`
+	Action    domain.Action             `json:"action,omitempty"`
 	Reason    string                    `json:"reason,omitempty"`
 	Rev       int64                     `json:"rev,omitempty"`
 	Digest    string                    `json:"digest,omitempty"`
 	At        int64                     `json:"at,omitempty"`
-	Edits     map[string]kairos.RawJSON `json:"edits,omitempty"`
-	Instead   map[string]kairos.StandIn `json:"instead,omitempty"`
+	Edits     map[string]domain.RawJSON `json:"edits,omitempty"`
+	Instead   map[string]domain.StandIn `json:"instead,omitempty"`
 	Only      string                    `json:"only,omitempty"`
 	TimeoutMs int64                     `json:"timeoutMs,omitempty"`
 	Attempts  int                       `json:"attempts,omitempty"`
-	Input     kairos.RawJSON            `json:"input,omitempty"`
+	Input     domain.RawJSON            `json:"input,omitempty"`
 	Version   int                       `json:"version,omitempty"`
 	Labels    map[string]string         `json:"labels,omitempty"`
-	kairos.LimitsView
+	domain.LimitsView
+	Raise *domain.LimitsView `json:"raise,omitempty"`
 }
 
-func wireOf(r kairos.VerbRequest) actWire {
+func wireOf(r domain.VerbRequest) actWire {
 	switch r.Action {
-	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork:
+	case domain.ActionResume, domain.ActionRerun, domain.ActionFork:
 	default: // the others name what was seen by its revision only
 		r.Digest = ""
 	}
-	return actWire{Reason: r.Reason, Rev: r.Rev, Digest: r.Digest, At: r.At, Edits: r.Edits, Instead: r.Instead, Only: r.Only, TimeoutMs: r.Timeout.Milliseconds(), Attempts: r.Attempts, Input: r.Input, Version: r.Version,
-		Labels: r.Labels, LimitsView: kairos.ViewLimits(r.Limits)}
+	var raise *domain.LimitsView
+	if r.Raise != (domain.Limits{}) {
+		v := domain.ViewLimits(r.Raise)
+		raise = &v
+	}
+	return actWire{Raise: raise, Reason: r.Reason, Rev: r.Rev, Digest: r.Digest, At: r.At, Edits: r.Edits, Instead: r.Instead, Only: r.Only, TimeoutMs: r.Timeout.Milliseconds(), Attempts: r.Attempts, Input: r.Input, Version: r.Version,
+		Labels: r.Labels, LimitsView: domain.ViewLimits(r.Limits)}
 }
 
 // Act does what a VerbRequest asks and returns the run it is about: the same,
 // or the new one of a rerun or fork. A deleted run comes back empty but for its id.
-func (c *Client) Act(ctx context.Context, _ kairos.Actor, r kairos.VerbRequest) (kairos.Run, error) {
-	out := kairos.RunView{ID: r.Run}
-	if r.Action == kairos.ActionDelete {
+func (c *Client) Act(ctx context.Context, _ domain.Actor, r domain.VerbRequest) (domain.Run, error) {
+	out := domain.RunView{RunID: r.Run}
+	if r.Action == domain.ActionDelete {
 		q := url.Values{}
 		if r.Reason != "" {
 			q.Set("reason", r.Reason)
@@ -249,8 +256,8 @@ func (c *Client) Act(ctx context.Context, _ kairos.Actor, r kairos.VerbRequest) 
 }
 
 // Preview says what an act would do.
-func (c *Client) Preview(ctx context.Context, _ kairos.Actor, r kairos.VerbRequest) (kairos.Preview, error) {
-	var out kairos.Preview
+func (c *Client) Preview(ctx context.Context, _ domain.Actor, r domain.VerbRequest) (domain.Preview, error) {
+	var out domain.Preview
 	k := call{method: http.MethodGet, path: runPath(r.Run) + "/preview", into: &out}
 	if len(r.Edits) > 0 || len(r.Instead) > 0 || r.Input != nil || r.Only != "" || r.Timeout != 0 || r.Attempts != 0 {
 		w := wireOf(r)
@@ -270,49 +277,49 @@ func (c *Client) Preview(ctx context.Context, _ kairos.Actor, r kairos.VerbReque
 }
 
 // Resolve settles an attempt in doubt.
-func (c *Client) Resolve(ctx context.Context, _ kairos.Actor, r kairos.ResolveRequest) (kairos.Run, error) {
-	var out kairos.RunView
+func (c *Client) Resolve(ctx context.Context, _ domain.Actor, r domain.ResolveRequest) (domain.Run, error) {
+	var out domain.RunView
 	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(r.Run) + "/nodes/" + url.PathEscape(r.Node) + "/resolve", body: r, into: &out})
 	return out.Run(), err
 }
 
 type approvalWire struct {
-	ID        string         `json:"id"`
-	Run       string         `json:"run"`
-	Plan      string         `json:"plan"`
-	Node      string         `json:"node"`
-	Visit     int            `json:"visit"`
-	Item      int            `json:"item"`
-	Message   string         `json:"message"`
-	Form      kairos.RawJSON `json:"form"`
-	Digest    string         `json:"digest"`
-	Status    string         `json:"status"`
-	OnTimeout string         `json:"onTimeout"`
-	Tool      string         `json:"tool"`
-	Arguments kairos.RawJSON `json:"arguments"`
-	DueAt     time.Time      `json:"dueAt"`
-	CreatedAt time.Time      `json:"createdAt"`
-	StartedBy string         `json:"startedBy"`
-	DecidedAt time.Time      `json:"decidedAt"`
-	DecidedBy string         `json:"decidedBy"`
-	Comment   string         `json:"comment"`
-	Values    kairos.RawJSON `json:"values"`
-	Agent     string         `json:"agent"`
-	MayAsk    bool           `json:"mayAsk"`
-	Label     string         `json:"label"`
-	YesWord   string         `json:"yesWord"`
-	NoWord    string         `json:"noWord"`
-	Assignee  string         `json:"assignee"`
+	ID        string          `json:"id"`
+	Run       string          `json:"run"`
+	Plan      string          `json:"plan"`
+	Node      string          `json:"node"`
+	Visit     int             `json:"visit"`
+	Item      int             `json:"item"`
+	Message   string          `json:"message"`
+	Form      domain.RawJSON  `json:"form"`
+	Digest    string          `json:"digest"`
+	Status    string          `json:"status"`
+	OnTimeout string          `json:"onTimeout"`
+	Tool      string          `json:"tool"`
+	Arguments domain.RawJSON  `json:"arguments"`
+	DueAt     time.Time       `json:"dueAt"`
+	CreatedAt time.Time       `json:"createdAt"`
+	StartedBy string          `json:"startedBy"`
+	DecidedAt time.Time       `json:"decidedAt"`
+	DecidedBy string          `json:"decidedBy"`
+	Comment   string          `json:"comment"`
+	Values    domain.RawJSON  `json:"values"`
+	Agent     string          `json:"agent"`
+	MayAsk    bool            `json:"mayAsk"`
+	Label     string          `json:"label"`
+	Answers   []domain.Answer `json:"answers"`
+	Answer    string          `json:"answer"`
+	Assignee  string          `json:"assignee"`
 }
 
-func (w approvalWire) approval() kairos.Approval {
-	return kairos.Approval{ID: w.ID, Run: w.Run, PlanKey: w.Plan, Node: w.Node, Visit: w.Visit, Item: w.Item, Message: w.Message, Form: w.Form,
+func (w approvalWire) approval() domain.Approval {
+	return domain.Approval{ID: w.ID, Run: w.Run, PlanKey: w.Plan, Node: w.Node, Visit: w.Visit, Item: w.Item, Message: w.Message, Form: w.Form,
 		Tool: w.Tool, Arguments: w.Arguments, Digest: w.Digest, Status: w.Status, OnTimeout: w.OnTimeout, DueAt: w.DueAt, CreatedAt: w.CreatedAt, StartedBy: w.StartedBy,
-		DecidedAt: w.DecidedAt, DecidedBy: w.DecidedBy, Comment: w.Comment, Values: w.Values, Agent: w.Agent, MayAsk: w.MayAsk, Label: w.Label, YesWord: w.YesWord, NoWord: w.NoWord, Assignee: w.Assignee}
+		DecidedAt: w.DecidedAt, DecidedBy: w.DecidedBy, Comment: w.Comment, Values: w.Values, Agent: w.Agent, MayAsk: w.MayAsk, Label: w.Label, Choices: w.Answers, Answer: w.Answer, Assignee: w.Assignee}
 }
 
 // Approvals lists approvals, open ones unless the filter says otherwise.
-func (c *Client) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error) {
+func (c *Client) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	q := pageQuery(f.Page)
 	if f.Status != "" {
 		q.Set("status", f.Status)
@@ -334,14 +341,14 @@ func (c *Client) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos
 }
 
 // Approval gives one approval.
-func (c *Client) Approval(ctx context.Context, id string) (kairos.Approval, error) {
+func (c *Client) Approval(ctx context.Context, id string) (domain.Approval, error) {
 	var out approvalWire
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id), into: &out})
 	return out.approval(), err
 }
 
 // AssignApproval says who is to answer an open approval.
-func (c *Client) AssignApproval(ctx context.Context, _ kairos.Actor, id, before, assignee, reason string) (kairos.Approval, error) {
+func (c *Client) AssignApproval(ctx context.Context, _ domain.Actor, id, before, assignee, reason string) (domain.Approval, error) {
 	var out approvalWire
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(id) + "/assign", into: &out,
 		body: map[string]string{"assignee": assignee, "before": before, "reason": reason}})
@@ -349,15 +356,22 @@ func (c *Client) AssignApproval(ctx context.Context, _ kairos.Actor, id, before,
 }
 
 // Forecast says where each answer to an open approval leads.
-func (c *Client) Forecast(ctx context.Context, id string) ([]kairos.Forecast, error) {
-	var out list[kairos.Forecast]
+func (c *Client) Forecast(ctx context.Context, id string) ([]domain.Forecast, error) {
+	var out list[domain.Forecast]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id) + "/forecast", into: &out})
 	return out.Items, err
 }
 
 // Decide answers an approval.
-func (c *Client) Decide(ctx context.Context, _ kairos.Actor, r kairos.DecideRequest) (kairos.Approval, error) {
+func (c *Client) Decide(ctx context.Context, _ domain.Actor, r domain.DecideRequest) (domain.Approval, error) {
+	body := struct {
+		domain.DecideRequest
+		Approve *bool `json:"approve,omitempty"`
+	}{DecideRequest: r}
+	if r.Answer == "" && !r.AskBack {
+		body.Approve = &r.Approve
+	}
 	var out approvalWire
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(r.Approval), body: r, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(r.Approval), body: body, into: &out})
 	return out.approval(), err
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -19,8 +20,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/encrypt"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/metric"
 	"github.com/kairosd/kairosd/internal/provider"
@@ -99,7 +100,7 @@ type Skill struct {
 	Description     string              `yaml:"description"`
 	Keywords        map[string][]string `yaml:"keywords"`
 	Produces        []string            `yaml:"produces"`
-	Consumes        []string            `yaml:"consumes"`
+	Consumes        Consumed            `yaml:"consumes"`
 	Params          map[string]any      `yaml:"params"`
 	DependsOn       []string            `yaml:"depends_on"`
 	EstimatedMs     int64               `yaml:"estimated_ms"`
@@ -107,11 +108,48 @@ type Skill struct {
 	Tool            string              `yaml:"tool"`
 	Agent           string              `yaml:"agent"`
 	Implies         []string            `yaml:"implies"`
+	GuardedBy       []string            `yaml:"guarded_by"`
+	OutputSchema    map[string]any      `yaml:"output_schema"`
 	MinComplexity   float64             `yaml:"min_complexity"`
 	Gate            *Gate               `yaml:"gate"`
 	Defaults        map[string]any      `yaml:"defaults"`
 	Retry           *SkillRetry         `yaml:"retry"`
 }
+
+// Product is the only member of the output schema, if that is a text which the skill
+// produces.
+func (s Skill) Product() string {
+	properties, _ := s.OutputSchema["properties"].(map[string]any)
+	for name, schema := range properties {
+		if m, ok := schema.(map[string]any); ok && len(properties) == 1 && m["type"] == "string" && slices.Contains(s.Produces, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Consumed are parameters that come from the step which produces them: a list of names,
+// or a mapping of parameters to what they take.
+type Consumed map[string]string
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (c *Consumed) UnmarshalYAML(n *yaml.Node) error {
+	var names []string
+	if n.Kind == yaml.SequenceNode {
+		if err := n.Decode(&names); err != nil {
+			return err
+		}
+		*c = Consumed{}
+		for _, name := range names {
+			(*c)[name] = name
+		}
+		return nil
+	}
+	return n.Decode((*map[string]string)(c))
+}
+
+// Names lists the parameters.
+func (c Consumed) Names() []string { return slices.Sorted(maps.Keys(c)) }
 
 // Gate lets a skill's step run only if an expression over another skill's
 // result holds.
@@ -203,15 +241,59 @@ type RetentionRule struct {
 // Backup is where and when the daemon makes backups by itself.
 type Backup struct {
 	Dir   string `yaml:"dir"`   // default: backups in the data directory
-	Every string `yaml:"every"` // "6h", "1d"; empty: only when asked to
-	// Hourly, Daily and Weekly are how many are kept of each; the newest always
-	// is. All zero: 24, 7 and 5.
+	Every string `yaml:"every"` // "6h", "1d", or "never"; empty: once a day
+	// Hourly, Daily and Weekly are how many scheduled backups are kept of each; the
+	// newest always is. All zero: 24, 7 and 5, or 7 daily ones if Every is empty.
 	Hourly int `yaml:"hourly"`
 	Daily  int `yaml:"daily"`
 	Weekly int `yaml:"weekly"`
 	// Recipients are public keys of age (age1…); with any, backups are encrypted, and
 	// only who has the private key of one can restore them.
 	Recipients []string `yaml:"recipients"`
+}
+
+// never switches scheduled backups off.
+const never = "never"
+
+// Interval is how often the daemon makes a backup; 0: never.
+func (b Backup) Interval() time.Duration {
+	switch b.Every {
+	case never:
+		return 0
+	case "":
+		return 24 * time.Hour
+	}
+	every, _ := Age(b.Every) // Load has read it before
+	return every
+}
+
+// Kept is how many hourly, daily and weekly backups rotation keeps.
+func (b Backup) Kept() (hourly, daily, weekly int) {
+	switch {
+	case b.Hourly != 0 || b.Daily != 0 || b.Weekly != 0:
+		return b.Hourly, b.Daily, b.Weekly
+	case b.Every == "":
+		return 0, 7, 0
+	}
+	return 24, 7, 5
+}
+
+// Schedule describes when backups are made and which are kept.
+func (b Backup) Schedule(dir string) string {
+	if b.Interval() == 0 {
+		return "none are scheduled (backup.every: " + never + ")"
+	}
+	var kept []string
+	hourly, daily, weekly := b.Kept()
+	for _, k := range []struct {
+		n    int
+		what string
+	}{{hourly, "hourly"}, {daily, "daily"}, {weekly, "weekly"}} {
+		if k.n > 0 {
+			kept = append(kept, fmt.Sprintf("%d %s", k.n, k.what))
+		}
+	}
+	return fmt.Sprintf("every %s to %s, %s kept", cmp.Or(b.Every, "1d"), dir, strings.Join(kept, ", "))
 }
 
 // Server is where and with what kairosd serve listens.
@@ -237,16 +319,16 @@ func Load(path string) (Config, error) {
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {
-		return c, kairos.Errorf(kairos.CodeInvalid, "cannot read the configuration: %w", err)
+		return c, domain.Errorf(domain.CodeInvalid, "cannot read the configuration: %w", err)
 	}
 	if blank(src) {
 		return c, nil
 	}
 	if err := yaml.Load(src, &c, yaml.WithKnownFields()); err != nil {
-		return c, kairos.Errorf(kairos.CodeInvalid, "configuration %s: %s", path, explain(err))
+		return c, domain.Errorf(domain.CodeInvalid, "configuration %s: %s", path, explain(err))
 	}
 	if err := c.check(); err != nil {
-		return c, kairos.Errorf(kairos.CodeInvalid, "configuration %s: %w", path, err)
+		return c, domain.Errorf(domain.CodeInvalid, "configuration %s: %w", path, err)
 	}
 	c.resolve(filepath.Dir(path))
 	sum := sha256.Sum256(src)
@@ -430,7 +512,7 @@ func (c *Config) check() error {
 		skills[s.ID] = true
 	}
 	for _, s := range c.Skills {
-		for _, id := range slices.Concat(s.DependsOn, s.Implies) {
+		for _, id := range slices.Concat(s.DependsOn, s.Implies, s.GuardedBy) {
 			if !skills[id] {
 				add("skill %s: %q is no skill", s.ID, id)
 			}
@@ -484,7 +566,7 @@ func (c *Config) check() error {
 		add("retention: %w", err)
 	}
 	for name, every := range map[string]string{"retention.every": c.Retention.Every, "backup.every": c.Backup.Every} {
-		if _, err := Age(every); err != nil {
+		if _, err := Age(every); err != nil && (name != "backup.every" || every != never) {
 			add("%s: %w", name, err)
 		}
 	}

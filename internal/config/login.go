@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Login says how people come in: with a password, and with what an identity
@@ -26,13 +26,13 @@ type Login struct {
 
 // MustHaveSecondFactor are the roles of SecondFactor; the weakest stands for all
 // that are stronger.
-func (l Login) MustHaveSecondFactor() []kairos.Role {
-	var out []kairos.Role
+func (l Login) MustHaveSecondFactor() []domain.Role {
+	var out []domain.Role
 	for _, name := range l.SecondFactor {
 		if name == everybody {
-			return []kairos.Role{kairos.RoleViewer}
+			return []domain.Role{domain.RoleViewer}
 		}
-		out = append(out, kairos.Role(name))
+		out = append(out, domain.Role(name))
 	}
 	return out
 }
@@ -59,10 +59,10 @@ type OIDC struct {
 	// RoleClaim holds the groups; default groups. Dots lead into objects.
 	RoleClaim string `yaml:"role_claim"`
 	// Roles maps groups to roles, at every login. Empty: roles are given here.
-	Roles map[string]kairos.Role `yaml:"roles"`
+	Roles map[string]domain.Role `yaml:"roles"`
 	// DefaultRole is for those without a mapped group. Empty: they are refused if
 	// there are roles, else new users are viewers.
-	DefaultRole kairos.Role `yaml:"default_role"`
+	DefaultRole domain.Role `yaml:"default_role"`
 	// AllowedGroups lets in only their members; empty: everybody.
 	AllowedGroups []string `yaml:"allowed_groups"`
 	// CreateUsers makes a user of whoever comes for the first time; default true.
@@ -84,7 +84,7 @@ func (l Login) Passwords() bool { return l.Password == nil || *l.Password }
 
 func (l Login) check() error {
 	for _, name := range l.SecondFactor {
-		if name != everybody && !slices.Contains(kairos.Roles, kairos.Role(name)) {
+		if name != everybody && !slices.Contains(domain.Roles, domain.Role(name)) {
 			return fmt.Errorf("second_factor: %q is not viewer, operator, author, admin or all", name)
 		}
 	}
@@ -117,11 +117,11 @@ func (o *OIDC) check() error {
 		add("client_secret_env and client_secret_file: only one of them")
 	}
 	for group, role := range o.Roles {
-		if !slices.Contains(kairos.Roles, role) {
+		if !slices.Contains(domain.Roles, role) {
 			add("roles: %q of group %q is not viewer, operator, author or admin", role, group)
 		}
 	}
-	if o.DefaultRole != "" && !slices.Contains(kairos.Roles, o.DefaultRole) {
+	if o.DefaultRole != "" && !slices.Contains(domain.Roles, o.DefaultRole) {
 		add("default_role: %q is not viewer, operator, author or admin", o.DefaultRole)
 	}
 	return errors.Join(errs...)
@@ -134,7 +134,7 @@ func (o *OIDC) Secret() (string, error) {
 	case o.ClientSecretFile != "":
 		b, err := os.ReadFile(o.ClientSecretFile)
 		if err != nil {
-			return "", kairos.Errorf(kairos.CodeInvalid, "login.oidc.client_secret_file: %w", err)
+			return "", domain.Errorf(domain.CodeInvalid, "login.oidc.client_secret_file: %w", err)
 		}
 		secret = strings.TrimRight(string(b), "\r\n")
 	case o.ClientSecretEnv != "":
@@ -143,7 +143,7 @@ func (o *OIDC) Secret() (string, error) {
 		return "", nil
 	}
 	if secret == "" {
-		return "", kairos.Errorf(kairos.CodeInvalid, "the client secret of login.oidc is empty").Suggest("set the environment variable or fill the file that the configuration names")
+		return "", domain.Errorf(domain.CodeInvalid, "the client secret of login.oidc is empty").Suggest("set the environment variable or fill the file that the configuration names")
 	}
 	return secret, nil
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/notify"
 )
 
@@ -140,12 +140,12 @@ func (n Notifications) Build() ([]notify.Channel, error) {
 			if file != "" {
 				b, err := os.ReadFile(file)
 				if err != nil {
-					return "", kairos.Errorf(kairos.CodeInvalid, "notifications: the %s of %s: %w", what, name, err)
+					return "", domain.Errorf(domain.CodeInvalid, "notifications: the %s of %s: %w", what, name, err)
 				}
 				v = strings.TrimRight(string(b), "\r\n")
 			}
 			if v == "" && env+file != "" {
-				return "", kairos.Errorf(kairos.CodeInvalid, "notifications: the %s of %s is empty", what, name).Suggest("set the environment variable or fill the file that the configuration names")
+				return "", domain.Errorf(domain.CodeInvalid, "notifications: the %s of %s is empty", what, name).Suggest("set the environment variable or fill the file that the configuration names")
 			}
 			return v, nil
 		}
@@ -157,7 +157,7 @@ func (n Notifications) Build() ([]notify.Channel, error) {
 					return nil, err
 				}
 				if anyAddress(w.URL) != nil {
-					return nil, kairos.Errorf(kairos.CodeInvalid, "notifications: the address of %s is none", name)
+					return nil, domain.Errorf(domain.CodeInvalid, "notifications: the address of %s is none", name)
 				}
 			}
 			if w.Secret, err = read("secret", c.SecretEnv, c.SecretFile); err != nil {

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Policy is the configured retention with its ages and sizes read.
-func (r Retention) Policy() (kairos.Retention, error) {
-	p := kairos.Retention{Plans: map[string]kairos.RetentionRule{}}
+func (r Retention) Policy() (domain.Retention, error) {
+	p := domain.Retention{Plans: map[string]domain.RetentionRule{}}
 	var err error
 	if p.Default, err = r.RetentionRule.rule(); err != nil {
 		return p, err
@@ -29,7 +29,7 @@ func (r Retention) Policy() (kairos.Retention, error) {
 	return p, err
 }
 
-func (r RetentionRule) rule() (out kairos.RetentionRule, err error) {
+func (r RetentionRule) rule() (out domain.RetentionRule, err error) {
 	for _, f := range []struct {
 		text string
 		into *time.Duration

@@ -45,7 +45,7 @@ nodes:
   classify: {type: llm, input: "${last}"}
   route: {type: decision}
   extract_totals: {type: agent, agent: accountant}
-  ask_person: {type: approval, input: {message: "Pay?"}}
+  ask_person: {type: approval, on_reject: continue, input: {message: "Pay?"}}
   archive: {type: set, input: 1}
   spam_folder: {type: noop}
   pay: {type: http, input: {url: "https://example.com/pay", method: POST}}

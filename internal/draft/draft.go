@@ -14,35 +14,37 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // Store keeps drafts.
 type Store interface {
-	CreateDraft(ctx context.Context, d kairos.Draft) error
-	Draft(ctx context.Context, id string) (kairos.Draft, error)
-	DraftOfVersion(ctx context.Context, hash string) (kairos.Draft, error)
-	Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error)
-	DraftsUnderWay(ctx context.Context) ([]kairos.Draft, error)
-	DraftsFrom(ctx context.Context, parent string) ([]kairos.Draft, error)
+	CreateDraft(ctx context.Context, d domain.Draft) error
+	Draft(ctx context.Context, id string) (domain.Draft, error)
+	DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error)
+	Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error)
+	DraftsUnderWay(ctx context.Context) ([]domain.Draft, error)
+	DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error)
 	BeginDraft(ctx context.Context, id string) (bool, error)
-	TellDraft(ctx context.Context, id string, progress []kairos.DraftNote) error
-	EndDraft(ctx context.Context, d kairos.Draft) (bool, error)
-	DecideDraft(ctx context.Context, id string, state kairos.DraftState, actor kairos.Actor, reason string) (bool, error)
-	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
-	VersionByHash(ctx context.Context, hash string) (kairos.Version, error)
+	TellDraft(ctx context.Context, id string, progress []domain.DraftNote) error
+	EndDraft(ctx context.Context, d domain.Draft) (bool, error)
+	DecideDraft(ctx context.Context, id string, state domain.DraftState, chosen *domain.DraftOutcome, actor domain.Actor, reason string) (bool, error)
+	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
+	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 }
 
 // Planner makes the plans.
 type Planner interface {
 	// Ask stores the plan that answers an intent. The error of an intent that gets
-	// none wraps a *kairos.PlanError.
-	Ask(ctx context.Context, actor kairos.Actor, r kairos.AskRequest) (kairos.Asked, error)
+	// none wraps a *domain.PlanError.
+	Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.Asked, error)
 	// Planners are the providers whose models can plan.
 	Planners() []string
 	// Directed takes an intent apart that names the agent that answers: "/agent text".
 	Directed(query string) (agent, text string, ok bool)
+	// Alternative stores an alternative of a plan as a version of it.
+	Alternative(ctx context.Context, actor domain.Actor, v domain.Version, kind string, askFirst bool) (domain.AskedPlan, error)
 	// Outline lists the steps of a stored plan, a line each.
 	Outline(canonical []byte) []string
 }
@@ -50,9 +52,9 @@ type Planner interface {
 // Engine takes plans into use, and out of it.
 type Engine interface {
 	// AcceptVersion makes a version that a planner made the current one of its plan.
-	AcceptVersion(ctx context.Context, actor kairos.Actor, plan, hash, reason string) (kairos.Plan, error)
-	ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archive bool, reason string) error
-	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
+	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
+	ArchivePlan(ctx context.Context, actor domain.Actor, plan string, archive bool, reason string) error
+	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	// Announce tells listeners something that is not stored.
 	Announce(typ string, data map[string]any)
 }
@@ -116,7 +118,7 @@ func (s *Service) Open(ctx context.Context) error {
 
 // TakeUp plans a draft that an earlier process left; one that is being planned stays
 // as it is.
-func (s *Service) TakeUp(d kairos.Draft) { s.launch(d) }
+func (s *Service) TakeUp(d domain.Draft) { s.launch(d) }
 
 // Close leaves every draft where it is, for the next Open.
 func (s *Service) Close() {
@@ -132,26 +134,26 @@ const maxQuery = 32 << 10
 
 // Start stores a draft and plans it in the background: it returns as soon as the
 // draft is durable.
-func (s *Service) Start(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error) {
-	return s.start(ctx, actor, r, kairos.Draft{})
+func (s *Service) Start(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error) {
+	return s.start(ctx, actor, r, domain.Draft{})
 }
 
-func (s *Service) start(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest, from kairos.Draft) (kairos.Draft, error) {
+func (s *Service) start(ctx context.Context, actor domain.Actor, r domain.DraftRequest, from domain.Draft) (domain.Draft, error) {
 	r.Query, r.Change, r.Examples = strings.TrimSpace(r.Query), strings.TrimSpace(r.Change), strings.TrimSpace(r.Examples)
 	switch {
-	case !actor.Role.Includes(kairos.RoleOperator):
-		return kairos.Draft{}, kairos.Errorf(kairos.CodeForbidden, "planning stores a plan, which needs the role %s", kairos.RoleOperator)
+	case !actor.Role.Includes(domain.RoleOperator):
+		return domain.Draft{}, domain.Errorf(domain.CodeForbidden, "planning stores a plan, which needs the role %s", domain.RoleOperator)
 	case r.Query == "":
-		return kairos.Draft{}, kairos.Errorf(kairos.CodeInvalid, "Planning request must have valid intent and available skills").Suggest("say what is wanted") // PRE-PLAN-001
+		return domain.Draft{}, domain.Errorf(domain.CodeInvalid, "Planning request must have valid intent and available skills").Suggest("say what is wanted") // PRE-PLAN-001
 	case len(r.Query)+len(r.Change)+len(r.Examples) > maxQuery:
-		return kairos.Draft{}, kairos.Errorf(kairos.CodeTooLarge, "the intent is longer than %d KiB", maxQuery>>10)
+		return domain.Draft{}, domain.Errorf(domain.CodeTooLarge, "the intent is longer than %d KiB", maxQuery>>10)
 	case r.Provider != "" && !slices.Contains(s.Planner.Planners(), r.Provider):
-		return kairos.Draft{}, kairos.Errorf(kairos.CodeInvalid, "no provider %q plans here", r.Provider)
+		return domain.Draft{}, domain.Errorf(domain.CodeInvalid, "no provider %q plans here", r.Provider)
 	}
-	d := kairos.Draft{ID: kairos.NewID(), DraftRequest: r, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface, Parent: from.ID, Revision: from.Revision + 1,
-		State: kairos.DraftPlanning, CreatedAt: s.Now().UTC()}
+	d := domain.Draft{ID: domain.NewID(), DraftRequest: r, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface, Parent: from.ID, Revision: from.Revision + 1,
+		State: domain.DraftPlanning, CreatedAt: s.Now().UTC()}
 	if err := s.Store.CreateDraft(ctx, d); err != nil {
-		return kairos.Draft{}, err
+		return domain.Draft{}, err
 	}
 	s.launch(d)
 	return d, nil
@@ -159,13 +161,13 @@ func (s *Service) start(ctx context.Context, actor kairos.Actor, r kairos.DraftR
 
 // Refine makes another draft of the same intent, with what should be different or
 // by another provider's model. The one that is refined stays as it is.
-func (s *Service) Refine(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftRequest) (kairos.Draft, error) {
+func (s *Service) Refine(ctx context.Context, actor domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error) {
 	d, err := s.Store.Draft(ctx, id)
 	if err != nil {
-		return kairos.Draft{}, err
+		return domain.Draft{}, err
 	}
-	if d.State == kairos.DraftPlanning {
-		return kairos.Draft{}, kairos.Errorf(kairos.CodeConflict, "the draft is still being planned").Suggest("wait until it is done, or discard it")
+	if d.State == domain.DraftPlanning {
+		return domain.Draft{}, domain.Errorf(domain.CodeConflict, "the draft is still being planned").Suggest("wait until it is done, or discard it")
 	}
 	next := d.DraftRequest
 	if r.Query = strings.TrimSpace(r.Query); r.Query != "" && r.Query != d.Query {
@@ -181,35 +183,73 @@ func (s *Service) Refine(ctx context.Context, actor kairos.Actor, id string, r k
 	if !r.Constraints.Zero() {
 		next.Constraints = r.Constraints
 	}
+	if len(r.Preferences) > 0 {
+		next.Preferences = r.Preferences
+	}
 	return s.start(ctx, actor, next, d)
 }
 
-// Accept takes the plan of a draft into use; of a plan in use, its version becomes
-// the current one. What was accepted before stays so.
-func (s *Service) Accept(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error) {
+// Accept takes the plan of a draft, or an alternative of it, into use; of a plan in
+// use, that version becomes the current one. What was accepted before stays so.
+func (s *Service) Accept(ctx context.Context, actor domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error) {
 	d, err := s.Store.Draft(ctx, id)
 	if err != nil {
 		return d, err
 	}
 	switch {
-	case !actor.Role.Includes(kairos.RoleOperator):
-		return d, kairos.Errorf(kairos.CodeForbidden, "accepting a plan needs the role %s", kairos.RoleOperator)
-	case d.State == kairos.DraftAccepted:
+	case !actor.Role.Includes(domain.RoleOperator):
+		return d, domain.Errorf(domain.CodeForbidden, "accepting a plan needs the role %s", domain.RoleOperator)
+	case d.State == domain.DraftAccepted && a.Alternative != "" && a.Alternative != d.Alternative:
+		return d, domain.Errorf(domain.CodeConflict, "the draft was accepted in another form").Suggest("refine the draft to plan it again")
+	case d.State == domain.DraftAccepted:
 		return d, nil
-	case d.State != kairos.DraftReady:
-		return d, kairos.Errorf(kairos.CodeConflict, "the draft is %s: there is nothing to accept", d.State)
+	case d.State != domain.DraftReady:
+		return d, domain.Errorf(domain.CodeConflict, "the draft is %s: there is nothing to accept", d.State)
 	}
-	plan, err := s.Store.Plan(ctx, d.Plan)
-	if err != nil {
-		return d, err
+	var chosen *domain.DraftOutcome
+	if a.Alternative != "" {
+		p, err := s.acceptAlternative(ctx, actor, d.Hash, a, d.Constraints.ApproveUnsafe)
+		if err != nil {
+			return d, err
+		}
+		chosen = &d.DraftOutcome
+		chosen.Alternative, chosen.Version, chosen.Hash, chosen.Steps, chosen.Unsafe = a.Alternative, p.Version, p.Hash, p.Steps, p.Unsafe
+	} else {
+		plan, err := s.Store.Plan(ctx, d.Plan)
+		if err != nil {
+			return d, err
+		}
+		if _, err := s.Engine.AcceptVersion(ctx, actor, plan.ID, d.Hash, a.Reason); err != nil {
+			return d, err
+		}
 	}
-	if _, err := s.Engine.AcceptVersion(ctx, actor, plan.ID, d.Hash, reason); err != nil {
-		return d, err
-	}
-	if _, err := s.Store.DecideDraft(ctx, d.ID, kairos.DraftAccepted, actor, reason); err != nil {
+	if _, err := s.Store.DecideDraft(ctx, d.ID, domain.DraftAccepted, chosen, actor, a.Reason); err != nil {
 		return d, err
 	}
 	return s.Store.Draft(ctx, id)
+}
+
+// AcceptAlternative takes an alternative of a version that a program asked for, and
+// that has no draft, into use.
+func (s *Service) AcceptAlternative(ctx context.Context, actor domain.Actor, hash string, a domain.DraftAcceptance) (domain.AskedPlan, error) {
+	if !actor.Role.Includes(domain.RoleOperator) {
+		return domain.AskedPlan{}, domain.Errorf(domain.CodeForbidden, "accepting a plan needs the role %s", domain.RoleOperator)
+	}
+	return s.acceptAlternative(ctx, actor, hash, a, false)
+}
+
+// acceptAlternative stores an alternative of a version, and takes it into use.
+func (s *Service) acceptAlternative(ctx context.Context, actor domain.Actor, hash string, a domain.DraftAcceptance, askFirst bool) (domain.AskedPlan, error) {
+	v, err := s.Store.VersionByHash(ctx, hash)
+	if err != nil {
+		return domain.AskedPlan{}, err
+	}
+	p, err := s.Planner.Alternative(ctx, actor, v, a.Alternative, askFirst)
+	if err != nil {
+		return p, err
+	}
+	_, err = s.Engine.AcceptVersion(ctx, actor, p.ID, p.Hash, a.Reason)
+	return p, err
 }
 
 // Run starts a run of exactly the plan of a draft, with its intent as input and its
@@ -217,31 +257,31 @@ func (s *Service) Accept(ctx context.Context, actor kairos.Actor, id, reason str
 // that was made of a plan in use: that takes the place of the current one only when
 // the request says so. CodeConflict while there is nothing to start, or while a person
 // has to accept first what it does (ruling 41).
-func (s *Service) Run(ctx context.Context, actor kairos.Actor, id string, r kairos.DraftStart) (kairos.Run, error) {
+func (s *Service) Run(ctx context.Context, actor domain.Actor, id string, r domain.DraftStart) (domain.Run, error) {
 	d, err := s.Store.Draft(ctx, id)
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	switch {
-	case !actor.Role.Includes(kairos.RoleOperator):
-		return kairos.Run{}, kairos.Errorf(kairos.CodeForbidden, "starting a run needs the role %s", kairos.RoleOperator)
-	case d.State == kairos.DraftFailed:
-		return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "no plan came of the draft")
-	case d.State == kairos.DraftPlanning:
-		return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "the draft is still being planned").Suggest("wait until it is done")
-	case d.State == kairos.DraftDiscarded:
-		return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "the draft was discarded")
-	case d.State == kairos.DraftReady && d.Direct == "" && len(d.Unsafe) > 0 && !r.Accept:
-		return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "%s cannot be repeated: the draft has to be accepted first", strings.Join(d.Unsafe, ", ")).Suggest("read the plan, then accept the draft")
+	case !actor.Role.Includes(domain.RoleOperator):
+		return domain.Run{}, domain.Errorf(domain.CodeForbidden, "starting a run needs the role %s", domain.RoleOperator)
+	case d.State == domain.DraftFailed:
+		return domain.Run{}, domain.Errorf(domain.CodeConflict, "no plan came of the draft")
+	case d.State == domain.DraftPlanning:
+		return domain.Run{}, domain.Errorf(domain.CodeConflict, "the draft is still being planned").Suggest("wait until it is done")
+	case d.State == domain.DraftDiscarded:
+		return domain.Run{}, domain.Errorf(domain.CodeConflict, "the draft was discarded")
+	case d.State == domain.DraftReady && d.Direct == "" && len(d.Unsafe) > 0 && !r.Accept:
+		return domain.Run{}, domain.Errorf(domain.CodeConflict, "%s cannot be repeated: the draft has to be accepted first", strings.Join(d.Unsafe, ", ")).Suggest("read the plan, then accept the draft")
 	}
 	plan, err := s.Store.Plan(ctx, d.Plan)
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
-	apart := plan.Stage == kairos.StageUsed && plan.LatestHash != d.Hash
-	if d.State == kairos.DraftReady && (!apart || r.Accept) {
-		if _, err := s.Accept(ctx, actor, id, cmp.Or(r.Reason, "a run of it was started")); err != nil {
-			return kairos.Run{}, err
+	apart := plan.Stage == domain.StageUsed && plan.LatestHash != d.Hash
+	if d.State == domain.DraftReady && (!apart || r.Accept) {
+		if _, err := s.Accept(ctx, actor, id, domain.DraftAcceptance{Reason: cmp.Or(r.Reason, "a run of it was started")}); err != nil {
+			return domain.Run{}, err
 		}
 	}
 	query := d.Query
@@ -250,34 +290,34 @@ func (s *Service) Run(ctx context.Context, actor kairos.Actor, id string, r kair
 	}
 	input, err := planner.EncodeValue(query)
 	if err != nil {
-		return kairos.Run{}, kairos.Errorf(kairos.CodeInvalid, "the intent: %w", err)
+		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
 	}
 	c := d.Constraints
-	return s.Engine.Start(ctx, actor, kairos.StartRequest{Plan: plan.ID, Hash: d.Hash, Input: input, Session: r.Session, Key: r.Key, Origin: "ask", Priority: planner.RunPriority(c.Priority),
-		Limits: kairos.Limits{MaxDuration: c.TimeLimit(), MaxTokens: int64(c.Budget)}})
+	return s.Engine.Start(ctx, actor, domain.StartRequest{Plan: plan.ID, Hash: d.Hash, Input: input, Session: r.Session, Key: r.Key, Origin: "ask", Priority: planner.RunPriority(c.Priority),
+		Limits: domain.Limits{MaxDuration: c.TimeLimit(), MaxTokens: int64(c.Budget)}})
 }
 
 // Discard gives a draft up; planning that is under way ends. Its plan is archived,
 // unless somebody took it into use.
-func (s *Service) Discard(ctx context.Context, actor kairos.Actor, id, reason string) (kairos.Draft, error) {
+func (s *Service) Discard(ctx context.Context, actor domain.Actor, id, reason string) (domain.Draft, error) {
 	d, err := s.Store.Draft(ctx, id)
 	if err != nil {
 		return d, err
 	}
 	switch {
-	case !actor.Role.Includes(kairos.RoleOperator):
-		return d, kairos.Errorf(kairos.CodeForbidden, "discarding a draft needs the role %s", kairos.RoleOperator)
-	case d.State == kairos.DraftDiscarded:
+	case !actor.Role.Includes(domain.RoleOperator):
+		return d, domain.Errorf(domain.CodeForbidden, "discarding a draft needs the role %s", domain.RoleOperator)
+	case d.State == domain.DraftDiscarded:
 		return d, nil
-	case d.State == kairos.DraftAccepted:
-		return d, kairos.Errorf(kairos.CodeConflict, "the draft was accepted: archive the plan %s instead", d.Plan)
+	case d.State == domain.DraftAccepted:
+		return d, domain.Errorf(domain.CodeConflict, "the draft was accepted: archive the plan %s instead", d.Plan)
 	}
-	if d.State == kairos.DraftReady {
+	if d.State == domain.DraftReady {
 		if err := s.shelve(ctx, actor, d); err != nil {
 			return d, err
 		}
 	}
-	moved, err := s.Store.DecideDraft(ctx, d.ID, kairos.DraftDiscarded, actor, reason)
+	moved, err := s.Store.DecideDraft(ctx, d.ID, domain.DraftDiscarded, nil, actor, reason)
 	if err != nil {
 		return d, err
 	}
@@ -291,7 +331,7 @@ func (s *Service) Discard(ctx context.Context, actor kairos.Actor, id, reason st
 }
 
 // shelve archives the plan of a draft, as long as only drafts want it.
-func (s *Service) shelve(ctx context.Context, actor kairos.Actor, d kairos.Draft) error {
+func (s *Service) shelve(ctx context.Context, actor domain.Actor, d domain.Draft) error {
 	plan, err := s.Store.Plan(ctx, d.Plan)
 	if err != nil {
 		return err
@@ -300,31 +340,31 @@ func (s *Service) shelve(ctx context.Context, actor kairos.Actor, d kairos.Draft
 	if err != nil {
 		return err
 	}
-	if plan.Stage != kairos.StageDraft || plan.Archived || plan.LatestHash != d.Hash || newest.ID != d.ID && newest.State.Open() {
+	if plan.Stage != domain.StageDraft || plan.Archived || plan.LatestHash != d.Hash || newest.ID != d.ID && newest.State.Open() {
 		return nil
 	}
 	// Whoever may ask for a draft may throw it away: nobody else uses its plan.
-	actor.Role = kairos.RoleAuthor
+	actor.Role = domain.RoleAuthor
 	return s.Engine.ArchivePlan(ctx, actor, plan.ID, true, "the draft was discarded")
 }
 
 // Draft finds a draft; CodeNotFound.
-func (s *Service) Draft(ctx context.Context, id string) (kairos.Draft, error) {
+func (s *Service) Draft(ctx context.Context, id string) (domain.Draft, error) {
 	return s.Store.Draft(ctx, id)
 }
 
 // DraftOfVersion finds the newest draft whose plan is a version; CodeNotFound.
-func (s *Service) DraftOfVersion(ctx context.Context, hash string) (kairos.Draft, error) {
+func (s *Service) DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error) {
 	return s.Store.DraftOfVersion(ctx, hash)
 }
 
 // Drafts lists the newest drafts: those that are open, or all.
-func (s *Service) Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error) {
+func (s *Service) Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error) {
 	return s.Store.Drafts(ctx, all, limit)
 }
 
 // DraftsFrom lists the drafts that refine one, oldest first.
-func (s *Service) DraftsFrom(ctx context.Context, parent string) ([]kairos.Draft, error) {
+func (s *Service) DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error) {
 	return s.Store.DraftsFrom(ctx, parent)
 }
 
@@ -332,7 +372,7 @@ func (s *Service) DraftsFrom(ctx context.Context, parent string) ([]kairos.Draft
 func (s *Service) Planners() []string { return s.Planner.Planners() }
 
 // launch plans a draft in the background.
-func (s *Service) launch(d kairos.Draft) {
+func (s *Service) launch(d domain.Draft) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.running[d.ID] != nil {
@@ -361,18 +401,18 @@ func (s *Service) launch(d kairos.Draft) {
 
 // make plans one draft and records what came of it. When the context ends first,
 // the draft is left as it is: for the next process, or because it was discarded.
-func (s *Service) make(ctx context.Context, d kairos.Draft) error {
+func (s *Service) make(ctx context.Context, d domain.Draft) error {
 	begun, err := s.Store.BeginDraft(ctx, d.ID)
 	if err != nil || !begun {
 		return err
 	}
 	t := &teller{s: s, id: d.ID, notes: d.Progress}
-	d.State = kairos.DraftReady
+	d.State = domain.DraftReady
 	if d.Begun > 0 {
-		t.tell(kairos.DraftNote{Phase: kairos.PhaseInterrupted})
+		t.tell(domain.DraftNote{Phase: domain.PhaseInterrupted})
 	}
-	if d.Begun >= kairos.MaxDraftBegun {
-		d.State, d.Error = kairos.DraftFailed, &kairos.DraftError{Unplanned: true, PlanError: kairos.PlanError{Code: "interrupted", Recoverable: true,
+	if d.Begun >= domain.MaxDraftBegun {
+		d.State, d.Error = domain.DraftFailed, &domain.DraftError{Unplanned: true, PlanError: domain.PlanError{Code: "interrupted", Recoverable: true,
 			Message: fmt.Sprintf("kairosd ended %d times while this was being planned", d.Begun), Suggestion: "Try again, with another provider if there is one"}}
 	} else if err := s.ask(ctx, &d, t.tell); err != nil {
 		return err
@@ -386,20 +426,20 @@ func (s *Service) make(ctx context.Context, d kairos.Draft) error {
 
 // ask plans, and fills in what came of it; the error is that of a context which
 // ended.
-func (s *Service) ask(ctx context.Context, d *kairos.Draft, tell func(kairos.DraftNote)) error {
+func (s *Service) ask(ctx context.Context, d *domain.Draft, tell func(domain.DraftNote)) error {
 	bounded, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
-	r := kairos.AskRequest{Query: d.Query, Agent: d.Agent, PlanOnly: true, Fresh: d.Fresh, Constraints: d.Constraints, Provider: d.Provider, Change: d.Change, Examples: d.Examples, Tell: tell}
+	r := domain.AskRequest{Query: d.Query, Agent: d.Agent, PlanOnly: true, Fresh: d.Fresh, Constraints: d.Constraints, Preferences: d.Preferences, Provider: d.Provider, Change: d.Change, Examples: d.Examples, Tell: tell}
 	if d.Change != "" {
 		r.Before = s.before(bounded, *d)
 	}
-	asked, err := s.Planner.Ask(bounded, kairos.Actor{Name: d.Actor, Role: d.Role, Surface: d.Surface, Request: kairos.Request{ID: d.ID}}, r)
+	asked, err := s.Planner.Ask(bounded, domain.Actor{Name: d.Actor, Role: d.Role, Surface: d.Surface, Request: domain.Request{ID: d.ID}}, r)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	d.Classification, d.Model, d.Usage = asked.Classification, asked.Model, asked.Usage
 	if err != nil {
-		d.State, d.Error = kairos.DraftFailed, why(err, s.Patience)
+		d.State, d.Error = domain.DraftFailed, why(err, s.Patience)
 		return nil
 	}
 	p := asked.Plan
@@ -409,7 +449,7 @@ func (s *Service) ask(ctx context.Context, d *kairos.Draft, tell func(kairos.Dra
 }
 
 // before are the steps of the plan that a draft refines.
-func (s *Service) before(ctx context.Context, d kairos.Draft) []string {
+func (s *Service) before(ctx context.Context, d domain.Draft) []string {
 	parent, err := s.Store.Draft(ctx, d.Parent)
 	if err != nil || parent.Hash == "" {
 		return nil // it refines one without a plan
@@ -422,15 +462,15 @@ func (s *Service) before(ctx context.Context, d kairos.Draft) []string {
 }
 
 // why says to people why there is no plan.
-func why(err error, patience time.Duration) *kairos.DraftError {
-	if e, ok := errors.AsType[*kairos.PlanError](err); ok {
-		return &kairos.DraftError{PlanError: *e}
+func why(err error, patience time.Duration) *domain.DraftError {
+	if e, ok := errors.AsType[*domain.PlanError](err); ok {
+		return &domain.DraftError{PlanError: *e}
 	}
-	out := &kairos.DraftError{Unplanned: true, PlanError: kairos.PlanError{Code: "internal", Message: err.Error(), Recoverable: true}}
+	out := &domain.DraftError{Unplanned: true, PlanError: domain.PlanError{Code: "internal", Message: err.Error(), Recoverable: true}}
 	if errors.Is(err, context.DeadlineExceeded) {
 		out.Code, out.Message, out.Suggestion = "timeout", fmt.Sprintf("there was no plan after %s", patience), "Try again, with another provider if there is one"
 	}
-	if e, ok := errors.AsType[*kairos.Error](err); ok {
+	if e, ok := errors.AsType[*domain.Error](err); ok {
 		out.Code, out.Message, out.Suggestion = string(e.Code), e.Message, e.Suggestion
 		if e.Reason != "" {
 			out.Code = e.Reason
@@ -444,15 +484,15 @@ type teller struct {
 	s     *Service
 	id    string
 	mu    sync.Mutex
-	notes []kairos.DraftNote
+	notes []domain.DraftNote
 }
 
 // tell keeps a note and tells those who watch. How far it is may be lost; what
 // comes of it is not.
-func (t *teller) tell(n kairos.DraftNote) {
+func (t *teller) tell(n domain.DraftNote) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n.At = t.s.Now().UTC(); len(t.notes) >= kairos.MaxDraftNotes {
+	if n.At = t.s.Now().UTC(); len(t.notes) >= domain.MaxDraftNotes {
 		return
 	}
 	t.notes = append(t.notes, n)

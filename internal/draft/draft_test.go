@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/draft"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -15,29 +15,32 @@ import (
 // desk is a planner that answers when it is let, and an engine that hears what is
 // announced.
 type desk struct {
-	answer func(ctx context.Context, r kairos.AskRequest) (kairos.Asked, error)
+	answer func(ctx context.Context, r domain.AskRequest) (domain.Asked, error)
 
 	mu    sync.Mutex
-	heard []kairos.AskRequest
+	heard []domain.AskRequest
 	told  chan struct{}
 }
 
-func (d *desk) Ask(ctx context.Context, _ kairos.Actor, r kairos.AskRequest) (kairos.Asked, error) {
+func (d *desk) Ask(ctx context.Context, _ domain.Actor, r domain.AskRequest) (domain.Asked, error) {
 	d.mu.Lock()
 	d.heard = append(d.heard, r)
 	d.mu.Unlock()
-	r.Tell(kairos.DraftNote{Phase: kairos.PhaseUnderstanding, Who: "complex"})
+	r.Tell(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: "complex"})
 	return d.answer(ctx, r)
 }
-func (d *desk) Planners() []string      { return []string{"a", "b"} }
-func (d *desk) Outline([]byte) []string { return nil }
-func (d *desk) AcceptVersion(context.Context, kairos.Actor, string, string, string) (kairos.Plan, error) {
-	return kairos.Plan{}, nil
+func (d *desk) Planners() []string { return []string{"a", "b"} }
+func (d *desk) Alternative(context.Context, domain.Actor, domain.Version, string, bool) (domain.AskedPlan, error) {
+	return domain.AskedPlan{}, nil
 }
-func (d *desk) ArchivePlan(context.Context, kairos.Actor, string, bool, string) error { return nil }
+func (d *desk) Outline([]byte) []string { return nil }
+func (d *desk) AcceptVersion(context.Context, domain.Actor, string, string, string) (domain.Plan, error) {
+	return domain.Plan{}, nil
+}
+func (d *desk) ArchivePlan(context.Context, domain.Actor, string, bool, string) error { return nil }
 func (d *desk) Directed(string) (string, string, bool)                                { return "", "", false }
-func (d *desk) Start(_ context.Context, _ kairos.Actor, r kairos.StartRequest) (kairos.Run, error) {
-	return kairos.Run{ID: "r1", Hash: r.Hash}, nil
+func (d *desk) Start(_ context.Context, _ domain.Actor, r domain.StartRequest) (domain.Run, error) {
+	return domain.Run{ID: "r1", Hash: r.Hash}, nil
 }
 func (d *desk) Announce(string, map[string]any) {
 	select {
@@ -46,16 +49,16 @@ func (d *desk) Announce(string, map[string]any) {
 	}
 }
 
-var marta = kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
+var marta = domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
 
-func planned(context.Context, kairos.AskRequest) (kairos.Asked, error) {
-	return kairos.Asked{Plan: &kairos.AskedPlan{Key: "p", Version: 1, Hash: "h", By: "rules"}}, nil
+func planned(context.Context, domain.AskRequest) (domain.Asked, error) {
+	return domain.Asked{Plan: &domain.AskedPlan{Key: "p", Version: 1, Hash: "h", By: "rules"}}, nil
 }
 
 // hang plans until the process ends.
-func hang(ctx context.Context, _ kairos.AskRequest) (kairos.Asked, error) {
+func hang(ctx context.Context, _ domain.AskRequest) (domain.Asked, error) {
 	<-ctx.Done()
-	return kairos.Asked{}, ctx.Err()
+	return domain.Asked{}, ctx.Err()
 }
 
 func open(t *testing.T, s *store.Store, d *desk) *draft.Service {
@@ -69,7 +72,7 @@ func open(t *testing.T, s *store.Store, d *desk) *draft.Service {
 	return service
 }
 
-func begin(t *testing.T, s *draft.Service, r kairos.DraftRequest) kairos.Draft {
+func begin(t *testing.T, s *draft.Service, r domain.DraftRequest) domain.Draft {
 	t.Helper()
 	d, err := s.Start(t.Context(), marta, r)
 	if err != nil {
@@ -78,7 +81,7 @@ func begin(t *testing.T, s *draft.Service, r kairos.DraftRequest) kairos.Draft {
 	return d
 }
 
-func read(t *testing.T, s *store.Store, id string) kairos.Draft {
+func read(t *testing.T, s *store.Store, id string) domain.Draft {
 	t.Helper()
 	d, err := s.Draft(t.Context(), id)
 	if err != nil {
@@ -87,8 +90,8 @@ func read(t *testing.T, s *store.Store, id string) kairos.Draft {
 	return d
 }
 
-func phases(d kairos.Draft) []kairos.DraftPhase {
-	var out []kairos.DraftPhase
+func phases(d domain.Draft) []domain.DraftPhase {
+	var out []domain.DraftPhase
 	for _, n := range d.Progress {
 		out = append(out, n.Phase)
 	}
@@ -102,29 +105,29 @@ func TestADraftOutlivesTheProcess(t *testing.T) {
 	s := storetest.Open(t)
 	hung := &desk{answer: hang}
 	first := open(t, s, hung)
-	d := begin(t, first, kairos.DraftRequest{Query: " collect the figures "})
+	d := begin(t, first, domain.DraftRequest{Query: " collect the figures "})
 	<-hung.told // it is at it
 	first.Close()
-	if got := read(t, s, d.ID); got.State != kairos.DraftPlanning || got.Begun != 1 || got.Query != "collect the figures" {
+	if got := read(t, s, d.ID); got.State != domain.DraftPlanning || got.Begun != 1 || got.Query != "collect the figures" {
 		t.Fatalf("after the first process: %+v", got)
 	}
 	second := open(t, s, &desk{answer: planned})
 	second.Finish(t)
 	got := read(t, s, d.ID)
-	if got.State != kairos.DraftReady || got.Begun != 2 || got.Plan != "p" || !slices.Equal(phases(got), []kairos.DraftPhase{kairos.PhaseUnderstanding, kairos.PhaseInterrupted, kairos.PhaseUnderstanding}) {
+	if got.State != domain.DraftReady || got.Begun != 2 || got.Plan != "p" || !slices.Equal(phases(got), []domain.DraftPhase{domain.PhaseUnderstanding, domain.PhaseInterrupted, domain.PhaseUnderstanding}) {
 		t.Errorf("after the second process: %+v", got)
 	}
 	hung = &desk{answer: hang}
 	third := open(t, s, hung)
-	d = begin(t, third, kairos.DraftRequest{Query: "collect"})
-	for range kairos.MaxDraftBegun {
+	d = begin(t, third, domain.DraftRequest{Query: "collect"})
+	for range domain.MaxDraftBegun {
 		<-hung.told
 		third.Close()
 		hung = &desk{answer: hang}
 		third = open(t, s, hung)
 	}
 	third.Finish(t)
-	if got = read(t, s, d.ID); got.State != kairos.DraftFailed || got.Error == nil || got.Error.Code != "interrupted" || len(hung.heard) != 0 {
+	if got = read(t, s, d.ID); got.State != domain.DraftFailed || got.Error == nil || got.Error.Code != "interrupted" || len(hung.heard) != 0 {
 		t.Errorf("after too many processes: %+v", got)
 	}
 }
@@ -136,19 +139,19 @@ func TestADraftIsDiscarded(t *testing.T) {
 	s := storetest.Open(t)
 	hung := &desk{answer: hang}
 	service := open(t, s, hung)
-	d := begin(t, service, kairos.DraftRequest{Query: "collect"})
+	d := begin(t, service, domain.DraftRequest{Query: "collect"})
 	<-hung.told
-	if _, err := service.Refine(t.Context(), marta, d.ID, kairos.DraftRequest{Change: "more"}); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := service.Refine(t.Context(), marta, d.ID, domain.DraftRequest{Change: "more"}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("refining what is being planned: %v", err)
 	}
-	if _, err := service.Accept(t.Context(), marta, d.ID, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := service.Accept(t.Context(), marta, d.ID, domain.DraftAcceptance{}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("accepting what is being planned: %v", err)
 	}
-	if got, err := service.Discard(t.Context(), marta, d.ID, "changed my mind"); err != nil || got.State != kairos.DraftDiscarded {
+	if got, err := service.Discard(t.Context(), marta, d.ID, "changed my mind"); err != nil || got.State != domain.DraftDiscarded {
 		t.Fatalf("%+v %v", got, err)
 	}
 	service.Finish(t) // planning ends with it
-	if got := read(t, s, d.ID); got.State != kairos.DraftDiscarded {
+	if got := read(t, s, d.ID); got.State != domain.DraftDiscarded {
 		t.Errorf("%+v", got)
 	}
 }
@@ -157,17 +160,17 @@ func TestADraftIsDiscarded(t *testing.T) {
 func TestADraftIsRefined(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	no := &desk{answer: func(context.Context, kairos.AskRequest) (kairos.Asked, error) {
-		return kairos.Asked{Model: "a/m"}, &kairos.Error{Code: kairos.CodeInvalid, Message: "no", Cause: &kairos.PlanError{Code: "NO_VALID_PLAN", Message: "no plan", Answer: "{"}}
+	no := &desk{answer: func(context.Context, domain.AskRequest) (domain.Asked, error) {
+		return domain.Asked{Model: "a/m"}, &domain.Error{Code: domain.CodeInvalid, Message: "no", Cause: &domain.PlanError{Code: "NO_VALID_PLAN", Message: "no plan", Answer: "{"}}
 	}}
 	service := open(t, s, no)
-	d := begin(t, service, kairos.DraftRequest{Query: "collect", Provider: "a", Constraints: kairos.Constraints{MaxSteps: 2}})
+	d := begin(t, service, domain.DraftRequest{Query: "collect", Provider: "a", Constraints: domain.Constraints{MaxSteps: 2}})
 	service.Finish(t)
-	if got := read(t, s, d.ID); got.State != kairos.DraftFailed || got.Error.Answer != "{" || got.Model != "a/m" {
+	if got := read(t, s, d.ID); got.State != domain.DraftFailed || got.Error.Answer != "{" || got.Model != "a/m" {
 		t.Fatalf("%+v", got)
 	}
 	service = open(t, s, no)
-	for i, r := range []kairos.DraftRequest{{Change: "first"}, {Provider: "b", Change: "second"}} {
+	for i, r := range []domain.DraftRequest{{Change: "first"}, {Provider: "b", Change: "second"}} {
 		next, err := service.Refine(t.Context(), marta, d.ID, r)
 		if err != nil {
 			t.Fatal(err)
@@ -182,15 +185,15 @@ func TestADraftIsRefined(t *testing.T) {
 	if d.Change != "first\nsecond" || d.Query != "collect" {
 		t.Errorf("%+v", d)
 	}
-	if _, err := service.Refine(t.Context(), marta, d.ID, kairos.DraftRequest{Provider: "c"}); kairos.CodeOf(err) != kairos.CodeInvalid {
+	if _, err := service.Refine(t.Context(), marta, d.ID, domain.DraftRequest{Provider: "c"}); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("an unknown provider: %v", err)
 	}
-	for _, r := range []kairos.DraftRequest{{}, {Query: "x", Provider: "c"}} {
-		if _, err := service.Start(t.Context(), marta, r); kairos.CodeOf(err) != kairos.CodeInvalid {
+	for _, r := range []domain.DraftRequest{{}, {Query: "x", Provider: "c"}} {
+		if _, err := service.Start(t.Context(), marta, r); domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	if _, err := service.Start(t.Context(), kairos.Actor{Role: kairos.RoleViewer}, kairos.DraftRequest{Query: "x"}); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if _, err := service.Start(t.Context(), domain.Actor{Role: domain.RoleViewer}, domain.DraftRequest{Query: "x"}); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a viewer: %v", err)
 	}
 }

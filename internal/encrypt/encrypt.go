@@ -11,7 +11,7 @@ import (
 
 	"filippo.io/age"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Recipients reads public keys, and sees that they go together: age keeps a key
@@ -21,12 +21,12 @@ func Recipients(keys []string) ([]age.Recipient, error) {
 	for i, key := range keys {
 		key = strings.TrimSpace(key)
 		if strings.HasPrefix(key, "AGE-SECRET-KEY-") { // and is not repeated here
-			return nil, kairos.Errorf(kairos.CodeInvalid, "recipient %d is a private key", i+1).
+			return nil, domain.Errorf(domain.CodeInvalid, "recipient %d is a private key", i+1).
 				Suggest("give its public one, which age-keygen -y prints, and keep the private one off this machine")
 		}
 		r, err := age.ParseRecipients(strings.NewReader(key))
 		if err != nil || len(r) != 1 {
-			return nil, kairos.Errorf(kairos.CodeInvalid, "recipient %d (%.20q) is no public key of age", i+1, key).
+			return nil, domain.Errorf(domain.CodeInvalid, "recipient %d (%.20q) is no public key of age", i+1, key).
 				Suggest("age-keygen -o identity.txt makes a pair and prints the public key, age1…")
 		}
 		out = append(out, r...)
@@ -35,7 +35,7 @@ func Recipients(keys []string) ([]age.Recipient, error) {
 		return nil, nil
 	}
 	if _, err := age.Encrypt(io.Discard, out...); err != nil {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "the recipients do not go together: %w", err)
+		return nil, domain.Errorf(domain.CodeInvalid, "the recipients do not go together: %w", err)
 	}
 	return out, nil
 }
@@ -44,11 +44,11 @@ func Recipients(keys []string) ([]age.Recipient, error) {
 func Identities(path string) ([]age.Identity, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "the identity file cannot be read: %w", err)
+		return nil, domain.Errorf(domain.CodeInvalid, "the identity file cannot be read: %w", err)
 	}
 	ids, err := age.ParseIdentities(f)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "%s is no file of age identities: %w", path, err).
+		return nil, domain.Errorf(domain.CodeInvalid, "%s is no file of age identities: %w", path, err).
 			Suggest("give the file that age-keygen -o wrote; one with a passphrase is first decrypted with age")
 	}
 	return ids, nil

@@ -8,16 +8,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Messages to an actor.
 type (
-	slotMsg     struct{} // the run holds a slot now
-	nodeSlotMsg struct{} // the run holds one more node slot now
-	timerMsg    struct{} // something is due
-	stopMsg     struct{} // the engine stops
-	childrenMsg struct{} // look whether children have ended
+	slotMsg     struct{ token slotToken } // the run was granted a slot
+	nodeSlotMsg struct{}                  // the run holds one more node slot now
+	timerMsg    struct{}                  // something is due
+	stopMsg     struct{}                  // the engine stops
+	childrenMsg struct{}                  // look whether children have ended
 	// childMsg says that a child run ended, or cannot be created.
 	childMsg struct {
 		run string
@@ -53,43 +53,50 @@ type actor struct {
 	wakeAt   atomic.Int64  // answer to wake at
 	retryNow atomic.Bool   // rejected checkpoints are due again
 
-	created *kairos.Run // a run without journal, as it was created
-	run     kairos.Run
+	created *domain.Run // a run without journal, as it was created
+	run     domain.Run
 	prog    *program
 	s       *state
 	queue   []workKey
 	running map[workKey]*attempt
 
-	next     kairos.Checkpoint // being put together
-	noted    map[kairos.Use]bool
+	next     domain.Checkpoint // being put together
+	noted    map[domain.Use]bool
 	hasFinal bool
 	// dispatching is set while a node is being started or run inline.
 	dispatching bool
 	dueDirty    bool
 	fence       int64
-	chain       *kairos.Chain
+	chain       *domain.Chain
 	sent        int64 // checkpoints completed
 	handed      int64 // of those, given to the store
 	answered    int64
-	inflight    []kairos.Checkpoint
+	inflight    []domain.Checkpoint
 	deferred    []deferred
 	pathLen     int
 	broken      bool // rejected; checkpoints are handed over again later
 	conflicts   int
 	backoff     time.Duration
 
-	slot         bool
+	batch        []any // taken from the mailbox and not handled
+	slot         slotToken
 	waitingSlot  bool
 	nodeCredit   int
 	waitingNode  bool
-	budget       string
+	budget       string // why nothing starts as long as something runs
 	runningSince time.Time
+	deadline     *time.Timer // of max_duration
+	reserved     map[*attempt]map[int]reservation
+	hungry       []reserveMsg // calls that wait for room
 	stopping     bool
 	ended        bool
 	reopening    bool // a resume is being recorded; its status is set already
 	// loaded and recovered are the revisions before and after recover.
 	loaded, recovered int64
-	dropped           bool // the run is no longer this actor's business
+	// offered is the digest of the preview of a resume before recover; empty: the
+	// run was not left behind by a process.
+	offered string
+	dropped bool // the run is no longer this actor's business
 }
 
 // deferred is what must not happen before a checkpoint is durable.
@@ -99,7 +106,7 @@ type deferred struct {
 }
 
 func newActor(e *Engine, id string) *actor {
-	a := &actor{e: e, id: id, wake: make(chan struct{}, 1), gone: make(chan struct{}), chain: new(kairos.Chain), running: map[workKey]*attempt{}}
+	a := &actor{e: e, id: id, wake: make(chan struct{}, 1), gone: make(chan struct{}), chain: new(domain.Chain), running: map[workKey]*attempt{}}
 	a.wakeAt.Store(math.MaxInt64)
 	return a
 }
@@ -179,7 +186,8 @@ func (a *actor) loop() {
 		// stored, and taken up again at the next start.
 		if p := recover(); p != nil {
 			a.e.log.Error("defect in the engine", "run_id", a.id, "panic", p, "stack", string(debug.Stack()))
-			a.giveUp(kairos.Errorf(kairos.CodeInternal, "run %s cannot go on: %v", a.id, p))
+			a.e.setDefective(a.id)
+			a.giveUp(domain.Errorf(domain.CodeInternal, "run %s cannot go on: %v", a.id, p))
 		}
 	}()
 	if err := a.load(); err != nil {
@@ -187,8 +195,8 @@ func (a *actor) loop() {
 			return
 		}
 		a.giveUp(err)
-		switch kairos.CodeOf(err) {
-		case kairos.CodeCorrupt, kairos.CodeNotFound:
+		switch domain.CodeOf(err) {
+		case domain.CodeCorrupt, domain.CodeNotFound:
 		default: // it may heal
 			a.e.timers.set(a.id, a.e.now().Add(30*time.Second))
 		}
@@ -203,8 +211,8 @@ func (a *actor) loop() {
 			a.again()
 		}
 		if !a.broken {
-			for _, m := range a.take() {
-				a.handle(m)
+			for a.batch = a.take(); len(a.batch) > 0; a.batch = a.batch[1:] {
+				a.handle(a.batch[0])
 			}
 			a.advance()
 			a.freeNodes()
@@ -212,7 +220,7 @@ func (a *actor) loop() {
 			a.flush()
 			a.handOver()
 		} else if a.isStopping() {
-			a.giveUp(kairos.Errorf(kairos.CodeUnavailable, "the store does not accept checkpoints"))
+			a.giveUp(domain.Errorf(domain.CodeUnavailable, "the store does not accept checkpoints"))
 			return
 		}
 		if a.dropped || a.idle() && a.e.evict(a) {
@@ -230,8 +238,8 @@ func (a *actor) loop() {
 // putDown records that a run was left at rest by a clean shutdown, so that the
 // next start does not take it for a crash.
 func (a *actor) putDown() {
-	if a.stopping && len(a.running) == 0 && !a.ended && !a.s.clean && a.run.Status == kairos.RunRunning {
-		a.verbRow(payload{Verb: "stop"}, kairos.System.Name, "kairosd was stopped")
+	if a.stopping && len(a.running) == 0 && !a.ended && !a.s.clean && a.run.Status == domain.RunRunning {
+		a.verbRow(payload{Verb: "stop"}, domain.System.Name, "kairosd was stopped")
 	}
 }
 
@@ -271,7 +279,7 @@ func (a *actor) blocked() bool { return a.stopping || a.barred() }
 
 // barred is blocked for a reason that outlives a restart.
 func (a *actor) barred() bool {
-	return a.s.paused || a.s.held || a.s.quarantined || a.e.opts.Safe || a.budget != "" || a.ended || a.early() || a.prog.replans && a.s.replanning() != nil
+	return a.s.paused || a.s.held || a.s.quarantined || a.e.opts.Safe || a.budget != "" || a.s.budget != nil || a.ended || a.early() || a.prog.replans && a.s.replanning() != nil
 }
 
 // early reports whether the run may not start yet.
@@ -315,12 +323,11 @@ func (a *actor) load() error {
 		return a.unrunnable(ctx, err)
 	}
 	a.prog = p
-	a.e.remember(a.run, p.Program)
 	input, err := decode(a.run.Input)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeCorrupt, "input of run %s: %w", a.id, err)
+		return domain.Errorf(domain.CodeCorrupt, "input of run %s: %w", a.id, err)
 	}
-	var journal []kairos.Entry
+	var journal []domain.Entry
 	if !fresh {
 		if journal, err = a.e.journal(ctx, a.run); err != nil {
 			return err
@@ -336,7 +343,10 @@ func (a *actor) load() error {
 	a.ended = a.run.Status.Final()
 	a.dueDirty = true
 	loaded := s.seq
-	working := (a.run.Status == kairos.RunRunning || a.run.Status == kairos.RunQueued) && !fresh
+	working := (a.run.Status == domain.RunRunning || a.run.Status == domain.RunQueued) && !fresh
+	if working && a.e.unattended(a.run) {
+		a.offered = a.e.offer(ctx, a.id)
+	}
 	a.recover()
 	a.loaded, a.recovered = loaded, s.seq
 	if working {
@@ -351,7 +361,7 @@ func (a *actor) load() error {
 func (a *actor) requeue() {
 	a.queue = nil
 	for _, w := range a.s.sorted() {
-		if w.phase == phaseReady || w.phase == phaseWaiting && w.reason == kairos.WaitRetry {
+		if w.phase == phaseReady || w.phase == phaseWaiting && w.reason == domain.WaitRetry {
 			a.queue = append(a.queue, w.workKey)
 		}
 	}
@@ -363,20 +373,20 @@ func (a *actor) requeue() {
 
 // unrunnable ends a run whose plan cannot be compiled here.
 func (a *actor) unrunnable(ctx context.Context, cause error) error {
-	switch kairos.CodeOf(cause) {
-	case kairos.CodeInvalid, kairos.CodeCorrupt, kairos.CodeNotFound:
+	switch domain.CodeOf(cause) {
+	case domain.CodeInvalid, domain.CodeCorrupt, domain.CodeNotFound:
 	default:
 		return cause
 	}
-	if a.run.Status != kairos.RunQueued || !a.run.StartedAt.IsZero() {
+	if a.run.Status != domain.RunQueued || !a.run.StartedAt.IsZero() {
 		return cause // it goes on when the plan fits again
 	}
 	now := a.e.now()
 	headline := cause.Error()
-	err := a.e.store.Commit(ctx, kairos.Checkpoint{Run: a.id, Fence: a.run.LastSeq,
-		Patch: &kairos.RunPatch{Status: kairos.RunFailed, Headline: &headline, EndedAt: &now, DueAt: &time.Time{},
-			Error: &kairos.RunError{Code: "plan", Message: headline}},
-		Audit: []kairos.AuditRecord{statusRecord(a.id, kairos.RunFailed, "", headline)}})
+	err := a.e.store.Commit(ctx, domain.Checkpoint{Run: a.id, Fence: a.run.LastSeq,
+		Patch: &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, EndedAt: &now, DueAt: &time.Time{},
+			Error: &domain.RunError{Code: "plan", Message: headline}},
+		Audit: []domain.AuditRecord{statusRecord(a.id, domain.RunFailed, "", headline)}})
 	if err != nil {
 		return err
 	}
@@ -400,17 +410,34 @@ func (a *actor) giveUp(err error) {
 		d.fn(err)
 	}
 	a.deferred = nil
+	a.dismiss(a.batch, func(m answerable) { m.answer(err) }) //seed:dismiss
 	for !a.e.evict(a) {
-		for _, m := range a.take() {
-			switch m := m.(type) {
-			case slotMsg:
-				a.slot = true // end gives it back
-			case nodeSlotMsg:
-				a.nodeCredit++
-			case answerable:
-				m.answer(err)
+		a.dismiss(a.take(), func(m answerable) { m.answer(err) })
+	}
+}
+
+// dismiss deals with messages that will not be handled: end gives back the slots
+// that they bring, and those who wait are answered.
+func (a *actor) dismiss(mail []any, answer func(answerable)) {
+	for _, m := range mail {
+		switch m := m.(type) {
+		case slotMsg:
+			if a.e.sched.holds(a.id, m.token) {
+				a.slot = m.token
 			}
+		case nodeSlotMsg:
+			a.nodeCredit++
+		case answerable:
+			answer(m)
 		}
+	}
+}
+
+// reply answers whoever waits for one answer; a second is of no interest.
+func reply(c chan<- error, err error) {
+	select {
+	case c <- err:
+	default:
 	}
 }
 
@@ -418,12 +445,16 @@ func (a *actor) giveUp(err error) {
 func (a *actor) end() {
 	for _, t := range a.running {
 		t.cancel(ErrFenced)
+		a.nodeCredit++ //seed:return-slot
+	}
+	if a.deadline != nil {
+		a.deadline.Stop()
 	}
 	for range a.nodeCredit {
 		a.e.sched.releaseNode()
 	}
-	if a.slot {
-		a.e.sched.release(a.id)
+	if a.slot != 0 {
+		a.e.sched.release(a.id, a.slot)
 	}
 	close(a.gone)
 }
@@ -466,13 +497,13 @@ func (a *actor) isRefused() bool {
 // reject deals with a rejected checkpoint: everything after the last durable
 // row is void (ruling 20).
 func (a *actor) reject(err error) {
-	code := kairos.CodeOf(err)
-	if code == kairos.CodeConflict || code == kairos.CodeStale {
+	code := domain.CodeOf(err)
+	if code == domain.CodeConflict || code == domain.CodeStale {
 		a.refold(err)
 		return
 	}
 	a.e.log.Error("checkpoint rejected", "run_id", a.id, "seq", a.fence, "err", err)
-	if code == kairos.CodeUnavailable || code == kairos.CodeInternal && a.isStopping() {
+	if code == domain.CodeUnavailable || code == domain.CodeInternal && a.isStopping() {
 		a.giveUp(err)
 		return
 	}
@@ -487,7 +518,7 @@ func (a *actor) reject(err error) {
 // run, this engine yields it: one wins.
 func (a *actor) refold(cause error) {
 	a.conflicts++
-	fenced := kairos.Errorf(kairos.CodeConflict, "run %s was changed by someone else: %w", a.id, cause)
+	fenced := domain.Errorf(domain.CodeConflict, "run %s was changed by someone else: %w", a.id, cause)
 	for _, d := range a.deferred {
 		d.fn(fenced)
 	}
@@ -509,8 +540,8 @@ func (a *actor) refold(cause error) {
 	a.mailMu.Lock()
 	a.rejected = nil
 	a.mailMu.Unlock()
-	a.inflight, a.next, a.hasFinal, a.chain = nil, kairos.Checkpoint{}, false, new(kairos.Chain)
-	a.noted = nil
+	a.inflight, a.next, a.hasFinal, a.chain = nil, domain.Checkpoint{}, false, new(domain.Chain)
+	a.noted, a.reserved = nil, nil
 	a.answered = a.sent
 	a.budget = ""
 	if err := a.load(); err != nil && !a.setAside(err) {
@@ -523,7 +554,7 @@ func (a *actor) again() {
 	a.mailMu.Lock()
 	a.rejected = nil
 	a.mailMu.Unlock()
-	a.broken, a.chain = false, new(kairos.Chain)
+	a.broken, a.chain = false, new(domain.Chain)
 	for i := range a.inflight {
 		a.inflight[i].Chain = a.chain
 	}

@@ -2,10 +2,14 @@ package engine
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -17,7 +21,7 @@ const supervisorAgent = "supervisor"
 
 // aggregate joins the results of steps into one answer: that of the only one
 // that completed, or each under its task (SPEC 8).
-func aggregate(steps []kairos.PlanStepState) string {
+func aggregate(steps []domain.PlanStepState) string {
 	completed := 0
 	only := ""
 	var parts []string
@@ -46,28 +50,92 @@ func taskOf(n *planner.ProgramNode) string { return cmp.Or(n.Task, n.Tool, n.Pla
 // handover is the agent before a step: that of the last step in order, among
 // those it depends on, that has one, else the supervisor (ruling 34).
 func handover(p *planner.Program, index int) string {
-	before := map[int]bool{}
-	var visit func(i int)
-	visit = func(i int) {
-		for _, need := range p.Nodes[i].Needs {
-			if !before[need] {
-				before[need] = true
-				visit(need)
-			}
-		}
-	}
-	visit(index)
 	from, order := supervisorAgent, -1
-	for i := range before {
-		if n := &p.Nodes[i]; n.Agent != "" && n.Order > order {
+	for i, needed := range ancestors(p, index) {
+		if n := &p.Nodes[i]; needed && n.Agent != "" && n.Order > order {
 			from, order = n.Agent, n.Order
 		}
 	}
 	return from
 }
 
+// summaryOf says what a plan is for.
+func summaryOf(p *planner.Program) string { return cmp.Or(p.Description, p.Name) }
+
+// failureReason is why a step plan failed. Steps count from 1 where people read.
+func failureReason(p *planner.Program, f *domain.RunError) string {
+	if i, ok := p.Index[f.Node]; ok {
+		return fmt.Sprintf("Step %d failed: %s", i+1, f.Message)
+	}
+	return f.Message
+}
+
+// stepTrace is what the journal says of one step.
+type stepTrace struct {
+	began, ended time.Time
+	failure      string // of the row that settled it
+	usage        domain.Usage
+	// unread is set when the step was settled because its condition had no value.
+	unread *planner.Consequence
+}
+
+// traces reads the journal of a step plan's run.
+func (v *view) traces() (steps map[string]*stepTrace, handoffs []domain.PlanHandoff) {
+	p := v.prog.Program
+	steps = map[string]*stepTrace{}
+	for i := range v.journal {
+		e := &v.journal[i]
+		failed, dropped := domain.StepsEndedBy(e)
+		for _, node := range append(dropped, failed) { // these begin again, or are no part of the plan any more
+			delete(steps, node)
+		}
+		if e.Node == "" {
+			continue
+		}
+		t := steps[e.Node]
+		if t == nil {
+			t = &stepTrace{}
+			steps[e.Node] = t
+		}
+		t.usage = t.usage.Add(e.Usage)
+		if begins(e) {
+			if t.began.IsZero() {
+				t.began = e.StartedAt
+			}
+			if n, ok := p.Index[e.Node]; ok && !v.run.Dry() {
+				if node, from := &p.Nodes[n], handover(p, n); handsOver(e, node.Agent, from) {
+					handoffs = append(handoffs, domain.PlanHandoff{HandoffID: handoffID(v.run.ID, e.Seq), FromAgentID: from, ToAgentID: node.Agent,
+						Reason: reasonPlanStep, Explanation: explainStep(node), PlanStepID: e.Node, Timestamp: e.At})
+				}
+			}
+		}
+		if e.Final {
+			if t.ended, t.failure = e.At, ""; e.Failure != nil {
+				t.failure = e.Failure.Message
+			}
+			var d planner.Decision
+			if len(e.Decision) == 0 || json.Unmarshal(e.Decision, &d) != nil {
+				continue
+			}
+			for i := range d.Settled {
+				c := &d.Settled[i]
+				if !c.Failed() && c.Reason != planner.ReasonGateUnknown {
+					continue
+				}
+				other := steps[c.Node]
+				if other == nil {
+					other = &stepTrace{}
+					steps[c.Node] = other
+				}
+				other.unread, other.ended = c, e.At
+			}
+		}
+	}
+	return steps, handoffs
+}
+
 // planResult folds a step plan's run into the result object of [002].
-func (v *view) planResult() *kairos.PlanResult {
+func (v *view) planResult() *domain.PlanResult {
 	p := v.prog.Program
 	if p.Kind != planner.KindSteps {
 		return nil
@@ -76,70 +144,84 @@ func (v *view) planResult() *kairos.PlanResult {
 	if input, err := decode(v.run.Input); err == nil && input != nil {
 		query = planner.Text(input)
 	}
-	r := &kairos.PlanResult{Success: v.run.Status == kairos.RunCompleted, Handoffs: []kairos.PlanHandoff{},
-		Plan: kairos.PlanState{PlanID: p.ID, Query: query, Status: "executing", Summary: cmp.Or(p.Description, p.Name), CreatedAt: v.run.CreatedAt, CurrentStepIndex: len(p.Nodes) - 1}}
-	switch v.run.Status {
-	case kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled:
+	r := &domain.PlanResult{Success: v.run.Status == domain.RunCompleted, Handoffs: []domain.PlanHandoff{},
+		Plan: domain.PlanState{PlanID: v.run.PlanID, Query: query, Status: "executing", Summary: summaryOf(p), CreatedAt: v.run.CreatedAt, UpdatedAt: v.run.CreatedAt,
+			CompletedAt: v.run.EndedAt}}
+	if v.run.Status.Final() {
 		r.Plan.Status = string(v.run.Status)
 	}
 	if v.run.Error != nil {
-		r.Error, r.Plan.FailureReason = v.run.Error.Message, v.run.Error.Message
+		r.Plan.FailureReason = failureReason(p, v.run.Error)
+		r.Error = r.Plan.FailureReason
 	}
-	began, ended, failed := map[string]time.Time{}, map[string]time.Time{}, map[string]string{}
-	for i := range v.journal {
-		e := &v.journal[i]
-		if e.Node == "" {
-			continue
-		}
-		at := e.StartedAt
-		if at.IsZero() {
-			at = e.At
-		}
-		if _, ok := began[e.Node]; !ok {
-			began[e.Node] = at
-		}
-		if e.Final {
-			if ended[e.Node] = e.At; e.Failure != nil {
-				failed[e.Node] = e.Failure.Message
-			}
+	for _, at := range []time.Time{v.run.StartedAt, v.run.EndedAt, lastAt(v.journal)} {
+		if at.After(r.Plan.UpdatedAt) {
+			r.Plan.UpdatedAt = at
 		}
 	}
-	outputs := kairos.ResultOf(kairos.RunDetail{Run: v.run, Journal: v.journal}).Outputs
-	current := -1
+	traces, handoffs := v.traces()
+	if handoffs != nil {
+		r.Handoffs = handoffs
+	}
+	outputs := domain.ResultOf(domain.RunDetail{Run: v.run, Journal: v.journal}).Outputs
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		s := kairos.PlanStepState{StepID: n.ID, StepIndex: i, AgentID: n.Agent, Task: taskOf(n), ExpectedOutput: n.ExpectedOutput, Status: "pending", StartedAt: began[n.ID]}
-		switch status, _ := v.s.walk.Status(i); status {
-		case planner.Completed, planner.Failed, planner.Skipped, planner.Cancelled:
-			s.Status, s.CompletedAt = string(status), ended[n.ID]
-			if status == planner.Failed {
-				s.Error = failed[n.ID]
+		t := traces[n.ID]
+		if t == nil {
+			t = &stepTrace{}
+		}
+		s := domain.PlanStepState{StepID: n.ID, StepIndex: i, AgentID: n.Agent, Task: taskOf(n), ExpectedOutput: n.ExpectedOutput, Status: "pending", StartedAt: t.began}
+		if t.usage.InputTokens > 0 || t.usage.OutputTokens > 0 {
+			s.TokenUsage = &domain.TokenUsage{InputTokens: t.usage.InputTokens, OutputTokens: t.usage.OutputTokens}
+		}
+		switch status, _ := v.s.walk.Status(i); {
+		case status != "":
+			s.Status, s.CompletedAt = string(status), t.ended
+			if status != planner.Completed {
+				s.Error = t.failure
+			} else if out, err := decode(outputs[n.ID]); err == nil && out != nil {
+				s.Result = n.Text(out)
 			}
-			if raw, ok := outputs[n.ID]; ok && status == planner.Completed {
-				if out, err := decode(raw); err == nil && out != nil {
-					s.Result = planner.Text(out)
+			if c := t.unread; c != nil && status == planner.Skipped {
+				if s.Error = c.Why(); c.Failed() {
+					s.Status = "failed"
 				}
 			}
-		default:
-			if !s.StartedAt.IsZero() {
-				s.Status = "in_progress"
-			}
-			if current < 0 {
-				current = i
-			}
-		}
-		if from := handover(p, i); n.Agent != "" && !s.StartedAt.IsZero() && from != n.Agent {
-			r.Handoffs = append(r.Handoffs, kairos.PlanHandoff{HandoffID: handoffID(v.run.ID, n.ID), FromAgentID: from, ToAgentID: n.Agent, Reason: "plan_step",
-				Explanation: "Executing plan step: " + s.Task, PlanStepID: n.ID, Timestamp: s.StartedAt})
+		case !s.StartedAt.IsZero():
+			s.Status = "in_progress"
 		}
 		r.Plan.Steps = append(r.Plan.Steps, s)
 	}
-	if current >= 0 {
-		r.Plan.CurrentStepIndex = current
+	r.Plan.CurrentStepIndex = v.currentStep(r.Plan.Steps)
+	if r.AggregatedResult = aggregate(r.Plan.Steps); r.AggregatedResult == nothingDone && !v.run.Status.Final() {
+		r.AggregatedResult = "" // there is nothing to say yet
 	}
-	r.AggregatedResult = aggregate(r.Plan.Steps)
 	return r
 }
 
-// handoffID names the handoff to a step of a run: the same whenever it is read.
-func handoffID(run, step string) string { return run + ":" + step }
+func lastAt(journal []domain.Entry) time.Time {
+	if n := len(journal); n > 0 {
+		return journal[n-1].At
+	}
+	return time.Time{}
+}
+
+// currentStep is the index of the step that failed, or runs, or was cut short, or
+// comes next; of a completed plan the last one.
+func (v *view) currentStep(steps []domain.PlanStepState) int {
+	if v.run.Error != nil {
+		if i, ok := v.prog.Index[v.run.Error.Node]; ok {
+			return i
+		}
+	}
+	for _, status := range []string{"in_progress", "cancelled", "pending"} {
+		if i := slices.IndexFunc(steps, func(s domain.PlanStepState) bool { return s.Status == status }); i >= 0 && v.run.Status != domain.RunCompleted {
+			return i
+		}
+	}
+	return max(len(steps)-1, 0)
+}
+
+// handoffID names the handoff that the attempt beginning with a journal row brings:
+// the same whenever it is read.
+func handoffID(run string, seq int64) string { return run + ":" + strconv.FormatInt(seq, 10) }

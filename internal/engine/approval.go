@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -22,6 +22,7 @@ type approvalInput struct {
 	form      any
 	timeout   time.Duration
 	onTimeout string
+	answers   []domain.Answer // that the plan declares
 }
 
 func readApproval(input any) (approvalInput, error) {
@@ -32,16 +33,20 @@ func readApproval(input any) (approvalInput, error) {
 	}
 	m, ok := input.(map[string]any)
 	if !ok {
-		return in, fmt.Errorf("an approval takes {message, form?, timeout?, on_timeout?}")
+		return in, fmt.Errorf("an approval takes {message, answers?, form?, timeout?, on_timeout?}")
 	}
-	in.message = planner.Text(m["message"])
-	if m["message"] == nil {
-		in.message = ""
+	in.message = formMessage(m)
+	declared, _, _, err := planner.Answers(m)
+	if err != nil {
+		return in, err
+	}
+	for _, a := range declared {
+		in.answers = append(in.answers, domain.Answer{ID: a.ID, Label: a.Label, Kind: domain.AnswerKind(a.Kind)})
 	}
 	in.form = m["form"]
 	if in.form != nil {
-		if _, err := compileSchema(in.form); err != nil {
-			return in, fmt.Errorf("the form is not a JSON Schema: %w", err)
+		if err := checkForm(in.form); err != nil {
+			return in, err
 		}
 	}
 	if m["timeout"] != nil {
@@ -64,46 +69,77 @@ func readApproval(input any) (approvalInput, error) {
 }
 
 // question is the message of an approval's recorded input.
-func question(raw kairos.RawJSON) string {
+func question(raw domain.RawJSON) string {
 	v, err := decode(raw)
 	if err != nil {
 		return ""
 	}
-	in, _ := readApproval(v)
-	return in.message
+	return formMessage(v)
 }
 
-// ask opens an approval: a durable row and a question in the inbox.
+// ask opens an approval: a durable row and a request in the inbox.
 func (a *actor) ask(w *work, node *planner.ProgramNode, input any) {
 	in, err := readApproval(input)
+	if err == nil {
+		_, err = planner.EncodeValue(input)
+	}
 	if err != nil {
 		a.refuse(w, &planner.Failure{Code: planner.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err)})
 		return
 	}
-	now := a.e.now()
-	p := kairos.Approval{
-		ID: derivedID("approval", a.id, node.ID, w.Visit, w.item, w.attempt+1), Run: a.id, PlanKey: a.run.PlanKey,
-		Node: node.ID, Visit: w.Visit, Item: w.item, Message: in.message, Status: "open", OnTimeout: in.onTimeout,
-		CreatedAt: now, StartedBy: a.run.Actor,
-	}
-	if in.form != nil {
-		if p.Form, err = planner.EncodeValue(in.form); err != nil {
-			a.refuse(w, &planner.Failure{Code: planner.CodeInvalidInput, Node: node.ID, Message: err.Error()})
-			return
+	a.waitRow(w, domain.WaitApproval, input, func(e *domain.Entry) {
+		e.Ref = derivedID("approval", a.id, node.ID, w.Visit, w.item, int(a.s.seq)+1) // each request is one of its own
+		e.Decision = payload{Kind: kindApproval, Digest: a.binding(w.VisitKey, w.item, input)}.json()
+		if in.timeout > 0 {
+			e.DueAt = e.At.Add(in.timeout)
 		}
-	}
-	if in.timeout > 0 {
-		p.DueAt = now.Add(in.timeout)
-	}
-	p.Label, p.YesWord, p.NoWord = node.Metadata["risk"], node.Metadata["approve"], node.Metadata["reject"]
-	p.Digest = approvalDigest(&p, input)
-	a.waitRow(w, kairos.WaitApproval, input, func(e *kairos.Entry) { e.Ref, e.DueAt = p.ID, p.DueAt })
-	p.Rev = a.s.seq
-	a.next.Approvals = append(a.next.Approvals, p)
+	})
+	a.next.Approvals = append(a.next.Approvals, a.request(w))
 }
 
-// approvalDigest binds a decision to exactly what is asked.
-func approvalDigest(p *kairos.Approval, input any) string {
+// request is the open approval that the work waits for. It follows from the row of
+// the wait, so that an approval can be closed or opened again before it is on disk.
+func (a *actor) request(w *work) domain.Approval {
+	node := &a.prog.Nodes[w.Node]
+	p := domain.Approval{ID: w.ref, Run: a.id, PlanKey: a.run.PlanKey, Node: node.ID, Visit: w.Visit, Item: w.item, Status: "open",
+		OnTimeout: "reject", DueAt: w.due, CreatedAt: w.since, StartedBy: a.run.Actor, Rev: w.asked}
+	input, err := decode(w.input)
+	if err != nil {
+		input = nil // the row was read, and its value is JSON
+	}
+	if w.tail == nil {
+		p.Label = node.Metadata["risk"]
+		p.Choices = []domain.Answer{{ID: "approve", Label: node.Metadata["approve"], Kind: domain.AnswerApprove}, {ID: "reject", Label: node.Metadata["reject"], Kind: domain.AnswerReject}}
+	}
+	switch c := w.consent; {
+	case w.tail != nil:
+		if m, ok := input.(map[string]any); ok {
+			p.Message = planner.Text(m["message"])
+		}
+		p.Digest = approvalDigest(&p, map[string]any{"tail": w.tail.Hash})
+	case c != nil:
+		p.Message, p.Tool, p.Arguments = c.message(node.ID), c.tool, c.args
+		if c.n > 0 {
+			p.Agent, p.MayAsk = cmp.Or(a.s.agents[w.Node], node.Agent, "agent"), true
+		}
+		p.Digest = approvalDigest(&p, map[string]any{"substep": c.n, "call": c.digest, "due": w.due.UnixMicro()})
+	default:
+		if in, err := readApproval(input); err == nil {
+			p.Message, p.OnTimeout = in.message, in.onTimeout
+			if in.form != nil {
+				p.Form = mustJSON(in.form)
+			}
+			if in.answers != nil {
+				p.Choices = in.answers
+			}
+		}
+		p.Digest = w.binding
+	}
+	return p
+}
+
+// approvalDigest binds the answer about a call or a version to exactly that.
+func approvalDigest(p *domain.Approval, input any) string {
 	raw, err := planner.EncodeValue(input)
 	if err != nil {
 		raw = []byte(err.Error())
@@ -118,33 +154,40 @@ func approvalDigest(p *kairos.Approval, input any) string {
 // same one.
 func derivedID(kind, run, node string, visit, item, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d\x00%d\x00%d", kind, run, node, visit, item, n))
-	return kairos.IDFrom([16]byte(sum[:16]))
+	return domain.IDFrom([16]byte(sum[:16]))
 }
 
 // decideMsg carries a person's answer to an approval.
 type decideMsg struct {
-	actor kairos.Actor
-	req   kairos.DecideRequest
-	reply chan decideReply
+	actor    domain.Actor
+	req      domain.DecideRequest
+	given    domain.Answer   // of the approval's; none when the agent is asked back
+	approval domain.Approval // as the person saw it
+	reply    chan decideReply
 }
 
 type decideReply struct {
-	approval kairos.Approval
+	approval domain.Approval
 	err      error
 }
 
-func (m decideMsg) answer(err error) { m.reply <- decideReply{err: err} }
+func (m decideMsg) answer(err error) {
+	select {
+	case m.reply <- decideReply{err: err}:
+	default:
+	}
+}
 
 // Decide answers an approval. The digest, if given, must be that of the
 // question; values are checked against its form.
-func (e *Engine) Decide(ctx context.Context, actor kairos.Actor, req kairos.DecideRequest) (kairos.Approval, error) {
+func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.DecideRequest) (domain.Approval, error) {
 	object := "approval:" + req.Approval
-	if err := e.allow(ctx, actor, kairos.RoleOperator, "approval.decide", "", object); err != nil {
-		return kairos.Approval{}, err
+	if err := e.allow(ctx, actor, domain.RoleOperator, "approval.decide", "", object); err != nil {
+		return domain.Approval{}, err
 	}
 	p, err := e.store.Approval(ctx, req.Approval)
 	if err != nil {
-		return kairos.Approval{}, err
+		return domain.Approval{}, err
 	}
 	if e.current().SeparateApprovals {
 		same, err := e.samePerson(ctx, p.StartedBy, actor.Name)
@@ -152,45 +195,51 @@ func (e *Engine) Decide(ctx context.Context, actor kairos.Actor, req kairos.Deci
 			return p, err
 		}
 		if same {
-			err := kairos.Errorf(kairos.CodeForbidden, "%s started the run and may not answer its approvals", actor.Name).
+			err := domain.Errorf(domain.CodeForbidden, "%s started the run and may not answer its approvals", actor.Name).
 				Suggest("ask another operator")
 			return p, e.denied(ctx, actor, "approval.decide", p.Run, object, err)
 		}
 	}
 	if p.Status != "open" {
-		err := kairos.Errorf(kairos.CodeConflict, "the approval was %s by %s already", p.Status, cmp.Or(p.DecidedBy, "the system"))
-		if p.DecidedBy == kairos.System.Name && p.Comment != "" {
+		err := domain.Errorf(domain.CodeConflict, "the approval was %s by %s already", p.Status, cmp.Or(p.DecidedBy, "the system"))
+		if p.DecidedBy == domain.System.Name && p.Comment != "" {
 			err.Message += ": " + p.Comment
 		}
 		return p, err
 	}
 	if req.Digest != "" && req.Digest != p.Digest {
-		return p, kairos.Errorf(kairos.CodeStale, "the question has changed since you looked").Suggest("read it again, then decide")
+		return p, domain.Errorf(domain.CodeStale, "the question has changed since you looked").Suggest("read it again, then decide")
 	}
 	if req.AskBack {
 		switch {
 		case !p.MayAsk:
-			return p, kairos.Errorf(kairos.CodeInvalid, "nobody can be asked back: the plan asks this, not an agent").Suggest("approve or reject")
-		case req.Approve || len(req.Values) > 0:
-			return p, kairos.Errorf(kairos.CodeInvalid, "to ask back is no answer")
+			return p, domain.Errorf(domain.CodeInvalid, "nobody can be asked back: the plan asks this, not an agent").Suggest("approve or reject")
+		case req.Answer != "" || req.Approve || len(req.Values) > 0:
+			return p, domain.Errorf(domain.CodeInvalid, "to ask back is no answer")
 		case strings.TrimSpace(req.Comment) == "":
-			return p, kairos.Errorf(kairos.CodeInvalid, "say what you want to know")
+			return p, domain.Errorf(domain.CodeInvalid, "say what you want to know")
 		}
 	}
-	if req.Approve && len(p.Form) > 0 {
-		if len(req.Values) == 0 {
-			req.Values = kairos.RawJSON("{}") // a form of which nothing was filled in
+	var answer domain.Answer
+	if !req.AskBack {
+		if answer, err = p.AnswerOf(req); err != nil {
+			return p, err
 		}
-		if err := validateRaw(p.Form, req.Values, "answer"); err != nil {
+	}
+	if !req.AskBack && !answer.Rejects() && len(p.Form) > 0 {
+		if len(req.Values) == 0 {
+			req.Values = domain.RawJSON("{}") // a form of which nothing was filled in
+		}
+		if err := validateRaw(ctx, p.Form, req.Values, "answer"); err != nil {
 			return p, err
 		}
 	}
 	if len(req.Values) > 0 {
 		if _, err := planner.DecodeValue(req.Values); err != nil {
-			return p, kairos.Errorf(kairos.CodeInvalid, "values: %w", err)
+			return p, domain.Errorf(domain.CodeInvalid, "values: %w", err)
 		}
 	}
-	m := decideMsg{actor, req, make(chan decideReply, 1)}
+	m := decideMsg{actor, req, answer, p, make(chan decideReply, 1)}
 	if !e.post(p.Run, m) {
 		return p, e.notOpen()
 	}
@@ -221,31 +270,26 @@ func (e *Engine) samePerson(ctx context.Context, a, b string) (bool, error) {
 
 // decide applies a person's answer.
 func (a *actor) decide(m decideMsg) {
-	ctx := context.WithoutCancel(a.e.base)
-	p, err := a.e.store.Approval(ctx, m.req.Approval)
-	if err != nil {
-		m.answer(err)
-		return
-	}
+	p := m.approval
 	w := a.waitingFor(p.ID)
 	if w == nil {
-		m.answer(kairos.Errorf(kairos.CodeConflict, "the approval is not open any more"))
+		m.answer(domain.Errorf(domain.CodeConflict, "the approval is not open any more"))
 		return
 	}
-	action := "rejected"
+	action := "approved"
 	switch {
-	case m.req.Approve:
-		action = "approved"
 	case m.req.AskBack:
 		action = actionAskBack
+	case m.given.Rejects():
+		action = "rejected"
 	}
-	p.Status, p.DecidedAt, p.DecidedBy, p.Comment, p.Values = action, a.e.now(), m.actor.Name, m.req.Comment, m.req.Values
+	p.Answer, p.Status, p.DecidedAt, p.DecidedBy, p.Comment, p.Values = m.given.ID, action, a.e.now(), m.actor.Name, m.req.Comment, m.req.Values
 	act := "approval.decide"
 	if m.req.AskBack {
 		act = "approval.ask_back"
 	}
-	a.next.Audit = append(a.next.Audit, kairos.AuditRecord{Action: act, Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request,
-		Run: a.id, Object: "approval:" + p.ID, Reason: m.req.Comment, Detail: detail(map[string]any{"decision": action, "digest": p.Digest, "node": p.Node})})
+	a.next.Audit = append(a.next.Audit, domain.AuditRecord{Action: act, Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request,
+		Run: a.id, Object: "approval:" + p.ID, Reason: m.req.Comment, Detail: detail(map[string]any{"decision": action, "answer": p.Answer, "digest": p.Digest, "node": p.Node})})
 	failpoint.Hit("decide.before")
 	a.answerApproval(w, p, action, m.actor.Name, m.req.Comment)
 	a.after(func(err error) {
@@ -255,13 +299,13 @@ func (a *actor) decide(m decideMsg) {
 }
 
 // answerApproval records the end of an approval and settles its node.
-func (a *actor) answerApproval(w *work, p kairos.Approval, action, by, comment string) {
+func (a *actor) answerApproval(w *work, p domain.Approval, action, by, comment string) {
 	if a.hasFinal {
 		a.flush()
 	}
 	asked, tail := w.consent, w.tail
-	e := a.entry(kairos.EntryResolve, w.workKey)
-	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = payload{Action: action}.json(), p.ID, by, comment, w.attempt
+	e := a.entry(domain.EntryResolve, w.workKey)
+	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = payload{Action: action, Answer: p.Answer}.json(), p.ID, by, comment, w.attempt
 	a.add(e)
 	a.next.Approvals = append(a.next.Approvals, p)
 	if asked != nil {
@@ -276,38 +320,51 @@ func (a *actor) answerApproval(w *work, p kairos.Approval, action, by, comment s
 	if err != nil {
 		values = nil
 	}
+	a.dueDirty = true
 	if action == "expired" && p.OnTimeout == "fail" {
-		a.final(w, kairos.NodeFailed, nil, &kairos.Failure{Code: codeApprovalTimeout, Permanent: true, NoEffect: true,
+		a.final(w, domain.NodeFailed, nil, &domain.Failure{Code: planner.CodeTimeout, Permanent: true, NoEffect: true,
 			Message: fmt.Sprintf("nobody answered within the time given: %s", p.Message)}, nil)
 		return
 	}
 	approved := action == "approved" || action == "expired" && p.OnTimeout == "approve"
-	out := map[string]any{"approved": approved, "by": by, "comment": comment, "values": values}
-	a.final(w, kairos.NodeCompleted, out, nil, nil)
-	a.dueDirty = true
+	node := &a.prog.Nodes[w.Node]
+	out, rejected := node.Answered(p.Answer, approved, by, comment, values)
+	if rejected != nil {
+		a.final(w, domain.NodeFailed, nil, fromPlanner(rejected, node.ID), nil)
+		return
+	}
+	a.final(w, domain.NodeCompleted, out, nil, nil)
 }
 
 // approvalExpired applies on_timeout.
 func (a *actor) approvalExpired(w *work) {
-	p, err := a.e.store.Approval(context.WithoutCancel(a.e.base), w.ref)
-	if err != nil {
-		a.e.log.Error("approval cannot be read", "run_id", a.id, "approval", w.ref, "err", err)
-		a.e.timers.set(a.id, a.e.now().Add(time.Minute))
-		return
+	p := a.request(w)
+	p.Status, p.DecidedAt, p.DecidedBy = "expired", a.e.now(), domain.System.Name
+	if p.OnTimeout != "fail" { // a rejection may have no answer of its own
+		given, err := p.AnswerOf(domain.DecideRequest{Approve: p.OnTimeout == "approve"})
+		if err != nil {
+			given.ID = "reject"
+		}
+		p.Answer = given.ID
 	}
-	p.Status, p.DecidedAt, p.DecidedBy = "expired", a.e.now(), kairos.System.Name
-	a.answerApproval(w, p, "expired", kairos.System.Name, "nobody answered in time")
+	a.answerApproval(w, p, "expired", domain.System.Name, "nobody answered in time")
 }
 
-// closeApproval takes a question back.
-func (a *actor) closeApproval(w *work, status, by, comment string) {
-	p, err := a.e.store.Approval(context.WithoutCancel(a.e.base), w.ref)
-	if err != nil {
-		a.e.log.Error("approval cannot be read", "run_id", a.id, "approval", w.ref, "err", err)
-		return
-	}
-	p.Status, p.DecidedAt, p.DecidedBy, p.Comment = status, a.e.now(), by, comment
+// closeApproval withdraws the request that the work waits for.
+func (a *actor) closeApproval(w *work, by, comment string) {
+	p := a.request(w) //seed:close-approval
+	p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "cancelled", a.e.now(), by, comment
 	a.next.Approvals = append(a.next.Approvals, p)
+}
+
+// reopenApprovals opens the requests again that were withdrawn when the run was set
+// aside. A request that is open stays as it is.
+func (a *actor) reopenApprovals() {
+	for _, w := range a.s.sorted() {
+		if w.phase == phaseWaiting && w.reason == domain.WaitApproval {
+			a.next.Approvals = append(a.next.Approvals, a.request(w))
+		}
+	}
 }
 
 // waitingFor finds the work that waits for an approval or child.
@@ -320,7 +377,7 @@ func (a *actor) waitingFor(ref string) *work {
 	return nil
 }
 
-func detail(v map[string]any) kairos.RawJSON {
+func detail(v map[string]any) domain.RawJSON {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil // plain values only

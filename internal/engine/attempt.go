@@ -19,8 +19,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -28,6 +28,7 @@ import (
 // it reports by a message.
 type attempt struct {
 	e      *Engine
+	actor  *actor // whom it reports to
 	run    string
 	key    workKey
 	node   *planner.ProgramNode
@@ -39,7 +40,7 @@ type attempt struct {
 	handler  Handler
 	setup    *setup // that the handler is of; nil: it was left
 	call     Call
-	input    kairos.RawJSON
+	input    domain.RawJSON
 	started  time.Time
 
 	ctx    context.Context
@@ -52,30 +53,30 @@ type attempt struct {
 	// abandonment. A handler that comes second is late.
 	over bool
 	// uses is what took part and has not been told to the actor.
-	uses []kairos.Use
+	uses []domain.Use
 	// asked is what a person must allow before the attempt can go on.
 	asked []consent
 	// prompts are what models are asked, by sub-step, until its row is made.
-	prompts map[int]kairos.RawJSON
+	prompts map[int]domain.RawJSON
+	// needed is what sub-steps are about to use.
+	needed map[int]Need
 }
 
 func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
 	node = a.s.within(w.VisitKey, node)
-	t := &attempt{e: a.e, run: a.id, key: w.workKey, node: node, number: w.attempt + 1, effect: effect, handler: h, priority: a.run.Priority, started: a.e.now()}
+	t := &attempt{e: a.e, actor: a, run: a.id, key: w.workKey, node: node, number: w.attempt + 1, effect: effect, handler: h, priority: a.run.Priority, started: a.e.now()}
 	if s, ok := h.(Stepped); ok {
 		t.stepped = s.Stepped()
 	}
 	t.ctx, t.cancel = context.WithCancelCause(a.e.base)
 	t.log.e, t.log.t = a.e, t
 	t.sign()
-	previous := a.s.previous[:len(a.s.previous):len(a.s.previous)]
+	previous := a.s.previous(node.Index)
 	substeps, grants := maps.Clone(w.substeps), maps.Clone(w.grants)
-	if w.failure != nil && w.failure.Code != codeInterrupted {
-		substeps, grants = nil, nil // an error retry starts over (ruling 21)
-	}
 	t.call = Call{
 		RunID: a.id, PlanKey: a.run.PlanKey, Owner: a.run.Actor, Session: cmp.Or(a.run.Session, a.id), Node: node,
 		Visit: w.Visit, Item: w.item, Attempt: t.number, Input: input, Last: a.s.walk.Last(w.VisitKey),
+		Plan: a.s.prog, Request: a.s.request,
 		IdempotencyKey: a.e.idempotencyKey(a.id, a.s.keyName(node.ID), w.Visit, w.item),
 		Previous:       func() []PreviousResult { return previous },
 		Log:            t.log.line, Progress: t.log.progress,
@@ -86,14 +87,14 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	}
 	t.call.Used = t.used
 	if node.Type == planner.TypeTool && node.Tool != "" {
-		t.used(kairos.UseTool, node.Tool)
+		t.used(domain.UseTool, node.Tool)
 	}
-	t.call.Substep = func(n int, kind, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error) {
+	t.call.Substep = func(n int, kind, digest string, effect planner.Effect, fn func() (any, domain.Usage, error)) (any, error) {
 		t.sign()
 		defer t.sign()
 		return a.runSubstep(t, substeps[n], n, kind, digest, effect, fn)
 	}
-	t.call.Asking = t.asking
+	t.call.Asking, t.call.Needs = t.asking, t.needs
 	t.call.Pass = func(n int, p Passing) error { return a.pass(t, substeps[n], n, p) }
 	t.call.Answered = func(n, request int, p Passing, out any, err error) error {
 		return a.handBack(t, substeps[n], n, request, p, out, err)
@@ -156,7 +157,7 @@ func (e *Engine) start(t *attempt) {
 			}
 			time.AfterFunc(grace, func() {
 				if t.end() {
-					e.post(t.run, abandonMsg{t})
+					t.actor.post(abandonMsg{t})
 				}
 			})
 		})
@@ -166,11 +167,19 @@ func (e *Engine) start(t *attempt) {
 		}
 		unwatch()
 		if t.end() {
-			e.post(t.run, doneMsg{t, result, err})
-		} else if !errors.Is(context.Cause(t.ctx), ErrFenced) {
-			e.post(t.run, lateMsg{t, result.Output, err})
+			t.actor.post(doneMsg{t, result, err}) // lives until it has this, or has fenced the attempt
+		} else {
+			t.late(result.Output, err)
 		}
 	})
+}
+
+// late reports what the handler of an attempt returned that was given up; the run
+// may have come to rest since.
+func (t *attempt) late(out any, err error) {
+	if !errors.Is(context.Cause(t.ctx), ErrFenced) {
+		t.e.post(t.run, lateMsg{t, out, err})
+	}
 }
 
 // leave says that the attempt does not work with its setup any more. It is called
@@ -198,7 +207,7 @@ func (t *attempt) end() bool {
 func (t *attempt) timedOut(r Result, err error) error {
 	f := &planner.Failure{Code: planner.CodeTimeout, Message: fmt.Sprintf("timed out after %s", t.node.Timeout)}
 	if err == nil {
-		t.e.post(t.run, lateMsg{t, r.Output, nil})
+		t.late(r.Output, nil)
 		return f
 	}
 	if said, ok := errors.AsType[*planner.Failure](err); ok {
@@ -232,17 +241,28 @@ type attemptLog struct {
 	t *attempt
 
 	mu      sync.Mutex
-	lines   []kairos.LogLine
+	lines   []domain.LogLine
 	bytes   int
 	dropped int
-	last    *kairos.Progress
+	last    *domain.Progress
 }
 
-func logOf(text string) kairos.RawJSON {
+// logText is the text form of what a log node was given; nothing if it is too
+// large, which fails the node anyway.
+func logText(v any) string {
+	switch v.(type) {
+	case []any, map[string]any:
+		raw, _ := planner.EncodeWithin(v, planner.MaxValueBytes)
+		return string(raw)
+	}
+	return planner.Text(v)
+}
+
+func logOf(text string) domain.RawJSON {
 	if len(text) > maxLogBytes {
 		text = strings.ToValidUTF8(text[:maxLogBytes], "")
 	}
-	b, err := json.Marshal(kairos.AttemptLog{Lines: []kairos.LogLine{{At: time.Now().UTC().Truncate(time.Microsecond), Level: "info", Message: text}}})
+	b, err := json.Marshal(domain.AttemptLog{Lines: []domain.LogLine{{At: time.Now().UTC().Truncate(time.Microsecond), Level: "info", Message: text}}})
 	if err != nil {
 		return nil
 	}
@@ -257,7 +277,7 @@ func (l *attemptLog) line(level, message string) {
 	kept := l.bytes+len(message) <= maxLogBytes
 	if kept {
 		l.bytes += len(message) + 32
-		l.lines = append(l.lines, kairos.LogLine{At: now, Level: level, Message: message})
+		l.lines = append(l.lines, domain.LogLine{At: now, Level: level, Message: message})
 	} else {
 		l.dropped++
 	}
@@ -269,7 +289,7 @@ func (l *attemptLog) line(level, message string) {
 
 func (l *attemptLog) progress(done, total int64, message string) {
 	l.t.sign()
-	p := &kairos.Progress{Done: done, Total: total, Message: l.e.mask(message)}
+	p := &domain.Progress{Done: done, Total: total, Message: l.e.mask(message)}
 	l.mu.Lock()
 	l.last = p
 	l.mu.Unlock()
@@ -277,13 +297,13 @@ func (l *attemptLog) progress(done, total int64, message string) {
 }
 
 // stored is the log as the row keeps it; nil when there is nothing.
-func (l *attemptLog) stored() kairos.RawJSON {
+func (l *attemptLog) stored() domain.RawJSON {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.lines) == 0 && l.last == nil {
 		return nil
 	}
-	b, err := json.Marshal(kairos.AttemptLog{Lines: l.lines, Dropped: l.dropped, Progress: l.last})
+	b, err := json.Marshal(domain.AttemptLog{Lines: l.lines, Dropped: l.dropped, Progress: l.last})
 	if err != nil {
 		return nil // strings and numbers only: cannot happen, and a log is not worth a run
 	}
@@ -292,7 +312,7 @@ func (l *attemptLog) stored() kairos.RawJSON {
 
 // logsOf puts what running attempts have logged so far on their intent rows, so
 // that a run can be followed while it works (ruling 43). The rows are a copy.
-func (e *Engine) logsOf(run string, journal []kairos.Entry) {
+func (e *Engine) logsOf(run string, journal []domain.Entry) {
 	for key := range e.attempts.Range {
 		t := key.(*attempt)
 		if t.run != run {
@@ -300,7 +320,7 @@ func (e *Engine) logsOf(run string, journal []kairos.Entry) {
 		}
 		for i := range slices.Backward(journal) {
 			r := &journal[i]
-			if r.Kind == kairos.EntryIntent && r.Substep == 0 && r.Node == t.node.ID && r.Visit == t.key.Visit && r.Item == t.key.item && r.Attempt == t.number {
+			if r.Kind == domain.EntryIntent && r.Substep == 0 && r.Node == t.node.ID && r.Visit == t.key.Visit && r.Item == t.key.item && r.Attempt == t.number {
 				r.Log = t.log.stored()
 				break
 			}
@@ -317,14 +337,10 @@ func (e *Engine) mask(s string) string {
 }
 
 // event is a live event about an attempt.
-func (t *attempt) event(typ string, data map[string]any) kairos.Event {
+func (t *attempt) event(typ string, data map[string]any) domain.Event {
 	data["node"], data["visit"], data["attempt"] = t.node.ID, t.key.Visit, t.number
 	if t.key.item != noItem {
 		data["item"] = t.key.item
 	}
-	return kairos.Event{Type: typ, Run: t.run, At: t.e.now(), Data: data}
-}
-
-func (a *actor) startedEvent(t *attempt) kairos.Event {
-	return t.event("node_started", map[string]any{"type": t.node.Type, "effect": t.effect})
+	return domain.Event{Type: typ, Run: t.run, Session: t.call.Session, At: t.e.now(), Data: data}
 }

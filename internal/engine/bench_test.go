@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -38,7 +38,7 @@ func benchmarkRuns(b *testing.B, plan string, runs, nodes int) {
 		done := make(chan error, runs)
 		for i := range runs {
 			go func() {
-				r, err := e.Start(context.Background(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, Input: kairos.RawJSON(`{"x": 42}`)})
+				r, err := e.Start(context.Background(), enginetest.Operator, domain.StartRequest{Hash: v.Hash, Input: domain.RawJSON(`{"x": 42}`)})
 				ids[i] = r.ID
 				done <- err
 			}()
@@ -50,7 +50,7 @@ func benchmarkRuns(b *testing.B, plan string, runs, nodes int) {
 		}
 		for _, id := range ids {
 			r, err := e.Wait(context.Background(), id)
-			if err != nil || r.Status != kairos.RunCompleted {
+			if err != nil || r.Status != domain.RunCompleted {
 				b.Fatalf("run %s is %s: %v", id, r.Status, err)
 			}
 		}
@@ -103,7 +103,7 @@ func BenchmarkW5(b *testing.B) {
 		start := time.Now()
 		e := enginetest.OpenOn(b, first.Store, reg, engine.Options{})
 		for _, id := range ids {
-			if r, err := e.Wait(context.Background(), id); err != nil || r.Status != kairos.RunCompleted {
+			if r, err := e.Wait(context.Background(), id); err != nil || r.Status != domain.RunCompleted {
 				b.Fatalf("run %s is %s: %v", id, r.Status, err)
 			}
 		}

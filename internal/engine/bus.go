@@ -2,13 +2,15 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 const (
-	listenerBuffer = 1024 // events that a listener may be behind
+	listenerBuffer = 1024     // journal rows that a listener may be behind
+	listenerBytes  = 32 << 20 // of values in them
 	catchUpPage    = 500
 )
 
@@ -25,15 +27,69 @@ type bus struct {
 }
 
 // listener buffers what it has not delivered yet. What it buffers is shared by
-// all listeners: it must not be changed.
+// all listeners.
 type listener struct {
 	run string
 
 	mu       sync.Mutex
-	buffer   [][]kairos.Event
+	buffer   []*published
 	events   int // in buffer
+	bytes    int
 	overflow bool
 	wake     chan struct{}
+}
+
+// published is a committed record, or an event that is not stored. The first listener
+// that gets to a record derives its events for all: the store's writer, which
+// publishes it, must not wait for a read.
+type published struct {
+	live  *domain.Event
+	heard int64
+	seq   int64 // of the record
+	size  int   // journal rows, at least 1
+	bytes int
+
+	mu      sync.Mutex
+	record  domain.AuditEvent
+	derived []domain.Event
+	done    bool
+}
+
+// events gives what a listener is sent.
+func (p *published) events(ctx context.Context, e *Engine) ([]domain.Event, error) {
+	if p.live != nil {
+		return []domain.Event{*p.live}, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return p.derived, nil
+	}
+	list, err := e.derive(ctx, p.record)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i].Heard = p.heard
+	}
+	p.derived, p.done, p.record = list, true, domain.AuditEvent{}
+	return list, nil
+}
+
+// publishedOf keeps of a committed record what its events are derived from.
+func publishedOf(ev domain.AuditEvent, heard int64) *published {
+	p := &published{heard: heard, seq: ev.Seq, size: max(1, len(ev.Entries)), record: ev}
+	p.record.Entry = nil
+	p.record.Entries = slices.Clone(ev.Entries)
+	for i := range p.record.Entries {
+		row := &p.record.Entries[i]
+		row.Log = nil
+		if row.Kind != domain.EntrySubstep { // of those, a handoff is told
+			row.Input = nil
+		}
+		p.bytes += len(row.Input) + len(row.Output) + len(row.Decision)
+	}
+	return p
 }
 
 func newBus(store Store) *bus {
@@ -73,41 +129,37 @@ func (b *bus) stop() { b.once.Do(func() { close(b.stopped) }) }
 
 // HandleCommit is the store's hook: it is called after each commit, in order,
 // with the audit events that became durable and their journal rows.
-func (e *Engine) HandleCommit(events []kairos.AuditEvent) {
-	e.bus.commit(events, e.store, func(ev kairos.AuditEvent, incarnation string) []kairos.Event { return e.deriveLive(ev, incarnation) })
+func (e *Engine) HandleCommit(events []domain.AuditEvent) {
+	e.facts.forget(events)
+	e.bus.commit(events) //seed:announce
 }
 
-// commit runs on the store's writer: it derives each event once and gives every
-// listener all of a commit at once, so that many listeners cost a run little.
-func (b *bus) commit(events []kairos.AuditEvent, store Store, derive func(kairos.AuditEvent, string) []kairos.Event) {
+// commit runs on the store's writer.
+func (b *bus) commit(events []domain.AuditEvent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.heard += int64(len(events))
 	if len(b.listeners) == 0 {
 		return
 	}
-	incarnation := store.Incarnation()
+	var all []*published
+	var own map[string][]*published // of runs that have listeners of their own
 	everybody := len(b.listeners[""]) > 0
-	var all []kairos.Event
-	var own map[string][]kairos.Event // of runs that have listeners of their own
 	for i := range events {
 		run := events[i].Run
 		followed := run != "" && len(b.listeners[run]) > 0
 		if !everybody && !followed {
 			continue
 		}
-		derived := derive(events[i], incarnation)
-		for j := range derived {
-			derived[j].Heard = b.heard
-		}
+		p := publishedOf(events[i], b.heard)
 		if everybody {
-			all = append(all, derived...)
+			all = append(all, p)
 		}
 		if followed {
 			if own == nil {
-				own = map[string][]kairos.Event{}
+				own = map[string][]*published{}
 			}
-			own[run] = append(own[run], derived...)
+			own[run] = append(own[run], p)
 		}
 	}
 	for l := range b.listeners[""] {
@@ -121,15 +173,15 @@ func (b *bus) commit(events []kairos.AuditEvent, store Store, derive func(kairos
 }
 
 // live sends an event that is not stored.
-func (b *bus) live(ev kairos.Event) {
+func (b *bus) live(ev domain.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.heard++
 	if len(b.listeners) == 0 {
 		return
 	}
-	ev.Heard = b.heard
-	one := []kairos.Event{ev}
+	ev.ID, ev.Ephemeral, ev.Heard = domain.NewID(), true, b.heard
+	one := []*published{{live: &ev, heard: b.heard, size: 1}}
 	for l := range b.listeners[""] {
 		l.push(one)
 	}
@@ -151,21 +203,27 @@ func (e *Engine) Heard() int64 {
 
 // Announce tells listeners of all runs something that is not stored.
 func (e *Engine) Announce(typ string, data map[string]any) {
-	e.bus.live(kairos.Event{Type: typ, At: e.now(), Data: data})
+	e.bus.live(domain.Event{Type: typ, At: e.now(), Data: data})
 }
 
-func (l *listener) push(events []kairos.Event) {
-	if len(events) == 0 {
+func (l *listener) push(list []*published) {
+	if len(list) == 0 {
 		return
+	}
+	events, bytes := 0, 0
+	for _, p := range list {
+		events += p.size
+		bytes += p.bytes
 	}
 	l.mu.Lock()
 	if !l.overflow {
 		// One commit may hold more than the buffer; who keeps up takes it whole.
-		if l.events > 0 && l.events+len(events) > listenerBuffer {
-			l.overflow, l.buffer, l.events = true, nil, 0
+		if l.events > 0 && (l.events+events > listenerBuffer || l.bytes+bytes > listenerBytes) {
+			l.overflow, l.buffer, l.events, l.bytes = true, nil, 0, 0 //seed:overflow
 		} else {
-			l.buffer = append(l.buffer, events)
-			l.events += len(events)
+			l.buffer = append(l.buffer, list...)
+			l.events += events
+			l.bytes += bytes
 		}
 	}
 	l.mu.Unlock()
@@ -176,26 +234,26 @@ func (l *listener) push(events []kairos.Event) {
 }
 
 // take empties the buffer; overflow says that events were lost since.
-func (l *listener) take() (events [][]kairos.Event, overflow bool) {
+func (l *listener) take() (list []*published, overflow bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	events, overflow = l.buffer, l.overflow
-	l.buffer, l.events, l.overflow = nil, 0, false
-	return events, overflow
+	list, overflow = l.buffer, l.overflow
+	l.buffer, l.events, l.bytes, l.overflow = nil, 0, 0, false
+	return list, overflow
 }
 
 // Subscribe delivers events until the context ends: first those stored with
 // Seq > after, then live ones, without a gap. run restricts to one run; a
 // negative after means "only what happens from now on". A listener that does
 // not keep up gets a "reset" event, and its channel is closed.
-func (e *Engine) Subscribe(ctx context.Context, after int64, run string) (<-chan kairos.Event, error) {
+func (e *Engine) Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error) {
 	last, err := e.store.LastEvent(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l := &listener{run: run, wake: make(chan struct{}, 1)}
 	e.bus.add(l)
-	out := make(chan kairos.Event, 64)
+	out := make(chan domain.Event, 64)
 	reset := after > last // numbers of another life of the database
 	if after < 0 || reset {
 		after = last
@@ -204,7 +262,7 @@ func (e *Engine) Subscribe(ctx context.Context, after int64, run string) (<-chan
 		defer close(out)
 		defer e.bus.remove(l)
 		d := &delivery{e: e, l: l, out: out, after: after}
-		if reset && !d.send(ctx, kairos.Event{Type: "reset", At: e.now()}) {
+		if reset && !d.send(ctx, d.reset()) {
 			return
 		}
 		d.run(ctx)
@@ -216,11 +274,11 @@ func (e *Engine) Subscribe(ctx context.Context, after int64, run string) (<-chan
 type delivery struct {
 	e     *Engine
 	l     *listener
-	out   chan<- kairos.Event
+	out   chan<- domain.Event
 	after int64 // last stored event that was delivered
 }
 
-func (d *delivery) send(ctx context.Context, ev kairos.Event) bool {
+func (d *delivery) send(ctx context.Context, ev domain.Event) bool {
 	select {
 	case d.out <- ev:
 		return true
@@ -235,21 +293,26 @@ func (d *delivery) run(ctx context.Context) {
 		return
 	}
 	for {
-		chunks, overflow := d.l.take()
-		for _, events := range chunks {
+		list, overflow := d.l.take()
+		for _, p := range list {
+			if p.live == nil && p.seq <= d.after {
+				continue
+			}
+			events, err := p.events(ctx, d.e)
+			if err != nil {
+				d.broken(ctx, err)
+				return
+			}
 			for _, ev := range events {
-				if ev.Seq != 0 && ev.Seq <= d.after {
-					continue
-				}
 				if !d.send(ctx, ev) {
 					return
 				}
 			}
-			d.after = max(d.after, lastSeq(events))
+			d.after = max(d.after, p.seq)
 		}
 		if overflow {
 			select {
-			case d.out <- kairos.Event{Type: "reset", At: d.e.now()}:
+			case d.out <- d.reset():
 			default: // it does not even read; the closed channel tells it
 			}
 			return
@@ -264,28 +327,34 @@ func (d *delivery) run(ctx context.Context) {
 	}
 }
 
-func lastSeq(events []kairos.Event) int64 {
-	last := int64(0)
-	for _, ev := range events {
-		last = max(last, ev.Seq)
+// reset tells a listener to read again what it follows.
+func (d *delivery) reset() domain.Event {
+	return domain.Event{ID: domain.NewID(), Type: "reset", At: d.e.now(), Ephemeral: true}
+}
+
+// broken ends a delivery whose events cannot be read.
+func (d *delivery) broken(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		d.e.log.Error("events cannot be read", "err", err)
+		d.send(ctx, d.reset())
 	}
-	return last
 }
 
 // catchUp delivers stored events until the live buffer holds all newer ones.
 func (d *delivery) catchUp(ctx context.Context) bool {
-	incarnation := d.e.store.Incarnation()
 	for {
 		page, err := d.e.store.EventsAfter(ctx, d.after, d.l.run, catchUpPage)
 		if err != nil {
-			if ctx.Err() == nil {
-				d.e.log.Error("events cannot be read", "err", err)
-				d.send(ctx, kairos.Event{Type: "reset", At: d.e.now()})
-			}
+			d.broken(ctx, err)
 			return false
 		}
 		for i := range page {
-			for _, ev := range d.e.derive(ctx, page[i], incarnation) {
+			events, err := d.e.derive(ctx, page[i])
+			if err != nil {
+				d.broken(ctx, err)
+				return false
+			}
+			for _, ev := range events {
 				if !d.send(ctx, ev) {
 					return false
 				}

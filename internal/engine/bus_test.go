@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -38,14 +38,14 @@ func TestEventsHaveNoGap(t *testing.T) {
 				t.Fatalf("event %d follows %d", ev.Seq, last)
 			}
 			last = ev.Seq
-			if ev.ID != "" && ev.ID != fmt.Sprintf("%s-%d", e.Incarnation(), ev.Seq) {
+			if ev.ID != fmt.Sprintf("%s-%d.%d", e.Incarnation(), ev.Seq, ev.Index) {
 				t.Fatalf("id %q of event %d", ev.ID, ev.Seq)
 			}
 		}
 		if ev.Type == "node_completed" {
 			completed[ev.Run]++
 		}
-		if d, ok := ev.Data.(map[string]any); ok && ev.Type == "run_status" && d["status"] == "completed" {
+		if ev.Type == "run_status" && ev.Data["status"] == "completed" {
 			delete(want, ev.Run)
 			if len(want) == 0 {
 				break
@@ -83,8 +83,8 @@ func TestASlowListenerIsCutAndSlowsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := e.Run(chainOf(3000, "set"), `{"x": 1}`)
-	e.Until(run.ID, kairos.RunCompleted, "")
-	var last kairos.Event
+	e.Until(run.ID, domain.RunCompleted, "")
+	var last domain.Event
 	n := 0
 	for ev := range slow {
 		last = ev
@@ -160,9 +160,9 @@ func TestSubstepsRunOnce(t *testing.T) {
 			if n == 3 && fail {
 				panic("the process dies here")
 			}
-			if _, err := c.Substep(n, "tool", fmt.Sprint("digest", n), planner.EffectIdempotent, func() (any, kairos.Usage, error) {
+			if _, err := c.Substep(n, "tool", fmt.Sprint("digest", n), planner.EffectIdempotent, func() (any, domain.Usage, error) {
 				calls[n]++
-				return n, kairos.Usage{InputTokens: 1}, nil
+				return n, domain.Usage{InputTokens: 1}, nil
 			}); err != nil {
 				return engine.Result{}, err
 			}
@@ -176,14 +176,14 @@ func TestSubstepsRunOnce(t *testing.T) {
 	run := e.Settle(e.Run(`{nodes: {a: {type: agentic}}}`, "").ID)
 	// The handler is stepped and no sub-step was in flight: the panic is a plain
 	// failure, not a doubt.
-	if run.Status != kairos.RunFailed || run.Usage.InputTokens != 2 {
+	if run.Status != domain.RunFailed || run.Usage.InputTokens != 2 {
 		t.Fatalf("got %s %s usage %+v\n%s", run.Status, run.WaitReason, run.Usage, e.Journal(run.ID))
 	}
 	fail = false
-	if _, err := e.Do(run.ID, kairos.ActionResume); err != nil {
+	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != "6" {
+	if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != "6" {
 		t.Errorf("got %s", r.Output)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -38,13 +38,13 @@ func TestOperatorsAtOnce(t *testing.T) {
 		straight := e.Begin(v, propertyInput)
 		e.Settle(straight.ID)
 		want := resultOf(rt, e, straight.ID)
-		if want.Status != kairos.RunCompleted {
+		if want.Status != domain.RunCompleted {
 			e.Close()
 			return // what a failing run settles depends on timing
 		}
 		run := e.Begin(v, propertyInput)
-		verbs := rapid.SliceOfN(rapid.SampledFrom([]kairos.Action{kairos.ActionPause, kairos.ActionContinue, kairos.ActionCancel,
-			kairos.ActionResume, kairos.ActionRetryNow, "restart"}), 1, 6).Draw(rt, "verbs")
+		verbs := rapid.SliceOfN(rapid.SampledFrom([]domain.Action{domain.ActionPause, domain.ActionContinue, domain.ActionCancel,
+			domain.ActionResume, domain.ActionRetryNow, "restart"}), 1, 6).Draw(rt, "verbs")
 		for _, verb := range verbs {
 			if verb == "restart" {
 				e.Close()
@@ -54,8 +54,8 @@ func TestOperatorsAtOnce(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 2 { // two operators press the same button
 				wg.Go(func() {
-					switch _, err := e.Do(run.ID, verb); kairos.CodeOf(err) {
-					case "", kairos.CodeConflict:
+					switch _, err := e.Do(run.ID, verb); domain.CodeOf(err) {
+					case "", domain.CodeConflict:
 					default:
 						rt.Errorf("%s: %v", verb, err)
 					}
@@ -81,7 +81,7 @@ func resultOf(rt *rapid.T, e *enginetest.Engine, run string) outcome {
 }
 
 // letGo does what a person would until the run is over.
-func letGo(rt *rapid.T, e *enginetest.Engine, run string) kairos.Run {
+func letGo(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
 	ctx := context.Background()
 	for range 50 {
 		r := e.Settle(run)
@@ -91,30 +91,30 @@ func letGo(rt *rapid.T, e *enginetest.Engine, run string) kairos.Run {
 			rt.Fatal(detailErr)
 		}
 		switch {
-		case r.Status == kairos.RunCompleted:
+		case r.Status == domain.RunCompleted:
 			return r
 		case len(d.Waits) > 0 && hasDoubt(d.Waits):
 			for _, w := range d.Waits {
-				if w.Reason == kairos.WaitInDoubt {
-					_, err = e.Resolve(ctx, enginetest.Operator, kairos.ResolveRequest{Run: run, Node: w.Node, Visit: w.Visit, Item: w.Item, Action: "retry"})
+				if w.Reason == domain.WaitInDoubt {
+					_, err = e.Resolve(ctx, enginetest.Operator, domain.ResolveRequest{Run: run, Node: w.Node, Visit: w.Visit, Item: w.Item, Action: "retry"})
 				}
 			}
 		case r.Paused:
-			_, err = e.Do(run, kairos.ActionContinue)
+			_, err = e.Do(run, domain.ActionContinue)
 		default:
-			_, err = e.Do(run, kairos.ActionResume)
+			_, err = e.Do(run, domain.ActionResume)
 		}
-		if err != nil && kairos.CodeOf(err) != kairos.CodeConflict {
+		if err != nil && domain.CodeOf(err) != domain.CodeConflict {
 			rt.Fatalf("letting go of a run that is %s %s: %v\n%s", r.Status, r.WaitReason, err, e.Journal(run))
 		}
 	}
 	rt.Fatalf("the run does not end\n%s", e.Journal(run))
-	return kairos.Run{}
+	return domain.Run{}
 }
 
-func hasDoubt(waits []kairos.Wait) bool {
+func hasDoubt(waits []domain.Wait) bool {
 	for _, w := range waits {
-		if w.Reason == kairos.WaitInDoubt {
+		if w.Reason == domain.WaitInDoubt {
 			return true
 		}
 	}
@@ -129,7 +129,7 @@ func onlyOnce(rt *rapid.T, s *store.Store, run string) {
 	}
 	done := map[enginetest.Call]bool{}
 	for _, row := range rows {
-		if !row.Final || row.Status != kairos.NodeCompleted {
+		if !row.Final || row.Status != domain.NodeCompleted {
 			continue
 		}
 		k := enginetest.Call{Node: row.Node, Visit: row.Visit, Item: row.Item}

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -22,7 +22,7 @@ type timed struct {
 	took []time.Duration
 }
 
-func (s *timed) Enqueue(list []kairos.Checkpoint, done func(error)) {
+func (s *timed) Enqueue(list []domain.Checkpoint, done func(error)) {
 	began := time.Now()
 	s.Store.Enqueue(list, func(err error) {
 		took := time.Since(began)
@@ -48,7 +48,7 @@ func TestDurableCheckpoints(t *testing.T) {
 		ids = append(ids, e.Begin(v, `{"x": 1}`).ID)
 	}
 	for _, id := range ids {
-		if r := e.Until(id, kairos.RunCompleted, ""); r.Steps != int64(nodes) {
+		if r := e.Until(id, domain.RunCompleted, ""); r.Steps != int64(nodes) {
 			t.Errorf("run %s has %d steps", id, r.Steps)
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // CodeRejected: a person, or the time for an answer, refused a call.
-const CodeRejected = "rejected"
+const CodeRejected = planner.CodeRejected
 
 // ErrAsked ends an attempt that cannot go on before a person has answered: the
 // visit waits durably and its next attempt takes up the recorded sub-steps.
@@ -38,7 +39,7 @@ type Gated interface {
 type consent struct {
 	n            int
 	tool, digest string
-	args         kairos.RawJSON
+	args         domain.RawJSON
 }
 
 // grant is a person's word on exactly one call: another digest is another call.
@@ -63,7 +64,9 @@ func (e *Engine) consentTo(n int, q Question) (consent, error) {
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s", q.Tool, raw))
 	if secrets := e.current().Secrets; secrets != nil {
-		raw = secrets.Mask(raw)
+		if raw, err = planner.EncodeValue(maskValue(secrets, q.Args)); err != nil {
+			return consent{}, inputFailure(q.Tool, err)
+		}
 	}
 	return consent{n: n, tool: q.Tool, digest: hex.EncodeToString(sum[:]), args: raw}, nil
 }
@@ -158,11 +161,14 @@ func (a *actor) parks(t *attempt, w *work, r Result, err error) bool {
 	if !asked || !errors.Is(err, ErrAsked) || len(w.flying) > 0 || a.s.cancelled {
 		return false
 	}
-	fill := func(e *kairos.Entry) {
+	fill := func(e *domain.Entry) {
 		e.Attempt, e.StartedAt, e.Log, e.Usage, e.Agent = t.number, t.started, t.log.stored(), r.Usage, cmp.Or(r.Agent, t.node.Agent)
+		if t.effect == planner.EffectPure { // the attempt has no row before this one
+			e.Effect = string(t.effect)
+		}
 	}
-	if a.s.stops(w) && !a.prog.ContinueBranches {
-		a.final(w, kairos.NodeCancelled, nil, nil, fill) // nobody is asked for a run that stops (ruling 6)
+	if a.s.stops(w) {
+		a.final(w, domain.NodeCancelled, nil, nil, fill) // nobody is asked for a run that stops
 		return true
 	}
 	a.askConsent(w, c, fill)
@@ -170,27 +176,15 @@ func (a *actor) parks(t *attempt, w *work, r Result, err error) bool {
 }
 
 // askConsent opens the question: a durable row and an entry of the inbox.
-func (a *actor) askConsent(w *work, c consent, fill func(*kairos.Entry)) {
-	node := a.prog.Nodes[w.Node].ID
-	now := a.e.now()
-	p := kairos.Approval{
-		// Every question is one of its own: the position in the journal names it.
-		ID: derivedID("consent", a.id, node, w.Visit, w.item, int(a.s.seq)+1), Run: a.id, PlanKey: a.run.PlanKey,
-		Node: node, Visit: w.Visit, Item: w.item, Message: c.message(node), Tool: c.tool, Arguments: c.args,
-		Status: "open", OnTimeout: "reject", CreatedAt: now, StartedBy: a.run.Actor,
-	}
-	meta := a.prog.Nodes[w.Node].Metadata
-	p.Label, p.YesWord, p.NoWord = meta["risk"], meta["approve"], meta["reject"]
-	if c.n > 0 {
-		p.Agent, p.MayAsk = cmp.Or(a.s.agents[w.Node], a.prog.Nodes[w.Node].Agent, "agent"), true
-	}
+func (a *actor) askConsent(w *work, c consent, fill func(*domain.Entry)) {
+	e := a.entry(domain.EntryWait, w.workKey)
+	e.Status, e.Reason, e.Effect = domain.NodeWaiting, string(domain.WaitApproval), string(planner.EffectControl)
+	e.Attempt, e.Substep, e.StartedAt, e.Input = w.attempt, c.n, e.At, c.args
+	// Every request is one of its own: the position in the journal names it.
+	e.Ref = derivedID("consent", a.id, e.Node, w.Visit, w.item, int(a.s.seq)+1)
 	if timeout := a.e.current().ConsentTimeout; timeout > 0 {
-		p.DueAt = now.Add(timeout)
+		e.DueAt = e.At.Add(timeout)
 	}
-	p.Digest = approvalDigest(&p, map[string]any{"substep": c.n, "call": c.digest, "due": p.DueAt.UnixMicro()})
-	e := a.entry(kairos.EntryWait, w.workKey)
-	e.Status, e.Reason, e.Effect = kairos.NodeWaiting, string(kairos.WaitApproval), string(planner.EffectControl)
-	e.Attempt, e.Substep, e.StartedAt, e.Input, e.Ref, e.DueAt = w.attempt, c.n, now, c.args, p.ID, p.DueAt
 	if c.n == 0 {
 		e.Attempt++ // the attempt that it precedes
 	}
@@ -200,8 +194,7 @@ func (a *actor) askConsent(w *work, c consent, fill func(*kairos.Entry)) {
 	}
 	a.add(e)
 	a.dueDirty = true
-	p.Rev = a.s.seq
-	a.next.Approvals = append(a.next.Approvals, p)
+	a.next.Approvals = append(a.next.Approvals, a.request(w))
 }
 
 // answerConsent lets the visit go on: with its call, or with the rejection as
@@ -209,14 +202,14 @@ func (a *actor) askConsent(w *work, c consent, fill func(*kairos.Entry)) {
 func (a *actor) answerConsent(w *work, c consent) {
 	a.dueDirty = true
 	if g := w.grants[c.n]; !g.approved && c.n == 0 {
-		a.final(w, kairos.NodeFailed, nil, fromPlanner(g.rejection(c.tool), a.prog.Nodes[w.Node].ID), func(e *kairos.Entry) { e.Attempt = w.attempt + 1 })
+		a.final(w, domain.NodeFailed, nil, fromPlanner(g.rejection(c.tool), a.prog.Nodes[w.Node].ID), func(e *domain.Entry) { e.Attempt = w.attempt + 1 })
 		return
 	}
 	a.queue = append(a.queue, w.workKey)
 }
 
 // asks takes up the row of a question.
-func (s *state) asks(w *work, e *kairos.Entry, p payload) {
+func (s *state) asks(w *work, e *domain.Entry, p payload) {
 	w.consent = &consent{n: e.Substep, tool: p.Tool, digest: p.Digest, args: e.Input}
 	// The failure of an earlier attempt is no reason to forget what this one did.
 	w.failure = nil
@@ -226,7 +219,7 @@ func (s *state) asks(w *work, e *kairos.Entry, p payload) {
 }
 
 // answered takes up the answer to a question.
-func (s *state) answered(w *work, e *kairos.Entry, action string) {
+func (s *state) answered(w *work, e *domain.Entry, action string) {
 	c := w.consent
 	if w.grants == nil {
 		w.grants = map[int]grant{}
@@ -236,9 +229,38 @@ func (s *state) answered(w *work, e *kairos.Entry, action string) {
 	s.move(w, phaseReady)
 }
 
-// forgetSubsteps drops what an error retry starts anew (ruling 21); the consent
-// to the node's own call holds in all attempts of the visit.
+// leave returns what the work keeps for a resume, after its final row e: a cancelled
+// attempt continues behind all recorded sub-steps, and a failed one as a retry does.
+func (w *work) leave(e *domain.Entry) past {
+	if e.Status == domain.NodeFailed {
+		w.forgetSubsteps()
+	}
+	delete(w.substeps, replanStep) // another failure needs another plan
+	p := past{attempt: max(w.attempt, e.Attempt), retries: w.retries, substeps: w.substeps}
+	for n, g := range w.grants {
+		if _, made := w.substeps[n]; made {
+			if p.grants == nil {
+				p.grants = map[int]grant{}
+			}
+			p.grants[n] = g
+		}
+	}
+	return p
+}
+
+// forgetSubsteps drops what an error retry starts over; the consent to the node's
+// own call holds in all attempts of the visit. Once a non-idempotent call has
+// completed, nothing may be started over, because that call would be sent again:
+// the retry continues behind what is recorded, and repeats only the model call
+// that failed.
 func (w *work) forgetSubsteps() {
+	for _, e := range w.substeps {
+		if e.Effect != string(planner.EffectUnsafe) || e.Status != domain.NodeCompleted {
+			continue
+		}
+		maps.DeleteFunc(w.substeps, func(_ int, e domain.Entry) bool { return e.Status == domain.NodeFailed && kindOf(&e) == kindModel })
+		return
+	}
 	w.substeps = nil
 	for n := range w.grants {
 		if n > 0 {

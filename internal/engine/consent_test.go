@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -19,16 +20,17 @@ import (
 // must allow, step 4 the answer.
 type talk struct {
 	models, calls atomic.Int32
-	fail          atomic.Int32 // attempts that fail after the first call
+	fail          atomic.Int32   // attempts that fail after the first call
+	class         planner.Effect // of the calls; empty: unsafe
 }
 
 func (*talk) Stepped() bool { return true }
 
 func (k *talk) Handle(_ context.Context, c *engine.Call) (engine.Result, error) {
 	model := func(n int) error {
-		_, err := c.Substep(n, "model", "m", planner.EffectIdempotent, func() (any, kairos.Usage, error) {
+		_, err := c.Substep(n, "model", "m", planner.EffectIdempotent, func() (any, domain.Usage, error) {
 			k.models.Add(1)
-			return "thinking", kairos.Usage{InputTokens: 10}, nil
+			return "thinking", domain.Usage{InputTokens: 10}, nil
 		})
 		return err
 	}
@@ -48,9 +50,9 @@ func (k *talk) Handle(_ context.Context, c *engine.Call) (engine.Result, error) 
 			errs = append(errs, err)
 			continue
 		}
-		_, err = c.Substep(n, "tool:mail", "t", planner.EffectUnsafe, func() (any, kairos.Usage, error) {
+		_, err = c.Substep(n, "tool:mail", "t", cmp.Or(k.class, planner.EffectUnsafe), func() (any, domain.Usage, error) {
 			k.calls.Add(1)
-			return "sent", kairos.Usage{}, nil
+			return "sent", domain.Usage{}, nil
 		})
 		if err != nil {
 			return engine.Result{}, err
@@ -69,19 +71,19 @@ func (k *talk) Handle(_ context.Context, c *engine.Call) (engine.Result, error) 
 	return engine.Result{Output: strings.Join(said, "; ")}, nil
 }
 
-func open(t *testing.T, e *enginetest.Engine, run string) kairos.Approval {
+func open(t *testing.T, e *enginetest.Engine, run string) domain.Approval {
 	t.Helper()
-	e.Until(run, kairos.RunWaiting, kairos.WaitApproval)
-	list, err := e.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run, Status: "open"})
+	e.Until(run, domain.RunWaiting, domain.WaitApproval)
+	list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "open"})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("open questions: %+v, %v\n%s", list.Items, err, e.Journal(run))
 	}
 	return list.Items[0]
 }
 
-func decide(t *testing.T, e *enginetest.Engine, p kairos.Approval, yes bool, comment string) {
+func decide(t *testing.T, e *enginetest.Engine, p domain.Approval, yes bool, comment string) {
 	t.Helper()
-	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: p.ID, Approve: yes, Comment: comment, Digest: p.Digest}); err != nil {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: yes, Comment: comment, Digest: p.Digest}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -102,7 +104,7 @@ func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 	if first.Tool != "mail" || string(first.Arguments) != `{"to":"2"}` || !strings.Contains(first.Message, "step a") {
 		t.Errorf("question %+v", first)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: first.ID, Approve: true, Digest: "other"}); kairos.CodeOf(err) != kairos.CodeStale {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID, Approve: true, Digest: "other"}); domain.CodeOf(err) != domain.CodeStale {
 		t.Errorf("another digest: %v", err)
 	}
 	e.Close()
@@ -112,7 +114,7 @@ func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 	if second.ID == first.ID || string(second.Arguments) != `{"to":"3"}` {
 		t.Errorf("question %+v", second)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: first.ID}); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("answered again: %v", err)
 	}
 	e.Close()
@@ -131,7 +133,7 @@ func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 // asked about again: it would be another call.
 func TestConsentIsForOneCall(t *testing.T) {
 	t.Parallel()
-	k := &talk{}
+	k := &talk{class: planner.EffectIdempotent}
 	k.fail.Store(1)
 	reg := enginetest.NewRegistry()
 	reg.Add("talk", planner.EffectUnsafe, k)
@@ -143,8 +145,26 @@ func TestConsentIsForOneCall(t *testing.T) {
 		asked[p.ID] = true
 		decide(t, e, p, true, "")
 	}
-	if r := e.Settle(run); r.Status != kairos.RunCompleted || len(asked) != 4 || k.calls.Load() != 4 {
+	if r := e.Settle(run); r.Status != domain.RunCompleted || len(asked) != 4 || k.calls.Load() != 4 {
 		t.Errorf("%s, %d questions, %d calls\n%s", r.Status, len(asked), k.calls.Load(), e.Journal(run))
+	}
+}
+
+// An error retry behind completed calls that are not idempotent continues: what was
+// allowed and sent is neither asked about nor sent again.
+func TestARetryBehindACompletedCallContinues(t *testing.T) {
+	t.Parallel()
+	k := &talk{}
+	k.fail.Store(1)
+	reg := enginetest.NewRegistry()
+	reg.Add("talk", planner.EffectUnsafe, k)
+	e := enginetest.Open(t, reg)
+	run := e.Run(`{nodes: {a: {type: talk, retry: {max_attempts: 2, backoff: [1ms]}}}}`, "").ID
+	for range 2 {
+		decide(t, e, open(t, e, run), true, "")
+	}
+	if r := e.Settle(run); r.Status != domain.RunCompleted || k.calls.Load() != 2 || k.models.Load() != 2 {
+		t.Errorf("%s, %d calls, %d model calls\n%s", r.Status, k.calls.Load(), k.models.Load(), e.Journal(run))
 	}
 }
 
@@ -156,16 +176,16 @@ func TestCancelledRunsAskNothing(t *testing.T) {
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: talk}}}`, "").ID
 	p := open(t, e, run)
-	if _, err := e.Do(run, kairos.ActionCancel); err != nil {
+	if _, err := e.Do(run, domain.ActionCancel); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.Settle(run); r.Status != kairos.RunCancelled {
+	if r := e.Settle(run); r.Status != domain.RunCancelled {
 		t.Errorf("%s", r.Status)
 	}
 	if p, err := e.Store.Approval(t.Context(), p.ID); err != nil || p.Status != "cancelled" {
 		t.Errorf("%+v %v", p, err)
 	}
-	if _, err := e.Do(run, kairos.ActionResume); err != nil {
+	if _, err := e.Do(run, domain.ActionResume); err != nil {
 		t.Fatal(err)
 	}
 	if q := open(t, e, run); q.ID == p.ID {
@@ -183,15 +203,15 @@ func (parallel) Handle(_ context.Context, c *engine.Call) (engine.Result, error)
 	begun, second := make(chan struct{}), make(chan error, 1)
 	go func() {
 		<-begun
-		_, err := c.Substep(2, "tool:b", "b", planner.EffectUnsafe, func() (any, kairos.Usage, error) { return "done", kairos.Usage{}, nil })
+		_, err := c.Substep(2, "tool:b", "b", planner.EffectUnsafe, func() (any, domain.Usage, error) { return "done", domain.Usage{}, nil })
 		second <- err
 	}()
-	_, err := c.Substep(1, "tool:a", "a", planner.EffectUnsafe, func() (any, kairos.Usage, error) {
+	_, err := c.Substep(1, "tool:a", "a", planner.EffectUnsafe, func() (any, domain.Usage, error) {
 		close(begun)
 		if err := <-second; err != nil {
-			return nil, kairos.Usage{}, err
+			return nil, domain.Usage{}, err
 		}
-		return nil, kairos.Usage{}, &planner.Failure{Code: "reset", Message: "connection reset"}
+		return nil, domain.Usage{}, &planner.Failure{Code: "reset", Message: "connection reset"}
 	})
 	return engine.Result{}, err
 }
@@ -204,7 +224,7 @@ func TestParallelCallsAreInDoubtEachByItself(t *testing.T) {
 	reg.Add("parallel", planner.EffectUnsafe, parallel{})
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: parallel, retry: {max_attempts: 3, backoff: [1ms]}}}}`, "").ID
-	if r := e.Settle(run); r.WaitReason != kairos.WaitInDoubt {
+	if r := e.Settle(run); r.WaitReason != domain.WaitInDoubt {
 		t.Errorf("%s %s\n%s", r.Status, r.WaitReason, e.Journal(run))
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -14,6 +14,10 @@ func (a *actor) control(w *work, node *planner.ProgramNode) {
 	input, failure := a.s.walk.Input(w.VisitKey, w.item)
 	if failure != nil {
 		a.refuse(w, failure)
+		return
+	}
+	if _, err := planner.EncodeWithin(input, planner.MaxValueBytes); err != nil {
+		a.refuse(w, inputFailure(node.ID, err))
 		return
 	}
 	if a.run.Dry() && node.Type != planner.TypePlan {
@@ -33,14 +37,14 @@ func (a *actor) control(w *work, node *planner.ProgramNode) {
 // refuse fails work before anything of it has begun.
 func (a *actor) refuse(w *work, f *planner.Failure) {
 	f.Permanent, f.NoEffect = true, true
-	a.final(w, kairos.NodeFailed, nil, fromPlanner(f, a.prog.Nodes[w.Node].ID), func(e *kairos.Entry) { e.Attempt = w.attempt + 1 })
+	a.final(w, domain.NodeFailed, nil, fromPlanner(f, a.prog.Nodes[w.Node].ID), atOnce(w, a.e.now()))
 	a.flush()
 }
 
 // waitRow appends the durable row of a wait.
-func (a *actor) waitRow(w *work, reason kairos.WaitReason, input any, fill func(*kairos.Entry)) {
-	e := a.entry(kairos.EntryWait, w.workKey)
-	e.Status, e.Reason, e.Attempt, e.Effect = kairos.NodeWaiting, string(reason), w.attempt+1, string(planner.EffectControl)
+func (a *actor) waitRow(w *work, reason domain.WaitReason, input any, fill func(*domain.Entry)) {
+	e := a.entry(domain.EntryWait, w.workKey)
+	e.Status, e.Reason, e.Attempt, e.Effect = domain.NodeWaiting, string(reason), w.attempt+1, string(planner.EffectControl)
 	e.StartedAt = e.At
 	if raw, err := planner.EncodeValue(input); err == nil { // it was rendered from JSON values
 		e.Input = raw
@@ -60,11 +64,11 @@ func (a *actor) startTimer(w *work, node *planner.ProgramNode, input any) {
 		return
 	}
 	if !due.After(a.e.now()) {
-		a.final(w, kairos.NodeCompleted, a.s.walk.Last(w.VisitKey), nil, func(e *kairos.Entry) { e.Attempt = w.attempt + 1 })
+		a.final(w, domain.NodeCompleted, a.s.walk.Last(w.VisitKey), nil, atOnce(w, a.e.now()))
 		a.flush()
 		return
 	}
-	a.waitRow(w, kairos.WaitTimer, input, func(e *kairos.Entry) { e.DueAt = due })
+	a.waitRow(w, domain.WaitTimer, input, func(e *domain.Entry) { e.DueAt = due })
 }
 
 // timerDue reads the input of a `wait` node.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
@@ -62,7 +62,7 @@ func TestWaitsSurviveEveryCut(t *testing.T) {
 	}
 }
 
-func cutOnce(t *testing.T, s *store.Store, reg *enginetest.Registry, v kairos.Version, n int) bool {
+func cutOnce(t *testing.T, s *store.Store, reg *enginetest.Registry, v domain.Version, n int) bool {
 	t.Helper()
 	cut := enginetest.NewCut(s, n)
 	e := enginetest.OpenWith(t, s, cut, reg, engine.Options{})
@@ -72,7 +72,7 @@ func cutOnce(t *testing.T, s *store.Store, reg *enginetest.Registry, v kairos.Ve
 	defer cancel()
 	go func() {
 		defer close(whole)
-		_, _ = e.WaitFor(ctx, run.ID, func(r kairos.Run) bool { return r.Status.Final() })
+		_, _ = e.WaitFor(ctx, run.ID, func(r domain.Run) bool { return r.Status.Final() })
 	}()
 	died := true
 	select {
@@ -86,9 +86,9 @@ func cutOnce(t *testing.T, s *store.Store, reg *enginetest.Registry, v kairos.Ve
 	before := len(reg.Calls())
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
 	defer e.Close()
-	r := e.Until(run.ID, kairos.RunCompleted, "")
+	r := e.Until(run.ID, domain.RunCompleted, "")
 	want := `{"approved":true,"child":{"n":4},"flap":"flapped"}`
-	if r.Status != kairos.RunCompleted || string(r.Output) != want {
+	if r.Status != domain.RunCompleted || string(r.Output) != want {
 		t.Fatalf("cut after %d checkpoints: got %s %s, want %s\n%s", n, r.Status, r.Output, want, e.Journal(run.ID))
 	}
 	for _, c := range reg.Calls()[before:] {
@@ -106,12 +106,12 @@ func cutOnce(t *testing.T, s *store.Store, reg *enginetest.Registry, v kairos.Ve
 // childless loses the power when a child run is to be created.
 type childless struct{ *enginetest.Cut }
 
-func (c childless) CreateRun(ctx context.Context, r kairos.NewRun) (kairos.Run, bool, error) {
+func (c childless) CreateRun(ctx context.Context, r domain.NewRun) (domain.Run, bool, error) {
 	if r.Parent == nil {
 		return c.Store.CreateRun(ctx, r)
 	}
 	c.Kill()
-	return kairos.Run{}, false, kairos.Errorf(kairos.CodeUnavailable, "the power is gone")
+	return domain.Run{}, false, domain.Errorf(domain.CodeUnavailable, "the power is gone")
 }
 
 // The power goes when a run waits for a child that was not created yet, while
@@ -138,13 +138,74 @@ end: {type: set, needs: [child, other], input: "${output.child}"}}, edges: []}`)
 	<-cut.Dead()
 	e.Close()
 	hang = false
-	if r, err := s.Run(t.Context(), run.ID); err != nil || r.Status != kairos.RunRunning {
+	if r, err := s.Run(t.Context(), run.ID); err != nil || r.Status != domain.RunRunning {
 		t.Fatalf("the run is %s, %v", r.Status, err)
 	}
 	e = enginetest.OpenOn(t, s, registry, engine.Options{})
 	defer e.Close()
-	if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `{"n":4}` {
+	if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != `{"n":4}` {
 		t.Errorf("got %s", r.Output)
+	}
+}
+
+// A power cut after any checkpoint leaves no child at work of which the run is
+// over: the run failed beside the child, or was cancelled.
+func TestNoChildOutlivesItsRunAcrossACut(t *testing.T) {
+	t.Parallel()
+	for cut := 0; ; cut++ {
+		s := storetest.Open(t)
+		working := make(chan struct{}, 8)
+		reg := enginetest.NewRegistry().
+			Handle("work", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+				working <- struct{}{}
+				<-ctx.Done()
+				return engine.Result{}, context.Cause(ctx)
+			}).
+			Handle("fail", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+				select {
+				case <-working:
+				case <-ctx.Done():
+				}
+				return engine.Result{}, &planner.Failure{Code: "boom", Message: "it broke", NoEffect: true}
+			})
+		through := enginetest.NewCut(s, cut)
+		e := enginetest.OpenWith(t, s, through, reg, engine.Options{})
+		e.Save(`{id: child, nodes: {a: {type: work}}}`)
+		run := e.Run(`{nodes: {sub: {type: plan, plan: child}, b: {type: fail}, end: {type: set, needs: [sub, b]}}, edges: []}`, "")
+		over := make(chan struct{})
+		go func() {
+			final := func(r domain.Run) bool { return r.Status.Final() }
+			if _, err := e.WaitFor(t.Context(), run.ID, final); err != nil {
+				return
+			}
+			list, err := s.Runs(t.Context(), domain.RunFilter{Parent: run.ID})
+			if err != nil || len(list.Items) != 1 {
+				return
+			}
+			if _, err := e.WaitFor(t.Context(), list.Items[0].ID, final); err == nil {
+				close(over)
+			}
+		}()
+		select {
+		case <-through.Dead():
+		case <-over:
+			e.Close()
+			if cut < 4 {
+				t.Fatalf("the run and its child took %d checkpoints only", cut)
+			}
+			return
+		}
+		e.Close()
+		e = enginetest.OpenOn(t, s, reg, engine.Options{})
+		e.Until(run.ID, domain.RunFailed, "")
+		list, err := s.Runs(t.Context(), domain.RunFilter{Parent: run.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, child := range list.Items {
+			e.Until(child.ID, domain.RunCancelled, "")
+		}
+		e.Close()
 	}
 }
 
@@ -154,7 +215,7 @@ type deaf struct {
 	parent *atomic.Value
 }
 
-func (d deaf) Enqueue(list []kairos.Checkpoint, done func(error)) {
+func (d deaf) Enqueue(list []domain.Checkpoint, done func(error)) {
 	if list[0].Run == d.parent.Load() { // a list is of one run
 		d.Kill()
 	}
@@ -188,7 +249,7 @@ end: {type: set, needs: [after, l], input: "${output.after}"}}, edges: []}`)
 	d := deaf{enginetest.NewCut(s, 1000), &atomic.Value{}}
 	e := enginetest.OpenWith(t, s, d, registry, engine.Options{})
 	run := e.Begin(v, "")
-	e.Until(run.ID, kairos.RunWaiting, kairos.WaitChild)
+	e.Until(run.ID, domain.RunWaiting, domain.WaitChild)
 	d.parent.Store(run.ID)
 	close(soon)
 	<-d.Dead()
@@ -197,11 +258,11 @@ end: {type: set, needs: [after, l], input: "${output.after}"}}, edges: []}`)
 	defer e.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if _, err := e.WaitFor(ctx, run.ID, func(r kairos.Run) bool { return r.Steps >= 2 }); err != nil {
+	if _, err := e.WaitFor(ctx, run.ID, func(r domain.Run) bool { return r.Steps >= 2 }); err != nil {
 		t.Errorf("what follows the child that ended does not run while the other works: %v\n%s", err, e.Journal(run.ID))
 	}
 	close(release)
-	if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `{"n":2}` {
+	if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != `{"n":2}` {
 		t.Errorf("got %s", r.Output)
 	}
 }
@@ -249,7 +310,7 @@ func TestManyUnfinishedRunsDoNotDelayTheStart(t *testing.T) {
 	for range 50 {
 		go func() {
 			for range runs / 50 {
-				if _, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash}); err != nil {
+				if _, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: v.Hash}); err != nil {
 					errs <- err
 					return
 				}
@@ -262,15 +323,15 @@ func TestManyUnfinishedRunsDoNotDelayTheStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	last, err := s.Runs(t.Context(), kairos.RunFilter{Page: kairos.Page{Limit: 1}})
+	last, err := s.Runs(t.Context(), domain.RunFilter{Page: domain.Page{Limit: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Until(last.Items[0].ID, kairos.RunWaiting, kairos.WaitTimer)
+	e.Until(last.Items[0].ID, domain.RunWaiting, domain.WaitTimer)
 	e.Close()
 	start := time.Now()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
-	e.Until(e.Begin(quick, "").ID, kairos.RunCompleted, "")
+	e.Until(e.Begin(quick, "").ID, domain.RunCompleted, "")
 	took := time.Since(start)
 	t.Logf("%d unfinished runs: the first new run completed after %s", runs, took)
 	if took > 5*time.Second {

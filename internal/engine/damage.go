@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -20,26 +20,26 @@ import (
 
 // journal reads the whole journal of a run as it was read before; CodeCorrupt also
 // when rows miss at its end.
-func (e *Engine) journal(ctx context.Context, r kairos.Run) ([]kairos.Entry, error) {
+func (e *Engine) journal(ctx context.Context, r domain.Run) ([]domain.Entry, error) {
 	rows, err := e.store.Journal(ctx, r.ID, 0)
 	if n := int64(len(rows)); err == nil && r.PurgedAt.IsZero() && n < r.LastSeq {
-		return rows, kairos.Errorf(kairos.CodeCorrupt, "journal row %d of run %s is missing", n+1, r.ID)
+		return rows, domain.Errorf(domain.CodeCorrupt, "journal row %d of run %s is missing", n+1, r.ID)
 	}
 	return rows, err
 }
 
 // damagedJournal is a journal taken apart.
 type damagedJournal struct {
-	kairos.Damage
-	good  []kairos.Entry // all rows before the first damaged one
-	after []kairos.Entry // the intact ones behind it
-	rows  []kairos.DamagedRow
+	domain.Damage
+	good  []domain.Entry // all rows before the first damaged one
+	after []domain.Entry // the intact ones behind it
+	rows  []domain.DamagedRow
 }
 
 // damage takes apart the journal that cause speaks of. nil: cause is about
 // something else, or the file gives no rows at all.
-func (e *Engine) damage(ctx context.Context, r kairos.Run, cause error) *damagedJournal {
-	if kairos.CodeOf(cause) != kairos.CodeCorrupt {
+func (e *Engine) damage(ctx context.Context, r domain.Run, cause error) *damagedJournal {
+	if domain.CodeOf(cause) != domain.CodeCorrupt {
 		return nil
 	}
 	rows, bad, err := e.store.Intact(ctx, r.ID, r.LastSeq)
@@ -73,7 +73,7 @@ func (d *damagedJournal) cut(at int64) {
 	row := d.good[at-1]
 	d.after = slices.Concat(d.good[at:], d.after)
 	d.good = d.good[: at-1 : at-1]
-	d.rows = slices.Insert(d.rows, 0, kairos.DamagedRow{Seq: row.Seq, Problem: kairos.RowMisfit, Kind: row.Kind, Node: row.Node, Visit: row.Visit,
+	d.rows = slices.Insert(d.rows, 0, domain.DamagedRow{Seq: row.Seq, Problem: domain.RowMisfit, Kind: row.Kind, Node: row.Node, Visit: row.Visit,
 		Item: row.Item, Attempt: row.Attempt, Status: row.Status, Effect: row.Effect})
 }
 
@@ -90,7 +90,7 @@ func (e *Engine) salvaged(ctx context.Context, run string) (*view, error) {
 // salvage is the view of a run whose journal is damaged, if that is what cause
 // says.
 func (e *Engine) salvage(ctx context.Context, run string, cause error, compile func(context.Context, string) (*program, error)) (*view, bool) {
-	if kairos.CodeOf(cause) != kairos.CodeCorrupt {
+	if domain.CodeOf(cause) != domain.CodeCorrupt {
 		return nil, false
 	}
 	r, err := e.store.Run(ctx, run)
@@ -134,7 +134,7 @@ func (e *Engine) salvage(ctx context.Context, run string, cause error, compile f
 
 // halved is the view of a run that has lost its input or its settings: what it came
 // to can be looked at, but nothing can be worked out from it.
-func (e *Engine) halved(ctx context.Context, r kairos.Run, cause error) *view {
+func (e *Engine) halved(ctx context.Context, r domain.Run, cause error) *view {
 	journal, err := e.store.Journal(ctx, r.ID, 0) // those that can be trusted, if not all
 	v := &view{e: e, run: r, journal: journal, damage: unreadable(cause)}
 	v.damage.Parts, v.damage.Good = r.Damaged, int64(len(journal))
@@ -146,10 +146,10 @@ func (e *Engine) halved(ctx context.Context, r kairos.Run, cause error) *view {
 
 // versionAfter is the hash of the version that a run follows after rows of its
 // journal. The run's own row speaks of the last of them all.
-func (e *Engine) versionAfter(ctx context.Context, r kairos.Run, rows []kairos.Entry) (string, error) {
+func (e *Engine) versionAfter(ctx context.Context, r domain.Run, rows []domain.Entry) (string, error) {
 	for _, row := range slices.Backward(rows) {
 		var p replan
-		if row.Kind == kairos.EntryReplan && json.Unmarshal(row.Decision, &p) == nil && p.Hash != "" {
+		if row.Kind == domain.EntryReplan && json.Unmarshal(row.Decision, &p) == nil && p.Hash != "" {
 			return p.Hash, nil
 		}
 	}
@@ -170,7 +170,7 @@ func (e *Engine) versionAfter(ctx context.Context, r kairos.Run, rows []kairos.E
 }
 
 // describe says what is damaged, and what a fork from before it does again.
-func (v *view) describe(d *damagedJournal) *kairos.Damage {
+func (v *view) describe(d *damagedJournal) *domain.Damage {
 	out := d.Damage
 	out.Good, out.Bad, out.Intact = int64(len(d.good)), len(d.rows), len(d.after)
 	out.Row = out.Good + 1
@@ -183,24 +183,24 @@ func (v *view) describe(d *damagedJournal) *kairos.Damage {
 	points := v.points()
 	out.Checkpoint = points[len(points)-1]
 	for i, row := range d.rows {
-		if _, known := v.prog.Index[row.Node]; !known && row.Problem != kairos.RowValue && row.Problem != kairos.RowMisfit {
-			d.rows[i] = kairos.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: noItem} // it says nothing that can be right
+		if _, known := v.prog.Index[row.Node]; !known && row.Problem != domain.RowValue && row.Problem != domain.RowMisfit {
+			d.rows[i] = domain.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: noItem} // it says nothing that can be right
 		}
 	}
-	out.Rows = d.rows[:min(len(d.rows), kairos.MaxDamagedRows)]
+	out.Rows = d.rows[:min(len(d.rows), domain.MaxDamagedRows)]
 	out.Steps = v.lostSteps(d)
 	return &out
 }
 
 // lostSteps are the steps that began or ended behind the last checkpoint, in the
 // order in which rows speak of them first.
-func (v *view) lostSteps(d *damagedJournal) []kairos.LostStep {
+func (v *view) lostSteps(d *damagedJournal) []domain.LostStep {
 	type key struct {
 		node        string
 		visit, item int
 	}
-	steps, at := []kairos.LostStep{}, map[key]int{}
-	note := func(s kairos.LostStep, sure bool) {
+	steps, at := []domain.LostStep{}, map[key]int{}
+	note := func(s domain.LostStep, sure bool) {
 		i, ok := v.prog.Index[s.Node]
 		if !ok || s.Visit < 1 {
 			return // of another version, or not of a node
@@ -218,14 +218,14 @@ func (v *view) lostSteps(d *damagedJournal) []kairos.LostStep {
 		}
 		steps[j].Status, steps[j].Row, steps[j].Effect = s.Status, s.Row, s.Effect // a later row knows more
 	}
-	intact := func(row *kairos.Entry) {
-		s := kairos.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}
+	intact := func(row *domain.Entry) {
+		s := domain.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}
 		switch {
-		case row.Kind == kairos.EntryIntent, row.Kind == kairos.EntrySubstep, row.Kind == kairos.EntryResult && row.Status == kairos.NodePending:
-			s.Status = kairos.NodeRunning
-		case row.Kind == kairos.EntryWait:
-			s.Status = kairos.NodeWaiting
-		case row.Kind == kairos.EntryResult:
+		case row.Kind == domain.EntryIntent, row.Kind == domain.EntrySubstep, row.Kind == domain.EntryResult && row.Status == domain.NodePending:
+			s.Status = domain.NodeRunning
+		case row.Kind == domain.EntryWait:
+			s.Status = domain.NodeWaiting
+		case row.Kind == domain.EntryResult:
 			s.Status = row.Status
 		default:
 			return
@@ -233,7 +233,7 @@ func (v *view) lostSteps(d *damagedJournal) []kairos.LostStep {
 		note(s, true)
 	}
 	for i := range d.good {
-		if k := &d.good[i]; k.Kind == kairos.EntryIntent || k.Kind == kairos.EntryWait {
+		if k := &d.good[i]; k.Kind == domain.EntryIntent || k.Kind == domain.EntryWait {
 			if w := v.open(k); w != nil && w.phase != phaseReady {
 				intact(k)
 			}
@@ -246,8 +246,8 @@ func (v *view) lostSteps(d *damagedJournal) []kairos.LostStep {
 			after = after[1:]
 		}
 		switch row.Kind {
-		case kairos.EntryIntent, kairos.EntryWait, kairos.EntrySubstep, kairos.EntryResult:
-			note(kairos.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}, row.Problem == kairos.RowValue || row.Problem == kairos.RowMisfit)
+		case domain.EntryIntent, domain.EntryWait, domain.EntrySubstep, domain.EntryResult:
+			note(domain.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}, row.Problem == domain.RowValue || row.Problem == domain.RowMisfit)
 		}
 	}
 	for i := range after {
@@ -257,7 +257,7 @@ func (v *view) lostSteps(d *damagedJournal) []kairos.LostStep {
 }
 
 // open is the work that a row of the view began, if it is still open.
-func (v *view) open(row *kairos.Entry) *work {
+func (v *view) open(row *domain.Entry) *work {
 	k, err := v.s.key(row)
 	if err != nil {
 		return nil
@@ -284,7 +284,7 @@ func (v *view) lost(why map[string]string) {
 		switch s.Status {
 		case "":
 			why[s.Node] = whyDamaged
-		case kairos.NodeRunning, kairos.NodeWaiting, kairos.NodeInDoubt:
+		case domain.NodeRunning, domain.NodeWaiting, domain.NodeInDoubt:
 			why[s.Node] = whyOpen
 		default:
 			why[s.Node] = whyBehind
@@ -293,15 +293,15 @@ func (v *view) lost(why map[string]string) {
 }
 
 // unreadable is the damage of a journal of which nothing more is known.
-func unreadable(cause error) *kairos.Damage {
-	return &kairos.Damage{Message: cause.Error(), Checkpoint: kairos.ForkPoint{Label: "input", Closed: true}, Rows: []kairos.DamagedRow{}, Steps: []kairos.LostStep{}}
+func unreadable(cause error) *domain.Damage {
+	return &domain.Damage{Message: cause.Error(), Checkpoint: domain.ForkPoint{Label: "input", Closed: true}, Rows: []domain.DamagedRow{}, Steps: []domain.LostStep{}}
 }
 
 // ReasonDamaged refines the code of a refusal: the journal of the run is damaged.
 const ReasonDamaged = "damaged"
 
 // checkpointName is a checkpoint in a sentence.
-func checkpointName(p kairos.ForkPoint) string {
+func checkpointName(p domain.ForkPoint) string {
 	if p.Seq == 0 {
 		return "its input"
 	}
@@ -309,27 +309,27 @@ func checkpointName(p kairos.ForkPoint) string {
 }
 
 // refuseDamaged says that something cannot be done to a run whose journal is damaged.
-func refuseDamaged(run string, d *kairos.Damage, code kairos.Code, doing string) *kairos.Error {
+func refuseDamaged(run string, d *domain.Damage, code domain.Code, doing string) *domain.Error {
 	if len(d.Parts) > 0 {
-		err := kairos.Errorf(code, "%s: %s of the run is damaged: %s", doing, d.Parts[0].Part, d.Parts[0].Message)
+		err := domain.Errorf(code, "%s: %s of the run is damaged: %s", doing, d.Parts[0].Part, d.Parts[0].Message)
 		err.Reason = ReasonDamaged
 		return err.Suggest("restore a backup, or start a new run of its plan; this run stays as it is")
 	}
-	err := kairos.Errorf(code, "%s: journal row %d is damaged; %s is the last good one", doing, d.Row, checkpointName(d.Checkpoint))
+	err := domain.Errorf(code, "%s: journal row %d is damaged; %s is the last good one", doing, d.Row, checkpointName(d.Checkpoint))
 	err.Reason = ReasonDamaged
-	return err.Suggest("fork the run from there: kairos fork %s --at %d --preview says what runs again; the damaged run stays as it is", kairos.ShortID(run), d.Checkpoint.Seq)
+	return err.Suggest("fork the run from there: kairos fork %s --at %d --preview says what runs again; the damaged run stays as it is", domain.ShortID(run), d.Checkpoint.Seq)
 }
 
 // beyond refuses a fork that would keep damaged rows.
 func (v *view) beyond(at int64) error {
-	return refuseDamaged(v.run.ID, v.damage, kairos.CodeConflict, fmt.Sprintf("a fork cannot keep position %d", at))
+	return refuseDamaged(v.run.ID, v.damage, domain.CodeConflict, fmt.Sprintf("a fork cannot keep position %d", at))
 }
 
 // damagedVerb previews what moves no work: a damaged run can be ended and taken out
 // of the lists, nothing else.
-func (v *view) damagedVerb(req kairos.VerbRequest) (kairos.Preview, error) {
+func (v *view) damagedVerb(req domain.VerbRequest) (domain.Preview, error) {
 	if err := endsDamaged(v.run, req, v.damage); err != nil {
-		return kairos.Preview{}, err
+		return domain.Preview{}, err
 	}
 	p := v.blank(req.Action)
 	p.Allowed = true
@@ -338,29 +338,29 @@ func (v *view) damagedVerb(req kairos.VerbRequest) (kairos.Preview, error) {
 }
 
 // endsDamaged refuses what cannot be done to a damaged run.
-func endsDamaged(r kairos.Run, req kairos.VerbRequest, d *kairos.Damage) error {
+func endsDamaged(r domain.Run, req domain.VerbRequest, d *domain.Damage) error {
 	final := r.Status.Final()
 	switch {
-	case req.Action == kairos.ActionResume:
-		return refuseDamaged(r.ID, d, kairos.CodeNotResumable, "the run cannot be resumed")
-	case req.Action == kairos.ActionCancel && final:
-		return kairos.Errorf(kairos.CodeConflict, "nothing to cancel; the run is %s", r.Status)
-	case req.Action == kairos.ActionDelete && !final:
-		return kairos.Errorf(kairos.CodeConflict, "a run that is not over cannot be deleted").Suggest("cancel it first")
-	case req.Action == kairos.ActionDelete && !r.DeletedAt.IsZero():
-		return kairos.Errorf(kairos.CodeConflict, "the run was deleted before")
-	case req.Action == kairos.ActionCancel, req.Action == kairos.ActionDelete:
+	case req.Action == domain.ActionResume:
+		return refuseDamaged(r.ID, d, domain.CodeNotResumable, "the run cannot be resumed")
+	case req.Action == domain.ActionCancel && final:
+		return domain.Errorf(domain.CodeConflict, "nothing to cancel; the run is %s", r.Status)
+	case req.Action == domain.ActionDelete && !final:
+		return domain.Errorf(domain.CodeConflict, "a run that is not over cannot be deleted").Suggest("cancel it first")
+	case req.Action == domain.ActionDelete && !r.DeletedAt.IsZero():
+		return domain.Errorf(domain.CodeConflict, "the run was deleted before")
+	case req.Action == domain.ActionCancel, req.Action == domain.ActionDelete:
 		return nil
 	}
 	whole := "journal"
 	if len(d.Parts) > 0 {
 		whole = "run"
 	}
-	return refuseDamaged(r.ID, d, kairos.CodeConflict, fmt.Sprintf("%s needs the whole %s", req.Action, whole))
+	return refuseDamaged(r.ID, d, domain.CodeConflict, fmt.Sprintf("%s needs the whole %s", req.Action, whole))
 }
 
 // asideAt is what the row of a damaged run says once it is put aside.
-func asideAt(d *kairos.Damage) (headline, node string) {
+func asideAt(d *domain.Damage) (headline, node string) {
 	if len(d.Parts) > 0 {
 		return fmt.Sprintf("what the run was started with is damaged (%s); it cannot go on", d.Parts[0].Part), ""
 	}
@@ -369,14 +369,14 @@ func asideAt(d *kairos.Damage) (headline, node string) {
 
 // damagedDetail is what a damaged run's page shows. One that is not over is shown
 // as it stands once it is put aside: it takes no answer, and does nothing.
-func (v *view) damagedDetail() kairos.RunDetail {
+func (v *view) damagedDetail() domain.RunDetail {
 	if r := &v.run; !r.Status.Final() {
-		r.Status, r.WaitReason, r.DueAt = kairos.RunWaiting, kairos.WaitQuarantined, time.Time{}
+		r.Status, r.WaitReason, r.DueAt = domain.RunWaiting, domain.WaitQuarantined, time.Time{}
 		r.Headline, r.Node = asideAt(v.damage)
 	}
-	d := kairos.RunDetail{Run: v.run, Journal: v.journal, Damage: v.damage}
-	if v.run.Status == kairos.RunWaiting {
-		d.Waits = []kairos.Wait{{Item: noItem, Reason: v.run.WaitReason, Message: v.run.Headline}}
+	d := domain.RunDetail{Run: v.run, Journal: v.journal, Damage: v.damage}
+	if v.run.Status == domain.RunWaiting {
+		d.Waits = []domain.Wait{{Item: noItem, Reason: v.run.WaitReason, Message: v.run.Headline}}
 	}
 	return d
 }
@@ -401,18 +401,13 @@ func (a *actor) setAside(cause error) bool {
 	}
 	a.dropped = true
 	for !a.e.evict(a) {
-		for _, m := range a.take() {
-			switch m := m.(type) {
-			case slotMsg:
-				a.slot = true // end gives it back
-			case nodeSlotMsg:
-				a.nodeCredit++
-			case verbMsg:
-				m.answer(a.endDamaged(ctx, v, m))
-			case answerable:
-				m.answer(refuseDamaged(a.id, v.damage, kairos.CodeConflict, "the run cannot go on"))
+		a.dismiss(a.take(), func(m answerable) {
+			if verb, ok := m.(verbMsg); ok {
+				m.answer(a.endDamaged(ctx, v, verb))
+				return
 			}
-		}
+			m.answer(refuseDamaged(a.id, v.damage, domain.CodeConflict, "the run cannot go on"))
+		})
 	}
 	return true
 }
@@ -425,7 +420,7 @@ func (a *actor) park(ctx context.Context, v *view) error {
 	if r.Status.Final() {
 		return nil
 	}
-	aside := r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitQuarantined
+	aside := r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined
 	headline, node := asideAt(v.damage)
 	questions, err := a.openQuestions(ctx, headline)
 	if err != nil {
@@ -435,17 +430,17 @@ func (a *actor) park(ctx context.Context, v *view) error {
 		return nil
 	}
 	d := v.damage
-	record := kairos.AuditRecord{Action: "run.damaged", Actor: kairos.System.Name, Surface: kairos.System.Surface, Run: a.id, Result: "failed", Reason: d.Message,
+	record := domain.AuditRecord{Action: "run.damaged", Actor: domain.System.Name, Surface: domain.System.Surface, Run: a.id, Result: "failed", Reason: d.Message,
 		Detail: detail(map[string]any{"row": d.Row, "lastGood": d.Good, "checkpoint": d.Checkpoint.Seq, "damaged": d.Bad, "parts": d.Parts, "questions": len(questions)})}
-	c := kairos.Checkpoint{Run: a.id, Fence: r.LastSeq, Approvals: questions, Audit: []kairos.AuditRecord{record},
-		Patch: &kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitQuarantined, Headline: &headline, Node: &node, DueAt: &time.Time{}}}
+	c := domain.Checkpoint{Run: a.id, Fence: r.LastSeq, Approvals: questions, Audit: []domain.AuditRecord{record},
+		Patch: &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitQuarantined, Headline: &headline, Node: &node, DueAt: &time.Time{}}}
 	if !aside {
-		c.Audit = append(c.Audit, statusRecord(a.id, kairos.RunWaiting, kairos.WaitQuarantined, headline))
+		c.Audit = append(c.Audit, statusRecord(a.id, domain.RunWaiting, domain.WaitQuarantined, headline))
 	}
 	if err := a.e.store.Commit(ctx, c); err != nil {
 		return err
 	}
-	r.Status, r.WaitReason, r.Headline, r.Node = kairos.RunWaiting, kairos.WaitQuarantined, headline, node
+	r.Status, r.WaitReason, r.Headline, r.Node = domain.RunWaiting, domain.WaitQuarantined, headline, node
 	a.e.timers.set(a.id, time.Time{})
 	a.e.changed(a.id)
 	return nil
@@ -455,16 +450,16 @@ func (a *actor) park(ctx context.Context, v *view) error {
 func (a *actor) endDamaged(ctx context.Context, v *view, m verbMsg) error {
 	r, req := &a.run, m.req
 	if req.Rev != 0 && req.Rev != r.LastSeq {
-		return kairos.Errorf(kairos.CodeStale, "the run has moved on from revision %d to %d", req.Rev, r.LastSeq).Suggest("look at it again")
+		return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", req.Rev, r.LastSeq).Suggest("look at it again")
 	}
 	if err := endsDamaged(*r, req, v.damage); err != nil {
 		return err
 	}
 	now, off := a.e.now(), false
-	c := kairos.Checkpoint{Run: a.id, Fence: r.LastSeq, Audit: []kairos.AuditRecord{{Action: "run." + string(req.Action), Actor: m.actor.Name, Surface: m.actor.Surface,
+	c := domain.Checkpoint{Run: a.id, Fence: r.LastSeq, Audit: []domain.AuditRecord{{Action: "run." + string(req.Action), Actor: m.actor.Name, Surface: m.actor.Surface,
 		Request: m.actor.Request, Run: a.id, Reason: req.Reason, Detail: detail(map[string]any{"damagedRow": v.damage.Row})}}}
-	if req.Action == kairos.ActionDelete {
-		c.Patch = &kairos.RunPatch{DeletedAt: &now}
+	if req.Action == domain.ActionDelete {
+		c.Patch = &domain.RunPatch{DeletedAt: &now}
 		if err := a.e.store.Commit(ctx, c); err != nil {
 			return err
 		}
@@ -475,8 +470,8 @@ func (a *actor) endDamaged(ctx context.Context, v *view, m verbMsg) error {
 	if len(v.damage.Parts) > 0 {
 		headline = "cancelled; what it was started with is damaged"
 	}
-	c.Patch = &kairos.RunPatch{Status: kairos.RunCancelled, Headline: &headline, EndedAt: &now, DueAt: &time.Time{}, Paused: &off}
-	c.Audit = append(c.Audit, statusRecord(a.id, kairos.RunCancelled, "", headline))
+	c.Patch = &domain.RunPatch{Status: domain.RunCancelled, Headline: &headline, EndedAt: &now, DueAt: &time.Time{}, Paused: &off}
+	c.Audit = append(c.Audit, statusRecord(a.id, domain.RunCancelled, "", headline))
 	var err error
 	if c.Approvals, err = a.openQuestions(ctx, headline); err != nil {
 		return err
@@ -484,7 +479,7 @@ func (a *actor) endDamaged(ctx context.Context, v *view, m verbMsg) error {
 	if err := a.e.store.Commit(ctx, c); err != nil {
 		return err
 	}
-	r.Status, r.WaitReason, r.EndedAt, r.Paused = kairos.RunCancelled, "", now, false
+	r.Status, r.WaitReason, r.EndedAt, r.Paused = domain.RunCancelled, "", now, false
 	a.e.sched.ended(a.id, a.concurrencyKey())
 	a.e.changed(a.id)
 	if p := r.Parent; p != nil {
@@ -495,35 +490,16 @@ func (a *actor) endDamaged(ctx context.Context, v *view, m verbMsg) error {
 }
 
 // openQuestions takes back what is asked in a run's name, and says why.
-func (a *actor) openQuestions(ctx context.Context, why string) ([]kairos.Approval, error) {
-	list, err := a.e.store.Approvals(ctx, kairos.ApprovalFilter{Run: a.id, Status: "open"})
+func (a *actor) openQuestions(ctx context.Context, why string) ([]domain.Approval, error) {
+	list, err := a.e.store.Approvals(ctx, domain.ApprovalFilter{Run: a.id, Status: "open"})
 	if err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
 		p := &list.Items[i]
-		p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "cancelled", a.e.now(), kairos.System.Name, why
+		p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "cancelled", a.e.now(), domain.System.Name, why
 	}
 	return list.Items, nil
-}
-
-// askAgain asks anew what was taken back when the run was put aside: what was read
-// then can be read now, and a person lets the run go on.
-func (a *actor) askAgain() error {
-	for _, w := range a.s.sorted() {
-		if w.phase != phaseWaiting || w.reason != kairos.WaitApproval || w.ref == "" {
-			continue
-		}
-		p, err := a.e.store.Approval(context.WithoutCancel(a.e.base), w.ref)
-		if err != nil {
-			return err
-		}
-		if p.Status == "cancelled" {
-			p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "open", time.Time{}, "", ""
-			a.next.Approvals = append(a.next.Approvals, p)
-		}
-	}
-	return nil
 }
 
 // Examine looks at a run of which something on the disk was found to be damaged. One
@@ -545,14 +521,12 @@ func (e *Engine) Examine(ctx context.Context, run string) error {
 
 // cancelChildren cancels the children of a run that cannot tell which they are.
 func (e *Engine) cancelChildren(run string) {
-	unfinished, err := e.store.Unfinished(context.WithoutCancel(e.base))
+	children, err := e.store.LiveChildren(context.WithoutCancel(e.base), run)
 	if err != nil {
 		e.log.Warn("the children of a damaged run cannot be found", "run_id", run, "err", err)
 		return
 	}
-	for i := range unfinished {
-		if p := unfinished[i].Parent; p != nil && p.Run == run {
-			e.cancelChild(unfinished[i].ID)
-		}
+	for _, id := range children {
+		e.cancelChild(id)
 	}
 }

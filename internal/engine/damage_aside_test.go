@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // asked is the one approval of a run.
-func asked(t *testing.T, e *enginetest.Engine, run string) kairos.Approval {
+func asked(t *testing.T, e *enginetest.Engine, run string) domain.Approval {
 	t.Helper()
-	list, err := e.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run})
+	list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("approvals %+v, %v", list.Items, err)
 	}
@@ -44,12 +44,12 @@ func TestAnExaminedRunAsksNobody(t *testing.T) {
 			}
 		}
 	}
-	aside := e.Until(run.ID, kairos.RunWaiting, kairos.WaitQuarantined)
+	aside := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
 	p := asked(t, e, run.ID)
-	if p.Status != "cancelled" || p.DecidedBy != kairos.System.Name || p.Comment != aside.Headline || !strings.Contains(p.Comment, "is damaged") {
+	if p.Status != "cancelled" || p.DecidedBy != domain.System.Name || p.Comment != aside.Headline || !strings.Contains(p.Comment, "is damaged") {
 		t.Errorf("its question: %+v", p)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: p.ID, Approve: true}); kairos.CodeOf(err) != kairos.CodeConflict || !strings.Contains(err.Error(), "is damaged") {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: true}); domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("an answer: %v", err)
 	}
 	e.Close()
@@ -59,17 +59,17 @@ func TestAnExaminedRunAsksNobody(t *testing.T) {
 
 	storetest.Alter(t, path, `UPDATE step_results SET output = replace(output, '4712', '4711') WHERE node = 'pay' AND final = 1`)
 	e = enginetest.OpenOn(t, storetest.OpenAt(t, path), billingRegistry(), engine.Options{})
-	if _, err := e.Do(run.ID, kairos.ActionRelease); err != nil {
+	if _, err := e.Do(run.ID, domain.ActionRelease); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(run.ID, kairos.RunWaiting, kairos.WaitApproval)
+	e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 	if p = asked(t, e, run.ID); p.Status != "open" || p.Comment != "" {
 		t.Fatalf("asked anew: %+v", p)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: p.ID, Approve: true}); err != nil {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := e.Wait(t.Context(), run.ID); err != nil || r.Status != kairos.RunCompleted {
+	if r, err := e.Wait(t.Context(), run.ID); err != nil || r.Status != domain.RunCompleted {
 		t.Errorf("released: %s, %v", r.Status, err)
 	}
 }
@@ -79,10 +79,10 @@ func TestAnExaminedRunAsksNobody(t *testing.T) {
 // to do is said, and it can only be ended.
 func TestARunThatLostItsInputIsPutAside(t *testing.T) {
 	t.Parallel()
-	for part, statement := range map[kairos.RunPart]string{
-		kairos.PartInput:   `UPDATE run_details SET input = '{"order"'`,
-		kairos.PartLimits:  `PRAGMA ignore_check_constraints = 1; UPDATE run_details SET limits = '{"max'`,
-		kairos.PartDetails: `DELETE FROM run_details`,
+	for part, statement := range map[domain.RunPart]string{
+		domain.PartInput:   `UPDATE run_details SET input = '{"order"'`,
+		domain.PartLimits:  `PRAGMA ignore_check_constraints = 1; UPDATE run_details SET limits = '{"max'`,
+		domain.PartDetails: `DELETE FROM run_details`,
 	} {
 		t.Run(string(part), func(t *testing.T) {
 			t.Parallel()
@@ -94,24 +94,24 @@ func TestARunThatLostItsInputIsPutAside(t *testing.T) {
 			if err != nil || d.Damage == nil || len(d.Damage.Parts) == 0 || d.Damage.Parts[0].Part != part || d.Damage.Row != 0 || len(d.Journal) != len(rows) {
 				t.Fatalf("%d of %d rows, %+v, %v", len(d.Journal), len(rows), d.Damage, err)
 			}
-			aside := e.Until(run.ID, kairos.RunWaiting, kairos.WaitQuarantined)
+			aside := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
 			if !aside.Attention || !strings.Contains(aside.Headline, string(part)) || aside.Headline != d.Run.Headline {
 				t.Errorf("put aside: %q, shown %q", aside.Headline, d.Run.Headline)
 			}
 			if p := asked(t, e, run.ID); p.Status != "cancelled" || p.Comment != aside.Headline {
 				t.Errorf("its question: %+v", p)
 			}
-			for _, action := range []kairos.Action{kairos.ActionResume, kairos.ActionRelease, kairos.ActionFork, kairos.ActionRerun} {
+			for _, action := range []domain.Action{domain.ActionResume, domain.ActionRelease, domain.ActionFork, domain.ActionRerun} {
 				_, err := e.Do(run.ID, action)
-				if code := kairos.CodeOf(err); code != kairos.CodeConflict && code != kairos.CodeNotResumable || !strings.Contains(err.Error(), string(part)+" of the run is damaged") {
+				if code := domain.CodeOf(err); code != domain.CodeConflict && code != domain.CodeNotResumable || !strings.Contains(err.Error(), string(part)+" of the run is damaged") {
 					t.Errorf("%s: %v", action, err)
 				}
-				p, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: action})
+				p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: action})
 				if err != nil || p.Allowed || !strings.Contains(p.Suggestion, "restore a backup") || p.Damage == nil {
 					t.Errorf("preview of %s: %+v, %v", action, p, err)
 				}
 			}
-			if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+			if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
 				t.Errorf("cancel: %v", err)
 			}
 			if reg.Count("pay")+reg.Count("ship") != 0 {

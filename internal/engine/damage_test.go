@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
@@ -46,7 +46,7 @@ func rowOf(t *testing.T, s *store.Store, run, node string) int64 {
 }
 
 // stood is a database with one run of a plan that stands at a question.
-func stood(t *testing.T, src string) (path string, run kairos.Run, rows []kairos.Entry) {
+func stood(t *testing.T, src string) (path string, run domain.Run, rows []domain.Entry) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "kairos.db")
 	s, err := store.Open(t.Context(), path, store.Options{})
@@ -54,7 +54,7 @@ func stood(t *testing.T, src string) (path string, run kairos.Run, rows []kairos
 		t.Fatal(err)
 	}
 	e := enginetest.OpenOn(t, s, billingRegistry(), engine.Options{})
-	run = e.Until(e.Run(src, "").ID, kairos.RunWaiting, kairos.WaitApproval)
+	run = e.Until(e.Run(src, "").ID, domain.RunWaiting, domain.WaitApproval)
 	if rows, err = s.Journal(t.Context(), run.ID, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -76,16 +76,16 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 	reg := billingRegistry()
 	s := storetest.OpenAt(t, path)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
-	open, err := s.Approvals(t.Context(), kairos.ApprovalFilter{Run: run.ID, Status: "open"})
+	open, err := s.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID, Status: "open"})
 	if err != nil || len(open.Items) != 1 {
 		t.Fatalf("open questions %v, %v", open.Items, err)
 	}
 
-	_, err = e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: open.Items[0].ID, Approve: true})
-	if kairos.CodeOf(err) != kairos.CodeConflict || !strings.Contains(err.Error(), "is damaged") {
+	_, err = e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: open.Items[0].ID, Approve: true})
+	if domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("the answer to the question: %v", err)
 	}
-	parked := e.Until(run.ID, kairos.RunWaiting, kairos.WaitQuarantined)
+	parked := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
 	if !parked.Attention || !strings.Contains(parked.Headline, "(after fetch)") || !parked.DueAt.IsZero() {
 		t.Errorf("put aside: attention %v, %q, due %v", parked.Attention, parked.Headline, parked.DueAt)
 	}
@@ -100,31 +100,31 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 		}
 	}
 	dm := d.Damage
-	if dm.Row != pay || dm.Good != pay-1 || dm.Bad != 1 || dm.Checkpoint.Node != "fetch" || int64(len(d.Journal)) != dm.Good || dm.Rows[0].Problem != kairos.RowChecksum || dm.Intact != len(before)-int(pay) {
+	if dm.Row != pay || dm.Good != pay-1 || dm.Bad != 1 || dm.Checkpoint.Node != "fetch" || int64(len(d.Journal)) != dm.Good || dm.Rows[0].Problem != domain.RowChecksum || dm.Intact != len(before)-int(pay) {
 		t.Errorf("damage %+v, %d rows shown; pay ended in row %d", dm, len(d.Journal), pay)
 	}
-	known := map[string]kairos.NodeStatus{}
+	known := map[string]domain.NodeStatus{}
 	for _, st := range dm.Steps {
 		known[st.Node] = st.Status
 	}
-	if want := (map[string]kairos.NodeStatus{"pay": "", "ship": kairos.NodeCompleted, "gate": kairos.NodeWaiting}); fmt.Sprint(known) != fmt.Sprint(want) {
+	if want := (map[string]domain.NodeStatus{"pay": "", "ship": domain.NodeCompleted, "gate": domain.NodeWaiting}); fmt.Sprint(known) != fmt.Sprint(want) {
 		t.Errorf("behind the damage: %v, want %v", known, want)
 	}
 
-	for action, code := range map[kairos.Action]kairos.Code{kairos.ActionResume: kairos.CodeNotResumable, kairos.ActionRelease: kairos.CodeConflict, kairos.ActionPause: kairos.CodeConflict, kairos.ActionDelete: kairos.CodeConflict} {
-		if _, err := e.Do(run.ID, action); kairos.CodeOf(err) != code {
+	for action, code := range map[domain.Action]domain.Code{domain.ActionResume: domain.CodeNotResumable, domain.ActionRelease: domain.CodeConflict, domain.ActionPause: domain.CodeConflict, domain.ActionDelete: domain.CodeConflict} {
+		if _, err := e.Do(run.ID, action); domain.CodeOf(err) != code {
 			t.Errorf("%s: %v, want %s", action, err, code)
 		}
-		p, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: action})
+		p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: action})
 		if err != nil || p.Allowed || p.Refusal == "" || p.Damage == nil {
 			t.Errorf("preview of %s: %+v, %v", action, p, err)
 		}
-		if action == kairos.ActionResume && !strings.Contains(p.Suggestion, fmt.Sprintf("--at %d", dm.Checkpoint.Seq)) {
+		if action == domain.ActionResume && !strings.Contains(p.Suggestion, fmt.Sprintf("--at %d", dm.Checkpoint.Seq)) {
 			t.Errorf("resume suggests %q", p.Suggestion)
 		}
 	}
-	fork := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: pay}
-	if _, err := e.Act(t.Context(), enginetest.Operator, fork); kairos.CodeOf(err) != kairos.CodeConflict {
+	fork := domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: pay}
+	if _, err := e.Act(t.Context(), enginetest.Operator, fork); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("a fork that keeps the damaged row: %v", err)
 	}
 	if reg.Count("pay")+reg.Count("ship") != 0 {
@@ -137,7 +137,7 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 		t.Fatalf("preview of the fork: keeps %v, again %v; %+v, %v", names(p.Keep), names(p.Again), p, err)
 	}
 	for _, node := range []string{"pay", "ship"} {
-		if !slices.ContainsFunc(p.Again, func(s kairos.PreviewStep) bool { return s.Node == node && s.Reason != "" }) {
+		if !slices.ContainsFunc(p.Again, func(s domain.PreviewStep) bool { return s.Node == node && s.Reason != "" }) {
 			t.Errorf("%s does not run again, with the reason: %+v", node, p.Again)
 		}
 	}
@@ -148,11 +148,11 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 	if fmt.Sprint(doubt) != "map[pay:true ship:false]" {
 		t.Errorf("a second time: %+v", p.Repeats)
 	}
-	fork.Instead = map[string]kairos.StandIn{"pay": {Recorded: true}}
-	if _, err := e.Act(t.Context(), enginetest.Operator, fork); kairos.CodeOf(err) != kairos.CodeInvalid {
+	fork.Instead = map[string]domain.StandIn{"pay": {Recorded: true}}
+	if _, err := e.Act(t.Context(), enginetest.Operator, fork); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a damaged result stands in: %v", err)
 	}
-	fork.Instead = map[string]kairos.StandIn{"pay": {Output: kairos.RawJSON(`"found in the ledger"`)}, "ship": {Recorded: true}}
+	fork.Instead = map[string]domain.StandIn{"pay": {Output: domain.RawJSON(`"found in the ledger"`)}, "ship": {Recorded: true}}
 	if p, err = e.Preview(t.Context(), enginetest.Operator, fork); err != nil {
 		t.Fatal(err)
 	}
@@ -161,14 +161,14 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Until(next.ID, kairos.RunWaiting, kairos.WaitApproval)
+	e.Until(next.ID, domain.RunWaiting, domain.WaitApproval)
 	if reg.Count("fetch")+reg.Count("pay")+reg.Count("ship") != 0 {
 		t.Errorf("it was done again: fetch %d, pay %d, ship %d", reg.Count("fetch"), reg.Count("pay"), reg.Count("ship"))
 	}
 	if row := rowOf(t, s, next.ID, "ship"); row == 0 {
 		t.Error("ship has no result")
 	}
-	events, err := s.AuditEvents(t.Context(), kairos.AuditFilter{Run: run.ID, Page: kairos.Page{Limit: 50}})
+	events, err := s.AuditEvents(t.Context(), domain.AuditFilter{Run: run.ID, Page: domain.Page{Limit: 50}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,16 +185,16 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 	if err != nil || len(rows) != len(before)-1 || len(bad) != 1 || bad[0].Seq != pay {
 		t.Errorf("the damaged run now: %d rows, %+v, %v", len(rows), bad, err)
 	}
-	if r, err := e.Do(run.ID, kairos.ActionCancel); err != nil || r.Status != kairos.RunCancelled {
+	if r, err := e.Do(run.ID, domain.ActionCancel); err != nil || r.Status != domain.RunCancelled {
 		t.Errorf("cancel: %s, %v", r.Status, err)
 	}
-	if open, err = s.Approvals(t.Context(), kairos.ApprovalFilter{Run: run.ID, Status: "open"}); err != nil || len(open.Items) != 0 {
+	if open, err = s.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID, Status: "open"}); err != nil || len(open.Items) != 0 {
 		t.Errorf("questions of a cancelled run: %v, %v", open.Items, err)
 	}
-	if _, err := e.Do(run.ID, kairos.ActionResume); kairos.CodeOf(err) != kairos.CodeNotResumable {
+	if _, err := e.Do(run.ID, domain.ActionResume); domain.CodeOf(err) != domain.CodeNotResumable {
 		t.Errorf("resume of the cancelled run: %v", err)
 	}
-	if r, err := e.Do(run.ID, kairos.ActionDelete); err != nil || r.DeletedAt.IsZero() {
+	if r, err := e.Do(run.ID, domain.ActionDelete); err != nil || r.DeletedAt.IsZero() {
 		t.Errorf("delete: %v", err)
 	}
 }
@@ -242,7 +242,7 @@ func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
 			again := billingRegistry()
 			again.Add("hang", planner.EffectIdempotent, engine.HandlerFunc(echo))
 			e = enginetest.OpenOn(t, s, again, engine.Options{})
-			r := e.Until(run.ID, kairos.RunWaiting, kairos.WaitQuarantined)
+			r := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
 			if again.Count("hang")+again.Count("fetch") != 0 || !r.Attention {
 				t.Errorf("it has gone on, or nobody is told: %+v", r)
 			}
@@ -250,7 +250,7 @@ func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
 			if err != nil || d.Damage == nil || d.Damage.Row == 0 || len(d.Waits) != 1 || d.Waits[0].Message != r.Headline {
 				t.Fatalf("detail %+v, %v", d.Damage, err)
 			}
-			if other := e.Run(`{nodes: {a: {type: fetch}}}`, ""); e.Until(other.ID, kairos.RunCompleted, "").ID != other.ID {
+			if other := e.Run(`{nodes: {a: {type: fetch}}}`, ""); e.Until(other.ID, domain.RunCompleted, "").ID != other.ID {
 				t.Error("others do not run")
 			}
 			if events, err := s.EventsAfter(t.Context(), 0, "", 100); err != nil || len(events) < 5 {
@@ -258,18 +258,18 @@ func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
 			}
 			e.Close()
 			e = enginetest.OpenOn(t, s, again, engine.Options{})
-			if r, err := s.Run(t.Context(), run.ID); err != nil || r.WaitReason != kairos.WaitQuarantined || r.LastSeq != d.Run.LastSeq {
+			if r, err := s.Run(t.Context(), run.ID); err != nil || r.WaitReason != domain.WaitQuarantined || r.LastSeq != d.Run.LastSeq {
 				t.Errorf("after another start: %s %s at %d, %v", r.Status, r.WaitReason, r.LastSeq, err)
 			}
-			p, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: d.Damage.Checkpoint.Seq})
+			p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq})
 			if err != nil || !p.Allowed {
 				t.Fatalf("preview of a fork: %+v, %v", p, err)
 			}
-			next, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: d.Damage.Checkpoint.Seq, Digest: p.Digest})
+			next, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq, Digest: p.Digest})
 			if err != nil {
 				t.Fatal(err)
 			}
-			e.Until(next.ID, kairos.RunCompleted, "")
+			e.Until(next.ID, domain.RunCompleted, "")
 		})
 	}
 }
@@ -286,7 +286,7 @@ func TestEveryDamagedRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := enginetest.OpenOn(t, s, billingRegistry(), engine.Options{})
-	run := e.Until(e.Run(src, `[1, 2, 3]`).ID, kairos.RunWaiting, kairos.WaitApproval)
+	run := e.Until(e.Run(src, `[1, 2, 3]`).ID, domain.RunWaiting, domain.WaitApproval)
 	e.Close()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -316,8 +316,8 @@ func TestEveryDamagedRow(t *testing.T) {
 				if err != nil || d.Damage == nil || d.Damage.Row != row || d.Damage.Good != row-1 || d.Damage.Checkpoint.Seq >= row {
 					t.Fatalf("damage %+v, %v", d.Damage, err)
 				}
-				e.Until(run.ID, kairos.RunWaiting, kairos.WaitQuarantined) // being looked at was enough
-				req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: d.Damage.Checkpoint.Seq}
+				e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined) // being looked at was enough
+				req := domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq}
 				p, err := e.Preview(t.Context(), enginetest.Operator, req)
 				if err != nil || !p.Allowed {
 					t.Fatalf("preview %+v, %v", p, err)
@@ -327,7 +327,7 @@ func TestEveryDamagedRow(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				e.Until(next.ID, kairos.RunWaiting, kairos.WaitApproval)
+				e.Until(next.ID, domain.RunWaiting, domain.WaitApproval)
 				ahead := map[string]bool{}
 				for _, st := range slices.Concat(p.Again, p.New) {
 					ahead[st.Node] = true
@@ -343,7 +343,7 @@ func TestEveryDamagedRow(t *testing.T) {
 					}
 					// What may have been done is never run again without a word: it began in a row
 					// that is intact, or the damaged row is the one that it began with.
-					if ahead[node] && row > 1 && !slices.ContainsFunc(p.Repeats, func(r kairos.PreviewRepeat) bool { return r.Node == node }) {
+					if ahead[node] && row > 1 && !slices.ContainsFunc(p.Repeats, func(r domain.PreviewRepeat) bool { return r.Node == node }) {
 						t.Errorf("%s runs again, and the preview does not ask: %+v", node, p.Repeats)
 					}
 				}

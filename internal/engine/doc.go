@@ -8,18 +8,21 @@
 //
 //   - intent: an attempt of a node whose effect is not pure is about to run.
 //     Attempt, Effect, IdempotencyKey and Input (secrets unresolved) are set.
-//     With Substep > 0 it announces an unsafe sub-step of that attempt.
+//     With Substep > 0 it announces an unsafe sub-step of that attempt: Input is
+//     what is called, IdempotencyKey that of the call. Until a substep row follows,
+//     the attempt is in doubt, whatever its own effect.
 //   - result, not Final: an attempt ended and its visit or item goes on.
 //     Status failed: it will be tried again. Status in_doubt: it may have had
 //     its effect and a person must say. Status pending with failure code
 //     "interrupted": the daemon stopped (Reason "stop") or died (Reason
-//     "crash") while it ran; it costs no retry.
+//     "crash") while it ran, or a limit of the run was reached (Reason "budget");
+//     it costs no retry.
 //   - result, Final: a visit or an item settled with Status completed, failed,
 //     skipped or cancelled. Output is its value, Decision what the walk decided
 //     (absent when nothing was to be decided). Only these rows move the walk.
 //     Pure nodes write nothing else; their Input is stored unless it equals the
 //     output (set, log, noop, decision).
-//   - wait: a visit or item waits durably. Reason is the kairos.WaitReason:
+//   - wait: a visit or item waits durably. Reason is the domain.WaitReason:
 //     retry (Attempt failed; the next may start at DueAt), timer (DueAt),
 //     approval (Ref is the approval, DueAt its time-out, Input the question),
 //     child (Ref is the child run, Input its input).
@@ -29,7 +32,9 @@
 //     result of an abandoned attempt; never used). What it settles follows as a
 //     final result row in the same checkpoint.
 //   - substep: one model or tool call inside an attempt: Substep, Output, Usage
-//     and Decision {"kind", "digest"}. Kind replan is the planner's answer to a
+//     and Decision {"kind", "digest"}. Status cancelled: the call was not made, or
+//     a limit of the run cut its answer; no attempt inherits it. Reason says where
+//     its usage is other than reserved. Kind replan is the planner's answer to a
 //     visit that waits for a tail, durable before anything comes of it.
 //   - replan: the run follows another version from here (ruling 12). Decision
 //     names both versions, the visit that failed and the final rows that stand,
@@ -40,7 +45,8 @@
 //   - verb: an act on the run; Decision is {"verb": …}: pause, continue, cancel,
 //     limits, release, retry-now, quarantine, crash (found unfinished after an
 //     unclean death; Decision lists the open nodes), stop (put down at a clean
-//     shutdown), plans (the versions that plan nodes are pinned to), memory (what
+//     shutdown), budget (a limit leaves no room for the next step or call: nothing
+//     starts before limits, or budget-retry once a price is configured), plans (the versions that plan nodes are pinned to), memory (what
 //     the run's session knew when it began is the Output).
 //
 // # Folding

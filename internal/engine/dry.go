@@ -2,16 +2,17 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
-// A dry run walks a plan and touches nothing (UI 3.3.5, 3.3.8). What computes or
-// only reads runs as ever. Whatever might change something, asks a model or waits
-// is not done: it completes with an output of the form that it would have, and
-// its row says what would have been called. Reruns, forks and children of a dry
-// run are dry.
+// A dry run walks a plan and changes nothing. Steps that compute or only read run
+// as usual, so an HTTP GET is sent; offline, steps that read are left undone as
+// well, and nothing is sent. A step that might change something, calls a model, or
+// waits completes with an output of the form that it would have, and its row names
+// the call. Reruns, forks, and children of a dry run are dry in the same way.
 
 // stubs reports whether a dry run leaves the work of a node undone.
 func (a *actor) stubs(r Registry, node *planner.ProgramNode, input any) bool {
@@ -19,19 +20,20 @@ func (a *actor) stubs(r Registry, node *planner.ProgramNode, input any) bool {
 		return false
 	}
 	e := effectIn(r, a.prog, node, input)
-	return e != planner.EffectPure && e != planner.EffectRead
+	return e != planner.EffectPure && (e != planner.EffectRead || a.run.Limits.Offline)
 }
 
 // stub completes work that a dry run does not do.
 func (a *actor) stub(w *work, node *planner.ProgramNode, input any) {
-	raw, err := planner.EncodeValue(input)
+	raw, err := planner.EncodeWithin(input, planner.MaxValueBytes)
 	if err != nil {
-		a.refuse(w, &planner.Failure{Code: planner.CodeInvalidInput, Node: node.ID, Message: err.Error()})
+		a.refuse(w, inputFailure(node.ID, err))
 		return
 	}
 	out := stubOf(node, input, a.s.walk.Last(w.VisitKey))
-	a.final(w, kairos.NodeCompleted, out, nil, func(e *kairos.Entry) {
-		e.Attempt, e.Input = w.attempt+1, raw
+	a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) {
+		atOnce(w, a.e.now())(e)
+		e.Input = raw
 		e.Log = logOf(fmt.Sprintf("dry run: %s was not called; the output is made up", stubbed(node)))
 	})
 	a.flush()
@@ -58,11 +60,16 @@ func stubOf(node *planner.ProgramNode, input, last any) any {
 	case planner.TypeWait:
 		return last
 	case planner.TypeApproval:
-		values := any(map[string]any{})
-		if in, err := readApproval(input); err == nil && in.form != nil {
-			values = sample(in.form, 0)
+		values, answer := any(map[string]any{}), "approve"
+		if in, err := readApproval(input); err == nil {
+			if in.form != nil {
+				values = sample(in.form, 0)
+			}
+			if i := slices.IndexFunc(in.answers, func(a domain.Answer) bool { return !a.Rejects() }); i >= 0 {
+				answer = in.answers[i].ID
+			}
 		}
-		return map[string]any{"approved": true, "by": "dry run", "comment": "", "values": values}
+		return map[string]any{"answer": answer, "approved": true, "by": "dry run", "comment": "", "values": values}
 	case planner.TypeAgent, planner.TypeLLM:
 		return text
 	case planner.TypeRouter, planner.TypeTools, planner.TypeGenerator: // they hand on the state of their graph (ruling 36)

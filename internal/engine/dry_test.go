@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // plainOperator may start runs and write no plans.
-var plainOperator = kairos.Actor{Name: "ola", Role: kairos.RoleOperator, Surface: "test"}
+var plainOperator = domain.Actor{Name: "ola", Role: domain.RoleOperator, Surface: "test"}
 
 // dryPlan reads, writes, asks a person, waits an hour and asks a model.
 const dryPlan = `
@@ -40,15 +40,15 @@ func TestADryRunTouchesNothing(t *testing.T) {
 	t.Parallel()
 	e, reg := dryEngine(t)
 	v := e.Save(dryPlan)
-	start := func(dry bool) kairos.Run {
+	start := func(dry bool) domain.Run {
 		t.Helper()
-		run, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Plan: v.PlanID, Input: kairos.RawJSON(`{"n":1}`), Dry: dry})
+		run, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Plan: v.PlanID, Input: domain.RawJSON(`{"n":1}`), Dry: dry})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return run
 	}
-	run := e.Until(start(true).ID, kairos.RunCompleted, "")
+	run := e.Until(start(true).ID, domain.RunCompleted, "")
 	if got, want := string(run.Output), `{"level":2,"paid":true,"said":"fine"}`; got != want {
 		t.Errorf("the dry run's output is %s, want %s", got, want)
 	}
@@ -63,23 +63,23 @@ func TestADryRunTouchesNothing(t *testing.T) {
 	found := false
 	for _, r := range rows {
 		if r.Node == "pay" {
-			found = string(r.Input) == `{"amount":5}` && strings.Contains(string(r.Log), "was not called") && r.Kind == kairos.EntryResult
+			found = string(r.Input) == `{"amount":5}` && strings.Contains(string(r.Log), "was not called") && r.Kind == domain.EntryResult
 		}
 	}
 	if !found {
 		t.Errorf("the row of pay does not say what would have been called:\n%s", e.Journal(run.ID))
 	}
 
-	again, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionRerun})
+	again, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fork, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: 2})
+	fork, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []kairos.Run{again, fork} {
-		if got := e.Until(r.ID, kairos.RunCompleted, ""); !got.Dry() {
+	for _, r := range []domain.Run{again, fork} {
+		if got := e.Until(r.ID, domain.RunCompleted, ""); !got.Dry() {
 			t.Errorf("what came of a dry run has the origin %q", got.Origin)
 		}
 	}
@@ -88,11 +88,11 @@ func TestADryRunTouchesNothing(t *testing.T) {
 	}
 
 	// Dry runs are in no list, count or statistic.
-	list, err := e.Store.Runs(t.Context(), kairos.RunFilter{})
+	list, err := e.Store.Runs(t.Context(), domain.RunFilter{})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("listed: %d runs, %v", len(list.Items), err)
 	}
-	for f, want := range map[*kairos.RunFilter]int{{}: 0, {PlanKey: "payout"}: 0, {Statuses: []kairos.RunStatus{kairos.RunCompleted}}: 0, {WithDry: true}: 3, {Origins: []string{"dry"}}: 3} {
+	for f, want := range map[*domain.RunFilter]int{{}: 0, {PlanKey: "payout"}: 0, {Statuses: []domain.RunStatus{domain.RunCompleted}}: 0, {WithDry: true}: 3, {Origins: []string{"dry"}}: 3} {
 		if n, _, err := e.Store.RunsCount(t.Context(), *f, 100); err != nil || n != want {
 			t.Errorf("%+v counts %d runs, %v; want %d", *f, n, err, want)
 		}
@@ -104,7 +104,7 @@ func TestADryRunTouchesNothing(t *testing.T) {
 	if of, err := e.Store.PlanOutcomes(t.Context(), "payout", run.CreatedAt); err != nil || len(of) != 0 {
 		t.Errorf("outcomes: %v, %v", of, err)
 	}
-	if c := e.Until(start(false).ID, kairos.RunWaiting, kairos.WaitApproval); c.Dry() || reg.Count("pay") != 1 {
+	if c := e.Until(start(false).ID, domain.RunWaiting, domain.WaitApproval); c.Dry() || reg.Count("pay") != 1 {
 		t.Errorf("a run that is not dry: origin %q, paid %d times", c.Origin, reg.Count("pay"))
 	}
 }
@@ -114,11 +114,11 @@ func TestChildrenOfADryRunAreDry(t *testing.T) {
 	e, reg := dryEngine(t)
 	e.Save(dryPlan)
 	v := e.Save("id: parent\nnodes:\n  sub: {type: plan, plan: payout, input: {n: 1}}\n")
-	run, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Plan: v.PlanID, Dry: true})
+	run, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Plan: v.PlanID, Dry: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run = e.Until(run.ID, kairos.RunCompleted, ""); reg.Count("pay") != 0 {
+	if run = e.Until(run.ID, domain.RunCompleted, ""); reg.Count("pay") != 0 {
 		t.Errorf("the child has paid; the run: %s\n%s", run.Output, e.Journal(run.ID))
 	}
 }
@@ -128,11 +128,11 @@ func TestADraftIsTriedWithoutAVersion(t *testing.T) {
 	e, reg := dryEngine(t)
 	e.Save(dryPlan)
 	src := strings.Replace(dryPlan, "amount: \"${last.amount}\"", "amount: 7", 1)
-	run, problems, err := e.TryPlan(t.Context(), enginetest.Operator, []byte(src), planner.FormatYAML, kairos.RawJSON(`{"n":1}`))
+	run, problems, err := e.TryPlan(t.Context(), enginetest.Operator, []byte(src), planner.FormatYAML, domain.RawJSON(`{"n":1}`))
 	if err != nil {
 		t.Fatalf("%v %v", err, problems)
 	}
-	run = e.Until(run.ID, kairos.RunCompleted, "")
+	run = e.Until(run.ID, domain.RunCompleted, "")
 	if run.PlanKey != "draft-payout" || run.Labels["draft"] == "" || !run.Dry() || reg.Count("pay") != 0 {
 		t.Errorf("tried: plan %s, labels %v, origin %s, paid %d times", run.PlanKey, run.Labels, run.Origin, reg.Count("pay"))
 	}
@@ -140,14 +140,14 @@ func TestADraftIsTriedWithoutAVersion(t *testing.T) {
 	if err != nil || p.Latest != 1 {
 		t.Errorf("the plan has version %d, %v", p.Latest, err)
 	}
-	list, err := e.Store.Plans(t.Context(), kairos.PlanFilter{})
+	list, err := e.Store.Plans(t.Context(), domain.PlanFilter{})
 	if err != nil || len(list.Items) != 1 {
 		t.Errorf("%d plans are listed, %v", len(list.Items), err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), plainOperator, []byte(src), planner.FormatYAML, nil); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if _, _, err := e.TryPlan(t.Context(), plainOperator, []byte(src), planner.FormatYAML, nil); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("an operator tries a draft: %v", err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML, nil); kairos.CodeOf(err) != kairos.CodeInvalid {
+	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML, nil); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a draft that is wrong: %v", err)
 	}
 }
@@ -159,26 +159,26 @@ func TestAVersionIsRestored(t *testing.T) {
 	second := e.Save("id: p\nmetadata: {env: dev}\nnodes: {a: {type: set, input: 2}}")
 	by := func(kind, value string) int {
 		t.Helper()
-		l, err := e.Store.Plans(t.Context(), kairos.PlanFilter{Facts: []kairos.PlanFact{{Kind: kind, Value: value}}})
+		l, err := e.Store.Plans(t.Context(), domain.PlanFilter{Facts: []domain.PlanFact{{Kind: kind, Value: value}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(l.Items)
 	}
-	if by(kairos.FactLabel, "env=dev") != 1 || by(kairos.FactLabel, "env=prod") != 0 || by(kairos.FactOwner, "ada") != 0 {
+	if by(domain.FactLabel, "env=dev") != 1 || by(domain.FactLabel, "env=prod") != 0 || by(domain.FactOwner, "ada") != 0 {
 		t.Error("the plan is not found by its newest version alone")
 	}
-	if _, err := e.RestoreVersion(t.Context(), plainOperator, "p", 1, "", "no"); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if _, err := e.RestoreVersion(t.Context(), plainOperator, "p", 1, "", "no"); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("an operator restores: %v", err)
 	}
-	if _, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 1, first.Hash, "no"); kairos.CodeOf(err) != kairos.CodeStale {
+	if _, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 1, first.Hash, "no"); domain.CodeOf(err) != domain.CodeStale {
 		t.Errorf("restored over what was not seen: %v", err)
 	}
 	p, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 1, second.Hash, "v2 was wrong")
 	if err != nil || p.Latest != 1 || p.LatestHash != first.Hash {
 		t.Fatalf("restored: %+v, %v", p, err)
 	}
-	if by(kairos.FactLabel, "env=prod") != 1 || by(kairos.FactOwner, "ada") != 1 {
+	if by(domain.FactLabel, "env=prod") != 1 || by(domain.FactOwner, "ada") != 1 {
 		t.Error("the plan is not found by what was restored")
 	}
 	if run := e.Begin(first, `null`); run.Version != 1 {
@@ -188,7 +188,38 @@ func TestAVersionIsRestored(t *testing.T) {
 	if third.Number != 3 {
 		t.Errorf("the next version is v%d, want v3", third.Number)
 	}
-	if _, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 3, "", "again"); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 3, "", "again"); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("the current version is restored: %v", err)
+	}
+}
+
+// An offline dry run makes no call at all, nor do its rerun and its children.
+func TestAnOfflineDryRunSendsNothing(t *testing.T) {
+	t.Parallel()
+	e, reg := dryEngine(t)
+	e.Save("id: part\nnodes: {read: {type: look}, pay: {type: transfer, input: \"${output.read}\"}}\nedges: [{from: read, to: pay}]")
+	v := e.Save("id: above\nnodes: {read: {type: look}, below: {type: plan, plan: part}}\nedges: [{from: read, to: below}]")
+	run, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Plan: v.PlanID, Offline: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run = e.Until(run.ID, domain.RunCompleted, ""); !run.Dry() {
+		t.Errorf("its origin is %q", run.Origin)
+	}
+	again, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Until(again.ID, domain.RunCompleted, "")
+	if reg.Count("read")+reg.Count("pay") != 0 {
+		t.Errorf("calls: read %d, pay %d; want none", reg.Count("read"), reg.Count("pay"))
+	}
+	online, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Plan: v.PlanID, Dry: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Until(online.ID, domain.RunCompleted, "")
+	if reg.Count("read") != 2 || reg.Count("pay") != 0 {
+		t.Errorf("a dry run that is not offline calls read %d times, pay %d times", reg.Count("read"), reg.Count("pay"))
 	}
 }

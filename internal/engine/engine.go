@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -56,13 +56,12 @@ type Options struct {
 
 // Defaults that are not worth an option.
 const (
-	maxUnacked     = 64       // pipelined checkpoints of one run that are not durable yet
-	minUnacked     = 8        // of those, a run may have as many however many runs work
-	allUnacked     = 1024     // of all runs: two of the store's batches; more would only take memory
-	handOverAt     = 32       // checkpoints of one run that are put together before the store gets them
-	maxOutput      = 32 << 20 // bytes of one output
-	maxRecursion   = 8        // nesting of plan nodes (ruling 13)
-	defaultSteps   = 100_000  // nodes per run (ruling 28)
+	maxUnacked     = 64      // pipelined checkpoints of one run that are not durable yet
+	minUnacked     = 8       // of those, a run may have as many however many runs work
+	allUnacked     = 1024    // of all runs: two of the store's batches; more would only take memory
+	handOverAt     = 32      // checkpoints of one run that are put together before the store gets them
+	maxRecursion   = 8       // nesting of plan nodes
+	defaultSteps   = 100_000 // nodes per run
 	timeoutGrace   = 100 * time.Millisecond
 	abandonStopped = 2 * time.Second
 	maxLogBytes    = 64 << 10
@@ -79,12 +78,12 @@ type Engine struct {
 	log        *slog.Logger
 	opts       Options // without what is in setup
 
-	stepRuns stepRuns
-	bus      *bus
-	clock    *clock
-	timers   *timers
-	sched    *scheduler
-	admit    sync.Mutex // one start with a concurrency key at a time
+	facts  factsCache
+	bus    *bus
+	clock  *clock
+	timers *timers
+	sched  *scheduler
+	admit  keyLocks // one start per concurrency key at a time
 
 	base   context.Context // parent of every handler's context
 	cancel context.CancelCauseFunc
@@ -93,7 +92,10 @@ type Engine struct {
 	actors map[string]*actor
 	// created are the queued runs that no actor has taken up since they were
 	// created, as they were created; nil: being created.
-	created map[string]*kairos.Run
+	created map[string]*domain.Run
+	// defective are runs whose actor ended by a panic. Only a person's action, or
+	// the next start, takes them up again.
+	defective map[string]bool
 	// maintenance is set while no node may start.
 	maintenance atomic.Bool
 	watchers    map[string][]chan struct{}
@@ -129,7 +131,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, log: log, opts: o,
-		actors: map[string]*actor{}, created: map[string]*kairos.Run{}, watchers: map[string][]chan struct{}{},
+		actors: map[string]*actor{}, created: map[string]*domain.Run{}, defective: map[string]bool{}, watchers: map[string][]chan struct{}{},
 		stopped: make(chan struct{}), clock: newClock(),
 	}
 	e.setup.Store(first)
@@ -146,7 +148,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	e.mu.Lock()
 	if e.opened || e.stopping {
 		e.mu.Unlock()
-		return kairos.Errorf(kairos.CodeConflict, "the engine is open already, or stopped")
+		return domain.Errorf(domain.CodeConflict, "the engine is open already, or stopped")
 	}
 	e.opened = true
 	e.mu.Unlock()
@@ -159,50 +161,51 @@ func (e *Engine) Open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	live := make(map[string]int, len(unfinished)) // unfinished children of a run
+	live := map[string][]string{} // unfinished children of a run
 	for i := range unfinished {
 		if p := unfinished[i].Parent; p != nil {
-			live[p.Run]++
+			live[p.Run] = append(live[p.Run], unfinished[i].ID)
 		}
 	}
 	now := e.now()
 	var sweep []parent
 	for i := range unfinished {
 		r := &unfinished[i]
-		held := r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitHeld
-		if r.Concurrency != nil && r.Status != kairos.RunQueued && !(held && r.StartedAt.IsZero()) {
+		held := r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld
+		if r.Concurrency != nil && r.Status != domain.RunQueued && !(held && r.StartedAt.IsZero()) {
 			e.sched.hold(r.Concurrency.Key, r.ID)
 		}
 		switch {
 		case held: // whatever it waited for before, it waits for a person now
-		case r.Status == kairos.RunQueued && r.StartedAt.IsZero() && r.StartAt.After(now):
+		case r.Status == domain.RunQueued && r.StartedAt.IsZero() && r.StartAt.After(now):
 			e.timers.set(r.ID, r.StartAt)
-		case r.Status == kairos.RunQueued, r.Status == kairos.RunRunning:
+		case r.Status == domain.RunQueued, r.Status == domain.RunRunning:
 			e.sched.enqueue(ticketOf(r))
-		case r.WaitReason == kairos.WaitReplan:
+		case r.WaitReason == domain.WaitReplan:
 			e.post(r.ID, timerMsg{}) // whoever planned for it is gone
 		default:
 			if !r.DueAt.IsZero() {
 				e.timers.set(r.ID, r.DueAt)
 			}
-			if r.WaitReason != kairos.WaitTimer && r.WaitReason != kairos.WaitRetry {
-				sweep = append(sweep, parent{r.ID, r.Hash, live[r.ID]})
+			if r.WaitReason != domain.WaitTimer && r.WaitReason != domain.WaitRetry {
+				sweep = append(sweep, parent{r.ID, r.Hash, len(live[r.ID])})
 			}
 		}
 	}
-	known := make(map[string]bool, len(unfinished))
 	for i := range unfinished {
-		known[unfinished[i].ID] = true
-	}
-	var orphans []kairos.Run
-	for i := range unfinished {
-		if r := &unfinished[i]; r.Parent != nil && !known[r.Parent.Run] {
-			orphans = append(orphans, kairos.Run{ID: r.ID, Parent: r.Parent})
+		if r := &unfinished[i]; r.Status != domain.RunWaiting || r.WaitReason == domain.WaitHeld {
+			delete(live, r.ID) // it sees to its children when its turn comes, or when it is released
 		}
 	}
-	if len(sweep)+len(orphans) > 0 {
+	var families [][]string
+	for i := range unfinished { // in their order
+		if p := unfinished[i].Parent; p != nil && len(live[p.Run]) > 0 && live[p.Run][0] == unfinished[i].ID {
+			families = append(families, append([]string{p.Run}, live[p.Run]...))
+		}
+	}
+	if len(sweep)+len(families) > 0 {
 		e.wg.Go(func() {
-			e.adopt(orphans)
+			e.disown(families)
 			e.sweep(sweep)
 		})
 	}
@@ -231,16 +234,23 @@ func (e *Engine) sweep(runs []parent) {
 	}
 }
 
-// adopt cancels children whose parent was cancelled while the daemon died
-// before it could tell them.
-func (e *Engine) adopt(children []kairos.Run) {
-	for _, r := range children {
+// disown takes runs, each followed by its children that are not over, and has the
+// children cancelled that no step of their run waits for: the daemon died after
+// the run had ended, or had given the step up, and before it cancelled the child.
+// The run's actor decides, so that a resume at the same time keeps its child.
+func (e *Engine) disown(families [][]string) {
+	for _, family := range families {
+		run, children := family[0], family[1:]
 		if e.base.Err() != nil || e.isStopping() {
 			return
 		}
-		parent, err := e.store.Run(e.base, r.Parent.Run)
-		if err == nil && parent.Status == kairos.RunCancelled {
-			e.cancelChild(r.ID)
+		v, err := e.view(e.base, run)
+		if err != nil {
+			e.log.Warn("a run with children cannot be read", "run_id", run, "err", err)
+			continue
+		}
+		if len(v.s.unneeded(children)) > 0 { //seed:orphans
+			e.post(run, childrenMsg{})
 		}
 	}
 }
@@ -313,8 +323,28 @@ func (e *Engine) post(run string, m any) bool {
 	if e.stopping || !e.opened {
 		return false
 	}
+	if e.defective[run] {
+		switch m := m.(type) {
+		case verbMsg, resolveMsg, decideMsg:
+		case answerable:
+			m.answer(ErrFenced)
+			return true
+		default:
+			return true
+		}
+		delete(e.defective, run)
+	}
 	e.begin(run, m)
 	return true
+}
+
+// setDefective puts a run aside whose actor ends by a panic.
+func (e *Engine) setDefective(run string) {
+	e.mu.Lock()
+	e.defective[run] = true
+	e.mu.Unlock()
+	e.sched.forget(run)
+	e.timers.set(run, time.Time{})
 }
 
 // begin brings a run back to deal with a message. The caller holds e.mu.
@@ -330,14 +360,18 @@ func (e *Engine) begin(run string, m any) {
 }
 
 // granted is called by the scheduler when a run may work.
-func (e *Engine) granted(run string) {
+func (e *Engine) granted(g slotGrant) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch a := e.actors[run]; {
+	a, defective := e.actors[g.run], e.defective[g.run]
+	switch {
 	case a != nil:
-		a.post(slotMsg{})
-	case !e.stopping: // else its slot goes with the engine
-		e.begin(run, slotMsg{})
+		a.post(slotMsg{g.token})
+	case !e.stopping && !defective: // else its slot goes with the engine
+		e.begin(g.run, slotMsg{g.token})
+	}
+	e.mu.Unlock()
+	if a == nil && defective {
+		e.sched.release(g.run, g.token)
 	}
 }
 
@@ -387,15 +421,15 @@ func (e *Engine) changed(run string) {
 }
 
 // Wait returns when the run is final or waits for a person, or the context ends.
-func (e *Engine) Wait(ctx context.Context, run string) (kairos.Run, error) {
-	return e.WaitFor(ctx, run, func(r kairos.Run) bool {
-		return r.Status.Final() || r.Status == kairos.RunWaiting && r.WaitReason.NeedsPerson()
+func (e *Engine) Wait(ctx context.Context, run string) (domain.Run, error) {
+	return e.WaitFor(ctx, run, func(r domain.Run) bool {
+		return r.Status.Final() || r.Status == domain.RunWaiting && r.WaitReason.NeedsPerson()
 	})
 }
 
 // WaitFor returns when a run is as the caller wants it, or the context ends. The
 // run is looked at whenever its status changes.
-func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(kairos.Run) bool) (kairos.Run, error) {
+func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(domain.Run) bool) (domain.Run, error) {
 	for {
 		changed, forget := e.watch(run)
 		r, err := e.store.Run(ctx, run)
@@ -410,7 +444,7 @@ func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(kairos.Run
 			return r, context.Cause(ctx)
 		case <-e.stopped:
 			forget()
-			return r, kairos.Errorf(kairos.CodeUnavailable, "the engine stopped while run %s was %s", run, r.Status)
+			return r, domain.Errorf(domain.CodeUnavailable, "the engine stopped while run %s was %s", run, r.Status)
 		}
 		forget()
 	}

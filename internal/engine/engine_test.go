@@ -6,9 +6,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -35,7 +35,7 @@ func TestRunsAChain(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo))
 	r := e.Settle(e.Run(chain, `{"x":1}`).ID)
-	if r.Status != kairos.RunCompleted || string(r.Output) != `{"saw":1}` || r.Steps != 3 || r.Path != "ccc" {
+	if r.Status != domain.RunCompleted || string(r.Output) != `{"saw":1}` || r.Steps != 3 || r.Path != "ccc" {
 		t.Errorf("got %s output %s steps %d path %q, want completed\n%s", r.Status, r.Output, r.Steps, r.Path, e.Journal(r.ID))
 	}
 	res, err := e.Result(t.Context(), r.ID)
@@ -63,13 +63,13 @@ func TestContinuesAfterShutdown(t *testing.T) {
 	<-started
 	e.Close()
 	r, err := s.Run(t.Context(), run.ID)
-	if err != nil || r.Status != kairos.RunRunning || r.Crashes != 0 {
+	if err != nil || r.Status != domain.RunRunning || r.Crashes != 0 {
 		t.Fatalf("after the shutdown the run is %s with %d crashes (%v), want running with none\n%s", r.Status, r.Crashes, err, e.Journal(run.ID))
 	}
 	block = false
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
 	r = e.Settle(run.ID)
-	if r.Status != kairos.RunCompleted || r.Crashes != 0 {
+	if r.Status != domain.RunCompleted || r.Crashes != 0 {
 		t.Errorf("got %s with %d crashes\n%s", r.Status, r.Crashes, e.Journal(run.ID))
 	}
 	calls := reg.Calls()

@@ -2,57 +2,116 @@ package engine
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Derive turns a stored audit event into what listeners get: one event per
-// journal row of a checkpoint, and one for every other record. It is pure, so
-// that catching up gives exactly what was sent live (ruling 18).
-func Derive(ev kairos.AuditEvent, incarnation string) []kairos.Event {
-	var out []kairos.Event
-	add := func(typ string, runSeq int64, data map[string]any) {
-		if len(data) == 0 {
-			data = nil
-		}
-		e := kairos.Event{Seq: ev.Seq, Type: typ, Run: ev.Run, RunSeq: runSeq, At: ev.At}
-		if data != nil {
-			e.Data = data
-		}
-		out = append(out, e)
-	}
-	rows := ev.Entries
-	if len(rows) == 0 && ev.Entry != nil {
-		rows = []kairos.Entry{*ev.Entry}
-	}
-	for i := range rows {
-		deriveRow(&rows[i], add)
-	}
-	if len(rows) == 0 {
-		data := map[string]any{}
-		if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &data) != nil {
-			data = map[string]any{}
-		}
-		for k, v := range map[string]string{"actor": ev.Actor, "object": ev.Object, "reason": ev.Reason, "result": ev.Result} {
-			if v != "" {
-				data[k] = v
-			}
-		}
-		add(strings.ReplaceAll(ev.Action, ".", "_"), ev.RunSeq, data)
-	}
-	if n := len(out); n > 0 {
-		// Whoever has seen the last event of a record has seen the record.
-		out[n-1].ID = fmt.Sprintf("%s-%d", incarnation, ev.Seq)
-	}
-	return out
+// deriver turns one stored audit record into events: those of each journal row of
+// a checkpoint, or the one of any other record. It is the only derivation, for live
+// listeners and for replays, and depends on nothing but what is stored and the
+// names of agents. Hence both get the same events, in the same order.
+type deriver struct {
+	facts       eventFacts
+	agents      func(id string) agentIdentity
+	incarnation string
+	ev          domain.AuditEvent
+	out         []domain.Event
+	// why holds the last failure of each node in this record: a retry follows it.
+	why map[string]string
 }
 
-// deriveRow gives the events of one journal row.
-func deriveRow(e *kairos.Entry, add func(string, int64, map[string]any)) {
+// agentIdentity is how an agent is shown.
+type agentIdentity struct{ name, icon, color string }
+
+func (d *deriver) derive() []domain.Event {
+	rows := d.ev.Entries
+	if len(rows) == 0 && d.ev.Entry != nil {
+		rows = []domain.Entry{*d.ev.Entry}
+	}
+	for i := range rows {
+		d.row(&rows[i])
+	}
+	if len(rows) == 0 {
+		d.record()
+	}
+	return d.out
+}
+
+// add appends an event; data becomes its fields.
+func (d *deriver) add(typ string, runSeq int64, data map[string]any) {
+	n := len(d.out) + 1
+	d.out = append(d.out, domain.Event{ID: domain.EventID(d.incarnation, d.ev.Seq, n), Type: typ, Run: d.ev.Run, Session: d.facts.session, At: d.ev.At,
+		Data: data, Seq: d.ev.Seq, Index: n, RunSeq: runSeq})
+}
+
+// record gives the events of a record that stands for no rows.
+func (d *deriver) record() {
+	ev := d.ev
 	data := map[string]any{}
+	if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &data) != nil {
+		data = map[string]any{}
+	}
+	for k, v := range map[string]string{"actor": ev.Actor, "object": ev.Object, "reason": ev.Reason, "result": ev.Result} {
+		if v != "" {
+			data[k] = v
+		}
+	}
+	d.add(strings.ReplaceAll(ev.Action, ".", "_"), ev.RunSeq, data)
+	first := d.facts.at(0)
+	if first == nil {
+		return
+	}
+	switch ev.Action {
+	case "run.created":
+		d.planGenerated(first)
+	case "run.status":
+		d.planCompleted(first)
+	}
+}
+
+// row gives the events of one journal row: those of graphs, and for step plans
+// those of [002].
+func (d *deriver) row(e *domain.Entry) {
+	if e.Failure != nil {
+		if d.why == nil {
+			d.why = map[string]string{}
+		}
+		d.why[e.Node] = e.Failure.Message
+	}
+	if begins(e) {
+		data := d.about(e)
+		data["effect"] = e.Effect
+		delete(data, "error")
+		d.add("node_started", e.Seq, data)
+	}
+	d.nodeEvents(e)
+	d.passed(e)
+	d.stepEvents(e)
+}
+
+// begins reports whether an attempt begins with the row. One that must not be
+// repeated, or waits, has a row of its own for that; any other has a single row,
+// written when it ended.
+func begins(e *domain.Entry) bool {
+	if e.Substep != 0 || e.StartedAt.IsZero() {
+		return false
+	}
+	switch e.Kind {
+	case domain.EntryIntent:
+		return true
+	case domain.EntryWait:
+		return e.Effect == string(planner.EffectControl) && len(e.Decision) == 0 || e.Effect == string(planner.EffectPure)
+	case domain.EntryResult:
+		return e.Effect == string(planner.EffectPure)
+	}
+	return false
+}
+
+// about gives the fields that all events of a row share.
+func (d *deriver) about(e *domain.Entry) map[string]any {
+	data := map[string]any{"runSeq": e.Seq}
 	if e.Node != "" {
 		data["node"], data["visit"] = e.Node, e.Visit
 		if e.Item >= 0 {
@@ -74,52 +133,56 @@ func deriveRow(e *kairos.Entry, add func(string, int64, map[string]any)) {
 	if e.Ref != "" {
 		data["ref"] = e.Ref
 	}
+	return data
+}
+
+// nodeEvents gives the events that runs of every kind of plan have.
+func (d *deriver) nodeEvents(e *domain.Entry) {
+	data := d.about(e)
 	var p payload
 	switch e.Kind {
-	case kairos.EntryResolve, kairos.EntryVerb:
+	case domain.EntryResolve, domain.EntryVerb, domain.EntrySubstep:
 		if json.Unmarshal(e.Decision, &p) != nil {
 			p = payload{}
 		}
 	}
 	switch e.Kind {
-	case kairos.EntryIntent:
-		if e.Substep == 0 {
-			data["effect"] = e.Effect
-			add("node_started", e.Seq, data)
-		}
-	case kairos.EntrySubstep:
-		data["substep"] = e.Substep
-		add("node_substep", e.Seq, data)
-	case kairos.EntryResult:
-		deriveResult(e, data, add)
-	case kairos.EntryWait:
+	case domain.EntrySubstep:
+		data["kind"] = p.Kind
+		d.add("node_substep", e.Seq, data)
+	case domain.EntryResult:
+		d.resultEvent(e, data)
+	case domain.EntryWait:
 		data["reason"] = e.Reason
-		switch kairos.WaitReason(e.Reason) {
-		case kairos.WaitRetry:
-			add("node_retrying", e.Seq, data)
-		case kairos.WaitApproval:
-			add("approval_requested", e.Seq, data)
+		switch domain.WaitReason(e.Reason) {
+		case domain.WaitRetry:
+			d.add("node_retrying", e.Seq, data)
+		case domain.WaitApproval:
+			d.add("approval_requested", e.Seq, data)
 		default:
-			add("node_waiting", e.Seq, data)
+			d.add("node_waiting", e.Seq, data)
 		}
-	case kairos.EntryResolve:
+	case domain.EntryResolve:
 		data["action"] = p.Action
 		if e.Reason != "" {
 			data["reason"] = e.Reason
 		}
 		switch p.Action {
 		case "approved", "rejected", "expired", actionAskBack:
-			add("approval_decided", e.Seq, data)
+			if p.Answer != "" {
+				data["answer"] = p.Answer
+			}
+			d.add("approval_decided", e.Seq, data)
 		case actionChild:
-			add("child_ended", e.Seq, data)
+			d.add("child_ended", e.Seq, data)
 		case actionLate:
-			add("node_late_result", e.Seq, data)
+			d.add("node_late_result", e.Seq, data)
 		default:
-			add("node_resolved", e.Seq, data)
+			d.add("node_resolved", e.Seq, data)
 		}
-	case kairos.EntryReset:
-		add("run_resumed", e.Seq, data)
-	case kairos.EntryReplan:
+	case domain.EntryReset:
+		d.add("run_resumed", e.Seq, data)
+	case domain.EntryReplan:
 		var r replan
 		if json.Unmarshal(e.Decision, &r) == nil {
 			data["version"], data["hash"], data["from"], data["failed"], data["kept"] = r.Version, r.Hash, r.From, r.Node, len(r.Kept)
@@ -127,13 +190,13 @@ func deriveRow(e *kairos.Entry, add func(string, int64, map[string]any)) {
 		if e.Reason != "" {
 			data["reason"] = e.Reason
 		}
-		add("run_replanned", e.Seq, data)
-	case kairos.EntryVerb:
+		d.add("run_replanned", e.Seq, data)
+	case domain.EntryVerb:
 		if e.Reason != "" {
 			data["reason"] = e.Reason
 		}
 		if typ := verbEvents[p.Verb]; typ != "" {
-			add(typ, e.Seq, data)
+			d.add(typ, e.Seq, data)
 		}
 	}
 }
@@ -141,44 +204,53 @@ func deriveRow(e *kairos.Entry, add func(string, int64, map[string]any)) {
 var verbEvents = map[string]string{"pause": "run_paused", "continue": "run_continued", "cancel": "run_cancelling", "limits": "run_limits",
 	"release": "run_released", "retry-now": "run_retry_now", "quarantine": "run_quarantined", "crash": "run_recovered", "stop": "run_put_down"}
 
-func deriveResult(e *kairos.Entry, data map[string]any, add func(string, int64, map[string]any)) {
+func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 	if !e.Final {
 		switch e.Status {
-		case kairos.NodeInDoubt:
-			add("node_in_doubt", e.Seq, data)
-		case kairos.NodePending:
-			add("node_interrupted", e.Seq, data)
+		case domain.NodeInDoubt:
+			d.add("node_in_doubt", e.Seq, data)
+		case domain.NodePending:
+			d.add("node_interrupted", e.Seq, data)
 		default:
 			data["final"] = false
-			add("node_failed", e.Seq, data)
+			d.add("node_failed", e.Seq, data)
 		}
 		return
 	}
-	var d planner.Decision
-	if len(e.Decision) > 0 && json.Unmarshal(e.Decision, &d) == nil {
-		if d.To != "" {
-			data["to"] = d.To
-		}
-		if d.Ended != "" {
-			data["ended"] = d.Ended
-		}
-		if d.Handled != "" {
-			data["handled"] = d.Handled
-		}
-		if d.Visit != "" {
-			data["visitStatus"] = d.Visit
-		}
+	decided := readDecision(e.Decision)
+	if decided.To != "" {
+		data["to"] = decided.To
+	}
+	if decided.Ended != "" {
+		data["ended"] = decided.Ended
+	}
+	if decided.Handled != "" {
+		data["handled"] = decided.Handled
+	}
+	if decided.Visit != "" {
+		data["visitStatus"] = decided.Visit
 	}
 	if e.Agent != "" {
 		data["agent"] = e.Agent
 	}
-	if e.Status == kairos.NodeFailed {
+	status := e.Status
+	switch {
+	case status == domain.NodeFailed && decided.Handled == handledSkip:
+		status = domain.NodeSkipped
+	case status == domain.NodeFailed:
 		data["final"] = true
 	}
-	add("node_"+string(e.Status), e.Seq, data)
-	for _, c := range d.Settled {
+	d.add("node_"+string(status), e.Seq, data)
+	for _, c := range decided.Settled {
 		if c.Status == string(planner.Skipped) {
-			add("node_skipped", e.Seq, map[string]any{"node": c.Node, "visit": c.Visit, "reason": c.Reason})
+			skipped := map[string]any{"runSeq": e.Seq, "node": c.Node, "visit": c.Visit, "reason": c.Reason}
+			if c.Evaluated != nil && c.Evaluated.Problem != "" {
+				skipped["detail"] = c.Evaluated.Unread()
+			}
+			d.add("node_skipped", e.Seq, skipped)
 		}
 	}
 }
+
+// What took care of a failure, in a [planner.Decision].
+const handledSkip = "skip"

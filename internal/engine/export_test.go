@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -17,6 +18,48 @@ import (
 func (e *Engine) OnFlush(f func(run string, seq int64, digest string)) {
 	e.flushed = func(run string, s *state) { f(run, s.seq, s.digest()) }
 }
+
+// Mail is how many messages wait for a run's goroutine.
+func (e *Engine) Mail(run string) int {
+	e.mu.Lock()
+	a := e.actors[run]
+	e.mu.Unlock()
+	if a == nil {
+		return 0
+	}
+	a.mailMu.Lock()
+	defer a.mailMu.Unlock()
+	return len(a.mail)
+}
+
+// Deferred reports whether a run's goroutine has handled all its messages and
+// waits for the store.
+func (e *Engine) Deferred(run string) bool {
+	e.mu.Lock()
+	a := e.actors[run]
+	e.mu.Unlock()
+	return a != nil && e.Mail(run) == 0 && a.wakeAt.Load() != math.MaxInt64
+}
+
+// Attempts is how many handlers run.
+func (e *Engine) Attempts() int {
+	n := 0
+	for range e.attempts.Range {
+		n++
+	}
+	return n
+}
+
+// Actors is how many runs have a goroutine.
+func (e *Engine) Actors() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.actors)
+}
+
+// LookAtClock sets how long a clock that jumps forwards may go unnoticed. It is
+// called before the engine is opened.
+func (e *Engine) LookAtClock(every time.Duration) { e.timers.look = every }
 
 // PutClock puts the machine's clock off by as much as off says from now on. It is
 // called before the engine is opened.
@@ -29,7 +72,7 @@ func (e *Engine) PutClock(off func() time.Duration) {
 }
 
 // FoldDigest folds the first rows of a journal and returns the state's digest.
-func (e *Engine) FoldDigest(p *planner.Program, run kairos.Run, rows []kairos.Entry) (string, error) {
+func (e *Engine) FoldDigest(p *planner.Program, run domain.Run, rows []domain.Entry) (string, error) {
 	input, err := decode(run.Input)
 	if err != nil {
 		return "", err
@@ -56,7 +99,7 @@ func (s *state) digest() string {
 	for k, w := range s.work {
 		if k.item != noItem && w.phase == phaseReady && w.tries == 0 && w.failure == nil && w.answer == nil {
 			if w.attempt > 0 { // before a reset
-				lines = append(lines, fmt.Sprintf("past %v %v", k, past{w.attempt, w.retries}))
+				lines = append(lines, fmt.Sprintf("past %v %d %d %d %+v", k, w.attempt, w.retries, len(w.substeps), w.grants))
 			}
 			continue
 		}
@@ -76,7 +119,7 @@ func (s *state) digest() string {
 		lines = append(lines, fmt.Sprintf("doubt %v %d %v", k, d.attempt, d.answer))
 	}
 	for k, p := range s.past {
-		lines = append(lines, fmt.Sprintf("past %v %v", k, p))
+		lines = append(lines, fmt.Sprintf("past %v %d %d %d %+v", k, p.attempt, p.retries, len(p.substeps), p.grants))
 	}
 	for i := range s.prog.Nodes {
 		status, visits := s.walk.Status(i)
@@ -87,4 +130,13 @@ func (s *state) digest() string {
 	b.WriteString(strings.Join(lines, "\n"))
 	fmt.Fprintf(&b, "\ncompleted %v\noutcome %+v\n", s.completed, s.walk.Outcome())
 	return b.String()
+}
+
+// Derived gives the events of a stored record.
+func (e *Engine) Derived(t interface{ Fatal(args ...any) }, ev domain.AuditEvent) []domain.Event {
+	list, err := e.derive(context.Background(), ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -22,11 +22,10 @@ var (
 )
 
 const (
-	codeInterrupted     = "interrupted"
-	codeApprovalTimeout = "approval_timeout"
-	codeChildFailed     = "child_failed"
-	codeRecursion       = "recursion"
-	codeUnknownPlan     = "unknown_plan"
+	codeInterrupted = "interrupted"
+	codeChildFailed = "child_failed"
+	codeRecursion   = "recursion"
+	codeUnknownPlan = "unknown_plan"
 )
 
 // Answers in resolve rows.
@@ -41,7 +40,7 @@ const (
 	actionDue      = "due"
 )
 
-func toPlanner(f *kairos.Failure) *planner.Failure {
+func toPlanner(f *domain.Failure) *planner.Failure {
 	if f == nil {
 		return nil
 	}
@@ -49,12 +48,12 @@ func toPlanner(f *kairos.Failure) *planner.Failure {
 		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request, Behind: (*planner.Behind)(f.Behind)}
 }
 
-func fromPlanner(f *planner.Failure, node string) *kairos.Failure {
+func fromPlanner(f *planner.Failure, node string) *domain.Failure {
 	if f == nil {
 		return nil
 	}
-	k := &kairos.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
-		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f), Request: f.Request, Behind: (*kairos.Behind)(f.Behind)}
+	k := &domain.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f), Request: f.Request, Behind: (*domain.Behind)(f.Behind)}
 	if k.Code == "" {
 		k.Code = planner.CodeFailed
 	}
@@ -90,18 +89,18 @@ func causesOf(f *planner.Failure) []string {
 }
 
 // maskFailure takes secrets out of what a failure says.
-func (e *Engine) maskFailure(f *kairos.Failure) {
+func (e *Engine) maskFailure(f *domain.Failure) {
 	f.Message, f.Detail, f.Suggestion = e.mask(f.Message), e.mask(f.Detail), e.mask(f.Suggestion)
 	for i := range f.Causes {
 		f.Causes[i] = e.mask(f.Causes[i])
 	}
 	if b := f.Behind; b != nil {
-		f.Behind = &kairos.Behind{Code: b.Code, Message: e.mask(b.Message)}
+		f.Behind = &domain.Behind{Code: b.Code, Message: e.mask(b.Message)}
 	}
 }
 
-func interrupted(why string) *kairos.Failure {
-	return &kairos.Failure{Code: codeInterrupted, Message: why}
+func interrupted(why string) *domain.Failure {
+	return &domain.Failure{Code: codeInterrupted, Message: why}
 }
 
 // panicError is a handler's panic with its stack (SPEC 4.10).

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -28,7 +29,7 @@ type facts struct {
 
 func newState(prog *planner.Program, f facts) *state {
 	s := &state{
-		prog: prog,
+		prog: prog, request: f.input,
 		walk: planner.NewWalk(prog, planner.Facts{RunID: f.run, Input: f.input}),
 		work: map[workKey]*work{},
 		fans: map[planner.VisitKey]*fan{},
@@ -39,10 +40,10 @@ func newState(prog *planner.Program, f facts) *state {
 }
 
 // fold rebuilds a run's state from its program and journal.
-func fold(prog *planner.Program, f facts, journal []kairos.Entry) (*state, error) {
+func fold(prog *planner.Program, f facts, journal []domain.Entry) (*state, error) {
 	s := newState(prog, f)
 	for i := range journal {
-		if journal[i].Kind == kairos.EntryReplan {
+		if journal[i].Kind == domain.EntryReplan {
 			next, _, err := s.follow(f, &journal[i], journal[:i])
 			if err != nil {
 				return nil, err
@@ -63,16 +64,19 @@ func fold(prog *planner.Program, f facts, journal []kairos.Entry) (*state, error
 // payload is what the Decision of a resolve, verb or substep row holds.
 type payload struct {
 	Action  string            `json:"action,omitempty"`
+	Answer  string            `json:"answer,omitempty"` // the id of an approval's answer
 	Verb    string            `json:"verb,omitempty"`
 	Plans   map[string]string `json:"plans,omitempty"`
 	Nodes   []openNode        `json:"nodes,omitempty"`
-	Limits  *kairos.Limits    `json:"limits,omitempty"`
+	Limits  *domain.Limits    `json:"limits,omitempty"`
 	Kind    string            `json:"kind,omitempty"`
 	Digest  string            `json:"digest,omitempty"`
 	Tool    string            `json:"tool,omitempty"`
 	Run     string            `json:"run,omitempty"`
 	Tail    *tail             `json:"tail,omitempty"`
 	Options *options          `json:"options,omitempty"`
+	Message string            `json:"message,omitempty"`
+	Code    string            `json:"code,omitempty"`
 }
 
 // openNode names work that was open at an unclean death.
@@ -82,7 +86,7 @@ type openNode struct {
 	Item  int    `json:"item"`
 }
 
-func (p payload) json() kairos.RawJSON {
+func (p payload) json() domain.RawJSON {
 	b, err := json.Marshal(p)
 	if err != nil {
 		panic("engine: payload: " + err.Error())
@@ -91,9 +95,9 @@ func (p payload) json() kairos.RawJSON {
 }
 
 // corrupt says that a journal contradicts itself or its plan.
-func corrupt(e *kairos.Entry, format string, args ...any) error {
+func corrupt(e *domain.Entry, format string, args ...any) error {
 	what := strings.TrimSpace(string(e.Kind) + " " + e.Node)
-	return &kairos.Error{Code: kairos.CodeCorrupt, Message: fmt.Sprintf("journal row %d (%s): %s", e.Seq, what, fmt.Sprintf(format, args...)), Cause: misfitRow(e.Seq)}
+	return &domain.Error{Code: domain.CodeCorrupt, Message: fmt.Sprintf("journal row %d (%s): %s", e.Seq, what, fmt.Sprintf(format, args...)), Cause: misfitRow(e.Seq)}
 }
 
 // misfitRow is the cause of what corrupt says: the row that does not fit.
@@ -102,13 +106,13 @@ type misfitRow int64
 func (m misfitRow) Error() string { return fmt.Sprintf("row %d does not fit", int64(m)) }
 
 // apply gives one recorded row its meaning.
-func (s *state) apply(e *kairos.Entry) error {
+func (s *state) apply(e *domain.Entry) error {
 	if e.Seq != s.seq+1 {
 		return corrupt(e, "follows row %d", s.seq)
 	}
 	s.clean = false
 	switch e.Kind {
-	case kairos.EntryReset, kairos.EntryVerb:
+	case domain.EntryReset, domain.EntryVerb:
 		if err := s.applyRun(e); err != nil {
 			return err
 		}
@@ -119,11 +123,11 @@ func (s *state) apply(e *kairos.Entry) error {
 	if err != nil {
 		return err
 	}
-	if e.Kind == kairos.EntryResult && e.Final {
+	if e.Kind == domain.EntryResult && e.Final {
 		return s.replay(e, k)
 	}
 	s.seq = e.Seq
-	if e.Kind == kairos.EntryResolve {
+	if e.Kind == domain.EntryResolve {
 		return s.applyResolve(e, k)
 	}
 	w := s.ensure(k)
@@ -132,44 +136,43 @@ func (s *state) apply(e *kairos.Entry) error {
 	}
 	w.usage = w.usage.Add(e.Usage)
 	switch e.Kind {
-	case kairos.EntryIntent:
+	case domain.EntryIntent:
 		if e.Substep > 0 {
 			if w.flying == nil {
-				w.flying = map[int]bool{}
+				w.flying = map[int]domain.OpenCall{}
 			}
-			w.flying[e.Substep] = true
+			w.flying[e.Substep] = openCall(e)
+			w.attempt = max(w.attempt, e.Attempt)
 			return nil
-		}
-		if w.attempt > 0 && w.failure != nil && w.failure.Code != codeInterrupted {
-			w.forgetSubsteps()
 		}
 		s.move(w, phaseRunning)
 		w.attempt, w.flying = e.Attempt, nil
 		w.effect, w.begun, w.input = planner.Effect(e.Effect), e.StartedAt, e.Input
 		w.reason, w.due, w.ref, w.answer = "", time.Time{}, "", nil
-	case kairos.EntryResult:
+	case domain.EntryResult:
 		w.attempt, w.failure = max(w.attempt, e.Attempt), e.Failure
 		w.since = e.At
 		switch e.Status {
-		case kairos.NodeFailed:
+		case domain.NodeFailed:
 			s.move(w, phaseReady)
 			w.tries++
 			w.retries++
-		case kairos.NodeInDoubt:
+			w.forgetSubsteps()
+		case domain.NodeInDoubt:
 			s.move(w, phaseDoubt)
 			w.effect = planner.Effect(e.Effect)
-		case kairos.NodePending:
+		case domain.NodePending:
 			s.move(w, phaseReady)
 		default:
 			return corrupt(e, "status %s of an attempt that is not final", e.Status)
 		}
-	case kairos.EntryWait:
+	case domain.EntryWait:
 		s.move(w, phaseWaiting)
-		w.reason = kairos.WaitReason(e.Reason)
+		w.reason = domain.WaitReason(e.Reason)
 		w.attempt = max(w.attempt, e.Attempt)
-		w.since, w.due, w.ref, w.input = e.At, e.DueAt, e.Ref, e.Input
+		w.since, w.due, w.ref, w.input, w.asked = e.At, e.DueAt, e.Ref, e.Input, e.Seq
 		w.tail = nil
-		if w.reason == kairos.WaitApproval && (len(e.Decision) > 0 || s.prog.Nodes[k.Node].Type != planner.TypeApproval) {
+		if w.reason == domain.WaitApproval && (len(e.Decision) > 0 || s.prog.Nodes[k.Node].Type != planner.TypeApproval) {
 			var p payload
 			if err := json.Unmarshal(e.Decision, &p); err != nil {
 				return corrupt(e, "%v", err)
@@ -179,16 +182,21 @@ func (s *state) apply(e *kairos.Entry) error {
 				w.tail = p.Tail
 			case p.Kind == kindConsent:
 				s.asks(w, e, p)
+			case p.Kind == kindApproval:
+				w.binding = p.Digest
 			default:
 				return corrupt(e, "it asks for nothing")
 			}
 		}
-	case kairos.EntrySubstep:
+	case domain.EntrySubstep:
+		delete(w.flying, e.Substep)
+		if e.Status == domain.NodeCancelled {
+			return nil // the call was not made after all: there is no response to inherit
+		}
 		if w.substeps == nil {
-			w.substeps = map[int]kairos.Entry{}
+			w.substeps = map[int]domain.Entry{}
 		}
 		w.substeps[e.Substep] = *e
-		delete(w.flying, e.Substep)
 	default:
 		return corrupt(e, "unknown kind")
 	}
@@ -196,8 +204,8 @@ func (s *state) apply(e *kairos.Entry) error {
 }
 
 // applyRun applies rows that speak of the run and not of a node.
-func (s *state) applyRun(e *kairos.Entry) error {
-	if e.Kind == kairos.EntryReset {
+func (s *state) applyRun(e *domain.Entry) error {
+	if e.Kind == domain.EntryReset {
 		var r planner.Reset
 		if err := json.Unmarshal(e.Decision, &r); err != nil {
 			return corrupt(e, "%v", err)
@@ -218,7 +226,7 @@ func (s *state) applyRun(e *kairos.Entry) error {
 	case "continue":
 		s.paused = false
 	case "cancel":
-		s.cancelled = true
+		s.cancelled, s.budget = true, nil
 		s.paused, s.quarantined, s.held = false, false, false
 		s.walk.Stop()
 	case "quarantine":
@@ -231,7 +239,7 @@ func (s *state) applyRun(e *kairos.Entry) error {
 	case "start-now": // the run's row says when
 	case "retry-now":
 		for _, w := range s.work {
-			if w.phase == phaseWaiting && w.reason == kairos.WaitRetry {
+			if w.phase == phaseWaiting && w.reason == domain.WaitRetry {
 				w.due = e.At
 			}
 		}
@@ -253,7 +261,10 @@ func (s *state) applyRun(e *kairos.Entry) error {
 		s.remember(v)
 	case verbOptions:
 		s.limit(p.Options)
-	case "limits":
+	case verbBudget:
+		s.budget = &budget{message: p.Message, code: p.Code, since: e.At}
+	case "limits", verbBudgetRetry:
+		s.budget = nil
 	default:
 		return corrupt(e, "unknown verb %q", p.Verb)
 	}
@@ -270,7 +281,7 @@ func (s *state) keyOf(n openNode) workKey {
 
 // applyResolve applies an answer from outside. What it settles follows as a
 // final row.
-func (s *state) applyResolve(e *kairos.Entry, k workKey) error {
+func (s *state) applyResolve(e *domain.Entry, k workKey) error {
 	var p payload
 	if err := json.Unmarshal(e.Decision, &p); err != nil {
 		return corrupt(e, "%v", err)
@@ -299,6 +310,7 @@ func (s *state) applyResolve(e *kairos.Entry, k workKey) error {
 		if w != nil && w.phase == phaseDoubt {
 			s.move(w, phaseReady)
 			w.failure = interrupted("a person asked to run it again")
+			w.flying = nil
 			return nil
 		}
 		fallthrough
@@ -316,7 +328,7 @@ func (s *state) applyResolve(e *kairos.Entry, k workKey) error {
 }
 
 // replay applies a recorded final row with its recorded decision (ruling 9).
-func (s *state) replay(e *kairos.Entry, k workKey) error {
+func (s *state) replay(e *domain.Entry, k workKey) error {
 	if k.item != noItem {
 		s.ensure(k)
 	}
@@ -342,11 +354,14 @@ func (s *state) replay(e *kairos.Entry, k workKey) error {
 
 // settle decides a live final row, completes it with the decision and applies
 // it.
-func (s *state) settle(e *kairos.Entry, k workKey, out any) (planner.Decision, error) {
+func (s *state) settle(e *domain.Entry, k workKey, out any) (planner.Decision, error) {
 	d, err := s.walk.Settle(planner.Settlement{VisitKey: k.VisitKey, Item: k.item,
 		Status: planner.Status(e.Status), Output: out, Failure: toPlanner(e.Failure)})
 	if err != nil {
 		return d, fmt.Errorf("settle %s: %w", e.Node, err)
+	}
+	if e.Log, err = withWarnings(e.Log, &d); err != nil {
+		return d, fmt.Errorf("log of %s: %w", e.Node, err)
 	}
 	if !zeroDecision(&d) {
 		if e.Decision, err = json.Marshal(d); err != nil {
@@ -359,29 +374,56 @@ func (s *state) settle(e *kairos.Entry, k workKey, out any) (planner.Decision, e
 	return d, nil
 }
 
+// withWarnings adds to the log of a row what conditions read in vain.
+func withWarnings(log domain.RawJSON, d *planner.Decision) (domain.RawJSON, error) {
+	seen := slices.Clone(d.Evaluated)
+	for i := range d.Settled {
+		if ev := d.Settled[i].Evaluated; ev != nil {
+			seen = append(seen, *ev)
+		}
+	}
+	seen = slices.DeleteFunc(seen, func(ev planner.Evaluation) bool { return ev.Problem == "" })
+	if len(seen) == 0 {
+		return log, nil
+	}
+	var l domain.AttemptLog
+	if len(log) > 0 {
+		if err := json.Unmarshal(log, &l); err != nil {
+			return log, err
+		}
+	}
+	for _, ev := range seen {
+		l.Lines = append(l.Lines, domain.LogLine{At: time.Now().UTC().Truncate(time.Microsecond), Level: "warn", Message: fmt.Sprintf("condition %s is %s: %s", ev.Condition, ev.Result, ev.Unread())})
+	}
+	return json.Marshal(l)
+}
+
 func zeroDecision(d *planner.Decision) bool {
 	return d.Edge == 0 && d.To == "" && d.Ended == "" && len(d.Evaluated) == 0 && len(d.Settled) == 0 &&
 		d.Handled == "" && d.Visit == "" && d.Failure == nil
 }
 
 // close is what settling leads to, live or replayed.
-func (s *state) close(e *kairos.Entry, k workKey, d planner.Decision, out any) {
+func (s *state) close(e *domain.Entry, k workKey, d planner.Decision, out any) {
 	w := s.work[k]
 	delete(s.work, k)
 	s.steps++
-	if w != nil && e.Status != kairos.NodeCompleted {
+	if w != nil && e.Status != domain.NodeCompleted {
 		if s.past == nil {
 			s.past = map[workKey]past{}
 		}
-		s.past[k] = past{max(w.attempt, e.Attempt), w.retries}
-		if e.Status == kairos.NodeCancelled && w.phase == phaseDoubt {
+		s.past[k] = w.leave(e) //seed:resume-forgets
+		if e.Status == domain.NodeCancelled && w.phase == phaseDoubt {
 			if s.doubts == nil {
 				s.doubts = map[workKey]*doubt{}
 			}
-			s.doubts[k] = &doubt{attempt: w.attempt, since: w.since}
+			s.doubts[k] = &doubt{attempt: w.attempt, since: w.since, calls: w.openCalls()}
 		}
 	}
 	status, over := e.Status, true
+	if d.Handled == handledSkip {
+		status = domain.NodeSkipped
+	}
 	if k.item != noItem {
 		if f := s.fans[k.VisitKey]; f != nil {
 			f.open--
@@ -389,17 +431,17 @@ func (s *state) close(e *kairos.Entry, k workKey, d planner.Decision, out any) {
 				f.parked--
 			}
 		}
-		if over = d.Visit != ""; over {
-			status = kairos.NodeStatus(d.Visit)
+		if over = d.Visit != ""; over && d.Handled != handledSkip {
+			status = domain.NodeStatus(d.Visit)
 		}
 	}
 	if over {
 		delete(s.fans, k.VisitKey)
-		s.record(k, status, e, out)
+		s.record(k, status, e)
 	}
 	for _, c := range d.Settled {
 		if c.Status == string(planner.Skipped) {
-			s.settled = append(s.settled, settled{s.prog.Index[c.Node], c.Visit, kairos.NodeSkipped})
+			s.settled = append(s.settled, settled{s.prog.Index[c.Node], c.Visit, domain.NodeSkipped})
 		}
 	}
 	if s.stopMark == 0 && s.walk.Stopping() {
@@ -419,9 +461,9 @@ func (s *state) stops(w *work) bool {
 }
 
 // record notes a settled visit for those who ask what happened before.
-func (s *state) record(k workKey, status kairos.NodeStatus, e *kairos.Entry, out any) {
+func (s *state) record(k workKey, status domain.NodeStatus, e *domain.Entry) {
 	s.settled = append(s.settled, settled{k.Node, k.Visit, status})
-	if status == kairos.NodeCompleted && s.prog.Nodes[k.Node].Agent != "" {
+	if status == domain.NodeCompleted && s.prog.Nodes[k.Node].Agent != "" {
 		if s.completed == nil {
 			s.completed = map[int][2]completion{}
 		}
@@ -433,13 +475,40 @@ func (s *state) record(k workKey, status kairos.NodeStatus, e *kairos.Entry, out
 		}
 		s.agents[k.Node] = e.Agent
 	}
-	if s.prog.Kind == planner.KindSteps {
-		n := &s.prog.Nodes[k.Node]
-		if k.item != noItem {
-			out, _ = s.walk.Output(n.ID)
-		}
-		s.previous = append(s.previous, PreviousResult{Node: n.ID, Task: n.Task, Agent: e.Agent, Status: status, Output: out})
+}
+
+// previous lists the completed steps that a step depends on, in the order of the
+// plan: in a sequence, all before it.
+func (s *state) previous(node int) []PreviousResult {
+	if s.prog.Kind != planner.KindSteps {
+		return nil
 	}
+	var out []PreviousResult
+	for i, needed := range ancestors(s.prog, node) {
+		n := &s.prog.Nodes[i]
+		v, ok := s.walk.Output(n.ID)
+		if status, _ := s.walk.Status(i); !needed || !ok || status != planner.Completed {
+			continue
+		}
+		out = append(out, PreviousResult{Number: i + 1, Node: n.ID, Task: n.Task, Agent: cmp.Or(s.agents[i], n.Agent), Output: v})
+	}
+	return out
+}
+
+// ancestors marks the nodes that a node needs, directly or not.
+func ancestors(p *planner.Program, node int) []bool {
+	before := make([]bool, len(p.Nodes))
+	var visit func(i int)
+	visit = func(i int) {
+		for _, need := range p.Nodes[i].Needs {
+			if !before[need] {
+				before[need] = true
+				visit(need)
+			}
+		}
+	}
+	visit(node)
+	return before
 }
 
 // noted drops what was kept for whoever looks at every row.
@@ -479,7 +548,7 @@ func (s *state) open(k workKey) *work {
 	s.opened++
 	w := &work{workKey: k, order: s.opened}
 	if p, ok := s.past[k]; ok {
-		w.attempt, w.retries = p.attempt, p.retries
+		w.attempt, w.retries, w.substeps, w.grants = p.attempt, p.retries, p.substeps, p.grants
 		delete(s.past, k)
 	}
 	w.answer = s.standing(k)
@@ -491,7 +560,7 @@ func (s *state) open(k workKey) *work {
 
 // afterReset takes up what a reset opened again and forgets that it settled.
 func (s *state) afterReset(r planner.Reset) {
-	s.cancelled, s.stopMark = false, 0
+	s.cancelled, s.stopMark, s.budget = false, 0, nil
 	s.paused, s.only, s.overrides = false, nil, nil
 	undone := map[planner.VisitKey]bool{}
 	for _, list := range [][]planner.ResetVisit{r.Reopened, r.Forgotten} {
@@ -533,7 +602,7 @@ func (s *state) nextItem(f *fan) *work {
 	return s.open(workKey{f.VisitKey, i})
 }
 
-func (s *state) key(e *kairos.Entry) (workKey, error) {
+func (s *state) key(e *domain.Entry) (workKey, error) {
 	i, ok := s.prog.Index[e.Node]
 	if !ok {
 		return workKey{}, corrupt(e, "the plan has no such node")
@@ -544,7 +613,7 @@ func (s *state) key(e *kairos.Entry) (workKey, error) {
 	return workKey{planner.VisitKey{Node: i, Visit: e.Visit}, e.Item}, nil
 }
 
-func decode(raw kairos.RawJSON) (any, error) {
+func decode(raw domain.RawJSON) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}

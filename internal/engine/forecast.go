@@ -2,39 +2,71 @@ package engine
 
 import (
 	"context"
+	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Forecast says for each answer that an open approval allows what comes next: the
-// walk itself is asked, on a copy of the run as it stands. What an agent or a model
-// does then nobody can say.
-func (e *Engine) Forecast(ctx context.Context, approval string) ([]kairos.Forecast, error) {
+// Forecast says for each answer that an open approval allows where it leads: to the
+// first steps that differ between the answers. The walk itself is asked, on
+// a copy of the run as it stands. Nobody can say what an agent or a model does then.
+func (e *Engine) Forecast(ctx context.Context, approval string) ([]domain.Forecast, error) {
 	p, err := e.store.Approval(ctx, approval)
 	if err != nil || p.Status != "open" {
 		return nil, err
 	}
-	answers := []string{"approve", "reject"}
+	answers := p.Answers()
+	decisions := len(answers)
 	if p.MayAsk {
-		answers = append(answers, "ask_back")
+		answers = append(answers, domain.Answer{ID: "ask_back", Kind: domain.AnswerReject})
 	}
-	var out []kairos.Forecast
+	var stages [][]domain.Forecast
 	for _, answer := range answers {
-		f, err := e.forecast(ctx, p, answer)
+		list, err := e.forecast(ctx, p, answer)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, f)
+		stages = append(stages, list)
+	}
+	at := parting(stages[:decisions])
+	out := make([]domain.Forecast, len(stages))
+	for i, list := range stages {
+		out[i] = list[min(at, len(list)-1)]
 	}
 	return out, nil
 }
 
-func (e *Engine) forecast(ctx context.Context, p kairos.Approval, answer string) (kairos.Forecast, error) {
-	f := kairos.Forecast{Answer: answer, Next: []kairos.PreviewStep{}, Effects: []kairos.PreviewStep{}}
+// parting is the first stage at which some of the ways differ; 0: they never do.
+func parting(ways [][]domain.Forecast) int {
+	same := func(x, y domain.Forecast) bool {
+		return x.Ends == y.Ends && x.Note == y.Note && slices.EqualFunc(x.Next, y.Next, func(x, y domain.PreviewStep) bool { return x.Node == y.Node && x.Visit == y.Visit })
+	}
+	longest := 0
+	for _, w := range ways {
+		longest = max(longest, len(w))
+	}
+	for i := range longest {
+		first := ways[0][min(i, len(ways[0])-1)]
+		for _, w := range ways[1:] {
+			if !same(first, w[min(i, len(w)-1)]) {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// forecastStages bounds how far an answer is followed.
+const forecastStages = 100
+
+// forecast follows one answer: what becomes ready at once, and then again and again
+// after the steps that only compute.
+func (e *Engine) forecast(ctx context.Context, p domain.Approval, answer domain.Answer) ([]domain.Forecast, error) {
+	f := domain.Forecast{Answer: answer.ID, Next: []domain.PreviewStep{}, Effects: []domain.PreviewStep{}}
 	v, err := e.view(ctx, p.Run) // anew for each answer: settling changes it
 	if err != nil {
-		return f, err
+		return nil, err
 	}
 	var w *work
 	for _, x := range v.s.work {
@@ -43,15 +75,15 @@ func (e *Engine) forecast(ctx context.Context, p kairos.Approval, answer string)
 		}
 	}
 	if w == nil {
-		return f, kairos.Errorf(kairos.CodeConflict, "the approval is not open any more")
+		return nil, domain.Errorf(domain.CodeConflict, "the approval is not open any more")
 	}
 	node := &v.prog.Nodes[w.Node]
-	approve := answer == "approve"
+	approve := !answer.Rejects()
 	s := planner.Settlement{VisitKey: w.VisitKey, Item: w.item, Status: planner.Completed}
 	switch {
 	case w.tail != nil:
 		f.Note = "tail"
-		return f, nil
+		return []domain.Forecast{f}, nil
 	case w.consent != nil && (approve || w.consent.n > 0):
 		// The call is made, or the agent hears of the refusal: the step goes on.
 		step := v.step(node, w.Visit)
@@ -62,19 +94,66 @@ func (e *Engine) forecast(ctx context.Context, p kairos.Approval, answer string)
 		} else {
 			f.Note = "agent"
 		}
-		return f, nil
+		return []domain.Forecast{f}, nil
 	case w.consent != nil:
-		s.Status, s.Failure = planner.Failed, grant{by: "you"}.rejection(w.consent.tool)
+		s.Failure = grant{by: "you"}.rejection(w.consent.tool)
 	default:
-		s.Output = map[string]any{"approved": approve, "by": "", "comment": "", "values": nil}
+		var out map[string]any
+		if out, s.Failure = node.Answered(answer.ID, approve, "", "", nil); s.Failure == nil {
+			s.Output = out
+		}
+	}
+	if s.Failure != nil {
+		s.Status = planner.Failed
 	}
 	v.s.walk.Ready() // what became ready before is no consequence
 	if _, err := v.s.walk.Settle(s); err != nil {
-		return f, err
+		return nil, err
 	}
+	ready := v.s.walk.Ready()
+	list := []domain.Forecast{v.stage(f, w, ready)}
+	for range forecastStages {
+		settled := false
+		for _, k := range slices.Clone(ready) {
+			out, ok := v.computed(k)
+			if !ok {
+				continue
+			}
+			if _, err := v.s.walk.Settle(planner.Settlement{VisitKey: k, Item: noItem, Status: planner.Completed, Output: out}); err != nil {
+				return nil, err
+			}
+			settled = true
+			ready = slices.DeleteFunc(ready, func(o planner.VisitKey) bool { return o == k })
+		}
+		if !settled {
+			break
+		}
+		ready = append(ready, v.s.walk.Ready()...)
+		list = append(list, v.stage(f, w, ready))
+	}
+	return list, nil
+}
+
+// computed is the output of a visit that only computes.
+func (v *view) computed(k planner.VisitKey) (any, bool) {
+	n := &v.prog.Nodes[k.Node]
+	if !builtin(n.Type) || n.Effect != "" || n.Foreach != nil {
+		return nil, false
+	}
+	if n.Type == planner.TypeNoop || n.Type == planner.TypeDecision {
+		return v.s.walk.Last(k), true
+	}
+	out, failure := v.s.walk.Input(k, noItem)
+	return out, failure == nil
+}
+
+// stage is where the run stands once the work was answered: what is ready, what lies
+// behind it, and whether the run ends there.
+func (v *view) stage(f domain.Forecast, answered *work, ready []planner.VisitKey) domain.Forecast {
+	f.Next, f.Effects = []domain.PreviewStep{}, []domain.PreviewStep{}
 	reached := map[int]bool{}
 	var queue []int
-	for _, k := range v.s.walk.Ready() {
+	for _, k := range ready {
 		f.Next = append(f.Next, v.step(&v.prog.Nodes[k.Node], k.Visit))
 		queue = append(queue, k.Node)
 	}
@@ -89,20 +168,22 @@ func (e *Engine) forecast(ctx context.Context, p kairos.Approval, answer string)
 		if step := v.step(n, 0); touches(planner.Effect(step.Effect)) {
 			f.Effects = append(f.Effects, step)
 		}
-		for _, edge := range n.Out {
-			queue = append(queue, edge.To)
-		}
-		queue = append(queue, n.Dependents...)
+		queue = append(queue, v.prog.next(i)...)
 	}
-	if len(v.s.walk.Open()) == 0 {
-		f.Ends = kairos.RunCompleted
-		if v.s.walk.Outcome().Failure != nil {
-			f.Ends = kairos.RunFailed
+	// A run that stops withdraws what else waits.
+	over := len(v.s.walk.Open()) == 0 || v.s.walk.Stopping() && len(ready) == 0
+	for _, w := range v.s.work {
+		over = over && (w == answered || w.phase == phaseWaiting)
+	}
+	if over {
+		f.Ends = domain.RunCompleted
+		if v.s.walk.Stopping() || v.s.walk.Outcome().Failure != nil {
+			f.Ends = domain.RunFailed
 		}
 	}
-	return f, nil
+	return f
 }
 
-func (v *view) step(n *planner.ProgramNode, visit int) kairos.PreviewStep {
-	return kairos.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(v.prog, n))}
+func (v *view) step(n *planner.ProgramNode, visit int) domain.PreviewStep {
+	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(v.prog, n))}
 }

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -29,13 +29,13 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	if err != nil || len(ahead) != 3 || ahead[0].Effects[0].Type != "mail" || ahead[2].Answer != "ask_back" {
 		t.Errorf("%+v %v", ahead, err)
 	}
-	for _, bad := range []kairos.DecideRequest{{AskBack: true}, {AskBack: true, Approve: true, Comment: "why?"}} {
+	for _, bad := range []domain.DecideRequest{{AskBack: true}, {AskBack: true, Approve: true, Comment: "why?"}} {
 		bad.Approval = first.ID
-		if _, err := e.Decide(t.Context(), enginetest.Operator, bad); kairos.CodeOf(err) != kairos.CodeInvalid {
+		if _, err := e.Decide(t.Context(), enginetest.Operator, bad); domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
-	p, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: first.ID, AskBack: true, Comment: "who is that?", Digest: first.Digest})
+	p, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID, AskBack: true, Comment: "who is that?", Digest: first.Digest})
 	if err != nil || p.Status != "asked_back" {
 		t.Fatal(p.Status, err)
 	}
@@ -49,13 +49,15 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	}
 }
 
-// What a forecast says of an answer is what then happens.
+// What a forecast says of an answer is what then happens. It names the first step that
+// differs, behind steps that both answers lead to.
 func TestAForecastComesTrue(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"approve", "reject"} {
 		e := enginetest.OpenOn(t, storetest.Open(t), enginetest.NewRegistry(), engine.Options{})
-		run := e.Run(`{nodes: {ask: {type: approval, input: {message: "sure?"}}, yes: {type: set, input: 1}, no: {type: set, input: 2}},
-edges: [{from: ask, to: yes, condition: "last.approved==true"}, {from: ask, to: no}]}`, "").ID
+		run := e.Run(`{nodes: {ask: {type: approval, on_reject: continue, input: {message: "sure?"}}, both: {type: set, input: "${last}"}, decide: {type: decision},
+  yes: {type: set, input: 1}, no: {type: set, input: 2}},
+edges: [{from: ask, to: both}, {from: both, to: decide}, {from: decide, to: yes, condition: "output.ask.approved==true"}, {from: decide, to: no}]}`, "").ID
 		p := open(t, e, run)
 		ahead, err := e.Forecast(t.Context(), p.ID)
 		if err != nil || len(ahead) != 2 {
@@ -63,7 +65,7 @@ edges: [{from: ask, to: yes, condition: "last.approved==true"}, {from: ask, to: 
 		}
 		next := map[string]string{}
 		for _, f := range ahead {
-			if len(f.Next) != 1 {
+			if len(f.Next) != 1 || f.Ends != "" {
 				t.Fatalf("%+v", f)
 			}
 			next[f.Answer] = f.Next[0].Node
@@ -74,6 +76,33 @@ edges: [{from: ask, to: yes, condition: "last.approved==true"}, {from: ask, to: 
 		}
 		if list, err := e.Forecast(t.Context(), p.ID); err != nil || list != nil {
 			t.Errorf("of a decided one: %+v %v", list, err)
+		}
+	}
+}
+
+// A rejection that nothing handles ends the run, whatever else waits.
+func TestAForecastOfARejection(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	run := e.Run(`{nodes: {ask: {type: approval, input: {message: "sure?"}}, other: {type: approval, input: {message: "and this?"}}, yes: {type: set, needs: [ask], input: 1},
+  end: {type: noop, needs: [yes, other]}}}`, "").ID
+	e.Settle(run)
+	p := requests(t, e.Store, run)[1]
+	ahead, err := e.Forecast(t.Context(), p.ID)
+	if err != nil || len(ahead) != 2 || p.Node != "ask" {
+		t.Fatal(p.Node, ahead, err)
+	}
+	if f := ahead[0]; len(f.Next) != 1 || f.Next[0].Node != "yes" || f.Ends != "" {
+		t.Errorf("approve: %+v", f)
+	}
+	if f := ahead[1]; len(f.Next) != 0 || f.Ends != domain.RunFailed {
+		t.Errorf("reject: %+v", f)
+	}
+	decide(t, e, p, false, "no")
+	e.Until(run, domain.RunFailed, "")
+	for _, p := range requests(t, e.Store, run) {
+		if p.Status == "open" {
+			t.Errorf("still open: %+v", p)
 		}
 	}
 }

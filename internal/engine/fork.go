@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -18,42 +18,45 @@ import (
 type branch struct {
 	view    *view
 	prog    *program
-	input   kairos.RawJSON
-	entries []kairos.Entry
+	input   domain.RawJSON
+	entries []domain.Entry
 	kept    []keptRow // of the entries, those that were settled anew
 	s       *state
-	preview kairos.Preview
+	preview domain.Preview
 }
 
 // newRun performs a rerun or a fork.
-func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.VerbRequest) (kairos.Run, error) {
+func (e *Engine) newRun(ctx context.Context, actor domain.Actor, req domain.VerbRequest) (domain.Run, error) {
+	if run, ok, err := e.startedBefore(ctx, req.Key); ok || err != nil {
+		return run, err
+	}
 	v, err := e.salvaged(ctx, req.Run)
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	if d := v.damage; d != nil && len(d.Parts) > 0 {
-		return kairos.Run{}, endsDamaged(v.run, req, d)
+		return domain.Run{}, endsDamaged(v.run, req, d)
 	}
 	if req.Rev != 0 && req.Rev != v.run.LastSeq {
-		return kairos.Run{}, kairos.Errorf(kairos.CodeStale, "the run has moved on from revision %d to %d", req.Rev, v.run.LastSeq).Suggest("look at it again")
+		return domain.Run{}, domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", req.Rev, v.run.LastSeq).Suggest("look at it again")
 	}
 	if needsJournal(v.run, req) {
-		return kairos.Run{}, purged(v.run)
+		return domain.Run{}, purged(v.run)
 	}
 	b, err := v.branch(ctx, req)
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	action := "run." + string(req.Action)
 	if err := e.allow(ctx, actor, neededRole(v, req, b.preview), action, req.Run, ""); err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	if req.Digest != "" && req.Digest != b.preview.Digest {
-		return kairos.Run{}, stale()
+		return domain.Run{}, stale()
 	}
-	n := kairos.NewRun{Input: b.input, Actor: actor.Name, Origin: string(req.Action), Session: v.run.Session, Priority: v.run.Priority,
-		Labels: v.run.Labels, Limits: merge(v.run.Limits, req.Limits), Entries: b.entries,
-		Audit: []kairos.AuditRecord{{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.run.ID, Reason: req.Reason}}}
+	n := domain.NewRun{Input: b.input, Actor: actor.Name, Origin: string(req.Action), Session: v.run.Session, Priority: v.run.Priority,
+		Labels: v.run.Labels, Limits: merge(v.run.Limits, req.Limits), Entries: b.entries, Key: req.Key,
+		Audit: []domain.AuditRecord{{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.run.ID, Reason: req.Reason}}}
 	if req.Labels != nil {
 		n.Labels = req.Labels
 	}
@@ -61,9 +64,9 @@ func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.Verb
 		n.Audit[0].Detail = detail(map[string]any{"damagedRow": d.Row, "at": req.At})
 	}
 	if v.run.Dry() {
-		n.Origin = kairos.OriginDry
+		n.Origin = domain.OriginDry
 	}
-	if req.Action == kairos.ActionRerun {
+	if req.Action == domain.ActionRerun {
 		n.RerunOf = v.run.ID
 	} else {
 		n.ForkedFrom, n.ForkSeq = v.run.ID, req.At
@@ -73,7 +76,7 @@ func (e *Engine) newRun(ctx context.Context, actor kairos.Actor, req kairos.Verb
 
 // branch builds the journal that the new run starts with, by walking its plan
 // with what is kept of the old one.
-func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, error) {
+func (v *view) branch(ctx context.Context, req domain.VerbRequest) (*branch, error) {
 	b := &branch{view: v, prog: v.prog, input: v.run.Input, preview: v.blank(req.Action)}
 	if err := b.follow(ctx, req); err != nil {
 		return nil, err
@@ -83,10 +86,10 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 	}
 	input, err := decode(b.input)
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "input: %w", err)
+		return nil, domain.Errorf(domain.CodeInvalid, "input: %w", err)
 	}
 	if b.prog.InputSchema != nil && (req.Input != nil || b.prog != v.prog) {
-		if err := validate(b.prog.InputSchema, b.input, "input"); err != nil {
+		if err := validate(ctx, b.prog.InputSchema, b.input, "input"); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +98,7 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 	if err := b.pinPlans(ctx, req); err != nil {
 		return nil, err
 	}
-	if known := v.s.memory; known != nil && req.Action == kairos.ActionFork {
+	if known := v.s.memory; known != nil && req.Action == domain.ActionFork {
 		raw, err := planner.EncodeValue(known)
 		if err != nil {
 			return nil, fmt.Errorf("what the run remembers: %w", err)
@@ -106,7 +109,7 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 	}
 	var l lists
 	why := map[string]string{}
-	if req.Action == kairos.ActionFork {
+	if req.Action == domain.ActionFork {
 		b.preview.At = req.At
 		b.preview.Points = v.points()
 		if err := b.keep(req, &l, why); err != nil {
@@ -122,11 +125,11 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 	for _, step := range o.again {
 		again[step.Node] = true
 	}
-	l.dropped = slices.DeleteFunc(l.dropped, func(s kairos.PreviewStep) bool { return again[s.Node] })
+	l.dropped = slices.DeleteFunc(l.dropped, func(s domain.PreviewStep) bool { return again[s.Node] })
 	l.keep = v.kept(b.prog, b.s)
 	l.again, l.fresh, l.doubt, l.effects = o.again, o.fresh, o.doubt, o.effects
 	l.given = o.given
-	if req.Action == kairos.ActionFork {
+	if req.Action == domain.ActionFork {
 		b.preview.Repeats = b.repeats(&l)
 	}
 	b.preview.Allowed = true
@@ -141,11 +144,11 @@ func (v *view) branch(ctx context.Context, req kairos.VerbRequest) (*branch, err
 
 // follow switches to the version that is asked for: a number, -1 the newest, 0 the
 // one that the run followed there.
-func (b *branch) follow(ctx context.Context, req kairos.VerbRequest) error {
+func (b *branch) follow(ctx context.Context, req domain.VerbRequest) error {
 	e, r := b.view.e, b.view.run
 	var hash string
 	switch {
-	case req.Version == 0 && req.Action == kairos.ActionRerun && !r.PurgedAt.IsZero():
+	case req.Version == 0 && req.Action == domain.ActionRerun && !r.PurgedAt.IsZero():
 		// The journal is gone; what was made for one run says whose tail it is.
 		v := b.prog.version
 		for v.Origin == kindReplan && v.ParentHash != "" {
@@ -187,12 +190,12 @@ func (b *branch) follow(ctx context.Context, req kairos.VerbRequest) error {
 
 // pinPlans keeps the old run's pins for the same version, and pins anew for
 // another one or a rerun.
-func (b *branch) pinPlans(ctx context.Context, req kairos.VerbRequest) error {
+func (b *branch) pinPlans(ctx context.Context, req domain.VerbRequest) error {
 	if !b.prog.hasPlans {
 		return nil
 	}
 	plans := b.view.s.plans
-	if b.prog != b.view.prog || req.Action == kairos.ActionRerun || plans == nil {
+	if b.prog != b.view.prog || req.Action == domain.ActionRerun || plans == nil {
 		var err error
 		if plans, err = b.view.e.resolvePlans(ctx, b.prog); err != nil {
 			return err
@@ -201,13 +204,13 @@ func (b *branch) pinPlans(ctx context.Context, req kairos.VerbRequest) error {
 	return b.append(plansRow(plans, b.view.run.CreatedAt))
 }
 
-func plansRow(plans map[string]string, at time.Time) kairos.Entry {
-	return kairos.Entry{Seq: 1, Kind: kairos.EntryVerb, Item: noItem, Decision: payload{Verb: "plans", Plans: plans}.json(),
-		Actor: kairos.System.Name, At: at}
+func plansRow(plans map[string]string, at time.Time) domain.Entry {
+	return domain.Entry{Seq: 1, Kind: domain.EntryVerb, Item: noItem, Decision: payload{Verb: "plans", Plans: plans}.json(),
+		Actor: domain.System.Name, At: at}
 }
 
 // append adds a row that needs no decision.
-func (b *branch) append(e kairos.Entry) error {
+func (b *branch) append(e domain.Entry) error {
 	e.Seq = b.s.seq + 1
 	if err := b.s.apply(&e); err != nil {
 		return err
@@ -219,18 +222,18 @@ func (b *branch) append(e kairos.Entry) error {
 // points lists the checkpoints that a fork can start from: the beginning, and
 // every settled visit. A point with attempts in flight is open: what was in
 // flight there runs again.
-func (v *view) points() []kairos.ForkPoint {
-	points := []kairos.ForkPoint{{Seq: 0, Label: "input", Closed: true}}
+func (v *view) points() []domain.ForkPoint {
+	points := []domain.ForkPoint{{Seq: 0, Label: "input", Closed: true}}
 	flying := map[string]bool{}
-	name := func(e *kairos.Entry) string { return fmt.Sprintf("%s\x00%d\x00%d", e.Node, e.Visit, e.Item) }
+	name := func(e *domain.Entry) string { return fmt.Sprintf("%s\x00%d\x00%d", e.Node, e.Visit, e.Item) }
 	for i := range v.journal {
 		e := &v.journal[i]
 		switch {
-		case e.Kind == kairos.EntryIntent && e.Substep == 0:
+		case e.Kind == domain.EntryIntent && e.Substep == 0:
 			flying[name(e)] = true
-		case e.Kind == kairos.EntryResult:
+		case e.Kind == domain.EntryResult:
 			delete(flying, name(e))
-			if e.Final && e.Status != kairos.NodeCancelled {
+			if e.Final && e.Status != domain.NodeCancelled {
 				label := "after " + e.Node
 				if e.Visit > 1 {
 					label += " (visit " + strconv.Itoa(e.Visit) + ")"
@@ -238,7 +241,7 @@ func (v *view) points() []kairos.ForkPoint {
 				if e.Item != noItem {
 					label += " [" + strconv.Itoa(e.Item) + "]"
 				}
-				points = append(points, kairos.ForkPoint{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Label: label, Closed: len(flying) == 0})
+				points = append(points, domain.ForkPoint{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Label: label, Closed: len(flying) == 0})
 			}
 		}
 	}
@@ -247,8 +250,8 @@ func (v *view) points() []kairos.ForkPoint {
 
 // candidate is a settled row that a fork may keep, with the input it ran with.
 type candidate struct {
-	*kairos.Entry
-	input kairos.RawJSON
+	*domain.Entry
+	input domain.RawJSON
 	// same says that the input is the output (set, log) or last (noop).
 	same bool
 }
@@ -262,8 +265,8 @@ func (v *view) recorded() []candidate {
 	return v.candidatesOf(slices.Concat(v.journal, v.after), v.run.LastSeq)
 }
 
-func (v *view) candidatesOf(rows []kairos.Entry, at int64) []candidate {
-	inputs := map[string]kairos.RawJSON{}
+func (v *view) candidatesOf(rows []domain.Entry, at int64) []candidate {
+	inputs := map[string]domain.RawJSON{}
 	name := func(node string, visit, item int) string { return fmt.Sprintf("%s\x00%d\x00%d", node, visit, item) }
 	var list []candidate
 	for i := range rows {
@@ -272,11 +275,11 @@ func (v *view) candidatesOf(rows []kairos.Entry, at int64) []candidate {
 			break
 		}
 		switch e.Kind {
-		case kairos.EntryIntent, kairos.EntryWait:
+		case domain.EntryIntent, domain.EntryWait:
 			if e.Substep == 0 && e.Input != nil {
 				inputs[name(e.Node, e.Visit, e.Item)] = e.Input
 			}
-		case kairos.EntryReset:
+		case domain.EntryReset:
 			var r planner.Reset
 			if json.Unmarshal(e.Decision, &r) != nil {
 				continue // fold has read it already
@@ -287,13 +290,13 @@ func (v *view) candidatesOf(rows []kairos.Entry, at int64) []candidate {
 					return of(v) && (c.Item == noItem || slices.Contains(v.Items, c.Item))
 				})
 			})
-		case kairos.EntryReplan:
+		case domain.EntryReplan:
 			var r replan
 			if json.Unmarshal(e.Decision, &r) != nil {
 				continue // fold has read it already
 			}
 			list = r.standing(list)
-		case kairos.EntryResult:
+		case domain.EntryResult:
 			if !e.Final {
 				continue
 			}
@@ -312,7 +315,7 @@ func (v *view) candidatesOf(rows []kairos.Entry, at int64) []candidate {
 
 // standing are the rows that a re-plan kept, with what was decided there.
 func (r replan) standing(list []candidate) []candidate {
-	kept := make(map[int64]kairos.RawJSON, len(r.Kept))
+	kept := make(map[int64]domain.RawJSON, len(r.Kept))
 	for _, k := range r.Kept {
 		kept[k.Seq] = k.Decision
 	}
@@ -330,10 +333,10 @@ func (r replan) standing(list []candidate) []candidate {
 // keep walks the new plan with the old run's rows up to the fork point. A visit
 // is kept if its id, definition, recomputed input and every decision on its
 // path are equal and it read nothing that was edited (rulings 9, 11).
-func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) error {
+func (b *branch) keep(req domain.VerbRequest, l *lists, why map[string]string) error {
 	v := b.view
 	if req.At > v.run.LastSeq {
-		return kairos.Errorf(kairos.CodeInvalid, "the journal ends at %d; there is no position %d", v.run.LastSeq, req.At)
+		return domain.Errorf(domain.CodeInvalid, "the journal ends at %d; there is no position %d", v.run.LastSeq, req.At)
 	}
 	if d := v.damage; d != nil && req.At > d.Good {
 		return v.beyond(req.At)
@@ -343,16 +346,17 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 	if err != nil {
 		return err
 	}
+	approved := approvedFacts{b: b, req: req, edits: edits}
 	// After a re-plan rows may hold decisions of an earlier version.
 	changed := req.Input != nil || len(req.Edits) > 0 || b.prog != v.prog || v.s.replans > 0
 	// What an item decided for its whole visit does not stand when another item of
 	// the visit runs again: because it failed, or because a resume opened it.
-	reset := slices.ContainsFunc(v.journal, func(e kairos.Entry) bool { return e.Kind == kairos.EntryReset && e.Seq <= req.At })
+	reset := slices.ContainsFunc(v.journal, func(e domain.Entry) bool { return e.Kind == domain.EntryReset && e.Seq <= req.At })
 	partial := map[string]bool{}
 	tainted := map[string]bool{} // nodes whose output differs, or runs again
 	diverged := map[int]string{} // nodes behind a decision that differs, and whose
 	drop := func(c candidate, reason string) {
-		l.dropped = append(l.dropped, kairos.PreviewStep{Node: c.Node, Visit: c.Visit, Status: c.Status, Reason: reason,
+		l.dropped = append(l.dropped, domain.PreviewStep{Node: c.Node, Visit: c.Visit, Status: c.Status, Reason: reason,
 			Effect: c.Effect, Type: b.typeOf(c.Node)})
 		if _, ok := why[c.Node]; !ok {
 			why[c.Node] = reason
@@ -364,7 +368,10 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 		if isEdit && edited[visitName(c.Node, c.Visit)] {
 			continue // further items of an edited foreach visit
 		}
-		reason := b.differs(c, isEdit, tainted, diverged)
+		reason := approved.changed(c, edited)
+		if reason == "" {
+			reason = b.differs(c, isEdit, tainted, diverged)
+		}
 		if reason != "" {
 			drop(c, reason)
 			partial[visitName(c.Node, c.Visit)] = true
@@ -376,12 +383,12 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 		i := b.prog.Index[c.Node]
 		k := workKey{planner.VisitKey{Node: i, Visit: c.Visit}, c.Item}
 		row := *c.Entry
-		row.Usage = kairos.Usage{} // spent by the old run
+		row.Usage = domain.Usage{} // spent by the old run
 		if isEdit {
 			edited[visitName(c.Node, c.Visit)] = true
 			tainted[c.Node] = true
 			k.item, row.Item = noItem, noItem
-			row.Output, row.Status, row.Failure, row.Reason = edit, kairos.NodeCompleted, nil, "edited when the run was forked"
+			row.Output, row.Status, row.Failure, row.Reason = edit, domain.NodeCompleted, nil, "edited when the run was forked"
 		}
 		old := row.Decision
 		if !changed && (c.Item == noItem || !reset && !partial[visitName(c.Node, c.Visit)]) {
@@ -392,7 +399,7 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 		}
 		out, err := decode(row.Output)
 		if err != nil {
-			return kairos.Errorf(kairos.CodeInvalid, "output of %s: %w", c.Node, err)
+			return domain.Errorf(domain.CodeInvalid, "output of %s: %w", c.Node, err)
 		}
 		row.Seq, row.Decision = b.s.seq+1, nil
 		if k.item != noItem {
@@ -405,12 +412,12 @@ func (b *branch) keep(req kairos.VerbRequest, l *lists, why map[string]string) e
 		kept := keptRow{Seq: c.Seq}
 		if !bytes.Equal(old, row.Decision) {
 			if kept.Decision = row.Decision; kept.Decision == nil {
-				kept.Decision = kairos.RawJSON("{}")
+				kept.Decision = domain.RawJSON("{}")
 			}
 		}
 		b.kept = append(b.kept, kept)
 		if !sameDecision(old, row.Decision) {
-			for _, n := range b.behind(i) {
+			for n := range b.prog.after(i) {
 				if diverged[n] == "" {
 					diverged[n] = c.Node
 				}
@@ -434,11 +441,11 @@ func (b *branch) typeOf(node string) string {
 func (b *branch) differs(c candidate, edited bool, tainted map[string]bool, diverged map[int]string) string {
 	old := b.view.prog
 	switch {
-	case c.Status == kairos.NodeCancelled:
+	case c.Status == domain.NodeCancelled:
 		return "it was cancelled"
-	case c.Status == kairos.NodeFailed && !edited && !handled(c.Decision) && c.Item == noItem:
+	case c.Status == domain.NodeFailed && !edited && !handled(c.Decision) && c.Item == noItem:
 		return "it failed"
-	case c.Status == kairos.NodeFailed && c.Item != noItem && old.Nodes[old.Index[c.Node]].OnError != planner.OnErrorContinue && !edited:
+	case c.Status == domain.NodeFailed && c.Item != noItem && old.Nodes[old.Index[c.Node]].OnError != planner.OnErrorContinue && !edited:
 		return "the item failed"
 	}
 	i, ok := b.prog.Index[c.Node]
@@ -471,7 +478,7 @@ func (b *branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 		return "its list is resolved again"
 	}
 	if c.input == nil {
-		if c.Status == kairos.NodeFailed || c.Status == kairos.NodeSkipped {
+		if c.Status == domain.NodeFailed || c.Status == domain.NodeSkipped {
 			return ""
 		}
 		if b.prog.Nodes[i].Type != planner.TypeWait {
@@ -492,13 +499,13 @@ func (b *branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 	return ""
 }
 
-func handled(decision kairos.RawJSON) bool {
+func handled(decision domain.RawJSON) bool {
 	var d planner.Decision
 	return len(decision) > 0 && json.Unmarshal(decision, &d) == nil && d.Handled != ""
 }
 
 // readDecision is a recorded decision; what cannot be read decided nothing.
-func readDecision(raw kairos.RawJSON) planner.Decision {
+func readDecision(raw domain.RawJSON) planner.Decision {
 	var d planner.Decision
 	if len(raw) > 0 && json.Unmarshal(raw, &d) != nil {
 		return planner.Decision{}
@@ -506,7 +513,7 @@ func readDecision(raw kairos.RawJSON) planner.Decision {
 	return d
 }
 
-func sameDecision(a, b kairos.RawJSON) bool {
+func sameDecision(a, b domain.RawJSON) bool {
 	var x, y planner.Decision
 	if len(a) > 0 && json.Unmarshal(a, &x) != nil || len(b) > 0 && json.Unmarshal(b, &y) != nil {
 		return false
@@ -514,45 +521,18 @@ func sameDecision(a, b kairos.RawJSON) bool {
 	return x.To == y.To && x.Ended == y.Ended && x.Handled == y.Handled && bytes.Equal(mustJSON(x.Settled), mustJSON(y.Settled))
 }
 
-// behind lists the nodes that can be reached from a node.
-func (b *branch) behind(i int) []int {
-	seen := map[int]bool{}
-	queue := b.next(i)
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		if !seen[n] {
-			seen[n] = true
-			queue = append(queue, b.next(n)...)
-		}
-	}
-	list := make([]int, 0, len(seen))
-	for n := range seen {
-		list = append(list, n)
-	}
-	return list
-}
-
-func (b *branch) next(i int) []int {
-	var list []int
-	for _, e := range b.prog.Nodes[i].Out {
-		list = append(list, e.To)
-	}
-	return append(list, b.prog.Nodes[i].Dependents...)
-}
-
 func visitName(node string, visit int) string { return node + "#" + strconv.Itoa(visit) }
 
 // edits checks the edited outputs and names each by its visit.
-func (b *branch) edits(asked map[string]kairos.RawJSON, rows []candidate) (map[string]kairos.RawJSON, error) {
-	edits := make(map[string]kairos.RawJSON, len(asked))
+func (b *branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[string]domain.RawJSON, error) {
+	edits := make(map[string]domain.RawJSON, len(asked))
 	for name, raw := range asked {
 		node, number, numbered := strings.Cut(name, "#")
 		visit := 0
 		if numbered {
 			n, err := strconv.Atoi(number)
 			if err != nil || n < 1 {
-				return nil, kairos.Errorf(kairos.CodeInvalid, "edits: %q is not node or node#visit", name)
+				return nil, domain.Errorf(domain.CodeInvalid, "edits: %q is not node or node#visit", name)
 			}
 			visit = n
 		}
@@ -563,22 +543,22 @@ func (b *branch) edits(asked map[string]kairos.RawJSON, rows []candidate) (map[s
 			}
 		}
 		if latest == 0 {
-			return nil, kairos.Errorf(kairos.CodeInvalid, "edits: %s has no settled visit before the fork point", name)
+			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s has no settled visit before the fork point", name)
 		}
 		if i, ok := b.view.prog.Index[node]; ok && b.view.prog.Nodes[i].Type == planner.TypeApproval {
 			// Ruling 38: nobody edits what a person said.
-			return nil, kairos.Errorf(kairos.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
+			return nil, domain.Errorf(domain.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
 		}
 		if b.view.asked(node) {
-			return nil, kairos.Errorf(kairos.CodeForbidden, "edits: %s was called only after a person had approved it; its output cannot be edited", node)
+			return nil, domain.Errorf(domain.CodeForbidden, "edits: %s was called only after a person had approved it; its output cannot be edited", node)
 		}
 		v, err := planner.DecodeValue(raw)
 		if err != nil {
-			return nil, kairos.Errorf(kairos.CodeInvalid, "edits: %s: %w", name, err)
+			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s: %w", name, err)
 		}
 		canonical, err := planner.EncodeValue(v)
 		if err != nil {
-			return nil, kairos.Errorf(kairos.CodeInvalid, "edits: %s: %w", name, err)
+			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s: %w", name, err)
 		}
 		edits[visitName(node, latest)] = canonical
 	}
@@ -587,7 +567,7 @@ func (b *branch) edits(asked map[string]kairos.RawJSON, rows []candidate) (map[s
 
 func digestOf(parts ...any) string {
 	l := lists{}
-	p := kairos.Preview{Refusal: fmt.Sprintf("%s", parts)}
+	p := domain.Preview{Refusal: fmt.Sprintf("%s", parts)}
 	l.fill(&p)
 	return p.Digest
 }

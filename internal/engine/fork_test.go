@@ -10,14 +10,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
 
-func names(steps []kairos.PreviewStep) string {
+func names(steps []domain.PreviewStep) string {
 	var list []string
 	for _, s := range steps {
 		list = append(list, s.Node)
@@ -52,23 +52,23 @@ func TestFork(t *testing.T) {
 	}
 	tests := []struct {
 		name               string
-		req                kairos.VerbRequest
+		req                domain.VerbRequest
 		keep, again, fresh string
 		output             string
 	}{
-		{"from the beginning", kairos.VerbRequest{}, "", "fetch other parse send", "", `{"body":"a","tag":"fixed"}`},
-		{"after parse", kairos.VerbRequest{At: 3}, "fetch parse", "other send", "", `{"body":"a","tag":"fixed"}`},
-		{"an edited output drops who read it", kairos.VerbRequest{At: run.LastSeq, Edits: map[string]kairos.RawJSON{"fetch": kairos.RawJSON(`{"url":"b"}`)}},
+		{"from the beginning", domain.VerbRequest{}, "", "fetch other parse send", "", `{"body":"a","tag":"fixed"}`},
+		{"after parse", domain.VerbRequest{At: 3}, "fetch parse", "other send", "", `{"body":"a","tag":"fixed"}`},
+		{"an edited output drops who read it", domain.VerbRequest{At: run.LastSeq, Edits: map[string]domain.RawJSON{"fetch": domain.RawJSON(`{"url":"b"}`)}},
 			"fetch", "other parse send", "", `{"body":"b","tag":"fixed"}`},
-		{"an edit keeps who did not read it", kairos.VerbRequest{At: run.LastSeq, Edits: map[string]kairos.RawJSON{"other#1": kairos.RawJSON(`"new"`)}},
+		{"an edit keeps who did not read it", domain.VerbRequest{At: run.LastSeq, Edits: map[string]domain.RawJSON{"other#1": domain.RawJSON(`"new"`)}},
 			"fetch other parse", "send", "", `{"body":"a","tag":"new"}`},
-		{"another input", kairos.VerbRequest{At: run.LastSeq, Input: kairos.RawJSON(`{"url": "z"}`)}, "", "fetch other parse send", "", `{"body":"z","tag":"fixed"}`},
-		{"another version", kairos.VerbRequest{At: run.LastSeq, Version: -1}, "fetch parse", "other send", "", `{"body":"a","tag":"mended"}`},
+		{"another input", domain.VerbRequest{At: run.LastSeq, Input: domain.RawJSON(`{"url": "z"}`)}, "", "fetch other parse send", "", `{"body":"z","tag":"fixed"}`},
+		{"another version", domain.VerbRequest{At: run.LastSeq, Version: -1}, "fetch parse", "other send", "", `{"body":"a","tag":"mended"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			req := tt.req
-			req.Run, req.Action = run.ID, kairos.ActionFork
+			req.Run, req.Action = run.ID, domain.ActionFork
 			p, err := e.Preview(ctx, enginetest.Operator, req)
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func TestFork(t *testing.T) {
 			}
 			stale := req
 			stale.Digest = "other"
-			if _, err := e.Act(ctx, enginetest.Operator, stale); kairos.CodeOf(err) != kairos.CodeStale {
+			if _, err := e.Act(ctx, enginetest.Operator, stale); domain.CodeOf(err) != domain.CodeStale {
 				t.Errorf("another digest: %v", err)
 			}
 			req.Digest = p.Digest
@@ -92,7 +92,7 @@ func TestFork(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := e.Settle(fork.ID)
-			if r.Status != kairos.RunCompleted || string(r.Output) != tt.output || r.ForkedFrom != run.ID || r.Steps != 4 || r.Path != "cccc" {
+			if r.Status != domain.RunCompleted || string(r.Output) != tt.output || r.ForkedFrom != run.ID || r.Steps != 4 || r.Path != "cccc" {
 				t.Errorf("got %s %s from %s, %d steps %q, want %s\n%s", r.Status, r.Output, r.ForkedFrom, r.Steps, r.Path, tt.output, e.Journal(r.ID))
 			}
 			var called []string
@@ -107,13 +107,13 @@ func TestFork(t *testing.T) {
 		})
 	}
 	t.Run("an operator may not choose another version", func(t *testing.T) {
-		_, err := e.Act(ctx, kairos.Actor{Name: "olga", Role: kairos.RoleOperator}, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, Version: -1})
-		if kairos.CodeOf(err) != kairos.CodeForbidden {
+		_, err := e.Act(ctx, domain.Actor{Name: "olga", Role: domain.RoleOperator}, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, Version: -1})
+		if domain.CodeOf(err) != domain.CodeForbidden {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("rerun", func(t *testing.T) {
-		r, err := e.Act(ctx, enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionRerun, Version: -1})
+		r, err := e.Act(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun, Version: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,10 +145,10 @@ func TestResume(t *testing.T) {
 	e := enginetest.Open(t, reg)
 	ctx := t.Context()
 	run := e.Settle(e.Begin(e.Save(pipeline), `{"url": "a"}`).ID)
-	if run.Status != kairos.RunFailed {
+	if run.Status != domain.RunFailed {
 		t.Fatalf("got %s", run.Status)
 	}
-	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Reason: "it is up again"}
+	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Reason: "it is up again"}
 	p, err := e.Preview(ctx, enginetest.Operator, req)
 	if err != nil || names(p.Keep) != "fetch other parse" || names(p.Again) != "send" || names(p.Effects) != "send" {
 		t.Fatalf("preview: keep %q again %q effects %q, %v", names(p.Keep), names(p.Again), names(p.Effects), err)
@@ -160,10 +160,10 @@ func TestResume(t *testing.T) {
 	var won, lost atomic.Int32
 	for range 4 {
 		wg.Go(func() {
-			switch _, err := e.Act(ctx, enginetest.Operator, req); kairos.CodeOf(err) {
+			switch _, err := e.Act(ctx, enginetest.Operator, req); domain.CodeOf(err) {
 			case "":
 				won.Add(1)
-			case kairos.CodeConflict, kairos.CodeStale:
+			case domain.CodeConflict, domain.CodeStale:
 				lost.Add(1)
 			default:
 				t.Errorf("resume: %v", err)
@@ -174,20 +174,20 @@ func TestResume(t *testing.T) {
 	if won.Load() != 1 || lost.Load() != 3 {
 		t.Errorf("%d won and %d lost, want 1 and 3", won.Load(), lost.Load())
 	}
-	r := e.Until(run.ID, kairos.RunCompleted, "")
+	r := e.Until(run.ID, domain.RunCompleted, "")
 	if string(r.Output) != `{"body":"a","tag":"fixed"}` || r.Error != nil || reg.Count("fetch") != 1 || reg.Count("send") != 2 || r.Path != "cccc" {
 		t.Errorf("got %s error %v path %q, fetch ran %d times and send %d\n%s", r.Output, r.Error, r.Path, reg.Count("fetch"), reg.Count("send"), e.Journal(r.ID))
 	}
-	if _, err := e.Act(ctx, enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume}); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := e.Act(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("resume of a completed run: %v", err)
 	}
 	t.Run("a decision on kept nodes is not resumable", func(t *testing.T) {
 		run := e.Settle(e.Run(`{start: a, nodes: {a: {type: set, input: 1}}, edges: [{from: a, to: a}]}`, "").ID)
-		_, err := e.Do(run.ID, kairos.ActionResume)
-		if kairos.CodeOf(err) != kairos.CodeNotResumable {
+		_, err := e.Do(run.ID, domain.ActionResume)
+		if domain.CodeOf(err) != domain.CodeNotResumable {
 			t.Errorf("got %v", err)
 		}
-		p, err := e.Preview(ctx, enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+		p, err := e.Preview(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
 		if err != nil || p.Allowed || p.Suggestion == "" {
 			t.Errorf("preview %+v, %v", p, err)
 		}
@@ -201,14 +201,14 @@ func TestResume(t *testing.T) {
 			return echo(ctx, c)
 		})
 		run := e.Settle(e.Run(`{nodes: {each: {type: item, foreach: "${input}", max_parallel: 1}}}`, `[1, 2, 3, 4]`).ID)
-		if run.Status != kairos.RunFailed || reg.Count("each") != 2 {
+		if run.Status != domain.RunFailed || reg.Count("each") != 2 {
 			t.Fatalf("got %s after %d calls, want failed after 2", run.Status, reg.Count("each"))
 		}
 		heal.Store(true)
-		if _, err := e.Do(run.ID, kairos.ActionResume); err != nil {
+		if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
 			t.Fatal(err)
 		}
-		if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != "[1,2,3,4]" || reg.Count("each") != 5 {
+		if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != "[1,2,3,4]" || reg.Count("each") != 5 {
 			t.Errorf("got %s after %d calls\n%s", r.Output, reg.Count("each"), e.Journal(run.ID))
 		}
 	})
@@ -229,24 +229,24 @@ func TestPreviewIsExecution(t *testing.T) {
 			rt.Skip("not a plan")
 		}
 		run := e.Settle(e.Begin(v, propertyInput).ID)
-		req := kairos.VerbRequest{Run: run.ID, Action: rapid.SampledFrom([]kairos.Action{kairos.ActionFork, kairos.ActionFork, kairos.ActionRerun, kairos.ActionResume}).Draw(rt, "action")}
+		req := domain.VerbRequest{Run: run.ID, Action: rapid.SampledFrom([]domain.Action{domain.ActionFork, domain.ActionFork, domain.ActionRerun, domain.ActionResume}).Draw(rt, "action")}
 		before, err := s.Journal(ctx, run.ID, 0)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if req.Action == kairos.ActionFork {
+		if req.Action == domain.ActionFork {
 			req.At = rapid.Int64Range(0, run.LastSeq).Draw(rt, "at")
 			var settled []string
 			for _, row := range before {
-				if row.Final && row.Seq <= req.At && row.Status == kairos.NodeCompleted && row.Item < 0 {
+				if row.Final && row.Seq <= req.At && row.Status == domain.NodeCompleted && row.Item < 0 {
 					settled = append(settled, row.Node)
 				}
 			}
 			if len(settled) > 0 && rapid.Bool().Draw(rt, "edit") {
-				req.Edits = map[string]kairos.RawJSON{rapid.SampledFrom(settled).Draw(rt, "edited"): kairos.RawJSON(`{"n":1}`)}
+				req.Edits = map[string]domain.RawJSON{rapid.SampledFrom(settled).Draw(rt, "edited"): domain.RawJSON(`{"n":1}`)}
 			}
 			if rapid.IntRange(0, 4).Draw(rt, "input") == 0 {
-				req.Input = kairos.RawJSON(`{"x": 4, "list": [1, 5]}`)
+				req.Input = domain.RawJSON(`{"x": 4, "list": [1, 5]}`)
 			}
 		}
 		p, err := e.Preview(ctx, enginetest.Operator, req)
@@ -279,13 +279,13 @@ func TestPreviewIsExecution(t *testing.T) {
 			rt.Fatal(err)
 		}
 		old := int64(0)
-		if req.Action == kairos.ActionResume {
+		if req.Action == domain.ActionResume {
 			old = run.LastSeq
 		} else {
 			old = keptRows(after, r.CreatedAt.UnixMicro())
 		}
 		for _, row := range after[old:] {
-			if row.Node == "" || row.Kind == kairos.EntryReset {
+			if row.Node == "" || row.Kind == domain.EntryReset {
 				continue
 			}
 			if !may[row.Node] || keep[visit{row.Node, row.Visit}] && row.Item < 0 {
@@ -297,7 +297,7 @@ func TestPreviewIsExecution(t *testing.T) {
 }
 
 // keptRows counts the rows that a new run was created with.
-func keptRows(rows []kairos.Entry, created int64) int64 {
+func keptRows(rows []domain.Entry, created int64) int64 {
 	n := int64(0)
 	for _, row := range rows {
 		if row.At.UnixMicro() < created {
@@ -327,20 +327,20 @@ edges: [{from: each, to: end}]
 `)
 	run := e.Settle(e.Begin(v, `["bad", "good"]`).ID)
 	for range 3 {
-		if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume}); err != nil {
+		if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); err != nil {
 			t.Fatal(err)
 		}
 		run = e.Settle(run.ID)
-		pre, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork})
+		pre, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range pre.Points {
-			forked, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: p.Seq})
+			forked, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: p.Seq})
 			if err != nil {
 				t.Fatalf("fork at %d (%s): %v\n%s", p.Seq, p.Label, err, e.Journal(run.ID))
 			}
-			if forked = e.Settle(forked.ID); forked.Status != kairos.RunFailed {
+			if forked = e.Settle(forked.ID); forked.Status != domain.RunFailed {
 				t.Errorf("the fork at %d is %s", p.Seq, forked.Status)
 			}
 		}
@@ -351,7 +351,7 @@ edges: [{from: each, to: end}]
 // says that it is kept, and why; it is not called again.
 func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
 	t.Parallel()
-	for action, want := range map[string]kairos.NodeStatus{"happened": kairos.NodeCompleted, "skip": kairos.NodeSkipped, "fail": kairos.NodeFailed} {
+	for action, want := range map[string]domain.NodeStatus{"happened": domain.NodeCompleted, "skip": domain.NodeSkipped, "fail": domain.NodeFailed} {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
 			started := make(chan struct{}, 1)
@@ -363,22 +363,22 @@ func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
 			e := enginetest.Open(t, reg)
 			run := e.Run(`{nodes: {a: {type: charge}, b: {type: set, input: 1}}, edges: [{from: a, to: b}, {from: a, to: b, condition: failed}]}`, "")
 			<-started
-			if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+			if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
 				t.Fatal(err)
 			}
-			e.Until(run.ID, kairos.RunCancelled, "")
-			r := kairos.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: action}
+			e.Until(run.ID, domain.RunCancelled, "")
+			r := domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: action}
 			if action == "happened" {
-				r.Output = kairos.RawJSON(`2`)
+				r.Output = domain.RawJSON(`2`)
 			}
 			if _, err := e.Resolve(t.Context(), enginetest.Operator, r); err != nil {
 				t.Fatal(err)
 			}
-			p, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+			p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
 			if err != nil || len(p.Keep) != 1 || p.Keep[0].Node != "a" || p.Keep[0].Status != want || p.Keep[0].Reason == "" || names(p.Again) != "" || names(p.Effects) != "" {
 				t.Fatalf("preview %+v, %v", p, err)
 			}
-			if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Digest: p.Digest}); err != nil {
+			if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Digest: p.Digest}); err != nil {
 				t.Fatal(err)
 			}
 			if e.Settle(run.ID); reg.Count("a") != 1 {

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -38,8 +38,8 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}, {from: d, to: e}]
 			run := e.Begin(v, "")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			got, err := e.WaitFor(ctx, run.ID, func(r kairos.Run) bool { return r.Status.Final() })
-			if err != nil || got.Status != kairos.RunCompleted {
+			got, err := e.WaitFor(ctx, run.ID, func(r domain.Run) bool { return r.Status.Final() })
+			if err != nil || got.Status != domain.RunCompleted {
 				t.Fatalf("%s: %v %v\n%s", got.Status, got.Error, err, e.Journal(run.ID))
 			}
 			if c, d := r.Count("c"), r.Count("e"); c != 3 || d != 1 {

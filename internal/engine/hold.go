@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // hold is what the engine knows of a database that was taken back to an earlier
@@ -37,12 +37,15 @@ func (e *Engine) held(ctx context.Context) (bool, error) {
 // lasts. It returns how many runs it released once that is durable. Each run gets a
 // journal row and an audit record of its own; what died midway is released by
 // asking again.
-func (e *Engine) ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error) {
-	if err := e.allow(ctx, actor, kairos.RoleOperator, "store.released", "", plan); err != nil {
+func (e *Engine) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error) {
+	if err := e.allow(ctx, actor, domain.RoleOperator, "store.released", "", plan); err != nil {
 		return 0, err
 	}
 	if e.isStopping() {
 		return 0, e.notOpen()
+	}
+	if err := e.store.MayRelease(ctx, actor); err != nil {
+		return 0, err
 	}
 	ended := false
 	if plan == "" {
@@ -58,34 +61,41 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reas
 	if err != nil {
 		return 0, err
 	}
-	unfinished = slices.DeleteFunc(unfinished, func(r kairos.Run) bool {
-		return r.Status != kairos.RunWaiting || r.WaitReason != kairos.WaitHeld || plan != "" && r.PlanKey != plan && r.PlanID != plan
+	unfinished = slices.DeleteFunc(unfinished, func(r domain.Run) bool {
+		return r.Status != domain.RunWaiting || r.WaitReason != domain.WaitHeld || plan != "" && r.PlanKey != plan && r.PlanID != plan
 	})
 	var mu sync.Mutex
 	var done sync.WaitGroup
 	var errs []error
 	released := 0
 	for i := range unfinished {
+		release := releaseOf(&unfinished[i], actor, reason, e.now())
+		if release.Approvals, err = e.cancelledRequests(ctx, unfinished[i].ID); err != nil {
+			mu.Lock()
+			errs = append(errs, err)
+			mu.Unlock()
+			continue
+		}
 		done.Add(1)
-		e.store.Enqueue([]kairos.Checkpoint{releaseOf(&unfinished[i], actor, reason, e.now())}, func(err error) {
+		e.store.Enqueue([]domain.Checkpoint{release}, func(err error) {
 			defer done.Done()
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err == nil:
 				released++
-			case kairos.CodeOf(err) != kairos.CodeConflict: // else somebody acts on it right now
+			case domain.CodeOf(err) != domain.CodeConflict: // else somebody acts on it right now
 				errs = append(errs, err)
 			}
 		})
 	}
 	done.Wait()
 	if !ended && released == 0 && len(errs) == 0 {
-		return 0, kairos.Errorf(kairos.CodeConflict, "nothing is held")
+		return 0, domain.Errorf(domain.CodeConflict, "nothing is held")
 	}
 	for i := range unfinished {
 		r := &unfinished[i]
-		r.Status, r.WaitReason = kairos.RunQueued, ""
+		r.Status, r.WaitReason = domain.RunQueued, ""
 		r.LastSeq++
 		e.changed(r.ID)
 		if !e.opts.OwnRunsOnly {
@@ -95,14 +105,31 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reas
 	return released, errors.Join(errs...)
 }
 
+// cancelledRequests gives the approval requests of a run that were cancelled because
+// the key file was lost, as open ones.
+func (e *Engine) cancelledRequests(ctx context.Context, run string) ([]domain.Approval, error) {
+	list, err := e.store.Approvals(ctx, domain.ApprovalFilter{Run: run, Status: "cancelled"})
+	if err != nil {
+		return nil, err
+	}
+	var out []domain.Approval
+	for _, p := range list.Items {
+		if p.DecidedBy == domain.System.Name && p.Comment == domain.ApprovalKeyLost {
+			p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "open", time.Time{}, "", ""
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
 // releaseOf is the checkpoint that releases a held run without taking it up.
-func releaseOf(r *kairos.Run, actor kairos.Actor, reason string, at time.Time) kairos.Checkpoint {
-	row := kairos.Entry{Kind: kairos.EntryVerb, Item: noItem, Decision: payload{Verb: "release"}.json(), Actor: actor.Name, Reason: reason,
+func releaseOf(r *domain.Run, actor domain.Actor, reason string, at time.Time) domain.Checkpoint {
+	row := domain.Entry{Kind: domain.EntryVerb, Item: noItem, Decision: payload{Verb: "release"}.json(), Actor: actor.Name, Reason: reason,
 		At: at}
 	headline := ""
-	return kairos.Checkpoint{Run: r.ID, Fence: r.LastSeq, Entries: []kairos.Entry{row},
-		Patch: &kairos.RunPatch{Status: kairos.RunQueued, Headline: &headline},
-		Audit: []kairos.AuditRecord{
-			{Action: "run." + string(kairos.ActionRelease), Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: r.ID, Reason: reason},
-			statusRecord(r.ID, kairos.RunQueued, "", "")}}
+	return domain.Checkpoint{Run: r.ID, Fence: r.LastSeq, Entries: []domain.Entry{row},
+		Patch: &domain.RunPatch{Status: domain.RunQueued, Headline: &headline},
+		Audit: []domain.AuditRecord{
+			{Action: "run." + string(domain.ActionRelease), Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: r.ID, Reason: reason},
+			statusRecord(r.ID, domain.RunQueued, "", "")}}
 }

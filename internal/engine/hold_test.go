@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
@@ -38,7 +38,7 @@ func takenBack(t *testing.T, reg *enginetest.Registry, plans ...string) (path st
 		goOn <- struct{}{}
 	}
 	for _, id := range ids {
-		e.Until(id, kairos.RunCompleted, "")
+		e.Until(id, domain.RunCompleted, "")
 	}
 	e.Close()
 	if err := s.Close(); err != nil {
@@ -79,27 +79,27 @@ edges: [{from: before, to: doing}, {from: doing, to: after}]}`
 
 	s := storetest.OpenAt(t, path)
 	h, err := s.Hold(t.Context())
-	if err != nil || h == nil || h.Reason != kairos.HoldRolledBack || h.Held != 2 || h.Lost <= h.Last {
+	if err != nil || h == nil || h.Reason != domain.HoldRolledBack || h.Held != 2 || h.Lost <= h.Last {
 		t.Fatalf("hold: %+v, %v", h, err)
 	}
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	for _, id := range ids {
-		e.Until(id, kairos.RunWaiting, kairos.WaitHeld)
+		e.Until(id, domain.RunWaiting, domain.WaitHeld)
 	}
 	fresh := e.Run(plan("safe"), "1")
-	if fresh.Status != kairos.RunWaiting || fresh.WaitReason != kairos.WaitHeld {
+	if fresh.Status != domain.RunWaiting || fresh.WaitReason != domain.WaitHeld {
 		t.Errorf("a run started during a hold is %s %s", fresh.Status, fresh.WaitReason)
 	}
 	// One by one.
-	if _, err := e.Do(fresh.ID, kairos.ActionRelease); err != nil {
+	if _, err := e.Do(fresh.ID, domain.ActionRelease); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(fresh.ID, kairos.RunCompleted, "")
+	e.Until(fresh.ID, domain.RunCompleted, "")
 	if got := len(reg.Calls()) - calls; got != 2 {
 		t.Errorf("%d calls after the release of one run of two nodes", got)
 	}
-	viewer := kairos.Actor{Name: "eva", Role: kairos.RoleViewer}
-	if _, err := e.ReleaseHeld(t.Context(), viewer, "", ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+	viewer := domain.Actor{Name: "eva", Role: domain.RoleViewer}
+	if _, err := e.ReleaseHeld(t.Context(), viewer, "", ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a viewer releases: %v", err)
 	}
 	// By plan; the hold lasts.
@@ -113,23 +113,23 @@ edges: [{from: before, to: doing}, {from: doing, to: after}]}`
 	if n, err := e.ReleaseHeld(t.Context(), enginetest.Operator, "", "looked at it"); err != nil || n != 1 {
 		t.Fatalf("released %d, %v", n, err)
 	}
-	r := e.Until(ids[0], kairos.RunCompleted, "")
+	r := e.Until(ids[0], domain.RunCompleted, "")
 	if r.Crashes != 0 || string(r.Output) != `"done"` {
 		t.Errorf("the idempotent run: %s with %d crashes\n%s", r.Output, r.Crashes, e.Journal(ids[0]))
 	}
-	e.Until(ids[1], kairos.RunWaiting, kairos.WaitInDoubt)
+	e.Until(ids[1], domain.RunWaiting, domain.WaitInDoubt)
 	if h, err := s.Hold(t.Context()); err != nil || h != nil {
 		t.Errorf("the hold goes on: %+v, %v", h, err)
 	}
-	if _, err := e.ReleaseHeld(t.Context(), enginetest.Operator, "", ""); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := e.ReleaseHeld(t.Context(), enginetest.Operator, "", ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("releasing nothing: %v", err)
 	}
-	e.Until(e.Run(plan("safe"), "1").ID, kairos.RunCompleted, "")
+	e.Until(e.Run(plan("safe"), "1").ID, domain.RunCompleted, "")
 	if report, err := s.VerifyAudit(t.Context()); err != nil || len(report.Problems) > 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}
 	counts, err := s.RunCounts(t.Context())
-	if err != nil || counts.ByStatus[kairos.RunWaiting] != 1 || counts.ByStatus[kairos.RunCompleted] != 3 || counts.Total != 4 {
+	if err != nil || counts.ByStatus[domain.RunWaiting] != 1 || counts.ByStatus[domain.RunCompleted] != 3 || counts.Total != 4 {
 		t.Errorf("counts: %+v, %v", counts, err)
 	}
 }
@@ -142,19 +142,19 @@ func TestSafeModeExecutesNothing(t *testing.T) {
 	e := enginetest.OpenOn(t, s, reg, engine.Options{Safe: true})
 	v := e.Save(`{nodes: {a: {type: call}}}`)
 	kept, unwanted := e.Begin(v, "1"), e.Begin(v, "1")
-	if kept.Status != kairos.RunQueued {
+	if kept.Status != domain.RunQueued {
 		t.Fatalf("a new run is %s", kept.Status)
 	}
-	if _, err := e.Do(unwanted.ID, kairos.ActionCancel); err != nil {
+	if _, err := e.Do(unwanted.ID, domain.ActionCancel); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(unwanted.ID, kairos.RunCancelled, "")
+	e.Until(unwanted.ID, domain.RunCancelled, "")
 	e.Close()
 	if n := len(reg.Calls()); n != 0 {
 		t.Errorf("%d calls in safe mode", n)
 	}
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
-	if r := e.Until(kept.ID, kairos.RunCompleted, ""); r.Crashes != 0 {
+	if r := e.Until(kept.ID, domain.RunCompleted, ""); r.Crashes != 0 {
 		t.Errorf("safe mode counts as a crash: %d", r.Crashes)
 	}
 }

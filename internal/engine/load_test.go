@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -51,7 +51,7 @@ func TestManyListeners(t *testing.T) {
 		t.Fatal(err)
 	}
 	listeners := sized(256, 24)
-	heard := make([][]int64, listeners)
+	heard := make([][]string, listeners)
 	last := make(chan int64) // closed over by all: the last event to hear
 	var wg sync.WaitGroup
 	for i := range listeners {
@@ -60,24 +60,24 @@ func TestManyListeners(t *testing.T) {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
-			end, at := int64(1<<62), from
+			end, at, index := int64(1<<62), from+1, 0
 			for at < end {
 				select {
 				case end = <-last:
 					continue
 				case ev, ok := <-events:
 					if !ok || ev.Type == "reset" { // it was too slow; it catches up
-						if events, err = e.Subscribe(ctx, at, ""); err != nil {
+						if events, err = e.Subscribe(ctx, at-1, ""); err != nil {
 							t.Error(err)
 							return
 						}
 						continue
 					}
-					if ev.ID == "" { // another event of the record follows
+					if ev.Seq == at && ev.Index <= index {
 						continue
 					}
-					at = ev.Seq
-					heard[i] = append(heard[i], at)
+					at, index = ev.Seq, ev.Index
+					heard[i] = append(heard[i], ev.ID)
 				}
 			}
 		})
@@ -88,14 +88,14 @@ func TestManyListeners(t *testing.T) {
 		ids[i] = e.Begin(v, `{"x": 1}`).ID
 	}
 	for _, id := range ids {
-		if r := e.Settle(id); r.Status != kairos.RunCompleted {
+		if r := e.Settle(id); r.Status != domain.RunCompleted {
 			t.Fatalf("run %s is %s", id, r.Status)
 		}
 	}
-	want := stored(t, e, from)
+	want, end := stored(t, e, from)
 	for range listeners {
 		select {
-		case last <- want[len(want)-1]:
+		case last <- end:
 		case <-ctx.Done():
 			t.Fatal("a listener does not listen")
 		}
@@ -108,7 +108,7 @@ func TestManyListeners(t *testing.T) {
 		}
 		for j := range got {
 			if got[j] != want[j] {
-				t.Fatalf("listener %d heard event %d in place of %d", i, got[j], want[j])
+				t.Fatalf("listener %d heard event %s in place of %s", i, got[j], want[j])
 			}
 		}
 	}
@@ -129,10 +129,9 @@ func TestManyListeners(t *testing.T) {
 	}
 }
 
-// stored lists the sequence numbers of all events after one.
-func stored(t *testing.T, e *enginetest.Engine, after int64) []int64 {
+// stored lists the ids of all events after one, and the number of the last record.
+func stored(t *testing.T, e *enginetest.Engine, after int64) (list []string, end int64) {
 	t.Helper()
-	var list []int64
 	for {
 		page, err := e.Store.EventsAfter(t.Context(), after, "", 500)
 		if err != nil {
@@ -140,12 +139,12 @@ func stored(t *testing.T, e *enginetest.Engine, after int64) []int64 {
 		}
 		for _, ev := range page {
 			after = ev.Seq
-			if len(engine.Derive(ev, "")) > 0 {
-				list = append(list, ev.Seq)
+			for _, ev := range e.Derived(t, ev) {
+				list, end = append(list, ev.ID), ev.Seq
 			}
 		}
 		if len(page) < 500 {
-			return list
+			return list, end
 		}
 	}
 }
@@ -169,7 +168,7 @@ func TestBurst(t *testing.T) {
 	for part := range 8 {
 		wg.Go(func() {
 			for i := part; i < runs; i += 8 {
-				r, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, Input: kairos.RawJSON(fmt.Sprint(i))})
+				r, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: v.Hash, Input: domain.RawJSON(fmt.Sprint(i))})
 				if err != nil {
 					t.Error(err)
 					return
@@ -189,7 +188,7 @@ func TestBurst(t *testing.T) {
 	}
 	close(gate)
 	for _, id := range ids {
-		if r := e.Settle(id); r.Status != kairos.RunCompleted {
+		if r := e.Settle(id); r.Status != domain.RunCompleted {
 			t.Fatalf("run %s is %s", id, r.Status)
 		}
 	}
@@ -219,7 +218,7 @@ func TestLargeOutputs(t *testing.T) {
 	}
 	fmt.Fprintf(&plan, "  - {from: n%d, to: end}\n", nodes-1)
 	r := e.Run(plan.String(), "")
-	if r = e.Settle(r.ID); r.Status != kairos.RunCompleted {
+	if r = e.Settle(r.ID); r.Status != domain.RunCompleted {
 		t.Fatalf("%s: %s", r.Status, r.Headline)
 	}
 	t.Logf("%d outputs of %d MiB; at most %d MiB were live", nodes, size>>20, most>>20)
@@ -248,7 +247,7 @@ func TestLongRun(t *testing.T) {
 	plan := fmt.Sprintf(`{id: long, limits: {max_steps: 1000000}, start: a, nodes: {a: {type: tick, input: small, max_visits: %d}, b: {type: set, max_visits: %d, input: "${output.a.text}"}},
   edges: [{from: a, to: b}, {from: b, to: a, condition: "output.a.visit != %d"}]}`, laps, laps, laps)
 	r := e.Run(plan, "")
-	if r = e.Settle(r.ID); r.Status != kairos.RunCompleted {
+	if r = e.Settle(r.ID); r.Status != domain.RunCompleted {
 		t.Fatalf("%s: %s", r.Status, r.Headline)
 	}
 	visits := int64(2 * (laps - laps/10))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -26,7 +26,7 @@ func (e *Engine) speaker(node *planner.ProgramNode) string {
 
 // messageID names what is said about one attempt, or with n > 0 about one
 // sub-step: the same whenever it is said again.
-func messageID(run string, e *kairos.Entry, n int, t kairos.MessageType) string {
+func messageID(run string, e *domain.Entry, n int, t domain.MessageType) string {
 	id := fmt.Sprintf("%s:%s:%d:%d:%d", run, e.Node, e.Visit, e.Item, e.Attempt)
 	if n > 0 { // an attempt after a crash takes up what the one before has said
 		id = fmt.Sprintf("%s:%s:%d:%d:s%d", run, e.Node, e.Visit, e.Item, n)
@@ -36,8 +36,8 @@ func messageID(run string, e *kairos.Entry, n int, t kairos.MessageType) string 
 
 // converse records the request that an attempt of an agent begins with, and the
 // response or error that it ends with, beside the journal row that says so.
-func (a *actor) converse(e *kairos.Entry) {
-	if e.Node == "" || e.Attempt == 0 || e.Substep != 0 || e.Kind != kairos.EntryIntent && e.Kind != kairos.EntryResult {
+func (a *actor) converse(e *domain.Entry) {
+	if e.Node == "" || e.Attempt == 0 || e.Substep != 0 || e.Kind != domain.EntryIntent && e.Kind != domain.EntryResult {
 		return
 	}
 	node := &a.prog.Nodes[a.prog.Index[e.Node]]
@@ -45,25 +45,34 @@ func (a *actor) converse(e *kairos.Entry) {
 	if agent == "" {
 		return
 	}
-	m := kairos.Message{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Item: e.Item,
-		Metadata: kairos.MessageMetadata{Timestamp: e.At, Priority: kairos.MessagePriority(a.run.Priority)}}
+	m := domain.Message{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Item: e.Item,
+		Metadata: domain.MessageMetadata{Timestamp: e.At, Priority: domain.MessagePriority(a.run.Priority)}}
 	from := a.sender(node)
-	if e.Kind == kairos.EntryIntent {
-		m.ID, m.Type, m.From, m.To, m.Payload = messageID(a.id, e, 0, kairos.MessageRequest), kairos.MessageRequest, from, agent, e.Input
+	if from == agent { // it goes on with its own work: the plan asks it
+		from = supervisorAgent
+	}
+	if e.Kind == domain.EntryIntent {
+		m.ID, m.Type, m.From, m.To, m.Payload = messageID(a.id, e, 0, domain.MessageRequest), domain.MessageRequest, from, agent, e.Input
 		m.Metadata.TTL, m.Metadata.RetryCount = node.Timeout.Milliseconds(), e.Attempt-1
+		if a.prog.Kind == planner.KindSteps {
+			m.Metadata.IsPlanContext, m.Metadata.StepID = true, e.Node
+		}
 		a.next.Messages = append(a.next.Messages, m)
 		return
 	}
-	m.Type, m.Payload = kairos.MessageResponse, e.Output
-	if e.Status != kairos.NodeCompleted {
-		m.Type, m.Payload = kairos.MessageError, failurePayload(e.Failure, string(e.Status))
+	m.Type, m.Payload = domain.MessageResponse, e.Output
+	if e.Status != domain.NodeCompleted {
+		m.Type, m.Payload = domain.MessageError, failurePayload(e.Failure, string(e.Status))
 	}
-	m.ID, m.CorrelationID = messageID(a.id, e, 0, "answer"), messageID(a.id, e, 0, kairos.MessageRequest)
+	m.ID, m.CorrelationID = messageID(a.id, e, 0, "answer"), messageID(a.id, e, 0, domain.MessageRequest)
 	m.From, m.To = cmp.Or(e.Agent, agent), from
+	if m.From == m.To { // it was handed over to whoever asked
+		m.From = agent
+	}
 	a.next.Messages = append(a.next.Messages, m)
 }
 
-func failurePayload(f *kairos.Failure, status string) kairos.RawJSON {
+func failurePayload(f *domain.Failure, status string) domain.RawJSON {
 	v := map[string]any{"code": status, "message": "it was " + status}
 	if f != nil {
 		v["code"], v["message"] = f.Code, f.Message
@@ -87,13 +96,13 @@ type Passing struct {
 
 // mail is what a sub-step's row is stored with.
 type mail struct {
-	handoff  *kairos.Handoff
-	messages []kairos.Message
+	handoff  *domain.Handoff
+	messages []domain.Message
 }
 
 // pass records a handoff as sub-step n, once: the request, and its ack or the
 // error that rejects it.
-func (a *actor) pass(t *attempt, recorded kairos.Entry, n int, p Passing) error {
+func (a *actor) pass(t *attempt, recorded domain.Entry, n int, p Passing) error {
 	kind := "handoff:" + p.To
 	if recorded.Substep == n && sameSubstep(recorded, kind, p.From) {
 		return nil
@@ -103,41 +112,41 @@ func (a *actor) pass(t *attempt, recorded kairos.Entry, n int, p Passing) error 
 		return toPlanner(failure)
 	}
 	row := t.substepRow(n, kind, p.From)
-	row.Input, row.Status, row.Agent = raw, kairos.NodeCompleted, p.To
-	request := t.message(&row, n, kairos.MessageRequest, p.From, p.To, raw)
+	row.Input, row.Status, row.Agent = raw, domain.NodeCompleted, p.To
+	request := t.message(&row, n, domain.MessageRequest, p.From, p.To, raw)
 	request.Metadata.RequiresAck = true
 	if t.node.Timeout > 0 { // what is left of the attempt's time
 		request.Metadata.TTL = max((t.node.Timeout - t.e.now().Sub(t.started)).Milliseconds(), 1)
 	}
-	l := mail{messages: []kairos.Message{request}}
+	l := mail{messages: []domain.Message{request}}
 	if p.Rejected != nil {
-		row.Status, row.Failure = kairos.NodeFailed, fromPlanner(p.Rejected, t.node.ID)
-		refusal := t.message(&row, n, kairos.MessageError, p.To, p.From, failurePayload(row.Failure, ""))
+		row.Status, row.Failure = domain.NodeFailed, fromPlanner(p.Rejected, t.node.ID)
+		refusal := t.message(&row, n, domain.MessageError, p.To, p.From, failurePayload(row.Failure, ""))
 		refusal.CorrelationID = request.ID
 		l.messages = append(l.messages, refusal)
 	} else {
-		ack := t.message(&row, n, kairos.MessageAck, p.To, p.From, nil)
+		ack := t.message(&row, n, domain.MessageAck, p.To, p.From, nil)
 		ack.CorrelationID = request.ID
 		l.messages = append(l.messages, ack)
-		l.handoff = &kairos.Handoff{ID: strings.TrimSuffix(request.ID, ":request"), Run: t.run, From: p.From, To: p.To, Node: t.node.ID, Reason: p.Reason, Context: p.Explanation, At: row.StartedAt}
+		l.handoff = &domain.Handoff{ID: strings.TrimSuffix(request.ID, ":request"), Run: t.run, From: p.From, To: p.To, Node: t.node.ID, Reason: p.Reason, Context: p.Explanation, At: row.StartedAt}
 	}
 	return t.recordSubstep(row, l)
 }
 
 // handBack records as sub-step n what the handoff at sub-step request came to.
-func (a *actor) handBack(t *attempt, recorded kairos.Entry, n, request int, p Passing, out any, err error) error {
+func (a *actor) handBack(t *attempt, recorded domain.Entry, n, request int, p Passing, out any, err error) error {
 	kind := "answer:" + p.To
 	if recorded.Substep == n && sameSubstep(recorded, kind, p.From) {
 		return nil
 	}
 	row := t.substepRow(n, kind, p.From)
-	row.Status, row.Agent = kairos.NodeCompleted, p.To
-	answer := t.message(&row, n, kairos.MessageResponse, p.To, p.From, nil)
-	answer.CorrelationID = messageID(t.run, &row, request, kairos.MessageRequest)
+	row.Status, row.Agent = domain.NodeCompleted, p.To
+	answer := t.message(&row, n, domain.MessageResponse, p.To, p.From, nil)
+	answer.CorrelationID = messageID(t.run, &row, request, domain.MessageRequest)
 	if err != nil {
-		row.Status, row.Failure = kairos.NodeFailed, fromPlanner(planner.AsFailure(err), t.node.ID)
+		row.Status, row.Failure = domain.NodeFailed, fromPlanner(planner.AsFailure(err), t.node.ID)
 		t.e.maskFailure(row.Failure)
-		answer.Type, answer.Payload = kairos.MessageError, failurePayload(row.Failure, "")
+		answer.Type, answer.Payload = domain.MessageError, failurePayload(row.Failure, "")
 	} else {
 		_, raw, failure := t.e.encodeOutput(t.node.ID, out)
 		if failure != nil {
@@ -145,23 +154,23 @@ func (a *actor) handBack(t *attempt, recorded kairos.Entry, n, request int, p Pa
 		}
 		row.Output, answer.Payload = raw, raw
 	}
-	return t.recordSubstep(row, mail{messages: []kairos.Message{answer}})
+	return t.recordSubstep(row, mail{messages: []domain.Message{answer}})
 }
 
-func (t *attempt) substepRow(n int, kind, digest string) kairos.Entry {
-	return kairos.Entry{Kind: kairos.EntrySubstep, Node: t.node.ID, Visit: t.key.Visit, Item: t.key.item, Attempt: t.number, Substep: n,
+func (t *attempt) substepRow(n int, kind, digest string) domain.Entry {
+	return domain.Entry{Kind: domain.EntrySubstep, Node: t.node.ID, Visit: t.key.Visit, Item: t.key.item, Attempt: t.number, Substep: n,
 		Effect: string(planner.EffectPure), StartedAt: t.e.now(), Decision: payload{Kind: kind, Digest: digest}.json()}
 }
 
-func (t *attempt) message(row *kairos.Entry, n int, typ kairos.MessageType, from, to string, payload kairos.RawJSON) kairos.Message {
-	return kairos.Message{ID: messageID(t.run, row, n, typ), From: from, To: to, Type: typ, Payload: payload, Node: row.Node, Visit: row.Visit, Item: row.Item,
-		Metadata: kairos.MessageMetadata{Timestamp: row.StartedAt, Priority: kairos.MessagePriority(t.priority)}}
+func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from, to string, payload domain.RawJSON) domain.Message {
+	return domain.Message{ID: messageID(t.run, row, n, typ), From: from, To: to, Type: typ, Payload: payload, Node: row.Node, Visit: row.Visit, Item: row.Item,
+		Metadata: domain.MessageMetadata{Timestamp: row.StartedAt, Priority: domain.MessagePriority(t.priority)}}
 }
 
 // remembered is what the session of a run keeps of it: what it was asked and
 // what it answered. Runs that were started without a session, and parts of other
 // runs, are not remembered (ruling 42).
-func (a *actor) remembered(now time.Time) *kairos.Memory {
+func (a *actor) remembered(now time.Time) *domain.Memory {
 	if a.run.Session == "" || a.run.Session == a.id || a.run.Parent != nil || a.run.Output == nil {
 		return nil
 	}
@@ -173,7 +182,7 @@ func (a *actor) remembered(now time.Time) *kairos.Memory {
 	if err != nil || output == nil {
 		return nil
 	}
-	m := &kairos.Memory{Owner: a.run.Actor, Session: a.run.Session, Run: a.id, Input: planner.Text(input), Output: planner.Text(output), At: now}
+	m := &domain.Memory{Owner: a.run.Actor, Session: a.run.Session, Run: a.id, Input: planner.Text(input), Output: planner.Text(output), At: now}
 	if a.prog.Kind == planner.KindSteps {
 		m.Output = aggregate(a.stepStates())
 	}
@@ -181,13 +190,13 @@ func (a *actor) remembered(now time.Time) *kairos.Memory {
 }
 
 // stepStates are the steps of a step plan as far as an answer needs them.
-func (a *actor) stepStates() []kairos.PlanStepState {
-	out := make([]kairos.PlanStepState, len(a.prog.Nodes))
+func (a *actor) stepStates() []domain.PlanStepState {
+	out := make([]domain.PlanStepState, len(a.prog.Nodes))
 	for i := range a.prog.Nodes {
 		status, _ := a.s.walk.Status(i)
-		out[i] = kairos.PlanStepState{Task: taskOf(&a.prog.Nodes[i]), Status: string(status)}
+		out[i] = domain.PlanStepState{Task: taskOf(&a.prog.Nodes[i]), Status: string(status)}
 		if v, ok := a.s.walk.Output(a.prog.Nodes[i].ID); ok && status == planner.Completed && v != nil {
-			out[i].Result = planner.Text(v)
+			out[i].Result = a.prog.Nodes[i].Text(v)
 		}
 	}
 	return out

@@ -3,9 +3,9 @@ package engine_test
 import (
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -15,7 +15,7 @@ func TestARunOfAPlanThatFitsNoMoreCanBeRead(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo).Handle("gone", planner.EffectIdempotent, echo))
 	run := e.Run(`{nodes: {a: {type: gone, input: 1}, b: {type: approval, input: {message: "go on?"}}, c: {type: gone, input: 2}}, edges: [{from: a, to: b}, {from: b, to: c}]}`, "")
-	e.Until(run.ID, kairos.RunWaiting, kairos.WaitApproval)
+	e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 	e.Close()
 	e = enginetest.OpenOn(t, e.Store, enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo), engine.Options{OwnRunsOnly: true})
 	p, err := e.Program(t.Context(), run.Hash)
@@ -26,10 +26,10 @@ func TestARunOfAPlanThatFitsNoMoreCanBeRead(t *testing.T) {
 	if err != nil || len(d.Journal) == 0 || len(d.Waits) != 1 || d.Waits[0].Node != "b" {
 		t.Errorf("detail %+v, %v", d.Waits, err)
 	}
-	if _, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume}); kairos.CodeOf(err) != kairos.CodeInvalid {
+	if _, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("preview of a resume: %v", err)
 	}
-	if _, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: run.Hash}); kairos.CodeOf(err) != kairos.CodeInvalid {
+	if _, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: run.Hash}); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("start: %v", err)
 	}
 }

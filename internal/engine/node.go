@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -64,19 +65,28 @@ func builtin(typ string) bool {
 
 // inline runs a pure built-in node: one final row, no intent (ruling 17).
 func (a *actor) inline(w *work, node *planner.ProgramNode) {
+	started := a.e.now()
 	out, failure := a.builtin(w, node)
 	if failure != nil {
-		a.final(w, kairos.NodeFailed, nil, fromPlanner(failure, node.ID), func(e *kairos.Entry) { e.Attempt = w.attempt + 1 })
+		a.final(w, domain.NodeFailed, nil, fromPlanner(failure, node.ID), atOnce(w, started))
 		a.flush()
 		return
 	}
-	a.final(w, kairos.NodeCompleted, out, nil, func(e *kairos.Entry) {
-		e.Attempt = w.attempt + 1
+	a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) {
+		atOnce(w, started)(e)
 		if node.Type == planner.TypeLog {
-			e.Log = logOf(planner.Text(out))
+			e.Log = logOf(logText(out))
 		}
 	})
 	a.flush()
+}
+
+// atOnce fills the only row of an attempt that began and ended in the run's own
+// goroutine.
+func atOnce(w *work, started time.Time) func(*domain.Entry) {
+	return func(e *domain.Entry) {
+		e.Attempt, e.Effect, e.StartedAt = w.attempt+1, string(planner.EffectPure), started
+	}
 }
 
 // builtin computes the output of a pure built-in node (SPEC 5).
@@ -99,12 +109,12 @@ func (a *actor) fanOut(f *fan) {
 		switch {
 		case failure != nil:
 			a.pop(workKey{f.VisitKey, noItem})
-			a.settleVisit(f.VisitKey, kairos.NodeFailed, nil, fromPlanner(failure, a.prog.Nodes[f.Node].ID))
+			a.settleVisit(f.VisitKey, domain.NodeFailed, nil, fromPlanner(failure, a.prog.Nodes[f.Node].ID))
 			a.flush()
 			return
 		case n == 0:
 			a.pop(workKey{f.VisitKey, noItem})
-			a.settleVisit(f.VisitKey, kairos.NodeCompleted, []any{}, nil)
+			a.settleVisit(f.VisitKey, domain.NodeCompleted, []any{}, nil)
 			a.flush()
 			return
 		}
@@ -124,7 +134,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	refuse := func(f *planner.Failure) bool {
 		a.pop(w.workKey)
 		f.Permanent, f.NoEffect = true, true
-		a.final(w, kairos.NodeFailed, nil, fromPlanner(f, node.ID), func(e *kairos.Entry) { e.Attempt = w.attempt + 1 })
+		a.final(w, domain.NodeFailed, nil, fromPlanner(f, node.ID), atOnce(w, a.e.now()))
 		a.flush()
 		return true
 	}
@@ -181,11 +191,10 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	}
 	a.pop(w.workKey)
 	t := a.newAttempt(w, node, handler, effectIn(in.Registry, a.prog, node, dispatch), dispatch)
-	raw, err := planner.EncodeValue(input)
+	raw, err := planner.EncodeWithin(input, planner.MaxValueBytes)
 	if err != nil {
 		a.nodeCredit++
-		a.final(w, kairos.NodeFailed, nil, &kairos.Failure{Code: planner.CodeInvalidInput, Message: err.Error(), Permanent: true, NoEffect: true},
-			func(e *kairos.Entry) { e.Attempt = t.number })
+		a.final(w, domain.NodeFailed, nil, fromPlanner(inputFailure(node.ID, err), node.ID), atOnce(w, t.started))
 		a.flush()
 		return true
 	}
@@ -194,19 +203,15 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	t.setup, begun = in, true
 	if t.effect == planner.EffectPure {
 		// Pure work needs no durable intent and may run ahead (ruling 17).
-		a.e.bus.live(a.startedEvent(t))
 		a.e.start(t)
 		return true
 	}
 	a.noteUses(t)
-	e := a.entry(kairos.EntryIntent, w.workKey)
-	e.Status, e.Attempt, e.Effect = kairos.NodeRunning, t.number, string(t.effect)
+	e := a.entry(domain.EntryIntent, w.workKey)
+	e.Status, e.Attempt, e.Effect = domain.NodeRunning, t.number, string(t.effect)
 	e.IdempotencyKey, e.Input, e.StartedAt = t.call.IdempotencyKey, raw, t.started
 	e.Agent = node.Agent
-	if h := a.handoff(w, node); h != nil && t.number == 1 { // another attempt changes no agent
-		a.next.Handoffs = append(a.next.Handoffs, *h)
-	}
-	a.add(e)
+	a.add(e) //seed:intent
 	p := patchOf(&a.next)
 	headline := node.ID
 	if t.number > 1 {
@@ -229,18 +234,34 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	return true
 }
 
-// handoff is the passing of work to another agent, if that is what starting
-// this node means (SPEC 8, ruling 34).
-func (a *actor) handoff(w *work, node *planner.ProgramNode) *kairos.Handoff {
+// reasonPlanStep is the reason of a handoff that starting a node means.
+const reasonPlanStep = "plan_step"
+
+// handsOver reports whether the attempt that a row begins brings another agent. A
+// further attempt changes no agent.
+func handsOver(e *domain.Entry, agent, from string) bool {
+	return agent != "" && agent != from && e.Attempt <= 1
+}
+
+// explainStep says why a step's agent is given work.
+func explainStep(n *planner.ProgramNode) string { return "Executing plan step: " + taskOf(n) }
+
+// handOff records the handoff to the agent of a node whose first attempt begins with
+// the row.
+func (a *actor) handOff(e *domain.Entry) {
+	if !begins(e) || a.run.Dry() {
+		return
+	}
+	node := &a.prog.Nodes[a.prog.Index[e.Node]]
 	if node.Agent == "" {
-		return nil
+		return
 	}
 	from := a.sender(node)
-	if from == node.Agent {
-		return nil
+	if !handsOver(e, node.Agent, from) {
+		return
 	}
-	return &kairos.Handoff{ID: kairos.NewID(), Run: a.id, Seq: a.s.seq + 1, From: from, To: node.Agent, Node: node.ID,
-		Reason: "plan_step", Context: node.Task, At: a.e.now()}
+	a.next.Handoffs = append(a.next.Handoffs, domain.Handoff{ID: handoffID(a.id, e.Seq), Run: a.id, Seq: e.Seq, From: from, To: node.Agent, Node: node.ID,
+		Reason: reasonPlanStep, Context: node.Task, At: e.At})
 }
 
 // sender is the agent that a node takes over from: that of the last ancestor

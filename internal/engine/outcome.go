@@ -3,13 +3,14 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -28,8 +29,8 @@ const (
 // the table in its test.
 type judgement struct {
 	effect      planner.Effect
-	stepped     bool // only a sub-step can be in doubt (ruling 21)
-	substep     bool // an unsafe sub-step was in flight
+	stepped     bool // everything with an effect is a sub-step: only one of these can be in doubt
+	openCall    bool // a non-idempotent sub-step has no recorded outcome
 	noEffect    bool // it is proved that nothing happened outside
 	permanent   bool
 	interrupted bool
@@ -38,11 +39,14 @@ type judgement struct {
 	tries, most int  // failed attempts with this one; attempts allowed
 }
 
-// verdict applies SPEC 4.1, 4.5 and ruling 8.
+// verdict is the fate of the attempt. An open call decides by itself: neither the
+// class of its step nor the failure of the attempt says anything about that call.
 func (j judgement) verdict() fate {
-	unsafe := j.effect == planner.EffectUnsafe && (!j.stepped || j.substep)
+	unsafe := j.effect == planner.EffectUnsafe && !j.stepped
 	switch {
-	case unsafe && !j.noEffect:
+	case j.openCall: //seed:open-call
+		return fateDoubt
+	case unsafe && !j.noEffect: //seed:unsafe-again
 		return fateDoubt
 	case j.cancelled:
 		return fateCancelled
@@ -68,11 +72,20 @@ func (a *actor) done(t *attempt, r Result, err error) {
 		return
 	}
 	a.noteUses(t)
+	if err == nil && len(w.flying) > 0 {
+		err = &planner.Failure{Code: planner.CodeFailed, Message: fmt.Sprintf("it ended, and the outcome of its call of %s is not known", toolsOf(w.openCalls()))}
+	}
 	if err == nil {
 		a.succeeded(t, w, r)
 	} else if !a.parks(t, w, r, err) {
-		a.failed(t, w, a.failureOf(t, err), r.Usage, context.Cause(t.ctx))
+		cause := context.Cause(t.ctx)
+		if errors.Is(err, ErrBudget) {
+			cause = err
+		}
+		a.failed(t, w, a.failureOf(t, err), r.Usage, cause)
 	}
+	delete(a.reserved, t)
+	a.feed()
 	a.closeFans()
 	a.freeNodes()
 }
@@ -88,17 +101,17 @@ func (a *actor) freeNodes() {
 // succeeded settles work with its output, turned into JSON at once (SPEC 4.1).
 func (a *actor) succeeded(t *attempt, w *work, r Result) {
 	out, raw, failure := a.e.encodeOutput(t.node.ID, r.Output)
-	fill := func(e *kairos.Entry) { a.fill(e, t, r.Usage, cmp.Or(r.Agent, t.node.Agent)) }
+	fill := func(e *domain.Entry) { a.fill(e, t, r.Usage, cmp.Or(r.Agent, t.node.Agent)) }
 	if failure != nil {
-		a.final(w, kairos.NodeFailed, nil, failure, fill)
+		a.final(w, domain.NodeFailed, nil, failure, fill)
 		return
 	}
-	a.final(w, kairos.NodeCompleted, out, nil, func(e *kairos.Entry) { fill(e); e.Output = raw })
+	a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { fill(e); e.Output = raw })
 }
 
 // fill completes the row of an attempt's end.
-func (a *actor) fill(e *kairos.Entry, t *attempt, usage kairos.Usage, agent string) {
-	e.Attempt, e.StartedAt, e.Effect, e.Usage, e.Agent = t.number, t.started, string(t.effect), usage, agent
+func (a *actor) fill(e *domain.Entry, t *attempt, usage domain.Usage, agent string) {
+	e.Attempt, e.StartedAt, e.Effect, e.Usage, e.Agent = t.number, t.started, string(t.effect), usage.Add(a.settleReserved(t)), agent
 	e.IdempotencyKey, e.Log = t.call.IdempotencyKey, t.log.stored()
 	if t.effect == planner.EffectPure {
 		e.Input, e.IdempotencyKey = t.input, ""
@@ -107,33 +120,70 @@ func (a *actor) fill(e *kairos.Entry, t *attempt, usage kairos.Usage, agent stri
 
 // encodeOutput turns a handler's output into the value and the text that every
 // reader sees, with secrets masked (ruling 40).
-func (e *Engine) encodeOutput(node string, v any) (out any, raw kairos.RawJSON, f *kairos.Failure) {
+func (e *Engine) encodeOutput(node string, v any) (out any, raw domain.RawJSON, f *domain.Failure) {
 	out, err := normalize(v)
 	if err == nil {
-		raw, err = planner.EncodeValue(out)
+		raw, err = planner.EncodeWithin(out, planner.MaxValueBytes)
 	}
 	if err != nil {
-		return nil, nil, &kairos.Failure{Code: planner.CodeOutput, Node: node, Permanent: true,
-			Message: fmt.Sprintf("output of node %q: %s", node, err)}
-	}
-	if len(raw) > maxOutput {
-		return nil, nil, &kairos.Failure{Code: planner.CodeOutputTooLarge, Node: node, Permanent: true,
-			Message:    fmt.Sprintf("output of node %q has %d MiB; at most %d are stored", node, len(raw)>>20, maxOutput>>20),
-			Suggestion: "write large data to a file and output its path"}
+		return nil, nil, outputFailure(node, err)
 	}
 	secrets := e.current().Secrets
-	if secrets == nil {
+	if secrets == nil || string(secrets.Mask(raw)) == string(raw) {
 		return out, raw, nil
 	}
-	masked := secrets.Mask(raw)
-	if string(masked) == string(raw) {
-		return out, raw, nil
+	out = maskValue(secrets, out)
+	if raw, err = planner.EncodeWithin(out, planner.MaxValueBytes); err != nil {
+		return nil, nil, outputFailure(node, err)
 	}
-	if out, err = planner.DecodeValue(masked); err != nil {
-		return nil, nil, &kairos.Failure{Code: planner.CodeOutput, Node: node, Permanent: true,
-			Message: fmt.Sprintf("output of node %q holds a secret that cannot be masked: %s", node, err)}
+	return out, raw, nil
+}
+
+// maskValue masks every text of a JSON value. A number that holds a secret becomes a
+// text: dots are no digits.
+func maskValue(secrets Secrets, v any) any {
+	text := func(s string) string { return string(secrets.Mask([]byte(s))) }
+	switch v := v.(type) {
+	case string:
+		return text(v)
+	case json.Number:
+		if masked := text(string(v)); masked != string(v) {
+			return masked
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = maskValue(secrets, e)
+		}
+		return list
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			m[text(k)] = maskValue(secrets, e)
+		}
+		return m
 	}
-	return out, masked, nil
+	return v
+}
+
+// outputFailure says why an output cannot be stored.
+func outputFailure(node string, err error) *domain.Failure {
+	if errors.Is(err, planner.ErrTooLarge) {
+		return &domain.Failure{Code: planner.CodeOutputTooLarge, Node: node, Permanent: true,
+			Message:    fmt.Sprintf("output of node %q exceeds %d MiB", node, planner.MaxValueBytes>>20),
+			Suggestion: "write large data to a file and output its path"}
+	}
+	return &domain.Failure{Code: planner.CodeOutput, Node: node, Permanent: true, Message: fmt.Sprintf("output of node %q: %s", node, err)}
+}
+
+// inputFailure says why an input cannot be stored.
+func inputFailure(node string, err error) *planner.Failure {
+	f := &planner.Failure{Code: planner.CodeInvalidInput, Node: node, Message: fmt.Sprintf("input of node %q: %s", node, err), Permanent: true, NoEffect: true}
+	if errors.Is(err, planner.ErrTooLarge) {
+		f.Message = fmt.Sprintf("input of node %q exceeds %d MiB", node, planner.MaxValueBytes>>20)
+		f.Suggestion = "write large data to a file and pass its path"
+	}
+	return f
 }
 
 // normalize is planner.Normalize for values whose own methods may panic.
@@ -147,9 +197,9 @@ func normalize(v any) (out any, err error) {
 }
 
 // failureOf puts an error into the form that the journal keeps.
-func (a *actor) failureOf(t *attempt, err error) *kairos.Failure {
+func (a *actor) failureOf(t *attempt, err error) *domain.Failure {
 	if p, ok := errors.AsType[*panicError](err); ok {
-		return &kairos.Failure{Code: planner.CodePanic, Node: t.node.ID, Message: a.e.mask(p.Error()), Stack: a.e.mask(p.stack)}
+		return &domain.Failure{Code: planner.CodePanic, Node: t.node.ID, Message: a.e.mask(p.Error()), Stack: a.e.mask(p.stack)}
 	}
 	f := fromPlanner(planner.AsFailure(err), t.node.ID)
 	a.e.maskFailure(f)
@@ -165,7 +215,7 @@ func (a *actor) unstarted(t *attempt) {
 	if w := a.s.work[t.key]; w != nil {
 		f := interrupted("it had not begun")
 		f.NoEffect = true
-		a.failed(t, w, f, kairos.Usage{}, cmp.Or(context.Cause(t.ctx), ErrStopping))
+		a.failed(t, w, f, domain.Usage{}, cmp.Or(context.Cause(t.ctx), ErrStopping))
 	}
 	a.freeNodes()
 }
@@ -180,58 +230,71 @@ func (a *actor) abandon(t *attempt) {
 	a.nodeCredit++
 	w := a.s.work[t.key]
 	if w != nil {
-		f := &kairos.Failure{Code: planner.CodeTimeout, Node: t.node.ID, Message: fmt.Sprintf("timed out after %s; the handler did not stop", t.node.Timeout)}
+		f := &domain.Failure{Code: planner.CodeTimeout, Node: t.node.ID, Message: fmt.Sprintf("timed out after %s; the handler did not stop", t.node.Timeout)}
 		cause := context.Cause(t.ctx)
 		switch {
 		case errors.Is(cause, ErrCancelled):
-			f = &kairos.Failure{Code: planner.CodeCancelled, Node: t.node.ID, Message: "cancelled; the handler did not stop"}
-		case errors.Is(cause, ErrStopping):
+			f = &domain.Failure{Code: planner.CodeCancelled, Node: t.node.ID, Message: "cancelled; the handler did not stop"}
+		case errors.Is(cause, ErrStopping), errors.Is(cause, ErrBudget):
 			f = interrupted("kairosd stopped while it ran")
 		}
-		a.failed(t, w, f, kairos.Usage{}, cause)
+		a.failed(t, w, f, domain.Usage{}, cause)
 	}
+	a.feed()
 	a.freeNodes()
 }
 
 // failed records a failed attempt and what becomes of it.
-func (a *actor) failed(t *attempt, w *work, f *kairos.Failure, usage kairos.Usage, cause error) {
-	j := judgement{effect: t.effect, stepped: t.stepped, substep: len(w.flying) > 0, noEffect: f.NoEffect, permanent: f.Permanent,
-		interrupted: errors.Is(cause, ErrStopping), cancelled: a.s.cancelled, stopping: a.s.stops(w),
+func (a *actor) failed(t *attempt, w *work, f *domain.Failure, usage domain.Usage, cause error) {
+	j := judgement{effect: t.effect, stepped: t.stepped, openCall: len(w.flying) > 0, noEffect: f.NoEffect, permanent: f.Permanent,
+		interrupted: errors.Is(cause, ErrStopping) || errors.Is(cause, ErrBudget), cancelled: a.s.cancelled, stopping: a.s.stops(w),
 		tries: w.tries + 1, most: t.node.MaxAttempts}
-	if j.interrupted && (f.Code == planner.CodeCancelled || f.Code == planner.CodeFailed) {
-		f = &kairos.Failure{Code: codeInterrupted, Message: "kairosd stopped while it ran", NoEffect: f.NoEffect, Detail: f.Message}
+	why, reason := "kairosd stopped while it ran", "stop"
+	if errors.Is(cause, ErrBudget) {
+		why, reason = "a limit of the run was reached while it ran", "budget"
 	}
-	fill := func(e *kairos.Entry) { a.fill(e, t, usage, t.node.Agent) }
+	if j.interrupted && (f.Code == planner.CodeCancelled || f.Code == planner.CodeFailed || reason == "budget") {
+		f = &domain.Failure{Code: codeInterrupted, Message: why, NoEffect: f.NoEffect, Detail: f.Message}
+	}
+	fill := func(e *domain.Entry) { a.fill(e, t, usage, t.node.Agent) }
 	switch j.verdict() {
 	case fateFailed:
-		a.final(w, kairos.NodeFailed, nil, f, fill)
+		a.final(w, domain.NodeFailed, nil, f, fill)
 	case fateRetry:
-		a.goesOn(w, kairos.NodeFailed, f, "", fill)
+		a.goesOn(w, domain.NodeFailed, f, "", fill)
 		a.retry(t.node, w, f)
 	case fateDoubt:
-		a.goesOn(w, kairos.NodeInDoubt, f, "", fill)
+		a.goesOn(w, domain.NodeInDoubt, f, "", fill)
 		if a.s.cancelled {
 			// The run is over for this visit, but the doubt stays (ruling 15).
-			a.final(w, kairos.NodeCancelled, nil, nil, fill)
+			a.final(w, domain.NodeCancelled, nil, nil, fill)
 		}
 	case fateInterrupted:
-		a.goesOn(w, kairos.NodePending, f, "stop", fill)
+		if reason == "budget" && j.stopping && !a.prog.ContinueBranches {
+			a.final(w, domain.NodeCancelled, nil, f, fill) // no limit is raised for a run that stops
+			break
+		}
+		a.goesOn(w, domain.NodePending, f, reason, fill)
+		if reason == "budget" {
+			a.queue = append(a.queue, w.workKey) // for when a limit has been raised
+			a.outOfBudget(a.limitReached(cause))
+		}
 	case fateCancelled:
-		a.final(w, kairos.NodeCancelled, nil, f, fill)
+		a.final(w, domain.NodeCancelled, nil, f, fill)
 	}
 	a.closeFans()
 }
 
 // goesOn appends the row of an attempt that ended without settling its work.
-func (a *actor) goesOn(w *work, status kairos.NodeStatus, f *kairos.Failure, reason string, fill func(*kairos.Entry)) {
-	e := a.entry(kairos.EntryResult, w.workKey)
+func (a *actor) goesOn(w *work, status domain.NodeStatus, f *domain.Failure, reason string, fill func(*domain.Entry)) {
+	e := a.entry(domain.EntryResult, w.workKey)
 	e.Status, e.Failure, e.Reason = status, f, reason
 	fill(&e)
 	a.add(e)
 }
 
 // retry waits before the next attempt; the wait is durable (SPEC 4.5).
-func (a *actor) retry(node *planner.ProgramNode, w *work, f *kairos.Failure) {
+func (a *actor) retry(node *planner.ProgramNode, w *work, f *domain.Failure) {
 	// What a server asks for is the least; runs that it sent away together do not
 	// come back together (L06).
 	asked := f.RetryAfter + time.Duration(rand.Float64()*float64(f.RetryAfter)/10)
@@ -240,8 +303,8 @@ func (a *actor) retry(node *planner.ProgramNode, w *work, f *kairos.Failure) {
 		a.queue = append(a.queue, w.workKey)
 		return
 	}
-	e := a.entry(kairos.EntryWait, w.workKey)
-	e.Status, e.Reason, e.Attempt = kairos.NodeWaiting, string(kairos.WaitRetry), w.attempt
+	e := a.entry(domain.EntryWait, w.workKey)
+	e.Status, e.Reason, e.Attempt = domain.NodeWaiting, string(domain.WaitRetry), w.attempt
 	e.DueAt = a.e.now().Add(delay.Truncate(time.Microsecond) + time.Microsecond)
 	a.add(e)
 	a.dueDirty = true
@@ -249,7 +312,7 @@ func (a *actor) retry(node *planner.ProgramNode, w *work, f *kairos.Failure) {
 
 // late keeps the result of an abandoned attempt for people to read.
 func (a *actor) late(m lateMsg) {
-	e := a.entry(kairos.EntryResolve, m.attempt.key)
+	e := a.entry(domain.EntryResolve, m.attempt.key)
 	e.Decision, e.Attempt, e.StartedAt = payload{Action: actionLate}.json(), m.attempt.number, m.attempt.started
 	e.Reason = "the handler returned after it was given up"
 	if m.err != nil {
@@ -267,11 +330,12 @@ func (a *actor) recover() {
 	if a.ended {
 		return
 	}
-	if a.run.Status != kairos.RunRunning {
+	if a.run.Status != domain.RunRunning {
 		a.settleFlying("the database was taken back to a moment at which it ran", "restore")
 		return
 	}
 	a.runningSince = time.Now()
+	a.armDeadline()
 	a.silence(silenceMsg{}) // whoever was silent is gone
 	if a.s.clean {
 		return
@@ -285,13 +349,13 @@ func (a *actor) recover() {
 	}
 	crashes := a.run.Crashes + 1
 	a.run.Crashes = crashes
-	a.verbRow(payload{Verb: "crash", Nodes: nodes}, kairos.System.Name, "kairosd ended without putting the run down")
+	a.verbRow(payload{Verb: "crash", Nodes: nodes}, domain.System.Name, "kairosd ended without putting the run down")
 	patchOf(&a.next).Crashes = &crashes
 	a.settleFlying("kairosd died while it ran", "crash")
 	failpoint.Hit("recover.settled")
 	for _, w := range a.s.sorted() {
 		if w.crashes >= a.e.opts.QuarantineAfter && !a.s.quarantined {
-			a.verbRow(payload{Verb: "quarantine"}, kairos.System.Name,
+			a.verbRow(payload{Verb: "quarantine"}, domain.System.Name,
 				fmt.Sprintf("kairosd died %d times while node %s was open", w.crashes, a.prog.Nodes[w.Node].ID))
 		}
 	}
@@ -300,32 +364,36 @@ func (a *actor) recover() {
 	}
 }
 
+// lost is the fate of an attempt that nobody runs any more: its process died.
+func (e *Engine) lost(p *planner.Program, w *work, cancelled bool) fate {
+	j := judgement{effect: w.effect, openCall: len(w.flying) > 0, interrupted: true, cancelled: cancelled, most: 1}
+	if h, ok := e.current().Registry.Handler(&p.Nodes[w.Node]); ok {
+		if h, ok := h.(Stepped); ok {
+			j.stepped = h.Stepped()
+		}
+	}
+	return j.verdict()
+}
+
 // settleFlying settles, by their effect class, attempts that nobody runs any
 // more (SPEC 4.1).
 func (a *actor) settleFlying(why, reason string) {
 	for _, w := range a.s.sorted() {
-		if w.phase != phaseRunning {
+		if !w.inFlight() {
 			continue
 		}
-		node := &a.prog.Nodes[w.Node]
-		j := judgement{effect: w.effect, substep: len(w.flying) > 0, interrupted: true, cancelled: a.s.cancelled, most: 1}
-		if h, ok := a.e.current().Registry.Handler(node); ok {
-			if s, ok := h.(Stepped); ok {
-				j.stepped = s.Stepped()
-			}
-		}
 		f := interrupted(why)
-		fill := func(e *kairos.Entry) { e.Attempt, e.Effect, e.StartedAt = w.attempt, string(w.effect), w.begun }
-		switch j.verdict() {
+		fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.attempt, string(w.effect), w.begun }
+		switch a.e.lost(a.s.prog, w, a.s.cancelled) {
 		case fateDoubt:
-			a.goesOn(w, kairos.NodeInDoubt, f, reason, fill)
+			a.goesOn(w, domain.NodeInDoubt, f, reason, fill)
 			if a.s.cancelled {
-				a.final(w, kairos.NodeCancelled, nil, nil, fill)
+				a.final(w, domain.NodeCancelled, nil, nil, fill)
 			}
 		case fateCancelled:
-			a.final(w, kairos.NodeCancelled, nil, f, fill)
+			a.final(w, domain.NodeCancelled, nil, f, fill)
 		default:
-			a.goesOn(w, kairos.NodePending, f, reason, fill)
+			a.goesOn(w, domain.NodePending, f, reason, fill)
 			a.queue = append(a.queue, w.workKey)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -27,24 +27,24 @@ func checkPlan(catalog *planner.Catalog, src []byte, f planner.Format) (*planner
 
 // SavePlan parses, validates and stores a document. Problems are returned also
 // when it is stored (warnings); with errors the error is CodeInvalid.
-func (e *Engine) SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
+func (e *Engine) SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
 	return e.SavePlanOver(ctx, actor, src, f, origin, reason, "")
 }
 
 // SavePlanOver is SavePlan for a document that was made from a version: when the
 // plan has another newest version by now, nothing is stored (CodeStale). An empty
 // base is any.
-func (e *Engine) SavePlanOver(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason, base string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
-	if err := e.allow(ctx, actor, kairos.RoleAuthor, "plan.save", "", ""); err != nil {
-		return kairos.Plan{}, kairos.Version{}, false, nil, err
+func (e *Engine) SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+	if err := e.allow(ctx, actor, domain.RoleAuthor, "plan.save", "", ""); err != nil {
+		return domain.Plan{}, domain.Version{}, false, nil, err
 	}
 	in := e.current()
 	catalog := in.Registry.Catalog()
 	doc, problems := checkPlan(catalog, src, f)
 	if err := problems.Err(); err != nil {
-		return kairos.Plan{}, kairos.Version{}, false, problems, kairos.Errorf(kairos.CodeInvalid, "the plan is not valid: %w", err)
+		return domain.Plan{}, domain.Version{}, false, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
-	v := kairos.NewVersion{Key: doc.ID, Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: origin,
+	v := domain.NewVersion{Key: doc.ID, Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: origin,
 		Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
 		ByPerson: origin != originPlanner && origin != "replan", Reason: reason, Author: actor.Name, Base: base}
 	if doc.Graph != nil {
@@ -54,7 +54,7 @@ func (e *Engine) SavePlanOver(ctx context.Context, actor kairos.Actor, src []byt
 	}
 	program, err := doc.Program(catalog)
 	if err != nil {
-		return kairos.Plan{}, kairos.Version{}, false, problems, kairos.Errorf(kairos.CodeInvalid, "the plan is not valid: %w", err)
+		return domain.Plan{}, domain.Version{}, false, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
 	v.Facts = factsOf(program, v.Canonical, v.Author)
 	p, stored, created, err := e.store.PutVersion(ctx, v, actor)
@@ -70,10 +70,10 @@ func (e *Engine) SavePlanOver(ctx context.Context, actor kairos.Actor, src []byt
 
 // NewestVersion finds a plan by key or id, archived ones included, with its newest
 // version; CodeNotFound.
-func (e *Engine) NewestVersion(ctx context.Context, plan string) (kairos.Plan, kairos.Version, error) {
+func (e *Engine) NewestVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error) {
 	p, err := e.store.Plan(ctx, plan)
 	if err != nil {
-		return p, kairos.Version{}, err
+		return p, domain.Version{}, err
 	}
 	v, err := e.store.VersionByHash(ctx, p.LatestHash)
 	return p, v, err
@@ -81,16 +81,16 @@ func (e *Engine) NewestVersion(ctx context.Context, plan string) (kairos.Plan, k
 
 // ProposedVersion finds the newest version that a planner made after a plan's current
 // one, which nobody has accepted; CodeNotFound.
-func (e *Engine) ProposedVersion(ctx context.Context, plan string) (kairos.Plan, kairos.Version, error) {
+func (e *Engine) ProposedVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error) {
 	p, err := e.store.Plan(ctx, plan)
 	if err != nil {
-		return p, kairos.Version{}, err
+		return p, domain.Version{}, err
 	}
-	var found kairos.Version
+	var found domain.Version
 	for n := p.Latest + 1; ; n++ {
 		v, err := e.store.VersionByNumber(ctx, p.ID, n)
 		switch {
-		case kairos.CodeOf(err) == kairos.CodeNotFound && found.Hash != "":
+		case domain.CodeOf(err) == domain.CodeNotFound && found.Hash != "":
 			return p, found, nil
 		case err != nil:
 			return p, found, err
@@ -101,12 +101,12 @@ func (e *Engine) ProposedVersion(ctx context.Context, plan string) (kairos.Plan,
 }
 
 // ArchivePlan hides a plan from lists, or shows it again.
-func (e *Engine) ArchivePlan(ctx context.Context, actor kairos.Actor, plan string, archived bool, reason string) error {
+func (e *Engine) ArchivePlan(ctx context.Context, actor domain.Actor, plan string, archived bool, reason string) error {
 	action := "plan.unarchive"
 	if archived {
 		action = "plan.archive"
 	}
-	if err := e.allow(ctx, actor, kairos.RoleAuthor, action, "", "plan:"+plan); err != nil {
+	if err := e.allow(ctx, actor, domain.RoleAuthor, action, "", "plan:"+plan); err != nil {
 		return err
 	}
 	p, err := e.store.Plan(ctx, plan)
@@ -115,9 +115,9 @@ func (e *Engine) ArchivePlan(ctx context.Context, actor kairos.Actor, plan strin
 	}
 	if p.Archived == archived {
 		if !archived {
-			return kairos.Errorf(kairos.CodeConflict, "plan %s is not archived", p.Key)
+			return domain.Errorf(domain.CodeConflict, "plan %s is not archived", p.Key)
 		}
-		return kairos.Errorf(kairos.CodeConflict, "plan %s is archived already", p.Key)
+		return domain.Errorf(domain.CodeConflict, "plan %s is archived already", p.Key)
 	}
 	return e.store.ArchivePlan(ctx, p.ID, archived, actor, reason)
 }
@@ -125,12 +125,12 @@ func (e *Engine) ArchivePlan(ctx context.Context, actor kairos.Actor, plan strin
 // PausePlan lets no run of a plan start any more, or, with on false, lets them start
 // again. What is under way goes on, its children included, and what a person makes of an
 // existing run is a run: a rerun, a fork. CodeConflict when it is so already.
-func (e *Engine) PausePlan(ctx context.Context, actor kairos.Actor, plan string, on bool, reason string) error {
+func (e *Engine) PausePlan(ctx context.Context, actor domain.Actor, plan string, on bool, reason string) error {
 	action := "plan.unpause"
 	if on {
 		action = "plan.pause"
 	}
-	if err := e.allow(ctx, actor, kairos.RoleOperator, action, "", "plan:"+plan); err != nil {
+	if err := e.allow(ctx, actor, domain.RoleOperator, action, "", "plan:"+plan); err != nil {
 		return err
 	}
 	p, err := e.store.Plan(ctx, plan)
@@ -141,11 +141,11 @@ func (e *Engine) PausePlan(ctx context.Context, actor kairos.Actor, plan string,
 }
 
 // whilePaused refuses to start a run of a plan that somebody has paused.
-func whilePaused(p kairos.Plan) error {
+func whilePaused(p domain.Plan) error {
 	if p.Paused == nil {
 		return nil
 	}
-	err := kairos.Errorf(kairos.CodeConflict, "plan %s is paused since %s by %s", p.Key, p.Paused.Since.Format(time.DateTime), p.Paused.By).Suggest("unpause it, or start it later")
+	err := domain.Errorf(domain.CodeConflict, "plan %s is paused since %s by %s", p.Key, p.Paused.Since.Format(time.DateTime), p.Paused.By).Suggest("unpause it, or start it later")
 	if p.Paused.Reason != "" {
 		err.Message += ": " + p.Paused.Reason
 	}
@@ -159,20 +159,20 @@ const originTry = "try"
 // TryPlan starts a dry run of a document that is not saved: it is kept under a key
 // of its own, and no plan has another version for it (UI 3.3.8). Problems are
 // returned also when it runs; with errors the error is CodeInvalid.
-func (e *Engine) TryPlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, input kairos.RawJSON) (kairos.Run, planner.Problems, error) {
+func (e *Engine) TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error) {
 	doc, problems := e.CheckPlan(src, f)
 	if err := problems.Err(); err != nil {
-		return kairos.Run{}, problems, kairos.Errorf(kairos.CodeInvalid, "the plan is not valid: %w", err)
+		return domain.Run{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
 	tried, err := withKey(doc, draftKey(doc.ID))
 	if err != nil {
-		return kairos.Run{}, problems, kairos.Errorf(kairos.CodeInvalid, "the plan: %w", err)
+		return domain.Run{}, problems, domain.Errorf(domain.CodeInvalid, "the plan: %w", err)
 	}
 	p, v, _, _, err := e.SavePlan(ctx, actor, tried, planner.FormatJSON, originTry, "tried without saving")
 	if err != nil {
-		return kairos.Run{}, problems, err
+		return domain.Run{}, problems, err
 	}
-	run, err := e.Start(ctx, actor, kairos.StartRequest{Plan: p.ID, Hash: v.Hash, Input: input, Labels: dryLabel, Dry: true})
+	run, err := e.Start(ctx, actor, domain.StartRequest{Plan: p.ID, Hash: v.Hash, Input: input, Labels: dryLabel, Dry: true})
 	return run, problems, err
 }
 
@@ -180,9 +180,9 @@ func (e *Engine) TryPlan(ctx context.Context, actor kairos.Actor, src []byte, f 
 // started from now on follows it. Versions are content (ruling 29), so that no
 // copy of it is made; the audit log says who went back, from where and why.
 // CodeStale when the plan's current version is not the one with the hash base.
-func (e *Engine) RestoreVersion(ctx context.Context, actor kairos.Actor, plan string, number int, base, reason string) (kairos.Plan, error) {
-	if err := e.allow(ctx, actor, kairos.RoleAuthor, "plan.restore", "", "plan:"+plan); err != nil {
-		return kairos.Plan{}, err
+func (e *Engine) RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error) {
+	if err := e.allow(ctx, actor, domain.RoleAuthor, "plan.restore", "", "plan:"+plan); err != nil {
+		return domain.Plan{}, err
 	}
 	p, err := e.store.Plan(ctx, plan)
 	if err != nil {
@@ -193,13 +193,13 @@ func (e *Engine) RestoreVersion(ctx context.Context, actor kairos.Actor, plan st
 		return p, err
 	}
 	if v.Hash == p.LatestHash {
-		return p, kairos.Errorf(kairos.CodeConflict, "v%d is the current version of %s already", number, p.Key)
+		return p, domain.Errorf(domain.CodeConflict, "v%d is the current version of %s already", number, p.Key)
 	}
 	prog, err := e.program(ctx, v.Hash)
 	if err != nil {
 		return p, err
 	}
-	return e.store.RestoreVersion(ctx, kairos.RestoredVersion{PlanID: p.ID, Hash: v.Hash, Base: base, Name: prog.Name, Description: prog.Description,
+	return e.store.RestoreVersion(ctx, domain.RestoredVersion{PlanID: p.ID, Hash: v.Hash, Base: base, Name: prog.Name, Description: prog.Description,
 		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author)}, actor)
 }
 
@@ -207,9 +207,9 @@ func (e *Engine) RestoreVersion(ctx context.Context, actor kairos.Actor, plan st
 // plan's current one. Of a version that is, nothing changes. CodeConflict if a person
 // made it, CodeForbidden where it would take the place of one that a person wrote and
 // the actor writes no plans.
-func (e *Engine) AcceptVersion(ctx context.Context, actor kairos.Actor, plan, hash, reason string) (kairos.Plan, error) {
-	if err := e.allow(ctx, actor, kairos.RoleOperator, "plan.accept", "", "plan:"+plan); err != nil {
-		return kairos.Plan{}, err
+func (e *Engine) AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error) {
+	if err := e.allow(ctx, actor, domain.RoleOperator, "plan.accept", "", "plan:"+plan); err != nil {
+		return domain.Plan{}, err
 	}
 	p, err := e.store.Plan(ctx, plan)
 	if err != nil {
@@ -221,23 +221,23 @@ func (e *Engine) AcceptVersion(ctx context.Context, actor kairos.Actor, plan, ha
 	}
 	switch current := v.Hash == p.LatestHash; {
 	case v.PlanID != p.ID:
-		return p, kairos.Errorf(kairos.CodeNotFound, "plan %s has no such version", p.Key)
-	case current && p.Stage != kairos.StageDraft:
+		return p, domain.Errorf(domain.CodeNotFound, "plan %s has no such version", p.Key)
+	case current && p.Stage != domain.StageDraft:
 		return p, nil
 	case p.Archived:
-		return p, kairos.Errorf(kairos.CodeConflict, "the plan %s is archived", p.Key)
+		return p, domain.Errorf(domain.CodeConflict, "the plan %s is archived", p.Key)
 	case current:
 		return e.store.AcceptPlan(ctx, p.ID, actor, reason)
 	case v.Origin != originPlanner:
-		return p, kairos.Errorf(kairos.CodeConflict, "v%d of %s is no draft", v.Number, p.Key).Suggest("an author can make it current again: restore it")
+		return p, domain.Errorf(domain.CodeConflict, "v%d of %s is no draft", v.Number, p.Key).Suggest("an author can make it current again: restore it")
 	}
-	if p.Stage != kairos.StageDraft {
+	if p.Stage != domain.StageDraft {
 		old, err := e.store.VersionByHash(ctx, p.LatestHash)
 		if err != nil {
 			return p, err
 		}
 		if old.ByPerson {
-			if err := e.allow(ctx, actor, kairos.RoleAuthor, "plan.accept", "", "plan:"+p.Key); err != nil {
+			if err := e.allow(ctx, actor, domain.RoleAuthor, "plan.accept", "", "plan:"+p.Key); err != nil {
 				return p, err
 			}
 		}
@@ -246,38 +246,38 @@ func (e *Engine) AcceptVersion(ctx context.Context, actor kairos.Actor, plan, ha
 }
 
 // acceptVersion makes a planner's version the current one of its plan.
-func (e *Engine) acceptVersion(ctx context.Context, actor kairos.Actor, p kairos.Plan, v kairos.Version, reason string) (kairos.Plan, error) {
+func (e *Engine) acceptVersion(ctx context.Context, actor domain.Actor, p domain.Plan, v domain.Version, reason string) (domain.Plan, error) {
 	prog, err := e.program(ctx, v.Hash)
 	if err != nil {
 		return p, err
 	}
-	return e.store.RestoreVersion(ctx, kairos.RestoredVersion{PlanID: p.ID, Hash: v.Hash, Base: p.LatestHash, Name: prog.Name, Description: prog.Description,
+	return e.store.RestoreVersion(ctx, domain.RestoredVersion{PlanID: p.ID, Hash: v.Hash, Base: p.LatestHash, Name: prog.Name, Description: prog.Description,
 		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author), Accepts: true}, actor)
 }
 
 // AcceptPlan takes a planner's draft into use; CodeConflict if it is no draft.
-func (e *Engine) AcceptPlan(ctx context.Context, actor kairos.Actor, plan, reason string) (kairos.Plan, error) {
-	if err := e.allow(ctx, actor, kairos.RoleOperator, "plan.accept", "", "plan:"+plan); err != nil {
-		return kairos.Plan{}, err
+func (e *Engine) AcceptPlan(ctx context.Context, actor domain.Actor, plan, reason string) (domain.Plan, error) {
+	if err := e.allow(ctx, actor, domain.RoleOperator, "plan.accept", "", "plan:"+plan); err != nil {
+		return domain.Plan{}, err
 	}
 	p, err := e.store.Plan(ctx, plan)
 	if err != nil {
 		return p, err
 	}
-	if p.Stage != kairos.StageDraft {
-		return p, kairos.Errorf(kairos.CodeConflict, "plan %s is no draft", p.Key)
+	if p.Stage != domain.StageDraft {
+		return p, domain.Errorf(domain.CodeConflict, "plan %s is no draft", p.Key)
 	}
 	return e.store.AcceptPlan(ctx, p.ID, actor, reason)
 }
 
 // outgrowDraft takes a draft into use whose version is started: nobody starts what
 // they have not accepted.
-func (e *Engine) outgrowDraft(ctx context.Context, actor kairos.Actor, p *program) error {
+func (e *Engine) outgrowDraft(ctx context.Context, actor domain.Actor, p *program) error {
 	if p.version.Origin != originPlanner {
 		return nil
 	}
 	plan, err := e.store.Plan(ctx, p.version.PlanID)
-	if err != nil || plan.Stage != kairos.StageDraft {
+	if err != nil || plan.Stage != domain.StageDraft {
 		return err
 	}
 	const reason = "a run of it was started"
@@ -294,11 +294,11 @@ const originPlanner = "planner"
 
 // factsOf are what a plan is found by: what its nodes name, its owner by its
 // metadata or else its author, and the rest of its metadata as labels.
-func factsOf(p *planner.Program, canonical []byte, author string) []kairos.PlanFact {
-	seen := map[kairos.PlanFact]bool{}
-	var out []kairos.PlanFact
+func factsOf(p *planner.Program, canonical []byte, author string) []domain.PlanFact {
+	seen := map[domain.PlanFact]bool{}
+	var out []domain.PlanFact
 	add := func(kind, value string) {
-		f := kairos.PlanFact{Kind: kind, Value: value}
+		f := domain.PlanFact{Kind: kind, Value: value}
 		if value != "" && !seen[f] {
 			seen[f] = true
 			out = append(out, f)
@@ -306,11 +306,11 @@ func factsOf(p *planner.Program, canonical []byte, author string) []kairos.PlanF
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		add(kairos.FactTool, n.Tool)
-		add(kairos.FactAgent, n.Agent)
+		add(domain.FactTool, n.Tool)
+		add(domain.FactAgent, n.Agent)
 		if n.Input != nil {
 			for _, ref := range n.Input.References() {
-				add(kairos.FactSecret, ref.Secret())
+				add(domain.FactSecret, ref.Secret())
 			}
 		}
 	}
@@ -327,11 +327,11 @@ func factsOf(p *planner.Program, canonical []byte, author string) []kairos.PlanF
 			if k == "owner" {
 				owner = planner.Text(v)
 			} else if len(out) < maxFacts {
-				add(kairos.FactLabel, k+"="+planner.Text(v))
+				add(domain.FactLabel, k+"="+planner.Text(v))
 			}
 		}
 	}
-	add(kairos.FactOwner, owner)
+	add(domain.FactOwner, owner)
 	return out
 }
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -24,7 +24,7 @@ func TestArchivingTwiceIsAConflict(t *testing.T) {
 		switch {
 		case step.refused == "" && err != nil:
 			t.Fatalf("archived %v: %v", step.archived, err)
-		case step.refused != "" && (kairos.CodeOf(err) != kairos.CodeConflict || !strings.Contains(err.Error(), step.refused)):
+		case step.refused != "" && (domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), step.refused)):
 			t.Fatalf("archived %v: got %v, want a conflict: %s", step.archived, err, step.refused)
 		}
 	}
@@ -41,7 +41,7 @@ func TestARunKeepsItsPlan(t *testing.T) {
 	e := enginetest.OpenOn(t, s, enginetest.NewRegistry(), engine.Options{})
 	first := e.Save(src(1))
 	run := e.Begin(first, "")
-	e.Until(run.ID, kairos.RunWaiting, kairos.WaitApproval)
+	e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 	if second := e.Save(src(2)); second.Number != 2 {
 		t.Fatalf("version %d", second.Number)
 	}
@@ -54,10 +54,10 @@ func TestARunKeepsItsPlan(t *testing.T) {
 	if err != nil || len(d.Waits) != 1 {
 		t.Fatalf("%+v %v", d.Waits, err)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: d.Waits[0].Approval, Approve: true}); err != nil {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: d.Waits[0].Approval, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.Settle(run.ID); r.Status != kairos.RunCompleted || string(r.Output) != "1" || r.Version != 1 || r.Hash != first.Hash {
+	if r := e.Settle(run.ID); r.Status != domain.RunCompleted || string(r.Output) != "1" || r.Version != 1 || r.Hash != first.Hash {
 		t.Errorf("a run of version 1 is %s at version %d with %s", r.Status, r.Version, r.Output)
 	}
 }
@@ -75,14 +75,14 @@ func TestARunOutlivesItsPlan(t *testing.T) {
 	if err := e.ArchivePlan(t.Context(), enginetest.Operator, v.PlanID, true, "replaced"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Plan: "gone"}); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Plan: "gone"}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("a new run: %v", err)
 	}
-	again, err := e.Do(run.ID, kairos.ActionRerun)
+	again, err := e.Do(run.ID, domain.ActionRerun)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again = e.Settle(again.ID); again.Status != kairos.RunCompleted || again.Hash != run.Hash || string(again.Output) != "1" {
+	if again = e.Settle(again.ID); again.Status != domain.RunCompleted || again.Hash != run.Hash || string(again.Output) != "1" {
 		t.Errorf("%+v", again)
 	}
 }

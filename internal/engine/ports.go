@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -12,59 +12,63 @@ import (
 type Store interface {
 	// PutVersion stores a plan version; known content gives the existing one
 	// and created false.
-	PutVersion(ctx context.Context, v kairos.NewVersion, actor kairos.Actor) (kairos.Plan, kairos.Version, bool, error)
+	PutVersion(ctx context.Context, v domain.NewVersion, actor domain.Actor) (domain.Plan, domain.Version, bool, error)
 	// Plan finds a plan by id or key, archived ones included; CodeNotFound.
-	Plan(ctx context.Context, idOrKey string) (kairos.Plan, error)
+	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	// VersionByHash and VersionByNumber give one version with its source.
-	VersionByHash(ctx context.Context, hash string) (kairos.Version, error)
-	VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error)
+	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
+	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 
 	// CreateRun stores a run, its first journal rows and audit records: those that
 	// name no run are about the new one. A run
 	// with the same Key or ID that exists already is returned with created false.
-	CreateRun(ctx context.Context, r kairos.NewRun) (run kairos.Run, created bool, err error)
-	Run(ctx context.Context, id string) (kairos.Run, error)
+	CreateRun(ctx context.Context, r domain.NewRun) (run domain.Run, created bool, err error)
+	Run(ctx context.Context, id string) (domain.Run, error)
+	// RunByKey finds the run that was created with an idempotency key; CodeNotFound.
+	RunByKey(ctx context.Context, key string) (domain.Run, error)
 	// Journal gives a run's rows with Seq > after, in order; hashes verified
 	// (CodeCorrupt names the row, and the rows before it are given with it).
-	Journal(ctx context.Context, run string, after int64) ([]kairos.Entry, error)
+	Journal(ctx context.Context, run string, after int64) ([]domain.Entry, error)
 	// Intact reads a journal however damaged it is: the rows that are as they were
 	// written, and those that are not, or miss up to last, where it is known to end.
-	Intact(ctx context.Context, run string, last int64) ([]kairos.Entry, []kairos.DamagedRow, error)
+	Intact(ctx context.Context, run string, last int64) ([]domain.Entry, []domain.DamagedRow, error)
 	// Unfinished lists runs that are not final, highest priority first, then
 	// oldest; Journal is not loaded.
-	Unfinished(ctx context.Context) ([]kairos.Run, error)
+	Unfinished(ctx context.Context) ([]domain.Run, error)
+	// LiveChildren lists the ids of a run's children that are not over.
+	LiveChildren(ctx context.Context, run string) ([]string, error)
 	// ActiveByConcurrency lists active runs with that concurrency key, oldest first.
-	ActiveByConcurrency(ctx context.Context, key string) ([]kairos.Run, error)
+	ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error)
 
 	// Commit stores a checkpoint and returns when it is durable.
-	Commit(ctx context.Context, c kairos.Checkpoint) error
+	Commit(ctx context.Context, c domain.Checkpoint) error
 	// Enqueue hands over checkpoints without waiting; done is called once for
 	// each, in their order, from the store's writer, when it is durable or
 	// rejected. Checkpoints of one run are committed in the order of their Enqueue
 	// or Commit calls; after a rejected one all later ones of its Chain are
 	// rejected too (ruling 20). The list may be changed after Enqueue returns.
-	Enqueue(list []kairos.Checkpoint, done func(error))
+	Enqueue(list []domain.Checkpoint, done func(error))
 
-	Approval(ctx context.Context, id string) (kairos.Approval, error)
+	Approval(ctx context.Context, id string) (domain.Approval, error)
 	// Approvals lists those of a filter; the engine asks for those of one run.
-	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
+	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
 	// Audit adds a record that belongs to no checkpoint (a refused verb).
-	Audit(ctx context.Context, r kairos.AuditRecord) error
+	Audit(ctx context.Context, r domain.AuditRecord) error
 
 	// ArchivePlan hides a plan from lists, or shows it again, with its audit
 	// record ("plan.archive", "plan.unarchive"). Runs are not touched.
-	ArchivePlan(ctx context.Context, planID string, archived bool, actor kairos.Actor, reason string) error
+	ArchivePlan(ctx context.Context, planID string, archived bool, actor domain.Actor, reason string) error
 	// PausePlan lets no run of a plan start, or lets them start again ("plan.pause",
 	// "plan.unpause"); CodeConflict when it is so already.
-	PausePlan(ctx context.Context, planID string, on bool, actor kairos.Actor, reason string) error
+	PausePlan(ctx context.Context, planID string, on bool, actor domain.Actor, reason string) error
 	// RestoreVersion makes an earlier version of a plan its current one ("plan.restore");
 	// CodeStale when the current one is not Base.
-	RestoreVersion(ctx context.Context, r kairos.RestoredVersion, actor kairos.Actor) (kairos.Plan, error)
+	RestoreVersion(ctx context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error)
 	// AcceptPlan takes a draft into use ("plan.accept").
-	AcceptPlan(ctx context.Context, planID string, actor kairos.Actor, reason string) (kairos.Plan, error)
+	AcceptPlan(ctx context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error)
 	// EventsAfter gives audit events with Seq > after in order, with their
 	// journal rows, at most limit; run restricts to one run.
-	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error)
+	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	// LastEvent is the newest audit sequence number.
 	LastEvent(ctx context.Context) (int64, error)
 	// Incarnation names this life of the database (new after a restore).
@@ -75,8 +79,10 @@ type Store interface {
 	// Hold is why nothing is executed, nil when there is no such reason; a hold
 	// begins only while the store is opened. EndHold ends it for new runs and
 	// reports whether there was one; held runs stay held (G15).
-	Hold(ctx context.Context) (*kairos.Hold, error)
-	EndHold(ctx context.Context, actor kairos.Actor, reason string) (bool, error)
+	Hold(ctx context.Context) (*domain.Hold, error)
+	EndHold(ctx context.Context, actor domain.Actor, reason string) (bool, error)
+	// MayRelease reports whether an actor may let held runs go on now.
+	MayRelease(ctx context.Context, actor domain.Actor) error
 }
 
 // Stepped is implemented by handlers that do everything with an effect through
@@ -116,8 +122,12 @@ type Call struct {
 	Last any
 	// IdempotencyKey is the same in all attempts of this visit and item.
 	IdempotencyKey string
-	// Previous holds completed outputs in completion order, for handlers that
-	// build a context message (step plans).
+	// Plan is what the run follows, and Request the run's input. Handlers of step
+	// plans build their context message of both.
+	Plan    *planner.Program
+	Request any
+	// Previous lists the completed steps that the node depends on, in the order of
+	// the plan; only step plans have any.
 	Previous func() []PreviousResult
 	// Log adds a line to the attempt's log; level is debug, info, warn, error.
 	Log func(level, message string)
@@ -136,11 +146,17 @@ type Call struct {
 	// (ruling 21).
 	Approve func(n int, q Question) error
 	// Substep runs fn at most once per (visit, item, n) across crashes: a
-	// recorded response is returned without calling fn.
-	Substep func(n int, kind string, digest string, effect planner.Effect, fn func() (any, kairos.Usage, error)) (any, error)
-	// Asking keeps what is asked in sub-step n beside its response, for people; it
-	// must come before the sub-step. May be nil.
+	// recorded response is returned without calling fn. [ErrBudget] in the chain:
+	// fn was not called, or its answer is of no use, because of a limit of the run;
+	// the handler must end with that error.
+	Substep func(n int, kind string, digest string, effect planner.Effect, fn func() (any, domain.Usage, error)) (any, error)
+	// Asking keeps what is asked in sub-step n, for people: beside its response, or
+	// before a call that is not idempotent. It must come before the sub-step. May
+	// be nil.
 	Asking func(n int, prompt any)
+	// Needs says what the model call of sub-step n may use; it must come before the
+	// sub-step. May be nil.
+	Needs func(n int, need Need)
 	// Pass records, as sub-step n, that an agent passes work on to another, or
 	// that it may not: once across crashes.
 	Pass func(n int, p Passing) error
@@ -149,10 +165,11 @@ type Call struct {
 	Answered func(n, request int, p Passing, out any, err error) error
 }
 
-// PreviousResult is a completed node, for context messages.
+// PreviousResult is a completed step, for context messages. Number is its number in
+// the plan, from 1.
 type PreviousResult struct {
+	Number            int
 	Node, Task, Agent string
-	Status            kairos.NodeStatus
 	Output            any
 }
 
@@ -160,7 +177,7 @@ type PreviousResult struct {
 type Result struct {
 	Output any // any Go value that JSON can hold
 	// Usage is what models consumed, without what sub-steps have recorded.
-	Usage kairos.Usage
+	Usage domain.Usage
 	Agent string // who did it, for handoffs
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -32,8 +32,8 @@ type prediction struct {
 	rt     *rapid.T
 	e      *enginetest.Engine
 	src    string
-	source kairos.Run
-	pre    kairos.Preview
+	source domain.Run
+	pre    domain.Preview
 	before map[string]bool // nodes that ran in the source run
 	mood   int64
 }
@@ -148,22 +148,22 @@ func TestPredictionIsExecution(t *testing.T) {
 }
 
 // settleDoubts says of some of the attempts in doubt what became of them.
-func settleDoubts(rt *rapid.T, e *enginetest.Engine, run kairos.Run) kairos.Run {
+func settleDoubts(rt *rapid.T, e *enginetest.Engine, run domain.Run) domain.Run {
 	ctx := context.Background()
 	for rapid.Bool().Draw(rt, "resolve") {
 		d, err := e.Detail(ctx, run.ID)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		i := slices.IndexFunc(d.Waits, func(w kairos.Wait) bool { return w.Reason == kairos.WaitInDoubt })
+		i := slices.IndexFunc(d.Waits, func(w domain.Wait) bool { return w.Reason == domain.WaitInDoubt })
 		if i < 0 {
 			break
 		}
 		w := d.Waits[i]
-		q := kairos.ResolveRequest{Run: run.ID, Node: w.Node, Visit: w.Visit, Item: w.Item, Reason: "so it was",
+		q := domain.ResolveRequest{Run: run.ID, Node: w.Node, Visit: w.Visit, Item: w.Item, Reason: "so it was",
 			Action: rapid.SampledFrom([]string{"retry", "skip", "fail", "happened"}).Draw(rt, "became")}
 		if q.Action == "happened" {
-			q.Output = kairos.RawJSON(`{"n":2}`)
+			q.Output = domain.RawJSON(`{"n":2}`)
 		}
 		if _, err := e.Resolve(ctx, enginetest.Operator, q); err != nil {
 			rt.Fatalf("%+v: %v\n%s", q, err, e.Journal(run.ID))
@@ -174,43 +174,43 @@ func settleDoubts(rt *rapid.T, e *enginetest.Engine, run kairos.Run) kairos.Run 
 }
 
 // request draws a verb that is possible.
-func (x *prediction) request(src string) kairos.VerbRequest {
+func (x *prediction) request(src string) domain.VerbRequest {
 	rt, run := x.rt, x.source
-	actions := []kairos.Action{kairos.ActionRerun, kairos.ActionFork, kairos.ActionFork}
+	actions := []domain.Action{domain.ActionRerun, domain.ActionFork, domain.ActionFork}
 	switch run.Status {
-	case kairos.RunFailed, kairos.RunCancelled:
-		actions = append(actions, kairos.ActionResume, kairos.ActionResume, kairos.ActionResume)
-	case kairos.RunWaiting:
-		actions = append(actions, kairos.ActionCancel, kairos.ActionCancel)
-		if run.WaitReason == kairos.WaitPaused { // after a resume of one step
-			actions = append(actions, kairos.ActionContinue, kairos.ActionContinue, kairos.ActionContinue)
+	case domain.RunFailed, domain.RunCancelled:
+		actions = append(actions, domain.ActionResume, domain.ActionResume, domain.ActionResume)
+	case domain.RunWaiting:
+		actions = append(actions, domain.ActionCancel, domain.ActionCancel)
+		if run.WaitReason == domain.WaitPaused { // after a resume of one step
+			actions = append(actions, domain.ActionContinue, domain.ActionContinue, domain.ActionContinue)
 		}
 	}
-	req := kairos.VerbRequest{Run: run.ID, Action: rapid.SampledFrom(actions).Draw(rt, "action"), Reason: "try"}
-	if req.Action == kairos.ActionResume {
+	req := domain.VerbRequest{Run: run.ID, Action: rapid.SampledFrom(actions).Draw(rt, "action"), Reason: "try"}
+	if req.Action == domain.ActionResume {
 		x.options(&req)
 	}
-	if req.Action != kairos.ActionRerun && req.Action != kairos.ActionFork {
+	if req.Action != domain.ActionRerun && req.Action != domain.ActionFork {
 		return req
 	}
 	if rapid.IntRange(0, 2).Draw(rt, "input") == 0 {
-		req.Input = kairos.RawJSON(rapid.SampledFrom([]string{`{"list":[1,2],"x":4}`, `{"list":[],"x":3}`, propertyInput}).Draw(rt, "other input"))
+		req.Input = domain.RawJSON(rapid.SampledFrom([]string{`{"list":[1,2],"x":4}`, `{"list":[],"x":3}`, propertyInput}).Draw(rt, "other input"))
 	}
 	if rapid.IntRange(0, 2).Draw(rt, "version") == 0 {
 		if v, err := save(x.e, otherVersion(rt, src)); err == nil && v.PlanID == run.PlanID {
 			req.Version = v.Number
 		}
 	}
-	if req.Action == kairos.ActionFork {
+	if req.Action == domain.ActionFork {
 		pre, err := x.e.Preview(context.Background(), enginetest.Operator, req)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		points := slices.DeleteFunc(pre.Points, func(p kairos.ForkPoint) bool { return !p.Closed })
+		points := slices.DeleteFunc(pre.Points, func(p domain.ForkPoint) bool { return !p.Closed })
 		at := rapid.SampledFrom(points).Draw(rt, "at")
 		req.At = at.Seq
 		if at.Node != "" && rapid.IntRange(0, 2).Draw(rt, "edit") == 0 {
-			req.Edits = map[string]kairos.RawJSON{fmt.Sprintf("%s#%d", at.Node, at.Visit): kairos.RawJSON(`{"n":1}`)}
+			req.Edits = map[string]domain.RawJSON{fmt.Sprintf("%s#%d", at.Node, at.Visit): domain.RawJSON(`{"n":1}`)}
 		}
 		x.standIns(&req)
 	}
@@ -218,7 +218,7 @@ func (x *prediction) request(src string) kairos.VerbRequest {
 }
 
 // options draws what a resume is asked for besides going on.
-func (x *prediction) options(req *kairos.VerbRequest) {
+func (x *prediction) options(req *domain.VerbRequest) {
 	if rapid.Bool().Draw(x.rt, "options") {
 		req.Attempts = rapid.IntRange(0, 3).Draw(x.rt, "attempts")
 	}
@@ -226,7 +226,7 @@ func (x *prediction) options(req *kairos.VerbRequest) {
 	if err != nil {
 		x.rt.Fatal(err)
 	}
-	failed := slices.DeleteFunc(slices.Clone(pre.Again), func(s kairos.PreviewStep) bool { return s.Visit == 0 || s.Reason != kairos.ReasonReopened })
+	failed := slices.DeleteFunc(slices.Clone(pre.Again), func(s domain.PreviewStep) bool { return !s.Reopened() })
 	if len(failed) > 0 && rapid.Bool().Draw(x.rt, "only one") {
 		s := rapid.SampledFrom(failed).Draw(x.rt, "only")
 		req.Only = fmt.Sprintf("%s#%d", s.Node, s.Visit)
@@ -235,7 +235,7 @@ func (x *prediction) options(req *kairos.VerbRequest) {
 
 // standIns draws results for some of the steps whose side effects would happen a
 // second time.
-func (x *prediction) standIns(req *kairos.VerbRequest) {
+func (x *prediction) standIns(req *domain.VerbRequest) {
 	pre, err := x.e.Preview(context.Background(), enginetest.Operator, *req)
 	if err != nil {
 		return // an approval is not edited
@@ -246,7 +246,7 @@ func (x *prediction) standIns(req *kairos.VerbRequest) {
 	}
 	for _, s := range pre.Repeats {
 		if req.Instead == nil {
-			req.Instead = map[string]kairos.StandIn{}
+			req.Instead = map[string]domain.StandIn{}
 		}
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
 		x.standIn(req, name, !s.Unrecorded)
@@ -260,21 +260,21 @@ func (x *prediction) standIns(req *kairos.VerbRequest) {
 }
 
 // standIn draws what stands in for a step, or that nothing does.
-func (x *prediction) standIn(req *kairos.VerbRequest, name string, recorded bool) {
+func (x *prediction) standIn(req *domain.VerbRequest, name string, recorded bool) {
 	switch n := rapid.IntRange(0, 2).Draw(x.rt, "stands in"); {
 	case n == 0 && recorded:
-		req.Instead[name] = kairos.StandIn{Recorded: true}
+		req.Instead[name] = domain.StandIn{Recorded: true}
 	case n == 1:
-		req.Instead[name] = kairos.StandIn{Output: kairos.RawJSON(`{"n":3}`)}
+		req.Instead[name] = domain.StandIn{Output: domain.RawJSON(`{"n":3}`)}
 	}
 }
 
 // act previews, acts as previewed and compares.
-func (x *prediction) act(req kairos.VerbRequest) (kairos.Run, bool) {
+func (x *prediction) act(req domain.VerbRequest) (domain.Run, bool) {
 	ctx := context.Background()
 	pre, err := x.e.Preview(ctx, enginetest.Operator, req)
-	if kairos.CodeOf(err) == kairos.CodeForbidden { // an approval is not edited
-		return kairos.Run{}, false
+	if domain.CodeOf(err) == domain.CodeForbidden { // an approval is not edited
+		return domain.Run{}, false
 	}
 	if err != nil {
 		x.rt.Fatalf("%s\npreview %+v: %v\n%s", x.src, req, err, x.e.Journal(x.source.ID))
@@ -283,7 +283,7 @@ func (x *prediction) act(req kairos.VerbRequest) (kairos.Run, bool) {
 		if _, err := x.e.Act(ctx, enginetest.Operator, req); err == nil {
 			x.rt.Fatalf("%s\n%s was refused (%s) and done", x.src, req.Action, pre.Refusal)
 		}
-		return kairos.Run{}, false
+		return domain.Run{}, false
 	}
 	for p := range x.ran(x.source.ID, 0, true) {
 		x.before[p.node] = true
@@ -298,18 +298,18 @@ func (x *prediction) act(req kairos.VerbRequest) (kairos.Run, bool) {
 		from = run.LastSeq // what it was created with
 	}
 	run = x.e.Settle(run.ID)
-	if req.Action == kairos.ActionCancel {
+	if req.Action == domain.ActionCancel {
 		x.cancelled(run, from)
 	} else {
 		x.compare(req, run, from)
-		if req.Action == kairos.ActionFork || req.Action == kairos.ActionRerun {
+		if req.Action == domain.ActionFork || req.Action == domain.ActionRerun {
 			x.judged(req, run, from)
 		}
 	}
 	return run, true
 }
 
-func (x *prediction) journal(run string) []kairos.Entry {
+func (x *prediction) journal(run string) []domain.Entry {
 	rows, err := x.e.Store.Journal(context.Background(), run, 0)
 	if err != nil {
 		x.rt.Fatal(err)
@@ -322,21 +322,21 @@ func (x *prediction) journal(run string) []kairos.Entry {
 func (x *prediction) ran(run string, after int64, told bool) map[passage]bool {
 	ran := map[passage]bool{}
 	for _, r := range x.journal(run) {
-		if r.Seq > after && r.Node != "" && r.Kind != kairos.EntryResolve && r.Status != kairos.NodeSkipped && r.Status != kairos.NodeCancelled && (told || !strings.Contains(r.Reason, "a person")) {
+		if r.Seq > after && r.Node != "" && r.Kind != domain.EntryResolve && r.Status != domain.NodeSkipped && r.Status != domain.NodeCancelled && (told || !strings.Contains(r.Reason, "a person")) {
 			ran[passage{r.Node, r.Visit}] = true
 		}
 	}
 	return ran
 }
 
-func (x *prediction) fail(req kairos.VerbRequest, run kairos.Run, from int64, format string, args ...any) {
+func (x *prediction) fail(req domain.VerbRequest, run domain.Run, from int64, format string, args ...any) {
 	x.rt.Helper()
 	pre, _ := json.MarshalIndent(x.pre, "", " ")
 	x.rt.Fatalf("%s\n%+v: %s\npreview %s\nbefore:\n%s\nafter, from row %d:\n%s", x.src, req, fmt.Sprintf(format, args...), pre,
 		x.e.Journal(x.source.ID), from, x.e.Journal(run.ID))
 }
 
-func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64) {
+func (x *prediction) compare(req domain.VerbRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	ran := x.ran(run.ID, from, false)
 	announced, effects := map[passage]bool{}, map[string]bool{}
@@ -370,7 +370,7 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 		}
 	}
 	x.stoodIn(req, run, from)
-	if req.Only != "" && !run.Status.Final() && run.WaitReason != kairos.WaitPaused && !ran[passage{strings.Split(req.Only, "#")[0], x.pre.Again[0].Visit}] {
+	if req.Only != "" && !run.Status.Final() && run.WaitReason != domain.WaitPaused && !ran[passage{strings.Split(req.Only, "#")[0], x.pre.Again[0].Visit}] {
 		x.fail(req, run, from, "%s did not run", req.Only)
 	}
 	x.decisions(req, run, from)
@@ -383,14 +383,14 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 	rows := x.journal(run.ID)
 	for p := range ran {
 		// What stands in for a list stands in for nothing when the list is empty.
-		empty := slices.ContainsFunc(rows, func(r kairos.Entry) bool {
+		empty := slices.ContainsFunc(rows, func(r domain.Entry) bool {
 			return r.Node == p.node && r.Visit == p.visit && r.Item < 0 && r.Final && r.Attempt == 0 && string(r.Output) == "[]"
-		}) && slices.ContainsFunc(x.pre.Given, func(s kairos.PreviewStep) bool { return s.Node == p.node })
+		}) && slices.ContainsFunc(x.pre.Given, func(s domain.PreviewStep) bool { return s.Node == p.node })
 		if !announced[p] && !announced[passage{p.node, 0}] && !empty {
 			x.fail(req, run, from, "%s#%d ran and was not announced", p.node, p.visit)
 		}
-		touches := slices.ContainsFunc(rows, func(r kairos.Entry) bool {
-			return r.Seq > from && r.Kind == kairos.EntryIntent && r.Node == p.node && (r.Effect == string(planner.EffectIdempotent) || r.Effect == string(planner.EffectUnsafe))
+		touches := slices.ContainsFunc(rows, func(r domain.Entry) bool {
+			return r.Seq > from && r.Kind == domain.EntryIntent && r.Node == p.node && (r.Effect == string(planner.EffectIdempotent) || r.Effect == string(planner.EffectUnsafe))
 		})
 		if touches && !effects[p.node] {
 			x.fail(req, run, from, "%s touched the world outside and was not announced to", p.node)
@@ -402,7 +402,7 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 	}
 	kept := map[string]int{}
 	for _, step := range x.pre.Keep {
-		if step.Status == kairos.NodeCompleted {
+		if step.Status == domain.NodeCompleted {
 			kept[step.Node]++
 		}
 	}
@@ -415,7 +415,7 @@ func (x *prediction) compare(req kairos.VerbRequest, run kairos.Run, from int64)
 }
 
 // stoodIn: that for which a result stood in did not run, and has that result.
-func (x *prediction) stoodIn(req kairos.VerbRequest, run kairos.Run, from int64) {
+func (x *prediction) stoodIn(req domain.VerbRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	given := map[string]bool{}
 	for _, step := range x.pre.Given {
@@ -424,7 +424,7 @@ func (x *prediction) stoodIn(req kairos.VerbRequest, run kairos.Run, from int64)
 		}
 	}
 	for _, r := range x.journal(run.ID) {
-		if r.Seq <= from || r.Node == "" || r.Kind == kairos.EntryResolve || r.Status == kairos.NodeSkipped || r.Status == kairos.NodeCancelled {
+		if r.Seq <= from || r.Node == "" || r.Kind == domain.EntryResolve || r.Status == domain.NodeSkipped || r.Status == domain.NodeCancelled {
 			continue
 		}
 		name := fmt.Sprintf("%s#%d", r.Node, r.Visit)
@@ -440,7 +440,7 @@ func (x *prediction) stoodIn(req kairos.VerbRequest, run kairos.Run, from int64)
 		if ok != given[item] && given[item] {
 			x.fail(req, run, from, "%s was announced as given, and nobody gave it", item)
 		}
-		if !ok || r.Item < 0 && r.Reason == "" && r.Kind == kairos.EntryResult && r.Attempt == 0 {
+		if !ok || r.Item < 0 && r.Reason == "" && r.Kind == domain.EntryResult && r.Attempt == 0 {
 			continue // a visit of no items, or whose list is none
 		}
 		switch {
@@ -453,12 +453,12 @@ func (x *prediction) stoodIn(req kairos.VerbRequest, run kairos.Run, from int64)
 }
 
 // decisions: where the run was foretold to go, it went, if it came there.
-func (x *prediction) decisions(req kairos.VerbRequest, run kairos.Run, from int64) {
+func (x *prediction) decisions(req domain.VerbRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	for _, d := range x.pre.Decisions {
 		for _, r := range x.journal(run.ID) {
 			var went planner.Decision
-			if r.Node != d.Node || r.Visit != d.Visit || !r.Final || r.Item >= 0 || r.Status != kairos.NodeCompleted {
+			if r.Node != d.Node || r.Visit != d.Visit || !r.Final || r.Item >= 0 || r.Status != domain.NodeCompleted {
 				continue
 			}
 			if len(r.Decision) > 0 && json.Unmarshal(r.Decision, &went) != nil {
@@ -473,7 +473,7 @@ func (x *prediction) decisions(req kairos.VerbRequest, run kairos.Run, from int6
 
 // items: of a list that goes on, an item that completed is not run again, unless
 // the preview names it.
-func (x *prediction) items(req kairos.VerbRequest, run kairos.Run, from int64) {
+func (x *prediction) items(req domain.VerbRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	rows := x.journal(run.ID)
 	for _, step := range slices.Concat(x.pre.Again, x.pre.New) {
@@ -486,8 +486,8 @@ func (x *prediction) items(req kairos.VerbRequest, run kairos.Run, from int64) {
 				continue
 			}
 			if r.Seq <= from {
-				done[r.Item] = r.Final && r.Status == kairos.NodeCompleted
-			} else if done[r.Item] && r.Kind != kairos.EntryResolve && !slices.Contains(step.Items, r.Item) {
+				done[r.Item] = r.Final && r.Status == domain.NodeCompleted
+			} else if done[r.Item] && r.Kind != domain.EntryResolve && !slices.Contains(step.Items, r.Item) {
 				x.fail(req, run, from, "item %d of %s#%d had completed, was not announced, and ran again", r.Item, step.Node, step.Visit)
 			}
 		}
@@ -496,21 +496,21 @@ func (x *prediction) items(req kairos.VerbRequest, run kairos.Run, from int64) {
 
 // judged: a fork that completes comes to what the reference interpreter comes to,
 // given what was kept of the source and what the script says of the rest.
-func (x *prediction) judged(req kairos.VerbRequest, run kairos.Run, from int64) {
+func (x *prediction) judged(req domain.VerbRequest, run domain.Run, from int64) {
 	x.rt.Helper()
-	if run.Status != kairos.RunCompleted {
+	if run.Status != domain.RunCompleted {
 		return // what a run settles that fails or waits depends on timing
 	}
 	p, err := x.e.Program(context.Background(), run.Hash)
 	if err != nil {
 		x.rt.Fatal(err)
 	}
-	kept := map[planner.VisitKey]map[int]kairos.Entry{}
+	kept := map[planner.VisitKey]map[int]domain.Entry{}
 	for _, r := range x.journal(run.ID) {
 		if r.Final && (r.Seq <= from || strings.HasPrefix(r.Reason, "a person gave")) {
 			k := planner.VisitKey{Node: p.Index[r.Node], Visit: r.Visit}
 			if kept[k] == nil {
-				kept[k] = map[int]kairos.Entry{}
+				kept[k] = map[int]domain.Entry{}
 			}
 			kept[k][r.Item] = r
 		}
@@ -541,9 +541,9 @@ func (x *prediction) judged(req kairos.VerbRequest, run kairos.Run, from int64) 
 }
 
 // cancelled: nothing began, and what was open is cancelled.
-func (x *prediction) cancelled(run kairos.Run, from int64) {
-	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionCancel}
-	if run.Status != kairos.RunCancelled {
+func (x *prediction) cancelled(run domain.Run, from int64) {
+	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel}
+	if run.Status != domain.RunCancelled {
 		x.fail(req, run, from, "the run is %s", run.Status)
 	}
 	if ran := x.ran(run.ID, from, true); len(ran) > 0 {
@@ -551,8 +551,8 @@ func (x *prediction) cancelled(run kairos.Run, from int64) {
 	}
 	rows := x.journal(run.ID)
 	for _, step := range x.pre.Dropped {
-		if step.Visit > 0 && !slices.ContainsFunc(rows, func(r kairos.Entry) bool {
-			return r.Seq > from && r.Node == step.Node && r.Visit == step.Visit && r.Status == kairos.NodeCancelled
+		if step.Visit > 0 && !slices.ContainsFunc(rows, func(r domain.Entry) bool {
+			return r.Seq > from && r.Node == step.Node && r.Visit == step.Visit && r.Status == domain.NodeCancelled
 		}) {
 			x.fail(req, run, from, "%s#%d was to be cancelled and was not", step.Node, step.Visit)
 		}

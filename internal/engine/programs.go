@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -15,7 +15,7 @@ const maxPrograms = 256
 // program is a compiled version with what the engine asks of it often.
 type program struct {
 	*planner.Program
-	version  kairos.Version // without source
+	version  domain.Version // without source
 	hasPlans bool
 	children int  // that can be at work at once; 0: any number
 	replans  bool // some node plans anew when it fails
@@ -94,30 +94,30 @@ func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
 		return nil, err
 	}
 	if v.Semantics > planner.Semantics {
-		return nil, kairos.Errorf(kairos.CodeUnavailable, "plan %s version %d was written for a newer kairosd (semantics %d)",
+		return nil, domain.Errorf(domain.CodeUnavailable, "plan %s version %d was written for a newer kairosd (semantics %d)",
 			v.PlanKey, v.Number, v.Semantics).Suggest("upgrade kairosd")
 	}
 	doc, problems := planner.Reopen(v.Source, planner.Format(v.Format))
 	if doc == nil {
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "stored plan %s version %d cannot be read: %w", v.PlanKey, v.Number, problems.Err())
+		return nil, domain.Errorf(domain.CodeCorrupt, "stored plan %s version %d cannot be read: %w", v.PlanKey, v.Number, problems.Err())
 	}
 	compiled, err := doc.Program(in.Registry.Catalog())
 	if err != nil {
-		return nil, &misfit{doc, v, kairos.Errorf(kairos.CodeInvalid, "plan %s version %d does not fit this installation: %w", v.PlanKey, v.Number, err).
+		return nil, &misfit{doc, v, domain.Errorf(domain.CodeInvalid, "plan %s version %d does not fit this installation: %w", v.PlanKey, v.Number, err).
 			Suggest("check that every tool, agent and plan it names is configured")}
 	}
 	return in.keepProgram(compiled, v), nil
 }
 
 // keepProgram puts a compiled version into the cache.
-func (s *setup) keepProgram(compiled *planner.Program, v kairos.Version) *program {
+func (s *setup) keepProgram(compiled *planner.Program, v domain.Version) *program {
 	v.Source, v.Canonical = nil, nil
 	p := newProgram(compiled, v)
 	s.programs.put(v.Hash, p)
 	return p
 }
 
-func newProgram(compiled *planner.Program, v kairos.Version) *program {
+func newProgram(compiled *planner.Program, v domain.Version) *program {
 	p := &program{Program: compiled, version: v, entered: make([][]int, len(compiled.Nodes))}
 	many := false
 	for i := range compiled.Nodes {
@@ -141,8 +141,8 @@ func newProgram(compiled *planner.Program, v kairos.Version) *program {
 // misfit is the error of a version that names what is no longer configured.
 type misfit struct {
 	doc     *planner.Document
-	version kairos.Version
-	cause   *kairos.Error
+	version domain.Version
+	cause   *domain.Error
 }
 
 func (m *misfit) Error() string { return m.cause.Error() }

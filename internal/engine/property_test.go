@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -37,10 +37,13 @@ func script(node, typ string, input any) (any, *planner.Failure) {
 	h.Write(raw)
 	n := h.Sum32()
 	if typ == "flaky" && n%3 == 0 {
-		return nil, &planner.Failure{Code: "flaky", Message: "this input does not work", Permanent: true, NoEffect: true}
+		f := flakyFailure
+		return nil, &f
 	}
 	return map[string]any{"n": json.Number(fmt.Sprint(n % 5))}, nil
 }
+
+var flakyFailure = planner.Failure{Code: "flaky", Message: "this input does not work", Permanent: true, NoEffect: true}
 
 var scripted = map[string]planner.Effect{"calc": planner.EffectPure, "call": planner.EffectIdempotent, "look": planner.EffectRead,
 	"charge": planner.EffectUnsafe, "flaky": planner.EffectIdempotent}
@@ -79,6 +82,52 @@ func allPlans(t *rapid.T) string {
 	return stepPlan(t)
 }
 
+// ask makes a node one that asks a person. The question says what the answer is.
+func ask(t *rapid.T, node map[string]any) string {
+	node["type"], node["input"] = "approval", map[string]any{"message": rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(t, "answer")}
+	if on := rapid.SampledFrom([]string{"", "continue"}).Draw(t, "on_reject"); on != "" {
+		node["on_reject"] = on
+	}
+	return "approval"
+}
+
+// scriptedAnswer is what the answer to a question comes to.
+func scriptedAnswer(n *planner.ProgramNode, input any) (any, *planner.Failure) {
+	m, _ := input.(map[string]any)
+	out, f := n.Answered(answerOf(m["message"]), m["message"] == "approve", enginetest.Operator.Name, "", nil)
+	if f != nil {
+		return nil, f
+	}
+	return out, nil
+}
+
+// answerAll answers every open request of a run as its question says.
+func answerAll(ctx context.Context, e *enginetest.Engine, run string) error {
+	list, err := e.Store.Approvals(ctx, domain.ApprovalFilter{Run: run, Status: "open"})
+	if err != nil {
+		return err
+	}
+	for _, p := range list.Items {
+		_, err := e.Decide(ctx, enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: p.Message == "approve", Digest: p.Digest})
+		if err != nil && domain.CodeOf(err) != domain.CodeConflict { // the answer before may have ended the run
+			return err
+		}
+	}
+	return nil
+}
+
+// settleAnswering waits until a run is over or waits for something but an answer.
+func settleAnswering(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
+	r := e.Settle(run)
+	for r.WaitReason == domain.WaitApproval {
+		if err := answerAll(context.Background(), e, run); err != nil {
+			rt.Fatal(err)
+		}
+		r = e.Settle(run)
+	}
+	return r
+}
+
 // stepPlan draws steps in order, or with dependencies and conditions.
 func stepPlan(t *rapid.T) string {
 	var steps []any
@@ -86,6 +135,12 @@ func stepPlan(t *rapid.T) string {
 	for i := range rapid.IntRange(1, 6).Draw(t, "steps") {
 		s := map[string]any{"id": fmt.Sprintf("n%d", i), "order": i + 1,
 			"tool": toolPrefix + rapid.SampledFrom([]string{"calc", "call", "look", "charge", "flaky"}).Draw(t, "tool")}
+		if rapid.IntRange(0, 7).Draw(t, "asks") == 0 {
+			s["tool"] = ask(t, s)
+			s["params"] = s["input"]
+			delete(s, "type")
+			delete(s, "input")
+		}
 		if on := rapid.SampledFrom([]string{"", "continue", "skip"}).Draw(t, "on_error"); on != "" {
 			s["on_error"] = on
 		}
@@ -123,6 +178,9 @@ func plans(t *rapid.T) string {
 	for i := range n {
 		typ := rapid.SampledFrom(types).Draw(t, "type")
 		node := map[string]any{"type": typ}
+		if rapid.IntRange(0, 7).Draw(t, "asks") == 0 {
+			typ = ask(t, node)
+		}
 		if typ == "set" || typ == "call" && rapid.Bool().Draw(t, "input") {
 			node["input"] = map[string]any{"from": id(i), "x": "${input.x}"}
 		}
@@ -144,7 +202,7 @@ func plans(t *rapid.T) string {
 					node["when"] = when
 				}
 			}
-			if (typ == "call" || typ == "calc") && rapid.IntRange(0, 2).Draw(t, "fan") == 0 {
+			if (typ == "call" || typ == "calc" || typ == "flaky") && rapid.IntRange(0, 2).Draw(t, "fan") == 0 {
 				node["foreach"], node["input"] = "${input.list}", map[string]any{"item": "${item}"}
 				node["max_parallel"] = rapid.IntRange(1, 3).Draw(t, "parallel")
 			}
@@ -180,22 +238,25 @@ func plans(t *rapid.T) string {
 
 // facts of a run that must not depend on how it was executed.
 type outcome struct {
-	Status  kairos.RunStatus
+	Status  domain.RunStatus
 	Output  string
 	Path    []string
 	Outputs map[string]string
+	Failed  []string // steps whose latest visit failed under on_error: continue
 }
 
-// without leaves out nodes of a type: of a failure that was handled, the
-// executor's state says nothing.
-func (o outcome) without(doc *planner.Document, typ string) outcome {
+// comparable leaves out what the executor's state does not hold: where failures that
+// were handled stand in the path, and outputs before a failure that an edge handled.
+func (o outcome) comparable(doc *planner.Document, typ string) outcome {
 	c := o
 	c.Outputs = maps.Clone(o.Outputs)
 	c.Path = slices.Clone(o.Path)
 	for id, n := range doc.Graph.Nodes {
 		if n.Type == typ {
-			delete(c.Outputs, id)
 			c.Path = slices.DeleteFunc(c.Path, func(p string) bool { return p == id })
+			if handedOn(doc, id) || n.OnError == "skip" {
+				delete(c.Outputs, id)
+			}
 		}
 	}
 	if len(c.Path) == 0 {
@@ -204,13 +265,22 @@ func (o outcome) without(doc *planner.Document, typ string) outcome {
 	return c
 }
 
-func outcomeOf(r kairos.Result) outcome {
+// handedOn reports whether an edge handles the failure of a node.
+func handedOn(doc *planner.Document, id string) bool {
+	return slices.ContainsFunc(doc.Graph.Edges, func(e planner.Edge) bool { return e.From == id && e.Condition == "failed" })
+}
+
+func outcomeOf(r domain.Result) outcome {
 	o := outcome{Status: r.Status, Output: string(r.Output), Outputs: map[string]string{}}
 	o.Path = slices.Clone(r.Path)
 	slices.Sort(o.Path) // parallel nodes complete in any order
 	for k, v := range r.Outputs {
 		o.Outputs[k] = string(v)
 	}
+	for _, f := range r.FailedSteps {
+		o.Failed = append(o.Failed, f.Node+" "+f.Code)
+	}
+	slices.Sort(o.Failed)
 	return o
 }
 
@@ -247,7 +317,7 @@ func TestEveryWayAgrees(t *testing.T) {
 		}
 		count++
 		run := straight.Begin(v, propertyInput)
-		straight.Settle(run.ID)
+		settleAnswering(rt, straight, run.ID)
 		result, err := straight.Result(context.Background(), run.ID)
 		if err != nil {
 			rt.Fatal(err)
@@ -256,15 +326,15 @@ func TestEveryWayAgrees(t *testing.T) {
 		checkFold(rt, straight, run.ID, v.Hash, digests)
 		straight.Close()
 		if doc.Graph == nil { // the library's executor takes graphs
-		} else if memory, ok := inMemory(rt, doc); ok && want.Status == kairos.RunCompleted {
-			if diff := cmp.Diff(memory, want.without(doc, "flaky")); diff != "" {
+		} else if memory, ok := inMemory(rt, doc); ok && want.Status == domain.RunCompleted {
+			if diff := cmp.Diff(memory, want.comparable(doc, "flaky")); diff != "" {
 				rt.Fatalf("%s\nin memory (-) and durable (+) differ:\n%s\n%s", src, diff, straight.Journal(run.ID))
 			}
-		} else if ok != (want.Status == kairos.RunCompleted) {
+		} else if ok != (want.Status == domain.RunCompleted) {
 			rt.Fatalf("%s\nin memory it completes: %v; durable: %s", src, ok, want.Status)
 		}
 		judged := byReference(rt, doc)
-		if judged.Status != kairos.RunCompleted && judged.Status == want.Status {
+		if judged.Status != domain.RunCompleted && judged.Status == want.Status {
 			judged = want // what else still ran depends on when the failure came
 		}
 		if diff := cmp.Diff(judged, want, cmpopts.EquateEmpty()); diff != "" {
@@ -278,7 +348,7 @@ func TestEveryWayAgrees(t *testing.T) {
 	})
 }
 
-func save(e *enginetest.Engine, src string) (kairos.Version, error) {
+func save(e *enginetest.Engine, src string) (domain.Version, error) {
 	_, v, _, _, err := e.SavePlan(context.Background(), enginetest.Operator, []byte(src), planner.FormatJSON, "upload", "")
 	return v, err
 }
@@ -297,8 +367,16 @@ func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 			return out, nil
 		}
 	}
+	handlers["approval"] = func(_ context.Context, n planner.Node, _ *planner.State) (any, error) {
+		m, _ := n.Input.(map[string]any)
+		return map[string]any{"answer": answerOf(m["message"]), "approved": m["message"] == "approve", "by": enginetest.Operator.Name, "comment": "", "values": nil}, nil
+	}
 	x := planner.NewExecutor(handlers)
+	failed := map[string]string{}
 	x.AuditHook = func(_ context.Context, ev planner.AuditEvent) {
+		if delete(failed, ev.NodeID); ev.Status == planner.AuditFailed && ev.Error == flakyFailure.Error() {
+			failed[ev.NodeID] = ev.NodeID + " " + flakyFailure.Code
+		}
 		if ev.Status == planner.AuditCompleted {
 			path = append(path, ev.NodeID)
 		}
@@ -335,9 +413,13 @@ func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 				path = append(path, id)
 			}
 		}
+		if n.Foreach != "" || n.OnError != "continue" || handedOn(doc, id) {
+			delete(failed, id)
+		}
 	}
 	slices.Sort(path)
-	return outcome{Status: kairos.RunCompleted, Output: string(raw), Outputs: outputs, Path: path}.without(doc, "flaky"), true
+	o := outcome{Status: domain.RunCompleted, Output: string(raw), Outputs: outputs, Path: path, Failed: slices.Sorted(maps.Values(failed))}
+	return o.comparable(doc, "flaky"), true
 }
 
 // byReference runs the plan by the reference interpreter, which shares nothing
@@ -347,7 +429,11 @@ func byReference(rt *rapid.T, doc *planner.Document) outcome {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	return referenceOutcome(rt, p, kairos.RawJSON(propertyInput), func(k planner.VisitKey, _ int, input any) (planner.Status, any, *planner.Failure) {
+	return referenceOutcome(rt, p, domain.RawJSON(propertyInput), func(k planner.VisitKey, _ int, input any) (planner.Status, any, *planner.Failure) {
+		if n := &p.Nodes[k.Node]; n.Type == planner.TypeApproval {
+			out, f := scriptedAnswer(n, input)
+			return "", out, f
+		}
 		out, f := script(p.Nodes[k.Node].ID, kindOf(&p.Nodes[k.Node]), input)
 		return "", out, f
 	})
@@ -356,7 +442,7 @@ func byReference(rt *rapid.T, doc *planner.Document) outcome {
 // referenceOutcome runs a program by the reference interpreter. does says what
 // becomes of a visit or item that is given an input; an empty status leaves it to
 // the failure and, for nodes that only pass on what they get, to them.
-func referenceOutcome(rt *rapid.T, p *planner.Program, rawInput kairos.RawJSON, does func(k planner.VisitKey, item int, input any) (planner.Status, any, *planner.Failure)) outcome {
+func referenceOutcome(rt *rapid.T, p *planner.Program, rawInput domain.RawJSON, does func(k planner.VisitKey, item int, input any) (planner.Status, any, *planner.Failure)) outcome {
 	input, err := planner.DecodeValue(rawInput)
 	if err != nil {
 		rt.Fatal(err)
@@ -416,7 +502,7 @@ func referenceOutcome(rt *rapid.T, p *planner.Program, rawInput kairos.RawJSON, 
 			settle(r.NextItem(k))
 		}
 		// A path goes through failures that an edge took on from.
-		if status, _ := r.Status(k.Node); status == planner.Completed || d.Handled == "edge" {
+		if status, _ := r.Status(k.Node); status == planner.Completed || d.Handled == "edge" || d.Handled == "continue" {
 			o.Path = append(o.Path, n.ID)
 		}
 		if out, ok := r.Output(k.Node); ok { // a result shows the latest visit that completed
@@ -424,8 +510,14 @@ func referenceOutcome(rt *rapid.T, p *planner.Program, rawInput kairos.RawJSON, 
 		}
 	}
 	slices.Sort(o.Path)
+	for i := range p.Nodes {
+		if f := r.Continued(i); f != nil {
+			o.Failed = append(o.Failed, p.Nodes[i].ID+" "+f.Code)
+		}
+	}
+	slices.Sort(o.Failed)
 	end := r.Outcome()
-	o.Status, o.Output = kairos.RunStatus(end.Status), text(end.Output)
+	o.Status, o.Output = domain.RunStatus(end.Status), text(end.Output)
 	return o
 }
 
@@ -456,7 +548,7 @@ func checkFold(rt *rapid.T, e *enginetest.Engine, run, hash string, digests map[
 
 // cutAndResume runs the version with a store that dies after n checkpoints, and
 // continues with a new engine; false: the run needed no more than n.
-func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v kairos.Version, n int, want outcome, src string) bool {
+func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v domain.Version, n int, want outcome, src string) bool {
 	reg := scriptedRegistry()
 	cut := enginetest.NewCut(s, n)
 	e := enginetest.OpenWith(t, s, cut, reg, engine.Options{})
@@ -465,8 +557,18 @@ func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v kairos.Version, n
 	whole := make(chan struct{})
 	go func() {
 		defer close(whole)
-		if _, err := e.WaitFor(ctx, run.ID, func(r kairos.Run) bool { return r.Status.Final() }); err != nil {
-			<-ctx.Done()
+		for {
+			r, err := e.WaitFor(ctx, run.ID, func(r domain.Run) bool { return r.Status.Final() || r.WaitReason == domain.WaitApproval })
+			if err == nil && !r.Status.Final() {
+				err = answerAll(ctx, e, run.ID)
+			}
+			if err != nil {
+				<-ctx.Done()
+				return
+			}
+			if r.Status.Final() {
+				return
+			}
 		}
 	}()
 	select {
@@ -489,8 +591,8 @@ func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v kairos.Version, n
 	before := len(reg.Calls())
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
 	defer e.Close()
-	r := e.Settle(run.ID)
-	for r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitInDoubt {
+	r := settleAnswering(rt, e, run.ID)
+	for r.Status == domain.RunWaiting && r.WaitReason == domain.WaitInDoubt {
 		// The scripted node did have its effect, if it was called at all: running
 		// it again gives what it gave.
 		d, err := e.Detail(context.Background(), run.ID)
@@ -498,16 +600,16 @@ func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v kairos.Version, n
 			rt.Fatal(err)
 		}
 		w := d.Waits[0]
-		if _, err := e.Resolve(context.Background(), enginetest.Operator, kairos.ResolveRequest{Run: run.ID, Node: w.Node, Visit: w.Visit, Item: w.Item, Action: "retry"}); err != nil {
+		if _, err := e.Resolve(context.Background(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: w.Node, Visit: w.Visit, Item: w.Item, Action: "retry"}); err != nil {
 			rt.Fatal(err)
 		}
-		r = e.Settle(run.ID)
+		r = settleAnswering(rt, e, run.ID)
 	}
 	result, err := e.Result(context.Background(), run.ID)
 	if err != nil {
 		rt.Fatal(err)
 	}
-	if got := outcomeOf(result); want.Status == kairos.RunCompleted || got.Status == kairos.RunCompleted {
+	if got := outcomeOf(result); want.Status == domain.RunCompleted || got.Status == domain.RunCompleted {
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatalf("%s\ncut after %d checkpoints, straight (-) and resumed (+) differ:\n%s\n%s", src, n, diff, e.Journal(run.ID))
 		}
@@ -525,4 +627,12 @@ func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v kairos.Version, n
 	default:
 		return false
 	}
+}
+
+// answerOf is the id of the answer that a question with such a message gets.
+func answerOf(message any) string {
+	if message == "approve" {
+		return "approve"
+	}
+	return "reject"
 }

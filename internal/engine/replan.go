@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // Replanner makes new tails for runs that cannot go on as planned. It is called
 // again after a crash, unless its answer was durable; it must change nothing.
 type Replanner interface {
-	Replan(ctx context.Context, r kairos.ReplanRequest) (kairos.Replanned, error)
+	Replan(ctx context.Context, r domain.ReplanRequest) (domain.Replanned, error)
 }
 
 // SetReplanner gives the engine who plans anew. It is called before Open; without
@@ -52,12 +52,14 @@ type tail struct {
 // another version, in which these rows stand as if they had always been of it
 // (rulings 9 and 12).
 type replan struct {
-	From    string    `json:"from"`   // hash of the version before
-	Before  int       `json:"before"` // its number
-	Hash    string    `json:"hash"`
-	Version int       `json:"version"`
-	Node    string    `json:"node"` // the visit that failed
-	Visit   int       `json:"visit"`
+	From    string `json:"from"`   // hash of the version before
+	Before  int    `json:"before"` // its number
+	Hash    string `json:"hash"`
+	Version int    `json:"version"`
+	Node    string `json:"node"` // the visit that failed
+	Visit   int    `json:"visit"`
+	// Dropped are other steps that had begun and that the new version does not continue.
+	Dropped []string  `json:"dropped,omitempty"`
 	Kept    []keptRow `json:"kept"`
 }
 
@@ -65,18 +67,18 @@ type replan struct {
 // decides there, unless it decides the same.
 type keptRow struct {
 	Seq      int64          `json:"seq"`
-	Decision kairos.RawJSON `json:"decision,omitempty"`
+	Decision domain.RawJSON `json:"decision,omitempty"`
 }
 
 // firstVersion is the hash of the version that a journal begins with; "": that
 // of the run.
-func firstVersion(journal []kairos.Entry) string { return versionAt(journal, 0, "") }
+func firstVersion(journal []domain.Entry) string { return versionAt(journal, 0, "") }
 
 // versionAt is the hash of the version that a run followed after a row; now is the
 // one that it follows at the end of its journal.
-func versionAt(journal []kairos.Entry, seq int64, now string) string {
+func versionAt(journal []domain.Entry, seq int64, now string) string {
 	for i := range journal {
-		if e := &journal[i]; e.Kind == kairos.EntryReplan && e.Seq > seq {
+		if e := &journal[i]; e.Kind == domain.EntryReplan && e.Seq > seq {
 			var r replan
 			if json.Unmarshal(e.Decision, &r) == nil {
 				return r.From
@@ -89,7 +91,7 @@ func versionAt(journal []kairos.Entry, seq int64, now string) string {
 // follow gives a replan row its meaning: a new state of the new version, with
 // the rows that are kept, and with whatever waits and is planned there too.
 // dropped is work that the new version has no place for.
-func (s *state) follow(f facts, e *kairos.Entry, before []kairos.Entry) (next *state, dropped []*work, err error) {
+func (s *state) follow(f facts, e *domain.Entry, before []domain.Entry) (next *state, dropped []*work, err error) {
 	var r replan
 	if err := json.Unmarshal(e.Decision, &r); err != nil {
 		return nil, nil, corrupt(e, "%v", err)
@@ -178,7 +180,7 @@ func (s *state) inherit(old *state, seq int64) (dropped []*work) {
 // acceptance; nil: none.
 func (s *state) replanning() *work {
 	for _, w := range s.sorted() {
-		if w.phase == phaseWaiting && (w.reason == kairos.WaitReplan || w.tail != nil) {
+		if w.phase == phaseWaiting && (w.reason == domain.WaitReplan || w.tail != nil) {
 			return w
 		}
 	}
@@ -195,15 +197,15 @@ func (a *actor) replans(w *work) bool {
 
 // awaitReplan records that a node has failed and that the run waits for a new
 // tail (SPEC 7.5).
-func (a *actor) awaitReplan(w *work, f *kairos.Failure, fill func(*kairos.Entry)) {
-	a.goesOn(w, kairos.NodeFailed, f, "", func(e *kairos.Entry) {
+func (a *actor) awaitReplan(w *work, f *domain.Failure, fill func(*domain.Entry)) {
+	a.goesOn(w, domain.NodeFailed, f, "", func(e *domain.Entry) {
 		e.Attempt = w.attempt
 		if fill != nil {
 			fill(e)
 		}
 	})
-	e := a.entry(kairos.EntryWait, w.workKey)
-	e.Status, e.Reason, e.Attempt = kairos.NodeWaiting, string(kairos.WaitReplan), w.attempt
+	e := a.entry(domain.EntryWait, w.workKey)
+	e.Status, e.Reason, e.Attempt = domain.NodeWaiting, string(domain.WaitReplan), w.attempt
 	a.add(e)
 	a.dueDirty = true
 	a.freeNodes()
@@ -214,7 +216,7 @@ type replanMsg struct {
 	key    workKey
 	tail   tail
 	unsafe []string
-	usage  kairos.Usage
+	usage  domain.Usage
 	err    error
 	// again: nothing came of it, and it is to be asked anew.
 	again bool
@@ -274,21 +276,21 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 	}
 	w := v.s.replanning()
 	if w == nil || w.tail != nil {
-		return m, kairos.Errorf(kairos.CodeConflict, "the run does not wait for a plan any more")
+		return m, domain.Errorf(domain.CodeConflict, "the run does not wait for a plan any more")
 	}
 	m.key = w.workKey
 	version, err := e.store.VersionByHash(ctx, v.run.Hash)
 	if err != nil {
 		return m, err
 	}
-	req := kairos.ReplanRequest{Run: v.run, Version: version, Node: v.prog.Nodes[w.Node].ID}
+	req := domain.ReplanRequest{Run: v.run, Version: version, Node: v.prog.Nodes[w.Node].ID}
 	if w.failure != nil {
 		req.Failure = *w.failure
 	}
 	for _, d := range v.s.settled {
 		n := &v.prog.Nodes[d.node]
-		step := kairos.ReplanStep{Node: n.ID, Task: n.Task, Agent: n.Agent, Status: d.status}
-		if out, ok := v.s.walk.Output(n.ID); ok && d.status == kairos.NodeCompleted {
+		step := domain.ReplanStep{Node: n.ID, Task: n.Task, Agent: n.Agent, Status: d.status}
+		if out, ok := v.s.walk.Output(n.ID); ok && d.status == domain.NodeCompleted {
 			if step.Output, err = planner.EncodeValue(out); err != nil {
 				return m, err
 			}
@@ -307,16 +309,16 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 	}
 	doc, problems := e.CheckPlan(out.Source, planner.FormatJSON)
 	if err := problems.Err(); err != nil {
-		return m, kairos.Errorf(kairos.CodeInvalid, "the new plan is not valid: %w", err)
+		return m, domain.Errorf(domain.CodeInvalid, "the new plan is not valid: %w", err)
 	}
 	if doc.ID != version.PlanKey {
-		return m, kairos.Errorf(kairos.CodeInvalid, "the new plan is %q, not a version of %q", doc.ID, version.PlanKey)
+		return m, domain.Errorf(domain.CodeInvalid, "the new plan is %q, not a version of %q", doc.ID, version.PlanKey)
 	}
 	if doc.Hash == version.Hash {
-		return m, kairos.Errorf(kairos.CodeInvalid, "the new plan is the old one")
+		return m, domain.Errorf(domain.CodeInvalid, "the new plan is the old one")
 	}
 	name, description := describe(doc)
-	_, stored, _, err := e.store.PutVersion(ctx, kairos.NewVersion{Key: doc.ID, Name: name, Description: description, Hash: doc.Hash, Kind: string(doc.Kind()),
+	_, stored, _, err := e.store.PutVersion(ctx, domain.NewVersion{Key: doc.ID, Name: name, Description: description, Hash: doc.Hash, Kind: string(doc.Kind()),
 		Format: string(doc.Format), Origin: kindReplan, Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
 		ParentHash: version.Hash, Reason: out.Reason, Author: replanActor.Name}, replanActor)
 	if err != nil {
@@ -328,13 +330,13 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 
 // askPlanner gives the planner's answer: the one that is recorded, or a new one,
 // which is durable before anything comes of it. Its usage is that row's.
-func (e *Engine) askPlanner(ctx context.Context, run string, w *work, req kairos.ReplanRequest) (kairos.Replanned, error) {
+func (e *Engine) askPlanner(ctx context.Context, run string, w *work, req domain.ReplanRequest) (domain.Replanned, error) {
 	if row, ok := w.substeps[replanStep]; ok {
 		var p planned
 		if err := json.Unmarshal(row.Output, &p); err != nil {
-			return kairos.Replanned{}, corrupt(&row, "%v", err)
+			return domain.Replanned{}, corrupt(&row, "%v", err)
 		}
-		return kairos.Replanned{Source: []byte(p.Source), Reason: p.Reason, Unsafe: p.Unsafe}, nil
+		return domain.Replanned{Source: []byte(p.Source), Reason: p.Reason, Unsafe: p.Unsafe}, nil
 	}
 	out, err := e.replanner.Replan(ctx, req)
 	if err != nil {
@@ -343,7 +345,7 @@ func (e *Engine) askPlanner(ctx context.Context, run string, w *work, req kairos
 	failpoint.Hit("replan.answered")
 	m := answerMsg{w.workKey, out, make(chan error, 1)}
 	if !e.post(run, m) {
-		return kairos.Replanned{}, ErrStopping
+		return domain.Replanned{}, ErrStopping
 	}
 	select {
 	case err := <-m.reply:
@@ -352,7 +354,7 @@ func (e *Engine) askPlanner(ctx context.Context, run string, w *work, req kairos
 		}
 		return out, nil
 	case <-ctx.Done():
-		return kairos.Replanned{}, context.Cause(ctx)
+		return domain.Replanned{}, context.Cause(ctx)
 	}
 }
 
@@ -363,35 +365,35 @@ var errNotKept = errors.New("the planner's answer was not recorded")
 // answerMsg brings the planner's answer, to be made durable.
 type answerMsg struct {
 	key   workKey
-	out   kairos.Replanned
+	out   domain.Replanned
 	reply chan error
 }
 
-func (m answerMsg) answer(err error) { m.reply <- err }
+func (m answerMsg) answer(err error) { reply(m.reply, err) }
 
 // keepAnswer records the planner's answer, with what it took.
 func (a *actor) keepAnswer(m answerMsg) {
 	w := a.s.work[m.key]
-	if a.ended || w == nil || w.phase != phaseWaiting || w.reason != kairos.WaitReplan {
+	if a.ended || w == nil || w.phase != phaseWaiting || w.reason != domain.WaitReplan {
 		m.answer(ErrFenced)
 		return
 	}
-	e := a.entry(kairos.EntrySubstep, m.key)
-	e.Status, e.Attempt, e.Substep, e.Usage = kairos.NodeCompleted, w.attempt, replanStep, m.out.Usage
+	e := a.entry(domain.EntrySubstep, m.key)
+	e.Status, e.Attempt, e.Substep, e.Usage = domain.NodeCompleted, w.attempt, replanStep, m.out.Usage
 	e.Decision = payload{Kind: kindReplan}.json()
 	e.Output = mustJSON(planned{string(m.out.Source), m.out.Reason, m.out.Unsafe})
 	a.add(e)
-	a.after(func(err error) { m.reply <- err })
+	a.after(m.answer)
 }
 
 // replanActor is who stores new tails and makes runs follow them.
-var replanActor = kairos.Actor{Name: "supervisor", Role: kairos.RoleAuthor, Surface: "engine"}
+var replanActor = domain.Actor{Name: "supervisor", Role: domain.RoleAuthor, Surface: "engine"}
 
 // replanned takes up a new tail.
 func (a *actor) replanned(m replanMsg) {
 	a.e.replanning.Delete(a.id)
 	w := a.s.work[m.key]
-	if m.again || a.ended || w == nil || w.phase != phaseWaiting || w.reason != kairos.WaitReplan {
+	if m.again || a.ended || w == nil || w.phase != phaseWaiting || w.reason != domain.WaitReplan {
 		return
 	}
 	switch {
@@ -405,32 +407,28 @@ func (a *actor) replanned(m replanMsg) {
 }
 
 // noReplan lets the node's own failure stand.
-func (a *actor) noReplan(w *work, why string, usage kairos.Usage) {
+func (a *actor) noReplan(w *work, why string, usage domain.Usage) {
 	w.givenUp = true
 	f := w.failure
 	if f == nil {
-		f = &kairos.Failure{Code: planner.CodeFailed, Message: "failed"} // the row before the wait says it
+		f = &domain.Failure{Code: planner.CodeFailed, Message: "failed"} // the row before the wait says it
 	}
-	a.final(w, kairos.NodeFailed, nil, f, func(e *kairos.Entry) {
+	a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) {
 		e.Attempt, e.Usage, e.Reason = w.attempt, usage, "no new plan: "+a.e.mask(clipText(why, 2000))
 	})
 }
 
 // askTail asks a person to accept a tail with unsafe steps (ruling 41).
 func (a *actor) askTail(w *work, m replanMsg) {
-	node, now := a.prog.Nodes[w.Node].ID, a.e.now()
-	p := kairos.Approval{ID: derivedID("replan", a.id, node, w.Visit, w.item, int(a.s.seq)+1), Run: a.id, PlanKey: a.run.PlanKey,
-		Node: node, Visit: w.Visit, Item: w.item, Status: "open", OnTimeout: "reject", CreatedAt: now, StartedBy: a.run.Actor,
-		Message: tailQuestion(node, m.tail.Version, m.unsafe)}
-	p.Digest = approvalDigest(&p, map[string]any{"tail": m.tail.Hash})
-	e := a.entry(kairos.EntryWait, w.workKey)
-	e.Status, e.Reason, e.Attempt, e.Ref, e.Usage = kairos.NodeWaiting, string(kairos.WaitApproval), w.attempt, p.ID, m.usage
-	e.Input = mustJSON(map[string]any{"message": p.Message, "version": m.tail.Version, "reason": m.tail.Reason})
+	node := a.prog.Nodes[w.Node].ID
+	e := a.entry(domain.EntryWait, w.workKey)
+	e.Status, e.Reason, e.Attempt, e.Usage = domain.NodeWaiting, string(domain.WaitApproval), w.attempt, m.usage
+	e.Ref = derivedID("replan", a.id, node, w.Visit, w.item, int(a.s.seq)+1)
+	e.Input = mustJSON(map[string]any{"message": tailQuestion(node, m.tail.Version, m.unsafe), "version": m.tail.Version, "reason": m.tail.Reason})
 	e.Decision = payload{Kind: kindReplan, Tail: &m.tail}.json()
 	a.add(e)
 	a.dueDirty = true
-	p.Rev = a.s.seq
-	a.next.Approvals = append(a.next.Approvals, p)
+	a.next.Approvals = append(a.next.Approvals, a.request(w))
 }
 
 func tailQuestion(node string, version int, unsafe []string) string {
@@ -441,15 +439,15 @@ func tailQuestion(node string, version int, unsafe []string) string {
 func (a *actor) answerTail(w *work, t tail, approved bool, by, comment string) {
 	a.dueDirty = true
 	if !approved {
-		a.noReplan(w, strings.TrimSuffix("version "+fmt.Sprint(t.Version)+" was rejected by "+by+": "+comment, ": "), kairos.Usage{})
+		a.noReplan(w, strings.TrimSuffix("version "+fmt.Sprint(t.Version)+" was rejected by "+by+": "+comment, ": "), domain.Usage{})
 		return
 	}
-	a.followTail(w, t, kairos.Usage{}, by)
+	a.followTail(w, t, domain.Usage{}, by)
 }
 
 // followTail makes the run follow a version: one row, by which a fold does the
 // same. What is completed must stay completed.
-func (a *actor) followTail(w *work, t tail, usage kairos.Usage, by string) {
+func (a *actor) followTail(w *work, t tail, usage domain.Usage, by string) {
 	e, next, dropped, prog, err := a.prepareTail(w, t, by)
 	if err != nil {
 		a.noReplan(w, err.Error(), usage)
@@ -466,11 +464,11 @@ func (a *actor) followTail(w *work, t tail, usage kairos.Usage, by string) {
 			continue
 		}
 		switch d.reason {
-		case kairos.WaitApproval:
+		case domain.WaitApproval:
 			if d.tail == nil {
-				a.closeApproval(d, "cancelled", by, "the run follows another plan")
+				a.closeApproval(d, by, "the run follows another plan")
 			}
-		case kairos.WaitChild:
+		case domain.WaitChild:
 			child := d.ref
 			a.after(func(err error) {
 				if err == nil {
@@ -496,23 +494,15 @@ func (a *actor) followTail(w *work, t tail, usage kairos.Usage, by string) {
 
 // prepareTail computes the replan row and the state that it leads to, by the
 // code that forks a run onto another version.
-func (a *actor) prepareTail(w *work, t tail, by string) (*kairos.Entry, *state, []*work, *program, error) {
+func (a *actor) prepareTail(w *work, t tail, by string) (*domain.Entry, *state, []*work, *program, error) {
 	ctx := context.WithoutCancel(a.e.base)
 	prog, err := a.e.program(ctx, t.Hash)
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	journal, err := a.e.store.Journal(ctx, a.id, 0)
+	journal, err := a.journal(ctx)
 	if err != nil {
 		return nil, nil, nil, nil, err
-	}
-	last := int64(len(journal))
-	for _, c := range append(slices.Clone(a.inflight), a.next) {
-		for _, e := range c.Entries {
-			if e.Seq > last {
-				journal, last = append(journal, e), e.Seq
-			}
-		}
 	}
 	input, err := decode(a.run.Input)
 	if err != nil {
@@ -524,18 +514,25 @@ func (a *actor) prepareTail(w *work, t tail, by string) (*kairos.Entry, *state, 
 	b := &branch{view: v, prog: prog, input: a.run.Input, preview: v.blank(""), s: newState(prog.Program, f)}
 	b.s.remember(a.s.memory)
 	var l lists
-	if err := b.keep(kairos.VerbRequest{At: a.s.seq}, &l, map[string]string{}); err != nil {
+	if err := b.keep(domain.VerbRequest{At: a.s.seq}, &l, map[string]string{}); err != nil {
 		return nil, nil, nil, nil, err
 	}
 	for _, d := range l.dropped {
-		if d.Status == kairos.NodeCompleted {
-			return nil, nil, nil, nil, kairos.Errorf(kairos.CodeInvalid, "version %d does not keep the completed node %s: %s", t.Version, d.Node, d.Reason)
+		if d.Status == domain.NodeCompleted {
+			return nil, nil, nil, nil, domain.Errorf(domain.CodeInvalid, "version %d does not keep the completed node %s: %s", t.Version, d.Node, d.Reason)
 		}
 	}
 	r := replan{From: a.run.Hash, Before: a.run.Version, Hash: t.Hash, Version: t.Version, Node: a.prog.Nodes[w.Node].ID, Visit: w.Visit, Kept: b.kept}
-	e := &kairos.Entry{Seq: a.s.seq + 1, Kind: kairos.EntryReplan, Item: noItem, Actor: by, At: a.e.now(), Decision: mustJSON(r),
+	e := &domain.Entry{Seq: a.s.seq + 1, Kind: domain.EntryReplan, Item: noItem, Actor: by, At: a.e.now(), Decision: mustJSON(r),
 		Reason: cmp.Or(t.Reason, "planned anew")}
+	e.Failure = w.failure
 	next, dropped, err := a.s.follow(f, e, journal)
+	for _, d := range dropped {
+		if id := a.prog.Nodes[d.Node].ID; d.attempt > 0 && d.VisitKey != w.VisitKey && !slices.Contains(r.Dropped, id) {
+			r.Dropped = append(r.Dropped, id)
+		}
+	}
+	e.Decision = mustJSON(r)
 	return e, next, dropped, prog, err
 }
 

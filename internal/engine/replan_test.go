@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -21,13 +21,13 @@ import (
 // asked.
 type tails struct {
 	mu      sync.Mutex
-	asked   []kairos.ReplanRequest
+	asked   []domain.ReplanRequest
 	answers []string // the last one is given again
 	unsafe  []string
 	block   chan struct{}
 }
 
-func (p *tails) Replan(ctx context.Context, r kairos.ReplanRequest) (kairos.Replanned, error) {
+func (p *tails) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Replanned, error) {
 	p.mu.Lock()
 	p.asked = append(p.asked, r)
 	answer := p.answers[min(len(p.asked), len(p.answers))-1]
@@ -36,10 +36,10 @@ func (p *tails) Replan(ctx context.Context, r kairos.ReplanRequest) (kairos.Repl
 		select {
 		case <-p.block:
 		case <-ctx.Done():
-			return kairos.Replanned{}, ctx.Err()
+			return domain.Replanned{}, ctx.Err()
 		}
 	}
-	out := kairos.Replanned{Reason: "b cannot be done", Unsafe: p.unsafe, Usage: kairos.Usage{InputTokens: 7}}
+	out := domain.Replanned{Reason: "b cannot be done", Unsafe: p.unsafe, Usage: domain.Usage{InputTokens: 7}}
 	if answer == "" {
 		return out, errors.New("nobody knows")
 	}
@@ -52,7 +52,7 @@ func (p *tails) Replan(ctx context.Context, r kairos.ReplanRequest) (kairos.Repl
 	return out, err
 }
 
-func (p *tails) requests() []kairos.ReplanRequest {
+func (p *tails) requests() []domain.ReplanRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.asked)
@@ -75,7 +75,7 @@ func replanning(p *tails) *enginetest.Registry {
 
 // follows compares the state of every checkpoint with the fold of the journal up
 // to there.
-func follows(t *testing.T, e *enginetest.Engine) func(kairos.Run) {
+func follows(t *testing.T, e *enginetest.Engine) func(domain.Run) {
 	var mu sync.Mutex
 	digests := map[int64]string{}
 	e.OnFlush(func(_ string, seq int64, digest string) {
@@ -83,7 +83,7 @@ func follows(t *testing.T, e *enginetest.Engine) func(kairos.Run) {
 		defer mu.Unlock()
 		digests[seq] = digest
 	})
-	return func(r kairos.Run) {
+	return func(r domain.Run) {
 		t.Helper()
 		rows, err := e.Store.Journal(t.Context(), r.ID, 0)
 		if err != nil {
@@ -94,7 +94,7 @@ func follows(t *testing.T, e *enginetest.Engine) func(kairos.Run) {
 			t.Fatal(err)
 		}
 		for _, row := range rows {
-			if row.Kind == kairos.EntryReplan {
+			if row.Kind == domain.EntryReplan {
 				var d struct{ From string }
 				if err := json.Unmarshal(row.Decision, &d); err != nil {
 					t.Fatal(err)
@@ -125,7 +125,7 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 	e := enginetest.Open(t, replanning(p))
 	same := follows(t, e)
 	r := e.Settle(e.Run(straight, `"x"`).ID)
-	if r.Status != kairos.RunCompleted || string(r.Output) != `"one, two"` {
+	if r.Status != domain.RunCompleted || string(r.Output) != `"one, two"` {
 		t.Fatalf("%s %s\n%s", r.Status, r.Output, e.Journal(r.ID))
 	}
 	same(r)
@@ -157,33 +157,33 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 	if other := e.Run(strings.Replace(straight, "one", "three", 1), `"x"`); other.Version != 3 {
 		t.Errorf("the next version is %d", other.Version)
 	}
-	pre, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionFork, At: r.LastSeq})
+	pre, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: r.ID, Action: domain.ActionFork, At: r.LastSeq})
 	if err != nil || !pre.Allowed || len(pre.Keep) != 2 || len(pre.Again)+len(pre.New) != 0 {
 		t.Errorf("%+v %v", pre, err)
 	}
 	// A fork goes on with the version that was followed there, a rerun with the one
 	// that the run began with.
 	for _, c := range []struct {
-		action  kairos.Action
+		action  domain.Action
 		at      int64
 		version int
 		want    int
-	}{{kairos.ActionFork, 2, 0, 1}, {kairos.ActionFork, r.LastSeq, 0, 2}, {kairos.ActionRerun, 0, 0, 1}, {kairos.ActionRerun, 0, 2, 2}, {kairos.ActionRerun, 0, -1, 3}} {
-		pre, err := e.Preview(t.Context(), kairos.Actor{Name: "olga", Role: kairos.RoleOperator}, kairos.VerbRequest{Run: r.ID, Action: c.action, At: c.at, Version: c.version})
+	}{{domain.ActionFork, 2, 0, 1}, {domain.ActionFork, r.LastSeq, 0, 2}, {domain.ActionRerun, 0, 0, 1}, {domain.ActionRerun, 0, 2, 2}, {domain.ActionRerun, 0, -1, 3}} {
+		pre, err := e.Preview(t.Context(), domain.Actor{Name: "olga", Role: domain.RoleOperator}, domain.VerbRequest{Run: r.ID, Action: c.action, At: c.at, Version: c.version})
 		// Another version than the run's own is the author's choice.
 		if err != nil || pre.Version != c.want || pre.Allowed != (c.want != 3) {
 			t.Errorf("%+v: version %d, allowed %v, %v", c, pre.Version, pre.Allowed, err)
 		}
 	}
 	detail, err := e.Detail(t.Context(), r.ID)
-	if list := kairos.ReplansOf(detail); err != nil || len(list) != 1 || list[0].From != 1 || list[0].To != 2 || list[0].Node != "b" || list[0].Reason != "b cannot be done" {
+	if list := domain.ReplansOf(detail); err != nil || len(list) != 1 || list[0].From != 1 || list[0].To != 2 || list[0].Node != "b" || list[0].Reason != "b cannot be done" {
 		t.Errorf("%+v %v", list, err)
 	}
-	fork, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionFork, At: 2})
+	fork, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: r.ID, Action: domain.ActionFork, At: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := e.Settle(fork.ID); f.Status != kairos.RunCompleted || string(f.Output) != `"one, two"` {
+	if f := e.Settle(fork.ID); f.Status != domain.RunCompleted || string(f.Output) != `"one, two"` {
 		t.Errorf("fork: %s %s\n%s", f.Status, f.Output, e.Journal(f.ID))
 	}
 }
@@ -207,7 +207,7 @@ func TestReplanEnds(t *testing.T) {
 			e := enginetest.Open(t, replanning(p))
 			same := follows(t, e)
 			r := e.Settle(e.Run(straight, `"x"`).ID)
-			if r.Status != kairos.RunFailed || r.Error == nil || r.Error.Code != "boom" || len(p.requests()) != c.asked {
+			if r.Status != domain.RunFailed || r.Error == nil || r.Error.Code != "boom" || len(p.requests()) != c.asked {
 				t.Fatalf("%s %+v after %d plans\n%s", r.Status, r.Error, len(p.requests()), e.Journal(r.ID))
 			}
 			same(r)
@@ -231,7 +231,7 @@ func TestReplanWaitsAndKeepsWaits(t *testing.T) {
 	same := follows(t, e)
 	id := e.Run(mayFail, `"x"`).ID
 	for {
-		r, err := e.WaitFor(t.Context(), id, func(r kairos.Run) bool { return r.Status == kairos.RunWaiting })
+		r, err := e.WaitFor(t.Context(), id, func(r domain.Run) bool { return r.Status == domain.RunWaiting })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,13 +239,13 @@ func TestReplanWaitsAndKeepsWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(d.Waits) == 2 && d.Waits[1].Reason == kairos.WaitReplan && d.Waits[1].Node == "b" && d.Waits[1].Message == "it broke" {
+		if len(d.Waits) == 2 && d.Waits[1].Reason == domain.WaitReplan && d.Waits[1].Node == "b" && d.Waits[1].Message == "it broke" {
 			break
 		}
 	}
 	before := open(t, e, id)
 	close(p.block)
-	r, err := e.WaitFor(t.Context(), id, func(r kairos.Run) bool { return r.Version == 2 && r.Status == kairos.RunWaiting })
+	r, err := e.WaitFor(t.Context(), id, func(r domain.Run) bool { return r.Version == 2 && r.Status == domain.RunWaiting })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,10 +255,10 @@ func TestReplanWaitsAndKeepsWaits(t *testing.T) {
 	if got := p.requests()[0].Open; fmt.Sprint(got) != "[w]" {
 		t.Errorf("open: %v", got)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: before.ID, Approve: true}); err != nil {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: before.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	if r = e.Settle(id); r.Status != kairos.RunCompleted {
+	if r = e.Settle(id); r.Status != domain.RunCompleted {
 		t.Errorf("%s\n%s", r.Status, e.Journal(id))
 	}
 	same(r)
@@ -279,26 +279,26 @@ func TestUnsafeTailsAreAccepted(t *testing.T) {
 			}
 			if d, err := e.Detail(t.Context(), id); err != nil {
 				t.Fatal(err)
-			} else if list := kairos.ReplansOf(d); len(list) != 1 || !list[0].Proposed || list[0].From != 1 || list[0].To != 2 {
+			} else if list := domain.ReplansOf(d); len(list) != 1 || !list[0].Proposed || list[0].From != 1 || list[0].To != 2 {
 				t.Errorf("proposed: %+v", list)
 			}
 			if e.Registry.Count("d") != 0 {
 				t.Error("d ran before anybody accepted it")
 			}
-			if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: q.ID, Approve: approve, Digest: q.Digest, Comment: "so be it"}); err != nil {
+			if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: q.ID, Approve: approve, Digest: q.Digest, Comment: "so be it"}); err != nil {
 				t.Fatal(err)
 			}
 			r := e.Settle(id)
-			want := kairos.RunCompleted
+			want := domain.RunCompleted
 			if !approve {
-				want = kairos.RunFailed
+				want = domain.RunFailed
 				if !strings.Contains(e.Journal(id), "no new plan: version 2 was rejected by marta: so be it") {
 					t.Error(e.Journal(id))
 				}
 			}
 			if d, err := e.Detail(t.Context(), id); err != nil {
 				t.Fatal(err)
-			} else if list := kairos.ReplansOf(d); approve != (len(list) == 1 && !list[0].Proposed && list[0].By == "marta") || !approve && len(list) != 0 {
+			} else if list := domain.ReplansOf(d); approve != (len(list) == 1 && !list[0].Proposed && list[0].By == "marta") || !approve && len(list) != 0 {
 				t.Errorf("in the end: %+v", list)
 			}
 			if r.Status != want || r.Usage.InputTokens != 7 {
@@ -314,12 +314,12 @@ func TestCancelWhilePlanning(t *testing.T) {
 	p := &tails{answers: []string{mended}, block: make(chan struct{})}
 	e := enginetest.Open(t, replanning(p))
 	id := e.Run(straight, `"x"`).ID
-	e.Until(id, kairos.RunWaiting, kairos.WaitReplan)
-	if r, err := e.Do(id, kairos.ActionCancel); err != nil || r.Status != kairos.RunCancelled {
+	e.Until(id, domain.RunWaiting, domain.WaitReplan)
+	if r, err := e.Do(id, domain.ActionCancel); err != nil || r.Status != domain.RunCancelled {
 		t.Fatalf("%+v %v", r, err)
 	}
 	close(p.block)
-	if r := e.Settle(id); r.Status != kairos.RunCancelled || r.Version != 1 {
+	if r := e.Settle(id); r.Status != domain.RunCancelled || r.Version != 1 {
 		t.Errorf("%s version %d", r.Status, r.Version)
 	}
 }
@@ -332,7 +332,7 @@ func TestRedefinedNodeHasItsOwnKey(t *testing.T) {
 	e := enginetest.Open(t, replanning(p))
 	same := follows(t, e)
 	r := e.Settle(e.Run(straight, `"x"`).ID)
-	if r.Status != kairos.RunCompleted || e.Registry.Count("c") != 1 {
+	if r.Status != domain.RunCompleted || e.Registry.Count("c") != 1 {
 		t.Fatalf("%s\n%s", r.Status, e.Journal(r.ID))
 	}
 	same(r)
@@ -363,7 +363,7 @@ func TestCrashesAroundReplan(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				defer close(done)
-				_, _ = first.WaitFor(ctx, id, func(r kairos.Run) bool { return r.Status.Final() })
+				_, _ = first.WaitFor(ctx, id, func(r domain.Run) bool { return r.Status.Final() })
 			}()
 			select {
 			case <-cut.Dead():
@@ -378,7 +378,7 @@ func TestCrashesAroundReplan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			answered := slices.ContainsFunc(before, func(e kairos.Entry) bool { return e.Kind == kairos.EntrySubstep })
+			answered := slices.ContainsFunc(before, func(e domain.Entry) bool { return e.Kind == domain.EntrySubstep })
 			other := &tails{answers: []string{mended}}
 			second := enginetest.OpenOn(t, s, replanning(other), engine.Options{})
 			r := second.Settle(id)
@@ -390,7 +390,7 @@ func TestCrashesAroundReplan(t *testing.T) {
 			if r.Usage.InputTokens != 7 {
 				t.Errorf("usage %+v\n%s", r.Usage, second.Journal(id))
 			}
-			if r.Status != kairos.RunCompleted || string(r.Output) != `"one, two"` || r.Version != 2 {
+			if r.Status != domain.RunCompleted || string(r.Output) != `"one, two"` || r.Version != 2 {
 				t.Errorf("%s %s version %d\n%s", r.Status, r.Output, r.Version, second.Journal(id))
 			}
 		})

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
@@ -52,7 +52,7 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}, {from: d, to: e}, 
 		e = enginetest.OpenOn(t, s, reg, engine.Options{MaxRunning: 16, MaxNodes: 8})
 	}
 	for _, id := range ids {
-		r := e.Until(id, kairos.RunCompleted, "")
+		r := e.Until(id, domain.RunCompleted, "")
 		if string(r.Output) != "[1,2,3,4]" || r.Crashes != 0 || r.Steps != 9 {
 			t.Errorf("got %s, %d crashes, %d steps\n%s", r.Output, r.Crashes, r.Steps, e.Journal(id))
 		}
@@ -82,17 +82,17 @@ func TestDelete(t *testing.T) {
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	v := e.Save(`{nodes: {a: {type: approval, input: {message: m}}}}`)
 	run := e.Settle(e.Begin(v, "").ID)
-	if _, err := e.Do(run.ID, kairos.ActionDelete); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := e.Do(run.ID, domain.ActionDelete); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("deleting a run that waits: %v", err)
 	}
-	if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+	if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
 		t.Fatal(err)
 	}
-	r, err := e.Do(run.ID, kairos.ActionDelete)
+	r, err := e.Do(run.ID, domain.ActionDelete)
 	if err != nil || r.DeletedAt.IsZero() {
 		t.Errorf("got deleted at %s, %v", r.DeletedAt, err)
 	}
-	if _, err := e.Do(run.ID, kairos.ActionResume); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := e.Do(run.ID, domain.ActionResume); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("resuming a deleted run: %v", err)
 	}
 }
@@ -101,24 +101,24 @@ func TestVerbsRefuseWhatTheyDoNotTake(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	run := e.Settle(e.Run(`{nodes: {a: {type: approval, input: {message: m}}}}`, "").ID)
-	for name, r := range map[string]kairos.VerbRequest{
+	for name, r := range map[string]domain.VerbRequest{
 		"an unknown action":  {Action: "sing"},
-		"cancel with input":  {Action: kairos.ActionCancel, Input: kairos.RawJSON(`1`)},
-		"resume at":          {Action: kairos.ActionResume, At: 3},
-		"limits without any": {Action: kairos.ActionLimits},
-		"negative limits":    {Action: kairos.ActionLimits, Limits: kairos.Limits{MaxSteps: -1}},
-		"a fork beyond":      {Action: kairos.ActionFork, At: 999},
-		"an edit of nothing": {Action: kairos.ActionFork, Edits: map[string]kairos.RawJSON{"zz": kairos.RawJSON(`1`)}},
+		"cancel with input":  {Action: domain.ActionCancel, Input: domain.RawJSON(`1`)},
+		"resume at":          {Action: domain.ActionResume, At: 3},
+		"limits without any": {Action: domain.ActionLimits},
+		"negative limits":    {Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: -1}},
+		"a fork beyond":      {Action: domain.ActionFork, At: 999},
+		"an edit of nothing": {Action: domain.ActionFork, Edits: map[string]domain.RawJSON{"zz": domain.RawJSON(`1`)}},
 	} {
 		r.Run = run.ID
-		if _, err := e.Act(t.Context(), enginetest.Operator, r); kairos.CodeOf(err) != kairos.CodeInvalid {
+		if _, err := e.Act(t.Context(), enginetest.Operator, r); domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionCancel, Rev: 99}); kairos.CodeOf(err) != kairos.CodeStale {
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel, Rev: 99}); domain.CodeOf(err) != domain.CodeStale {
 		t.Errorf("an old revision: %v", err)
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: kairos.NewID(), Action: kairos.ActionCancel}); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: domain.NewID(), Action: domain.ActionCancel}); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("an unknown run: %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestOneKeyPerVisit(t *testing.T) {
 		return engine.Result{Output: "done"}, nil
 	})
 	path := filepath.Join(t.TempDir(), "kairos.db")
-	var run kairos.Run
+	var run domain.Run
 	for _, restored := range []string{"", "backup"} {
 		s, err := store.Open(t.Context(), path, store.Options{Restored: restored})
 		if err != nil {
@@ -147,23 +147,23 @@ func TestOneKeyPerVisit(t *testing.T) {
 		e := enginetest.OpenOn(t, s, reg, engine.Options{})
 		if restored == "" {
 			run = e.Run(`{nodes: {a: {type: call, retry: {max_attempts: 3, backoff: [1h]}}}}`, "")
-			e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry)
+			e.Until(run.ID, domain.RunWaiting, domain.WaitRetry)
 		} else {
-			for _, act := range []kairos.Action{kairos.ActionRelease, kairos.ActionRetryNow} {
+			for _, act := range []domain.Action{domain.ActionRelease, domain.ActionRetryNow} {
 				if _, err := e.Do(run.ID, act); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if r := e.Settle(run.ID); r.Status != kairos.RunCompleted {
+			if r := e.Settle(run.ID); r.Status != domain.RunCompleted {
 				t.Fatalf("the run is %s: %+v", r.Status, r.Error)
 			}
-			for _, act := range []kairos.Action{kairos.ActionRerun, kairos.ActionFork} {
+			for _, act := range []domain.Action{domain.ActionRerun, domain.ActionFork} {
 				r, err := e.Do(run.ID, act)
 				if err != nil {
 					t.Fatal(err)
 				}
-				e.Until(r.ID, kairos.RunWaiting, kairos.WaitHeld) // the installation still is
-				if _, err := e.Do(r.ID, kairos.ActionRelease); err != nil {
+				e.Until(r.ID, domain.RunWaiting, domain.WaitHeld) // the installation still is
+				if _, err := e.Do(r.ID, domain.ActionRelease); err != nil {
 					t.Fatal(err)
 				}
 				e.Settle(r.ID)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -34,14 +34,14 @@ func visitOf(name string, latest func(node string) int) (node string, visit int,
 	}
 	visit, err = strconv.Atoi(number)
 	if err != nil || visit < 1 {
-		return "", 0, kairos.Errorf(kairos.CodeInvalid, "%q is not node or node#visit", name)
+		return "", 0, domain.Errorf(domain.CodeInvalid, "%q is not node or node#visit", name)
 	}
 	return node, visit, nil
 }
 
 // resumeOptions checks what is asked of a resume against what it opens again; nil:
 // nothing is.
-func (v *view) resumeOptions(req kairos.VerbRequest, reset planner.Reset) (*options, error) {
+func (v *view) resumeOptions(req domain.VerbRequest, reset planner.Reset) (*options, error) {
 	if req.Only == "" && req.Timeout == 0 && req.Attempts == 0 {
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func (v *view) resumeOptions(req kairos.VerbRequest, reset planner.Reset) (*opti
 	}
 	only := openNode{node, visit, noItem}
 	if !slices.Contains(o.Reopened, only) {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "%s is no step that would run again", req.Only).Suggest("only one of these can be retried by itself: %s", strings.Join(names, ", "))
+		return nil, domain.Errorf(domain.CodeInvalid, "%s is no step that would run again", req.Only).Suggest("only one of these can be retried by itself: %s", strings.Join(names, ", "))
 	}
 	o.Only = &only
 	return o, nil
@@ -143,28 +143,28 @@ func (l *lists) narrowed(o *options) {
 	if o == nil || o.Only == nil {
 		return
 	}
-	is := func(s kairos.PreviewStep) bool { return s.Node == o.Only.Node && s.Visit == o.Only.Visit }
-	for _, list := range []*[]kairos.PreviewStep{&l.again, &l.fresh} {
+	is := func(s domain.PreviewStep) bool { return s.Node == o.Only.Node && s.Visit == o.Only.Visit }
+	for _, list := range []*[]domain.PreviewStep{&l.again, &l.fresh} {
 		for _, s := range *list {
 			if !is(s) {
 				l.later = append(l.later, s)
 			}
 		}
-		*list = slices.DeleteFunc(*list, func(s kairos.PreviewStep) bool { return !is(s) })
+		*list = slices.DeleteFunc(*list, func(s domain.PreviewStep) bool { return !is(s) })
 	}
-	l.effects = slices.DeleteFunc(l.effects, func(s kairos.PreviewStep) bool { return !is(s) })
+	l.effects = slices.DeleteFunc(l.effects, func(s domain.PreviewStep) bool { return !is(s) })
 }
 
 // checkOptions refuses options that no resume can have.
-func checkOptions(r kairos.VerbRequest) error {
+func checkOptions(r domain.VerbRequest) error {
 	if r.Timeout < 0 || r.Attempts < 0 {
-		return kairos.Errorf(kairos.CodeInvalid, "timeout and attempts cannot be negative")
+		return domain.Errorf(domain.CodeInvalid, "timeout and attempts cannot be negative")
 	}
 	if r.Attempts > maxAttemptsAsked {
-		return kairos.Errorf(kairos.CodeInvalid, "%d attempts are too many", r.Attempts).Suggest("at most %d", maxAttemptsAsked)
+		return domain.Errorf(domain.CodeInvalid, "%d attempts are too many", r.Attempts).Suggest("at most %d", maxAttemptsAsked)
 	}
 	if r.Timeout > 0 && r.Timeout < time.Millisecond {
-		return kairos.Errorf(kairos.CodeInvalid, "a timeout of %s is too short", r.Timeout).Suggest(`write a number and a unit, like "90s" or "10m"`)
+		return domain.Errorf(domain.CodeInvalid, "a timeout of %s is too short", r.Timeout).Suggest(`write a number and a unit, like "90s" or "10m"`)
 	}
 	return nil
 }
@@ -172,11 +172,11 @@ func checkOptions(r kairos.VerbRequest) error {
 // maxAttemptsAsked bounds the attempts that a resume may grant.
 const maxAttemptsAsked = 100
 
-func asksOptions(r kairos.VerbRequest) bool {
+func asksOptions(r domain.VerbRequest) bool {
 	return r.Only != "" || r.Timeout != 0 || r.Attempts != 0
 }
 
 // noOptions says that a run which is not over takes no options.
 func noOptions() error {
-	return kairos.Errorf(kairos.CodeInvalid, "only a failed or cancelled run can be resumed with options").Suggest("resume it without")
+	return domain.Errorf(domain.CodeInvalid, "only a failed or cancelled run can be resumed with options").Suggest("resume it without")
 }

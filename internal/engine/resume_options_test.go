@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -42,20 +42,20 @@ func TestResumeOnlyOneStep(t *testing.T) {
 	broken.Store(true)
 	reg, s := shaky(&broken), storetest.Open(t)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
-	run := e.Until(e.Begin(e.Save(twoBranches), "1").ID, kairos.RunFailed, "")
+	run := e.Until(e.Begin(e.Save(twoBranches), "1").ID, domain.RunFailed, "")
 	broken.Store(false)
 	ctx := t.Context()
-	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Only: "right"}
+	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Only: "right"}
 	p, err := e.Preview(ctx, enginetest.Operator, req)
 	if err != nil || names(p.Again) != "right" || names(p.Later) != "join left" || names(p.New) != "" || names(p.Effects) != "right" || p.Only != "right#1" {
 		t.Fatalf("%+v %v", p, err)
 	}
-	plain, err := e.Preview(ctx, enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+	plain, err := e.Preview(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
 	if err != nil || plain.Digest == p.Digest {
 		t.Fatalf("both previews have the digest %s: %v", p.Digest, err)
 	}
 	req.Digest = plain.Digest
-	if _, err := e.Act(ctx, enginetest.Operator, req); kairos.CodeOf(err) != kairos.CodeStale {
+	if _, err := e.Act(ctx, enginetest.Operator, req); domain.CodeOf(err) != domain.CodeStale {
 		t.Fatalf("another preview's digest: %v", err)
 	}
 	req.Digest = p.Digest
@@ -63,17 +63,17 @@ func TestResumeOnlyOneStep(t *testing.T) {
 	if _, err := e.Act(ctx, enginetest.Operator, req); err != nil {
 		t.Fatal(err)
 	}
-	run = e.Until(run.ID, kairos.RunWaiting, kairos.WaitPaused)
+	run = e.Until(run.ID, domain.RunWaiting, domain.WaitPaused)
 	if calls := reg.Calls()[before:]; len(calls) != 1 || calls[0].Node != "right" || !run.Paused {
 		t.Fatalf("ran %+v, paused %v\n%s", calls, run.Paused, e.Journal(run.ID))
 	}
 	e.Close()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
-	e.Until(run.ID, kairos.RunWaiting, kairos.WaitPaused)
-	if _, err := e.Do(run.ID, kairos.ActionContinue); err != nil {
+	e.Until(run.ID, domain.RunWaiting, domain.WaitPaused)
+	if _, err := e.Do(run.ID, domain.ActionContinue); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(run.ID, kairos.RunCompleted, "")
+	e.Until(run.ID, domain.RunCompleted, "")
 	if n := reg.Count("right"); n != 2 {
 		t.Errorf("right ran %d times", n)
 	}
@@ -98,17 +98,17 @@ func TestOnlyOneStepBesideWhatAPersonSettled(t *testing.T) {
 	for range 3 {
 		<-started
 	}
-	if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+	if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(run.ID, kairos.RunCancelled, "")
+	e.Until(run.ID, domain.RunCancelled, "")
 	again.Store(true)
 	for node, action := range map[string]string{"a": "retry", "b": "happened", "c": "skip"} {
-		if _, err := e.Resolve(t.Context(), enginetest.Operator, kairos.ResolveRequest{Run: run.ID, Node: node, Visit: 1, Item: -1, Action: action}); err != nil {
+		if _, err := e.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: node, Visit: 1, Item: -1, Action: action}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Only: "a"}
+	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Only: "a"}
 	p, err := e.Preview(t.Context(), enginetest.Operator, req)
 	if err != nil || names(p.Again) != "a" || names(p.Keep) != "b c s" {
 		t.Fatalf("preview %+v, %v", p, err)
@@ -117,7 +117,7 @@ func TestOnlyOneStepBesideWhatAPersonSettled(t *testing.T) {
 	if _, err := e.Act(t.Context(), enginetest.Operator, req); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(run.ID, kairos.RunCompleted, "")
+	e.Until(run.ID, domain.RunCompleted, "")
 	if n := len(reg.Calls()); n != 4 || reg.Count("a") != 2 {
 		t.Errorf("%d calls, %d of a, want that only a was called again\n%s", n, reg.Count("a"), e.Journal(run.ID))
 	}
@@ -131,20 +131,20 @@ func TestOnlyOneStepSurvivesARestart(t *testing.T) {
 	reg, s := shaky(&broken), storetest.Open(t)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	src := strings.Replace(twoBranches, "right: {type: shaky}", "right: {type: shaky, retry: {max_attempts: 1, backoff: [1h]}}", 1)
-	run := e.Until(e.Begin(e.Save(src), "1").ID, kairos.RunFailed, "")
-	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Only: "right", Attempts: 3}
+	run := e.Until(e.Begin(e.Save(src), "1").ID, domain.RunFailed, "")
+	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Only: "right", Attempts: 3}
 	if _, err := e.Act(t.Context(), enginetest.Operator, req); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry) // it has three attempts now, an hour apart
+	e.Until(run.ID, domain.RunWaiting, domain.WaitRetry) // it has three attempts now, an hour apart
 	e.Close()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
-	e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry)
+	e.Until(run.ID, domain.RunWaiting, domain.WaitRetry)
 	broken.Store(false)
-	if _, err := e.Do(run.ID, kairos.ActionRetryNow); err != nil {
+	if _, err := e.Do(run.ID, domain.ActionRetryNow); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(run.ID, kairos.RunWaiting, kairos.WaitPaused)
+	e.Until(run.ID, domain.RunWaiting, domain.WaitPaused)
 	if n := reg.Count("left"); n != 1 {
 		t.Errorf("left ran %d times", n)
 	}
@@ -161,11 +161,11 @@ func TestResumeWithAnotherTimeout(t *testing.T) {
 		return engine.Result{}, context.Cause(ctx)
 	})
 	e := enginetest.Open(t, reg)
-	run := e.Until(e.Begin(e.Save("id: slow\nnodes: {a: {type: slow, timeout: 1ms}}\n"), "1").ID, kairos.RunFailed, "")
+	run := e.Until(e.Begin(e.Save("id: slow\nnodes: {a: {type: slow, timeout: 1ms}}\n"), "1").ID, domain.RunFailed, "")
 	if run.Error == nil || run.Error.Code != planner.CodeTimeout {
 		t.Fatalf("%+v", run.Error)
 	}
-	req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Timeout: time.Hour}
+	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Timeout: time.Hour}
 	p, err := e.Preview(t.Context(), enginetest.Operator, req)
 	if err != nil || p.TimeoutMs != 3_600_000 {
 		t.Fatalf("%+v %v", p, err)
@@ -174,7 +174,7 @@ func TestResumeWithAnotherTimeout(t *testing.T) {
 	if _, err := e.Act(t.Context(), enginetest.Operator, req); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(run.ID, kairos.RunCompleted, "")
+	e.Until(run.ID, domain.RunCompleted, "")
 }
 
 func TestResumeOptionsAreChecked(t *testing.T) {
@@ -182,29 +182,29 @@ func TestResumeOptionsAreChecked(t *testing.T) {
 	var broken atomic.Bool
 	broken.Store(true)
 	e := enginetest.Open(t, shaky(&broken))
-	failed := e.Until(e.Begin(e.Save(twoBranches), "1").ID, kairos.RunFailed, "")
-	waits := e.Until(e.Begin(e.Save("id: ask\nnodes: {a: {type: approval, input: {message: m}}}\n"), "1").ID, kairos.RunWaiting, kairos.WaitApproval)
+	failed := e.Until(e.Begin(e.Save(twoBranches), "1").ID, domain.RunFailed, "")
+	waits := e.Until(e.Begin(e.Save("id: ask\nnodes: {a: {type: approval, input: {message: m}}}\n"), "1").ID, domain.RunWaiting, domain.WaitApproval)
 	for _, tt := range []struct {
-		req  kairos.VerbRequest
+		req  domain.VerbRequest
 		says string
 	}{
-		{kairos.VerbRequest{Run: failed.ID, Only: "join"}, "join is no step that would run again"},
-		{kairos.VerbRequest{Run: failed.ID, Only: "left#0"}, "not node or node#visit"},
-		{kairos.VerbRequest{Run: failed.ID, Only: "left#2"}, "left#2 is no step that would run again"},
-		{kairos.VerbRequest{Run: failed.ID, Attempts: -1}, "cannot be negative"},
-		{kairos.VerbRequest{Run: failed.ID, Attempts: 1000}, "1000 attempts are too many"},
-		{kairos.VerbRequest{Run: failed.ID, Timeout: 1}, "too short"},
-		{kairos.VerbRequest{Run: waits.ID, Attempts: 2}, "only a failed or cancelled run"},
-		{kairos.VerbRequest{Run: failed.ID, Action: kairos.ActionFork, Only: "left"}, "fork does not take only"},
-		{kairos.VerbRequest{Run: failed.ID, Instead: map[string]kairos.StandIn{"left": {}}}, "resume does not take instead"},
+		{domain.VerbRequest{Run: failed.ID, Only: "join"}, "join is no step that would run again"},
+		{domain.VerbRequest{Run: failed.ID, Only: "left#0"}, "not node or node#visit"},
+		{domain.VerbRequest{Run: failed.ID, Only: "left#2"}, "left#2 is no step that would run again"},
+		{domain.VerbRequest{Run: failed.ID, Attempts: -1}, "cannot be negative"},
+		{domain.VerbRequest{Run: failed.ID, Attempts: 1000}, "1000 attempts are too many"},
+		{domain.VerbRequest{Run: failed.ID, Timeout: 1}, "too short"},
+		{domain.VerbRequest{Run: waits.ID, Attempts: 2}, "only a failed or cancelled run"},
+		{domain.VerbRequest{Run: failed.ID, Action: domain.ActionFork, Only: "left"}, "fork does not take only"},
+		{domain.VerbRequest{Run: failed.ID, Instead: map[string]domain.StandIn{"left": {}}}, "resume does not take instead"},
 	} {
 		if tt.req.Action == "" {
-			tt.req.Action = kairos.ActionResume
+			tt.req.Action = domain.ActionResume
 		}
 		_, previewed := e.Preview(t.Context(), enginetest.Operator, tt.req)
 		_, acted := e.Act(t.Context(), enginetest.Operator, tt.req)
 		for _, err := range []error{previewed, acted} {
-			if kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), tt.says) {
+			if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("%+v: %v, want %q", tt.req, err, tt.says)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -28,7 +28,11 @@ func TestVerdict(t *testing.T) {
 		"unsafe, interrupted before it began":       {judgement{effect: unsafe, tries: 1, most: 1, interrupted: true, noEffect: true}, fateInterrupted},
 		"unsafe, cancelled":                         {judgement{effect: unsafe, tries: 1, most: 1, cancelled: true}, fateDoubt},
 		"a stepped handler between its steps":       {judgement{effect: unsafe, stepped: true, tries: 1, most: 1, interrupted: true}, fateInterrupted},
-		"a stepped handler with a step in flight":   {judgement{effect: unsafe, stepped: true, substep: true, tries: 1, most: 1, interrupted: true}, fateDoubt},
+		"a stepped handler with a step in flight":   {judgement{effect: unsafe, stepped: true, openCall: true, tries: 1, most: 1, interrupted: true}, fateDoubt},
+		"an open call in an idempotent step":        {judgement{effect: once, stepped: true, openCall: true, tries: 1, most: 3}, fateDoubt},
+		"an open call in an interrupted step":       {judgement{effect: once, stepped: true, openCall: true, tries: 1, most: 3, interrupted: true}, fateDoubt},
+		"an open call beside a harmless failure":    {judgement{effect: unsafe, stepped: true, openCall: true, noEffect: true, tries: 1, most: 3}, fateDoubt},
+		"an open call in a pure step, cancelled":    {judgement{effect: planner.EffectPure, openCall: true, cancelled: true, tries: 1, most: 1}, fateDoubt},
 		"pure and read attempts are never in doubt": {judgement{effect: planner.EffectRead, tries: 1, most: 1}, fateFailed},
 	} {
 		if got := tt.verdict(); got != tt.want {
@@ -49,7 +53,7 @@ func TestWaitsInOrderOfPrecedence(t *testing.T) {
 	}
 	s := newState(p, facts{run: "r"})
 	now := time.Unix(1000, 0).UTC()
-	row := func(e kairos.Entry) {
+	row := func(e domain.Entry) {
 		t.Helper()
 		e.Seq, e.At = s.seq+1, now
 		if err := s.apply(&e); err != nil {
@@ -57,24 +61,25 @@ func TestWaitsInOrderOfPrecedence(t *testing.T) {
 		}
 	}
 	all := func(*work) bool { return false }
-	first := func() kairos.WaitReason { return s.waits("")[0].Reason }
-	row(kairos.Entry{Kind: kairos.EntryWait, Node: "a", Visit: 1, Item: -1, Attempt: 1, Reason: "timer", DueAt: now.Add(time.Hour)})
-	if first() != kairos.WaitTimer || !s.due(all).Equal(now.Add(time.Hour)) {
+	first := func() domain.WaitReason { return s.waits()[0].Reason }
+	row(domain.Entry{Kind: domain.EntryWait, Node: "a", Visit: 1, Item: -1, Attempt: 1, Reason: "timer", DueAt: now.Add(time.Hour)})
+	if first() != domain.WaitTimer || !s.due(all).Equal(now.Add(time.Hour)) {
 		t.Errorf("got %s due %s", first(), s.due(all))
 	}
-	row(kairos.Entry{Kind: kairos.EntryWait, Node: "b", Visit: 1, Item: -1, Attempt: 1, Reason: "approval", Ref: "x", Input: kairos.RawJSON(`{"message":"m"}`)})
-	if first() != kairos.WaitApproval || s.waits("")[0].Message != "m" {
-		t.Errorf("got %+v, want the approval first", s.waits(""))
+	row(domain.Entry{Kind: domain.EntryWait, Node: "b", Visit: 1, Item: -1, Attempt: 1, Reason: "approval", Ref: "x", Input: domain.RawJSON(`{"message":"m"}`)})
+	if first() != domain.WaitApproval || s.waits()[0].Message != "m" {
+		t.Errorf("got %+v, want the approval first", s.waits())
 	}
-	if got := s.waits("max_steps 1 is used up")[0].Reason; got != kairos.WaitBudget {
+	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: payload{Verb: "budget", Message: "max_steps 1 is used up"}.json()})
+	if got := s.waits()[0].Reason; got != domain.WaitBudget {
 		t.Errorf("got %s, want budget before approval", got)
 	}
-	row(kairos.Entry{Kind: kairos.EntryVerb, Item: -1, Decision: payload{Verb: "pause"}.json()})
-	if first() != kairos.WaitPaused || len(s.waits("")) != 3 {
-		t.Errorf("got %+v, want paused first of three", s.waits(""))
+	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: payload{Verb: "pause"}.json()})
+	if first() != domain.WaitPaused || len(s.waits()) != 4 {
+		t.Errorf("got %+v, want paused first of four", s.waits())
 	}
-	row(kairos.Entry{Kind: kairos.EntryVerb, Item: -1, Decision: payload{Verb: "quarantine"}.json()})
-	if first() != kairos.WaitQuarantined {
+	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: payload{Verb: "quarantine"}.json()})
+	if first() != domain.WaitQuarantined {
 		t.Errorf("got %s, want quarantined first", first())
 	}
 }
@@ -91,19 +96,19 @@ func TestFoldRefusesNonsense(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, e := range map[string]kairos.Entry{
-		"a gap":              {Seq: 2, Kind: kairos.EntryIntent, Node: "a", Visit: 1, Item: -1},
-		"an unknown node":    {Seq: 1, Kind: kairos.EntryIntent, Node: "zz", Visit: 1, Item: -1},
-		"a closed visit":     {Seq: 1, Kind: kairos.EntryIntent, Node: "a", Visit: 7, Item: -1},
-		"an item of nothing": {Seq: 1, Kind: kairos.EntryResult, Final: true, Node: "a", Visit: 1, Item: 5, Status: kairos.NodeCompleted},
-		"broken output":      {Seq: 1, Kind: kairos.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1, Status: kairos.NodeCompleted, Output: kairos.RawJSON(`{`)},
-		"broken decision":    {Seq: 1, Kind: kairos.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1, Status: kairos.NodeCompleted, Decision: kairos.RawJSON(`[]`)},
+	for name, e := range map[string]domain.Entry{
+		"a gap":              {Seq: 2, Kind: domain.EntryIntent, Node: "a", Visit: 1, Item: -1},
+		"an unknown node":    {Seq: 1, Kind: domain.EntryIntent, Node: "zz", Visit: 1, Item: -1},
+		"a closed visit":     {Seq: 1, Kind: domain.EntryIntent, Node: "a", Visit: 7, Item: -1},
+		"an item of nothing": {Seq: 1, Kind: domain.EntryResult, Final: true, Node: "a", Visit: 1, Item: 5, Status: domain.NodeCompleted},
+		"broken output":      {Seq: 1, Kind: domain.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1, Status: domain.NodeCompleted, Output: domain.RawJSON(`{`)},
+		"broken decision":    {Seq: 1, Kind: domain.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1, Status: domain.NodeCompleted, Decision: domain.RawJSON(`[]`)},
 		"an unknown kind":    {Seq: 1, Kind: "song", Node: "a", Visit: 1, Item: -1},
-		"an unknown verb":    {Seq: 1, Kind: kairos.EntryVerb, Item: -1, Decision: kairos.RawJSON(`{"verb":"sing"}`)},
-		"a broken reset":     {Seq: 1, Kind: kairos.EntryReset, Item: -1, Decision: kairos.RawJSON(`7`)},
-		"a doubtless answer": {Seq: 1, Kind: kairos.EntryResolve, Node: "a", Visit: 9, Item: -1, Decision: payload{Action: "skip"}.json()},
+		"an unknown verb":    {Seq: 1, Kind: domain.EntryVerb, Item: -1, Decision: domain.RawJSON(`{"verb":"sing"}`)},
+		"a broken reset":     {Seq: 1, Kind: domain.EntryReset, Item: -1, Decision: domain.RawJSON(`7`)},
+		"a doubtless answer": {Seq: 1, Kind: domain.EntryResolve, Node: "a", Visit: 9, Item: -1, Decision: payload{Action: "skip"}.json()},
 	} {
-		if _, err := fold(p, facts{run: "r"}, []kairos.Entry{e}); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		if _, err := fold(p, facts{run: "r"}, []domain.Entry{e}); domain.CodeOf(err) != domain.CodeCorrupt {
 			t.Errorf("%s: got %v, want a corrupt journal", name, err)
 		}
 	}
@@ -111,11 +116,11 @@ func TestFoldRefusesNonsense(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	l := limitsOf(kairos.Limits{MaxTokens: 10}, planner.Limits{MaxSteps: 5, MaxTokens: 99, MaxDuration: planner.Duration(time.Minute)})
-	if want := (kairos.Limits{MaxSteps: 5, MaxTokens: 10, MaxDuration: time.Minute}); l != want {
+	l := limitsOf(domain.Limits{MaxTokens: 10}, planner.Limits{MaxSteps: 5, MaxTokens: 99, MaxDuration: planner.Duration(time.Minute)})
+	if want := (domain.Limits{MaxSteps: 5, MaxTokens: 10, MaxDuration: time.Minute}); l != want {
 		t.Errorf("got %+v, want %+v", l, want)
 	}
-	if l := limitsOf(kairos.Limits{}, planner.Limits{}); l.MaxSteps != 100_000 {
+	if l := limitsOf(domain.Limits{}, planner.Limits{}); l.MaxSteps != 100_000 {
 		t.Errorf("got %+v, want the default of 100,000 steps (ruling 28)", l)
 	}
 	for name, tt := range map[string]struct {
@@ -124,9 +129,9 @@ func TestLimits(t *testing.T) {
 	}{
 		"nothing": {spent{}, false},
 		"steps":   {spent{steps: 5}, true},
-		"tokens":  {spent{usage: kairos.Usage{InputTokens: 6, OutputTokens: 4}}, true},
+		"tokens":  {spent{usage: domain.Usage{InputTokens: 6, OutputTokens: 4}}, true},
 		"time":    {spent{time: time.Minute}, true},
-		"almost":  {spent{steps: 4, time: 59 * time.Second, usage: kairos.Usage{InputTokens: 9}}, false},
+		"almost":  {spent{steps: 4, time: 59 * time.Second, usage: domain.Usage{InputTokens: 9}}, false},
 	} {
 		if got := exceeded(l2, tt.spent) != ""; got != tt.over {
 			t.Errorf("%s: got %v, want %v", name, got, tt.over)
@@ -134,7 +139,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-var l2 = kairos.Limits{MaxSteps: 5, MaxTokens: 10, MaxDuration: time.Minute}
+var l2 = domain.Limits{MaxSteps: 5, MaxTokens: 10, MaxDuration: time.Minute}
 
 func TestTimerInput(t *testing.T) {
 	t.Parallel()

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -16,7 +16,10 @@ type answerable interface{ answer(error) }
 func (a *actor) handle(m any) {
 	switch m := m.(type) {
 	case slotMsg:
-		a.slot, a.waitingSlot = true, false
+		if !a.e.sched.holds(a.id, m.token) { //seed:stale-grant
+			return // given back meanwhile: another run may have it
+		}
+		a.slot, a.waitingSlot = m.token, false
 		if a.ended || a.stopping || a.nothingToDo() {
 			a.yieldSlot()
 		}
@@ -49,6 +52,12 @@ func (a *actor) handle(m any) {
 		a.substep(m)
 	case silenceMsg:
 		a.silence(m)
+	case reserveMsg:
+		a.reserve(m)
+	case lostMsg:
+		a.callLost(m)
+	case deadlineMsg:
+		a.cutOff()
 	case answerable:
 		a.verb(m)
 	}
@@ -57,13 +66,13 @@ func (a *actor) handle(m any) {
 // nothingToDo reports that a granted slot is of no use: the run waits again.
 func (a *actor) nothingToDo() bool {
 	a.collect()
-	return a.run.Status == kairos.RunWaiting && len(a.running) == 0 && (a.blocked() || a.peek() == nil)
+	return a.run.Status == domain.RunWaiting && len(a.running) == 0 && (a.blocked() || a.peek() == nil)
 }
 
 func (a *actor) yieldSlot() {
-	if a.slot {
-		a.slot = false
-		a.e.sched.release(a.id)
+	if a.slot != 0 {
+		a.e.sched.release(a.id, a.slot)
+		a.slot = 0
 	}
 }
 
@@ -121,7 +130,7 @@ func (a *actor) startable(k workKey) (ok, stale bool) {
 		// asked for: the run pauses when that step has settled.
 		return a.s.alone(k.VisitKey) && !a.s.hasAnswered(), false
 	case phaseWaiting:
-		if w.reason != kairos.WaitRetry {
+		if w.reason != domain.WaitRetry {
 			return false, true
 		}
 		if w.due.After(a.e.now()) {
@@ -139,15 +148,19 @@ func (a *actor) allBegun(f *fan) bool { return f.total >= 0 && f.begunAll }
 // advance starts everything that may start.
 func (a *actor) advance() {
 	a.considerReplan()
-	if a.budget != "" {
-		a.budget = a.overBudget() // what ran may have ended without using it up
-	}
+	a.budget = ""
 	for !a.blocked() && !a.e.maintenance.Load() && !a.waiting.Load() && a.unacked() < a.ahead() {
 		k := a.peek()
 		if k == nil {
 			return
 		}
-		if a.budget = a.overBudget(); a.budget != "" || !a.takeSlot() || !a.dispatch(*k) {
+		if why := a.overBudget(*k); why != "" {
+			if a.budget = why; len(a.running) == 0 { // else what runs may end without using it up
+				a.outOfBudget(&budgetError{message: why})
+			}
+			return
+		}
+		if !a.takeSlot() || !a.dispatch(*k) {
 			return
 		}
 	}
@@ -155,15 +168,14 @@ func (a *actor) advance() {
 
 // takeSlot makes sure that the run may work, or queues it.
 func (a *actor) takeSlot() bool {
-	if a.slot {
+	if a.slot != 0 {
 		return true
 	}
 	if a.waitingSlot {
 		return false
 	}
 	t := ticketOf(&a.run)
-	if a.e.sched.try(t) {
-		a.slot = true
+	if a.slot = a.e.sched.try(t); a.slot != 0 {
 		return true
 	}
 	a.waitingSlot = true
@@ -199,25 +211,25 @@ func (a *actor) due() {
 			continue
 		}
 		switch w.reason {
-		case kairos.WaitRetry:
+		case domain.WaitRetry:
 			if !slices.Contains(a.queue, w.workKey) {
 				a.queue = append(a.queue, w.workKey)
 			}
-		case kairos.WaitTimer:
-			a.final(w, kairos.NodeCompleted, a.s.walk.Last(w.VisitKey), nil, nil)
-		case kairos.WaitApproval:
+		case domain.WaitTimer:
+			a.final(w, domain.NodeCompleted, a.s.walk.Last(w.VisitKey), nil, nil)
+		case domain.WaitApproval:
 			a.approvalExpired(w)
 		}
 	}
 }
 
 // entry begins a row about a piece of work; seq is assigned by add.
-func (a *actor) entry(kind kairos.EntryKind, k workKey) kairos.Entry {
-	return kairos.Entry{Kind: kind, Node: a.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item, At: a.e.now()}
+func (a *actor) entry(kind domain.EntryKind, k workKey) domain.Entry {
+	return domain.Entry{Kind: kind, Node: a.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item, At: a.e.now()}
 }
 
 // add appends a row to the checkpoint being put together and applies it.
-func (a *actor) add(e kairos.Entry) {
+func (a *actor) add(e domain.Entry) {
 	e.Seq = a.s.seq + 1
 	if err := a.s.apply(&e); err != nil {
 		// A row that this code just made contradicts the state: a defect here,
@@ -225,18 +237,19 @@ func (a *actor) add(e kairos.Entry) {
 		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
 	}
 	a.next.Entries = append(a.next.Entries, e)
+	a.handOff(&e)
 	a.converse(&e)
 	a.use(e.Usage)
 }
 
 // verbRow appends a row about the run.
 func (a *actor) verbRow(p payload, actor, reason string) {
-	a.add(kairos.Entry{Kind: kairos.EntryVerb, Item: noItem, Decision: p.json(), Actor: actor, Reason: reason, At: a.e.now()})
+	a.add(domain.Entry{Kind: domain.EntryVerb, Item: noItem, Decision: p.json(), Actor: actor, Reason: reason, At: a.e.now()})
 }
 
-func patchOf(c *kairos.Checkpoint) *kairos.RunPatch {
+func patchOf(c *domain.Checkpoint) *domain.RunPatch {
 	if c.Patch == nil {
-		c.Patch = &kairos.RunPatch{}
+		c.Patch = &domain.RunPatch{}
 	}
 	return c.Patch
 }
@@ -247,11 +260,11 @@ func (a *actor) after(fn func(error)) { a.deferred = append(a.deferred, deferred
 // final settles a visit or item: the row is decided by the walk and joins the
 // checkpoint. fill may set more of the row's fields. One finished node is one
 // checkpoint, so a row that waits to be handed over goes first.
-func (a *actor) final(w *work, status kairos.NodeStatus, out any, f *kairos.Failure, fill func(*kairos.Entry)) {
+func (a *actor) final(w *work, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
 	if a.hasFinal {
 		a.flush()
 	}
-	if status == kairos.NodeFailed && a.replans(w) {
+	if status == domain.NodeFailed && a.replans(w) {
 		a.awaitReplan(w, f, fill)
 		return
 	}
@@ -263,25 +276,26 @@ func (a *actor) final(w *work, status kairos.NodeStatus, out any, f *kairos.Fail
 }
 
 // settle appends a final row without regard to where checkpoints begin.
-func (a *actor) settle(w *work, status kairos.NodeStatus, out any, f *kairos.Failure, fill func(*kairos.Entry)) {
-	a.next.Entries = append(a.next.Entries, a.entry(kairos.EntryResult, w.workKey))
+func (a *actor) settle(w *work, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
+	a.next.Entries = append(a.next.Entries, a.entry(domain.EntryResult, w.workKey))
 	e := &a.next.Entries[len(a.next.Entries)-1]
 	e.Final, e.Status, e.Failure, e.Attempt = true, status, f, w.attempt
 	if fill != nil {
 		fill(e)
 	}
-	if status == kairos.NodeCompleted && e.Output == nil {
-		raw, err := planner.EncodeValue(out)
+	if status == domain.NodeCompleted && e.Output == nil {
+		raw, err := planner.EncodeWithin(out, planner.MaxValueBytes)
 		if err != nil {
-			e.Status, e.Failure, out = kairos.NodeFailed, &kairos.Failure{Code: planner.CodeOutput, Message: err.Error(), Permanent: true}, nil
+			e.Status, e.Failure, out = domain.NodeFailed, outputFailure(e.Node, err), nil
 		} else {
 			e.Output = raw
 		}
 	}
-	if e.Status == kairos.NodeFailed && e.Failure != nil && e.Failure.Node == "" {
+	if e.Status == domain.NodeFailed && e.Failure != nil && e.Failure.Node == "" {
 		e.Failure.Node = e.Node
 	}
 	e.Seq = a.s.seq + 1
+	a.handOff(e)
 	if _, err := a.s.settle(e, w.workKey, out); err != nil {
 		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
 	}
@@ -293,18 +307,18 @@ func (a *actor) settle(w *work, status kairos.NodeStatus, out any, f *kairos.Fai
 }
 
 // measure tells what a skill took that an attempt has completed.
-func (a *actor) measure(w *work, e *kairos.Entry) {
+func (a *actor) measure(w *work, e *domain.Entry) {
 	node := &a.prog.Nodes[w.Node]
-	if node.Skill == "" && node.Agent == "" || a.run.Dry() || e.Status != kairos.NodeCompleted || e.StartedAt.IsZero() {
+	if node.Skill == "" && node.Agent == "" || a.run.Dry() || e.Status != domain.NodeCompleted || e.StartedAt.IsZero() {
 		return
 	}
 	used := w.usage.Add(e.Usage)
-	a.next.Measured = append(a.next.Measured, kairos.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
+	a.next.Measured = append(a.next.Measured, domain.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
 		Time: e.At.Sub(e.StartedAt), Tokens: used.InputTokens + used.OutputTokens, At: e.At})
 }
 
 // use counts what a row used.
-func (a *actor) use(u kairos.Usage) {
+func (a *actor) use(u domain.Usage) {
 	if u.Zero() {
 		return
 	}
@@ -315,11 +329,16 @@ func (a *actor) use(u kairos.Usage) {
 
 // settleVisit settles a foreach visit as a whole: its list is empty, cannot be
 // read, or no item will start.
-func (a *actor) settleVisit(v planner.VisitKey, status kairos.NodeStatus, out any, f *kairos.Failure) {
-	if a.hasFinal && status != kairos.NodeCancelled {
+func (a *actor) settleVisit(v planner.VisitKey, status domain.NodeStatus, out any, f *domain.Failure) {
+	if a.hasFinal && status != domain.NodeCancelled {
 		a.flush()
 	}
-	a.settle(&work{workKey: workKey{v, noItem}}, status, out, f, nil)
+	now := a.e.now()
+	a.settle(&work{workKey: workKey{v, noItem}}, status, out, f, func(e *domain.Entry) {
+		if status != domain.NodeCancelled { // else nothing of it has begun
+			e.Effect, e.StartedAt = string(planner.EffectPure), now
+		}
+	})
 	a.hasFinal = true
 	if a.s.walk.Stopping() && !a.s.cancelled {
 		a.cancelWaiting()
@@ -329,9 +348,6 @@ func (a *actor) settleVisit(v planner.VisitKey, status kairos.NodeStatus, out an
 // cancelWaiting cancels visits that wait and pending retries, because the run
 // is stopping (ruling 6). What is in doubt stays so until a person resolves it.
 func (a *actor) cancelWaiting() {
-	if a.prog.ContinueBranches {
-		return
-	}
 	for _, w := range a.s.sorted() {
 		if w.phase == phaseWaiting && a.s.stops(w) && a.running[w.workKey] == nil && a.s.work[w.workKey] == w {
 			a.cancelWork(w)
@@ -343,9 +359,9 @@ func (a *actor) cancelWaiting() {
 func (a *actor) cancelWork(w *work) {
 	if w.phase == phaseWaiting {
 		switch w.reason {
-		case kairos.WaitApproval:
-			a.closeApproval(w, "cancelled", kairos.System.Name, "")
-		case kairos.WaitChild:
+		case domain.WaitApproval:
+			a.closeApproval(w, domain.System.Name, "")
+		case domain.WaitChild:
 			child := w.ref
 			a.after(func(err error) {
 				if err == nil {
@@ -355,7 +371,7 @@ func (a *actor) cancelWork(w *work) {
 		}
 	}
 	a.dueDirty = true
-	a.settle(w, kairos.NodeCancelled, nil, nil, nil)
+	a.settle(w, domain.NodeCancelled, nil, nil, nil)
 }
 
 // flush completes the checkpoint; the store gets it with the next handOver, at
@@ -384,7 +400,7 @@ func (a *actor) flush() {
 		return
 	}
 	c.Run, c.Fence, c.Chain = a.id, a.fence, a.chain
-	a.next, a.hasFinal = kairos.Checkpoint{}, false
+	a.next, a.hasFinal = domain.Checkpoint{}, false
 	a.fence += int64(len(c.Entries))
 	a.run.LastSeq = a.fence
 	a.sent++

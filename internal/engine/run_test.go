@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -48,8 +48,8 @@ func TestOutcomes(t *testing.T) {
 	e := enginetest.Open(t, reg)
 	tests := []struct {
 		name, plan string
-		status     kairos.RunStatus
-		reason     kairos.WaitReason
+		status     domain.RunStatus
+		reason     domain.WaitReason
 		output     string
 		code       string
 		headline   string
@@ -76,7 +76,10 @@ func TestOutcomes(t *testing.T) {
 		{name: "foreach over nothing", plan: `{nodes: {a: {type: echo, foreach: "${input.none}"}}}`, status: "completed", output: `[]`},
 		{name: "foreach fails", plan: `{nodes: {a: {type: broken, foreach: "${input.list}"}}}`, status: "failed", code: "boom"},
 		{name: "foreach goes on", plan: `{nodes: {a: {type: broken, foreach: "${input.list}", on_error: continue}}}`, status: "completed",
-			output: `[null,null,null]`},
+			output: `[{"code":"boom","error":"it broke"},{"code":"boom","error":"it broke"},{"code":"boom","error":"it broke"}]`},
+		{name: "a reference into a continued failure", plan: `{nodes: {a: {type: broken, on_error: continue},
+			b: {type: set, input: ["${output.a}", "${output.a.x}", "${output.a.x ?? 1}"]}}, edges: [{from: a, to: b}]}`,
+			status: "completed", output: `[null,null,1]`, headline: "1 step failed"},
 		{name: "a bounded loop", plan: `{start: a, nodes: {a: {type: pure, max_visits: 3, input: x}}, edges: [{from: a, to: a}]}`, status: "failed", code: "max_visits"},
 		{name: "parallel and join", plan: `{nodes: {a: {type: echo, input: 1}, b: {type: echo, input: 2}, c: {type: set, needs: [a, b]}}}`, status: "completed",
 			output: `{"a":1,"b":2}`},
@@ -109,8 +112,8 @@ func TestCrashByEffect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		effect planner.Effect
-		status kairos.RunStatus
-		reason kairos.WaitReason
+		status domain.RunStatus
+		reason domain.WaitReason
 		calls  int
 	}{
 		{planner.EffectRead, "completed", "", 2},
@@ -158,13 +161,13 @@ func TestQuarantine(t *testing.T) {
 	}
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
 	r := e.Settle(run.ID)
-	if r.WaitReason != kairos.WaitQuarantined {
+	if r.WaitReason != domain.WaitQuarantined {
 		t.Fatalf("got %s %s, want quarantined\n%s", r.Status, r.WaitReason, e.Journal(run.ID))
 	}
-	if _, err := e.Do(run.ID, kairos.ActionRelease); err != nil {
+	if _, err := e.Do(run.ID, domain.ActionRelease); err != nil {
 		t.Fatal(err)
 	}
-	if r = e.Until(run.ID, kairos.RunCompleted, ""); r.Steps != 1 {
+	if r = e.Until(run.ID, domain.RunCompleted, ""); r.Steps != 1 {
 		t.Errorf("got %d steps", r.Steps)
 	}
 }
@@ -182,7 +185,7 @@ func TestResolveDoubt(t *testing.T) {
 	v := e.Save(`{nodes: {a: {type: charge}, b: {type: set}}, edges: [{from: a, to: b}]}`)
 	for _, tt := range []struct {
 		action, output string
-		status         kairos.RunStatus
+		status         domain.RunStatus
 		want           string
 	}{
 		{"happened", `{"id":7}`, "completed", `{"id":7}`},
@@ -192,14 +195,14 @@ func TestResolveDoubt(t *testing.T) {
 	} {
 		t.Run(tt.action, func(t *testing.T) {
 			run := e.Settle(e.Begin(v, "").ID)
-			if run.WaitReason != kairos.WaitInDoubt {
+			if run.WaitReason != domain.WaitInDoubt {
 				t.Fatalf("got %s %s, want in doubt", run.Status, run.WaitReason)
 			}
 			healed.Store(tt.action == "retry")
 			defer healed.Store(false)
-			req := kairos.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Attempt: 1, Action: tt.action, Reason: "looked", Rev: run.LastSeq}
+			req := domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Attempt: 1, Action: tt.action, Reason: "looked", Rev: run.LastSeq}
 			if tt.output != "" {
-				req.Output = kairos.RawJSON(tt.output)
+				req.Output = domain.RawJSON(tt.output)
 			}
 			if _, err := e.Resolve(t.Context(), enginetest.Operator, req); err != nil {
 				t.Fatal(err)
@@ -228,14 +231,14 @@ func TestCancel(t *testing.T) {
 	t.Run("a node in flight", func(t *testing.T) {
 		run := e.Run(`{nodes: {a: {type: hang}, b: {type: approval, input: {message: sure?}}, c: {type: wait, input: {for: 1h}}, d: {type: set, needs: [a, b, c]}}}`, "")
 		<-started
-		r, err := e.Do(run.ID, kairos.ActionCancel)
-		if err != nil || r.Status != kairos.RunCancelled {
+		r, err := e.Do(run.ID, domain.ActionCancel)
+		if err != nil || r.Status != domain.RunCancelled {
 			t.Fatalf("got %s, %v, want cancelled\n%s", r.Status, err, e.Journal(run.ID))
 		}
-		if _, err := e.Do(run.ID, kairos.ActionCancel); kairos.CodeOf(err) != kairos.CodeConflict {
+		if _, err := e.Do(run.ID, domain.ActionCancel); domain.CodeOf(err) != domain.CodeConflict {
 			t.Errorf("cancelling twice: %v, want a conflict", err)
 		}
-		list, err := e.Store.Approvals(t.Context(), kairos.ApprovalFilter{Status: "open", Run: run.ID})
+		list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Status: "open", Run: run.ID})
 		if err != nil || len(list.Items) != 0 {
 			t.Errorf("open approvals after cancel: %v, %v", list.Items, err)
 		}
@@ -243,29 +246,29 @@ func TestCancel(t *testing.T) {
 	t.Run("an unsafe node keeps its doubt", func(t *testing.T) {
 		run := e.Run(`{nodes: {a: {type: danger}, b: {type: set}}, edges: [{from: a, to: b}]}`, "")
 		<-started
-		if r, err := e.Do(run.ID, kairos.ActionCancel); err != nil || r.Status != kairos.RunCancelled {
+		if r, err := e.Do(run.ID, domain.ActionCancel); err != nil || r.Status != domain.RunCancelled {
 			t.Fatalf("got %s, %v", r.Status, err)
 		}
-		if _, err := e.Do(run.ID, kairos.ActionResume); kairos.CodeOf(err) != kairos.CodeConflict {
+		if _, err := e.Do(run.ID, domain.ActionResume); domain.CodeOf(err) != domain.CodeConflict {
 			t.Fatalf("resume before the doubt is resolved: %v, want a conflict", err)
 		}
-		_, err := e.Resolve(t.Context(), enginetest.Operator, kairos.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: "happened", Output: kairos.RawJSON(`"done"`)})
+		_, err := e.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: "happened", Output: domain.RawJSON(`"done"`)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Do(run.ID, kairos.ActionResume); err != nil {
+		if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
 			t.Fatal(err)
 		}
-		if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `"done"` || reg.Count("a") > 2 {
+		if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != `"done"` || reg.Count("a") > 2 {
 			t.Errorf("got %s\n%s", r.Output, e.Journal(run.ID))
 		}
 	})
 	t.Run("a queued run", func(t *testing.T) {
-		run, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: e.Save(`{nodes: {a: {type: set}}}`).Hash, StartAt: time.Now().Add(time.Hour)})
+		run, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: e.Save(`{nodes: {a: {type: set}}}`).Hash, StartAt: time.Now().Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := e.Do(run.ID, kairos.ActionCancel); err != nil || r.Status != kairos.RunCancelled {
+		if r, err := e.Do(run.ID, domain.ActionCancel); err != nil || r.Status != domain.RunCancelled {
 			t.Errorf("got %s, %v", r.Status, err)
 		}
 	})
@@ -282,18 +285,18 @@ func TestPauseAndContinue(t *testing.T) {
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: gate}, b: {type: set}}, edges: [{from: a, to: b}]}`, "")
 	<-started
-	if r, err := e.Do(run.ID, kairos.ActionPause); err != nil || !r.Paused || r.Status != kairos.RunRunning {
+	if r, err := e.Do(run.ID, domain.ActionPause); err != nil || !r.Paused || r.Status != domain.RunRunning {
 		t.Fatalf("got %s paused %v, %v", r.Status, r.Paused, err)
 	}
 	close(gate)
-	r := e.Until(run.ID, kairos.RunWaiting, kairos.WaitPaused)
+	r := e.Until(run.ID, domain.RunWaiting, domain.WaitPaused)
 	if r.Steps != 1 {
 		t.Errorf("got %d steps while paused, want 1", r.Steps)
 	}
-	if _, err := e.Do(run.ID, kairos.ActionContinue); err != nil {
+	if _, err := e.Do(run.ID, domain.ActionContinue); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != "1" || r.Paused {
+	if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != "1" || r.Paused {
 		t.Errorf("got %s, paused %v", r.Output, r.Paused)
 	}
 }
@@ -311,11 +314,11 @@ nodes:
       form: {type: object, properties: {amount: {type: integer, maximum: 100}}, required: [amount]}
   out: {type: set, input: "${last}"}
 edges: [{from: ask, to: out}]`)
-	open := func(t *testing.T) (kairos.Run, kairos.Approval) {
+	open := func(t *testing.T) (domain.Run, domain.Approval) {
 		t.Helper()
 		run := e.Settle(e.Begin(v, `{"amount": 12}`).ID)
-		list, err := e.Store.Approvals(t.Context(), kairos.ApprovalFilter{Run: run.ID})
-		if err != nil || len(list.Items) != 1 || run.WaitReason != kairos.WaitApproval || run.Headline != "Refund 12?" {
+		list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID})
+		if err != nil || len(list.Items) != 1 || run.WaitReason != domain.WaitApproval || run.Headline != "Refund 12?" {
 			t.Fatalf("approvals %+v, %v; run %s %s %q", list.Items, err, run.Status, run.WaitReason, run.Headline)
 		}
 		return run, list.Items[0]
@@ -324,51 +327,62 @@ edges: [{from: ask, to: out}]`)
 		run, a := open(t)
 		ctx := t.Context()
 		decide := func(values, digest string) error {
-			_, err := e.Decide(ctx, enginetest.Operator, kairos.DecideRequest{Approval: a.ID, Approve: true, Comment: "ok", Values: kairos.RawJSON(values), Digest: digest})
+			_, err := e.Decide(ctx, enginetest.Operator, domain.DecideRequest{Approval: a.ID, Approve: true, Comment: "ok", Values: domain.RawJSON(values), Digest: digest})
 			return err
 		}
-		if err := decide(`{"amount": 500}`, ""); kairos.CodeOf(err) != kairos.CodeInvalid {
+		if err := decide(`{"amount": 500}`, ""); domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("values that do not fit the form: %v", err)
 		}
-		if err := decide(`{"amount": 5}`, "other"); kairos.CodeOf(err) != kairos.CodeStale {
+		if err := decide(`{"amount": 5}`, "other"); domain.CodeOf(err) != domain.CodeStale {
 			t.Errorf("another digest: %v", err)
 		}
 		if err := decide(`{"amount": 5}`, a.Digest); err != nil {
 			t.Fatal(err)
 		}
-		if err := decide(`{"amount": 5}`, a.Digest); kairos.CodeOf(err) != kairos.CodeConflict {
+		if err := decide(`{"amount": 5}`, a.Digest); domain.CodeOf(err) != domain.CodeConflict {
 			t.Errorf("deciding twice: %v", err)
 		}
-		if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `{"approved":true,"by":"marta","comment":"ok","values":{"amount":5}}` {
+		if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != `{"answer":"approve","approved":true,"by":"marta","comment":"ok","values":{"amount":5}}` {
 			t.Errorf("got %s", r.Output)
 		}
 	})
 	t.Run("reject", func(t *testing.T) {
 		run, a := open(t)
-		if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: a.ID, Comment: "no"}); err != nil {
+		if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: a.ID, Comment: "no"}); err != nil {
 			t.Fatal(err)
 		}
-		if r := e.Until(run.ID, kairos.RunCompleted, ""); !strings.Contains(string(r.Output), `"approved":false`) {
-			t.Errorf("got %s", r.Output)
+		if r := e.Until(run.ID, domain.RunFailed, ""); r.Error == nil || r.Error.Code != "rejected" || r.Error.Node != "ask" || r.Headline != "ask failed: rejected by marta: no" {
+			t.Errorf("got %+v %q", r.Error, r.Headline)
 		}
 	})
 	t.Run("viewers may not", func(t *testing.T) {
 		_, a := open(t)
-		_, err := e.Decide(t.Context(), kairos.Actor{Name: "eve", Role: kairos.RoleViewer}, kairos.DecideRequest{Approval: a.ID, Approve: true})
-		if kairos.CodeOf(err) != kairos.CodeForbidden {
+		_, err := e.Decide(t.Context(), domain.Actor{Name: "eve", Role: domain.RoleViewer}, domain.DecideRequest{Approval: a.ID, Approve: true})
+		if domain.CodeOf(err) != domain.CodeForbidden {
 			t.Errorf("got %v", err)
 		}
-		events, err := e.Store.AuditEvents(t.Context(), kairos.AuditFilter{Actor: "eve"})
+		events, err := e.Store.AuditEvents(t.Context(), domain.AuditFilter{Actor: "eve"})
 		if err != nil || len(events.Items) != 1 || events.Items[0].Result != "denied" {
 			t.Errorf("audit of the refusal: %+v, %v", events.Items, err)
 		}
 	})
 	t.Run("nobody answers", func(t *testing.T) {
-		for on, want := range map[string]string{"approve": "completed", "reject": "completed", "fail": "failed"} {
-			run := e.Run(fmt.Sprintf(`{nodes: {a: {type: approval, input: {message: m, timeout: 5ms, on_timeout: %s}}}}`, on), "")
-			r := e.Until(run.ID, kairos.RunStatus(want), "")
-			if on == "approve" && !strings.Contains(string(r.Output), `"approved":true`) {
-				t.Errorf("%s: got %s", on, r.Output)
+		for on, want := range map[string]string{
+			", on_timeout: approve}": `completed {"answer":"approve","approved":true,"by":"system","comment":"nobody answered in time","values":null}`,
+			"}":                      "failed rejected", ", on_timeout: reject}": "failed rejected", ", on_timeout: fail}": "failed timeout",
+			"}, on_reject: continue":                   `completed {"answer":"reject","approved":false,"by":"system","comment":"nobody answered in time","values":null}`,
+			", on_timeout: fail}, on_reject: continue": "failed timeout",
+		} {
+			r := e.Settle(e.Run(fmt.Sprintf(`{nodes: {a: {type: approval, input: {message: m, timeout: 5ms%s}}}`, on), "").ID)
+			for r.WaitReason == domain.WaitApproval {
+				r = e.Until(r.ID, domain.RunStatus(strings.Fields(want)[0]), "")
+			}
+			got := fmt.Sprint(r.Status, " ", string(r.Output))
+			if r.Error != nil {
+				got = fmt.Sprint(r.Status, " ", r.Error.Code)
+			}
+			if got != want {
+				t.Errorf("%s: got %s, want %s", on, got, want)
 			}
 		}
 	})
@@ -381,14 +395,14 @@ func TestSubPlans(t *testing.T) {
 		if broken.Load() {
 			return engine.Result{}, errors.New("down")
 		}
-		return engine.Result{Output: c.Input, Usage: kairos.Usage{InputTokens: 3}}, nil
+		return engine.Result{Output: c.Input, Usage: domain.Usage{InputTokens: 3}}, nil
 	})
 	e := enginetest.Open(t, reg)
 	e.Save(`{id: child, nodes: {a: {type: echo, input: {got: "${input}"}}}}`)
 	parent := e.Save(`{id: parent, nodes: {p: {type: plan, plan: child, input: 7}, z: {type: set}}, edges: [{from: p, to: z}]}`)
 	t.Run("completes", func(t *testing.T) {
 		run := e.Begin(parent, "")
-		r := e.Until(run.ID, kairos.RunCompleted, "")
+		r := e.Until(run.ID, domain.RunCompleted, "")
 		if string(r.Output) != `{"got":7}` || r.Usage.InputTokens != 3 {
 			t.Errorf("got %s usage %+v\n%s", r.Output, r.Usage, e.Journal(run.ID))
 		}
@@ -396,15 +410,15 @@ func TestSubPlans(t *testing.T) {
 	t.Run("a failed child fails the parent, whose resume continues the same child", func(t *testing.T) {
 		broken.Store(true)
 		run := e.Begin(parent, "")
-		r := e.Until(run.ID, kairos.RunFailed, "")
+		r := e.Until(run.ID, domain.RunFailed, "")
 		if r.Error.Code != "child_failed" {
 			t.Errorf("got %+v", r.Error)
 		}
 		broken.Store(false)
-		if _, err := e.Do(run.ID, kairos.ActionResume); err != nil {
+		if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
 			t.Fatal(err)
 		}
-		if r = e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != `{"got":7}` {
+		if r = e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != `{"got":7}` {
 			t.Errorf("got %s", r.Output)
 		}
 		lineage, err := e.Store.Lineage(t.Context(), run.ID)
@@ -414,7 +428,7 @@ func TestSubPlans(t *testing.T) {
 	})
 	t.Run("endless recursion ends (P47)", func(t *testing.T) {
 		v := e.Save(`{id: endless, nodes: {p: {type: plan, plan: endless}}}`)
-		r := e.Until(e.Begin(v, "").ID, kairos.RunFailed, "")
+		r := e.Until(e.Begin(v, "").ID, domain.RunFailed, "")
 		if !strings.Contains(r.Error.Message, "nested more than 8 deep") {
 			t.Errorf("got %+v", r.Error)
 		}
@@ -422,8 +436,8 @@ func TestSubPlans(t *testing.T) {
 	t.Run("cancel reaches the child", func(t *testing.T) {
 		e.Save(`{id: sleeper, nodes: {w: {type: wait, input: {for: 1h}}}}`)
 		run := e.Run(`{nodes: {p: {type: plan, plan: sleeper}}}`, "")
-		e.Until(run.ID, kairos.RunWaiting, kairos.WaitChild)
-		var child kairos.Run
+		e.Until(run.ID, domain.RunWaiting, domain.WaitChild)
+		var child domain.Run
 		for child.ID == "" {
 			list, err := e.Store.Lineage(t.Context(), run.ID)
 			if err != nil {
@@ -433,11 +447,11 @@ func TestSubPlans(t *testing.T) {
 				child = list[0]
 			}
 		}
-		e.Until(child.ID, kairos.RunWaiting, kairos.WaitTimer)
-		if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+		e.Until(child.ID, domain.RunWaiting, domain.WaitTimer)
+		if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
 			t.Fatal(err)
 		}
-		e.Until(child.ID, kairos.RunCancelled, "")
+		e.Until(child.ID, domain.RunCancelled, "")
 	})
 }
 
@@ -453,7 +467,7 @@ func TestLateResultIsNeverUsed(t *testing.T) {
 	})
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: deaf, timeout: 10ms, retry: {max_attempts: 2}}, b: {type: approval, input: {message: hold}}}, edges: [{from: a, to: b}]}`, "")
-	e.Until(run.ID, kairos.RunWaiting, kairos.WaitApproval)
+	e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 	events, err := e.Subscribe(t.Context(), -1, run.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -468,7 +482,7 @@ func TestLateResultIsNeverUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res := kairos.ResultOf(d); string(res.Outputs["a"]) != `"second"` {
+	if res := domain.ResultOf(d); string(res.Outputs["a"]) != `"second"` {
 		t.Errorf("got %s, want the second attempt's", res.Outputs["a"])
 	}
 }
@@ -477,17 +491,17 @@ func TestLimitsAreRaised(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	run := e.Settle(e.Run(`{nodes: {a: {type: set, input: 1}, b: {type: set}, c: {type: set}}, edges: [{from: a, to: b}, {from: b, to: c}], limits: {max_steps: 1}}`, "").ID)
-	if run.WaitReason != kairos.WaitBudget || run.Steps != 1 {
+	if run.WaitReason != domain.WaitBudget || run.Steps != 1 {
 		t.Fatalf("got %s %s after %d steps", run.Status, run.WaitReason, run.Steps)
 	}
 	for range 2 {
-		r, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionLimits, Limits: kairos.Limits{MaxSteps: run.Limits.MaxSteps + 1}})
+		r, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: run.Limits.MaxSteps + 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		run = e.Settle(r.ID)
 	}
-	if run.Status != kairos.RunCompleted || run.Steps != 3 {
+	if run.Status != domain.RunCompleted || run.Steps != 3 {
 		t.Errorf("got %s after %d steps", run.Status, run.Steps)
 	}
 }
@@ -526,7 +540,7 @@ func TestStoppingCancelsWaitsButNotCleanup(t *testing.T) {
 		waits = len(d.Waits)
 	}
 	close(begun)
-	r := e.Until(run.ID, kairos.RunFailed, "")
+	r := e.Until(run.ID, domain.RunFailed, "")
 	if tries.Load() != 3 || r.Error.Code != "boom" {
 		t.Errorf("cleanup ran %d times, error %+v\n%s", tries.Load(), r.Error, e.Journal(r.ID))
 	}
@@ -536,7 +550,7 @@ func TestStoppingCancelsWaitsButNotCleanup(t *testing.T) {
 	}
 	cancelled := 0
 	for _, row := range rows {
-		if row.Final && row.Status == kairos.NodeCancelled {
+		if row.Final && row.Status == domain.NodeCancelled {
 			cancelled++
 		}
 	}

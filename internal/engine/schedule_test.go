@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -34,7 +34,7 @@ func TestQueueIsByPriorityThenAge(t *testing.T) {
 	v := e.Save(`{nodes: {a: {type: gate, input: "${input}"}}}`)
 	var ids []string
 	for i, priority := range []int{0, 0, 5, 9, 5} {
-		r, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, Input: kairos.RawJSON(fmt.Sprintf(`"%d"`, i)), Priority: priority})
+		r, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: v.Hash, Input: domain.RawJSON(fmt.Sprintf(`"%d"`, i)), Priority: priority})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,12 +43,12 @@ func TestQueueIsByPriorityThenAge(t *testing.T) {
 			<-started
 		}
 	}
-	if r, _ := e.Store.Run(t.Context(), ids[3]); r.Status != kairos.RunQueued {
+	if r, _ := e.Store.Run(t.Context(), ids[3]); r.Status != domain.RunQueued {
 		t.Errorf("a run beyond max_running is %s, want queued", r.Status)
 	}
 	close(gate)
 	for _, id := range ids {
-		e.Until(id, kairos.RunCompleted, "")
+		e.Until(id, domain.RunCompleted, "")
 	}
 	if want := []string{"0", "3", "2", "4", "1"}; !slices.Equal(order, want) {
 		t.Errorf("got order %v, want %v", order, want)
@@ -73,13 +73,13 @@ func TestQueuedRunsThatWereActedOnStart(t *testing.T) {
 	for range 20 {
 		r := e.Begin(v, "")
 		ids = append(ids, r.ID)
-		if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionLimits, Limits: kairos.Limits{MaxSteps: 9}}); err != nil {
+		if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: r.ID, Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 9}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	close(gate)
 	for _, id := range ids {
-		if run := e.Until(id, kairos.RunCompleted, ""); run.Limits.MaxSteps != 9 {
+		if run := e.Until(id, domain.RunCompleted, ""); run.Limits.MaxSteps != 9 {
 			t.Errorf("run %s had the limits %+v, want those that it was given in the queue", id, run.Limits)
 		}
 	}
@@ -107,7 +107,7 @@ func TestAtMostMaxNodesRun(t *testing.T) {
 		ids = append(ids, e.Begin(v, `[1,2,3,4,5,6,7,8,9,10]`).ID)
 	}
 	for _, id := range ids {
-		e.Until(id, kairos.RunCompleted, "")
+		e.Until(id, domain.RunCompleted, "")
 	}
 	if most.Load() != 3 {
 		t.Errorf("%d nodes ran at once, want 3", most.Load())
@@ -118,42 +118,133 @@ func TestWaitingRunsHoldNoSlot(t *testing.T) {
 	t.Parallel()
 	e := enginetest.OpenOn(t, storetest.Open(t), enginetest.NewRegistry(), engine.Options{MaxRunning: 1})
 	waiting := e.Run(`{nodes: {a: {type: approval, input: {message: m}}, b: {type: set, needs: [a]}}}`, "")
-	e.Until(waiting.ID, kairos.RunWaiting, kairos.WaitApproval)
-	e.Until(e.Run(`{nodes: {a: {type: set, input: 1}}}`, "").ID, kairos.RunCompleted, "")
+	e.Until(waiting.ID, domain.RunWaiting, domain.WaitApproval)
+	e.Until(e.Run(`{nodes: {a: {type: set, input: 1}}}`, "").ID, domain.RunCompleted, "")
 }
 
 func TestConcurrencyKeys(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	v := e.Save(`{nodes: {a: {type: approval, input: {message: m}}}}`)
-	start := func(key, on string) (kairos.Run, error) {
-		return e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, Concurrency: &kairos.Concurrency{Key: key, Limit: 1, OnConflict: on}})
+	start := func(key, on string) (domain.Run, error) {
+		return e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: v.Hash, Concurrency: &domain.Concurrency{Key: key, Limit: 1, OnConflict: on}})
 	}
 	first, err := start("queue", "queue")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Until(first.ID, kairos.RunWaiting, kairos.WaitApproval)
+	e.Until(first.ID, domain.RunWaiting, domain.WaitApproval)
 	second, err := start("queue", "queue")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := start("queue", "skip"); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := start("queue", "skip"); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("skip: %v", err)
 	}
-	if r, _ := e.Store.Run(t.Context(), second.ID); r.Status != kairos.RunQueued {
+	if r, _ := e.Store.Run(t.Context(), second.ID); r.Status != domain.RunQueued {
 		t.Errorf("the second run is %s while the first is active", r.Status)
 	}
-	if _, err := e.Do(first.ID, kairos.ActionCancel); err != nil {
+	if _, err := e.Do(first.ID, domain.ActionCancel); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(second.ID, kairos.RunWaiting, kairos.WaitApproval)
+	e.Until(second.ID, domain.RunWaiting, domain.WaitApproval)
 	third, err := start("queue", "cancel_oldest")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Until(second.ID, kairos.RunCancelled, "")
-	e.Until(third.ID, kairos.RunWaiting, kairos.WaitApproval)
+	e.Until(second.ID, domain.RunCancelled, "")
+	e.Until(third.ID, domain.RunWaiting, domain.WaitApproval)
+}
+
+// A start whose answer was lost is repeated: the repeat returns the run of the
+// first request. It must not be judged as one more run of its concurrency key,
+// which would cancel or refuse its own run.
+func TestARepeatedStartReturnsItsOwnRun(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	v := e.Save(`{nodes: {a: {type: approval, input: {message: m}}}}`)
+	for _, on := range []string{"queue", "skip", "cancel_oldest"} {
+		r := domain.StartRequest{Hash: v.Hash, Key: "request-" + on, Concurrency: &domain.Concurrency{Key: on, Limit: 1, OnConflict: on}}
+		first, err := e.Start(t.Context(), enginetest.Operator, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Until(first.ID, domain.RunWaiting, domain.WaitApproval)
+		again, err := e.Start(t.Context(), enginetest.Operator, r)
+		if err != nil || again.ID != first.ID {
+			t.Errorf("%s: the repeat returned run %s, %v; want run %s", on, again.ID, err, first.ID)
+		}
+		if r, err := e.Store.Run(t.Context(), first.ID); err != nil || r.Status != domain.RunWaiting {
+			t.Errorf("%s: after the repeat the run is %s, %v", on, r.Status, err)
+		}
+	}
+}
+
+// Repeats that arrive together are one run too, also where the rule of the
+// concurrency key would cancel or refuse the second.
+func TestSimultaneousRepeatsAreOneRun(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	v := e.Save(`{nodes: {a: {type: approval, input: {message: m}}}}`)
+	for _, on := range []string{"skip", "cancel_oldest"} {
+		var wg sync.WaitGroup
+		ids := make([]string, 8)
+		for i := range ids {
+			wg.Go(func() {
+				r, err := e.Start(t.Context(), enginetest.Operator,
+					domain.StartRequest{Hash: v.Hash, Key: "together-" + on, Concurrency: &domain.Concurrency{Key: on, Limit: 1, OnConflict: on}})
+				if err != nil {
+					t.Errorf("%s: %v", on, err)
+				}
+				ids[i] = r.ID
+			})
+		}
+		wg.Wait()
+		if slices.Sort(ids); ids[0] != ids[len(ids)-1] {
+			t.Errorf("%s: one key gave the runs %v", on, ids)
+		}
+		e.Until(ids[0], domain.RunWaiting, domain.WaitApproval)
+	}
+}
+
+// A start that cancels an older run waits for that run's end. Starts with other
+// concurrency keys do not wait with it.
+func TestConcurrencyKeysDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	started, cancelled, release := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
+	reg := enginetest.NewRegistry().Handle("stubborn", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+		started <- struct{}{}
+		<-ctx.Done()
+		cancelled <- struct{}{}
+		<-release
+		return engine.Result{}, context.Cause(ctx)
+	})
+	e := enginetest.OpenOn(t, storetest.Open(t), reg, engine.Options{CancelGrace: time.Hour})
+	stubborn, quick := e.Save(`{nodes: {a: {type: stubborn}}}`), e.Save(`{nodes: {a: {type: set, input: 1}}}`)
+	start := func(hash, key string) error {
+		_, err := e.Start(t.Context(), enginetest.Operator,
+			domain.StartRequest{Hash: hash, Concurrency: &domain.Concurrency{Key: key, Limit: 1, OnConflict: "cancel_oldest"}})
+		return err
+	}
+	if err := start(stubborn.Hash, "one"); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	waiting := make(chan error, 1)
+	go func() { waiting <- start(quick.Hash, "one") }()
+	<-cancelled
+	if err := start(quick.Hash, "other"); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-waiting:
+		t.Errorf("the start did not wait for the end of the run that it cancels: %v", err)
+	default:
+	}
+	close(release)
+	if err := <-waiting; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestOneRunPerKey(t *testing.T) {
@@ -162,7 +253,7 @@ func TestOneRunPerKey(t *testing.T) {
 	v := e.Save(`{nodes: {a: {type: set, input: 1}}}`)
 	ids := map[string]bool{}
 	for range 3 {
-		r, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, Key: "once"})
+		r, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: v.Hash, Key: "once"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,12 +285,12 @@ func TestASecondEngineIsFenced(t *testing.T) {
 	run := a.Run(plan, "")
 	<-started
 	b := enginetest.OpenOn(t, s, two, engine.Options{}) // takes the first for dead
-	b.Until(run.ID, kairos.RunWaiting, kairos.WaitInDoubt)
+	b.Until(run.ID, domain.RunWaiting, domain.WaitInDoubt)
 	close(gate) // the first now reports, too late
-	if _, err := b.Resolve(t.Context(), enginetest.Operator, kairos.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: "happened", Output: kairos.RawJSON(`2`)}); err != nil {
+	if _, err := b.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: "happened", Output: domain.RawJSON(`2`)}); err != nil {
 		t.Fatal(err)
 	}
-	r := b.Until(run.ID, kairos.RunCompleted, "")
+	r := b.Until(run.ID, domain.RunCompleted, "")
 	if string(r.Output) != "2" || one.Count("a")+two.Count("a") != 1 {
 		t.Errorf("got %s after %d and %d calls\n%s", r.Output, one.Count("a"), two.Count("a"), b.Journal(run.ID))
 	}
@@ -214,15 +305,15 @@ func TestOwnRunsOnly(t *testing.T) {
 	e.Close()
 	other := storetest.Run(t, s, v, "")
 	e = enginetest.OpenOn(t, s, reg, engine.Options{OwnRunsOnly: true})
-	e.Until(e.Begin(v, "").ID, kairos.RunCompleted, "")
-	if r, _ := s.Run(t.Context(), other.ID); r.Status != kairos.RunQueued {
+	e.Until(e.Begin(v, "").ID, domain.RunCompleted, "")
+	if r, _ := s.Run(t.Context(), other.ID); r.Status != domain.RunQueued {
 		t.Errorf("another's run is %s", r.Status)
 	}
 	// Told to, it takes up a run that a dead process left.
-	if _, err := e.Do(other.ID, kairos.ActionResume); err != nil {
+	if _, err := e.Do(other.ID, domain.ActionResume); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(other.ID, kairos.RunCompleted, "")
+	e.Until(other.ID, domain.RunCompleted, "")
 }
 
 func TestTakesUpALeftRunWhenTold(t *testing.T) {
@@ -235,14 +326,14 @@ func TestTakesUpALeftRunWhenTold(t *testing.T) {
 	<-cut.Dead()
 	e.Close()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{OwnRunsOnly: true})
-	p, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume})
+	p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
 	if err != nil || !p.Allowed {
 		t.Errorf("preview %+v, %v", p, err)
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionResume, Digest: p.Digest}); err != nil {
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Digest: p.Digest}); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.Until(run.ID, kairos.RunCompleted, ""); string(r.Output) != "1" || r.Crashes != 1 {
+	if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != "1" || r.Crashes != 1 {
 		t.Errorf("got %s after %d crashes", r.Output, r.Crashes)
 	}
 }
@@ -250,17 +341,17 @@ func TestTakesUpALeftRunWhenTold(t *testing.T) {
 func TestRolesAreAsked(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	viewer := kairos.Actor{Name: "vera", Role: kairos.RoleViewer, Surface: "api"}
+	viewer := domain.Actor{Name: "vera", Role: domain.RoleViewer, Surface: "api"}
 	run := e.Settle(e.Run(`{id: p, nodes: {a: {type: set, input: 1}}}`, "").ID)
 	ctx := t.Context()
 	for name, do := range map[string]func() error{
-		"start": func() error { _, err := e.Start(ctx, viewer, kairos.StartRequest{Plan: "p"}); return err },
+		"start": func() error { _, err := e.Start(ctx, viewer, domain.StartRequest{Plan: "p"}); return err },
 		"rerun": func() error {
-			_, err := e.Act(ctx, viewer, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionRerun})
+			_, err := e.Act(ctx, viewer, domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun})
 			return err
 		},
 		"resolve": func() error {
-			_, err := e.Resolve(ctx, viewer, kairos.ResolveRequest{Run: run.ID, Action: "skip"})
+			_, err := e.Resolve(ctx, viewer, domain.ResolveRequest{Run: run.ID, Action: "skip"})
 			return err
 		},
 		"save": func() error {
@@ -269,44 +360,44 @@ func TestRolesAreAsked(t *testing.T) {
 		},
 		"archive": func() error { return e.ArchivePlan(ctx, viewer, "p", true, "") },
 	} {
-		if err := do(); kairos.CodeOf(err) != kairos.CodeForbidden {
+		if err := do(); domain.CodeOf(err) != domain.CodeForbidden {
 			t.Errorf("%s by a viewer: %v, want forbidden", name, err)
 		}
 	}
-	list, err := e.Store.AuditEvents(ctx, kairos.AuditFilter{Actor: "vera", Result: "denied"})
+	list, err := e.Store.AuditEvents(ctx, domain.AuditFilter{Actor: "vera", Result: "denied"})
 	if err != nil || len(list.Items) != 5 {
 		t.Errorf("%d refusals are audited, %v; want 5", len(list.Items), err)
 	}
-	if err := e.PausePlan(ctx, viewer, "p", true, ""); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if err := e.PausePlan(ctx, viewer, "p", true, ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("pause by a viewer: %v", err)
 	}
 	if err := e.PausePlan(ctx, enginetest.Operator, "p", true, "it floods the bank"); err != nil {
 		t.Fatal(err)
 	}
-	for name, r := range map[string]kairos.StartRequest{"its key": {Plan: "p"}, "its hash": {Hash: run.Hash}} {
-		if _, err := e.Start(ctx, enginetest.Operator, r); kairos.CodeOf(err) != kairos.CodeConflict || !strings.Contains(err.Error(), "it floods the bank") {
+	for name, r := range map[string]domain.StartRequest{"its key": {Plan: "p"}, "its hash": {Hash: run.Hash}} {
+		if _, err := e.Start(ctx, enginetest.Operator, r); domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), "it floods the bank") {
 			t.Errorf("start of a paused plan by %s: %v", name, err)
 		}
 	}
-	if _, err := e.Start(ctx, enginetest.Operator, kairos.StartRequest{Plan: "p", Dry: true}); err != nil {
+	if _, err := e.Start(ctx, enginetest.Operator, domain.StartRequest{Plan: "p", Dry: true}); err != nil {
 		t.Errorf("a dry run of a paused plan: %v", err)
 	}
-	if _, err := e.Act(ctx, enginetest.Operator, kairos.VerbRequest{Run: e.Settle(run.ID).ID, Action: kairos.ActionRerun}); err != nil {
+	if _, err := e.Act(ctx, enginetest.Operator, domain.VerbRequest{Run: e.Settle(run.ID).ID, Action: domain.ActionRerun}); err != nil {
 		t.Errorf("a rerun of a paused plan: %v", err)
 	}
-	if err := e.PausePlan(ctx, enginetest.Operator, "p", true, ""); kairos.CodeOf(err) != kairos.CodeConflict {
+	if err := e.PausePlan(ctx, enginetest.Operator, "p", true, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("paused twice: %v", err)
 	}
 	if err := e.PausePlan(ctx, enginetest.Operator, "p", false, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Start(ctx, enginetest.Operator, kairos.StartRequest{Plan: "p"}); err != nil {
+	if _, err := e.Start(ctx, enginetest.Operator, domain.StartRequest{Plan: "p"}); err != nil {
 		t.Errorf("start of a plan that is paused no more: %v", err)
 	}
 	if err := e.ArchivePlan(ctx, enginetest.Operator, "p", true, "old"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Start(ctx, enginetest.Operator, kairos.StartRequest{Plan: "p"}); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := e.Start(ctx, enginetest.Operator, domain.StartRequest{Plan: "p"}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("start of an archived plan: %v", err)
 	}
 }
@@ -316,12 +407,12 @@ func TestInputIsChecked(t *testing.T) {
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	v := e.Save(`{input: {type: object, properties: {n: {type: integer}}, required: [n]}, nodes: {a: {type: set, input: "${input.n}"}}}`)
 	for input, ok := range map[string]bool{`{"n": 1}`: true, `{"n": "x"}`: false, `{}`: false, ``: false} {
-		r := kairos.StartRequest{Hash: v.Hash}
+		r := domain.StartRequest{Hash: v.Hash}
 		if input != "" {
-			r.Input = kairos.RawJSON(input)
+			r.Input = domain.RawJSON(input)
 		}
 		_, err := e.Start(t.Context(), enginetest.Operator, r)
-		if ok != (err == nil) || !ok && kairos.CodeOf(err) != kairos.CodeInvalid {
+		if ok != (err == nil) || !ok && domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("input %q: %v", input, err)
 		}
 	}
@@ -341,11 +432,11 @@ func TestAPlanThatDoesNotFitHoldsNoSlot(t *testing.T) {
 	queued := storetest.Run(t, s, never, "")
 	without := enginetest.NewRegistry().Handle("other", planner.EffectIdempotent, echo)
 	e = enginetest.OpenOn(t, s, without, engine.Options{MaxRunning: 1})
-	if r := e.Until(queued.ID, kairos.RunFailed, ""); r.Error.Code != "plan" {
+	if r := e.Until(queued.ID, domain.RunFailed, ""); r.Error.Code != "plan" {
 		t.Errorf("got %+v", r.Error)
 	}
-	e.Until(e.Run(`{nodes: {a: {type: other, input: 3}}}`, "").ID, kairos.RunCompleted, "")
-	if _, err := e.Do(run.ID, kairos.ActionCancel); err == nil {
+	e.Until(e.Run(`{nodes: {a: {type: other, input: 3}}}`, "").ID, domain.RunCompleted, "")
+	if _, err := e.Do(run.ID, domain.ActionCancel); err == nil {
 		t.Error("a run whose plan cannot be compiled was acted on")
 	}
 	if d, err := e.Detail(t.Context(), run.ID); err != nil || len(d.Journal) == 0 {
@@ -356,18 +447,18 @@ func TestAPlanThatDoesNotFitHoldsNoSlot(t *testing.T) {
 	}
 	e.Close()
 	e = enginetest.OpenOn(t, s, with, engine.Options{MaxRunning: 1})
-	list, err := s.Approvals(t.Context(), kairos.ApprovalFilter{Run: run.ID})
+	list, err := s.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("%v, %v", list.Items, err)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: list.Items[0].ID, Approve: true}); err != nil {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: list.Items[0].ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(run.ID, kairos.RunCompleted, "")
-	if _, err := e.Do(queued.ID, kairos.ActionResume); err != nil {
+	e.Until(run.ID, domain.RunCompleted, "")
+	if _, err := e.Do(queued.ID, domain.ActionResume); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.Until(queued.ID, kairos.RunCompleted, ""); string(r.Output) != "2" || r.Error != nil {
+	if r := e.Until(queued.ID, domain.RunCompleted, ""); string(r.Output) != "2" || r.Error != nil {
 		t.Errorf("the run that did not fit ends with %s, %v", r.Output, r.Error)
 	}
 }

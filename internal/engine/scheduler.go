@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Load is how busy an engine is.
@@ -29,7 +29,7 @@ type ticket struct {
 	index    int
 }
 
-func ticketOf(r *kairos.Run) *ticket {
+func ticketOf(r *domain.Run) *ticket {
 	t := &ticket{run: r.ID, priority: r.Priority, age: r.CreatedAt}
 	if c := r.Concurrency; c != nil && c.Key != "" {
 		t.key, t.limit = c.Key, max(c.Limit, 1)
@@ -41,13 +41,18 @@ func ticketOf(r *kairos.Run) *ticket {
 // work at once and at most maxNodes nodes run at once; the rest queue by
 // priority, then age. A run with a concurrency key is admitted only while fewer
 // than its limit are active, and stays admitted until it is final.
+//
+// A slot is held by a token. A run's actor hears of a slot that was granted to it
+// by a message; the token tells whether the run still holds that slot when the
+// message arrives, and whether who gives a slot back still holds it.
 type scheduler struct {
-	grant func(run string)
+	grant func(slotGrant)
 
 	mu      sync.Mutex
 	maxRuns int
-	working map[string]bool // runs that hold a slot
-	atWork  atomic.Int64    // how many those are
+	working map[string]slotToken // runs that hold a slot
+	tokens  slotToken            // the last that was given out
+	atWork  atomic.Int64         // how many those are
 	queue   ticketHeap
 	queued  map[string]*ticket
 	active  map[string]map[string]bool // concurrency key → admitted runs
@@ -60,15 +65,24 @@ type scheduler struct {
 	nodeQueue waiterHeap
 }
 
-func newScheduler(maxRuns, maxNodes int, grant func(run string)) *scheduler {
-	return &scheduler{grant: grant, maxRuns: maxRuns, working: map[string]bool{}, queued: map[string]*ticket{},
+// slotToken names one holding of a slot; 0: none.
+type slotToken int64
+
+// slotGrant is a slot that a run got while it was queued.
+type slotGrant struct {
+	run   string
+	token slotToken
+}
+
+func newScheduler(maxRuns, maxNodes int, granted func(slotGrant)) *scheduler {
+	return &scheduler{grant: granted, maxRuns: maxRuns, working: map[string]slotToken{}, queued: map[string]*ticket{},
 		active: map[string]map[string]bool{}, blocked: map[string][]*ticket{}, maxNodes: maxNodes, freeNodes: maxNodes}
 }
 
 // enqueue puts a run in the queue; it is granted a slot at once if one is free.
 func (s *scheduler) enqueue(t *ticket) {
 	s.mu.Lock()
-	if s.stopped || s.working[t.run] || s.queued[t.run] != nil {
+	if s.stopped || s.working[t.run] != 0 || s.queued[t.run] != nil {
 		s.mu.Unlock()
 		return
 	}
@@ -79,24 +93,35 @@ func (s *scheduler) enqueue(t *ticket) {
 	s.hand(granted)
 }
 
-// try takes a slot if one is free and nobody is before the run.
-func (s *scheduler) try(t *ticket) bool {
+// try takes a slot if one is free and nobody is before the run; 0: it does not.
+// A slot that was granted to the run and of which it has not heard is taken over.
+func (s *scheduler) try(t *ticket) slotToken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.working[t.run] {
-		return true
+	if s.working[t.run] != 0 {
+		return s.take(t)
 	}
 	if s.stopped || s.closed || len(s.working) >= s.maxRuns || len(s.queue) > 0 && before(s.queue[0], t) || !s.admitted(t) {
-		return false
+		return 0
 	}
 	s.drop(t.run)
-	s.take(t)
-	return true
+	return s.take(t)
 }
 
-// release gives a run's slot back.
-func (s *scheduler) release(run string) {
+// holds reports whether a run still holds the slot of a token.
+func (s *scheduler) holds(run string, token slotToken) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	return token != 0 && s.working[run] == token
+}
+
+// release gives a run's slot back, if it still holds it.
+func (s *scheduler) release(run string, token slotToken) {
+	s.mu.Lock()
+	if s.working[run] != token {
+		s.mu.Unlock()
+		return
+	}
 	s.leave(run)
 	granted := s.pump()
 	s.mu.Unlock()
@@ -123,6 +148,13 @@ func (s *scheduler) ended(run, key string) {
 	s.hand(granted)
 }
 
+// forget takes a run out of the queue.
+func (s *scheduler) forget(run string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(run)
+}
+
 // hold counts a run as active under its concurrency key.
 func (s *scheduler) hold(key, run string) {
 	s.mu.Lock()
@@ -131,7 +163,7 @@ func (s *scheduler) hold(key, run string) {
 }
 
 // shut keeps every slot that is free, or gives out what waits again.
-func (s *scheduler) shut(on bool) (granted []string) {
+func (s *scheduler) shut(on bool) (granted []slotGrant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = on
@@ -158,14 +190,14 @@ func (s *scheduler) load() Load {
 	return l
 }
 
-func (s *scheduler) hand(granted []string) {
-	for _, run := range granted {
-		s.grant(run)
+func (s *scheduler) hand(granted []slotGrant) {
+	for _, g := range granted {
+		s.grant(g)
 	}
 }
 
-func (s *scheduler) pump() []string {
-	var granted []string
+func (s *scheduler) pump() []slotGrant {
+	var granted []slotGrant
 	for !s.stopped && !s.closed && len(s.working) < s.maxRuns && len(s.queue) > 0 {
 		t := heap.Pop(&s.queue).(*ticket)
 		if s.queued[t.run] != t {
@@ -176,8 +208,7 @@ func (s *scheduler) pump() []string {
 			continue
 		}
 		delete(s.queued, t.run)
-		s.take(t)
-		granted = append(granted, t.run)
+		granted = append(granted, slotGrant{t.run, s.take(t)})
 	}
 	return granted
 }
@@ -197,12 +228,14 @@ func (s *scheduler) admit(key, run string) {
 	s.active[key][run] = true
 }
 
-func (s *scheduler) take(t *ticket) {
-	s.working[t.run] = true
+func (s *scheduler) take(t *ticket) slotToken {
+	s.tokens++
+	s.working[t.run] = s.tokens
 	s.atWork.Store(int64(len(s.working)))
 	if t.key != "" {
 		s.admit(t.key, t.run)
 	}
+	return s.tokens
 }
 
 // leave is the opposite of take; a concurrency key stays until the run ends.

@@ -1,84 +1,71 @@
 package engine
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
 )
 
-// compileSchema compiles a JSON Schema given as a JSON value. References to
-// other documents are refused: nothing is loaded from anywhere.
-func compileSchema(v any) (*jsonschema.Schema, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return nil, err
-	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	if err := c.AddResource("schema.json", doc); err != nil {
-		return nil, err
-	}
-	return c.Compile("schema.json")
-}
-
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("the schema refers to %s; other documents are not loaded", url)
-}
-
 // validate checks a JSON value against a schema; what names the value.
-func validate(schema any, raw kairos.RawJSON, what string) error {
-	s, err := compileSchema(schema)
+func validate(ctx context.Context, schema any, raw domain.RawJSON, what string) error {
+	s, err := planner.CompileSchema(schema)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeInvalid, "the schema of the %s is not a JSON Schema: %w", what, err)
+		return domain.Errorf(domain.CodeInvalid, "the schema of the %s is not a JSON Schema: %w", what, err)
 	}
 	if len(raw) == 0 {
-		raw = kairos.RawJSON("null")
+		raw = domain.RawJSON("null")
 	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	v, err := planner.DecodeValue(raw)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeInvalid, "%s: %w", what, err)
+		return domain.Errorf(domain.CodeInvalid, "%s: %w", what, err)
 	}
-	err = s.Validate(v)
-	if err == nil {
+	problems := s.ValidateContext(ctx, v)
+	switch {
+	case ctx.Err() != nil:
+		return domain.Errorf(domain.CodeUnavailable, "checking the %s was cancelled: %w", what, ctx.Err())
+	case len(problems) == 0:
 		return nil
 	}
-	ve, ok := errors.AsType[*jsonschema.ValidationError](err)
-	if !ok {
-		return kairos.Errorf(kairos.CodeInvalid, "%s: %w", what, err)
-	}
-	var lines []string
-	for _, unit := range ve.BasicOutput().Errors {
-		if unit.Error == nil {
-			continue
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		if len(p.Path) == 0 {
+			p.Path = []string{what}
 		}
-		at := strings.ReplaceAll(strings.TrimPrefix(unit.InstanceLocation, "/"), "/", ".")
-		if at == "" {
-			at = what
-		}
-		lines = append(lines, fmt.Sprintf("%s: %s", at, unit.Error.String()))
+		lines[i] = p.String()
 	}
-	if len(lines) == 0 {
-		lines = []string{err.Error()}
-	}
-	return &kairos.Error{Code: kairos.CodeInvalid, Message: fmt.Sprintf("the %s does not fit: %s", what, strings.Join(lines, "; ")), Cause: err}
+	text := strings.Join(lines, "; ")
+	return &domain.Error{Code: domain.CodeInvalid, Message: fmt.Sprintf("the %s does not match its schema: %s", what, text), Cause: errors.New(text)}
 }
 
-func validateRaw(schema, raw kairos.RawJSON, what string) error {
+func validateRaw(ctx context.Context, schema, raw domain.RawJSON, what string) error {
 	v, err := decode(schema)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeCorrupt, "stored schema: %w", err)
+		return domain.Errorf(domain.CodeCorrupt, "stored schema: %w", err)
 	}
-	return validate(v, raw, what)
+	return validate(ctx, v, raw, what)
+}
+
+// formMessage is the message of an approval's input.
+func formMessage(input any) string {
+	switch v := input.(type) {
+	case string:
+		return v
+	case map[string]any:
+		if v["message"] != nil {
+			return planner.Text(v["message"])
+		}
+	}
+	return ""
+}
+
+// checkForm says why a form cannot be filled in.
+func checkForm(form any) error {
+	if _, err := planner.CompileSchema(form); err != nil {
+		return fmt.Errorf("the form is not a JSON Schema: %w", err)
+	}
+	return nil
 }

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -59,7 +59,7 @@ func TestASetupIsExchangedUnderRuns(t *testing.T) {
 	}
 	close(gate)
 	<-gone
-	if r := e.Settle(run.ID); r.Status != kairos.RunCompleted {
+	if r := e.Settle(run.ID); r.Status != domain.RunCompleted {
 		t.Fatalf("the run is %s: %+v", r.Status, r.Error)
 	}
 	if got := answers(t, e, run.ID); got != `a "old", b "new"` {
@@ -122,7 +122,7 @@ func TestLimitsChangeUnderRuns(t *testing.T) {
 	}
 	<-gone // whoever began with more has ended
 	for _, id := range ids {
-		if r := e.Settle(id); r.Status != kairos.RunCompleted {
+		if r := e.Settle(id); r.Status != domain.RunCompleted {
 			t.Errorf("run %s is %s: %+v", id, r.Status, r.Error)
 		}
 	}

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // A handler that works gives signs of life: it starts, logs, makes progress, says
 // text, takes a part of its step. A run of which an attempt has given none for
-// kairos.SilentAfter needs attention (UI 3.2.7): it may hang.
+// domain.SilentAfter needs attention: it may hang.
 
 // silenceEvery is how often attempts are looked at.
-const silenceEvery = kairos.SilentAfter / 4
+const silenceEvery = domain.SilentAfter / 4
 
 // silenceMsg says that one of a run's attempts gives no sign of life since a time,
 // or (zero) that all do.
@@ -40,7 +40,7 @@ func (e *Engine) listen() {
 }
 
 func (e *Engine) tellSilent(told map[string]bool) {
-	limit := e.now().Add(-kairos.SilentAfter)
+	limit := e.now().Add(-domain.SilentAfter)
 	found := map[string]silenceMsg{}
 	for key := range e.attempts.Range {
 		t := key.(*attempt)
@@ -75,11 +75,11 @@ func (e *Engine) tell(run string, m any) {
 // silence records that the run gives no sign of life, or gives one again.
 func (a *actor) silence(m silenceMsg) {
 	on := !m.since.IsZero()
-	if a.ended || a.run.Status != kairos.RunRunning || on == a.run.Attention || on && len(a.running) == 0 {
+	if a.ended || a.run.Status != domain.RunRunning || on == a.run.Attention || on && len(a.running) == 0 {
 		return
 	}
 	a.run.Attention = on
-	headline, node := a.headline(kairos.RunRunning, "", nil)
+	headline, node := a.headline(domain.RunRunning, "", nil)
 	if on {
 		headline, node = fmt.Sprintf("%s gives no sign of life since %s", m.node, m.since.Format(time.RFC3339)), m.node
 	}

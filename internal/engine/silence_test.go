@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -38,11 +38,11 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 		speak = make(chan struct{}) // of this bubble
 		run := e.Run(`{nodes: {a: {type: long}}}`, "")
 		chatty := e.Run(`{nodes: {a: {type: chatty}}}`, "")
-		e.Until(run.ID, kairos.RunRunning, "")
+		e.Until(run.ID, domain.RunRunning, "")
 		attention := func(want bool) {
 			t.Helper()
 			time.Sleep(20 * time.Second) // until somebody looked
-			if r, err := e.Store.Run(t.Context(), run.ID); err != nil || r.Attention != want || r.Status != kairos.RunRunning {
+			if r, err := e.Store.Run(t.Context(), run.ID); err != nil || r.Attention != want || r.Status != domain.RunRunning {
 				t.Errorf("%s, attention %t, want %t; %v", r.Status, r.Attention, want, err)
 			}
 		}
@@ -58,12 +58,12 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 		time.Sleep(65 * time.Second)
 		attention(true)
 		e = reopen()
-		e.Until(run.ID, kairos.RunRunning, "")
+		e.Until(run.ID, domain.RunRunning, "")
 		attention(false)
 		if r, err := e.Store.Run(t.Context(), chatty.ID); err != nil || r.Attention {
 			t.Errorf("a run that makes progress: %t %v", r.Attention, err)
 		}
-		if _, err := e.Do(run.ID, kairos.ActionCancel); err != nil {
+		if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
 			t.Error(err)
 		}
 		c, err := e.Store.RunCounts(t.Context())
@@ -83,8 +83,8 @@ func TestAStubbornRetryNeedsAttention(t *testing.T) {
 	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {
 		run := e.Run(`{nodes: {a: {type: down, retry: {max_attempts: 5, backoff: [1m, 1m, 1m, 1m]}}}}`, "")
 		for attempt := 1; attempt <= 4; attempt++ {
-			r := e.Until(run.ID, kairos.RunWaiting, kairos.WaitRetry)
-			if r.Attention != (attempt >= kairos.StubbornAttempts) {
+			r := e.Until(run.ID, domain.RunWaiting, domain.WaitRetry)
+			if r.Attention != (attempt >= domain.StubbornAttempts) {
 				t.Errorf("after %d attempts: attention %t", attempt, r.Attention)
 			}
 			time.Sleep(80 * time.Second)
@@ -98,7 +98,7 @@ func TestStartNow(t *testing.T) {
 	inBubble(t, enginetest.NewRegistry(), func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {
 		v := e.Save(`{nodes: {a: {type: set, input: 2}}}`)
 		later := func() string {
-			r, err := e.Start(t.Context(), enginetest.Operator, kairos.StartRequest{Hash: v.Hash, StartAt: time.Now().Add(time.Hour)})
+			r, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: v.Hash, StartAt: time.Now().Add(time.Hour)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,16 +106,16 @@ func TestStartNow(t *testing.T) {
 		}
 		first, second := later(), later()
 		e = reopen()
-		if _, err := e.Do(first, kairos.ActionStartNow); err != nil {
+		if _, err := e.Do(first, domain.ActionStartNow); err != nil {
 			t.Fatal(err)
 		}
 		if r := e.Settle(first); string(r.Output) != "2" {
 			t.Errorf("%s %s", r.Status, r.Output)
 		}
-		if _, err := e.Do(first, kairos.ActionStartNow); kairos.CodeOf(err) != kairos.CodeConflict {
+		if _, err := e.Do(first, domain.ActionStartNow); domain.CodeOf(err) != domain.CodeConflict {
 			t.Errorf("a run that is over: %v", err)
 		}
-		if r, err := e.Store.Run(t.Context(), second); err != nil || r.Status != kairos.RunQueued {
+		if r, err := e.Store.Run(t.Context(), second); err != nil || r.Status != domain.RunQueued {
 			t.Errorf("the other is %s, %v", r.Status, err)
 		}
 		time.Sleep(61 * time.Minute)

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -43,7 +43,7 @@ type request struct {
 	number     int
 	kind       requestKind
 	turn       chan struct{} // closed when it may go on; a checkpoint has none
-	checkpoint kairos.Checkpoint
+	checkpoint domain.Checkpoint
 	done       func(error)
 }
 
@@ -176,17 +176,21 @@ type watched struct {
 	o *order
 }
 
-func (s watched) Run(ctx context.Context, id string) (kairos.Run, error) {
-	s.o.turn(id, aRead)
+func (s watched) Run(ctx context.Context, id string) (domain.Run, error) {
+	if ctx.Value(unordered{}) == nil {
+		s.o.turn(id, aRead)
+	}
 	return s.Store.Run(ctx, id)
 }
 
-func (s watched) Journal(ctx context.Context, id string, after int64) ([]kairos.Entry, error) {
-	s.o.turn(id, aRead)
+func (s watched) Journal(ctx context.Context, id string, after int64) ([]domain.Entry, error) {
+	if ctx.Value(unordered{}) == nil {
+		s.o.turn(id, aRead)
+	}
 	return s.Store.Journal(ctx, id, after)
 }
 
-func (s watched) CreateRun(ctx context.Context, n kairos.NewRun) (run kairos.Run, created bool, err error) {
+func (s watched) CreateRun(ctx context.Context, n domain.NewRun) (run domain.Run, created bool, err error) {
 	n = s.w.baptise(n)
 	s.o.turn(n.ID, aWrite)
 	run, created, err = s.Store.CreateRun(ctx, n)
@@ -196,10 +200,10 @@ func (s watched) CreateRun(ctx context.Context, n kairos.NewRun) (run kairos.Run
 	return run, created, err
 }
 
-func (s watched) Unfinished(ctx context.Context) ([]kairos.Run, error) {
+func (s watched) Unfinished(ctx context.Context) ([]domain.Run, error) {
 	list, err := s.Store.Unfinished(ctx)
 	for i := range list {
-		if s.w.mistake == mistakeTimer && list[i].WaitReason == kairos.WaitTimer {
+		if s.w.mistake == mistakeTimer && list[i].WaitReason == domain.WaitTimer {
 			list[i].DueAt = time.Time{}
 		}
 	}
@@ -234,7 +238,7 @@ func (o *order) waits() string {
 	return ""
 }
 
-func (s watched) Enqueue(list []kairos.Checkpoint, done func(error)) {
+func (s watched) Enqueue(list []domain.Checkpoint, done func(error)) {
 	for _, c := range list {
 		s.o.submit(request{run: c.Run, kind: aCheckpoint, checkpoint: c, done: done})
 	}
@@ -242,13 +246,14 @@ func (s watched) Enqueue(list []kairos.Checkpoint, done func(error)) {
 
 // store stores checkpoints of one run together, if the disk has space.
 func (s watched) store(list []request) {
+	s.w.rush(s.o, list[0])
 	if first := list[0]; !first.checkpoint.Chain.Broken() && !s.o.space(first.run) {
 		s.w.refused++
 		first.checkpoint.Chain.Break()
-		first.done(kairos.Errorf(kairos.CodeNoSpace, "the disk is full"))
+		first.done(domain.Errorf(domain.CodeNoSpace, "the disk is full"))
 		list = list[1:]
 	}
-	checkpoints := make([]kairos.Checkpoint, len(list))
+	checkpoints := make([]domain.Checkpoint, len(list))
 	for i, r := range list {
 		checkpoints[i] = r.checkpoint
 		if s.w.mistake == mistakeAck {
@@ -270,7 +275,7 @@ func (s watched) store(list []request) {
 	}
 }
 
-func (s watched) Commit(ctx context.Context, c kairos.Checkpoint) error {
+func (s watched) Commit(ctx context.Context, c domain.Checkpoint) error {
 	s.o.turn(c.Run, aWrite)
 	err := s.Store.Commit(ctx, c)
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -17,9 +17,19 @@ import (
 func (w *world) judge() {
 	for _, r := range w.unfinished() {
 		w.hasNext(r)
+		if r.Parent == nil {
+			continue
+		}
+		if parent, ok := w.run(r.Parent.Run); ok && parent.Status.Final() {
+			w.violate("%s is %s, and its run %s is %s", w.name(r.ID), r.Status, w.name(parent.ID), parent.Status)
+		}
 	}
+	w.slots()
 	for _, id := range w.runs() {
 		r, ok := w.run(id)
+		if ok {
+			w.withinLimits(r)
+		}
 		if ok && w.seen[id] != r.LastSeq {
 			w.seen[id] = r.LastSeq
 			w.agrees(r)
@@ -32,24 +42,82 @@ func (w *world) judge() {
 	}
 }
 
+// slots: every slot is held by who uses it or is promised it, and there are no more
+// than there may be.
+func (w *world) slots() {
+	load, handlers := w.engine.Load(), w.waiting()
+	w.mu.Lock()
+	hungry := len(w.hungry) // they wait until calls beside them have ended
+	w.mu.Unlock()
+	busy := map[string]bool{}
+	for _, p := range handlers {
+		busy[p.call.RunID] = true
+	}
+	if load.Nodes != len(handlers)+hungry || load.Nodes > w.maxNodes {
+		w.violate("%d slots of %d for steps are held, %d handlers are at work, and %d wait to begin a call", load.Nodes, w.maxNodes, len(handlers), hungry)
+	}
+	if load.Working < len(busy) || load.Working > len(busy)+load.NodesWaiting || load.Working > w.maxRunning {
+		w.violate("%d slots of %d for runs are held, %d runs have handlers at work, and %d wait for a slot for a step",
+			load.Working, w.maxRunning, len(busy), load.NodesWaiting)
+	}
+}
+
+// withinLimits: what a run has used, and what its calls under way may use, is never
+// more than it may use.
+func (w *world) withinLimits(r domain.Run) {
+	begun, tokens := map[visitOf]bool{}, r.Usage.InputTokens+r.Usage.OutputTokens
+	cost := r.Usage.Cost
+	for _, p := range w.waiting() {
+		if p.call.RunID != r.ID {
+			continue
+		}
+		of := p.of()
+		of.substep = 0
+		begun[of] = true
+		tokens += p.tokens
+		cost += float64(p.tokens * simPerToken)
+	}
+	l, steps := r.Limits, r.Steps+int64(len(begun))
+	if l.MaxSteps > 0 && steps > l.MaxSteps {
+		steps -= w.neverBegan(r.ID)
+	}
+	if l.MaxSteps > 0 && steps > l.MaxSteps || l.MaxTokens > 0 && tokens > l.MaxTokens || l.MaxCost > 0 && cost > l.MaxCost {
+		w.violate("%s has used and reserved %d steps, %d tokens, and %g, and its limits are %+v", w.name(r.ID), steps, tokens, cost, l)
+	}
+}
+
+// neverBegan counts the steps of a run that were cancelled before they began.
+func (w *world) neverBegan(run string) (n int64) {
+	rows, err := w.store.Journal(w.ctx(), run, 0)
+	if err != nil {
+		w.violate("journal of %s: %v", w.name(run), err)
+	}
+	for _, row := range rows {
+		if row.Final && row.Status == domain.NodeCancelled && row.StartedAt.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
 // hasNext: a run that is not over is at work, or is promised to be.
-func (w *world) hasNext(r kairos.Run) {
+func (w *world) hasNext(r domain.Run) {
 	now, load := time.Now(), w.engine.Load()
 	stuck := func(why string) {
 		w.violate("%s is stuck: %s %s, due %s, %s", w.name(r.ID), r.Status, r.WaitReason, r.DueAt, why)
 	}
 	switch r.Status {
-	case kairos.RunQueued:
+	case domain.RunQueued:
 		if r.StartAt.After(now) || load.Working >= w.maxRunning || w.keyTaken(r) {
 			return
 		}
 		stuck(fmt.Sprintf("%d of %d runs are at work", load.Working, w.maxRunning))
-	case kairos.RunRunning:
+	case domain.RunRunning:
 		// After a start a run is still called running while it waits for a slot.
 		if !slices.ContainsFunc(w.waiting(), func(p *parked) bool { return p.call.RunID == r.ID }) && load.Nodes < w.maxNodes && load.Working < w.maxRunning {
 			stuck(fmt.Sprintf("none of its handlers is at work, and %d of %d runs and %d of %d nodes", load.Working, w.maxRunning, load.Nodes, w.maxNodes))
 		}
-	case kairos.RunWaiting:
+	case domain.RunWaiting:
 		d, err := w.engine.Detail(w.ctx(), r.ID)
 		if err != nil {
 			w.violate("%s cannot be looked at: %v", w.name(r.ID), err)
@@ -60,15 +128,15 @@ func (w *world) hasNext(r kairos.Run) {
 			return
 		}
 		switch first := d.Waits[0]; r.WaitReason {
-		case kairos.WaitTimer, kairos.WaitRetry:
+		case domain.WaitTimer, domain.WaitRetry:
 			if !r.DueAt.After(now) || r.DueAt.After(now.Add(100*time.Hour)) {
 				stuck("now is " + now.Format(time.RFC3339Nano))
 			}
-		case kairos.WaitChild:
+		case domain.WaitChild:
 			if child, ok := w.run(first.Child); !ok || child.Status.Final() {
 				stuck("its child is " + string(child.Status))
 			}
-		case kairos.WaitApproval:
+		case domain.WaitApproval:
 			if a, err := w.store.Approval(w.ctx(), first.Approval); err != nil || a.Status != "open" {
 				stuck(fmt.Sprintf("its approval is %q, %v", a.Status, err))
 			}
@@ -80,7 +148,7 @@ func (w *world) hasNext(r kairos.Run) {
 	}
 }
 
-func (w *world) keyTaken(r kairos.Run) bool {
+func (w *world) keyTaken(r domain.Run) bool {
 	if r.Concurrency == nil {
 		return false
 	}
@@ -88,13 +156,13 @@ func (w *world) keyTaken(r kairos.Run) bool {
 	if err != nil {
 		w.violate("active runs: %v", err)
 	}
-	active = slices.DeleteFunc(active, func(o kairos.Run) bool { return o.ID == r.ID || o.Status == kairos.RunQueued && o.StartedAt.IsZero() })
+	active = slices.DeleteFunc(active, func(o domain.Run) bool { return o.ID == r.ID || o.Status == domain.RunQueued && o.StartedAt.IsZero() })
 	return len(active) >= max(r.Concurrency.Limit, 1)
 }
 
 // agrees: the row of a run, its journal, and what the engine holds of it say the
 // same.
-func (w *world) agrees(r kairos.Run) {
+func (w *world) agrees(r domain.Run) {
 	rows, err := w.store.Journal(w.ctx(), r.ID, 0)
 	if err != nil {
 		w.violate("journal of %s: %v", w.name(r.ID), err)
@@ -106,9 +174,18 @@ func (w *world) agrees(r kairos.Run) {
 		if row.Seq != int64(i+1) {
 			w.violate("%s: row %d has the number %d", w.name(r.ID), i+1, row.Seq)
 		}
-		if row.Kind == kairos.EntryResult && row.Final {
+		if row.Kind == domain.EntryResult && row.Final {
 			steps++
 		}
+	}
+	if r.Status.Final() {
+		if r.Paused {
+			w.violate("%s is %s and paused", w.name(r.ID), r.Status)
+		}
+		if open, err := w.store.Approvals(w.ctx(), domain.ApprovalFilter{Run: r.ID, Status: "open"}); err != nil || len(open.Items) > 0 {
+			w.violate("%s is %s and has open approvals: %+v, %v", w.name(r.ID), r.Status, open.Items, err)
+		}
+		w.replays(r.ID)
 	}
 	if int64(len(rows)) != r.LastSeq || r.ForkedFrom == "" && steps != r.Steps {
 		w.violate("%s is at %d with %d rows, %d steps with %d rows of them", w.name(r.ID), r.LastSeq, len(rows), r.Steps, steps)
@@ -173,20 +250,20 @@ func (w *world) runs() []string {
 	return list
 }
 
-func (w *world) run(id string) (kairos.Run, bool) {
+func (w *world) run(id string) (domain.Run, bool) {
 	r, err := w.store.Run(w.ctx(), id)
-	if err != nil && kairos.CodeOf(err) != kairos.CodeNotFound {
+	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 		w.violate("run %s: %v", w.name(id), err)
 	}
 	return r, err == nil
 }
 
-func (w *world) unfinished() []kairos.Run {
+func (w *world) unfinished() []domain.Run {
 	list, err := w.store.Unfinished(w.ctx())
 	if err != nil {
 		w.violate("unfinished runs: %v", err)
 	}
-	slices.SortFunc(list, func(a, b kairos.Run) int { return cmp.Compare(w.name(a.ID), w.name(b.ID)) })
+	slices.SortFunc(list, func(a, b domain.Run) int { return cmp.Compare(w.name(a.ID), w.name(b.ID)) })
 	return list
 }
 
@@ -195,7 +272,7 @@ func (w *world) nextDue() time.Time {
 	var due time.Time
 	for _, r := range w.unfinished() {
 		at := r.DueAt
-		if r.Status == kairos.RunQueued {
+		if r.Status == domain.RunQueued {
 			at = r.StartAt
 		}
 		if !at.IsZero() && !r.Paused && (due.IsZero() || at.Before(due)) && at.After(time.Now().Add(-time.Millisecond)) {
@@ -248,7 +325,7 @@ func (w *world) changed(id string) bool {
 		}
 		for _, r := range rows {
 			if r.Final && r.Failure != nil && (r.Failure.Code == codeWeather || r.Failure.Code == planner.CodeTimeout) ||
-				r.Kind == kairos.EntryResolve && strings.Contains(string(r.Decision), "expired") {
+				r.Kind == domain.EntryResolve && strings.Contains(string(r.Decision), "expired") {
 				return true
 			}
 		}

@@ -5,9 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
+
+// moreThanEnough are limits that no run of a world reaches.
+var moreThanEnough = domain.Limits{MaxSteps: 1000, MaxTokens: 1e6, MaxCost: 1e6}
 
 // verb presses a button on some run.
 func (w *world) verb() {
@@ -20,16 +23,16 @@ func (w *world) verb() {
 		return
 	}
 	id := runs[w.rng.IntN(len(runs))]
-	actions := []kairos.Action{kairos.ActionPause, kairos.ActionContinue, kairos.ActionCancel, kairos.ActionResume, kairos.ActionResume,
-		kairos.ActionRetryNow, kairos.ActionLimits, kairos.ActionRelease, kairos.ActionRerun, kairos.ActionFork}
-	w.press(kairos.VerbRequest{Run: id, Action: actions[w.rng.IntN(len(actions))], Reason: "try"})
+	actions := []domain.Action{domain.ActionPause, domain.ActionContinue, domain.ActionCancel, domain.ActionResume, domain.ActionResume,
+		domain.ActionRetryNow, domain.ActionLimits, domain.ActionRelease, domain.ActionRerun, domain.ActionFork}
+	w.press(domain.VerbRequest{Run: id, Action: actions[w.rng.IntN(len(actions))], Reason: "try"})
 }
 
-func (w *world) press(req kairos.VerbRequest) {
+func (w *world) press(req domain.VerbRequest) {
 	switch req.Action {
-	case kairos.ActionLimits:
-		req.Limits = kairos.Limits{MaxSteps: 1000}
-	case kairos.ActionRerun, kairos.ActionFork:
+	case domain.ActionLimits:
+		req.Limits = moreThanEnough
+	case domain.ActionRerun, domain.ActionFork:
 		if len(w.runs()) > 12 {
 			return
 		}
@@ -39,7 +42,7 @@ func (w *world) press(req kairos.VerbRequest) {
 	w.mu.Lock()
 	mark := len(w.facts)
 	w.mu.Unlock()
-	if req.Action == kairos.ActionResume || req.Action == kairos.ActionFork {
+	if req.Action == domain.ActionResume || req.Action == domain.ActionFork {
 		pre, err := w.engine.Preview(w.ctx(), operator, req)
 		if err != nil || !pre.Allowed {
 			if err != nil && !refusal(err) {
@@ -47,13 +50,13 @@ func (w *world) press(req kairos.VerbRequest) {
 			}
 			return
 		}
-		if req.Action == kairos.ActionFork {
-			points := slices.DeleteFunc(pre.Points, func(p kairos.ForkPoint) bool { return !p.Closed })
+		if req.Action == domain.ActionFork {
+			points := slices.DeleteFunc(pre.Points, func(p domain.ForkPoint) bool { return !p.Closed })
 			req.At = points[w.rng.IntN(len(points))].Seq
 		} else if r, ok := w.run(req.Run); ok && r.Status.Final() {
 			req.Digest = pre.Digest
 			for _, step := range slices.Concat(pre.Again, pre.New) {
-				w.permit(visitOf{req.Run, step.Node, 0, 0})
+				w.permit(visitOf{run: req.Run, node: step.Node})
 			}
 		}
 	}
@@ -65,15 +68,15 @@ func (w *world) press(req kairos.VerbRequest) {
 		w.mu.Unlock()
 	case err != nil:
 		w.violate("%s %s: %v", req.Action, w.name(req.Run), err)
-	case req.Action == kairos.ActionRerun:
+	case req.Action == domain.ActionRerun:
 		w.roots = append(w.roots, r.ID)
 	}
 }
 
 // refusal: the run was not where the verb needs it to be.
 func refusal(err error) bool {
-	switch kairos.CodeOf(err) {
-	case kairos.CodeConflict, kairos.CodeStale, kairos.CodeForbidden:
+	switch domain.CodeOf(err) {
+	case domain.CodeConflict, domain.CodeStale, domain.CodeForbidden:
 		return true
 	}
 	return false
@@ -91,7 +94,7 @@ func (w *world) answer() {
 }
 
 // helped answers one of those who ask so that their runs go on.
-func (w *world) helped(open []kairos.Run) bool {
+func (w *world) helped(open []domain.Run) bool {
 	for _, r := range open {
 		if w.reply(r, true) {
 			return true
@@ -101,7 +104,7 @@ func (w *world) helped(open []kairos.Run) bool {
 }
 
 // reply answers a run; kindly: so that it goes on as if nothing had happened.
-func (w *world) reply(r kairos.Run, kindly bool) bool {
+func (w *world) reply(r domain.Run, kindly bool) bool {
 	d, err := w.engine.Detail(w.ctx(), r.ID)
 	if err != nil {
 		w.violate("%s cannot be looked at: %v", w.name(r.ID), err)
@@ -109,22 +112,22 @@ func (w *world) reply(r kairos.Run, kindly bool) bool {
 	}
 	for _, wait := range d.Waits {
 		switch wait.Reason {
-		case kairos.WaitApproval:
+		case domain.WaitApproval:
 			approve := kindly || w.rng.IntN(6) > 0
 			if !approve {
 				w.tampered[w.root(r.ID)] = true
 			}
 			w.note("%s: approve %s %v", w.name(r.ID), wait.Node, approve)
-			_, err = w.engine.Decide(w.ctx(), operator, kairos.DecideRequest{Approval: wait.Approval, Approve: approve})
-		case kairos.WaitInDoubt:
+			_, err = w.engine.Decide(w.ctx(), operator, domain.DecideRequest{Approval: wait.Approval, Approve: approve})
+		case domain.WaitInDoubt:
 			err = w.resolve(r.ID, wait, kindly)
-		case kairos.WaitPaused:
-			err = w.do(r.ID, kairos.ActionContinue)
-		case kairos.WaitQuarantined, kairos.WaitHeld:
-			err = w.do(r.ID, kairos.ActionRelease)
-		case kairos.WaitBudget:
-			_, err = w.engine.Act(w.ctx(), operator, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionLimits, Reason: "more", Limits: kairos.Limits{MaxSteps: 1000}})
-			w.note("%s: more steps", w.name(r.ID))
+		case domain.WaitPaused:
+			err = w.do(r.ID, domain.ActionContinue)
+		case domain.WaitQuarantined, domain.WaitHeld:
+			err = w.do(r.ID, domain.ActionRelease)
+		case domain.WaitBudget:
+			_, err = w.engine.Act(w.ctx(), operator, domain.VerbRequest{Run: r.ID, Action: domain.ActionLimits, Reason: "more", Limits: moreThanEnough})
+			w.note("%s: higher limits", w.name(r.ID))
 		default:
 			continue
 		}
@@ -136,20 +139,20 @@ func (w *world) reply(r kairos.Run, kindly bool) bool {
 	return false
 }
 
-func (w *world) do(run string, action kairos.Action) error {
+func (w *world) do(run string, action domain.Action) error {
 	w.note("%s %s", action, w.name(run))
-	_, err := w.engine.Act(w.ctx(), enginetest.Operator, kairos.VerbRequest{Run: run, Action: action, Reason: "help"})
+	_, err := w.engine.Act(w.ctx(), enginetest.Operator, domain.VerbRequest{Run: run, Action: action, Reason: "help"})
 	return err
 }
 
 // resolve says what became of an attempt in doubt.
-func (w *world) resolve(run string, wait kairos.Wait, kindly bool) error {
+func (w *world) resolve(run string, wait domain.Wait, kindly bool) error {
 	action := []string{"retry", "retry", "retry", "skip", "fail", "happened"}[w.rng.IntN(6)]
 	if kindly {
 		action = "retry"
 	}
-	req := kairos.ResolveRequest{Run: run, Node: wait.Node, Visit: wait.Visit, Item: wait.Item, Action: action, Reason: "so it was"}
-	of := visitOf{run, wait.Node, wait.Visit, wait.Item}
+	req := domain.ResolveRequest{Run: run, Node: wait.Node, Visit: wait.Visit, Item: wait.Item, Action: action, Reason: "so it was"}
+	of := visitOf{run, wait.Node, wait.Visit, wait.Item, 0}
 	switch action {
 	case "retry":
 		w.permit(of)
@@ -160,7 +163,7 @@ func (w *world) resolve(run string, wait kairos.Wait, kindly bool) error {
 		w.tampered[w.root(run)] = true
 	}
 	if action == "happened" {
-		req.Output = kairos.RawJSON(`{"n":1}`)
+		req.Output = domain.RawJSON(`{"n":1}`)
 	}
 	w.note("%s: %s#%d[%d] %s", w.name(run), wait.Node, wait.Visit, wait.Item, fmt.Sprint(action))
 	_, err := w.engine.Resolve(w.ctx(), operator, req)

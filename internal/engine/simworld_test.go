@@ -18,9 +18,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/vfstest"
 	"github.com/kairosd/kairosd/planner"
@@ -47,12 +47,13 @@ type world struct {
 	store      *store.Store
 	engine     *engine.Engine
 	order      *order
+	heard      chan struct{} // closed when the listener of this life has ended
 	maxRunning int
 	maxNodes   int
 	closed     bool
 
 	turns moments
-	plans []kairos.Version
+	plans []domain.Version
 	roots []string // runs that were started, not children or forks
 	calm  bool     // operators only help
 
@@ -66,7 +67,11 @@ type world struct {
 	mu       sync.Mutex
 	wrong    []string
 	parked   []*parked
-	ending   int // handlers that were told to end and are about to
+	hungry   map[*engine.Call]bool // attempts whose next call has not begun
+	events   []simEvent            // that a listener was sent
+	ending   int                   // handlers that were told to end and are about to
+	acting   int                   // people who wait for an answer, and nobody waits for them
+	ambush   *ambush
 	facts    []fact
 	acks     []simAck
 	names    map[string]string
@@ -86,12 +91,16 @@ const (
 	mistakeAck              // checkpoints are acknowledged before they are stored
 	mistakeTwice            // unsafe work is run again after a crash as if it were not
 	mistakeTimer            // timers are not heard of again after a start
+	mistakeEvents           // now and then a commit is not announced
+	mistakeRepeat           // an agent forgets what it did when its run was resumed
+	mistakeSpend            // model calls begin without a reservation
 )
 
-// visitOf names one visit, or one item of it.
+// visitOf names one visit, or one item of it, or one call that an agent makes in it.
 type visitOf struct {
 	run, node   string
 	visit, item int
+	substep     int
 }
 
 // fact is something that happened outside the database, or was acknowledged.
@@ -108,6 +117,7 @@ const (
 	factCompleted factKind = "completed" // its completion was acknowledged
 	factSpared    factKind = "spared"    // it ended and had no effect
 	factPermitted factKind = "permitted" // a person let it run again
+	factForgotten factKind = "forgotten" // a resume takes a visit back, which begins anew if the run gets there again
 )
 
 // simAck is a checkpoint that was acknowledged.
@@ -124,12 +134,16 @@ type liveDigest struct {
 
 // parked is a handler at work: it ends when the world lets it.
 type parked struct {
-	call *engine.Call
-	typ  string
-	end  chan ending
+	call    *engine.Call
+	typ     string
+	substep int   // 0: the step itself
+	tokens  int64 // that are reserved for a model call
+	end     chan ending
 }
 
-type ending struct{ fails bool }
+// ending is how a handler ends: well, with an error that its retries allow, or with
+// one for good.
+type ending struct{ fails, forGood bool }
 
 // aloud: the life of one seed is printed as it is lived.
 var aloud = os.Getenv("KAIROS_SIM") != ""
@@ -200,10 +214,16 @@ func (w *world) boot(files map[string][]byte) bool {
 	}
 	w.engine.OnFlush(func(run string, seq int64, digest string) {
 		w.mu.Lock()
-		defer w.mu.Unlock()
 		w.digests[run] = liveDigest{seq, digest}
+		w.mu.Unlock()
+		w.checkpointed(run)
 	})
-	w.store.OnCommit(w.engine.HandleCommit)
+	w.engine.LookAtClock(time.Minute) // nobody moves the clock, and a world lives for days
+	w.store.OnCommit(w.announce)
+	if err := w.listen(); err != nil {
+		w.violate("listen: %v", err)
+		return false
+	}
 	if err := w.engine.Open(w.ctx()); err != nil {
 		w.violate("open the engine: %v", err)
 	}
@@ -215,8 +235,11 @@ func (w *world) shut() {
 	if w.closed {
 		return
 	}
-	w.closed = true
+	w.mu.Lock()
+	w.closed, w.ambush = true, nil
+	w.mu.Unlock()
 	err := w.engine.Stop(w.ctx())
+	<-w.heard
 	w.order.close()
 	if err := errors.Join(err, w.store.Close()); err != nil {
 		w.violate("stop: %v", err)
@@ -237,6 +260,8 @@ func (w *world) forget(at int) {
 		w.acks[i].at = 0
 	}
 	w.parked = nil
+	clear(w.hungry)
+	w.unhear(at)
 	clear(w.digests)
 	clear(w.seen)
 }
@@ -262,9 +287,84 @@ func (w *world) registry() *enginetest.Registry {
 		if w.mistake == mistakeTwice && effect == planner.EffectUnsafe {
 			said = planner.EffectIdempotent
 		}
-		r.Handle(typ, said, func(ctx context.Context, c *engine.Call) (engine.Result, error) { return w.handle(ctx, c, typ, effect) })
+		r.Handle(typ, said, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+			return w.handle(ctx, c, typ, effect, 0, 0)
+		})
 	}
+	r.Add(agentType, planner.EffectUnsafe, simAgent{w})
 	return r
+}
+
+// agentType is the type of steps that do everything by calls of their own.
+const agentType = "clerk"
+
+// simAgent asks a model, makes the call that it wants, which must not be repeated,
+// and asks the model again.
+type simAgent struct{ w *world }
+
+// Numbers of the calls of a simAgent, and what a model call may use.
+const (
+	unsafeCall  = 2
+	simInput    = 10
+	simOutput   = 90
+	simCalls    = 3
+	simPerToken = 2 // its price
+)
+
+func (simAgent) Stepped() bool { return true }
+
+func (a simAgent) Handle(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	for n := 1; n <= simCalls; n++ {
+		kind, effect, most := "model", planner.EffectIdempotent, int64(simOutput)
+		if n == unsafeCall {
+			kind, effect, most = "tool:charge", planner.EffectUnsafe, 0
+		} else if a.w.mistake != mistakeSpend {
+			c.Needs(n, engine.Need{Input: simInput, Output: simOutput, InputPrice: simPerToken, OutputPrice: simPerToken, Lower: func(output int64) { most = output }})
+		}
+		digest := ""
+		if a.w.mistake == mistakeRepeat && c.Attempt > 1 {
+			digest = "again"
+		}
+		a.w.wants(c, true)
+		_, err := c.Substep(n, kind, digest, effect, func() (any, domain.Usage, error) {
+			a.w.wants(c, false)
+			reserved := int64(0)
+			if n != unsafeCall {
+				reserved = simInput + most
+			}
+			r, err := a.w.handle(ctx, c, agentType, effect, n, reserved)
+			return r.Output, used(c, n, most, err), err
+		})
+		a.w.wants(c, false)
+		if err != nil {
+			return engine.Result{}, err
+		}
+	}
+	return scriptedResult(c, agentType)
+}
+
+// used is what a call of a simAgent reports: at most what was reserved, and now and
+// then nothing.
+func used(c *engine.Call, n int, most int64, err error) domain.Usage {
+	tokens := simInput + most/int64(1+(len(c.Node.ID)+c.Visit+c.Item+n)%3)
+	switch {
+	case n == unsafeCall || planner.AsFailure(err) != nil && planner.AsFailure(err).Code == codeWeather:
+		return domain.Usage{}
+	case err != nil || tokens%5 == 0:
+		return domain.Usage{InputTokens: simInput, Estimated: true}
+	}
+	return domain.Usage{InputTokens: simInput, OutputTokens: tokens - simInput, Cost: float64(tokens * simPerToken)}
+}
+
+// wants notes that an attempt is about to begin a call, or that it has.
+func (w *world) wants(c *engine.Call, on bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if on {
+		w.hungry[c] = true
+	} else {
+		delete(w.hungry, c)
+	}
 }
 
 func scriptedResult(c *engine.Call, typ string) (engine.Result, error) {
@@ -276,8 +376,8 @@ func scriptedResult(c *engine.Call, typ string) (engine.Result, error) {
 }
 
 // handle is the world outside: it notes the call and takes its time.
-func (w *world) handle(ctx context.Context, c *engine.Call, typ string, effect planner.Effect) (engine.Result, error) {
-	p := &parked{call: c, typ: typ, end: make(chan ending, 1)}
+func (w *world) handle(ctx context.Context, c *engine.Call, typ string, effect planner.Effect, substep int, tokens int64) (engine.Result, error) {
+	p := &parked{call: c, typ: typ, substep: substep, tokens: tokens, end: make(chan ending, 1)}
 	of := p.of()
 	w.mu.Lock()
 	done, dispatched := w.history(of)
@@ -304,7 +404,7 @@ func (w *world) handle(ctx context.Context, c *engine.Call, typ string, effect p
 		w.errors[of]++
 		w.facts = append(w.facts, fact{w.vfs.Count(), factSpared, of})
 		w.mu.Unlock()
-		return engine.Result{}, &planner.Failure{Code: codeWeather, Message: "the weather", NoEffect: true}
+		return engine.Result{}, &planner.Failure{Code: codeWeather, Message: "the weather", NoEffect: true, Permanent: e.forGood}
 	case <-ctx.Done():
 		w.mu.Lock()
 		w.ending++
@@ -325,7 +425,7 @@ func (w *world) handle(ctx context.Context, c *engine.Call, typ string, effect p
 const codeWeather = "weather"
 
 func (p *parked) of() visitOf {
-	return visitOf{p.call.RunID, p.call.Node.ID, p.call.Visit, p.call.Item}
+	return visitOf{p.call.RunID, p.call.Node.ID, p.call.Visit, p.call.Item, p.substep}
 }
 
 // mayFail: an error would be retried, so that the run's course stays the same.
@@ -336,10 +436,27 @@ func (w *world) mayFail(p *parked) bool {
 }
 
 // history says whether a visit has completed, and whether it was dispatched and
-// may have had its effect, since a person last allowed it to run.
+// may have had its effect, since a person last allowed it to run. An agent whose step
+// failed starts over, but never once a call that must not be repeated has completed:
+// no person's resume allows that.
 func (w *world) history(of visitOf) (completed, dispatched bool) {
+	paid := false // a call of the visit that must not be repeated has completed
 	for _, f := range w.facts {
-		if f.of != of && (f.of.visit != 0 || f.of.run != of.run || f.of.node != of.node) {
+		same := f.of.visit == 0 || f.of.visit == of.visit && (f.of.item == of.item || f.kind == factForgotten)
+		if f.of.run != of.run || f.of.node != of.node || !same {
+			continue
+		}
+		if f.kind == factForgotten {
+			completed, dispatched, paid = false, false, false
+			continue
+		}
+		paid = paid || f.kind == factCompleted && f.of.substep == unsafeCall
+		if startsOver := f.kind == factSpared || f.kind == factPermitted; startsOver && of.substep > 0 {
+			completed = completed && paid
+			dispatched = dispatched && f.kind != factPermitted && f.of.substep != of.substep
+			continue
+		}
+		if f.of.substep != 0 && f.of.substep != of.substep { // what is known of a step is known of its calls
 			continue
 		}
 		switch f.kind {
@@ -372,31 +489,52 @@ func (w *world) waiting() []*parked {
 	slices.SortFunc(list, func(a, b *parked) int {
 		x, y := a.of(), b.of()
 		return cmp.Or(cmp.Compare(w.names[x.run], w.names[y.run]), cmp.Compare(x.node, y.node), cmp.Compare(x.visit, y.visit), cmp.Compare(x.item, y.item),
-			cmp.Compare(a.call.Attempt, b.call.Attempt))
+			cmp.Compare(a.call.Attempt, b.call.Attempt), cmp.Compare(a.substep, b.substep))
 	})
 	return list
 }
 
 func (w *world) where(p *parked) string {
-	return fmt.Sprintf("%s %s#%d[%d] attempt %d (%s)", w.names[p.call.RunID], p.call.Node.ID, p.call.Visit, p.call.Item, p.call.Attempt, p.typ)
+	call := ""
+	if p.substep > 0 {
+		call = fmt.Sprint(" call ", p.substep)
+	}
+	return fmt.Sprintf("%s %s#%d[%d] attempt %d (%s%s)", w.names[p.call.RunID], p.call.Node.ID, p.call.Visit, p.call.Item, p.call.Attempt, p.typ, call)
 }
 
 // acknowledged notes what is durable from now on.
-func (w *world) acknowledged(run string, fence int64, rows []kairos.Entry) {
+func (w *world) acknowledged(run string, fence int64, rows []domain.Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := w.vfs.Count()
 	w.acks = append(w.acks, simAck{at, run, fence + int64(len(rows))})
 	for _, r := range rows {
-		if r.Final && r.Status == kairos.NodeCompleted {
-			w.facts = append(w.facts, fact{at, factCompleted, visitOf{run, r.Node, r.Visit, r.Item}})
+		if r.Final && r.Status == domain.NodeCompleted {
+			w.facts = append(w.facts, fact{at, factCompleted, visitOf{run, r.Node, r.Visit, r.Item, 0}})
+		}
+		if r.Kind == domain.EntryReset {
+			var reset struct {
+				Forgotten []struct {
+					Node  string
+					Visit int
+				}
+			}
+			if err := json.Unmarshal(r.Decision, &reset); err != nil {
+				w.wrong = append(w.wrong, fmt.Sprintf("a reset cannot be read: %v", err))
+			}
+			for _, v := range reset.Forgotten {
+				w.facts = append(w.facts, fact{at, factForgotten, visitOf{run: run, node: v.Node, visit: v.Visit}})
+			}
+		}
+		if r.Kind == domain.EntrySubstep && r.Status == domain.NodeCompleted {
+			w.facts = append(w.facts, fact{at, factCompleted, visitOf{run, r.Node, r.Visit, r.Item, r.Substep}})
 		}
 	}
 }
 
 // baptise gives a run a name, and a run that is no child an id, that are the
 // same whenever the seed is.
-func (w *world) baptise(n kairos.NewRun) kairos.NewRun {
+func (w *world) baptise(n domain.NewRun) domain.NewRun {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.names[n.ID] != "" {
@@ -408,7 +546,7 @@ func (w *world) baptise(n kairos.NewRun) kairos.NewRun {
 		return n
 	}
 	number := len(w.names) - len(w.parents)
-	n.ID = kairos.IDFrom([16]byte{0, 0, 0, byte(number), 0, 0, 7 << 4, 0, 1 << 7})
+	n.ID = domain.IDFrom([16]byte{0, 0, 0, byte(number), 0, 0, 7 << 4, 0, 1 << 7})
 	w.names[n.ID] = fmt.Sprintf("run%02d", number)
 	return n
 }
@@ -441,7 +579,7 @@ func (w *world) prepare() {
 	}
 }
 
-func (w *world) save(src string) (kairos.Version, bool) {
+func (w *world) save(src string) (domain.Version, bool) {
 	_, v, _, _, err := w.engine.SavePlan(w.ctx(), operator, []byte(src), planner.FormatJSON, "upload", "")
 	return v, err == nil
 }
@@ -457,14 +595,23 @@ func (w *world) furnish(src, id string) string {
 	if w.rng.IntN(3) == 0 {
 		m["on_failure"] = "continue_branches"
 	}
-	if w.rng.IntN(4) == 0 {
+	clerks := 8 // one step of so many is one
+	switch w.rng.IntN(6) {
+	case 0:
 		m["limits"] = map[string]any{"max_steps": 3 + w.rng.IntN(6)}
+	case 1:
+		m["limits"], clerks = map[string]any{"max_tokens": 90 + w.rng.IntN(400)}, 2
+	case 2:
+		m["limits"], clerks = map[string]any{"max_cost": simPerToken * (90 + w.rng.IntN(400))}, 2
 	}
 	nodes := m["nodes"].(map[string]any)
 	for i := range len(nodes) {
 		n := nodes[fmt.Sprintf("n%d", i)].(map[string]any)
-		if n["foreach"] == nil {
-			switch w.rng.IntN(8) {
+		if w.rng.IntN(clerks) == 0 {
+			n["type"] = agentType
+			delete(n, "on_reject")
+		} else if n["foreach"] == nil {
+			switch w.rng.IntN(9) {
 			case 0:
 				n["type"], n["input"] = "wait", map[string]any{"for": []string{"1s", "10m", "5h", "50h"}[w.rng.IntN(4)]}
 			case 1:
@@ -476,7 +623,7 @@ func (w *world) furnish(src, id string) string {
 				n["type"], n["plan"], n["input"] = "plan", "helper", map[string]any{"n": i}
 			}
 		}
-		if scripted[n["type"].(string)] == "" || n["type"] == "calc" {
+		if scripted[n["type"].(string)] == "" && n["type"] != agentType || n["type"] == "calc" {
 			continue
 		}
 		if w.rng.IntN(2) == 0 {

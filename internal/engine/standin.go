@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -23,7 +23,7 @@ const (
 // take effect when the steps' turn comes. Of a node that runs once per item every
 // item is a step: what is said of the visit is said of each of its items that has
 // no word of its own.
-func (b *branch) standIns(req kairos.VerbRequest) error {
+func (b *branch) standIns(req domain.VerbRequest) error {
 	v := b.view
 	rows := v.recorded()
 	names := slices.Sorted(maps.Keys(req.Instead))
@@ -40,13 +40,13 @@ func (b *branch) standIns(req kairos.VerbRequest) error {
 	for i, name := range names {
 		k, said := steps[i], req.Instead[name]
 		if kept[k] {
-			return kairos.Errorf(kairos.CodeInvalid, "instead: %s is kept", b.stepName(k)).Suggest("edit the output of %s", visitName(b.prog.Nodes[k.Node].ID, k.Visit))
+			return domain.Errorf(domain.CodeInvalid, "instead: %s is kept", b.stepName(k)).Suggest("edit the output of %s", visitName(b.prog.Nodes[k.Node].ID, k.Visit))
 		}
 		switch {
 		case !said.Recorded:
 			out := said.Output
 			if len(out) == 0 {
-				out = kairos.RawJSON("null")
+				out = domain.RawJSON("null")
 			}
 			if err := b.give(name, k, out, givenStub); err != nil {
 				return err
@@ -98,17 +98,17 @@ func (b *branch) standsFor(name string, rows []candidate) (workKey, error) {
 	}
 	i, ok := b.prog.Index[node]
 	if !ok {
-		return k, kairos.Errorf(kairos.CodeInvalid, "instead: the version has no node %q", node)
+		return k, domain.Errorf(domain.CodeInvalid, "instead: the version has no node %q", node)
 	}
 	k.VisitKey = planner.VisitKey{Node: i, Visit: n}
 	if item != noItem && b.prog.Nodes[i].Foreach == nil {
-		return k, kairos.Errorf(kairos.CodeInvalid, "instead: %s runs once and has no items", node).Suggest("write %s", visitName(node, n))
+		return k, domain.Errorf(domain.CodeInvalid, "instead: %s runs once and has no items", node).Suggest("write %s", visitName(node, n))
 	}
 	if b.prog.Nodes[i].Type == planner.TypeApproval || b.view.asked(node) { // ruling 38
-		return k, kairos.Errorf(kairos.CodeForbidden, "instead: %s is decided by a person; no result stands in for that", node)
+		return k, domain.Errorf(domain.CodeForbidden, "instead: %s is decided by a person; no result stands in for that", node)
 	}
 	if slices.ContainsFunc(b.s.settled, func(d settled) bool { return d.node == i && d.visit == n }) {
-		return k, kairos.Errorf(kairos.CodeInvalid, "instead: %s is kept", visitName(node, n)).Suggest("edit its output")
+		return k, domain.Errorf(domain.CodeInvalid, "instead: %s is kept", visitName(node, n)).Suggest("edit its output")
 	}
 	return k, nil
 }
@@ -121,7 +121,7 @@ func itemOf(name string) (visit string, item int, err error) {
 	}
 	number, closed := strings.CutSuffix(number, "]")
 	if item, err = strconv.Atoi(number); err != nil || !closed || item < 0 {
-		return "", 0, kairos.Errorf(kairos.CodeInvalid, "%q is not node#visit[item]", name).Suggest("items count from 0")
+		return "", 0, domain.Errorf(domain.CodeInvalid, "%q is not node#visit[item]", name).Suggest("items count from 0")
 	}
 	return visit, item, nil
 }
@@ -138,7 +138,7 @@ func (b *branch) stepName(k workKey) string {
 func (b *branch) keptItems() map[workKey]bool {
 	kept := map[workKey]bool{}
 	for i := range b.entries {
-		if e := &b.entries[i]; e.Kind == kairos.EntryResult && e.Final && e.Item != noItem {
+		if e := &b.entries[i]; e.Kind == domain.EntryResult && e.Final && e.Item != noItem {
 			kept[workKey{planner.VisitKey{Node: b.prog.Index[e.Node], Visit: e.Visit}, e.Item}] = true
 		}
 	}
@@ -147,24 +147,24 @@ func (b *branch) keptItems() map[workKey]bool {
 
 // completed reports whether a row says that the visit, or an item of it, completed.
 func (b *branch) completed(c candidate, k workKey) bool {
-	return c.Node == b.prog.Nodes[k.Node].ID && c.Visit == k.Visit && c.Status == kairos.NodeCompleted
+	return c.Node == b.prog.Nodes[k.Node].ID && c.Visit == k.Visit && c.Status == domain.NodeCompleted
 }
 
 func (b *branch) noRecord(k workKey) error {
-	return kairos.Errorf(kairos.CodeInvalid, "instead: %s has no recorded result", b.stepName(k)).Suggest("give it a stub, or let it run")
+	return domain.Errorf(domain.CodeInvalid, "instead: %s has no recorded result", b.stepName(k)).Suggest("give it a stub, or let it run")
 }
 
 // recorded is what the forked run recorded of a step.
 type recorded struct {
 	workKey
-	output kairos.RawJSON
+	output domain.RawJSON
 }
 
 // recordedItems are the recorded results of the items of a visit, or of the one
 // that is named. A list that a fork edited stands for its items.
 func (b *branch) recordedItems(k workKey, rows []candidate) ([]recorded, error) {
 	var list []recorded
-	add := func(item int, output kairos.RawJSON) {
+	add := func(item int, output domain.RawJSON) {
 		if k.item == noItem || k.item == item {
 			list = append(list, recorded{workKey{k.VisitKey, item}, output})
 		}
@@ -196,15 +196,15 @@ func (b *branch) recordedItems(k workKey, rows []candidate) ([]recorded, error) 
 }
 
 // give writes the row that a result stands in for a step.
-func (b *branch) give(name string, k workKey, output kairos.RawJSON, reason string) error {
+func (b *branch) give(name string, k workKey, output domain.RawJSON, reason string) error {
 	value, err := planner.DecodeValue(output)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeInvalid, "instead: %s: %w", name, err)
+		return domain.Errorf(domain.CodeInvalid, "instead: %s: %w", name, err)
 	}
 	if output, err = planner.EncodeValue(value); err != nil {
-		return kairos.Errorf(kairos.CodeInvalid, "instead: %s: %w", name, err)
+		return domain.Errorf(domain.CodeInvalid, "instead: %s: %w", name, err)
 	}
-	return b.append(kairos.Entry{Kind: kairos.EntryResolve, Node: b.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item,
+	return b.append(domain.Entry{Kind: domain.EntryResolve, Node: b.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item,
 		Decision: payload{Action: actionGiven}.json(), Output: output, Reason: reason, At: b.view.e.now()})
 }
 
@@ -263,17 +263,17 @@ func (s *state) givenItems(k planner.VisitKey) (given map[string][]int, runs boo
 
 // asked reports whether a person was asked about a call of the node.
 func (v *view) asked(node string) bool {
-	return slices.ContainsFunc(slices.Concat(v.journal, v.after), func(e kairos.Entry) bool {
-		return e.Kind == kairos.EntryWait && kairos.WaitReason(e.Reason) == kairos.WaitApproval && e.Substep == 0 && e.Node == node
+	return slices.ContainsFunc(slices.Concat(v.journal, v.after), func(e domain.Entry) bool {
+		return e.Kind == domain.EntryWait && domain.WaitReason(e.Reason) == domain.WaitApproval && e.Substep == 0 && e.Node == node
 	})
 }
 
 // repeats lists the steps that had effects outside, completed in the forked run,
 // and would be made again; with what stands in for them.
-func (b *branch) repeats(l *lists) []kairos.PreviewRepeat {
+func (b *branch) repeats(l *lists) []domain.PreviewRepeat {
 	v := b.view
 	ahead := map[string]bool{}
-	for _, list := range [][]kairos.PreviewStep{l.again, l.fresh, l.given} {
+	for _, list := range [][]domain.PreviewStep{l.again, l.fresh, l.given} {
 		for _, s := range list {
 			ahead[s.Node] = true
 		}
@@ -283,12 +283,12 @@ func (b *branch) repeats(l *lists) []kairos.PreviewRepeat {
 		kept[workKey{planner.VisitKey{Node: d.node, Visit: d.visit}, noItem}] = true
 	}
 	how := map[string]string{givenRecorded: "recorded", givenStub: "stub"}
-	var out []kairos.PreviewRepeat
+	var out []domain.PreviewRepeat
 	listed := map[planner.VisitKey]int{}
 	for _, c := range v.recorded() {
 		i, ok := b.prog.Index[c.Node]
 		k := workKey{planner.VisitKey{Node: i, Visit: c.Visit}, c.Item}
-		if !ok || !ahead[c.Node] || c.Status != kairos.NodeCompleted || !touches(planner.Effect(c.Effect)) || kept[k] || kept[workKey{k.VisitKey, noItem}] {
+		if !ok || !ahead[c.Node] || c.Status != domain.NodeCompleted || !touches(planner.Effect(c.Effect)) || kept[k] || kept[workKey{k.VisitKey, noItem}] {
 			continue
 		}
 		given := how[b.s.given(k)]
@@ -296,14 +296,14 @@ func (b *branch) repeats(l *lists) []kairos.PreviewRepeat {
 		if !known {
 			at = len(out)
 			listed[k.VisitKey] = at
-			out = append(out, kairos.PreviewRepeat{Node: c.Node, Visit: c.Visit, Type: b.typeOf(c.Node), Effect: c.Effect, Given: given, Unrecorded: b.prog.Nodes[i].Foreach != nil})
+			out = append(out, domain.PreviewRepeat{Node: c.Node, Visit: c.Visit, Type: b.typeOf(c.Node), Effect: c.Effect, Given: given, Unrecorded: b.prog.Nodes[i].Foreach != nil})
 		}
 		if k.item == noItem {
 			continue
 		}
 		r := &out[at]
 		r.Unrecorded = false
-		r.Items = append(r.Items, kairos.RepeatItem{Item: k.item, Given: given})
+		r.Items = append(r.Items, domain.RepeatItem{Item: k.item, Given: given})
 		if r.Given != given {
 			r.Given = ""
 		}
@@ -313,7 +313,7 @@ func (b *branch) repeats(l *lists) []kairos.PreviewRepeat {
 
 // doubtful adds the steps that touch the world outside and of which nobody knows
 // whether they were done: what would tell is damaged.
-func (b *branch) doubtful(out []kairos.PreviewRepeat, listed map[planner.VisitKey]int, ahead map[string]bool, kept map[workKey]bool) []kairos.PreviewRepeat {
+func (b *branch) doubtful(out []domain.PreviewRepeat, listed map[planner.VisitKey]int, ahead map[string]bool, kept map[workKey]bool) []domain.PreviewRepeat {
 	if b.view.damage == nil {
 		return out
 	}
@@ -332,12 +332,12 @@ func (b *branch) doubtful(out []kairos.PreviewRepeat, listed map[planner.VisitKe
 		if !known {
 			at = len(out)
 			listed[k.VisitKey] = at
-			out = append(out, kairos.PreviewRepeat{Node: s.Node, Visit: s.Visit, Type: b.typeOf(s.Node), Effect: s.Effect, Given: given, Unrecorded: true})
+			out = append(out, domain.PreviewRepeat{Node: s.Node, Visit: s.Visit, Type: b.typeOf(s.Node), Effect: s.Effect, Given: given, Unrecorded: true})
 		}
 		r := &out[at]
 		r.Doubtful = true
 		if s.Item != noItem {
-			r.Items = append(r.Items, kairos.RepeatItem{Item: s.Item, Given: given})
+			r.Items = append(r.Items, domain.RepeatItem{Item: s.Item, Given: given})
 		}
 		if r.Given != given {
 			r.Given = ""
@@ -352,7 +352,7 @@ const foretoldSteps = 1000
 // foretell says where the new run goes as far as that follows from what is kept,
 // edited and given: decisions that come out otherwise, and those that pure steps
 // lead to. It uses up the state of the branch.
-func (b *branch) foretell() []kairos.PreviewDecision {
+func (b *branch) foretell() []domain.PreviewDecision {
 	v := b.view
 	was := map[planner.VisitKey]planner.Decision{}
 	for i := range v.journal {
@@ -361,13 +361,13 @@ func (b *branch) foretell() []kairos.PreviewDecision {
 			was[planner.VisitKey{Node: n, Visit: e.Visit}] = readDecision(e.Decision)
 		}
 	}
-	var out []kairos.PreviewDecision
+	var out []domain.PreviewDecision
 	say := func(k planner.VisitKey, d planner.Decision, always bool) {
 		old := was[k]
 		if len(b.prog.Nodes[k.Node].Out) == 0 || !always && old.To == d.To && old.Ended == d.Ended {
 			return
 		}
-		p := kairos.PreviewDecision{Node: b.prog.Nodes[k.Node].ID, Visit: k.Visit, To: d.To, Ended: d.Ended, Was: old.To}
+		p := domain.PreviewDecision{Node: b.prog.Nodes[k.Node].ID, Visit: k.Visit, To: d.To, Ended: d.Ended, Was: old.To}
 		for _, e := range d.Evaluated {
 			if e.To == d.To {
 				p.Condition = e.Condition
@@ -376,7 +376,7 @@ func (b *branch) foretell() []kairos.PreviewDecision {
 		out = append(out, p)
 	}
 	for i := range b.entries {
-		if e := &b.entries[i]; e.Kind == kairos.EntryResult && e.Final {
+		if e := &b.entries[i]; e.Kind == domain.EntryResult && e.Final {
 			say(planner.VisitKey{Node: b.prog.Index[e.Node], Visit: e.Visit}, readDecision(e.Decision), false)
 		}
 	}
@@ -400,7 +400,7 @@ func (b *branch) foretell() []kairos.PreviewDecision {
 		if err != nil {
 			continue
 		}
-		row := kairos.Entry{Seq: b.s.seq + 1, Kind: kairos.EntryResult, Node: b.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: noItem, Final: true, Status: kairos.NodeCompleted, Output: raw, At: v.e.now()}
+		row := domain.Entry{Seq: b.s.seq + 1, Kind: domain.EntryResult, Node: b.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: noItem, Final: true, Status: domain.NodeCompleted, Output: raw, At: v.e.now()}
 		k := w.VisitKey
 		d, err := b.s.settle(&row, w.workKey, value)
 		if err != nil {

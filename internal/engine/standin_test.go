@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -31,10 +31,10 @@ func TestForkWithStandIns(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)
-	run := e.Until(e.Begin(e.Save(ledger), `{"total": 40}`).ID, kairos.RunCompleted, "")
-	fork := func(instead map[string]kairos.StandIn) (kairos.Preview, kairos.Run) {
+	run := e.Until(e.Begin(e.Save(ledger), `{"total": 40}`).ID, domain.RunCompleted, "")
+	fork := func(instead map[string]domain.StandIn) (domain.Preview, domain.Run) {
 		t.Helper()
-		req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: 1, Instead: instead}
+		req := domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: 1, Instead: instead}
 		p, err := e.Preview(t.Context(), enginetest.Operator, req)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func TestForkWithStandIns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p, e.Until(r.ID, kairos.RunCompleted, "")
+		return p, e.Until(r.ID, domain.RunCompleted, "")
 	}
 	p, r := fork(nil)
 	if len(p.Repeats) != 2 || p.Repeats[0].Node != "pay" || p.Repeats[0].Effect != "unsafe" || reg.Count("pay") != 2 || reg.Count("book") != 2 {
@@ -53,20 +53,20 @@ func TestForkWithStandIns(t *testing.T) {
 	if string(r.Output) != `{"paid":40}` {
 		t.Errorf("output %s", r.Output)
 	}
-	p, r = fork(map[string]kairos.StandIn{"pay": {Recorded: true}, "book#1": {Output: kairos.RawJSON(`{"paid": 0}`)}})
+	p, r = fork(map[string]domain.StandIn{"pay": {Recorded: true}, "book#1": {Output: domain.RawJSON(`{"paid": 0}`)}})
 	if names(p.Given) != "book pay" || names(p.Effects) != "" || names(p.Again) != "large" {
 		t.Errorf("given %q effects %q again %q new %q", names(p.Given), names(p.Effects), names(p.Again), names(p.New))
 	}
 	if reg.Count("pay") != 2 || reg.Count("book") != 2 || string(r.Output) != `{"paid":0}` {
 		t.Errorf("pay ran %d times, book %d, output %s\n%s", reg.Count("pay"), reg.Count("book"), r.Output, e.Journal(r.ID))
 	}
-	_, r = fork(map[string]kairos.StandIn{"pay": {Output: kairos.RawJSON(`{"amount": 7}`)}})
+	_, r = fork(map[string]domain.StandIn{"pay": {Output: domain.RawJSON(`{"amount": 7}`)}})
 	if reg.Count("pay") != 2 || reg.Count("book") != 3 || string(r.Output) != `{"paid":7}` {
 		t.Errorf("pay ran %d times, book %d, output %s", reg.Count("pay"), reg.Count("book"), r.Output)
 	}
 	for name, says := range map[string]string{"read": "read#1 is kept", "skip": "skip#1 has no recorded result", "none": `no node "none"`, "pay#x": "not node or node#visit"} {
-		_, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: 1, Instead: map[string]kairos.StandIn{name: {Recorded: true}}})
-		if kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), says) {
+		_, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: 1, Instead: map[string]domain.StandIn{name: {Recorded: true}}})
+		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -76,9 +76,9 @@ func TestForkWithStandIns(t *testing.T) {
 func TestNothingStandsInForAPerson(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	run := e.Until(e.Begin(e.Save("id: ask\nnodes: {a: {type: approval, input: {message: m}}}\n"), "1").ID, kairos.RunWaiting, kairos.WaitApproval)
-	_, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, Instead: map[string]kairos.StandIn{"a": {}}})
-	if kairos.CodeOf(err) != kairos.CodeForbidden {
+	run := e.Until(e.Begin(e.Save("id: ask\nnodes: {a: {type: approval, input: {message: m}}}\n"), "1").ID, domain.RunWaiting, domain.WaitApproval)
+	_, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, Instead: map[string]domain.StandIn{"a": {}}})
+	if domain.CodeOf(err) != domain.CodeForbidden {
 		t.Error(err)
 	}
 }
@@ -89,16 +89,16 @@ func TestDecisionsAreForetold(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)
-	run := e.Until(e.Begin(e.Save(ledger), `{"total": 40}`).ID, kairos.RunCompleted, "")
+	run := e.Until(e.Begin(e.Save(ledger), `{"total": 40}`).ID, domain.RunCompleted, "")
 	for _, tt := range []struct {
-		req  kairos.VerbRequest
-		want kairos.PreviewDecision
+		req  domain.VerbRequest
+		want domain.PreviewDecision
 	}{
-		{kairos.VerbRequest{At: 1, Edits: map[string]kairos.RawJSON{"read": kairos.RawJSON(`{"total": 3}`)}}, kairos.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
-		{kairos.VerbRequest{At: 2, Edits: map[string]kairos.RawJSON{"large": kairos.RawJSON(`{"total": 3}`)}}, kairos.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
-		{kairos.VerbRequest{At: 1}, kairos.PreviewDecision{Node: "large", Visit: 1, To: "pay", Was: "pay", Condition: "expr: last.total > 10"}},
+		{domain.VerbRequest{At: 1, Edits: map[string]domain.RawJSON{"read": domain.RawJSON(`{"total": 3}`)}}, domain.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
+		{domain.VerbRequest{At: 2, Edits: map[string]domain.RawJSON{"large": domain.RawJSON(`{"total": 3}`)}}, domain.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
+		{domain.VerbRequest{At: 1}, domain.PreviewDecision{Node: "large", Visit: 1, To: "pay", Was: "pay", Condition: "expr: last.total > 10"}},
 	} {
-		tt.req.Run, tt.req.Action = run.ID, kairos.ActionFork
+		tt.req.Run, tt.req.Action = run.ID, domain.ActionFork
 		p, err := e.Preview(t.Context(), enginetest.Operator, tt.req)
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +110,7 @@ func TestDecisionsAreForetold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r = e.Until(r.ID, kairos.RunCompleted, "")
+		r = e.Until(r.ID, domain.RunCompleted, "")
 		if went := strings.Contains(e.Journal(r.ID), tt.want.To); !went {
 			t.Errorf("foretold %s\n%s", tt.want.To, e.Journal(r.ID))
 		}
@@ -134,30 +134,30 @@ func TestForkWithStandInsForItems(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)
-	run := e.Until(e.Begin(e.Save(payroll), `{"people": ["ana", "bo", "cy"]}`).ID, kairos.RunCompleted, "")
-	stub := kairos.StandIn{Output: kairos.RawJSON(`0`)}
-	recorded := kairos.StandIn{Recorded: true}
+	run := e.Until(e.Begin(e.Save(payroll), `{"people": ["ana", "bo", "cy"]}`).ID, domain.RunCompleted, "")
+	stub := domain.StandIn{Output: domain.RawJSON(`0`)}
+	recorded := domain.StandIn{Recorded: true}
 	calls := 3
 	for _, tt := range []struct {
 		says    string
 		at      int64
 		input   string
-		instead map[string]kairos.StandIn
+		instead map[string]domain.StandIn
 		given   string // items of the preview, by why
 		runs    int
 		output  string
 	}{
 		{"nothing stands in", 1, "", nil, "", 3, `[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
-		{"what is recorded, for all", 1, "", map[string]kairos.StandIn{"pay": recorded}, "recorded[0 1 2]", 0, `[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
-		{"a stub for each", 1, "", map[string]kairos.StandIn{"pay#1": stub}, "stub[0 1 2]", 0, `[0,0,0]`},
-		{"one of them", 1, "", map[string]kairos.StandIn{"pay#1[1]": stub}, "stub[1]", 2, `[{"to":"ana"},0,{"to":"cy"}]`},
-		{"all, one in its own way", 1, "", map[string]kairos.StandIn{"pay#1": stub, "pay#1[2]": recorded}, "stub[0 1] recorded[2]", 0, `[0,0,{"to":"cy"}]`},
-		{"a list that is longer now", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]kairos.StandIn{"pay": recorded}, "recorded[0 1 2]", 1, `[{"to":"ana"},{"to":"bo"},{"to":"cy"},{"to":"di"}]`},
-		{"a stub for each of a longer list", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]kairos.StandIn{"pay": stub}, "stub", 0, `[0,0,0,0]`},
+		{"what is recorded, for all", 1, "", map[string]domain.StandIn{"pay": recorded}, "recorded[0 1 2]", 0, `[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
+		{"a stub for each", 1, "", map[string]domain.StandIn{"pay#1": stub}, "stub[0 1 2]", 0, `[0,0,0]`},
+		{"one of them", 1, "", map[string]domain.StandIn{"pay#1[1]": stub}, "stub[1]", 2, `[{"to":"ana"},0,{"to":"cy"}]`},
+		{"all, one in its own way", 1, "", map[string]domain.StandIn{"pay#1": stub, "pay#1[2]": recorded}, "stub[0 1] recorded[2]", 0, `[0,0,{"to":"cy"}]`},
+		{"a list that is longer now", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]domain.StandIn{"pay": recorded}, "recorded[0 1 2]", 1, `[{"to":"ana"},{"to":"bo"},{"to":"cy"},{"to":"di"}]`},
+		{"a stub for each of a longer list", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]domain.StandIn{"pay": stub}, "stub", 0, `[0,0,0,0]`},
 	} {
-		req := kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: tt.at, Instead: tt.instead}
+		req := domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: tt.at, Instead: tt.instead}
 		if tt.input != "" {
-			req.Input = kairos.RawJSON(tt.input)
+			req.Input = domain.RawJSON(tt.input)
 		}
 		p, err := e.Preview(t.Context(), enginetest.Operator, req)
 		if err != nil {
@@ -188,7 +188,7 @@ func TestForkWithStandInsForItems(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.says, err)
 		}
-		r = e.Until(r.ID, kairos.RunCompleted, "")
+		r = e.Until(r.ID, domain.RunCompleted, "")
 		calls += tt.runs
 		if reg.Count("pay") != calls || string(r.Output) != tt.output {
 			t.Errorf("%s: pay ran %d times, want %d; output %s\n%s", tt.says, reg.Count("pay"), calls, r.Output, e.Journal(r.ID))
@@ -205,8 +205,8 @@ func TestForkWithStandInsForItems(t *testing.T) {
 		}
 	}
 	for name, says := range map[string]string{"pay#1[7]": "pay#1[7] has no recorded result", "list#1[0]": "runs once and has no items", "pay#1[x]": "not node#visit[item]", "pay#1[0]": "pay#1[0] is kept"} {
-		_, err := e.Preview(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.ID, Action: kairos.ActionFork, At: first, Instead: map[string]kairos.StandIn{name: recorded}})
-		if kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), says) {
+		_, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: first, Instead: map[string]domain.StandIn{name: recorded}})
+		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

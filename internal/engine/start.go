@@ -6,23 +6,23 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // allow checks the actor's role; a refusal is audited.
-func (e *Engine) allow(ctx context.Context, actor kairos.Actor, role kairos.Role, action, run, object string) error {
+func (e *Engine) allow(ctx context.Context, actor domain.Actor, role domain.Role, action, run, object string) error {
 	if actor.Role.Includes(role) {
 		return nil
 	}
 	return e.denied(ctx, actor, action, run, object,
-		kairos.Errorf(kairos.CodeForbidden, "this needs the role %s; %s has the role %s", role, actor.Name, actor.Role))
+		domain.Errorf(domain.CodeForbidden, "this needs the role %s; %s has the role %s", role, actor.Name, actor.Role))
 }
 
 // denied records a refused act and returns why it was refused.
-func (e *Engine) denied(ctx context.Context, actor kairos.Actor, action, run, object string, why *kairos.Error) error {
-	err := e.store.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: run, Object: object,
+func (e *Engine) denied(ctx context.Context, actor domain.Actor, action, run, object string, why *domain.Error) error {
+	err := e.store.Audit(ctx, domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: run, Object: object,
 		Result: "denied", Reason: why.Message})
 	if err != nil {
 		e.log.Error("a refusal could not be audited", "action", action, "actor", actor.Name, "err", err)
@@ -32,48 +32,80 @@ func (e *Engine) denied(ctx context.Context, actor kairos.Actor, action, run, ob
 }
 
 func (e *Engine) notOpen() error {
-	return kairos.Errorf(kairos.CodeUnavailable, "kairosd is stopping or has not started").Suggest("try again in a moment")
+	return domain.Errorf(domain.CodeUnavailable, "kairosd is stopping or has not started").Suggest("try again in a moment")
 }
 
 // Start creates a run; it returns once the run is durable.
-func (e *Engine) Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error) {
-	if err := e.allow(ctx, actor, kairos.RoleOperator, "run.create", "", "plan:"+r.Plan); err != nil {
-		return kairos.Run{}, err
+func (e *Engine) Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
+	r.Dry = r.Dry || r.Offline
+	if err := e.allow(ctx, actor, domain.RoleOperator, "run.create", "", "plan:"+r.Plan); err != nil {
+		return domain.Run{}, err
+	}
+	if run, ok, err := e.startedBefore(ctx, r.Key); ok || err != nil { //seed:key-first
+		return run, err
 	}
 	hash, err := e.versionOf(ctx, r)
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	p, err := e.program(ctx, hash)
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	if r.Hash != "" && !r.Dry { // by whatever name the plan is meant
 		named, err := e.store.Plan(ctx, p.version.PlanID)
 		if err != nil {
-			return kairos.Run{}, err
+			return domain.Run{}, err
 		}
 		if err := whilePaused(named); err != nil {
-			return kairos.Run{}, err
+			return domain.Run{}, err
 		}
 	}
-	if p.InputSchema != nil {
-		if err := validate(p.InputSchema, r.Input, "input"); err != nil {
-			return kairos.Run{}, err
-		}
+	if r.Input, err = p.accepted(ctx, r.Input); err != nil {
+		return domain.Run{}, err
 	}
-	n := kairos.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmp.Or(r.Origin, actor.Surface), Session: r.Session, Priority: cmp.Or(r.Priority, p.Priority),
+	n := domain.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmp.Or(r.Origin, actor.Surface), Session: r.Session, Priority: cmp.Or(r.Priority, p.Priority),
 		Labels: r.Labels, Limits: r.Limits, Key: r.Key, Concurrency: r.Concurrency, StartAt: r.StartAt}
-	if r.Dry {
-		n.Origin = kairos.OriginDry
+	if n.Limits.Offline = r.Offline; r.Dry {
+		n.Origin = domain.OriginDry
 	} else if err := e.outgrowDraft(ctx, actor, p); err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	return e.create(ctx, p, n, actor)
 }
 
+// startedBefore finds the run that an earlier request with the same idempotency
+// key created.
+func (e *Engine) startedBefore(ctx context.Context, key string) (domain.Run, bool, error) {
+	if key == "" {
+		return domain.Run{}, false, nil
+	}
+	run, err := e.store.RunByKey(ctx, key)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return domain.Run{}, false, nil
+	}
+	return run, err == nil, err
+}
+
+// accepted returns the input that a run starts with: a missing one is what the
+// plan's schema makes of it. An input that does not match the schema is an error.
+func (p *program) accepted(ctx context.Context, input domain.RawJSON) (domain.RawJSON, error) {
+	if p.InputSchema == nil {
+		return input, nil
+	}
+	if len(input) == 0 {
+		if v := p.MissingInput(); v != nil {
+			var err error
+			if input, err = planner.EncodeValue(v); err != nil {
+				return nil, domain.Errorf(domain.CodeInvalid, "defaults of the input: %w", err)
+			}
+		}
+	}
+	return input, validate(ctx, p.InputSchema, input, "input")
+}
+
 // versionOf finds the version that a start asks for.
-func (e *Engine) versionOf(ctx context.Context, r kairos.StartRequest) (string, error) {
+func (e *Engine) versionOf(ctx context.Context, r domain.StartRequest) (string, error) {
 	if r.Hash != "" {
 		return r.Hash, nil
 	}
@@ -82,7 +114,7 @@ func (e *Engine) versionOf(ctx context.Context, r kairos.StartRequest) (string, 
 		return "", err
 	}
 	if p.Archived {
-		return "", kairos.Errorf(kairos.CodeConflict, "plan %s is archived", p.Key).Suggest("unarchive it, or run another plan")
+		return "", domain.Errorf(domain.CodeConflict, "plan %s is archived", p.Key).Suggest("unarchive it, or run another plan")
 	}
 	if !r.Dry {
 		if err := whilePaused(p); err != nil {
@@ -100,22 +132,22 @@ func (e *Engine) versionOf(ctx context.Context, r kairos.StartRequest) (string, 
 }
 
 // create stores a new run of a program and queues it.
-func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor kairos.Actor) (kairos.Run, error) {
+func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor domain.Actor) (domain.Run, error) {
 	e.mu.Lock()
 	closed := e.stopping
 	e.mu.Unlock()
 	if closed {
-		return kairos.Run{}, e.notOpen()
+		return domain.Run{}, e.notOpen()
 	}
 	n.PlanID, n.Hash = p.version.PlanID, p.Hash
-	n.Status = kairos.RunQueued
+	n.Status = domain.RunQueued
 	if n.Parent == nil {
 		held, err := e.held(ctx)
 		if err != nil {
-			return kairos.Run{}, err
+			return domain.Run{}, err
 		}
 		if held {
-			n.Status = kairos.RunWaiting
+			n.Status = domain.RunWaiting
 		}
 	}
 	n.Limits = limitsOf(n.Limits, p.Limits)
@@ -125,33 +157,36 @@ func (e *Engine) create(ctx context.Context, p *program, n kairos.NewRun, actor 
 	if len(n.Entries) == 0 {
 		plans, err := e.resolvePlans(ctx, p)
 		if err != nil {
-			return kairos.Run{}, kairos.Errorf(kairos.CodeInvalid, "%w", err)
+			return domain.Run{}, domain.Errorf(domain.CodeInvalid, "%w", err)
 		}
 		if len(plans) > 0 {
-			n.Entries = []kairos.Entry{plansRow(plans, e.now())}
+			n.Entries = []domain.Entry{plansRow(plans, e.now())}
 		}
 	}
 	if err := e.recall(ctx, &n); err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	if n.ID == "" {
-		n.ID = kairos.NewID()
+		n.ID = domain.NewID()
 	}
-	record := kairos.AuditRecord{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.version.PlanKey,
+	record := domain.AuditRecord{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.version.PlanKey,
 		Detail: detail(map[string]any{"version": p.version.Number, "hash": p.Hash, "origin": n.Origin})}
 	if len(n.Audit) > 0 { // the act on another run that makes this one
 		record.Reason = n.Audit[0].Reason
 		n.Audit[0].Object = "run:" + n.ID
 	}
-	n.Audit = append([]kairos.AuditRecord{record}, n.Audit...)
+	n.Audit = append([]domain.AuditRecord{record}, n.Audit...)
 	if c := n.Concurrency; c != nil && c.Key != "" {
-		e.admit.Lock()
-		defer e.admit.Unlock()
+		defer e.admit.lock(c.Key)()
+		// A repeated request must not be judged by the rule for one more run: the
+		// active run that it would meet is its own.
+		if run, ok, err := e.startedBefore(ctx, n.Key); ok || err != nil { //seed:key-again
+			return run, err
+		}
 		if err := e.admission(ctx, c); err != nil {
-			return kairos.Run{}, err
+			return domain.Run{}, err
 		}
 	}
-	e.remember(kairos.Run{ID: n.ID, Input: n.Input, Session: cmp.Or(n.Session, n.ID)}, p.Program)
 	failpoint.Hit("accept.before")
 	e.mu.Lock()
 	e.created[n.ID] = nil
@@ -174,14 +209,14 @@ const verbMemory = "memory"
 
 // recall begins a run's journal with what its session remembers for its input. A
 // fork goes on with what its run remembered, a child has no memory of its own.
-func (e *Engine) recall(ctx context.Context, n *kairos.NewRun) error {
+func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
 	r, ok := e.current().Registry.(Rememberer)
 	if !ok || n.Session == "" || n.Session == n.ID || n.Parent != nil || n.ForkedFrom != "" {
 		return nil
 	}
 	input, err := decode(n.Input)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeInvalid, "input: %w", err)
+		return domain.Errorf(domain.CodeInvalid, "input: %w", err)
 	}
 	text := ""
 	if input != nil {
@@ -199,15 +234,15 @@ func (e *Engine) recall(ctx context.Context, n *kairos.NewRun) error {
 	return nil
 }
 
-func memoryRow(v kairos.RawJSON, seq int64, at time.Time) kairos.Entry {
-	return kairos.Entry{Seq: seq, Kind: kairos.EntryVerb, Item: noItem, Decision: payload{Verb: verbMemory}.json(), Output: v, Actor: kairos.System.Name, At: at}
+func memoryRow(v domain.RawJSON, seq int64, at time.Time) domain.Entry {
+	return domain.Entry{Seq: seq, Kind: domain.EntryVerb, Item: noItem, Decision: payload{Verb: verbMemory}.json(), Output: v, Actor: domain.System.Name, At: at}
 }
 
 // enqueue queues a run that was just created.
-func (e *Engine) enqueue(run *kairos.Run) {
+func (e *Engine) enqueue(run *domain.Run) {
 	early := run.StartAt.After(e.now())
 	e.mu.Lock()
-	open := e.opened && !e.stopping && !e.opts.Safe && run.Status != kairos.RunWaiting
+	open := e.opened && !e.stopping && !e.opts.Safe && run.Status != domain.RunWaiting
 	if _, untouched := e.created[run.ID]; untouched && open && !early && run.LastSeq == 0 && len(run.Input) <= 4096 {
 		e.created[run.ID] = run
 	} else {
@@ -223,14 +258,15 @@ func (e *Engine) enqueue(run *kairos.Run) {
 	}
 }
 
-// admission applies the rule of a concurrency key to one more run (ruling 44).
-func (e *Engine) admission(ctx context.Context, c *kairos.Concurrency) error {
+// admission applies the conflict rule of a concurrency key to one more run. The
+// caller holds the lock of the key.
+func (e *Engine) admission(ctx context.Context, c *domain.Concurrency) error {
 	switch c.OnConflict {
 	case "", "queue":
 		return nil
 	case "skip", "cancel_oldest":
 	default:
-		return kairos.Errorf(kairos.CodeInvalid, "on_conflict is %q; it must be queue, skip or cancel_oldest", c.OnConflict)
+		return domain.Errorf(domain.CodeInvalid, "onConflict is %q; it must be queue, skip or cancel_oldest", c.OnConflict)
 	}
 	active, err := e.store.ActiveByConcurrency(ctx, c.Key)
 	if err != nil {
@@ -241,13 +277,13 @@ func (e *Engine) admission(ctx context.Context, c *kairos.Concurrency) error {
 		return nil
 	}
 	if c.OnConflict == "skip" {
-		return &kairos.Error{Code: kairos.CodeConflict, Reason: "concurrency",
-			Message: "skipped: run " + kairos.ShortID(active[0].ID) + " with concurrency key " + c.Key + " is still active"}
+		return &domain.Error{Code: domain.CodeConflict, Reason: "concurrency",
+			Message: "skipped: run " + domain.ShortID(active[0].ID) + " with concurrency key " + c.Key + " is still active"}
 	}
 	for _, r := range active[:over] {
-		_, err := e.Act(ctx, kairos.System, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionCancel,
+		_, err := e.Act(ctx, domain.System, domain.VerbRequest{Run: r.ID, Action: domain.ActionCancel,
 			Reason: "a newer run with concurrency key " + c.Key + " was started"})
-		if err != nil && kairos.CodeOf(err) != kairos.CodeConflict {
+		if err != nil && domain.CodeOf(err) != domain.CodeConflict {
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -39,21 +39,25 @@ type work struct {
 	retries int // error retries ever; names child runs (ruling 13)
 	crashes int // unclean deaths while it was open, since the last release
 
-	reason kairos.WaitReason // while waiting
+	reason domain.WaitReason // while waiting
 	since  time.Time
 	due    time.Time
 	ref    string // approval or child run
-	input  kairos.RawJSON
-	effect planner.Effect // of the attempt in flight or in doubt
-	begun  time.Time      // when that attempt began
+	asked  int64  // the row of the wait
+	// binding is the digest of what the request of an approval step is about.
+	binding string
+	input   domain.RawJSON
+	effect  planner.Effect // of the attempt in flight or in doubt
+	begun   time.Time      // when that attempt began
 
-	usage   kairos.Usage    // of everything that is recorded of it
-	failure *kairos.Failure // of the last attempt
-	// substeps are the recorded responses by number; inherited by an attempt
-	// after a crash, not by an error retry (ruling 21).
-	substeps map[int]kairos.Entry
-	// flying are the unsafe sub-steps in flight: several may be at once.
-	flying map[int]bool
+	usage   domain.Usage    // of everything that is recorded of it
+	failure *domain.Failure // of the last attempt
+	// substeps are the recorded responses by number, which the next attempt
+	// inherits; see forgetSubsteps.
+	substeps map[int]domain.Entry
+	// flying are the non-idempotent sub-steps without a recorded outcome, by
+	// number: several may be in flight at once.
+	flying map[int]domain.OpenCall
 	// consent is the call that a person is asked about, grants are the answers
 	// so far, by sub-step; 0 is the node's own call.
 	consent *consent
@@ -71,7 +75,7 @@ type work struct {
 // answer is a person's word on an attempt in doubt.
 type answer struct {
 	action string
-	output kairos.RawJSON
+	output domain.RawJSON
 	// given is why it was given before the step began; empty for the word on an
 	// attempt in doubt.
 	given string
@@ -88,6 +92,7 @@ type override struct {
 type doubt struct {
 	attempt int
 	since   time.Time
+	calls   []domain.OpenCall
 	answer  *answer
 }
 
@@ -95,9 +100,10 @@ type doubt struct {
 type fan struct {
 	planner.VisitKey
 	order    int
-	total    int  // -1 until the list is resolved
-	open     int  // items begun and not settled
-	begunAll bool // no item is left to begin
+	total    int    // -1 until the list is resolved
+	open     int    // items begun and not settled
+	begunAll bool   // no item is left to begin
+	values   []byte // digest of the values that the approvals of its items are bound to
 	// parked counts those of them that wait: they hold no slot (ruling 7).
 	parked int
 }
@@ -105,12 +111,14 @@ type fan struct {
 // past is what work that did not complete leaves for its next opening.
 type past struct {
 	attempt, retries int
+	substeps         map[int]domain.Entry // that its next attempt takes up
+	grants           map[int]grant        // of these sub-steps
 }
 
 // settled is one settled visit.
 type settled struct {
 	node, visit int
-	status      kairos.NodeStatus
+	status      domain.NodeStatus
 }
 
 // completion says when a visit completed, by its row.
@@ -124,6 +132,8 @@ type state struct {
 	prog *planner.Program
 	walk *planner.Walk
 	seq  int64
+	// request is the run's input.
+	request any
 
 	work   map[workKey]*work
 	fans   map[planner.VisitKey]*fan
@@ -146,8 +156,7 @@ type state struct {
 	// completed are the last two completed visits of nodes with an agent, the
 	// last one first: a reset may take that one back.
 	completed map[int][2]completion
-	previous  []PreviousResult // step plans only
-	agents    map[int]string   // who ran a node, if an agent did
+	agents    map[int]string // who ran a node, if an agent did
 
 	// only are the visits that a resume was asked for; once they have settled, the
 	// run pauses. overrides are what visits get instead of what their nodes say.
@@ -158,7 +167,8 @@ type state struct {
 	cancelled   bool
 	quarantined bool
 	held        bool
-	clean       bool // the last row says that the run was put down cleanly
+	budget      *budget // a limit is reached; nil: none is
+	clean       bool    // the last row says that the run was put down cleanly
 	plans       map[string]string
 	memory      any // what the run's session said before it began; nil: nothing
 	// replans counts replan rows; redefined says since which of them a node of
@@ -186,6 +196,21 @@ func (s *state) move(w *work, p phase) {
 	}
 }
 
+// inFlight reports whether the journal says that an attempt is under way. One of
+// a pure node has no intent row, but its non-idempotent sub-steps have.
+func (w *work) inFlight() bool {
+	return w.phase == phaseRunning || w.phase == phaseReady && len(w.flying) > 0
+}
+
+// openCalls lists the calls whose outcome is not recorded, in their order.
+func (w *work) openCalls() []domain.OpenCall {
+	var list []domain.OpenCall
+	for _, n := range slices.Sorted(maps.Keys(w.flying)) {
+		list = append(list, w.flying[n])
+	}
+	return list
+}
+
 // parked reports whether the work waits for something and holds no slot.
 func (w *work) parked() bool { return w.phase == phaseWaiting || w.phase == phaseDoubt }
 
@@ -207,32 +232,34 @@ func (s *state) openFans() []planner.VisitKey {
 }
 
 // waits lists what the run waits for (ruling 14), in order of precedence.
-func (s *state) waits(budget string) []kairos.Wait {
-	var list []kairos.Wait
-	flag := func(on bool, r kairos.WaitReason, message string) {
+func (s *state) waits() []domain.Wait {
+	var list []domain.Wait
+	flag := func(on bool, r domain.WaitReason, message string) {
 		if on {
-			list = append(list, kairos.Wait{Item: noItem, Reason: r, Message: message})
+			list = append(list, domain.Wait{Item: noItem, Reason: r, Message: message})
 		}
 	}
-	flag(s.quarantined, kairos.WaitQuarantined, "")
-	flag(s.held, kairos.WaitHeld, "")
-	flag(s.paused, kairos.WaitPaused, "")
-	flag(budget != "", kairos.WaitBudget, budget)
+	flag(s.quarantined, domain.WaitQuarantined, "")
+	flag(s.held, domain.WaitHeld, "")
+	flag(s.paused, domain.WaitPaused, "")
+	if b := s.budget; b != nil {
+		list = append(list, domain.Wait{Item: noItem, Reason: domain.WaitBudget, Since: b.since, Message: b.message})
+	}
 	for _, w := range s.sorted() {
-		wait := kairos.Wait{Node: s.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: w.item, Since: w.since}
+		wait := domain.Wait{Node: s.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: w.item, Since: w.since}
 		switch w.phase {
 		case phaseDoubt:
-			wait.Reason = kairos.WaitInDoubt
+			wait.Reason, wait.Calls = domain.WaitInDoubt, w.openCalls()
 		case phaseWaiting:
 			wait.Reason, wait.Due = w.reason, w.due
 			switch w.reason {
-			case kairos.WaitApproval:
+			case domain.WaitApproval:
 				wait.Approval = w.ref
 				wait.Message = question(w.input)
 				if c := w.consent; c != nil {
 					wait.Message = c.message(wait.Node)
 				}
-			case kairos.WaitChild:
+			case domain.WaitChild:
 				wait.Child = w.ref
 			}
 		default:
@@ -244,11 +271,11 @@ func (s *state) waits(budget string) []kairos.Wait {
 		list = append(list, wait)
 	}
 	for _, k := range s.openDoubts() {
-		list = append(list, kairos.Wait{Node: s.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item,
-			Reason: kairos.WaitInDoubt, Since: s.doubts[k].since})
+		list = append(list, domain.Wait{Node: s.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item,
+			Reason: domain.WaitInDoubt, Since: s.doubts[k].since, Calls: s.doubts[k].calls})
 	}
-	slices.SortStableFunc(list, func(a, b kairos.Wait) int {
-		return cmp.Compare(slices.Index(kairos.WaitReasons, a.Reason), slices.Index(kairos.WaitReasons, b.Reason))
+	slices.SortStableFunc(list, func(a, b domain.Wait) int {
+		return cmp.Compare(slices.Index(domain.WaitReasons, a.Reason), slices.Index(domain.WaitReasons, b.Reason))
 	})
 	return list
 }
@@ -284,7 +311,7 @@ func (s *state) due(quiet func(*work) bool) time.Time {
 func (s *state) triedMost() int {
 	most := 0
 	for _, w := range s.work {
-		if w.phase == phaseWaiting && w.reason == kairos.WaitRetry {
+		if w.phase == phaseWaiting && w.reason == domain.WaitRetry {
 			most = max(most, w.attempt)
 		}
 	}

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -28,12 +29,13 @@ func (a *actor) status() {
 	if a.ended || a.reopening || a.stopping && len(a.next.Entries) == 0 && a.next.Patch == nil {
 		return
 	}
-	if a.s.paused != a.run.Paused { // a resume of one step ends in a pause
-		on := a.s.paused
+	status, reason, waits := a.where()
+	// A resume of one step ends in a pause; a pause ends with the run, which the
+	// steps at work may have completed.
+	if on := a.s.paused && !status.Final(); on != a.run.Paused { //seed:final-pause
 		a.run.Paused, patchOf(&a.next).Paused = on, &on
 	}
-	status, reason, waits := a.where()
-	if a.stopping && !status.Final() && a.run.Status == kairos.RunRunning {
+	if a.stopping && !status.Final() && a.run.Status == domain.RunRunning {
 		return // runs stay running over a shutdown and go on at the next start
 	}
 	now := a.e.now()
@@ -44,8 +46,8 @@ func (a *actor) status() {
 			due = a.nextDue(now)
 		}
 		if !due.Equal(a.run.DueAt) {
-			patchOf(&a.next).DueAt = &due
-			a.run.DueAt = due
+			at := due // what follows concerns the timer only
+			patchOf(&a.next).DueAt, a.run.DueAt = &at, at
 		}
 		if a.s.paused || a.s.held || a.s.quarantined {
 			due = time.Time{}
@@ -61,27 +63,32 @@ func (a *actor) status() {
 	p := patchOf(&a.next)
 	p.Status, p.WaitReason = status, reason
 	a.run.Attention = false // the store knows better; here it stands for silence only
-	if reason == kairos.WaitRetry {
+	if reason == domain.WaitRetry {
 		p.Retrying = a.s.triedMost()
 	}
-	if a.run.Status == kairos.RunRunning && !a.runningSince.IsZero() {
+	if a.run.Status == domain.RunRunning && !a.runningSince.IsZero() {
 		total := a.run.RunningTime + a.ran()
 		a.run.RunningTime, p.RunningTime = total, &total
 	}
-	if a.run.StartedAt.IsZero() && status != kairos.RunQueued && status != kairos.RunCancelled {
+	if a.run.StartedAt.IsZero() && status != domain.RunQueued && status != domain.RunCancelled {
 		a.run.StartedAt, p.StartedAt = now, &now
 	}
 	headline, node := a.headline(status, reason, waits)
 	p.Headline, p.Node = &headline, &node
 	switch {
-	case status == kairos.RunRunning:
+	case status == domain.RunRunning:
 		a.runningSince = time.Now()
 	case status.Final():
 		a.finish(p, now)
 	}
-	a.next.Audit = append(a.next.Audit, statusRecord(a.id, status, reason, headline))
+	failure := ""
+	if status == domain.RunFailed && a.prog.Kind == planner.KindSteps && a.run.Error != nil {
+		failure = failureReason(a.prog.Program, a.run.Error)
+	}
+	a.next.Audit = append(a.next.Audit, failureRecord(a.id, status, reason, headline, failure))
 	a.run.Status, a.run.WaitReason, a.run.Headline, a.run.Node = status, reason, headline, node
-	if status != kairos.RunRunning {
+	a.armDeadline()
+	if status != domain.RunRunning {
 		a.yieldSlot()
 	}
 	final := status.Final()
@@ -90,7 +97,7 @@ func (a *actor) status() {
 			return
 		}
 		a.e.changed(a.id)
-		if final {
+		if final && a.ended { // else it was resumed meanwhile
 			a.e.sched.ended(a.id, a.concurrencyKey())
 			if p := a.run.Parent; p != nil {
 				a.e.post(p.Run, childMsg{run: a.id})
@@ -104,25 +111,25 @@ func (a *actor) status() {
 // in the past would fire again and again until then.
 func (a *actor) nextDue(now time.Time) time.Time {
 	return a.s.due(func(w *work) bool {
-		return w.reason == kairos.WaitRetry && !w.due.After(now) && slices.Contains(a.queue, w.workKey)
+		return w.reason == domain.WaitRetry && !w.due.After(now) && slices.Contains(a.queue, w.workKey)
 	})
 }
 
 // finish completes the patch of a run that ends.
-func (a *actor) finish(p *kairos.RunPatch, now time.Time) {
+func (a *actor) finish(p *domain.RunPatch, now time.Time) {
 	a.ended = true
 	p.EndedAt = &now
 	out := a.s.walk.Outcome()
 	if out.Status == planner.Completed {
-		raw, err := planner.EncodeValue(out.Output)
+		raw, err := planner.EncodeWithin(out.Output, planner.MaxValueBytes)
 		if err != nil {
-			raw = kairos.RawJSON("null") // its parts were JSON; only their nesting can be too deep
+			raw = domain.RawJSON("null") // its parts are stored; together they are nested too deep, or too large
 		}
 		p.Output, a.run.Output = raw, raw
 		a.next.Remember = a.remembered(now)
 	}
 	if f := out.Failure; f != nil {
-		e := &kairos.RunError{Code: f.Code, Message: f.Message, Node: f.Node}
+		e := &domain.RunError{Code: f.Code, Message: f.Message, Node: f.Node}
 		if f.Behind != nil { // an outage is one failure, also where calls were no longer made
 			e.Code, e.Message = f.Behind.Code, f.Behind.Message
 		}
@@ -131,50 +138,50 @@ func (a *actor) finish(p *kairos.RunPatch, now time.Time) {
 }
 
 // where says what the run's status is now (ruling 14).
-func (a *actor) where() (kairos.RunStatus, kairos.WaitReason, []kairos.Wait) {
+func (a *actor) where() (domain.RunStatus, domain.WaitReason, []domain.Wait) {
 	if out := a.s.walk.Outcome(); out.Done {
 		switch out.Status {
 		case planner.Completed:
-			return kairos.RunCompleted, "", nil
+			return domain.RunCompleted, "", nil
 		case planner.Cancelled:
-			return kairos.RunCancelled, "", nil
+			return domain.RunCancelled, "", nil
 		}
-		return kairos.RunFailed, "", nil
+		return domain.RunFailed, "", nil
 	}
 	if len(a.running) > 0 || a.dispatching {
-		return kairos.RunRunning, "", nil
+		return domain.RunRunning, "", nil
 	}
 	// What became ready while the engine stops is work for its next start: a run
 	// left waiting without a due time would be taken up by nobody.
 	if !a.barred() && a.peek() != nil {
-		if a.slot {
-			return kairos.RunRunning, "", nil
+		if a.slot != 0 {
+			return domain.RunRunning, "", nil
 		}
-		return kairos.RunQueued, "", nil
+		return domain.RunQueued, "", nil
 	}
-	waits := a.s.waits(a.budget)
+	waits := a.s.waits()
 	if len(waits) > 0 {
-		return kairos.RunWaiting, waits[0].Reason, waits
+		return domain.RunWaiting, waits[0].Reason, waits
 	}
 	return a.run.Status, a.run.WaitReason, nil
 }
 
-func letter(s kairos.NodeStatus) byte {
+func letter(s domain.NodeStatus) byte {
 	switch s {
-	case kairos.NodeFailed:
+	case domain.NodeFailed:
 		return 'f'
-	case kairos.NodeSkipped:
+	case domain.NodeSkipped:
 		return 's'
-	case kairos.NodeCancelled:
+	case domain.NodeCancelled:
 		return 'x'
 	}
 	return 'c'
 }
 
 // headline says where the run stands in one line, for lists.
-func (a *actor) headline(status kairos.RunStatus, reason kairos.WaitReason, waits []kairos.Wait) (text, node string) {
+func (a *actor) headline(status domain.RunStatus, reason domain.WaitReason, waits []domain.Wait) (text, node string) {
 	switch status {
-	case kairos.RunRunning:
+	case domain.RunRunning:
 		first := noItem
 		for k := range a.running {
 			if first == noItem || k.Node < first {
@@ -190,18 +197,31 @@ func (a *actor) headline(status kairos.RunStatus, reason kairos.WaitReason, wait
 			node = a.prog.Nodes[first].ID
 		}
 		return node, node
-	case kairos.RunFailed:
+	case domain.RunFailed:
 		return a.failureLine()
-	case kairos.RunWaiting:
+	case domain.RunCompleted:
+		return a.continuedLine()
+	case domain.RunWaiting:
 		if len(waits) == 0 {
 			return "", ""
 		}
-		if reason == kairos.WaitRetry {
+		if reason == domain.WaitRetry {
 			return a.retryLine(waits[0])
 		}
 		return waitLine(reason, waits)
 	}
 	return "", ""
+}
+
+// toolsOf names the tools of calls, each once.
+func toolsOf(calls []domain.OpenCall) string {
+	var names []string
+	for _, c := range calls {
+		if !slices.Contains(names, c.Tool) {
+			names = append(names, c.Tool)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // failureLine is e.g. "fetch failed after 3 of 3 attempts: 503 …".
@@ -220,43 +240,64 @@ func (a *actor) failureLine() (text, node string) {
 			last = max(last, p.attempt)
 		}
 	}
-	if most > 1 && last > 0 {
+	if most > 1 && last > 0 && f.Code != planner.CodeRejected {
 		return fmt.Sprintf("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
 	}
 	return fmt.Sprintf("%s failed: %s", f.Node, f.Message), f.Node
 }
 
+// continuedLine is e.g. "1 step failed", of a run that completed all the same.
+func (a *actor) continuedLine() (text, node string) {
+	failed := 0
+	for i := range a.prog.Nodes {
+		if a.s.walk.Continued(i) {
+			failed++
+			node = cmp.Or(node, a.prog.Nodes[i].ID)
+		}
+	}
+	switch failed {
+	case 0:
+		return "", ""
+	case 1:
+		return "1 step failed", node
+	}
+	return fmt.Sprintf("%d steps failed", failed), node
+}
+
 // retryLine is e.g. "fetch will be tried again after 2 of 5 attempts: 503 …".
-func (a *actor) retryLine(w kairos.Wait) (text, node string) {
+func (a *actor) retryLine(w domain.Wait) (text, node string) {
 	for _, k := range a.s.sorted() {
 		if n := a.prog.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.item == w.Item {
 			return fmt.Sprintf("%s will be tried again after %d of %d attempts: %s", w.Node, k.attempt, max(n.MaxAttempts, k.attempt+1), w.Message), w.Node
 		}
 	}
-	return waitLine(kairos.WaitRetry, []kairos.Wait{w})
+	return waitLine(domain.WaitRetry, []domain.Wait{w})
 }
 
-func waitLine(reason kairos.WaitReason, waits []kairos.Wait) (text, node string) {
+func waitLine(reason domain.WaitReason, waits []domain.Wait) (text, node string) {
 	w := waits[0]
 	node = w.Node
 	switch reason {
-	case kairos.WaitApproval:
+	case domain.WaitApproval:
 		return cmp.Or(w.Message, "approval of "+node), node
-	case kairos.WaitInDoubt:
+	case domain.WaitInDoubt:
+		if len(w.Calls) > 0 {
+			return fmt.Sprintf("%s called %s, which may have had its effect; say whether it happened", node, toolsOf(w.Calls)), node
+		}
 		return fmt.Sprintf("%s may have had its effect; say whether it happened", node), node
-	case kairos.WaitRetry:
+	case domain.WaitRetry:
 		return fmt.Sprintf("%s will be tried again: %s", node, w.Message), node
-	case kairos.WaitTimer:
+	case domain.WaitTimer:
 		return fmt.Sprintf("%s waits until %s", node, w.Due.Format(time.RFC3339)), node
-	case kairos.WaitChild:
-		return fmt.Sprintf("%s waits for run %s", node, kairos.ShortID(w.Child)), node
-	case kairos.WaitReplan:
+	case domain.WaitChild:
+		return fmt.Sprintf("%s waits for run %s", node, domain.ShortID(w.Child)), node
+	case domain.WaitReplan:
 		return fmt.Sprintf("%s failed; the rest is planned anew: %s", node, w.Message), node
-	case kairos.WaitBudget:
+	case domain.WaitBudget:
 		return w.Message, node
-	case kairos.WaitHeld:
+	case domain.WaitHeld:
 		return "held since the database was taken back", node
-	case kairos.WaitQuarantined:
+	case domain.WaitQuarantined:
 		return "parked: kairosd died repeatedly while this run worked", node
 	}
 	return string(reason), node

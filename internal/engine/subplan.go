@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -43,7 +45,7 @@ func (e *Engine) resolvePlan(ctx context.Context, name string) (string, error) {
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 {
-		return "", kairos.Errorf(kairos.CodeInvalid, "%q is not a version number", number)
+		return "", domain.Errorf(domain.CodeInvalid, "%q is not a version number", number)
 	}
 	v, err := e.store.VersionByNumber(ctx, p.ID, n)
 	if err != nil {
@@ -77,8 +79,8 @@ func (a *actor) startChild(w *work, node *planner.ProgramNode, input any) {
 	}
 	child := derivedID("child", a.id, node.ID, w.Visit, w.item, w.retries)
 	resumed := w.attempt > 0 // an earlier opening of this visit may have left it
-	a.waitRow(w, kairos.WaitChild, input, func(e *kairos.Entry) { e.Ref = child })
-	raw, ref := w.input, kairos.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.item, Attempt: w.attempt}
+	a.waitRow(w, domain.WaitChild, input, func(e *domain.Entry) { e.Ref = child })
+	raw, ref := w.input, domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.item, Attempt: w.attempt}
 	a.after(func(err error) {
 		if err == nil {
 			a.e.background(func() { a.e.ensureChild(child, hash, raw, ref, resumed) })
@@ -91,7 +93,7 @@ func (a *actor) startChild(w *work, node *planner.ProgramNode, input any) {
 func (e *Engine) background(fn func()) { e.wg.Go(fn) }
 
 // depth counts the ancestors of a run.
-func (e *Engine) depth(ctx context.Context, r kairos.Run) (int, error) {
+func (e *Engine) depth(ctx context.Context, r domain.Run) (int, error) {
 	n := 0
 	for r.Parent != nil && n <= maxRecursion {
 		n++
@@ -105,7 +107,7 @@ func (e *Engine) depth(ctx context.Context, r kairos.Run) (int, error) {
 
 // ensureChild creates the child if it does not exist yet, resumes one that an
 // earlier opening left failed, and reports one that has ended.
-func (e *Engine) ensureChild(id, hash string, input kairos.RawJSON, ref kairos.ParentRef, resume bool) {
+func (e *Engine) ensureChild(id, hash string, input domain.RawJSON, ref domain.ParentRef, resume bool) {
 	ctx := context.WithoutCancel(e.base)
 	child, err := e.createChild(ctx, id, hash, input, ref)
 	if _, doomed := e.doomed.LoadAndDelete(id); doomed && err == nil {
@@ -116,9 +118,9 @@ func (e *Engine) ensureChild(id, hash string, input kairos.RawJSON, ref kairos.P
 		e.post(ref.Run, childMsg{run: id, err: err})
 		return
 	}
-	if resume && (child.Status == kairos.RunFailed || child.Status == kairos.RunCancelled) {
-		_, err := e.Act(ctx, kairos.System, kairos.VerbRequest{Run: id, Action: kairos.ActionResume, Reason: "the parent run was resumed"})
-		if err == nil || kairos.CodeOf(err) == kairos.CodeConflict {
+	if resume && (child.Status == domain.RunFailed || child.Status == domain.RunCancelled) {
+		_, err := e.Act(ctx, domain.System, domain.VerbRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed"})
+		if err == nil || domain.CodeOf(err) == domain.CodeConflict {
 			return
 		}
 		e.log.Warn("child run cannot be resumed", "run_id", id, "parent", ref.Run, "err", err)
@@ -128,35 +130,33 @@ func (e *Engine) ensureChild(id, hash string, input kairos.RawJSON, ref kairos.P
 	}
 }
 
-func (e *Engine) createChild(ctx context.Context, id, hash string, input kairos.RawJSON, ref kairos.ParentRef) (kairos.Run, error) {
-	if r, err := e.store.Run(ctx, id); err == nil || kairos.CodeOf(err) != kairos.CodeNotFound {
+func (e *Engine) createChild(ctx context.Context, id, hash string, input domain.RawJSON, ref domain.ParentRef) (domain.Run, error) {
+	if r, err := e.store.Run(ctx, id); err == nil || domain.CodeOf(err) != domain.CodeNotFound {
 		return r, err
 	}
 	parent, err := e.store.Run(ctx, ref.Run)
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	p, err := e.program(ctx, hash)
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
-	if p.InputSchema != nil {
-		if err := validate(p.InputSchema, input, "input"); err != nil {
-			return kairos.Run{}, err
-		}
+	if input, err = p.accepted(ctx, input); err != nil {
+		return domain.Run{}, err
 	}
 	origin := "child"
 	if parent.Dry() {
-		origin = kairos.OriginDry
+		origin = domain.OriginDry
 	}
-	return e.create(ctx, p, kairos.NewRun{ID: id, Input: input, Parent: &ref, Actor: parent.Actor, Origin: origin, Session: parent.Session,
-		Priority: parent.Priority, Labels: parent.Labels}, kairos.System)
+	return e.create(ctx, p, domain.NewRun{ID: id, Input: input, Parent: &ref, Actor: parent.Actor, Origin: origin, Session: parent.Session,
+		Priority: parent.Priority, Labels: parent.Labels, Limits: domain.Limits{Offline: parent.Limits.Offline}}, domain.System)
 }
 
 // childEnded settles the visit that waits for a child run.
 func (a *actor) childEnded(m childMsg) {
 	w := a.waitingFor(m.run)
-	if w == nil || w.reason != kairos.WaitChild {
+	if w == nil || w.reason != domain.WaitChild {
 		return
 	}
 	node := &a.prog.Nodes[w.Node]
@@ -167,52 +167,62 @@ func (a *actor) childEnded(m childMsg) {
 	if err == nil && !child.Status.Final() {
 		return
 	}
+	if hash := a.s.plans[node.Plan]; err == nil && child.Status == domain.RunCancelled && !a.s.stops(w) && hash != "" && a.e.cancelledByItsParent(m.run) {
+		// The run was resumed before its own cancel had reached the child.
+		raw, ref := w.input, domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.item, Attempt: w.attempt}
+		a.e.background(func() { a.e.ensureChild(m.run, hash, raw, ref, true) })
+		return
+	}
 	if a.hasFinal {
 		a.flush()
 	}
-	e := a.entry(kairos.EntryResolve, w.workKey)
-	e.Decision, e.Ref, e.Attempt, e.Actor = payload{Action: actionChild, Run: m.run}.json(), m.run, w.attempt, kairos.System.Name
+	e := a.entry(domain.EntryResolve, w.workKey)
+	e.Decision, e.Ref, e.Attempt, e.Actor = payload{Action: actionChild, Run: m.run}.json(), m.run, w.attempt, domain.System.Name
 	if err == nil {
-		e.Status = kairos.NodeStatus(child.Status)
+		e.Status = domain.NodeStatus(child.Status)
 	}
-	fill := func(e *kairos.Entry) {
+	fill := func(e *domain.Entry) {
 		e.Usage, e.Ref, e.StartedAt, e.Effect = child.Usage, m.run, w.since, string(planner.EffectControl)
 	}
-	if err == nil && child.Status == kairos.RunCompleted {
+	if err == nil && child.Status == domain.RunCompleted {
 		out, decodeErr := decode(child.Output)
 		if decodeErr == nil {
 			a.add(e)
-			a.final(w, kairos.NodeCompleted, out, nil, fill)
+			a.final(w, domain.NodeCompleted, out, nil, fill)
 			return
 		}
 		err = decodeErr
 	}
-	f := &kairos.Failure{Code: codeChildFailed, Node: node.ID}
+	f := &domain.Failure{Code: codeChildFailed, Node: node.ID}
 	switch {
 	case err != nil:
 		f.Message, f.Permanent = fmt.Sprintf("plan %s cannot run: %s", node.Plan, err), true
-	case child.Status == kairos.RunCancelled:
-		f.Code, f.Message = planner.CodeChildCancelled, fmt.Sprintf("run %s of plan %s was cancelled", kairos.ShortID(m.run), node.Plan)
+	case child.Status == domain.RunCancelled:
+		f.Code, f.Message = planner.CodeChildCancelled, fmt.Sprintf("run %s of plan %s was cancelled", domain.ShortID(m.run), node.Plan)
 	default:
-		f.Message = fmt.Sprintf("run %s of plan %s failed", kairos.ShortID(m.run), node.Plan)
+		f.Message = fmt.Sprintf("run %s of plan %s failed", domain.ShortID(m.run), node.Plan)
 		if child.Error != nil {
 			f.Message += ": " + child.Error.Message
 		}
 	}
 	a.add(e)
 	if f.Permanent || a.s.stops(w) || w.tries+1 >= a.s.within(w.VisitKey, node).MaxAttempts {
-		a.final(w, kairos.NodeFailed, nil, f, fill)
+		a.final(w, domain.NodeFailed, nil, f, fill)
 		return
 	}
-	a.goesOn(w, kairos.NodeFailed, f, "", func(e *kairos.Entry) { fill(e); e.Attempt = w.attempt })
+	a.goesOn(w, domain.NodeFailed, f, "", func(e *domain.Entry) { fill(e); e.Attempt = w.attempt })
 	a.retry(node, w, f)
 }
 
 // lookForChildren checks every child that is waited for: one may have ended, or
-// never have been created, while nobody listened.
+// never have been created, while nobody listened. Children that no step waits for
+// are cancelled: the daemon may have died before it told them.
 func (a *actor) lookForChildren() {
+	if a.prog.hasPlans || a.s.replans > 0 { // else the run never had any
+		a.cancelUnneeded()
+	}
 	for _, w := range a.s.sorted() {
-		if w.phase != phaseWaiting || w.reason != kairos.WaitChild {
+		if w.phase != phaseWaiting || w.reason != domain.WaitChild {
 			continue
 		}
 		node := &a.prog.Nodes[w.Node]
@@ -221,23 +231,63 @@ func (a *actor) lookForChildren() {
 			continue
 		}
 		child, raw := w.ref, w.input
-		ref := kairos.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.item, Attempt: w.attempt}
+		ref := domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.item, Attempt: w.attempt}
 		a.e.background(func() { a.e.ensureChild(child, hash, raw, ref, false) })
 	}
+}
+
+// cancelUnneeded cancels the children that no step of the run waits for.
+func (a *actor) cancelUnneeded() {
+	children, err := a.e.store.LiveChildren(context.WithoutCancel(a.e.base), a.id)
+	if err != nil {
+		a.e.log.Error("the children of a run cannot be found", "run_id", a.id, "err", err)
+		return
+	}
+	for _, id := range a.s.unneeded(children) {
+		a.e.background(func() { a.e.cancelChild(id) })
+	}
+}
+
+// unneeded are those of a run's children that none of its steps waits for.
+func (s *state) unneeded(children []string) []string {
+	return slices.DeleteFunc(slices.Clone(children), func(id string) bool {
+		for _, w := range s.work {
+			if w.phase == phaseWaiting && w.reason == domain.WaitChild && w.ref == id {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// cancelledByItsParent reports whether the last cancel of a run came from
+// cancelChild, not from a person.
+func (e *Engine) cancelledByItsParent(run string) bool {
+	rows, err := e.store.Journal(context.WithoutCancel(e.base), run, 0)
+	if err != nil {
+		return false
+	}
+	for _, r := range slices.Backward(rows) {
+		var p payload
+		if r.Kind == domain.EntryVerb && json.Unmarshal(r.Decision, &p) == nil && p.Verb == "cancel" {
+			return r.Actor == domain.System.Name
+		}
+	}
+	return false
 }
 
 // cancelChild cancels a child run. It may have ended, or not exist yet: then
 // whoever creates it finds it doomed.
 func (e *Engine) cancelChild(id string) {
 	e.doomed.Store(id, true)
-	if _, err := e.store.Run(e.base, id); kairos.CodeOf(err) == kairos.CodeNotFound {
+	if _, err := e.store.Run(e.base, id); domain.CodeOf(err) == domain.CodeNotFound {
 		return
 	}
 	e.doomed.Delete(id)
-	_, err := e.Act(context.WithoutCancel(e.base), kairos.System,
-		kairos.VerbRequest{Run: id, Action: kairos.ActionCancel, Reason: "the parent run does not need it any more"})
-	switch kairos.CodeOf(err) {
-	case "", kairos.CodeConflict, kairos.CodeNotFound, kairos.CodeUnavailable:
+	_, err := e.Act(context.WithoutCancel(e.base), domain.System,
+		domain.VerbRequest{Run: id, Action: domain.ActionCancel, Reason: "the parent run does not need it any more"})
+	switch domain.CodeOf(err) {
+	case "", domain.CodeConflict, domain.CodeNotFound, domain.CodeUnavailable:
 	default:
 		e.log.Warn("child run cannot be cancelled", "run_id", id, "err", err)
 	}

@@ -2,28 +2,54 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strconv"
+	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // substepMsg records the intent or the response of a sub-step.
 type substepMsg struct {
 	attempt *attempt
-	entry   kairos.Entry
+	entry   domain.Entry
 	mail    mail
 	reply   chan error
+	// unreported: the server did not say what a model call used.
+	unreported bool
 }
 
-func (m substepMsg) answer(err error) { m.reply <- err }
+func (m substepMsg) answer(err error) { reply(m.reply, err) }
+
+// kindModel is the kind of a sub-step that calls a model.
+const kindModel = "model"
+
+// kindOf is what a sub-step's row records: a model call, a tool call, a handoff.
+func kindOf(e *domain.Entry) string {
+	var p payload
+	if json.Unmarshal(e.Decision, &p) != nil {
+		return ""
+	}
+	return p.Kind
+}
+
+// openCall is the call that an intent row of a sub-step announces.
+func openCall(e *domain.Entry) domain.OpenCall {
+	return domain.OpenCall{Substep: e.Substep, Tool: strings.TrimPrefix(kindOf(e), toolCall), Arguments: e.Input, Since: e.StartedAt, IdempotencyKey: e.IdempotencyKey}
+}
+
+// SubstepKey is the idempotency key of a call that sub-step n of an attempt with
+// this key makes.
+func SubstepKey(key string, n int) string { return key + "-" + strconv.Itoa(n) }
 
 // runSubstep runs fn at most once per (visit, item, n) across crashes: its
 // response is durable before the handler sees it. An unsafe sub-step announces
-// itself first, so that a crash leaves it in doubt (ruling 21).
-func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, digest string, effect planner.Effect,
-	fn func() (any, kairos.Usage, error)) (any, error) {
+// itself first, so that it is in doubt until its outcome is recorded.
+func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, digest string, effect planner.Effect,
+	fn func() (any, domain.Usage, error)) (any, error) {
 	if recorded.Substep == n && n > 0 && sameSubstep(recorded, kind, digest) {
 		if recorded.Failure != nil {
 			return nil, toPlanner(recorded.Failure)
@@ -33,43 +59,70 @@ func (a *actor) runSubstep(t *attempt, recorded kairos.Entry, n int, kind, diges
 	if n <= 0 {
 		return nil, errors.New("engine: sub-steps count from 1")
 	}
-	row := kairos.Entry{Node: t.node.ID, Visit: t.key.Visit, Item: t.key.item, Attempt: t.number, Substep: n, Effect: string(effect)}
+	row := domain.Entry{Node: t.node.ID, Visit: t.key.Visit, Item: t.key.item, Attempt: t.number, Substep: n, Effect: string(effect)}
 	t.usedIn(kind)
+	if err := t.reserve(n); err != nil {
+		return nil, err
+	}
 	if effect == planner.EffectUnsafe {
 		intent := row
-		intent.Kind, intent.Status, intent.StartedAt = kairos.EntryIntent, kairos.NodeRunning, t.e.now()
-		intent.Decision = payload{Kind: kind, Digest: digest}.json()
+		intent.Kind, intent.Status, intent.StartedAt = domain.EntryIntent, domain.NodeRunning, t.e.now()
+		intent.Decision, intent.Input = payload{Kind: kind, Digest: digest}.json(), t.prompt(n)
+		intent.IdempotencyKey = SubstepKey(t.call.IdempotencyKey, n)
 		if err := t.recordSubstep(intent, mail{}); err != nil {
+			t.notMade(row, kind, digest)
 			return nil, err
 		}
 	}
-	row.Kind, row.StartedAt, row.Input = kairos.EntrySubstep, t.e.now(), t.prompt(n)
+	row.Kind, row.StartedAt, row.Input = domain.EntrySubstep, t.e.now(), t.prompt(n)
 	failpoint.Hit("substep.before")
 	out, usage, err := fn()
 	failpoint.Hit("substep.after")
+	unreported := usage.Estimated || err == nil && usage.Zero()
+	usage.Estimated = false
+	if errors.Is(err, ErrBudget) { // it was paid for, and its answer is of no use
+		row.Status, row.Usage, row.Decision = domain.NodeCancelled, usage, payload{Kind: kind, Digest: digest}.json()
+		if recordErr := t.record(substepMsg{t, row, mail{}, make(chan error, 1), unreported}); recordErr != nil {
+			return nil, recordErr
+		}
+		return nil, err
+	}
 	if err != nil {
 		f := planner.AsFailure(err)
 		cut := context.Cause(t.ctx) != nil && effect != planner.EffectUnsafe // by the end of the attempt, whatever it says
 		if cut || f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || effect == planner.EffectUnsafe && !f.NoEffect {
+			if f.NoEffect && effect == planner.EffectUnsafe {
+				t.notMade(row, kind, digest)
+			}
+			t.callEnded(n, unreported || !usage.Zero())
 			return nil, err // no response to keep: what it did is unknown
 		}
-		row.Status, row.Failure = kairos.NodeFailed, fromPlanner(f, t.node.ID)
+		row.Status, row.Failure = domain.NodeFailed, fromPlanner(f, t.node.ID)
 		t.e.maskFailure(row.Failure)
 	} else {
 		value, raw, failure := t.e.encodeOutput(t.node.ID, out)
 		if failure != nil {
+			t.callEnded(n, true)
 			return nil, toPlanner(failure)
 		}
-		out, row.Output, row.Status = value, raw, kairos.NodeCompleted
+		out, row.Output, row.Status = value, raw, domain.NodeCompleted
 	}
 	row.Usage, row.Decision = usage, payload{Kind: kind, Digest: digest}.json()
 	if row.Failure != nil {
 		err = toPlanner(row.Failure) // as a later attempt reads it, secrets masked
 	}
-	if recordErr := t.recordSubstep(row, mail{}); recordErr != nil {
+	if recordErr := t.record(substepMsg{t, row, mail{}, make(chan error, 1), unreported}); recordErr != nil {
 		return nil, recordErr
 	}
 	return out, err
+}
+
+// notMade records that a non-idempotent sub-step that was announced did nothing,
+// so that it is not in doubt. The attempt is about to end: nobody waits for the row.
+func (t *attempt) notMade(row domain.Entry, kind, digest string) {
+	row.Kind, row.Status, row.StartedAt = domain.EntrySubstep, domain.NodeCancelled, t.e.now()
+	row.Decision = payload{Kind: kind, Digest: digest}.json()
+	t.actor.post(substepMsg{t, row, mail{}, make(chan error, 1), false})
 }
 
 // asking keeps a prompt for the row of its sub-step. What cannot be kept is left
@@ -83,13 +136,13 @@ func (t *attempt) asking(n int, prompt any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.prompts == nil {
-		t.prompts = map[int]kairos.RawJSON{}
+		t.prompts = map[int]domain.RawJSON{}
 	}
 	t.prompts[n] = raw
 }
 
 // prompt takes what was asked in a sub-step; nil: nothing was.
-func (t *attempt) prompt(n int) kairos.RawJSON {
+func (t *attempt) prompt(n int) domain.RawJSON {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	raw := t.prompts[n]
@@ -97,16 +150,19 @@ func (t *attempt) prompt(n int) kairos.RawJSON {
 	return raw
 }
 
-func sameSubstep(e kairos.Entry, kind, digest string) bool {
+func sameSubstep(e domain.Entry, kind, digest string) bool {
 	want := payload{Kind: kind, Digest: digest}.json()
 	return string(e.Decision) == string(want)
 }
 
 // recordSubstep returns when the row is durable.
-func (t *attempt) recordSubstep(e kairos.Entry, l mail) error {
-	m := substepMsg{t, e, l, make(chan error, 1)}
-	if !t.e.post(t.run, m) {
-		return ErrStopping
+func (t *attempt) recordSubstep(e domain.Entry, l mail) error {
+	return t.record(substepMsg{t, e, l, make(chan error, 1), false})
+}
+
+func (t *attempt) record(m substepMsg) error {
+	if !t.actor.post(m) {
+		return ErrFenced // its actor lives as long as the attempt counts
 	}
 	select {
 	case err := <-m.reply:
@@ -123,10 +179,15 @@ func (a *actor) substep(m substepMsg) {
 		m.answer(ErrFenced)
 		return
 	}
+	a.callOver(&m)
 	e := m.entry
 	e.At = a.e.now()
 	a.noteUses(m.attempt)
 	a.add(e)
+	a.feed()
+	if a.overTime() {
+		a.cutOffAttempt(m.attempt)
+	}
 	for _, l := range m.mail.messages {
 		l.Seq = a.s.seq
 		a.next.Messages = append(a.next.Messages, l)
@@ -135,5 +196,5 @@ func (a *actor) substep(m substepMsg) {
 		h.Seq = a.s.seq
 		a.next.Handoffs = append(a.next.Handoffs, *h)
 	}
-	a.after(func(err error) { m.reply <- err })
+	a.after(m.answer)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"testing"
+	"time"
 )
 
 // A run whose checkpoint was rejected waits for the answers to those after it,
@@ -24,5 +25,62 @@ func TestARejectionIsWaitedOut(t *testing.T) {
 	a.broken = true
 	if a.target() != math.MaxInt64 {
 		t.Errorf("until it is time to try again it waits for answer %d", a.target())
+	}
+}
+
+// A clock that jumps forwards is noticed within a second, however late the next
+// timer seemed to be.
+func TestAForwardJumpIsNoticedWithinASecond(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	fired := 0
+	tm := newTimers(func() time.Time { return now }, func(string) { fired++ })
+	tm.set("run", now.Add(time.Hour))
+	if wait := tm.fireDue(); wait > time.Second || fired != 0 {
+		t.Errorf("the clock is looked at after %s; %d timers fired", wait, fired)
+	}
+	now = now.Add(time.Hour)
+	if tm.fireDue(); fired != 1 {
+		t.Errorf("%d timers fired after the jump, want 1", fired)
+	}
+}
+
+// A grant that the run took over, or gave back, before it heard of it is no slot
+// any more: another run may have it.
+func TestAStaleGrantIsNoSlot(t *testing.T) {
+	t.Parallel()
+	var granted []slotGrant
+	e := &Engine{sched: newScheduler(1, 1, func(g slotGrant) { granted = append(granted, g) })}
+	one, two := &ticket{run: "one"}, &ticket{run: "two"}
+	e.sched.enqueue(one)
+	if len(granted) != 1 {
+		t.Fatalf("granted %v", granted)
+	}
+	a := newActor(e, "one") // brought back by something else, it has not heard of the grant
+	a.slot = e.sched.try(one)
+	a.yieldSlot()
+	if e.sched.try(two) == 0 {
+		t.Fatal("the slot was given back, and the second run does not get it")
+	}
+	a.handle(slotMsg{granted[0].token})
+	if a.slot != 0 {
+		t.Error("two runs hold the only slot")
+	}
+	e.sched.release("one", granted[0].token)
+	if l := e.sched.load(); l.Working != 1 {
+		t.Errorf("%d runs work after a stale release, want 1", l.Working)
+	}
+}
+
+// An actor that ends after another has taken its run up does not take the slot
+// from that one.
+func TestAnOldActorReleasesItsOwnSlot(t *testing.T) {
+	t.Parallel()
+	s := newScheduler(1, 1, func(slotGrant) {})
+	one := &ticket{run: "one"}
+	before, now := s.try(one), s.try(one)
+	s.release("one", before)
+	if !s.holds("one", now) || s.try(&ticket{run: "two"}) != 0 {
+		t.Error("two runs hold the only slot")
 	}
 }

@@ -13,6 +13,9 @@ import (
 type timers struct {
 	now  func() time.Time
 	fire func(run string)
+	// look is how long a clock that jumps forwards may go unnoticed: timers are due
+	// by the clock, waiting is not.
+	look time.Duration
 
 	mu   sync.Mutex
 	heap dueHeap
@@ -29,7 +32,7 @@ type alarm struct {
 }
 
 func newTimers(now func() time.Time, fire func(run string)) *timers {
-	return &timers{now: now, fire: fire, due: map[string]*alarm{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	return &timers{now: now, fire: fire, look: time.Second, due: map[string]*alarm{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // set makes the run due at a time, replacing what was set before; the zero time
@@ -77,19 +80,16 @@ func (t *timers) loop() {
 	}
 }
 
-// mostWait is how long a clock that jumps forwards may go unnoticed: timers are
-// due by the clock, waiting is not.
-const mostWait = time.Minute
-
-// fireDue fires what is due and returns the wait until the next.
+// fireDue fires what is due and returns the wait until it is to be called again,
+// if nothing is set until then.
 func (t *timers) fireDue() time.Duration {
 	var due []string
-	wait := mostWait
+	wait := time.Hour
 	t.mu.Lock()
 	now := t.now()
 	for len(t.heap) > 0 {
 		if left := t.heap[0].at.Sub(now); left > 0 {
-			wait = min(wait, left)
+			wait = min(t.look, left)
 			break
 		}
 		a := heap.Pop(&t.heap).(*alarm)

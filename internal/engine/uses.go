@@ -3,7 +3,7 @@ package engine
 import (
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // toolCall begins the kind of a sub-step that calls a tool.
@@ -16,13 +16,13 @@ func (t *attempt) used(kind, name string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.uses = append(t.uses, kairos.Use{Kind: kind, Name: name})
+	t.uses = append(t.uses, domain.Use{Kind: kind, Name: name})
 }
 
 // usedIn notes what a sub-step calls.
 func (t *attempt) usedIn(kind string) {
 	if name, ok := strings.CutPrefix(kind, toolCall); ok {
-		t.used(kairos.UseTool, name)
+		t.used(domain.UseTool, name)
 	}
 }
 
@@ -37,7 +37,7 @@ func (a *actor) noteUses(t *attempt) {
 			continue
 		}
 		if a.noted == nil {
-			a.noted = map[kairos.Use]bool{}
+			a.noted = map[domain.Use]bool{}
 		}
 		a.noted[u] = true
 		a.next.Uses = append(a.next.Uses, u)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -17,53 +17,58 @@ const timeUnit = time.Microsecond
 
 // verbMsg asks a run's actor for an act.
 type verbMsg struct {
-	actor kairos.Actor
-	req   kairos.VerbRequest
+	actor domain.Actor
+	req   domain.VerbRequest
 	reply chan error
 }
 
 // resolveMsg settles an attempt in doubt.
 type resolveMsg struct {
-	actor kairos.Actor
-	req   kairos.ResolveRequest
+	actor domain.Actor
+	req   domain.ResolveRequest
 	reply chan error
 }
 
-func (m verbMsg) answer(err error)    { m.reply <- err }
-func (m resolveMsg) answer(err error) { m.reply <- err }
+func (m verbMsg) answer(err error)    { reply(m.reply, err) }
+func (m resolveMsg) answer(err error) { reply(m.reply, err) }
 
 // Act does what a VerbRequest asks and returns the run it is about: the same
 // run, or the new one of a rerun or fork.
-func (e *Engine) Act(ctx context.Context, actor kairos.Actor, req kairos.VerbRequest) (kairos.Run, error) {
-	if err := e.allow(ctx, actor, kairos.RoleOperator, "run."+string(req.Action), req.Run, ""); err != nil {
-		return kairos.Run{}, err
+func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.VerbRequest) (domain.Run, error) {
+	if err := e.allow(ctx, actor, domain.RoleOperator, "run."+string(req.Action), req.Run, ""); err != nil {
+		return domain.Run{}, err
 	}
 	if err := checkVerb(req); err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
-	if req.Action == kairos.ActionRerun || req.Action == kairos.ActionFork {
+	if req.Action == domain.ActionRelease {
+		if err := e.store.MayRelease(ctx, actor); err != nil {
+			return domain.Run{}, err
+		}
+	}
+	if req.Action == domain.ActionRerun || req.Action == domain.ActionFork {
 		return e.newRun(ctx, actor, req)
 	}
 	m := verbMsg{actor, req, make(chan error, 1)}
 	if !e.post(req.Run, m) {
-		return kairos.Run{}, e.notOpen()
+		return domain.Run{}, e.notOpen()
 	}
 	select {
 	case err := <-m.reply:
 		if err != nil {
-			return kairos.Run{}, err
+			return domain.Run{}, err
 		}
-		if req.Action == kairos.ActionCancel {
+		if req.Action == domain.ActionCancel {
 			return e.settledRun(ctx, req.Run)
 		}
 		return e.store.Run(ctx, req.Run)
 	case <-ctx.Done():
-		return kairos.Run{}, context.Cause(ctx)
+		return domain.Run{}, context.Cause(ctx)
 	}
 }
 
 // settledRun waits for the end of a cancelled run.
-func (e *Engine) settledRun(ctx context.Context, run string) (kairos.Run, error) {
+func (e *Engine) settledRun(ctx context.Context, run string) (domain.Run, error) {
 	limit := time.NewTimer(e.opts.CancelGrace + time.Second)
 	defer limit.Stop()
 	for {
@@ -90,63 +95,70 @@ func (e *Engine) settledRun(ctx context.Context, run string) (kairos.Run, error)
 }
 
 // checkVerb refuses fields that the action has no use for.
-func checkVerb(r kairos.VerbRequest) error {
-	refuse := func(set bool, field string, allowed ...kairos.Action) error {
+func checkVerb(r domain.VerbRequest) error {
+	refuse := func(set bool, field string, allowed ...domain.Action) error {
 		if set && !slices.Contains(allowed, r.Action) {
-			return kairos.Errorf(kairos.CodeInvalid, "%s does not take %s", r.Action, field)
+			return domain.Errorf(domain.CodeInvalid, "%s does not take %s", r.Action, field)
 		}
 		return nil
 	}
 	switch r.Action {
-	case kairos.ActionResume, kairos.ActionRerun, kairos.ActionFork, kairos.ActionCancel, kairos.ActionPause, kairos.ActionContinue,
-		kairos.ActionRetryNow, kairos.ActionRelease, kairos.ActionStartNow, kairos.ActionDelete, kairos.ActionLimits:
+	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel, domain.ActionPause, domain.ActionContinue,
+		domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionLimits:
 	default:
-		return kairos.Errorf(kairos.CodeInvalid, "unknown action %q", r.Action)
+		return domain.Errorf(domain.CodeInvalid, "unknown action %q", r.Action)
 	}
 	if r.At < 0 || r.Version < -1 {
-		return kairos.Errorf(kairos.CodeInvalid, "at and version cannot be negative")
+		return domain.Errorf(domain.CodeInvalid, "at and version cannot be negative")
 	}
 	for _, err := range []error{
-		refuse(r.At != 0, "at", kairos.ActionFork),
-		refuse(len(r.Edits) > 0, "edits", kairos.ActionFork),
-		refuse(len(r.Instead) > 0, "instead", kairos.ActionFork),
-		refuse(r.Only != "", "only", kairos.ActionResume),
-		refuse(r.Timeout != 0, "timeout", kairos.ActionResume),
-		refuse(r.Attempts != 0, "attempts", kairos.ActionResume),
+		refuse(r.Key != "", "key", domain.ActionFork, domain.ActionRerun),
+		refuse(r.At != 0, "at", domain.ActionFork),
+		refuse(len(r.Edits) > 0, "edits", domain.ActionFork),
+		refuse(len(r.Instead) > 0, "instead", domain.ActionFork),
+		refuse(r.Only != "", "only", domain.ActionResume),
+		refuse(r.Timeout != 0, "timeout", domain.ActionResume),
+		refuse(r.Attempts != 0, "attempts", domain.ActionResume),
 		checkOptions(r),
-		refuse(r.Input != nil, "input", kairos.ActionFork, kairos.ActionRerun),
-		refuse(r.Version != 0, "version", kairos.ActionFork, kairos.ActionRerun),
-		refuse(r.Limits != (kairos.Limits{}), "limits", kairos.ActionLimits, kairos.ActionFork, kairos.ActionRerun),
-		refuse(r.Labels != nil, "labels", kairos.ActionFork, kairos.ActionRerun),
+		refuse(r.Input != nil, "input", domain.ActionFork, domain.ActionRerun),
+		refuse(r.Version != 0, "version", domain.ActionFork, domain.ActionRerun),
+		refuse(r.Limits != (domain.Limits{}), "limits", domain.ActionLimits, domain.ActionFork, domain.ActionRerun),
+		refuse(r.Raise != (domain.Limits{}), "raise", domain.ActionLimits),
+		refuse(r.Labels != nil, "labels", domain.ActionFork, domain.ActionRerun),
 	} {
 		if err != nil {
 			return err
 		}
 	}
-	if r.Action == kairos.ActionLimits && r.Limits == (kairos.Limits{}) {
-		return kairos.Errorf(kairos.CodeInvalid, "no limit is given")
+	if r.Action == domain.ActionLimits && r.Limits == (domain.Limits{}) && r.Raise == (domain.Limits{}) {
+		return domain.Errorf(domain.CodeInvalid, "no limit is given")
+	}
+	if l, more := r.Limits, r.Raise; l.MaxSteps != 0 && more.MaxSteps != 0 || l.MaxDuration != 0 && more.MaxDuration != 0 || l.MaxTokens != 0 && more.MaxTokens != 0 || l.MaxCost != 0 && more.MaxCost != 0 {
+		return domain.Errorf(domain.CodeInvalid, "a limit is either set or raised, not both")
+	}
+	if l := r.Raise; l.MaxSteps < 0 || l.MaxDuration < 0 || l.MaxTokens < 0 || l.MaxCost < 0 {
+		return domain.Errorf(domain.CodeInvalid, "a limit cannot be raised by a negative amount")
 	}
 	if l := r.Limits; l.MaxSteps < 0 || l.MaxDuration < 0 || l.MaxTokens < 0 || l.MaxCost < 0 {
-		return kairos.Errorf(kairos.CodeInvalid, "limits cannot be negative")
+		return domain.Errorf(domain.CodeInvalid, "limits cannot be negative")
 	}
 	return nil
 }
 
-// verb handles messages that someone waits for.
+// verb handles messages that someone waits for. What became of the run so far is
+// decided first: the last step's result may be in the checkpoint being put
+// together. The answer waits until all that it rests on is durable, also where it
+// refuses.
 func (a *actor) verb(m answerable) {
+	a.flush() //seed:flush-first
+	answer := func(refusal error) {
+		a.after(func(err error) { m.answer(cmp.Or(err, refusal)) })
+	}
 	switch m := m.(type) {
 	case verbMsg:
-		if err := a.act(m); err != nil {
-			m.answer(err)
-			return
-		}
-		a.after(m.answer)
+		answer(a.act(m))
 	case resolveMsg:
-		if err := a.resolve(m); err != nil {
-			m.answer(err)
-			return
-		}
-		a.after(m.answer)
+		answer(a.resolve(m))
 	case decideMsg:
 		a.decide(m)
 	}
@@ -155,10 +167,10 @@ func (a *actor) verb(m answerable) {
 // conflict says that the run is not where the verb needs it to be.
 func (a *actor) conflict(format string, args ...any) error {
 	state := string(a.run.Status)
-	if a.run.Status == kairos.RunWaiting {
+	if a.run.Status == domain.RunWaiting {
 		state += " (" + string(a.run.WaitReason) + ")"
 	}
-	return kairos.Errorf(kairos.CodeConflict, "%s; the run is %s", fmt.Sprintf(format, args...), state)
+	return domain.Errorf(domain.CodeConflict, "%s; the run is %s", fmt.Sprintf(format, args...), state)
 }
 
 // checkRev refuses an act on a run that its actor has not seen as it is. What
@@ -167,7 +179,7 @@ func (a *actor) checkRev(rev int64) error {
 	if rev == 0 || rev == a.s.seq || rev == a.loaded && a.s.seq == a.recovered {
 		return nil
 	}
-	return kairos.Errorf(kairos.CodeStale, "the run has moved on from revision %d to %d", rev, a.s.seq).Suggest("look at it again")
+	return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", rev, a.s.seq).Suggest("look at it again")
 }
 
 func (a *actor) act(m verbMsg) error {
@@ -178,10 +190,10 @@ func (a *actor) act(m verbMsg) error {
 	if a.stopping {
 		return a.e.notOpen()
 	}
-	if a.ended && r.Action != kairos.ActionResume && r.Action != kairos.ActionDelete {
+	if a.ended && r.Action != domain.ActionResume && r.Action != domain.ActionDelete {
 		return a.conflict("nothing to %s", r.Action)
 	}
-	record := kairos.AuditRecord{Action: "run." + string(r.Action), Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id, Reason: r.Reason}
+	record := domain.AuditRecord{Action: "run." + string(r.Action), Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id, Reason: r.Reason}
 	row := func(p payload) {
 		if a.hasFinal {
 			a.flush()
@@ -189,7 +201,7 @@ func (a *actor) act(m verbMsg) error {
 		a.verbRow(p, m.actor.Name, r.Reason)
 	}
 	switch r.Action {
-	case kairos.ActionCancel:
+	case domain.ActionCancel:
 		if a.s.cancelled {
 			return a.conflict("the run is being cancelled already")
 		}
@@ -199,7 +211,7 @@ func (a *actor) act(m verbMsg) error {
 			a.run.Paused, patchOf(&a.next).Paused = false, &off
 		}
 		a.cancelOpen()
-	case kairos.ActionPause:
+	case domain.ActionPause:
 		if a.s.paused {
 			return a.conflict("the run is paused already")
 		}
@@ -207,28 +219,26 @@ func (a *actor) act(m verbMsg) error {
 		row(payload{Verb: "pause"})
 		a.run.Paused, patchOf(&a.next).Paused = true, &on
 		a.freeNodes()
-	case kairos.ActionContinue:
+	case domain.ActionContinue:
 		if !a.s.paused {
 			return a.conflict("the run is not paused")
 		}
 		row(payload{Verb: "continue"})
 		a.unpause()
-	case kairos.ActionRetryNow:
-		if !a.hasWait(kairos.WaitRetry) {
+	case domain.ActionRetryNow:
+		if !a.hasWait(domain.WaitRetry) {
 			return a.conflict("no retry is pending")
 		}
 		row(payload{Verb: "retry-now"})
 		a.due()
-	case kairos.ActionRelease:
+	case domain.ActionRelease:
 		if !a.s.quarantined && !a.s.held {
 			return a.conflict("the run is neither held nor quarantined")
 		}
-		if err := a.askAgain(); err != nil {
-			return err
-		}
 		row(payload{Verb: "release"})
+		a.released()
 		a.due()
-	case kairos.ActionStartNow:
+	case domain.ActionStartNow:
 		if !a.early() {
 			return a.conflict("the run waits for no time to start at")
 		}
@@ -236,22 +246,27 @@ func (a *actor) act(m verbMsg) error {
 		now := a.e.now()
 		a.run.StartedAt, patchOf(&a.next).StartedAt = now, &now
 		a.due()
-	case kairos.ActionLimits:
-		limits := merge(a.run.Limits, r.Limits)
-		record.Detail = kairos.ChangeDetail(kairos.ViewLimits(a.run.Limits), kairos.ViewLimits(limits))
+	case domain.ActionLimits:
+		limits, err := a.raised(r)
+		if err != nil {
+			return err
+		}
+		record.Detail = domain.ChangeDetail(domain.ViewLimits(a.run.Limits), domain.ViewLimits(limits))
 		row(payload{Verb: "limits", Limits: &limits})
 		a.run.Limits, patchOf(&a.next).Limits = limits, &limits
-		a.budget = a.overBudget()
-	case kairos.ActionDelete:
+		a.budget = ""
+		a.armDeadline()
+		a.feed()
+	case domain.ActionDelete:
 		if !a.ended {
-			return a.conflict("a run that is not over cannot be deleted").(*kairos.Error).Suggest("cancel it first")
+			return a.conflict("a run that is not over cannot be deleted").(*domain.Error).Suggest("cancel it first")
 		}
 		if !a.run.DeletedAt.IsZero() {
 			return a.conflict("the run was deleted before")
 		}
 		now := a.e.now()
 		patchOf(&a.next).DeletedAt, a.run.DeletedAt = &now, now
-	case kairos.ActionResume:
+	case domain.ActionResume:
 		if a.ended {
 			return a.resume(m, record)
 		}
@@ -264,13 +279,19 @@ func (a *actor) act(m verbMsg) error {
 	return nil
 }
 
+// released takes up what a held or quarantined run waits for.
+func (a *actor) released() {
+	a.reopenApprovals()
+	a.lookForChildren() // nobody did while it was set aside
+}
+
 func (a *actor) unpause() {
 	off := false
 	a.run.Paused, patchOf(&a.next).Paused = false, &off
 	a.due()
 }
 
-func (a *actor) hasWait(reason kairos.WaitReason) bool {
+func (a *actor) hasWait(reason domain.WaitReason) bool {
 	for _, w := range a.s.work {
 		if w.phase == phaseWaiting && w.reason == reason {
 			return true
@@ -290,7 +311,7 @@ func (a *actor) cancelOpen() {
 			continue
 		}
 		if w.phase == phaseDoubt {
-			a.settle(w, kairos.NodeCancelled, nil, w.failure, nil) // the doubt stays (ruling 15)
+			a.settle(w, domain.NodeCancelled, nil, w.failure, nil) // the doubt stays
 			continue
 		}
 		a.cancelWork(w)
@@ -308,20 +329,20 @@ func (a *actor) closeFans() {
 	}
 	for _, v := range a.s.openFans() {
 		if f := a.s.fans[v]; f != nil && f.open == 0 {
-			a.settleVisit(v, kairos.NodeCancelled, nil, nil)
+			a.settleVisit(v, domain.NodeCancelled, nil, nil)
 		}
 	}
 }
 
 // wasDeleted refuses to go on with a run that no list shows.
 func wasDeleted() error {
-	return kairos.Errorf(kairos.CodeConflict, "the run was deleted").Suggest("rerun or fork it")
+	return domain.Errorf(domain.CodeConflict, "the run was deleted").Suggest("rerun or fork it")
 }
 
 // resume continues a failed, cancelled or waiting run (SPEC 4.2, ruling 10).
-func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
-	if a.run.Status == kairos.RunCompleted {
-		return a.conflict("a completed run has nothing to resume").(*kairos.Error).Suggest("rerun or fork it")
+func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
+	if a.run.Status == domain.RunCompleted {
+		return a.conflict("a completed run has nothing to resume").(*domain.Error).Suggest("rerun or fork it")
 	}
 	if !a.run.DeletedAt.IsZero() {
 		return wasDeleted()
@@ -329,8 +350,7 @@ func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 	if !a.run.PurgedAt.IsZero() {
 		return purged(a.run)
 	}
-	ctx := context.WithoutCancel(a.e.base)
-	view, err := a.e.view(ctx, a.id)
+	view, err := a.view(context.WithoutCancel(a.e.base)) //seed:resume-view
 	if err != nil {
 		return err
 	}
@@ -341,7 +361,7 @@ func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 	if m.req.Digest != "" && m.req.Digest != pre.Digest {
 		return stale()
 	}
-	e := kairos.Entry{Kind: kairos.EntryReset, Item: noItem, Actor: m.actor.Name, Reason: m.req.Reason, At: a.e.now(), Decision: mustJSON(reset)}
+	e := domain.Entry{Kind: domain.EntryReset, Item: noItem, Actor: m.actor.Name, Reason: m.req.Reason, At: a.e.now(), Decision: mustJSON(reset)}
 	a.add(e)
 	if asked != nil {
 		a.verbRow(payload{Verb: verbOptions, Options: asked}, m.actor.Name, m.req.Reason)
@@ -359,9 +379,9 @@ func (a *actor) resume(m verbMsg, record kairos.AuditRecord) error {
 	a.s.noted()
 	// The run leaves its final status before anything runs: it may end again at
 	// once, if all that was left when it was cancelled has completed since.
-	p.Status = kairos.RunQueued
-	a.run.Status, a.run.WaitReason = kairos.RunQueued, ""
-	a.next.Audit = append(a.next.Audit, record, statusRecord(a.id, kairos.RunQueued, "", ""))
+	p.Status = domain.RunQueued
+	a.run.Status, a.run.WaitReason = domain.RunQueued, ""
+	a.next.Audit = append(a.next.Audit, record, statusRecord(a.id, domain.RunQueued, "", ""))
 	a.reopening = true
 	a.flush()
 	a.reopening = false
@@ -373,8 +393,9 @@ func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
 	if asksOptions(m.req) {
 		return noOptions()
 	}
-	if m.req.Digest != "" {
-		view, err := a.e.view(context.WithoutCancel(a.e.base), a.id)
+	justTaken := a.offered != "" && a.s.seq == a.recovered // what it became was announced
+	if m.req.Digest != "" && !(justTaken && m.req.Digest == a.offered) {
+		view, err := a.view(context.WithoutCancel(a.e.base))
 		if err != nil {
 			return err
 		}
@@ -385,15 +406,15 @@ func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
 		}
 	}
 	acts := resumable(a.s)
-	if len(acts) == 0 && a.e.unattended(a.run) && len(a.running) == 0 {
+	if len(acts) == 0 && (justTaken || a.e.unattended(a.run)) && len(a.running) == 0 {
 		return nil // being asked is enough: it goes on from here
 	}
 	if len(acts) == 0 {
-		if a.budget != "" {
-			return a.conflict("%s", a.budget).(*kairos.Error).Suggest("raise the limit")
+		if b := a.s.budget; b != nil {
+			return a.conflict("%s", b.message).(*domain.Error).Suggest("raise the limit")
 		}
-		waits := a.s.waits(a.budget)
-		if a.run.Status == kairos.RunWaiting && len(waits) > 0 {
+		waits := a.s.waits()
+		if a.run.Status == domain.RunWaiting && len(waits) > 0 {
 			text, _ := waitLine(waits[0].Reason, waits)
 			return a.conflict("nothing to resume: %s", text)
 		}
@@ -401,7 +422,10 @@ func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
 	}
 	for _, verb := range acts {
 		row(payload{Verb: verb})
-		if verb == "continue" {
+		switch verb {
+		case "release":
+			a.released() //seed:resume-reopens
+		case "continue":
 			a.unpause()
 		}
 	}
@@ -412,8 +436,31 @@ func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
 // unattended reports whether a run that is neither over nor waiting may have
 // nobody who executes it: another process left it, and this engine takes up
 // only runs that it is told to (ruling 27).
-func (e *Engine) unattended(r kairos.Run) bool {
-	return e.opts.OwnRunsOnly && (r.Status == kairos.RunRunning || r.Status == kairos.RunQueued)
+func (e *Engine) unattended(r domain.Run) bool {
+	return e.opts.OwnRunsOnly && (r.Status == domain.RunRunning || r.Status == domain.RunQueued)
+}
+
+// offer is the digest of what a resume of a run that a process left behind does.
+func (e *Engine) offer(ctx context.Context, run string) string {
+	v, err := e.view(ctx, run)
+	if err != nil {
+		return "" // the actor meets the same trouble
+	}
+	p, _, _, err := v.resume(domain.VerbRequest{Run: run, Action: domain.ActionResume})
+	if err != nil {
+		return ""
+	}
+	return p.Digest
+}
+
+// executes reports whether an attempt of the run is under way in this engine.
+func (e *Engine) executes(run string) bool {
+	for key := range e.attempts.Range {
+		if key.(*attempt).run == run {
+			return true
+		}
+	}
+	return false
 }
 
 // resumable lists the verbs that a resume of a waiting run stands for.
@@ -425,8 +472,11 @@ func resumable(s *state) []string {
 	if s.paused {
 		acts = append(acts, "continue")
 	}
+	if s.budget != nil && s.budget.code == codePrice {
+		acts = append(acts, verbBudgetRetry)
+	}
 	for _, w := range s.work {
-		if w.phase == phaseWaiting && w.reason == kairos.WaitRetry {
+		if w.phase == phaseWaiting && w.reason == domain.WaitRetry {
 			return append(acts, "retry-now")
 		}
 	}
@@ -434,37 +484,37 @@ func resumable(s *state) []string {
 }
 
 func stale() error {
-	return kairos.Errorf(kairos.CodeStale, "what would happen has changed since the preview").Suggest("look at the new preview")
+	return domain.Errorf(domain.CodeStale, "what would happen has changed since the preview").Suggest("look at the new preview")
 }
 
 // Resolve settles an attempt in doubt (ruling 30).
-func (e *Engine) Resolve(ctx context.Context, actor kairos.Actor, req kairos.ResolveRequest) (kairos.Run, error) {
-	if err := e.allow(ctx, actor, kairos.RoleOperator, "node.resolve", req.Run, "node:"+req.Node); err != nil {
-		return kairos.Run{}, err
+func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.ResolveRequest) (domain.Run, error) {
+	if err := e.allow(ctx, actor, domain.RoleOperator, "node.resolve", req.Run, "node:"+req.Node); err != nil {
+		return domain.Run{}, err
 	}
 	switch req.Action {
 	case actionHappened, actionRetry, actionSkip, actionFail:
 	default:
-		return kairos.Run{}, kairos.Errorf(kairos.CodeInvalid, "the action is %q; it must be happened, retry, skip or fail", req.Action)
+		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "the action is %q; it must be happened, retry, skip or fail", req.Action)
 	}
 	if req.Action != actionHappened && len(req.Output) > 0 {
-		return kairos.Run{}, kairos.Errorf(kairos.CodeInvalid, "only happened takes an output")
+		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "only happened takes an output")
 	}
 	if _, err := decode(req.Output); err != nil {
-		return kairos.Run{}, kairos.Errorf(kairos.CodeInvalid, "output: %w", err)
+		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "output: %w", err)
 	}
 	m := resolveMsg{actor, req, make(chan error, 1)}
 	if !e.post(req.Run, m) {
-		return kairos.Run{}, e.notOpen()
+		return domain.Run{}, e.notOpen()
 	}
 	select {
 	case err := <-m.reply:
 		if err != nil {
-			return kairos.Run{}, err
+			return domain.Run{}, err
 		}
 		return e.store.Run(ctx, req.Run)
 	case <-ctx.Done():
-		return kairos.Run{}, context.Cause(ctx)
+		return domain.Run{}, context.Cause(ctx)
 	}
 }
 
@@ -475,39 +525,43 @@ func (a *actor) resolve(m resolveMsg) error {
 	}
 	i, ok := a.prog.Index[r.Node]
 	if !ok {
-		return kairos.Errorf(kairos.CodeNotFound, "the plan has no node %q", r.Node)
+		return domain.Errorf(domain.CodeNotFound, "the plan has no node %q", r.Node)
 	}
 	k := workKey{planner.VisitKey{Node: i, Visit: max(r.Visit, 1)}, r.Item}
 	if a.prog.Nodes[i].Foreach == nil {
 		k.item = noItem // clients may leave it out
 	}
 	w, d := a.s.work[k], a.s.doubts[k]
-	attempt := 0
+	attempt, calls := 0, []domain.OpenCall(nil)
 	switch {
 	case w != nil && w.phase == phaseDoubt:
-		attempt = w.attempt
+		attempt, calls = w.attempt, w.openCalls()
 	case d != nil && d.answer == nil:
-		attempt = d.attempt
+		attempt, calls = d.attempt, d.calls
 	default:
 		return a.conflict("visit %d of node %q is not in doubt", k.Visit, r.Node)
 	}
 	if r.Attempt != 0 && r.Attempt != attempt {
-		return kairos.Errorf(kairos.CodeStale, "attempt %d is in doubt, not attempt %d", attempt, r.Attempt).Suggest("look at it again")
+		return domain.Errorf(domain.CodeStale, "attempt %d is in doubt, not attempt %d", attempt, r.Attempt).Suggest("look at it again")
 	}
 	if a.hasFinal {
 		a.flush()
 	}
-	e := a.entry(kairos.EntryResolve, k)
+	e := a.entry(domain.EntryResolve, k)
 	e.Decision, e.Attempt, e.Actor, e.Reason = payload{Action: r.Action}.json(), attempt, m.actor.Name, r.Reason
 	if r.Action == actionHappened {
 		e.Output = r.Output
 		if len(e.Output) == 0 {
-			e.Output = kairos.RawJSON("null")
+			e.Output = domain.RawJSON("null")
 		}
 	}
 	a.add(e)
-	a.next.Audit = append(a.next.Audit, kairos.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id,
-		Object: "node:" + r.Node, Reason: r.Reason, Detail: detail(map[string]any{"action": r.Action, "visit": k.Visit, "attempt": attempt})})
+	about := map[string]any{"action": r.Action, "visit": k.Visit, "attempt": attempt}
+	if len(calls) > 0 {
+		about["calls"] = calls
+	}
+	a.next.Audit = append(a.next.Audit, domain.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id,
+		Object: "node:" + r.Node, Reason: r.Reason, Detail: detail(about)})
 	if w != nil {
 		a.applyAnswer(w, answer{action: r.Action, output: e.Output})
 	}
@@ -530,15 +584,15 @@ func (a *actor) applyAnswer(w *work, said answer) {
 		if err != nil {
 			out = nil // it was checked when it was given
 		}
-		a.final(w, kairos.NodeCompleted, out, nil, func(e *kairos.Entry) { e.Reason = cmp.Or(said.given, saidHappened) })
+		a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { e.Reason = cmp.Or(said.given, saidHappened) })
 	case actionSkip:
-		a.final(w, kairos.NodeSkipped, nil, nil, func(e *kairos.Entry) { e.Reason = saidSkip })
+		a.final(w, domain.NodeSkipped, nil, nil, func(e *domain.Entry) { e.Reason = saidSkip })
 	case actionFail:
 		f := w.failure
 		if f == nil || f.Code == codeInterrupted {
-			f = &kairos.Failure{Code: planner.CodeFailed, Message: saidFailed}
+			f = &domain.Failure{Code: planner.CodeFailed, Message: saidFailed}
 		}
-		a.final(w, kairos.NodeFailed, nil, f, func(e *kairos.Entry) { e.Reason = saidFailed })
+		a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = saidFailed })
 	case actionRetry:
 		a.queue = append(a.queue, w.workKey)
 	}
@@ -546,7 +600,12 @@ func (a *actor) applyAnswer(w *work, said answer) {
 }
 
 // statusRecord is the audit record of a run's change of status.
-func statusRecord(run string, status kairos.RunStatus, reason kairos.WaitReason, headline string) kairos.AuditRecord {
+func statusRecord(run string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.AuditRecord {
+	return failureRecord(run, status, reason, headline, "")
+}
+
+// failureRecord is statusRecord with why a step plan failed.
+func failureRecord(run string, status domain.RunStatus, reason domain.WaitReason, headline, failure string) domain.AuditRecord {
 	d := map[string]any{"status": status}
 	if reason != "" {
 		d["waitReason"] = reason
@@ -554,7 +613,10 @@ func statusRecord(run string, status kairos.RunStatus, reason kairos.WaitReason,
 	if headline = strings.ToValidUTF8(clipText(headline, 500), ""); headline != "" {
 		d["headline"] = headline
 	}
-	return kairos.AuditRecord{Action: "run.status", Actor: kairos.System.Name, Surface: kairos.System.Surface, Run: run, Detail: detail(d)}
+	if failure != "" {
+		d["failureReason"] = failure
+	}
+	return domain.AuditRecord{Action: "run.status", Actor: domain.System.Name, Surface: domain.System.Surface, Run: run, Detail: detail(d)}
 }
 
 func clipText(s string, n int) string {

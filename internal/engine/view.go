@@ -10,21 +10,21 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // view is a run as stored, folded: what previews and new runs are computed from.
 type view struct {
 	e       *Engine
-	run     kairos.Run
+	run     domain.Run
 	prog    *program
-	journal []kairos.Entry
+	journal []domain.Entry
 	s       *state
 	// damage is what of the journal cannot be trusted, nil: it can. The view is then
 	// of the rows before; after are the intact ones behind.
-	damage *kairos.Damage
-	after  []kairos.Entry
+	damage *domain.Damage
+	after  []domain.Entry
 }
 
 // view reads and folds a run; one with a damaged journal is CodeCorrupt.
@@ -50,7 +50,7 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	}
 	input, err := decode(r.Input)
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "input of run %s: %w", run, err)
+		return nil, domain.Errorf(domain.CodeCorrupt, "input of run %s: %w", run, err)
 	}
 	s, err := e.foldRun(ctx, p, r, input, journal, true)
 	if err != nil {
@@ -59,10 +59,45 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	return &view{e: e, run: r, prog: p, journal: journal, s: s}, nil
 }
 
+// view is the run as its actor has it, which may be ahead of what is stored.
+func (a *actor) view(ctx context.Context) (*view, error) {
+	journal, err := a.journal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	input, err := decode(a.run.Input)
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeCorrupt, "input of run %s: %w", a.id, err)
+	}
+	s, err := a.e.foldRun(ctx, a.prog, a.run, input, journal, true)
+	if err != nil {
+		return nil, err
+	}
+	return &view{e: a.e, run: a.run, prog: a.prog, journal: journal, s: s}, nil
+}
+
+// journal is the run's journal as its actor has it: what is stored, what is on its
+// way there, and what is being put together.
+func (a *actor) journal(ctx context.Context) ([]domain.Entry, error) {
+	journal, err := a.e.store.Journal(ctx, a.id, 0)
+	if err != nil {
+		return nil, err
+	}
+	last := int64(len(journal))
+	for _, c := range append(slices.Clone(a.inflight), a.next) {
+		for _, e := range c.Entries {
+			if e.Seq > last {
+				journal, last = append(journal, e), e.Seq
+			}
+		}
+	}
+	return journal, nil
+}
+
 // foldRun folds the journal of a run as it is stored now.
 // p is the version that the run follows now; the journal may begin with another.
 // history is for looking at the run; it grows with the journal.
-func (e *Engine) foldRun(ctx context.Context, p *program, r kairos.Run, input any, journal []kairos.Entry, history bool) (*state, error) {
+func (e *Engine) foldRun(ctx context.Context, p *program, r domain.Run, input any, journal []domain.Entry, history bool) (*state, error) {
 	f := e.factsOf(ctx, r, input)
 	f.history = history
 	first := p.Program
@@ -79,9 +114,9 @@ func (e *Engine) foldRun(ctx context.Context, p *program, r kairos.Run, input an
 	return s, err
 }
 
-func (e *Engine) factsOf(ctx context.Context, r kairos.Run, input any) facts {
-	return facts{run: r.ID, input: input, held: r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitHeld,
-		parked: r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitQuarantined,
+func (e *Engine) factsOf(ctx context.Context, r domain.Run, input any) facts {
+	return facts{run: r.ID, input: input, held: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld,
+		parked: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined,
 		program: func(hash string) (*planner.Program, error) {
 			p, err := e.program(ctx, hash)
 			if err != nil {
@@ -92,68 +127,64 @@ func (e *Engine) factsOf(ctx context.Context, r kairos.Run, input any) facts {
 }
 
 // purged refuses what needs the journal of a run that retention has removed.
-func purged(r kairos.Run) error {
-	return kairos.Errorf(kairos.CodeConflict, "the journal of run %s was removed by retention on %s", kairos.ShortID(r.ID), r.PurgedAt.Format(time.DateOnly)).
+func purged(r domain.Run) error {
+	return domain.Errorf(domain.CodeConflict, "the journal of run %s was removed by retention on %s", domain.ShortID(r.ID), r.PurgedAt.Format(time.DateOnly)).
 		Suggest("start a new run of its plan, or rerun it with an input")
 }
 
 // Detail folds a run: its waits, where it stands.
-func (e *Engine) Detail(ctx context.Context, run string) (kairos.RunDetail, error) {
+func (e *Engine) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
 	v, err := e.viewBy(ctx, run, e.legible)
 	if d, is := e.salvage(ctx, run, err, e.legible); is {
-		if r := d.run; !r.Status.Final() && r.WaitReason != kairos.WaitQuarantined && !e.opts.OwnRunsOnly {
+		if r := d.run; !r.Status.Final() && r.WaitReason != domain.WaitQuarantined && !e.opts.OwnRunsOnly {
 			e.post(r.ID, timerMsg{}) // whoever takes it up puts it aside
 		}
 		return d.damagedDetail(), nil
 	}
-	if code := kairos.CodeOf(err); code == kairos.CodeInvalid || code == kairos.CodeCorrupt {
+	if code := domain.CodeOf(err); code == domain.CodeInvalid || code == domain.CodeCorrupt {
 		// A plan that cannot be compiled here, or a journal that does not fit it,
 		// hides nothing of what is recorded.
 		if r, runErr := e.store.Run(ctx, run); runErr == nil {
 			switch journal, journalErr := e.store.Journal(ctx, r.ID, 0); {
 			case journalErr == nil:
-				return kairos.RunDetail{Run: r, Journal: journal}, nil
-			case kairos.CodeOf(journalErr) == kairos.CodeCorrupt:
-				return kairos.RunDetail{Run: r, Journal: journal, Damage: unreadable(journalErr)}, nil
+				return domain.RunDetail{Run: r, Journal: journal}, nil
+			case domain.CodeOf(journalErr) == domain.CodeCorrupt:
+				return domain.RunDetail{Run: r, Journal: journal, Damage: unreadable(journalErr)}, nil
 			}
 		}
 	}
 	if err != nil {
-		return kairos.RunDetail{}, err
+		return domain.RunDetail{}, err
 	}
 	if !v.run.Status.Final() {
 		e.logsOf(v.run.ID, v.journal)
 	}
-	d := kairos.RunDetail{Run: v.run, Journal: v.journal, Plan: v.planResult()}
+	d := domain.RunDetail{Run: v.run, Journal: v.journal, Plan: v.planResult()}
 	if !v.run.Status.Final() || len(v.s.openDoubts()) > 0 {
-		budget := ""
-		if v.run.WaitReason == kairos.WaitBudget {
-			budget = v.run.Headline
-		}
-		d.Waits = v.s.waits(budget)
+		d.Waits = v.s.waits()
 	}
 	return d, nil
 }
 
 // Result is what a run has come to so far (SPEC 9.1).
-func (e *Engine) Result(ctx context.Context, run string) (kairos.Result, error) {
+func (e *Engine) Result(ctx context.Context, run string) (domain.Result, error) {
 	d, err := e.Detail(ctx, run)
 	if err != nil {
-		return kairos.Result{}, err
+		return domain.Result{}, err
 	}
-	return kairos.ResultOf(d), nil
+	return domain.ResultOf(d), nil
 }
 
 // lists sorts the steps of a preview.
 type lists struct {
-	keep, again, fresh, doubt, dropped, effects, later, given []kairos.PreviewStep
+	keep, again, fresh, doubt, dropped, effects, later, given []domain.PreviewStep
 }
 
 // fill puts the lists into a preview and seals it with its digest.
-func (l lists) fill(p *kairos.Preview) {
-	some := func(s []kairos.PreviewStep) []kairos.PreviewStep {
+func (l lists) fill(p *domain.Preview) {
+	some := func(s []domain.PreviewStep) []domain.PreviewStep {
 		if s == nil {
-			return []kairos.PreviewStep{}
+			return []domain.PreviewStep{}
 		}
 		return s
 	}
@@ -166,7 +197,7 @@ func (l lists) fill(p *kairos.Preview) {
 	p.Digest = hex.EncodeToString(sum[:])
 }
 
-func mustJSON(v any) kairos.RawJSON {
+func mustJSON(v any) domain.RawJSON {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("engine: " + err.Error()) // types of this module, all of which marshal
@@ -186,7 +217,7 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 	var l lists
 	add := func(i, visit int, items []int, reason string) {
 		n := &p.Nodes[i]
-		step := kairos.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Items: items, Reason: reason}
+		step := domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Items: items, Reason: reason}
 		if r, ok := why[n.ID]; ok && reason == "" {
 			step.Reason = r
 		}
@@ -206,12 +237,18 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 		queue = append(queue, i)
 	}
 	items := map[planner.VisitKey][]int{}
+	left := v.e.unattended(v.run) && !v.e.executes(v.run.ID)
+	doubtful := func(w *work) bool {
+		// What the process that ran it left in flight is settled by whoever takes the
+		// run up, before anything else.
+		return w.phase == phaseDoubt && w.answer == nil || left && w.inFlight() && v.e.lost(p.Program, w, s.cancelled) == fateDoubt
+	}
 	for _, w := range s.sorted() {
 		if w.item != noItem {
 			items[w.VisitKey] = append(items[w.VisitKey], w.item)
 			continue
 		}
-		if w.phase == phaseDoubt && w.answer == nil {
+		if doubtful(w) {
 			l.doubt = append(l.doubt, v.doubtStep(p, w))
 			from(w.Node)
 			continue
@@ -231,7 +268,7 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 		from(w.Node)
 	}
 	for _, w := range s.sorted() {
-		if w.item != noItem && w.phase == phaseDoubt {
+		if w.item != noItem && doubtful(w) {
 			l.doubt = append(l.doubt, v.doubtStep(p, w))
 		}
 	}
@@ -310,29 +347,29 @@ func (v *view) mayRun(p *program, s *state, i int) bool {
 }
 
 // answeredStep is a visit that a person's word settles.
-func (v *view) answeredStep(p *program, w *work) kairos.PreviewStep {
+func (v *view) answeredStep(p *program, w *work) domain.PreviewStep {
 	n := &p.Nodes[w.Node]
-	step := kairos.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n))}
+	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n))}
 	switch w.answer.action {
 	case actionHappened:
-		step.Status, step.Reason = kairos.NodeCompleted, saidHappened
+		step.Status, step.Reason = domain.NodeCompleted, saidHappened
 	case actionSkip:
-		step.Status, step.Reason = kairos.NodeSkipped, saidSkip
+		step.Status, step.Reason = domain.NodeSkipped, saidSkip
 	case actionFail:
-		step.Status, step.Reason = kairos.NodeFailed, saidFailed
+		step.Status, step.Reason = domain.NodeFailed, saidFailed
 	}
 	return step
 }
 
 // givenStep is a visit whose result is there before it runs.
-func (v *view) givenStep(p *program, node, visit int, why string) kairos.PreviewStep {
+func (v *view) givenStep(p *program, node, visit int, why string) domain.PreviewStep {
 	n := &p.Nodes[node]
-	return kairos.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: kairos.NodeCompleted, Reason: why}
+	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: domain.NodeCompleted, Reason: why}
 }
 
-func (v *view) doubtStep(p *program, w *work) kairos.PreviewStep {
+func (v *view) doubtStep(p *program, w *work) domain.PreviewStep {
 	n := &p.Nodes[w.Node]
-	step := kairos.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: kairos.NodeInDoubt,
+	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: domain.NodeInDoubt,
 		Reason: "say first whether it happened"}
 	if w.item != noItem {
 		step.Items = []int{w.item}
@@ -361,12 +398,12 @@ func (v *view) seen() map[string]int {
 
 // ran counts how often each node began to run. What was cancelled before its first
 // attempt did not.
-func ran(journal []kairos.Entry) map[string]int {
+func ran(journal []domain.Entry) map[string]int {
 	seen := map[string]int{}
 	for i := range journal {
 		switch e := &journal[i]; e.Kind {
-		case kairos.EntryIntent, kairos.EntryResult, kairos.EntryWait:
-			if e.Node != "" && e.Status != kairos.NodeSkipped && !(e.Status == kairos.NodeCancelled && e.Attempt == 0) {
+		case domain.EntryIntent, domain.EntryResult, domain.EntryWait:
+			if e.Node != "" && e.Status != domain.NodeSkipped && !(e.Status == domain.NodeCancelled && e.Attempt == 0) {
 				seen[e.Node]++
 			}
 		}
@@ -375,36 +412,36 @@ func ran(journal []kairos.Entry) map[string]int {
 }
 
 // kept lists visits that are settled and stay so.
-func (v *view) kept(p *program, s *state) []kairos.PreviewStep {
-	var list []kairos.PreviewStep
+func (v *view) kept(p *program, s *state) []domain.PreviewStep {
+	var list []domain.PreviewStep
 	for _, d := range s.settled {
 		n := &p.Nodes[d.node]
 		if d.visit == 0 {
 			continue // skipped without having run
 		}
-		list = append(list, kairos.PreviewStep{Node: n.ID, Visit: d.visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: d.status})
+		list = append(list, domain.PreviewStep{Node: n.ID, Visit: d.visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: d.status})
 	}
 	return list
 }
 
 // Preview says what a verb would do, by the code that then does it.
-func (e *Engine) Preview(ctx context.Context, actor kairos.Actor, req kairos.VerbRequest) (kairos.Preview, error) {
+func (e *Engine) Preview(ctx context.Context, actor domain.Actor, req domain.VerbRequest) (domain.Preview, error) {
 	if err := checkVerb(req); err != nil {
-		return kairos.Preview{}, err
+		return domain.Preview{}, err
 	}
 	v, err := e.salvaged(ctx, req.Run)
 	if err != nil {
-		return kairos.Preview{}, err
+		return domain.Preview{}, err
 	}
-	var pre kairos.Preview
+	var pre domain.Preview
 	switch {
 	case needsJournal(v.run, req):
 		err = purged(v.run)
-	case v.damage != nil && (req.Action != kairos.ActionFork && req.Action != kairos.ActionRerun || len(v.damage.Parts) > 0):
+	case v.damage != nil && (req.Action != domain.ActionFork && req.Action != domain.ActionRerun || len(v.damage.Parts) > 0):
 		pre, err = v.damagedVerb(req)
-	case req.Action == kairos.ActionResume:
+	case req.Action == domain.ActionResume:
 		pre, _, _, err = v.resume(req)
-	case req.Action == kairos.ActionRerun, req.Action == kairos.ActionFork:
+	case req.Action == domain.ActionRerun, req.Action == domain.ActionFork:
 		var b *branch
 		if b, err = v.branch(ctx, req); err == nil {
 			pre = b.preview
@@ -416,7 +453,7 @@ func (e *Engine) Preview(ctx context.Context, actor kairos.Actor, req kairos.Ver
 	if err == nil && !actor.Role.Includes(neededRole(v, req, pre)) {
 		pre.Allowed, pre.Refusal = false, fmt.Sprintf("this needs the role %s", neededRole(v, req, pre))
 	}
-	if refusal, ok := err.(*kairos.Error); ok && refusesVerb(refusal.Code) {
+	if refusal, ok := err.(*domain.Error); ok && refusesVerb(refusal.Code) {
 		pre = v.blank(req.Action)
 		pre.Refusal, pre.Suggestion = refusal.Message, refusal.Suggestion
 		lists{}.fill(&pre)
@@ -427,35 +464,35 @@ func (e *Engine) Preview(ctx context.Context, actor kairos.Actor, req kairos.Ver
 
 // needsJournal reports whether an act asks for what retention has removed: with
 // an input of its own, a rerun does not.
-func needsJournal(r kairos.Run, req kairos.VerbRequest) bool {
+func needsJournal(r domain.Run, req domain.VerbRequest) bool {
 	switch req.Action {
-	case kairos.ActionResume, kairos.ActionFork:
+	case domain.ActionResume, domain.ActionFork:
 		return !r.PurgedAt.IsZero()
-	case kairos.ActionRerun:
+	case domain.ActionRerun:
 		return !r.PurgedAt.IsZero() && req.Input == nil
 	}
 	return false
 }
 
 // refusesVerb reports whether a code says "not now" rather than "broken".
-func refusesVerb(c kairos.Code) bool {
-	return c == kairos.CodeConflict || c == kairos.CodeNotResumable
+func refusesVerb(c domain.Code) bool {
+	return c == domain.CodeConflict || c == domain.CodeNotResumable
 }
 
 // neededRole: following another version is an author's decision.
-func neededRole(v *view, req kairos.VerbRequest, pre kairos.Preview) kairos.Role {
-	if (req.Action == kairos.ActionFork || req.Action == kairos.ActionRerun) && req.Version != 0 && pre.Hash != "" && pre.Hash != v.run.Hash {
-		return kairos.RoleAuthor
+func neededRole(v *view, req domain.VerbRequest, pre domain.Preview) domain.Role {
+	if (req.Action == domain.ActionFork || req.Action == domain.ActionRerun) && req.Version != 0 && pre.Hash != "" && pre.Hash != v.run.Hash {
+		return domain.RoleAuthor
 	}
-	return kairos.RoleOperator
+	return domain.RoleOperator
 }
 
-func (v *view) blank(action kairos.Action) kairos.Preview {
-	return kairos.Preview{Run: v.run.ID, Action: action, Rev: v.run.LastSeq, Hash: v.run.Hash, Version: v.run.Version, Damage: v.damage}
+func (v *view) blank(action domain.Action) domain.Preview {
+	return domain.Preview{Run: v.run.ID, Action: action, Rev: v.run.LastSeq, Hash: v.run.Hash, Version: v.run.Version, Damage: v.damage}
 }
 
 // simple previews verbs that move no work: what goes on, what stays.
-func (v *view) simple(req kairos.VerbRequest) kairos.Preview {
+func (v *view) simple(req domain.VerbRequest) domain.Preview {
 	p := v.blank(req.Action)
 	p.Allowed = true
 	final := v.run.Status.Final()
@@ -465,35 +502,35 @@ func (v *view) simple(req kairos.VerbRequest) kairos.Preview {
 		}
 	}
 	switch req.Action {
-	case kairos.ActionDelete:
+	case domain.ActionDelete:
 		refuse(!final, "a run that is not over cannot be deleted")
 		refuse(!v.run.DeletedAt.IsZero(), "the run was deleted before")
-	case kairos.ActionContinue:
+	case domain.ActionContinue:
 		refuse(!v.s.paused, "the run is not paused")
-	case kairos.ActionPause:
+	case domain.ActionPause:
 		refuse(v.s.paused, "the run is paused already")
-	case kairos.ActionRelease:
+	case domain.ActionRelease:
 		refuse(!v.s.held && !v.s.quarantined, "the run is neither held nor quarantined")
-	case kairos.ActionStartNow:
-		refuse(v.run.Status != kairos.RunQueued || !v.run.StartedAt.IsZero() || !v.run.StartAt.After(v.e.now()), "the run waits for no time to start at")
-	case kairos.ActionRetryNow:
+	case domain.ActionStartNow:
+		refuse(v.run.Status != domain.RunQueued || !v.run.StartedAt.IsZero() || !v.run.StartAt.After(v.e.now()), "the run waits for no time to start at")
+	case domain.ActionRetryNow:
 		waiting := false
 		for _, w := range v.s.work {
-			waiting = waiting || w.phase == phaseWaiting && w.reason == kairos.WaitRetry
+			waiting = waiting || w.phase == phaseWaiting && w.reason == domain.WaitRetry
 		}
 		refuse(!waiting, "no retry is pending")
 	}
-	refuse(final && req.Action != kairos.ActionDelete, fmt.Sprintf("the run is %s", v.run.Status))
+	refuse(final && req.Action != domain.ActionDelete, fmt.Sprintf("the run is %s", v.run.Status))
 	l := lists{keep: v.kept(v.prog, v.s)}
-	if !final && req.Action != kairos.ActionDelete {
+	if !final && req.Action != domain.ActionDelete {
 		o := v.outlook(v.prog, v.s, ran(v.journal), nil)
 		l.doubt = o.doubt
-		if req.Action == kairos.ActionCancel {
+		if req.Action == domain.ActionCancel {
 			l.dropped = append(o.again, o.fresh...)
 			for i := range l.dropped {
 				l.dropped[i].Reason = v.cancels(l.dropped[i])
 			}
-		} else if req.Action != kairos.ActionPause {
+		} else if req.Action != domain.ActionPause {
 			l.again, l.fresh, l.effects = o.again, o.fresh, o.effects
 		}
 	}
@@ -502,28 +539,28 @@ func (v *view) simple(req kairos.VerbRequest) kairos.Preview {
 }
 
 // cancels says what a cancel does to a step.
-func (v *view) cancels(step kairos.PreviewStep) string {
-	reason := kairos.ReasonCancelled
+func (v *view) cancels(step domain.PreviewStep) string {
+	reason := domain.ReasonCancelled
 	for k, w := range v.s.work {
-		if w.phase != phaseRunning || k.Visit != step.Visit || v.prog.Nodes[k.Node].ID != step.Node {
+		if !w.inFlight() || k.Visit != step.Visit || v.prog.Nodes[k.Node].ID != step.Node {
 			continue
 		}
-		if w.effect == planner.EffectUnsafe || len(w.flying) > 0 {
-			return kairos.ReasonUnsafeWork
+		if v.e.lost(v.prog.Program, w, true) == fateDoubt {
+			return domain.ReasonUnsafeWork
 		}
-		reason = kairos.ReasonAtWork
+		reason = domain.ReasonAtWork
 	}
 	return reason
 }
 
 // resume computes what resuming does: the reset and its preview. The state of
 // the view is used up.
-func (v *view) resume(req kairos.VerbRequest) (kairos.Preview, planner.Reset, *options, error) {
-	p := v.blank(kairos.ActionResume)
+func (v *view) resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *options, error) {
+	p := v.blank(domain.ActionResume)
 	switch v.run.Status {
-	case kairos.RunCompleted:
-		return p, planner.Reset{}, nil, kairos.Errorf(kairos.CodeConflict, "a completed run has nothing to resume").Suggest("rerun or fork it")
-	case kairos.RunFailed, kairos.RunCancelled:
+	case domain.RunCompleted:
+		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict, "a completed run has nothing to resume").Suggest("rerun or fork it")
+	case domain.RunFailed, domain.RunCancelled:
 		if !v.run.DeletedAt.IsZero() {
 			return p, planner.Reset{}, nil, wasDeleted()
 		}
@@ -534,11 +571,11 @@ func (v *view) resume(req kairos.VerbRequest) (kairos.Preview, planner.Reset, *o
 		p.Allowed = len(resumable(v.s)) > 0 || v.e.unattended(v.run)
 		if !p.Allowed {
 			p.Refusal = "the run is not stopped"
-			if waits := v.s.waits(""); v.run.Status == kairos.RunWaiting && len(waits) > 0 {
+			if b := v.s.budget; b != nil {
+				p.Refusal, p.Suggestion = b.message, "raise the limit"
+			} else if waits := v.s.waits(); v.run.Status == domain.RunWaiting && len(waits) > 0 {
 				text, _ := waitLine(waits[0].Reason, waits)
 				p.Refusal = "nothing to resume: " + text
-			} else if v.run.WaitReason == kairos.WaitBudget {
-				p.Refusal, p.Suggestion = v.run.Headline, "raise the limit"
 			}
 		}
 		l := v.outlook(v.prog, v.s, ran(v.journal), nil)
@@ -548,12 +585,12 @@ func (v *view) resume(req kairos.VerbRequest) (kairos.Preview, planner.Reset, *o
 	}
 	for _, k := range v.s.openDoubts() {
 		n := &v.prog.Nodes[k.Node]
-		return p, planner.Reset{}, nil, kairos.Errorf(kairos.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
+		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
 			Suggest("say first whether it happened: happened, retry, skip or fail")
 	}
 	reset, failure := v.s.walk.Reset()
 	if failure != nil {
-		return p, planner.Reset{}, nil, &kairos.Error{Code: kairos.CodeNotResumable, Message: failure.Message, Suggestion: failure.Suggestion,
+		return p, planner.Reset{}, nil, &domain.Error{Code: domain.CodeNotResumable, Message: failure.Message, Suggestion: failure.Suggestion,
 			Cause: failure}
 	}
 	asked, err := v.resumeOptions(req, reset)
@@ -564,7 +601,10 @@ func (v *view) resume(req kairos.VerbRequest) (kairos.Preview, planner.Reset, *o
 	p.Allowed = true
 	why := map[string]string{}
 	for _, r := range reset.Reopened {
-		why[r.Node] = kairos.ReasonReopened
+		why[r.Node] = domain.ReasonReopened
+		if v.prog.Nodes[v.prog.Index[r.Node]].Type == planner.TypeApproval {
+			why[r.Node] = domain.ReasonAskedAgain
+		}
 	}
 	for _, r := range reset.Forgotten {
 		why[r.Node] = "it was decided by what runs again"

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // AuditKeys lists the keys of the audit log's filter in the order in which help
@@ -32,12 +32,12 @@ var (
 // ends with a star stands for all that begin so. A bare word is a run's id where it
 // can be one, an action where it has a dot, else an actor. The run is given as it
 // was written: whoever asks finds it.
-func ParseAudit(q string, now time.Time) (f kairos.AuditFilter, problem *kairos.Error) {
+func ParseAudit(q string, now time.Time) (f domain.AuditFilter, problem *domain.Error) {
 	if len(q) > 4096 {
-		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is longer than 4096 characters")
+		return f, domain.Errorf(domain.CodeInvalid, "the filter is longer than 4096 characters")
 	}
 	if !utf8.ValidString(q) {
-		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is not UTF-8")
+		return f, domain.Errorf(domain.CodeInvalid, "the filter is not UTF-8")
 	}
 	f.Query = q
 	for _, t := range split(q) {
@@ -59,7 +59,7 @@ func ParseAudit(q string, now time.Time) (f kairos.AuditFilter, problem *kairos.
 
 func bareAudit(v string) string {
 	switch {
-	case kairos.ValidID(v) || len(v) == 4 && strings.Trim(v, "0123456789abcdefghjkmnpqrstvwxyz") == "" && strings.ContainsAny(v, "0123456789"):
+	case domain.ValidID(v) || len(v) == 4 && strings.Trim(v, "0123456789abcdefghjkmnpqrstvwxyz") == "" && strings.ContainsAny(v, "0123456789"):
 		return "run"
 	case strings.Contains(v, "."):
 		return "action"
@@ -67,16 +67,16 @@ func bareAudit(v string) string {
 	return "actor"
 }
 
-func readAudit(f *kairos.AuditFilter, t term, now time.Time) *kairos.Error {
+func readAudit(f *domain.AuditFilter, t term, now time.Time) *domain.Error {
 	if t.value == "" {
-		return kairos.Errorf(kairos.CodeInvalid, "%s: needs a value", t.key)
+		return domain.Errorf(domain.CodeInvalid, "%s: needs a value", t.key)
 	}
 	x := &f.Exclude
 	switch t.key {
 	case "actor":
 		return choose(t, &f.Actors, &x.Actors, nil)
 	case "action":
-		return choose(t, &f.Actions, &x.Actions, kairos.AuditActions)
+		return choose(t, &f.Actions, &x.Actions, domain.AuditActions)
 	case "object":
 		return choose(t, &f.Objects, &x.Objects, nil)
 	case "result":
@@ -96,13 +96,13 @@ func readAudit(f *kairos.AuditFilter, t term, now time.Time) *kairos.Error {
 		return choose(t, &f.Requests, &x.Requests, nil)
 	case "run":
 		if t.not || f.Run != "" {
-			return kairos.Errorf(kairos.CodeInvalid, "run: takes one run and cannot be negated")
+			return domain.Errorf(domain.CodeInvalid, "run: takes one run and cannot be negated")
 		}
 		f.Run = t.value
 	case "since", "until":
 		at, err := Moment(t.value, now)
 		if err != nil || t.not {
-			return kairos.Errorf(kairos.CodeInvalid, "%s:%s is not a time", t.key, t.value).Suggest("write 24h, 7d or 2030-01-31T08:00")
+			return domain.Errorf(domain.CodeInvalid, "%s:%s is not a time", t.key, t.value).Suggest("write 24h, 7d or 2030-01-31T08:00")
 		}
 		if t.key == "since" {
 			f.Since = at
@@ -110,7 +110,7 @@ func readAudit(f *kairos.AuditFilter, t term, now time.Time) *kairos.Error {
 			f.Until = at
 		}
 	default:
-		e := kairos.Errorf(kairos.CodeInvalid, "unknown filter %q", t.key)
+		e := domain.Errorf(domain.CodeInvalid, "unknown filter %q", t.key)
 		if near := nearest(t.key, slices.Concat(AuditKeys, slices.Collect(maps.Keys(auditAliases)), auditObjects)); near != "" {
 			return e.Suggest("did you mean %s:%s?", near, t.value)
 		}
@@ -121,22 +121,22 @@ func readAudit(f *kairos.AuditFilter, t term, now time.Time) *kairos.Error {
 
 // choose reads values of which one will do, or with a dash none of them; known,
 // if there is a list of them.
-func choose(t term, anyOf, none *[]string, known []string) *kairos.Error {
+func choose(t term, anyOf, none *[]string, known []string) *domain.Error {
 	values := slices.DeleteFunc(strings.Split(t.value, ","), func(v string) bool { return v == "" })
 	switch {
 	case len(values) == 0:
-		return kairos.Errorf(kairos.CodeInvalid, "%q names nothing", t.value)
+		return domain.Errorf(domain.CodeInvalid, "%q names nothing", t.value)
 	case len(values) > 50:
-		return kairos.Errorf(kairos.CodeInvalid, "a choice has at most 50 values")
+		return domain.Errorf(domain.CodeInvalid, "a choice has at most 50 values")
 	case !t.not && len(*anyOf) > 0:
-		return kairos.Errorf(kairos.CodeInvalid, "%q is a second choice of the same kind", t.value).Suggest("write them after one another with commas: one of them will do")
+		return domain.Errorf(domain.CodeInvalid, "%q is a second choice of the same kind", t.value).Suggest("write them after one another with commas: one of them will do")
 	}
 	for _, v := range values {
 		begin, star := strings.CutSuffix(v, "*")
 		if known == nil || slices.Contains(known, v) || star && slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, begin) }) {
 			continue
 		}
-		e := kairos.Errorf(kairos.CodeInvalid, "unknown %s %q", t.key, v)
+		e := domain.Errorf(domain.CodeInvalid, "unknown %s %q", t.key, v)
 		if near := nearest(v, known); near != "" {
 			return e.Suggest("did you mean %s:%s?", t.key, near)
 		}

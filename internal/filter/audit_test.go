@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 var noon = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -16,14 +16,14 @@ var noon = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
 // The grammar of the audit log's filter (UI 3.2.9, 3.3.13).
 func TestParseAudit(t *testing.T) {
 	t.Parallel()
-	for q, want := range map[string]kairos.AuditFilter{
+	for q, want := range map[string]domain.AuditFilter{
 		"":                            {},
 		"actor:marta,ana":             {Actors: []string{"marta", "ana"}},
 		"result:failed,succeeded":     {Results: []string{"failed", "ok"}},
 		"provider:claude":             {Objects: []string{"provider:claude"}},
-		`actor:"token ci" -result:ok`: {Actors: []string{"token ci"}, Exclude: kairos.AuditExclusion{Results: []string{"ok"}}},
+		`actor:"token ci" -result:ok`: {Actors: []string{"token ci"}, Exclude: domain.AuditExclusion{Results: []string{"ok"}}},
 		"action:run.* -action:run.status result:denied,failed": {Actions: []string{"run.*"}, Results: []string{"denied", "failed"},
-			Exclude: kairos.AuditExclusion{Actions: []string{"run.status"}}},
+			Exclude: domain.AuditExclusion{Actions: []string{"run.status"}}},
 		"object:plan:invoice":                {Objects: []string{"plan:invoice"}},
 		"plan:invoice":                       {Objects: []string{"plan:invoice"}},
 		"surface:api ip:::1":                 {Surfaces: []string{"api"}, Addresses: []string{"::1"}},
@@ -32,7 +32,7 @@ func TestParseAudit(t *testing.T) {
 		"7qx2":                               {Run: "7qx2"},
 		"run.fork":                           {Actions: []string{"run.fork"}},
 		"marta":                              {Actors: []string{"marta"}},
-		"-run.fork":                          {Exclude: kairos.AuditExclusion{Actions: []string{"run.fork"}}},
+		"-run.fork":                          {Exclude: domain.AuditExclusion{Actions: []string{"run.fork"}}},
 	} {
 		got, problem := filter.ParseAudit(q, noon)
 		want.Query = q

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // plain are the characters of a word that may be a plan's key.
@@ -24,7 +24,7 @@ type term struct {
 }
 
 // reader turns one key's value into a restriction.
-type reader func(f *kairos.RunFilter, value string, not bool, now time.Time) *kairos.Error
+type reader func(f *domain.RunFilter, value string, not bool, now time.Time) *domain.Error
 
 // keys are all keys with what reads them.
 var keys map[string]reader
@@ -39,23 +39,23 @@ var aliases = map[string]string{"node": "step", "origin": "trigger", "attempts":
 func init() {
 	keys = map[string]reader{
 		"status": readStatus, "waiting": readWaiting, "v": readVersion, "error": readError, "alike": readAlike,
-		"plan": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) {
+		"plan": choice(func(f *domain.RunFilter) (*string, *[]string, *[]string) {
 			return &f.PlanKey, &f.PlanKeys, &f.Exclude.PlanKeys
 		}),
-		"step": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) { return &f.Node, &f.Nodes, &f.Exclude.Nodes }),
-		"by": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) {
+		"step": choice(func(f *domain.RunFilter) (*string, *[]string, *[]string) { return &f.Node, &f.Nodes, &f.Exclude.Nodes }),
+		"by": choice(func(f *domain.RunFilter) (*string, *[]string, *[]string) {
 			return &f.Actor, &f.Actors, &f.Exclude.Actors
 		}),
-		"trigger": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) {
+		"trigger": choice(func(f *domain.RunFilter) (*string, *[]string, *[]string) {
 			return &f.Origin, &f.Origins, &f.Exclude.Origins
 		}),
-		"agent": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) { return nil, &f.Agents, &f.Exclude.Agents }),
-		"tool":  choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) { return nil, &f.Tools, &f.Exclude.Tools }),
-		"provider": choice(func(f *kairos.RunFilter) (*string, *[]string, *[]string) {
+		"agent": choice(func(f *domain.RunFilter) (*string, *[]string, *[]string) { return nil, &f.Agents, &f.Exclude.Agents }),
+		"tool":  choice(func(f *domain.RunFilter) (*string, *[]string, *[]string) { return nil, &f.Tools, &f.Exclude.Tools }),
+		"provider": choice(func(f *domain.RunFilter) (*string, *[]string, *[]string) {
 			return nil, &f.Providers, &f.Exclude.Providers
 		}),
-		"parent": text(func(f *kairos.RunFilter, v string) { f.Parent = v }), "bulk": text(func(f *kairos.RunFilter, v string) { f.Bulk = v }),
-		"text": text(func(f *kairos.RunFilter, v string) { f.Text = strings.TrimSpace(f.Text + " " + v) }), "id": readID, "since": readTime, "until": readUntil,
+		"parent": text(func(f *domain.RunFilter, v string) { f.Parent = v }), "bulk": text(func(f *domain.RunFilter, v string) { f.Bulk = v }),
+		"text": text(func(f *domain.RunFilter, v string) { f.Text = strings.TrimSpace(f.Text + " " + v) }), "id": readID, "since": readTime, "until": readUntil,
 		"took": readTook, "cost": readCost, "steps": readSteps, "attempt": readAttempt, "has": readHas, "is": readIs,
 	}
 	for alias, key := range aliases {
@@ -66,7 +66,7 @@ func init() {
 // Parse reads a query: blanks mean AND, commas OR, a leading dash NOT; a value
 // with blanks stands in quotes. Bare words are an id's tail, else a plan's key,
 // else text in the headline. The error says what is not understood and what was perhaps meant.
-func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) {
+func Parse(q string, now time.Time) (f domain.RunFilter, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem
 	}
@@ -78,7 +78,7 @@ func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) 
 			}
 			k, v, found := strings.Cut(label, "=")
 			if !found || k == "" {
-				return f, kairos.Errorf(kairos.CodeInvalid, "a label is written label.key=value")
+				return f, domain.Errorf(domain.CodeInvalid, "a label is written label.key=value")
 			}
 			labels := &f.Labels
 			if t.not {
@@ -92,9 +92,9 @@ func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) 
 		}
 		if t.key == "" {
 			if t.not {
-				return f, kairos.Errorf(kairos.CodeInvalid, "-%s is not understood", t.value).Suggest("write -status:%s or another key", t.value)
+				return f, domain.Errorf(domain.CodeInvalid, "-%s is not understood", t.value).Suggest("write -status:%s or another key", t.value)
 			}
-			if kairos.ValidID(t.value) || len(t.value) == 4 && strings.Trim(t.value, "0123456789abcdefghjkmnpqrstvwxyz") == "" && strings.ContainsAny(t.value, "0123456789") {
+			if domain.ValidID(t.value) || len(t.value) == 4 && strings.Trim(t.value, "0123456789abcdefghjkmnpqrstvwxyz") == "" && strings.ContainsAny(t.value, "0123456789") {
 				f.IDTail = t.value
 			} else {
 				words = append(words, t.value)
@@ -103,14 +103,14 @@ func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) 
 		}
 		read := keys[t.key]
 		if read == nil {
-			e := kairos.Errorf(kairos.CodeInvalid, "unknown filter %q", t.key)
+			e := domain.Errorf(domain.CodeInvalid, "unknown filter %q", t.key)
 			if near := nearest(t.key, append(slices.Collect(maps.Keys(aliases)), Keys...)); near != "" {
 				return f, e.Suggest("did you mean %s:%s?", near, t.value)
 			}
 			return f, e.Suggest("filters: %s, label.key=value", strings.Join(Keys, ", "))
 		}
 		if t.value == "" {
-			return f, kairos.Errorf(kairos.CodeInvalid, "%s: needs a value", t.key)
+			return f, domain.Errorf(domain.CodeInvalid, "%s: needs a value", t.key)
 		}
 		if problem := read(&f, t.value, t.not, now); problem != nil {
 			return f, problem
@@ -125,12 +125,12 @@ func Parse(q string, now time.Time) (f kairos.RunFilter, problem *kairos.Error) 
 }
 
 // readable refuses a query that is too long or no text.
-func readable(q string) *kairos.Error {
+func readable(q string) *domain.Error {
 	if len(q) > 4096 {
-		return kairos.Errorf(kairos.CodeInvalid, "the filter is longer than 4096 characters")
+		return domain.Errorf(domain.CodeInvalid, "the filter is longer than 4096 characters")
 	}
 	if !utf8.ValidString(q) {
-		return kairos.Errorf(kairos.CodeInvalid, "the filter is not UTF-8")
+		return domain.Errorf(domain.CodeInvalid, "the filter is not UTF-8")
 	}
 	return nil
 }
@@ -223,19 +223,19 @@ func (t term) String() string {
 
 // choice reads one value, several of which one will do, or with a dash none of
 // them. Where there is no field for one value, one is a choice of one.
-func choice(of func(f *kairos.RunFilter) (one *string, any, none *[]string)) reader {
-	return func(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+func choice(of func(f *domain.RunFilter) (one *string, any, none *[]string)) reader {
+	return func(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 		one, any, none := of(f)
 		values := slices.DeleteFunc(strings.Split(value, ","), func(v string) bool { return v == "" })
 		switch {
 		case len(values) == 0:
-			return kairos.Errorf(kairos.CodeInvalid, "%q names nothing", value)
+			return domain.Errorf(domain.CodeInvalid, "%q names nothing", value)
 		case len(values) > 50:
-			return kairos.Errorf(kairos.CodeInvalid, "a choice has at most 50 values")
+			return domain.Errorf(domain.CodeInvalid, "a choice has at most 50 values")
 		case not:
 			*none = append(*none, values...)
 		case len(*any) > 0 || one != nil && *one != "":
-			return kairos.Errorf(kairos.CodeInvalid, "%q is a second choice of the same kind", value).Suggest("write them after one another with commas: one of them will do")
+			return domain.Errorf(domain.CodeInvalid, "%q is a second choice of the same kind", value).Suggest("write them after one another with commas: one of them will do")
 		case one != nil && len(values) == 1:
 			*one = values[0]
 		default:
@@ -247,7 +247,7 @@ func choice(of func(f *kairos.RunFilter) (one *string, any, none *[]string)) rea
 
 // Mistyped says that a key has no such value, if it has one that is near: nil,
 // if it has not.
-func Mistyped(key, value string, known []string) *kairos.Error {
+func Mistyped(key, value string, known []string) *domain.Error {
 	if nearest(value, known) == "" {
 		return nil
 	}
@@ -258,8 +258,8 @@ func Mistyped(key, value string, known []string) *kairos.Error {
 const shownValues = 12
 
 // unknown says that a key has no such value, and the nearest that it has.
-func unknown(key, value string, known []string) *kairos.Error {
-	e := kairos.Errorf(kairos.CodeInvalid, "%s:%s is not understood", key, value)
+func unknown(key, value string, known []string) *domain.Error {
+	e := domain.Errorf(domain.CodeInvalid, "%s:%s is not understood", key, value)
 	if near := nearest(value, known); near != "" {
 		return e.Suggest("did you mean %s:%s?", key, near)
 	}
@@ -272,80 +272,80 @@ func unknown(key, value string, known []string) *kairos.Error {
 	return e.Suggest("%s: has the values %s", key, strings.Join(known, ", "))
 }
 
-func text(set func(*kairos.RunFilter, string)) reader {
-	return func(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+func text(set func(*domain.RunFilter, string)) reader {
+	return func(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 		if not {
-			return kairos.Errorf(kairos.CodeInvalid, "this filter cannot be negated").Suggest("status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash")
+			return domain.Errorf(domain.CodeInvalid, "this filter cannot be negated").Suggest("status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash")
 		}
 		set(f, value)
 		return nil
 	}
 }
 
-func readStatus(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
-	var chosen []kairos.RunStatus
-	var reasons []kairos.WaitReason
+func readStatus(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
+	var chosen []domain.RunStatus
+	var reasons []domain.WaitReason
 	for v := range strings.SplitSeq(value, ",") {
 		switch v {
 		case "succeeded":
-			chosen = append(chosen, kairos.RunCompleted)
+			chosen = append(chosen, domain.RunCompleted)
 		case "interrupted":
-			reasons = append(reasons, kairos.WaitInDoubt)
+			reasons = append(reasons, domain.WaitInDoubt)
 		case "retrying":
-			reasons = append(reasons, kairos.WaitRetry)
+			reasons = append(reasons, domain.WaitRetry)
 		case "paused":
-			reasons = append(reasons, kairos.WaitPaused)
+			reasons = append(reasons, domain.WaitPaused)
 		case "needs_you":
-			reasons = append(reasons, kairos.WaitApproval, kairos.WaitBudget, kairos.WaitReplan, kairos.WaitHeld, kairos.WaitQuarantined)
+			reasons = append(reasons, domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined)
 		default:
-			if !slices.Contains(kairos.RunStatuses, kairos.RunStatus(v)) {
+			if !slices.Contains(domain.RunStatuses, domain.RunStatus(v)) {
 				names := []string{"queued", "running", "waiting", "completed", "failed", "cancelled", "succeeded", "interrupted", "retrying", "paused", "needs_you"}
-				e := kairos.Errorf(kairos.CodeInvalid, "unknown status %q", v)
+				e := domain.Errorf(domain.CodeInvalid, "unknown status %q", v)
 				if near := nearest(v, names); near != "" {
 					return e.Suggest("did you mean status:%s?", near)
 				}
 				return e.Suggest("statuses: %s", strings.Join(names, ", "))
 			}
-			chosen = append(chosen, kairos.RunStatus(v))
+			chosen = append(chosen, domain.RunStatus(v))
 		}
 	}
 	switch {
 	case not:
 		f.Exclude.WaitReasons = append(f.Exclude.WaitReasons, reasons...)
-		for _, st := range kairos.RunStatuses {
+		for _, st := range domain.RunStatuses {
 			if len(chosen) > 0 && !slices.Contains(chosen, st) {
 				f.Statuses = append(f.Statuses, st)
 			}
 		}
 	case len(chosen) == 0:
 		f.WaitReasons = append(f.WaitReasons, reasons...)
-	case len(reasons) > 0 && !slices.Contains(chosen, kairos.RunWaiting): // some that wait, and others
-		f.Statuses, f.WaitingFor = append(append(f.Statuses, chosen...), kairos.RunWaiting), append(f.WaitingFor, reasons...)
+	case len(reasons) > 0 && !slices.Contains(chosen, domain.RunWaiting): // some that wait, and others
+		f.Statuses, f.WaitingFor = append(append(f.Statuses, chosen...), domain.RunWaiting), append(f.WaitingFor, reasons...)
 	default:
 		f.Statuses = append(f.Statuses, chosen...)
 	}
 	return nil
 }
 
-func readWaiting(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+func readWaiting(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	into := &f.WaitReasons
 	if not {
 		into = &f.Exclude.WaitReasons
 	}
 	for v := range strings.SplitSeq(value, ",") {
-		if !slices.Contains(kairos.WaitReasons, kairos.WaitReason(v)) {
-			names := make([]string, len(kairos.WaitReasons))
-			for i, r := range kairos.WaitReasons {
+		if !slices.Contains(domain.WaitReasons, domain.WaitReason(v)) {
+			names := make([]string, len(domain.WaitReasons))
+			for i, r := range domain.WaitReasons {
 				names[i] = string(r)
 			}
 			return unknown("waiting", v, names)
 		}
-		*into = append(*into, kairos.WaitReason(v))
+		*into = append(*into, domain.WaitReason(v))
 	}
 	return nil
 }
 
-func readError(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+func readError(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	codes := strings.Split(value, ",")
 	switch {
 	case not:
@@ -358,50 +358,50 @@ func readError(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos
 	return nil
 }
 
-func readAlike(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
-	if not || !kairos.ValidAlike(value) {
-		return kairos.Errorf(kairos.CodeInvalid, "alike:%s is not understood", value).Suggest("it names failures whose messages are alike: follow a link to them")
+func readAlike(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
+	if not || !domain.ValidAlike(value) {
+		return domain.Errorf(domain.CodeInvalid, "alike:%s is not understood", value).Suggest("it names failures whose messages are alike: follow a link to them")
 	}
 	f.Alike = value
 	return nil
 }
 
-func readVersion(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+func readVersion(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	n, err := strconv.Atoi(strings.TrimPrefix(value, "v"))
 	if err != nil || n < 1 || not {
-		return kairos.Errorf(kairos.CodeInvalid, "v:%s is not a version number", value)
+		return domain.Errorf(domain.CodeInvalid, "v:%s is not a version number", value)
 	}
 	f.Version = n
 	return nil
 }
 
-func readID(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+func readID(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	if len(value) < 4 || not {
-		return kairos.Errorf(kairos.CodeInvalid, "give at least four characters of the id")
+		return domain.Errorf(domain.CodeInvalid, "give at least four characters of the id")
 	}
 	f.IDTail = strings.ToLower(value)
 	return nil
 }
 
-func readTime(f *kairos.RunFilter, value string, not bool, now time.Time) *kairos.Error {
+func readTime(f *domain.RunFilter, value string, not bool, now time.Time) *domain.Error {
 	at, err := Moment(value, now)
 	if err != nil || not {
-		return kairos.Errorf(kairos.CodeInvalid, "since:%s is not a time", value).Suggest("write 24h, 7d or 2030-01-31T08:00")
+		return domain.Errorf(domain.CodeInvalid, "since:%s is not a time", value).Suggest("write 24h, 7d or 2030-01-31T08:00")
 	}
 	f.Since = at
 	return nil
 }
 
-func readUntil(f *kairos.RunFilter, value string, not bool, now time.Time) *kairos.Error {
+func readUntil(f *domain.RunFilter, value string, not bool, now time.Time) *domain.Error {
 	at, err := Moment(value, now)
 	if err != nil || not {
-		return kairos.Errorf(kairos.CodeInvalid, "until:%s is not a time", value).Suggest("write 24h, 7d or 2030-01-31T08:00")
+		return domain.Errorf(domain.CodeInvalid, "until:%s is not a time", value).Suggest("write 24h, 7d or 2030-01-31T08:00")
 	}
 	f.Until = at
 	return nil
 }
 
-func readTook(f *kairos.RunFilter, value string, _ bool, _ time.Time) *kairos.Error {
+func readTook(f *domain.RunFilter, value string, _ bool, _ time.Time) *domain.Error {
 	over, rest := strings.CutPrefix(value, ">")
 	rest2, under := strings.CutPrefix(value, "<")
 	if under {
@@ -409,7 +409,7 @@ func readTook(f *kairos.RunFilter, value string, _ bool, _ time.Time) *kairos.Er
 	}
 	d, err := time.ParseDuration(over)
 	if err != nil || d <= 0 || !rest && !under {
-		return kairos.Errorf(kairos.CodeInvalid, "took:%s is not understood", value).Suggest("write took:>5m or took:<10s")
+		return domain.Errorf(domain.CodeInvalid, "took:%s is not understood", value).Suggest("write took:>5m or took:<10s")
 	}
 	if under {
 		f.MaxTook = d
@@ -419,7 +419,7 @@ func readTook(f *kairos.RunFilter, value string, _ bool, _ time.Time) *kairos.Er
 	return nil
 }
 
-func readCost(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+func readCost(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	rest := strings.TrimLeft(value, "<>")
 	c, err := strconv.ParseFloat(rest, 64)
 	switch {
@@ -428,21 +428,21 @@ func readCost(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.
 	case err == nil && c > 0 && !not && value == "<"+rest:
 		f.MaxCost = c
 	default:
-		return kairos.Errorf(kairos.CodeInvalid, "cost:%s is not understood", value).Suggest("write cost:>1.50 or cost:<0.1")
+		return domain.Errorf(domain.CodeInvalid, "cost:%s is not understood", value).Suggest("write cost:>1.50 or cost:<0.1")
 	}
 	return nil
 }
 
-func readAttempt(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+func readAttempt(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	n, err := strconv.ParseInt(strings.TrimPrefix(value, ">"), 10, 64)
 	if err != nil || n < 1 || not || !strings.HasPrefix(value, ">") {
-		return kairos.Errorf(kairos.CodeInvalid, "attempt:%s is not understood", value).Suggest("write attempt:>2: some step took more than two attempts")
+		return domain.Errorf(domain.CodeInvalid, "attempt:%s is not understood", value).Suggest("write attempt:>2: some step took more than two attempts")
 	}
 	f.MinAttempts = n
 	return nil
 }
 
-func readSteps(f *kairos.RunFilter, value string, _ bool, _ time.Time) *kairos.Error {
+func readSteps(f *domain.RunFilter, value string, _ bool, _ time.Time) *domain.Error {
 	rest := strings.TrimLeft(value, "<>")
 	n, err := strconv.ParseInt(rest, 10, 64)
 	switch {
@@ -451,16 +451,16 @@ func readSteps(f *kairos.RunFilter, value string, _ bool, _ time.Time) *kairos.E
 	case err == nil && n > 0 && value == "<"+rest:
 		f.MaxSteps = n
 	default:
-		return kairos.Errorf(kairos.CodeInvalid, "steps:%s is not understood", value).Suggest("write steps:>20 or steps:<5")
+		return domain.Errorf(domain.CodeInvalid, "steps:%s is not understood", value).Suggest("write steps:>20 or steps:<5")
 	}
 	return nil
 }
 
-func readHas(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+func readHas(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	for v := range strings.SplitSeq(value, ",") {
 		switch {
 		case not:
-			return kairos.Errorf(kairos.CodeInvalid, "has: cannot be negated")
+			return domain.Errorf(domain.CodeInvalid, "has: cannot be negated")
 		case v == "fork":
 			f.HasFork = true
 		case v == "approval":
@@ -478,16 +478,16 @@ func readHas(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.E
 	return nil
 }
 
-func readIs(f *kairos.RunFilter, value string, not bool, _ time.Time) *kairos.Error {
+func readIs(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	switch {
 	case value == "attention" && !not:
 		f.NeedsAttention = true
 	case value == "deleted" && !not:
-		f.WithDeleted = true
+		f.Deleted = true
 	case value == "acknowledged" && !not:
 		f.Acknowledged = true
 		if len(f.Statuses) == 0 {
-			f.Statuses = []kairos.RunStatus{kairos.RunFailed}
+			f.Statuses = []domain.RunStatus{domain.RunFailed}
 		}
 	default:
 		return unknown("is", value, []string{"attention", "acknowledged", "deleted"})

@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 var now = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	for q, want := range map[string]kairos.RunFilter{
+	for q, want := range map[string]domain.RunFilter{
 		"": {},
-		"status:failed,cancelled plan:invoice v:14":    {Statuses: []kairos.RunStatus{"failed", "cancelled"}, PlanKey: "invoice", Version: 14},
-		"status:succeeded":                             {Statuses: []kairos.RunStatus{"completed"}},
-		"status:needs_you":                             {WaitReasons: []kairos.WaitReason{"approval", "budget", "replan", "held", "quarantined"}},
-		"-status:completed,failed":                     {Statuses: []kairos.RunStatus{"queued", "running", "waiting", "cancelled"}},
+		"status:failed,cancelled plan:invoice v:14":    {Statuses: []domain.RunStatus{"failed", "cancelled"}, PlanKey: "invoice", Version: 14},
+		"status:succeeded":                             {Statuses: []domain.RunStatus{"completed"}},
+		"status:needs_you":                             {WaitReasons: []domain.WaitReason{"approval", "budget", "replan", "held", "quarantined"}},
+		"-status:completed,failed":                     {Statuses: []domain.RunStatus{"queued", "running", "waiting", "cancelled"}},
 		`plan:"my plan" text:"rate limit"`:             {PlanKey: "my plan", Text: "rate limit"},
 		"label.env=prod 7qx2":                          {Labels: map[string]string{"env": "prod"}, IDTail: "7qx2"},
 		"rate limit":                                   {Text: "rate limit"},
@@ -27,14 +28,14 @@ func TestParse(t *testing.T) {
 		"since:24h until:2030-01-30T08:00":             {Since: now.Add(-24 * time.Hour), Until: time.Date(2030, 1, 30, 8, 0, 0, 0, time.UTC)},
 		"took:>5m cost:>1.5 steps:>20 has:fork":        {MinTook: 5 * time.Minute, MinCost: 1.5, MinSteps: 20, HasFork: true},
 		"took:<10s error:timeout,http_503":             {MaxTook: 10 * time.Second, ErrorCodes: []string{"timeout", "http_503"}},
-		"node:post -plan:a,b -by:ci -error:x -node:y":  {Node: "post", Exclude: kairos.RunExclusion{PlanKeys: []string{"a", "b"}, Actors: []string{"ci"}, ErrorCodes: []string{"x"}, Nodes: []string{"y"}}},
+		"node:post -plan:a,b -by:ci -error:x -node:y":  {Node: "post", Exclude: domain.RunExclusion{PlanKeys: []string{"a", "b"}, Actors: []string{"ci"}, ErrorCodes: []string{"x"}, Nodes: []string{"y"}}},
 		"is:attention origin:api parent:p bulk:b by:m": {NeedsAttention: true, Origin: "api", Parent: "p", Bulk: "b", Actor: "m"},
-		"status:failed,interrupted":                    {Statuses: []kairos.RunStatus{"failed", "waiting"}, WaitingFor: []kairos.WaitReason{"in_doubt"}},
-		"-status:paused invoice-triage":                {Exclude: kairos.RunExclusion{WaitReasons: []kairos.WaitReason{"paused"}}, Word: "invoice-triage"},
+		"status:failed,interrupted":                    {Statuses: []domain.RunStatus{"failed", "waiting"}, WaitingFor: []domain.WaitReason{"in_doubt"}},
+		"-status:paused invoice-triage":                {Exclude: domain.RunExclusion{WaitReasons: []domain.WaitReason{"paused"}}, Word: "invoice-triage"},
 		"plan:a,b step:x,y by:m,n trigger:ui,api":      {PlanKeys: []string{"a", "b"}, Nodes: []string{"x", "y"}, Actors: []string{"m", "n"}, Origins: []string{"ui", "api"}},
-		"agent:triage tool:erp.post,http -provider:p":  {Agents: []string{"triage"}, Tools: []string{"erp.post", "http"}, Exclude: kairos.RunExclusion{Providers: []string{"p"}}},
-		"attempt:>2 cost:<0.5 -label.env=prod":         {MinAttempts: 2, MaxCost: 0.5, Exclude: kairos.RunExclusion{Labels: map[string]string{"env": "prod"}}},
-		"is:acknowledged":                              {Statuses: []kairos.RunStatus{"failed"}, Acknowledged: true},
+		"agent:triage tool:erp.post,http -provider:p":  {Agents: []string{"triage"}, Tools: []string{"erp.post", "http"}, Exclude: domain.RunExclusion{Providers: []string{"p"}}},
+		"attempt:>2 cost:<0.5 -label.env=prod":         {MinAttempts: 2, MaxCost: 0.5, Exclude: domain.RunExclusion{Labels: map[string]string{"env": "prod"}}},
+		"is:acknowledged":                              {Statuses: []domain.RunStatus{"failed"}, Acknowledged: true},
 		`"http://x"`:                                   {Text: "http://x"},
 	} {
 		got, problem := filter.Parse(q, now)

@@ -6,20 +6,20 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // HandoffKeys lists the keys of the handoffs' filter (UI 3.3.11).
 var HandoffKeys = []string{"from", "to", "plan", "status", "since", "until"}
 
 // ParseHandoffs reads a query of handoffs: terms with blanks between them all hold.
-func ParseHandoffs(q string, now time.Time) (f kairos.HandoffFilter, problem *kairos.Error) {
+func ParseHandoffs(q string, now time.Time) (f domain.HandoffFilter, problem *domain.Error) {
 	if len(q) > 4096 || !utf8.ValidString(q) {
-		return f, kairos.Errorf(kairos.CodeInvalid, "the filter is longer than 4096 characters, or not UTF-8")
+		return f, domain.Errorf(domain.CodeInvalid, "the filter is longer than 4096 characters, or not UTF-8")
 	}
 	for _, t := range split(q) {
 		if t.not || t.value == "" {
-			return f, kairos.Errorf(kairos.CodeInvalid, "%s: takes one value and cannot be negated", t.key)
+			return f, domain.Errorf(domain.CodeInvalid, "%s: takes one value and cannot be negated", t.key)
 		}
 		switch t.key {
 		case "from":
@@ -29,18 +29,18 @@ func ParseHandoffs(q string, now time.Time) (f kairos.HandoffFilter, problem *ka
 		case "plan":
 			f.Plan = t.value
 		case "status":
-			if !slices.Contains(kairos.HandoffStatuses, t.value) {
-				e := kairos.Errorf(kairos.CodeInvalid, "unknown status %q", t.value)
-				if near := nearest(t.value, kairos.HandoffStatuses); near != "" {
+			if !slices.Contains(domain.HandoffStatuses, t.value) {
+				e := domain.Errorf(domain.CodeInvalid, "unknown status %q", t.value)
+				if near := nearest(t.value, domain.HandoffStatuses); near != "" {
 					return f, e.Suggest("did you mean status:%s?", near)
 				}
-				return f, e.Suggest("write one of: %s", strings.Join(kairos.HandoffStatuses, ", "))
+				return f, e.Suggest("write one of: %s", strings.Join(domain.HandoffStatuses, ", "))
 			}
 			f.Status = t.value
 		case "since", "until":
 			at, err := Moment(t.value, now)
 			if err != nil {
-				return f, kairos.Errorf(kairos.CodeInvalid, "%s:%s is not a time", t.key, t.value).Suggest("write 24h, 7d or 2030-01-31T08:00")
+				return f, domain.Errorf(domain.CodeInvalid, "%s:%s is not a time", t.key, t.value).Suggest("write 24h, 7d or 2030-01-31T08:00")
 			}
 			if t.key == "since" {
 				f.Since = at
@@ -48,7 +48,7 @@ func ParseHandoffs(q string, now time.Time) (f kairos.HandoffFilter, problem *ka
 				f.Until = at
 			}
 		default:
-			e := kairos.Errorf(kairos.CodeInvalid, "unknown filter %q", t.key)
+			e := domain.Errorf(domain.CodeInvalid, "unknown filter %q", t.key)
 			if near := nearest(t.key, HandoffKeys); near != "" {
 				return f, e.Suggest("did you mean %s:%s?", near, t.value)
 			}

@@ -6,18 +6,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 func TestParsePlans(t *testing.T) {
 	t.Parallel()
-	for q, want := range map[string]kairos.PlanFilter{
+	for q, want := range map[string]domain.PlanFilter{
 		"":                                 {},
 		"big report":                       {Text: "big report"},
-		"tool:erp.post":                    {Facts: []kairos.PlanFact{{Kind: "tool", Value: "erp.post"}}},
-		`owner:"Ada L" label.env=prod inv`: {Text: "inv", Facts: []kairos.PlanFact{{Kind: "owner", Value: "Ada L"}, {Kind: "label", Value: "env=prod"}}},
-		"agent:triage":                     {Facts: []kairos.PlanFact{{Kind: "agent", Value: "triage"}}},
+		"tool:erp.post":                    {Facts: []domain.PlanFact{{Kind: "tool", Value: "erp.post"}}},
+		`owner:"Ada L" label.env=prod inv`: {Text: "inv", Facts: []domain.PlanFact{{Kind: "owner", Value: "Ada L"}, {Kind: "label", Value: "env=prod"}}},
+		"agent:triage":                     {Facts: []domain.PlanFact{{Kind: "agent", Value: "triage"}}},
 	} {
 		got, problem := filter.ParsePlans(q)
 		if problem != nil || !cmp.Equal(got, want) {
@@ -36,10 +36,10 @@ func TestParsePlans(t *testing.T) {
 func TestParseSteps(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 31, 8, 0, 0, 0, time.UTC)
-	for q, want := range map[string]kairos.StepFilter{
+	for q, want := range map[string]domain.StepFilter{
 		"": {},
 		"plan:flow v:3 node:a,b status:failed,succeeded took:>5m since:24h": {PlanKey: "flow", Version: 3, Nodes: []string{"a", "b"},
-			Statuses: []kairos.NodeStatus{kairos.NodeFailed, kairos.NodeCompleted}, MinTook: 5 * time.Minute, Since: now.Add(-24 * time.Hour)},
+			Statuses: []domain.NodeStatus{domain.NodeFailed, domain.NodeCompleted}, MinTook: 5 * time.Minute, Since: now.Add(-24 * time.Hour)},
 		"step:post error:timeout attempt:>1 took:<1s until:2030-01-30": {Nodes: []string{"post"}, ErrorCodes: []string{"timeout"}, MinAttempt: 1, MaxTook: time.Second,
 			Until: time.Date(2030, 1, 30, 0, 0, 0, 0, time.UTC)},
 		"fetch": {Nodes: []string{"fetch"}},

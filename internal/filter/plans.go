@@ -4,16 +4,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // PlanKeys are the keys of a filter of plans, in the order in which help shows
 // them.
-var PlanKeys = []string{kairos.FactTool, kairos.FactAgent, kairos.FactSecret, kairos.FactOwner}
+var PlanKeys = []string{domain.FactTool, domain.FactAgent, domain.FactSecret, domain.FactOwner}
 
 // ParsePlans reads a filter of plans: tool:, agent:, secret:, owner: and label.key=value are
 // all true of a plan, other words are in its name or key (UI 3.3.6).
-func ParsePlans(q string) (f kairos.PlanFilter, problem *kairos.Error) {
+func ParsePlans(q string) (f domain.PlanFilter, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem
 	}
@@ -21,24 +21,24 @@ func ParsePlans(q string) (f kairos.PlanFilter, problem *kairos.Error) {
 	for _, t := range split(q) {
 		switch label, ok := strings.CutPrefix(t.value, "label."); {
 		case t.not:
-			return f, kairos.Errorf(kairos.CodeInvalid, "a filter of plans cannot exclude").Suggest("write it without the dash")
+			return f, domain.Errorf(domain.CodeInvalid, "a filter of plans cannot exclude").Suggest("write it without the dash")
 		case t.key == "" && ok:
 			if k, _, found := strings.Cut(label, "="); !found || k == "" {
-				return f, kairos.Errorf(kairos.CodeInvalid, "a label is written label.key=value")
+				return f, domain.Errorf(domain.CodeInvalid, "a label is written label.key=value")
 			}
-			f.Facts = append(f.Facts, kairos.PlanFact{Kind: kairos.FactLabel, Value: label})
+			f.Facts = append(f.Facts, domain.PlanFact{Kind: domain.FactLabel, Value: label})
 		case t.key == "":
 			words = append(words, t.value)
 		case !slices.Contains(PlanKeys, t.key):
 			return f, unknownKey(t, PlanKeys)
 		case t.value == "":
-			return f, kairos.Errorf(kairos.CodeInvalid, "%s: needs a value", t.key)
+			return f, domain.Errorf(domain.CodeInvalid, "%s: needs a value", t.key)
 		default:
-			f.Facts = append(f.Facts, kairos.PlanFact{Kind: t.key, Value: t.value})
+			f.Facts = append(f.Facts, domain.PlanFact{Kind: t.key, Value: t.value})
 		}
 	}
 	if len(f.Facts) > maxTerms {
-		return f, kairos.Errorf(kairos.CodeInvalid, "the filter has more than %d terms", maxTerms)
+		return f, domain.Errorf(domain.CodeInvalid, "the filter has more than %d terms", maxTerms)
 	}
 	f.Text = strings.Join(words, " ")
 	return f, nil
@@ -47,8 +47,8 @@ func ParsePlans(q string) (f kairos.PlanFilter, problem *kairos.Error) {
 // maxTerms bounds a filter of plans or steps.
 const maxTerms = 20
 
-func unknownKey(t term, known []string) *kairos.Error {
-	e := kairos.Errorf(kairos.CodeInvalid, "unknown filter %q", t.key)
+func unknownKey(t term, known []string) *domain.Error {
+	e := domain.Errorf(domain.CodeInvalid, "unknown filter %q", t.key)
 	if near := nearest(t.key, known); near != "" {
 		return e.Suggest("did you mean %s:%s?", near, t.value)
 	}

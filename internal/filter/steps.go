@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // StepKeys are the keys of a filter of steps, in the order in which help shows
@@ -17,11 +17,11 @@ var stepStatuses = []string{"completed", "failed", "skipped", "cancelled", "in_d
 
 // ParseSteps reads a filter of steps across runs (R28). Bare words are nodes; step:
 // is another word for node:.
-func ParseSteps(q string, now time.Time) (f kairos.StepFilter, problem *kairos.Error) {
+func ParseSteps(q string, now time.Time) (f domain.StepFilter, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem
 	}
-	var run kairos.RunFilter // what is read as in filters of runs
+	var run domain.RunFilter // what is read as in filters of runs
 	for _, t := range split(q) {
 		if t.key == "step" {
 			t.key = "node"
@@ -31,20 +31,20 @@ func ParseSteps(q string, now time.Time) (f kairos.StepFilter, problem *kairos.E
 		}
 		switch {
 		case t.not:
-			return f, kairos.Errorf(kairos.CodeInvalid, "a filter of steps cannot exclude").Suggest("write it without the dash")
+			return f, domain.Errorf(domain.CodeInvalid, "a filter of steps cannot exclude").Suggest("write it without the dash")
 		case !slices.Contains(StepKeys, t.key):
 			return f, unknownKey(t, StepKeys)
 		case t.value == "":
-			return f, kairos.Errorf(kairos.CodeInvalid, "%s: needs a value", t.key)
+			return f, domain.Errorf(domain.CodeInvalid, "%s: needs a value", t.key)
 		}
 		values := slices.DeleteFunc(strings.Split(t.value, ","), func(v string) bool { return v == "" })
 		if len(values) == 0 || len(values)+len(f.Nodes)+len(f.ErrorCodes) > maxTerms {
-			return f, kairos.Errorf(kairos.CodeInvalid, "%q is not a choice of at most %d", t.value, maxTerms)
+			return f, domain.Errorf(domain.CodeInvalid, "%q is not a choice of at most %d", t.value, maxTerms)
 		}
 		switch t.key {
 		case "plan":
 			if f.PlanKey != "" || len(values) > 1 {
-				return f, kairos.Errorf(kairos.CodeInvalid, "steps are looked for in one plan, or in all")
+				return f, domain.Errorf(domain.CodeInvalid, "steps are looked for in one plan, or in all")
 			}
 			f.PlanKey = t.value
 		case "node":
@@ -54,16 +54,16 @@ func ParseSteps(q string, now time.Time) (f kairos.StepFilter, problem *kairos.E
 		case "status":
 			for _, v := range values {
 				if !slices.Contains(stepStatuses, v) {
-					e := kairos.Errorf(kairos.CodeInvalid, "unknown status %q", v)
+					e := domain.Errorf(domain.CodeInvalid, "unknown status %q", v)
 					if near := nearest(v, stepStatuses); near != "" {
 						return f, e.Suggest("did you mean status:%s?", near)
 					}
 					return f, e.Suggest("statuses: %s", strings.Join(stepStatuses, ", "))
 				}
 				if v == "succeeded" {
-					v = string(kairos.NodeCompleted)
+					v = string(domain.NodeCompleted)
 				}
-				f.Statuses = append(f.Statuses, kairos.NodeStatus(v))
+				f.Statuses = append(f.Statuses, domain.NodeStatus(v))
 			}
 		default:
 			if problem := keys[t.key](&run, t.value, false, now); problem != nil {
@@ -73,7 +73,7 @@ func ParseSteps(q string, now time.Time) (f kairos.StepFilter, problem *kairos.E
 	}
 	f.Version, f.MinTook, f.MaxTook, f.MinAttempt, f.Since, f.Until = run.Version, run.MinTook, run.MaxTook, run.MinAttempts, run.Since, run.Until
 	if f.Version > 0 && f.PlanKey == "" {
-		return f, kairos.Errorf(kairos.CodeInvalid, "v: needs plan:").Suggest("write plan:name v:%d", f.Version)
+		return f, domain.Errorf(domain.CodeInvalid, "v: needs plan:").Suggest("write plan:name v:%d", f.Version)
 	}
 	return f, nil
 }

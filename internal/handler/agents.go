@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
@@ -50,7 +49,7 @@ type Models struct {
 	allowed map[string]map[string]bool
 	// about is what the configuration says of each provider, and breaking when its
 	// circuit opens.
-	about    map[string]kairos.ProviderInfo
+	about    map[string]domain.ProviderInfo
 	breaking map[string]circuit.Settings
 	health   *Health
 
@@ -63,7 +62,7 @@ type Config struct {
 	Providers map[string]agent.Provider
 	Prices    map[string]map[string]provider.Price
 	// About says what people are told of a provider; may be empty.
-	About           map[string]kairos.ProviderInfo
+	About           map[string]domain.ProviderInfo
 	Agents          []Agent
 	DefaultProvider string // must be one of Providers
 	DefaultAgent    string // empty: the first agent that may be selected
@@ -79,10 +78,17 @@ type Config struct {
 // provider, without tools.
 const Assistant = "assistant"
 
+// systemAgents are part of kairosd: the supervisor plans and executes plans [004], the
+// orchestrator stands for whoever nobody else does.
+var systemAgents = []Agent{
+	{ID: "supervisor", Name: "Supervisor", Description: "Plans requests and executes their plans.", Icon: "🎯", Color: "#8B5CF6", System: true},
+	{ID: "orchestrator", Name: "Orchestrator", Description: "Coordinates agents.", System: true},
+}
+
 // NewModels checks a configuration: every name in it must exist.
 func NewModels(c Config) (*Models, error) {
 	m := &Models{providers: maps.Clone(c.Providers), prices: c.Prices, agents: map[string]Agent{}, defaultProvider: c.DefaultProvider, defaultAgent: c.DefaultAgent,
-		about: map[string]kairos.ProviderInfo{}, breaking: c.Breakers, health: &Health{of: map[string]*health{}}, allowed: map[string]map[string]bool{}}
+		about: map[string]domain.ProviderInfo{}, breaking: c.Breakers, health: &Health{of: map[string]*health{}}, allowed: map[string]map[string]bool{}}
 	if m.providers[m.defaultProvider] == nil {
 		return nil, fmt.Errorf("the default provider %q is not configured", m.defaultProvider)
 	}
@@ -109,9 +115,9 @@ func NewModels(c Config) (*Models, error) {
 			m.defaultAgent = a.ID
 		}
 	}
-	for _, id := range []string{"supervisor", "orchestrator"} {
-		if _, ok := m.agents[id]; !ok {
-			m.agents[id] = Agent{ID: id, Name: strings.ToUpper(id[:1]) + id[1:], System: true}
+	for _, a := range systemAgents {
+		if _, ok := m.agents[a.ID]; !ok {
+			m.agents[a.ID] = a
 		}
 	}
 	if m.defaultAgent == "" {
@@ -133,10 +139,10 @@ func (m *Models) Agent(id string) (Agent, bool) {
 }
 
 // AgentInfos is what people are told of the agents, by id.
-func (m *Models) AgentInfos() []kairos.AgentInfo {
-	var out []kairos.AgentInfo
+func (m *Models) AgentInfos() []domain.AgentInfo {
+	var out []domain.AgentInfo
 	for _, a := range m.Agents() {
-		out = append(out, kairos.AgentInfo{ID: a.ID, Name: a.Name, Description: a.Description, Icon: a.Icon, Color: a.Color, Capabilities: append([]string{}, a.Capabilities...),
+		out = append(out, domain.AgentInfo{ID: a.ID, Name: a.Name, Description: a.Description, Icon: a.Icon, Color: a.Color, Capabilities: append([]string{}, a.Capabilities...),
 			Provider: cmp.Or(a.Provider, m.defaultProvider), Model: a.Model, Tools: append([]string{}, a.Tools...), SystemPrompt: a.SystemPrompt,
 			Default: a.ID == m.defaultAgent, Selectable: a.Selectable, System: a.System, Activity: m.calls.Of(activity.Agent + a.ID)})
 	}
@@ -169,8 +175,8 @@ func (r *Registry) SetModels(m *Models) {
 	infos := map[string]planner.AgentInfo{}
 	for _, a := range m.Agents() {
 		info := planner.AgentInfo{Effect: planner.EffectIdempotent, System: a.System}
-		if m.reaches(a, r.tools.Effect) {
-			info.Effect = planner.EffectUnsafe // SPEC 5
+		if m.reaches(a, r.tools.Class) {
+			info.Effect = planner.EffectUnsafe // its arguments decide, and nobody knows them yet
 		}
 		info.Private, info.Changes = r.trusted(a)
 		if allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]; allowed != nil {
@@ -197,17 +203,17 @@ func (r *Registry) trusted(a Agent) (private, changes bool) {
 			continue
 		}
 		private = private || s.Private
-		effect := r.tools.Effect(s.Name, nil)
+		effect := r.tools.Class(s.Name)
 		changes = changes || effect != planner.EffectPure && effect != planner.EffectRead && r.tools.Permission(s.Name) == tool.Allow
 	}
 	return private, changes
 }
 
-// reaches reports whether an agent has a tool that is unsafe, or may hand over
+// reaches reports whether an agent has a tool that may be unsafe, or may hand over
 // to an agent that has one.
-func (m *Models) reaches(a Agent, effect func(tool string, args any) planner.Effect) bool {
+func (m *Models) reaches(a Agent, class func(tool string) planner.Effect) bool {
 	for _, t := range a.Tools {
-		if t != agent.HandoffTool && effect(t, nil) == planner.EffectUnsafe {
+		if t != agent.HandoffTool && class(t) == planner.EffectUnsafe {
 			return true
 		}
 	}
@@ -216,7 +222,7 @@ func (m *Models) reaches(a Agent, effect func(tool string, args any) planner.Eff
 	}
 	for _, other := range m.agents {
 		for _, t := range other.Tools {
-			if t != agent.HandoffTool && effect(t, nil) == planner.EffectUnsafe {
+			if t != agent.HandoffTool && class(t) == planner.EffectUnsafe {
 				return true
 			}
 		}
@@ -299,12 +305,12 @@ func (m *Models) named(node *planner.ProgramNode) (Agent, error) {
 func (m *Models) loop(a Agent, call *engine.Call) *agent.Loop {
 	p, _ := m.Provider(a.Provider) // checked by NewModels
 	if call.Used != nil {
-		call.Used(kairos.UseAgent, a.ID)
-		call.Used(kairos.UseProvider, cmp.Or(a.Provider, m.defaultProvider))
+		call.Used(domain.UseAgent, a.ID)
+		call.Used(domain.UseProvider, cmp.Or(a.Provider, m.defaultProvider))
 	}
 	l := &agent.Loop{Name: a.ID, Provider: p, Model: a.Model, System: a.SystemPrompt, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
-		Journal: journal{call}, Key: call.IdempotencyKey, Stream: call.Stream, Log: call.Log}
-	l.Schema = schemaOf(call)
+		Journal: journal{call: call, m: m, provider: cmp.Or(a.Provider, m.defaultProvider), lowered: &lowered{of: map[int]bool{}}}, Key: call.IdempotencyKey, Stream: call.Stream, Log: call.Log}
+	l.Schema, l.Lenient, l.Product, l.Request = schemaOf(call), call.Node.GateSchema, call.Node.Product, request(call)
 	return l
 }
 
@@ -326,12 +332,22 @@ func answer(out any, schema map[string]any) any {
 }
 
 // journal keeps a conversation's steps in the run's journal.
-type journal struct{ call *engine.Call }
+type journal struct {
+	call     *engine.Call
+	m        *Models
+	provider string
+	lowered  *lowered
+}
 
 func (j journal) Do(n int, kind, digest string, effect planner.Effect, fn func() (any, agent.Usage, error)) (any, error) {
-	return j.call.Substep(n, kind, digest, effect, func() (any, kairos.Usage, error) {
+	return j.call.Substep(n, kind, digest, effect, func() (any, domain.Usage, error) {
 		v, u, err := fn()
-		return v, kairos.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost}, err
+		used := domain.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost, Estimated: u.Estimated}
+		if err != nil && kind == "model" {
+			used.Estimated = used.Estimated || used.Zero() && spends(err)
+			err = j.lowered.explain(n, err)
+		}
+		return v, used, err
 	})
 }
 
@@ -339,6 +355,13 @@ func (j journal) Do(n int, kind, digest string, effect planner.Effect, fn func()
 func (j journal) Asked(n int, p agent.Prompt) {
 	if j.call.Asking != nil {
 		j.call.Asking(n, p.Value())
+	}
+}
+
+// Calling implements [agent.Caller].
+func (j journal) Calling(n int, args any) {
+	if j.call.Asking != nil {
+		j.call.Asking(n, args)
 	}
 }
 
@@ -388,34 +411,4 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 	}
 	out, err := l.Run(ctx, prompt(call), memory)
 	return engine.Result{Output: answer(out, l.Schema), Agent: a.ID}, err
-}
-
-// maxPrevious bounds each earlier result in a context message, in letters.
-const maxPrevious = 4000
-
-// prompt is what a model is told: the node's input as text, for a step of a step
-// plan with the results before it [002].
-func prompt(call *engine.Call) string {
-	text := planner.Text(call.Input)
-	if call.Node.Task == "" {
-		return text
-	}
-	if m, ok := call.Input.(map[string]any); ok && m["params"] != nil {
-		text = call.Node.Task + "\nParameters: " + planner.Text(m["params"])
-	}
-	var lines []string
-	for i, p := range call.Previous() {
-		if p.Status != kairos.NodeCompleted || p.Output == nil {
-			continue
-		}
-		result := planner.Text(p.Output)
-		if r := []rune(result); len(r) > maxPrevious {
-			result = string(r[:maxPrevious]) + fmt.Sprintf("… (cut; all of it is ${output.%s})", p.Node)
-		}
-		lines = append(lines, fmt.Sprintf("- Step %d (%s): %s", i+1, cmp.Or(p.Agent, p.Node), result))
-	}
-	if len(lines) == 0 {
-		return "Task: " + text
-	}
-	return "Previous step results:\n" + strings.Join(lines, "\n") + "\n\nCurrent task: " + text
 }

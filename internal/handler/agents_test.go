@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/provider/scripted"
 	"github.com/kairosd/kairosd/internal/store"
@@ -21,19 +21,19 @@ import (
 )
 
 // converse runs a plan whose model is a script, and gives the run and its rows.
-func converse(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (kairos.Run, []kairos.Entry) {
+func converse(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (domain.Run, []domain.Entry) {
 	t.Helper()
 	run, rows, _ := converseOn(t, p, plan, agents...)
 	return run, rows
 }
 
-func converseOn(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (kairos.Run, []kairos.Entry, *engine.Engine) {
+func converseOn(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (domain.Run, []domain.Entry, *engine.Engine) {
 	t.Helper()
 	run, rows, e, _ := converseIn(t, p, plan, "", agents...)
 	return run, rows, e
 }
 
-func converseIn(t *testing.T, p agent.Provider, plan, session string, agents ...handler.Agent) (kairos.Run, []kairos.Entry, *engine.Engine, *store.Store) {
+func converseIn(t *testing.T, p agent.Provider, plan, session string, agents ...handler.Agent) (domain.Run, []domain.Entry, *engine.Engine, *store.Store) {
 	t.Helper()
 	h := newHouse(t, p, agents...)
 	run := h.run(t, plan, "ana", session, "hello")
@@ -91,11 +91,11 @@ func openEngine(t *testing.T, s *store.Store, p agent.Provider, agents ...handle
 }
 
 // run runs a plan to its end.
-func (h house) run(t *testing.T, plan, owner, session, input string) kairos.Run {
+func (h house) run(t *testing.T, plan, owner, session, input string) domain.Run {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	author := kairos.Actor{Name: owner, Role: kairos.RoleAuthor, Surface: "cli"}
+	author := domain.Actor{Name: owner, Role: domain.RoleAuthor, Surface: "cli"}
 	_, version, _, problems, err := h.engine.SavePlan(ctx, author, []byte(plan), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatalf("%v: %v", err, problems)
@@ -104,7 +104,7 @@ func (h house) run(t *testing.T, plan, owner, session, input string) kairos.Run 
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := h.engine.Start(ctx, author, kairos.StartRequest{Hash: version.Hash, Input: raw, Session: session})
+	run, err := h.engine.Start(ctx, author, domain.StartRequest{Hash: version.Hash, Input: raw, Session: session})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestTheLoopIsJournalled(t *testing.T) {
 			call("json", map[string]any{"value": 1}), call("calculator", map[string]any{"expresion": "1"})}, InputTokens: 10, OutputTokens: 1},
 		scripted.Answer{Turn: turnAt(1), Text: "done: ${last}", InputTokens: 20, OutputTokens: 2},
 	), "nodes: {ask: {type: agent, agent: sums}}", handler.Agent{ID: "sums", Tools: []string{"calculator", "sleep", "json"}, SystemPrompt: "You add."})
-	if run.Status != kairos.RunCompleted || !strings.Contains(string(run.Output), "is required") {
+	if run.Status != domain.RunCompleted || !strings.Contains(string(run.Output), "is required") {
 		t.Fatalf("%s %s %+v", run.Status, run.Output, run.Error)
 	}
 	if u := run.Usage; u.InputTokens != 30 || u.OutputTokens != 3 || u.Cost != 36 {
@@ -143,7 +143,7 @@ func TestTheLoopIsJournalled(t *testing.T) {
 	var kinds []string
 	said := map[string]string{}
 	for _, r := range rows {
-		if r.Kind != kairos.EntrySubstep {
+		if r.Kind != domain.EntrySubstep {
 			continue
 		}
 		var p struct{ Kind string }
@@ -171,7 +171,7 @@ func TestARepeatedCallEndsTheLoop(t *testing.T) {
 	t.Parallel()
 	run, _ := converse(t, script(scripted.Answer{Calls: []scripted.Call{call("calculator", map[string]any{"expression": "1"})}}),
 		"nodes: {ask: {type: agent, agent: sums}}", handler.Agent{ID: "sums", Tools: []string{"calculator"}})
-	if run.Status != kairos.RunFailed || run.Error.Code != agent.CodeLoop {
+	if run.Status != domain.RunFailed || run.Error.Code != agent.CodeLoop {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
 }
@@ -207,7 +207,7 @@ func TestAnswersBecomeValues(t *testing.T) {
 	}
 }
 
-// Duplicates are kept apart by position, an unknown tool and a failure are
+// Calls of the same tool are kept apart by number, an unknown tool and a failure are
 // results of their own (SPEC 6.2).
 func TestTheRouterGraph(t *testing.T) {
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestTheRouterGraph(t *testing.T) {
 		scripted.Answer{Contains: "Tool results", Text: "2 and 4"}), `
 nodes: {router: {type: router}, tools: {type: tools}, generator: {type: generator}}
 edges: [{from: router, to: tools, condition: "expr: size(last.selectedTools) > 0"}, {from: router, to: generator, condition: default}, {from: tools, to: generator}]`)
-	if run.Status != kairos.RunCompleted {
+	if run.Status != domain.RunCompleted {
 		t.Fatalf("%s %+v", run.Status, run.Error)
 	}
 	var state struct {
@@ -243,13 +243,13 @@ edges: [{from: router, to: tools, condition: "expr: size(last.selectedTools) > 0
 		t.Errorf("%s", run.Output)
 	}
 	r := state.ToolResults
-	if len(r) != 4 || planner.Text(r["calculator_0"]) != "2" || planner.Text(r["calculator_3"]) != "4" || r["oracle_2"] != `Tool "oracle" not found` ||
+	if len(r) != 4 || planner.Text(r["calculator_0"]) != "2" || planner.Text(r["calculator_2"]) != "4" || r["oracle"] != `Tool "oracle" not found` ||
 		!strings.HasPrefix(planner.Text(r["calculator_1"]), "Error: ") {
 		t.Errorf("results %v", r)
 	}
 	checkpointed := 0
 	for _, e := range rows {
-		if e.Node == "tools" && e.Kind == kairos.EntrySubstep {
+		if e.Node == "tools" && e.Kind == domain.EntrySubstep {
 			checkpointed++
 		}
 	}
@@ -272,7 +272,7 @@ func TestABusyProviderIsRetriedByTheEngine(t *testing.T) {
 	t.Parallel()
 	f := &flaky{}
 	run, _ := converse(t, f, "nodes: {ask: {type: llm, retry: {max_attempts: 2, backoff: [1ms]}}}")
-	if run.Status != kairos.RunCompleted || string(run.Output) != `"hi"` || f.calls.Load() != 2 {
+	if run.Status != domain.RunCompleted || string(run.Output) != `"hi"` || f.calls.Load() != 2 {
 		t.Errorf("%s %s, %d calls", run.Status, run.Output, f.calls.Load())
 	}
 }
@@ -289,7 +289,7 @@ nodes:
   open: {type: set, input: paid, needs: [gate]}
   other: {type: set, input: took the other way, needs: [ask], when: "output.ask.approved==true"}`,
 		handler.Agent{ID: "sums", Tools: []string{"calculator"}})
-	if run.Status != kairos.RunWaiting || run.WaitReason != kairos.WaitApproval {
+	if run.Status != domain.RunWaiting || run.WaitReason != domain.WaitApproval {
 		t.Fatalf("%s %s %+v", run.Status, run.WaitReason, run.Error)
 	}
 	want, err := json.Marshal(said)
@@ -300,9 +300,9 @@ nodes:
 		switch {
 		case e.Node == "ask" && e.Final && string(e.Output) != string(want):
 			t.Errorf("the answer became %s", e.Output)
-		case e.Node == "other" && e.Status != kairos.NodeSkipped, e.Node == "open":
+		case e.Node == "other" && e.Status != domain.NodeSkipped, e.Node == "open":
 			t.Errorf("%s is %s", e.Node, e.Status)
-		case e.Kind == kairos.EntrySubstep && e.Substep != 1:
+		case e.Kind == domain.EntrySubstep && e.Substep != 1:
 			t.Errorf("sub-step %d: a tool was called", e.Substep)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/provider/scripted"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
@@ -50,12 +50,12 @@ func TestAHandoffOutlivesTheEngine(t *testing.T) {
 	e := openEngine(t, s, first, counter...)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	author := kairos.Actor{Name: "ana", Role: kairos.RoleAuthor, Surface: "cli"}
+	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
 	_, version, _, _, err := e.SavePlan(ctx, author, []byte("nodes: {ask: {type: agent, agent: front}}"), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := e.Start(ctx, author, kairos.StartRequest{Hash: version.Hash, Input: kairos.RawJSON(`"hello"`)})
+	run, err := e.Start(ctx, author, domain.StartRequest{Hash: version.Hash, Input: domain.RawJSON(`"hello"`)})
 	if err != nil {
 		t.Fatal(err)
 	}

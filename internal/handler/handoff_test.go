@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider/scripted"
 )
 
@@ -27,7 +27,7 @@ var computing = []scripted.Answer{
 	{System: "you are sums", Turn: turnAt(1), Text: "it is ${last}"},
 }
 
-func said(list []kairos.Message) (out []string) {
+func said(list []domain.Message) (out []string) {
 	for _, m := range list {
 		line := m.From + " " + string(m.Type) + " " + m.To
 		if m.Metadata.Acknowledged {
@@ -68,7 +68,7 @@ func TestHandoffs(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			run, rows, e, s := converseIn(t, script(append(tc.answers, computing...)...), "nodes: {ask: {type: agent, agent: front, timeout: 1m}}", "", counter...)
-			if run.Status != kairos.RunCompleted || string(run.Output) != tc.output {
+			if run.Status != domain.RunCompleted || string(run.Output) != tc.output {
 				t.Fatalf("%s %s %+v", run.Status, run.Output, run.Error)
 			}
 			if last := rows[len(rows)-1]; last.Agent != tc.agent {
@@ -82,7 +82,7 @@ func TestHandoffs(t *testing.T) {
 				t.Error(d)
 			}
 			for _, m := range messages {
-				if m.Type == kairos.MessageRequest && m.Metadata.TTL <= 0 {
+				if m.Type == domain.MessageRequest && m.Metadata.TTL <= 0 {
 					t.Errorf("%s has no ttl", m.ID)
 				}
 			}
@@ -141,12 +141,12 @@ func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 		"edges: [{from: say, to: knows, condition: \"expr: string(memory).contains('Ada')\"}, {from: say, to: fails, condition: default}]"
 	r := in.run(t, refers, "ana", "s1", "and now?")
 	said, err := in.engine.Result(t.Context(), r.ID)
-	if err != nil || r.Status != kairos.RunCompleted || !strings.Contains(string(said.Outputs["say"]), "my name is Ada") {
+	if err != nil || r.Status != domain.RunCompleted || !strings.Contains(string(said.Outputs["say"]), "my name is Ada") {
 		t.Fatalf("%s %s %+v", r.Status, said.Outputs["say"], r.Error)
 	}
 	in.run(t, turn, "ana", "s1", "who am I?")
-	author := kairos.Actor{Name: "ana", Role: kairos.RoleAuthor, Surface: "cli"}
-	fork, err := in.engine.Act(t.Context(), author, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionFork, At: 1})
+	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
+	fork, err := in.engine.Act(t.Context(), author, domain.VerbRequest{Run: r.ID, Action: domain.ActionFork, At: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 	if err != nil || string(again.Outputs["say"]) != string(said.Outputs["say"]) {
 		t.Errorf("the fork remembers %s, want %s (%v)", again.Outputs["say"], said.Outputs["say"], err)
 	}
-	if r := in.run(t, refers, "ana", "", "and now?"); r.Status != kairos.RunFailed {
+	if r := in.run(t, refers, "ana", "", "and now?"); r.Status != domain.RunFailed {
 		t.Errorf("without a session: %s %s", r.Status, r.Output)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -33,7 +33,7 @@ type Health struct {
 
 // health is how the calls of one provider go.
 type health struct {
-	info kairos.ProviderInfo // type and address are those of whom was called last
+	info domain.ProviderInfo // type and address are those of whom was called last
 	// changed says that something was learned which is worth keeping at once.
 	changed, used bool
 }
@@ -42,7 +42,7 @@ type health struct {
 func (h *Health) at(name string) *health {
 	known := h.of[name]
 	if known == nil {
-		known = &health{info: kairos.ProviderInfo{Name: name, State: "unused"}}
+		known = &health{info: domain.ProviderInfo{Name: name, State: "unused"}}
 		h.of[name] = known
 	}
 	return known
@@ -172,24 +172,24 @@ func (h *Health) save(ctx context.Context, s Settings, all bool) {
 
 // ProviderInfos is what people are told of the providers, by name: also how
 // their calls went since the start.
-func (m *Models) ProviderInfos() []kairos.ProviderInfo {
+func (m *Models) ProviderInfos() []domain.ProviderInfo {
 	m.health.mu.Lock()
 	defer m.health.mu.Unlock()
-	out := make([]kairos.ProviderInfo, 0, len(m.about))
+	out := make([]domain.ProviderInfo, 0, len(m.about))
 	for _, about := range m.about {
 		out = append(out, m.infoOf(about))
 	}
-	slices.SortFunc(out, func(a, b kairos.ProviderInfo) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b domain.ProviderInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
 // infoOf is what was configured of a provider, with how its calls went.
-func (m *Models) infoOf(i kairos.ProviderInfo) kairos.ProviderInfo {
+func (m *Models) infoOf(i domain.ProviderInfo) domain.ProviderInfo {
 	went := m.health.at(i.Name).info
 	i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = went.State, went.LastCallAt, went.LastError, went.LastErrorAt, went.FailingSince
 	i.Calls, i.Failures, i.Usage, i.Limits = went.Calls, went.Failures, went.Usage, slices.Clone(went.Limits)
 	s := m.breaking[i.Name].WithDefaults()
-	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), kairos.Breaker{Failures: s.Failures, Rest: s.Rest}
+	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), domain.Breaker{Failures: s.Failures, Rest: s.Rest}
 	i.Models = slices.Sorted(maps.Keys(m.allowed[i.Name]))
 	i.Activity = m.calls.Of(activity.Provider + i.Name)
 	if stop, ok := m.calls.Stopped(activity.Provider + i.Name); ok {
@@ -234,13 +234,12 @@ func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Respo
 		m.circuits.Leave(pass, provider.Judge(verdict), err)
 		c.left(out, verdict, err)
 		m.calls.Ended(ctx, activity.Provider+c.name, activity.Call{Took: time.Since(began), Err: said(verdict, err),
-			Usage: kairos.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost}})
+			Usage: domain.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost}})
 	}()
 	out, err = c.Provider.Complete(provider.WithLimits(ctx, func(l []provider.Limit) { m.health.limited(c.name, l) }), r)
-	prices := m.prices[c.name]
-	price, ok := prices[out.Model]
-	if !ok {
-		price = prices[r.Model]
+	price, ok := m.prices[c.name][out.Model]
+	if !ok { // a server may call its model by another name
+		price, _ = m.price(c.name, r.Model)
 	}
 	out.Usage.Cost = price.Cost(out.Usage)
 	finished = true
@@ -259,7 +258,7 @@ func said(verdict, err error) error {
 // CodeStopped is the failure of a call to a provider that a person has drained.
 const CodeStopped = "provider_stopped"
 
-func drained(name string, stop kairos.Stop) *planner.Failure {
+func drained(name string, stop domain.Stop) *planner.Failure {
 	f := &planner.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: provider.MaxRetryAfter,
 		Message:    fmt.Sprintf("the provider %s is drained since %s by %s", name, stop.Since.Format("2006-01-02 15:04 UTC"), stop.By),
 		Suggestion: "let it be called again on its page, then resume"}
@@ -277,7 +276,7 @@ func (h *Health) limited(name string, list []provider.Limit) {
 	i := &h.at(name).info
 	i.Limits = i.Limits[:0:0]
 	for _, l := range list {
-		i.Limits = append(i.Limits, kairos.ProviderLimit{Of: l.Of, Limit: l.Limit, Remaining: l.Remaining, ResetAt: l.Reset, At: now})
+		i.Limits = append(i.Limits, domain.ProviderLimit{Of: l.Of, Limit: l.Limit, Remaining: l.Remaining, ResetAt: l.Reset, At: now})
 	}
 }
 
@@ -309,7 +308,7 @@ func (n noted) Handle(ctx context.Context, call *engine.Call) (engine.Result, er
 		}
 		who = a.ID
 	}
-	if !errors.Is(err, engine.ErrAsked) { // it waits for a person, and is called again
+	if !errors.Is(err, engine.ErrAsked) && !errors.Is(err, engine.ErrBudget) { // it waits, and is called again
 		n.m.calls.Ended(ctx, activity.Agent+who, activity.Call{Took: time.Since(began), Err: err, Usage: out.Usage})
 	}
 	return out, err
@@ -325,7 +324,7 @@ func (c counted) left(out agent.Response, verdict, err error) {
 	was := i.State
 	i.Calls++
 	i.LastCallAt = time.Now().UTC().Truncate(time.Millisecond)
-	i.Usage = i.Usage.Add(kairos.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost})
+	i.Usage = i.Usage.Add(domain.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost})
 	switch {
 	case verdict == nil:
 		i.State, i.FailingSince = "working", time.Time{}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
@@ -31,7 +31,7 @@ func (s *server) Complete(context.Context, agent.Request) (agent.Response, error
 func models(t *testing.T, s *server, url string, circuits *circuit.Board) *handler.Models {
 	t.Helper()
 	m, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"local": s}, DefaultProvider: "local",
-		About: map[string]kairos.ProviderInfo{"local": {Type: "openai", BaseURL: url}}})
+		About: map[string]domain.ProviderInfo{"local": {Type: "openai", BaseURL: url}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,18 +68,18 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 		if s.calls != 5 || f.Code != provider.CodeCircuitOpen || f.RetryAfter != 30*time.Second || !f.NoEffect || f.Permanent || !strings.Contains(f.Message, "connection refused") {
 			t.Fatalf("%d calls, %+v", s.calls, f)
 		}
-		if i := m.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitOpen || !i.Circuit.OpenUntil.Equal(time.Now().Add(30*time.Second)) || i.Circuit.FailuresInRow != 5 || i.Calls != 5 || i.Failures != 5 || i.State != "failing" {
+		if i := m.ProviderInfos()[0]; i.Circuit.State != domain.CircuitOpen || !i.Circuit.OpenUntil.Equal(time.Now().Add(30*time.Second)) || i.Circuit.FailuresInRow != 5 || i.Calls != 5 || i.Failures != 5 || i.State != "failing" {
 			t.Errorf("%+v", i)
 		}
 		time.Sleep(30 * time.Second)
-		if i := m.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitHalfOpen {
+		if i := m.ProviderInfos()[0]; i.Circuit.State != domain.CircuitHalfOpen {
 			t.Errorf("%+v", i)
 		}
 		s.err = nil
 		if err := ask(); err != nil {
 			t.Fatal(err)
 		}
-		if i := m.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitClosed || i.State != "working" || !i.FailingSince.IsZero() || !i.DegradedSince().IsZero() || i.LastError == "" || i.Circuit.FailuresInRow != 0 {
+		if i := m.ProviderInfos()[0]; i.Circuit.State != domain.CircuitClosed || i.State != "working" || !i.FailingSince.IsZero() || !i.DegradedSince().IsZero() || i.LastError == "" || i.Circuit.FailuresInRow != 0 {
 			t.Errorf("%+v", i)
 		}
 		// Who stops asking says nothing of the provider, whatever the cause is called.
@@ -122,13 +122,13 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 	want := before.ProviderInfos()[0]
 
 	after, stop := start("http://one")
-	if i := after.ProviderInfos()[0]; i.State != "failing" || i.LastError != want.LastError || !i.LastErrorAt.Equal(want.LastErrorAt) || !i.FailingSince.Equal(want.FailingSince) || i.Circuit.State != kairos.CircuitHalfOpen || !i.Circuit.Since.Equal(want.Circuit.Since) || i.Calls != 0 {
+	if i := after.ProviderInfos()[0]; i.State != "failing" || i.LastError != want.LastError || !i.LastErrorAt.Equal(want.LastErrorAt) || !i.FailingSince.Equal(want.FailingSince) || i.Circuit.State != domain.CircuitHalfOpen || !i.Circuit.Since.Equal(want.Circuit.Since) || i.Calls != 0 {
 		t.Errorf("after a restart: %+v, before %+v", i, want)
 	}
 	stop()
 	other, stop := start("http://two")
 	t.Cleanup(stop)
-	if i := other.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitClosed || i.LastError == "" {
+	if i := other.ProviderInfos()[0]; i.Circuit.State != domain.CircuitClosed || i.LastError == "" {
 		t.Errorf("at another address: %+v", i)
 	}
 }
@@ -227,11 +227,11 @@ func TestProviderHealthCarriesOver(t *testing.T) {
 	fail(first)
 	want := first.ProviderInfos()[0]
 	second := next("http://one", first)
-	if i := second.ProviderInfos()[0]; i.State != "failing" || i.Failures != want.Failures || i.LastError != want.LastError || i.Circuit.State != kairos.CircuitOpen || i.BaseURL != "http://one" {
+	if i := second.ProviderInfos()[0]; i.State != "failing" || i.Failures != want.Failures || i.LastError != want.LastError || i.Circuit.State != domain.CircuitOpen || i.BaseURL != "http://one" {
 		t.Errorf("after: %+v, before %+v", i, want)
 	}
 	third := next("http://two", second)
-	if i := third.ProviderInfos()[0]; i.Circuit.State != kairos.CircuitClosed || i.LastError != want.LastError || i.BaseURL != "http://two" {
+	if i := third.ProviderInfos()[0]; i.Circuit.State != domain.CircuitClosed || i.LastError != want.LastError || i.BaseURL != "http://two" {
 		t.Errorf("at another address: %+v", i)
 	}
 	s.err = nil

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -14,7 +14,7 @@ import (
 type Memory interface {
 	// Recollect gives the session's last exchanges, and earlier ones that share
 	// words with text, at most limit of each, in the order in which they were said.
-	Recollect(ctx context.Context, owner, session, text string, limit int) ([]kairos.Memory, error)
+	Recollect(ctx context.Context, owner, session, text string, limit int) ([]domain.Memory, error)
 }
 
 // Bounds of what a model is told of a session.
@@ -68,9 +68,9 @@ func (r *Registry) recall(ctx context.Context, call *engine.Call, text string) (
 	if call.Session == "" || call.Session == call.RunID {
 		return "", nil
 	}
-	v, err := call.Substep(memoryStep, "memory", call.Session, planner.EffectRead, func() (any, kairos.Usage, error) {
+	v, err := call.Substep(memoryStep, "memory", call.Session, planner.EffectRead, func() (any, domain.Usage, error) {
 		text, err := r.recollect(ctx, call, text)
-		return text, kairos.Usage{}, err
+		return text, domain.Usage{}, err
 	})
 	known, _ := v.(string)
 	return known, err

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider/scripted"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -26,7 +26,7 @@ type desk struct {
 	t     *testing.T
 }
 
-var ana = kairos.Actor{Name: "ana", Role: kairos.RoleAuthor, Surface: "cli"}
+var ana = domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
 
 func newDesk(t *testing.T, c tool.Config, script []scripted.Answer, agents ...handler.Agent) *desk {
 	t.Helper()
@@ -56,20 +56,20 @@ func newDesk(t *testing.T, c tool.Config, script []scripted.Answer, agents ...ha
 	return &desk{e, s, t}
 }
 
-func (d *desk) run(plan, input string) kairos.Run {
+func (d *desk) run(plan, input string) domain.Run {
 	d.t.Helper()
 	_, version, _, problems, err := d.SavePlan(d.t.Context(), ana, []byte(plan), planner.FormatYAML, "api", "")
 	if err != nil {
 		d.t.Fatalf("%v: %v", err, problems)
 	}
-	run, err := d.Start(d.t.Context(), ana, kairos.StartRequest{Hash: version.Hash, Input: kairos.RawJSON(input)})
+	run, err := d.Start(d.t.Context(), ana, domain.StartRequest{Hash: version.Hash, Input: domain.RawJSON(input)})
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	return d.settle(run.ID)
 }
 
-func (d *desk) settle(id string) kairos.Run {
+func (d *desk) settle(id string) domain.Run {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
 	defer cancel()
@@ -80,18 +80,18 @@ func (d *desk) settle(id string) kairos.Run {
 	return r
 }
 
-func (d *desk) asked(run kairos.Run) kairos.Approval {
+func (d *desk) asked(run domain.Run) domain.Approval {
 	d.t.Helper()
-	list, err := d.store.Approvals(d.t.Context(), kairos.ApprovalFilter{Run: run.ID, Status: "open"})
-	if err != nil || len(list.Items) != 1 || run.WaitReason != kairos.WaitApproval {
+	list, err := d.store.Approvals(d.t.Context(), domain.ApprovalFilter{Run: run.ID, Status: "open"})
+	if err != nil || len(list.Items) != 1 || run.WaitReason != domain.WaitApproval {
 		d.t.Fatalf("%s %s, questions %+v, %v %+v", run.Status, run.WaitReason, list.Items, err, run.Error)
 	}
 	return list.Items[0]
 }
 
-func (d *desk) answer(p kairos.Approval, yes bool, comment string) kairos.Run {
+func (d *desk) answer(p domain.Approval, yes bool, comment string) domain.Run {
 	d.t.Helper()
-	if _, err := d.Decide(d.t.Context(), ana, kairos.DecideRequest{Approval: p.ID, Approve: yes, Comment: comment, Digest: p.Digest}); err != nil {
+	if _, err := d.Decide(d.t.Context(), ana, domain.DecideRequest{Approval: p.ID, Approve: yes, Comment: comment, Digest: p.Digest}); err != nil {
 		d.t.Fatal(err)
 	}
 	return d.settle(p.Run)
@@ -116,19 +116,19 @@ edges: [{from: save, to: rescue, condition: failed}]`
 	if _, err := os.Stat(filepath.Join(root, "note.txt")); err == nil {
 		t.Error("written before anybody approved")
 	}
-	if r = d.answer(p, true, ""); r.Status != kairos.RunCompleted {
+	if r = d.answer(p, true, ""); r.Status != domain.RunCompleted {
 		t.Errorf("%s %+v", r.Status, r.Error)
 	}
 	if b, err := os.ReadFile(filepath.Join(root, "note.txt")); err != nil || string(b) != "hello" {
 		t.Errorf("%q %v", b, err)
 	}
 	// What was approved cannot be edited into something else (ruling 38).
-	_, err := d.Preview(t.Context(), ana, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionFork, At: r.LastSeq, Edits: map[string]kairos.RawJSON{"save": kairos.RawJSON(`"x"`)}})
-	if kairos.CodeOf(err) != kairos.CodeForbidden {
+	_, err := d.Preview(t.Context(), ana, domain.VerbRequest{Run: r.ID, Action: domain.ActionFork, At: r.LastSeq, Edits: map[string]domain.RawJSON{"save": domain.RawJSON(`"x"`)}})
+	if domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("edit of an approved call: %v", err)
 	}
 	// A new run asks again.
-	again, err := d.Act(t.Context(), ana, kairos.VerbRequest{Run: r.ID, Action: kairos.ActionRerun})
+	again, err := d.Act(t.Context(), ana, domain.VerbRequest{Run: r.ID, Action: domain.ActionRerun})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,13 +138,13 @@ edges: [{from: save, to: rescue, condition: failed}]`
 	// Each item of a list is a call of its own.
 	r = d.run(`nodes: {save: {type: write_file, foreach: "${input}", max_parallel: 1, input: {path: "${item}", content: x}}}`, `["a","b"]`)
 	for range 2 {
-		list, err := d.store.Approvals(t.Context(), kairos.ApprovalFilter{Run: r.ID, Status: "open"})
+		list, err := d.store.Approvals(t.Context(), domain.ApprovalFilter{Run: r.ID, Status: "open"})
 		if err != nil || len(list.Items) == 0 {
 			t.Fatalf("%+v %v", list.Items, err)
 		}
 		r = d.answer(list.Items[0], true, "")
 	}
-	if r.Status != kairos.RunCompleted {
+	if r.Status != domain.RunCompleted {
 		t.Errorf("%s %s %+v", r.Status, r.WaitReason, r.Error)
 	}
 }
@@ -157,16 +157,16 @@ func TestPermissionsByPlanAndNode(t *testing.T) {
 	const sum = "nodes: {sum: {type: calculator, input: {expression: 1+1}}}"
 	for _, c := range []struct {
 		name, plan string
-		status     kairos.RunStatus
+		status     domain.RunStatus
 		code       string
 	}{
-		{"asks in general", sum, kairos.RunWaiting, ""},
-		{"allowed in a plan", "id: trusted\n" + sum, kairos.RunCompleted, ""},
-		{"denied in a plan", "id: barred\n" + sum, kairos.RunFailed, planner.CodePolicy},
-		{"a deny is final", "id: clock\nnodes: {now: {type: datetime, input: {}}}", kairos.RunFailed, planner.CodePolicy},
-		{"a node may be stricter", "nodes: {j: {type: json, input: {value: 1}, metadata: {permission: deny}}}", kairos.RunFailed, planner.CodePolicy},
-		{"a node may not be laxer", "nodes: {sum: {type: calculator, input: {expression: 1+1}, metadata: {permission: allow}}}", kairos.RunWaiting, ""},
-		{"nobody is asked about nonsense", `nodes: {sum: {type: calculator, input: {expression: "${input}"}}}`, kairos.RunFailed, planner.CodeInvalidInput},
+		{"asks in general", sum, domain.RunWaiting, ""},
+		{"allowed in a plan", "id: trusted\n" + sum, domain.RunCompleted, ""},
+		{"denied in a plan", "id: barred\n" + sum, domain.RunFailed, planner.CodePolicy},
+		{"a deny is final", "id: clock\nnodes: {now: {type: datetime, input: {}}}", domain.RunFailed, planner.CodePolicy},
+		{"a node may be stricter", "nodes: {j: {type: json, input: {value: 1}, metadata: {permission: deny}}}", domain.RunFailed, planner.CodePolicy},
+		{"a node may not be laxer", "nodes: {sum: {type: calculator, input: {expression: 1+1}, metadata: {permission: allow}}}", domain.RunWaiting, ""},
+		{"nobody is asked about nonsense", `nodes: {sum: {type: calculator, input: {expression: "${input}"}}}`, domain.RunFailed, planner.CodeInvalidInput},
 	} {
 		r := d.run(c.plan, "5")
 		code := ""
@@ -195,10 +195,10 @@ func TestAnAgentsCallThatAsks(t *testing.T) {
 	if p.Tool != "calculator" || !strings.Contains(p.Message, "agent of step think") {
 		t.Errorf("question %+v", p)
 	}
-	if r = d.answer(p, true, ""); r.Status != kairos.RunCompleted || r.Usage.InputTokens != 20 {
+	if r = d.answer(p, true, ""); r.Status != domain.RunCompleted || r.Usage.InputTokens != 20 {
 		t.Errorf("%s %s %+v %+v", r.Status, r.Output, r.Error, r.Usage)
 	}
-	if r = d.answer(d.asked(d.run(plan, `"add"`)), false, "no sums today"); r.Status != kairos.RunCompleted {
+	if r = d.answer(d.asked(d.run(plan, `"add"`)), false, "no sums today"); r.Status != domain.RunCompleted {
 		t.Errorf("%s %+v", r.Status, r.Error)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -58,7 +58,7 @@ func run(tb testing.TB, r *handler.Registry, n *planner.ProgramNode, input any) 
 		tb.Fatalf("nothing runs %s", n.ID)
 	}
 	res, err := h.Handle(tb.Context(), &engine.Call{Node: n, Input: input, Item: -1,
-		Substep: func(_ int, _, _ string, _ planner.Effect, fn func() (any, kairos.Usage, error)) (any, error) {
+		Substep: func(_ int, _, _ string, _ planner.Effect, fn func() (any, domain.Usage, error)) (any, error) {
 			v, _, err := fn()
 			return v, err
 		}})

@@ -11,15 +11,14 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // The three nodes of the router graph [003]: router chooses tools, tools runs
-// them in parallel, generator answers. They pass a state object on as `last`;
-// messages are appended, toolResults are those of the turn, the rest is replaced
-// (SPEC 6.2, ruling 36).
+// them in parallel, generator answers. They pass a state object on as `last`:
+// messages are appended, toolResults are merged, the rest is replaced.
 
 type turn struct {
 	Messages      []any
@@ -31,23 +30,65 @@ type turn struct {
 
 // turnOf reads the state that a node is given; anything else is what the user
 // says.
-func turnOf(v any) turn {
+func turnOf(v any) (turn, error) {
 	t := turn{ToolArgs: map[string]any{}, ToolResults: map[string]any{}}
 	m, ok := v.(map[string]any)
-	if messages, isState := m["messages"].([]any); ok && isState {
-		t.Messages = slices.Clone(messages)
-		t.SelectedTools, _ = m["selectedTools"].([]any)
-		if args, ok := m["toolArgs"].(map[string]any); ok {
-			t.ToolArgs = maps.Clone(args)
-		}
-		if results, ok := m["toolResults"].(map[string]any); ok {
-			t.ToolResults = maps.Clone(results)
-		}
-		t.Response, _ = m["response"].(string)
-		return t
+	if !ok || !planner.IsRouterState(m) {
+		t.say("user", planner.Text(v))
+		return t, nil
 	}
-	t.say("user", planner.Text(v))
-	return t
+	if problem := planner.CheckRouterState(m); problem != "" {
+		return t, &planner.Failure{Code: planner.CodeInvalidInput, Permanent: true, NoEffect: true,
+			Message:    "invalid state of the router graph: " + problem,
+			Suggestion: "pass messages: a list of {role, content}"}
+	}
+	t.Messages = slices.Clone(m["messages"].([]any))
+	t.SelectedTools, _ = m["selectedTools"].([]any)
+	if args, ok := m["toolArgs"].(map[string]any); ok {
+		t.ToolArgs = maps.Clone(args)
+	}
+	if results, ok := m["toolResults"].(map[string]any); ok {
+		t.ToolResults = maps.Clone(results)
+	}
+	t.Response, _ = m["response"].(string)
+	return t, nil
+}
+
+// toolKeys names the calls of a turn: after its tool the only call of it, name_0,
+// name_1, … several.
+func toolKeys(selected []any) []string {
+	calls := map[string]int{}
+	for _, s := range selected {
+		calls[planner.Text(s)]++
+	}
+	keys, nth := make([]string, len(selected)), map[string]int{}
+	for i, s := range selected {
+		name := planner.Text(s)
+		if keys[i] = name; calls[name] > 1 {
+			keys[i] = name + "_" + strconv.Itoa(nth[name])
+		}
+		nth[name]++
+	}
+	return keys
+}
+
+// argsOf finds the arguments of each call under name_0, name_1, …, else under the
+// name of its tool. unused are arguments that no call takes.
+func (t *turn) argsOf() (args []any, unused []string) {
+	left, nth := maps.Clone(t.ToolArgs), map[string]int{}
+	args = make([]any, len(t.SelectedTools))
+	for i, s := range t.SelectedTools {
+		name := planner.Text(s)
+		for _, key := range []string{name + "_" + strconv.Itoa(nth[name]), name} {
+			if v, ok := t.ToolArgs[key]; ok {
+				args[i] = v
+				delete(left, key)
+				break
+			}
+		}
+		nth[name]++
+	}
+	return args, slices.Sorted(maps.Keys(left))
 }
 
 func (t *turn) say(role, content string) {
@@ -122,7 +163,10 @@ func (n routerNode) Handle(ctx context.Context, call *engine.Call) (engine.Resul
 	if err != nil {
 		return engine.Result{}, err
 	}
-	t := turnOf(given(call))
+	t, err := turnOf(given(call))
+	if err != nil {
+		return engine.Result{Agent: a.ID}, err
+	}
 	var list strings.Builder
 	for _, s := range n.r.choices(a) {
 		schema, err := planner.EncodeValue(s.Schema)
@@ -143,12 +187,14 @@ func (n routerNode) Handle(ctx context.Context, call *engine.Call) (engine.Resul
 	}
 	chosen, _ := out.(map[string]any)
 	tools, _ := chosen["tools"].([]any)
-	t.SelectedTools, t.ToolArgs, t.ToolResults = []any{}, map[string]any{}, map[string]any{}
+	t.SelectedTools, t.ToolArgs = []any{}, map[string]any{}
+	args := make([]any, len(tools))
 	for i, c := range tools {
 		c, _ := c.(map[string]any)
-		name := planner.Text(c["name"])
-		t.SelectedTools = append(t.SelectedTools, name)
-		t.ToolArgs[name+"_"+strconv.Itoa(i)] = c["args"]
+		t.SelectedTools, args[i] = append(t.SelectedTools, planner.Text(c["name"])), c["args"]
+	}
+	for i, key := range toolKeys(t.SelectedTools) {
+		t.ToolArgs[key] = args[i]
 	}
 	return engine.Result{Output: t.value(), Agent: a.ID}, nil
 }
@@ -173,26 +219,31 @@ type toolsNode struct {
 }
 
 func (n toolsNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, error) {
-	t := turnOf(given(call))
+	t, err := turnOf(given(call))
+	if err != nil {
+		return engine.Result{}, err
+	}
 	if len(t.SelectedTools) > maxSelected {
 		return engine.Result{}, &planner.Failure{Code: planner.CodeInvalidInput, Permanent: true, NoEffect: true, Message: fmt.Sprintf("%d tools are selected; at most %d run in one turn", len(t.SelectedTools), maxSelected)}
+	}
+	args, unused := t.argsOf()
+	if len(unused) > 0 {
+		call.Log("warn", "no selected tool takes these arguments: "+strings.Join(unused, ", "))
 	}
 	results := make([]any, len(t.SelectedTools))
 	errs := make([]error, len(t.SelectedTools))
 	var wg sync.WaitGroup
 	for i := range t.SelectedTools {
 		wg.Go(func() {
-			name := planner.Text(t.SelectedTools[i])
-			results[i], errs[i] = n.one(ctx, call, i, name, t.ToolArgs[name+"_"+strconv.Itoa(i)])
+			results[i], errs[i] = n.one(ctx, call, i, planner.Text(t.SelectedTools[i]), args[i])
 		})
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return engine.Result{}, err
 	}
-	t.ToolResults = map[string]any{}
-	for i, name := range t.SelectedTools {
-		t.ToolResults[planner.Text(name)+"_"+strconv.Itoa(i)] = results[i]
+	for i, key := range toolKeys(t.SelectedTools) {
+		t.ToolResults[key] = results[i]
 	}
 	return engine.Result{Output: t.value()}, nil
 }
@@ -211,13 +262,16 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 		return answerOf(err, false)
 	}
 	effect := n.r.tools.Effect(name, args)
+	if effect == planner.EffectUnsafe && call.Asking != nil {
+		call.Asking(i+1, args)
+	}
 	digest := fmt.Sprintf("%s %s", name, planner.Text(args))
-	out, err := call.Substep(i+1, "tool:"+name, digest, effect, func() (any, kairos.Usage, error) {
+	out, err := call.Substep(i+1, "tool:"+name, digest, effect, func() (any, domain.Usage, error) {
 		if err := n.r.permitted(call, a.Permissions, name); err != nil {
-			return nil, kairos.Usage{}, err
+			return nil, domain.Usage{}, err
 		}
-		out, err := n.r.tools.Call(ctx, name, agent.ToolCall{Args: args, IdempotencyKey: call.IdempotencyKey + "-" + strconv.Itoa(i+1), Log: call.Log, Progress: call.Progress})
-		return out, kairos.Usage{}, err
+		out, err := n.r.tools.Call(ctx, name, agent.ToolCall{Args: args, IdempotencyKey: engine.SubstepKey(call.IdempotencyKey, i+1), Log: call.Log, Progress: call.Progress})
+		return out, domain.Usage{}, err
 	})
 	if err == nil {
 		return out, nil
@@ -229,7 +283,7 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 // knows what happened, or a person is asked first.
 func answerOf(err error, unsafe bool) (any, error) {
 	f := planner.AsFailure(err)
-	if errors.Is(err, engine.ErrAsked) || f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || unsafe && !f.NoEffect {
+	if errors.Is(err, engine.ErrAsked) || errors.Is(err, engine.ErrBudget) || f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || unsafe && !f.NoEffect {
 		return nil, err
 	}
 	return "Error: " + f.Message, nil
@@ -248,7 +302,10 @@ func (n generatorNode) Handle(ctx context.Context, call *engine.Call) (engine.Re
 	if err != nil {
 		return engine.Result{}, err
 	}
-	t := turnOf(given(call))
+	t, err := turnOf(given(call))
+	if err != nil {
+		return engine.Result{Agent: a.ID}, err
+	}
 	memory, err := n.r.recall(ctx, call, t.asked())
 	if err != nil {
 		return engine.Result{Agent: a.ID}, err

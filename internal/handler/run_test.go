@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
@@ -20,7 +20,7 @@ import (
 
 // execute stores a plan, runs it on a real engine and database until it ends or
 // waits, and gives what it came to.
-func execute(t *testing.T, c tool.Config, plan, input string) kairos.Run {
+func execute(t *testing.T, c tool.Config, plan, input string) domain.Run {
 	t.Helper()
 	set, err := tool.Builtin(c, nil)
 	if err != nil {
@@ -40,17 +40,17 @@ func execute(t *testing.T, c tool.Config, plan, input string) kairos.Run {
 			t.Error(err)
 		}
 	})
-	author := kairos.Actor{Name: "ana", Role: kairos.RoleAuthor, Surface: "cli"}
+	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
 	_, version, _, problems, err := e.SavePlan(ctx, author, []byte(plan), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatalf("%v: %v", err, problems)
 	}
-	run, err := e.Start(ctx, author, kairos.StartRequest{Hash: version.Hash, Input: kairos.RawJSON(input)})
+	run, err := e.Start(ctx, author, domain.StartRequest{Hash: version.Hash, Input: domain.RawJSON(input)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err = e.WaitFor(ctx, run.ID, func(r kairos.Run) bool {
-		return r.Status.Final() || r.Status == kairos.RunWaiting && r.WaitReason == kairos.WaitInDoubt
+	run, err = e.WaitFor(ctx, run.ID, func(r domain.Run) bool {
+		return r.Status.Final() || r.Status == domain.RunWaiting && r.WaitReason == domain.WaitInDoubt
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ nodes:
     input: {expression: "a + b + c - costs", values: {a: "${output.regions.0}", b: "${output.regions.1}", c: "${output.regions.2}", costs: "${output.costs.rows.0.total}"}}
   answer: {type: set, needs: [sales, result], input: "${output.sales.rows.0.region} leads with ${output.sales.rows.0.total}; ${output.result} remain"}
 `, `{"quarter": "Q4"}`)
-	if run.Status != kairos.RunCompleted {
+	if run.Status != domain.RunCompleted {
 		t.Fatalf("%s: %+v", run.Status, run.Error)
 	}
 	if got, want := string(run.Output), `"NA leads with 569000; 1289520 remain"`; got != want {
@@ -108,14 +108,14 @@ nodes:
   mend: {type: set, input: {code: "${last.code}", id: "${output.get.body.id}"}}
 edges: [{from: get, to: post}, {from: post, to: mend, condition: failed}]
 `, s.URL), "null")
-	if got, want := string(run.Output), `{"code":"http_422","id":12345678901234567890}`; run.Status != kairos.RunCompleted || got != want {
+	if got, want := string(run.Output), `{"code":"http_422","id":12345678901234567890}`; run.Status != domain.RunCompleted || got != want {
 		t.Errorf("%s with %s (%+v), want %s", run.Status, got, run.Error, want)
 	}
 	run = execute(t, c, fmt.Sprintf(`
 nodes:
   pay: {type: http, input: {url: "%s/pay", body: {amount: 10}}, retry: {max_attempts: 5, backoff: [1ms]}}
 `, s.URL), "null")
-	if run.Status != kairos.RunWaiting || run.WaitReason != kairos.WaitInDoubt || pays.Load() != 1 {
+	if run.Status != domain.RunWaiting || run.WaitReason != domain.WaitInDoubt || pays.Load() != 1 {
 		t.Errorf("%s (%s) after %d payments, want one in doubt", run.Status, run.WaitReason, pays.Load())
 	}
 }

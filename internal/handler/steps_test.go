@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider/scripted"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -35,7 +35,7 @@ func steps(list ...string) string {
 }
 
 // told lists a run's plan events, as "type step status".
-func told(t *testing.T, e *engine.Engine, run string) (lines []string, events []kairos.Event) {
+func told(t *testing.T, e *engine.Engine, run string) (lines []string, events []domain.Event) {
 	t.Helper()
 	all, _, err := e.Events(t.Context(), 0, run, 1000)
 	if err != nil {
@@ -47,7 +47,7 @@ func told(t *testing.T, e *engine.Engine, run string) (lines []string, events []
 		}
 		events = append(events, ev)
 		line := ev.Type
-		d, _ := ev.Data.(map[string]any)
+		d := ev.Data
 		for _, k := range []string{"stepId", "agentId", "status"} {
 			if v, ok := d[k].(string); ok && v != "" {
 				line += " " + v
@@ -58,7 +58,7 @@ func told(t *testing.T, e *engine.Engine, run string) (lines []string, events []
 	return lines, events
 }
 
-func result(t *testing.T, e *engine.Engine, run string) *kairos.PlanResult {
+func result(t *testing.T, e *engine.Engine, run string) *domain.PlanResult {
 	t.Helper()
 	r, err := e.Result(t.Context(), run)
 	if err != nil || r.Result == nil {
@@ -93,10 +93,10 @@ func TestPlanExecutor(t *testing.T) {
 		run, _, e := converseOn(t, crew(failing), steps(find, retry("fail")), team...)
 		lines, events := told(t, e, run.ID)
 		i := slices.Index(lines, "plan_step_retrying b")
-		if run.Status != kairos.RunFailed || i < 0 || !slices.Contains(lines, "plan_step_completed b failed") {
+		if run.Status != domain.RunFailed || i < 0 || !slices.Contains(lines, "plan_step_completed b failed") {
 			t.Fatalf("%s %v", run.Status, lines)
 		}
-		if d := events[i].Data.(map[string]any); d["error"] != "the pen is dry" || d["maxAttempts"] != 2 || d["attempt"] != 1 || d["nextAt"] == nil {
+		if d := events[i].Data; d["error"] != "the pen is dry" || d["maxAttempts"] != 2 || d["attempt"] != 1 || d["nextAt"] == nil {
 			t.Errorf("%v", d)
 		}
 	})
@@ -113,19 +113,41 @@ func TestPlanExecutor(t *testing.T) {
 		run, _, e := converseOn(t, crew(failing), steps(find, retry("skip"), check), team...)
 		lines, _ := told(t, e, run.ID)
 		r := result(t, e, run.ID)
-		if run.Status != kairos.RunCompleted || !slices.Contains(lines, "plan_step_completed b skipped") ||
+		if run.Status != domain.RunCompleted || !slices.Contains(lines, "plan_step_completed b skipped") ||
 			r.AggregatedResult != "**find it**\nfound\n\n---\n\n**write it down**\n_Skipped_\n\n---\n\n**check it**\nchecked" {
 			t.Errorf("%s %v\n%s", run.Status, lines, r.AggregatedResult)
 		}
 	})
 	t.Run("records handoffs between agents", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(), steps(find, write, check), team...)
-		var got []string
+		run, _, e, s := converseIn(t, crew(), steps(find, write, check), "", team...)
+		var got, ids []string
 		for _, h := range result(t, e, run.ID).Handoffs {
-			got = append(got, h.FromAgentID+" → "+h.ToAgentID+": "+h.Reason)
+			got, ids = append(got, h.FromAgentID+" → "+h.ToAgentID+": "+h.Reason), append(ids, h.HandoffID)
 		}
 		if d := cmp.Diff([]string{"supervisor → finder: plan_step", "finder → writer: plan_step"}, got); d != "" {
+			t.Error(d)
+		}
+		// One id each: in the result, in the events, and of what is stored.
+		var told []string
+		events, _, err := e.Events(t.Context(), 0, run.ID, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ev := range events {
+			if ev.Type == "agent_handoff" {
+				told = append(told, ev.Data["handoffId"].(string))
+			}
+		}
+		stored, err := s.Handoffs(t.Context(), run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept []string
+		for _, h := range stored {
+			kept = append(kept, h.ID)
+		}
+		if d := cmp.Diff(ids, told) + cmp.Diff(ids, kept); d != "" {
 			t.Error(d)
 		}
 	})
@@ -133,18 +155,18 @@ func TestPlanExecutor(t *testing.T) {
 		t.Parallel()
 		run, _, e := converseOn(t, crew(), steps(find, write), team...)
 		lines, events := told(t, e, run.ID)
-		want := []string{"plan_generated", "agent_handoff", "agent_changed finder", "plan_step_started a finder", "plan_step_completed a completed",
+		want := []string{"plan_generated", "agent_changed supervisor", "agent_handoff", "agent_changed finder", "plan_step_started a finder", "plan_step_completed a completed",
 			"agent_handoff", "agent_changed writer", "plan_step_started b writer", "plan_step_completed b completed", "plan_completed completed"}
 		if d := cmp.Diff(want, lines); d != "" {
 			t.Error(d)
 		}
 		for _, ev := range events {
-			d := ev.Data.(map[string]any)
-			if d["planId"] != "steps" || d["sessionId"] != run.Session || d["eventId"] == "" || d["timestamp"] == nil {
+			d := ev.Data
+			if handoff := strings.HasPrefix(ev.Type, "agent_"); !handoff && d["planId"] != run.PlanID || ev.Session != run.Session || ev.ID == "" || ev.At.IsZero() {
 				t.Errorf("%s: %v", ev.Type, d)
 			}
 		}
-		if d := events[2].Data.(map[string]any); d["agentName"] != "Finder" || d["agentIcon"] != "F" || d["agentColor"] != "#112233" {
+		if d := events[3].Data; d["agentName"] != "Finder" || d["agentIcon"] != "F" || d["agentColor"] != "#112233" {
 			t.Errorf("agent_changed: %v", d)
 		}
 		// What is told live is what is replayed.
@@ -201,7 +223,7 @@ func TestStepExecutor(t *testing.T) {
 	t.Run("handles timeout", func(t *testing.T) {
 		t.Parallel()
 		run, _, _ := converseOn(t, hung{}, steps(`{id: a, order: 1, agentId: finder, task: find it, timeout: 20ms, retry: {maxAttempts: 1}}`), team...)
-		if run.Status != kairos.RunFailed || run.Error.Code != planner.CodeTimeout {
+		if run.Status != domain.RunFailed || run.Error.Code != planner.CodeTimeout {
 			t.Errorf("%s %+v", run.Status, run.Error)
 		}
 	})
@@ -212,4 +234,42 @@ func TestStepExecutor(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
+}
+
+// The supervisor is an agent like others: it is shown with its icon and color where
+// it hands over, where a plan begins, and among the agents.
+func TestSupervisorNodeIntegration(t *testing.T) {
+	t.Parallel()
+	t.Run("sets correct agent identity", func(t *testing.T) {
+		t.Parallel()
+		run, _, e := converseOn(t, crew(), steps(find), team...)
+		_, events := told(t, e, run.ID)
+		seen := 0
+		for _, ev := range events {
+			d := ev.Data
+			who := d
+			if ev.Type == "agent_handoff" {
+				who, _ = d["fromAgent"].(map[string]any)
+			}
+			if who["agentId"] != "supervisor" {
+				continue
+			}
+			shown := ev.Type != "agent_changed" || who["agentIcon"] == "🎯" && who["agentColor"] == "#8B5CF6" // a handoff names agents only
+			if seen++; who["agentName"] != "Supervisor" || !shown {
+				t.Errorf("%s: %v", ev.Type, who)
+			}
+		}
+		if seen != 2 {
+			t.Errorf("%d events show the supervisor", seen)
+		}
+	})
+	models, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"script": crew()}, DefaultProvider: "script"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(models.AgentInfos(), func(a domain.AgentInfo) bool {
+		return a.ID == "supervisor" && a.System && a.Icon == "🎯" && a.Color == "#8B5CF6"
+	}) {
+		t.Error("the supervisor is no agent")
+	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/provider/openai"
 )
 
@@ -48,7 +48,7 @@ func TestTheRouterGraphOverTheWire(t *testing.T) {
 	run, rows := converse(t, openai.New(openai.Config{Name: "local", BaseURL: server.URL, Model: "m"}), `
 nodes: {router: {type: router}, tools: {type: tools}, generator: {type: generator}, answer: {type: set, input: "${last.response}"}}
 edges: [{from: router, to: tools, condition: "expr: size(last.selectedTools) > 0"}, {from: router, to: generator, condition: default}, {from: tools, to: generator}, {from: generator, to: answer}]`)
-	if run.Status != kairos.RunCompleted || string(run.Output) != `"It is late in Tokyo and early in London."` {
+	if run.Status != domain.RunCompleted || string(run.Output) != `"It is late in Tokyo and early in London."` {
 		t.Fatalf("%s %s %+v", run.Status, run.Output, run.Error)
 	}
 	for _, e := range rows {

@@ -11,15 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Run is what handoffs of a run are put together from.
 type Run struct {
-	run     kairos.Run
-	journal []kairos.Entry
-	steps   map[step][]*kairos.Entry
-	answers map[string]*kairos.Message // by the request that they answer
+	run     domain.Run
+	journal []domain.Entry
+	steps   map[step][]*domain.Entry
+	answers map[string]*domain.Message // by the request that they answer
 }
 
 // step names a visit, or an item of it.
@@ -28,18 +28,18 @@ type step struct {
 	visit, item int
 }
 
-func stepOf(e *kairos.Entry) step { return step{e.Node, e.Visit, e.Item} }
+func stepOf(e *domain.Entry) step { return step{e.Node, e.Visit, e.Item} }
 
 // In reads a run, and what its agents said to each other.
-func In(d kairos.RunDetail, said []kairos.Message) *Run {
-	r := &Run{run: d.Run, journal: d.Journal, steps: map[step][]*kairos.Entry{}, answers: map[string]*kairos.Message{}}
+func In(d domain.RunDetail, said []domain.Message) *Run {
+	r := &Run{run: d.Run, journal: d.Journal, steps: map[step][]*domain.Entry{}, answers: map[string]*domain.Message{}}
 	for i := range d.Journal {
 		if e := &d.Journal[i]; e.Node != "" {
 			r.steps[stepOf(e)] = append(r.steps[stepOf(e)], e)
 		}
 	}
 	for i := range said {
-		if m := &said[i]; m.Type == kairos.MessageResponse || m.Type == kairos.MessageError {
+		if m := &said[i]; m.Type == domain.MessageResponse || m.Type == domain.MessageError {
 			r.answers[m.CorrelationID] = m
 		}
 	}
@@ -47,8 +47,8 @@ func In(d kairos.RunDetail, said []kairos.Message) *Run {
 }
 
 // Of is what is known of one handoff of the run.
-func (r *Run) Of(h kairos.Handoff, now time.Time) kairos.HandoffDetail {
-	d := kairos.HandoffDetail{HandoffSeen: kairos.HandoffSeen{Handoff: h, Plan: r.run.PlanKey}, Tools: []string{}}
+func (r *Run) Of(h domain.Handoff, now time.Time) domain.HandoffDetail {
+	d := domain.HandoffDetail{HandoffSeen: domain.HandoffSeen{Handoff: h, Plan: r.run.PlanKey}, Tools: []string{}}
 	if row := r.row(h.Seq); row != nil && row.Node == h.Node {
 		later := r.after(row)
 		d.Receiver = r.place(stepOf(row))
@@ -85,7 +85,7 @@ func (r *Run) Of(h kairos.Handoff, now time.Time) kairos.HandoffDetail {
 	return d
 }
 
-func (r *Run) row(seq int64) *kairos.Entry {
+func (r *Run) row(seq int64) *domain.Entry {
 	if seq < 1 || seq > int64(len(r.journal)) {
 		return nil
 	}
@@ -93,22 +93,22 @@ func (r *Run) row(seq int64) *kairos.Entry {
 }
 
 // after are the rows of a row's step that follow it.
-func (r *Run) after(row *kairos.Entry) []*kairos.Entry {
+func (r *Run) after(row *domain.Entry) []*domain.Entry {
 	rows := r.steps[stepOf(row)]
-	i := slices.IndexFunc(rows, func(e *kairos.Entry) bool { return e.Seq > row.Seq })
+	i := slices.IndexFunc(rows, func(e *domain.Entry) bool { return e.Seq > row.Seq })
 	if i < 0 {
 		return nil
 	}
 	return rows[i:]
 }
 
-func (r *Run) place(s step) *kairos.HandoffStep {
-	return &kairos.HandoffStep{Node: s.node, Visit: s.visit, Item: s.item, Seq: r.steps[s][0].Seq}
+func (r *Run) place(s step) *domain.HandoffStep {
+	return &domain.HandoffStep{Node: s.node, Visit: s.visit, Item: s.item, Seq: r.steps[s][0].Seq}
 }
 
 // giver is the last step before a handoff that its giver finished; nil: none, as of
 // the supervisor, who gives out the first work.
-func (r *Run) giver(h kairos.Handoff) *kairos.HandoffStep {
+func (r *Run) giver(h domain.Handoff) *domain.HandoffStep {
 	for _, e := range slices.Backward(r.journal[:h.Seq-1]) {
 		if e.Final && e.Agent == h.From {
 			return r.place(stepOf(&e))
@@ -119,13 +119,13 @@ func (r *Run) giver(h kairos.Handoff) *kairos.HandoffStep {
 
 // given is the data that was passed on: the payload of a request inside of a step,
 // else the step's input.
-func given(row *kairos.Entry) kairos.RawJSON {
+func given(row *domain.Entry) domain.RawJSON {
 	if row.Substep == 0 {
 		return row.Input
 	}
 	var p struct {
 		Request struct {
-			Payload kairos.RawJSON `json:"payload"`
+			Payload domain.RawJSON `json:"payload"`
 		} `json:"request"`
 	}
 	if json.Unmarshal(row.Input, &p) != nil || string(p.Request.Payload) == "null" {
@@ -136,7 +136,7 @@ func given(row *kairos.Entry) kairos.RawJSON {
 
 // granted are the tools that the receiver was offered: those of the first question
 // to its model, as it was recorded; none, where nothing was.
-func granted(rows []*kairos.Entry, to string) []string {
+func granted(rows []*domain.Entry, to string) []string {
 	for _, e := range rows {
 		if a, tools := askedOf(e); a == to {
 			return tools
@@ -146,7 +146,7 @@ func granted(rows []*kairos.Entry, to string) []string {
 }
 
 // askedOf is whose model a row asks, and with which tools; "": it asks none.
-func askedOf(e *kairos.Entry) (agent string, tools []string) {
+func askedOf(e *domain.Entry) (agent string, tools []string) {
 	var q struct {
 		Agent string
 		Tools []string
@@ -158,9 +158,9 @@ func askedOf(e *kairos.Entry) (agent string, tools []string) {
 }
 
 // kindOf is what a row of a conversation records.
-func kindOf(e *kairos.Entry) string {
-	if e.Kind != kairos.EntrySubstep {
-		if e.Kind == kairos.EntryResult && !e.Usage.Zero() {
+func kindOf(e *domain.Entry) string {
+	if e.Kind != domain.EntrySubstep {
+		if e.Kind == domain.EntryResult && !e.Usage.Zero() {
 			return "model" // the one call of a step without a conversation
 		}
 		return ""
@@ -174,14 +174,14 @@ func kindOf(e *kairos.Entry) string {
 
 // answered fills in what came of a handoff inside of a step: the receiver's answer,
 // else what became of the step.
-func (r *Run) answered(d *kairos.HandoffDetail, later []*kairos.Entry) {
+func (r *Run) answered(d *domain.HandoffDetail, later []*domain.Entry) {
 	m := r.answers[d.ID+":request"]
 	if m == nil {
 		r.settled(d, later)
 		return
 	}
 	d.Status, d.EndedAt = "returned", m.Metadata.Timestamp
-	if m.Type == kairos.MessageError {
+	if m.Type == domain.MessageError {
 		d.Status = "failed"
 	}
 	if row := r.row(m.Seq); row != nil && row.Node == d.Node {
@@ -195,14 +195,14 @@ func (r *Run) answered(d *kairos.HandoffDetail, later []*kairos.Entry) {
 }
 
 // settled fills in how the step ended that was handed over.
-func (r *Run) settled(d *kairos.HandoffDetail, later []*kairos.Entry) {
+func (r *Run) settled(d *domain.HandoffDetail, later []*domain.Entry) {
 	for _, e := range later {
 		d.Usage = d.Usage.Add(e.Usage)
 		if !e.Final {
 			continue
 		}
 		d.Status, d.EndedAt, d.Result, d.Failure = "returned", e.At, e.Output, e.Failure
-		if e.Status == kairos.NodeFailed || e.Status == kairos.NodeCancelled {
+		if e.Status == domain.NodeFailed || e.Status == domain.NodeCancelled {
 			d.Status = "failed"
 		}
 		return
@@ -210,4 +210,4 @@ func (r *Run) settled(d *kairos.HandoffDetail, later []*kairos.Entry) {
 }
 
 // Short names a handoff for people: who gave to whom.
-func Short(h kairos.Handoff) string { return strings.TrimSpace(h.From + " → " + h.To) }
+func Short(h domain.Handoff) string { return strings.TrimSpace(h.From + " → " + h.To) }

@@ -90,6 +90,7 @@ func (r *remote) Call(ctx context.Context, call agent.ToolCall) (any, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case timed.Err() != nil:
+		s.lookAgain() // a server that does not list its tools either has hung
 		return nil, &planner.Failure{Code: planner.CodeTimeout, Message: fmt.Sprintf("%s gave no answer within %s", r.spec.Name, s.config.Timeout)}
 	}
 	return nil, r.failure(a.err, session, p)

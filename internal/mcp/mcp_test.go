@@ -115,6 +115,37 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	}
 }
 
+// A server that stops reading during a call is started again. One that only takes
+// long for a call is not.
+func TestAHungServerIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	hung := command(t, "raw", "MCP_TEST_SEND", "hang", "MCP_TEST_FILE", filepath.Join(t.TempDir(), "hung"))
+	hung.Timeout, hung.StartTimeout = time.Second, 2*time.Second
+	h, set := start(t, hung, nil)
+	until(t, h, "s.go", mcp.StateReady)
+	if _, f := call(t, set, "s.go", nil); f == nil || f.Code != planner.CodeTimeout {
+		t.Fatalf("a call that hangs: %+v", f)
+	}
+	for end := time.Now().Add(60 * time.Second); h.Servers()[0].Restarts == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it is never started again: %+v", h.Servers())
+		}
+	}
+	until(t, h, "s.go", mcp.StateReady)
+	if got, f := call(t, set, "s.go", nil); got != "done" {
+		t.Errorf("after that: %q %v", got, f)
+	}
+	slow := command(t, "plain")
+	slow.Timeout = 100 * time.Millisecond
+	h, set = start(t, slow, nil)
+	if _, f := call(t, set, "s.hang", nil); f == nil || f.Code != planner.CodeTimeout {
+		t.Errorf("a call that takes long: %+v", f)
+	}
+	if n := h.Servers()[0].Restarts; n != 0 {
+		t.Errorf("a server that answers was started again %d times", n)
+	}
+}
+
 // M17, M24: closing ends the whole group, whether it wants to or not.
 func TestNothingIsLeftRunning(t *testing.T) {
 	t.Parallel()

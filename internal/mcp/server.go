@@ -148,6 +148,15 @@ func (s *server) live(ctx context.Context) (err error) {
 	return s.attend(ctx, session, p)
 }
 
+// lookAgain lists the server's tools now. A server that does not answer is started
+// again.
+func (s *server) lookAgain() {
+	select {
+	case s.nudge <- struct{}{}:
+	default: // it is looked at anyway
+	}
+}
+
 // attend waits for the end of a session and follows the changes of its tools.
 func (s *server) attend(ctx context.Context, session *sdk.ClientSession, p *process) error {
 	ended := make(chan error, 1)
@@ -189,10 +198,7 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, p *process) (*sdk
 		Capabilities:   &sdk.ClientCapabilities{},
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
-			select {
-			case s.nudge <- struct{}{}:
-			default: // it is looked at anyway
-			}
+			s.lookAgain()
 		},
 	})
 	client.AddReceivingMiddleware(refuseRequests)

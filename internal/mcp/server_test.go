@@ -181,6 +181,13 @@ func raw(send string) {
 				for range 20 {
 					fmt.Printf(`[{"jsonrpc":"2.0","id":%s,"result":{}}]`+"\n", m.ID)
 				}
+			case "hang": // for good, but not when it is started again
+				if _, err := os.Stat(os.Getenv("MCP_TEST_FILE")); err != nil {
+					if err := os.WriteFile(os.Getenv("MCP_TEST_FILE"), nil, 0o600); err != nil {
+						os.Exit(5)
+					}
+					time.Sleep(time.Hour)
+				}
 			case "garbage":
 				fmt.Println("Listening on port 3000")
 			}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Batch counts a transaction of the store: how many writes it made durable, and
@@ -20,7 +20,7 @@ func (r *Recorder) Batch(writes int, took time.Duration) {
 
 // HandleCommit counts what a commit made true. It is called from the store's
 // writer, in commit order, and does not block.
-func (r *Recorder) HandleCommit(events []kairos.AuditEvent) {
+func (r *Recorder) HandleCommit(events []domain.AuditEvent) {
 	var m minute
 	for i := range events {
 		ev := &events[i]
@@ -44,9 +44,9 @@ func (r *Recorder) HandleCommit(events []kairos.AuditEvent) {
 }
 
 // entry counts a journal row.
-func (r *Recorder) entry(e *kairos.Entry, m *minute) {
+func (r *Recorder) entry(e *domain.Entry, m *minute) {
 	switch e.Kind {
-	case kairos.EntryResult:
+	case domain.EntryResult:
 		c := r.nodes[e.Status]
 		if c == nil {
 			return // cut off by a crash: it runs again
@@ -56,10 +56,10 @@ func (r *Recorder) entry(e *kairos.Entry, m *minute) {
 		if !e.StartedAt.IsZero() {
 			r.nodeFor.Observe(e.At.Sub(e.StartedAt).Seconds())
 		}
-	case kairos.EntrySubstep:
+	case domain.EntrySubstep:
 		r.calls.WithLabelValues(callKind(callOf(e)), string(e.Status)).Inc()
-	case kairos.EntryWait:
-		if e.Reason == string(kairos.WaitRetry) {
+	case domain.EntryWait:
+		if e.Reason == string(domain.WaitRetry) {
 			r.retries.Inc()
 		}
 	}
@@ -71,7 +71,7 @@ func (r *Recorder) entry(e *kairos.Entry, m *minute) {
 }
 
 // callOf is what a sub-step did: "model", "tool:NAME", or what else it is.
-func callOf(e *kairos.Entry) string {
+func callOf(e *domain.Entry) string {
 	var p struct {
 		Kind string `json:"kind"`
 	}
@@ -93,19 +93,18 @@ func callKind(call string) string {
 	return "other"
 }
 
-func (r *Recorder) begin(ev *kairos.AuditEvent) {
+func (r *Recorder) begin(ev *domain.AuditEvent) {
 	r.created.Inc()
-	planned := r.plans.made(ev.Detail)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.since) < maxBegun {
-		r.since[ev.Run] = begun{ev.At, planned}
+		r.since[ev.Run] = ev.At
 	}
 }
 
-func (r *Recorder) status(ev *kairos.AuditEvent, m *minute) {
+func (r *Recorder) status(ev *domain.AuditEvent, m *minute) {
 	var d struct {
-		Status kairos.RunStatus `json:"status"`
+		Status domain.RunStatus `json:"status"`
 	}
 	if json.Unmarshal(ev.Detail, &d) != nil || !d.Status.Final() {
 		return
@@ -114,17 +113,14 @@ func (r *Recorder) status(ev *kairos.AuditEvent, m *minute) {
 		c.Inc()
 	}
 	m.ended++
-	if d.Status == kairos.RunFailed {
+	if d.Status == domain.RunFailed {
 		m.failed++
 	}
 	r.mu.Lock()
-	b, known := r.since[ev.Run]
+	began, known := r.since[ev.Run]
 	delete(r.since, ev.Run)
 	r.mu.Unlock()
 	if known {
-		r.took.Observe(ev.At.Sub(b.at).Seconds())
-	}
-	if b.planned {
-		r.plans.ended(d.Status == kairos.RunCompleted)
+		r.took.Observe(ev.At.Sub(began).Seconds())
 	}
 }

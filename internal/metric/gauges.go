@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 var (
@@ -59,7 +59,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	if c, err := s.Counts(ctx); err != nil {
 		g.r.o.Logger.Error("count runs for the metrics", "err", err)
 	} else {
-		for _, status := range []kairos.RunStatus{kairos.RunQueued, kairos.RunRunning, kairos.RunWaiting, kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {
+		for _, status := range []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting, domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
 			gauge(runsDesc, float64(c.ByStatus[status]), string(status))
 		}
 		gauge(heldDesc, float64(c.Held))

@@ -5,7 +5,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 const (
@@ -64,7 +64,7 @@ func (r *Recorder) Run(ctx context.Context) {
 // Sample ends the minute that is being counted.
 func (r *Recorder) Sample(ctx context.Context) {
 	s := r.from()
-	sample := kairos.Sample{At: r.o.Now().UTC().Truncate(time.Second), Memory: memory(), Goroutines: goroutines()}
+	sample := domain.Sample{At: r.o.Now().UTC().Truncate(time.Second), Memory: memory(), Goroutines: goroutines()}
 	if s.Load != nil {
 		l := s.Load()
 		sample.Working, sample.Running, sample.Queued, sample.Listeners, sample.Clock = l.Working, l.Nodes, l.Queued, s.Listeners(), s.Clock().Within
@@ -99,10 +99,10 @@ func (r *Recorder) Sample(ctx context.Context) {
 }
 
 // Vitals is how the daemon does now.
-func (r *Recorder) Vitals(ctx context.Context) (kairos.Vitals, error) {
-	v := kairos.Vitals{At: r.o.Now().UTC(), Memory: memory(), Goroutines: goroutines(), Samples: []kairos.Sample{}}
+func (r *Recorder) Vitals(ctx context.Context) (domain.Vitals, error) {
+	v := domain.Vitals{At: r.o.Now().UTC(), Memory: memory(), Goroutines: goroutines(), Samples: []domain.Sample{}}
 	s := r.from()
-	var storage kairos.Storage
+	var storage domain.Storage
 	if s.Load != nil {
 		l := s.Load()
 		v.Slots, v.NodeSlots = s.Slots()
@@ -120,7 +120,7 @@ func (r *Recorder) Vitals(ctx context.Context) (kairos.Vitals, error) {
 		lag.merge(&r.minutes[i].lag)
 	}
 	v.Lag = lag.percentile(.95)
-	v.Commits = kairos.CommitVitals{P50: commits.percentile(.5), P95: commits.percentile(.95), P99: commits.percentile(.99)}
+	v.Commits = domain.CommitVitals{P50: commits.percentile(.5), P95: commits.percentile(.95), P99: commits.percentile(.99)}
 	if n := len(r.minutes); n > 0 {
 		v.Commits.PerMinute, v.Commits.Writes = r.minutes[n-1].commits.n, r.minutes[n-1].writes
 	}
@@ -137,7 +137,7 @@ func (r *Recorder) Vitals(ctx context.Context) (kairos.Vitals, error) {
 
 // growth is how many bytes a day the database grew over the samples; 0 while
 // they span less than half an hour, or when it shrank.
-func growth(past []kairos.Sample) int64 {
+func growth(past []domain.Sample) int64 {
 	if len(past) < 2 {
 		return 0
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // keepEvery is how many samples may be lost with the process.
@@ -31,19 +31,19 @@ func (r *Recorder) Keep(path string) {
 }
 
 // readSamples gives those of the last day, oldest first; none of the future.
-func readSamples(path string, now time.Time) ([]kairos.Sample, error) {
+func readSamples(path string, now time.Time) ([]domain.Sample, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	var past []kairos.Sample
+	var past []domain.Sample
 	if err := json.Unmarshal(text, &past); err != nil {
 		return nil, err
 	}
-	past = slices.DeleteFunc(past, func(s kairos.Sample) bool { return now.Sub(s.At) > day*time.Minute || s.At.After(now) })
-	slices.SortFunc(past, func(a, b kairos.Sample) int { return a.At.Compare(b.At) })
+	past = slices.DeleteFunc(past, func(s domain.Sample) bool { return now.Sub(s.At) > day*time.Minute || s.At.After(now) })
+	slices.SortFunc(past, func(a, b domain.Sample) int { return a.At.Compare(b.At) })
 	return past[max(0, len(past)-day):], nil
 }
 
@@ -62,7 +62,7 @@ func (r *Recorder) keep() {
 
 // writeSamples replaces the file whole. It is not forced to the disk: nothing
 // depends on it.
-func writeSamples(path string, past []kairos.Sample) error {
+func writeSamples(path string, past []domain.Sample) error {
 	text, err := json.Marshal(past)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Load is how busy the engine is.
@@ -37,14 +37,20 @@ type Source struct {
 	Load func() Load
 	// Slots are the limits of the engine now.
 	Slots     func() (runs, nodes int)
-	Counts    func(context.Context) (kairos.RunCounts, error)
-	Storage   func(context.Context) (kairos.Storage, error)
-	Providers func() []kairos.ProviderInfo
-	Circuits  func() []kairos.CircuitCount
+	Counts    func(context.Context) (domain.RunCounts, error)
+	Storage   func(context.Context) (domain.Storage, error)
+	Providers func() []domain.ProviderInfo
+	Circuits  func() []domain.CircuitCount
 	Listeners func() int
-	Clock     func() kairos.Clock
+	Clock     func() domain.Clock
+	// Planned are the totals of the versions that a planner made after one of them,
+	// PlannedRuns the ended runs of their plans; Setting and SetSetting keep the rest.
+	Planned     func(ctx context.Context, after int64) (domain.PlannedTotals, error)
+	PlannedRuns func(context.Context) (domain.PlannedRuns, error)
+	Setting     func(ctx context.Context, key string) (string, error)
+	SetSetting  func(ctx context.Context, key, value string) error
 	// Run reads a run for its trace.
-	Run func(ctx context.Context, id string) (kairos.Run, error)
+	Run func(ctx context.Context, id string) (domain.Run, error)
 }
 
 // Options sets a Recorder up.
@@ -61,9 +67,9 @@ type Recorder struct {
 	registry *prometheus.Registry
 
 	created prometheus.Counter
-	ended   map[kairos.RunStatus]prometheus.Counter
+	ended   map[domain.RunStatus]prometheus.Counter
 	took    prometheus.Histogram
-	nodes   map[kairos.NodeStatus]prometheus.Counter
+	nodes   map[domain.NodeStatus]prometheus.Counter
 	nodeFor prometheus.Histogram
 	retries prometheus.Counter
 	calls   *prometheus.CounterVec
@@ -80,19 +86,13 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	source  Source
-	since   map[string]begun // runs under way that were created since the start
-	now     minute           // being counted
-	minutes []minute         // the last few, oldest first
-	past    []kairos.Sample  // a day, oldest first
-	file    string           // keeps past over a restart; empty: nothing does
+	since   map[string]time.Time // runs under way that were created since the start
+	now     minute               // being counted
+	minutes []minute             // the last few, oldest first
+	past    []domain.Sample      // a day, oldest first
+	file    string               // keeps past over a restart; empty: nothing does
 
 	tracer *tracer // nil: nobody collects traces
-}
-
-// begun is what is remembered of a run until it ends.
-type begun struct {
-	at      time.Time
-	planned bool // by the planner
 }
 
 // maxBegun bounds what is remembered; the durations of runs beyond it are not
@@ -110,8 +110,8 @@ func New(o Options) *Recorder {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &Recorder{o: o, registry: prometheus.NewRegistry(), since: map[string]begun{},
-		ended: map[kairos.RunStatus]prometheus.Counter{}, nodes: map[kairos.NodeStatus]prometheus.Counter{}}
+	r := &Recorder{o: o, registry: prometheus.NewRegistry(), since: map[string]time.Time{},
+		ended: map[domain.RunStatus]prometheus.Counter{}, nodes: map[domain.NodeStatus]prometheus.Counter{}}
 	add := func(c prometheus.Collector) { r.registry.MustRegister(c) }
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -130,12 +130,12 @@ func New(o Options) *Recorder {
 	}
 	r.created = counter("kairos_runs_created_total", "Runs created.")
 	ended := vector("kairos_runs_ended_total", "Runs that became final, by status.", "status")
-	for _, s := range []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {
+	for _, s := range []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
 		r.ended[s] = ended.WithLabelValues(string(s))
 	}
 	r.took = histogram("kairos_run_duration_seconds", "From the creation of a run to its end.", seconds)
 	nodes := vector("kairos_nodes_ended_total", "Attempts of nodes and items that ended, by status.", "status")
-	for _, s := range []kairos.NodeStatus{kairos.NodeCompleted, kairos.NodeFailed, kairos.NodeSkipped, kairos.NodeInDoubt, kairos.NodeCancelled} {
+	for _, s := range []domain.NodeStatus{domain.NodeCompleted, domain.NodeFailed, domain.NodeSkipped, domain.NodeInDoubt, domain.NodeCancelled} {
 		r.nodes[s] = nodes.WithLabelValues(string(s))
 	}
 	r.nodeFor = histogram("kairos_node_duration_seconds", "Durations of attempts of nodes.", seconds)
@@ -150,7 +150,7 @@ func New(o Options) *Recorder {
 	r.answering = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kairos_http_request_duration_seconds", Help: "Durations of requests, by route.", Buckets: seconds[:18]}, []string{"route"})
 	add(r.answering)
 	r.lag = histogram("kairos_scheduler_lag_seconds", "How late a timer of the process fires.", seconds[:15])
-	r.plans.register(r.registry)
+	add(plansCollector{r})
 	add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kairos_build_info", Help: "1, with the version as a label.",
 		ConstLabels: prometheus.Labels{"version": o.Version, "go": runtime.Version()}}, func() float64 { return 1 }))
 	add(collectors.NewGoCollector())

@@ -19,7 +19,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/metric"
 )
 
@@ -29,19 +29,30 @@ func source(r *metric.Recorder) {
 		Load: func() metric.Load {
 			return metric.Load{Working: 3, Queued: 2, Oldest: time.Now().Add(-time.Minute), Nodes: 4}
 		},
-		Counts: func(context.Context) (kairos.RunCounts, error) {
-			return kairos.RunCounts{ByStatus: map[kairos.RunStatus]int64{kairos.RunFailed: 7}, OpenApprovals: 1}, nil
+		Counts: func(context.Context) (domain.RunCounts, error) {
+			return domain.RunCounts{ByStatus: map[domain.RunStatus]int64{domain.RunFailed: 7}, OpenApprovals: 1}, nil
 		},
-		Storage: func(context.Context) (kairos.Storage, error) {
-			return kairos.Storage{Database: 1 << 20, Free: 1 << 40, Disk: 1 << 41}, nil
+		Storage: func(context.Context) (domain.Storage, error) {
+			return domain.Storage{Database: 1 << 20, Free: 1 << 40, Disk: 1 << 41}, nil
 		},
-		Providers: func() []kairos.ProviderInfo { return []kairos.ProviderInfo{{Name: "local", Calls: 9, Failures: 2}} },
-		Circuits: func() []kairos.CircuitCount {
-			return []kairos.CircuitCount{{Kind: "tool", Name: "http", Open: 2, Opened: 3, RefusedCalls: 40}}
+		Providers: func() []domain.ProviderInfo { return []domain.ProviderInfo{{Name: "local", Calls: 9, Failures: 2}} },
+		Circuits: func() []domain.CircuitCount {
+			return []domain.CircuitCount{{Kind: "tool", Name: "http", Open: 2, Opened: 3, RefusedCalls: 40}}
 		},
-		Clock: func() kairos.Clock { return kairos.Clock{} }, Listeners: func() int { return 5 },
-		Run: func(_ context.Context, id string) (kairos.Run, error) {
-			return kairos.Run{ID: id, PlanKey: "invoice", Version: 3, Status: kairos.RunCompleted, CreatedAt: began}, nil
+		Clock: func() domain.Clock { return domain.Clock{} }, Listeners: func() int { return 5 },
+		Planned: func(_ context.Context, after int64) (domain.PlannedTotals, error) {
+			if after == 7 {
+				return domain.PlannedTotals{}, nil
+			}
+			return domain.PlannedTotals{Plans: 2, Steps: 6, Sure: 2, Confidence: 1.4, Last: 7}, nil
+		},
+		PlannedRuns: func(context.Context) (domain.PlannedRuns, error) {
+			return domain.PlannedRuns{Ended: 1, Completed: 1}, nil
+		},
+		Setting:    func(context.Context, string) (string, error) { return "", nil },
+		SetSetting: func(context.Context, string, string) error { return nil },
+		Run: func(_ context.Context, id string) (domain.Run, error) {
+			return domain.Run{ID: id, PlanKey: "invoice", Version: 3, Status: domain.RunCompleted, CreatedAt: began}, nil
 		},
 	})
 }
@@ -49,21 +60,21 @@ func source(r *metric.Recorder) {
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // aRun is what the store hands out of a run with an agent's conversation.
-func aRun(id string) []kairos.AuditEvent {
+func aRun(id string) []domain.AuditEvent {
 	at := func(s int) time.Time { return began.Add(time.Duration(s) * time.Second) }
-	record := func(action string, detail string) kairos.AuditRecord {
-		return kairos.AuditRecord{Action: action, Run: id, Detail: kairos.RawJSON(detail)}
+	record := func(action string, detail string) domain.AuditRecord {
+		return domain.AuditRecord{Action: action, Run: id, Detail: domain.RawJSON(detail)}
 	}
-	return []kairos.AuditEvent{
+	return []domain.AuditEvent{
 		{Seq: 1, At: at(0), AuditRecord: record("run.created", `{"hash":"abc"}`)},
-		{Seq: 2, At: at(5), AuditRecord: record("checkpoint", ""), Entries: []kairos.Entry{
-			{Seq: 1, Kind: kairos.EntryIntent, Node: "a", Visit: 1, Item: -1, Attempt: 1, Status: kairos.NodeRunning, At: at(1)},
-			{Seq: 2, Kind: kairos.EntrySubstep, Node: "a", Visit: 1, Item: -1, Attempt: 1, Substep: 1, Status: kairos.NodeCompleted, StartedAt: at(1), At: at(2),
-				Decision: kairos.RawJSON(`{"kind":"model"}`), Output: kairos.RawJSON(`{"Model":"llama3"}`), Usage: kairos.Usage{InputTokens: 10, OutputTokens: 4, Cost: .5}},
-			{Seq: 3, Kind: kairos.EntrySubstep, Node: "a", Visit: 1, Item: -1, Attempt: 1, Substep: 2, Status: kairos.NodeFailed, StartedAt: at(2), At: at(3),
-				Decision: kairos.RawJSON(`{"kind":"tool:http"}`), Failure: &kairos.Failure{Code: "timeout", Message: "no answer"}},
-			{Seq: 4, Kind: kairos.EntryWait, Node: "a", Visit: 1, Item: -1, Attempt: 1, Reason: string(kairos.WaitRetry), At: at(3)},
-			{Seq: 5, Kind: kairos.EntryResult, Node: "a", Visit: 1, Item: -1, Attempt: 2, Status: kairos.NodeCompleted, Final: true, Agent: "support", StartedAt: at(4), At: at(5)},
+		{Seq: 2, At: at(5), AuditRecord: record("checkpoint", ""), Entries: []domain.Entry{
+			{Seq: 1, Kind: domain.EntryIntent, Node: "a", Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeRunning, At: at(1)},
+			{Seq: 2, Kind: domain.EntrySubstep, Node: "a", Visit: 1, Item: -1, Attempt: 1, Substep: 1, Status: domain.NodeCompleted, StartedAt: at(1), At: at(2),
+				Decision: domain.RawJSON(`{"kind":"model"}`), Output: domain.RawJSON(`{"Model":"llama3"}`), Usage: domain.Usage{InputTokens: 10, OutputTokens: 4, Cost: .5}},
+			{Seq: 3, Kind: domain.EntrySubstep, Node: "a", Visit: 1, Item: -1, Attempt: 1, Substep: 2, Status: domain.NodeFailed, StartedAt: at(2), At: at(3),
+				Decision: domain.RawJSON(`{"kind":"tool:http"}`), Failure: &domain.Failure{Code: "timeout", Message: "no answer"}},
+			{Seq: 4, Kind: domain.EntryWait, Node: "a", Visit: 1, Item: -1, Attempt: 1, Reason: string(domain.WaitRetry), At: at(3)},
+			{Seq: 5, Kind: domain.EntryResult, Node: "a", Visit: 1, Item: -1, Attempt: 2, Status: domain.NodeCompleted, Final: true, Agent: "support", StartedAt: at(4), At: at(5)},
 		}},
 		{Seq: 3, At: at(6), AuditRecord: record("run.status", `{"status":"completed"}`)},
 	}
@@ -91,8 +102,8 @@ func TestEveryMetricIsServed(t *testing.T) {
 	t.Parallel()
 	r := metric.New(metric.Options{Version: "1.2.3"})
 	source(r)
-	r.Planned("abc", 4, .8, 30*time.Millisecond)
-	r.Planned("def", 2, .6, 10*time.Millisecond)
+	r.Planned(30 * time.Millisecond)
+	r.Planned(10 * time.Millisecond)
 	r.HandleCommit(aRun("r1"))
 	r.Batch(3, 2*time.Millisecond)
 	r.Request("/runs/:run", "GET", 200, 5*time.Millisecond)
@@ -144,18 +155,18 @@ func TestVitals(t *testing.T) {
 		r.Attach(metric.Source{
 			Slots: func() (int, int) { return 64, 256 },
 			Load:  func() metric.Load { return metric.Load{Working: 1} },
-			Storage: func(context.Context) (kairos.Storage, error) {
+			Storage: func(context.Context) (domain.Storage, error) {
 				grown := size + int64(time.Since(start)/time.Minute)<<20
-				return kairos.Storage{Database: grown, Free: 100 << 30, Disk: 200 << 30}, nil
+				return domain.Storage{Database: grown, Free: 100 << 30, Disk: 200 << 30}, nil
 			},
 			Listeners: func() int { return 0 },
-			Providers: func() []kairos.ProviderInfo {
-				return []kairos.ProviderInfo{{State: "working"}, {State: "failing"}, {State: "working", Stop: &kairos.Stop{}}}
+			Providers: func() []domain.ProviderInfo {
+				return []domain.ProviderInfo{{State: "working"}, {State: "failing"}, {State: "working", Stop: &domain.Stop{}}}
 			},
-			Circuits: func() []kairos.CircuitCount {
-				return []kairos.CircuitCount{{Kind: "tool", Name: "http", Open: 2}, {Kind: "provider", Name: "local", Open: 1}}
+			Circuits: func() []domain.CircuitCount {
+				return []domain.CircuitCount{{Kind: "tool", Name: "http", Open: 2}, {Kind: "provider", Name: "local", Open: 1}}
 			},
-			Clock: func() kairos.Clock { return kairos.Clock{Known: true, Within: 20 * time.Millisecond} },
+			Clock: func() domain.Clock { return domain.Clock{Known: true, Within: 20 * time.Millisecond} },
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup

@@ -1,93 +1,146 @@
 package metric
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// plans holds the five metrics of [001], under the names it gives them. Servers
-// that know no dots in names get underscores.
+// plans holds the five metrics of the planner, under the names that its specification
+// gives them. Servers that know no dots in names get underscores. All of them are read
+// from the database, so that a restart changes none.
 type plans struct {
-	created    prometheus.Counter
-	took       prometheus.Histogram
-	mu         sync.Mutex
-	hashes     map[string]bool // versions that the planner made since the start
-	order      []string
-	n          float64
-	steps      float64
-	confidence float64
-	runs, good float64
+	mu     sync.Mutex
+	totals domain.PlannedTotals // of the versions that were read so far: versions never change
+	took   *durations           // nil: not read yet
 }
 
-// maxHashes bounds how many planner-made versions are told from others.
-const maxHashes = 10_000
+// durations is a histogram of milliseconds that can be stored.
+type durations struct {
+	Count  uint64   `json:"count"`
+	Sum    float64  `json:"sum"`
+	Within []uint64 `json:"within"` // by bound of tookBounds: so many took at most that
+}
 
-func (p *plans) register(to prometheus.Registerer) {
-	p.hashes = map[string]bool{}
-	p.created = prometheus.NewCounter(prometheus.CounterOpts{Name: "planner.plans_created.count", Help: "Plans that the planner made."})
-	p.took = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "planner.planning_duration_ms", Help: "Time from an intent to its stored plan, in milliseconds.",
-		Buckets: []float64{1, 2, 5, 10, 25, 50, 100, 200, 500, 1000, 2500, 5000, 10000, 30000, 60000}})
-	share := func(of, all *float64) func() float64 {
-		return func() float64 {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if *all == 0 {
-				return 0
-			}
-			return *of / *all
+var tookBounds = []float64{1, 2, 5, 10, 25, 50, 100, 200, 500, 1000, 2500, 5000, 10000, 30000, 60000}
+
+// tookKey is the setting that keeps the durations of planning.
+const tookKey = "planner.durations"
+
+var (
+	createdDesc    = prometheus.NewDesc("planner.plans_created.count", "Plans that the planner made.", nil, nil)
+	tookDesc       = prometheus.NewDesc("planner.planning_duration_ms", "Time from an intent to its stored plan, in milliseconds.", nil, nil)
+	successDesc    = prometheus.NewDesc("planner.plan_success_rate", "Share of the ended runs of planner-made plans that completed, 0 to 1; 0 while there are none.", nil, nil)
+	stepsDesc      = prometheus.NewDesc("planner.average_steps_per_plan", "Mean number of steps of the plans made.", nil, nil)
+	confidenceDesc = prometheus.NewDesc("planner.confidence_score", "Mean confidence of the plans made, 0 to 1.", nil, nil)
+)
+
+// Planned observes how long it took to make a plan that is stored.
+func (r *Recorder) Planned(took time.Duration) {
+	s, p, ms := r.from(), &r.plans, float64(took.Microseconds())/1000
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.readDurations(ctx, s); err != nil {
+		r.o.Logger.Error("read how long planning took", "err", err)
+		return // what is stored is not overwritten
+	}
+	p.took.Count++
+	p.took.Sum += ms
+	for i, bound := range tookBounds {
+		if ms <= bound {
+			p.took.Within[i]++
 		}
 	}
-	gauge := func(name, help string, f func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
+	if s.SetSetting == nil {
+		return
 	}
-	to.MustRegister(p.created, p.took,
-		gauge("planner.plan_success_rate", "Share of the ended runs of planner-made plans that completed, 0 to 1; 0 while there are none.", share(&p.good, &p.runs)),
-		gauge("planner.average_steps_per_plan", "Mean number of steps of the plans made.", share(&p.steps, &p.n)),
-		gauge("planner.confidence_score", "Mean confidence of the plans made, 0 to 1.", share(&p.confidence, &p.n)))
+	text, err := json.Marshal(p.took)
+	if err == nil {
+		err = s.SetSetting(ctx, tookKey, string(text))
+	}
+	if err != nil {
+		r.o.Logger.Error("keep how long planning took", "err", err)
+	}
 }
 
-// Planned counts a plan that the planner made and that is stored.
-func (r *Recorder) Planned(hash string, steps int, confidence float64, took time.Duration) {
-	p := &r.plans
-	p.created.Inc()
-	p.took.Observe(float64(took.Microseconds()) / 1000)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.n++
-	p.steps += float64(steps)
-	p.confidence += confidence
-	if !p.hashes[hash] {
-		if len(p.order) == maxHashes {
-			delete(p.hashes, p.order[0])
-			p.order = p.order[1:]
+func (p *plans) readDurations(ctx context.Context, s Source) error {
+	if p.took != nil {
+		return nil
+	}
+	took := &durations{Within: make([]uint64, len(tookBounds))}
+	if s.Setting != nil {
+		text, err := s.Setting(ctx, tookKey)
+		if err != nil {
+			return err
 		}
-		p.hashes[hash], p.order = true, append(p.order, hash)
+		var stored durations
+		if text != "" && json.Unmarshal([]byte(text), &stored) == nil && len(stored.Within) == len(tookBounds) {
+			took = &stored
+		}
+	}
+	p.took = took
+	return nil
+}
+
+// plansCollector reads the planner's metrics when somebody asks for them.
+type plansCollector struct{ r *Recorder }
+
+func (c plansCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{createdDesc, tookDesc, successDesc, stepsDesc, confidenceDesc} {
+		out <- d
 	}
 }
 
-// made reports whether a run that is created is of a plan of the planner.
-func (p *plans) made(detail kairos.RawJSON) bool {
+func (c plansCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	s, p := c.r.from(), &c.r.plans
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.hashes) == 0 {
-		return false
+	var runs domain.PlannedRuns
+	if s.Planned != nil {
+		more, err := s.Planned(ctx, p.totals.Last)
+		if err == nil {
+			runs, err = s.PlannedRuns(ctx)
+		}
+		if err == nil {
+			err = p.readDurations(ctx, s)
+		}
+		if err != nil {
+			c.r.o.Logger.Error("read the planner's metrics", "err", err)
+			return
+		}
+		p.totals.Plans += more.Plans
+		p.totals.Steps += more.Steps
+		p.totals.Sure += more.Sure
+		p.totals.Confidence += more.Confidence
+		p.totals.Last = max(p.totals.Last, more.Last)
 	}
-	var d struct {
-		Hash string `json:"hash"`
+	took := p.took
+	if took == nil {
+		took = &durations{Within: make([]uint64, len(tookBounds))}
 	}
-	return json.Unmarshal(detail, &d) == nil && p.hashes[d.Hash]
-}
-
-func (p *plans) ended(good bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.runs++
-	if good {
-		p.good++
+	share := func(of, all float64) float64 {
+		if all == 0 {
+			return 0
+		}
+		return of / all
 	}
+	t := p.totals
+	out <- prometheus.MustNewConstMetric(createdDesc, prometheus.CounterValue, float64(t.Plans))
+	out <- prometheus.MustNewConstMetric(successDesc, prometheus.GaugeValue, share(float64(runs.Completed), float64(runs.Ended)))
+	out <- prometheus.MustNewConstMetric(stepsDesc, prometheus.GaugeValue, share(float64(t.Steps), float64(t.Plans)))
+	out <- prometheus.MustNewConstMetric(confidenceDesc, prometheus.GaugeValue, share(t.Confidence, float64(t.Sure)))
+	buckets := map[float64]uint64{}
+	for i, n := range took.Within {
+		buckets[tookBounds[i]] = n
+	}
+	out <- prometheus.MustNewConstHistogram(tookDesc, took.Count, took.Sum, buckets)
 }

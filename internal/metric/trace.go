@@ -14,7 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Attributes of the GenAI semantic conventions, which are still in development
@@ -35,7 +35,7 @@ const (
 type tracer struct {
 	r       *Recorder
 	otel    trace.Tracer
-	rows    chan []kairos.AuditEvent
+	rows    chan []domain.AuditEvent
 	dropped prometheus.Counter
 }
 
@@ -44,7 +44,7 @@ const traceQueue = 1024
 
 func newTracer(r *Recorder, exporter sdktrace.SpanExporter, batch ...sdktrace.BatchSpanProcessorOption) (*tracer, *sdktrace.TracerProvider) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter, batch...), sdktrace.WithIDGenerator(derivedIDs{}), sdktrace.WithResource(resourceOf(r.o.Version)))
-	t := &tracer{r: r, otel: provider.Tracer("github.com/kairosd/kairosd"), rows: make(chan []kairos.AuditEvent, traceQueue),
+	t := &tracer{r: r, otel: provider.Tracer("github.com/kairosd/kairosd"), rows: make(chan []domain.AuditEvent, traceQueue),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "kairos_trace_commits_dropped_total", Help: "Commits of which no spans were made, because too many waited."})}
 	r.registry.MustRegister(t.dropped)
 	return t, provider
@@ -52,8 +52,8 @@ func newTracer(r *Recorder, exporter sdktrace.SpanExporter, batch ...sdktrace.Ba
 
 // offer takes a commit if there is room: a slow collector costs spans, never
 // a checkpoint's time.
-func (t *tracer) offer(events []kairos.AuditEvent) {
-	var mine []kairos.AuditEvent
+func (t *tracer) offer(events []domain.AuditEvent) {
+	var mine []domain.AuditEvent
 	for i := range events {
 		if ev := &events[i]; ev.Run != "" && (len(ev.Entries) > 0 || ev.Action == "run.status") {
 			mine = append(mine, *ev)
@@ -88,14 +88,14 @@ func (t *tracer) run(ctx context.Context) {
 	}
 }
 
-func (t *tracer) spans(events []kairos.AuditEvent) {
+func (t *tracer) spans(events []domain.AuditEvent) {
 	for i := range events {
 		ev := &events[i]
 		for j := range ev.Entries {
 			switch e := &ev.Entries[j]; e.Kind {
-			case kairos.EntryResult:
+			case domain.EntryResult:
 				t.node(ev.Run, e)
-			case kairos.EntrySubstep:
+			case domain.EntrySubstep:
 				t.call(ev.Run, e)
 			}
 		}
@@ -106,8 +106,8 @@ func (t *tracer) spans(events []kairos.AuditEvent) {
 }
 
 // node is the span of an attempt.
-func (t *tracer) node(run string, e *kairos.Entry) {
-	if e.StartedAt.IsZero() || e.Status == kairos.NodePending {
+func (t *tracer) node(run string, e *domain.Entry) {
+	if e.StartedAt.IsZero() || e.Status == domain.NodePending {
 		return // it never ran, or will again
 	}
 	ctx := withIDs(under(run, rootOf(run)), run, spanOf(run, e.Node, e.Visit, e.Item, e.Attempt, 0))
@@ -123,7 +123,7 @@ func (t *tracer) node(run string, e *kairos.Entry) {
 }
 
 // call is the span of a model's or a tool's call inside an attempt.
-func (t *tracer) call(run string, e *kairos.Entry) {
+func (t *tracer) call(run string, e *domain.Entry) {
 	kind := callOf(e)
 	attrs := []attribute.KeyValue{attribute.String("kairos.run.id", run), attribute.String("kairos.node.id", e.Node), attribute.Int("kairos.substep", e.Substep)}
 	name := cmp.Or(kind, "step")
@@ -144,7 +144,7 @@ func (t *tracer) call(run string, e *kairos.Entry) {
 	t.emit(ctx, name, e, append(attrs, usage(e.Usage)...))
 }
 
-func (t *tracer) emit(ctx context.Context, name string, e *kairos.Entry, attrs []attribute.KeyValue) {
+func (t *tracer) emit(ctx context.Context, name string, e *domain.Entry, attrs []attribute.KeyValue) {
 	start := e.StartedAt
 	if start.IsZero() {
 		start = e.At
@@ -156,9 +156,9 @@ func (t *tracer) emit(ctx context.Context, name string, e *kairos.Entry, attrs [
 
 // ended is the span of a whole run, made when it is final. A run that is resumed
 // and ends again sends its span again.
-func (t *tracer) ended(ev *kairos.AuditEvent) {
+func (t *tracer) ended(ev *domain.AuditEvent) {
 	var d struct {
-		Status kairos.RunStatus `json:"status"`
+		Status domain.RunStatus `json:"status"`
 	}
 	if json.Unmarshal(ev.Detail, &d) != nil || !d.Status.Final() {
 		return
@@ -182,14 +182,14 @@ func (t *tracer) ended(ev *kairos.AuditEvent) {
 	span.End(trace.WithTimestamp(ev.At))
 }
 
-func usage(u kairos.Usage) []attribute.KeyValue {
+func usage(u domain.Usage) []attribute.KeyValue {
 	if u.Zero() {
 		return nil
 	}
 	return []attribute.KeyValue{attribute.Int64(genInputTokens, u.InputTokens), attribute.Int64(genOutputTokens, u.OutputTokens), attribute.Float64("kairos.cost", u.Cost)}
 }
 
-func fail(span trace.Span, f *kairos.Failure) {
+func fail(span trace.Span, f *domain.Failure) {
 	if f == nil {
 		return
 	}
@@ -198,7 +198,7 @@ func fail(span trace.Span, f *kairos.Failure) {
 }
 
 // traceOf and rootOf derive a run's trace and the span of the run itself.
-func traceOf(run string) trace.TraceID { return kairos.TraceOf(run) }
+func traceOf(run string) trace.TraceID { return domain.TraceOf(run) }
 
 func rootOf(run string) (id trace.SpanID) {
 	sum := sha256.Sum256([]byte("run\x00" + run))

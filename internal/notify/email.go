@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Email is a server that takes mail for people.
@@ -31,7 +31,7 @@ type Email struct {
 }
 
 // mail makes one attempt.
-func (s *Service) mail(ctx context.Context, dialer *net.Dialer, e *Email, d kairos.Delivery) error {
+func (s *Service) mail(ctx context.Context, dialer *net.Dialer, e *Email, d domain.Delivery) error {
 	text, err := e.compose(d, s.c.Now())
 	if err != nil {
 		return &refusal{err}
@@ -101,7 +101,7 @@ func permanent(err error) error {
 
 // compose writes the mail. No text of a run can end up as a header: lines are
 // joined and encoded.
-func (e *Email) compose(d kairos.Delivery, now time.Time) ([]byte, error) {
+func (e *Email) compose(d domain.Delivery, now time.Time) ([]byte, error) {
 	var m Message
 	if err := json.Unmarshal(d.Body, &m); err != nil {
 		return nil, fmt.Errorf("message %s: %w", d.ID, err)

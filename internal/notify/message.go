@@ -20,7 +20,7 @@ type Message struct {
 
 // RunNews is the run that a message is about, as it was then.
 type RunNews struct {
-	ID       string `json:"id"`
+	RunID    string `json:"runId"`
 	Plan     string `json:"plan"`
 	Version  int    `json:"version,omitempty"`
 	Status   string `json:"status"`
@@ -37,7 +37,7 @@ var says = map[string]string{
 }
 
 func textOf(kind string, r *RunNews) string {
-	text := fmt.Sprintf("Run %s of %s %s", r.ID[max(0, len(r.ID)-4):], r.Plan, says[kind])
+	text := fmt.Sprintf("Run %s of %s %s", r.RunID[max(0, len(r.RunID)-4):], r.Plan, says[kind])
 	if r.Node != "" {
 		text += " at " + r.Node
 	}

@@ -18,7 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Kinds are what can be told.
@@ -49,17 +49,17 @@ var backoff = []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 30
 type Store interface {
 	LastEvent(ctx context.Context) (int64, error)
 	Told(ctx context.Context) (int64, error)
-	Happenings(ctx context.Context, after int64, limit int) ([]kairos.AuditEvent, error)
-	FindRun(ctx context.Context, id string) (kairos.Run, error)
-	Tell(ctx context.Context, upTo int64, messages []kairos.Delivery, quiet time.Duration) error
-	TellMore(ctx context.Context, of, message kairos.Delivery) error
-	Repeated(ctx context.Context, before time.Time, limit int) ([]kairos.Delivery, error)
-	DueDeliveries(ctx context.Context, now time.Time, limit int) ([]kairos.Delivery, time.Time, error)
-	SettleDelivery(ctx context.Context, d kairos.Delivery) error
-	Deliveries(ctx context.Context, channel string, limit int) ([]kairos.Delivery, error)
+	Happenings(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error)
+	FindRun(ctx context.Context, id string) (domain.Run, error)
+	Tell(ctx context.Context, upTo int64, messages []domain.Delivery, quiet time.Duration) error
+	TellMore(ctx context.Context, of, message domain.Delivery) error
+	Repeated(ctx context.Context, before time.Time, limit int) ([]domain.Delivery, error)
+	DueDeliveries(ctx context.Context, now time.Time, limit int) ([]domain.Delivery, time.Time, error)
+	SettleDelivery(ctx context.Context, d domain.Delivery) error
+	Deliveries(ctx context.Context, channel string, limit int) ([]domain.Delivery, error)
 	ForgetDeliveries(ctx context.Context, before time.Time) error
-	Hold(ctx context.Context) (*kairos.Hold, error)
-	Audit(ctx context.Context, r kairos.AuditRecord) error
+	Hold(ctx context.Context) (*domain.Hold, error)
+	Audit(ctx context.Context, r domain.AuditRecord) error
 }
 
 // Channel is one way to tell people.
@@ -209,7 +209,7 @@ func (s *Service) collect(ctx context.Context) error {
 		if err != nil || len(events) == 0 {
 			return err
 		}
-		var messages []kairos.Delivery
+		var messages []domain.Delivery
 		for _, e := range events {
 			more, err := s.about(ctx, e)
 			if err != nil {
@@ -225,7 +225,7 @@ func (s *Service) collect(ctx context.Context) error {
 }
 
 // kindOf says what an event is news of; "" for nothing.
-func kindOf(e kairos.AuditEvent) string {
+func kindOf(e domain.AuditEvent) string {
 	if strings.HasPrefix(e.Action, "store.") && e.Result == "failed" {
 		return "system"
 	}
@@ -233,14 +233,14 @@ func kindOf(e kairos.AuditEvent) string {
 		return ""
 	}
 	var d struct {
-		Status     kairos.RunStatus  `json:"status"`
-		WaitReason kairos.WaitReason `json:"waitReason"`
+		Status     domain.RunStatus  `json:"status"`
+		WaitReason domain.WaitReason `json:"waitReason"`
 	}
 	if json.Unmarshal(e.Detail, &d) != nil {
 		return ""
 	}
 	kind := string(d.Status)
-	if d.Status == kairos.RunWaiting {
+	if d.Status == domain.RunWaiting {
 		kind = string(d.WaitReason)
 	}
 	if !slices.Contains(Kinds, kind) {
@@ -250,7 +250,7 @@ func kindOf(e kairos.AuditEvent) string {
 }
 
 // about makes the messages of one event.
-func (s *Service) about(ctx context.Context, e kairos.AuditEvent) ([]kairos.Delivery, error) {
+func (s *Service) about(ctx context.Context, e domain.AuditEvent) ([]domain.Delivery, error) {
 	kind := kindOf(e)
 	reach := s.reach.Load()
 	if kind == "" || !slices.ContainsFunc(reach.Channels, func(c Channel) bool { return slices.Contains(c.On, kind) }) {
@@ -261,7 +261,7 @@ func (s *Service) about(ctx context.Context, e kairos.AuditEvent) ([]kairos.Deli
 	plan := ""
 	if e.Run != "" {
 		run, err := s.c.Store.FindRun(ctx, e.Run)
-		if kairos.CodeOf(err) == kairos.CodeNotFound {
+		if domain.CodeOf(err) == domain.CodeNotFound {
 			return nil, nil // deleted meanwhile
 		} else if err != nil {
 			return nil, err
@@ -278,7 +278,7 @@ func (s *Service) about(ctx context.Context, e kairos.AuditEvent) ([]kairos.Deli
 	if m.Run != nil {
 		m.Text = textOf(kind, m.Run)
 	}
-	var out []kairos.Delivery
+	var out []domain.Delivery
 	for _, c := range reach.Channels {
 		if !slices.Contains(c.On, kind) || len(c.Plans) > 0 && !slices.Contains(c.Plans, plan) {
 			continue
@@ -297,12 +297,12 @@ func (s *Service) about(ctx context.Context, e kairos.AuditEvent) ([]kairos.Deli
 }
 
 // news is a run as an event says that it was.
-func news(r kairos.Run, e kairos.AuditEvent, url string) *RunNews {
+func news(r domain.Run, e domain.AuditEvent, url string) *RunNews {
 	var was struct{ Status, WaitReason, Headline string }
 	if json.Unmarshal(e.Detail, &was) != nil {
 		was.Status = string(r.Status)
 	}
-	n := &RunNews{ID: r.ID, Plan: r.PlanKey, Version: r.Version, Status: was.Status, Reason: was.WaitReason, Headline: cmp.Or(was.Headline, r.Headline)}
+	n := &RunNews{RunID: r.ID, Plan: r.PlanKey, Version: r.Version, Status: was.Status, Reason: was.WaitReason, Headline: cmp.Or(was.Headline, r.Headline)}
 	if r.Error != nil {
 		n.Node, n.Code = r.Error.Node, r.Error.Code
 		n.Headline = cmp.Or(n.Headline, r.Error.Message)
@@ -314,14 +314,14 @@ func news(r kairos.Run, e kairos.AuditEvent, url string) *RunNews {
 }
 
 // message is a new message of a channel, due at once.
-func (s *Service) message(channel string, m Message) (kairos.Delivery, error) {
+func (s *Service) message(channel string, m Message) (domain.Delivery, error) {
 	now := s.c.Now().UTC()
-	m.ID = kairos.NewID()
+	m.ID = domain.NewID()
 	body, err := json.Marshal(m)
 	if err != nil {
-		return kairos.Delivery{}, fmt.Errorf("notify: %w", err)
+		return domain.Delivery{}, fmt.Errorf("notify: %w", err)
 	}
-	return kairos.Delivery{ID: m.ID, Channel: channel, Kind: m.Kind, Body: body, Status: kairos.DeliveryPending, DueAt: now, CreatedAt: now}, nil
+	return domain.Delivery{ID: m.ID, Channel: channel, Kind: m.Kind, Body: body, Status: domain.DeliveryPending, DueAt: now, CreatedAt: now}, nil
 }
 
 // repeated says how many more there were, once their quiet time is over.
@@ -351,8 +351,8 @@ func (s *Service) repeated(ctx context.Context) error {
 
 // sendAll sends messages, those of each channel in their order: one that does not
 // answer keeps no other waiting.
-func (s *Service) sendAll(ctx context.Context, due []kairos.Delivery) error {
-	byChannel := map[string][]kairos.Delivery{}
+func (s *Service) sendAll(ctx context.Context, due []domain.Delivery) error {
+	byChannel := map[string][]domain.Delivery{}
 	for _, d := range due {
 		byChannel[d.Channel] = append(byChannel[d.Channel], d)
 	}
@@ -374,7 +374,7 @@ func (s *Service) sendAll(ctx context.Context, due []kairos.Delivery) error {
 }
 
 // send makes one attempt and notes what came of it.
-func (s *Service) send(ctx context.Context, d *kairos.Delivery) error {
+func (s *Service) send(ctx context.Context, d *domain.Delivery) error {
 	reach := s.reach.Load()
 	i := slices.IndexFunc(reach.Channels, func(c Channel) bool { return c.Name == d.Channel })
 	d.Attempts++
@@ -401,9 +401,9 @@ func (s *Service) send(ctx context.Context, d *kairos.Delivery) error {
 	var final *refusal
 	switch {
 	case err == nil:
-		d.Status, d.EndedAt = kairos.DeliverySent, now
+		d.Status, d.EndedAt = domain.DeliverySent, now
 	case errors.As(err, &final) || d.Attempts > len(backoff):
-		d.Status, d.EndedAt, d.Error = kairos.DeliveryFailed, now, short(err)
+		d.Status, d.EndedAt, d.Error = domain.DeliveryFailed, now, short(err)
 	default:
 		wait := backoff[d.Attempts-1]
 		if later, ok := errors.AsType[*later](err); ok {
@@ -418,34 +418,34 @@ func (s *Service) send(ctx context.Context, d *kairos.Delivery) error {
 }
 
 // Test sends a message at once, and gives what came of it.
-func (s *Service) Test(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error) {
-	if !actor.Role.Includes(kairos.RoleAdmin) {
-		return kairos.Delivery{}, kairos.Errorf(kairos.CodeForbidden, "this needs the role admin")
+func (s *Service) Test(ctx context.Context, actor domain.Actor, channel string) (domain.Delivery, error) {
+	if !actor.Role.Includes(domain.RoleAdmin) {
+		return domain.Delivery{}, domain.Errorf(domain.CodeForbidden, "this needs the role admin")
 	}
 	if !slices.ContainsFunc(s.reach.Load().Channels, func(c Channel) bool { return c.Name == channel }) {
-		return kairos.Delivery{}, kairos.Errorf(kairos.CodeNotFound, "there is no channel %q", channel)
+		return domain.Delivery{}, domain.Errorf(domain.CodeNotFound, "there is no channel %q", channel)
 	}
 	d, err := s.message(channel, Message{Kind: "test", At: s.c.Now().UTC(), Text: "A test message of kairosd, sent by " + actor.Name + "."})
 	if err != nil {
 		return d, err
 	}
 	d.DueAt = d.CreatedAt.Add(time.Minute) // for the daemon, if this dies here
-	if err := s.c.Store.Tell(ctx, 0, []kairos.Delivery{d}, Quiet); err != nil {
+	if err := s.c.Store.Tell(ctx, 0, []domain.Delivery{d}, Quiet); err != nil {
 		return d, err
 	}
 	if err := s.send(ctx, &d); err != nil {
 		return d, err
 	}
-	return d, s.c.Store.Audit(ctx, kairos.AuditRecord{Action: "notification.test", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "channel:" + channel,
-		Result: map[bool]string{true: "ok", false: "failed"}[d.Status == kairos.DeliverySent], Reason: d.Error})
+	return d, s.c.Store.Audit(ctx, domain.AuditRecord{Action: "notification.test", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "channel:" + channel,
+		Result: map[bool]string{true: "ok", false: "failed"}[d.Status == domain.DeliverySent], Reason: d.Error})
 }
 
 // Channels lists how people are told, with the newest messages.
-func (s *Service) Channels(ctx context.Context, last int) ([]kairos.ChannelInfo, error) {
+func (s *Service) Channels(ctx context.Context, last int) ([]domain.ChannelInfo, error) {
 	channels := s.reach.Load().Channels
-	out := make([]kairos.ChannelInfo, 0, len(channels))
+	out := make([]domain.ChannelInfo, 0, len(channels))
 	for _, c := range channels {
-		info := kairos.ChannelInfo{Name: c.Name, Type: "email", On: c.On, Plans: c.Plans}
+		info := domain.ChannelInfo{Name: c.Name, Type: "email", On: c.On, Plans: c.Plans}
 		if c.Webhook != nil {
 			info.Type, info.Target, info.Signed = "webhook", c.Webhook.host(), c.Webhook.Secret != ""
 		} else {

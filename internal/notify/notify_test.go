@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/notify"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -109,19 +109,19 @@ func (d *desk) pass() {
 }
 
 // run stores a run that has come to an end, or waits.
-func (d *desk) run(plan string, status kairos.RunStatus, reason kairos.WaitReason, headline string) kairos.Run {
+func (d *desk) run(plan string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.Run {
 	d.t.Helper()
 	return d.runFrom("api", plan, status, reason, headline)
 }
 
-func (d *desk) runFrom(origin, plan string, status kairos.RunStatus, reason kairos.WaitReason, headline string) kairos.Run {
+func (d *desk) runFrom(origin, plan string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.Run {
 	d.t.Helper()
 	r := storetest.RunFrom(d.t, d.store, storetest.Plan(d.t, d.store, "id: "+plan+"\nnodes: {a: {type: set, input: 1}}\n"), "null", origin)
 	detail, err := json.Marshal(map[string]any{"status": status, "waitReason": reason, "headline": headline})
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if err := d.store.Audit(d.t.Context(), kairos.AuditRecord{Action: "run.status", Actor: "system", Run: r.ID, Detail: detail}); err != nil {
+	if err := d.store.Audit(d.t.Context(), domain.AuditRecord{Action: "run.status", Actor: "system", Run: r.ID, Detail: detail}); err != nil {
 		d.t.Fatal(err)
 	}
 	return r
@@ -135,13 +135,13 @@ func TestFailuresAreToldOnceAndSigned(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
 	d := open(t, storetest.Open(t), loopback, hook(r.URL))
-	d.run("old", kairos.RunFailed, "", "before anybody was told")
+	d.run("old", domain.RunFailed, "", "before anybody was told")
 	d.pass() // what was before is nobody's news
-	run := d.run("ledger", kairos.RunFailed, "", "the bank is\nclosed")
-	d.run("ledger", kairos.RunCompleted, "", "")
+	run := d.run("ledger", domain.RunFailed, "", "the bank is\nclosed")
+	d.run("ledger", domain.RunCompleted, "", "")
 	d.pass()
 	got := r.take()
-	if len(got) != 1 || got[0].Kind != "failed" || got[0].Run == nil || got[0].Run.ID != run.ID || got[0].Run.Plan != "ledger" || got[0].Run.URL != "https://kairos.example.com/runs/"+run.ID ||
+	if len(got) != 1 || got[0].Kind != "failed" || got[0].Run == nil || got[0].Run.RunID != run.ID || got[0].Run.Plan != "ledger" || got[0].Run.URL != "https://kairos.example.com/runs/"+run.ID ||
 		!strings.Contains(got[0].Text, "the bank is") {
 		t.Fatalf("told: %+v", got)
 	}
@@ -153,7 +153,7 @@ func TestFailuresAreToldOnceAndSigned(t *testing.T) {
 		t.Errorf("told again: %+v", again)
 	}
 	list, err := d.store.Deliveries(t.Context(), "ops", 10)
-	if err != nil || len(list) != 1 || list[0].Status != kairos.DeliverySent || list[0].Attempts != 1 || list[0].EndedAt.IsZero() {
+	if err != nil || len(list) != 1 || list[0].Status != domain.DeliverySent || list[0].Attempts != 1 || list[0].EndedAt.IsZero() {
 		t.Errorf("%+v %v", list, err)
 	}
 }
@@ -165,11 +165,11 @@ func TestAnOutageIsOneMessage(t *testing.T) {
 	d := open(t, storetest.Open(t), loopback, hook(r.URL))
 	d.pass()
 	for range 50 {
-		d.run("ledger", kairos.RunFailed, "", "the bank is closed")
+		d.run("ledger", domain.RunFailed, "", "the bank is closed")
 	}
-	d.run("other", kairos.RunFailed, "", "something else")
+	d.run("other", domain.RunFailed, "", "something else")
 	for range 3 {
-		d.run("refund", kairos.RunWaiting, kairos.WaitApproval, "Refund?")
+		d.run("refund", domain.RunWaiting, domain.WaitApproval, "Refund?")
 	}
 	d.pass()
 	kinds := map[string]int{}
@@ -200,7 +200,7 @@ func TestAReceiverThatFailsIsTriedAgain(t *testing.T) {
 	r := newReceiver(t)
 	d := open(t, storetest.Open(t), loopback, hook(r.URL))
 	d.pass()
-	state := func() kairos.Delivery {
+	state := func() domain.Delivery {
 		t.Helper()
 		list, err := d.store.Deliveries(t.Context(), "ops", 1)
 		if err != nil || len(list) != 1 {
@@ -209,10 +209,10 @@ func TestAReceiverThatFailsIsTriedAgain(t *testing.T) {
 		return list[0]
 	}
 	r.set(http.StatusServiceUnavailable)
-	d.run("a", kairos.RunFailed, "", "x")
+	d.run("a", domain.RunFailed, "", "x")
 	d.pass()
 	d.pass() // not due yet
-	if s := state(); s.Status != kairos.DeliveryPending || s.Attempts != 1 || !strings.Contains(s.Error, "503") || s.DueAt.Sub(d.now) < 9*time.Second {
+	if s := state(); s.Status != domain.DeliveryPending || s.Attempts != 1 || !strings.Contains(s.Error, "503") || s.DueAt.Sub(d.now) < 9*time.Second {
 		t.Errorf("%+v", s)
 	}
 	r.retry = "7200"
@@ -224,19 +224,19 @@ func TestAReceiverThatFailsIsTriedAgain(t *testing.T) {
 	r.set(http.StatusOK)
 	d.now = d.now.Add(3 * time.Hour)
 	d.pass()
-	if s := state(); s.Status != kairos.DeliverySent || s.Attempts != 3 || s.Error != "" || len(r.take()) != 1 {
+	if s := state(); s.Status != domain.DeliverySent || s.Attempts != 3 || s.Error != "" || len(r.take()) != 1 {
 		t.Errorf("%+v", s)
 	}
 	// A refusal is final; so is the last attempt of many; a redirect leads nowhere.
 	r.retry = ""
 	for code, attempts := range map[int]int{http.StatusGone: 1, http.StatusFound: 1, http.StatusInternalServerError: 8} {
 		r.set(code)
-		d.run(fmt.Sprint("b", code), kairos.RunFailed, "", "x")
+		d.run(fmt.Sprint("b", code), domain.RunFailed, "", "x")
 		for range 12 {
 			d.pass()
 			d.now = d.now.Add(13 * time.Hour)
 		}
-		if s := state(); s.Status != kairos.DeliveryFailed || s.Attempts != attempts || !strings.Contains(s.Error, fmt.Sprint(code)) {
+		if s := state(); s.Status != domain.DeliveryFailed || s.Attempts != attempts || !strings.Contains(s.Error, fmt.Sprint(code)) {
 			t.Errorf("%d: %+v", code, s)
 		}
 	}
@@ -254,9 +254,9 @@ func TestADeathLosesNoMessage(t *testing.T) {
 	d := open(t, first, loopback, hook(r.URL))
 	d.pass()
 	r.set(http.StatusInternalServerError)
-	d.run("a", kairos.RunFailed, "", "stored, not sent")
+	d.run("a", domain.RunFailed, "", "stored, not sent")
 	d.pass()
-	d.run("b", kairos.RunFailed, "", "not even seen")
+	d.run("b", domain.RunFailed, "", "not even seen")
 	before, err := first.Deliveries(t.Context(), "ops", 10)
 	if err != nil || len(before) != 1 {
 		t.Fatal(before, err)
@@ -288,14 +288,14 @@ func TestPrivateReceiversAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
 	d := open(t, storetest.Open(t), nil, hook(r.URL))
-	got, err := d.Test(t.Context(), kairos.Actor{Name: "marta", Role: kairos.RoleAdmin}, "ops")
-	if err != nil || got.Status == kairos.DeliverySent || !strings.Contains(got.Error, "not a public address") || len(r.take()) != 0 {
+	got, err := d.Test(t.Context(), domain.Actor{Name: "marta", Role: domain.RoleAdmin}, "ops")
+	if err != nil || got.Status == domain.DeliverySent || !strings.Contains(got.Error, "not a public address") || len(r.take()) != 0 {
 		t.Errorf("%+v %v", got, err)
 	}
-	if _, err := d.Test(t.Context(), kairos.Actor{Name: "otto", Role: kairos.RoleAuthor}, "ops"); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if _, err := d.Test(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleAuthor}, "ops"); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("an author tests: %v", err)
 	}
-	if _, err := d.Test(t.Context(), kairos.Actor{Name: "marta", Role: kairos.RoleAdmin}, "none"); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if _, err := d.Test(t.Context(), domain.Actor{Name: "marta", Role: domain.RoleAdmin}, "none"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("no such channel: %v", err)
 	}
 }
@@ -307,10 +307,10 @@ func TestPlansAndKindsAreChosen(t *testing.T) {
 	c.Plans = []string{"wanted"}
 	d := open(t, storetest.Open(t), loopback, c)
 	d.pass()
-	d.run("wanted", kairos.RunCompleted, "", "")
-	d.run("wanted", kairos.RunFailed, "", "")
-	d.run("other", kairos.RunCompleted, "", "")
-	d.runFrom(kairos.OriginDry, "wanted", kairos.RunCompleted, "", "") // who tries a plan watches it
+	d.run("wanted", domain.RunCompleted, "", "")
+	d.run("wanted", domain.RunFailed, "", "")
+	d.run("other", domain.RunCompleted, "", "")
+	d.runFrom(domain.OriginDry, "wanted", domain.RunCompleted, "", "") // who tries a plan watches it
 	d.pass()
 	if got := r.take(); len(got) != 1 || got[0].Kind != "completed" || got[0].Run.Plan != "wanted" {
 		t.Errorf("told: %+v", got)
@@ -382,7 +382,7 @@ func TestMail(t *testing.T) {
 	c := notify.Channel{Name: "mail", Email: &notify.Email{Server: address, TLS: "none", From: "kairos@example.com", To: []string{"ops@example.com", "marta@example.com"}}}
 	d := open(t, storetest.Open(t), loopback, c)
 	d.pass()
-	d.run("ledger", kairos.RunFailed, "", "ñ\r\nBcc: eve@example.com\r\n\r\n.\r\nevil")
+	d.run("ledger", domain.RunFailed, "", "ñ\r\nBcc: eve@example.com\r\n\r\n.\r\nevil")
 	d.pass()
 	var mail string
 	select {
@@ -404,7 +404,7 @@ func TestMail(t *testing.T) {
 	address, _ = mailServer(t, "550 no such person")
 	c.Email.Server = address
 	d = open(t, storetest.Open(t), loopback, c)
-	if got, err := d.Test(t.Context(), kairos.Actor{Name: "marta", Role: kairos.RoleAdmin}, "mail"); err != nil || got.Status != kairos.DeliveryFailed || !strings.Contains(got.Error, "no such person") {
+	if got, err := d.Test(t.Context(), domain.Actor{Name: "marta", Role: domain.RoleAdmin}, "mail"); err != nil || got.Status != domain.DeliveryFailed || !strings.Contains(got.Error, "no such person") {
 		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/notify"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/tool"
@@ -17,7 +17,7 @@ func TestWhoIsToldChanges(t *testing.T) {
 	before, after := newReceiver(t), newReceiver(t)
 	d := open(t, storetest.Open(t), loopback, hook(before.URL))
 	d.pass()
-	d.run("ledger", kairos.RunFailed, "", "the bank is closed")
+	d.run("ledger", domain.RunFailed, "", "the bank is closed")
 	d.pass()
 	if got := before.take(); len(got) != 1 {
 		t.Fatalf("before: %+v", got)
@@ -32,8 +32,8 @@ func TestWhoIsToldChanges(t *testing.T) {
 	if err := d.Reconfigure(notify.Reach{Channels: []notify.Channel{hook(after.URL, "completed")}, Dialer: dialer, URL: "https://other.example"}); err != nil {
 		t.Fatal(err)
 	}
-	run := d.run("ledger", kairos.RunCompleted, "", "")
-	d.run("other", kairos.RunFailed, "", "nobody is told of failures now")
+	run := d.run("ledger", domain.RunCompleted, "", "")
+	d.run("other", domain.RunFailed, "", "nobody is told of failures now")
 	d.pass()
 	if got := after.take(); len(got) != 1 || got[0].Run.URL != "https://other.example/runs/"+run.ID {
 		t.Errorf("after: %+v", got)

@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Webhook is a receiver over HTTP.
@@ -40,7 +40,7 @@ const sendTimeout = 20 * time.Second
 // post makes one attempt. The signature covers id, time and body, as receivers
 // of Standard Webhooks check it: webhook-signature is "v1," and the base64 of
 // HMAC-SHA256(secret, id.timestamp.body).
-func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d kairos.Delivery) error {
+func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d domain.Delivery) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(d.Body))
 	if err != nil {
 		return &refusal{fmt.Errorf("the address cannot be used")} // without the address, which may hold a secret

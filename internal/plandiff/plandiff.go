@@ -5,7 +5,7 @@ package plandiff
 import (
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -34,7 +34,7 @@ type Diff struct {
 // Versions compares two versions as they were written. A version that somebody
 // wrote in one format and one that was made in the other, as planners do, are
 // compared as YAML both, for else every line would differ.
-func Versions(a, b kairos.Version) Diff {
+func Versions(a, b domain.Version) Diff {
 	x, y := string(a.Source), string(b.Source)
 	if a.Format != b.Format {
 		x, y = asYAML(a), asYAML(b)
@@ -47,7 +47,7 @@ func Versions(a, b kairos.Version) Diff {
 func split(s string) []string { return strings.Split(strings.TrimRight(s, "\n"), "\n") }
 
 // asYAML is a version's document in YAML, or as it was written if that cannot be.
-func asYAML(v kairos.Version) string {
+func asYAML(v domain.Version) string {
 	doc, problems := planner.Reopen(v.Source, planner.Format(v.Format))
 	if doc == nil || problems.Err() != nil {
 		return string(v.Source)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -67,7 +67,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Usage that is missing, negative or absurd is estimated; sums stay within what can
+// Usage that is missing, negative or absurd is estimated, and says so; sums stay within what can
 // be counted (L14).
 func TestUsageIsSane(t *testing.T) {
 	t.Parallel()
@@ -78,17 +78,17 @@ func TestUsageIsSane(t *testing.T) {
 		want    agent.Usage
 	}{
 		{7, 3, agent.Usage{InputTokens: 7, OutputTokens: 3}},
-		{0, 0, agent.Usage{InputTokens: 3, OutputTokens: 1}},
-		{-5, -5, agent.Usage{InputTokens: 3, OutputTokens: 1}},
+		{0, 0, agent.Usage{InputTokens: 3, OutputTokens: 1, Estimated: true}},
+		{-5, -5, agent.Usage{InputTokens: 3, OutputTokens: 1, Estimated: true}},
 		{1 << 62, 1 << 62, agent.Usage{InputTokens: maxTokens, OutputTokens: maxTokens}},
 	} {
 		if got := Count(r, answer, c.in, c.out); got != c.want {
 			t.Errorf("%d, %d: got %+v, want %+v", c.in, c.out, got, c.want)
 		}
 	}
-	sum := kairos.Usage{}
+	sum := domain.Usage{}
 	for range 3 {
-		sum = sum.Add(kairos.Usage{InputTokens: 1 << 62, OutputTokens: -1, Cost: 1.7e308})
+		sum = sum.Add(domain.Usage{InputTokens: 1 << 62, OutputTokens: -1, Cost: 1.7e308})
 	}
 	if sum.InputTokens != 1<<63-1 || sum.OutputTokens != 0 || sum.Cost <= 1.7e308 {
 		t.Errorf("%+v", sum)

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"encoding/json"
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/agent"
@@ -9,6 +10,7 @@ import (
 // Count is the usage of a call: what the server says, or where it says nothing
 // sensible our own estimate of four letters a token (L14).
 func Count(r agent.Request, answer agent.Response, input, output int64) agent.Usage {
+	estimated := input <= 0 || output <= 0 && (answer.Text != "" || len(answer.Calls) > 0)
 	if input <= 0 {
 		letters := 0
 		for _, m := range r.Messages {
@@ -23,8 +25,46 @@ func Count(r agent.Request, answer agent.Response, input, output int64) agent.Us
 		}
 		output = estimate(letters)
 	}
-	return agent.Usage{InputTokens: min(input, maxTokens), OutputTokens: min(output, maxTokens)}
+	return agent.Usage{InputTokens: min(input, maxTokens), OutputTokens: min(output, maxTokens), Estimated: estimated}
 }
+
+// EstimateInput is about how many tokens a request has: what bounds a run must know
+// before the server counts. A token is four letters of ASCII, or one other letter.
+func EstimateInput(r agent.Request) int64 {
+	ascii, others := 0, 0
+	count := func(text string) {
+		for _, letter := range text {
+			if letter < utf8.RuneSelf {
+				ascii++
+			} else {
+				others++
+			}
+		}
+	}
+	value := func(v any) {
+		if raw, err := json.Marshal(v); err == nil {
+			count(string(raw))
+		}
+	}
+	for _, m := range r.Messages {
+		count(m.Text)
+		for _, c := range m.Calls {
+			count(c.Tool + c.Arguments)
+		}
+		others += perMessage
+	}
+	for _, t := range r.Tools {
+		count(t.Name + t.Description)
+		value(t.Schema)
+	}
+	if r.Schema != nil {
+		value(r.Schema)
+	}
+	return estimate(ascii) + int64(others)
+}
+
+// perMessage is what a message has beside its text.
+const perMessage = 4
 
 // maxTokens is more than any call consumes; a server that says more is wrong.
 const maxTokens = 1 << 32

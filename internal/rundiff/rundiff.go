@@ -10,24 +10,24 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Source is where runs are read from.
 type Source interface {
-	FindRun(ctx context.Context, id string) (kairos.Run, error)
-	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
+	FindRun(ctx context.Context, id string) (domain.Run, error)
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// Uses are the agents, tools and providers of a run.
-	Uses(ctx context.Context, run string) ([]kairos.Use, error)
+	Uses(ctx context.Context, run string) ([]domain.Use, error)
 	// Detail is a run with its waits and its whole journal.
-	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
+	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 }
 
 // Read compares two runs by what people type. Without a second one it is the last
 // run of the same plan that went well; CodeNotFound when there is none.
 func Read(ctx context.Context, from Source, a, b string, now time.Time) (Comparison, error) {
-	var runs [2]kairos.RunDetail
-	var uses [2][]kairos.Use
+	var runs [2]domain.RunDetail
+	var uses [2][]domain.Use
 	for i, name := range []string{a, b} {
 		if i == 1 && name == "" {
 			good, err := LastGood(ctx, from, runs[0].Run)
@@ -35,7 +35,7 @@ func Read(ctx context.Context, from Source, a, b string, now time.Time) (Compari
 				return Comparison{}, err
 			}
 			if name = good.ID; name == "" {
-				return Comparison{}, kairos.Errorf(kairos.CodeNotFound, "no other run of %s went well, to compare run %s with", runs[0].Run.PlanKey, kairos.ShortID(runs[0].Run.ID)).Suggest("name the other run")
+				return Comparison{}, domain.Errorf(domain.CodeNotFound, "no other run of %s went well, to compare run %s with", runs[0].Run.PlanKey, domain.ShortID(runs[0].Run.ID)).Suggest("name the other run")
 			}
 		}
 		found, err := from.FindRun(ctx, name)
@@ -57,22 +57,22 @@ func Read(ctx context.Context, from Source, a, b string, now time.Time) (Compari
 
 // Lister lists runs.
 type Lister interface {
-	Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error)
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 }
 
 // LastGood is the newest other run of the same plan that went well; none: a zero
 // run.
-func LastGood(ctx context.Context, from Lister, run kairos.Run) (kairos.Run, error) {
-	good, err := from.Runs(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunCompleted}, PlanKey: run.PlanKey, Page: kairos.Page{Limit: 2}})
+func LastGood(ctx context.Context, from Lister, run domain.Run) (domain.Run, error) {
+	good, err := from.Runs(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunCompleted}, PlanKey: run.PlanKey, Page: domain.Page{Limit: 2}})
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	for _, o := range good.Items {
 		if o.ID != run.ID {
 			return o, nil
 		}
 	}
-	return kairos.Run{}, nil
+	return domain.Run{}, nil
 }
 
 // Comparison is two runs side by side. Steps has those of A in their order, then
@@ -91,7 +91,7 @@ type Comparison struct {
 
 // Side is one of the two runs.
 type Side struct {
-	kairos.RunView
+	domain.RunView
 	TookMs    int64    `json:"tookMs"` // until now, while it has not ended
 	Agents    []string `json:"agents,omitempty"`
 	Tools     []string `json:"tools,omitempty"`
@@ -100,17 +100,17 @@ type Side struct {
 	// with another version of what it was asked for.
 	Models []string `json:"models,omitempty"`
 	// Detail is the run itself, for pages.
-	Detail kairos.RunDetail `json:"-"`
+	Detail domain.RunDetail `json:"-"`
 }
 
-func (s *Side) use(uses []kairos.Use) {
+func (s *Side) use(uses []domain.Use) {
 	for _, u := range uses {
 		switch u.Kind {
-		case kairos.UseAgent:
+		case domain.UseAgent:
 			s.Agents = append(s.Agents, u.Name)
-		case kairos.UseTool:
+		case domain.UseTool:
 			s.Tools = append(s.Tools, u.Name)
-		case kairos.UseProvider:
+		case domain.UseProvider:
 			s.Providers = append(s.Providers, u.Name)
 		}
 	}
@@ -156,14 +156,14 @@ func (s Step) Differs() bool { return s.Why != "" }
 // Seen is what came of a step in one run.
 type Seen struct {
 	Seq      int64             `json:"seq"` // of its first journal row
-	Status   kairos.NodeStatus `json:"status"`
+	Status   domain.NodeStatus `json:"status"`
 	Attempts int               `json:"attempts"`
 	TookMs   int64             `json:"tookMs"`
 	To       string            `json:"to,omitempty"` // where it led
 	Code     string            `json:"code,omitempty"`
 	Message  string            `json:"message,omitempty"`
 	// Output is the whole output, for pages.
-	Output kairos.RawJSON `json:"-"`
+	Output domain.RawJSON `json:"-"`
 }
 
 const (
@@ -174,8 +174,8 @@ const (
 )
 
 // Compare puts two runs side by side.
-func Compare(a, b kairos.RunDetail, now time.Time) Comparison {
-	c := Comparison{A: side(a, now), B: side(b, now), Input: diff(b.Run.Input, a.Run.Input), Output: diff(b.Run.Output, a.Run.Output), Steps: []Step{}}
+func Compare(a, b domain.RunDetail, now time.Time) Comparison {
+	c := Comparison{A: side(a, now), B: side(b, now), Input: diff(a.Run.Input, b.Run.Input), Output: diff(a.Run.Output, b.Run.Output), Steps: []Step{}}
 	x, y := stepsOf(a.Journal), stepsOf(b.Journal)
 	others := map[place]*folded{}
 	for _, st := range y {
@@ -187,7 +187,7 @@ func Compare(a, b kairos.RunDetail, now time.Time) Comparison {
 		if s.judge(); s.Why == WhyOutput || s.Why == WhyEdge && !bytes.Equal(s.A.Output, s.B.Output) {
 			v := Value{TooLong: true}
 			if spelled++; spelled <= maxValues {
-				v = diff(s.B.Output, s.A.Output)
+				v = diff(s.A.Output, s.B.Output)
 			}
 			s.Output = &v
 		}
@@ -217,12 +217,12 @@ func Compare(a, b kairos.RunDetail, now time.Time) Comparison {
 	return c
 }
 
-func side(d kairos.RunDetail, now time.Time) Side {
-	return Side{RunView: kairos.ViewRun(d.Run), TookMs: ranFor(d.Run, now).Milliseconds(), Models: models(d.Journal), Detail: d}
+func side(d domain.RunDetail, now time.Time) Side {
+	return Side{RunView: domain.ViewRun(d.Run), TookMs: ranFor(d.Run, now).Milliseconds(), Models: models(d.Journal), Detail: d}
 }
 
 // ranFor is how long a run took, or has been there.
-func ranFor(run kairos.Run, now time.Time) time.Duration {
+func ranFor(run domain.Run, now time.Time) time.Duration {
 	if run.EndedAt.IsZero() {
 		return max(now.Sub(run.CreatedAt), 0)
 	}
@@ -239,7 +239,7 @@ func (s *Step) judge() {
 	switch {
 	case s.A.Status != s.B.Status:
 		s.Why, s.Says = WhyStatus, fmt.Sprintf("it is %s in one and %s in the other", s.A.Status, s.B.Status)
-	case s.A.Code != s.B.Code || kairos.Alike(s.A.Message) != kairos.Alike(s.B.Message):
+	case s.A.Code != s.B.Code || domain.Alike(s.A.Message) != domain.Alike(s.B.Message):
 		s.Why, s.Says = WhyError, fmt.Sprintf("it failed with %s in one and with %s in the other", s.A.failure(), s.B.failure())
 	case s.A.To != s.B.To:
 		s.Why, s.Says = WhyEdge, fmt.Sprintf("it went to %s in one and to %s in the other", s.A.led(), s.B.led())

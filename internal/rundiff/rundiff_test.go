@@ -10,22 +10,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/rundiff"
 )
 
 var began = time.Date(2030, 1, 31, 8, 0, 0, 0, time.UTC)
 
 // run is a journal that is written row by row, one a second.
-type run struct{ kairos.RunDetail }
+type run struct{ domain.RunDetail }
 
 func newRun(id, input string) *run {
 	r := &run{}
-	r.Run = kairos.Run{ID: id, PlanKey: "p", Version: 1, Status: kairos.RunCompleted, Input: kairos.RawJSON(input), CreatedAt: began}
+	r.Run = domain.Run{ID: id, PlanKey: "p", Version: 1, Status: domain.RunCompleted, Input: domain.RawJSON(input), CreatedAt: began}
 	return r
 }
 
-func (r *run) row(e kairos.Entry) *run {
+func (r *run) row(e domain.Entry) *run {
 	e.Seq = int64(len(r.Journal) + 1)
 	e.At = began.Add(time.Duration(e.Seq) * time.Second)
 	r.Journal, r.Run.EndedAt = append(r.Journal, e), e.At
@@ -35,12 +35,12 @@ func (r *run) row(e kairos.Entry) *run {
 // did is a step that ended well, in one row.
 func (r *run) did(node, output, to string) *run {
 	decision, _ := json.Marshal(map[string]any{"to": to})
-	return r.row(kairos.Entry{Kind: kairos.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: kairos.NodeCompleted, Final: true, Output: kairos.RawJSON(output), Decision: decision})
+	return r.row(domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeCompleted, Final: true, Output: domain.RawJSON(output), Decision: decision})
 }
 
 func (r *run) failed(node, code, message string) *run {
-	r.row(kairos.Entry{Kind: kairos.EntryIntent, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: kairos.NodeRunning})
-	return r.row(kairos.Entry{Kind: kairos.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: kairos.NodeFailed, Final: true, Failure: &kairos.Failure{Code: code, Message: message}})
+	r.row(domain.Entry{Kind: domain.EntryIntent, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeRunning})
+	return r.row(domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeFailed, Final: true, Failure: &domain.Failure{Code: code, Message: message}})
 }
 
 func compare(a, b *run) rundiff.Comparison {
@@ -88,16 +88,16 @@ func TestRunsPart(t *testing.T) {
 // A step that was tried again, waited and was resumed is one step, with its tries.
 func TestAStepIsOneStep(t *testing.T) {
 	t.Parallel()
-	a := newRun("a", `1`).failed("x", "timeout", "late").row(kairos.Entry{Kind: kairos.EntryReset, Item: -1})
-	a.row(kairos.Entry{Kind: kairos.EntryIntent, Node: "x", Visit: 1, Item: -1, Attempt: 2, Status: kairos.NodeRunning})
-	a.row(kairos.Entry{Kind: kairos.EntrySubstep, Node: "x", Visit: 1, Item: -1, Attempt: 2, Substep: 1, Output: kairos.RawJSON(`"call"`)})
-	a.row(kairos.Entry{Kind: kairos.EntryResult, Node: "x", Visit: 1, Item: -1, Attempt: 2, Status: kairos.NodeCompleted, Final: true, Output: kairos.RawJSON(`7`)})
-	a.row(kairos.Entry{Kind: kairos.EntryIntent, Node: "y", Visit: 2, Item: 3, Attempt: 1, Status: kairos.NodeRunning})
+	a := newRun("a", `1`).failed("x", "timeout", "late").row(domain.Entry{Kind: domain.EntryReset, Item: -1})
+	a.row(domain.Entry{Kind: domain.EntryIntent, Node: "x", Visit: 1, Item: -1, Attempt: 2, Status: domain.NodeRunning})
+	a.row(domain.Entry{Kind: domain.EntrySubstep, Node: "x", Visit: 1, Item: -1, Attempt: 2, Substep: 1, Output: domain.RawJSON(`"call"`)})
+	a.row(domain.Entry{Kind: domain.EntryResult, Node: "x", Visit: 1, Item: -1, Attempt: 2, Status: domain.NodeCompleted, Final: true, Output: domain.RawJSON(`7`)})
+	a.row(domain.Entry{Kind: domain.EntryIntent, Node: "y", Visit: 2, Item: 3, Attempt: 1, Status: domain.NodeRunning})
 	d := compare(a, newRun("b", `1`).did("x", `7`, ""))
 	if len(d.Steps) != 2 || d.Steps[0].Differs() || d.Steps[0].A.Attempts != 2 || d.Steps[0].A.TookMs != 5000 || d.Steps[0].LongerMs != 5000 {
 		t.Errorf("%+v", d.Steps)
 	}
-	if y := d.Steps[1]; y.Step != "y #2 [3]" || y.A.Status != kairos.NodeRunning || y.B != nil || y.A.TookMs != (time.Hour-7*time.Second).Milliseconds() {
+	if y := d.Steps[1]; y.Step != "y #2 [3]" || y.A.Status != domain.NodeRunning || y.B != nil || y.A.TookMs != (time.Hour-7*time.Second).Milliseconds() {
 		t.Errorf("%+v %+v", y, y.A)
 	}
 }
@@ -108,8 +108,8 @@ func TestValuesDifferPartByPart(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	for name, c := range map[string]struct{ a, b, want string }{
 		"same":      {`{"n":1}`, `{"n":1}`, `{"same":true,"bytesA":7,"bytesB":7}`},
-		"a part":    {`{"n":1,"m":[1,2]}`, `{"n":2,"m":[1]}`, `{"same":false,"changes":[{"op":"+","path":".m[1]","a":2},{"op":"~","path":".n","a":1,"b":2}],"bytesA":17,"bytesB":15}`},
-		"none":      {``, `1`, `{"same":false,"changes":[{"op":"-","path":"","b":1}],"bytesA":0,"bytesB":1}`},
+		"a part":    {`{"n":1,"m":[1,2]}`, `{"n":2,"m":[1]}`, `{"same":false,"changes":[{"op":"-","path":".m[1]","a":2},{"op":"~","path":".n","a":1,"b":2}],"bytesA":17,"bytesB":15}`},
+		"none":      {``, `1`, `{"same":false,"changes":[{"op":"+","path":"","b":1}],"bytesA":0,"bytesB":1}`},
 		"long part": {`"` + long + `"`, `1`, `{"same":false,"changes":[{"op":"~","path":"","b":1,"cut":true}],"bytesA":5002,"bytesB":1}`},
 		"damaged":   {`{`, `1`, `{"same":false,"more":true,"bytesA":1,"bytesB":1}`},
 		"too long":  {`"` + strings.Repeat(long, 300) + `"`, `1`, `{"same":false,"tooLong":true,"bytesA":1500002,"bytesB":1}`},
@@ -140,7 +140,7 @@ func TestLongRunsAreCutOff(t *testing.T) {
 func TestModelsThatAnswered(t *testing.T) {
 	t.Parallel()
 	asked := func(r *run, kind, model string) *run {
-		return r.row(kairos.Entry{Kind: kairos.EntrySubstep, Node: "x", Visit: 1, Item: -1, Attempt: 1, Substep: 1, Decision: kairos.RawJSON(`{"kind":"` + kind + `"}`), Output: kairos.RawJSON(`{"text":"hello","model":"` + model + `"}`)})
+		return r.row(domain.Entry{Kind: domain.EntrySubstep, Node: "x", Visit: 1, Item: -1, Attempt: 1, Substep: 1, Decision: domain.RawJSON(`{"kind":"` + kind + `"}`), Output: domain.RawJSON(`{"text":"hello","model":"` + model + `"}`)})
 	}
 	a, b := newRun("a", `1`), newRun("b", `1`)
 	asked(asked(asked(a, "model", "m-2"), "model", "m-1"), "model", "m-2")

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -32,26 +32,26 @@ func (p place) String() string {
 type folded struct {
 	place
 	seq            int64
-	status         kairos.NodeStatus
+	status         domain.NodeStatus
 	attempts       int
 	started, ended time.Time
-	last           *kairos.Entry // newest row, calls inside an attempt aside
-	final          *kairos.Entry
+	last           *domain.Entry // newest row, calls inside an attempt aside
+	final          *domain.Entry
 }
 
 // stepsOf folds a journal into its steps, in the order in which they began.
-func stepsOf(journal []kairos.Entry) []*folded {
+func stepsOf(journal []domain.Entry) []*folded {
 	at := map[place]*folded{}
 	var out []*folded
 	for i := range journal {
 		e := &journal[i]
-		if e.Node == "" || e.Kind == kairos.EntryReset || e.Kind == kairos.EntryReplan {
+		if e.Node == "" || e.Kind == domain.EntryReset || e.Kind == domain.EntryReplan {
 			continue
 		}
 		p := place{e.Node, e.Visit, e.Item}
 		st := at[p]
 		if st == nil {
-			if e.Kind == kairos.EntryResolve && !e.Final {
+			if e.Kind == domain.EntryResolve && !e.Final {
 				continue // a result that waits for the step's turn
 			}
 			st = &folded{place: p, seq: e.Seq, started: e.StartedAt}
@@ -66,22 +66,22 @@ func stepsOf(journal []kairos.Entry) []*folded {
 	return out
 }
 
-func (st *folded) add(e *kairos.Entry) {
+func (st *folded) add(e *domain.Entry) {
 	st.ended = e.At
 	if e.Substep > 0 {
 		return
 	}
 	st.last, st.attempts = e, max(st.attempts, e.Attempt)
 	switch e.Kind {
-	case kairos.EntryIntent:
-		st.status, st.final = kairos.NodeRunning, nil
-	case kairos.EntryResult:
+	case domain.EntryIntent:
+		st.status, st.final = domain.NodeRunning, nil
+	case domain.EntryResult:
 		if st.status = e.Status; e.Final {
 			st.final = e
 		}
-	case kairos.EntryWait:
-		st.status = kairos.NodeWaiting
-	case kairos.EntryResolve:
+	case domain.EntryWait:
+		st.status = domain.NodeWaiting
+	case domain.EntryResolve:
 		if e.Final {
 			st.status, st.final = e.Status, e
 		}
@@ -95,7 +95,7 @@ func (st *folded) took(now time.Time) time.Duration {
 	switch {
 	case st.final != nil:
 		until = st.final.At
-	case st.status == kairos.NodeRunning || st.status == kairos.NodeWaiting:
+	case st.status == domain.NodeRunning || st.status == domain.NodeWaiting:
 		until = now
 	}
 	return max(until.Sub(st.started), 0)
@@ -123,11 +123,11 @@ func (st *folded) seen(now time.Time) *Seen {
 }
 
 // models are those that answered the calls of a journal.
-func models(journal []kairos.Entry) []string {
+func models(journal []domain.Entry) []string {
 	var out []string
 	for i := range journal {
 		e := &journal[i]
-		if e.Kind != kairos.EntrySubstep || len(e.Output) == 0 {
+		if e.Kind != domain.EntrySubstep || len(e.Output) == 0 {
 			continue
 		}
 		var call struct{ Kind string }

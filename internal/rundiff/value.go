@@ -3,8 +3,8 @@ package rundiff
 import (
 	"bytes"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/jsondiff"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -27,8 +27,8 @@ type Change struct {
 	// Path leads to it: .vendor.lines[3].total; empty: it is the whole.
 	Path string `json:"path"`
 	// A and B are the part in each run, where it is there and short enough.
-	A kairos.RawJSON `json:"a,omitempty"`
-	B kairos.RawJSON `json:"b,omitempty"`
+	A domain.RawJSON `json:"a,omitempty"`
+	B domain.RawJSON `json:"b,omitempty"`
 	// Cut says that a part was left out because it is long.
 	Cut bool `json:"cut,omitempty"`
 }
@@ -41,8 +41,8 @@ const (
 	maxPart     = 2 << 10
 )
 
-// diff says how b became a.
-func diff(b, a kairos.RawJSON) Value {
+// diff returns how a became b: + is only in b, - only in a.
+func diff(a, b domain.RawJSON) Value {
 	v := Value{Same: bytes.Equal(a, b), BytesA: len(a), BytesB: len(b)}
 	if v.Same {
 		return v
@@ -51,7 +51,7 @@ func diff(b, a kairos.RawJSON) Value {
 		v.TooLong = true
 		return v
 	}
-	part := func(c *Change, j kairos.RawJSON) kairos.RawJSON {
+	part := func(c *Change, j domain.RawJSON) domain.RawJSON {
 		if len(j) > maxPart {
 			c.Cut = true
 			return nil
@@ -60,15 +60,15 @@ func diff(b, a kairos.RawJSON) Value {
 	}
 	if len(a) == 0 || len(b) == 0 {
 		c := Change{Op: jsondiff.Added}
-		if len(a) == 0 {
+		if len(b) == 0 {
 			c.Op = jsondiff.Removed
 		}
 		c.A, c.B = part(&c, a), part(&c, b)
 		v.Changes = []Change{c}
 		return v
 	}
-	x, errX := planner.DecodeValue(b)
-	y, errY := planner.DecodeValue(a)
+	x, errX := planner.DecodeValue(a)
+	y, errY := planner.DecodeValue(b)
 	if errX != nil || errY != nil { // a damaged row: that it differs is all that can be said
 		v.More = true
 		return v
@@ -79,10 +79,10 @@ func diff(b, a kairos.RawJSON) Value {
 	for _, d := range changes {
 		c := Change{Op: d.Op, Path: d.Path}
 		if d.Op != jsondiff.Added {
-			c.B = part(&c, encoded(d.Old))
+			c.A = part(&c, encoded(d.Old))
 		}
 		if d.Op != jsondiff.Removed {
-			c.A = part(&c, encoded(d.New))
+			c.B = part(&c, encoded(d.New))
 		}
 		v.Changes = append(v.Changes, c)
 	}
@@ -90,7 +90,7 @@ func diff(b, a kairos.RawJSON) Value {
 }
 
 // encoded is a part of a value as JSON; it was decoded from JSON.
-func encoded(v any) kairos.RawJSON {
+func encoded(v any) domain.RawJSON {
 	j, err := planner.EncodeValue(v)
 	if err != nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // head is a position in the audit chain.
@@ -46,7 +46,7 @@ func readAnchor(path string) (head, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return head{}, nil
 	} else if err != nil {
-		return head{}, kairos.Errorf(kairos.CodeUnavailable, "cannot read the audit anchor: %w", err)
+		return head{}, domain.Errorf(domain.CodeUnavailable, "cannot read the audit anchor: %w", err)
 	}
 	defer f.Close()
 	size, err := f.Seek(0, io.SeekEnd)
@@ -54,11 +54,11 @@ func readAnchor(path string) (head, error) {
 		_, err = f.Seek(max(0, size-anchorTail), io.SeekStart)
 	}
 	if err != nil {
-		return head{}, kairos.Errorf(kairos.CodeUnavailable, "cannot read the audit anchor: %w", err)
+		return head{}, domain.Errorf(domain.CodeUnavailable, "cannot read the audit anchor: %w", err)
 	}
 	b, err := io.ReadAll(f)
 	if err != nil {
-		return head{}, kairos.Errorf(kairos.CodeUnavailable, "cannot read the audit anchor: %w", err)
+		return head{}, domain.Errorf(domain.CodeUnavailable, "cannot read the audit anchor: %w", err)
 	}
 	var last head
 	for line := range bytes.Lines(b) {
@@ -77,7 +77,7 @@ func openAnchor(path string) (*anchor, error) {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeUnavailable, "cannot open the audit anchor: %w", err)
+		return nil, domain.Errorf(domain.CodeUnavailable, "cannot open the audit anchor: %w", err)
 	}
 	return &anchor{f: f, last: last, pending: last}, nil
 }
@@ -98,6 +98,14 @@ func (a *anchor) move(seq int64, mac []byte, now time.Time) error {
 		return nil
 	}
 	a.written = now
+	return a.flush()
+}
+
+// moveNow notes a new head and writes it, however short ago the last was written.
+func (a *anchor) moveNow(seq int64, mac []byte, now time.Time) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pending, a.written = head{seq, hex.EncodeToString(mac)}, now
 	return a.flush()
 }
 

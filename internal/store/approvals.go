@@ -4,22 +4,46 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-func approvalParams(a kairos.Approval, rowID int64) dbsqlc.ApprovalPutParams {
-	return dbsqlc.ApprovalPutParams{PublicID: a.ID, RunID: rowID, PlanKey: a.PlanKey, Node: a.Node, Visit: int64(a.Visit), Item: int64(a.Item),
+func (s *Store) approvalParams(a domain.Approval, rowID int64) dbsqlc.ApprovalPutParams {
+	row := dbsqlc.Approval{PublicID: a.ID, RunID: rowID, PlanKey: a.PlanKey, Node: a.Node, Visit: int64(a.Visit), Item: int64(a.Item),
 		Message: a.Message, Form: jsonText(a.Form), Tool: a.Tool, Arguments: jsonText(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: micros(a.DueAt),
 		CreatedAt: micros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
-		Entered: jsonText(a.Values), Rev: a.Rev, Agent: a.Agent, MayAsk: flag(a.MayAsk), Label: a.Label, YesWord: a.YesWord, NoWord: a.NoWord,
+		Entered: jsonText(a.Values), Rev: a.Rev, Agent: a.Agent, MayAsk: flag(a.MayAsk), Label: a.Label, Answers: answersText(a.Choices), Answer: a.Answer,
 		Assignee: a.Assignee, DueKey: dueKey(a.DueAt)}
+	return dbsqlc.ApprovalPutParams{PublicID: row.PublicID, RunID: row.RunID, PlanKey: row.PlanKey, Node: row.Node, Visit: row.Visit, Item: row.Item,
+		Message: row.Message, Form: row.Form, Tool: row.Tool, Arguments: row.Arguments, Digest: row.Digest, Status: row.Status, OnTimeout: row.OnTimeout, DueAt: row.DueAt,
+		CreatedAt: row.CreatedAt, StartedBy: row.StartedBy, DecidedAt: row.DecidedAt, DecidedBy: row.DecidedBy, Comment: row.Comment,
+		Entered: row.Entered, Rev: row.Rev, Agent: row.Agent, MayAsk: row.MayAsk, Label: row.Label, Answers: row.Answers, Answer: row.Answer,
+		Assignee: row.Assignee, DueKey: row.DueKey, Seal: s.approvalSeal(&row)}
+}
+
+// answersText is the answers of a request as they are stored.
+func answersText(list []domain.Answer) string {
+	text, err := json.Marshal(append([]domain.Answer{}, list...))
+	if err != nil {
+		panic("store: answers: " + err.Error()) // they are texts
+	}
+	return string(text)
+}
+
+// choices reads the answers of a request. Of an open one, the seal was checked; of
+// another, they are only shown.
+func choices(text string) (list []domain.Answer) {
+	if json.Unmarshal([]byte(text), &list) != nil {
+		return nil
+	}
+	return list
 }
 
 // dueKey orders approvals by deadline; those without one come last.
@@ -30,18 +54,23 @@ func dueKey(due time.Time) int64 {
 	return due.UnixMicro()
 }
 
-func approval(a dbsqlc.Approval, run string) kairos.Approval {
-	return kairos.Approval{ID: a.PublicID, Run: run, PlanKey: a.PlanKey, Node: a.Node, Visit: int(a.Visit), Item: int(a.Item), Message: a.Message,
+func approval(a dbsqlc.Approval, run string) domain.Approval {
+	return domain.Approval{ID: a.PublicID, Run: run, PlanKey: a.PlanKey, Node: a.Node, Visit: int(a.Visit), Item: int(a.Item), Message: a.Message,
 		Form: rawJSON(a.Form), Tool: a.Tool, Arguments: rawJSON(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: fromMicros(a.DueAt),
 		CreatedAt: fromMicros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: fromMicros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
-		Values: rawJSON(a.Entered), Rev: a.Rev, Agent: a.Agent, MayAsk: a.MayAsk != 0, Label: a.Label, YesWord: a.YesWord, NoWord: a.NoWord, Assignee: a.Assignee}
+		Values: rawJSON(a.Entered), Rev: a.Rev, Agent: a.Agent, MayAsk: a.MayAsk != 0, Label: a.Label, Choices: choices(a.Answers), Answer: a.Answer, Assignee: a.Assignee}
 }
 
-// Approval finds one approval; CodeNotFound.
-func (s *Store) Approval(ctx context.Context, id string) (kairos.Approval, error) {
+// Approval finds one approval; CodeNotFound. An open one that something other than
+// kairosd changed is CodeCorrupt.
+func (s *Store) Approval(ctx context.Context, id string) (domain.Approval, error) {
 	r, err := s.q.ApprovalGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.Approval{}, kairos.Errorf(kairos.CodeNotFound, "no approval %q", id)
+		return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "no approval %q", id)
+	}
+	if err == nil && r.Approval.Status == "open" && !s.matches(r.Approval.Seal, s.approvalSeal(&r.Approval)) {
+		return domain.Approval{}, domain.Errorf(domain.CodeCorrupt, "approval request %s was changed by something other than kairosd", id).
+			Suggest("run kairosd doctor at the server; kairosd user repair cancels the request")
 	}
 	return approval(r.Approval, r.Run), translate(err, "read approval")
 }
@@ -53,7 +82,7 @@ type approvalQuery struct {
 	open        bool // in the order of the inbox, else newest first
 }
 
-func newApprovalQuery(f kairos.ApprovalFilter) approvalQuery {
+func newApprovalQuery(f domain.ApprovalFilter) approvalQuery {
 	q := approvalQuery{from: "approvals"}
 	add := func(clause string, values ...any) {
 		if q.where != "" {
@@ -109,8 +138,8 @@ func newApprovalQuery(f kairos.ApprovalFilter) approvalQuery {
 
 const approvalColumns = `approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message,
 approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by,
-approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.yes_word,
-approvals.no_word, approvals.assignee, approvals.due_key, runs.public_id`
+approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.answers,
+approvals.answer, approvals.assignee, approvals.due_key, runs.public_id`
 
 // text is the page from a position on; newer: towards its beginning.
 func (q *approvalQuery) text(at *approvalAt, newer bool, limit int) (string, []any) {
@@ -166,8 +195,8 @@ func openApprovalCursor(c string) (*approvalAt, error) {
 
 // Approvals lists approvals: open ones, if nothing else is asked for, by deadline,
 // then age; others newest first; or all of one run.
-func (s *Store) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error) {
-	var list kairos.List[kairos.Approval]
+func (s *Store) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
+	var list domain.List[domain.Approval]
 	if f.Run != "" {
 		rows, err := s.q.ApprovalListByRun(ctx, f.Run)
 		if err != nil {
@@ -196,7 +225,7 @@ func (s *Store) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.
 	}
 	defer rows.Close()
 	type found struct {
-		approval kairos.Approval
+		approval domain.Approval
 		at       approvalAt
 	}
 	var all []found
@@ -204,7 +233,7 @@ func (s *Store) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.
 		var a dbsqlc.Approval
 		var run string
 		if err := rows.Scan(&a.ID, &a.PublicID, &a.RunID, &a.PlanKey, &a.Node, &a.Visit, &a.Item, &a.Message, &a.Form, &a.Tool, &a.Arguments, &a.Digest, &a.Status, &a.OnTimeout,
-			&a.DueAt, &a.CreatedAt, &a.StartedBy, &a.DecidedAt, &a.DecidedBy, &a.Comment, &a.Entered, &a.Rev, &a.Agent, &a.MayAsk, &a.Label, &a.YesWord, &a.NoWord, &a.Assignee,
+			&a.DueAt, &a.CreatedAt, &a.StartedBy, &a.DecidedAt, &a.DecidedBy, &a.Comment, &a.Entered, &a.Rev, &a.Agent, &a.MayAsk, &a.Label, &a.Answers, &a.Answer, &a.Assignee,
 			&a.DueKey, &run); err != nil {
 			return list, translate(err, "list approvals")
 		}
@@ -221,7 +250,7 @@ func (s *Store) Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.
 }
 
 // ApprovalsCount counts matches up to a limit.
-func (s *Store) ApprovalsCount(ctx context.Context, f kairos.ApprovalFilter, limit int) (int, error) {
+func (s *Store) ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, limit int) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	q := newApprovalQuery(f)
@@ -233,18 +262,18 @@ func (s *Store) ApprovalsCount(ctx context.Context, f kairos.ApprovalFilter, lim
 // AssignApproval says who is to answer an open approval; "": whoever may.
 // CodeForbidden without the role operator, CodeConflict when it is not open, or
 // assigned to others than before by now.
-func (s *Store) AssignApproval(ctx context.Context, actor kairos.Actor, id, before, assignee, reason string) (kairos.Approval, error) {
+func (s *Store) AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error) {
 	const action = "approval.assign"
-	if !actor.Role.Includes(kairos.RoleOperator) {
-		err := kairos.Errorf(kairos.CodeForbidden, "this needs the role %s; %s has the role %s", kairos.RoleOperator, actor.Name, actor.Role)
-		if auditErr := s.Audit(ctx, kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "approval:" + id, Result: "denied", Reason: err.Message}); auditErr != nil {
-			return kairos.Approval{}, auditErr
+	if !actor.Role.Includes(domain.RoleOperator) {
+		err := domain.Errorf(domain.CodeForbidden, "this needs the role %s; %s has the role %s", domain.RoleOperator, actor.Name, actor.Role)
+		if auditErr := s.Audit(ctx, domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "approval:" + id, Result: "denied", Reason: err.Message}); auditErr != nil {
+			return domain.Approval{}, auditErr
 		}
 		err.Audited = true
-		return kairos.Approval{}, err
+		return domain.Approval{}, err
 	}
 	if len(assignee) > 128 {
-		return kairos.Approval{}, kairos.Errorf(kairos.CodeInvalid, "a name has at most 128 characters")
+		return domain.Approval{}, domain.Errorf(domain.CodeInvalid, "a name has at most 128 characters")
 	}
 	a, err := s.Approval(ctx, id)
 	if err != nil {
@@ -255,15 +284,20 @@ func (s *Store) AssignApproval(ctx context.Context, actor kairos.Actor, id, befo
 		return a, err
 	}
 	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
-		n, err := w.q.ApprovalAssign(w.ctx, assignee, id, before)
+		row, err := w.q.ApprovalGet(w.ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		row.Approval.Assignee = assignee
+		n, err := w.q.ApprovalAssign(w.ctx, dbsqlc.ApprovalAssignParams{Assignee: assignee, Seal: s.approvalSeal(&row.Approval), PublicID: id, Before: before})
 		if err != nil {
 			return nil, err
 		}
 		if n == 0 {
-			return nil, kairos.Errorf(kairos.CodeConflict, "it was decided, or given to somebody else, meanwhile").Suggest("look at it again")
+			return nil, domain.Errorf(domain.CodeConflict, "it was decided, or given to somebody else, meanwhile").Suggest("look at it again")
 		}
-		return []auditRow{{rowID: rowID, record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: a.Run, Object: "approval:" + id,
-			Reason: reason, Detail: kairos.ChangeDetail(map[string]string{"assignee": before}, map[string]string{"assignee": assignee})}}}, nil
+		return []auditRow{{rowID: rowID, record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: a.Run, Object: "approval:" + id,
+			Reason: reason, Detail: domain.ChangeDetail(map[string]string{"assignee": before}, map[string]string{"assignee": assignee})}}}, nil
 	})
 	a.Assignee = assignee
 	return a, translate(err, "assign approval")

@@ -7,26 +7,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // failed makes a run that fails at node a with a message.
-func failed(t *testing.T, s *store.Store, v kairos.Version, message string, labels map[string]string) string {
+func failed(t *testing.T, s *store.Store, v domain.Version, message string, labels map[string]string) string {
 	t.Helper()
-	r, _, err := s.CreateRun(t.Context(), kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: labels})
+	r, _, err := s.CreateRun(t.Context(), domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: labels})
 	if err != nil {
 		t.Fatal(err)
 	}
 	headline, node := "a failed: "+message, "a"
-	commit(t, s, r.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", "1"))
-	commit(t, s, r.ID, 1, &kairos.RunPatch{Status: kairos.RunFailed, Headline: &headline, Node: &node, Error: &kairos.RunError{Code: "http", Message: message, Node: node}})
+	commit(t, s, r.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", "1"))
+	commit(t, s, r.ID, 1, &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, Node: &node, Error: &domain.RunError{Code: "http", Message: message, Node: node}})
 	return r.ID
 }
 
 // found are the runs that a filter selects, oldest first.
-func found(t *testing.T, s *store.Store, f kairos.RunFilter) []string {
+func found(t *testing.T, s *store.Store, f domain.RunFilter) []string {
 	t.Helper()
 	f.Page.Limit = 200
 	list, err := s.Runs(t.Context(), f)
@@ -76,23 +76,23 @@ func TestFailuresAreGroupedByWhatTheySay(t *testing.T) {
 	if err != nil || len(groups) != 2 || groups[0].Runs != 3 || groups[1].Runs != 5 {
 		t.Fatalf("%+v %v", groups, err)
 	}
-	of := func(ref kairos.FailureRef) kairos.RunFilter {
-		return kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike}
+	of := func(ref domain.FailureRef) domain.RunFilter {
+		return domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike}
 	}
 	if got := found(t, s, of(groups[0].Ref())); !slices.Equal(got, refused) {
 		t.Errorf("the refused: %q, want %q", got, refused)
 	}
-	if got := found(t, s, kairos.RunFilter{Alike: groups[1].Alike}); !slices.Equal(got, slow) {
+	if got := found(t, s, domain.RunFilter{Alike: groups[1].Alike}); !slices.Equal(got, slow) {
 		t.Errorf("the slow: %q, want %q", got, slow)
 	}
-	marta := kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
+	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
 	if n, err := s.AckFailures(ctx, marta, groups[0].Ref(), "known"); err != nil || n != 3 {
 		t.Errorf("%d acknowledged, %v", n, err)
 	}
-	if got := found(t, s, kairos.RunFilter{NeedsAttention: true}); !slices.Equal(got, slow) {
+	if got := found(t, s, domain.RunFilter{NeedsAttention: true}); !slices.Equal(got, slow) {
 		t.Errorf("left: %q, want %q", got, slow)
 	}
-	if got := found(t, s, kairos.RunFilter{Acknowledged: true, Alike: groups[0].Alike}); !slices.Equal(got, refused) {
+	if got := found(t, s, domain.RunFilter{Acknowledged: true, Alike: groups[0].Alike}); !slices.Equal(got, refused) {
 		t.Errorf("acknowledged: %q", got)
 	}
 	acks, err := s.FailureAcks(ctx, time.Time{}, 10)
@@ -125,7 +125,7 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 	s := storetest.Open(t)
 	ctx := t.Context()
 	v := storetest.Plan(t, s, twoNodes)
-	marta := kairos.Actor{Name: "marta", Role: kairos.RoleOperator, Surface: "ui"}
+	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -134,12 +134,12 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	var open []string
-	again := func(run string) kairos.Checkpoint {
-		return kairos.Checkpoint{Run: run, Fence: 1, Entries: []kairos.Entry{entry("a", "2")}, Patch: &kairos.RunPatch{Status: kairos.RunRunning}}
+	again := func(run string) domain.Checkpoint {
+		return domain.Checkpoint{Run: run, Fence: 1, Entries: []domain.Entry{entry("a", "2")}, Patch: &domain.RunPatch{Status: domain.RunRunning}}
 	}
-	fails := func(run string) kairos.Checkpoint {
+	fails := func(run string) domain.Checkpoint {
 		headline, node := "a failed: no answer", "a"
-		return kairos.Checkpoint{Run: run, Fence: 2, Entries: []kairos.Entry{entry("a", "3")}, Patch: &kairos.RunPatch{Status: kairos.RunFailed, Headline: &headline, Node: &node, Error: &kairos.RunError{Code: "http", Message: "no answer", Node: node}}}
+		return domain.Checkpoint{Run: run, Fence: 2, Entries: []domain.Entry{entry("a", "3")}, Patch: &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, Node: &node, Error: &domain.RunError{Code: "http", Message: "no answer", Node: node}}}
 	}
 	for round := range 40 {
 		what := rng.IntN(4)
@@ -166,7 +166,7 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 				t.Fatal(err)
 			}
 			done := make(chan error, 2)
-			s.Enqueue([]kairos.Checkpoint{fails(open[0]), again(open[1])}, func(err error) { done <- err })
+			s.Enqueue([]domain.Checkpoint{fails(open[0]), again(open[1])}, func(err error) { done <- err })
 			ok(<-done)
 			ok(<-done)
 			open = open[2:]
@@ -176,13 +176,13 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 		sum := 0
 		for _, g := range groups {
 			ref := g.Ref()
-			n, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike}, 1000)
+			n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike}, 1000)
 			if err != nil || int64(n) != g.Runs {
 				t.Fatalf("round %d (%d): %s is said of %d runs, %d are so: %v", round, what, g.Headline, g.Runs, n, err)
 			}
 			sum += n
 		}
-		if n, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, NeedsAttention: true}, 1000); err != nil || n != sum {
+		if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true}, 1000); err != nil || n != sum {
 			t.Fatalf("round %d (%d): %d runs in groups, %d need attention: %v", round, what, sum, n, err)
 		}
 	}
@@ -197,7 +197,7 @@ func TestStubbornRetriesAndSilenceNeedAttention(t *testing.T) {
 	v := storetest.Plan(t, s, twoNodes)
 	run := storetest.Run(t, s, v, "").ID
 	fence := int64(0)
-	step := func(p kairos.RunPatch, attention bool, stubborn, silent int64) {
+	step := func(p domain.RunPatch, attention bool, stubborn, silent int64) {
 		t.Helper()
 		commit(t, s, run, fence, &p, entry(fmt.Sprintf("n%d", fence), "1"))
 		fence++
@@ -207,14 +207,14 @@ func TestStubbornRetriesAndSilenceNeedAttention(t *testing.T) {
 		}
 		c, err := s.RunCounts(ctx)
 		if err != nil || c.Stubborn != stubborn || c.Silent != silent || c.NeedsAttention != stubborn+silent || c.Total != 1 || c.ByStatus[r.Status] != 1 ||
-			r.Status == kairos.RunWaiting && c.Waiting[r.WaitReason] != 1 {
+			r.Status == domain.RunWaiting && c.Waiting[r.WaitReason] != 1 {
 			t.Errorf("%+v: %+v %v", p, c, err)
 		}
 		want := []string{}
 		if attention {
 			want = append(want, run)
 		}
-		for _, f := range []kairos.RunFilter{{NeedsAttention: true}, {NeedsAttention: true, WaitReasons: []kairos.WaitReason{kairos.WaitRetry}}, {NeedsAttention: true, Statuses: []kairos.RunStatus{kairos.RunRunning}}} {
+		for _, f := range []domain.RunFilter{{NeedsAttention: true}, {NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}}, {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}} {
 			if len(f.WaitReasons) > 0 && stubborn == 0 || len(f.Statuses) > 0 && silent == 0 {
 				continue
 			}
@@ -224,21 +224,21 @@ func TestStubbornRetriesAndSilenceNeedAttention(t *testing.T) {
 		}
 	}
 	on, off := true, false
-	retry := func(n int) kairos.RunPatch {
-		return kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitRetry, Retrying: n}
+	retry := func(n int) domain.RunPatch {
+		return domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitRetry, Retrying: n}
 	}
-	running := kairos.RunPatch{Status: kairos.RunRunning}
+	running := domain.RunPatch{Status: domain.RunRunning}
 	step(running, false, 0, 0)
 	step(retry(2), false, 0, 0)
 	step(running, false, 0, 0)
 	step(retry(3), true, 1, 0)
-	step(kairos.RunPatch{AddUsage: kairos.Usage{Cost: 1}}, true, 1, 0)
+	step(domain.RunPatch{AddUsage: domain.Usage{Cost: 1}}, true, 1, 0)
 	step(running, false, 0, 0)
-	step(kairos.RunPatch{Silent: &on}, true, 0, 1)
-	step(kairos.RunPatch{AddUsage: kairos.Usage{Cost: 1}}, true, 0, 1)
-	step(kairos.RunPatch{Silent: &off}, false, 0, 0)
-	step(kairos.RunPatch{Silent: &on}, true, 0, 1)
+	step(domain.RunPatch{Silent: &on}, true, 0, 1)
+	step(domain.RunPatch{AddUsage: domain.Usage{Cost: 1}}, true, 0, 1)
+	step(domain.RunPatch{Silent: &off}, false, 0, 0)
+	step(domain.RunPatch{Silent: &on}, true, 0, 1)
 	sound(t, s)
-	step(kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitTimer}, false, 0, 0)
+	step(domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitTimer}, false, 0, 0)
 	sound(t, s)
 }

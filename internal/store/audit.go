@@ -15,7 +15,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -25,13 +25,13 @@ const ActionCheckpoint = "checkpoint"
 
 // writeAudit numbers the rows and inserts them; the last one carries the
 // chain's link over all of them.
-func (w *writer) writeAudit(rows []auditRow) ([]kairos.AuditEvent, []byte, error) {
+func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error) {
 	if len(rows) == 0 {
 		return nil, w.mac, nil
 	}
 	at := w.s.now().UnixMicro()
 	link := newLink(w.s.secrets.auditKey, w.mac)
-	events := make([]kairos.AuditEvent, len(rows))
+	events := make([]domain.AuditEvent, len(rows))
 	var mac []byte
 	for i := range rows {
 		r := &rows[i]
@@ -52,7 +52,7 @@ func (w *writer) writeAudit(rows []auditRow) ([]kairos.AuditEvent, []byte, error
 		if err := w.insertAudit(&p); err != nil {
 			return nil, nil, err
 		}
-		e := kairos.AuditEvent{Seq: p.Seq, RunSeq: p.RunSeq, FirstSeq: p.FirstSeq, At: time.UnixMicro(at).UTC(), AuditRecord: r.record, Entries: r.entries}
+		e := domain.AuditEvent{Seq: p.Seq, RunSeq: p.RunSeq, FirstSeq: p.FirstSeq, At: time.UnixMicro(at).UTC(), AuditRecord: r.record, Entries: r.entries}
 		e.Result = p.Result
 		if n := len(r.entries); n > 0 {
 			e.Entry = &r.entries[n-1]
@@ -112,6 +112,9 @@ type AuditReport struct {
 	Events int64 // rows read
 	Links  int64 // links read
 	Last   int64 // sequence number of the last row
+	// Unauthenticated is the last event that was written with a key file that is lost:
+	// nobody can tell whether it and the events before it were changed. 0: none was.
+	Unauthenticated int64
 	// Problems say what does not fit; none means that nothing was edited,
 	// removed or reordered since it was written.
 	Problems []string
@@ -136,12 +139,19 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	if err != nil {
 		return r, err
 	}
+	r.Unauthenticated = old
 	if s.keyless {
 		old = math.MaxInt64
 	} else if last, err := s.q.AuditLast(ctx); err != nil {
 		return r, translate(err, "read the audit log")
 	} else if len(s.secrets.auditKey) == 0 && last > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key of the audit log, %s.key, is missing: without it no link of the chain can be checked; put it back from where a copy is kept", s.path))
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing: without it no link of the chain can be checked; put it back from where you keep a copy", s.path))
+		r.Last = last
+		return r, nil
+	} else if print, err := s.Setting(ctx, settingKeyPrint); err != nil {
+		return r, err
+	} else if print != "" && print != s.secrets.derived.print {
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file is not that of this database: it has the fingerprint %s, not %s", s.secrets.derived.print, print))
 		r.Last = last
 		return r, nil
 	}
@@ -198,9 +208,8 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events have no link", unlinked))
 	}
 	// One statement is one snapshot: a row and its event are committed together.
-	var silent int64
-	if err := s.read.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT audit_seq FROM step_results ORDER BY id DESC LIMIT 100000)
-WHERE audit_seq > (SELECT coalesce(max(seq), 0) FROM audit_events)`).Scan(&silent); err != nil {
+	silent, err := s.q.StepsWithoutAudit(ctx)
+	if err != nil {
 		return r, translate(err, "read journal rows")
 	}
 	if silent > 0 {
@@ -313,16 +322,17 @@ func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, e
 		sum.Write(h)
 	}
 	if int64(len(hashes)) != e.RunSeq-e.FirstSeq+1 || !hmac.Equal(sum.Sum(nil), e.Digest) {
-		if purged, err := s.q.RunPurgedAt(ctx, *e.RunID); err != nil || purged != 0 {
+		if purged, err := s.q.RunPurgedAt(ctx, *e.RunID); errors.Is(err, sql.ErrNoRows) {
+			return fmt.Sprintf("event %d stands for journal rows of a run that is not there", e.Seq), nil
+		} else if err != nil || purged != 0 {
 			return "", translate(err, "read a run")
 		}
 		return fmt.Sprintf("event %d does not fit the journal rows %d to %d that it stands for", e.Seq, e.FirstSeq, e.RunSeq), nil
 	}
 	// The rows' way back to their event is under no hash: it is not known when
 	// they are hashed.
-	var astray int64
-	if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM step_results WHERE run_id = ? AND seq BETWEEN ? AND ? AND audit_seq <> ?",
-		*e.RunID, e.FirstSeq, e.RunSeq, e.Seq).Scan(&astray); err != nil {
+	astray, err := s.q.StepsOfAnotherAudit(ctx, dbsqlc.StepsOfAnotherAuditParams{RunID: *e.RunID, First: e.FirstSeq, Last: e.RunSeq, AuditSeq: e.Seq})
+	if err != nil {
 		return "", translate(err, "read journal rows")
 	}
 	if astray > 0 {
@@ -332,13 +342,13 @@ func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, e
 }
 
 // Audit adds a record that belongs to no checkpoint.
-func (s *Store) Audit(ctx context.Context, r kairos.AuditRecord) error {
+func (s *Store) Audit(ctx context.Context, r domain.AuditRecord) error {
 	rowID, err := s.rowID(ctx, r.Run)
-	if err != nil && kairos.CodeOf(err) != kairos.CodeNotFound {
+	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 		return err
 	}
-	if r.Request == (kairos.Request{}) {
-		r.Request = kairos.RequestOf(ctx)
+	if r.Request == (domain.Request{}) {
+		r.Request = domain.RequestOf(ctx)
 	}
 	return s.writer.perform(func(*writer) ([]auditRow, error) { return []auditRow{{rowID: rowID, record: r}}, nil })
 }
@@ -351,8 +361,8 @@ func (s *Store) LastEvent(ctx context.Context) (int64, error) {
 
 // EventsAfter gives audit events with Seq > after in order, with their journal
 // rows, at most limit; run restricts to one run.
-func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit int) ([]kairos.AuditEvent, error) {
-	var out []kairos.AuditEvent
+func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error) {
+	var out []domain.AuditEvent
 	if run == "" {
 		rows, err := s.q.AuditAfter(ctx, after, int64(limit))
 		if err != nil {
@@ -432,7 +442,7 @@ func rowIDsOf(rows []dbsqlc.AuditAfterRow) []*int64 {
 	return ids
 }
 
-func (s *Store) fillEntries(ctx context.Context, events []kairos.AuditEvent, rowIDs []*int64) error {
+func (s *Store) fillEntries(ctx context.Context, events []domain.AuditEvent, rowIDs []*int64) error {
 	for i := range events {
 		e := &events[i]
 		if e.Action != ActionCheckpoint || rowIDs[i] == nil || e.RunSeq == 0 {
@@ -447,7 +457,7 @@ func (s *Store) fillEntries(ctx context.Context, events []kairos.AuditEvent, row
 		}
 		for _, row := range rows {
 			entry, err := s.entry(ctx, e.Run, row)
-			if kairos.CodeOf(err) == kairos.CodeCorrupt {
+			if domain.CodeOf(err) == domain.CodeCorrupt {
 				// One damaged row must not end everybody's events: the event comes
 				// without it, and whoever opens the run hears of it.
 				continue
@@ -464,10 +474,10 @@ func (s *Store) fillEntries(ctx context.Context, events []kairos.AuditEvent, row
 	return nil
 }
 
-func auditEvent(e dbsqlc.AuditEvent, run string) kairos.AuditEvent {
-	out := kairos.AuditEvent{Seq: e.Seq, RunSeq: e.RunSeq, FirstSeq: e.FirstSeq, At: fromMicros(e.At),
-		AuditRecord: kairos.AuditRecord{Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: run, Object: e.Object, Result: e.Result,
-			Reason: e.Reason, Detail: rawJSON(e.Detail), Request: kairos.Request{ID: e.Request, Address: e.Address}}}
+func auditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
+	out := domain.AuditEvent{Seq: e.Seq, RunSeq: e.RunSeq, FirstSeq: e.FirstSeq, At: fromMicros(e.At),
+		AuditRecord: domain.AuditRecord{Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: run, Object: e.Object, Result: e.Result,
+			Reason: e.Reason, Detail: rawJSON(e.Detail), Request: domain.Request{ID: e.Request, Address: e.Address}}}
 	if e.Mac != nil {
 		out.Mac = hex.EncodeToString(e.Mac)
 	}

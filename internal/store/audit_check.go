@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // actionVerify is the record of a verification; its detail is the
-// [kairos.AuditCheck].
+// [domain.AuditCheck].
 const actionVerify = "audit.verify"
 
 // keptProblems bounds the problems that a record names; their number is exact.
@@ -22,15 +22,15 @@ const keptProblems = 20
 type AuditChecker struct {
 	s   *Store
 	log *slog.Logger
-	ask chan kairos.Actor
+	ask chan domain.Actor
 
 	mu  sync.Mutex
-	now *kairos.AuditCheck // under way
+	now *domain.AuditCheck // under way
 }
 
 // NewAuditChecker makes a checker; Run carries out what is asked of it.
 func NewAuditChecker(s *Store, log *slog.Logger) *AuditChecker {
-	return &AuditChecker{s: s, log: log, ask: make(chan kairos.Actor, 1)}
+	return &AuditChecker{s: s, log: log, ask: make(chan domain.Actor, 1)}
 }
 
 // Run verifies whenever it is asked, until the context ends.
@@ -52,10 +52,10 @@ func (c *AuditChecker) Run(ctx context.Context) {
 
 // VerifyAudit begins a verification of the whole log; CodeForbidden without the
 // role operator, CodeConflict while one is under way.
-func (c *AuditChecker) VerifyAudit(ctx context.Context, actor kairos.Actor) error {
-	if !actor.Role.Includes(kairos.RoleOperator) {
-		err := kairos.Errorf(kairos.CodeForbidden, "this needs the role %s; %s has the role %s", kairos.RoleOperator, actor.Name, actor.Role)
-		if auditErr := c.s.Audit(ctx, kairos.AuditRecord{Action: actionVerify, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Result: "denied", Reason: err.Message}); auditErr != nil {
+func (c *AuditChecker) VerifyAudit(ctx context.Context, actor domain.Actor) error {
+	if !actor.Role.Includes(domain.RoleOperator) {
+		err := domain.Errorf(domain.CodeForbidden, "this needs the role %s; %s has the role %s", domain.RoleOperator, actor.Name, actor.Role)
+		if auditErr := c.s.Audit(ctx, domain.AuditRecord{Action: actionVerify, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Result: "denied", Reason: err.Message}); auditErr != nil {
 			return auditErr
 		}
 		err.Audited = true
@@ -64,24 +64,24 @@ func (c *AuditChecker) VerifyAudit(ctx context.Context, actor kairos.Actor) erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now != nil {
-		return kairos.Errorf(kairos.CodeConflict, "the chain is being verified since %s", c.now.Began.Format(time.RFC3339)).Suggest("wait for its result")
+		return domain.Errorf(domain.CodeConflict, "the chain is being verified since %s", c.now.Began.Format(time.RFC3339)).Suggest("wait for its result")
 	}
-	c.now = &kairos.AuditCheck{Began: c.s.now().UTC(), By: actor.Name, Problems: []string{}}
+	c.now = &domain.AuditCheck{Began: c.s.now().UTC(), By: actor.Name, Problems: []string{}}
 	c.ask <- actor // there is room: one is under way at most
 	return nil
 }
 
 // AuditCheck is the verification under way, else the last one that was asked for;
 // the zero value if there was none.
-func (c *AuditChecker) AuditCheck(ctx context.Context) (kairos.AuditCheck, error) {
+func (c *AuditChecker) AuditCheck(ctx context.Context) (domain.AuditCheck, error) {
 	c.mu.Lock()
 	now := c.now
 	c.mu.Unlock()
 	if now != nil {
 		return *now, nil
 	}
-	check := kairos.AuditCheck{Problems: []string{}}
-	list, err := c.s.AuditEvents(ctx, kairos.AuditFilter{Action: actionVerify, Exclude: kairos.AuditExclusion{Results: []string{"denied"}}, Page: kairos.Page{Limit: 1}})
+	check := domain.AuditCheck{Problems: []string{}}
+	list, err := c.s.AuditEvents(ctx, domain.AuditFilter{Action: actionVerify, Exclude: domain.AuditExclusion{Results: []string{"denied"}}, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {
 		return check, err
 	}
@@ -89,15 +89,15 @@ func (c *AuditChecker) AuditCheck(ctx context.Context) (kairos.AuditCheck, error
 	return check, err
 }
 
-func (c *AuditChecker) check(ctx context.Context, actor kairos.Actor) error {
+func (c *AuditChecker) check(ctx context.Context, actor domain.Actor) error {
 	began := c.s.now().UTC()
 	r, err := c.s.VerifyAudit(ctx)
 	if err != nil {
 		return err
 	}
-	check := kairos.AuditCheck{Began: began, Ended: c.s.now().UTC(), By: actor.Name, Events: r.Events, Links: r.Links, Last: r.Last, Found: len(r.Problems),
+	check := domain.AuditCheck{Began: began, Ended: c.s.now().UTC(), By: actor.Name, Events: r.Events, Links: r.Links, Last: r.Last, Found: len(r.Problems),
 		Problems: append([]string{}, r.Problems[:min(len(r.Problems), keptProblems)]...)}
-	record := kairos.AuditRecord{Action: actionVerify, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Detail: kairos.RawJSON(encodeJSON(check))}
+	record := domain.AuditRecord{Action: actionVerify, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Detail: domain.RawJSON(encodeJSON(check))}
 	if check.Found > 0 {
 		record.Result, record.Reason = "failed", check.Problems[0]
 		c.log.Error("the audit log does not fit", "problem", check.Problems[0], "problems", check.Found)

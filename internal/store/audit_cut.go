@@ -8,7 +8,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -46,7 +46,7 @@ func cutOf(ctx context.Context, q *dbsqlc.Queries) (auditCut, error) {
 		return c, translate(err, "read where the audit log begins")
 	}
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return c, kairos.Errorf(kairos.CodeCorrupt, "where the audit log begins cannot be read: %w", err)
+		return c, domain.Errorf(domain.CodeCorrupt, "where the audit log begins cannot be read: %w", err)
 	}
 	return c, nil
 }
@@ -54,7 +54,7 @@ func cutOf(ctx context.Context, q *dbsqlc.Queries) (auditCut, error) {
 // keyedFrom is the last event that was written with a key that was lost; 0: none
 // was.
 func (s *Store) keyedFrom(ctx context.Context) (int64, error) {
-	list, err := s.AuditEvents(ctx, kairos.AuditFilter{Action: actionNewKey, Page: kairos.Page{Limit: 1}})
+	list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: actionNewKey, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {
 		return 0, err
 	}
@@ -68,12 +68,12 @@ func (s *Store) keyedFrom(ctx context.Context) (int64, error) {
 // CutAudit removes the audit events of before a time for good, up to the last
 // link of the chain before it, and returns how many. The newest event always
 // stays.
-func (s *Store) CutAudit(ctx context.Context, before time.Time, actor kairos.Actor) (int64, error) {
+func (s *Store) CutAudit(ctx context.Context, before time.Time, actor domain.Actor) (int64, error) {
 	last, err := s.q.AuditLast(ctx)
 	if err != nil {
 		return 0, translate(err, "read the audit log")
 	}
-	end, err := s.firstAfter(ctx, auditAtSQL, before, last)
+	end, err := firstAfter(ctx, s.auditFrom, before, last)
 	if err != nil {
 		return 0, translate(err, "find old events")
 	}
@@ -92,7 +92,7 @@ func (s *Store) CutAudit(ctx context.Context, before time.Time, actor kairos.Act
 			if err := w.q.SettingPut(w.ctx, settingCut, detail); err != nil {
 				return nil, err
 			}
-			return []auditRow{{record: kairos.AuditRecord{Action: actionCut, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Detail: kairos.RawJSON(detail)}}}, nil
+			return []auditRow{{record: domain.AuditRecord{Action: actionCut, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Detail: domain.RawJSON(detail)}}}, nil
 		}); err != nil {
 			return 0, err
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // The log is cut at its beginning only, and the cut is vouched for by an event
@@ -29,7 +29,7 @@ func TestTheAuditLogIsCutAtItsBeginning(t *testing.T) {
 	}
 	whole := verify()
 	for i, days := range []int{-5, 0, 10, 10, 25} {
-		n, err := s.CutAudit(ctx, start.AddDate(0, 0, days), kairos.System)
+		n, err := s.CutAudit(ctx, start.AddDate(0, 0, days), domain.System)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestTheAuditLogIsCutAtItsBeginning(t *testing.T) {
 	if err := alter(t, s.path, "DELETE FROM audit_events WHERE seq = (SELECT min(seq) FROM audit_events)"); err == nil {
 		t.Error("the database lets go of an event after the cut")
 	}
-	list, err := s.AuditEvents(ctx, kairos.AuditFilter{Until: start.AddDate(0, 0, 27)})
+	list, err := s.AuditEvents(ctx, domain.AuditFilter{Until: start.AddDate(0, 0, 27)})
 	if err != nil || len(list.Items) == 0 {
 		t.Errorf("lists after a cut: %d events, %v", len(list.Items), err)
 	}
@@ -87,7 +87,7 @@ func TestAForgedCutIsFound(t *testing.T) {
 func TestRetentionCutsTheAuditLogWhenToldTo(t *testing.T) {
 	t.Parallel()
 	s, _ := daily(t, 0)
-	r, err := s.Retain(context.Background(), kairos.Retention{Audit: 20 * 24 * time.Hour}, kairos.System, false)
+	r, err := s.Retain(context.Background(), domain.Retention{Audit: 20 * 24 * time.Hour}, domain.System, false)
 	if err != nil || r.Events < 8 || r.Runs != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -106,7 +106,7 @@ func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if err := s.Audit(ctx, kairos.AuditRecord{Action: "note", Actor: "ada"}); err != nil {
+		if err := s.Audit(ctx, domain.AuditRecord{Action: "note", Actor: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
 	if err := errors.Join(s.Close(), os.Remove(path+".key")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(Options{}); kairos.CodeOf(err) != kairos.CodeCorrupt || !strings.Contains(err.Error(), ".key, is missing") {
+	if _, err := open(Options{}); domain.CodeOf(err) != domain.CodeCorrupt || !strings.Contains(err.Error(), ".key is missing") {
 		t.Errorf("without its key: %v", err)
 	}
 	if _, err := os.Stat(path + ".key"); err == nil {
@@ -127,7 +127,7 @@ func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := reader.VerifyAudit(ctx); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], ".key, is missing") {
+	if r, err := reader.VerifyAudit(ctx); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], ".key is missing") {
 		t.Errorf("verified without the key: %+v, %v", r, err)
 	}
 	if err := reader.Close(); err != nil {
@@ -137,7 +137,7 @@ func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
 		if err := os.WriteFile(path+".key", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := open(Options{NewKey: true}); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		if _, err := open(Options{NewKey: true}); domain.CodeOf(err) != domain.CodeCorrupt {
 			t.Errorf("a key file that is %s: %v", name, err)
 		}
 	}
@@ -154,13 +154,13 @@ func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Audit(ctx, kairos.AuditRecord{Action: "note", Actor: "ada"}); err != nil {
+	if err := s.Audit(ctx, domain.AuditRecord{Action: "note", Actor: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := s.VerifyAudit(ctx); err != nil || len(r.Problems) > 0 {
 		t.Errorf("%+v %v", r, err)
 	}
-	if list, err := s.AuditEvents(ctx, kairos.AuditFilter{Action: actionNewKey}); err != nil || len(list.Items) != 1 || list.Items[0].Reason != "the key of before is lost" {
+	if list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: actionNewKey}); err != nil || len(list.Items) != 1 || list.Items[0].Reason != "the key of before is lost" {
 		t.Errorf("%+v %v", list.Items, err)
 	}
 }
@@ -180,7 +180,7 @@ SELECT max(seq) + 1, max(at), 0, 0, 'audit.new_key', 'system', 'engine', '', 'ok
 		t.Errorf("not found: %+v, %v", r, err)
 	}
 	// Nor does it become true if the store goes on over it.
-	if err := s.Audit(ctx, kairos.AuditRecord{Action: "note", Actor: "ada"}); err == nil {
+	if err := s.Audit(ctx, domain.AuditRecord{Action: "note", Actor: "ada"}); err == nil {
 		if r, err := s.VerifyAudit(ctx); err != nil || len(r.Problems) == 0 {
 			t.Errorf("not found later: %+v, %v", r, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -21,8 +21,6 @@ audit_events.request, audit_events.address, audit_events.mac, coalesce(runs.publ
 // commonActions are recorded for every run: no index by action knows them, and
 // none is needed to find them.
 var commonActions = []string{ActionCheckpoint, "run.status", "run.created"}
-
-const auditAtSQL = "SELECT seq, at FROM audit_events WHERE seq >= ? ORDER BY seq LIMIT 1"
 
 // auditQuery is a filter as SQL: the events with low < seq < high.
 type auditQuery struct {
@@ -55,7 +53,7 @@ func (t auditTerm) index() (index, clause string) {
 	return index, clause
 }
 
-func auditTerms(f kairos.AuditFilter) []auditTerm {
+func auditTerms(f domain.AuditFilter) []auditTerm {
 	with := func(one string, more []string) []string {
 		if one == "" {
 			return more
@@ -85,7 +83,7 @@ func auditIndex(column, value string) (index, clause string) {
 		return "audit_events_by_action", "audit_events.action <> 'checkpoint' AND audit_events.action <> 'run.status' AND audit_events.action <> 'run.created'"
 	case column == "result" && value != "ok":
 		return "audit_events_not_ok", "audit_events.result <> 'ok'"
-	case column == "actor" && value != kairos.System.Name:
+	case column == "actor" && value != domain.System.Name:
 		return "audit_events_by_actor", "audit_events.actor <> 'system'"
 	}
 	return "", ""
@@ -94,7 +92,7 @@ func auditIndex(column, value string) (index, clause string) {
 // newAuditQuery finds the index for a filter. Checkpoints, which are many, are
 // skipped by an index that leaves them out; those of one run are found through
 // its journal.
-func newAuditQuery(f kairos.AuditFilter, rowID int64) auditQuery {
+func newAuditQuery(f domain.AuditFilter, rowID int64) auditQuery {
 	q := auditQuery{from: "audit_events", where: "audit_events.seq > ? AND audit_events.seq < ?"}
 	add := func(clause string, values ...any) {
 		q.where, q.args = q.where+" AND "+clause, append(q.args, values...)
@@ -183,8 +181,8 @@ func (q *auditQuery) text(low, high int64, order string, limit int) (string, []a
 // the filter asks for a run or for them. A filter that no index serves is
 // answered with what was found in 20 ms; Next then goes on from there, also when
 // the page is short.
-func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.List[kairos.AuditEvent], error) {
-	var list kairos.List[kairos.AuditEvent]
+func (s *Store) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
+	var list domain.List[domain.AuditEvent]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	rowID := int64(0)
@@ -204,19 +202,19 @@ func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.L
 	}
 	limit := pageLimit(f.Page.Limit)
 	q := newAuditQuery(f, rowID)
-	var found []numbered[kairos.AuditEvent]
+	var found []numbered[domain.AuditEvent]
 	reached, err := s.scan(ctx, q.sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text(low, high, order, limit+1-len(found))
 		rows, err := s.read.QueryContext(ctx, text, args...)
 		if err != nil {
 			return false, err
 		}
-		err = gather(rows, &found, func(rows *sql.Rows) (numbered[kairos.AuditEvent], error) {
+		err = gather(rows, &found, func(rows *sql.Rows) (numbered[domain.AuditEvent], error) {
 			var e dbsqlc.AuditEvent
 			var run string
 			err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
 				&e.Reason, &e.Detail, &e.Request, &e.Address, &e.Mac, &run)
-			return numbered[kairos.AuditEvent]{e.Seq, auditEvent(e, run)}, err
+			return numbered[domain.AuditEvent]{e.Seq, auditEvent(e, run)}, err
 		})
 		return len(found) > limit, err
 	})
@@ -235,18 +233,18 @@ func (s *Store) AuditEvents(ctx context.Context, f kairos.AuditFilter) (kairos.L
 }
 
 // auditRange is where the events of a time are: they are numbered in its order.
-func (s *Store) auditRange(ctx context.Context, f kairos.AuditFilter) (first, last int64, err error) {
+func (s *Store) auditRange(ctx context.Context, f domain.AuditFilter) (first, last int64, err error) {
 	if last, err = s.q.AuditLast(ctx); err != nil {
 		return 0, 0, err
 	}
 	first = 1
 	if !f.Since.IsZero() {
-		if first, err = s.firstAfter(ctx, auditAtSQL, f.Since.Add(-clockSlack), last); err != nil {
+		if first, err = firstAfter(ctx, s.auditFrom, f.Since.Add(-clockSlack), last); err != nil {
 			return 0, 0, err
 		}
 	}
 	if !f.Until.IsZero() {
-		after, err := s.firstAfter(ctx, auditAtSQL, f.Until.Add(clockSlack), last)
+		after, err := firstAfter(ctx, s.auditFrom, f.Until.Add(clockSlack), last)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -257,12 +255,12 @@ func (s *Store) auditRange(ctx context.Context, f kairos.AuditFilter) (first, la
 
 // AuditLog gives audit events with Seq > after in order, without their journal
 // rows, at most limit.
-func (s *Store) AuditLog(ctx context.Context, after int64, limit int) ([]kairos.AuditEvent, error) {
+func (s *Store) AuditLog(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error) {
 	rows, err := s.q.AuditAfter(ctx, after, int64(limit))
 	if err != nil {
 		return nil, translate(err, "read the audit log")
 	}
-	out := make([]kairos.AuditEvent, len(rows))
+	out := make([]domain.AuditEvent, len(rows))
 	for i, r := range rows {
 		out[i] = auditEvent(r.AuditEvent, r.Run)
 	}
@@ -271,25 +269,25 @@ func (s *Store) AuditLog(ctx context.Context, after int64, limit int) ([]kairos.
 
 // AuditEvent gives one event with the journal rows that it stands for; CodeNotFound
 // where there is none, or none any more.
-func (s *Store) AuditEvent(ctx context.Context, seq int64) (kairos.AuditEvent, error) {
+func (s *Store) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error) {
 	events, err := s.EventsAfter(ctx, seq-1, "", 1)
 	if err != nil {
-		return kairos.AuditEvent{}, err
+		return domain.AuditEvent{}, err
 	}
 	if len(events) == 0 || events[0].Seq != seq {
 		cut, err := cutOf(ctx, s.q)
 		if err == nil && seq > 0 && seq <= cut.Seq {
-			return kairos.AuditEvent{}, kairos.Errorf(kairos.CodeNotFound, "audit event %d was removed by retention", seq)
+			return domain.AuditEvent{}, domain.Errorf(domain.CodeNotFound, "audit event %d was removed by retention", seq)
 		}
-		return kairos.AuditEvent{}, cmp.Or(err, error(kairos.Errorf(kairos.CodeNotFound, "no audit event %d", seq)))
+		return domain.AuditEvent{}, cmp.Or(err, error(domain.Errorf(domain.CodeNotFound, "no audit event %d", seq)))
 	}
 	return events[0], nil
 }
 
 // AuditLink is where in the chain an event stands: the link that covers it, and
 // the one before.
-func (s *Store) AuditLink(ctx context.Context, seq int64) (kairos.AuditLink, error) {
-	var l kairos.AuditLink
+func (s *Store) AuditLink(ctx context.Context, seq int64) (domain.AuditLink, error) {
+	var l domain.AuditLink
 	cut, err := cutOf(ctx, s.q)
 	if err != nil {
 		return l, err
@@ -314,4 +312,9 @@ func (s *Store) AuditLink(ctx context.Context, seq int64) (kairos.AuditLink, err
 	}
 	l.Last, err = s.q.AuditLast(ctx)
 	return l, translate(err, "read the chain")
+}
+
+func (s *Store) auditFrom(ctx context.Context, seq int64) (int64, int64, error) {
+	e, err := s.q.AuditFrom(ctx, seq)
+	return e.Seq, e.At, err
 }

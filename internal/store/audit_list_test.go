@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Every column of an audit event can be asked for, alone and with others, and
@@ -16,39 +16,39 @@ func TestAuditFilters(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	ctx := t.Context()
-	var all []kairos.AuditRecord
+	var all []domain.AuditRecord
 	for i := range 60 {
-		all = append(all, kairos.AuditRecord{Action: []string{"plan.save", "run.cancel", "login"}[i%3], Actor: []string{"ana", "marta"}[i%2], Surface: []string{"ui", "api"}[i/2%2],
+		all = append(all, domain.AuditRecord{Action: []string{"plan.save", "run.cancel", "login"}[i%3], Actor: []string{"ana", "marta"}[i%2], Surface: []string{"ui", "api"}[i/2%2],
 			Object: []string{"plan:a", "plan:b", "user:ana"}[i%3], Result: []string{"ok", "denied", "failed", "ok"}[i%4],
-			Request: kairos.Request{ID: fmt.Sprintf("r%d", i/2), Address: fmt.Sprintf("10.0.0.%d", i%5)}})
+			Request: domain.Request{ID: fmt.Sprintf("r%d", i/2), Address: fmt.Sprintf("10.0.0.%d", i%5)}})
 	}
 	for _, r := range all {
 		if err := s.Audit(ctx, r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	type is func(r kairos.AuditRecord) bool
+	type is func(r domain.AuditRecord) bool
 	for name, c := range map[string]struct {
-		f  kairos.AuditFilter
+		f  domain.AuditFilter
 		is is
 	}{
-		"an actor":               {kairos.AuditFilter{Actors: []string{"ana"}}, func(r kairos.AuditRecord) bool { return r.Actor == "ana" }},
-		"either action":          {kairos.AuditFilter{Actions: []string{"login", "plan.save"}}, func(r kairos.AuditRecord) bool { return r.Action != "run.cancel" }},
-		"actions that begin so":  {kairos.AuditFilter{Actions: []string{"plan.*"}}, func(r kairos.AuditRecord) bool { return r.Action == "plan.save" }},
-		"a star means no glob":   {kairos.AuditFilter{Actions: []string{"p?an.*"}}, func(kairos.AuditRecord) bool { return false }},
-		"objects that begin so":  {kairos.AuditFilter{Objects: []string{"plan:*"}}, func(r kairos.AuditRecord) bool { return r.Object != "user:ana" }},
-		"a result":               {kairos.AuditFilter{Results: []string{"denied"}}, func(r kairos.AuditRecord) bool { return r.Result == "denied" }},
-		"all that went well":     {kairos.AuditFilter{Result: "ok"}, func(r kairos.AuditRecord) bool { return r.Result == "ok" }},
-		"all but what went well": {kairos.AuditFilter{Exclude: kairos.AuditExclusion{Results: []string{"ok"}}}, func(r kairos.AuditRecord) bool { return r.Result != "ok" }},
-		"a door":                 {kairos.AuditFilter{Surfaces: []string{"api"}}, func(r kairos.AuditRecord) bool { return r.Surface == "api" }},
-		"an address":             {kairos.AuditFilter{Addresses: []string{"10.0.0.3"}}, func(r kairos.AuditRecord) bool { return r.Request.Address == "10.0.0.3" }},
-		"a request":              {kairos.AuditFilter{Requests: []string{"r7"}}, func(r kairos.AuditRecord) bool { return r.Request.ID == "r7" }},
-		"an actor's denied logins": {kairos.AuditFilter{Actors: []string{"marta"}, Actions: []string{"login"}, Results: []string{"denied"}},
-			func(r kairos.AuditRecord) bool {
+		"an actor":               {domain.AuditFilter{Actors: []string{"ana"}}, func(r domain.AuditRecord) bool { return r.Actor == "ana" }},
+		"either action":          {domain.AuditFilter{Actions: []string{"login", "plan.save"}}, func(r domain.AuditRecord) bool { return r.Action != "run.cancel" }},
+		"actions that begin so":  {domain.AuditFilter{Actions: []string{"plan.*"}}, func(r domain.AuditRecord) bool { return r.Action == "plan.save" }},
+		"a star means no glob":   {domain.AuditFilter{Actions: []string{"p?an.*"}}, func(domain.AuditRecord) bool { return false }},
+		"objects that begin so":  {domain.AuditFilter{Objects: []string{"plan:*"}}, func(r domain.AuditRecord) bool { return r.Object != "user:ana" }},
+		"a result":               {domain.AuditFilter{Results: []string{"denied"}}, func(r domain.AuditRecord) bool { return r.Result == "denied" }},
+		"all that went well":     {domain.AuditFilter{Result: "ok"}, func(r domain.AuditRecord) bool { return r.Result == "ok" }},
+		"all but what went well": {domain.AuditFilter{Exclude: domain.AuditExclusion{Results: []string{"ok"}}}, func(r domain.AuditRecord) bool { return r.Result != "ok" }},
+		"a door":                 {domain.AuditFilter{Surfaces: []string{"api"}}, func(r domain.AuditRecord) bool { return r.Surface == "api" }},
+		"an address":             {domain.AuditFilter{Addresses: []string{"10.0.0.3"}}, func(r domain.AuditRecord) bool { return r.Request.Address == "10.0.0.3" }},
+		"a request":              {domain.AuditFilter{Requests: []string{"r7"}}, func(r domain.AuditRecord) bool { return r.Request.ID == "r7" }},
+		"an actor's denied logins": {domain.AuditFilter{Actors: []string{"marta"}, Actions: []string{"login"}, Results: []string{"denied"}},
+			func(r domain.AuditRecord) bool {
 				return r.Actor == "marta" && r.Action == "login" && r.Result == "denied"
 			}},
-		"an address but not an actor": {kairos.AuditFilter{Addresses: []string{"10.0.0.1"}, Exclude: kairos.AuditExclusion{Actors: []string{"ana"}}},
-			func(r kairos.AuditRecord) bool { return r.Request.Address == "10.0.0.1" && r.Actor != "ana" }},
+		"an address but not an actor": {domain.AuditFilter{Addresses: []string{"10.0.0.1"}, Exclude: domain.AuditExclusion{Actors: []string{"ana"}}},
+			func(r domain.AuditRecord) bool { return r.Request.Address == "10.0.0.1" && r.Actor != "ana" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +92,7 @@ func TestAuditRequestIsChained(t *testing.T) {
 	t.Parallel()
 	for _, column := range []string{"request", "address"} {
 		s := openStore(t)
-		if err := s.Audit(t.Context(), kairos.AuditRecord{Action: "login", Actor: "ana", Request: kairos.Request{ID: "r1", Address: "10.0.0.1"}}); err != nil {
+		if err := s.Audit(t.Context(), domain.AuditRecord{Action: "login", Actor: "ana", Request: domain.Request{ID: "r1", Address: "10.0.0.1"}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := alter(t, s.path, "DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET "+column+" = 'x' WHERE action = 'login'"); err != nil {
@@ -109,7 +109,7 @@ func TestAuditLink(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	for range 3 {
-		if err := s.Audit(t.Context(), kairos.AuditRecord{Action: "login", Actor: "ana"}); err != nil {
+		if err := s.Audit(t.Context(), domain.AuditRecord{Action: "login", Actor: "ana"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,10 +125,10 @@ func TestAuditLink(t *testing.T) {
 	if err != nil || l.Seq != last || l.Mac != e.Mac || l.Mac == "" || l.Before != last-1 || l.Last != last || l.Cut != 0 {
 		t.Errorf("%+v %v", l, err)
 	}
-	if _, err := s.AuditEvent(t.Context(), last+1); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if _, err := s.AuditEvent(t.Context(), last+1); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("an event that is not there: %v", err)
 	}
-	if _, err := s.AuditEvent(t.Context(), -1); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if _, err := s.AuditEvent(t.Context(), -1); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("an event that cannot be: %v", err)
 	}
 }
@@ -142,14 +142,14 @@ func TestAuditChecker(t *testing.T) {
 	if check, err := c.AuditCheck(t.Context()); err != nil || !check.Began.IsZero() {
 		t.Errorf("before any: %+v %v", check, err)
 	}
-	ana := kairos.Actor{Name: "ana", Role: kairos.RoleOperator, Surface: "ui", Request: kairos.Request{ID: "r1"}}
+	ana := domain.Actor{Name: "ana", Role: domain.RoleOperator, Surface: "ui", Request: domain.Request{ID: "r1"}}
 	if err := c.VerifyAudit(t.Context(), ana); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.VerifyAudit(t.Context(), ana); kairos.CodeOf(err) != kairos.CodeConflict {
+	if err := c.VerifyAudit(t.Context(), ana); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("a second at once: %v", err)
 	}
-	if err := c.VerifyAudit(t.Context(), kairos.Actor{Name: "vera", Role: kairos.RoleViewer}); kairos.CodeOf(err) != kairos.CodeForbidden {
+	if err := c.VerifyAudit(t.Context(), domain.Actor{Name: "vera", Role: domain.RoleViewer}); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("by a viewer: %v", err)
 	}
 	go c.Run(t.Context())
@@ -166,8 +166,8 @@ func TestAuditChecker(t *testing.T) {
 		}
 		break
 	}
-	list, err := s.AuditEvents(t.Context(), kairos.AuditFilter{Requests: []string{"r1"}})
-	if err != nil || !slices.ContainsFunc(list.Items, func(e kairos.AuditEvent) bool { return e.Action == actionVerify && e.Result == "ok" }) {
+	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Requests: []string{"r1"}})
+	if err != nil || !slices.ContainsFunc(list.Items, func(e domain.AuditEvent) bool { return e.Action == actionVerify && e.Result == "ok" }) {
 		t.Errorf("recorded: %+v %v", list.Items, err)
 	}
 }

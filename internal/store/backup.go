@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,8 +15,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // EncryptedSuffix ends the name of a backup that the age program can read.
@@ -25,7 +26,7 @@ const EncryptedSuffix = ".age"
 const ManifestSuffix = ".json"
 
 // manifestFormat is the form of manifests that this binary writes and reads.
-const manifestFormat = 1
+const manifestFormat = 2
 
 // Backup writes a consistent copy of the database to a new file while it is in
 // use, opens it, verifies everything in it, and writes its manifest last: only
@@ -33,29 +34,29 @@ const manifestFormat = 1
 // writer, so it finishes under any load (ruling 24). build names the binary.
 // Too little space is CodeNoSpace; a copy that fails a check is CodeCorrupt and
 // is removed.
-func (s *Store) Backup(ctx context.Context, path, build string) (kairos.Backup, error) {
+func (s *Store) Backup(ctx context.Context, path, build string) (domain.Backup, error) {
 	return s.EncryptedBackup(ctx, path, build, nil)
 }
 
 // EncryptedBackup is Backup whose file can be read only with an identity of one of
 // the recipients, public keys of age; without any it is not encrypted. The copy is
 // verified before it is encrypted, and until then never leaves the data directory.
-func (s *Store) EncryptedBackup(ctx context.Context, path, build string, recipients []string) (kairos.Backup, error) {
+func (s *Store) EncryptedBackup(ctx context.Context, path, build string, recipients []string) (domain.Backup, error) {
 	b, err := s.backup(ctx, path, build, recipients)
 	if err != nil {
-		return kairos.Backup{}, fmt.Errorf("backup: %w", err)
+		return domain.Backup{}, fmt.Errorf("backup: %w", err)
 	}
 	return b, nil
 }
 
-func (s *Store) backup(ctx context.Context, path, build string, recipients []string) (b kairos.Backup, err error) {
+func (s *Store) backup(ctx context.Context, path, build string, recipients []string) (b domain.Backup, err error) {
 	if err := s.roomFor(filepath.Dir(path)); err != nil {
 		return b, err
 	}
 	temp := path + ".partial"
 	for _, p := range []string{temp, path + ManifestSuffix} { // without its manifest an older file of that name is no backup
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return b, kairos.Errorf(kairos.CodeUnavailable, "cannot replace %s: %w", p, err)
+			return b, domain.Errorf(domain.CodeUnavailable, "cannot replace %s: %w", p, err)
 		}
 	}
 	defer func() {
@@ -79,13 +80,16 @@ func (s *Store) backup(ctx context.Context, path, build string, recipients []str
 		return b, err
 	}
 	failpoint.Hit("backup.renamed")
-	return b, writeManifest(b)
+	if b, err = writeManifest(b, s.secrets.derived); err != nil {
+		return b, err
+	}
+	return b, KeepOwner(filepath.Dir(path), path, path+ManifestSuffix)
 }
 
 // verifiedCopy is a copy in which everything was verified, and its description.
-func (s *Store) verifiedCopy(ctx context.Context, path string) (kairos.Backup, error) {
+func (s *Store) verifiedCopy(ctx context.Context, path string) (domain.Backup, error) {
 	if err := s.CopyTo(ctx, path); err != nil {
-		return kairos.Backup{}, err
+		return domain.Backup{}, err
 	}
 	failpoint.Hit("backup.copied")
 	b, err := examine(ctx, path, Options{AuditKey: s.secrets.auditKey, migrations: s.migrations})
@@ -94,7 +98,7 @@ func (s *Store) verifiedCopy(ctx context.Context, path string) (kairos.Backup, e
 	}
 	for _, c := range b.Verified {
 		if len(c.Problems) > 0 {
-			return b, kairos.Errorf(kairos.CodeCorrupt, "the copy fails its check of %s: %s", c.Name, c.Problems[0]).
+			return b, domain.Errorf(domain.CodeCorrupt, "the copy fails its check of %s: %s", c.Name, c.Problems[0]).
 				Suggest("run kairosd doctor: the database itself is damaged, or the disk of the backup")
 		}
 	}
@@ -108,7 +112,7 @@ func (s *Store) CopyTo(ctx context.Context, path string) error {
 	// The file is there before SQLite writes to it, so that nobody else can ever read it.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "create the copy: %w", err)
+		return domain.Errorf(domain.CodeUnavailable, "create the copy: %w", err)
 	}
 	if err := f.Close(); err != nil {
 		return err
@@ -131,22 +135,22 @@ func (s *Store) roomFor(dir string) error { return s.roomForCopies(dir, 1) }
 func (s *Store) roomForCopies(dir string, copies int) error {
 	info, err := os.Stat(s.path)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "look at the database: %w", err)
+		return domain.Errorf(domain.CodeUnavailable, "look at the database: %w", err)
 	}
 	var fsinfo syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fsinfo); err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", dir, err)
+		return domain.Errorf(domain.CodeUnavailable, "look at %s: %w", dir, err)
 	}
 	need, free := uint64(copies)*uint64(info.Size())*12/10, fsinfo.Bavail*uint64(fsinfo.Bsize)
 	if free < need {
-		return kairos.Errorf(kairos.CodeNoSpace, "%s has %d MiB free; the copy may need %d", dir, free>>20, need>>20).
+		return domain.Errorf(domain.CodeNoSpace, "%s has %d MiB free; the copy may need %d", dir, free>>20, need>>20).
 			Suggest("free space there, or write the backup to another disk")
 	}
 	return nil
 }
 
 // examine opens a copy for reading and verifies all of it.
-func examine(ctx context.Context, path string, o Options) (b kairos.Backup, err error) {
+func examine(ctx context.Context, path string, o Options) (b domain.Backup, err error) {
 	o.ReadOnly = true
 	c, err := Open(ctx, path, o)
 	if err != nil {
@@ -161,8 +165,8 @@ func examine(ctx context.Context, path string, o Options) (b kairos.Backup, err 
 }
 
 // describe fills a manifest with what the database says of itself.
-func (s *Store) describe(ctx context.Context) (kairos.Backup, error) {
-	b := kairos.Backup{Format: manifestFormat, Incarnation: s.secrets.incarnation, Rows: map[string]int64{}, Path: s.path}
+func (s *Store) describe(ctx context.Context) (domain.Backup, error) {
+	b := domain.Backup{Format: manifestFormat, Incarnation: s.secrets.incarnation, Rows: map[string]int64{}, Path: s.path}
 	key, err := s.q.SettingGet(ctx, "instance_key")
 	if err != nil {
 		return b, translate(err, "read the instance key")
@@ -202,23 +206,56 @@ func fingerprint(instanceKey string) string {
 func fileSum(path string) (string, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", 0, kairos.Errorf(kairos.CodeUnavailable, "read %s: %w", path, err)
+		return "", 0, domain.Errorf(domain.CodeUnavailable, "read %s: %w", path, err)
 	}
 	defer f.Close()
 	h := sha256.New()
 	n, err := io.Copy(h, f)
 	if err != nil {
-		return "", 0, kairos.Errorf(kairos.CodeUnavailable, "read %s: %w", path, err)
+		return "", 0, domain.Errorf(domain.CodeUnavailable, "read %s: %w", path, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), n, nil
 }
 
-func writeManifest(b kairos.Backup) error {
+// writeManifest writes the manifest of a backup, with its MAC.
+func writeManifest(b domain.Backup, k derivedKeys) (domain.Backup, error) {
+	text, err := encodeManifest(&b, k)
+	if err != nil {
+		return b, err
+	}
+	return b, writeWhole(b.Path+ManifestSuffix, text)
+}
+
+// encodeManifest puts the MAC into a manifest. Without a key it has none.
+func encodeManifest(b *domain.Backup, k derivedKeys) ([]byte, error) {
+	b.Created = b.Created.UTC()
+	if b.Key, b.MAC = k.print, ""; k.manifest != nil {
+		b.MAC = manifestMAC(*b, k)
+	}
 	text, err := json.MarshalIndent(b, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encode the manifest: %w", err)
+		return nil, fmt.Errorf("encode the manifest: %w", err)
 	}
-	return writeWhole(b.Path+ManifestSuffix, append(text, '\n'))
+	return append(text, '\n'), nil
+}
+
+// manifestMAC authenticates everything that a manifest holds, the hash of the backup's
+// file among it.
+func manifestMAC(b domain.Backup, k derivedKeys) string {
+	b.MAC = ""
+	m := hmac.New(sha256.New, k.manifest)
+	m.Write([]byte(encodeJSON(b)))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// CheckManifest makes sure that the manifest of the backup at path was written with
+// the key file of this server; CodeCorrupt if not.
+func (s *Store) CheckManifest(path string) error {
+	b, err := ReadManifest(path)
+	if err != nil {
+		return err
+	}
+	return checkManifest(b, s.secrets.auditKey, s.path+".key")
 }
 
 // writeWhole writes a private file that is there completely or not at all.
@@ -231,7 +268,7 @@ func writeSynced(path string, text []byte, synced, renamed func()) error {
 	temp := path + ".partial"
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "write %s: %w", path, err)
+		return domain.Errorf(domain.CodeUnavailable, "write %s: %w", path, err)
 	}
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Sync(), f.Close())
@@ -241,29 +278,29 @@ func writeSynced(path string, text []byte, synced, renamed func()) error {
 	}
 	renamed()
 	if err != nil {
-		return joinRemove(kairos.Errorf(kairos.CodeUnavailable, "write %s: %w", path, err), temp)
+		return joinRemove(domain.Errorf(domain.CodeUnavailable, "write %s: %w", path, err), temp)
 	}
 	return syncDir(filepath.Dir(path))
 }
 
 // ReadManifest reads the manifest of the backup at path; CodeNotFound when
 // there is none, which means that there is no backup.
-func ReadManifest(path string) (kairos.Backup, error) {
-	var b kairos.Backup
+func ReadManifest(path string) (domain.Backup, error) {
+	var b domain.Backup
 	text, err := os.ReadFile(path + ManifestSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		return b, kairos.Errorf(kairos.CodeNotFound, "%s has no manifest (%s): it is no complete backup", path, filepath.Base(path)+ManifestSuffix).
+		return b, domain.Errorf(domain.CodeNotFound, "%s has no manifest (%s): it is no complete backup", path, filepath.Base(path)+ManifestSuffix).
 			Suggest("take a backup whose manifest is there, or bring the manifest along")
 	} else if err != nil {
-		return b, kairos.Errorf(kairos.CodeUnavailable, "read the manifest: %w", err)
+		return b, domain.Errorf(domain.CodeUnavailable, "read the manifest: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&b); err != nil {
-		return b, kairos.Errorf(kairos.CodeInvalid, "the manifest of %s cannot be read: %w", path, err)
+		return b, domain.Errorf(domain.CodeInvalid, "the manifest of %s cannot be read: %w", path, err)
 	}
 	if b.Format != manifestFormat {
-		return b, kairos.Errorf(kairos.CodeInvalid, "the manifest of %s has format %d; this kairosd knows %d", path, b.Format, manifestFormat)
+		return b, domain.Errorf(domain.CodeInvalid, "the manifest of %s has format %d; this kairosd knows %d", path, b.Format, manifestFormat)
 	}
 	b.Path = path
 	return b, nil

@@ -11,9 +11,9 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/encrypt"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // encryptingDir, behind the database's name, is where a copy is verified that will
@@ -22,7 +22,7 @@ import (
 const encryptingDir = ".encrypting"
 
 // encryptedCopy is verifiedCopy of which only the encrypted form gets to path.
-func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []string) (b kairos.Backup, err error) {
+func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []string) (b domain.Backup, err error) {
 	to, err := encrypt.Recipients(recipients)
 	if err != nil {
 		return b, err
@@ -30,8 +30,8 @@ func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []str
 	// One at a time, so that what a killed one left can be told from one at work.
 	work := s.path + encryptingDir
 	lock, err := takeLock(work + ".lock")
-	if kairos.CodeOf(err) == kairos.CodeLocked {
-		return b, kairos.Errorf(kairos.CodeConflict, "another backup of this database is being encrypted").Suggest("try again when it is done")
+	if domain.CodeOf(err) == domain.CodeLocked {
+		return b, domain.Errorf(domain.CodeConflict, "another backup of this database is being encrypted").Suggest("try again when it is done")
 	} else if err != nil {
 		return b, err
 	}
@@ -50,9 +50,9 @@ func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []str
 	if err := s.roomFor(filepath.Dir(path)); err != nil { // the copy may have taken it
 		return b, err
 	}
-	inside := &kairos.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}
+	inside := &domain.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}
 	if err := encryptFile(plain, path, to, func(int64, int64) {}); err != nil {
-		return b, kairos.Errorf(kairos.CodeUnavailable, "encrypt the copy: %w", err)
+		return b, domain.Errorf(domain.CodeUnavailable, "encrypt the copy: %w", err)
 	}
 	failpoint.Hit("backup.encrypted")
 	b.Encryption = inside
@@ -67,7 +67,7 @@ func freshDir(path string) error {
 		err = os.Mkdir(path, 0o700)
 	}
 	if err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "make %s anew: %w", path, err)
+		return domain.Errorf(domain.CodeUnavailable, "make %s anew: %w", path, err)
 	}
 	return nil
 }
@@ -80,14 +80,14 @@ func (s *Store) removeDecrypted() error {
 	work := s.path + encryptingDir
 	if _, statErr := os.Stat(work); err == nil && statErr == nil {
 		var lock *os.File
-		if lock, err = takeLock(work + ".lock"); kairos.CodeOf(err) == kairos.CodeLocked {
+		if lock, err = takeLock(work + ".lock"); domain.CodeOf(err) == domain.CodeLocked {
 			return nil
 		} else if err == nil {
 			err = errors.Join(os.RemoveAll(work), releaseLock(lock))
 		}
 	}
 	if err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "remove what is left of an encrypted backup: %w", err)
+		return domain.Errorf(domain.CodeUnavailable, "remove what is left of an encrypted backup: %w", err)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func writePrivate(path string, write func(io.Writer) error) error {
 // VerifyIntact examines a backup as far as that goes without opening it, for which
 // an encrypted one needs an identity: that it is, bit for bit, the file that was
 // made of a verified copy.
-func VerifyIntact(b kairos.Backup) error {
+func VerifyIntact(b domain.Backup) error {
 	sum, size, err := fileSum(b.Path)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func VerifyIntact(b kairos.Backup) error {
 
 // opened gives a backup as one that is not encrypted: itself, or what identities
 // decrypt of it, as a file of the same name in a directory that makeDir makes.
-func opened(b kairos.Backup, identityFile string, makeDir func() (string, error)) (kairos.Backup, error) {
+func opened(b domain.Backup, identityFile string, makeDir func() (string, error)) (domain.Backup, error) {
 	if b.Encryption == nil {
 		return b, nil
 	}
@@ -148,7 +148,7 @@ func opened(b kairos.Backup, identityFile string, makeDir func() (string, error)
 	}
 	to := strings.Join(b.Encryption.Recipients, ", ")
 	if identityFile == "" {
-		return b, kairos.Errorf(kairos.CodeInvalid, "%s is encrypted to %s; without an identity it cannot be read", b.Path, to).
+		return b, domain.Errorf(domain.CodeInvalid, "%s is encrypted to %s; without an identity it cannot be read", b.Path, to).
 			Suggest("give the file with the private key of one of them with --identity; the file itself is the one that was made")
 	}
 	with, err := encrypt.Identities(identityFile)
@@ -157,15 +157,15 @@ func opened(b kairos.Backup, identityFile string, makeDir func() (string, error)
 	}
 	in, err := os.Open(b.Path)
 	if err != nil {
-		return b, kairos.Errorf(kairos.CodeUnavailable, "read %s: %w", b.Path, err)
+		return b, domain.Errorf(domain.CodeUnavailable, "read %s: %w", b.Path, err)
 	}
 	defer in.Close()
 	plain, err := encrypt.Reader(bufio.NewReaderSize(in, 1<<20), with)
 	if errors.Is(err, encrypt.ErrNoIdentity) {
-		return b, kairos.Errorf(kairos.CodeInvalid, "%s is encrypted to %s, and %s holds the identity of none of them", b.Path, to, identityFile).
+		return b, domain.Errorf(domain.CodeInvalid, "%s is encrypted to %s, and %s holds the identity of none of them", b.Path, to, identityFile).
 			Suggest("give the file with the private key of one of them with --identity; age-keygen -y shows whose a file is")
 	} else if err != nil {
-		return b, kairos.Errorf(kairos.CodeCorrupt, "%s cannot be decrypted: %w", b.Path, err).Suggest("take another backup; this one was changed")
+		return b, domain.Errorf(domain.CodeCorrupt, "%s cannot be decrypted: %w", b.Path, err).Suggest("take another backup; this one was changed")
 	}
 	dir, err := makeDir()
 	if err != nil {
@@ -177,12 +177,12 @@ func opened(b kairos.Backup, identityFile string, makeDir func() (string, error)
 		return err
 	})
 	if err != nil {
-		return b, kairos.Errorf(kairos.CodeUnavailable, "decrypt %s into %s: %w", b.Path, dir, err).Suggest("the database needs room there; if there is room, the backup was changed")
+		return b, domain.Errorf(domain.CodeUnavailable, "decrypt %s into %s: %w", b.Path, dir, err).Suggest("the database needs room there; if there is room, the backup was changed")
 	}
 	b.Path, b.Bytes, b.SHA256, b.Encryption = path, b.Encryption.Bytes, b.Encryption.SHA256, nil
 	return b, nil
 }
 
 func notTheFile(path string) error {
-	return kairos.Errorf(kairos.CodeCorrupt, "%s is not the file that its manifest speaks of", path).Suggest("take another backup; this one was changed or cut short")
+	return domain.Errorf(domain.CodeCorrupt, "%s is not the file that its manifest speaks of", path).Suggest("take another backup; this one was changed or cut short")
 }

@@ -10,7 +10,7 @@ import (
 
 	"filippo.io/age"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -79,19 +79,19 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		identity string
-		code     kairos.Code
+		code     domain.Code
 		says     []string
 	}{
-		"without a key":          {"", kairos.CodeInvalid, []string{backup, "is encrypted to " + first + ", " + second, "--identity"}},
-		"with a stranger's key":  {strangers, kairos.CodeInvalid, []string{backup, strangers + " holds the identity of none", "age-keygen -y"}},
-		"with a key that is not": {backup, kairos.CodeInvalid, []string{"no file of age identities", "age-keygen"}},
-		"with a missing file":    {filepath.Join(t.TempDir(), "none"), kairos.CodeInvalid, []string{"cannot be read"}},
+		"without a key":          {"", domain.CodeInvalid, []string{backup, "is encrypted to " + first + ", " + second, "--identity"}},
+		"with a stranger's key":  {strangers, domain.CodeInvalid, []string{backup, strangers + " holds the identity of none", "age-keygen -y"}},
+		"with a key that is not": {backup, domain.CodeInvalid, []string{"no file of age identities", "age-keygen"}},
+		"with a missing file":    {filepath.Join(t.TempDir(), "none"), domain.CodeInvalid, []string{"cannot be read"}},
 	} {
 		o := store.RestoreOptions{Replace: true, IdentityFile: c.identity}
 		_, restored := store.Restore(t.Context(), backup, path, o)
 		_, verified := store.VerifyBackupFile(t.Context(), backup, path, o)
 		for _, err := range []error{restored, verified} {
-			e, ok := errors.AsType[*kairos.Error](err)
+			e, ok := errors.AsType[*domain.Error](err)
 			if !ok {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -124,10 +124,10 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	if err := os.WriteFile(backup, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.VerifyBackupFile(t.Context(), backup, path, o); kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if _, err := store.VerifyBackupFile(t.Context(), backup, path, o); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("a drill of a changed file: %v", err)
 	}
-	if err := store.VerifyIntact(b); kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if err := store.VerifyIntact(b); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("a changed file without a key: %v", err)
 	}
 }
@@ -157,13 +157,13 @@ func TestAnExchangedEncryptedBackupIsRefused(t *testing.T) {
 	other, _, _ := installation(t)
 	theirs := backUp(other)
 	o := store.RestoreOptions{Replace: true, IdentityFile: key}
-	if _, err := store.Restore(t.Context(), theirs, path, o); kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if _, err := store.Restore(t.Context(), theirs, path, o); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("of another installation: %v", err)
 	}
 	if err := os.Rename(theirs, mine); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Restore(t.Context(), mine, path, o); kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if _, err := store.Restore(t.Context(), mine, path, o); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("exchanged under its manifest: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 const (
@@ -171,6 +171,6 @@ func (w *writer) takeUp() {
 
 // errFullDisk refuses what waits until there is space.
 func errFullDisk() error {
-	return kairos.Errorf(kairos.CodeNoSpace, "the disk is full").
+	return domain.Errorf(domain.CodeNoSpace, "the disk is full").
 		Suggest("free space on the disk of the data directory, or remove old runs (kairosd retention, or Settings, Retention): that works also now; nothing that was acknowledged is lost")
 }

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // CreateBulk stores a bulk act with all its runs, and says so in the audit log.
-func (s *Store) CreateBulk(ctx context.Context, b kairos.Bulk, items []kairos.BulkItem) error {
+func (s *Store) CreateBulk(ctx context.Context, b domain.Bulk, items []domain.BulkItem) error {
 	if s.writer == nil {
 		return errReadOnly()
 	}
@@ -26,52 +26,52 @@ func (s *Store) CreateBulk(ctx context.Context, b kairos.Bulk, items []kairos.Bu
 				return nil, err
 			}
 		}
-		return []auditRow{bulkRecord(b, "bulk."+string(b.Action), kairos.Actor{Name: b.Actor, Surface: b.Surface, Request: kairos.RequestOf(ctx)}, b.Reason)}, nil
+		return []auditRow{bulkRecord(b, "bulk."+string(b.Action), domain.Actor{Name: b.Actor, Surface: b.Surface, Request: domain.RequestOf(ctx)}, b.Reason)}, nil
 	})
 	return translate(err, "store bulk act")
 }
 
-func bulkRecord(b kairos.Bulk, action string, actor kairos.Actor, reason string) auditRow {
-	return auditRow{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "bulk:" + b.ID, Reason: reason,
-		Detail: kairos.RawJSON(encodeJSON(map[string]any{"action": b.Action, "filter": b.Query, "runs": b.Total, "acted": b.Acted, "refused": b.Refused}))}}
+func bulkRecord(b domain.Bulk, action string, actor domain.Actor, reason string) auditRow {
+	return auditRow{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "bulk:" + b.ID, Reason: reason,
+		Detail: domain.RawJSON(encodeJSON(map[string]any{"action": b.Action, "filter": b.Query, "runs": b.Total, "acted": b.Acted, "refused": b.Refused}))}}
 }
 
 // Bulk finds a bulk act; CodeNotFound.
-func (s *Store) Bulk(ctx context.Context, id string) (kairos.Bulk, error) {
+func (s *Store) Bulk(ctx context.Context, id string) (domain.Bulk, error) {
 	row, err := s.q.BulkGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.Bulk{}, kairos.Errorf(kairos.CodeNotFound, "no bulk act %q", id)
+		return domain.Bulk{}, domain.Errorf(domain.CodeNotFound, "no bulk act %q", id)
 	}
 	return bulk(row), translate(err, "read bulk act")
 }
 
 // Bulks lists the newest bulk acts.
-func (s *Store) Bulks(ctx context.Context, limit int) ([]kairos.Bulk, error) {
+func (s *Store) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
 	rows, err := s.q.BulkNewest(ctx, int64(limit))
 	return bulks(rows), translate(err, "list bulk acts")
 }
 
 // BulksUnderWay lists the bulk acts that are not over, oldest first.
-func (s *Store) BulksUnderWay(ctx context.Context) ([]kairos.Bulk, error) {
+func (s *Store) BulksUnderWay(ctx context.Context) ([]domain.Bulk, error) {
 	rows, err := s.q.BulkUnderWay(ctx)
 	return bulks(rows), translate(err, "list bulk acts")
 }
 
 // BulkItems lists runs of a bulk act in order, those after a position.
-func (s *Store) BulkItems(ctx context.Context, id string, after int64, limit int) ([]kairos.BulkItem, error) {
+func (s *Store) BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
 	rows, err := s.q.BulkItemList(ctx, id, after, int64(limit))
 	if err != nil {
 		return nil, translate(err, "read bulk act")
 	}
-	out := make([]kairos.BulkItem, len(rows))
+	out := make([]domain.BulkItem, len(rows))
 	for i, r := range rows {
-		out[i] = kairos.BulkItem{Position: r.Position, Run: r.Run, Rev: r.Rev, Node: r.Node, Code: r.Code, State: r.State, Result: r.Result, Detail: r.Detail, At: fromMicros(r.At)}
+		out[i] = domain.BulkItem{Position: r.Position, Run: r.Run, Rev: r.Rev, Node: r.Node, Code: r.Code, State: r.State, Result: r.Result, Detail: r.Detail, At: fromMicros(r.At)}
 	}
 	return out, nil
 }
 
 // SettleBulkItem records what became of one run of a bulk act.
-func (s *Store) SettleBulkItem(_ context.Context, id string, it kairos.BulkItem) error {
+func (s *Store) SettleBulkItem(_ context.Context, id string, it domain.BulkItem) error {
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.BulkItemSettle(w.ctx, dbsqlc.BulkItemSettleParams{State: it.State, Result: it.Result, Detail: it.Detail, At: micros(it.At), Bulk: id, Position: it.Position})
 		if err != nil || n == 0 {
@@ -85,7 +85,7 @@ func (s *Store) SettleBulkItem(_ context.Context, id string, it kairos.BulkItem)
 
 // MoveBulk says where a bulk act stands; its end is recorded in the audit log.
 // A bulk act that is over stays so: moved is false.
-func (s *Store) MoveBulk(_ context.Context, id string, state kairos.BulkState, note string, actor kairos.Actor) (moved bool, err error) {
+func (s *Store) MoveBulk(_ context.Context, id string, state domain.BulkState, note string, actor domain.Actor) (moved bool, err error) {
 	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
 		var ended int64
 		if state.Final() {
@@ -104,13 +104,13 @@ func (s *Store) MoveBulk(_ context.Context, id string, state kairos.BulkState, n
 	return moved, translate(err, "record bulk act")
 }
 
-func bulk(r dbsqlc.Bulk) kairos.Bulk {
+func bulk(r dbsqlc.Bulk) domain.Bulk {
 	var labels map[string]string
 	if json.Unmarshal([]byte(r.Labels), &labels) != nil || len(labels) == 0 {
 		labels = nil // the database checks that it is JSON, and only this package writes it
 	}
-	return kairos.Bulk{ID: r.PublicID, Labels: labels, NotBefore: fromMicros(r.NotBefore), Provider: r.Provider, Tool: r.Tool, Action: kairos.Action(r.Action), Query: r.Query, Reason: r.Reason, Actor: r.Actor, Role: kairos.Role(r.Role), Surface: r.Surface,
-		Canary: r.Canary != 0, Rate: int(r.Rate), State: kairos.BulkState(r.State), Note: r.Note, Total: r.Total, CreatedAt: fromMicros(r.CreatedAt),
+	return domain.Bulk{ID: r.PublicID, Labels: labels, NotBefore: fromMicros(r.NotBefore), Provider: r.Provider, Tool: r.Tool, Action: domain.Action(r.Action), Query: r.Query, Reason: r.Reason, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface,
+		Canary: r.Canary != 0, Rate: int(r.Rate), State: domain.BulkState(r.State), Note: r.Note, Total: r.Total, CreatedAt: fromMicros(r.CreatedAt),
 		EndedAt: fromMicros(r.EndedAt), Acted: r.Acted, Refused: r.Refused}
 }
 
@@ -121,8 +121,8 @@ func labelsJSON(labels map[string]string) string {
 	return encodeJSON(labels)
 }
 
-func bulks(rows []dbsqlc.Bulk) []kairos.Bulk {
-	out := make([]kairos.Bulk, len(rows))
+func bulks(rows []dbsqlc.Bulk) []domain.Bulk {
+	out := make([]domain.Bulk, len(rows))
 	for i, r := range rows {
 		out[i] = bulk(r)
 	}
@@ -131,7 +131,7 @@ func bulks(rows []dbsqlc.Bulk) []kairos.Bulk {
 
 // SaveView keeps a query of the run list under a name; an empty query removes it.
 // An empty owner means everybody.
-func (s *Store) SaveView(_ context.Context, owner, name, query string, said ...kairos.AuditRecord) error {
+func (s *Store) SaveView(_ context.Context, owner, name, query string, said ...domain.AuditRecord) error {
 	return s.execAs("save view", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		if query == "" {
 			_, err := q.SavedViewDelete(ctx, owner, name)
@@ -142,14 +142,14 @@ func (s *Store) SaveView(_ context.Context, owner, name, query string, said ...k
 }
 
 // SavedViews lists a person's views and everybody's.
-func (s *Store) SavedViews(ctx context.Context, owner string) ([]kairos.SavedView, error) {
+func (s *Store) SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error) {
 	rows, err := s.q.SavedViewList(ctx, owner)
 	if err != nil {
 		return nil, translate(err, "list views")
 	}
-	out := make([]kairos.SavedView, len(rows))
+	out := make([]domain.SavedView, len(rows))
 	for i, r := range rows {
-		out[i] = kairos.SavedView{Owner: r.Owner, Name: r.Name, Query: r.Query}
+		out[i] = domain.SavedView{Owner: r.Owner, Name: r.Name, Query: r.Query}
 	}
 	return out, nil
 }

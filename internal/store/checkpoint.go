@@ -3,11 +3,12 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 	"fmt"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -31,7 +32,7 @@ type runState struct {
 // prepared is a checkpoint with everything done that can be done outside the
 // writer: values encoded, compressed and hashed.
 type prepared struct {
-	c        kairos.Checkpoint
+	c        domain.Checkpoint
 	rowID    int64
 	steps    []stepRow
 	payloads []dbsqlc.PayloadInsertParams
@@ -42,7 +43,7 @@ type prepared struct {
 	tries    int64 // most attempts of one step
 }
 
-func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, error) {
+func (s *Store) prepare(ctx context.Context, c domain.Checkpoint) (*prepared, error) {
 	if s.writer == nil {
 		return nil, errReadOnly()
 	}
@@ -58,7 +59,7 @@ func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, er
 			e.Seq = c.Fence + int64(i) + 1
 		}
 		if e.Seq != c.Fence+int64(i)+1 {
-			return nil, kairos.Errorf(kairos.CodeInternal, "checkpoint of run %s: row %d has seq %d, want %d", c.Run, i, e.Seq, c.Fence+int64(i)+1)
+			return nil, domain.Errorf(domain.CodeInternal, "checkpoint of run %s: row %d has seq %d, want %d", c.Run, i, e.Seq, c.Fence+int64(i)+1)
 		}
 		step := &p.steps[i]
 		if err := s.step(c.Run, e, step, &p.payloads); err != nil {
@@ -90,7 +91,7 @@ func (s *Store) prepare(ctx context.Context, c kairos.Checkpoint) (*prepared, er
 }
 
 // Commit stores a checkpoint and returns when it is durable.
-func (s *Store) Commit(ctx context.Context, c kairos.Checkpoint) error {
+func (s *Store) Commit(ctx context.Context, c domain.Checkpoint) error {
 	p, err := s.prepare(ctx, c)
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func (s *Store) Commit(ctx context.Context, c kairos.Checkpoint) error {
 }
 
 // Enqueue hands over checkpoints without waiting; see engine.Store.
-func (s *Store) Enqueue(list []kairos.Checkpoint, done func(error)) {
+func (s *Store) Enqueue(list []domain.Checkpoint, done func(error)) {
 	if s.writer == nil {
 		go func() {
 			for range list {
@@ -124,10 +125,10 @@ func (s *Store) Enqueue(list []kairos.Checkpoint, done func(error)) {
 
 // refusal is err as the writer expects it of an operation that wrote nothing.
 func refusal(err error) error {
-	if _, ok := errors.AsType[*kairos.Error](err); ok {
+	if _, ok := errors.AsType[*domain.Error](err); ok {
 		return err
 	}
-	return kairos.Errorf(kairos.CodeInternal, "prepare the checkpoint: %w", err)
+	return domain.Errorf(domain.CodeInternal, "prepare the checkpoint: %w", err)
 }
 
 // apply writes the checkpoint. A run's position is checked first, against what
@@ -140,7 +141,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 		return nil, err
 	}
 	if st.LastSeq != c.Fence {
-		return nil, kairos.Errorf(kairos.CodeConflict, "run %s has moved on", kairos.ShortID(c.Run)).
+		return nil, domain.Errorf(domain.CodeConflict, "run %s has moved on", domain.ShortID(c.Run)).
 			Suggest("look at it again: its journal is at %d, not %d", st.LastSeq, c.Fence)
 	}
 	next := *st
@@ -198,7 +199,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 		return nil, err
 	}
 	*st = next
-	if kairos.RunStatus(next.Status).Final() {
+	if domain.RunStatus(next.Status).Final() {
 		w.s.rowIDs.Delete(c.Run)
 		if !next.moved.on { // else settleRuns forgets it
 			delete(w.hot, p.rowID)
@@ -207,12 +208,12 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	return p.audit(w.added[:0]), nil
 }
 
-func movedOn(run string) *kairos.Error {
-	return kairos.Errorf(kairos.CodeConflict, "run %s has moved on", kairos.ShortID(run))
+func movedOn(run string) *domain.Error {
+	return domain.Errorf(domain.CodeConflict, "run %s has moved on", domain.ShortID(run))
 }
 
 // move notes what a checkpoint changes in a run's row.
-func (w *writer) move(rowID int64, st, next *runState, steps int64, patch *kairos.RunPatch) {
+func (w *writer) move(rowID int64, st, next *runState, steps int64, patch *domain.RunPatch) {
 	next.moved = st.moved
 	if !next.moved.on {
 		next.moved.on, next.moved.fence = true, st.LastSeq
@@ -233,7 +234,7 @@ func (w *writer) settleRun(rowID int64, st *runState) error {
 	if !st.moved.on {
 		return nil
 	}
-	n, err := w.touchRun(rowID, st)
+	n, err := w.advanceRun(rowID, st)
 	if err != nil {
 		return err
 	}
@@ -251,7 +252,7 @@ func (w *writer) settleRuns() error {
 			if err := w.settleRun(id, st); err != nil {
 				return err
 			}
-			if kairos.RunStatus(st.Status).Final() {
+			if domain.RunStatus(st.Status).Final() {
 				delete(w.hot, id)
 			}
 		}
@@ -271,7 +272,7 @@ func clipPath(s string) string {
 }
 
 // hotOnly reports whether only journal position, steps, path and headline move.
-func hotOnly(p *kairos.RunPatch) bool {
+func hotOnly(p *domain.RunPatch) bool {
 	return p == nil || p.Status == "" && p.Output == nil && p.Error == nil && !p.ClearError && p.Hash == "" &&
 		p.DueAt == nil && p.AddUsage.Zero() && p.Silent == nil && p.Crashes == nil && p.Paused == nil && p.Limits == nil && p.StartedAt == nil && p.EndedAt == nil &&
 		p.RunningTime == nil && p.DeletedAt == nil
@@ -282,15 +283,15 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	patch := p.c.Patch
 	if patch.Status != "" {
 		next.Status, next.WaitReason = string(patch.Status), string(patch.WaitReason)
-		if !kairos.CanMove(kairos.RunStatus(before.Status), patch.Status) {
-			return 0, kairos.Errorf(kairos.CodeConflict, "a run that is %s cannot become %s", before.Status, patch.Status)
+		if !domain.CanMove(domain.RunStatus(before.Status), patch.Status) {
+			return 0, domain.Errorf(domain.CodeConflict, "a run that is %s cannot become %s", before.Status, patch.Status)
 		}
-		if kairos.RunStatus(before.Status).Final() && !patch.Status.Final() {
+		if domain.RunStatus(before.Status).Final() && !patch.Status.Final() {
 			// Retention may have come first: what would go on has no journal any more.
 			if purged, err := w.q.RunPurgedAt(w.ctx, p.rowID); err != nil {
 				return 0, err
 			} else if purged != 0 {
-				return 0, kairos.Errorf(kairos.CodeConflict, "the journal of run %s was removed by retention", kairos.ShortID(p.c.Run))
+				return 0, domain.Errorf(domain.CodeConflict, "the journal of run %s was removed by retention", domain.ShortID(p.c.Run))
 			}
 		}
 	}
@@ -302,7 +303,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	set(&next.Headline, patch.Headline)
 	set(&next.Node, patch.Node)
 	if patch.Error != nil {
-		next.ErrorCode, next.Alike = patch.Error.Code, kairos.Alike(patch.Error.Message)
+		next.ErrorCode, next.Alike = patch.Error.Code, domain.Alike(patch.Error.Message)
 	}
 	if patch.ClearError {
 		next.ErrorCode, next.Alike = "", ""
@@ -312,7 +313,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		next.VersionID = v.id
+		next.VersionID = v.ID
 	}
 	if patch.DueAt != nil {
 		next.DueAt = micros(*patch.DueAt)
@@ -335,14 +336,14 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	if patch.DeletedAt != nil {
 		next.DeletedAt = micros(*patch.DeletedAt)
 	}
-	final := kairos.RunStatus(next.Status).Final()
+	final := domain.RunStatus(next.Status).Final()
 	if final && next.EndedAt == 0 {
 		next.EndedAt = w.s.now().UnixMicro()
 	}
 	if !final {
 		next.EndedAt = 0
 	}
-	next.Attention = flag(next.Origin != kairos.OriginDry && (needsAttention(next.Status, next.WaitReason, next.DeletedAt) || troubled(before, next, patch)))
+	next.Attention = flag(next.Origin != domain.OriginDry && (needsAttention(next.Status, next.WaitReason, next.DeletedAt) || troubled(before, next, patch)))
 	n, err := p.update(w, before, next)
 	if n != 1 || err != nil {
 		return n, err
@@ -361,12 +362,12 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		w.count(before, -1)
 		w.count(next, 1)
 	}
-	if failed := string(kairos.RunFailed); next.Status != before.Status && (next.Status == failed || before.Status == failed) {
+	if failed := string(domain.RunFailed); next.Status != before.Status && (next.Status == failed || before.Status == failed) {
 		if err := w.wordsOf(p.rowID); err != nil {
 			return 0, err
 		}
 	}
-	if final && !kairos.RunStatus(before.Status).Final() && next.Origin != kairos.OriginDry {
+	if final && !domain.RunStatus(before.Status).Final() && next.Origin != domain.OriginDry {
 		w.outcomes[endedKey{next.PlanID, slotOf(next.EndedAt), next.VersionID, next.Status}]++
 	}
 	return n, nil
@@ -391,22 +392,22 @@ func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 
 // needsAttention: failed, or waiting for a person, and not deleted.
 func needsAttention(status, reason string, deletedAt int64) bool {
-	return deletedAt == 0 && (status == string(kairos.RunFailed) || status == string(kairos.RunWaiting) && kairos.WaitReason(reason).NeedsPerson())
+	return deletedAt == 0 && (status == string(domain.RunFailed) || status == string(domain.RunWaiting) && domain.WaitReason(reason).NeedsPerson())
 }
 
 // troubled: tried again and again, or at work without a sign of life (UI 3.2.7).
-func troubled(before, next *runState, patch *kairos.RunPatch) bool {
+func troubled(before, next *runState, patch *domain.RunPatch) bool {
 	if next.DeletedAt != 0 {
 		return false
 	}
 	same := next.Status == before.Status && next.WaitReason == before.WaitReason && before.Attention != 0
 	switch {
-	case next.Status == string(kairos.RunRunning) && patch.Silent != nil:
+	case next.Status == string(domain.RunRunning) && patch.Silent != nil:
 		return *patch.Silent
-	case next.Status == string(kairos.RunRunning):
+	case next.Status == string(domain.RunRunning):
 		return same
-	case next.WaitReason == string(kairos.WaitRetry):
-		return same || patch.Retrying >= kairos.StubbornAttempts
+	case next.WaitReason == string(domain.WaitRetry):
+		return same || patch.Retrying >= domain.StubbornAttempts
 	}
 	return false
 }
@@ -427,11 +428,11 @@ const countedAs = `CASE WHEN status = 'failed' AND attention = 0 THEN '` + ackno
 // countOf is where a run is counted.
 func countOf(status, reason string, attention int64) countKey {
 	switch {
-	case status == string(kairos.RunFailed) && attention == 0:
+	case status == string(domain.RunFailed) && attention == 0:
 		reason = acknowledged
-	case status == string(kairos.RunRunning) && attention != 0:
+	case status == string(domain.RunRunning) && attention != 0:
 		reason = silent
-	case reason == string(kairos.WaitRetry) && attention != 0:
+	case reason == string(domain.WaitRetry) && attention != 0:
 		reason = stubborn
 	}
 	return countKey{status, reason}
@@ -439,7 +440,7 @@ func countOf(status, reason string, attention int64) countKey {
 
 // count keeps the maintained counters; deleted and dry runs are in none.
 func (w *writer) count(st *runState, n int64) {
-	if st.DeletedAt == 0 && st.Origin != kairos.OriginDry {
+	if st.DeletedAt == 0 && st.Origin != domain.OriginDry {
 		w.counts[countOf(st.Status, st.WaitReason, st.Attention)] += n
 	}
 }
@@ -448,11 +449,11 @@ func (w *writer) state(rowID int64, runID string) (*runState, error) {
 	if st := w.hot[rowID]; st != nil {
 		return st, nil
 	}
-	row, found, err := w.storedState(runID)
-	if err != nil {
+	row, err := w.q.RunState(w.ctx, runID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, domain.Errorf(domain.CodeNotFound, "no run %s", runID)
+	} else if err != nil {
 		return nil, err
-	} else if !found {
-		return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", runID)
 	}
 	if len(w.hot) > mostHot {
 		if err := w.settleRuns(); err != nil {
@@ -519,12 +520,12 @@ func (p *prepared) details(w *writer) error {
 		}
 	}
 	for _, u := range p.c.Uses {
-		if err := w.q.RunUse(w.ctx, u.Kind, u.Name, p.rowID); err != nil {
+		if err := w.q.RunUsePut(w.ctx, u.Kind, u.Name, p.rowID); err != nil {
 			return err
 		}
 	}
 	for _, a := range p.c.Approvals {
-		if err := w.q.ApprovalPut(w.ctx, approvalParams(a, p.rowID)); err != nil {
+		if err := w.q.ApprovalPut(w.ctx, w.s.approvalParams(a, p.rowID)); err != nil {
 			return err
 		}
 	}
@@ -535,7 +536,7 @@ func (p *prepared) details(w *writer) error {
 func (p *prepared) audit(rows []auditRow) []auditRow {
 	if n := len(p.c.Entries); n > 0 || p.c.Patch != nil && p.c.Patch.Status != "" {
 		r := auditRow{rowID: p.rowID, digest: p.digest, entries: p.c.Entries,
-			record: kairos.AuditRecord{Action: ActionCheckpoint, Surface: "engine", Actor: "system", Run: p.c.Run}}
+			record: domain.AuditRecord{Action: ActionCheckpoint, Surface: "engine", Actor: "system", Run: p.c.Run}}
 		if n > 0 {
 			r.firstSeq, r.runSeq = p.c.Entries[0].Seq, p.c.Entries[n-1].Seq
 		}

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -89,7 +89,7 @@ func TestTheStoreIsTheModel(t *testing.T) {
 				rt.Fatalf("the model says\n%s, the store\n%s", a, b)
 			}
 		}
-		chains := []*[2]kairos.Chain{nil, {}, {}}
+		chains := []*[2]domain.Chain{nil, {}, {}}
 		for range rapid.IntRange(1, 25).Draw(rt, "acts") {
 			switch act := rapid.IntRange(0, 9).Draw(rt, "act"); {
 			case act == 0:
@@ -98,10 +98,10 @@ func TestTheStoreIsTheModel(t *testing.T) {
 				v.Origin = rapid.SampledFrom([]string{"upload", "replan"}).Draw(rt, "origin")
 				both(func(c *teller) { c.put(v) })
 			case act < 3 || len(model.runs) == 0:
-				r := kairos.NewRun{ID: kairos.NewID(), Hash: rapid.SampledFrom([]string{"h1", "h1", "h2"}).Draw(rt, "of"), Priority: rapid.IntRange(-1, 1).Draw(rt, "priority"),
-					Key: rapid.SampledFrom([]string{"", "", "k"}).Draw(rt, "key"), Audit: []kairos.AuditRecord{{Action: "run.created", Actor: "marta"}}}
+				r := domain.NewRun{ID: domain.NewID(), Hash: rapid.SampledFrom([]string{"h1", "h1", "h2"}).Draw(rt, "of"), Priority: rapid.IntRange(-1, 1).Draw(rt, "priority"),
+					Key: rapid.SampledFrom([]string{"", "", "k"}).Draw(rt, "key"), Audit: []domain.AuditRecord{{Action: "run.created", Actor: "marta"}}}
 				if rapid.Bool().Draw(rt, "concurrency") {
-					r.Concurrency = &kairos.Concurrency{Key: rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "concurrency key"), Limit: 1, OnConflict: "queue"}
+					r.Concurrency = &domain.Concurrency{Key: rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "concurrency key"), Limit: 1, OnConflict: "queue"}
 				}
 				both(func(c *teller) { c.create(r) })
 			case act == 3:
@@ -152,8 +152,8 @@ func TestTheStoreIsTheModel(t *testing.T) {
 }
 
 // drawCheckpoint draws one that mostly fits a run.
-func drawCheckpoint(rt *rapid.T, r kairos.Run) kairos.Checkpoint {
-	k := kairos.Checkpoint{Fence: r.LastSeq}
+func drawCheckpoint(rt *rapid.T, r domain.Run) domain.Checkpoint {
+	k := domain.Checkpoint{Fence: r.LastSeq}
 	if rapid.IntRange(0, 7).Draw(rt, "misses") == 0 {
 		k.Fence += int64(rapid.IntRange(-1, 1).Draw(rt, "by"))
 	}
@@ -163,23 +163,23 @@ func drawCheckpoint(rt *rapid.T, r kairos.Run) kairos.Checkpoint {
 		k.Entries = append(k.Entries, e)
 	}
 	if rapid.Bool().Draw(rt, "patched") {
-		p := &kairos.RunPatch{AddSteps: int64(rapid.IntRange(0, 2).Draw(rt, "steps")), AddPath: rapid.SampledFrom([]string{"", "c", "ff"}).Draw(rt, "path")}
+		p := &domain.RunPatch{AddSteps: int64(rapid.IntRange(0, 2).Draw(rt, "steps")), AddPath: rapid.SampledFrom([]string{"", "c", "ff"}).Draw(rt, "path")}
 		if rapid.Bool().Draw(rt, "moves") {
-			p.Status = rapid.SampledFrom(kairos.RunStatuses).Draw(rt, "status")
-			if p.Status == kairos.RunWaiting {
-				p.WaitReason = rapid.SampledFrom(kairos.WaitReasons).Draw(rt, "reason")
+			p.Status = rapid.SampledFrom(domain.RunStatuses).Draw(rt, "status")
+			if p.Status == domain.RunWaiting {
+				p.WaitReason = rapid.SampledFrom(domain.WaitReasons).Draw(rt, "reason")
 			}
 		}
 		if rapid.IntRange(0, 3).Draw(rt, "says") == 0 {
-			p.Headline, p.Output = ptr("headline"), kairos.RawJSON(text(4500))
+			p.Headline, p.Output = ptr("headline"), domain.RawJSON(text(4500))
 		}
 		if rapid.IntRange(0, 3).Draw(rt, "costs") == 0 {
-			p.AddUsage = kairos.Usage{InputTokens: 3, Cost: 0.5}
+			p.AddUsage = domain.Usage{InputTokens: 3, Cost: 0.5}
 		}
 		k.Patch = p
 	}
 	if rapid.IntRange(0, 4).Draw(rt, "noted") == 0 {
-		k.Audit = []kairos.AuditRecord{{Action: "note", Actor: "w"}}
+		k.Audit = []domain.AuditRecord{{Action: "note", Actor: "w"}}
 	}
 	return k
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -24,7 +24,7 @@ func fromMicros(us int64) time.Time {
 }
 
 // jsonText is a nullable JSON column's value.
-func jsonText(j kairos.RawJSON) *string {
+func jsonText(j domain.RawJSON) *string {
 	if j == nil {
 		return nil
 	}
@@ -32,11 +32,11 @@ func jsonText(j kairos.RawJSON) *string {
 	return &s
 }
 
-func rawJSON(s *string) kairos.RawJSON {
+func rawJSON(s *string) domain.RawJSON {
 	if s == nil {
 		return nil
 	}
-	return kairos.RawJSON(*s)
+	return domain.RawJSON(*s)
 }
 
 // orNull stores an empty text as NULL, which takes no room.
@@ -71,13 +71,13 @@ func encodeJSON(v any) string {
 	return string(b)
 }
 
-func plan(p dbsqlc.Plan) kairos.Plan {
-	return kairos.Plan{ID: p.PublicID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: int(p.Latest), LatestHash: p.LatestHash,
-		Archived: p.ArchivedAt != 0, Stage: kairos.PlanStage(p.Stage), CreatedAt: fromMicros(p.CreatedAt), UpdatedAt: fromMicros(p.UpdatedAt)}
+func plan(p dbsqlc.Plan) domain.Plan {
+	return domain.Plan{ID: p.PublicID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: int(p.Latest), LatestHash: p.LatestHash,
+		Archived: p.ArchivedAt != 0, Stage: domain.PlanStage(p.Stage), CreatedAt: fromMicros(p.CreatedAt), UpdatedAt: fromMicros(p.UpdatedAt)}
 }
 
-func version(v dbsqlc.PlanVersion, planID, planKey string) kairos.Version {
-	return kairos.Version{PlanID: planID, PlanKey: planKey, Number: int(v.Number), Hash: v.Hash, Semantics: int(v.Semantics), Kind: v.Kind,
+func version(v dbsqlc.PlanVersion, planID, planKey string) domain.Version {
+	return domain.Version{PlanID: planID, PlanKey: planKey, Number: int(v.Number), Hash: v.Hash, Semantics: int(v.Semantics), Kind: v.Kind,
 		Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: v.ByPerson != 0, ParentHash: v.ParentHash,
 		Reason: v.Reason, Author: v.Author, CreatedAt: fromMicros(v.CreatedAt)}
 }
@@ -85,34 +85,34 @@ func version(v dbsqlc.PlanVersion, planID, planKey string) kairos.Version {
 // run assembles a run from its hot row and its details; payload references in
 // input and output are not followed.
 // run is a run as stored. What of it cannot be read is left out, and said.
-func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64, hash string) kairos.Run {
-	out := kairos.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number), Hash: hash,
-		Status: kairos.RunStatus(r.Status), WaitReason: kairos.WaitReason(r.WaitReason), Headline: r.Headline, Node: r.Node,
+func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64, hash string) domain.Run {
+	out := domain.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number), Hash: hash,
+		Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason), Headline: r.Headline, Node: r.Node,
 		Input: rawJSON(d.Input), Output: rawJSON(d.Output), ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf,
 		Actor: r.Actor, Origin: r.Origin, Session: d.Session, Priority: int(r.Priority), Key: orEmpty(r.RunKey), StartAt: fromMicros(r.StartAt),
 		LastSeq: r.LastSeq, Steps: r.Steps, Path: r.Path, DueAt: fromMicros(r.DueAt),
-		Usage:   kairos.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost},
+		Usage:   domain.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost},
 		Crashes: int(r.Crashes), Paused: r.Paused != 0, CreatedAt: fromMicros(r.CreatedAt), StartedAt: fromMicros(r.StartedAt),
 		EndedAt: fromMicros(r.EndedAt), RunningTime: time.Duration(r.RunningUs) * time.Microsecond, DeletedAt: fromMicros(r.DeletedAt),
 		PurgedAt: fromMicros(r.PurgedAt), Alike: r.Alike, Attention: r.Attention != 0}
 	if r.ErrorCode != "" {
-		out.Error = &kairos.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
+		out.Error = &domain.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
 	}
 	if d.Limits == "" { // it always says something
-		out.Damaged = []kairos.DamagedPart{{Part: kairos.PartDetails, Message: "it is without its details: their row is gone or cannot be read"}}
+		out.Damaged = []domain.DamagedPart{{Part: domain.PartDetails, Message: "it is without its details: their row is gone or cannot be read"}}
 		return out
 	}
 	for _, f := range []struct {
-		part kairos.RunPart
+		part domain.RunPart
 		text string
 		into any
-	}{{kairos.PartLimits, d.Limits, &out.Limits}, {kairos.PartLabels, d.Labels, &out.Labels}, {kairos.PartLabels, d.GivenLabels, &out.Labels},
-		{kairos.PartParent, orEmpty(d.Parent), &out.Parent}, {kairos.PartConcurrency, orEmpty(d.Concurrency), &out.Concurrency}} {
+	}{{domain.PartLimits, d.Limits, &out.Limits}, {domain.PartLabels, d.Labels, &out.Labels}, {domain.PartLabels, d.GivenLabels, &out.Labels},
+		{domain.PartParent, orEmpty(d.Parent), &out.Parent}, {domain.PartConcurrency, orEmpty(d.Concurrency), &out.Concurrency}} {
 		if f.text == "" || f.text == "{}" {
 			continue
 		}
 		if err := json.Unmarshal([]byte(f.text), f.into); err != nil {
-			out.Damaged = append(out.Damaged, kairos.DamagedPart{Part: f.part, Message: err.Error()})
+			out.Damaged = append(out.Damaged, domain.DamagedPart{Part: f.part, Message: err.Error()})
 		}
 	}
 	return out

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 func pageLimit(n int) int {
@@ -23,7 +23,7 @@ func pageLimit(n int) int {
 var cursorEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
 // position is where a page begins: the id before or after its items.
-func position(kind string, p kairos.Page) (at int64, newer bool, err error) {
+func position(kind string, p domain.Page) (at int64, newer bool, err error) {
 	switch {
 	case p.After != "":
 		at, err = openCursor(kind, p.After)
@@ -39,8 +39,8 @@ func position(kind string, p kairos.Page) (at int64, newer bool, err error) {
 
 // filterDigest ties a cursor to its filter. Times are left out: a page that
 // shows the last hour moves them with every request.
-func filterDigest(f kairos.RunFilter) string {
-	f.Page, f.Since, f.Until = kairos.Page{}, time.Time{}, time.Time{}
+func filterDigest(f domain.RunFilter) string {
+	f.Page, f.Since, f.Until = domain.Page{}, time.Time{}, time.Time{}
 	b, err := json.Marshal(f)
 	if err != nil { // strings, numbers and maps of them
 		panic("store: " + err.Error())
@@ -79,7 +79,7 @@ func check(kind, text string) string {
 }
 
 func badCursor() error {
-	e := kairos.Errorf(kairos.CodeInvalid, "the cursor is not valid here")
+	e := domain.Errorf(domain.CodeInvalid, "the cursor is not valid here")
 	e.Reason = "cursor.invalid"
 	return e.Suggest("begin with the first page")
 }
@@ -91,7 +91,7 @@ type numbered[T any] struct {
 }
 
 // window cuts a page of limit+1 rows to size and gives the cursors around it.
-func window[T any](rows []numbered[T], limit int, newer bool, p kairos.Page, kind string) (page []T, next, prev string) {
+func window[T any](rows []numbered[T], limit int, newer bool, p domain.Page, kind string) (page []T, next, prev string) {
 	rows, next, prev = windowBy(rows, limit, newer, p, func(r numbered[T]) string { return cursor(kind, r.id) })
 	page = make([]T, len(rows))
 	for i := range rows {
@@ -100,7 +100,7 @@ func window[T any](rows []numbered[T], limit int, newer bool, p kairos.Page, kin
 	return page, next, prev
 }
 
-func windowBy[T any](items []T, limit int, newer bool, p kairos.Page, at func(T) string) (page []T, next, prev string) {
+func windowBy[T any](items []T, limit int, newer bool, p domain.Page, at func(T) string) (page []T, next, prev string) {
 	more := len(items) > limit
 	if more {
 		items = items[:limit]

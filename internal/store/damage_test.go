@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/vfstest"
@@ -173,7 +173,7 @@ func TestADamagedLogIsNoticed(t *testing.T) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
-		case f.refused != nil && kairos.CodeOf(f.refused) != kairos.CodeCorrupt:
+		case f.refused != nil && domain.CodeOf(f.refused) != domain.CodeCorrupt:
 			t.Errorf("%s at %d, KAIROS_SEED=%d: refused for a wrong reason: %v", what, at, seed, f.refused)
 		case f.refused == nil && len(f.problems) > 0:
 			t.Errorf("%s at %d, KAIROS_SEED=%d: what is left is not whole: %v", what, at, seed, f.problems)
@@ -306,7 +306,7 @@ func TestAChangedBackupIsRefused(t *testing.T) {
 		if err := os.WriteFile(file, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.VerifyBackupFile(ctx, file, path, store.RestoreOptions{}); kairos.CodeOf(err) != kairos.CodeCorrupt {
+		if _, err := store.VerifyBackupFile(ctx, file, path, store.RestoreOptions{}); domain.CodeOf(err) != domain.CodeCorrupt {
 			t.Errorf("byte %d: %v", at, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -22,18 +22,18 @@ func (s *Store) Told(ctx context.Context) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, kairos.Errorf(kairos.CodeCorrupt, "setting %s: %w", told, err)
+		return 0, domain.Errorf(domain.CodeCorrupt, "setting %s: %w", told, err)
 	}
 	return n, nil
 }
 
 // Happenings are audit events with Seq > after in order, without checkpoints and
 // without their journal rows, at most limit.
-func (s *Store) Happenings(ctx context.Context, after int64, limit int) ([]kairos.AuditEvent, error) {
+func (s *Store) Happenings(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error) {
 	rows, err := s.q.DeliveryEvents(ctx, after, int64(limit))
-	out := make([]kairos.AuditEvent, len(rows))
+	out := make([]domain.AuditEvent, len(rows))
 	for i, r := range rows {
-		out[i] = kairos.AuditEvent{Seq: r.Seq, At: fromMicros(r.At), AuditRecord: kairos.AuditRecord{Action: r.Action, Result: r.Result, Reason: r.Reason, Run: r.Run, Detail: kairos.RawJSON(r.Detail)}}
+		out[i] = domain.AuditEvent{Seq: r.Seq, At: fromMicros(r.At), AuditRecord: domain.AuditRecord{Action: r.Action, Result: r.Result, Reason: r.Reason, Run: r.Run, Detail: domain.RawJSON(r.Detail)}}
 	}
 	return out, translate(err, "read what happened")
 }
@@ -41,7 +41,7 @@ func (s *Store) Happenings(ctx context.Context, after int64, limit int) ([]kairo
 // Tell stores messages and that all events up to a sequence number were looked
 // at, together. A message like another one of the last quiet time is only
 // counted with that one.
-func (s *Store) Tell(_ context.Context, upTo int64, messages []kairos.Delivery, quiet time.Duration) error {
+func (s *Store) Tell(_ context.Context, upTo int64, messages []domain.Delivery, quiet time.Duration) error {
 	return s.exec("store messages", func(ctx context.Context, q *dbsqlc.Queries) error {
 		for _, m := range messages {
 			if m.Like != "" {
@@ -66,7 +66,7 @@ func (s *Store) Tell(_ context.Context, upTo int64, messages []kairos.Delivery, 
 	})
 }
 
-func insertDelivery(ctx context.Context, q *dbsqlc.Queries, m kairos.Delivery) error {
+func insertDelivery(ctx context.Context, q *dbsqlc.Queries, m domain.Delivery) error {
 	_, err := q.DeliveryInsert(ctx, dbsqlc.DeliveryInsertParams{ID: m.ID, Channel: m.Channel, Kind: m.Kind, Seq: m.Seq, Likeness: m.Like, Body: string(m.Body),
 		DueAt: micros(m.DueAt), CreatedAt: micros(m.CreatedAt)})
 	return err
@@ -74,7 +74,7 @@ func insertDelivery(ctx context.Context, q *dbsqlc.Queries, m kairos.Delivery) e
 
 // TellMore stores a message about those that were only counted with another one,
 // and sets that count back; it does nothing if there are others by now.
-func (s *Store) TellMore(_ context.Context, of kairos.Delivery, message kairos.Delivery) error {
+func (s *Store) TellMore(_ context.Context, of domain.Delivery, message domain.Delivery) error {
 	return s.exec("store a message", func(ctx context.Context, q *dbsqlc.Queries) error {
 		if n, err := q.DeliveryNoMore(ctx, of.ID, of.More); err != nil || n == 0 {
 			return err
@@ -85,7 +85,7 @@ func (s *Store) TellMore(_ context.Context, of kairos.Delivery, message kairos.D
 
 // DueDeliveries are messages to send now, and when the next one is due (zero:
 // none waits).
-func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]kairos.Delivery, time.Time, error) {
+func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]domain.Delivery, time.Time, error) {
 	rows, err := s.q.DeliveryDue(ctx, micros(now), int64(limit))
 	if err != nil {
 		return nil, time.Time{}, translate(err, "read messages")
@@ -95,26 +95,26 @@ func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]
 }
 
 // SettleDelivery notes what came of an attempt.
-func (s *Store) SettleDelivery(_ context.Context, d kairos.Delivery) error {
+func (s *Store) SettleDelivery(_ context.Context, d domain.Delivery) error {
 	return s.exec("settle a message", func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.DeliveryUpdate(ctx, dbsqlc.DeliveryUpdateParams{Status: string(d.Status), Attempts: int64(d.Attempts), DueAt: micros(d.DueAt),
 			EndedAt: micros(d.EndedAt), Error: d.Error, ID: d.ID})
 		if err == nil && n == 0 {
-			return kairos.Errorf(kairos.CodeNotFound, "no message %s", d.ID)
+			return domain.Errorf(domain.CodeNotFound, "no message %s", d.ID)
 		}
 		return err
 	})
 }
 
 // Deliveries are the newest messages of a channel, newest first.
-func (s *Store) Deliveries(ctx context.Context, channel string, limit int) ([]kairos.Delivery, error) {
+func (s *Store) Deliveries(ctx context.Context, channel string, limit int) ([]domain.Delivery, error) {
 	rows, err := s.q.DeliveryList(ctx, channel, int64(limit))
 	return deliveries(rows), translate(err, "list messages")
 }
 
 // Repeated are messages made at or before a time that stand for more than
 // themselves.
-func (s *Store) Repeated(ctx context.Context, before time.Time, limit int) ([]kairos.Delivery, error) {
+func (s *Store) Repeated(ctx context.Context, before time.Time, limit int) ([]domain.Delivery, error) {
 	rows, err := s.q.DeliveryWithMore(ctx, micros(before), int64(limit))
 	return deliveries(rows), translate(err, "read repeated messages")
 }
@@ -124,10 +124,10 @@ func (s *Store) ForgetDeliveries(_ context.Context, before time.Time) error {
 	return s.exec("forget messages", func(ctx context.Context, q *dbsqlc.Queries) error { return q.DeliveryPrune(ctx, micros(before)) })
 }
 
-func deliveries(rows []dbsqlc.Delivery) []kairos.Delivery {
-	out := make([]kairos.Delivery, len(rows))
+func deliveries(rows []dbsqlc.Delivery) []domain.Delivery {
+	out := make([]domain.Delivery, len(rows))
 	for i, r := range rows {
-		out[i] = kairos.Delivery{ID: r.ID, Channel: r.Channel, Kind: r.Kind, Seq: r.Seq, Like: r.Likeness, More: r.More, Body: kairos.RawJSON(r.Body), Status: kairos.DeliveryStatus(r.Status),
+		out[i] = domain.Delivery{ID: r.ID, Channel: r.Channel, Kind: r.Kind, Seq: r.Seq, Like: r.Likeness, More: r.More, Body: domain.RawJSON(r.Body), Status: domain.DeliveryStatus(r.Status),
 			Attempts: int(r.Attempts), DueAt: fromMicros(r.DueAt), CreatedAt: fromMicros(r.CreatedAt), EndedAt: fromMicros(r.EndedAt), Error: r.Error}
 	}
 	return out

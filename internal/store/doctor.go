@@ -9,20 +9,20 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Doctor examines the database and what it stands on without changing anything:
 // SQLite's pages and foreign keys, every journal row and value, the counters, the
 // audit chain and its anchor, permissions, free space and the write-ahead log.
 // Every finding comes with what to do.
-func (s *Store) Doctor(ctx context.Context) ([]kairos.Check, error) {
+func (s *Store) Doctor(ctx context.Context) ([]domain.Check, error) {
 	out, err := s.Verify(ctx)
 	if err != nil {
 		return out, err
 	}
-	for _, check := range []func(context.Context, *kairos.Check) error{s.checkAnchor, s.checkHold, s.checkFiles, s.checkSpace} {
-		c := kairos.Check{Problems: []string{}}
+	for _, check := range []func(context.Context, *domain.Check) error{s.checkAnchor, s.checkHold, s.checkFiles, s.checkSpace} {
+		c := domain.Check{Problems: []string{}}
 		if err := check(ctx, &c); err != nil {
 			return out, err
 		}
@@ -34,7 +34,7 @@ func (s *Store) Doctor(ctx context.Context) ([]kairos.Check, error) {
 	return out, nil
 }
 
-func (s *Store) checkAnchor(ctx context.Context, c *kairos.Check) error {
+func (s *Store) checkAnchor(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "audit anchor", "the database is older than what was recorded: kairosd holds all runs at its next start. Restore the newest backup, or release the runs after looking at them"
 	at, err := readAnchor(s.path + ".anchor")
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Store) checkAnchor(ctx context.Context, c *kairos.Check) error {
 	return err
 }
 
-func (s *Store) checkHold(ctx context.Context, c *kairos.Check) error {
+func (s *Store) checkHold(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "hold", "look at the held runs, then release them one by one or with: kairos release --all"
 	h, err := s.Hold(ctx)
 	if err == nil && h != nil {
@@ -69,7 +69,7 @@ func (s *Store) checkHold(ctx context.Context, c *kairos.Check) error {
 }
 
 // checkFiles looks for files that others can read.
-func (s *Store) checkFiles(_ context.Context, c *kairos.Check) error {
+func (s *Store) checkFiles(_ context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "permissions", "chmod 600 the files and 700 the directory, and make them belong to the user that runs kairosd"
 	for _, p := range append(s.Files(), filepath.Dir(s.path)) {
 		info, err := os.Stat(p)
@@ -93,7 +93,7 @@ func (s *Store) checkFiles(_ context.Context, c *kairos.Check) error {
 // lowSpace is the share of a disk below which checkpoints are in danger.
 const lowSpace = 0.05
 
-func (s *Store) checkSpace(ctx context.Context, c *kairos.Check) error {
+func (s *Store) checkSpace(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "space", "free space on the disk of the data directory, shorten retention (kairosd retention --dry-run), or move the data to a larger disk"
 	u, err := s.Usage(ctx)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // CreateDraft stores a draft that is being planned, and says so in the audit log.
-func (s *Store) CreateDraft(ctx context.Context, d kairos.Draft) error {
-	return s.execAs("store draft", []kairos.AuditRecord{draftRecord(d, "draft.begin", kairos.Actor{Name: d.Actor, Surface: d.Surface, Request: kairos.RequestOf(ctx)}, "")},
+func (s *Store) CreateDraft(ctx context.Context, d domain.Draft) error {
+	return s.execAs("store draft", []domain.AuditRecord{draftRecord(d, "draft.begin", domain.Actor{Name: d.Actor, Surface: d.Surface, Request: domain.RequestOf(ctx)}, "")},
 		func(ctx context.Context, q *dbsqlc.Queries) error {
 			return q.DraftInsert(ctx, dbsqlc.DraftInsertParams{PublicID: d.ID, Request: encodeJSON(d.DraftRequest), Actor: d.Actor, Role: string(d.Role), Surface: d.Surface,
 				Parent: d.Parent, Revision: int64(d.Revision), CreatedAt: micros(d.CreatedAt)})
@@ -21,9 +21,9 @@ func (s *Store) CreateDraft(ctx context.Context, d kairos.Draft) error {
 }
 
 // draftRecord says what was wanted, who planned it, and what came of it.
-func draftRecord(d kairos.Draft, action string, actor kairos.Actor, reason string) kairos.AuditRecord {
+func draftRecord(d domain.Draft, action string, actor domain.Actor, reason string) domain.AuditRecord {
 	detail := map[string]any{"draft": d.ID, "revision": d.Revision, "prompt": clipped(d.Query, 2000)}
-	for key, v := range map[string]string{"change": clipped(d.Change, 2000), "refines": d.Parent, "provider": d.Provider, "model": d.Model, "by": d.By, "plan": d.Plan, "hash": d.Hash, "agent": d.Direct} {
+	for key, v := range map[string]string{"change": clipped(d.Change, 2000), "refines": d.Parent, "provider": d.Provider, "model": d.Model, "by": d.By, "plan": d.Plan, "hash": d.Hash, "alternative": d.Alternative, "agent": d.Direct} {
 		if v != "" {
 			detail[key] = v
 		}
@@ -34,7 +34,7 @@ func draftRecord(d kairos.Draft, action string, actor kairos.Actor, reason strin
 	if d.Error != nil {
 		detail["error"] = d.Error.Code
 	}
-	return kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "draft:" + d.ID, Reason: reason, Detail: kairos.RawJSON(encodeJSON(detail))}
+	return domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "draft:" + d.ID, Reason: reason, Detail: domain.RawJSON(encodeJSON(detail))}
 }
 
 func clipped(s string, most int) string {
@@ -46,31 +46,31 @@ func clipped(s string, most int) string {
 }
 
 // Draft finds a draft; CodeNotFound.
-func (s *Store) Draft(ctx context.Context, id string) (kairos.Draft, error) {
+func (s *Store) Draft(ctx context.Context, id string) (domain.Draft, error) {
 	row, err := s.q.DraftGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.Draft{}, kairos.Errorf(kairos.CodeNotFound, "no draft %q", id)
+		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft %q", id)
 	}
 	if err != nil {
-		return kairos.Draft{}, translate(err, "read draft")
+		return domain.Draft{}, translate(err, "read draft")
 	}
 	return draft(row)
 }
 
 // DraftOfVersion finds the newest draft whose plan is a version; CodeNotFound.
-func (s *Store) DraftOfVersion(ctx context.Context, hash string) (kairos.Draft, error) {
+func (s *Store) DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error) {
 	row, err := s.q.DraftByVersion(ctx, hash)
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.Draft{}, kairos.Errorf(kairos.CodeNotFound, "no draft of version %q", hash)
+		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft of version %q", hash)
 	}
 	if err != nil {
-		return kairos.Draft{}, translate(err, "read draft")
+		return domain.Draft{}, translate(err, "read draft")
 	}
 	return draft(row)
 }
 
 // Drafts lists the newest drafts: those that are open, or all.
-func (s *Store) Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft, error) {
+func (s *Store) Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error) {
 	list := s.q.DraftOpen
 	if all {
 		list = s.q.DraftNewest
@@ -80,13 +80,13 @@ func (s *Store) Drafts(ctx context.Context, all bool, limit int) ([]kairos.Draft
 }
 
 // DraftsUnderWay lists what is being planned, oldest first.
-func (s *Store) DraftsUnderWay(ctx context.Context) ([]kairos.Draft, error) {
+func (s *Store) DraftsUnderWay(ctx context.Context) ([]domain.Draft, error) {
 	rows, err := s.q.DraftUnderWay(ctx)
 	return drafts(rows, err)
 }
 
 // DraftsFrom lists the drafts that refine one, oldest first.
-func (s *Store) DraftsFrom(ctx context.Context, parent string) ([]kairos.Draft, error) {
+func (s *Store) DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error) {
 	rows, err := s.q.DraftChildren(ctx, parent)
 	return drafts(rows, err)
 }
@@ -103,7 +103,7 @@ func (s *Store) BeginDraft(_ context.Context, id string) (begun bool, err error)
 }
 
 // TellDraft keeps how far planning is.
-func (s *Store) TellDraft(_ context.Context, id string, progress []kairos.DraftNote) error {
+func (s *Store) TellDraft(_ context.Context, id string, progress []domain.DraftNote) error {
 	text, err := json.Marshal(progress)
 	if err != nil {
 		return fmt.Errorf("progress of draft %s: %w", id, err)
@@ -116,7 +116,7 @@ func (s *Store) TellDraft(_ context.Context, id string, progress []kairos.DraftN
 
 // EndDraft records what planning came to. A draft that somebody discarded meanwhile
 // stays so: moved is false.
-func (s *Store) EndDraft(_ context.Context, d kairos.Draft) (moved bool, err error) {
+func (s *Store) EndDraft(_ context.Context, d domain.Draft) (moved bool, err error) {
 	outcome, err := json.Marshal(d.DraftOutcome)
 	if err != nil {
 		return false, fmt.Errorf("outcome of draft %s: %w", d.ID, err)
@@ -126,17 +126,18 @@ func (s *Store) EndDraft(_ context.Context, d kairos.Draft) (moved bool, err err
 		if moved = n > 0; err != nil || !moved {
 			return nil, err
 		}
-		return []auditRow{{record: draftRecord(d, "draft."+string(d.State), kairos.System, "")}}, nil
+		return []auditRow{{record: draftRecord(d, "draft."+string(d.State), domain.System, "")}}, nil
 	})
 	return moved, translate(err, "record draft")
 }
 
 // DecideDraft says what becomes of a draft: it is accepted or discarded. One that
-// was decided stays so: moved is false.
-func (s *Store) DecideDraft(_ context.Context, id string, state kairos.DraftState, actor kairos.Actor, reason string) (moved bool, err error) {
-	action := map[kairos.DraftState]string{kairos.DraftAccepted: "draft.accept", kairos.DraftDiscarded: "draft.discard"}[state]
+// was decided stays so: moved is false. What was chosen instead of what was proposed
+// takes its place.
+func (s *Store) DecideDraft(_ context.Context, id string, state domain.DraftState, chosen *domain.DraftOutcome, actor domain.Actor, reason string) (moved bool, err error) {
+	action := map[domain.DraftState]string{domain.DraftAccepted: "draft.accept", domain.DraftDiscarded: "draft.discard"}[state]
 	if action == "" {
-		return false, kairos.Errorf(kairos.CodeInvalid, "a draft cannot be made %s", state)
+		return false, domain.Errorf(domain.CodeInvalid, "a draft cannot be made %s", state)
 	}
 	err = s.performDraft(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.DraftDecide(w.ctx, string(state), id)
@@ -151,6 +152,12 @@ func (s *Store) DecideDraft(_ context.Context, id string, state kairos.DraftStat
 		if err != nil {
 			return nil, err
 		}
+		if chosen != nil {
+			d.DraftOutcome = *chosen
+			if err := w.q.DraftChoose(w.ctx, encodeJSON(chosen), chosen.Hash, id); err != nil {
+				return nil, err
+			}
+		}
 		return []auditRow{{record: draftRecord(d, action, actor, reason)}}, nil
 	})
 	return moved, translate(err, "record draft")
@@ -163,8 +170,8 @@ func (s *Store) performDraft(f func(*writer) ([]auditRow, error)) error {
 	return s.writer.perform(f)
 }
 
-func draft(r dbsqlc.Draft) (kairos.Draft, error) {
-	d := kairos.Draft{ID: r.PublicID, Actor: r.Actor, Role: kairos.Role(r.Role), Surface: r.Surface, Parent: r.Parent, Revision: int(r.Revision), State: kairos.DraftState(r.State),
+func draft(r dbsqlc.Draft) (domain.Draft, error) {
+	d := domain.Draft{ID: r.PublicID, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface, Parent: r.Parent, Revision: int(r.Revision), State: domain.DraftState(r.State),
 		Begun: int(r.Begun), CreatedAt: fromMicros(r.CreatedAt), EndedAt: fromMicros(r.EndedAt)}
 	for _, part := range []struct {
 		text string
@@ -177,11 +184,11 @@ func draft(r dbsqlc.Draft) (kairos.Draft, error) {
 	return d, nil
 }
 
-func drafts(rows []dbsqlc.Draft, err error) ([]kairos.Draft, error) {
+func drafts(rows []dbsqlc.Draft, err error) ([]domain.Draft, error) {
 	if err != nil {
 		return nil, translate(err, "list drafts")
 	}
-	out := make([]kairos.Draft, len(rows))
+	out := make([]domain.Draft, len(rows))
 	for i, r := range rows {
 		if out[i], err = draft(r); err != nil {
 			return nil, err

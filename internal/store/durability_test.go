@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -48,8 +48,8 @@ func commitForEver(path string) error {
 	for _, run := range runs {
 		go func() {
 			for fence := run.LastSeq; ; fence++ {
-				if err := s.Commit(context.Background(), kairos.Checkpoint{Run: run.ID, Fence: fence, Entries: []kairos.Entry{entry("a", `"x"`)},
-					Patch: &kairos.RunPatch{AddSteps: 1}}); err != nil {
+				if err := s.Commit(context.Background(), domain.Checkpoint{Run: run.ID, Fence: fence, Entries: []domain.Entry{entry("a", `"x"`)},
+					Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {
 					errs <- err
 					return
 				}
@@ -163,10 +163,10 @@ func TestValuesOfEverySizeComeBack(t *testing.T) {
 	at := int64(len(want))
 	for name, bad := range map[string]struct {
 		value string
-		code  kairos.Code
-	}{"too large": {`"` + strings.Repeat("x", store.MaxPayload) + `"`, kairos.CodeTooLarge}, "not UTF-8": {"\"\xff\"", kairos.CodeInvalid}} {
-		err := s.Commit(ctx, kairos.Checkpoint{Run: run.ID, Fence: at, Entries: []kairos.Entry{entry("a", bad.value)}})
-		if kairos.CodeOf(err) != bad.code {
+		code  domain.Code
+	}{"too large": {`"` + strings.Repeat("x", store.MaxPayload) + `"`, domain.CodeTooLarge}, "not UTF-8": {"\"\xff\"", domain.CodeInvalid}} {
+		err := s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: at, Entries: []domain.Entry{entry("a", bad.value)}})
+		if domain.CodeOf(err) != bad.code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -186,31 +186,31 @@ func TestARefusedCheckpointBreaksItsChain(t *testing.T) {
 	s := storetest.Open(t)
 	v := storetest.Plan(t, s, twoNodes)
 	run, other := storetest.Run(t, s, v, ""), storetest.Run(t, s, v, "")
-	commit(t, s, run.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", "1"))
-	commit(t, s, run.ID, 1, &kairos.RunPatch{Status: kairos.RunCompleted}, entry("b", "1"))
+	commit(t, s, run.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", "1"))
+	commit(t, s, run.ID, 1, &domain.RunPatch{Status: domain.RunCompleted}, entry("b", "1"))
 	// Hold the writer in the callback, so that all that follows is one batch.
 	hold, held := make(chan struct{}), make(chan struct{})
-	s.Enqueue([]kairos.Checkpoint{{Run: other.ID, Fence: 0, Entries: []kairos.Entry{entry("a", "1")}}}, func(error) { close(held); <-hold })
+	s.Enqueue([]domain.Checkpoint{{Run: other.ID, Fence: 0, Entries: []domain.Entry{entry("a", "1")}}}, func(error) { close(held); <-hold })
 	<-held
 	var results [4]error
 	var wg sync.WaitGroup
 	wg.Add(len(results))
-	enqueue := func(i int, c kairos.Checkpoint) {
-		s.Enqueue([]kairos.Checkpoint{c}, func(err error) { results[i] = err; wg.Done() })
+	enqueue := func(i int, c domain.Checkpoint) {
+		s.Enqueue([]domain.Checkpoint{c}, func(err error) { results[i] = err; wg.Done() })
 	}
-	chain := new(kairos.Chain)
+	chain := new(domain.Chain)
 	// The first moves a completed run; the second has the right fence all the same.
-	enqueue(0, kairos.Checkpoint{Run: run.ID, Chain: chain, Fence: 2, Patch: &kairos.RunPatch{Status: kairos.RunRunning}})
-	enqueue(1, kairos.Checkpoint{Run: run.ID, Chain: chain, Fence: 2, Entries: []kairos.Entry{entry("c", "1")}})
-	enqueue(2, kairos.Checkpoint{Run: other.ID, Fence: 1, Entries: []kairos.Entry{entry("b", "1")}})
-	enqueue(3, kairos.Checkpoint{Run: run.ID, Chain: new(kairos.Chain), Fence: 2, Entries: []kairos.Entry{entry("d", "1")}})
+	enqueue(0, domain.Checkpoint{Run: run.ID, Chain: chain, Fence: 2, Patch: &domain.RunPatch{Status: domain.RunRunning}})
+	enqueue(1, domain.Checkpoint{Run: run.ID, Chain: chain, Fence: 2, Entries: []domain.Entry{entry("c", "1")}})
+	enqueue(2, domain.Checkpoint{Run: other.ID, Fence: 1, Entries: []domain.Entry{entry("b", "1")}})
+	enqueue(3, domain.Checkpoint{Run: run.ID, Chain: new(domain.Chain), Fence: 2, Entries: []domain.Entry{entry("d", "1")}})
 	close(hold)
 	wg.Wait()
-	if kairos.CodeOf(results[0]) != kairos.CodeConflict || kairos.CodeOf(results[1]) != kairos.CodeConflict || results[2] != nil || results[3] != nil {
+	if domain.CodeOf(results[0]) != domain.CodeConflict || domain.CodeOf(results[1]) != domain.CodeConflict || results[2] != nil || results[3] != nil {
 		t.Errorf("got %v", results)
 	}
-	err := s.Commit(t.Context(), kairos.Checkpoint{Run: run.ID, Chain: chain, Fence: 3, Entries: []kairos.Entry{entry("e", "1")}})
-	if kairos.CodeOf(err) != kairos.CodeConflict {
+	err := s.Commit(t.Context(), domain.Checkpoint{Run: run.ID, Chain: chain, Fence: 3, Entries: []domain.Entry{entry("e", "1")}})
+	if domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("a later link of the broken chain: %v", err)
 	}
 	commit(t, s, run.ID, 3, nil, entry("e", "1"))
@@ -231,8 +231,8 @@ func TestALostFileStopsTheStore(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("nobody noticed")
 	}
-	err = s.Audit(context.Background(), kairos.AuditRecord{Action: "x"})
-	if kairos.CodeOf(err) != kairos.CodeUnavailable || !strings.Contains(err.Error(), "removed or replaced") {
+	err = s.Audit(context.Background(), domain.AuditRecord{Action: "x"})
+	if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "removed or replaced") {
 		t.Errorf("a write after that: %v", err)
 	}
 	_ = s.Close() // the outcome of closing a lost file is nobody's promise
@@ -259,7 +259,7 @@ func TestARestoredOldCopyIsNoticed(t *testing.T) {
 			}
 			return "rolled back " + s.Incarnation()
 		}
-		if err := s.Audit(ctx, kairos.AuditRecord{Action: "note"}); err != nil {
+		if err := s.Audit(ctx, domain.AuditRecord{Action: "note"}); err != nil {
 			t.Fatal(err)
 		}
 		return s.Incarnation()
@@ -317,7 +317,7 @@ func TestOtherDatabasesAreRefused(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Open(context.Background(), path, store.Options{}); kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if _, err := store.Open(context.Background(), path, store.Options{}); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("a text file: %v", err)
 	}
 	if err := os.Remove(path); err != nil {
@@ -326,7 +326,7 @@ func TestOtherDatabasesAreRefused(t *testing.T) {
 	if err := os.WriteFile(path+"-wal", []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Open(context.Background(), path, store.Options{}); kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if _, err := store.Open(context.Background(), path, store.Options{}); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("a log without its database: %v", err)
 	}
 }
@@ -340,9 +340,9 @@ func TestPagesStayPutWhileRunsArrive(t *testing.T) {
 	for range 23 {
 		want[storetest.Run(t, s, v, "").ID] = true
 	}
-	page := kairos.Page{Limit: 5}
+	page := domain.Page{Limit: 5}
 	for n := 0; ; n++ {
-		list, err := s.Runs(ctx, kairos.RunFilter{PlanKey: "two", Page: page})
+		list, err := s.Runs(ctx, domain.RunFilter{PlanKey: "two", Page: page})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +356,7 @@ func TestPagesStayPutWhileRunsArrive(t *testing.T) {
 			break
 		}
 		storetest.Run(t, s, v, "")
-		if _, err := s.Runs(ctx, kairos.RunFilter{Page: page}); kairos.CodeOf(err) != kairos.CodeInvalid {
+		if _, err := s.Runs(ctx, domain.RunFilter{Page: page}); domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("a cursor of another filter: %v", err)
 		}
 	}
@@ -371,30 +371,30 @@ func TestCountersAgreeWithTheRuns(t *testing.T) {
 	ctx := context.Background()
 	v := storetest.Plan(t, s, twoNodes)
 	now := time.Now()
-	for i, st := range []kairos.RunStatus{kairos.RunQueued, kairos.RunRunning, kairos.RunWaiting, kairos.RunFailed, kairos.RunCancelled, kairos.RunCompleted, kairos.RunFailed} {
+	for i, st := range []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting, domain.RunFailed, domain.RunCancelled, domain.RunCompleted, domain.RunFailed} {
 		run := storetest.Run(t, s, v, "")
-		if st != kairos.RunQueued {
-			patch := &kairos.RunPatch{Status: st}
-			if st == kairos.RunWaiting {
-				patch.WaitReason = kairos.WaitApproval
+		if st != domain.RunQueued {
+			patch := &domain.RunPatch{Status: st}
+			if st == domain.RunWaiting {
+				patch.WaitReason = domain.WaitApproval
 			}
 			commit(t, s, run.ID, 0, patch, entry("a", "1"))
 		}
 		if i == 6 {
-			commit(t, s, run.ID, 1, &kairos.RunPatch{DeletedAt: &now})
+			commit(t, s, run.ID, 1, &domain.RunPatch{DeletedAt: &now})
 		}
 	}
 	c, err := s.RunCounts(ctx)
 	if err != nil || c.Total != 6 || c.NeedsAttention != 2 {
 		t.Errorf("counts %+v, %v", c, err)
 	}
-	for _, st := range kairos.RunStatuses {
-		n, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st}}, 100)
+	for _, st := range domain.RunStatuses {
+		n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{st}}, 100)
 		if err != nil || int64(n) != c.ByStatus[st] || n != 1 {
 			t.Errorf("%s: %d runs, counter %d, %v", st, n, c.ByStatus[st], err)
 		}
 	}
-	n, _, err := s.RunsCount(ctx, kairos.RunFilter{NeedsAttention: true}, 100)
+	n, _, err := s.RunsCount(ctx, domain.RunFilter{NeedsAttention: true}, 100)
 	if err != nil || n != 2 {
 		t.Errorf("%d need attention, %v", n, err)
 	}

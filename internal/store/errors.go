@@ -7,7 +7,7 @@ import (
 
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // translate turns a driver's error into one of ours; it is the only place that
@@ -16,36 +16,36 @@ func translate(err error, doing string) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*kairos.Error](err); ok {
+	if _, ok := errors.AsType[*domain.Error](err); ok {
 		return err
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.Errorf(kairos.CodeNotFound, "%s: nothing found", doing)
+		return domain.Errorf(domain.CodeNotFound, "%s: nothing found", doing)
 	}
 	if errors.Is(err, errMoved) {
-		return kairos.Errorf(kairos.CodeConflict, "%s: %w", doing, err)
+		return domain.Errorf(domain.CodeConflict, "%s: %w", doing, err)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	code := kairos.CodeInternal
+	code := domain.CodeInternal
 	switch primary(err) {
 	case lib.SQLITE_FULL:
-		code = kairos.CodeNoSpace
+		code = domain.CodeNoSpace
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		code = kairos.CodeCorrupt
+		code = domain.CodeCorrupt
 	case lib.SQLITE_CONSTRAINT:
-		code = kairos.CodeConflict
+		code = domain.CodeConflict
 	case lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		code = kairos.CodeUnavailable
+		code = domain.CodeUnavailable
 	case lib.SQLITE_TOOBIG:
-		code = kairos.CodeTooLarge
+		code = domain.CodeTooLarge
 	}
-	e := kairos.Errorf(code, "%s: %w", doing, err)
+	e := domain.Errorf(code, "%s: %w", doing, err)
 	switch code {
-	case kairos.CodeNoSpace:
+	case domain.CodeNoSpace:
 		e.Suggestion = "free space on the disk of the data directory; nothing that was acknowledged is lost"
-	case kairos.CodeCorrupt:
+	case domain.CodeCorrupt:
 		e.Suggestion = "keep the files as they are; restore a backup with kairosd restore --force BACKUP, or save what can be read with kairosd doctor --salvage DIR"
 	}
 	return e

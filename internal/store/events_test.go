@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -20,8 +20,8 @@ func TestEventsAreReadWithoutAGap(t *testing.T) {
 	go func() {
 		for fence := range int64(checkpoints) {
 			headline := "at work"
-			if err := s.Commit(ctx, kairos.Checkpoint{Run: run.ID, Fence: fence, Entries: []kairos.Entry{entry("a", `"x"`)},
-				Patch: &kairos.RunPatch{Headline: &headline}, Audit: []kairos.AuditRecord{{Action: "run.status", Actor: "system", Run: run.ID}}}); err != nil {
+			if err := s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: fence, Entries: []domain.Entry{entry("a", `"x"`)},
+				Patch: &domain.RunPatch{Headline: &headline}, Audit: []domain.AuditRecord{{Action: "run.status", Actor: "system", Run: run.ID}}}); err != nil {
 				written <- err
 				return
 			}

@@ -2,11 +2,12 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 
 	"github.com/kairosd/kairosd/db"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // RestoreUntil is a Restore that dies after a number of its renames.
@@ -35,9 +36,20 @@ func (s *Store) Checkpoint() error {
 // MigrationSums are the hashes of this binary's migrations.
 func MigrationSums() (map[string]string, error) { return migrationSums(db.Migrations()) }
 
+// SignManifest gives a manifest the MAC that somebody with the key file can make.
+func SignManifest(manifest *domain.Backup, keyFile string) ([]byte, error) {
+	key, err := loadKey(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	var k instanceSecrets
+	k.setKey(key)
+	return encodeManifest(manifest, k.derived)
+}
+
 // Forge changes a copy of a database, as somebody with a shell would, and gives it
-// a manifest that fits.
-func Forge(path, text string, manifest kairos.Backup) error {
+// a manifest that fits: with its MAC if they have the key file, else with that of before.
+func Forge(path, text string, manifest domain.Backup, keyFile string) error {
 	pool, err := openPlain(path, "&_pragma=journal_mode(DELETE)")
 	if err != nil {
 		return err
@@ -51,8 +63,13 @@ func Forge(path, text string, manifest kairos.Backup) error {
 	if manifest.SHA256, manifest.Bytes, err = fileSum(path); err != nil {
 		return err
 	}
-	manifest.Path = path
-	return writeManifest(manifest)
+	var signed []byte
+	if keyFile != "" {
+		signed, err = SignManifest(&manifest, keyFile)
+	} else {
+		signed, err = json.MarshalIndent(manifest, "", "  ")
+	}
+	return errors.Join(err, writeWhole(path+ManifestSuffix, signed))
 }
 
 // CountFailures makes the next FailureGroups count anew.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -49,7 +49,7 @@ func (f *failureRows) read(ctx context.Context, q *dbsqlc.Queries) ([]dbsqlc.Fai
 // FailureGroups lists failed runs that nobody has dealt with or taken note of by
 // what failed: plan, node, error code and what the error says, the newest failure
 // first, at most limit groups, and at most 200.
-func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureGroup, error) {
+func (s *Store) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
 	if s.writer == nil { // another process may move them
 		s.failures.moved()
 	}
@@ -57,7 +57,7 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureG
 	if err != nil {
 		return nil, translate(err, "group failures")
 	}
-	var out []kairos.FailureGroup
+	var out []domain.FailureGroup
 	for _, r := range rows[:min(max(limit, 0), len(rows))] {
 		newest, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike})
 		if errors.Is(err, sql.ErrNoRows) {
@@ -65,9 +65,9 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureG
 		} else if err != nil {
 			return nil, translate(err, "group failures")
 		}
-		g := kairos.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Alike, Runs: r.Runs,
+		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Alike, Runs: r.Runs,
 			First: fromMicros(r.FirstAt), Last: fromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
-		acks, err := s.q.FailureAck(ctx, dbsqlc.FailureAckParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike})
+		acks, err := s.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike})
 		if err != nil {
 			return nil, translate(err, "group failures")
 		}
@@ -83,14 +83,14 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]kairos.FailureG
 
 // FailureOrigin says what went before the first failure of a group;
 // CodeNotFound when none of it needs attention any more.
-func (s *Store) FailureOrigin(ctx context.Context, ref kairos.FailureRef) (kairos.FailureOrigin, error) {
+func (s *Store) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
 	first, err := s.q.FailureGroupFirst(ctx, dbsqlc.FailureGroupFirstParams{Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike})
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.FailureOrigin{}, kairos.Errorf(kairos.CodeNotFound, "no failure of %s at %s with %s needs attention", ref.PlanKey, ref.Node, ref.Code)
+		return domain.FailureOrigin{}, domain.Errorf(domain.CodeNotFound, "no failure of %s at %s with %s needs attention", ref.PlanKey, ref.Node, ref.Code)
 	} else if err != nil {
-		return kairos.FailureOrigin{}, translate(err, "find the first failure")
+		return domain.FailureOrigin{}, translate(err, "find the first failure")
 	}
-	o := kairos.FailureOrigin{Version: int(first.Number), FirstAt: fromMicros(first.CreatedAt)}
+	o := domain.FailureOrigin{Version: int(first.Number), FirstAt: fromMicros(first.CreatedAt)}
 	good, err := s.q.RunGoodBefore(ctx, first.PlanID, first.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return o, nil
@@ -101,18 +101,18 @@ func (s *Store) FailureOrigin(ctx context.Context, ref kairos.FailureRef) (kairo
 	return o, nil
 }
 
-func failureAck(r dbsqlc.FailureAck, plan string) kairos.FailureAck {
-	return kairos.FailureAck{FailureRef: kairos.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Alike: r.Alike}, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: fromMicros(r.At)}
+func failureAck(r dbsqlc.FailureAck, plan string) domain.FailureAck {
+	return domain.FailureAck{FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Alike: r.Alike}, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: fromMicros(r.At)}
 }
 
 // FailureAcks lists failures that people took note of since a time, the newest
 // first.
-func (s *Store) FailureAcks(ctx context.Context, since time.Time, limit int) ([]kairos.FailureAck, error) {
+func (s *Store) FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error) {
 	rows, err := s.q.FailureAckList(ctx, micros(since), int64(limit))
 	if err != nil {
 		return nil, translate(err, "list acknowledged failures")
 	}
-	out := make([]kairos.FailureAck, len(rows))
+	out := make([]domain.FailureAck, len(rows))
 	for i, r := range rows {
 		out[i] = failureAck(dbsqlc.FailureAck{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: r.At}, r.Key)
 	}
@@ -124,7 +124,7 @@ const ackBatch = 2000
 
 // AckFailures takes note of a group: its runs need no attention until they, or
 // others like them, fail anew. It says how many runs that were; CodeConflict: none.
-func (s *Store) AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef, note string) (int64, error) {
+func (s *Store) AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error) {
 	headline, err := s.newestOf(ctx, ref)
 	if err != nil {
 		return 0, err
@@ -134,27 +134,27 @@ func (s *Store) AckFailures(ctx context.Context, actor kairos.Actor, ref kairos.
 		return failureRecord("failure.ack", actor, ref, note, n), err
 	})
 	if err == nil && n == 0 {
-		err = kairos.Errorf(kairos.CodeConflict, "no failure of %s at %s with %s needs attention any more", ref.PlanKey, ref.Node, ref.Code).
+		err = domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention any more", ref.PlanKey, ref.Node, ref.Code).
 			Suggest("somebody else took note of it, or the runs were resumed")
 	}
 	return n, err
 }
 
 // UnackFailures takes an acknowledgement back.
-func (s *Store) UnackFailures(ctx context.Context, actor kairos.Actor, ref kairos.FailureRef) (int64, error) {
+func (s *Store) UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error) {
 	return s.setAttention(ctx, ref, true, func(w *writer, planID, n int64) (auditRow, error) {
 		return failureRecord("failure.unack", actor, ref, "", n), w.q.FailureAckDelete(w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref)})
 	})
 }
 
 // lastAlike is, with what a name says of messages, the range of those it means.
-func lastAlike(ref kairos.FailureRef) string {
+func lastAlike(ref domain.FailureRef) string {
 	return cmp.Or(ref.Alike, "g") // beyond all that are hexadecimal
 }
 
 // newestOf is the headline of the run of a group that failed last; empty: none
 // of it needs attention any more, or what they say is left open.
-func (s *Store) newestOf(ctx context.Context, ref kairos.FailureRef) (string, error) {
+func (s *Store) newestOf(ctx context.Context, ref domain.FailureRef) (string, error) {
 	p, err := s.planRow(ctx, ref.PlanKey)
 	if err != nil || ref.Alike == "" {
 		return "", err
@@ -166,14 +166,15 @@ func (s *Store) newestOf(ctx context.Context, ref kairos.FailureRef) (string, er
 	return r.Headline, translate(err, "find the newest failure")
 }
 
-func failureRecord(action string, actor kairos.Actor, ref kairos.FailureRef, note string, n int64) auditRow {
-	return auditRow{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + ref.PlanKey, Reason: note,
-		Detail: kairos.RawJSON(encodeJSON(map[string]any{"node": ref.Node, "code": ref.Code, "alike": ref.Alike, "runs": n}))}}
+func failureRecord(action string, actor domain.Actor, ref domain.FailureRef, note string, n int64) auditRow {
+	return auditRow{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + ref.PlanKey, Reason: note,
+		Detail: domain.RawJSON(encodeJSON(map[string]any{"node": ref.Node, "code": ref.Code, "alike": ref.Alike, "runs": n}))}}
 }
 
-// setAttention marks the runs of a group, and with the last of them writes what
-// end says.
-func (s *Store) setAttention(ctx context.Context, ref kairos.FailureRef, on bool, end func(w *writer, planID, n int64) (auditRow, error)) (total int64, err error) {
+// setAttention marks the runs of a group as they are listed now. The first
+// transaction writes what record returns: a crash between two of them leaves runs
+// unmarked, but none marked without a record.
+func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool, record func(w *writer, planID, n int64) (auditRow, error)) (total int64, err error) {
 	if s.writer == nil {
 		return 0, errReadOnly()
 	}
@@ -181,74 +182,88 @@ func (s *Store) setAttention(ctx context.Context, ref kairos.FailureRef, on bool
 	if err != nil {
 		return 0, err
 	}
-	for more := true; more; {
-		n := int64(0)
+	group, err := s.groupRuns(ctx, p.ID, ref, on)
+	if err != nil {
+		return 0, translate(err, "list failures")
+	}
+	for first := true; len(group) > 0; first = false {
+		batch := group[:min(ackBatch, len(group))]
+		group = group[len(batch):]
+		var marked int64
 		err := s.writer.perform(func(w *writer) ([]auditRow, error) {
-			var ids []int64
-			var err error
-			if on {
-				ids, err = w.q.FailureUnackRuns(w.ctx, dbsqlc.FailureUnackRunsParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref), Max: ackBatch})
-			} else {
-				ids, err = w.q.FailureAckRuns(w.ctx, dbsqlc.FailureAckRunsParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref), Max: ackBatch})
-			}
-			if err != nil {
-				return nil, err
-			}
-			for _, id := range ids {
-				if err := w.q.RunAttention(w.ctx, flag(on), id); err != nil {
+			marked = 0
+			for _, run := range batch {
+				n, err := w.q.RunAttention(w.ctx, flag(on), run.ID, run.EndedAt)
+				if err != nil {
 					return nil, err
 				}
+				delete(w.hot, run.ID)
+				marked += n
 			}
-			n = int64(len(ids))
-			from, to := countKey{string(kairos.RunFailed), ""}, countKey{string(kairos.RunFailed), acknowledged}
+			from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), acknowledged}
 			if on {
 				from, to = to, from
 			}
-			w.counts[from] -= n
-			w.counts[to] += n
-			if more = n == ackBatch; more || total+n == 0 {
+			w.counts[from] -= marked
+			w.counts[to] += marked
+			if !first || marked == 0 && len(group) == 0 {
 				return nil, nil
 			}
-			row, err := end(w, p.ID, total+n)
+			row, err := record(w, p.ID, marked+int64(len(group)))
 			return []auditRow{row}, err
 		})
 		if err != nil {
 			return total, translate(err, "acknowledge failures")
 		}
-		total += n
+		total += marked
 	}
 	return total, nil
+}
+
+// groupRuns lists the runs of a group that need attention or, with acknowledged,
+// those that do not, and when each failed.
+func (s *Store) groupRuns(ctx context.Context, planID int64, ref domain.FailureRef, acknowledged bool) ([]dbsqlc.FailureAckRunsRow, error) {
+	p := dbsqlc.FailureAckRunsParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref)}
+	if !acknowledged {
+		return s.q.FailureAckRuns(ctx, p)
+	}
+	rows, err := s.q.FailureUnackRuns(ctx, dbsqlc.FailureUnackRunsParams(p))
+	out := make([]dbsqlc.FailureAckRunsRow, len(rows))
+	for i, r := range rows {
+		out[i] = dbsqlc.FailureAckRunsRow(r)
+	}
+	return out, err
 }
 
 // outcomesMax bounds what charts read.
 const outcomesMax = 50_000
 
 // Outcomes counts how runs ended since a time, per plan and half hour.
-func (s *Store) Outcomes(ctx context.Context, since time.Time) ([]kairos.Outcome, error) {
+func (s *Store) Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error) {
 	rows, err := s.q.OutcomeList(ctx, slotOf(since.UnixMicro()), outcomesMax)
 	if err != nil {
 		return nil, translate(err, "read outcomes")
 	}
-	out := make([]kairos.Outcome, len(rows))
+	out := make([]domain.Outcome, len(rows))
 	for i, r := range rows {
-		out[i] = kairos.Outcome{PlanKey: r.Key, From: time.Unix(r.Slot*int64(kairos.OutcomeSlot/time.Second), 0).UTC(), Status: kairos.RunStatus(r.Status), Runs: r.N}
+		out[i] = domain.Outcome{PlanKey: r.Key, From: time.Unix(r.Slot*int64(domain.OutcomeSlot/time.Second), 0).UTC(), Status: domain.RunStatus(r.Status), Runs: r.N}
 	}
 	return out, nil
 }
 
 // PlanOutcomes counts how runs of one plan ended since a time.
-func (s *Store) PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[kairos.RunStatus]int64, error) {
+func (s *Store) PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error) {
 	n, err := s.q.OutcomeOfPlan(ctx, plan, slotOf(since.UnixMicro()))
 	if err != nil {
 		return nil, translate(err, "read outcomes")
 	}
-	out := map[kairos.RunStatus]int64{kairos.RunCompleted: n.Completed, kairos.RunFailed: n.Failed, kairos.RunCancelled: n.Cancelled}
-	maps.DeleteFunc(out, func(_ kairos.RunStatus, n int64) bool { return n == 0 })
+	out := map[domain.RunStatus]int64{domain.RunCompleted: n.Completed, domain.RunFailed: n.Failed, domain.RunCancelled: n.Cancelled}
+	maps.DeleteFunc(out, func(_ domain.RunStatus, n int64) bool { return n == 0 })
 	return out, nil
 }
 
 // slotOf is the half hour of a time in µs.
-func slotOf(us int64) int64 { return us / kairos.OutcomeSlot.Microseconds() }
+func slotOf(us int64) int64 { return us / domain.OutcomeSlot.Microseconds() }
 
 // Preference gives what a person chose under a key; "" if nothing.
 func (s *Store) Preference(ctx context.Context, owner, key string) (string, error) {

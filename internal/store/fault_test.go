@@ -9,7 +9,7 @@ import (
 
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -102,8 +102,8 @@ func faulty(t *testing.T, dir string, n int, f vfstest.Fault) (o faultOutcome, e
 		for _, id := range ids {
 			wg.Go(func() {
 				for fence := int64(0); fence < 16; {
-					err := s.Commit(ctx, kairos.Checkpoint{Run: id, Fence: fence, Patch: &kairos.RunPatch{AddSteps: 2},
-						Entries: []kairos.Entry{visit("a", fence, `"`+longText+`"`), visit("b", fence, "1")}})
+					err := s.Commit(ctx, domain.Checkpoint{Run: id, Fence: fence, Patch: &domain.RunPatch{AddSteps: 2},
+						Entries: []domain.Entry{visit("a", fence, `"`+longText+`"`), visit("b", fence, "1")}})
 					mu.Lock()
 					if err != nil {
 						errs = append(errs, err)
@@ -121,7 +121,7 @@ func faulty(t *testing.T, dir string, n int, f vfstest.Fault) (o faultOutcome, e
 		o.refused = len(errs)
 		if o.stopped {
 			for _, err := range errs {
-				if code := kairos.CodeOf(err); code != kairos.CodeUnavailable && code != kairos.CodeCorrupt && code != kairos.CodeInternal {
+				if code := domain.CodeOf(err); code != domain.CodeUnavailable && code != domain.CodeCorrupt && code != domain.CodeInternal {
 					return o, fmt.Errorf("the store stopped, and says %w", err)
 				}
 			}
@@ -135,8 +135,8 @@ func faulty(t *testing.T, dir string, n int, f vfstest.Fault) (o faultOutcome, e
 			if err != nil {
 				return o, err
 			}
-			if err := s.Commit(ctx, kairos.Checkpoint{Run: id, Fence: r.LastSeq, Patch: &kairos.RunPatch{AddSteps: 2},
-				Entries: []kairos.Entry{visit("a", r.LastSeq, "1"), visit("b", r.LastSeq, "1")}}); err != nil {
+			if err := s.Commit(ctx, domain.Checkpoint{Run: id, Fence: r.LastSeq, Patch: &domain.RunPatch{AddSteps: 2},
+				Entries: []domain.Entry{visit("a", r.LastSeq, "1"), visit("b", r.LastSeq, "1")}}); err != nil {
 				return o, fmt.Errorf("it does not go on when there is space again: %w", err)
 			}
 			acks = append(acks, ack{run: id, seq: r.LastSeq + 2})

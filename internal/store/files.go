@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // keepPrivate takes away what others may do with a file or directory: journals
@@ -17,10 +17,10 @@ func keepPrivate(path string, mode fs.FileMode) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", path, err)
+		return domain.Errorf(domain.CodeUnavailable, "look at %s: %w", path, err)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && foreign(st.Uid, os.Geteuid()) && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0) {
-		return kairos.Errorf(kairos.CodeForbidden, "%s belongs to another user (%d), who could exchange it at any time", path, st.Uid).
+		return domain.Errorf(domain.CodeForbidden, "%s belongs to another user (%d), who could exchange it at any time", path, st.Uid).
 			Suggest("give it to the user that runs kairosd, or choose another data directory")
 	}
 	if info.Mode().Perm()&0o077 == 0 {
@@ -33,7 +33,7 @@ func keepPrivate(path string, mode fs.FileMode) error {
 		return nil // readable by its group, as the administrator wanted
 	}
 	if err := os.Chmod(path, mode); err != nil {
-		return kairos.Errorf(kairos.CodeForbidden, "%s can be read by others, and that cannot be changed: %w", path, err).
+		return domain.Errorf(domain.CodeForbidden, "%s can be read by others, and that cannot be changed: %w", path, err).
 			Suggest("chmod %o %s, or choose another data directory", mode, path)
 	}
 	return nil
@@ -55,14 +55,14 @@ var (
 func (s *Store) checkFileSystem(dir string) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "look at the file system of %s: %w", dir, err)
+		return domain.Errorf(domain.CodeUnavailable, "look at the file system of %s: %w", dir, err)
 	}
 	return s.judgeFileSystem(dir, int64(uint32(fs.Type)))
 }
 
 func (s *Store) judgeFileSystem(dir string, kind int64) error {
 	if name := networks[kind]; name != "" {
-		return kairos.Errorf(kairos.CodeInvalid, "%s is on %s, where a database cannot be kept safely", dir, name).
+		return domain.Errorf(domain.CodeInvalid, "%s is on %s, where a database cannot be kept safely", dir, name).
 			Suggest("use a local disk; back up to the network instead")
 	}
 	if name := doubtful[kind]; name != "" && s.dir == "" {
@@ -86,7 +86,7 @@ func watchFiles(paths ...string) ([]watchedFile, error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
-			return nil, kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", p, err)
+			return nil, domain.Errorf(domain.CodeUnavailable, "look at %s: %w", p, err)
 		}
 		out = append(out, watchedFile{p, info})
 	}
@@ -115,7 +115,7 @@ func (s *Store) watch() {
 			return
 		case <-tick.C:
 			if path := gone(s.watched); path != "" {
-				s.writer.fail(kairos.Errorf(kairos.CodeUnavailable, "%s was removed or replaced while it was open", path))
+				s.writer.fail(domain.Errorf(domain.CodeUnavailable, "%s was removed or replaced while it was open", path))
 				return
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // O01: a file system that cannot keep a database is refused, a doubtful one is
@@ -22,14 +22,14 @@ func TestFileSystemsAreJudged(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		err := (&Store{log: slog.New(slog.NewTextHandler(&log, nil))}).judgeFileSystem("/data", kind)
-		if c.refused == "" && err != nil || c.refused != "" && (kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), c.refused)) {
+		if c.refused == "" && err != nil || c.refused != "" && (domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), c.refused)) {
 			t.Errorf("%x: %v, want %q", kind, err, c.refused)
 		}
 		if got := log.String(); (got == "") != (c.said == "") || !strings.Contains(got, c.said) {
 			t.Errorf("%x is said: %q, want %q", kind, got, c.said)
 		}
 	}
-	if _, err := Open(t.Context(), filepath.Join("/proc", "kairos", "kairos.db"), Options{}); kairos.CodeOf(err) != kairos.CodeUnavailable {
+	if _, err := Open(t.Context(), filepath.Join("/proc", "kairos", "kairos.db"), Options{}); domain.CodeOf(err) != domain.CodeUnavailable {
 		t.Errorf("a directory where nothing can be made: %v", err)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // Template is a real run with its audit events, to be repeated many times.
 type Template struct {
-	Run    kairos.Run
-	Events []kairos.AuditEvent // with their journal rows
+	Run    domain.Run
+	Events []domain.AuditEvent // with their journal rows
 }
 
 // FillRun says which template the next run repeats, when it was created, and
@@ -23,7 +23,7 @@ type FillRun struct {
 	Template *Template
 	At       time.Time
 	Labels   map[string]string
-	Uses     []kairos.Use
+	Uses     []domain.Use
 }
 
 const fillRunSQL = `INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, headline, node, error_code,
@@ -71,7 +71,7 @@ func Fill(s *Store, n int, next func(i int) FillRun) error {
 
 func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, rows []auditRow) ([]auditRow, error) {
 	t := &f.Template.Run
-	id, shift := kairos.NewID(), f.At.Sub(t.CreatedAt)
+	id, shift := domain.NewID(), f.At.Sub(t.CreatedAt)
 	move := func(at time.Time) time.Time {
 		if at.IsZero() {
 			return at
@@ -81,7 +81,7 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	attention := flag(needsAttention(string(t.Status), string(t.WaitReason), 0))
 	code, alike := "", ""
 	if t.Error != nil {
-		code, alike = t.Error.Code, kairos.Alike(t.Error.Message)
+		code, alike = t.Error.Code, domain.Alike(t.Error.Message)
 	}
 	r, err := insert.ExecContext(w.ctx, id, reversed(id), v.PlanID, v.ID, string(t.Status), string(t.WaitReason), attention, t.LastSeq, t.Steps, t.Path,
 		t.Headline, t.Node, code, t.Actor, t.Origin, micros(move(t.DueAt)), micros(f.At), micros(move(t.StartedAt)), micros(move(t.EndedAt)), t.RunningTime.Microseconds(), alike)
@@ -109,7 +109,7 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 		w.outcomes[endedKey{v.PlanID, slotOf(micros(ended)), v.ID, string(t.Status)}]++
 	}
 	for _, u := range f.Uses {
-		if err := w.q.RunUse(w.ctx, u.Kind, u.Name, rowID); err != nil {
+		if err := w.q.RunUsePut(w.ctx, u.Kind, u.Name, rowID); err != nil {
 			return nil, err
 		}
 	}
@@ -119,8 +119,8 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 		if row.record.Action == actionCreated {
 			seal := sealed{id: id, actor: t.Actor, origin: t.Origin, session: d.Session, labels: d.Labels, input: d.Input}
 			plain, _, _ := strings.Cut(string(row.record.Detail), `,"seal":`) // the template's
-			row.record.Detail = kairos.RawJSON(plain + "}")
-			row.record = seal.into([]kairos.AuditRecord{row.record})[0]
+			row.record.Detail = domain.RawJSON(plain + "}")
+			row.record = seal.into([]domain.AuditRecord{row.record})[0]
 		}
 		sum := sha256.New()
 		for i := range e.Entries {

@@ -5,25 +5,25 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // together has the writer commit checkpoints in one batch.
-func together(t *testing.T, s *store.Store, other string, list ...kairos.Checkpoint) {
+func together(t *testing.T, s *store.Store, other string, list ...domain.Checkpoint) {
 	t.Helper()
 	hold, held := make(chan struct{}), make(chan struct{})
 	r, err := s.Run(context.Background(), other)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Enqueue([]kairos.Checkpoint{{Run: other, Fence: r.LastSeq, Entries: []kairos.Entry{visit("a", r.LastSeq, "1")}}}, func(error) { close(held); <-hold })
+	s.Enqueue([]domain.Checkpoint{{Run: other, Fence: r.LastSeq, Entries: []domain.Entry{visit("a", r.LastSeq, "1")}}}, func(error) { close(held); <-hold })
 	<-held
 	var wg sync.WaitGroup
 	for _, c := range list {
 		wg.Add(1)
-		s.Enqueue([]kairos.Checkpoint{c}, func(err error) {
+		s.Enqueue([]domain.Checkpoint{c}, func(err error) {
 			defer wg.Done()
 			if err != nil {
 				t.Error(err)
@@ -43,16 +43,16 @@ func TestRowsAfterTheEndCount(t *testing.T) {
 	ctx := context.Background()
 	v := storetest.Plan(t, s, twoNodes)
 	other := storetest.Run(t, s, v, "").ID
-	row := func(run string, fence int64, patch *kairos.RunPatch) kairos.Checkpoint {
-		return kairos.Checkpoint{Run: run, Fence: fence, Patch: patch, Entries: []kairos.Entry{visit("a", fence, "1")}}
+	row := func(run string, fence int64, patch *domain.RunPatch) domain.Checkpoint {
+		return domain.Checkpoint{Run: run, Fence: fence, Patch: patch, Entries: []domain.Entry{visit("a", fence, "1")}}
 	}
 	started := func() string {
 		run := storetest.Run(t, s, v, "").ID
-		commit(t, s, run, 0, &kairos.RunPatch{Status: kairos.RunRunning, AddSteps: 1, AddPath: "c"}, visit("a", 0, "1"))
+		commit(t, s, run, 0, &domain.RunPatch{Status: domain.RunRunning, AddSteps: 1, AddPath: "c"}, visit("a", 0, "1"))
 		return run
 	}
-	step := &kairos.RunPatch{AddSteps: 1, AddPath: "c"}
-	end := &kairos.RunPatch{Status: kairos.RunCompleted, AddSteps: 1, AddPath: "c"}
+	step := &domain.RunPatch{AddSteps: 1, AddPath: "c"}
+	end := &domain.RunPatch{Status: domain.RunCompleted, AddSteps: 1, AddPath: "c"}
 	alone, late, whole := started(), started(), started()
 	commit(t, s, alone, 1, end, visit("a", 1, "1"))
 	commit(t, s, alone, 2, step, visit("a", 2, "1"))
@@ -63,7 +63,7 @@ func TestRowsAfterTheEndCount(t *testing.T) {
 		path        string
 	}{alone: {3, 3, "ccc"}, late: {3, 3, "ccc"}, whole: {5, 4, "cccc"}} {
 		r, err := s.Run(ctx, run)
-		if err != nil || r.Status != kairos.RunCompleted || r.LastSeq != want.last || r.Steps != want.steps || r.Path != want.path {
+		if err != nil || r.Status != domain.RunCompleted || r.LastSeq != want.last || r.Steps != want.steps || r.Path != want.path {
 			t.Errorf("run is %s at %d, %d steps, %q, %v; want %+v", r.Status, r.LastSeq, r.Steps, r.Path, err, want)
 		}
 		journal, err := s.Journal(ctx, run, 0)

@@ -16,9 +16,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/kairosd/kairosd/db"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -51,8 +51,8 @@ type goldenRun struct {
 }
 
 type goldenState struct {
-	Status     kairos.RunStatus  `json:"status"`
-	WaitReason kairos.WaitReason `json:"waitReason,omitempty"`
+	Status     domain.RunStatus  `json:"status"`
+	WaitReason domain.WaitReason `json:"waitReason,omitempty"`
 	Output     string            `json:"output,omitempty"` // JSON
 	Version    int               `json:"version"`
 }
@@ -120,17 +120,17 @@ func TestMakeGoldenDatabase(t *testing.T) {
 	for _, key := range []string{"done", "looped", "failed", "cancelled", "asking", "approved", "paused", "purged"} {
 		e.Settle(ids[key])
 	}
-	e.Until(ids["parent"], kairos.RunWaiting, kairos.WaitChild)
-	for key, verb := range map[string]kairos.Action{"cancelled": kairos.ActionCancel, "paused": kairos.ActionPause} {
+	e.Until(ids["parent"], domain.RunWaiting, domain.WaitChild)
+	for key, verb := range map[string]domain.Action{"cancelled": domain.ActionCancel, "paused": domain.ActionPause} {
 		if _, err := e.Do(ids[key], verb); err != nil {
 			t.Fatal(err)
 		}
 	}
 	approve(t, e, ids["approved"])
-	e.Until(ids["approved"], kairos.RunWaiting, kairos.WaitTimer)
-	e.Until(ids["cancelled"], kairos.RunCancelled, "")
-	e.Until(ids["paused"], kairos.RunWaiting, kairos.WaitPaused)
-	if err := s.PurgeRun(ctx, ids["purged"], kairos.System, "age"); err != nil {
+	e.Until(ids["approved"], domain.RunWaiting, domain.WaitTimer)
+	e.Until(ids["cancelled"], domain.RunCancelled, "")
+	e.Until(ids["paused"], domain.RunWaiting, domain.WaitPaused)
+	if err := s.PurgeRun(ctx, ids["purged"], domain.System, "age"); err != nil {
 		t.Fatal(err)
 	}
 	for key, id := range ids {
@@ -190,7 +190,7 @@ func makeQuarantined(t *testing.T, s *store.Store) string {
 	}
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
 	defer e.Close()
-	e.Until(run.ID, kairos.RunWaiting, kairos.WaitQuarantined)
+	e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
 	return run.ID
 }
 
@@ -202,7 +202,7 @@ func approve(t *testing.T, e *enginetest.Engine, run string) {
 	}
 	for _, w := range d.Waits {
 		if w.Approval != "" {
-			if _, err := e.Decide(t.Context(), enginetest.Operator, kairos.DecideRequest{Approval: w.Approval, Approve: true}); err != nil {
+			if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: w.Approval, Approve: true}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -279,27 +279,27 @@ func finishGolden(t *testing.T, path string, g golden, o store.Options) map[stri
 		t.Fatal(err)
 	}
 	for _, w := range parent.Waits {
-		e.Until(w.Child, kairos.RunWaiting, kairos.WaitApproval)
+		e.Until(w.Child, domain.RunWaiting, domain.WaitApproval)
 		approve(t, e, w.Child)
 	}
-	e.Until(g.Runs["doubtful"].ID, kairos.RunWaiting, kairos.WaitInDoubt)
-	if _, err := e.Resolve(ctx, enginetest.Operator, kairos.ResolveRequest{Run: g.Runs["doubtful"].ID, Node: "a", Visit: 1, Item: -1, Attempt: 1, Action: "happened",
-		Output: kairos.RawJSON(`"charged"`), Reason: "seen"}); err != nil {
+	e.Until(g.Runs["doubtful"].ID, domain.RunWaiting, domain.WaitInDoubt)
+	if _, err := e.Resolve(ctx, enginetest.Operator, domain.ResolveRequest{Run: g.Runs["doubtful"].ID, Node: "a", Visit: 1, Item: -1, Attempt: 1, Action: "happened",
+		Output: domain.RawJSON(`"charged"`), Reason: "seen"}); err != nil {
 		t.Fatal(err)
 	}
-	for key, verb := range map[string]kairos.Action{"quarantined": kairos.ActionRelease, "paused": kairos.ActionContinue, "failed": kairos.ActionResume} {
+	for key, verb := range map[string]domain.Action{"quarantined": domain.ActionRelease, "paused": domain.ActionContinue, "failed": domain.ActionResume} {
 		if _, err := e.Do(g.Runs[key].ID, verb); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if _, err := e.Do(g.Runs["purged"].ID, kairos.ActionResume); kairos.CodeOf(err) == "" {
+	if _, err := e.Do(g.Runs["purged"].ID, domain.ActionResume); domain.CodeOf(err) == "" {
 		t.Error("a run without its journal was resumed")
 	}
 	approve(t, e, g.Runs["paused"].ID)
 	out := map[string]goldenState{}
 	for key, r := range g.Runs {
 		if key == "approved" { // waits for ten years
-			e.Until(r.ID, kairos.RunWaiting, kairos.WaitTimer)
+			e.Until(r.ID, domain.RunWaiting, domain.WaitTimer)
 		} else {
 			e.Settle(r.ID)
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/db"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 )
 
@@ -26,9 +26,9 @@ func alter(t *testing.T, path, text string) error {
 	return err
 }
 
-func row(node, output string) kairos.Entry {
-	return kairos.Entry{Kind: kairos.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: kairos.NodeCompleted, Final: true,
-		Output: kairos.RawJSON(output), At: time.Now()}
+func row(node, output string) domain.Entry {
+	return domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeCompleted, Final: true,
+		Output: domain.RawJSON(output), At: time.Now()}
 }
 
 func TestTheDatabaseGuardsItsRules(t *testing.T) {
@@ -36,11 +36,11 @@ func TestTheDatabaseGuardsItsRules(t *testing.T) {
 	s := openStore(t)
 	ctx := context.Background()
 	v := putVersion(t, s, "p", strings.Repeat("a", 64))
-	r, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+	r, _, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Entries: []kairos.Entry{row("a", "1")}}); err != nil {
+	if err := s.Commit(ctx, domain.Checkpoint{Run: r.ID, Entries: []domain.Entry{row("a", "1")}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
@@ -87,12 +87,12 @@ func TestDamageIsNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := putVersion(t, s, "p", strings.Repeat("a", 64))
-			r, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+			r, _, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range 3 {
-				if err := s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Fence: int64(i), Entries: []kairos.Entry{row("a", "1")}}); err != nil {
+				if err := s.Commit(ctx, domain.Checkpoint{Run: r.ID, Fence: int64(i), Entries: []domain.Entry{row("a", "1")}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -108,7 +108,7 @@ func TestDamageIsNamed(t *testing.T) {
 			}
 			defer s.Close()
 			_, err = s.Journal(ctx, r.ID, 0)
-			if c.journal == "" && err != nil || c.journal != "" && (kairos.CodeOf(err) != kairos.CodeCorrupt || !strings.Contains(err.Error(), c.journal)) {
+			if c.journal == "" && err != nil || c.journal != "" && (domain.CodeOf(err) != domain.CodeCorrupt || !strings.Contains(err.Error(), c.journal)) {
 				t.Errorf("journal: %v", err)
 			}
 			report, err := s.VerifyAudit(ctx)
@@ -129,7 +129,7 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	s := openStore(t)
 	ctx := context.Background()
 	v := putVersion(t, s, "p", strings.Repeat("a", 64))
-	r, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+	r, _, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,18 +146,18 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	limit(1) // SQLite takes the present size
 	fence := int64(0)
 	for ; fence < 500; fence++ {
-		if err = s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Fence: fence, Entries: []kairos.Entry{row("a", `"`+strings.Repeat("x", 2000)+`"`)}}); err != nil {
+		if err = s.Commit(ctx, domain.Checkpoint{Run: r.ID, Fence: fence, Entries: []domain.Entry{row("a", `"`+strings.Repeat("x", 2000)+`"`)}}); err != nil {
 			break
 		}
 	}
-	if kairos.CodeOf(err) != kairos.CodeNoSpace {
+	if domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Fatalf("a full disk: %v", err)
 	}
 	if rows, err := s.Journal(ctx, r.ID, 0); err != nil || int64(len(rows)) != fence {
 		t.Errorf("%d rows of %d acknowledged, %v", len(rows), fence, err)
 	}
 	limit(1 << 30)
-	if err := s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Fence: fence, Entries: []kairos.Entry{row("a", "1")}}); err != nil {
+	if err := s.Commit(ctx, domain.Checkpoint{Run: r.ID, Fence: fence, Entries: []domain.Entry{row("a", "1")}}); err != nil {
 		t.Errorf("with space again: %v", err)
 	}
 	if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
@@ -181,23 +181,23 @@ func TestAFullDiskLetsPeopleMakeSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := func() error {
-		_, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+		_, _, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
 		return err
 	}
-	if err := start(); kairos.CodeOf(err) != kairos.CodeNoSpace {
+	if err := start(); domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Errorf("a run: %v", err)
 	}
 	now := time.Now()
-	if err := s.CreateUser(ctx, kairos.User{ID: "u", Name: "ana", Role: kairos.RoleAdmin, CreatedAt: now}); err != nil {
+	if err := s.CreateUser(ctx, domain.User{ID: "u", Name: "ana", Role: domain.RoleAdmin, CreatedAt: now}); err != nil {
 		t.Errorf("a user: %v", err)
 	}
 	if err := s.SetSetting(ctx, "totp.u", "{}"); err != nil {
 		t.Errorf("a code is used up: %v", err)
 	}
-	if err := s.CreateSession(ctx, kairos.Session{IDHash: "s", UserID: "u", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}); err != nil {
+	if err := s.CreateSession(ctx, domain.Session{IDHash: "s", UserID: "u", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}); err != nil {
 		t.Errorf("a login: %v", err)
 	}
-	if _, claimed, err := s.ReserveResponse(ctx, kairos.StoredResponse{Principal: "u", Route: "r", Key: "k", CreatedAt: now}, time.Minute); err != nil || !claimed {
+	if _, claimed, err := s.ReserveResponse(ctx, domain.StoredResponse{Principal: "u", Route: "r", Key: "k", CreatedAt: now}, time.Minute); err != nil || !claimed {
 		t.Errorf("the key of a request: %v, %v", claimed, err)
 	}
 	if err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
@@ -281,7 +281,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	if err := alter(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(ctx, path, Options{}); kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), "99999") {
+	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "99999") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -291,14 +291,14 @@ func TestAnotherEpochStopsTheWriter(t *testing.T) {
 	s := openStore(t)
 	// A commit of its own before: from then on the writer looks at the epoch only
 	// if somebody else has written.
-	if err := s.Audit(context.Background(), kairos.AuditRecord{Action: "w"}); err != nil {
+	if err := s.Audit(context.Background(), domain.AuditRecord{Action: "w"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := alter(t, s.path, "UPDATE settings SET value = '77' WHERE key = 'epoch'"); err != nil {
 		t.Fatal(err)
 	}
-	err := s.Audit(context.Background(), kairos.AuditRecord{Action: "x"})
-	if kairos.CodeOf(err) != kairos.CodeUnavailable {
+	err := s.Audit(context.Background(), domain.AuditRecord{Action: "x"})
+	if domain.CodeOf(err) != domain.CodeUnavailable {
 		t.Fatalf("got %v", err)
 	}
 	<-s.Failed()

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
-
-const handoffAtSQL = "SELECT id, at FROM handoffs WHERE id >= ? ORDER BY id LIMIT 1"
 
 // handoffSQL gives handoffs with what came of them: what the receiver answered, else
 // how the step ended that was handed over.
@@ -27,26 +25,26 @@ const handoffMax = 2000
 
 // HandoffsOf lists handoffs of all runs, newest first; Limit may be up to 2,000. A
 // filter that no index serves is answered with what was found in 20 ms; Next goes on.
-func (s *Store) HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error) {
-	var list kairos.List[kairos.HandoffSeen]
+func (s *Store) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
+	var list domain.List[domain.HandoffSeen]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	at, newer, err := position("handoffs", f.Page)
 	if err != nil {
 		return list, err
 	}
-	var last int64
-	if err := s.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM handoffs").Scan(&last); err != nil {
+	last, err := s.q.HandoffLast(ctx)
+	if err != nil {
 		return list, translate(err, "list handoffs")
 	}
 	first := int64(1)
 	if !f.Since.IsZero() {
-		if first, err = s.firstAfter(ctx, handoffAtSQL, f.Since, last); err != nil {
+		if first, err = firstAfter(ctx, s.handoffFrom, f.Since, last); err != nil {
 			return list, translate(err, "list handoffs")
 		}
 	}
 	if !f.Until.IsZero() {
-		after, err := s.firstAfter(ctx, handoffAtSQL, f.Until, last)
+		after, err := firstAfter(ctx, s.handoffFrom, f.Until, last)
 		if err != nil {
 			return list, translate(err, "list handoffs")
 		}
@@ -57,13 +55,13 @@ func (s *Store) HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.
 		limit = min(f.Page.Limit, handoffMax)
 	}
 	text, args, sparse := handoffQuery(f)
-	var found []numbered[kairos.HandoffSeen]
+	var found []numbered[domain.HandoffSeen]
 	reached, err := s.scan(ctx, sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		rows, err := s.read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(found))...)
 		if err != nil {
 			return false, err
 		}
-		err = gather(rows, &found, func(rows *sql.Rows) (numbered[kairos.HandoffSeen], error) { return readHandoff(rows) })
+		err = gather(rows, &found, func(rows *sql.Rows) (numbered[domain.HandoffSeen], error) { return readHandoff(rows) })
 		return len(found) > limit, err
 	})
 	if err != nil {
@@ -88,10 +86,10 @@ const (
 )
 
 // Handoff is one handoff with what came of it; CodeNotFound.
-func (s *Store) Handoff(ctx context.Context, id string) (kairos.HandoffSeen, error) {
+func (s *Store) Handoff(ctx context.Context, id string) (domain.HandoffSeen, error) {
 	n, err := readHandoff(s.read.QueryRowContext(ctx, oneHandoffSQL, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		return n.item, kairos.Errorf(kairos.CodeNotFound, "no handoff %q", id)
+		return n.item, domain.Errorf(domain.CodeNotFound, "no handoff %q", id)
 	}
 	return n.item, translate(err, "read handoff")
 }
@@ -101,15 +99,15 @@ const handoffLeast = 6
 
 // HandoffsLike are handoffs whose ids begin as an id does, as far as any do: a few of
 // those with the longest beginning in common.
-func (s *Store) HandoffsLike(ctx context.Context, id string, limit int) ([]kairos.HandoffSeen, error) {
+func (s *Store) HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSeen, error) {
 	id = strings.ToLower(id)
 	for n := min(len(id)-1, 200); n >= handoffLeast; n-- {
 		rows, err := s.read.QueryContext(ctx, likeHandoffsSQL, id[:n], id[:n]+"\U0010FFFF", limit)
 		if err != nil {
 			return nil, translate(err, "look for handoffs")
 		}
-		var found []kairos.HandoffSeen
-		err = gather(rows, &found, func(rows *sql.Rows) (kairos.HandoffSeen, error) {
+		var found []domain.HandoffSeen
+		err = gather(rows, &found, func(rows *sql.Rows) (domain.HandoffSeen, error) {
 			n, err := readHandoff(rows)
 			return n.item, err
 		})
@@ -120,7 +118,7 @@ func (s *Store) HandoffsLike(ctx context.Context, id string, limit int) ([]kairo
 	return nil, nil
 }
 
-func readHandoff(row interface{ Scan(...any) error }) (n numbered[kairos.HandoffSeen], err error) {
+func readHandoff(row interface{ Scan(...any) error }) (n numbered[domain.HandoffSeen], err error) {
 	var when int64
 	h := &n.item
 	err = row.Scan(&n.id, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status)
@@ -129,7 +127,7 @@ func readHandoff(row interface{ Scan(...any) error }) (n numbered[kairos.Handoff
 }
 
 // handoffQuery is a filter as SQL for the handoffs with low < id < high.
-func handoffQuery(f kairos.HandoffFilter) (text string, args []any, sparse bool) {
+func handoffQuery(f domain.HandoffFilter) (text string, args []any, sparse bool) {
 	index := ""
 	switch {
 	case f.From != "":
@@ -148,4 +146,9 @@ func handoffQuery(f kairos.HandoffFilter) (text string, args []any, sparse bool)
 		text, args = text+" WHERE h.status = ?", append(args, f.Status)
 	}
 	return text, args, f.Plan != "" || f.Status != "" || f.From != "" && f.To != ""
+}
+
+func (s *Store) handoffFrom(ctx context.Context, id int64) (int64, int64, error) {
+	h, err := s.q.HandoffFrom(ctx, id)
+	return h.ID, h.At, err
 }

@@ -6,19 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
-// settingHold holds the kairos.Hold while there is one.
+// settingHold holds the domain.Hold while there is one.
 const settingHold = "hold"
 
 // hold begins a new life of the database in which nothing is executed until an
 // operator says so (G15): a new incarnation, because event ids of the lost one
 // must not come again, and every unfinished run waits. All in one transaction.
-func (s *Store) hold(h kairos.Hold) error {
-	incarnation := kairos.NewID()
+func (s *Store) hold(h domain.Hold) error {
+	incarnation := domain.NewID()
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		runs, err := w.q.RunHoldable(w.ctx)
 		if err != nil {
@@ -36,21 +37,21 @@ func (s *Store) hold(h kairos.Hold) error {
 		if h.Lost > 0 {
 			reason += fmt.Sprintf("; events up to %d were recorded and are missing", h.Lost)
 		}
-		rows := []auditRow{{record: kairos.AuditRecord{Action: "store." + h.Reason, Actor: kairos.System.Name, Surface: kairos.System.Surface,
-			Reason: reason, Detail: kairos.RawJSON(encodeJSON(h))}}}
-		detail := kairos.RawJSON(`{"status":"waiting","waitReason":"held"}`)
+		rows := []auditRow{{record: domain.AuditRecord{Action: "store." + h.Reason, Actor: domain.System.Name, Surface: domain.System.Surface,
+			Reason: reason, Detail: domain.RawJSON(encodeJSON(h))}}}
+		detail := domain.RawJSON(`{"status":"waiting","waitReason":"held"}`)
 		for _, r := range runs {
-			counted := r.DeletedAt == 0 && r.Origin != kairos.OriginDry
+			counted := r.DeletedAt == 0 && r.Origin != domain.OriginDry
 			if err := w.q.RunHold(w.ctx, flag(counted), r.ID); err != nil {
 				return nil, err
 			}
 			delete(w.hot, r.ID)
 			if counted {
 				w.counts[countOf(r.Status, r.WaitReason, r.Attention)]--
-				w.counts[countKey{string(kairos.RunWaiting), string(kairos.WaitHeld)}]++
+				w.counts[countKey{string(domain.RunWaiting), string(domain.WaitHeld)}]++
 			}
-			rows = append(rows, auditRow{rowID: r.ID, runSeq: r.LastSeq, record: kairos.AuditRecord{Action: "run.status", Actor: kairos.System.Name,
-				Surface: kairos.System.Surface, Run: r.PublicID, Detail: detail}})
+			rows = append(rows, auditRow{rowID: r.ID, runSeq: r.LastSeq, record: domain.AuditRecord{Action: "run.status", Actor: domain.System.Name,
+				Surface: domain.System.Surface, Run: r.PublicID, Detail: detail}})
 		}
 		return rows, nil
 	})
@@ -69,29 +70,54 @@ func (s *Store) hold(h kairos.Hold) error {
 }
 
 // Hold is why nothing is executed, nil when there is no such reason.
-func (s *Store) Hold(ctx context.Context) (*kairos.Hold, error) {
+func (s *Store) Hold(ctx context.Context) (*domain.Hold, error) {
 	text, err := s.q.SettingGet(ctx, settingHold)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	} else if err != nil {
 		return nil, translate(err, "read the hold")
 	}
-	var h kairos.Hold
+	var h domain.Hold
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "the hold is unreadable: %w", err)
+		return nil, domain.Errorf(domain.CodeCorrupt, "the hold is unreadable: %w", err)
 	}
 	return &h, nil
 }
 
 // EndHold lets new runs be executed again. Held runs stay held: each is
 // released by a checkpoint of its own. It reports whether there was a hold.
-func (s *Store) EndHold(_ context.Context, actor kairos.Actor, reason string) (ended bool, err error) {
+func (s *Store) EndHold(_ context.Context, actor domain.Actor, reason string) (ended bool, err error) {
+	if err := s.MayRelease(context.Background(), actor); err != nil {
+		return false, err
+	}
 	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.SettingDelete(w.ctx, settingHold)
 		if ended = n > 0; err != nil || !ended {
 			return nil, err
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "store.released", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason}}}, nil
+		return []auditRow{{record: domain.AuditRecord{Action: "store.released", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason}}}, nil
 	})
 	return ended, err
+}
+
+// MayRelease reports whether an actor may let held runs go on. After the key file
+// was lost only an administrator may, once there is one: nobody else vouches for
+// what the database says.
+func (s *Store) MayRelease(ctx context.Context, actor domain.Actor) error {
+	h, err := s.Hold(ctx)
+	if err != nil || h == nil || h.Reason != domain.HoldKeyLost {
+		return err
+	}
+	if !actor.Role.Includes(domain.RoleAdmin) {
+		return domain.Errorf(domain.CodeForbidden, "after the key file was lost, only an administrator releases runs").Suggest("ask an administrator")
+	}
+	users, err := s.Users(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(users, func(u domain.User) bool { return u.Role == domain.RoleAdmin && !u.Disabled }) {
+		return domain.Errorf(domain.CodeConflict, "nothing can be released yet: every user was disabled when the key file was lost").
+			Suggest("create an administrator first: kairosd user add NAME --role admin")
+	}
+	return nil
 }

@@ -6,14 +6,14 @@ import (
 	"database/sql/driver"
 	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Intact reads a journal row by row, however damaged it is: the rows that are as
 // they were written, in order, and those that are not, or that miss up to last,
 // where the journal is known to end. Nothing is changed. CodeCorrupt when the
 // file itself does not give its rows.
-func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]kairos.Entry, []kairos.DamagedRow, error) {
+func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]domain.Entry, []domain.DamagedRow, error) {
 	type read struct {
 		row stepRow
 		err error
@@ -29,10 +29,10 @@ func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]kairos.
 	if err != nil {
 		return nil, nil, translate(err, "read the journal of run "+runID)
 	}
-	good, bad, next := make([]kairos.Entry, 0, len(rows)), []kairos.DamagedRow(nil), int64(1)
+	good, bad, next := make([]domain.Entry, 0, len(rows)), []domain.DamagedRow(nil), int64(1)
 	missing := func(to int64) {
 		for ; next < to; next++ {
-			bad = append(bad, kairos.DamagedRow{Seq: next, Problem: kairos.RowMissing, Item: -1})
+			bad = append(bad, domain.DamagedRow{Seq: next, Problem: domain.RowMissing, Item: -1})
 		}
 	}
 	for i := range rows {
@@ -41,7 +41,7 @@ func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]kairos.
 			missing(r.Seq)
 			next = r.Seq + 1
 		}
-		var e kairos.Entry
+		var e domain.Entry
 		err := rows[i].err
 		if err == nil {
 			if e, err = s.entry(ctx, runID, *r); err == nil {
@@ -52,18 +52,18 @@ func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]kairos.
 				good = append(good, e)
 				continue
 			}
-			if kairos.CodeOf(err) != kairos.CodeCorrupt {
+			if domain.CodeOf(err) != domain.CodeCorrupt {
 				return nil, nil, err
 			}
 		}
-		d := kairos.DamagedRow{Seq: r.Seq, Problem: kairos.RowChecksum, Kind: kairos.EntryKind(r.Kind), Node: r.Node, Visit: int(r.Visit), Item: int(r.Item),
-			Attempt: int(r.Attempt), Status: kairos.NodeStatus(r.Status), Effect: r.Effect}
+		d := domain.DamagedRow{Seq: r.Seq, Problem: domain.RowChecksum, Kind: domain.EntryKind(r.Kind), Node: r.Node, Visit: int(r.Visit), Item: int(r.Item),
+			Attempt: int(r.Attempt), Status: domain.NodeStatus(r.Status), Effect: r.Effect}
 		if e.Seq != 0 {
-			d.Problem = kairos.RowValue // it fits its hash
+			d.Problem = domain.RowValue // it fits its hash
 		}
 		bad = append(bad, d)
 	}
 	missing(last + 1)
-	slices.SortStableFunc(bad, func(a, b kairos.DamagedRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(bad, func(a, b domain.DamagedRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	return good, bad, nil
 }

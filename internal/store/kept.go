@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // keptScan bounds how many audit events are read for the digests of one run: those
@@ -17,8 +17,8 @@ const keptScan = 20_000
 // Kept gives the digests that the audit log keeps of a run whose journal retention
 // removed (ruling 19). The digests of a run that took very long, beside much else,
 // are those of its last rows.
-func (s *Store) Kept(ctx context.Context, run string) (kairos.KeptDigests, error) {
-	var out kairos.KeptDigests
+func (s *Store) Kept(ctx context.Context, run string) (domain.KeptDigests, error) {
+	var out domain.KeptDigests
 	id, err := s.rowID(ctx, run)
 	if err != nil {
 		return out, err
@@ -49,9 +49,9 @@ WHERE run_id = ? AND run_id IS NOT NULL AND digest IS NULL AND action IN ('run.c
 	err = s.eachRow(ctx, `SELECT seq, first_seq, run_seq, digest FROM audit_events WHERE seq BETWEEN ? AND ? AND +run_id = ? AND digest IS NOT NULL ORDER BY seq`,
 		ordinals(low, last+beside, id), func(v []driver.Value) error {
 			f := fields{values: v}
-			out.Rows = append(out.Rows, kairos.KeptDigest{Event: f.int(), First: f.int(), Last: f.int(), Digest: hex.EncodeToString(f.blob())})
+			out.Rows = append(out.Rows, domain.KeptDigest{Event: f.int(), First: f.int(), Last: f.int(), Digest: hex.EncodeToString(f.blob())})
 			return f.err
 		})
-	slices.SortFunc(out.Rows, func(a, b kairos.KeptDigest) int { return int(a.First - b.First) })
+	slices.SortFunc(out.Rows, func(a, b domain.KeptDigest) int { return int(a.First - b.First) })
 	return out, translate(err, "read the audit log")
 }

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // knownSQL finds the different values of an indexed column by jumping from one to
@@ -17,9 +17,9 @@ var knownSQL = map[string]string{
 	SELECT min(actor) FROM runs INDEXED BY runs_by_actor WHERE deleted_at = 0
 	UNION ALL SELECT (SELECT min(actor) FROM runs INDEXED BY runs_by_actor WHERE deleted_at = 0 AND actor > x) FROM v WHERE x IS NOT NULL
 ) SELECT x FROM v WHERE x IS NOT NULL LIMIT ?`,
-	kairos.UseAgent:    knownUses,
-	kairos.UseTool:     knownUses,
-	kairos.UseProvider: knownUses,
+	domain.UseAgent:    knownUses,
+	domain.UseTool:     knownUses,
+	domain.UseProvider: knownUses,
 }
 
 const knownUses = `WITH RECURSIVE v (x) AS (
@@ -33,7 +33,7 @@ const knownUses = `WITH RECURSIVE v (x) AS (
 func (s *Store) Known(ctx context.Context, key string, limit int) ([]string, error) {
 	text := knownSQL[key]
 	if text == "" {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "the values of %q are not known", key)
+		return nil, domain.Errorf(domain.CodeInvalid, "the values of %q are not known", key)
 	}
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()

@@ -87,6 +87,12 @@ func (p *writing) ExecContext(_ context.Context, query string, args ...any) (sql
 		switch v := a.(type) {
 		case int64:
 			s.Int(v)
+		case *int64:
+			if v == nil {
+				s.Null()
+			} else {
+				s.Int(*v)
+			}
 		case float64:
 			s.Float(v)
 		case string:

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // takeLock locks a sidecar file for this process; the kernel releases it when
@@ -18,25 +18,25 @@ import (
 func takeLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeUnavailable, "cannot open the lock: %w", err)
+		return nil, domain.Errorf(domain.CodeUnavailable, "cannot open the lock: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		b, _ := io.ReadAll(io.LimitReader(f, 32))
 		closeErr := f.Close()
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.Join(kairos.Errorf(kairos.CodeUnavailable, "cannot lock %s: %w", path, err), closeErr)
+			return nil, errors.Join(domain.Errorf(domain.CodeUnavailable, "cannot lock %s: %w", path, err), closeErr)
 		}
 		holder := "another process"
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
 			holder = fmt.Sprintf("process %d", pid)
 		}
-		return nil, kairos.Errorf(kairos.CodeLocked, "the database is in use by %s", holder).
+		return nil, domain.Errorf(domain.CodeLocked, "the database is in use by %s", holder).
 			Suggest("stop it, or talk to it with --server")
 	}
 	if err := f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 		if err != nil && !errors.Is(err, syscall.ENOSPC) { // the number is for people, the lock is held without it
-			return nil, errors.Join(kairos.Errorf(kairos.CodeUnavailable, "cannot write the lock: %w", err), f.Close())
+			return nil, errors.Join(domain.Errorf(domain.CodeUnavailable, "cannot write the lock: %w", err), f.Close())
 		}
 	}
 	return f, nil

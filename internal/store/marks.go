@@ -8,12 +8,12 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // AckRun takes note of one failed run: it needs attention no more until it fails
 // anew. CodeConflict: it has not failed, or somebody took note of it before.
-func (s *Store) AckRun(_ context.Context, actor kairos.Actor, run, note string) error {
+func (s *Store) AckRun(_ context.Context, actor domain.Actor, run, note string) error {
 	if s.writer == nil {
 		return errReadOnly()
 	}
@@ -21,44 +21,44 @@ func (s *Store) AckRun(_ context.Context, actor kairos.Actor, run, note string) 
 		r, err := w.q.RunToAck(w.ctx, run)
 		switch {
 		case errors.Is(err, sql.ErrNoRows) || err == nil && r.DeletedAt != 0:
-			return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", run)
+			return nil, domain.Errorf(domain.CodeNotFound, "no run %s", run)
 		case err != nil:
 			return nil, err
-		case r.Status != string(kairos.RunFailed):
-			return nil, kairos.Errorf(kairos.CodeConflict, "the run is %s", r.Status)
+		case r.Status != string(domain.RunFailed):
+			return nil, domain.Errorf(domain.CodeConflict, "the run is %s", r.Status)
 		case r.Attention == 0:
-			return nil, kairos.Errorf(kairos.CodeConflict, "somebody took note of the run before")
+			return nil, domain.Errorf(domain.CodeConflict, "somebody took note of the run before")
 		}
-		if err := w.q.RunAttention(w.ctx, 0, r.ID); err != nil {
+		if _, err := w.q.RunAttention(w.ctx, 0, r.ID, r.EndedAt); err != nil {
 			return nil, err
 		}
 		delete(w.hot, r.ID)
-		w.counts[countKey{string(kairos.RunFailed), ""}]--
-		w.counts[countKey{string(kairos.RunFailed), acknowledged}]++
-		return []auditRow{{record: kairos.AuditRecord{Action: "run.ack", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: note}}}, nil
+		w.counts[countKey{string(domain.RunFailed), ""}]--
+		w.counts[countKey{string(domain.RunFailed), acknowledged}]++
+		return []auditRow{{record: domain.AuditRecord{Action: "run.ack", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: note}}}, nil
 	})
 	return translate(err, "acknowledge run")
 }
 
 // LabelRun gives a run labels, in place of others with their keys. Those that it
 // was created with stand under its seal and stay as they are beneath.
-func (s *Store) LabelRun(_ context.Context, actor kairos.Actor, run string, labels map[string]string, reason string) error {
+func (s *Store) LabelRun(_ context.Context, actor domain.Actor, run string, labels map[string]string, reason string) error {
 	if s.writer == nil {
 		return errReadOnly()
 	}
 	if len(labels) == 0 {
-		return kairos.Errorf(kairos.CodeInvalid, "no label is given").Suggest("write key=value")
+		return domain.Errorf(domain.CodeInvalid, "no label is given").Suggest("write key=value")
 	}
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		r, err := w.q.RunGivenLabels(w.ctx, run)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", run)
+			return nil, domain.Errorf(domain.CodeNotFound, "no run %s", run)
 		} else if err != nil {
 			return nil, err
 		}
 		given := map[string]string{}
 		if err := json.Unmarshal([]byte(r.GivenLabels), &given); err != nil {
-			return nil, kairos.Errorf(kairos.CodeCorrupt, "labels of run %s: %w", run, err)
+			return nil, domain.Errorf(domain.CodeCorrupt, "labels of run %s: %w", run, err)
 		}
 		maps.Copy(given, labels)
 		if err := w.q.RunGiveLabels(w.ctx, encodeJSON(given), r.ID); err != nil {
@@ -75,8 +75,8 @@ func (s *Store) LabelRun(_ context.Context, actor kairos.Actor, run string, labe
 		if err := w.wordsOf(r.ID); err != nil {
 			return nil, err
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "run.label", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: reason,
-			Detail: kairos.RawJSON(encodeJSON(labels))}}}, nil
+		return []auditRow{{record: domain.AuditRecord{Action: "run.label", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: reason,
+			Detail: domain.RawJSON(encodeJSON(labels))}}}, nil
 	})
 	return translate(err, "label run")
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -23,15 +23,15 @@ func scopeOf(owner, session string) string {
 	return "s" + hex.EncodeToString(sum[:12])
 }
 
-func memoryParams(m kairos.Memory, rowID int64) dbsqlc.MemoryInsertParams {
+func memoryParams(m domain.Memory, rowID int64) dbsqlc.MemoryInsertParams {
 	return dbsqlc.MemoryInsertParams{RunID: rowID, Scope: scopeOf(m.Owner, m.Session), Owner: m.Owner, Session: m.Session,
 		Input: clipMemory(m.Input), Output: clipMemory(m.Output), At: micros(m.At)}
 }
 
 func clipMemory(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) > kairos.MaxMemory {
-		s = strings.ToValidUTF8(s[:kairos.MaxMemory], "") + "…"
+	if len(s) > domain.MaxMemory {
+		s = strings.ToValidUTF8(s[:domain.MaxMemory], "") + "…"
 	}
 	return s
 }
@@ -39,15 +39,15 @@ func clipMemory(s string) string {
 // Recollect gives what a session knows that helps with a text: its last
 // exchanges, and those before them that share most words with the text. Each
 // part has at most limit; all are in the order in which they were said.
-func (s *Store) Recollect(ctx context.Context, owner, session, text string, limit int) ([]kairos.Memory, error) {
+func (s *Store) Recollect(ctx context.Context, owner, session, text string, limit int) ([]domain.Memory, error) {
 	scope := scopeOf(owner, session)
 	latest, err := s.q.MemoryLatest(ctx, scope, math.MaxInt64, int64(limit))
 	if err != nil {
 		return nil, translate(err, "read memory")
 	}
-	found := map[int64]kairos.Memory{}
+	found := map[int64]domain.Memory{}
 	for _, r := range latest {
-		found[r.ID] = kairos.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)}
+		found[r.ID] = domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)}
 	}
 	if len(latest) == limit { // there may be more
 		ids, err := s.memoryMatches(ctx, scope, text, 2*limit)
@@ -64,7 +64,7 @@ func (s *Store) Recollect(ctx context.Context, owner, session, text string, limi
 			} else if err != nil {
 				return nil, translate(err, "read memory")
 			}
-			found[id] = kairos.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)}
+			found[id] = domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)}
 		}
 	}
 	ids := make([]int64, 0, len(found))
@@ -72,7 +72,7 @@ func (s *Store) Recollect(ctx context.Context, owner, session, text string, limi
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	out := make([]kairos.Memory, len(ids))
+	out := make([]domain.Memory, len(ids))
 	for i, id := range ids {
 		out[i] = found[id]
 	}
@@ -120,8 +120,8 @@ func memoryWords(text string) []string {
 }
 
 // MemorySessions lists the sessions of an owner that remember something, by name.
-func (s *Store) MemorySessions(ctx context.Context, owner string, p kairos.Page) (kairos.List[kairos.MemorySession], error) {
-	var list kairos.List[kairos.MemorySession]
+func (s *Store) MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error) {
+	var list domain.List[domain.MemorySession]
 	limit := pageLimit(p.Limit)
 	for after := p.After; ; {
 		name, err := s.q.MemorySessionAfter(ctx, owner, after)
@@ -135,7 +135,7 @@ func (s *Store) MemorySessions(ctx context.Context, owner string, p kairos.Page)
 			return list, nil
 		}
 		after = name
-		item := kairos.MemorySession{Session: name}
+		item := domain.MemorySession{Session: name}
 		if item.Exchanges, err = s.q.MemoryCount(ctx, scopeOf(owner, name)); err != nil {
 			return list, translate(err, "count what a session remembers")
 		}
@@ -151,8 +151,8 @@ func (s *Store) MemorySessions(ctx context.Context, owner string, p kairos.Page)
 }
 
 // Memories lists what a session of an owner remembers, newest first.
-func (s *Store) Memories(ctx context.Context, owner, session string, p kairos.Page) (kairos.List[kairos.Memory], error) {
-	var list kairos.List[kairos.Memory]
+func (s *Store) Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error) {
+	var list domain.List[domain.Memory]
 	limit, before := pageLimit(p.Limit), int64(math.MaxInt64)
 	if p.After != "" {
 		var err error
@@ -169,14 +169,14 @@ func (s *Store) Memories(ctx context.Context, owner, session string, p kairos.Pa
 			list.Next = cursor("memory", rows[i-1].ID)
 			break
 		}
-		list.Items = append(list.Items, kairos.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)})
+		list.Items = append(list.Items, domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)})
 	}
 	return list, nil
 }
 
 // Forget removes what a session of an owner remembers and says how much that was;
 // CodeNotFound if it remembers nothing. Journals keep what was said in their runs.
-func (s *Store) Forget(ctx context.Context, owner, session, reason string, actor kairos.Actor) (n int64, err error) {
+func (s *Store) Forget(ctx context.Context, owner, session, reason string, actor domain.Actor) (n int64, err error) {
 	if s.writer == nil {
 		return 0, errReadOnly()
 	}
@@ -185,10 +185,10 @@ func (s *Store) Forget(ctx context.Context, owner, session, reason string, actor
 			return nil, err
 		}
 		if n == 0 {
-			return nil, kairos.Errorf(kairos.CodeNotFound, "the session %q of %s remembers nothing", session, owner)
+			return nil, domain.Errorf(domain.CodeNotFound, "the session %q of %s remembers nothing", session, owner)
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "memory.forget", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "memory:" + owner + "/" + session, Reason: reason,
-			Detail: kairos.RawJSON(fmt.Sprintf(`{"exchanges":%d}`, n))}}}, nil
+		return []auditRow{{record: domain.AuditRecord{Action: "memory.forget", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "memory:" + owner + "/" + session, Reason: reason,
+			Detail: domain.RawJSON(fmt.Sprintf(`{"exchanges":%d}`, n))}}}, nil
 	}})
 	return n, err
 }

@@ -9,26 +9,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // remember ends a run that was asked and answered something in a session.
-func remember(t *testing.T, s *Store, hash, owner, session, in, out string) kairos.Run {
+func remember(t *testing.T, s *Store, hash, owner, session, in, out string) domain.Run {
 	t.Helper()
 	now := time.Now()
-	run, _, err := s.CreateRun(t.Context(), kairos.NewRun{Hash: hash, Actor: owner, Origin: "api", Session: session})
+	run, _, err := s.CreateRun(t.Context(), domain.NewRun{Hash: hash, Actor: owner, Origin: "api", Session: session})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Commit(t.Context(), kairos.Checkpoint{Run: run.ID, Entries: []kairos.Entry{{Kind: kairos.EntryVerb, Item: -1, At: now}},
-		Patch: &kairos.RunPatch{Status: kairos.RunCompleted}, Remember: &kairos.Memory{Owner: owner, Session: session, Input: in, Output: out, At: now}})
+	err = s.Commit(t.Context(), domain.Checkpoint{Run: run.ID, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
+		Patch: &domain.RunPatch{Status: domain.RunCompleted}, Remember: &domain.Memory{Owner: owner, Session: session, Input: in, Output: out, At: now}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return run
 }
 
-func asked(list []kairos.Memory) (out []string) {
+func asked(list []domain.Memory) (out []string) {
 	for _, m := range list {
 		out = append(out, m.Input)
 	}
@@ -73,33 +73,33 @@ func TestMemory(t *testing.T) {
 	}
 
 	// Retention takes what a run is remembered by, and its index, along.
-	if err := s.PurgeRun(t.Context(), first.ID, kairos.Actor{Name: "t"}, "old"); err != nil {
+	if err := s.PurgeRun(t.Context(), first.ID, domain.Actor{Name: "t"}, "old"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.Recollect(t.Context(), "ana", "s1", "dog", 2); err != nil || len(got) != 2 {
 		t.Errorf("after the purge: %v %v", asked(got), err)
 	}
-	sessions, err := s.MemorySessions(t.Context(), "ana", kairos.Page{Limit: 1})
+	sessions, err := s.MemorySessions(t.Context(), "ana", domain.Page{Limit: 1})
 	if err != nil || len(sessions.Items) != 1 || sessions.Items[0].Session != "s1" || sessions.Items[0].Exchanges != 6 || sessions.Items[0].LastAt.IsZero() || sessions.Next == "" {
 		t.Errorf("%+v %v", sessions, err)
 	}
-	if more, err := s.MemorySessions(t.Context(), "ana", kairos.Page{Limit: 1, After: sessions.Next}); err != nil || len(more.Items) != 1 || more.Items[0].Session != "s2" || more.Next != "" {
+	if more, err := s.MemorySessions(t.Context(), "ana", domain.Page{Limit: 1, After: sessions.Next}); err != nil || len(more.Items) != 1 || more.Items[0].Session != "s2" || more.Next != "" {
 		t.Errorf("%+v %v", more, err)
 	}
-	page, err := s.Memories(t.Context(), "ana", "s1", kairos.Page{Limit: 4})
+	page, err := s.Memories(t.Context(), "ana", "s1", domain.Page{Limit: 4})
 	if err != nil || len(page.Items) != 4 || page.Items[0].Input != "question 5" || page.Next == "" {
 		t.Errorf("%+v %v", page, err)
 	}
-	if rest, err := s.Memories(t.Context(), "ana", "s1", kairos.Page{Limit: 4, After: page.Next}); err != nil || len(rest.Items) != 2 || rest.Items[1].Input != "question 0" || rest.Next != "" {
+	if rest, err := s.Memories(t.Context(), "ana", "s1", domain.Page{Limit: 4, After: page.Next}); err != nil || len(rest.Items) != 2 || rest.Items[1].Input != "question 0" || rest.Next != "" {
 		t.Errorf("%+v %v", rest, err)
 	}
-	if n, err := s.Forget(t.Context(), "ana", "s1", "she asked for it", kairos.Actor{Name: "ana"}); err != nil || n != 6 {
+	if n, err := s.Forget(t.Context(), "ana", "s1", "she asked for it", domain.Actor{Name: "ana"}); err != nil || n != 6 {
 		t.Errorf("forgot %d: %v", n, err)
 	}
-	if n, err := s.Forget(t.Context(), "ana", "s1", "", kairos.Actor{Name: "ana"}); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if n, err := s.Forget(t.Context(), "ana", "s1", "", domain.Actor{Name: "ana"}); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("forgot %d again: %v", n, err)
 	}
-	if list, err := s.AuditEvents(t.Context(), kairos.AuditFilter{Action: "memory.forget"}); err != nil || len(list.Items) != 1 || list.Items[0].Object != "memory:ana/s1" || string(list.Items[0].Detail) != `{"exchanges":6}` {
+	if list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "memory.forget"}); err != nil || len(list.Items) != 1 || list.Items[0].Object != "memory:ana/s1" || string(list.Items[0].Detail) != `{"exchanges":6}` {
 		t.Errorf("%+v %v", list.Items, err)
 	}
 	if got, err := s.Recollect(t.Context(), "eve", "s1", "dog", 2); err != nil || len(got) != 1 {
@@ -121,12 +121,12 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	v := putVersion(t, s, "p", strings.Repeat("a", 64))
-	remember(t, s, v.Hash, "ana", "s", strings.Repeat("ñ", kairos.MaxMemory), "bad \xff byte")
+	remember(t, s, v.Hash, "ana", "s", strings.Repeat("ñ", domain.MaxMemory), "bad \xff byte")
 	got, err := s.Recollect(t.Context(), "ana", "s", "", 1)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%v %v", got, err)
 	}
-	if m := got[0]; len(m.Input) > kairos.MaxMemory+len("…") || !strings.HasSuffix(m.Input, "ñ…") || m.Output != "bad \uFFFD byte" {
+	if m := got[0]; len(m.Input) > domain.MaxMemory+len("…") || !strings.HasSuffix(m.Input, "ñ…") || m.Output != "bad \uFFFD byte" {
 		t.Errorf("%d bytes, %q", len(m.Input), m.Output)
 	}
 }
@@ -137,20 +137,20 @@ func TestMessages(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	v := putVersion(t, s, "p", strings.Repeat("a", 64))
-	run, _, err := s.CreateRun(t.Context(), kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+	run, _, err := s.CreateRun(t.Context(), domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := kairos.RawJSON(`"` + strings.Repeat("y", 9000) + `"`)
+	long := domain.RawJSON(`"` + strings.Repeat("y", 9000) + `"`)
 	now := time.Now().Truncate(time.Microsecond).UTC()
-	sent := []kairos.Message{
-		{ID: "1", From: "a", To: "b", Type: kairos.MessageRequest, Payload: long, Seq: 1, Node: "n", Visit: 1, Item: -1,
-			Metadata: kairos.MessageMetadata{Timestamp: now, Priority: "high", TTL: 500, RetryCount: 2, RequiresAck: true}},
-		{ID: "2", CorrelationID: "1", From: "b", To: "a", Type: kairos.MessageAck, Seq: 1, Node: "n", Visit: 1, Item: -1, Metadata: kairos.MessageMetadata{Timestamp: now, Priority: "high"}},
+	sent := []domain.Message{
+		{ID: "1", From: "a", To: "b", Type: domain.MessageRequest, Payload: long, Seq: 1, Node: "n", Visit: 1, Item: -1,
+			Metadata: domain.MessageMetadata{Timestamp: now, Priority: "high", TTL: 500, RetryCount: 2, RequiresAck: true, IsPlanContext: true, StepID: "n"}},
+		{ID: "2", CorrelationID: "1", From: "b", To: "a", Type: domain.MessageAck, Seq: 1, Node: "n", Visit: 1, Item: -1, Metadata: domain.MessageMetadata{Timestamp: now, Priority: "high"}},
 	}
 	for fence := range int64(2) { // the second time nothing is new
-		if err := s.Commit(t.Context(), kairos.Checkpoint{Run: run.ID, Fence: fence, Messages: sent,
-			Entries: []kairos.Entry{{Kind: kairos.EntryIntent, Node: "n", Visit: 1, Item: -1, At: now, Input: long}}}); err != nil {
+		if err := s.Commit(t.Context(), domain.Checkpoint{Run: run.ID, Fence: fence, Messages: sent,
+			Entries: []domain.Entry{{Kind: domain.EntryIntent, Node: "n", Visit: 1, Item: -1, At: now, Input: long}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,7 +162,7 @@ func TestMessages(t *testing.T) {
 	if d := cmp.Diff(sent, got); d != "" {
 		t.Error(d)
 	}
-	if other, err := s.Messages(t.Context(), kairos.NewID()); err != nil || len(other) != 0 {
+	if other, err := s.Messages(t.Context(), domain.NewID()); err != nil || len(other) != 0 {
 		t.Errorf("of no run: %v %v", other, err)
 	}
 }

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -11,7 +11,7 @@ import (
 const maxMessages = 10_000
 
 // letters turns messages into rows; long payloads are shared with the journal.
-func (s *Store) letters(list []kairos.Message, rowID int64, payloads *[]dbsqlc.PayloadInsertParams) ([]dbsqlc.MessageInsertParams, error) {
+func (s *Store) letters(list []domain.Message, rowID int64, payloads *[]dbsqlc.PayloadInsertParams) ([]dbsqlc.MessageInsertParams, error) {
 	out := make([]dbsqlc.MessageInsertParams, len(list))
 	for i, m := range list {
 		payload, err := s.stow(m.Payload, payloads)
@@ -21,37 +21,40 @@ func (s *Store) letters(list []kairos.Message, rowID int64, payloads *[]dbsqlc.P
 		d := m.Metadata
 		out[i] = dbsqlc.MessageInsertParams{PublicID: m.ID, RunID: rowID, Seq: m.Seq, Node: m.Node, Visit: int64(m.Visit), Item: int64(m.Item),
 			Correlation: m.CorrelationID, FromAgent: m.From, ToAgent: m.To, Type: string(m.Type), Payload: payload, Priority: d.Priority, TtlMs: d.TTL,
-			RetryCount: int64(d.RetryCount), RequiresAck: flag(d.RequiresAck), At: micros(d.Timestamp)}
+			RetryCount: int64(d.RetryCount), RequiresAck: flag(d.RequiresAck), PlanContext: flag(d.IsPlanContext), At: micros(d.Timestamp)}
 	}
 	return out, nil
 }
 
 // Messages lists what a run's agents said to each other, in order.
-func (s *Store) Messages(ctx context.Context, runID string) ([]kairos.Message, error) {
+func (s *Store) Messages(ctx context.Context, runID string) ([]domain.Message, error) {
 	rows, err := s.q.MessageList(ctx, runID, 0, maxMessages)
 	if err != nil {
 		return nil, translate(err, "read messages")
 	}
-	out := make([]kairos.Message, len(rows))
+	out := make([]domain.Message, len(rows))
 	for i, r := range rows {
 		payload, err := s.fetch(ctx, r.Payload)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = kairos.Message{ID: r.PublicID, CorrelationID: r.Correlation, From: r.FromAgent, To: r.ToAgent, Type: kairos.MessageType(r.Type), Payload: payload,
-			Metadata: kairos.MessageMetadata{Timestamp: fromMicros(r.At), Priority: r.Priority, TTL: r.TtlMs, RetryCount: int(r.RetryCount), RequiresAck: r.RequiresAck != 0},
+		out[i] = domain.Message{ID: r.PublicID, CorrelationID: r.Correlation, From: r.FromAgent, To: r.ToAgent, Type: domain.MessageType(r.Type), Payload: payload,
+			Metadata: domain.MessageMetadata{Timestamp: fromMicros(r.At), Priority: r.Priority, TTL: r.TtlMs, RetryCount: int(r.RetryCount), RequiresAck: r.RequiresAck != 0},
 			Seq:      r.Seq, Node: r.Node, Visit: int(r.Visit), Item: int(r.Item)}
+		if r.PlanContext != 0 {
+			out[i].Metadata.IsPlanContext, out[i].Metadata.StepID = true, r.Node
+		}
 	}
-	kairos.Acknowledge(out)
+	domain.Acknowledge(out)
 	return out, nil
 }
 
 // Conversation is what a run's agents said to each other, and its handoffs.
-func (s *Store) Conversation(ctx context.Context, runID string) (kairos.Conversation, error) {
+func (s *Store) Conversation(ctx context.Context, runID string) (domain.Conversation, error) {
 	messages, err := s.Messages(ctx, runID)
 	if err != nil {
-		return kairos.Conversation{}, err
+		return domain.Conversation{}, err
 	}
 	handoffs, err := s.Handoffs(ctx, runID)
-	return kairos.Conversation{Messages: messages, Handoffs: handoffs}, err
+	return domain.Conversation{Messages: messages, Handoffs: handoffs}, err
 }

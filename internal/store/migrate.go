@@ -9,8 +9,8 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/kairosd/kairosd/db"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // MigrationStatus says of one migration whether it is applied.
@@ -64,7 +64,7 @@ func (s *Store) checkSchema(ctx context.Context, pool *sql.DB) (fresh bool, err 
 		var ours int64
 		err := pool.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'goose_db_version'").Scan(&ours)
 		if err != nil || ours == 0 {
-			return false, kairos.Errorf(kairos.CodeInvalid, "%s is not a database of kairosd", s.path)
+			return false, domain.Errorf(domain.CodeInvalid, "%s is not a database of kairosd", s.path)
 		}
 	}
 	if tables == 0 {
@@ -76,7 +76,7 @@ func (s *Store) checkSchema(ctx context.Context, pool *sql.DB) (fresh bool, err 
 		return false, translate(err, "read the schema version")
 	}
 	if known := schemaOf(s.migrations); version > known {
-		return false, kairos.Errorf(kairos.CodeInvalid, "the database has schema %d; this kairosd knows up to %d", version, known).
+		return false, domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd knows up to %d", version, known).
 			Suggest("run the newer kairosd, or restore a backup of before its upgrade")
 	}
 	return version == 0, nil
@@ -93,7 +93,7 @@ func (s *Store) checkCurrent(ctx context.Context) error {
 		has, err = s.schema(ctx)
 	}
 	if want := schemaOf(s.migrations); err == nil && has < want {
-		err = kairos.Errorf(kairos.CodeInvalid, "the database has schema %d; this kairosd works with %d", has, want).
+		err = domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd works with %d", has, want).
 			Suggest("start the daemon, or run kairosd migrate up")
 	}
 	return err

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
@@ -63,7 +63,7 @@ func templates(t *testing.T, s *store.Store, plans int) map[string][]store.Templ
 	})
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	out := map[string][]store.Template{}
-	add := func(kind string, r kairos.Run) {
+	add := func(kind string, r domain.Run) {
 		events, err := s.EventsAfter(t.Context(), 0, r.ID, 1000)
 		if err != nil {
 			t.Fatal(err)
@@ -74,9 +74,9 @@ func templates(t *testing.T, s *store.Store, plans int) map[string][]store.Templ
 		run := func(typ string) string {
 			return e.Run(fmt.Sprintf(fiveNodes, i, typ), `{"order": 4711, "customer": "Ada"}`).ID
 		}
-		add("completed", e.Until(run("datetime"), kairos.RunCompleted, ""))
-		add("failed", e.Until(run("calculator, input: {expression: 1/0}"), kairos.RunFailed, ""))
-		add("waiting", e.Until(run("approval, input: {message: Book it?}"), kairos.RunWaiting, kairos.WaitApproval))
+		add("completed", e.Until(run("datetime"), domain.RunCompleted, ""))
+		add("failed", e.Until(run("calculator, input: {expression: 1/0}"), domain.RunFailed, ""))
+		add("waiting", e.Until(run("approval, input: {message: Book it?}"), domain.RunWaiting, domain.WaitApproval))
 		id := run("http, effect: idempotent, input: {url: 'http://127.0.0.1:9/'}")
 		<-inside
 		r, err := s.Run(t.Context(), id)
@@ -84,10 +84,10 @@ func templates(t *testing.T, s *store.Store, plans int) map[string][]store.Templ
 			t.Fatal(err)
 		}
 		add("running", r)
-		if _, err := e.Do(id, kairos.ActionCancel); err != nil {
+		if _, err := e.Do(id, domain.ActionCancel); err != nil {
 			t.Fatal(err)
 		}
-		add("cancelled", e.Until(id, kairos.RunCancelled, ""))
+		add("cancelled", e.Until(id, domain.RunCancelled, ""))
 	}
 	close(leave)
 	e.Close()
@@ -167,9 +167,9 @@ func fill(t *testing.T, s *store.Store, n int) {
 			kind = "cancelled"
 		}
 		f := store.FillRun{Template: &made[kind][zipf.Uint64()], At: start.Add(time.Duration(i) * (90 * 24 * time.Hour / time.Duration(n)))}
-		f.Uses = []kairos.Use{{Kind: kairos.UseAgent, Name: []string{"writer", "triage", "reader"}[i%3]}, {Kind: kairos.UseTool, Name: "http"}}
+		f.Uses = []domain.Use{{Kind: domain.UseAgent, Name: []string{"writer", "triage", "reader"}[i%3]}, {Kind: domain.UseTool, Name: "http"}}
 		if i%1000 == 7 {
-			f.Uses = append(f.Uses, kairos.Use{Kind: kairos.UseProvider, Name: "rare"})
+			f.Uses = append(f.Uses, domain.Use{Kind: domain.UseProvider, Name: "rare"})
 		}
 		if i%4 == 0 {
 			f.Labels = map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000)), "env": []string{"prod", "test"}[rng.IntN(2)]}
@@ -207,13 +207,13 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		times = 3
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	all, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 200}})
+	all, err := s.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: 200}})
 	if err != nil || len(all.Items) != 200 {
 		t.Fatalf("%d runs, %v", len(all.Items), err)
 	}
 	deep := all.Next
 	for range 50 { // ten thousand runs down
-		page, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 200, After: deep}})
+		page, err := s.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: 200, After: deep}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,98 +222,98 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		}
 		deep = page.Next
 	}
-	done := func() kairos.Run {
+	done := func() domain.Run {
 		for {
-			if r := all.Items[rng.IntN(len(all.Items))]; r.Status == kairos.RunCompleted {
+			if r := all.Items[rng.IntN(len(all.Items))]; r.Status == domain.RunCompleted {
 				return r
 			}
 		}
 	}
-	failed := []kairos.RunStatus{kairos.RunFailed}
+	failed := []domain.RunStatus{domain.RunFailed}
 	plan := func() string { return fmt.Sprintf("plan-%02d", rng.IntN(20)) }
 	day := time.Now().Add(-24 * time.Hour)
 	old := time.Now().Add(-60 * 24 * time.Hour)
-	runs := func(f func() kairos.RunFilter) func() error {
+	runs := func(f func() domain.RunFilter) func() error {
 		return func() error { _, err := s.Runs(ctx, f()); return err }
 	}
-	count := func(f kairos.RunFilter) func() error {
+	count := func(f domain.RunFilter) func() error {
 		return func() error { _, _, err := s.RunsCount(ctx, f, 1000); return err }
 	}
-	audit := func(f func() kairos.AuditFilter) func() error {
+	audit := func(f func() domain.AuditFilter) func() error {
 		return func() error { _, err := s.AuditEvents(ctx, f()); return err }
 	}
 	questions := []struct {
 		name string
 		ask  func() error
 	}{
-		{"runs: newest", runs(func() kairos.RunFilter { return kairos.RunFilter{} })},
-		{"runs: 10,000 down", runs(func() kairos.RunFilter { return kairos.RunFilter{Page: kairos.Page{After: deep}} })},
-		{"runs: failed", runs(func() kairos.RunFilter { return kairos.RunFilter{Statuses: failed} })},
-		{"runs: failed or cancelled", runs(func() kairos.RunFilter {
-			return kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed, kairos.RunCancelled}}
+		{"runs: newest", runs(func() domain.RunFilter { return domain.RunFilter{} })},
+		{"runs: 10,000 down", runs(func() domain.RunFilter { return domain.RunFilter{Page: domain.Page{After: deep}} })},
+		{"runs: failed", runs(func() domain.RunFilter { return domain.RunFilter{Statuses: failed} })},
+		{"runs: failed or cancelled", runs(func() domain.RunFilter {
+			return domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed, domain.RunCancelled}}
 		})},
-		{"runs: of a plan", runs(func() kairos.RunFilter { return kairos.RunFilter{PlanKey: plan()} })},
-		{"runs: failed of a plan", runs(func() kairos.RunFilter { return kairos.RunFilter{PlanKey: plan(), Statuses: failed} })},
-		{"runs: need attention", runs(func() kairos.RunFilter { return kairos.RunFilter{NeedsAttention: true} })},
-		{"runs: wait for approval", runs(func() kairos.RunFilter {
-			return kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitApproval}}
+		{"runs: of a plan", runs(func() domain.RunFilter { return domain.RunFilter{PlanKey: plan()} })},
+		{"runs: failed of a plan", runs(func() domain.RunFilter { return domain.RunFilter{PlanKey: plan(), Statuses: failed} })},
+		{"runs: need attention", runs(func() domain.RunFilter { return domain.RunFilter{NeedsAttention: true} })},
+		{"runs: wait for approval", runs(func() domain.RunFilter {
+			return domain.RunFilter{WaitReasons: []domain.WaitReason{domain.WaitApproval}}
 		})},
-		{"runs: in doubt", runs(func() kairos.RunFilter {
-			return kairos.RunFilter{WaitReasons: []kairos.WaitReason{kairos.WaitInDoubt}}
+		{"runs: in doubt", runs(func() domain.RunFilter {
+			return domain.RunFilter{WaitReasons: []domain.WaitReason{domain.WaitInDoubt}}
 		})},
-		{"runs: ended badly since yesterday, counted", count(kairos.RunFilter{Statuses: failed, Since: day})},
+		{"runs: ended badly since yesterday, counted", count(domain.RunFilter{Statuses: failed, Since: day})},
 		{"home: all that it asks", func() error { return home(ctx, s, day) }},
-		{"audit: what others did since yesterday", audit(func() kairos.AuditFilter {
-			return kairos.AuditFilter{Actions: acts, Exclude: kairos.AuditExclusion{Actors: []string{"marta"}}, Since: day}
+		{"audit: what others did since yesterday", audit(func() domain.AuditFilter {
+			return domain.AuditFilter{Actions: acts, Exclude: domain.AuditExclusion{Actors: []string{"marta"}}, Since: day}
 		})},
-		{"runs: by label", runs(func() kairos.RunFilter {
-			return kairos.RunFilter{Labels: map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000))}}
+		{"runs: by label", runs(func() domain.RunFilter {
+			return domain.RunFilter{Labels: map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000))}}
 		})},
-		{"runs: by two labels", runs(func() kairos.RunFilter {
-			return kairos.RunFilter{Labels: map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000)), "env": "prod"}}
+		{"runs: by two labels", runs(func() domain.RunFilter {
+			return domain.RunFilter{Labels: map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000)), "env": "prod"}}
 		})},
-		{"runs: by the end of the id", runs(func() kairos.RunFilter { return kairos.RunFilter{IDTail: done().ID[20:]} })},
-		{"runs: failed in a day", runs(func() kairos.RunFilter { return kairos.RunFilter{Statuses: failed, Since: day} })},
-		{"runs: before 60 days", runs(func() kairos.RunFilter { return kairos.RunFilter{Until: old} })},
-		{"runs: failed before 60 days", runs(func() kairos.RunFilter { return kairos.RunFilter{Statuses: failed, Until: old} })},
-		{"runs: text in headline", runs(func() kairos.RunFilter { return kairos.RunFilter{Text: "booking"} })},
-		{"runs: by node and error", runs(func() kairos.RunFilter { return kairos.RunFilter{Node: "book", ErrorCode: "failed"} })},
-		{"runs: by who, nobody", runs(func() kairos.RunFilter { return kairos.RunFilter{Actor: "nobody"} })},
-		{"runs: text, nothing found", runs(func() kairos.RunFilter { return kairos.RunFilter{Text: "zebra"} })},
-		{"runs: of an agent", runs(func() kairos.RunFilter { return kairos.RunFilter{Agents: []string{"writer"}} })},
-		{"runs: failed, of a tool", runs(func() kairos.RunFilter { return kairos.RunFilter{Tools: []string{"http"}, Statuses: failed} })},
-		{"runs: of a rare provider", runs(func() kairos.RunFilter { return kairos.RunFilter{Providers: []string{"rare"}} })},
-		{"runs: not of an agent", runs(func() kairos.RunFilter {
-			return kairos.RunFilter{Exclude: kairos.RunExclusion{Agents: []string{"writer"}}}
+		{"runs: by the end of the id", runs(func() domain.RunFilter { return domain.RunFilter{IDTail: done().ID[20:]} })},
+		{"runs: failed in a day", runs(func() domain.RunFilter { return domain.RunFilter{Statuses: failed, Since: day} })},
+		{"runs: before 60 days", runs(func() domain.RunFilter { return domain.RunFilter{Until: old} })},
+		{"runs: failed before 60 days", runs(func() domain.RunFilter { return domain.RunFilter{Statuses: failed, Until: old} })},
+		{"runs: text in headline", runs(func() domain.RunFilter { return domain.RunFilter{Text: "booking"} })},
+		{"runs: by node and error", runs(func() domain.RunFilter { return domain.RunFilter{Node: "book", ErrorCode: "failed"} })},
+		{"runs: by who, nobody", runs(func() domain.RunFilter { return domain.RunFilter{Actor: "nobody"} })},
+		{"runs: text, nothing found", runs(func() domain.RunFilter { return domain.RunFilter{Text: "zebra"} })},
+		{"runs: of an agent", runs(func() domain.RunFilter { return domain.RunFilter{Agents: []string{"writer"}} })},
+		{"runs: failed, of a tool", runs(func() domain.RunFilter { return domain.RunFilter{Tools: []string{"http"}, Statuses: failed} })},
+		{"runs: of a rare provider", runs(func() domain.RunFilter { return domain.RunFilter{Providers: []string{"rare"}} })},
+		{"runs: not of an agent", runs(func() domain.RunFilter {
+			return domain.RunFilter{Exclude: domain.RunExclusion{Agents: []string{"writer"}}}
 		})},
-		{"runs: retried more than twice", runs(func() kairos.RunFilter { return kairos.RunFilter{MinAttempts: 2} })},
-		{"runs: of three plans", runs(func() kairos.RunFilter { return kairos.RunFilter{PlanKeys: []string{plan(), plan(), plan()}} })},
-		{"runs: longest", func() error { _, _, err := s.SortedRuns(ctx, kairos.RunFilter{}, kairos.SortTook); return err }},
+		{"runs: retried more than twice", runs(func() domain.RunFilter { return domain.RunFilter{MinAttempts: 2} })},
+		{"runs: of three plans", runs(func() domain.RunFilter { return domain.RunFilter{PlanKeys: []string{plan(), plan(), plan()}} })},
+		{"runs: longest", func() error { _, _, err := s.SortedRuns(ctx, domain.RunFilter{}, domain.SortTook); return err }},
 		{"runs: failed, ended last", func() error {
-			_, _, err := s.SortedRuns(ctx, kairos.RunFilter{Statuses: failed}, kairos.SortEnded)
+			_, _, err := s.SortedRuns(ctx, domain.RunFilter{Statuses: failed}, domain.SortEnded)
 			return err
 		}},
-		{"runs: cost more than", runs(func() kairos.RunFilter { return kairos.RunFilter{MinCost: 1} })},
+		{"runs: cost more than", runs(func() domain.RunFilter { return domain.RunFilter{MinCost: 1} })},
 		{"steps: failed", func() error {
-			_, err := s.Steps(ctx, kairos.StepFilter{Statuses: []kairos.NodeStatus{kairos.NodeFailed}})
+			_, err := s.Steps(ctx, domain.StepFilter{Statuses: []domain.NodeStatus{domain.NodeFailed}})
 			return err
 		}},
 		{"steps: of a node of a plan, longer than an hour", func() error {
-			_, err := s.Steps(ctx, kairos.StepFilter{PlanKey: plan(), Nodes: []string{"book"}, MinTook: time.Hour})
+			_, err := s.Steps(ctx, domain.StepFilter{PlanKey: plan(), Nodes: []string{"book"}, MinTook: time.Hour})
 			return err
 		}},
 		{"steps: slowest of a node", func() error {
-			_, err := s.Steps(ctx, kairos.StepFilter{Nodes: []string{"book"}, Slowest: true})
+			_, err := s.Steps(ctx, domain.StepFilter{Nodes: []string{"book"}, Slowest: true})
 			return err
 		}},
 		{"steps: failed, of a node that no plan has", func() error {
-			_, err := s.Steps(ctx, kairos.StepFilter{Nodes: []string{"none"}, Statuses: []kairos.NodeStatus{kairos.NodeFailed}})
+			_, err := s.Steps(ctx, domain.StepFilter{Nodes: []string{"none"}, Statuses: []domain.NodeStatus{domain.NodeFailed}})
 			return err
 		}},
 		{"how runs went through a plan", func() error { _, err := s.PlanFlow(ctx, plan(), 0, old); return err }},
 		{"how runs went through a version, in a week", func() error { _, err := s.PlanFlow(ctx, plan(), 1, time.Now().Add(-7*24*time.Hour)); return err }},
 		{"outcomes of versions", func() error {
-			newest, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 1}})
+			newest, err := s.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: 1}})
 			if err == nil {
 				_, err = s.VersionRuns(ctx, newest.Items[0].PlanID, time.Now().Add(-7*24*time.Hour))
 			}
@@ -321,8 +321,8 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		}},
 		{"outcomes of a day", func() error { _, err := s.Outcomes(ctx, day); return err }},
 		{"outcomes of a plan in a week", func() error { _, err := s.PlanOutcomes(ctx, plan(), time.Now().Add(-7*24*time.Hour)); return err }},
-		{"runs: count all", count(kairos.RunFilter{})},
-		{"runs: count failed", count(kairos.RunFilter{Statuses: failed})},
+		{"runs: count all", count(domain.RunFilter{})},
+		{"runs: count failed", count(domain.RunFilter{Statuses: failed})},
 		{"runs: failures by what failed", func() error { s.CountFailures(); _, err := s.FailureGroups(ctx, 16); return err }},
 		{"runs: counters", func() error { _, err := s.RunCounts(ctx); return err }},
 		{"run: find by tail", func() error { _, err := s.FindRun(ctx, done().ID[16:]); return err }},
@@ -330,20 +330,20 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"run: lineage", func() error { _, err := s.Lineage(ctx, done().ID); return err }},
 		{"run: events", func() error { _, err := s.EventsAfter(ctx, 0, done().ID, 500); return err }},
 		{"run: handoffs", func() error { _, err := s.Handoffs(ctx, done().ID); return err }},
-		{"audit: newest", audit(func() kairos.AuditFilter { return kairos.AuditFilter{} })},
-		{"audit: by action", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Action: "run.created"} })},
-		{"audit: checkpoints", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Action: store.ActionCheckpoint} })},
-		{"audit: of a run", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Run: done().ID} })},
-		{"audit: by who, nobody", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Actor: "nobody"} })},
-		{"audit: rare action", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Action: "plan.version_created"} })},
-		{"audit: by request, nobody's", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Requests: []string{"none"}} })},
-		{"audit: from an address", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Addresses: []string{"10.0.0.1"}} })},
-		{"audit: denied", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Result: "denied"} })},
-		{"audit: an object, not by the system", audit(func() kairos.AuditFilter {
-			return kairos.AuditFilter{Objects: []string{"plan:none"}, Exclude: kairos.AuditExclusion{Actors: []string{"system"}}}
+		{"audit: newest", audit(func() domain.AuditFilter { return domain.AuditFilter{} })},
+		{"audit: by action", audit(func() domain.AuditFilter { return domain.AuditFilter{Action: "run.created"} })},
+		{"audit: checkpoints", audit(func() domain.AuditFilter { return domain.AuditFilter{Action: store.ActionCheckpoint} })},
+		{"audit: of a run", audit(func() domain.AuditFilter { return domain.AuditFilter{Run: done().ID} })},
+		{"audit: by who, nobody", audit(func() domain.AuditFilter { return domain.AuditFilter{Actor: "nobody"} })},
+		{"audit: rare action", audit(func() domain.AuditFilter { return domain.AuditFilter{Action: "plan.version_created"} })},
+		{"audit: by request, nobody's", audit(func() domain.AuditFilter { return domain.AuditFilter{Requests: []string{"none"}} })},
+		{"audit: from an address", audit(func() domain.AuditFilter { return domain.AuditFilter{Addresses: []string{"10.0.0.1"}} })},
+		{"audit: denied", audit(func() domain.AuditFilter { return domain.AuditFilter{Result: "denied"} })},
+		{"audit: an object, not by the system", audit(func() domain.AuditFilter {
+			return domain.AuditFilter{Objects: []string{"plan:none"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}}
 		})},
-		{"audit: before 60 days", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Until: old} })},
-		{"audit: since yesterday, checkpoints too", audit(func() kairos.AuditFilter { return kairos.AuditFilter{Action: store.ActionCheckpoint, Since: day} })},
+		{"audit: before 60 days", audit(func() domain.AuditFilter { return domain.AuditFilter{Until: old} })},
+		{"audit: since yesterday, checkpoints too", audit(func() domain.AuditFilter { return domain.AuditFilter{Action: store.ActionCheckpoint, Since: day} })},
 		{"events: newest 500", func() error {
 			last, err := s.LastEvent(ctx)
 			if err == nil {
@@ -351,46 +351,46 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			}
 			return err
 		}},
-		{"plans", func() error { _, err := s.Plans(ctx, kairos.PlanFilter{}); return err }},
+		{"plans", func() error { _, err := s.Plans(ctx, domain.PlanFilter{}); return err }},
 		{"plans: by a word, and in use", func() error {
-			_, err := s.Plans(ctx, kairos.PlanFilter{Text: "plan", Stage: kairos.PlansUsed})
+			_, err := s.Plans(ctx, domain.PlanFilter{Text: "plan", Stage: domain.PlansUsed})
 			return err
 		}},
 		{"plans: that use a tool", func() error {
-			_, err := s.Plans(ctx, kairos.PlanFilter{Facts: []kairos.PlanFact{{Kind: kairos.FactTool, Value: "http"}}})
+			_, err := s.Plans(ctx, domain.PlanFilter{Facts: []domain.PlanFact{{Kind: domain.FactTool, Value: "http"}}})
 			return err
 		}},
 		{"plans: all that their page asks", func() error { return plansPage(ctx, s) }},
-		{"approvals: open", func() error { _, err := s.Approvals(ctx, kairos.ApprovalFilter{}); return err }},
-		{"approvals: open, of a plan, counted", func() error { _, err := s.ApprovalsCount(ctx, kairos.ApprovalFilter{Plan: plan()}, 1000); return err }},
+		{"approvals: open", func() error { _, err := s.Approvals(ctx, domain.ApprovalFilter{}); return err }},
+		{"approvals: open, of a plan, counted", func() error { _, err := s.ApprovalsCount(ctx, domain.ApprovalFilter{Plan: plan()}, 1000); return err }},
 		{"approvals: for somebody / overdue", func() error {
-			_, err := s.Approvals(ctx, kairos.ApprovalFilter{For: "ana"})
-			_, late := s.Approvals(ctx, kairos.ApprovalFilter{Overdue: time.Now()})
+			_, err := s.Approvals(ctx, domain.ApprovalFilter{For: "ana"})
+			_, late := s.Approvals(ctx, domain.ApprovalFilter{Overdue: time.Now()})
 			return errors.Join(err, late)
 		}},
 		{"approvals: decided, of a plan", func() error {
-			_, err := s.Approvals(ctx, kairos.ApprovalFilter{Decided: true, Plan: plan()})
+			_, err := s.Approvals(ctx, domain.ApprovalFilter{Decided: true, Plan: plan()})
 			return err
 		}},
 		{"handoffs: of all runs / that failed", func() error {
-			_, err := s.HandoffsOf(ctx, kairos.HandoffFilter{})
-			_, failed := s.HandoffsOf(ctx, kairos.HandoffFilter{Status: "failed"})
+			_, err := s.HandoffsOf(ctx, domain.HandoffFilter{})
+			_, failed := s.HandoffsOf(ctx, domain.HandoffFilter{Status: "failed"})
 			return errors.Join(err, failed)
 		}},
 		{"handoffs: of a plan, since a day", func() error {
-			_, err := s.HandoffsOf(ctx, kairos.HandoffFilter{Plan: plan(), Since: day})
+			_, err := s.HandoffsOf(ctx, domain.HandoffFilter{Plan: plan(), Since: day})
 			return err
 		}},
-		{"steps: since a day", func() error { _, err := s.Steps(ctx, kairos.StepFilter{Since: day}); return err }},
-		{"audit: a kind since 15 minutes", audit(func() kairos.AuditFilter {
-			return kairos.AuditFilter{Actions: []string{"run.*"}, Since: time.Now().Add(-15 * time.Minute)}
+		{"steps: since a day", func() error { _, err := s.Steps(ctx, domain.StepFilter{Since: day}); return err }},
+		{"audit: a kind since 15 minutes", audit(func() domain.AuditFilter {
+			return domain.AuditFilter{Actions: []string{"run.*"}, Since: time.Now().Add(-15 * time.Minute)}
 		})},
-		{"audit: a kind, not by the system, since a week", audit(func() kairos.AuditFilter {
-			return kairos.AuditFilter{Actions: []string{"plan.*", "user.*"}, Exclude: kairos.AuditExclusion{Actors: []string{"system"}}, Since: time.Now().Add(-7 * 24 * time.Hour)}
+		{"audit: a kind, not by the system, since a week", audit(func() domain.AuditFilter {
+			return domain.AuditFilter{Actions: []string{"plan.*", "user.*"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}, Since: time.Now().Add(-7 * 24 * time.Hour)}
 		})},
 		{"values to choose from: errors, people, agents", func() error {
 			var errs []error
-			for _, key := range []string{"error", "by", kairos.UseAgent} {
+			for _, key := range []string{"error", "by", domain.UseAgent} {
 				_, err := s.Known(ctx, key, 50)
 				errs = append(errs, err)
 			}
@@ -404,7 +404,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"failures: where the first came from", func() error {
 			groups, err := s.FailureGroups(ctx, 1)
 			if err == nil && len(groups) > 0 {
-				_, err = s.FailureOrigin(ctx, kairos.FailureRef{PlanKey: groups[0].PlanKey, Node: groups[0].Node, Code: groups[0].Code, Alike: groups[0].Alike})
+				_, err = s.FailureOrigin(ctx, domain.FailureRef{PlanKey: groups[0].PlanKey, Node: groups[0].Node, Code: groups[0].Code, Alike: groups[0].Alike})
 			}
 			return err
 		}},
@@ -415,7 +415,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			_, uses := s.Uses(ctx, id)
 			return errors.Join(talk, notes, uses)
 		}},
-		{"memory: sessions of somebody", func() error { _, err := s.MemorySessions(ctx, "marta", kairos.Page{}); return err }},
+		{"memory: sessions of somebody", func() error { _, err := s.MemorySessions(ctx, "marta", domain.Page{}); return err }},
 		{"bulk acts: newest", func() error { _, err := s.Bulks(ctx, 20); return err }},
 		{"unfinished runs, at start", func() error { _, err := s.Unfinished(ctx); return err }},
 	}
@@ -447,7 +447,7 @@ var acts = []string{"run.resume", "run.fork", "run.cancel", "node.resolve", "app
 // plansPage asks what the page of plans asks: of each plan its facts, its last runs
 // and how its runs ended.
 func plansPage(ctx context.Context, s *store.Store) error {
-	list, err := s.Plans(ctx, kairos.PlanFilter{})
+	list, err := s.Plans(ctx, domain.PlanFilter{})
 	if err != nil {
 		return err
 	}
@@ -468,23 +468,23 @@ func home(ctx context.Context, s *store.Store, left time.Time) error {
 	s.CountFailures() // as when a run has just failed
 	_, groups := s.FailureGroups(ctx, 16)
 	errs := []error{err, groups}
-	for _, st := range []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {
-		_, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{st}, Since: left}, 1001)
+	for _, st := range []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
+		_, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{st}, Since: left}, 1001)
 		errs = append(errs, err)
 	}
-	_, err = s.AuditEvents(ctx, kairos.AuditFilter{Actions: acts, Exclude: kairos.AuditExclusion{Actors: []string{"nobody"}}, Since: left, Page: kairos.Page{Limit: 8}})
+	_, err = s.AuditEvents(ctx, domain.AuditFilter{Actions: acts, Exclude: domain.AuditExclusion{Actors: []string{"nobody"}}, Since: left, Page: domain.Page{Limit: 8}})
 	errs = append(errs, err)
 	_, err = s.Outcomes(ctx, time.Now().Add(-24*time.Hour))
 	errs = append(errs, err)
 	_, err = s.FailureAcks(ctx, time.Now().Add(-7*24*time.Hour), 50)
 	errs = append(errs, err)
-	for _, f := range []kairos.RunFilter{{WaitReasons: []kairos.WaitReason{kairos.WaitQuarantined, kairos.WaitHeld, kairos.WaitPaused, kairos.WaitInDoubt, kairos.WaitBudget}},
-		{Statuses: []kairos.RunStatus{kairos.RunRunning}}} {
+	for _, f := range []domain.RunFilter{{WaitReasons: []domain.WaitReason{domain.WaitQuarantined, domain.WaitHeld, domain.WaitPaused, domain.WaitInDoubt, domain.WaitBudget}},
+		{Statuses: []domain.RunStatus{domain.RunRunning}}} {
 		f.Page.Limit = 10
 		_, err := s.Runs(ctx, f)
 		errs = append(errs, err)
 	}
-	_, err = s.Approvals(ctx, kairos.ApprovalFilter{Page: kairos.Page{Limit: 10}})
+	_, err = s.Approvals(ctx, domain.ApprovalFilter{Page: domain.Page{Limit: 10}})
 	return errors.Join(append(errs, err)...)
 }
 
@@ -511,8 +511,8 @@ func upkeep(t *testing.T, s *store.Store, large bool) {
 		{"nothing", func() error { time.Sleep(quiet); return nil }}, // how long the comparison lasts
 		{"storage per plan", func() error { _, err := s.PlanStorage(ctx); return err }},
 		{"retention of the oldest fifth", func() error {
-			r, err := s.Retain(ctx, kairos.Retention{Default: kairos.RetentionRule{Completed: 72 * 24 * time.Hour, Failed: 72 * 24 * time.Hour, Cancelled: 72 * 24 * time.Hour}},
-				kairos.System, false)
+			r, err := s.Retain(ctx, domain.Retention{Default: domain.RetentionRule{Completed: 72 * 24 * time.Hour, Failed: 72 * 24 * time.Hour, Cancelled: 72 * 24 * time.Hour}},
+				domain.System, false)
 			t.Logf("  %d runs, %d journal rows, %d MiB given back", r.Runs, r.Rows, r.Bytes>>20)
 			return err
 		}},
@@ -543,7 +543,7 @@ func upkeep(t *testing.T, s *store.Store, large bool) {
 					e := entry("a", `{"amount": 12.5, "currency": "EUR"}`)
 					e.Visit = int(seq) + 1
 					began := time.Now()
-					if err := s.Commit(ctx, kairos.Checkpoint{Run: run.ID, Fence: seq, Entries: []kairos.Entry{e}, Patch: &kairos.RunPatch{AddSteps: 1}}); err != nil {
+					if err := s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: seq, Entries: []domain.Entry{e}, Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {
 						t.Error(err)
 						return
 					}

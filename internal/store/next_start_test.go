@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -17,7 +17,7 @@ func TestTheNextStartOfAPlan(t *testing.T) {
 	now := time.Now()
 	queue := func(in time.Duration) string {
 		t.Helper()
-		r := kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api"}
+		r := domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api"}
 		if in != 0 {
 			r.StartAt = now.Add(in)
 		}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/memtest"
@@ -91,8 +91,8 @@ func starved(t *testing.T, dir string, n int64, all bool) (o faultOutcome, err e
 	var mu sync.Mutex
 	acks := []ack{}
 	commit := func(id string, fence int64) error {
-		err := s.Commit(ctx, kairos.Checkpoint{Run: id, Fence: fence, Patch: &kairos.RunPatch{AddSteps: 2},
-			Entries: []kairos.Entry{visit("a", fence, `"`+longText+`"`), visit("b", fence, "1")}})
+		err := s.Commit(ctx, domain.Checkpoint{Run: id, Fence: fence, Patch: &domain.RunPatch{AddSteps: 2},
+			Entries: []domain.Entry{visit("a", fence, `"`+longText+`"`), visit("b", fence, "1")}})
 		if err == nil {
 			mu.Lock()
 			acks = append(acks, ack{run: id, seq: fence + 2})
@@ -111,7 +111,7 @@ func starved(t *testing.T, dir string, n int64, all bool) (o faultOutcome, err e
 					mu.Unlock()
 					return
 				}
-				if _, err := s.Run(ctx, id); err != nil && kairos.CodeOf(err) == kairos.CodeNotFound {
+				if _, err := s.Run(ctx, id); err != nil && domain.CodeOf(err) == domain.CodeNotFound {
 					t.Errorf("for want of memory run %s is said not to be there: %v", id, err)
 				}
 			}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -40,19 +40,19 @@ var (
 
 // stow prepares a value for its column, in the caller's goroutine: small ones
 // stand in the row, large ones become payloads.
-func (s *Store) stow(j kairos.RawJSON, payloads *[]dbsqlc.PayloadInsertParams) (*string, error) {
+func (s *Store) stow(j domain.RawJSON, payloads *[]dbsqlc.PayloadInsertParams) (*string, error) {
 	if j == nil {
 		return nil, nil
 	}
 	if !utf8.Valid(j) {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "a value is not valid UTF-8")
+		return nil, domain.Errorf(domain.CodeInvalid, "a value is not valid UTF-8")
 	}
 	if len(j) <= inlineLimit {
 		text := string(j)
 		return &text, nil
 	}
 	if len(j) > MaxPayload {
-		return nil, kairos.Errorf(kairos.CodeTooLarge, "a value of %d bytes; at most %d are stored", len(j), MaxPayload).
+		return nil, domain.Errorf(domain.CodeTooLarge, "a value of %d bytes; at most %d are stored", len(j), MaxPayload).
 			Suggest("write large data to a file and pass its name")
 	}
 	sum := sha256.Sum256(j)
@@ -89,13 +89,13 @@ func (s *Store) early(payloads []dbsqlc.PayloadInsertParams) ([]dbsqlc.PayloadIn
 
 // fetch resolves a column: JSON as it is, a payload's hash to its value, whose
 // hash is checked.
-func (s *Store) fetch(ctx context.Context, column *string) (kairos.RawJSON, error) {
+func (s *Store) fetch(ctx context.Context, column *string) (domain.RawJSON, error) {
 	if column == nil || !strings.HasPrefix(*column, payloadMark) {
 		return rawJSON(column), nil
 	}
 	hash, err := hex.DecodeString((*column)[1:])
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "malformed payload reference")
+		return nil, domain.Errorf(domain.CodeCorrupt, "malformed payload reference")
 	}
 	p, err := s.q.PayloadGet(ctx, hash)
 	if err != nil {
@@ -106,18 +106,18 @@ func (s *Store) fetch(ctx context.Context, column *string) (kairos.RawJSON, erro
 
 // unpack gives the value of a payload; CodeCorrupt if it is not the one that its
 // hash names.
-func unpack(hash []byte, encoding string, data []byte, size int64) (kairos.RawJSON, error) {
+func unpack(hash []byte, encoding string, data []byte, size int64) (domain.RawJSON, error) {
 	if encoding == "zstd" {
 		dec, err := decompressor()
 		if err != nil {
 			return nil, fmt.Errorf("decompress: %w", err)
 		}
 		if data, err = dec.DecodeAll(data, make([]byte, 0, min(max(size, 0), MaxPayload))); err != nil {
-			return nil, kairos.Errorf(kairos.CodeCorrupt, "payload %.12x does not decompress: %w", hash, err)
+			return nil, domain.Errorf(domain.CodeCorrupt, "payload %.12x does not decompress: %w", hash, err)
 		}
 	}
 	if sum := sha256.Sum256(data); string(sum[:]) != string(hash) {
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "payload %.12x fails its checksum", hash)
+		return nil, domain.Errorf(domain.CodeCorrupt, "payload %.12x fails its checksum", hash)
 	}
 	return data, nil
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // pausedKey is where it is kept of which plans no run starts: by id, since when, by
@@ -20,7 +20,7 @@ const pausedKey = "plans.paused"
 
 // paused are the plans of which no run starts. They are read once: only PausePlan
 // changes them. The map must not be changed.
-func (s *Store) paused(ctx context.Context) (map[string]kairos.Stop, error) {
+func (s *Store) paused(ctx context.Context) (map[string]domain.Stop, error) {
 	if known := s.pausedPlans.Load(); known != nil {
 		return *known, nil
 	}
@@ -36,27 +36,27 @@ func (s *Store) paused(ctx context.Context) (map[string]kairos.Stop, error) {
 	return list, nil
 }
 
-func readPaused(text string) (map[string]kairos.Stop, error) {
-	list := map[string]kairos.Stop{}
+func readPaused(text string) (map[string]domain.Stop, error) {
+	list := map[string]domain.Stop{}
 	if text == "" {
 		return list, nil
 	}
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "which plans are paused cannot be read: %w", err)
+		return nil, domain.Errorf(domain.CodeCorrupt, "which plans are paused cannot be read: %w", err)
 	}
 	return list, nil
 }
 
 // PausePlan lets no run of a plan start, or, with on false, lets them start again. It is
 // durable, with the record of it, on return. CodeConflict when it is so already.
-func (s *Store) PausePlan(_ context.Context, planID string, on bool, actor kairos.Actor, reason string) error {
+func (s *Store) PausePlan(_ context.Context, planID string, on bool, actor domain.Actor, reason string) error {
 	s.pausing.Lock() // what is known follows what is stored, in its order
 	defer s.pausing.Unlock()
-	var next map[string]kairos.Stop
+	var next map[string]domain.Stop
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		p, err := w.q.PlanByPublicID(w.ctx, planID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil, kairos.Errorf(kairos.CodeNotFound, "no plan %q", planID)
+			return nil, domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
 		} else if err != nil {
 			return nil, err
 		}
@@ -70,21 +70,21 @@ func (s *Store) PausePlan(_ context.Context, planID string, on bool, actor kairo
 		}
 		switch was, paused := list[planID]; {
 		case paused && on:
-			return nil, kairos.Errorf(kairos.CodeConflict, "plan %s is paused already, since %s by %s", p.Key, was.Since.Format(time.DateTime), was.By)
+			return nil, domain.Errorf(domain.CodeConflict, "plan %s is paused already, since %s by %s", p.Key, was.Since.Format(time.DateTime), was.By)
 		case !paused && !on:
-			return nil, kairos.Errorf(kairos.CodeConflict, "plan %s is not paused", p.Key)
+			return nil, domain.Errorf(domain.CodeConflict, "plan %s is not paused", p.Key)
 		}
 		next = maps.Clone(list)
 		action := "plan.unpause"
 		if delete(next, planID); on {
-			action, next[planID] = "plan.pause", kairos.Stop{Since: w.s.now().UTC().Truncate(time.Millisecond), By: actor.Name, Reason: reason}
+			action, next[planID] = "plan.pause", domain.Stop{Since: w.s.now().UTC().Truncate(time.Millisecond), By: actor.Name, Reason: reason}
 		}
 		raw, err := json.Marshal(next)
 		if err != nil {
 			return nil, fmt.Errorf("write down which plans are paused: %w", err)
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
-			Detail: kairos.ChangeDetail(map[string]bool{"paused": !on}, map[string]bool{"paused": on})}}}, w.q.SettingPut(w.ctx, pausedKey, string(raw))
+		return []auditRow{{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
+			Detail: domain.ChangeDetail(map[string]bool{"paused": !on}, map[string]bool{"paused": on})}}}, w.q.SettingPut(w.ctx, pausedKey, string(raw))
 	})
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *Store) PausePlan(_ context.Context, planID string, on bool, actor kairo
 }
 
 // pauses fills in which of the plans are paused.
-func (s *Store) pauses(ctx context.Context, plans []kairos.Plan) error {
+func (s *Store) pauses(ctx context.Context, plans []domain.Plan) error {
 	list, err := s.paused(ctx)
 	if err != nil || len(list) == 0 {
 		return err
@@ -109,8 +109,8 @@ func (s *Store) pauses(ctx context.Context, plans []kairos.Plan) error {
 
 // plansPaused lists the paused plans that a filter allows, latest change first: all on
 // one page, since people pause few.
-func (s *Store) plansPaused(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
-	var list kairos.List[kairos.Plan]
+func (s *Store) plansPaused(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
+	var list domain.List[domain.Plan]
 	paused, err := s.paused(ctx)
 	if err != nil {
 		return list, err
@@ -128,11 +128,11 @@ func (s *Store) plansPaused(ctx context.Context, f kairos.PlanFilter) (kairos.Li
 		if err != nil {
 			return list, err
 		}
-		if !slices.ContainsFunc(f.Facts, func(want kairos.PlanFact) bool { return !slices.Contains(facts, want) }) {
+		if !slices.ContainsFunc(f.Facts, func(want domain.PlanFact) bool { return !slices.Contains(facts, want) }) {
 			list.Items = append(list.Items, p)
 		}
 	}
-	slices.SortFunc(list.Items, func(a, b kairos.Plan) int {
+	slices.SortFunc(list.Items, func(a, b domain.Plan) int {
 		if c := b.UpdatedAt.Compare(a.UpdatedAt); c != 0 {
 			return c
 		}

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -15,7 +15,7 @@ func TestAPauseOutlastsTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s := storetest.OpenAt(t, path)
 	v := storetest.Plan(t, s, twoNodes)
-	if err := s.PausePlan(t.Context(), v.PlanID, true, kairos.Actor{Name: "otto"}, "it floods the bank"); err != nil {
+	if err := s.PausePlan(t.Context(), v.PlanID, true, domain.Actor{Name: "otto"}, "it floods the bank"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -27,16 +27,16 @@ func TestAPauseOutlastsTheProcess(t *testing.T) {
 		t.Fatalf("%+v %v", p, err)
 	}
 	for text, want := range map[string]int{"": 1, p.Key[:1]: 1, "no such plan": 0} {
-		list, err := s.Plans(t.Context(), kairos.PlanFilter{Paused: true, Text: text})
+		list, err := s.Plans(t.Context(), domain.PlanFilter{Paused: true, Text: text})
 		if err != nil || len(list.Items) != want {
 			t.Errorf("%q: %+v %v", text, list.Items, err)
 		}
 	}
-	list, err := s.Plans(t.Context(), kairos.PlanFilter{Paused: true, Facts: []kairos.PlanFact{{Kind: kairos.FactOwner, Value: "nobody"}}})
+	list, err := s.Plans(t.Context(), domain.PlanFilter{Paused: true, Facts: []domain.PlanFact{{Kind: domain.FactOwner, Value: "nobody"}}})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("of nobody: %+v %v", list.Items, err)
 	}
-	if list, err = s.Plans(t.Context(), kairos.PlanFilter{}); err != nil || len(list.Items) != 1 || list.Items[0].Paused == nil {
+	if list, err = s.Plans(t.Context(), domain.PlanFilter{}); err != nil || len(list.Items) != 1 || list.Items[0].Paused == nil {
 		t.Errorf("all plans: %+v %v", list.Items, err)
 	}
 }

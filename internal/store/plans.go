@@ -10,17 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // PutVersion stores a plan version, and the plan if it is the first; known
 // content gives the existing version and created false (ruling 29).
-func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairos.Actor) (kairos.Plan, kairos.Version, bool, error) {
+func (s *Store) PutVersion(ctx context.Context, v domain.NewVersion, actor domain.Actor) (domain.Plan, domain.Version, bool, error) {
 	created := false
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		created = false
-		if _, err := w.q.VersionIDs(w.ctx, v.Hash); err == nil {
+		if _, err := w.q.VersionOfRun(w.ctx, v.Hash); err == nil {
 			return nil, nil
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return nil, err
@@ -30,27 +30,27 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 		number, apart := int64(1), false // apart: the plan stays as it is
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: kairos.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
+			p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: domain.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
 				LatestHash: v.Hash, Stage: string(firstStage(v.Origin)), CreatedAt: now})
 		case err == nil && v.Base != "" && v.Base != p.LatestHash:
-			return nil, kairos.Errorf(kairos.CodeStale, "plan %s has version %d by now, which is not the one that this was made from", v.Key, p.Latest).
+			return nil, domain.Errorf(domain.CodeStale, "plan %s has version %d by now, which is not the one that this was made from", v.Key, p.Latest).
 				Suggest("look at what has changed, and save on top of that")
 		case err == nil:
 			if number, err = w.q.VersionLast(w.ctx, p.ID); err != nil {
 				return nil, err
 			}
 			number++
-			if apart = v.Origin == originReplan || v.Origin == originPlanner && p.Stage == string(kairos.StageUsed) && p.ArchivedAt == 0; apart {
+			if apart = v.Origin == originReplan || v.Origin == originPlanner && p.Stage == string(domain.StageUsed) && p.ArchivedAt == 0; apart {
 				break // it is one run's, or nobody has accepted it: others follow what a person chose
 			}
 			switch v.Origin {
 			case originTry:
 			case originPlanner:
-				if p.Stage == string(kairos.StageUsed) { // it was archived
-					p.Stage = string(kairos.StageDraft)
+				if p.Stage == string(domain.StageUsed) { // it was archived
+					p.Stage = string(domain.StageDraft)
 				}
 			default:
-				p.Stage = string(kairos.StageUsed) // a person has saved it
+				p.Stage = string(domain.StageUsed) // a person has saved it
 			}
 			err = w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: number, LatestHash: v.Hash, Name: v.Name, Description: v.Description, UpdatedAt: now, Stage: p.Stage, ID: p.ID})
 		}
@@ -64,15 +64,15 @@ func (s *Store) PutVersion(ctx context.Context, v kairos.NewVersion, actor kairo
 			Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: flag(v.ByPerson),
 			ParentHash: v.ParentHash, Reason: v.Reason, Author: v.Author, CreatedAt: now})
 		created = true
-		return []auditRow{{record: kairos.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + v.Key,
-			Reason: v.Reason, Detail: kairos.RawJSON(encodeJSON(map[string]any{"version": number, "hash": v.Hash}))}}}, err
+		return []auditRow{{record: domain.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + v.Key,
+			Reason: v.Reason, Detail: domain.RawJSON(encodeJSON(map[string]any{"version": number, "hash": v.Hash}))}}}, err
 	})
 	if err != nil {
-		return kairos.Plan{}, kairos.Version{}, false, err
+		return domain.Plan{}, domain.Version{}, false, err
 	}
 	stored, err := s.VersionByHash(ctx, v.Hash)
 	if err != nil {
-		return kairos.Plan{}, kairos.Version{}, false, err
+		return domain.Plan{}, domain.Version{}, false, err
 	}
 	p, err := s.Plan(ctx, stored.PlanID)
 	return p, stored, created, err
@@ -87,18 +87,18 @@ const (
 )
 
 // firstStage is the stage of a plan whose first version has an origin.
-func firstStage(origin string) kairos.PlanStage {
+func firstStage(origin string) domain.PlanStage {
 	switch origin {
 	case originPlanner:
-		return kairos.StageDraft
+		return domain.StageDraft
 	case originTry:
-		return kairos.StageTrial
+		return domain.StageTrial
 	}
-	return kairos.StageUsed
+	return domain.StageUsed
 }
 
 // putFacts replaces what a plan is found by.
-func (w *writer) putFacts(planID int64, facts []kairos.PlanFact) error {
+func (w *writer) putFacts(planID int64, facts []domain.PlanFact) error {
 	if err := w.q.PlanFactsClear(w.ctx, planID); err != nil {
 		return err
 	}
@@ -111,80 +111,80 @@ func (w *writer) putFacts(planID int64, facts []kairos.PlanFact) error {
 }
 
 // PlanFacts are what a plan is found by.
-func (s *Store) PlanFacts(ctx context.Context, plan string) ([]kairos.PlanFact, error) {
+func (s *Store) PlanFacts(ctx context.Context, plan string) ([]domain.PlanFact, error) {
 	rows, err := s.q.PlanFacts(ctx, plan)
 	if err != nil {
 		return nil, translate(err, "read what plan "+plan+" is found by")
 	}
-	out := make([]kairos.PlanFact, len(rows))
+	out := make([]domain.PlanFact, len(rows))
 	for i, r := range rows {
-		out[i] = kairos.PlanFact{Kind: r.Kind, Value: r.Value}
+		out[i] = domain.PlanFact{Kind: r.Kind, Value: r.Value}
 	}
 	return out, nil
 }
 
 // RestoreVersion makes another version of a plan its current one: an earlier one, or
 // one that a planner made and a person accepts.
-func (s *Store) RestoreVersion(ctx context.Context, r kairos.RestoredVersion, actor kairos.Actor) (kairos.Plan, error) {
+func (s *Store) RestoreVersion(ctx context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error) {
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		p, err := w.q.PlanByPublicID(w.ctx, r.PlanID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil, kairos.Errorf(kairos.CodeNotFound, "no plan %q", r.PlanID)
+			return nil, domain.Errorf(domain.CodeNotFound, "no plan %q", r.PlanID)
 		} else if err != nil {
 			return nil, err
 		}
 		if r.Base != "" && r.Base != p.LatestHash {
-			return nil, kairos.Errorf(kairos.CodeStale, "plan %s follows version %d by now", p.Key, p.Latest).Suggest("look at what has changed, and restore on top of that")
+			return nil, domain.Errorf(domain.CodeStale, "plan %s follows version %d by now", p.Key, p.Latest).Suggest("look at what has changed, and restore on top of that")
 		}
 		v, err := w.q.VersionByHash(w.ctx, r.Hash)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return nil, err
 		}
 		if err != nil || v.PlanVersion.PlanID != p.ID {
-			return nil, kairos.Errorf(kairos.CodeNotFound, "plan %s has no version with hash %s", p.Key, r.Hash)
+			return nil, domain.Errorf(domain.CodeNotFound, "plan %s has no version with hash %s", p.Key, r.Hash)
 		}
 		action, stage := "plan.restore", p.Stage
 		if r.Accepts {
-			action, stage = "plan.accept", string(kairos.StageUsed)
+			action, stage = "plan.accept", string(domain.StageUsed)
 		}
 		if err := w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: v.PlanVersion.Number, LatestHash: r.Hash, Name: r.Name, Description: r.Description,
 			UpdatedAt: w.s.now().UnixMicro(), Stage: stage, ID: p.ID}); err != nil {
 			return nil, err
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: r.Reason,
-			Detail: kairos.RawJSON(encodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}}}, w.putFacts(p.ID, r.Facts)
+		return []auditRow{{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: r.Reason,
+			Detail: domain.RawJSON(encodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}}}, w.putFacts(p.ID, r.Facts)
 	})
 	if err != nil {
-		return kairos.Plan{}, translate(err, "restore a plan version")
+		return domain.Plan{}, translate(err, "restore a plan version")
 	}
 	return s.Plan(ctx, r.PlanID)
 }
 
 // AcceptPlan takes a draft into use.
-func (s *Store) AcceptPlan(ctx context.Context, planID string, actor kairos.Actor, reason string) (kairos.Plan, error) {
+func (s *Store) AcceptPlan(ctx context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error) {
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 		p, err := w.q.PlanByPublicID(w.ctx, planID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil, kairos.Errorf(kairos.CodeNotFound, "no plan %q", planID)
+			return nil, domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
 		} else if err != nil {
 			return nil, err
 		}
-		if p.Stage != string(kairos.StageDraft) {
+		if p.Stage != string(domain.StageDraft) {
 			return nil, nil // somebody else was first
 		}
-		return []auditRow{{record: kairos.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
-				Detail: kairos.RawJSON(encodeJSON(map[string]any{"version": p.Latest, "hash": p.LatestHash}))}}},
+		return []auditRow{{record: domain.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
+				Detail: domain.RawJSON(encodeJSON(map[string]any{"version": p.Latest, "hash": p.LatestHash}))}}},
 			w.q.PlanAccept(w.ctx, w.s.now().UnixMicro(), planID)
 	})
 	if err != nil {
-		return kairos.Plan{}, translate(err, "accept a plan")
+		return domain.Plan{}, translate(err, "accept a plan")
 	}
 	return s.Plan(ctx, planID)
 }
 
 // VersionRuns says, per version number of a plan, how many runs ended since a
 // time and how, and how many are under way.
-func (s *Store) VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]kairos.VersionRuns, error) {
+func (s *Store) VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]domain.VersionRuns, error) {
 	versions, err := s.q.VersionList(ctx, planID)
 	if err != nil {
 		return nil, translate(err, "list plan versions")
@@ -197,13 +197,13 @@ func (s *Store) VersionRuns(ctx context.Context, planID string, since time.Time)
 	if err != nil {
 		return nil, translate(err, "read outcomes of versions")
 	}
-	out := map[int]kairos.VersionRuns{}
+	out := map[int]domain.VersionRuns{}
 	for _, r := range ended {
 		n := out[numbers[r.VersionID]]
-		switch n.Ended += r.N; kairos.RunStatus(r.Status) {
-		case kairos.RunCompleted:
+		switch n.Ended += r.N; domain.RunStatus(r.Status) {
+		case domain.RunCompleted:
 			n.Completed += r.N
-		case kairos.RunFailed:
+		case domain.RunFailed:
 			n.Failed += r.N
 		}
 		out[numbers[r.VersionID]] = n
@@ -221,7 +221,7 @@ func (s *Store) VersionRuns(ctx context.Context, planID string, since time.Time)
 }
 
 // factList is a filter of plans as JSON.
-func factList(facts []kairos.PlanFact) string {
+func factList(facts []domain.PlanFact) string {
 	list := make([][2]string, len(facts))
 	for i, f := range facts {
 		list[i] = [2]string{f.Kind, f.Value}
@@ -230,12 +230,12 @@ func factList(facts []kairos.PlanFact) string {
 }
 
 // Plan finds a plan by key or id, archived ones included; CodeNotFound.
-func (s *Store) Plan(ctx context.Context, idOrKey string) (kairos.Plan, error) {
+func (s *Store) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
 	p, err := s.planRow(ctx, idOrKey)
 	if err != nil {
-		return kairos.Plan{}, err
+		return domain.Plan{}, err
 	}
-	out := []kairos.Plan{plan(p)}
+	out := []domain.Plan{plan(p)}
 	err = s.pauses(ctx, out)
 	return out[0], err
 }
@@ -246,13 +246,13 @@ func (s *Store) planRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error
 		p, err = s.q.PlanByPublicID(ctx, idOrKey)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		return dbsqlc.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no plan %q", idOrKey)
+		return dbsqlc.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", idOrKey)
 	}
 	return p, translate(err, "read plan")
 }
 
 // ArchivePlan hides a plan from lists, or shows it again.
-func (s *Store) ArchivePlan(ctx context.Context, planID string, archived bool, actor kairos.Actor, reason string) error {
+func (s *Store) ArchivePlan(ctx context.Context, planID string, archived bool, actor domain.Actor, reason string) error {
 	p, err := s.Plan(ctx, planID)
 	if err != nil {
 		return err
@@ -263,14 +263,14 @@ func (s *Store) ArchivePlan(ctx context.Context, planID string, archived bool, a
 	}
 	return s.writer.perform(func(w *writer) ([]auditRow, error) {
 		_, err := w.q.PlanArchive(w.ctx, at, p.ID)
-		return []auditRow{{record: kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
-			Detail: kairos.ChangeDetail(map[string]bool{"archived": p.Archived}, map[string]bool{"archived": archived})}}}, err
+		return []auditRow{{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
+			Detail: domain.ChangeDetail(map[string]bool{"archived": p.Archived}, map[string]bool{"archived": archived})}}}, err
 	})
 }
 
 // Plans lists plans, latest change first, by key.
-func (s *Store) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kairos.Plan], error) {
-	var list kairos.List[kairos.Plan]
+func (s *Store) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
+	var list domain.List[domain.Plan]
 	if f.Paused {
 		return s.plansPaused(ctx, f)
 	}
@@ -311,37 +311,37 @@ func (s *Store) Plans(ctx context.Context, f kairos.PlanFilter) (kairos.List[kai
 		list.Items = append(list.Items, plan(r))
 		cursors[r.PublicID] = cursor(kind, r.UpdatedAt) + "-" + cursor(kind, r.ID)
 	}
-	list.Items, list.Next, list.Prev = windowBy(list.Items, limit, newer, f.Page, func(p kairos.Plan) string { return cursors[p.ID] })
+	list.Items, list.Next, list.Prev = windowBy(list.Items, limit, newer, f.Page, func(p domain.Plan) string { return cursors[p.ID] })
 	return list, s.pauses(ctx, list.Items)
 }
 
 // VersionByHash gives one version with its source; CodeNotFound.
-func (s *Store) VersionByHash(ctx context.Context, hash string) (kairos.Version, error) {
+func (s *Store) VersionByHash(ctx context.Context, hash string) (domain.Version, error) {
 	r, err := s.q.VersionByHash(ctx, hash)
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "no plan version with hash %s", hash)
+		return domain.Version{}, domain.Errorf(domain.CodeNotFound, "no plan version with hash %s", hash)
 	}
 	return version(r.PlanVersion, r.PlanPublicID, r.PlanKey), translate(err, "read plan version")
 }
 
 // VersionByNumber gives one version with its source; CodeNotFound.
-func (s *Store) VersionByNumber(ctx context.Context, planID string, number int) (kairos.Version, error) {
+func (s *Store) VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error) {
 	r, err := s.q.VersionByNumber(ctx, planID, int64(number))
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "the plan has no version %d", number)
+		return domain.Version{}, domain.Errorf(domain.CodeNotFound, "the plan has no version %d", number)
 	}
 	return version(r.PlanVersion, r.PlanPublicID, r.PlanKey), translate(err, "read plan version")
 }
 
 // Versions lists a plan's versions, newest first, without their documents.
-func (s *Store) Versions(ctx context.Context, planID string) ([]kairos.Version, error) {
+func (s *Store) Versions(ctx context.Context, planID string) ([]domain.Version, error) {
 	rows, err := s.q.VersionList(ctx, planID)
 	if err != nil {
 		return nil, translate(err, "list plan versions")
 	}
-	out := make([]kairos.Version, len(rows))
+	out := make([]domain.Version, len(rows))
 	for i, r := range rows {
-		out[i] = kairos.Version{PlanID: r.PlanPublicID, PlanKey: r.PlanKey, Number: int(r.Number), Hash: r.Hash, Semantics: int(r.Semantics),
+		out[i] = domain.Version{PlanID: r.PlanPublicID, PlanKey: r.PlanKey, Number: int(r.Number), Hash: r.Hash, Semantics: int(r.Semantics),
 			Kind: r.Kind, Format: r.Format, Origin: r.Origin, ByPerson: r.ByPerson != 0, ParentHash: r.ParentHash, Reason: r.Reason,
 			Author: r.Author, CreatedAt: fromMicros(r.CreatedAt)}
 	}
@@ -350,14 +350,14 @@ func (s *Store) Versions(ctx context.Context, planID string) ([]kairos.Version, 
 
 // LastRuns are the newest runs of a plan, newest first: only their id, state and
 // times are filled.
-func (s *Store) LastRuns(ctx context.Context, plan string, limit int) ([]kairos.Run, error) {
+func (s *Store) LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error) {
 	rows, err := s.q.RunsOfPlan(ctx, plan, int64(limit))
 	if err != nil {
 		return nil, translate(err, "read the last runs of "+plan)
 	}
-	out := make([]kairos.Run, len(rows))
+	out := make([]domain.Run, len(rows))
 	for i, r := range rows {
-		out[i] = kairos.Run{ID: r.PublicID, PlanKey: plan, Status: kairos.RunStatus(r.Status), WaitReason: kairos.WaitReason(r.WaitReason),
+		out[i] = domain.Run{ID: r.PublicID, PlanKey: plan, Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason),
 			CreatedAt: fromMicros(r.CreatedAt), EndedAt: fromMicros(r.EndedAt)}
 	}
 	return out, nil

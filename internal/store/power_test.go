@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -71,8 +71,8 @@ func work(t *testing.T, commits, walPages int) worked {
 	for i := range 3 {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(i), 7))
-			run, _, err := s.CreateRun(ctx, kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Input: kairos.RawJSON(`{"n":1}`),
-				Audit: []kairos.AuditRecord{{Action: "run.created", Actor: "test"}}})
+			run, _, err := s.CreateRun(ctx, domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Input: domain.RawJSON(`{"n":1}`),
+				Audit: []domain.AuditRecord{{Action: "run.created", Actor: "test"}}})
 			if err != nil {
 				t.Error(err)
 				return
@@ -83,10 +83,10 @@ func work(t *testing.T, commits, walPages int) worked {
 				if fence == 8 {
 					size = 300 << 10
 				}
-				c := kairos.Checkpoint{Run: run.ID, Fence: fence, Patch: &kairos.RunPatch{AddSteps: 2},
-					Entries: []kairos.Entry{visit("a", fence, `"`+noise(r, size)+`"`), visit("b", fence, fmt.Sprint(fence))}}
+				c := domain.Checkpoint{Run: run.ID, Fence: fence, Patch: &domain.RunPatch{AddSteps: 2},
+					Entries: []domain.Entry{visit("a", fence, `"`+noise(r, size)+`"`), visit("b", fence, fmt.Sprint(fence))}}
 				if fence == 0 {
-					c.Patch.Status = kairos.RunRunning
+					c.Patch.Status = domain.RunRunning
 				}
 				if err := s.Commit(ctx, c); err != nil {
 					t.Error(err)
@@ -105,7 +105,7 @@ func work(t *testing.T, commits, walPages int) worked {
 }
 
 // visit is a row of its own visit: no visit may have two outcomes.
-func visit(node string, n int64, output string) kairos.Entry {
+func visit(node string, n int64, output string) domain.Entry {
 	e := entry(node, output)
 	e.Visit = int(n) + 1
 	return e
@@ -184,7 +184,7 @@ func judge(dir string, acks []ack, cut int) (err error) {
 		return err
 	}
 	for _, r := range runs {
-		if err := s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Fence: r.LastSeq, Entries: []kairos.Entry{visit("a", r.LastSeq, "1")}}); err != nil {
+		if err := s.Commit(ctx, domain.Checkpoint{Run: r.ID, Fence: r.LastSeq, Entries: []domain.Entry{visit("a", r.LastSeq, "1")}}); err != nil {
 			return fmt.Errorf("the run does not go on: %w", err)
 		}
 	}

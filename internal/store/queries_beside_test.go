@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx := context.Background()
-	d := kairos.Draft{ID: kairos.NewID(), DraftRequest: kairos.DraftRequest{Query: "collect", Constraints: kairos.Constraints{MaxSteps: 3, Only: []string{"set"}}}, Actor: "marta", Role: kairos.RoleOperator, Surface: "ui",
-		Revision: 1, State: kairos.DraftPlanning, Progress: []kairos.DraftNote{}, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "collect", Constraints: domain.Constraints{MaxSteps: 3, Only: []string{"set"}}}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui",
+		Revision: 1, State: domain.DraftPlanning, Progress: []domain.DraftNote{}, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
 	must("create draft", s.CreateDraft(ctx, d))
 	list, err := s.DraftsUnderWay(ctx)
 	if must("drafts under way", err); len(list) != 1 || !reflect.DeepEqual(list[0], d) {
@@ -23,9 +23,9 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	if begun, err := s.BeginDraft(ctx, d.ID); err != nil || !begun {
 		t.Errorf("begin: %v %v", begun, err)
 	}
-	notes := []kairos.DraftNote{{At: d.CreatedAt, Phase: kairos.PhaseDrafting, Attempt: 2, Problems: []string{"no"}}}
+	notes := []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Problems: []string{"no"}}}
 	must("tell", s.TellDraft(ctx, d.ID, notes))
-	d.State, d.DraftOutcome = kairos.DraftReady, kairos.DraftOutcome{Plan: "p", Version: 1, Hash: "h-of-draft", By: "rules"}
+	d.State, d.DraftOutcome = domain.DraftReady, domain.DraftOutcome{Plan: "p", Version: 1, Hash: "h-of-draft", By: "rules"}
 	if moved, err := s.EndDraft(ctx, d); err != nil || !moved {
 		t.Errorf("end: %v %v", moved, err)
 	}
@@ -40,16 +40,27 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 		t.Errorf("%+v", got)
 	}
 	next := d
-	next.ID, next.Parent, next.Revision = kairos.NewID(), d.ID, 2
+	next.ID, next.Parent, next.Revision = domain.NewID(), d.ID, 2
 	must("refine", s.CreateDraft(ctx, next))
 	from, err := s.DraftsFrom(ctx, d.ID)
 	if must("drafts from", err); len(from) != 1 || from[0].ID != next.ID {
 		t.Errorf("%+v", from)
 	}
-	for _, state := range []kairos.DraftState{kairos.DraftAccepted, kairos.DraftDiscarded} { // the first one stands
-		if moved, err := s.DecideDraft(ctx, d.ID, state, kairos.System, ""); err != nil || moved != (state == kairos.DraftAccepted) {
+	for _, state := range []domain.DraftState{domain.DraftAccepted, domain.DraftDiscarded} { // the first one stands
+		chosen := d.DraftOutcome
+		chosen.Hash, chosen.Alternative = "h-of-alternative", string(state)
+		if moved, err := s.DecideDraft(ctx, d.ID, state, &chosen, domain.System, ""); err != nil || moved != (state == domain.DraftAccepted) {
 			t.Errorf("decide: %v %v", moved, err)
 		}
+	}
+	if got, err = s.DraftOfVersion(ctx, "h-of-alternative"); err != nil || got.ID != d.ID || got.Alternative != "accepted" {
+		t.Errorf("what was chosen: %+v %v", got, err)
+	}
+	if totals, err := s.PlannedTotals(ctx, 0); err != nil || totals.Plans != 0 { // the one of these tests is no step plan
+		t.Errorf("%+v %v", totals, err)
+	}
+	if runs, err := s.PlannedRuns(ctx); err != nil || runs.Ended != 0 {
+		t.Errorf("%+v %v", runs, err)
 	}
 	open, err := s.Drafts(ctx, false, 5)
 	if must("open drafts", err); len(open) != 1 || open[0].ID != next.ID {
@@ -59,7 +70,7 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	if must("drafts", err); len(all) != 2 || all[0].ID != next.ID {
 		t.Errorf("all: %+v", all)
 	}
-	if _, err := s.Draft(ctx, "none"); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if _, err := s.Draft(ctx, "none"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("no draft: %v", err)
 	}
 }
@@ -67,25 +78,25 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)) {
 	t.Helper()
 	ctx := context.Background()
-	b := kairos.Bulk{ID: kairos.NewID(), Action: kairos.ActionResume, Query: "status:failed", Actor: "marta", Role: kairos.RoleOperator, Surface: "ui",
-		Canary: true, Rate: 60, State: kairos.BulkCanary, Total: 2, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
-	must("create bulk", s.CreateBulk(ctx, b, []kairos.BulkItem{{Position: 1, Run: run, Rev: 3, Node: "n", Code: "x"}, {Position: 2, Run: "gone"}}))
+	b := domain.Bulk{ID: domain.NewID(), Action: domain.ActionResume, Query: "status:failed", Actor: "marta", Role: domain.RoleOperator, Surface: "ui",
+		Canary: true, Rate: 60, State: domain.BulkCanary, Total: 2, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+	must("create bulk", s.CreateBulk(ctx, b, []domain.BulkItem{{Position: 1, Run: run, Rev: 3, Node: "n", Code: "x"}, {Position: 2, Run: "gone"}}))
 	open, err := s.BulksUnderWay(ctx)
 	if must("bulks under way", err); len(open) != 1 || !reflect.DeepEqual(open[0], b) {
 		t.Errorf("under way: %+v", open)
 	}
-	item := kairos.BulkItem{Position: 1, State: "acted", At: time.Now()}
+	item := domain.BulkItem{Position: 1, State: "acted", At: time.Now()}
 	must("settle", s.SettleBulkItem(ctx, b.ID, item))
 	must("settle again", s.SettleBulkItem(ctx, b.ID, item)) // counts once
-	must("settle", s.SettleBulkItem(ctx, b.ID, kairos.BulkItem{Position: 2, State: "refused", Detail: "not there"}))
-	if moved, err := s.MoveBulk(ctx, b.ID, kairos.BulkDone, "", kairos.System); err != nil || !moved {
+	must("settle", s.SettleBulkItem(ctx, b.ID, domain.BulkItem{Position: 2, State: "refused", Detail: "not there"}))
+	if moved, err := s.MoveBulk(ctx, b.ID, domain.BulkDone, "", domain.System); err != nil || !moved {
 		t.Errorf("end: %v %v", moved, err)
 	}
-	if moved, err := s.MoveBulk(ctx, b.ID, kairos.BulkStopped, "late", kairos.System); err != nil || moved {
+	if moved, err := s.MoveBulk(ctx, b.ID, domain.BulkStopped, "late", domain.System); err != nil || moved {
 		t.Errorf("an end after the end: %v %v", moved, err)
 	}
 	got, err := s.Bulk(ctx, b.ID)
-	if must("bulk", err); got.Acted != 1 || got.Refused != 1 || got.State != kairos.BulkDone || got.EndedAt.IsZero() {
+	if must("bulk", err); got.Acted != 1 || got.Refused != 1 || got.State != domain.BulkDone || got.EndedAt.IsZero() {
 		t.Errorf("%+v", got)
 	}
 	items, err := s.BulkItems(ctx, b.ID, 0, 10)
@@ -96,7 +107,7 @@ func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)
 	if must("bulks", err); len(list) != 1 {
 		t.Errorf("%+v", list)
 	}
-	in, err := s.Runs(ctx, kairos.RunFilter{Bulk: b.ID})
+	in, err := s.Runs(ctx, domain.RunFilter{Bulk: b.ID})
 	if must("runs of a bulk", err); len(in.Items) != 1 || in.Items[0].ID != run {
 		t.Errorf("runs of a bulk: %+v", in.Items)
 	}
@@ -117,10 +128,10 @@ func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
 	ctx, now := context.Background(), time.Now()
 	_, err := s.Happenings(ctx, 0, 10)
 	must("what happened", err)
-	d := kairos.Delivery{ID: kairos.NewID(), Channel: "ops", Kind: "failed", Seq: 1, Like: "x", Body: kairos.RawJSON("{}"), DueAt: now, CreatedAt: now}
+	d := domain.Delivery{ID: domain.NewID(), Channel: "ops", Kind: "failed", Seq: 1, Like: "x", Body: domain.RawJSON("{}"), DueAt: now, CreatedAt: now}
 	again := d
-	again.ID, again.Seq = kairos.NewID(), 2
-	must("tell", s.Tell(ctx, 2, []kairos.Delivery{d, again}, time.Minute))
+	again.ID, again.Seq = domain.NewID(), 2
+	must("tell", s.Tell(ctx, 2, []domain.Delivery{d, again}, time.Minute))
 	if at, err := s.Told(ctx); err != nil || at != 2 {
 		t.Errorf("told: %d, %v", at, err)
 	}
@@ -135,14 +146,14 @@ func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
 	more := again
 	more.Seq = 0
 	must("tell more", s.TellMore(ctx, due[0], more))
-	due[0].Status, due[0].EndedAt = kairos.DeliverySent, now
+	due[0].Status, due[0].EndedAt = domain.DeliverySent, now
 	must("settle", s.SettleDelivery(ctx, due[0]))
 	list, err := s.Deliveries(ctx, "ops", 10)
 	if must("list", err); len(list) != 2 {
 		t.Errorf("list: %+v", list)
 	}
 	must("forget", s.ForgetDeliveries(ctx, now.Add(time.Hour)))
-	if list, err = s.Deliveries(ctx, "ops", 10); err != nil || len(list) != 1 || list[0].Status != kairos.DeliveryPending {
+	if list, err = s.Deliveries(ctx, "ops", 10); err != nil || len(list) != 1 || list[0].Status != domain.DeliveryPending {
 		t.Errorf("after forgetting: %+v %v", list, err)
 	}
 }
@@ -150,17 +161,17 @@ func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
 func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx, now := context.Background(), time.Now()
-	u := kairos.User{ID: kairos.NewID(), Name: "marta", Role: kairos.RoleAdmin, PasswordHash: "x", CreatedAt: now}
+	u := domain.User{ID: domain.NewID(), Name: "marta", Role: domain.RoleAdmin, PasswordHash: "x", CreatedAt: now}
 	must("first user", s.CreateFirstUser(ctx, u))
-	other := kairos.User{ID: kairos.NewID(), Name: "otto", Role: kairos.RoleViewer, PasswordHash: "x", CreatedAt: now}
-	if err := s.CreateFirstUser(ctx, other); kairos.CodeOf(err) != kairos.CodeConflict {
+	other := domain.User{ID: domain.NewID(), Name: "otto", Role: domain.RoleViewer, PasswordHash: "x", CreatedAt: now}
+	if err := s.CreateFirstUser(ctx, other); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("a second first user: %v", err)
 	}
 	must("user", s.CreateUser(ctx, other))
-	other.Role = kairos.RoleAuthor
+	other.Role = domain.RoleAuthor
 	must("update", s.UpdateUser(ctx, other))
 	got, err := s.User(ctx, "otto")
-	if must("user", err); got.Role != kairos.RoleAuthor {
+	if must("user", err); got.Role != domain.RoleAuthor {
 		t.Errorf("user: %+v", got)
 	}
 	other.Issuer, other.Subject = "https://login.example", "7"
@@ -168,12 +179,12 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	if got, err := s.UserByIdentity(ctx, "https://login.example", "7"); err != nil || got.ID != other.ID {
 		t.Errorf("by identity: %+v, %v", got, err)
 	}
-	if _, err := s.UserByIdentity(ctx, "https://elsewhere.example", "7"); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if _, err := s.UserByIdentity(ctx, "https://elsewhere.example", "7"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("by the subject alone: %v", err)
 	}
 	same := u
 	same.Issuer, same.Subject = other.Issuer, other.Subject
-	if err := s.UpdateUser(ctx, same); kairos.CodeOf(err) != kairos.CodeConflict {
+	if err := s.UpdateUser(ctx, same); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("two users are one person: %v", err)
 	}
 	all, err := s.Users(ctx)
@@ -184,7 +195,7 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 		t.Errorf("count: %d, %v", n, err)
 	}
 	for _, hash := range []string{"h1", "h2", "h3"} {
-		must("session", s.CreateSession(ctx, kairos.Session{IDHash: hash, UserID: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}))
+		must("session", s.CreateSession(ctx, domain.Session{IDHash: hash, UserID: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}))
 	}
 	must("touch", s.TouchSession(ctx, "h1", now.Add(-time.Hour)))
 	if got, err := s.SessionByHash(ctx, "h1"); err != nil || got.SeenAt.UnixMicro() != now.UnixMicro() {
@@ -196,10 +207,10 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 		t.Errorf("sessions: %+v, %v", left, err)
 	}
 	must("expired", s.DeleteExpiredSessions(ctx, now.Add(2*time.Hour), time.Time{}))
-	if _, err := s.SessionByHash(ctx, "h3"); kairos.CodeOf(err) != kairos.CodeNotFound {
+	if _, err := s.SessionByHash(ctx, "h3"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("an expired session: %v", err)
 	}
-	tok := kairos.Token{ID: kairos.NewID(), Name: "ci", Prefix: "kt_", SecretHash: "s", Role: kairos.RoleOperator, Scopes: []string{"runs:read"}, CreatedAt: now}
+	tok := domain.Token{ID: domain.NewID(), Name: "ci", Prefix: "kt_", SecretHash: "s", Role: domain.RoleOperator, Scopes: []string{"runs:read"}, CreatedAt: now}
 	must("token", s.CreateToken(ctx, tok))
 	must("touch", s.TouchToken(ctx, tok.ID, now, "192.0.2.7"))
 	must("revoke", s.RevokeToken(ctx, tok.ID, now))
@@ -210,7 +221,7 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 	_, err = s.Tokens(ctx)
 	must("tokens", err)
-	r := kairos.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "b", CreatedAt: now}
+	r := domain.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "b", CreatedAt: now}
 	if _, claimed, err := s.ReserveResponse(ctx, r, time.Minute); err != nil || !claimed {
 		t.Errorf("claim: %v, %v", claimed, err)
 	}
@@ -218,7 +229,7 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 		t.Errorf("claim twice: %v, %v", claimed, err)
 	}
 	r.Status, r.Body = 201, []byte("{}")
-	later := kairos.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "other", CreatedAt: now.Add(time.Hour)}
+	later := domain.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "other", CreatedAt: now.Add(time.Hour)}
 	if _, claimed, err := s.ReserveResponse(ctx, later, time.Minute); err != nil || !claimed {
 		t.Errorf("claim a stale key for another request: %v, %v", claimed, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // A list may look at no more rows than it shows: every arm reads an index in
@@ -19,17 +19,17 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	putVersion(t, s, "p", strings.Repeat("a", 64))
-	two := []kairos.RunStatus{kairos.RunFailed, kairos.RunCompleted}
-	for name, f := range map[string]kairos.RunFilter{
+	two := []domain.RunStatus{domain.RunFailed, domain.RunCompleted}
+	for name, f := range map[string]domain.RunFilter{
 		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
-		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []kairos.WaitReason{kairos.WaitApproval}},
-		"reasons": {WaitReasons: []kairos.WaitReason{kairos.WaitInDoubt, kairos.WaitPaused, kairos.WaitBudget}}, "reason of a plan": {WaitReasons: []kairos.WaitReason{kairos.WaitApproval}, PlanKey: "p"}, "deleted": {WithDeleted: true},
+		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
+		"reasons": {WaitReasons: []domain.WaitReason{domain.WaitInDoubt, domain.WaitPaused, domain.WaitBudget}}, "reason of a plan": {WaitReasons: []domain.WaitReason{domain.WaitApproval}, PlanKey: "p"}, "deleted": {Deleted: true},
 		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
 		"agent": {Agents: []string{"a"}}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
 		"retried": {MinAttempts: 2}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
 		"failed alike": {PlanKey: "p", Node: "n", ErrorCode: "e", Alike: "a", Statuses: two[:1], NeedsAttention: true},
 		"words":        {Text: "rate limit"}, "words of failed": {Text: "rate", Statuses: two[:1]}, "words of a plan": {Text: "rate", PlanKey: "p"}, "words of all that need attention": {Text: "rate", NeedsAttention: true},
-		"stubborn": {NeedsAttention: true, WaitReasons: []kairos.WaitReason{kairos.WaitRetry}}, "silent": {NeedsAttention: true, Statuses: []kairos.RunStatus{kairos.RunRunning}}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
+		"stubborn": {NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
 		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
 			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
 	} {
@@ -43,24 +43,26 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		}
 	}
 	// Whole tables, on purpose: small ones, and sums that are made in the background.
-	whole := []string{"UserList", "TokenList", "UserCount", "RunCountList", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
-		"FailureGroups",    // it sorts groups, of which there are few
-		"PlansWithText",    // the newest versions of all plans
-		"VersionsUnderWay", // the runs that are under way
-		"OutcomeList"}      // a range of the index for each plan
+	whole := []string{"UserList", "TokenList", "UserSeals", "TokenSeals", "SessionsAll", "UserCount", "RunCountList", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
+		"StepsWithoutAudit", // the newest 100,000 rows, for a check
+		"FailureGroups",     // it sorts groups, of which there are few
+		"PlannedRuns",       // the versions of all plans, when metrics are read
+		"PlansWithText",     // the newest versions of all plans
+		"VersionsUnderWay",  // the runs that are under way
+		"OutcomeList"}       // a range of the index for each plan
 	for _, q := range selects(t) {
 		if !slices.Contains(whole, q[0]) {
 			explain(t, s, q[0], q[1], nil)
 		}
 	}
-	for _, f := range []kairos.HandoffFilter{{}, {From: "a"}, {To: "b"}, {Status: "failed"}, {Plan: "p"}} {
+	for _, f := range []domain.HandoffFilter{{}, {From: "a"}, {To: "b"}, {Status: "failed"}, {Plan: "p"}} {
 		text, args, _ := handoffQuery(f)
 		explain(t, s, "handoffs", text+" ORDER BY h.id DESC LIMIT ?", append(append([]any{0, 1 << 62}, args...), 51))
 	}
 	explain(t, s, "handoff", oneHandoffSQL, []any{"h"})
 	explain(t, s, "handoffs like another", likeHandoffsSQL, []any{"h", "i", 8})
 	at := &approvalAt{1, 1}
-	for _, f := range []kairos.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},
+	for _, f := range []domain.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},
 		{Decided: true, Plan: "p"}, {Decided: true, Plan: "p", Node: "n"}} {
 		q := newApprovalQuery(f)
 		for _, newer := range []bool{false, true} {
@@ -68,9 +70,9 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 			explain(t, s, "approvals", text, args)
 		}
 	}
-	for _, f := range []kairos.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
-		{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, Exclude: kairos.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}, {Requests: []string{"r"}}, {Addresses: []string{"a"}}, {Result: "denied"},
-		{Results: []string{"denied", "failed"}, Actions: []string{"run.*"}}, {Surfaces: []string{"api"}, Exclude: kairos.AuditExclusion{Actors: []string{"system"}}}} {
+	for _, f := range []domain.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
+		{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, Exclude: domain.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}, {Requests: []string{"r"}}, {Addresses: []string{"a"}}, {Result: "denied"},
+		{Results: []string{"denied", "failed"}, Actions: []string{"run.*"}}, {Surfaces: []string{"api"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}}} {
 		q := newAuditQuery(f, 0)
 		text, args := q.text(0, 1<<62, "DESC", 51)
 		explain(t, s, "audit", text, args)

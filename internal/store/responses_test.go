@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -14,9 +14,9 @@ func TestStoredResponses(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	begin := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
-	claim := func(body string, at time.Time) (kairos.StoredResponse, bool) {
+	claim := func(body string, at time.Time) (domain.StoredResponse, bool) {
 		t.Helper()
-		r, claimed, err := s.ReserveResponse(t.Context(), kairos.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: body, CreatedAt: at}, time.Minute)
+		r, claimed, err := s.ReserveResponse(t.Context(), domain.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: body, CreatedAt: at}, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestStoredResponses(t *testing.T) {
 	if r, claimed := claim("b", later); !claimed || !r.CreatedAt.Equal(later) || r.BodyHash != "b" {
 		t.Errorf("another request after a crash gives %+v, %v", r, claimed)
 	}
-	done := kairos.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", Status: 201, Body: []byte("{}"), Header: map[string]string{"Location": "/x"}}
+	done := domain.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", Status: 201, Body: []byte("{}"), Header: map[string]string{"Location": "/x"}}
 	if err := s.CompleteResponse(t.Context(), done); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestAClaimDiesWithItsProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		for again := range 2 {
-			r, claimed, err := s.ReserveResponse(t.Context(), kairos.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "a",
+			r, claimed, err := s.ReserveResponse(t.Context(), domain.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "a",
 				CreatedAt: begin.Add(time.Duration(life) * time.Second)}, time.Minute)
 			if err != nil || claimed != (again == 0) || !r.CreatedAt.Equal(begin) {
 				t.Errorf("life %d, request %d: %+v, claimed %v, %v", life, again, r, claimed, err)

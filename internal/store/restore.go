@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/hmac"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -13,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // RestoreOptions of Restore.
@@ -23,20 +24,20 @@ type RestoreOptions struct {
 	// Replace allows a database that is there to be put aside; without it, one is
 	// CodeConflict.
 	Replace bool
-	// KeyFile holds the audit key of the backup; empty means the key beside the
-	// database.
+	// KeyFile is the key file of the server that made the backup; empty means the one
+	// beside the database.
 	KeyFile string
-	// NewKey restores without the key, which is lost: the audit log of before
-	// cannot be checked for changes any more, and goes on with a new key.
-	NewKey bool
+	// WithoutKey restores a backup whose key file is lost, with a new one: nobody can
+	// tell whether the backup was forged, so all access ends and execution is held.
+	WithoutKey bool
 	// IdentityFile holds the private key of a recipient of an encrypted backup.
 	IdentityFile string
 }
 
 // Restored says what a restore did.
 type Restored struct {
-	Backup kairos.Backup `json:"backup"`
-	Hold   kairos.Hold   `json:"hold"`
+	Backup domain.Backup `json:"backup"`
+	Hold   domain.Hold   `json:"hold"`
 	// Aside is the directory that now holds the files that were there before;
 	// empty if there were none.
 	Aside string `json:"aside"`
@@ -85,7 +86,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return r, kairos.Errorf(kairos.CodeUnavailable, "cannot create the data directory: %w", err)
+		return r, domain.Errorf(domain.CodeUnavailable, "cannot create the data directory: %w", err)
 	}
 	lock, err := takeLock(path + ".lock")
 	if err != nil {
@@ -97,17 +98,20 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	}
 	for _, p := range []string{path, path + "-wal"} {
 		if _, err := os.Stat(p); err == nil && !o.Replace {
-			return r, kairos.Errorf(kairos.CodeConflict, "%s is there already", p).
+			return r, domain.Errorf(domain.CodeConflict, "%s is there already", p).
 				Suggest("say --force to put it aside; it is kept in a directory beside it")
 		}
 	}
-	key := randomBytes(32)
-	if !o.NewKey {
-		if key, err = auditKeyFor(path, o.KeyFile); err != nil {
+	key := randomBytes(keySize)
+	if o.WithoutKey && o.KeyFile != "" {
+		return r, domain.Errorf(domain.CodeInvalid, "a key file and --without-key exclude each other")
+	}
+	if !o.WithoutKey {
+		if key, err = keyFor(r.Backup, path, o.KeyFile); err != nil {
 			return r, err
 		}
 	}
-	o.keyless = o.NewKey
+	o.keyless = o.WithoutKey
 	decrypting := path + decryptingDir
 	defer func() { err = errors.Join(err, os.RemoveAll(decrypting)) }()
 	plain, err := opened(r.Backup, o.IdentityFile, func() (string, error) { return decrypting, freshDir(decrypting) })
@@ -119,10 +123,10 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	}
 	work := filepath.Join(dir, restoringDir)
 	if err := os.RemoveAll(work); err != nil { // of a restore that was cut short
-		return r, kairos.Errorf(kairos.CodeUnavailable, "remove %s: %w", work, err)
+		return r, domain.Errorf(domain.CodeUnavailable, "remove %s: %w", work, err)
 	}
 	if err := os.Mkdir(work, 0o700); err != nil {
-		return r, kairos.Errorf(kairos.CodeUnavailable, "create %s: %w", work, err)
+		return r, domain.Errorf(domain.CodeUnavailable, "create %s: %w", work, err)
 	}
 	if r.Hold, err = build(ctx, plain, path, work, key, o.Options); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
@@ -134,6 +138,9 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	}
 	ready := filepath.Join(dir, restoredDir)
 	if err := os.RemoveAll(ready); err != nil { // what an earlier restore left after it was finished
+		return r, errors.Join(err, os.RemoveAll(work))
+	}
+	if err := KeepOwner(dir, work, path+".lock"); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
 	failpoint.Hit("restore.complete")
@@ -150,31 +157,50 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	if _, err := os.Stat(filepath.Join(dir, aside)); err == nil {
 		r.Aside = filepath.Join(dir, aside)
 	}
-	return r, nil
+	return r, KeepOwner(dir, filepath.Join(dir, aside))
 }
 
-// auditKeyFor finds the key that a backup's audit chain was written with.
-func auditKeyFor(path, file string) ([]byte, error) {
+// keyFor reads the key file of the server that made a backup, and makes sure that
+// the backup's manifest was written with it.
+func keyFor(b domain.Backup, path, file string) ([]byte, error) {
 	if file == "" {
 		file = path + ".key"
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "there is no audit key in %s; without it the backup cannot be verified", file).
-			Suggest("give the key file of the installation that made the backup (kairos.db.key) with --key; if it is lost, say --new-key")
+		return nil, domain.Errorf(domain.CodeInvalid, "the key file %s is missing; without it, nobody can tell whether the backup was forged", file).
+			Suggest("give the key file of the server that made the backup (kairos.db.key) with --key; if every copy is lost, --without-key restores the data and ends all access")
 	}
-	return loadKey(file)
+	key, err := loadKey(file)
+	if err != nil {
+		return nil, err
+	}
+	return key, checkManifest(b, key, file)
+}
+
+// checkManifest makes sure that a manifest was written with a key.
+func checkManifest(b domain.Backup, key []byte, file string) error {
+	var k instanceSecrets
+	k.setKey(key)
+	if b.Key != k.derived.print {
+		return domain.Errorf(domain.CodeCorrupt, "%s was not made with this key file: %s has the fingerprint %s, the backup's is %q", b.Path, file, k.derived.print, b.Key).
+			Suggest("give the key file of the server that made the backup with --key")
+	}
+	if want := manifestMAC(b, k.derived); !hmac.Equal([]byte(want), []byte(b.MAC)) {
+		return domain.Errorf(domain.CodeCorrupt, "the manifest of %s was changed after the backup was made", b.Path).Suggest("do not use this backup; take another one")
+	}
+	return nil
 }
 
 // VerifyBackupFile does everything that a restore at path would do before it
 // moves anything, and changes nothing. Of the options, the files with keys count.
-func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions) (b kairos.Backup, err error) {
+func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions) (b domain.Backup, err error) {
 	if err := driverSetup(); err != nil {
 		return b, err
 	}
 	if b, err = ReadManifest(backup); err != nil {
 		return b, err
 	}
-	key, err := auditKeyFor(path, o.KeyFile)
+	key, err := keyFor(b, path, o.KeyFile)
 	if err != nil {
 		return b, err
 	}
@@ -203,7 +229,7 @@ func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions
 // every row in it is what was written (O08). One of an older schema is examined
 // as far as SQLite goes; its hash says that it is what was verified when it was
 // made.
-func verifyBackup(ctx context.Context, b kairos.Backup, key []byte, o Options) error {
+func verifyBackup(ctx context.Context, b domain.Backup, key []byte, o Options) error {
 	files := o.files()
 	sum, size, err := fileSum(b.Path)
 	if err != nil {
@@ -214,14 +240,14 @@ func verifyBackup(ctx context.Context, b kairos.Backup, key []byte, o Options) e
 	}
 	known := schemaOf(files)
 	if b.Schema > known {
-		return kairos.Errorf(kairos.CodeInvalid, "the backup has schema %d; this kairosd knows up to %d", b.Schema, known).Suggest("restore it with the kairosd that made it")
+		return domain.Errorf(domain.CodeInvalid, "the backup has schema %d; this kairosd knows up to %d", b.Schema, known).Suggest("restore it with the kairosd that made it")
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if _, err := os.Stat(b.Path + suffix); err == nil {
-			return kairos.Errorf(kairos.CodeInvalid, "%s%s lies beside the backup and would be taken for a part of it", b.Path, suffix).Suggest("move it away")
+			return domain.Errorf(domain.CodeInvalid, "%s%s lies beside the backup and would be taken for a part of it", b.Path, suffix).Suggest("move it away")
 		}
 	}
-	var found kairos.Backup
+	var found domain.Backup
 	if b.Schema < known {
 		found, err = examineOlder(ctx, b)
 	} else {
@@ -232,7 +258,7 @@ func verifyBackup(ctx context.Context, b kairos.Backup, key []byte, o Options) e
 	}
 	for _, c := range found.Verified {
 		if len(c.Problems) > 0 {
-			e := kairos.Errorf(kairos.CodeCorrupt, "the backup fails its check of %s: %s", c.Name, c.Problems[0]).Suggest("take another backup")
+			e := domain.Errorf(domain.CodeCorrupt, "the backup fails its check of %s: %s", c.Name, c.Problems[0]).Suggest("take another backup")
 			if c.Name == checkAuditName {
 				e.Suggestion = "if another installation made it, give its key file with --key; else take another backup"
 			}
@@ -240,13 +266,13 @@ func verifyBackup(ctx context.Context, b kairos.Backup, key []byte, o Options) e
 		}
 	}
 	if found.Incarnation != b.Incarnation || found.AuditSeq != b.AuditSeq || found.AuditMac != b.AuditMac || found.Instance != b.Instance {
-		return kairos.Errorf(kairos.CodeCorrupt, "the backup and its manifest speak of different databases")
+		return domain.Errorf(domain.CodeCorrupt, "the backup and its manifest speak of different databases")
 	}
 	return nothingAdded(ctx, b.Path, b.Schema, files)
 }
 
 // examineOlder examines a backup whose schema this binary migrates from.
-func examineOlder(ctx context.Context, b kairos.Backup) (kairos.Backup, error) {
+func examineOlder(ctx context.Context, b domain.Backup) (domain.Backup, error) {
 	pool, err := openPlain(b.Path, "&mode=ro&_query_only=1")
 	if err != nil {
 		return b, err
@@ -295,17 +321,22 @@ func nothingAdded(ctx context.Context, path string, schema int64, files fs.FS) e
 	for _, o := range got {
 		if !slices.Contains(want, o) {
 			name, _, _ := strings.Cut(o, "\n")
-			return kairos.Errorf(kairos.CodeInvalid, "the backup has a %s that kairosd did not make", name).Suggest("do not use it; somebody changed it")
+			return domain.Errorf(domain.CodeInvalid, "the backup has a %s that kairosd did not make", name).Suggest("do not use it; somebody changed it")
 		}
 	}
 	if len(got) != len(want) {
-		return kairos.Errorf(kairos.CodeCorrupt, "the backup lacks a part of its schema")
+		return domain.Errorf(domain.CodeCorrupt, "the backup lacks a part of its schema")
 	}
 	return nil
 }
 
+// notInternal excludes what SQLite adds to a schema itself: a table of statistics
+// and indexes without a statement. A name that begins with sqlite_ is not enough,
+// because a forged file can give it to a trigger.
+const notInternal = "NOT (type = 'table' AND name IN ('sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4') OR type = 'index' AND sql IS NULL AND name GLOB 'sqlite_autoindex_*')"
+
 func objects(ctx context.Context, pool *sql.DB) ([]string, error) {
-	rows, err := pool.QueryContext(ctx, "SELECT type || ' ' || name || char(10) || coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
+	rows, err := pool.QueryContext(ctx, "SELECT type || ' ' || name || char(10) || coalesce(sql, '') FROM sqlite_schema WHERE "+notInternal)
 	if err != nil {
 		return nil, translate(err, "read the schema")
 	}
@@ -323,7 +354,7 @@ func objects(ctx context.Context, pool *sql.DB) ([]string, error) {
 
 // build makes the restored database in a directory of its own, held and closed:
 // no write-ahead log of any other database can be taken for its own.
-func build(ctx context.Context, b kairos.Backup, path, work string, key []byte, o Options) (h kairos.Hold, err error) {
+func build(ctx context.Context, b domain.Backup, path, work string, key []byte, o Options) (h domain.Hold, err error) {
 	target := filepath.Join(work, filepath.Base(path))
 	if err := copyFile(b.Path, target); err != nil {
 		return h, err
@@ -341,20 +372,13 @@ func build(ctx context.Context, b kairos.Backup, path, work string, key []byte, 
 	if err != nil {
 		return h, err
 	}
-	if o.keyless {
-		err = s.Audit(ctx, kairos.AuditRecord{Action: actionNewKey, Actor: kairos.System.Name, Surface: kairos.System.Surface,
-			Reason: "restored without the key of before", Detail: kairos.RawJSON(encodeJSON(auditCut{Seq: b.AuditSeq, Mac: b.AuditMac}))})
-		if err != nil {
-			return h, errors.Join(err, s.Close())
-		}
-	}
 	held, err := s.Hold(ctx)
 	if err := errors.Join(err, s.Close()); err != nil {
 		return h, err
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(target + suffix); err == nil {
-			return h, kairos.Errorf(kairos.CodeInternal, "the restored database did not close")
+			return h, domain.Errorf(domain.CodeInternal, "the restored database did not close")
 		}
 	}
 	if err := os.Remove(target + ".lock"); err != nil {
@@ -385,7 +409,7 @@ func copyWith(from, to string, tell func(done, of int64)) error {
 	}
 	err = copyTelling(out, in, info.Size(), tell)
 	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "copy %s: %w", from, err)
+		return domain.Errorf(domain.CodeUnavailable, "copy %s: %w", from, err)
 	}
 	return nil
 }
@@ -418,11 +442,11 @@ func finishRestore(path string, rename renamer) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "finish a restore: %w", err)
+		return domain.Errorf(domain.CodeUnavailable, "finish a restore: %w", err)
 	}
 	aside := filepath.Join(dir, filepath.Base(string(text)))
 	if err := moveAll(ready, aside, dir, name, rename); err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "finish a restore: %w", err).Suggest("%s holds the restored database, %s the old one", ready, aside)
+		return domain.Errorf(domain.CodeUnavailable, "finish a restore: %w", err).Suggest("%s holds the restored database, %s the old one", ready, aside)
 	}
 	return nil
 }

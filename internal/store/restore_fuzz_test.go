@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -55,11 +55,11 @@ func FuzzRestore(f *testing.F) {
 		file := filepath.Join(in, "b.db")
 		db := slices.Clone(sound)
 		db[int(at)%len(db)] ^= flip
-		var m kairos.Backup
+		var m domain.Backup
 		if fits && json.Unmarshal(text, &m) == nil {
 			sum := sha256.Sum256(db)
 			m.SHA256, m.Bytes = hex.EncodeToString(sum[:]), int64(len(db))
-			if text, err = json.Marshal(m); err != nil {
+			if text, err = store.SignManifest(&m, path+".key"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -70,7 +70,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		got, err := store.VerifyBackupFile(ctx, file, path, store.RestoreOptions{})
 		if err != nil {
-			if kairos.CodeOf(err) == kairos.CodeInternal {
+			if domain.CodeOf(err) == domain.CodeInternal {
 				t.Errorf("refused for a reason that nobody can act on: %v", err)
 			}
 			return

@@ -12,13 +12,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // installation is a store with some past, and a backup of it.
-func installation(t *testing.T) (path, backup string, run kairos.Run) {
+func installation(t *testing.T) (path, backup string, run domain.Run) {
 	t.Helper()
 	ctx := context.Background()
 	path = filepath.Join(t.TempDir(), "kairos.db")
@@ -28,7 +28,7 @@ func installation(t *testing.T) (path, backup string, run kairos.Run) {
 	}
 	v := storetest.Plan(t, s, twoNodes)
 	run = storetest.Run(t, s, v, `"`+strings.Repeat("in", 5000)+`"`)
-	commit(t, s, run.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", `"before the backup"`))
+	commit(t, s, run.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", `"before the backup"`))
 	backup = filepath.Join(t.TempDir(), "kairos.backup")
 	b, err := s.Backup(ctx, backup, "test")
 	if err != nil {
@@ -48,19 +48,19 @@ func TestARestoredDatabaseIsHeldAndTheOldOneKept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path, backup, run := installation(t)
-	if _, err := store.Restore(ctx, backup, path, store.RestoreOptions{}); kairos.CodeOf(err) != kairos.CodeConflict {
+	if _, err := store.Restore(ctx, backup, path, store.RestoreOptions{}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Fatalf("a restore over a database: %v", err)
 	}
 	r, err := store.Restore(ctx, backup, path, store.RestoreOptions{Replace: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Hold.Reason != kairos.HoldRestored || r.Hold.Held != 1 || r.Hold.Lost != r.Hold.Last+1 || r.Hold.Backup != "kairos.backup" {
+	if r.Hold.Reason != domain.HoldRestored || r.Hold.Held != 1 || r.Hold.Lost != r.Hold.Last+1 || r.Hold.Backup != "kairos.backup" {
 		t.Errorf("hold: %+v", r.Hold)
 	}
 	s := storetest.OpenAt(t, path)
 	got, err := s.Run(ctx, run.ID)
-	if err != nil || got.LastSeq != 1 || got.Status != kairos.RunWaiting || got.WaitReason != kairos.WaitHeld {
+	if err != nil || got.LastSeq != 1 || got.Status != domain.RunWaiting || got.WaitReason != domain.WaitHeld {
 		t.Errorf("the run: %+v, %v", got, err)
 	}
 	if s.RolledBack() {
@@ -104,15 +104,15 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 	ctx := context.Background()
 	from, backup, _ := installation(t)
 	path := filepath.Join(t.TempDir(), "new", "kairos.db")
-	if _, err := store.Restore(ctx, backup, path, store.RestoreOptions{}); kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), "audit key") {
+	if _, err := store.Restore(ctx, backup, path, store.RestoreOptions{}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "key file") {
 		t.Fatalf("without a key: %v", err)
 	}
 	lost := filepath.Join(t.TempDir(), "kairos.db")
-	if _, err := store.Restore(ctx, backup, lost, store.RestoreOptions{NewKey: true}); err != nil {
+	if _, err := store.Restore(ctx, backup, lost, store.RestoreOptions{WithoutKey: true}); err != nil {
 		t.Fatalf("with a new key: %v", err)
 	}
 	renewed := storetest.OpenAt(t, lost)
-	if err := renewed.Audit(ctx, kairos.AuditRecord{Action: "note"}); err != nil {
+	if err := renewed.Audit(ctx, domain.AuditRecord{Action: "note"}); err != nil {
 		t.Fatal(err)
 	}
 	if report, err := renewed.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
@@ -123,7 +123,7 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 	if _, err := renewed.Backup(ctx, second, "test"); err != nil {
 		t.Error(err)
 	}
-	if _, err := store.VerifyBackupFile(ctx, second, lost, store.RestoreOptions{KeyFile: from + ".key"}); kairos.CodeOf(err) != kairos.CodeCorrupt {
+	if _, err := store.VerifyBackupFile(ctx, second, lost, store.RestoreOptions{KeyFile: from + ".key"}); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("with the old key: %v", err)
 	}
 	r, err := store.Restore(ctx, backup, path, store.RestoreOptions{KeyFile: from + ".key"})
@@ -152,15 +152,15 @@ func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	for name, c := range map[string]struct {
 		data, manifest []byte
 		beside         string
-		code           kairos.Code
+		code           domain.Code
 	}{
-		"no manifest":      {whole, nil, "", kairos.CodeNotFound},
-		"a torn manifest":  {whole, manifest[:40], "", kairos.CodeInvalid},
-		"cut short":        {whole[:len(whole)-4096], manifest, "", kairos.CodeCorrupt},
-		"one bit":          {append([]byte{^whole[0]}, whole[1:]...), manifest, "", kairos.CodeCorrupt},
-		"a log beside it":  {whole, manifest, "-wal", kairos.CodeInvalid},
-		"a newer schema":   {whole, bytes.Replace(manifest, []byte(`"schema": `), []byte(`"schema": 99`), 1), "", kairos.CodeInvalid},
-		"another manifest": {whole, bytes.Replace(manifest, []byte(`"auditSeq": `), []byte(`"auditSeq": 9`), 1), "", kairos.CodeCorrupt},
+		"no manifest":      {whole, nil, "", domain.CodeNotFound},
+		"a torn manifest":  {whole, manifest[:40], "", domain.CodeInvalid},
+		"cut short":        {whole[:len(whole)-4096], manifest, "", domain.CodeCorrupt},
+		"one bit":          {append([]byte{^whole[0]}, whole[1:]...), manifest, "", domain.CodeCorrupt},
+		"a log beside it":  {whole, manifest, "-wal", domain.CodeInvalid},
+		"a newer schema":   {whole, bytes.Replace(manifest, []byte(`"schema": `), []byte(`"schema": 99`), 1), "", domain.CodeCorrupt},
+		"another manifest": {whole, bytes.Replace(manifest, []byte(`"auditSeq": `), []byte(`"auditSeq": 9`), 1), "", domain.CodeCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -180,7 +180,7 @@ func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
 			}
 			target := filepath.Join(t.TempDir(), "kairos.db")
 			_, err := store.Restore(ctx, p, target, store.RestoreOptions{KeyFile: path + ".key"})
-			if kairos.CodeOf(err) != c.code {
+			if domain.CodeOf(err) != c.code {
 				t.Errorf("got %v, want %s", err, c.code)
 			}
 			if _, err := os.Stat(target); !errors.Is(err, os.ErrNotExist) {
@@ -190,32 +190,36 @@ func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 }
 
-// A backup that somebody changed together with its manifest is refused for what it
-// is: nothing of it is ever executed (T6).
+// A backup that somebody with the key file changed together with its manifest is
+// refused for what it is: nothing of it is ever executed (T6).
 func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path, backup, _ := installation(t)
 	for name, c := range map[string]struct {
 		sql  string
-		code kairos.Code
+		code domain.Code
 		says string
 	}{
-		"nothing":            {"", "", ""},
-		"a trigger":          {"CREATE TRIGGER gift AFTER INSERT ON runs BEGIN DELETE FROM users; END", kairos.CodeInvalid, "trigger gift"},
-		"a view":             {"CREATE VIEW gift AS SELECT * FROM users", kairos.CodeInvalid, "view gift"},
-		"a table":            {"CREATE TABLE gift (a TEXT)", kairos.CodeInvalid, "table gift"},
-		"an index":           {"CREATE INDEX gift ON runs (actor)", kairos.CodeInvalid, "index gift"},
-		"a view for a table": {"DROP TABLE run_labels; CREATE VIEW run_labels AS SELECT '' AS key, '' AS value, 0 AS run_id", "", ""},
-		"a trigger less":     {"DROP TRIGGER audit_events_are_kept", kairos.CodeCorrupt, "lacks"},
-		"an index less":      {"DROP INDEX runs_by_age", kairos.CodeCorrupt, "lacks"},
-		"another trigger":    {"DROP TRIGGER audit_events_are_kept; CREATE TRIGGER audit_events_are_kept BEFORE DELETE ON audit_events BEGIN SELECT 1; END", kairos.CodeInvalid, "audit_events_are_kept"},
-		"a journal row":      {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET output = '2'", kairos.CodeCorrupt, "checksum"},
-		"an audit row":       {"DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET actor = 'nobody' WHERE seq = 1", kairos.CodeCorrupt, "audit"},
-		"another program's":  {"DROP TABLE goose_db_version; PRAGMA application_id = 7", kairos.CodeInvalid, "not a database of kairosd"},
-		"a newer schema":     {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)", kairos.CodeInvalid, "schema 99999"},
-		"a lost parent":      {"PRAGMA foreign_keys = OFF; DELETE FROM plans", kairos.CodeCorrupt, "not there"},
-		"lost details":       {"PRAGMA foreign_keys = OFF; DELETE FROM run_details", kairos.CodeCorrupt, "without its details"},
+		"nothing":                             {"", "", ""},
+		"a trigger":                           {"CREATE TRIGGER gift AFTER INSERT ON runs BEGIN DELETE FROM users; END", domain.CodeInvalid, "trigger gift"},
+		"a trigger with nearly SQLite's name": {"CREATE TRIGGER sqlitex_gift AFTER INSERT ON runs BEGIN DELETE FROM users; END", domain.CodeInvalid, "trigger sqlitex_gift"},
+		"a trigger with SQLite's name": {"CREATE TRIGGER gift AFTER INSERT ON runs BEGIN DELETE FROM users; END; PRAGMA writable_schema = ON; " +
+			"UPDATE sqlite_schema SET name = 'sqlite_gift', sql = replace(sql, 'gift', 'sqlite_gift') WHERE name = 'gift'", domain.CodeInvalid, "trigger sqlite_gift"},
+		"a table with nearly SQLite's name": {"CREATE TABLE sqlitex (a TEXT)", domain.CodeInvalid, "table sqlitex"},
+		"a view":                            {"CREATE VIEW gift AS SELECT * FROM users", domain.CodeInvalid, "view gift"},
+		"a table":                           {"CREATE TABLE gift (a TEXT)", domain.CodeInvalid, "table gift"},
+		"an index":                          {"CREATE INDEX gift ON runs (actor)", domain.CodeInvalid, "index gift"},
+		"a view for a table":                {"DROP TABLE run_labels; CREATE VIEW run_labels AS SELECT '' AS key, '' AS value, 0 AS run_id", "", ""},
+		"a trigger less":                    {"DROP TRIGGER audit_events_are_kept", domain.CodeCorrupt, "lacks"},
+		"an index less":                     {"DROP INDEX runs_by_age", domain.CodeCorrupt, "lacks"},
+		"another trigger":                   {"DROP TRIGGER audit_events_are_kept; CREATE TRIGGER audit_events_are_kept BEFORE DELETE ON audit_events BEGIN SELECT 1; END", domain.CodeInvalid, "audit_events_are_kept"},
+		"a journal row":                     {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET output = '2'", domain.CodeCorrupt, "checksum"},
+		"an audit row":                      {"DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET actor = 'nobody' WHERE seq = 1", domain.CodeCorrupt, "audit"},
+		"another program's":                 {"DROP TABLE goose_db_version; PRAGMA application_id = 7", domain.CodeInvalid, "not a database of kairosd"},
+		"a newer schema":                    {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)", domain.CodeInvalid, "schema 99999"},
+		"a lost parent":                     {"PRAGMA foreign_keys = OFF; DELETE FROM plans", domain.CodeCorrupt, "not there"},
+		"lost details":                      {"PRAGMA foreign_keys = OFF; DELETE FROM run_details", domain.CodeCorrupt, "without its details"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -231,7 +235,7 @@ func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := store.Forge(forged, c.sql, m); err != nil {
+			if err := store.Forge(forged, c.sql, m, path+".key"); err != nil {
 				t.Fatal(err)
 			}
 			target := filepath.Join(t.TempDir(), "kairos.db")
@@ -240,8 +244,8 @@ func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
 				if err == nil {
 					t.Error("it is taken")
 				}
-			} else if kairos.CodeOf(err) != c.code || c.says != "" && !strings.Contains(err.Error(), c.says) {
-				t.Errorf("got %s %v, want %s with %q", kairos.CodeOf(err), err, c.code, c.says)
+			} else if domain.CodeOf(err) != c.code || c.says != "" && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %s %v, want %s with %q", domain.CodeOf(err), err, c.code, c.says)
 			}
 			if _, statErr := os.Stat(target); (statErr == nil) != (err == nil) {
 				t.Errorf("the restore says %v, and the database is there: %v", err, statErr == nil)
@@ -254,7 +258,7 @@ func TestARestoreRefusesARunningDaemon(t *testing.T) {
 	t.Parallel()
 	path, backup, _ := installation(t)
 	s := storetest.OpenAt(t, path)
-	if _, err := store.Restore(context.Background(), backup, path, store.RestoreOptions{Replace: true}); kairos.CodeOf(err) != kairos.CodeLocked {
+	if _, err := store.Restore(context.Background(), backup, path, store.RestoreOptions{Replace: true}); domain.CodeOf(err) != domain.CodeLocked {
 		t.Errorf("O09: %v", err)
 	}
 	if h, err := s.Hold(context.Background()); err != nil || h != nil {
@@ -276,7 +280,7 @@ func TestARestoreIsFinishedByTheNextStart(t *testing.T) {
 			}
 			s := storetest.OpenAt(t, path)
 			got, err := s.Run(ctx, run.ID)
-			if err != nil || got.LastSeq != 1 || got.WaitReason != kairos.WaitHeld {
+			if err != nil || got.LastSeq != 1 || got.WaitReason != domain.WaitHeld {
 				t.Errorf("the run: %+v, %v", got, err)
 			}
 			if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
@@ -305,8 +309,8 @@ func TestABackupUnderLoadFinishesAndVerifies(t *testing.T) {
 			for seq := int64(0); !stop.Load(); seq++ {
 				e := entry("a", fmt.Sprint(seq))
 				e.Visit = int(seq) + 1
-				if err := s.Commit(ctx, kairos.Checkpoint{Run: run.ID, Fence: seq, Entries: []kairos.Entry{e},
-					Patch: &kairos.RunPatch{AddSteps: 1}}); err != nil {
+				if err := s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: seq, Entries: []domain.Entry{e},
+					Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {
 					t.Error(err)
 					return
 				}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -43,16 +43,16 @@ type purgeable struct {
 // of each purge and the digests of what was removed (ruling 19). With dryRun it
 // only says what would go (but for the bound on size, which depends on what
 // removing the others frees). It can be ended at any time by the context.
-func (s *Store) Retain(ctx context.Context, policy kairos.Retention, actor kairos.Actor, dryRun bool) (kairos.Retained, error) {
+func (s *Store) Retain(ctx context.Context, policy domain.Retention, actor domain.Actor, dryRun bool) (domain.Retained, error) {
 	began := time.Now()
-	r := &retaining{s: s, actor: actor, dryRun: dryRun, total: map[[2]string]*kairos.RetainedPlan{}}
+	r := &retaining{s: s, actor: actor, dryRun: dryRun, total: map[[2]string]*domain.RetainedPlan{}}
 	before, err := s.size(ctx)
 	if err != nil {
-		return kairos.Retained{}, err
+		return domain.Retained{}, err
 	}
 	names, err := s.q.PlanNames(ctx)
 	if err != nil {
-		return kairos.Retained{}, translate(err, "list plans")
+		return domain.Retained{}, translate(err, "list plans")
 	}
 	r.names = make(map[int64]string, len(names))
 	for _, p := range names {
@@ -70,7 +70,7 @@ func (s *Store) Retain(ctx context.Context, policy kairos.Retention, actor kairo
 	if err == nil && policy.MaxSize > 0 {
 		err = r.size(ctx, policy.MaxSize)
 	}
-	out := kairos.Retained{DryRun: dryRun, Plans: []kairos.RetainedPlan{}}
+	out := domain.Retained{DryRun: dryRun, Plans: []domain.RetainedPlan{}}
 	for _, key := range slices.SortedFunc(maps.Keys(r.total), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		p := r.total[key]
 		out.Plans = append(out.Plans, *p)
@@ -95,14 +95,14 @@ func (s *Store) Retain(ctx context.Context, policy kairos.Retention, actor kairo
 // retaining is one pass.
 type retaining struct {
 	s      *Store
-	actor  kairos.Actor
+	actor  domain.Actor
 	dryRun bool
 	names  map[int64]string
-	total  map[[2]string]*kairos.RetainedPlan
+	total  map[[2]string]*domain.RetainedPlan
 }
 
 // plan applies a rule to the runs of one plan.
-func (r *retaining) plan(ctx context.Context, plan int64, rule kairos.RetentionRule) error {
+func (r *retaining) plan(ctx context.Context, plan int64, rule domain.RetentionRule) error {
 	if rule.Empty() {
 		return nil
 	}
@@ -112,9 +112,9 @@ func (r *retaining) plan(ctx context.Context, plan int64, rule kairos.RetentionR
 		return err
 	}
 	for _, part := range []struct {
-		status kairos.RunStatus
+		status domain.RunStatus
 		age    time.Duration
-	}{{kairos.RunCompleted, rule.Completed}, {kairos.RunFailed, rule.Failed}, {kairos.RunCancelled, rule.Cancelled}} {
+	}{{domain.RunCompleted, rule.Completed}, {domain.RunFailed, rule.Failed}, {domain.RunCancelled, rule.Cancelled}} {
 		old := int64(0)
 		if part.age > 0 {
 			old = now.Add(-part.age).UnixMicro()
@@ -151,7 +151,7 @@ func (r *retaining) beyond(ctx context.Context, plan, keep int64) (int64, error)
 		return 0, nil
 	}
 	var ends []int64
-	for _, status := range []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {
+	for _, status := range []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
 		list, err := r.s.q.RunNewestEnds(ctx, plan, string(status), keep+1)
 		if err != nil {
 			return 0, translate(err, "count runs")
@@ -174,7 +174,7 @@ func (r *retaining) size(ctx context.Context, most int64) error {
 			return err
 		}
 		var batch []purgeable
-		for _, status := range []kairos.RunStatus{kairos.RunCompleted, kairos.RunFailed, kairos.RunCancelled} {
+		for _, status := range []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
 			rows, err := r.s.q.RunEnded(ctx, dbsqlc.RunEndedParams{Status: string(status), AfterEnd: end, AfterID: id, Max: purgeRuns})
 			if err != nil {
 				return translate(err, "find old runs")
@@ -218,7 +218,7 @@ func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) 
 	for _, p := range free {
 		key := [2]string{r.names[p.plan], p.reason}
 		if r.total[key] == nil {
-			r.total[key] = &kairos.RetainedPlan{Plan: key[0], Reason: key[1]}
+			r.total[key] = &domain.RetainedPlan{Plan: key[0], Reason: key[1]}
 		}
 		r.total[key].Runs++
 		r.total[key].Rows += p.steps
@@ -230,7 +230,7 @@ func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) 
 // remembered of it for good. The run
 // stays in lists, the audit log keeps its records with their digests (ruling
 // 19). A run that is not final is CodeConflict.
-func (s *Store) PurgeRun(ctx context.Context, id string, actor kairos.Actor, reason string) error {
+func (s *Store) PurgeRun(ctx context.Context, id string, actor domain.Actor, reason string) error {
 	rowID, err := s.rowID(ctx, id)
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (s *Store) PurgeRun(ctx context.Context, id string, actor kairos.Actor, rea
 
 // purge marks runs as purged in one transaction and removes what they had in
 // as many as it takes.
-func (s *Store) purge(ctx context.Context, batch []purgeable, actor kairos.Actor) error {
+func (s *Store) purge(ctx context.Context, batch []purgeable, actor domain.Actor) error {
 	var values [][]byte
 	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		var rows []auditRow
@@ -256,11 +256,11 @@ func (s *Store) purge(ctx context.Context, batch []purgeable, actor kairos.Actor
 			if err != nil {
 				return nil, err
 			}
-			if !kairos.RunStatus(st.Status).Final() || purged != 0 {
+			if !domain.RunStatus(st.Status).Final() || purged != 0 {
 				if len(batch) > 1 {
 					continue // it was resumed meanwhile
 				}
-				return nil, kairos.Errorf(kairos.CodeConflict, "run %s is not finished, or was purged already", kairos.ShortID(p.id))
+				return nil, domain.Errorf(domain.CodeConflict, "run %s is not finished, or was purged already", domain.ShortID(p.id))
 			}
 			if n, err := w.q.RunPurge(w.ctx, w.s.now().UnixMicro(), p.row); err != nil {
 				return nil, err
@@ -284,7 +284,7 @@ func (s *Store) purge(ctx context.Context, batch []purgeable, actor kairos.Actor
 				return nil, err
 			}
 			delete(w.hot, p.row)
-			rows = append(rows, auditRow{rowID: p.row, record: kairos.AuditRecord{Action: "run.purge", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
+			rows = append(rows, auditRow{rowID: p.row, record: domain.AuditRecord{Action: "run.purge", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
 				Run: p.id, Reason: p.reason}})
 		}
 		return rows, nil
@@ -440,7 +440,7 @@ func (w *writer) vacuum() (int64, error) {
 
 // PlanStorage says what the runs of each plan take, largest first. It reads all
 // runs; use it seldom.
-func (s *Store) PlanStorage(ctx context.Context) ([]kairos.PlanStorage, error) {
+func (s *Store) PlanStorage(ctx context.Context) ([]domain.PlanStorage, error) {
 	names, err := s.q.PlanNames(ctx)
 	if err != nil {
 		return nil, translate(err, "list plans")
@@ -469,10 +469,10 @@ func (s *Store) PlanStorage(ctx context.Context) ([]kairos.PlanStorage, error) {
 		rows += t.Steps + 1
 	}
 	perRow := max(0, u.Database-u.Unused-stored) / max(1, rows)
-	byID := map[int64]*kairos.PlanStorage{}
-	out := make([]kairos.PlanStorage, 0, len(names))
+	byID := map[int64]*domain.PlanStorage{}
+	out := make([]domain.PlanStorage, 0, len(names))
 	for _, n := range names {
-		out = append(out, kairos.PlanStorage{PlanID: n.PublicID, Plan: n.Key})
+		out = append(out, domain.PlanStorage{PlanID: n.PublicID, Plan: n.Key})
 	}
 	for i, n := range names {
 		byID[n.ID] = &out[i]
@@ -483,7 +483,7 @@ func (s *Store) PlanStorage(ctx context.Context) ([]kairos.PlanStorage, error) {
 			p.Bytes = bytes[t.PlanID] + (t.Steps+t.Runs)*perRow
 		}
 	}
-	slices.SortStableFunc(out, func(a, b kairos.PlanStorage) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	slices.SortStableFunc(out, func(a, b domain.PlanStorage) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return out, nil
 }
 

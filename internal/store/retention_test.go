@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -39,7 +39,7 @@ func newPast(t *testing.T) *past {
 }
 
 // ended makes a run that ended some days ago.
-func (p *past) ended(v kairos.Version, status kairos.RunStatus, days int, r kairos.NewRun) string {
+func (p *past) ended(v domain.Version, status domain.RunStatus, days int, r domain.NewRun) string {
 	p.t.Helper()
 	ctx := context.Background()
 	r.PlanID, r.Hash, r.Actor, r.Origin = v.PlanID, v.Hash, "t", "api"
@@ -49,10 +49,10 @@ func (p *past) ended(v kairos.Version, status kairos.RunStatus, days int, r kair
 	}
 	end := p.at.AddDate(0, 0, -days)
 	value := `"` + strings.Repeat(fmt.Sprintf("%s %d ", run.ID, days), 400) + `"`
-	commit(p.t, p.Store, run.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", `1`))
-	patch := &kairos.RunPatch{Status: status, EndedAt: &end}
+	commit(p.t, p.Store, run.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", `1`))
+	patch := &domain.RunPatch{Status: status, EndedAt: &end}
 	if !status.Final() {
-		patch = &kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitPaused}
+		patch = &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitPaused}
 	}
 	commit(p.t, p.Store, run.ID, 1, patch, entry("b", value))
 	return run.ID
@@ -80,32 +80,32 @@ func TestRetentionRemovesWhatItsRulesSay(t *testing.T) {
 	one := storetest.Plan(t, p.Store, twoNodes)
 	two := storetest.Plan(t, p.Store, strings.Replace(twoNodes, "id: ", "id: other-", 1))
 	ids := map[string]string{}
-	waiting := p.ended(one, kairos.RunWaiting, 900, kairos.NewRun{})
+	waiting := p.ended(one, domain.RunWaiting, 900, domain.NewRun{})
 	ids["waiting"] = waiting
-	ids["new"] = p.ended(one, kairos.RunCompleted, 5, kairos.NewRun{})
-	ids["old"] = p.ended(one, kairos.RunCompleted, 95, kairos.NewRun{})
-	ids["old failed"] = p.ended(one, kairos.RunFailed, 95, kairos.NewRun{})
-	ids["older failed"] = p.ended(one, kairos.RunFailed, 400, kairos.NewRun{})
-	ids["old cancelled"] = p.ended(one, kairos.RunCancelled, 4000, kairos.NewRun{})
-	ids["pinned"] = p.ended(one, kairos.RunCompleted, 500, kairos.NewRun{Labels: map[string]string{"pin": "audit"}})
-	ids["child"] = p.ended(one, kairos.RunCompleted, 500, kairos.NewRun{Parent: &kairos.ParentRef{Run: waiting, Node: "a", Visit: 1, Item: -1}})
+	ids["new"] = p.ended(one, domain.RunCompleted, 5, domain.NewRun{})
+	ids["old"] = p.ended(one, domain.RunCompleted, 95, domain.NewRun{})
+	ids["old failed"] = p.ended(one, domain.RunFailed, 95, domain.NewRun{})
+	ids["older failed"] = p.ended(one, domain.RunFailed, 400, domain.NewRun{})
+	ids["old cancelled"] = p.ended(one, domain.RunCancelled, 4000, domain.NewRun{})
+	ids["pinned"] = p.ended(one, domain.RunCompleted, 500, domain.NewRun{Labels: map[string]string{"pin": "audit"}})
+	ids["child"] = p.ended(one, domain.RunCompleted, 500, domain.NewRun{Parent: &domain.ParentRef{Run: waiting, Node: "a", Visit: 1, Item: -1}})
 	for i := range 5 {
-		ids[fmt.Sprintf("other %d", i)] = p.ended(two, kairos.RunCompleted, 1000-i, kairos.NewRun{})
+		ids[fmt.Sprintf("other %d", i)] = p.ended(two, domain.RunCompleted, 1000-i, domain.NewRun{})
 	}
-	policy := kairos.Retention{Default: kairos.RetentionRule{Completed: 90 * 24 * time.Hour, Failed: 365 * 24 * time.Hour},
-		Plans: map[string]kairos.RetentionRule{two.PlanKey: {Keep: 2}}}
+	policy := domain.Retention{Default: domain.RetentionRule{Completed: 90 * 24 * time.Hour, Failed: 365 * 24 * time.Hour},
+		Plans: map[string]domain.RetentionRule{two.PlanKey: {Keep: 2}}}
 	before, err := os.ReadDir(p.dir)
 	if err != nil || len(before) == 0 {
 		t.Fatal(err)
 	}
-	would, err := p.Retain(ctx, policy, kairos.System, true)
+	would, err := p.Retain(ctx, policy, domain.System, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := p.kept(ids); len(got) != len(ids) {
 		t.Fatalf("a dry run removed something: %v is left", got)
 	}
-	did, err := p.Retain(ctx, policy, kairos.System, false)
+	did, err := p.Retain(ctx, policy, domain.System, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,17 +118,17 @@ func TestRetentionRemovesWhatItsRulesSay(t *testing.T) {
 		t.Errorf("kept %v\nwant %v", got, want)
 	}
 	r, err := p.Run(ctx, ids["old"])
-	if err != nil || r.Status != kairos.RunCompleted || r.Output != nil {
+	if err != nil || r.Status != domain.RunCompleted || r.Output != nil {
 		t.Errorf("a purged run stays in lists: %+v, %v", r, err)
 	}
-	purges, err := p.AuditEvents(ctx, kairos.AuditFilter{Action: "run.purge"})
+	purges, err := p.AuditEvents(ctx, domain.AuditFilter{Action: "run.purge"})
 	if err != nil || len(purges.Items) != 5 {
 		t.Errorf("%d records of purges, %v", len(purges.Items), err)
 	}
 	if report, err := p.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}
-	if again, err := p.Retain(ctx, policy, kairos.System, false); err != nil || again.Runs != 0 {
+	if again, err := p.Retain(ctx, policy, domain.System, false); err != nil || again.Runs != 0 {
 		t.Errorf("a second pass: %+v, %v", again, err)
 	}
 }
@@ -147,9 +147,9 @@ func TestRetentionGivesSpaceBackAndLetsWorkPass(t *testing.T) {
 			b[i] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-"[x>>26]
 		}
 		run := storetest.Run(t, p.Store, v, "")
-		commit(t, p.Store, run.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", `"`+string(b)+`"`))
+		commit(t, p.Store, run.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", `"`+string(b)+`"`))
 		end := p.at.AddDate(-1, 0, 0)
-		commit(t, p.Store, run.ID, 1, &kairos.RunPatch{Status: kairos.RunCompleted, EndedAt: &end})
+		commit(t, p.Store, run.ID, 1, &domain.RunPatch{Status: domain.RunCompleted, EndedAt: &end})
 	}
 	p.at = p.at.Add(2 * time.Hour) // values are safe to remove when their checkpoint cannot be under way
 	before, err := p.Usage(ctx)
@@ -167,12 +167,12 @@ func TestRetentionGivesSpaceBackAndLetsWorkPass(t *testing.T) {
 				return
 			default:
 			}
-			if err := p.Commit(ctx, kairos.Checkpoint{Run: busy.ID, Fence: seq, Entries: []kairos.Entry{entry("a", "1")}}); err != nil {
+			if err := p.Commit(ctx, domain.Checkpoint{Run: busy.ID, Fence: seq, Entries: []domain.Entry{entry("a", "1")}}); err != nil {
 				t.Error(err)
 			}
 		}
 	}()
-	r, err := p.Retain(ctx, kairos.Retention{Default: kairos.RetentionRule{Completed: 24 * time.Hour}}, kairos.System, false)
+	r, err := p.Retain(ctx, domain.Retention{Default: domain.RetentionRule{Completed: 24 * time.Hour}}, domain.System, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -27,21 +27,21 @@ var noon = time.Date(2030, 1, 31, 12, 0, 0, 123456000, time.UTC)
 // moves are a rule for every pair of statuses: the table of legal moves, seen
 // from outside.
 func moves() (out []rule) {
-	reason := func(s kairos.RunStatus) kairos.WaitReason {
-		if s == kairos.RunWaiting {
-			return kairos.WaitTimer
+	reason := func(s domain.RunStatus) domain.WaitReason {
+		if s == domain.RunWaiting {
+			return domain.WaitTimer
 		}
 		return ""
 	}
-	for _, from := range kairos.RunStatuses {
-		for _, to := range kairos.RunStatuses {
+	for _, from := range domain.RunStatuses {
+		for _, to := range domain.RunStatuses {
 			want := "ok"
-			if !kairos.CanMove(from, to) {
+			if !domain.CanMove(from, to) {
 				want = "conflict"
 			}
 			do := func(c *teller) {
 				r := c.begin()
-				if from != kairos.RunQueued {
+				if from != domain.RunQueued {
 					c.move(r, 0, from, reason(from))
 					c.said = nil
 				}
@@ -103,7 +103,7 @@ var rules = append([]rule{
 	{"plan: an earlier version is restored", func(c *teller) {
 		c.put(newVersion("p", "h2"))
 		restore := func(hash, base string) {
-			_, err := c.s.RestoreVersion(context.Background(), kairos.RestoredVersion{PlanID: c.v.PlanID, Hash: hash, Base: base, Name: "again", Reason: "why"}, someone)
+			_, err := c.s.RestoreVersion(context.Background(), domain.RestoredVersion{PlanID: c.v.PlanID, Hash: hash, Base: base, Name: "again", Reason: "why"}, someone)
 			c.say("%s", word(err))
 		}
 		restore("h1", "h1")
@@ -136,63 +136,63 @@ var rules = append([]rule{
 
 	// Creating runs.
 	{"create: queued, with nothing in it", func(c *teller) { r := c.begin(); c.run(r); c.journal(r, 0) }, "r1 p@1 queued seq 0 steps 0|[]"},
-	{"create: of a version that is not there", func(c *teller) { c.create(kairos.NewRun{Hash: "h9"}); c.unfinished() }, "not_found|"},
+	{"create: of a version that is not there", func(c *teller) { c.create(domain.NewRun{Hash: "h9"}); c.unfinished() }, "not_found|"},
 	{"create: an older version stays what it is", func(c *teller) {
 		r := c.begin()
 		c.put(newVersion("p", "h2"))
 		c.run(r)
 	}, "p@2 created true|r1 p@1 queued seq 0 steps 0"},
 	{"create: one run per key", func(c *teller) {
-		c.create(kairos.NewRun{Key: "k"})
-		c.create(kairos.NewRun{Key: "k", Input: kairos.RawJSON("2")})
-		c.create(kairos.NewRun{Key: "l"})
+		c.create(domain.NewRun{Key: "k"})
+		c.create(domain.NewRun{Key: "k", Input: domain.RawJSON("2")})
+		c.create(domain.NewRun{Key: "l"})
 		c.unfinished()
 	}, "r1 is there|r1 r2"},
 	{"create: one run per id", func(c *teller) {
-		id := kairos.NewID()
-		c.create(kairos.NewRun{ID: id, Input: kairos.RawJSON("1")})
-		c.create(kairos.NewRun{ID: id, Input: kairos.RawJSON("2")})
+		id := domain.NewID()
+		c.create(domain.NewRun{ID: id, Input: domain.RawJSON("1")})
+		c.create(domain.NewRun{ID: id, Input: domain.RawJSON("2")})
 		c.run(id)
 	}, `r1 is there|r1 p@1 queued seq 0 steps 0 input "1"`},
 	{"create: all that it may have", func(c *teller) {
-		c.run(c.create(kairos.NewRun{Priority: 7, Labels: map[string]string{"a": "b", "c": ""}, Session: "s", StartAt: noon, Key: "k",
-			Limits: kairos.Limits{MaxSteps: 5, MaxDuration: time.Hour, MaxTokens: 3, MaxCost: 0.5}, Concurrency: &kairos.Concurrency{Key: "one", Limit: 2, OnConflict: "queue"}}))
-	}, "r1 p@1 queued seq 0 steps 0 priority 7 key k labels map[a:b c:] limits {5 1h0m0s 3 0.5} starts 2030-01-31T12:00:00.123456Z session s concurrency {one 2 queue}"},
+		c.run(c.create(domain.NewRun{Priority: 7, Labels: map[string]string{"a": "b", "c": ""}, Session: "s", StartAt: noon, Key: "k",
+			Limits: domain.Limits{MaxSteps: 5, MaxDuration: time.Hour, MaxTokens: 3, MaxCost: 0.5}, Concurrency: &domain.Concurrency{Key: "one", Limit: 2, OnConflict: "queue"}}))
+	}, "r1 p@1 queued seq 0 steps 0 priority 7 key k labels map[a:b c:] limits {5 1h0m0s 3 0.5 false} starts 2030-01-31T12:00:00.123456Z session s concurrency {one 2 queue}"},
 	{"create: a child", func(c *teller) {
 		p := c.begin()
-		c.run(c.create(kairos.NewRun{Parent: &kairos.ParentRef{Run: "elsewhere", Node: "n", Visit: 2, Item: 3, Attempt: 4}, Origin: "child", Actor: "marta"}))
+		c.run(c.create(domain.NewRun{Parent: &domain.ParentRef{Run: "elsewhere", Node: "n", Visit: 2, Item: 3, Attempt: 4}, Origin: "child", Actor: "marta"}))
 		c.run(p)
 	}, "r2 p@1 queued seq 0 steps 0 child of  {elsewhere n 2 3 4}|r1 p@1 queued seq 0 steps 0"},
 	{"create: a held fork with what it keeps", func(c *teller) {
-		r := c.create(kairos.NewRun{Status: kairos.RunWaiting, ForkedFrom: "other", ForkSeq: 3, Entries: []kairos.Entry{entry("a", "1"), entry("b", "2")},
-			Audit: []kairos.AuditRecord{{Action: "run.created", Actor: "marta"}, {Action: "run.fork", Actor: "marta"}}})
+		r := c.create(domain.NewRun{Status: domain.RunWaiting, ForkedFrom: "other", ForkSeq: 3, Entries: []domain.Entry{entry("a", "1"), entry("b", "2")},
+			Audit: []domain.AuditRecord{{Action: "run.created", Actor: "marta"}, {Action: "run.fork", Actor: "marta"}}})
 		c.run(r)
 		c.journal(r, 0)
 		c.events(1, r, 10)
 	}, `r1 p@1 waiting:held seq 2 steps 2 path cc fork of other@3|[1:a="1" 2:b="2"]|2 run.created r1 1-2 by marta ok ; 3 run.fork r1 by marta ok `},
-	{"create: a rerun", func(c *teller) { c.run(c.create(kairos.NewRun{RerunOf: "other"})) }, "r1 p@1 queued seq 0 steps 0 rerun of other"},
-	{"create: an input that is not UTF-8", func(c *teller) { c.create(kairos.NewRun{Input: kairos.RawJSON("\"\xff\"")}); c.unfinished() }, "invalid|"},
+	{"create: a rerun", func(c *teller) { c.run(c.create(domain.NewRun{RerunOf: "other"})) }, "r1 p@1 queued seq 0 steps 0 rerun of other"},
+	{"create: an input that is not UTF-8", func(c *teller) { c.create(domain.NewRun{Input: domain.RawJSON("\"\xff\"")}); c.unfinished() }, "invalid|"},
 	{"create: rows that are not UTF-8", func(c *teller) {
-		c.create(kairos.NewRun{Entries: []kairos.Entry{entry("a", "1"), entry("a", "\"\xff\"")}})
+		c.create(domain.NewRun{Entries: []domain.Entry{entry("a", "1"), entry("a", "\"\xff\"")}})
 		c.unfinished()
 	}, "invalid|"},
 	{"create: large inputs come back", func(c *teller) {
 		for _, n := range []int{4095, 4096, 4097, 300 << 10} {
-			c.run(c.create(kairos.NewRun{Input: kairos.RawJSON(text(n))}))
+			c.run(c.create(domain.NewRun{Input: domain.RawJSON(text(n))}))
 		}
 	}, `r1 p@1 queued seq 0 steps 0 input "xxx…xxx"(4095)|r2 p@1 queued seq 0 steps 0 input "xxx…xxx"(4096)|` +
 		`r3 p@1 queued seq 0 steps 0 input "xxx…xxx"(4097)|r4 p@1 queued seq 0 steps 0 input "xxx…xxx"(307200)`},
-	{"run: unknown", func(c *teller) { c.run("nothing"); c.run(kairos.NewID()) }, "not_found|not_found"},
+	{"run: unknown", func(c *teller) { c.run("nothing"); c.run(domain.NewID()) }, "not_found|not_found"},
 	{"journal: of a run that is not there", func(c *teller) { c.journal("nothing", 0) }, "[]"},
 
 	// Checkpoints.
 	{"commit: one row", func(c *teller) { r := c.begin(); c.at(r, 0, "1", nil); c.run(r); c.journal(r, 0) }, `ok|r1 p@1 queued seq 1 steps 0|[1:a="1"]`},
 	{"commit: many rows at once", func(c *teller) {
 		r := c.begin()
-		c.commit(kairos.Checkpoint{Run: r, Entries: []kairos.Entry{entry("a", "1"), entry("b", "2"), entry("c", "3")}})
+		c.commit(domain.Checkpoint{Run: r, Entries: []domain.Entry{entry("a", "1"), entry("b", "2"), entry("c", "3")}})
 		c.journal(r, 1)
 	}, `ok|[2:b="2" 3:c="3"]`},
-	{"commit: a run that is not there", func(c *teller) { c.at(kairos.NewID(), 0, "1", nil) }, "not_found"},
+	{"commit: a run that is not there", func(c *teller) { c.at(domain.NewID(), 0, "1", nil) }, "not_found"},
 	{"commit: behind", func(c *teller) { r := c.begin(); c.at(r, 0, "1", nil); c.at(r, 0, "2", nil); c.journal(r, 0) }, `ok|conflict|[1:a="1"]`},
 	{"commit: ahead", func(c *teller) { r := c.begin(); c.at(r, 1, "1", nil); c.journal(r, 0) }, "conflict|[]"},
 	{"commit: negative", func(c *teller) { r := c.begin(); c.at(r, -1, "1", nil); c.journal(r, 0) }, "conflict|[]"},
@@ -201,95 +201,95 @@ var rules = append([]rule{
 		r := c.begin()
 		e := entry("a", "1")
 		e.Seq = 5
-		c.commit(kairos.Checkpoint{Run: r, Entries: []kairos.Entry{e}})
+		c.commit(domain.Checkpoint{Run: r, Entries: []domain.Entry{e}})
 		c.journal(r, 0)
 	}, "internal|[]"},
 	{"commit: rows numbered as they are", func(c *teller) {
 		r := c.begin()
 		e := entry("a", "1")
 		e.Seq = 1
-		c.commit(kairos.Checkpoint{Run: r, Entries: []kairos.Entry{e}})
+		c.commit(domain.Checkpoint{Run: r, Entries: []domain.Entry{e}})
 	}, "ok"},
 	{"commit: a loser without rows", func(c *teller) {
 		r := c.begin()
 		c.at(r, 0, "1", nil)
-		c.commit(kairos.Checkpoint{Run: r, Fence: 0, Patch: &kairos.RunPatch{AddSteps: 3}})
-		c.move(r, 0, kairos.RunCancelled, "")
+		c.commit(domain.Checkpoint{Run: r, Fence: 0, Patch: &domain.RunPatch{AddSteps: 3}})
+		c.move(r, 0, domain.RunCancelled, "")
 		c.run(r)
 	}, "ok|conflict|conflict|r1 p@1 queued seq 1 steps 0"},
-	{"commit: nothing at all", func(c *teller) { r := c.begin(); c.commit(kairos.Checkpoint{Run: r}); c.run(r); c.events(1, r, 9) }, "ok|r1 p@1 queued seq 0 steps 0|"},
+	{"commit: nothing at all", func(c *teller) { r := c.begin(); c.commit(domain.Checkpoint{Run: r}); c.run(r); c.events(1, r, 9) }, "ok|r1 p@1 queued seq 0 steps 0|"},
 	{"commit: refused wholly for its last row", func(c *teller) {
 		r := c.begin()
-		c.commit(kairos.Checkpoint{Run: r, Patch: &kairos.RunPatch{Status: kairos.RunRunning, AddSteps: 1}, Audit: []kairos.AuditRecord{{Action: "x"}},
-			Entries: []kairos.Entry{entry("a", "1"), entry("b", "\"\xfe\"")}})
+		c.commit(domain.Checkpoint{Run: r, Patch: &domain.RunPatch{Status: domain.RunRunning, AddSteps: 1}, Audit: []domain.AuditRecord{{Action: "x"}},
+			Entries: []domain.Entry{entry("a", "1"), entry("b", "\"\xfe\"")}})
 		c.run(r)
 		c.journal(r, 0)
 		c.events(1, r, 9)
 	}, "invalid|r1 p@1 queued seq 0 steps 0|[]|"},
 	{"commit: refused wholly for its status", func(c *teller) {
 		r := c.begin()
-		c.move(r, 0, kairos.RunCompleted, "")
-		c.at(r, 0, "1", &kairos.RunPatch{Status: kairos.RunRunning, AddSteps: 1})
+		c.move(r, 0, domain.RunCompleted, "")
+		c.at(r, 0, "1", &domain.RunPatch{Status: domain.RunRunning, AddSteps: 1})
 		c.run(r)
 		c.journal(r, 0)
 	}, "ok|conflict|r1 p@1 completed seq 0 steps 0|[]"},
 	{"commit: refused wholly for its version", func(c *teller) {
 		r := c.begin()
-		c.at(r, 0, "1", &kairos.RunPatch{Hash: "h9", AddSteps: 1})
+		c.at(r, 0, "1", &domain.RunPatch{Hash: "h9", AddSteps: 1})
 		c.run(r)
 	}, "not_found|r1 p@1 queued seq 0 steps 0"},
-	{"commit: waiting for nothing", func(c *teller) { r := c.begin(); c.move(r, 0, kairos.RunWaiting, ""); c.run(r) }, "conflict|r1 p@1 queued seq 0 steps 0"},
-	{"commit: a reason without waiting", func(c *teller) { r := c.begin(); c.move(r, 0, kairos.RunRunning, kairos.WaitTimer); c.run(r) },
+	{"commit: waiting for nothing", func(c *teller) { r := c.begin(); c.move(r, 0, domain.RunWaiting, ""); c.run(r) }, "conflict|r1 p@1 queued seq 0 steps 0"},
+	{"commit: a reason without waiting", func(c *teller) { r := c.begin(); c.move(r, 0, domain.RunRunning, domain.WaitTimer); c.run(r) },
 		"conflict|r1 p@1 queued seq 0 steps 0"},
 	{"commit: from one reason to another", func(c *teller) {
 		r := c.begin()
-		c.move(r, 0, kairos.RunWaiting, kairos.WaitTimer)
-		c.move(r, 0, kairos.RunWaiting, kairos.WaitApproval)
+		c.move(r, 0, domain.RunWaiting, domain.WaitTimer)
+		c.move(r, 0, domain.RunWaiting, domain.WaitApproval)
 		c.run(r)
 	}, "ok|ok|r1 p@1 waiting:approval seq 0 steps 0"},
 	{"commit: rows after the end", func(c *teller) {
 		r := c.begin()
-		c.at(r, 0, "1", &kairos.RunPatch{Status: kairos.RunCompleted, Output: kairos.RawJSON("1")})
+		c.at(r, 0, "1", &domain.RunPatch{Status: domain.RunCompleted, Output: domain.RawJSON("1")})
 		c.at(r, 1, "2", nil)
 		c.run(r)
 		c.journal(r, 0)
 	}, `ok|ok|r1 p@1 completed seq 2 steps 0 output "1"|[1:a="1" 2:a="2"]`},
 	{"commit: resumed after a failure", func(c *teller) {
 		r := c.begin()
-		c.at(r, 0, "1", &kairos.RunPatch{Status: kairos.RunFailed, Error: &kairos.RunError{Code: "x", Message: "m", Node: "a"}, Headline: ptr("a: m"), Node: ptr("a")})
+		c.at(r, 0, "1", &domain.RunPatch{Status: domain.RunFailed, Error: &domain.RunError{Code: "x", Message: "m", Node: "a"}, Headline: ptr("a: m"), Node: ptr("a")})
 		c.run(r)
 		c.unfinished()
-		c.at(r, 1, "2", &kairos.RunPatch{Status: kairos.RunRunning, ClearError: true, Headline: ptr(""), Node: ptr("")})
+		c.at(r, 1, "2", &domain.RunPatch{Status: domain.RunRunning, ClearError: true, Headline: ptr(""), Node: ptr("")})
 		c.run(r)
 		c.unfinished()
 	}, `ok|r1 p@1 failed seq 1 steps 0 error &{x m a} "a: m" at a||ok|r1 p@1 running seq 2 steps 0|r1`},
 	{"commit: what a patch may change", func(c *teller) {
 		r := c.begin()
-		c.at(r, 0, "1", &kairos.RunPatch{Headline: ptr("h"), Node: ptr("n"), DueAt: &noon, AddSteps: 2, AddPath: "cf", Crashes: ptr(1), Paused: ptr(true),
-			AddUsage: kairos.Usage{InputTokens: 1, OutputTokens: 2, Cost: 0.25}, Limits: &kairos.Limits{MaxSteps: 9}, StartedAt: &noon, RunningTime: ptr(time.Minute), Hash: ""})
+		c.at(r, 0, "1", &domain.RunPatch{Headline: ptr("h"), Node: ptr("n"), DueAt: &noon, AddSteps: 2, AddPath: "cf", Crashes: ptr(1), Paused: ptr(true),
+			AddUsage: domain.Usage{InputTokens: 1, OutputTokens: 2, Cost: 0.25}, Limits: &domain.Limits{MaxSteps: 9}, StartedAt: &noon, RunningTime: ptr(time.Minute), Hash: ""})
 		c.run(r)
-		c.at(r, 1, "1", &kairos.RunPatch{DueAt: ptr(time.Time{}), AddSteps: 1, AddPath: "s", Paused: ptr(false), AddUsage: kairos.Usage{InputTokens: 1}, Crashes: ptr(0), Headline: ptr("")})
+		c.at(r, 1, "1", &domain.RunPatch{DueAt: ptr(time.Time{}), AddSteps: 1, AddPath: "s", Paused: ptr(false), AddUsage: domain.Usage{InputTokens: 1}, Crashes: ptr(0), Headline: ptr("")})
 		c.run(r)
-	}, `ok|r1 p@1 queued seq 1 steps 2 "h" at n path cf limits {9 0s 0 0} usage {1 2 0.25} crashes 1 paused true due 2030-01-31T12:00:00.123456Z started 2030-01-31T12:00:00.123456Z took 1m0s|` +
-		`ok|r1 p@1 queued seq 2 steps 3 at n path cfs limits {9 0s 0 0} usage {2 2 0.25} started 2030-01-31T12:00:00.123456Z took 1m0s`},
+	}, `ok|r1 p@1 queued seq 1 steps 2 "h" at n path cf limits {9 0s 0 0 false} usage {1 2 0.25 false} crashes 1 paused true due 2030-01-31T12:00:00.123456Z started 2030-01-31T12:00:00.123456Z took 1m0s|` +
+		`ok|r1 p@1 queued seq 2 steps 3 at n path cfs limits {9 0s 0 0 false} usage {2 2 0.25 false} started 2030-01-31T12:00:00.123456Z took 1m0s`},
 	{"commit: a path is bounded", func(c *teller) {
 		r := c.begin()
-		c.at(r, 0, "1", &kairos.RunPatch{AddPath: strings.Repeat("c", 60)})
-		c.at(r, 1, "1", &kairos.RunPatch{AddPath: strings.Repeat("f", 60)})
+		c.at(r, 0, "1", &domain.RunPatch{AddPath: strings.Repeat("c", 60)})
+		c.at(r, 1, "1", &domain.RunPatch{AddPath: strings.Repeat("f", 60)})
 		c.run(r)
-		c.at(r, 2, "1", &kairos.RunPatch{Path: ptr("xy")})
+		c.at(r, 2, "1", &domain.RunPatch{Path: ptr("xy")})
 		c.run(r)
 	}, "ok|ok|r1 p@1 queued seq 2 steps 0 path " + strings.Repeat("c", 60) + "ffff|ok|r1 p@1 queued seq 3 steps 0 path xy"},
 	{"commit: another version", func(c *teller) {
 		r := c.begin()
 		c.put(newVersion("p", "h2"))
-		c.at(r, 0, "1", &kairos.RunPatch{Hash: "h2"})
+		c.at(r, 0, "1", &domain.RunPatch{Hash: "h2"})
 		c.run(r)
 	}, "p@2 created true|ok|r1 p@2 queued seq 1 steps 0"},
 	{"commit: deleted and still there", func(c *teller) {
 		r := c.begin()
-		c.move(r, 0, kairos.RunCancelled, "")
-		c.commit(kairos.Checkpoint{Run: r, Patch: &kairos.RunPatch{DeletedAt: &noon}})
+		c.move(r, 0, domain.RunCancelled, "")
+		c.commit(domain.Checkpoint{Run: r, Patch: &domain.RunPatch{DeletedAt: &noon}})
 		c.run(r)
 		c.journal(r, 0)
 	}, "ok|ok|r1 p@1 cancelled seq 0 steps 0 deleted true|[]"},
@@ -305,7 +305,7 @@ var rules = append([]rule{
 		r := c.begin()
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := c.s.Commit(ctx, kairos.Checkpoint{Run: r, Entries: []kairos.Entry{entry("a", "1")}}); err != nil {
+		if err := c.s.Commit(ctx, domain.Checkpoint{Run: r, Entries: []domain.Entry{entry("a", "1")}}); err != nil {
 			c.at(r, 0, "1", nil)
 		}
 		c.journal(r, 0)
@@ -313,9 +313,9 @@ var rules = append([]rule{
 
 	// Chains.
 	{"chain: a refused link voids the later ones", func(c *teller) {
-		r, chain := c.begin(), new(kairos.Chain)
+		r, chain := c.begin(), new(domain.Chain)
 		link := func(fence int64) {
-			c.commit(kairos.Checkpoint{Run: r, Chain: chain, Fence: fence, Entries: []kairos.Entry{entry("a", "1")}})
+			c.commit(domain.Checkpoint{Run: r, Chain: chain, Fence: fence, Entries: []domain.Entry{entry("a", "1")}})
 		}
 		link(0)
 		link(7)
@@ -327,7 +327,7 @@ var rules = append([]rule{
 		r := c.begin()
 		done := make(chan error, 3)
 		for i := range int64(3) {
-			c.s.Enqueue([]kairos.Checkpoint{{Run: r, Fence: i, Entries: []kairos.Entry{entry("a", fmt.Sprint(i))}}}, func(err error) { done <- err })
+			c.s.Enqueue([]domain.Checkpoint{{Run: r, Fence: i, Entries: []domain.Entry{entry("a", fmt.Sprint(i))}}}, func(err error) { done <- err })
 		}
 		for range 3 {
 			if err := <-done; err != nil {
@@ -337,10 +337,10 @@ var rules = append([]rule{
 		c.journal(r, 0)
 	}, `[1:a="0" 2:a="1" 3:a="2"]`},
 	{"chain: a list is stored, and answered, in its order", func(c *teller) {
-		r, chain, done := c.begin(), new(kairos.Chain), make(chan error, 4)
-		var list []kairos.Checkpoint
+		r, chain, done := c.begin(), new(domain.Chain), make(chan error, 4)
+		var list []domain.Checkpoint
 		for _, fence := range []int64{0, 1, 5, 2} {
-			list = append(list, kairos.Checkpoint{Run: r, Chain: chain, Fence: fence, Entries: []kairos.Entry{entry("a", fmt.Sprint(fence))}})
+			list = append(list, domain.Checkpoint{Run: r, Chain: chain, Fence: fence, Entries: []domain.Entry{entry("a", fmt.Sprint(fence))}})
 		}
 		c.s.Enqueue(list, func(err error) { done <- err })
 		for range list {
@@ -350,7 +350,7 @@ var rules = append([]rule{
 	}, `ok|ok|conflict|conflict|[1:a="0" 2:a="1"]`},
 	{"chain: an enqueued one that is refused says so", func(c *teller) {
 		done := make(chan error, 1)
-		c.s.Enqueue([]kairos.Checkpoint{{Run: c.begin(), Fence: 3}}, func(err error) { done <- err })
+		c.s.Enqueue([]domain.Checkpoint{{Run: c.begin(), Fence: 3}}, func(err error) { done <- err })
 		c.say("%s", word(<-done))
 	}, "conflict"},
 
@@ -359,7 +359,7 @@ var rules = append([]rule{
 		r := c.begin()
 		e := entry("a", "")
 		e.Output = nil
-		c.commit(kairos.Checkpoint{Run: r, Entries: []kairos.Entry{e, entry("b", "0"), entry("c", `""`), entry("d", "null")}})
+		c.commit(domain.Checkpoint{Run: r, Entries: []domain.Entry{e, entry("b", "0"), entry("c", `""`), entry("d", "null")}})
 		c.journal(r, 0)
 	}, `ok|[1:a=- 2:b="0" 3:c="\"\"" 4:d="null"]`},
 	{"value: of every class of size", func(c *teller) {
@@ -373,13 +373,13 @@ var rules = append([]rule{
 	{"value: larger than the largest", func(c *teller) {
 		r := c.begin()
 		c.at(r, 0, text(store.MaxPayload+1), nil)
-		c.at(r, 0, "1", &kairos.RunPatch{Output: kairos.RawJSON(text(store.MaxPayload + 1))})
+		c.at(r, 0, "1", &domain.RunPatch{Output: domain.RawJSON(text(store.MaxPayload + 1))})
 		c.run(r)
 	}, "too_large|too_large|r1 p@1 queued seq 0 steps 0"},
 	{"value: the same large one in two runs", func(c *teller) {
 		for range 2 {
 			r := c.begin()
-			c.at(r, 0, text(5000), &kairos.RunPatch{Status: kairos.RunCompleted, Output: kairos.RawJSON(text(5000))})
+			c.at(r, 0, text(5000), &domain.RunPatch{Status: domain.RunCompleted, Output: domain.RawJSON(text(5000))})
 			c.run(r)
 		}
 	}, `ok|r1 p@1 completed seq 1 steps 0 output "xxx…xxx"(5000)|ok|r2 p@1 completed seq 1 steps 0 output "xxx…xxx"(5000)`},
@@ -401,18 +401,18 @@ var rules = append([]rule{
 		r := c.begin()
 		e := entry("a", "1")
 		e.Visit, e.Item, e.Attempt, e.Substep = math.MaxInt32, math.MaxInt32, math.MaxInt32, math.MaxInt32
-		e.Usage = kairos.Usage{InputTokens: math.MaxInt64, OutputTokens: 1, Cost: math.MaxFloat64}
+		e.Usage = domain.Usage{InputTokens: math.MaxInt64, OutputTokens: 1, Cost: math.MaxFloat64}
 		e.At, e.StartedAt = noon, noon
-		c.commit(kairos.Checkpoint{Run: r, Entries: []kairos.Entry{e}})
+		c.commit(domain.Checkpoint{Run: r, Entries: []domain.Entry{e}})
 		c.rowsWhole(r)
 	}, `ok|{"seq":1,"kind":"result","node":"a","visit":2147483647,"item":2147483647,"attempt":2147483647,"substep":2147483647,"status":"completed","final":true,` +
 		`"effect":"pure","output":1,"usage":{"inputTokens":9223372036854775807,"outputTokens":1,"cost":1.7976931348623157e+308},` +
 		`"startedAt":"2030-01-31T12:00:00.123456Z","at":"2030-01-31T12:00:00.123456Z"}`},
 	{"value: every field of a row", func(c *teller) {
 		r := c.begin()
-		c.commit(kairos.Checkpoint{Run: r, Entries: []kairos.Entry{{Kind: kairos.EntryWait, Node: "n", Visit: 2, Item: 3, Attempt: 4, Substep: 5, Status: kairos.NodeWaiting,
-			Effect: "unsafe", IdempotencyKey: "k", Input: kairos.RawJSON("1"), Output: kairos.RawJSON("2"), Decision: kairos.RawJSON(`{"a":1}`), Log: kairos.RawJSON("[]"),
-			Failure: &kairos.Failure{Code: "c", Message: "m", Permanent: true}, Usage: kairos.Usage{InputTokens: 1}, Agent: "g", DueAt: noon, Ref: "f", Actor: "w", Reason: "y", StartedAt: noon, At: noon}}})
+		c.commit(domain.Checkpoint{Run: r, Entries: []domain.Entry{{Kind: domain.EntryWait, Node: "n", Visit: 2, Item: 3, Attempt: 4, Substep: 5, Status: domain.NodeWaiting,
+			Effect: "unsafe", IdempotencyKey: "k", Input: domain.RawJSON("1"), Output: domain.RawJSON("2"), Decision: domain.RawJSON(`{"a":1}`), Log: domain.RawJSON("[]"),
+			Failure: &domain.Failure{Code: "c", Message: "m", Permanent: true}, Usage: domain.Usage{InputTokens: 1}, Agent: "g", DueAt: noon, Ref: "f", Actor: "w", Reason: "y", StartedAt: noon, At: noon}}})
 		c.rowsWhole(r)
 	}, `ok|{"seq":1,"kind":"wait","node":"n","visit":2,"item":3,"attempt":4,"substep":5,"status":"waiting","effect":"unsafe","idempotencyKey":"k","input":1,"output":2,` +
 		`"decision":{"a":1},"failure":{"code":"c","message":"m","permanent":true},"usage":{"inputTokens":1,"outputTokens":0,"cost":0},"agent":"g",` +
@@ -421,24 +421,24 @@ var rules = append([]rule{
 	// Audit.
 	{"audit: one event for each checkpoint, gapless, in the order of commits", func(c *teller) {
 		a, b := c.begin(), c.begin()
-		c.at(a, 0, "1", &kairos.RunPatch{Status: kairos.RunRunning})
+		c.at(a, 0, "1", &domain.RunPatch{Status: domain.RunRunning})
 		c.at(b, 0, "2", nil)
-		c.move(a, 1, kairos.RunWaiting, kairos.WaitTimer)
+		c.move(a, 1, domain.RunWaiting, domain.WaitTimer)
 		c.said = nil
 		c.events(1, "", 10)
 	}, `2 checkpoint r1 running 1-1 1:a="1" by system ok ; 3 checkpoint r2 1-1 1:a="2" by system ok ; 4 checkpoint r1 waiting:timer by system ok `},
 	{"audit: the records of a checkpoint follow its event", func(c *teller) {
 		r := c.begin()
-		c.commit(kairos.Checkpoint{Run: r, Entries: []kairos.Entry{entry("a", "1")}, Audit: []kairos.AuditRecord{{Action: "x", Actor: "w", Object: "o", Reason: "y"}}})
+		c.commit(domain.Checkpoint{Run: r, Entries: []domain.Entry{entry("a", "1")}, Audit: []domain.AuditRecord{{Action: "x", Actor: "w", Object: "o", Reason: "y"}}})
 		c.events(1, r, 10)
 	}, `ok|2 checkpoint r1 1-1 1:a="1" by system ok ; 3 x r1 o 0-1 by w ok y`},
 	{"audit: of a refused checkpoint there is nothing", func(c *teller) {
 		r := c.begin()
-		c.commit(kairos.Checkpoint{Run: r, Fence: 4, Audit: []kairos.AuditRecord{{Action: "x"}}})
+		c.commit(domain.Checkpoint{Run: r, Fence: 4, Audit: []domain.AuditRecord{{Action: "x"}}})
 		c.events(1, "", 10)
 	}, "conflict|"},
 	{"audit: an act that belongs to no checkpoint", func(c *teller) {
-		c.say("%s", word(c.s.Audit(context.Background(), kairos.AuditRecord{Action: "login", Actor: "w", Result: "denied", Reason: "no"})))
+		c.say("%s", word(c.s.Audit(context.Background(), domain.AuditRecord{Action: "login", Actor: "w", Result: "denied", Reason: "no"})))
 		c.events(1, "", 10)
 	}, "ok|2 login by w denied no"},
 	{"audit: in parts", func(c *teller) {
@@ -462,16 +462,16 @@ var rules = append([]rule{
 	// Approvals.
 	{"approval: asked, and answered once", func(c *teller) {
 		r := c.begin()
-		a := kairos.Approval{ID: "A", PlanKey: "p", Node: "n", Visit: 1, Item: -1, Message: "go?", Status: "open", OnTimeout: "fail", CreatedAt: noon}
-		c.commit(kairos.Checkpoint{Run: r, Approvals: []kairos.Approval{a}})
+		a := domain.Approval{ID: "A", PlanKey: "p", Node: "n", Visit: 1, Item: -1, Message: "go?", Status: "open", OnTimeout: "fail", CreatedAt: noon}
+		c.commit(domain.Checkpoint{Run: r, Approvals: []domain.Approval{a}})
 		c.approval("A")
-		a.Message, a.Status, a.DecidedAt, a.DecidedBy, a.Comment, a.Values = "something else", "approved", noon, "w", "fine", kairos.RawJSON(`{"a":1}`)
-		c.commit(kairos.Checkpoint{Run: r, Approvals: []kairos.Approval{a}})
+		a.Message, a.Status, a.DecidedAt, a.DecidedBy, a.Comment, a.Values = "something else", "approved", noon, "w", "fine", domain.RawJSON(`{"a":1}`)
+		c.commit(domain.Checkpoint{Run: r, Approvals: []domain.Approval{a}})
 		c.approval("A")
 	}, `ok|A n "go?" open by  "" values |ok|A n "go?" approved by w "fine" values {"a":1}`},
 	{"approval: closed by nobody at no time", func(c *teller) {
 		r := c.begin()
-		c.commit(kairos.Checkpoint{Run: r, Entries: []kairos.Entry{entry("a", "1")}, Approvals: []kairos.Approval{{ID: "A", Status: "approved", Node: "n"}}})
+		c.commit(domain.Checkpoint{Run: r, Entries: []domain.Entry{entry("a", "1")}, Approvals: []domain.Approval{{ID: "A", Status: "approved", Node: "n"}}})
 		c.approval("A")
 		c.journal(r, 0)
 	}, "conflict|not_found|[]"},
@@ -480,26 +480,26 @@ var rules = append([]rule{
 	// What the engine asks at a start.
 	{"unfinished: by priority, then age", func(c *teller) {
 		for _, p := range []int{0, 5, -1, 5} {
-			c.create(kairos.NewRun{Priority: p})
+			c.create(domain.NewRun{Priority: p})
 		}
 		c.unfinished()
 	}, "r2 r4 r1 r3"},
 	{"unfinished: without those that ended", func(c *teller) {
 		a, b, d := c.begin(), c.begin(), c.begin()
-		c.move(a, 0, kairos.RunCompleted, "")
-		c.move(b, 0, kairos.RunWaiting, kairos.WaitTimer)
-		c.move(d, 0, kairos.RunCancelled, "")
+		c.move(a, 0, domain.RunCompleted, "")
+		c.move(b, 0, domain.RunWaiting, domain.WaitTimer)
+		c.move(d, 0, domain.RunCancelled, "")
 		c.unfinished()
 	}, "ok|ok|ok|r2"},
 	{"concurrency: active ones, oldest first", func(c *teller) {
 		of := func(key string) string {
-			return c.create(kairos.NewRun{Concurrency: &kairos.Concurrency{Key: key, Limit: 1, OnConflict: "queue"}})
+			return c.create(domain.NewRun{Concurrency: &domain.Concurrency{Key: key, Limit: 1, OnConflict: "queue"}})
 		}
 		a := of("one")
 		of("two")
 		of("one")
 		c.active("one")
-		c.move(a, 0, kairos.RunFailed, "")
+		c.move(a, 0, domain.RunFailed, "")
 		c.active("one")
 		c.active("")
 		c.active("three")

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -15,15 +15,15 @@ func TestARunWithDamagedDetailsIsStillThere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		statement string
-		part      kairos.RunPart
+		part      domain.RunPart
 		listed    bool // lists say so, too
 	}{
-		"input":   {`UPDATE run_details SET input = '{"a": 1'`, kairos.PartInput, false},
-		"value":   {`UPDATE run_details SET input = '@' || hex(zeroblob(32))`, kairos.PartInput, false},
-		"output":  {`UPDATE run_details SET output = '{]'`, kairos.PartOutput, false},
-		"limits":  {`PRAGMA ignore_check_constraints = 1; UPDATE run_details SET limits = '{"max'`, kairos.PartLimits, true},
-		"labels":  {`PRAGMA ignore_check_constraints = 1; UPDATE run_details SET labels = '["a"]'`, kairos.PartLabels, true},
-		"details": {`DELETE FROM run_details`, kairos.PartDetails, true},
+		"input":   {`UPDATE run_details SET input = '{"a": 1'`, domain.PartInput, false},
+		"value":   {`UPDATE run_details SET input = '@' || hex(zeroblob(32))`, domain.PartInput, false},
+		"output":  {`UPDATE run_details SET output = '{]'`, domain.PartOutput, false},
+		"limits":  {`PRAGMA ignore_check_constraints = 1; UPDATE run_details SET limits = '{"max'`, domain.PartLimits, true},
+		"labels":  {`PRAGMA ignore_check_constraints = 1; UPDATE run_details SET labels = '["a"]'`, domain.PartLabels, true},
+		"details": {`DELETE FROM run_details`, domain.PartDetails, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,17 +35,17 @@ func TestARunWithDamagedDetailsIsStillThere(t *testing.T) {
 			}
 			storetest.Alter(t, path, c.statement)
 			s = storetest.OpenAt(t, path)
-			has := func(r kairos.Run) bool {
-				return slices.ContainsFunc(r.Damaged, func(p kairos.DamagedPart) bool { return p.Part == c.part && p.Message != "" })
+			has := func(r domain.Run) bool {
+				return slices.ContainsFunc(r.Damaged, func(p domain.DamagedPart) bool { return p.Part == c.part && p.Message != "" })
 			}
 			got, err := s.Run(t.Context(), r.ID)
-			if err != nil || !has(got) || (got.Corrupt() == nil) != (c.part == kairos.PartOutput) || got.PlanKey != r.PlanKey {
+			if err != nil || !has(got) || (got.Corrupt() == nil) != (c.part == domain.PartOutput) || got.PlanKey != r.PlanKey {
 				t.Errorf("the run: %+v, %v", got, err)
 			}
-			if got, err = s.FindRun(t.Context(), kairos.ShortID(r.ID)); err != nil || !has(got) {
+			if got, err = s.FindRun(t.Context(), domain.ShortID(r.ID)); err != nil || !has(got) {
 				t.Errorf("found: %+v, %v", got, err)
 			}
-			list, err := s.Runs(t.Context(), kairos.RunFilter{})
+			list, err := s.Runs(t.Context(), domain.RunFilter{})
 			if err != nil || len(list.Items) != 1 || list.Items[0].ID != r.ID || has(list.Items[0]) != c.listed {
 				t.Errorf("listed: %+v, %v", list.Items, err)
 			}
@@ -54,7 +54,7 @@ func TestARunWithDamagedDetailsIsStillThere(t *testing.T) {
 				t.Errorf("unfinished: %+v, %v", unfinished, err)
 			}
 			checks, err := s.Verify(t.Context())
-			if err != nil || !slices.ContainsFunc(checks, func(k kairos.Check) bool { return slices.Contains(k.Runs, r.ID) }) {
+			if err != nil || !slices.ContainsFunc(checks, func(k domain.Check) bool { return slices.Contains(k.Runs, r.ID) }) {
 				t.Errorf("the examination does not name it: %+v, %v", checks, err)
 			}
 		})

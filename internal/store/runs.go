@@ -10,32 +10,32 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // CreateRun stores a run, its first journal rows and audit records. A run with
 // the same Key or ID that exists already is returned with created false.
-func (s *Store) CreateRun(ctx context.Context, r kairos.NewRun) (kairos.Run, bool, error) {
+func (s *Store) CreateRun(ctx context.Context, r domain.NewRun) (domain.Run, bool, error) {
 	if s.writer == nil {
-		return kairos.Run{}, false, errReadOnly()
+		return domain.Run{}, false, errReadOnly()
 	}
 	if r.ID == "" {
-		r.ID = kairos.NewID()
+		r.ID = domain.NewID()
 	}
 	if r.Status == "" {
-		r.Status = kairos.RunQueued
+		r.Status = domain.RunQueued
 	}
 	n := &newRun{s: s, r: r}
 	if err := n.prepare(); err != nil {
-		return kairos.Run{}, false, err
+		return domain.Run{}, false, err
 	}
 	if err := s.writer.do(op{apply: n.apply}); err != nil {
-		return kairos.Run{}, false, err
+		return domain.Run{}, false, err
 	}
 	if n.created {
 		s.rowIDs.Store(n.id, n.row.ID) // only now is it certain to be the run's row
-		run := run(n.row, n.details, n.version.planID, n.version.planKey, n.version.number, r.Hash)
+		run := run(n.row, n.details, n.version.PublicID, n.version.Key, n.version.Number, r.Hash)
 		run.Input = r.Input
 		return run, true, nil
 	}
@@ -47,7 +47,7 @@ func (s *Store) CreateRun(ctx context.Context, r kairos.NewRun) (kairos.Run, boo
 // newRun is a run on its way to the writer.
 type newRun struct {
 	s        *Store
-	r        kairos.NewRun
+	r        domain.NewRun
 	input    *string
 	steps    []stepRow
 	payloads []dbsqlc.PayloadInsertParams
@@ -58,7 +58,7 @@ type newRun struct {
 	// as they are stored, if it was created
 	row     dbsqlc.Run
 	details dbsqlc.RunDetail
-	version planVersion
+	version dbsqlc.VersionOfRunRow
 }
 
 func (n *newRun) prepare() error {
@@ -126,24 +126,24 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		if run := r.Audit[i].Run; run != "" && run != r.ID {
 			other, err := w.q.RunRowID(w.ctx, run)
 			if errors.Is(err, sql.ErrNoRows) {
-				return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", run)
+				return nil, domain.Errorf(domain.CodeNotFound, "no run %s", run)
 			} else if err != nil {
 				return nil, err
 			}
 			others[i] = other.ID
 		}
 	}
-	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: reversed(r.ID), PlanID: v.plan, VersionID: v.id,
+	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: reversed(r.ID), PlanID: v.PlanID, VersionID: v.ID,
 		Status: string(r.Status), LastSeq: int64(len(n.steps)), Actor: r.Actor, Origin: r.Origin, Priority: int64(r.Priority), RunKey: orNull(r.Key),
 		ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, StartAt: micros(r.StartAt), CreatedAt: w.s.now().UnixMicro()}
-	if r.Status == kairos.RunWaiting {
-		p.WaitReason = string(kairos.WaitHeld)
+	if r.Status == domain.RunWaiting {
+		p.WaitReason = string(domain.WaitHeld)
 	}
-	p.Attention = flag(r.Origin != kairos.OriginDry && needsAttention(p.Status, p.WaitReason, 0))
+	p.Attention = flag(r.Origin != domain.OriginDry && needsAttention(p.Status, p.WaitReason, 0))
 	for i := range r.Entries {
 		if e := &r.Entries[i]; e.Final {
 			p.Steps++
-			p.Path = clipPath(p.Path + string(kairos.PathLetter(e.Status)))
+			p.Path = clipPath(p.Path + string(domain.PathLetter(e.Status)))
 		}
 	}
 	d := n.detail
@@ -196,15 +196,15 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			return nil, err
 		}
 	}
-	if r.Origin != kairos.OriginDry {
+	if r.Origin != domain.OriginDry {
 		w.counts[countKey{p.Status, p.WaitReason}]++
 	}
 	n.created, n.version = true, v
 	n.row = dbsqlc.Run{ID: rowID, PublicID: p.PublicID, Status: p.Status, WaitReason: p.WaitReason, Attention: p.Attention, LastSeq: p.LastSeq, Steps: p.Steps, Path: p.Path, Actor: p.Actor,
 		Origin: p.Origin, Priority: p.Priority, RunKey: p.RunKey, ForkedFrom: p.ForkedFrom, ForkSeq: p.ForkSeq, RerunOf: p.RerunOf, StartAt: p.StartAt, CreatedAt: p.CreatedAt}
 	n.details = dbsqlc.RunDetail{Session: d.Session, Limits: d.Limits, Labels: d.Labels, Parent: d.Parent, Concurrency: d.Concurrency}
-	w.expect(rowID, runState{RunStateRow: dbsqlc.RunStateRow{ID: rowID, PlanID: v.plan, Status: p.Status, WaitReason: p.WaitReason, Attention: p.Attention, LastSeq: p.LastSeq,
-		Path: p.Path, VersionID: v.id, Origin: p.Origin}})
+	w.expect(rowID, runState{RunStateRow: dbsqlc.RunStateRow{ID: rowID, PlanID: v.PlanID, Status: p.Status, WaitReason: p.WaitReason, Attention: p.Attention, LastSeq: p.LastSeq,
+		Path: p.Path, VersionID: v.ID, Origin: p.Origin}})
 	var rows []auditRow
 	for i, record := range r.Audit {
 		record.Run = cmp.Or(record.Run, r.ID)
@@ -218,33 +218,33 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 }
 
 // Run finds a run by its id, input and output included; CodeNotFound. What of it is
-// damaged is left out, and named in [kairos.Run.Damaged].
-func (s *Store) Run(ctx context.Context, id string) (kairos.Run, error) {
+// damaged is left out, and named in [domain.Run.Damaged].
+func (s *Store) Run(ctx context.Context, id string) (domain.Run, error) {
 	row, err := s.q.RunByPublicID(ctx, id)
 	if err != nil {
 		if r, bareErr := s.bareRun(ctx, id); bareErr == nil {
 			return r, nil
 		}
 		if errors.Is(err, sql.ErrNoRows) {
-			return kairos.Run{}, kairos.Errorf(kairos.CodeNotFound, "no run %s", id)
+			return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %s", id)
 		}
-		return kairos.Run{}, translate(err, "read run "+id)
+		return domain.Run{}, translate(err, "read run "+id)
 	}
 	r := run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
 	for _, v := range []struct {
-		part   kairos.RunPart
+		part   domain.RunPart
 		column *string
-		into   *kairos.RawJSON
-	}{{kairos.PartInput, row.RunDetail.Input, &r.Input}, {kairos.PartOutput, row.RunDetail.Output, &r.Output}} {
+		into   *domain.RawJSON
+	}{{domain.PartInput, row.RunDetail.Input, &r.Input}, {domain.PartOutput, row.RunDetail.Output, &r.Output}} {
 		*v.into, err = s.fetch(ctx, v.column)
-		switch code := kairos.CodeOf(err); {
-		case code == kairos.CodeCorrupt, code == kairos.CodeNotFound:
-			r.Damaged = append(r.Damaged, kairos.DamagedPart{Part: v.part, Message: err.Error()})
+		switch code := domain.CodeOf(err); {
+		case code == domain.CodeCorrupt, code == domain.CodeNotFound:
+			r.Damaged = append(r.Damaged, domain.DamagedPart{Part: v.part, Message: err.Error()})
 			*v.into = nil
 		case err != nil:
 			return r, err
 		case *v.into != nil && !strings.HasPrefix(*v.column, payloadMark) && !json.Valid(*v.into):
-			r.Damaged = append(r.Damaged, kairos.DamagedPart{Part: v.part, Message: "it is no JSON any more"})
+			r.Damaged = append(r.Damaged, domain.DamagedPart{Part: v.part, Message: "it is no JSON any more"})
 			*v.into = nil
 		}
 	}
@@ -252,31 +252,31 @@ func (s *Store) Run(ctx context.Context, id string) (kairos.Run, error) {
 }
 
 // bareRun is a run whose row of details is gone, or on a page that cannot be read.
-func (s *Store) bareRun(ctx context.Context, id string) (kairos.Run, error) {
+func (s *Store) bareRun(ctx context.Context, id string) (domain.Run, error) {
 	row, err := s.q.RunBare(ctx, id)
 	if err != nil {
-		return kairos.Run{}, err
+		return domain.Run{}, err
 	}
 	return run(row.Run, dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash), nil
 }
 
 // FindRun finds a run by id, or by any unambiguous tail or prefix of at least 4
 // characters; CodeNotFound, CodeConflict when ambiguous.
-func (s *Store) FindRun(ctx context.Context, id string) (kairos.Run, error) {
+func (s *Store) FindRun(ctx context.Context, id string) (domain.Run, error) {
 	id = strings.ToLower(strings.TrimSpace(id))
-	if kairos.ValidID(id) {
+	if domain.ValidID(id) {
 		return s.Run(ctx, id)
 	}
-	if len(id) < 4 || len(id) > kairos.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
-		return kairos.Run{}, kairos.Errorf(kairos.CodeNotFound, "no run %q", id).Suggest("give at least the last four characters of a run's id")
+	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %q", id).Suggest("give at least the last four characters of a run's id")
 	}
 	tails, err := s.q.RunByTail(ctx, reversed(id), after(reversed(id)))
 	if err != nil {
-		return kairos.Run{}, translate(err, "find run "+id)
+		return domain.Run{}, translate(err, "find run "+id)
 	}
 	prefixes, err := s.q.RunByPrefix(ctx, id, after(id))
 	if err != nil {
-		return kairos.Run{}, translate(err, "find run "+id)
+		return domain.Run{}, translate(err, "find run "+id)
 	}
 	found := map[string]bool{}
 	for _, f := range append(tails, prefixes...) {
@@ -284,13 +284,13 @@ func (s *Store) FindRun(ctx context.Context, id string) (kairos.Run, error) {
 	}
 	switch len(found) {
 	case 0:
-		return kairos.Run{}, kairos.Errorf(kairos.CodeNotFound, "no run %q", id)
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %q", id)
 	case 1:
 		for f := range found {
 			return s.Run(ctx, f)
 		}
 	}
-	return kairos.Run{}, kairos.Errorf(kairos.CodeConflict, "%q fits several runs", id).Suggest("give more characters of the id")
+	return domain.Run{}, domain.Errorf(domain.CodeConflict, "%q fits several runs", id).Suggest("give more characters of the id")
 }
 
 // runsByPart finds the rows of runs whose id begins or ends with part.
@@ -318,16 +318,16 @@ func after(s string) string {
 
 // Unfinished lists runs that are not final, highest priority first, then
 // oldest; large inputs are not loaded.
-func (s *Store) Unfinished(ctx context.Context) ([]kairos.Run, error) {
+func (s *Store) Unfinished(ctx context.Context) ([]domain.Run, error) {
 	rows, err := s.q.RunUnfinished(ctx)
 	if err != nil {
 		return nil, translate(err, "read unfinished runs")
 	}
-	out := make([]kairos.Run, len(rows))
+	out := make([]domain.Run, len(rows))
 	for i, row := range rows {
 		out[i] = run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
 		s.rowIDs.Store(row.Run.PublicID, row.Run.ID)
-		for _, column := range []*kairos.RawJSON{&out[i].Input, &out[i].Output} {
+		for _, column := range []*domain.RawJSON{&out[i].Input, &out[i].Output} {
 			if strings.HasPrefix(string(*column), payloadMark) {
 				*column = nil
 			}
@@ -341,8 +341,25 @@ func (s *Store) Unfinished(ctx context.Context) ([]kairos.Run, error) {
 	return out, translate(err, "read unfinished runs")
 }
 
+// RunByKey finds the run that was created with an idempotency key; CodeNotFound.
+func (s *Store) RunByKey(ctx context.Context, key string) (domain.Run, error) {
+	id, err := s.q.RunByKey(ctx, &key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run with the key %q", key)
+	} else if err != nil {
+		return domain.Run{}, translate(err, "read run by its key")
+	}
+	return s.Run(ctx, id)
+}
+
+// LiveChildren lists the ids of a run's children that are not over, oldest first.
+func (s *Store) LiveChildren(ctx context.Context, run string) ([]string, error) {
+	ids, err := s.q.RunLiveChildren(ctx, run)
+	return ids, translate(err, "read children of a run")
+}
+
 // ActiveByConcurrency lists active runs with that concurrency key, oldest first.
-func (s *Store) ActiveByConcurrency(ctx context.Context, key string) ([]kairos.Run, error) {
+func (s *Store) ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error) {
 	ids, err := s.q.RunActiveByConcurrency(ctx, key)
 	if err != nil {
 		return nil, translate(err, "read runs by concurrency key")
@@ -351,7 +368,7 @@ func (s *Store) ActiveByConcurrency(ctx context.Context, key string) ([]kairos.R
 }
 
 // Lineage lists the children, forks and reruns of a run, and what it came from.
-func (s *Store) Lineage(ctx context.Context, id string) ([]kairos.Run, error) {
+func (s *Store) Lineage(ctx context.Context, id string) ([]domain.Run, error) {
 	r, err := s.Run(ctx, id)
 	if err != nil {
 		return nil, err
@@ -375,8 +392,8 @@ func (s *Store) Lineage(ctx context.Context, id string) ([]kairos.Run, error) {
 	return s.runs(ctx, ids)
 }
 
-func (s *Store) runs(ctx context.Context, ids []string) ([]kairos.Run, error) {
-	out := make([]kairos.Run, 0, len(ids))
+func (s *Store) runs(ctx context.Context, ids []string) ([]domain.Run, error) {
+	out := make([]domain.Run, 0, len(ids))
 	for _, id := range ids {
 		r, err := s.Run(ctx, id)
 		if err != nil {
@@ -388,30 +405,30 @@ func (s *Store) runs(ctx context.Context, ids []string) ([]kairos.Run, error) {
 }
 
 // RunCounts reads the maintained counters.
-func (s *Store) RunCounts(ctx context.Context) (kairos.RunCounts, error) {
-	c := kairos.RunCounts{ByStatus: map[kairos.RunStatus]int64{}, Waiting: map[kairos.WaitReason]int64{}}
+func (s *Store) RunCounts(ctx context.Context) (domain.RunCounts, error) {
+	c := domain.RunCounts{ByStatus: map[domain.RunStatus]int64{}, Waiting: map[domain.WaitReason]int64{}}
 	rows, err := s.q.RunCountList(ctx)
 	if err != nil {
 		return c, translate(err, "read run counters")
 	}
 	for _, r := range rows {
-		c.ByStatus[kairos.RunStatus(r.Status)] += r.N
+		c.ByStatus[domain.RunStatus(r.Status)] += r.N
 		c.Total += r.N
 		switch {
 		case r.WaitReason == stubborn:
-			c.Waiting[kairos.WaitRetry] += r.N
+			c.Waiting[domain.WaitRetry] += r.N
 			c.Stubborn += r.N
 			c.NeedsAttention += r.N
 		case r.WaitReason == silent:
 			c.Silent += r.N
 			c.NeedsAttention += r.N
-		case r.Status == string(kairos.RunWaiting):
-			c.Waiting[kairos.WaitReason(r.WaitReason)] += r.N
+		case r.Status == string(domain.RunWaiting):
+			c.Waiting[domain.WaitReason(r.WaitReason)] += r.N
 		case r.WaitReason == acknowledged:
 			c.Acknowledged += r.N
 			continue
 		}
-		if r.WaitReason == string(kairos.WaitHeld) {
+		if r.WaitReason == string(domain.WaitHeld) {
 			c.Held += r.N
 		}
 		if needsAttention(r.Status, r.WaitReason, 0) {
@@ -423,14 +440,14 @@ func (s *Store) RunCounts(ctx context.Context) (kairos.RunCounts, error) {
 }
 
 // Uses lists what took part in a run, by kind and name.
-func (s *Store) Uses(ctx context.Context, run string) ([]kairos.Use, error) {
+func (s *Store) Uses(ctx context.Context, run string) ([]domain.Use, error) {
 	rows, err := s.q.RunUses(ctx, run)
 	if err != nil {
 		return nil, translate(err, "read what took part")
 	}
-	out := make([]kairos.Use, len(rows))
+	out := make([]domain.Use, len(rows))
 	for i, r := range rows {
-		out[i] = kairos.Use{Kind: r.Kind, Name: r.Name}
+		out[i] = domain.Use{Kind: r.Kind, Name: r.Name}
 	}
 	return out, nil
 }

@@ -5,12 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // RunsCount counts matches up to the cap. For a filter that no index serves it is as
 // many as are found in 20 ms, and not whole if there may be more.
-func (s *Store) RunsCount(ctx context.Context, f kairos.RunFilter, limit int) (n int, whole bool, err error) {
+func (s *Store) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n int, whole bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	if onlyEnded(f) {
@@ -57,7 +57,7 @@ func (s *Store) countByIndex(ctx context.Context, q *runQuery, last int64, limit
 	dry.arms = slices.Clone(q.arms)
 	for i := range dry.arms {
 		dry.arms[i].from = "runs INDEXED BY runs_dry"
-		dry.arms[i].where += " AND runs.origin = '" + kairos.OriginDry + "'"
+		dry.arms[i].where += " AND runs.origin = '" + domain.OriginDry + "'"
 	}
 	without, err := count(dry, math.MaxInt32)
 	if err != nil {
@@ -69,15 +69,15 @@ func (s *Store) countByIndex(ctx context.Context, q *runQuery, last int64, limit
 
 // onlyEnded reports whether a filter asks for nothing but how runs ended since a
 // time: that is counted by an index in the order of their end.
-func onlyEnded(f kairos.RunFilter) bool {
-	if len(f.Statuses) == 0 || f.Since.IsZero() || !f.Until.IsZero() || slices.ContainsFunc(f.Statuses, func(s kairos.RunStatus) bool { return !s.Final() }) {
+func onlyEnded(f domain.RunFilter) bool {
+	if len(f.Statuses) == 0 || f.Since.IsZero() || !f.Until.IsZero() || slices.ContainsFunc(f.Statuses, func(s domain.RunStatus) bool { return !s.Final() }) {
 		return false
 	}
 	f.Statuses = nil
-	return filterDigest(f) == filterDigest(kairos.RunFilter{})
+	return filterDigest(f) == filterDigest(domain.RunFilter{})
 }
 
-func (s *Store) endedSince(ctx context.Context, f kairos.RunFilter, limit int) (int, error) {
+func (s *Store) endedSince(ctx context.Context, f domain.RunFilter, limit int) (int, error) {
 	n := int64(0)
 	for _, status := range slices.Compact(slices.Sorted(slices.Values(f.Statuses))) {
 		more, err := s.q.RunEndedSince(ctx, string(status), f.Since.UnixMicro(), int64(limit)-n)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -35,8 +35,8 @@ const (
 // Runs lists runs, newest first, by key. A filter that no index serves is
 // answered with what was found in 20 ms; Next then goes on from there, also when
 // the page is short.
-func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairos.Run], error) {
-	var list kairos.List[kairos.Run]
+func (s *Store) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error) {
+	var list domain.List[domain.Run]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	kind := "runs:" + filterDigest(f)
@@ -49,7 +49,7 @@ func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairo
 		return list, err
 	}
 	limit := pageLimit(f.Page.Limit)
-	var found []numbered[kairos.Run]
+	var found []numbered[domain.Run]
 	last, err := s.q.RunLast(ctx)
 	if err != nil {
 		return list, translate(err, "list runs")
@@ -76,8 +76,8 @@ func (s *Store) Runs(ctx context.Context, f kairos.RunFilter) (kairos.List[kairo
 		} else {
 			list.Next = cursor(kind, reached)
 		}
-		var at int64
-		if err := s.read.QueryRowContext(ctx, runAtSQL, reached).Scan(new(int64), &at); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		_, at, err := s.runFrom(ctx, reached)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return list, translate(err, "list runs")
 		}
 		list.Stopped = fromMicros(at)
@@ -146,7 +146,7 @@ func gather[T any](rows *sql.Rows, into *[]T, read func(*sql.Rows) (T, error)) e
 }
 
 // scanRun reads one row of runColumns.
-func scanRun(rows *sql.Rows) (numbered[kairos.Run], error) {
+func scanRun(rows *sql.Rows) (numbered[domain.Run], error) {
 	var r dbsqlc.Run
 	var d dbsqlc.RunDetail
 	var planID, planKey, hash string
@@ -156,21 +156,23 @@ func scanRun(rows *sql.Rows) (numbered[kairos.Run], error) {
 		&r.StartAt, &r.DueAt, &r.InputTokens, &r.OutputTokens, &r.Cost, &r.Crashes, &r.Paused, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.RunningUs,
 		&r.DeletedAt, &r.PurgedAt, &r.Alike, &d.ErrorMessage, &d.ErrorNode, &d.Session, &d.Limits, &d.Labels, &d.GivenLabels, &d.Parent, &d.Concurrency,
 		&planID, &planKey, &number, &hash); err != nil {
-		return numbered[kairos.Run]{}, err
+		return numbered[domain.Run]{}, err
 	}
-	return numbered[kairos.Run]{r.ID, run(r, d, planID, planKey, number, hash)}, nil
+	return numbered[domain.Run]{r.ID, run(r, d, planID, planKey, number, hash)}, nil
 }
 
-const runAtSQL = "SELECT id, created_at FROM runs WHERE id >= ? ORDER BY id LIMIT 1"
+func (s *Store) runFrom(ctx context.Context, id int64) (int64, int64, error) {
+	r, err := s.q.RunFrom(ctx, id)
+	return r.ID, r.CreatedAt, err
+}
 
 // firstAfter is the first row up to last that is later than t, of rows that are
-// numbered in the order of time; query gives number and time (µs) of the first
+// numbered in the order of time; from gives number and time (µs) of the first
 // row from a number on. It looks from the newest row on, so that a clock that was
 // wrong long ago does no harm.
-func (s *Store) firstAfter(ctx context.Context, query string, t time.Time, last int64) (int64, error) {
+func firstAfter(ctx context.Context, from func(ctx context.Context, number int64) (first, at int64, err error), t time.Time, last int64) (int64, error) {
 	later := func(n int64) (bool, error) {
-		var at int64
-		err := s.read.QueryRowContext(ctx, query, n).Scan(&n, &at)
+		_, at, err := from(ctx, n)
 		if errors.Is(err, sql.ErrNoRows) {
 			return true, nil
 		}

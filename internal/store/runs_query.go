@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -52,13 +52,13 @@ func (q *runQuery) also(clause string, args ...any) {
 }
 
 // runQuery finds the index for a filter and what is left to check.
-func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, error) {
+func (s *Store) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, error) {
 	q := &runQuery{}
 	statuses := slices.Compact(slices.Sorted(slices.Values(f.Statuses)))
 	if len(statuses) == 0 && len(f.WaitReasons) > 0 {
-		statuses = []kairos.RunStatus{kairos.RunWaiting}
+		statuses = []domain.RunStatus{domain.RunWaiting}
 	}
-	if len(statuses) == len(kairos.RunStatuses) {
+	if len(statuses) == len(domain.RunStatuses) {
 		statuses = nil
 	}
 	plans, err := s.plansOf(ctx, &f)
@@ -112,7 +112,7 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 		// What ended by then was created by then.
 		last, err := s.q.RunLast(ctx)
 		if err == nil {
-			q.below, err = s.firstAfter(ctx, runAtSQL, f.Until.Add(clockSlack), last)
+			q.below, err = firstAfter(ctx, s.runFrom, f.Until.Add(clockSlack), last)
 		}
 		if err != nil {
 			return nil, translate(err, "list runs")
@@ -122,19 +122,19 @@ func (s *Store) runQuery(ctx context.Context, f kairos.RunFilter) (*runQuery, er
 	return q, nil
 }
 
-const notDry = "runs.origin <> '" + kairos.OriginDry + "'"
+const notDry = "runs.origin <> '" + domain.OriginDry + "'"
 
 // hidesDry reports whether a filter leaves out dry runs: it does unless it asks for
 // them, or for certain runs.
-func hidesDry(f kairos.RunFilter) bool {
+func hidesDry(f domain.RunFilter) bool {
 	_, labelled := f.Labels["draft"]
-	return !f.WithDry && !labelled && f.Origin != kairos.OriginDry && !slices.Contains(f.Origins, kairos.OriginDry) &&
+	return !f.WithDry && !labelled && f.Origin != domain.OriginDry && !slices.Contains(f.Origins, domain.OriginDry) &&
 		f.IDs == nil && f.IDTail == "" && f.Bulk == "" && f.Parent == "" && f.RelatedTo == ""
 }
 
 // plansOf are the plans that a filter names; nil: it names none. A bare word is
 // a plan's key if there is such a plan, and else looked for in headlines.
-func (s *Store) plansOf(ctx context.Context, f *kairos.RunFilter) ([]dbsqlc.Plan, error) {
+func (s *Store) plansOf(ctx context.Context, f *domain.RunFilter) ([]dbsqlc.Plan, error) {
 	keys := slices.Clone(f.PlanKeys)
 	if f.PlanKey != "" {
 		keys = []string{f.PlanKey}
@@ -143,7 +143,7 @@ func (s *Store) plansOf(ctx context.Context, f *kairos.RunFilter) ([]dbsqlc.Plan
 		switch _, err := s.planRow(ctx, f.Word); {
 		case err == nil && len(keys) == 0:
 			keys = []string{f.Word}
-		case err != nil && kairos.CodeOf(err) != kairos.CodeNotFound:
+		case err != nil && domain.CodeOf(err) != domain.CodeNotFound:
 			return nil, err
 		default:
 			f.Text = strings.TrimSpace(f.Text + " " + f.Word)
@@ -155,7 +155,7 @@ func (s *Store) plansOf(ctx context.Context, f *kairos.RunFilter) ([]dbsqlc.Plan
 	out := []dbsqlc.Plan{}
 	for _, key := range keys[:min(len(keys), maxChoice)] {
 		p, err := s.planRow(ctx, key)
-		if kairos.CodeOf(err) == kairos.CodeNotFound {
+		if domain.CodeOf(err) == domain.CodeNotFound {
 			continue
 		} else if err != nil {
 			return nil, err
@@ -177,8 +177,8 @@ func usedBy(kind string, names []string) (string, []any) {
 }
 
 // uses are what a filter asks to have taken part.
-func uses(f kairos.RunFilter) []useChoice {
-	return slices.DeleteFunc([]useChoice{{kairos.UseAgent, f.Agents}, {kairos.UseTool, f.Tools}, {kairos.UseProvider, f.Providers}},
+func uses(f domain.RunFilter) []useChoice {
+	return slices.DeleteFunc([]useChoice{{domain.UseAgent, f.Agents}, {domain.UseTool, f.Tools}, {domain.UseProvider, f.Providers}},
 		func(u useChoice) bool { return len(u.names) == 0 })
 }
 
@@ -188,7 +188,7 @@ type useChoice struct {
 }
 
 // alsoMore adds what no index serves.
-func alsoMore(q *runQuery, f kairos.RunFilter) {
+func alsoMore(q *runQuery, f domain.RunFilter) {
 	const took = "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END - runs.created_at)"
 	for _, c := range []struct {
 		on     bool
@@ -223,7 +223,7 @@ func alsoMore(q *runQuery, f kairos.RunFilter) {
 			q.also(c.clause, c.args...)
 		}
 	}
-	for _, u := range []useChoice{{kairos.UseAgent, f.Exclude.Agents}, {kairos.UseTool, f.Exclude.Tools}, {kairos.UseProvider, f.Exclude.Providers}} {
+	for _, u := range []useChoice{{domain.UseAgent, f.Exclude.Agents}, {domain.UseTool, f.Exclude.Tools}, {domain.UseProvider, f.Exclude.Providers}} {
 		if len(u.names) > 0 {
 			clause, args := usedBy(u.kind, u.names)
 			q.also("NOT "+clause, args...)
@@ -235,17 +235,19 @@ func alsoMore(q *runQuery, f kairos.RunFilter) {
 }
 
 // withHeadline are the statuses of runs that have a headline.
-var withHeadline = []kairos.RunStatus{kairos.RunRunning, kairos.RunWaiting, kairos.RunFailed}
+var withHeadline = []domain.RunStatus{domain.RunRunning, domain.RunWaiting, domain.RunFailed}
 
 // chooseArms takes the narrowest index that the filter allows; conditions that
 // it does not cover are added to the rest.
-func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter, statuses []kairos.RunStatus, plans []dbsqlc.Plan) error {
+func (s *Store) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter, statuses []domain.RunStatus, plans []dbsqlc.Plan) error {
 	ids := make([]int64, len(plans))
 	for i, p := range plans {
 		ids[i] = p.ID
 	}
-	kept := func() { // not deleted, for arms whose index does not say so
-		if !f.WithDeleted {
+	kept := func() { // for arms whose index does not cover deletion
+		if f.Deleted {
+			q.where = append(q.where, "runs.deleted_at > 0")
+		} else {
 			q.where = append(q.where, "runs.deleted_at = 0")
 		}
 	}
@@ -290,7 +292,7 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
-	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Alike != "" && f.NeedsAttention && !byUse && !f.WithDeleted && len(statuses) == 1 && statuses[0] == kairos.RunFailed:
+	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Alike != "" && f.NeedsAttention && !byUse && !f.Deleted && len(statuses) == 1 && statuses[0] == domain.RunFailed:
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_failed_alike", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
 			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.alike = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Alike}}}
 	case f.IDTail != "":
@@ -328,22 +330,23 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		kept()
 		rest(true, true, true)
 		alsoUsed(1)
-	case f.HasCrash && !f.WithDeleted:
+	case f.HasCrash && !f.Deleted:
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_crashed", where: "runs.deleted_at = 0 AND runs.crashes > 0"}}
 		rest(true, true, true)
-	case f.MinAttempts > 0 && !f.WithDeleted:
+	case f.MinAttempts > 0 && !f.Deleted:
 		q.arms = []arm{{from: "runs INDEXED BY runs_retried", where: "runs.deleted_at = 0 AND runs.tries > 1"}}
 		rest(true, true, true)
-	case f.Actor != "" && len(ids) == 0 && !f.WithDeleted:
+	case f.Actor != "" && len(ids) == 0 && !f.Deleted:
 		q.arms = []arm{{from: "runs INDEXED BY runs_by_actor", where: "runs.deleted_at = 0 AND runs.actor = ?", args: []any{f.Actor}}}
 		rest(false, true, true)
-	case f.ErrorCode != "" && len(ids) == 0 && !f.WithDeleted:
+	case f.ErrorCode != "" && len(ids) == 0 && !f.Deleted:
 		q.arms = []arm{{from: "runs INDEXED BY runs_by_error", where: "runs.deleted_at = 0 AND runs.error_code = ? AND runs.error_code <> ''", args: []any{f.ErrorCode}}}
 		rest(false, true, true)
-	case f.WithDeleted:
-		q.arms = []arm{{from: "runs NOT INDEXED", where: "1"}}
+	case f.Deleted:
+		q.arms = []arm{{from: "runs NOT INDEXED", where: "runs.deleted_at > 0"}}
 		rest(true, true, true)
-	case f.NeedsAttention && len(ids) == 0 && len(f.WaitReasons) == 0 && !slices.Equal(statuses, []kairos.RunStatus{kairos.RunRunning}):
+		q.scan = true
+	case f.NeedsAttention && len(ids) == 0 && len(f.WaitReasons) == 0 && !slices.Equal(statuses, []domain.RunStatus{domain.RunRunning}):
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_need_attention", where: "runs.deleted_at = 0 AND runs.attention = 1"}}
 		rest(false, true, false)
 	case f.Text != "" && match(f.Text) != "":
@@ -351,7 +354,7 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 		kept()
 		rest(true, true, true)
 		q.scan = true
-	case len(f.WaitReasons) > 0 && len(ids) == 0 && slices.Equal(statuses, []kairos.RunStatus{kairos.RunWaiting}):
+	case len(f.WaitReasons) > 0 && len(ids) == 0 && slices.Equal(statuses, []domain.RunStatus{domain.RunWaiting}):
 		for _, why := range slices.Compact(slices.Sorted(slices.Values(f.WaitReasons))) {
 			q.arms = append(q.arms, arm{from: "runs INDEXED BY runs_that_wait", where: "runs.deleted_at = 0 AND runs.wait_reason = ? AND runs.wait_reason <> ''", args: []any{string(why)}})
 		}
@@ -362,7 +365,7 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f kairos.RunFilter,
 			if len(statuses) == 0 {
 				statuses = withHeadline
 			}
-			statuses = slices.DeleteFunc(slices.Clone(statuses), func(st kairos.RunStatus) bool { return !slices.Contains(withHeadline, st) })
+			statuses = slices.DeleteFunc(slices.Clone(statuses), func(st domain.RunStatus) bool { return !slices.Contains(withHeadline, st) })
 			if q.none = len(statuses) == 0; q.none {
 				return nil
 			}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 const (
@@ -18,18 +18,18 @@ const (
 )
 
 // sortKeys are what a list may be sorted by besides age, as SQL.
-var sortKeys = map[kairos.RunSort]string{
-	kairos.SortTook:  "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END - runs.created_at)",
-	kairos.SortCost:  "CAST(runs.cost * 1000000 AS INTEGER)",
-	kairos.SortEnded: "runs.ended_at",
+var sortKeys = map[domain.RunSort]string{
+	domain.SortTook:  "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END - runs.created_at)",
+	domain.SortCost:  "CAST(runs.cost * 1000000 AS INTEGER)",
+	domain.SortEnded: "runs.ended_at",
 }
 
 // SortedRuns lists the runs with the most of something, among the newest that
 // match: of a week, at most 100,000, and as far as 20 ms lead. seen says how far.
-func (s *Store) SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.RunSort) (runs []kairos.Run, seen kairos.SortWindow, err error) {
+func (s *Store) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) (runs []domain.Run, seen domain.SortWindow, err error) {
 	key := sortKeys[by]
 	if key == "" {
-		return nil, seen, kairos.Errorf(kairos.CodeInvalid, "runs cannot be sorted by %q", by).Suggest("by took, cost or ended")
+		return nil, seen, domain.Errorf(domain.CodeInvalid, "runs cannot be sorted by %q", by).Suggest("by took, cost or ended")
 	}
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
@@ -44,7 +44,7 @@ func (s *Store) SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.Ru
 	if q.below > 0 {
 		last = min(last, q.below-1)
 	}
-	first, err := s.firstAfter(ctx, runAtSQL, s.now().Add(-sortWindow), last)
+	first, err := firstAfter(ctx, s.runFrom, s.now().Add(-sortWindow), last)
 	if err != nil {
 		return nil, seen, translate(err, "sort runs")
 	}
@@ -73,10 +73,10 @@ func (s *Store) SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.Ru
 		slices.SortFunc(top, func(a, b found) int { return cmp.Or(cmp.Compare(b.key, a.key), cmp.Compare(b.id, a.id)) })
 		top = top[:min(len(top), limit)]
 	}
-	seen = kairos.SortWindow{Runs: last - low + 1, Whole: low <= 1}
+	seen = domain.SortWindow{Runs: last - low + 1, Whole: low <= 1}
 	if last > 0 {
-		var at int64
-		if err := s.read.QueryRowContext(ctx, runAtSQL, low).Scan(new(int64), &at); err != nil {
+		_, at, err := s.runFrom(ctx, low)
+		if err != nil {
 			return nil, seen, translate(err, "sort runs")
 		}
 		seen.Since = fromMicros(at)
@@ -93,7 +93,7 @@ func (s *Store) SortedRuns(ctx context.Context, f kairos.RunFilter, by kairos.Ru
 		return nil, seen, translate(err, "sort runs")
 	}
 	defer rows.Close()
-	byID := map[int64]kairos.Run{}
+	byID := map[int64]domain.Run{}
 	for rows.Next() {
 		r, err := scanRun(rows)
 		if err != nil {

@@ -3,15 +3,19 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Salvaged says what could be saved from a damaged database.
@@ -23,17 +27,17 @@ type Salvaged struct {
 	Findings []string `json:"findings"`
 }
 
-// salvageTables are copied in this order: what others refer to comes first.
-var salvageTables = []string{"settings", "plans", "plan_facts", "plan_versions", "runs", "run_details", "run_labels", "run_uses", "run_outcomes", "failure_acks", "run_notes",
-	"preferences", "payloads", "payload_refs", "step_results", "handoffs", "messages", "memory", "skill_runs", "approvals", "audit_events", "users", "tokens"}
+// notSalvaged are tables that are made anew instead of copied, and why.
+var notSalvaged = map[string]string{
+	"goose_db_version": "the new database has its own",
+	"run_counts":       "counted again",
+	"run_words":        "indexed again",
+	"memory_words":     "indexed again",
+	"sessions":         "people log in again, because a session that was ended could come back",
+}
 
-// salvageWindow is how many rows are read at once before a damaged page makes
-// it go row by row.
+// salvageWindow is how many row ids are read at once.
 const salvageWindow = 200
-
-// blindWindows is how many windows in a row may be unreadable before a table
-// whose end is not known is given up: its root is gone.
-const blindWindows = 10
 
 // Salvage copies every row that can be read and whose checksum fits into a new
 // database in a new directory, and says what was lost. The damaged file is only
@@ -53,18 +57,23 @@ func salvage(ctx context.Context, damaged, dir string, o Options) (r Salvaged, e
 		return r, err
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return r, kairos.Errorf(kairos.CodeInvalid, "the directory for what is saved must be a new one: %w", err)
+		return r, domain.Errorf(domain.CodeInvalid, "the directory for what is saved must be a new one: %w", err)
 	}
-	for _, suffix := range []string{".key", ".anchor"} {
-		if err := copyFile(damaged+suffix, r.Path+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return r, err
-		}
+	if err := copyFile(damaged+".key", r.Path+".key"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, err
 	}
 	fresh, err := Open(ctx, r.Path, o)
 	if err != nil {
 		return r, err
 	}
 	if err := fresh.Close(); err != nil {
+		return r, err
+	}
+	// After that: the anchor of another database would hold the new one.
+	if err := os.Remove(r.Path + ".anchor"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	if err := copyFile(damaged+".anchor", r.Path+".anchor"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
 	from, err := openPlain(damaged, "&mode=ro&_query_only=1&_pragma=cell_size_check(1)")
@@ -78,12 +87,7 @@ func salvage(ctx context.Context, damaged, dir string, o Options) (r Salvaged, e
 	}
 	defer to.Close()
 	c := &salvager{from: from, to: to, r: &r, runs: map[int64]string{}}
-	for _, table := range salvageTables {
-		if err := c.table(ctx, table); err != nil {
-			return r, err
-		}
-	}
-	if err := c.finish(ctx); err != nil {
+	if err := c.all(ctx); err != nil {
 		return r, err
 	}
 	if err := to.Close(); err != nil {
@@ -98,7 +102,7 @@ func salvage(ctx context.Context, damaged, dir string, o Options) (r Salvaged, e
 	checks, err := s.Verify(ctx)
 	for _, check := range checks {
 		for _, p := range check.Problems {
-			r.Findings = append(r.Findings, check.Name+": "+p)
+			r.Findings = append(r.Findings, printable(check.Name+": "+p))
 		}
 	}
 	return r, err
@@ -114,8 +118,120 @@ type salvager struct {
 func (c *salvager) lost(table string, n int64, format string, args ...any) {
 	c.r.Lost[table] += n
 	if len(c.r.Findings) < 10*maxFindings {
-		c.r.Findings = append(c.r.Findings, table+": "+fmt.Sprintf(format, args...))
+		c.r.Findings = append(c.r.Findings, printable(table+": "+fmt.Sprintf(format, args...)))
 	}
+}
+
+// all copies every table. Triggers are away meanwhile: they index what is indexed
+// again at the end, and forbid to remove rows whose parents are lost.
+func (c *salvager) all(ctx context.Context) error {
+	triggers, err := c.texts(ctx, "SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+	if err != nil {
+		return err
+	}
+	again, err := c.texts(ctx, "SELECT sql FROM sqlite_schema WHERE type = 'trigger'")
+	if err != nil {
+		return err
+	}
+	tables, err := c.tables(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range triggers {
+		if err := c.exec(ctx, "DROP TRIGGER "+name); err != nil {
+			return err
+		}
+	}
+	for _, name := range tables {
+		if err := c.table(ctx, name); err != nil {
+			return err
+		}
+	}
+	for table, why := range notSalvaged {
+		var n int64
+		if err := c.from.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); table == "sessions" && err == nil && n > 0 {
+			c.lost(table, n, "%d rows are not copied: %s", n, why)
+		}
+	}
+	if err := c.removeOrphans(ctx, tables); err != nil {
+		return err
+	}
+	for _, text := range append([]string{
+		"INSERT INTO run_details (run_id) SELECT id FROM runs WHERE id NOT IN (SELECT run_id FROM run_details)",
+		recountSQL,
+		addWordsSQL,
+		"INSERT INTO memory_words (memory_words) VALUES ('rebuild')",
+	}, again...) {
+		if err := c.exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	for _, table := range tables {
+		var n int64
+		if err := c.to.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+			return translate(err, "count "+table)
+		}
+		c.r.Copied[table] = n
+	}
+	return nil
+}
+
+func (c *salvager) exec(ctx context.Context, text string) error {
+	_, err := c.to.ExecContext(ctx, text)
+	return translate(err, "put what was saved in order")
+}
+
+// texts reads a column of text from the new database.
+func (c *salvager) texts(ctx context.Context, query string, args ...any) ([]string, error) {
+	rows, err := c.to.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, translate(err, "read the schema")
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, translate(err, "read the schema")
+		}
+		out = append(out, text)
+	}
+	return out, translate(rows.Err(), "read the schema")
+}
+
+// tables lists those to copy: runs first, because checksums of other rows need them.
+func (c *salvager) tables(ctx context.Context) ([]string, error) {
+	names, err := c.texts(ctx, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name <> 'runs', name")
+	return slices.DeleteFunc(names, func(name string) bool { return notSalvaged[name] != "" }), err
+}
+
+// removeOrphans removes rows whose parents are lost, and what depended on them.
+func (c *salvager) removeOrphans(ctx context.Context, tables []string) error {
+	for again := true; again; {
+		again = false
+		for _, table := range tables {
+			keys, err := c.texts(ctx, `SELECT "from" || ' IS NOT NULL AND ' || "from" || ' NOT IN (SELECT ' || "to" || ' FROM ' || "table" || ')' FROM pragma_foreign_key_list(?)`, table)
+			if err != nil {
+				return err
+			}
+			for _, missing := range keys {
+				done, err := c.to.ExecContext(ctx, "DELETE FROM "+table+" WHERE "+missing)
+				if err != nil {
+					return translate(err, "remove rows of "+table)
+				}
+				n, err := done.RowsAffected()
+				if err != nil {
+					return err
+				}
+				if n > 0 {
+					again = true
+					_, parent, _ := strings.Cut(missing, " FROM ")
+					c.lost(table, n, "%d rows name rows of %s that are lost", n, strings.TrimSuffix(parent, ")"))
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // table copies one table; what is wrong with its rows is no error.
@@ -124,58 +240,118 @@ func (c *salvager) table(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	insert, err := c.to.PrepareContext(ctx, "INSERT OR REPLACE INTO "+name+" ("+strings.Join(columns, ", ")+") VALUES ("+marks(len(columns))+")")
+	conflict := " ON CONFLICT DO NOTHING"
+	if name == "settings" { // the new database has some already, and its own migrations
+		conflict = " ON CONFLICT DO UPDATE SET value = excluded.value WHERE key NOT GLOB '" + settingMigration + "*'"
+	}
+	insert, err := c.to.PrepareContext(ctx, "INSERT INTO "+name+" ("+strings.Join(columns, ", ")+") VALUES ("+marks(len(columns))+")"+conflict)
 	if err != nil {
 		return translate(err, "prepare "+name)
 	}
 	defer insert.Close()
-	read := "SELECT " + strings.Join(columns, ", ") + " FROM " + name
-	note := func(refused []string) {
-		for _, why := range refused {
-			c.lost(name, 1, "%s", why)
-		}
+	t := &salvageTable{salvager: c, name: name, columns: columns, insert: insert, read: "SELECT rowid, " + strings.Join(columns, ", ") + " FROM " + name}
+	if t.byID = len(keys) == 0; t.byID {
+		return t.byRowID(ctx)
 	}
-	if len(keys) > 0 { // without row ids: from both ends, as far as it goes
-		order := " ORDER BY " + strings.Join(keys, ", ")
-		refused, err := c.copy(ctx, name, columns, insert, read+order)
-		note(refused)
-		if err != nil {
-			c.lost(name, 1, "%s", err)
-			if _, err := c.copy(ctx, name, columns, insert, read+order+" DESC"); err != nil {
-				c.lost(name, 0, "from its end: %s", err)
-			}
-		}
-		return nil
+	// Without row ids: from both ends, as far as it goes.
+	t.read = strings.Replace(t.read, "rowid", "0", 1) + " ORDER BY " + strings.Join(keys, ", ")
+	if damage, err := t.copy(ctx, t.read); err != nil || damage == nil {
+		return err
+	} else {
+		c.lost(name, 1, "%s", damage)
 	}
-	var last, blind int64
-	guessed := false
-	if err := c.from.QueryRowContext(ctx, "SELECT coalesce(max(rowid), 0) FROM "+name).Scan(&last); err != nil {
-		c.lost(name, 0, "its last row cannot be found: %s", err)
-		last, guessed = 1<<20, true
-	}
-	for low := int64(0); low < last; low += salvageWindow {
-		refused, err := c.copy(ctx, name, columns, insert, read+" WHERE rowid > ? AND rowid <= ?", low, low+salvageWindow)
-		if err == nil {
-			note(refused)
-			blind = 0
-			continue
-		}
-		if blind++; guessed && blind > blindWindows {
-			c.lost(name, 1, "nothing from row %d on can be read", low+1-blindWindows*salvageWindow)
-			return nil
-		}
-		for id := low + 1; id <= min(low+salvageWindow, last); id++ {
-			refused, err := c.copy(ctx, name, columns, insert, read+" WHERE rowid = ?", id)
-			note(refused)
-			if err != nil {
-				c.lost(name, 1, "row %d cannot be read: %s", id, err)
-			}
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	if damage, err := t.copy(ctx, t.read+" DESC"); err != nil {
+		return err
+	} else if damage != nil {
+		c.lost(name, 0, "from its end: %s", damage)
 	}
 	return nil
+}
+
+// salvageTable is a table that is being copied.
+type salvageTable struct {
+	*salvager
+	name, read string
+	columns    []string
+	insert     *sql.Stmt
+	byID       bool  // it has row ids, and no row is read twice
+	last       int64 // row id of the last row that was read
+}
+
+// byRowID copies a table with row ids. A damaged page makes all rows below it
+// unreadable: from there it probes in growing steps for the next row that can be
+// read, and closes in on the first one.
+func (t *salvageTable) byRowID(ctx context.Context) error {
+	end, guessed, err := t.end(ctx)
+	if err != nil {
+		return err
+	}
+	for at := int64(0); at < end; {
+		t.last = at
+		high := min(at+salvageWindow, end)
+		damage, err := t.copy(ctx, t.read+" WHERE rowid >= ? AND rowid <= ?", at+1, high)
+		if err != nil {
+			return err
+		}
+		if damage == nil {
+			at = high
+			continue
+		}
+		next, err := t.readable(ctx, t.last, end)
+		if err != nil {
+			return err
+		}
+		switch n := next - t.last; {
+		case next >= end && guessed:
+			t.lost(t.name, 1, "no row after %d can be read: %s", t.last, damage)
+		case n == 1:
+			t.lost(t.name, 1, "row %d cannot be read: %s", next, damage)
+		default:
+			t.lost(t.name, n, "rows %d to %d cannot be read: %s", t.last+1, next, damage)
+		}
+		at = next
+	}
+	return nil
+}
+
+// end is the last row id. If that cannot be read it is a guess, which no file of
+// this size exceeds unless rows were removed.
+func (t *salvageTable) end(ctx context.Context) (end int64, guessed bool, err error) {
+	damage := t.from.QueryRowContext(ctx, "SELECT coalesce(max(rowid), 0) FROM "+t.name).Scan(&end)
+	if damage == nil || ctx.Err() != nil {
+		return end, false, ctx.Err()
+	}
+	t.lost(t.name, 0, "its last row cannot be found: %s", damage)
+	var pages int64
+	if err := t.from.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages); err != nil {
+		pages = 0
+	}
+	return max(1<<20, 500*pages), true, nil
+}
+
+// readable is the row id after which rows can be read again: after bad none can.
+func (t *salvageTable) readable(ctx context.Context, bad, end int64) (int64, error) {
+	opens := func(id int64) bool {
+		var found int64
+		err := t.from.QueryRowContext(ctx, "SELECT rowid FROM "+t.name+" WHERE rowid >= ? AND rowid <= ? LIMIT 1", id+1, end).Scan(&found)
+		return err == nil || errors.Is(err, sql.ErrNoRows)
+	}
+	low, high := bad, bad+1
+	for ; high < end && !opens(high); high += min(high-bad, 64+(high-bad)/16) {
+		low = high
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+	}
+	high = min(high, end)
+	for low+1 < high {
+		if middle := low + (high-low)/2; opens(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high, ctx.Err()
 }
 
 // columns lists a table's columns, and its key if it has no row ids, as this
@@ -210,38 +386,47 @@ func (c *salvager) columns(ctx context.Context, name string) (columns, keys []st
 	return columns, keys, nil
 }
 
-// copy copies the rows of one query and says which it refused; an error says that
-// reading did not come to its end. What was read before is kept; rows that are
-// copied again change nothing.
-func (c *salvager) copy(ctx context.Context, name string, columns []string, insert *sql.Stmt, query string, args ...any) (refused []string, err error) {
-	rows, err := c.from.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
+// copy copies the rows of one query. damage is why reading did not come to its
+// end; what was read before is kept. err is a failure of the new database.
+func (t *salvageTable) copy(ctx context.Context, query string, args ...any) (damage, err error) {
+	rows, damage := t.from.QueryContext(ctx, query, args...)
+	if damage != nil {
+		return damage, ctx.Err()
 	}
 	defer rows.Close()
-	tx, err := c.to.BeginTx(ctx, nil)
+	tx, err := t.to.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, err
+		return nil, translate(err, "write "+t.name)
 	}
-	defer func() { err = errors.Join(err, tx.Commit()) }()
-	in := tx.StmtContext(ctx, insert)
+	defer func() { err = errors.Join(err, translate(tx.Commit(), "write "+t.name)) }()
+	in := tx.StmtContext(ctx, t.insert)
 	defer in.Close()
-	values := make([]any, len(columns))
-	into := make([]any, len(columns))
+	values := make([]any, len(t.columns))
+	into := make([]any, 1, len(t.columns)+1)
+	into[0] = &t.last
 	for i := range values {
-		into[i] = &values[i]
+		into = append(into, &values[i])
 	}
 	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return refused, err
+		if damage := rows.Scan(into...); damage != nil {
+			return damage, ctx.Err()
 		}
-		if why := c.refused(name, columns, values); why != "" {
-			refused = append(refused, why)
-		} else if _, err := in.ExecContext(ctx, values...); err != nil {
-			refused = append(refused, fmt.Sprintf("a row does not fit: %s", err))
+		why := t.refused(t.name, t.columns, values)
+		if why == "" {
+			done, err := in.ExecContext(ctx, values...)
+			if fatal(err) || primary(err) == lib.SQLITE_FULL {
+				return nil, translate(err, "write "+t.name)
+			} else if err != nil {
+				why = fmt.Sprintf("a row does not fit: %s", err)
+			} else if n, err := done.RowsAffected(); err == nil && n == 0 && t.byID {
+				why = fmt.Sprintf("row %d has the key of another", t.last)
+			}
+		}
+		if why != "" {
+			t.lost(t.name, 1, "%s", why)
 		}
 	}
-	return refused, rows.Err()
+	return rows.Err(), ctx.Err()
 }
 
 // refused says why a row is not what was written; empty: it is, as far as can be
@@ -249,10 +434,18 @@ func (c *salvager) copy(ctx context.Context, name string, columns []string, inse
 func (c *salvager) refused(name string, columns []string, values []any) string {
 	get := func(column string) any { return values[slices.Index(columns, column)] }
 	switch name {
+	case "settings":
+		key, _ := get("key").(string)
+		value, _ := get("value").(string)
+		_, badKey := hex.DecodeString(value)
+		_, badEpoch := strconv.ParseInt(value, 10, 64)
+		if key == "instance_key" && badKey != nil || key == "epoch" && badEpoch != nil {
+			return fmt.Sprintf("setting %s is unreadable", key)
+		}
 	case "runs":
 		id, ok := get("id").(int64)
 		public, isText := get("public_id").(string)
-		if !ok || !isText || !kairos.ValidID(public) {
+		if !ok || !isText || !domain.ValidID(public) {
 			return "a run has no id"
 		}
 		c.runs[id] = public
@@ -279,47 +472,4 @@ func (c *salvager) refused(name string, columns []string, values []any) string {
 		}
 	}
 	return ""
-}
-
-// finish removes rows whose parents are lost and counts what there is.
-func (c *salvager) finish(ctx context.Context) error {
-	var kept string
-	if err := c.to.QueryRowContext(ctx, "SELECT sql FROM sqlite_schema WHERE name = 'step_results_are_kept'").Scan(&kept); err != nil {
-		return translate(err, "read the schema")
-	}
-	for _, text := range []string{
-		"DROP TRIGGER step_results_are_kept",
-		"DELETE FROM plan_versions WHERE plan_id NOT IN (SELECT id FROM plans)",
-		"DELETE FROM runs WHERE version_id NOT IN (SELECT id FROM plan_versions) OR plan_id NOT IN (SELECT id FROM plans)",
-		"INSERT INTO run_details (run_id) SELECT id FROM runs WHERE id NOT IN (SELECT run_id FROM run_details)",
-		"DELETE FROM run_details WHERE run_id NOT IN (SELECT id FROM runs)",
-		"DELETE FROM run_uses WHERE run_id NOT IN (SELECT id FROM runs)",
-		"DELETE FROM run_outcomes WHERE plan_id NOT IN (SELECT id FROM plans)",
-		"DELETE FROM plan_facts WHERE plan_id NOT IN (SELECT id FROM plans)",
-		"DELETE FROM failure_acks WHERE plan_id NOT IN (SELECT id FROM plans)",
-		"DELETE FROM run_notes WHERE run_id NOT IN (SELECT id FROM runs)",
-		"DELETE FROM run_labels WHERE run_id NOT IN (SELECT id FROM runs)",
-		"DELETE FROM payload_refs WHERE run_id NOT IN (SELECT id FROM runs) OR hash NOT IN (SELECT hash FROM payloads)",
-		"DELETE FROM step_results WHERE run_id NOT IN (SELECT id FROM runs)",
-		"DELETE FROM handoffs WHERE run_id NOT IN (SELECT id FROM runs)",
-		"DELETE FROM messages WHERE run_id NOT IN (SELECT id FROM runs)",
-		"DELETE FROM memory WHERE run_id NOT IN (SELECT id FROM runs)",
-		"DELETE FROM approvals WHERE run_id NOT IN (SELECT id FROM runs)",
-		kept,
-		"DELETE FROM run_counts",
-		"INSERT INTO run_counts (status, wait_reason, n) SELECT status, " + countedAs + ", count(*) FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2",
-		addWordsSQL,
-	} {
-		if _, err := c.to.ExecContext(ctx, text); err != nil {
-			return translate(err, "put what was saved in order")
-		}
-	}
-	for _, table := range salvageTables {
-		var n int64
-		if err := c.to.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
-			return translate(err, "count "+table)
-		}
-		c.r.Copied[table] = n
-	}
-	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -47,16 +47,16 @@ func (f *sealed) seal() string {
 }
 
 // into puts the seal into the record of the run's creation, if there is one.
-func (f *sealed) into(records []kairos.AuditRecord) []kairos.AuditRecord {
+func (f *sealed) into(records []domain.AuditRecord) []domain.AuditRecord {
 	if len(records) == 0 || records[0].Action != actionCreated {
 		return records
 	}
 	records = slices.Clone(records)
 	seal := `"seal":"` + f.seal() + `"}`
 	if detail := string(records[0].Detail); len(detail) > len(`{}`) {
-		records[0].Detail = kairos.RawJSON(strings.TrimSuffix(detail, "}") + "," + seal)
+		records[0].Detail = domain.RawJSON(strings.TrimSuffix(detail, "}") + "," + seal)
 	} else {
-		records[0].Detail = kairos.RawJSON("{" + seal)
+		records[0].Detail = domain.RawJSON("{" + seal)
 	}
 	return records
 }

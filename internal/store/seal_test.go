@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -23,26 +23,26 @@ func TestAChangedInputIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := storetest.Plan(t, s, twoNodes)
-	create := func(r kairos.NewRun) {
+	create := func(r domain.NewRun) {
 		t.Helper()
 		r.PlanID, r.Hash, r.Actor, r.Origin = v.PlanID, v.Hash, "marta", "api"
-		r.Audit = []kairos.AuditRecord{{Action: "run.created", Actor: "marta", Detail: kairos.RawJSON(`{"version":1}`)}}
+		r.Audit = []domain.AuditRecord{{Action: "run.created", Actor: "marta", Detail: domain.RawJSON(`{"version":1}`)}}
 		if _, _, err := s.CreateRun(ctx, r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	create(kairos.NewRun{Input: kairos.RawJSON(`{"n":1}`), Session: "s", Priority: 3, Key: "k", Labels: map[string]string{"a": "b"},
-		Concurrency: &kairos.Concurrency{Key: "c", Limit: 2}})
-	create(kairos.NewRun{Input: kairos.RawJSON(`"` + strings.Repeat("x", 6000) + `"`)})
-	create(kairos.NewRun{})
-	purged, _, err := s.CreateRun(ctx, kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "marta", Origin: "api", Input: kairos.RawJSON(`{"n":2}`),
-		Audit: []kairos.AuditRecord{{Action: "run.created"}}})
+	create(domain.NewRun{Input: domain.RawJSON(`{"n":1}`), Session: "s", Priority: 3, Key: "k", Labels: map[string]string{"a": "b"},
+		Concurrency: &domain.Concurrency{Key: "c", Limit: 2}})
+	create(domain.NewRun{Input: domain.RawJSON(`"` + strings.Repeat("x", 6000) + `"`)})
+	create(domain.NewRun{})
+	purged, _, err := s.CreateRun(ctx, domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "marta", Origin: "api", Input: domain.RawJSON(`{"n":2}`),
+		Audit: []domain.AuditRecord{{Action: "run.created"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, purged.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", "1"))
-	commit(t, s, purged.ID, 1, &kairos.RunPatch{Status: kairos.RunCompleted}, entry("b", "1"))
-	if err := s.PurgeRun(ctx, purged.ID, kairos.System, "test"); err != nil {
+	commit(t, s, purged.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", "1"))
+	commit(t, s, purged.ID, 1, &domain.RunPatch{Status: domain.RunCompleted}, entry("b", "1"))
+	if err := s.PurgeRun(ctx, purged.ID, domain.System, "test"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

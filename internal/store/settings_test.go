@@ -3,7 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -26,13 +26,13 @@ func TestSettings(t *testing.T) {
 func TestSettingsOfPeopleAreAudited(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	if err := s.SetSettingAs(t.Context(), "mcp/crm", "{}", kairos.AuditRecord{Action: "tool.accept", Actor: "ana", Object: "tool:crm.find", Detail: kairos.RawJSON(`{"digest":"d"}`)}); err != nil {
+	if err := s.SetSettingAs(t.Context(), "mcp/crm", "{}", domain.AuditRecord{Action: "tool.accept", Actor: "ana", Object: "tool:crm.find", Detail: domain.RawJSON(`{"digest":"d"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.Setting(t.Context(), "mcp/crm"); err != nil || got != "{}" {
 		t.Errorf("%q %v", got, err)
 	}
-	list, err := s.AuditEvents(t.Context(), kairos.AuditFilter{Actor: "ana"})
+	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Actor: "ana"})
 	if err != nil || len(list.Items) != 1 || list.Items[0].Action != "tool.accept" || string(list.Items[0].Detail) != `{"digest":"d"}` {
 		t.Errorf("%+v %v", list.Items, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // The journal is in the order of time and found by run. Steps across runs are
@@ -42,11 +42,11 @@ func (q *stepQuery) also(clause string, args ...any) {
 	q.args = append(q.args, args...)
 }
 
-func (s *Store) stepQuery(ctx context.Context, f kairos.StepFilter) (*stepQuery, error) {
+func (s *Store) stepQuery(ctx context.Context, f domain.StepFilter) (*stepQuery, error) {
 	q := &stepQuery{from: "runs INDEXED BY runs_by_age", where: "runs.deleted_at = 0"}
 	if f.PlanKey != "" {
 		p, err := s.planRow(ctx, f.PlanKey)
-		if kairos.CodeOf(err) == kairos.CodeNotFound {
+		if domain.CodeOf(err) == domain.CodeNotFound {
 			q.none = true
 			return q, nil
 		} else if err != nil {
@@ -77,7 +77,7 @@ type stepRowFilter struct {
 
 // build reads a filter. A fork begins with rows of the run that it was forked
 // from: those are not its own.
-func (f *stepRowFilter) build(filter kairos.StepFilter) {
+func (f *stepRowFilter) build(filter domain.StepFilter) {
 	f.where = "s.kind = 'result' AND s.at >= runs.created_at"
 	add := func(clause string, args ...any) {
 		f.where += " AND " + clause
@@ -105,8 +105,8 @@ func (f *stepRowFilter) build(filter kairos.StepFilter) {
 }
 
 // onlyFailed reports whether a filter can match nothing but failed attempts.
-func onlyFailed(f kairos.StepFilter) bool {
-	return len(f.Statuses) == 1 && f.Statuses[0] == kairos.NodeFailed || len(f.Statuses) == 0 && len(f.ErrorCodes) > 0
+func onlyFailed(f domain.StepFilter) bool {
+	return len(f.Statuses) == 1 && f.Statuses[0] == domain.NodeFailed || len(f.Statuses) == 0 && len(f.ErrorCodes) > 0
 }
 
 const hitColumns = `runs.id, runs.public_id, runs.version_id, runs.plan_id, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.started_at, s.at,
@@ -114,8 +114,8 @@ CASE WHEN s.status <> 'completed' THEN s.failure END`
 
 // Steps finds attempts of steps across runs, those of the newest runs first. It
 // looks as far as 20 ms lead and says how far that was.
-func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits, error) {
-	var out kairos.StepHits
+func (s *Store) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error) {
+	var out domain.StepHits
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	const kind = "steps"
@@ -155,7 +155,7 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 		most = sortSteps
 	}
 	type found struct {
-		hit                kairos.StepHit
+		hit                domain.StepHit
 		row, plan, version int64
 	}
 	var hits []found
@@ -183,7 +183,7 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 		}
 		more := hits
 		done, err := p.step(ctx, func(ctx context.Context) error {
-			return s.eachHit(ctx, text, append(args, room), func(row, versionID, planID int64, h kairos.StepHit) {
+			return s.eachHit(ctx, text, append(args, room), func(row, versionID, planID int64, h domain.StepHit) {
 				more = append(more, found{h, row, planID, versionID})
 			})
 		})
@@ -217,8 +217,7 @@ func (s *Store) Steps(ctx context.Context, f kairos.StepFilter) (kairos.StepHits
 	if f.Slowest {
 		out.Next = ""
 	}
-	var since int64
-	if err := s.read.QueryRowContext(ctx, runAtSQL, high).Scan(new(int64), &since); err == nil {
+	if _, since, err := s.runFrom(ctx, high); err == nil {
 		out.Since = fromMicros(since)
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return out, translate(err, "search steps")
@@ -235,12 +234,12 @@ func (s *Store) stepWindow(ctx context.Context, since, until time.Time) (low, hi
 	}
 	low, high = 1, last+1
 	if !until.IsZero() {
-		if high, err = s.firstAfter(ctx, runAtSQL, until, last); err != nil {
+		if high, err = firstAfter(ctx, s.runFrom, until, last); err != nil {
 			return 0, 0, translate(err, "search steps")
 		}
 	}
 	if !since.IsZero() {
-		if low, err = s.firstAfter(ctx, runAtSQL, since.Add(-time.Microsecond), last); err != nil {
+		if low, err = firstAfter(ctx, s.runFrom, since.Add(-time.Microsecond), last); err != nil {
 			return 0, 0, translate(err, "search steps")
 		}
 	}
@@ -248,21 +247,21 @@ func (s *Store) stepWindow(ctx context.Context, since, until time.Time) (low, hi
 }
 
 // eachHit reads rows of hitColumns.
-func (s *Store) eachHit(ctx context.Context, text string, args []any, do func(row, version, plan int64, h kairos.StepHit)) error {
+func (s *Store) eachHit(ctx context.Context, text string, args []any, do func(row, version, plan int64, h domain.StepHit)) error {
 	rows, err := s.read.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var h kairos.StepHit
+		var h domain.StepHit
 		var row, version, plan, started, at int64
 		var status string
 		var failure *string
 		if err := rows.Scan(&row, &h.Run, &version, &plan, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &started, &at, &failure); err != nil {
 			return err
 		}
-		h.Status, h.StartedAt, h.At = kairos.NodeStatus(status), fromMicros(started), fromMicros(at)
+		h.Status, h.StartedAt, h.At = domain.NodeStatus(status), fromMicros(started), fromMicros(at)
 		h.Code, h.Message = failureOf(failure)
 		do(row, version, plan, h)
 	}
@@ -289,10 +288,8 @@ func (n *planNames) of(ctx context.Context, plan, version int64) (string, int, e
 	if number, ok := n.versions[version]; ok {
 		return n.keys[plan], number, nil
 	}
-	var key string
-	var number int
-	err := n.s.read.QueryRowContext(ctx, "SELECT plans.key, plan_versions.number FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id WHERE plan_versions.id = ?",
-		version).Scan(&key, &number)
+	v, err := n.s.q.VersionName(ctx, version)
+	key, number := v.Key, int(v.Number)
 	if n.keys == nil {
 		n.keys, n.versions = map[int64]string{}, map[int64]int{}
 	}
@@ -302,11 +299,11 @@ func (n *planNames) of(ctx context.Context, plan, version int64) (string, int, e
 
 // PlanFlow is how the newest runs of a plan that were created since a time went
 // through its nodes: at most 500, and as far as 20 ms lead. version 0 is any.
-func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since time.Time) (kairos.PlanFlow, error) {
-	out := kairos.PlanFlow{Whole: true, Nodes: map[string]*kairos.NodeFlow{}, Edges: map[int]int{}}
+func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error) {
+	out := domain.PlanFlow{Whole: true, Nodes: map[string]*domain.NodeFlow{}, Edges: map[int]int{}}
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
-	q, err := s.stepQuery(ctx, kairos.StepFilter{PlanKey: plan, Version: version})
+	q, err := s.stepQuery(ctx, domain.StepFilter{PlanKey: plan, Version: version})
 	if err != nil || q.none {
 		return out, err
 	}
@@ -332,8 +329,7 @@ func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since ti
 	}
 	flow.end()
 	if out.Runs > 0 {
-		var at int64
-		if err := s.read.QueryRowContext(ctx, runAtSQL, high).Scan(new(int64), &at); err == nil {
+		if _, at, err := s.runFrom(ctx, high); err == nil {
 			out.Since = fromMicros(at)
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return out, translate(err, "read what runs did")
@@ -376,7 +372,7 @@ func scanID(rows *sql.Rows) (id int64, err error) {
 
 // flow gathers a PlanFlow.
 type flow struct {
-	of      *kairos.PlanFlow
+	of      *domain.PlanFlow
 	took    map[string][]int64 // µs, by node
 	last    map[string]int64   // the run that was last seen at a node
 	plan    string
@@ -403,7 +399,7 @@ WHERE (s.kind = 'result' OR s.kind = 'substep' AND s.cost > 0) ORDER BY j.key, s
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var h kairos.StepHit
+		var h domain.StepHit
 		var id, created, started, at, edge int64
 		var final, part bool
 		var cost float64
@@ -419,25 +415,25 @@ WHERE (s.kind = 'result' OR s.kind = 'substep' AND s.cost > 0) ORDER BY j.key, s
 		if part {
 			continue
 		}
-		h.Status, h.StartedAt, h.At, h.PlanKey, h.Version = kairos.NodeStatus(status), fromMicros(started), fromMicros(at), into.plan, into.version
+		h.Status, h.StartedAt, h.At, h.PlanKey, h.Version = domain.NodeStatus(status), fromMicros(started), fromMicros(at), into.plan, into.version
 		h.Code, h.Message = failureOf(failure)
 		into.add(id, h, final, int(edge))
 	}
 	return translate(rows.Err(), "read what runs did")
 }
 
-func (f *flow) node(name string) *kairos.NodeFlow {
+func (f *flow) node(name string) *domain.NodeFlow {
 	n := f.of.Nodes[name]
 	if n == nil {
-		n = &kairos.NodeFlow{}
+		n = &domain.NodeFlow{}
 		f.of.Nodes[name] = n
 	}
 	return n
 }
 
-func (f *flow) add(run int64, h kairos.StepHit, final bool, edge int) {
+func (f *flow) add(run int64, h domain.StepHit, final bool, edge int) {
 	n := f.node(h.Node)
-	if h.Status == kairos.NodeSkipped {
+	if h.Status == domain.NodeSkipped {
 		n.Skipped++
 		return
 	}
@@ -445,7 +441,7 @@ func (f *flow) add(run int64, h kairos.StepHit, final bool, edge int) {
 		f.last[h.Node] = run
 		n.Runs++
 	}
-	if h.Status == kairos.NodeCompleted || h.Status == kairos.NodeFailed {
+	if h.Status == domain.NodeCompleted || h.Status == domain.NodeFailed {
 		n.Attempts++
 		f.took[h.Node] = append(f.took[h.Node], h.Took().Microseconds())
 		n.Slow = append(n.Slow, h)
@@ -453,14 +449,14 @@ func (f *flow) add(run int64, h kairos.StepHit, final bool, edge int) {
 			n.Slow = slowest(n.Slow)
 		}
 	}
-	if h.Status == kairos.NodeFailed && len(n.Failures) < hitsPerNode {
+	if h.Status == domain.NodeFailed && len(n.Failures) < hitsPerNode {
 		n.Failures = append(n.Failures, h)
 	}
 	if !final {
 		return
 	}
 	n.Settled++
-	if h.Status == kairos.NodeFailed {
+	if h.Status == domain.NodeFailed {
 		n.Failed++
 	}
 	if edge > 0 {
@@ -468,8 +464,8 @@ func (f *flow) add(run int64, h kairos.StepHit, final bool, edge int) {
 	}
 }
 
-func slowest(hits []kairos.StepHit) []kairos.StepHit {
-	slices.SortStableFunc(hits, func(a, b kairos.StepHit) int { return cmp.Compare(b.Took(), a.Took()) })
+func slowest(hits []domain.StepHit) []domain.StepHit {
+	slices.SortStableFunc(hits, func(a, b domain.StepHit) int { return cmp.Compare(b.Took(), a.Took()) })
 	return hits[:min(len(hits), hitsPerNode)]
 }
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -26,7 +26,7 @@ edges:
   - {from: in, to: flaky, condition: default}
   - {from: flaky, to: out}`
 
-func flowRuns(t *testing.T) (*enginetest.Engine, kairos.Version) {
+func flowRuns(t *testing.T) (*enginetest.Engine, domain.Version) {
 	t.Helper()
 	reg := enginetest.NewRegistry().Handle("flaky", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		in := planner.Text(c.Input)
@@ -77,11 +77,11 @@ func TestHowRunsWentThroughAPlan(t *testing.T) {
 		}
 	}
 	// What a fork keeps is not its own.
-	run, err := e.Store.Runs(t.Context(), kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunCompleted}})
+	run, err := e.Store.Runs(t.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunCompleted}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := e.Act(t.Context(), enginetest.Operator, kairos.VerbRequest{Run: run.Items[0].ID, Action: kairos.ActionFork, At: run.Items[0].LastSeq - 1})
+	f, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.Items[0].ID, Action: domain.ActionFork, At: run.Items[0].LastSeq - 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestHowRunsWentThroughAPlan(t *testing.T) {
 		t.Errorf("with a fork: flaky %+v, out %+v, %v", got.Nodes["flaky"], got.Nodes["out"], err)
 	}
 	of, err := e.Store.VersionRuns(t.Context(), v.PlanID, time.Now().Add(-time.Hour))
-	if err != nil || of[1] != (kairos.VersionRuns{Ended: 6, Completed: 5, Failed: 1}) {
+	if err != nil || of[1] != (domain.VersionRuns{Ended: 6, Completed: 5, Failed: 1}) {
 		t.Errorf("runs of versions: %+v, %v", of, err)
 	}
 }
@@ -99,23 +99,23 @@ func TestStepsAreFoundAcrossRuns(t *testing.T) {
 	t.Parallel()
 	e, _ := flowRuns(t)
 	for name, c := range map[string]struct {
-		f    kairos.StepFilter
+		f    domain.StepFilter
 		want int
 	}{
-		"all":            {kairos.StepFilter{}, 5 + 7 + 4},
-		"of a plan":      {kairos.StepFilter{PlanKey: "flow"}, 16},
-		"of a version":   {kairos.StepFilter{PlanKey: "flow", Version: 1}, 16},
-		"no version":     {kairos.StepFilter{PlanKey: "flow", Version: 9}, 0},
-		"no plan":        {kairos.StepFilter{PlanKey: "none"}, 0},
-		"of a node":      {kairos.StepFilter{Nodes: []string{"flaky"}}, 7},
-		"failed":         {kairos.StepFilter{Statuses: []kairos.NodeStatus{kairos.NodeFailed}}, 3},
-		"failed of plan": {kairos.StepFilter{PlanKey: "flow", Nodes: []string{"flaky"}, Statuses: []kairos.NodeStatus{kairos.NodeFailed}}, 3},
-		"by error":       {kairos.StepFilter{ErrorCodes: []string{"none"}}, 0},
-		"second try":     {kairos.StepFilter{MinAttempt: 1}, 2},
-		"long":           {kairos.StepFilter{MinTook: time.Hour}, 0},
-		"before":         {kairos.StepFilter{Until: time.Now().Add(-time.Hour)}, 0},
-		"since":          {kairos.StepFilter{Since: time.Now().Add(-time.Hour)}, 16},
-		"slowest":        {kairos.StepFilter{Slowest: true, Page: kairos.Page{Limit: 4}}, 4},
+		"all":            {domain.StepFilter{}, 5 + 7 + 4},
+		"of a plan":      {domain.StepFilter{PlanKey: "flow"}, 16},
+		"of a version":   {domain.StepFilter{PlanKey: "flow", Version: 1}, 16},
+		"no version":     {domain.StepFilter{PlanKey: "flow", Version: 9}, 0},
+		"no plan":        {domain.StepFilter{PlanKey: "none"}, 0},
+		"of a node":      {domain.StepFilter{Nodes: []string{"flaky"}}, 7},
+		"failed":         {domain.StepFilter{Statuses: []domain.NodeStatus{domain.NodeFailed}}, 3},
+		"failed of plan": {domain.StepFilter{PlanKey: "flow", Nodes: []string{"flaky"}, Statuses: []domain.NodeStatus{domain.NodeFailed}}, 3},
+		"by error":       {domain.StepFilter{ErrorCodes: []string{"none"}}, 0},
+		"second try":     {domain.StepFilter{MinAttempt: 1}, 2},
+		"long":           {domain.StepFilter{MinTook: time.Hour}, 0},
+		"before":         {domain.StepFilter{Until: time.Now().Add(-time.Hour)}, 0},
+		"since":          {domain.StepFilter{Since: time.Now().Add(-time.Hour)}, 16},
+		"slowest":        {domain.StepFilter{Slowest: true, Page: domain.Page{Limit: 4}}, 4},
 	} {
 		got, err := e.Store.Steps(t.Context(), c.f)
 		if err != nil || len(got.Items) != c.want {
@@ -129,7 +129,7 @@ func TestStepsAreFoundAcrossRuns(t *testing.T) {
 	}
 	// Page by page gives every one once.
 	seen := map[string]bool{}
-	f := kairos.StepFilter{Page: kairos.Page{Limit: 3}}
+	f := domain.StepFilter{Page: domain.Page{Limit: 3}}
 	for range 20 {
 		got, err := e.Store.Steps(t.Context(), f)
 		if err != nil {
@@ -149,7 +149,7 @@ func TestStepsAreFoundAcrossRuns(t *testing.T) {
 	if len(seen) != 16 {
 		t.Errorf("%d steps page by page, want 16", len(seen))
 	}
-	if _, err := e.Store.Steps(t.Context(), kairos.StepFilter{Page: kairos.Page{After: "x"}}); kairos.CodeOf(err) != kairos.CodeInvalid {
+	if _, err := e.Store.Steps(t.Context(), domain.StepFilter{Page: domain.Page{After: "x"}}); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a broken cursor: %v", err)
 	}
 }

@@ -24,8 +24,8 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/kairosd/kairosd/db"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/filelayer"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 	"github.com/kairosd/kairosd/internal/store/latch"
@@ -49,7 +49,7 @@ type Options struct {
 	Migrate *bool
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
-	// AuditKey is the key of the audit chain, for a copy that has none beside it;
+	// AuditKey is the content of the key file, for a copy that has none beside it;
 	// nil means the one beside the database.
 	AuditKey []byte
 	// Recipients are public keys of age to which the database of before an upgrade is
@@ -65,14 +65,14 @@ type Options struct {
 	// one, so that runs can be removed when it is full.
 	Stay bool
 
-	// NewKey goes on with a new key of the audit log where the one beside the
-	// database is lost; without it a database whose key is missing is not opened
-	// for writing (O11). The events of before can then not be verified any more.
+	// NewKey makes a new key file where the one beside the database is lost; without it
+	// a database whose key file is missing is not opened for writing. Nothing of before
+	// can be authenticated then: all access ends, and execution is held.
 	NewKey bool
 
 	// Progress hears how far opening is: of an upgrade, which may take minutes. It
 	// is called by Open itself, and must not block; nil: nobody does.
-	Progress func(kairos.Startup)
+	Progress func(domain.Startup)
 
 	keyless bool // nobody has the key that the audit log was written with
 
@@ -129,7 +129,7 @@ type Store struct {
 	walPages   int
 	keyless    bool
 	recipients []string // as Options have them
-	progress   func(kairos.Startup)
+	progress   func(domain.Startup)
 	rolledBack bool
 	watched    []watchedFile
 	watchEvery time.Duration
@@ -139,7 +139,7 @@ type Store struct {
 	rowIDs     sync.Map // public run id → row id
 	pausing    sync.Mutex
 	// pausedPlans are those of which no run starts; nil: not read yet.
-	pausedPlans atomic.Pointer[map[string]kairos.Stop]
+	pausedPlans atomic.Pointer[map[string]domain.Stop]
 	failures    failureRows
 	claims      sync.Map // requests with an idempotency key that this process answers
 	started     atomic.Bool
@@ -153,7 +153,8 @@ type Store struct {
 type instanceSecrets struct {
 	incarnation string
 	instanceKey []byte
-	auditKey    []byte
+	auditKey    []byte // the content of the key file
+	derived     derivedKeys
 }
 
 // files are the migrations to work with.
@@ -219,10 +220,11 @@ func (s *Store) open(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	var err error
-	if s.read, err = sql.Open("sqlite", s.dsn(true)); err != nil {
+	readers, err := newReadConnector(s.dsn(true), s.stopIfWriting)
+	if err != nil {
 		return fmt.Errorf("open %s: %w", s.path, err)
 	}
+	s.read = sql.OpenDB(readers)
 	s.read.SetMaxOpenConns(8)
 	s.read.SetMaxIdleConns(8)
 	if !o.ReadOnly {
@@ -268,7 +270,7 @@ func (s *Store) dsn(reader bool) string {
 func (s *Store) prepareFiles() error {
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "cannot create the data directory: %w", err)
+		return domain.Errorf(domain.CodeUnavailable, "cannot create the data directory: %w", err)
 	}
 	if err := keepPrivate(dir, 0o700); err != nil {
 		return err
@@ -292,13 +294,13 @@ func (s *Store) prepareFiles() error {
 	_, err = os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(s.path + "-wal"); err == nil {
-			return kairos.Errorf(kairos.CodeCorrupt, "%s is missing, but its write-ahead log is there", s.path).
+			return domain.Errorf(domain.CodeCorrupt, "%s is missing, but its write-ahead log is there", s.path).
 				Suggest("put the database back, or move %s-wal away", s.path)
 		}
 		// SQLite creates its other files with the mode of this one.
 		f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
-			return kairos.Errorf(kairos.CodeUnavailable, "cannot create the database: %w", err)
+			return domain.Errorf(domain.CodeUnavailable, "cannot create the database: %w", err)
 		}
 		if err := f.Close(); err != nil {
 			return err
@@ -319,7 +321,8 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	if err := s.begin(ctx, conn, q); err != nil {
+	lost = lost || o.keyless
+	if err := s.begin(ctx, conn, q, lost); err != nil {
 		return errors.Join(err, conn.Close())
 	}
 	last, err := q.AuditLast(ctx)
@@ -348,21 +351,29 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	}
 	go s.writer.run()
 	if lost {
-		if err := s.Audit(ctx, kairos.AuditRecord{Action: actionNewKey, Actor: kairos.System.Name, Surface: kairos.System.Surface,
-			Reason: "the key of before is lost", Detail: kairos.RawJSON(encodeJSON(auditCut{Seq: last, Mac: hex.EncodeToString(mac.Mac)}))}); err != nil {
+		if err := s.Audit(ctx, domain.AuditRecord{Action: actionNewKey, Actor: domain.System.Name, Surface: domain.System.Surface,
+			Reason: "the key of before is lost", Detail: domain.RawJSON(encodeJSON(auditCut{Seq: last, Mac: hex.EncodeToString(mac.Mac)}))}); err != nil {
 			return err
 		}
 	}
-	if s.rolledBack || o.Restored != "" {
-		h := kairos.Hold{Reason: kairos.HoldRolledBack, Since: s.now().UTC().Truncate(time.Microsecond), Backup: o.Restored, Last: last}
+	if s.rolledBack || o.Restored != "" || lost {
+		h := domain.Hold{Reason: domain.HoldRolledBack, Since: s.now().UTC().Truncate(time.Microsecond), Backup: o.Restored, Last: last}
 		if o.Restored != "" {
-			h.Reason = kairos.HoldRestored
+			h.Reason = domain.HoldRestored
+		}
+		if lost {
+			h.Reason = domain.HoldKeyLost
 		}
 		if at := s.anchor.head(); at.seq > last {
 			h.Lost = at.seq
 		}
 		if err := s.hold(h); err != nil {
 			return err
+		}
+	}
+	if lost {
+		if err := s.resetAccess(); err != nil {
+			return fmt.Errorf("end all access: %w", err)
 		}
 	}
 	s.watched, err = watchFiles(s.path, s.path+"-wal")
@@ -403,17 +414,18 @@ func (s *Store) checkKey(ctx context.Context, q *dbsqlc.Queries, newKey bool) (l
 	if last == 0 || newKey {
 		return last > 0, nil
 	}
-	return false, kairos.Errorf(kairos.CodeCorrupt, "the key of the audit log, %s.key, is missing", s.path).
-		Suggest("put it back from where a copy is kept; if it is lost, kairosd audit new-key goes on with a new one, and changes to the log of before can then not be found")
+	return false, domain.Errorf(domain.CodeCorrupt, "the key file %s.key is missing", s.path).
+		Suggest("put it back from where you keep a copy; if every copy is lost, run kairosd audit new-key and read its help first: it ends all access")
 }
 
 // begin starts a new epoch and makes sure that the installation has its
-// secrets; all in one transaction.
-func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries) error {
-	var err error
-	if s.secrets.auditKey, err = loadKey(s.path + ".key"); err != nil {
+// secrets; all in one transaction. renew says that the key file is a new one.
+func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, renew bool) error {
+	fileKey, err := loadKey(s.path + ".key")
+	if err != nil {
 		return err
 	}
+	s.secrets.setKey(fileKey)
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return translate(err, "begin")
 	}
@@ -425,7 +437,14 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries) er
 			}
 			return v, err
 		}
-		if s.secrets.incarnation, err = setting("incarnation", kairos.NewID()); err != nil {
+		print, err := setting(settingKeyPrint, s.secrets.derived.print)
+		if err != nil {
+			return err
+		}
+		if print != s.secrets.derived.print && !renew {
+			return s.wrongKey(print)
+		}
+		if s.secrets.incarnation, err = setting("incarnation", domain.NewID()); err != nil {
 			return err
 		}
 		key, err := setting("instance_key", hex.EncodeToString(randomBytes(32)))
@@ -447,6 +466,9 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries) er
 	}()
 	if err != nil {
 		_, rollback := conn.ExecContext(ctx, "ROLLBACK")
+		if domain.CodeOf(err) == domain.CodeCorrupt && rollback == nil {
+			return err
+		}
 		return errors.Join(translate(err, "start an epoch"), rollback)
 	}
 	failpoint.Hit("epoch.before")
@@ -467,15 +489,28 @@ func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 		return translate(err, "read the instance key")
 	}
 	if s.secrets.instanceKey, err = hex.DecodeString(key); err != nil {
-		return kairos.Errorf(kairos.CodeCorrupt, "the instance key cannot be read: %w", err)
+		return domain.Errorf(domain.CodeCorrupt, "the instance key cannot be read: %w", err)
 	}
-	if s.secrets.auditKey = auditKey; auditKey != nil {
+	if s.secrets.setKey(auditKey); auditKey != nil {
 		return nil
 	}
-	if key, err := os.ReadFile(s.path + ".key"); err == nil {
-		s.secrets.auditKey, _ = hex.DecodeString(string(key[:min(64, len(key))]))
-	}
+	s.readKey()
 	return nil
+}
+
+// readKey takes the key file beside the database, if there is a whole one.
+func (s *Store) readKey() {
+	if text, err := os.ReadFile(s.path + ".key"); err == nil {
+		if key, err := hex.DecodeString(string(text[:min(2*keySize, len(text))])); err == nil && len(key) == keySize {
+			s.secrets.setKey(key)
+		}
+	}
+}
+
+// wrongKey says that the key file beside the database is that of another one.
+func (s *Store) wrongKey(wants string) error {
+	return domain.Errorf(domain.CodeCorrupt, "%s.key is not the key file of this database: it has the fingerprint %s, not %s", s.path, s.secrets.derived.print, wants).
+		Suggest("put the right key file there; if every copy is lost, move this one away, then run kairosd audit new-key and read its help first")
 }
 
 func randomBytes(n int) []byte {
@@ -489,19 +524,19 @@ func randomBytes(n int) []byte {
 func loadKey(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		key := randomBytes(32)
+		key := randomBytes(keySize)
 		if err := writeSynced(path, []byte(hex.EncodeToString(key)+"\n"), func() {}, func() {}); err != nil {
-			return nil, kairos.Errorf(kairos.CodeUnavailable, "cannot write the audit key: %w", err)
+			return nil, domain.Errorf(domain.CodeUnavailable, "cannot write the key file: %w", err)
 		}
 		failpoint.Hit("create.key")
 		return key, nil
 	}
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeUnavailable, "cannot read the audit key: %w", err)
+		return nil, domain.Errorf(domain.CodeUnavailable, "cannot read the key file: %w", err)
 	}
-	key, err := hex.DecodeString(string(b[:min(64, len(b))]))
-	if err != nil || len(key) != 32 {
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "the audit key in %s is not a key", path).Suggest("put the key back from a backup")
+	key, err := hex.DecodeString(string(b[:min(2*keySize, len(b))]))
+	if err != nil || len(key) != keySize {
+		return nil, domain.Errorf(domain.CodeCorrupt, "the key file %s does not hold a key", path).Suggest("put the right key file there, from where you keep a copy")
 	}
 	return key, nil
 }
@@ -522,7 +557,7 @@ func (s *Store) RolledBack() bool { return s.rolledBack }
 // OnCommit sets the function that hears of every committed audit event, in
 // order of their sequence and with their journal rows, from the writer's
 // goroutine. It must not block. A store that is open for reading never calls it.
-func (s *Store) OnCommit(f func([]kairos.AuditEvent)) {
+func (s *Store) OnCommit(f func([]domain.AuditEvent)) {
 	if s.writer != nil {
 		s.writer.onCommit.Store(&f)
 	}
@@ -537,8 +572,14 @@ func (s *Store) OnBatch(f func(writes int, took time.Duration)) {
 }
 
 // Failed is closed when storage misbehaved in a way that leaves the outcome of
-// a commit unknown: the process must stop and start again (G14).
-func (s *Store) Failed() <-chan struct{} { return s.writer.failed }
+// a commit unknown: the process must stop and start again. A store that is open
+// for reading never fails.
+func (s *Store) Failed() <-chan struct{} {
+	if s.writer == nil {
+		return nil
+	}
+	return s.writer.failed
+}
 
 // Failure is why storage failed, nil while it works: CodeCorrupt for damaged
 // files, CodeLocked for a database that another process has taken over,
@@ -553,11 +594,19 @@ func (s *Store) Failure() error {
 	}
 	if cause := errors.Unwrap(err); cause != nil {
 		cause = translate(cause, "storage failed")
-		if code := kairos.CodeOf(cause); code == kairos.CodeCorrupt || code == kairos.CodeLocked {
+		if code := domain.CodeOf(cause); code == domain.CodeCorrupt || code == domain.CodeLocked {
 			return cause
 		}
 	}
 	return err
+}
+
+// stopIfWriting stops a store that is open for writing, because of a malformed
+// page that a reader has met.
+func (s *Store) stopIfWriting(err error) {
+	if s.writer != nil {
+		s.writer.fail(err)
+	}
 }
 
 // Epoch is how often the database was opened for writing, this time included.
@@ -594,7 +643,7 @@ func (s *Store) closeFiles() error {
 		errs = append(errs, f.Close())
 	}
 	if s.lock != nil {
-		errs = append(errs, releaseLock(s.lock))
+		errs = append(errs, KeepOwner(filepath.Dir(s.path), s.Files()...), releaseLock(s.lock))
 	}
 	if s.dir != "" {
 		errs = append(errs, os.RemoveAll(s.dir))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -25,15 +25,15 @@ edges:
   - {from: a, to: b}
 `
 
-func entry(node string, output string) kairos.Entry {
+func entry(node string, output string) domain.Entry {
 	now := time.Now()
-	return kairos.Entry{Kind: kairos.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: kairos.NodeCompleted, Final: true,
-		Effect: "pure", Output: kairos.RawJSON(output), StartedAt: now, At: now}
+	return domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeCompleted, Final: true,
+		Effect: "pure", Output: domain.RawJSON(output), StartedAt: now, At: now}
 }
 
-func commit(tb testing.TB, s *store.Store, run string, fence int64, patch *kairos.RunPatch, entries ...kairos.Entry) {
+func commit(tb testing.TB, s *store.Store, run string, fence int64, patch *domain.RunPatch, entries ...domain.Entry) {
 	tb.Helper()
-	if err := s.Commit(context.Background(), kairos.Checkpoint{Run: run, Fence: fence, Entries: entries, Patch: patch}); err != nil {
+	if err := s.Commit(context.Background(), domain.Checkpoint{Run: run, Fence: fence, Entries: entries, Patch: patch}); err != nil {
 		tb.Fatalf("commit at %d: %v", fence, err)
 	}
 }
@@ -49,9 +49,9 @@ func TestCheckpointsAreReadBackAfterReopening(t *testing.T) {
 	v := storetest.Plan(t, s, twoNodes)
 	run := storetest.Run(t, s, v, `{"n": 1}`)
 	big := `"` + strings.Repeat("x", 1<<20) + `"`
-	commit(t, s, run.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning, AddSteps: 1, AddPath: "c"}, entry("a", `{"x":1.50}`))
+	commit(t, s, run.ID, 0, &domain.RunPatch{Status: domain.RunRunning, AddSteps: 1, AddPath: "c"}, entry("a", `{"x":1.50}`))
 	commit(t, s, run.ID, 1, nil, entry("b", big), entry("b", `null`))
-	commit(t, s, run.ID, 3, &kairos.RunPatch{Status: kairos.RunCompleted, Output: kairos.RawJSON(big)})
+	commit(t, s, run.ID, 3, &domain.RunPatch{Status: domain.RunCompleted, Output: domain.RawJSON(big)})
 	before := s.Incarnation()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestCheckpointsAreReadBackAfterReopening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Status != kairos.RunCompleted || got.LastSeq != 3 || string(got.Output) != big || got.Path != "c" || got.Version != 1 || got.PlanKey != "two" {
+	if got.Status != domain.RunCompleted || got.LastSeq != 3 || string(got.Output) != big || got.Path != "c" || got.Version != 1 || got.PlanKey != "two" {
 		t.Errorf("run: %+v", got)
 	}
 	journal, err := s.Journal(ctx, run.ID, 0)
@@ -86,7 +86,7 @@ func TestCheckpointsAreReadBackAfterReopening(t *testing.T) {
 		t.Errorf("events: %+v, %v", events, err)
 	}
 	counts, err := s.RunCounts(ctx)
-	if err != nil || counts.ByStatus[kairos.RunCompleted] != 1 || counts.Total != 1 {
+	if err != nil || counts.ByStatus[domain.RunCompleted] != 1 || counts.Total != 1 {
 		t.Errorf("counts: %+v, %v", counts, err)
 	}
 }
@@ -99,13 +99,13 @@ func TestACreatedRunIsWhatIsStored(t *testing.T) {
 	v := storetest.Plan(t, s, twoNodes)
 	parent := storetest.Run(t, s, v, "")
 	at := time.UnixMicro(1_700_000_000_000_001).UTC()
-	for name, n := range map[string]kairos.NewRun{
+	for name, n := range map[string]domain.NewRun{
 		"nothing given": {},
-		"everything": {Input: kairos.RawJSON(`{"a":[1.50]}`), Status: kairos.RunWaiting, Actor: "ana", Origin: "api", Session: "s", Priority: 3,
-			Labels: map[string]string{"env": "prod"}, Limits: kairos.Limits{MaxSteps: 7}, Key: "once", StartAt: at, ForkedFrom: parent.ID, ForkSeq: 2, RerunOf: parent.ID,
-			Parent: &kairos.ParentRef{Run: parent.ID, Node: "a", Visit: 1, Item: -1}, Concurrency: &kairos.Concurrency{Key: "c", Limit: 2, OnConflict: "skip"},
-			Entries: []kairos.Entry{entry("a", "1"), entry("b", "2")}, Audit: []kairos.AuditRecord{{Action: "run.created", Actor: "ana", Surface: "api"}}},
-		"a large input": {Input: kairos.RawJSON(`"` + strings.Repeat("x", 10_000) + `"`), Origin: kairos.OriginDry},
+		"everything": {Input: domain.RawJSON(`{"a":[1.50]}`), Status: domain.RunWaiting, Actor: "ana", Origin: "api", Session: "s", Priority: 3,
+			Labels: map[string]string{"env": "prod"}, Limits: domain.Limits{MaxSteps: 7}, Key: "once", StartAt: at, ForkedFrom: parent.ID, ForkSeq: 2, RerunOf: parent.ID,
+			Parent: &domain.ParentRef{Run: parent.ID, Node: "a", Visit: 1, Item: -1}, Concurrency: &domain.Concurrency{Key: "c", Limit: 2, OnConflict: "skip"},
+			Entries: []domain.Entry{entry("a", "1"), entry("b", "2")}, Audit: []domain.AuditRecord{{Action: "run.created", Actor: "ana", Surface: "api"}}},
+		"a large input": {Input: domain.RawJSON(`"` + strings.Repeat("x", 10_000) + `"`), Origin: domain.OriginDry},
 	} {
 		n.PlanID, n.Hash = v.PlanID, v.Hash
 		got, created, err := s.CreateRun(ctx, n)
@@ -124,6 +124,10 @@ func TestACreatedRunIsWhatIsStored(t *testing.T) {
 		if err != nil || created || !cmp.Equal(want, again) {
 			t.Errorf("%s: created again: %v, %v", name, created, err)
 		}
+		byKey, err := s.RunByKey(ctx, n.Key)
+		if n.Key == "" && domain.CodeOf(err) != domain.CodeNotFound || n.Key != "" && (err != nil || !cmp.Equal(want, byKey)) {
+			t.Errorf("%s: found by its key: %+v, %v", name, byKey, err)
+		}
 	}
 	if counts, err := s.RunCounts(ctx); err != nil || counts.Total != 3 {
 		t.Errorf("%d runs are counted, want 3 (a dry run is not): %v", counts.Total, err)
@@ -135,13 +139,13 @@ func TestASecondWriterLoses(t *testing.T) {
 	s := storetest.Open(t)
 	run := storetest.Run(t, s, storetest.Plan(t, s, twoNodes), "")
 	commit(t, s, run.ID, 0, nil, entry("a", "1"))
-	err := s.Commit(context.Background(), kairos.Checkpoint{Run: run.ID, Fence: 0, Entries: []kairos.Entry{entry("a", "2")}})
-	if kairos.CodeOf(err) != kairos.CodeConflict {
+	err := s.Commit(context.Background(), domain.Checkpoint{Run: run.ID, Fence: 0, Entries: []domain.Entry{entry("a", "2")}})
+	if domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("got %v, want a conflict", err)
 	}
 	// Nor one that adds no row.
-	for name, patch := range map[string]*kairos.RunPatch{"steps": {AddSteps: 7}, "status": {Status: kairos.RunCancelled}} {
-		if err := s.Commit(context.Background(), kairos.Checkpoint{Run: run.ID, Fence: 0, Patch: patch}); kairos.CodeOf(err) != kairos.CodeConflict {
+	for name, patch := range map[string]*domain.RunPatch{"steps": {AddSteps: 7}, "status": {Status: domain.RunCancelled}} {
+		if err := s.Commit(context.Background(), domain.Checkpoint{Run: run.ID, Fence: 0, Patch: patch}); domain.CodeOf(err) != domain.CodeConflict {
 			t.Errorf("%s: got %v, want a conflict", name, err)
 		}
 	}
@@ -149,7 +153,7 @@ func TestASecondWriterLoses(t *testing.T) {
 	if err != nil || len(journal) != 1 || string(journal[0].Output) != "1" {
 		t.Errorf("journal %v, %v", journal, err)
 	}
-	if r, err := s.Run(context.Background(), run.ID); err != nil || r.Steps != 0 || r.Status != kairos.RunQueued {
+	if r, err := s.Run(context.Background(), run.ID); err != nil || r.Steps != 0 || r.Status != domain.RunQueued {
 		t.Errorf("the run is %s with %d steps, %v", r.Status, r.Steps, err)
 	}
 }
@@ -158,14 +162,14 @@ func TestASecondOpenerIsToldWhoHoldsTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	_, err := store.Open(context.Background(), s.Path(), store.Options{})
-	if kairos.CodeOf(err) != kairos.CodeLocked || !strings.Contains(err.Error(), "process ") {
+	if domain.CodeOf(err) != domain.CodeLocked || !strings.Contains(err.Error(), "process ") {
 		t.Errorf("got %v", err)
 	}
 	r, err := store.Open(context.Background(), s.Path(), store.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Audit(context.Background(), kairos.AuditRecord{Action: "x"}); kairos.CodeOf(err) != kairos.CodeUnavailable {
+	if err := r.Audit(context.Background(), domain.AuditRecord{Action: "x"}); domain.CodeOf(err) != domain.CodeUnavailable {
 		t.Errorf("a read-only store wrote: %v", err)
 	}
 	if err := r.Close(); err != nil {
@@ -178,7 +182,7 @@ func TestManyRunsCommitTogether(t *testing.T) {
 	s := storetest.Open(t)
 	v := storetest.Plan(t, s, twoNodes)
 	var seen sync.Map
-	s.OnCommit(func(events []kairos.AuditEvent) {
+	s.OnCommit(func(events []domain.AuditEvent) {
 		for _, e := range events {
 			if _, twice := seen.LoadOrStore(e.Seq, true); twice {
 				t.Errorf("event %d delivered twice", e.Seq)
@@ -191,7 +195,7 @@ func TestManyRunsCommitTogether(t *testing.T) {
 		wg.Go(func() {
 			run := storetest.Run(t, s, v, "")
 			for i := range steps {
-				commit(t, s, run.ID, int64(i), &kairos.RunPatch{AddSteps: 1}, entry("a", fmt.Sprint(i)))
+				commit(t, s, run.ID, int64(i), &domain.RunPatch{AddSteps: 1}, entry("a", fmt.Sprint(i)))
 			}
 			journal, err := s.Journal(context.Background(), run.ID, 0)
 			if err != nil || len(journal) != steps {
@@ -215,10 +219,10 @@ func TestEnqueuedCheckpointsOfARunAreFIFO(t *testing.T) {
 	run := storetest.Run(t, s, storetest.Plan(t, s, twoNodes), "")
 	results := make(chan error, 4)
 	for i := range 2 {
-		s.Enqueue([]kairos.Checkpoint{{Run: run.ID, Fence: int64(i), Entries: []kairos.Entry{entry("a", "1")}}}, func(err error) { results <- err })
+		s.Enqueue([]domain.Checkpoint{{Run: run.ID, Fence: int64(i), Entries: []domain.Entry{entry("a", "1")}}}, func(err error) { results <- err })
 	}
-	s.Enqueue([]kairos.Checkpoint{{Run: run.ID, Fence: 7, Entries: []kairos.Entry{entry("a", "1")}}}, func(err error) { results <- err })
-	s.Enqueue([]kairos.Checkpoint{{Run: run.ID, Fence: 8, Entries: []kairos.Entry{entry("a", "1")}}}, func(err error) { results <- err })
+	s.Enqueue([]domain.Checkpoint{{Run: run.ID, Fence: 7, Entries: []domain.Entry{entry("a", "1")}}}, func(err error) { results <- err })
+	s.Enqueue([]domain.Checkpoint{{Run: run.ID, Fence: 8, Entries: []domain.Entry{entry("a", "1")}}}, func(err error) { results <- err })
 	for i := range 4 {
 		if err := <-results; (err == nil) != (i < 2) {
 			t.Errorf("checkpoint %d: %v", i, err)
@@ -235,26 +239,26 @@ func TestRunListPagesByKey(t *testing.T) {
 	for range 7 {
 		ids = append(ids, storetest.Run(t, s, v, "").ID)
 	}
-	commit(t, s, ids[2], 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", "1"))
-	commit(t, s, ids[2], 1, &kairos.RunPatch{Status: kairos.RunFailed, Error: &kairos.RunError{Code: "x", Message: "m", Node: "a"}})
-	page, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 3}})
+	commit(t, s, ids[2], 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", "1"))
+	commit(t, s, ids[2], 1, &domain.RunPatch{Status: domain.RunFailed, Error: &domain.RunError{Code: "x", Message: "m", Node: "a"}})
+	page, err := s.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: 3}})
 	if err != nil || len(page.Items) != 3 || page.Items[0].ID != ids[6] || page.Prev != "" || page.Next == "" {
 		t.Fatalf("first page: %+v %v", page, err)
 	}
-	second, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 3, After: page.Next}})
+	second, err := s.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: 3, After: page.Next}})
 	if err != nil || len(second.Items) != 3 || second.Items[0].ID != ids[3] || second.Prev == "" {
 		t.Fatalf("second page: %+v %v", second, err)
 	}
-	back, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{Limit: 3, Before: second.Prev}})
+	back, err := s.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: 3, Before: second.Prev}})
 	if err != nil || len(back.Items) != 3 || back.Items[0].ID != ids[6] {
 		t.Fatalf("back: %+v %v", back, err)
 	}
-	for name, f := range map[string]kairos.RunFilter{
-		"status": {Statuses: []kairos.RunStatus{kairos.RunFailed}}, "attention": {NeedsAttention: true}, "error": {ErrorCode: "x"},
-		"two statuses":    {Statuses: []kairos.RunStatus{kairos.RunFailed, kairos.RunCompleted}, PlanKey: "two"},
-		"plan and status": {Statuses: []kairos.RunStatus{kairos.RunFailed}, PlanKey: "two"}, "tail": {IDTail: ids[2][20:]},
-		"ended since": {Statuses: []kairos.RunStatus{kairos.RunFailed, kairos.RunCancelled}, Since: time.Now().Add(-time.Hour)},
-		"since":       {Statuses: []kairos.RunStatus{kairos.RunFailed}, Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)},
+	for name, f := range map[string]domain.RunFilter{
+		"status": {Statuses: []domain.RunStatus{domain.RunFailed}}, "attention": {NeedsAttention: true}, "error": {ErrorCode: "x"},
+		"two statuses":    {Statuses: []domain.RunStatus{domain.RunFailed, domain.RunCompleted}, PlanKey: "two"},
+		"plan and status": {Statuses: []domain.RunStatus{domain.RunFailed}, PlanKey: "two"}, "tail": {IDTail: ids[2][20:]},
+		"ended since": {Statuses: []domain.RunStatus{domain.RunFailed, domain.RunCancelled}, Since: time.Now().Add(-time.Hour)},
+		"since":       {Statuses: []domain.RunStatus{domain.RunFailed}, Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)},
 	} {
 		got, err := s.Runs(ctx, f)
 		if err != nil || len(got.Items) != 1 || got.Items[0].ID != ids[2] {
@@ -264,10 +268,10 @@ func TestRunListPagesByKey(t *testing.T) {
 			t.Errorf("%s: count %d, %v", name, n, err)
 		}
 	}
-	if n, _, err := s.RunsCount(ctx, kairos.RunFilter{Statuses: []kairos.RunStatus{kairos.RunFailed}, Since: time.Now().Add(time.Hour)}, 100); err != nil || n != 0 {
+	if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, Since: time.Now().Add(time.Hour)}, 100); err != nil || n != 0 {
 		t.Errorf("%d runs ended in the future, %v", n, err)
 	}
-	if _, err := s.Runs(ctx, kairos.RunFilter{Page: kairos.Page{After: "zzz"}}); kairos.CodeOf(err) != kairos.CodeInvalid {
+	if _, err := s.Runs(ctx, domain.RunFilter{Page: domain.Page{After: "zzz"}}); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a made-up cursor: %v", err)
 	}
 	if r, err := s.FindRun(ctx, ids[4][20:]); err != nil || r.ID != ids[4] {
@@ -282,28 +286,28 @@ func TestTheDatabaseRefusesIllegalMoves(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	v := storetest.Plan(t, s, twoNodes)
-	for _, from := range kairos.RunStatuses {
-		for _, to := range kairos.RunStatuses {
+	for _, from := range domain.RunStatuses {
+		for _, to := range domain.RunStatuses {
 			run := storetest.Run(t, s, v, "")
 			seq := int64(0)
-			for _, st := range []kairos.RunStatus{kairos.RunRunning, from} {
-				if st == kairos.RunQueued && from == kairos.RunQueued && seq == 0 {
+			for _, st := range []domain.RunStatus{domain.RunRunning, from} {
+				if st == domain.RunQueued && from == domain.RunQueued && seq == 0 {
 					break
 				}
-				commit(t, s, run.ID, seq, &kairos.RunPatch{Status: st, WaitReason: reason(st)}, entry("a", "1"))
+				commit(t, s, run.ID, seq, &domain.RunPatch{Status: st, WaitReason: reason(st)}, entry("a", "1"))
 				seq++
 			}
-			err := s.Commit(context.Background(), kairos.Checkpoint{Run: run.ID, Fence: seq, Patch: &kairos.RunPatch{Status: to, WaitReason: reason(to)}})
-			if (err == nil) != kairos.CanMove(from, to) {
+			err := s.Commit(context.Background(), domain.Checkpoint{Run: run.ID, Fence: seq, Patch: &domain.RunPatch{Status: to, WaitReason: reason(to)}})
+			if (err == nil) != domain.CanMove(from, to) {
 				t.Errorf("%s → %s: %v", from, to, err)
 			}
 		}
 	}
 }
 
-func reason(s kairos.RunStatus) kairos.WaitReason {
-	if s == kairos.RunWaiting {
-		return kairos.WaitTimer
+func reason(s domain.RunStatus) domain.WaitReason {
+	if s == domain.RunWaiting {
+		return domain.WaitTimer
 	}
 	return ""
 }
@@ -322,8 +326,8 @@ func BenchmarkCommit(b *testing.B) {
 			for w, id := range ids {
 				wg.Go(func() {
 					for i := int64(0); i < int64(b.N/waiting)+1; i++ {
-						if err := s.Commit(context.Background(), kairos.Checkpoint{Run: id, Fence: i, Entries: []kairos.Entry{entry("a", `{"x":1,"text":"about a hundred bytes of json, as a node's result usually has, more or less so"}`)},
-							Patch: &kairos.RunPatch{AddSteps: 1}}); err != nil {
+						if err := s.Commit(context.Background(), domain.Checkpoint{Run: id, Fence: i, Entries: []domain.Entry{entry("a", `{"x":1,"text":"about a hundred bytes of json, as a node's result usually has, more or less so"}`)},
+							Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {
 							b.Errorf("run %d: %v", w, err)
 							return
 						}

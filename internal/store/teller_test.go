@@ -8,21 +8,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // teller calls a store and writes down what a caller sees of it.
 type teller struct {
 	t     testing.TB
 	s     engine.Store
-	v     kairos.Version
+	v     domain.Version
 	runs  []string          // in the order of their creation
 	names map[string]string // of runs, in what is told
 	said  []string
 }
 
-var someone = kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "api"}
+var someone = domain.Actor{Name: "marta", Role: domain.RoleAdmin, Surface: "api"}
 
 func newTeller(t testing.TB, s engine.Store) *teller {
 	c := &teller{t: t, s: s, names: map[string]string{}}
@@ -33,8 +33,8 @@ func newTeller(t testing.TB, s engine.Store) *teller {
 	return c
 }
 
-func newVersion(key, hash string) kairos.NewVersion {
-	return kairos.NewVersion{Key: key, Name: "name of " + hash, Hash: hash, Kind: "graph", Format: "yaml", Origin: "upload", Semantics: 1,
+func newVersion(key, hash string) domain.NewVersion {
+	return domain.NewVersion{Key: key, Name: "name of " + hash, Hash: hash, Kind: "graph", Format: "yaml", Origin: "upload", Semantics: 1,
 		Source: []byte("source of " + hash), Canonical: []byte("{}"), Author: "marta"}
 }
 
@@ -47,10 +47,10 @@ func word(err error) string {
 	if err == nil {
 		return "ok"
 	}
-	return string(kairos.CodeOf(err))
+	return string(domain.CodeOf(err))
 }
 
-func (c *teller) put(v kairos.NewVersion) kairos.Version {
+func (c *teller) put(v domain.NewVersion) domain.Version {
 	_, got, created, err := c.s.PutVersion(context.Background(), v, someone)
 	if err != nil {
 		c.say("%s", word(err))
@@ -70,7 +70,7 @@ func (c *teller) plan(id string) {
 }
 
 // create makes a run of the first version, unless n names one.
-func (c *teller) create(n kairos.NewRun) string {
+func (c *teller) create(n domain.NewRun) string {
 	if n.Hash == "" {
 		n.Hash = c.v.Hash
 	}
@@ -92,17 +92,17 @@ func (c *teller) create(n kairos.NewRun) string {
 }
 
 // begin makes a run of which nothing is told.
-func (c *teller) begin() string { return c.create(kairos.NewRun{}) }
+func (c *teller) begin() string { return c.create(domain.NewRun{}) }
 
-func (c *teller) commit(k kairos.Checkpoint) { c.say("%s", word(c.s.Commit(context.Background(), k))) }
+func (c *teller) commit(k domain.Checkpoint) { c.say("%s", word(c.s.Commit(context.Background(), k))) }
 
 // at commits one row with a value at a position.
-func (c *teller) at(run string, fence int64, value string, patch *kairos.RunPatch) {
-	c.commit(kairos.Checkpoint{Run: run, Fence: fence, Patch: patch, Entries: []kairos.Entry{entry("a", value)}})
+func (c *teller) at(run string, fence int64, value string, patch *domain.RunPatch) {
+	c.commit(domain.Checkpoint{Run: run, Fence: fence, Patch: patch, Entries: []domain.Entry{entry("a", value)}})
 }
 
-func (c *teller) move(run string, fence int64, to kairos.RunStatus, why kairos.WaitReason) {
-	c.commit(kairos.Checkpoint{Run: run, Fence: fence, Patch: &kairos.RunPatch{Status: to, WaitReason: why}})
+func (c *teller) move(run string, fence int64, to domain.RunStatus, why domain.WaitReason) {
+	c.commit(domain.Checkpoint{Run: run, Fence: fence, Patch: &domain.RunPatch{Status: to, WaitReason: why}})
 }
 
 func (c *teller) run(id string) {
@@ -115,7 +115,7 @@ func (c *teller) run(id string) {
 }
 
 // text is everything of a run but ids and times that a store gives.
-func (c *teller) text(r kairos.Run) string {
+func (c *teller) text(r domain.Run) string {
 	more := ""
 	add := func(format string, on bool, v any) {
 		if on {
@@ -131,7 +131,7 @@ func (c *teller) text(r kairos.Run) string {
 	add("priority %d", r.Priority != 0, r.Priority)
 	add("key %s", r.Key != "", r.Key)
 	add("labels %v", len(r.Labels) > 0, r.Labels)
-	add("limits %v", r.Limits != kairos.Limits{}, r.Limits)
+	add("limits %v", r.Limits != domain.Limits{}, r.Limits)
 	add("usage %v", !r.Usage.Zero(), r.Usage)
 	add("crashes %d", r.Crashes != 0, r.Crashes)
 	add("paused %v", r.Paused, r.Paused)
@@ -158,7 +158,7 @@ func (c *teller) text(r kairos.Run) string {
 }
 
 // brief tells large values by their length and ends.
-func brief(v kairos.RawJSON) string {
+func brief(v domain.RawJSON) string {
 	if len(v) > 40 {
 		return fmt.Sprintf("%s…%s(%d)", v[:4], v[len(v)-4:], len(v))
 	}
@@ -178,7 +178,7 @@ func (c *teller) journal(run string, after int64) {
 	c.say("[%s]", strings.Join(parts, " "))
 }
 
-func rowText(e kairos.Entry) string {
+func rowText(e domain.Entry) string {
 	text := fmt.Sprintf("%d:%s=", e.Seq, e.Node)
 	if e.Output == nil {
 		return text + "-"
@@ -233,7 +233,7 @@ func (c *teller) events(after int64, run string, limit int) {
 	c.say("%s", strings.Join(parts, "; "))
 }
 
-func (c *teller) list(runs []kairos.Run, err error) {
+func (c *teller) list(runs []domain.Run, err error) {
 	if err != nil {
 		c.say("%s", word(err))
 		return

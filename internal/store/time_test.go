@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Lists of a time find what is in it, at every boundary.
@@ -50,10 +50,10 @@ func daily(t *testing.T, wrong int) (*Store, time.Time) {
 		if at = start.AddDate(0, 0, i); i < wrong {
 			at = at.AddDate(5, 0, 0)
 		}
-		if _, _, err := s.CreateRun(context.Background(), kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"}); err != nil {
+		if _, _, err := s.CreateRun(context.Background(), domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Audit(context.Background(), kairos.AuditRecord{Action: "login", Actor: "ada"}); err != nil {
+		if err := s.Audit(context.Background(), domain.AuditRecord{Action: "login", Actor: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,8 +62,8 @@ func daily(t *testing.T, wrong int) (*Store, time.Time) {
 
 func between(t *testing.T, s *Store, since, until time.Time) (runs, events int) {
 	t.Helper()
-	for page := (kairos.Page{Limit: 100}); ; { // a loaded machine gives short ones
-		r, err := s.Runs(context.Background(), kairos.RunFilter{Since: since, Until: until, Page: page})
+	for page := (domain.Page{Limit: 100}); ; { // a loaded machine gives short ones
+		r, err := s.Runs(context.Background(), domain.RunFilter{Since: since, Until: until, Page: page})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,8 +72,8 @@ func between(t *testing.T, s *Store, since, until time.Time) (runs, events int) 
 			break
 		}
 	}
-	for page := (kairos.Page{Limit: 100}); ; {
-		e, err := s.AuditEvents(context.Background(), kairos.AuditFilter{Action: "login", Since: since, Until: until, Page: page})
+	for page := (domain.Page{Limit: 100}); ; {
+		e, err := s.AuditEvents(context.Background(), domain.AuditFilter{Action: "login", Since: since, Until: until, Page: page})
 		if err != nil {
 			t.Fatal(err)
 		}

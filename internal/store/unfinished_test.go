@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -66,14 +66,14 @@ func TestNewWorkIsAcceptedSoonAfterACrash(t *testing.T) {
 	ready := time.Since(began)
 	r := e.Run(`{nodes: {a: {type: set, input: 1}}}`, "")
 	accepted := time.Since(began)
-	e.Until(r.ID, kairos.RunCompleted, "")
+	e.Until(r.ID, domain.RunCompleted, "")
 	finished := time.Since(began)
 	for {
 		c, err := s.RunCounts(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.ByStatus[kairos.RunRunning]+c.ByStatus[kairos.RunQueued] == 0 {
+		if c.ByStatus[domain.RunRunning]+c.ByStatus[domain.RunQueued] == 0 {
 			break
 		}
 		if time.Since(began) > 5*time.Minute {
@@ -89,7 +89,7 @@ func TestNewWorkIsAcceptedSoonAfterACrash(t *testing.T) {
 		t.Errorf("a new run was accepted after %s", accepted)
 	}
 	after, err := s.RunCounts(t.Context())
-	if err != nil || after.ByStatus[kairos.RunWaiting] != int64(counts["waiting"])+1 || after.ByStatus[kairos.RunFailed] != 1 {
+	if err != nil || after.ByStatus[domain.RunWaiting] != int64(counts["waiting"])+1 || after.ByStatus[domain.RunFailed] != 1 {
 		t.Errorf("afterwards: %+v, %v", after, err)
 	}
 }

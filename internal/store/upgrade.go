@@ -5,20 +5,20 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // An older database is never changed in place: all pending migrations run in a
@@ -37,7 +37,7 @@ const settingMigration = "migration:"
 func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 	info, err := os.Stat(s.path)
 	if err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "look at the database: %w", err)
+		return domain.Errorf(domain.CodeUnavailable, "look at the database: %w", err)
 	}
 	layer := ""
 	if s.vfs != "" {
@@ -64,7 +64,7 @@ func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 		return err
 	}
 	if !allowed {
-		return kairos.Errorf(kairos.CodeInvalid, "the database has schema %d; this kairosd works with %d", from, to).Suggest("run kairosd migrate up")
+		return domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd works with %d", from, to).Suggest("run kairosd migrate up")
 	}
 	recipients, err := s.recipientsOf(ctx, old)
 	if err != nil {
@@ -85,10 +85,11 @@ func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 }
 
 func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipients []string) error {
-	before, err := soundness(ctx, old, s.counting(kairos.StartExamining))
+	before, err := soundness(ctx, old, s.counting(domain.StartExamining))
 	if err != nil {
 		return err
 	}
+	s.readKey()
 	manifest, err := describeAny(ctx, old, from, before)
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipi
 			return err
 		}
 		target := filepath.Join(work, name)
-		if err := copyWith(s.path, target, s.counting(kairos.StartCopying)); err != nil {
+		if err := copyWith(s.path, target, s.counting(domain.StartCopying)); err != nil {
 			return err
 		}
 		failpoint.Hit("upgrade.copied")
@@ -126,11 +127,11 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipi
 		}
 		failpoint.Hit("upgrade.applied")
 		manifest.Created = s.now().UTC()
-		text, err := json.MarshalIndent(manifest, "", "  ")
+		text, err := encodeManifest(&manifest, s.secrets.derived)
 		if err != nil {
 			return err
 		}
-		if err := writeWhole(filepath.Join(work, asideManifest), append(text, '\n')); err != nil {
+		if err := writeWhole(filepath.Join(work, asideManifest), text); err != nil {
 			return err
 		}
 		aside := fmt.Sprintf("pre-schema-%d-%s", schemaOf(s.migrations), time.Now().UTC().Format("20060102T150405.000Z"))
@@ -150,7 +151,7 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipi
 }
 
 // applyTo migrates a copy and makes sure that nothing was lost: no table has
-// fewer rows than before, and all of it is sound.
+// fewer rows than before unless a migration names it, and all of it is sound.
 func (s *Store) applyTo(ctx context.Context, path string, before map[string]int64) error {
 	// Without foreign keys: rebuilding a table would take its children along, and
 	// inside a transaction they cannot be switched off.
@@ -163,16 +164,20 @@ func (s *Store) applyTo(ctx context.Context, path string, before map[string]int6
 	if err != nil {
 		return err
 	}
+	shrinking, err := s.shrinkingTables(ctx, p)
+	if err != nil {
+		return err
+	}
 	if err := s.applyEach(ctx, p); err != nil {
 		return err
 	}
-	after, err := soundness(ctx, pool, s.counting(kairos.StartVerifying))
+	after, err := soundness(ctx, pool, s.counting(domain.StartVerifying))
 	if err != nil {
 		return err
 	}
 	for table, n := range before {
-		if m, ok := after[table]; ok && m < n {
-			return kairos.Errorf(kairos.CodeCorrupt, "table %s had %d rows and has %d after the migrations", table, n, m).
+		if m, ok := after[table]; ok && m < n && !slices.Contains(shrinking, table) {
+			return domain.Errorf(domain.CodeCorrupt, "table %s had %d rows and has %d after the migrations", table, n, m).
 				Suggest("run the kairosd from before; report this")
 		}
 	}
@@ -183,6 +188,34 @@ func (s *Store) applyTo(ctx context.Context, path string, before map[string]int6
 		return translate(err, "close the migrated copy")
 	}
 	return syncFile(path)
+}
+
+// deletesRows is the comment in which a migration names the tables that it
+// removes rows of.
+var deletesRows = regexp.MustCompile(`(?m)^-- deletes rows of: (.+)$`)
+
+// shrinkingTables are the tables that pending migrations remove rows of.
+func (s *Store) shrinkingTables(ctx context.Context, p *goose.Provider) ([]string, error) {
+	applied, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return nil, translate(err, "read the schema version")
+	}
+	var tables []string
+	for _, m := range p.ListSources() {
+		if m.Version <= applied {
+			continue
+		}
+		text, err := fs.ReadFile(s.migrations, m.Path)
+		if err != nil {
+			return nil, fmt.Errorf("read migrations: %w", err)
+		}
+		for _, found := range deletesRows.FindAllStringSubmatch(string(text), -1) {
+			for table := range strings.SplitSeq(found[1], ",") {
+				tables = append(tables, strings.TrimSpace(table))
+			}
+		}
+	}
+	return tables, nil
 }
 
 // applyEach applies what is pending, a migration at a time: each is a transaction
@@ -199,7 +232,7 @@ func (s *Store) applyEach(ctx context.Context, p *goose.Provider) error {
 		}
 	}
 	for i := range pending {
-		s.tell(kairos.Startup{Stage: kairos.StartMigrating, Step: i + 1, Of: pending, Percent: 100 * i / pending})
+		s.tell(domain.Startup{Stage: domain.StartMigrating, Step: i + 1, Of: pending, Percent: 100 * i / pending})
 		if _, err := p.UpByOne(ctx); err != nil {
 			return translate(err, "apply the migrations")
 		}
@@ -207,19 +240,19 @@ func (s *Store) applyEach(ctx context.Context, p *goose.Provider) error {
 	return nil
 }
 
-func (s *Store) tell(p kairos.Startup) {
+func (s *Store) tell(p domain.Startup) {
 	if s.progress != nil {
 		s.progress(p)
 	}
 }
 
 // counting tells how much of a stage is done.
-func (s *Store) counting(stage kairos.StartStage) func(done, of int64) {
+func (s *Store) counting(stage domain.StartStage) func(done, of int64) {
 	last := int64(-1)
 	return func(done, of int64) {
 		if percent := 100 * done / max(of, 1); percent != last {
 			last = percent
-			s.tell(kairos.Startup{Stage: stage, Percent: int(percent)})
+			s.tell(domain.Startup{Stage: stage, Percent: int(percent)})
 		}
 	}
 }
@@ -234,16 +267,16 @@ func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (ma
 		return nil, translate(err, "check the database")
 	}
 	if result != "ok" {
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "the database is damaged: %s", result).Suggest("restore a backup with the kairosd that made it")
+		return nil, domain.Errorf(domain.CodeCorrupt, "the database is damaged: %s", result).Suggest("restore a backup with the kairosd that made it")
 	}
 	var broken int64
 	if err := pool.QueryRowContext(ctx, "SELECT count(*) FROM pragma_foreign_key_check").Scan(&broken); err != nil {
 		return nil, translate(err, "check foreign keys")
 	}
 	if broken > 0 {
-		return nil, kairos.Errorf(kairos.CodeCorrupt, "%d rows name rows that are not there", broken)
+		return nil, domain.Errorf(domain.CodeCorrupt, "%d rows name rows that are not there", broken)
 	}
-	rows, err := pool.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+	rows, err := pool.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name")
 	if err != nil {
 		return nil, translate(err, "list tables")
 	}
@@ -273,8 +306,8 @@ func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (ma
 
 // describeAny is describe for a database of any schema: settings and audit_events
 // have been there from the first.
-func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[string]int64) (kairos.Backup, error) {
-	b := kairos.Backup{Format: manifestFormat, Schema: schema, Verified: []kairos.Check{}, Rows: rows}
+func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[string]int64) (domain.Backup, error) {
+	b := domain.Backup{Format: manifestFormat, Schema: schema, Verified: []domain.Check{}, Rows: rows}
 	var key string
 	var mac []byte
 	for _, q := range []struct {
@@ -313,7 +346,7 @@ func (s *Store) checkMigrations(ctx context.Context, pool *sql.DB, applied int64
 			return translate(err, "read the applied migrations")
 		}
 		if recorded != sum {
-			return kairos.Errorf(kairos.CodeInvalid, "the database was made with another form of migration %s than this kairosd has", name).
+			return domain.Errorf(domain.CodeInvalid, "the database was made with another form of migration %s than this kairosd has", name).
 				Suggest("run the kairosd that made it, or begin with a new data directory")
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/encrypt"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // asideEncrypted, in the directory of an upgrade that is ready, is the encrypted
@@ -51,7 +51,7 @@ func (s *Store) recipientsOf(ctx context.Context, old *sql.DB) ([]string, error)
 		recipients = strings.Fields(text)
 	}
 	if _, err := encrypt.Recipients(recipients); err != nil {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "the database is not upgraded: what is kept of it from before could not be encrypted: %w", err).
+		return nil, domain.Errorf(domain.CodeInvalid, "the database is not upgraded: what is kept of it from before could not be encrypted: %w", err).
 			Suggest("mend backup.recipients in the configuration and start again; nothing was changed in %s", s.path)
 	}
 	return recipients, nil
@@ -60,7 +60,7 @@ func (s *Store) recipientsOf(ctx context.Context, old *sql.DB) ([]string, error)
 // keepEncrypted describes the file that an upgrade keeps of the database of
 // before: the database itself or, if there are recipients, its encrypted form,
 // which it writes to the directory of the upgrade. Nobody has the database open.
-func (s *Store) keepEncrypted(b *kairos.Backup, work string, recipients []string) (err error) {
+func (s *Store) keepEncrypted(b *domain.Backup, work string, recipients []string) (err error) {
 	if b.SHA256, b.Bytes, err = fileSum(s.path); err != nil || len(recipients) == 0 {
 		return err
 	}
@@ -69,12 +69,12 @@ func (s *Store) keepEncrypted(b *kairos.Backup, work string, recipients []string
 		return err
 	}
 	sealed := filepath.Join(work, asideEncrypted)
-	if err := encryptFile(s.path, sealed, to, s.counting(kairos.StartEncrypting)); err != nil {
-		return kairos.Errorf(kairos.CodeUnavailable, "the database is not upgraded: what is kept of it from before cannot be encrypted into %s: %w", sealed, err).
+	if err := encryptFile(s.path, sealed, to, s.counting(domain.StartEncrypting)); err != nil {
+		return domain.Errorf(domain.CodeUnavailable, "the database is not upgraded: what is kept of it from before cannot be encrypted into %s: %w", sealed, err).
 			Suggest("see that there is room there for two more databases and that it can be written to, and start again; nothing was changed in %s", s.path)
 	}
 	failpoint.Hit("upgrade.encrypted")
-	b.Encryption = &kairos.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}
+	b.Encryption = &domain.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}
 	b.SHA256, b.Bytes, err = fileSum(sealed)
 	return err
 }

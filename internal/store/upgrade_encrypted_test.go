@@ -13,7 +13,7 @@ import (
 
 	"filippo.io/age"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 func keyPair(t *testing.T) (public, file string) {
@@ -65,8 +65,8 @@ func TestTheDatabaseOfBeforeAnUpgradeIsEncrypted(t *testing.T) {
 	ctx := context.Background()
 	path, run := oldDatabase(t)
 	public, key := keyPair(t)
-	var stages []kairos.StartStage
-	s, err := Open(ctx, path, Options{migrations: with(t, addsColumn), Recipients: []string{public}, Progress: func(p kairos.Startup) {
+	var stages []domain.StartStage
+	s, err := Open(ctx, path, Options{migrations: with(t, addsColumn), Recipients: []string{public}, Progress: func(p domain.Startup) {
 		if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
 			stages = append(stages, p.Stage)
 		}
@@ -74,7 +74,7 @@ func TestTheDatabaseOfBeforeAnUpgradeIsEncrypted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(stages) < 2 || stages[1] != kairos.StartEncrypting {
+	if len(stages) < 2 || stages[1] != domain.StartEncrypting {
 		t.Errorf("who waits is told of %v", stages)
 	}
 	if journal, err := s.Journal(ctx, run, 0); err != nil || len(journal) != 2 {
@@ -101,7 +101,7 @@ func TestTheDatabaseOfBeforeAnUpgradeIsEncrypted(t *testing.T) {
 	back := filepath.Join(t.TempDir(), "kairos.db")
 	o := RestoreOptions{KeyFile: path + ".key"}
 	_, err = Restore(ctx, kept, back, o)
-	if e, ok := errors.AsType[*kairos.Error](err); !ok || e.Code != kairos.CodeInvalid || !strings.Contains(e.Message, "is encrypted to "+public) || !strings.Contains(e.Suggestion, "--identity") {
+	if e, ok := errors.AsType[*domain.Error](err); !ok || e.Code != domain.CodeInvalid || !strings.Contains(e.Message, "is encrypted to "+public) || !strings.Contains(e.Suggestion, "--identity") {
 		t.Errorf("without the key: %v", err)
 	}
 	o.IdentityFile = key
@@ -165,8 +165,8 @@ func TestWithoutItsEncryptionThereIsNoUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(ctx, path, Options{migrations: with(t, addsColumn), Recipients: []string{"age1nonsense"}})
-	e, ok := errors.AsType[*kairos.Error](err)
-	if !ok || e.Code != kairos.CodeInvalid {
+	e, ok := errors.AsType[*domain.Error](err)
+	if !ok || e.Code != domain.CodeInvalid {
 		t.Fatalf("upgraded all the same: %v", err)
 	}
 	for _, want := range []string{"is not upgraded", "recipient 1", "age1nonsense", "backup.recipients", path} {

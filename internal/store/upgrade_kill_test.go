@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/prooftest"
 )
 
@@ -39,7 +39,7 @@ func TestUpgradeChild(t *testing.T) {
 		}
 	}
 	s, err := Open(context.Background(), path, Options{migrations: with(t, addsColumn), Recipients: strings.Fields(os.Getenv(recipientEnv))})
-	if e, ok := errors.AsType[*kairos.Error](err); ok {
+	if e, ok := errors.AsType[*domain.Error](err); ok {
 		t.Fatalf("%s\n%s", err, e.Suggestion)
 	} else if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 
 	"github.com/kairosd/kairosd/db"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // with is the real migrations and some more.
@@ -45,11 +45,11 @@ func oldDatabase(t *testing.T) (path, run string) {
 		t.Fatal(err)
 	}
 	v := putVersion(t, s, "p", strings.Repeat("a", 64))
-	r, _, err := s.CreateRun(ctx, kairos.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
+	r, _, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Commit(ctx, kairos.Checkpoint{Run: r.ID, Entries: []kairos.Entry{row("a", "1"), row("b", "2")}}); err != nil {
+	if err := s.Commit(ctx, domain.Checkpoint{Run: r.ID, Entries: []domain.Entry{row("a", "1"), row("b", "2")}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -66,7 +66,7 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	ctx := context.Background()
 	path, run := oldDatabase(t)
 	no := false
-	if _, err := Open(ctx, path, Options{migrations: with(t, addsColumn), Migrate: &no}); kairos.CodeOf(err) != kairos.CodeInvalid {
+	if _, err := Open(ctx, path, Options{migrations: with(t, addsColumn), Migrate: &no}); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("without leave to migrate: %v", err)
 	}
 	s, err := Open(ctx, path, Options{migrations: with(t, addsColumn)})
@@ -96,11 +96,11 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(ctx, path, Options{ReadOnly: true, migrations: with(t, addsTwo)}); kairos.CodeOf(err) != kairos.CodeInvalid {
+	if _, err := Open(ctx, path, Options{ReadOnly: true, migrations: with(t, addsTwo)}); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a reader of an older schema: %v", err)
 	}
 	// The way back: the binary from before restores what was put aside.
-	if _, err := Open(ctx, path, Options{}); kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), "99999") {
+	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "99999") {
 		t.Errorf("the old binary opens the new schema: %v", err)
 	}
 	aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "pre-schema-99999-*", "kairos.db"))
@@ -211,7 +211,7 @@ func TestAnEditedMigrationIsRefused(t *testing.T) {
 	for name := range maps.Keys(edited) {
 		edited[name].Data = append(edited[name].Data, "\n-- a word more\n"...)
 	}
-	if _, err := Open(ctx, path, Options{migrations: edited}); kairos.CodeOf(err) != kairos.CodeInvalid || !strings.Contains(err.Error(), "another form of migration") {
+	if _, err := Open(ctx, path, Options{migrations: edited}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "another form of migration") {
 		t.Errorf("got %v", err)
 	}
 }

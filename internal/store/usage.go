@@ -9,12 +9,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Usage says how much room the database takes and has.
-func (s *Store) Usage(ctx context.Context) (kairos.Storage, error) {
-	var u kairos.Storage
+func (s *Store) Usage(ctx context.Context) (domain.Storage, error) {
+	var u domain.Storage
 	if s.fullDisk.Load() {
 		u.Needs = ballastSize + ballastSlack
 	}
@@ -26,7 +26,7 @@ func (s *Store) Usage(ctx context.Context) (kairos.Storage, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
-			return u, kairos.Errorf(kairos.CodeUnavailable, "look at %s: %w", f.path, err)
+			return u, domain.Errorf(domain.CodeUnavailable, "look at %s: %w", f.path, err)
 		}
 		*f.into = info.Size()
 	}
@@ -40,7 +40,7 @@ func (s *Store) Usage(ctx context.Context) (kairos.Storage, error) {
 	u.Unused = pages * size
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(filepath.Dir(s.path), &disk); err != nil {
-		return u, kairos.Errorf(kairos.CodeUnavailable, "look at the disk: %w", err)
+		return u, domain.Errorf(domain.CodeUnavailable, "look at the disk: %w", err)
 	}
 	u.Free, u.Disk = int64(disk.Bavail)*int64(disk.Bsize), int64(disk.Blocks)*int64(disk.Bsize)
 	return u, nil
@@ -56,16 +56,16 @@ func (s *Store) size(ctx context.Context) (int64, error) {
 
 // Tables says how much room each table takes, its indexes included, largest first.
 // It reads every page: minutes for a large database.
-func (s *Store) Tables(ctx context.Context) ([]kairos.TableStorage, error) {
+func (s *Store) Tables(ctx context.Context) ([]domain.TableStorage, error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT m.tbl_name, sum(d.pgsize), sum(CASE m.type WHEN 'index' THEN d.pgsize ELSE 0 END)
 FROM dbstat AS d JOIN sqlite_schema AS m ON m.name = d.name WHERE d.aggregate = TRUE GROUP BY m.tbl_name ORDER BY 2 DESC, 1`)
 	if err != nil {
 		return nil, translate(err, "sum up the tables")
 	}
 	defer rows.Close()
-	var out []kairos.TableStorage
+	var out []domain.TableStorage
 	for rows.Next() {
-		var t kairos.TableStorage
+		var t domain.TableStorage
 		if err := rows.Scan(&t.Table, &t.Bytes, &t.Index); err != nil {
 			return nil, translate(err, "sum up the tables")
 		}

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -17,60 +17,66 @@ func (s *Store) exec(doing string, f func(ctx context.Context, q *dbsqlc.Queries
 }
 
 // execAs is exec for what the audit log records: in the same transaction (G12).
-func (s *Store) execAs(doing string, said []kairos.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
+func (s *Store) execAs(doing string, said []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
 	if s.writer == nil {
 		return errReadOnly()
 	}
-	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
-		err := f(w.ctx, w.q)
-		if code := kairos.CodeOf(translate(err, doing)); code == kairos.CodeConflict || code == kairos.CodeNotFound {
-			return nil, translate(err, doing)
-		}
-		if err != nil {
-			return nil, err
-		}
-		rows := make([]auditRow, len(said))
-		for i, record := range said {
-			rows[i].record = record
-		}
-		return rows, nil
-	})
+	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) { return w.applyAs(doing, said, f) })
 	return translate(err, doing)
 }
 
-func userParams(u kairos.User) dbsqlc.UserInsertParams {
+func (w *writer) applyAs(doing string, said []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) ([]auditRow, error) {
+	err := f(w.ctx, w.q)
+	if code := domain.CodeOf(translate(err, doing)); code == domain.CodeConflict || code == domain.CodeNotFound {
+		return nil, translate(err, doing)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]auditRow, len(said))
+	for i, record := range said {
+		rows[i].record = record
+	}
+	return rows, nil
+}
+
+func (s *Store) userParams(u domain.User) dbsqlc.UserInsertParams {
 	settings := string(u.Settings)
 	if settings == "" {
 		settings = "{}"
 	}
-	return dbsqlc.UserInsertParams{ID: u.ID, Name: u.Name, Role: string(u.Role), PasswordHash: u.PasswordHash, Disabled: flag(u.Disabled),
+	row := dbsqlc.User{ID: u.ID, Name: u.Name, Role: string(u.Role), PasswordHash: u.PasswordHash, Disabled: flag(u.Disabled),
 		CreatedAt: micros(u.CreatedAt), LastSeenAt: micros(u.LastSeenAt), Settings: settings, Issuer: u.Issuer, Subject: u.Subject}
+	row.Seal = s.userSeal(&row)
+	return dbsqlc.UserInsertParams(row)
 }
 
-func user(u dbsqlc.User) kairos.User {
-	return kairos.User{ID: u.ID, Name: u.Name, Role: kairos.Role(u.Role), PasswordHash: u.PasswordHash, Disabled: u.Disabled != 0,
-		CreatedAt: fromMicros(u.CreatedAt), LastSeenAt: fromMicros(u.LastSeenAt), Settings: kairos.RawJSON(u.Settings), Issuer: u.Issuer, Subject: u.Subject}
+// user is a row as a user. One whose seal does not match is disabled.
+func (s *Store) user(u dbsqlc.User) domain.User {
+	unsealed := !s.matches(u.Seal, s.userSeal(&u))
+	return domain.User{ID: u.ID, Name: u.Name, Role: domain.Role(u.Role), PasswordHash: u.PasswordHash, Disabled: u.Disabled != 0 || unsealed, Unsealed: unsealed,
+		CreatedAt: fromMicros(u.CreatedAt), LastSeenAt: fromMicros(u.LastSeenAt), Settings: domain.RawJSON(u.Settings), Issuer: u.Issuer, Subject: u.Subject}
 }
 
 // CreateUser stores a new user; a taken name is CodeConflict.
-func (s *Store) CreateUser(_ context.Context, u kairos.User, said ...kairos.AuditRecord) error {
-	return s.execAs("create user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return insertUser(ctx, q, u) })
+func (s *Store) CreateUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
+	return s.execAccess("create user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return s.insertUser(ctx, q, u) })
 }
 
-func insertUser(ctx context.Context, q *dbsqlc.Queries, u kairos.User) error {
+func (s *Store) insertUser(ctx context.Context, q *dbsqlc.Queries, u domain.User) error {
 	if _, err := q.UserGet(ctx, u.Name); err == nil {
-		return kairos.Errorf(kairos.CodeConflict, "there is a user %s already", u.Name)
+		return domain.Errorf(domain.CodeConflict, "there is a user %s already", u.Name)
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	if err := identityIsFree(ctx, q, u); err != nil {
 		return err
 	}
-	return q.UserInsert(ctx, userParams(u))
+	return q.UserInsert(ctx, s.userParams(u))
 }
 
 // identityIsFree refuses that two users are the same person at a provider.
-func identityIsFree(ctx context.Context, q *dbsqlc.Queries, u kairos.User) error {
+func identityIsFree(ctx context.Context, q *dbsqlc.Queries, u domain.User) error {
 	if u.Subject == "" {
 		return nil
 	}
@@ -81,79 +87,88 @@ func identityIsFree(ctx context.Context, q *dbsqlc.Queries, u kairos.User) error
 	case err != nil:
 		return err
 	}
-	return kairos.Errorf(kairos.CodeConflict, "the identity provider's user %q is %s here already", u.Subject, other.Name)
+	return domain.Errorf(domain.CodeConflict, "the identity provider's user %q is %s here already", u.Subject, other.Name)
 }
 
 // UserByIdentity finds whom an identity provider means, disabled ones included;
 // CodeNotFound.
-func (s *Store) UserByIdentity(ctx context.Context, issuer, subject string) (kairos.User, error) {
+func (s *Store) UserByIdentity(ctx context.Context, issuer, subject string) (domain.User, error) {
 	u, err := s.q.UserByIdentity(ctx, issuer, subject)
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.User{}, kairos.Errorf(kairos.CodeNotFound, "no user is %q of %s", subject, issuer)
+		return domain.User{}, domain.Errorf(domain.CodeNotFound, "no user is %q of %s", subject, issuer)
 	}
-	return user(u), translate(err, "read user")
+	return s.user(u), translate(err, "read user")
 }
 
 // CreateFirstUser stores u only if there is no user at all, in one transaction;
 // else CodeConflict.
-func (s *Store) CreateFirstUser(_ context.Context, u kairos.User, said ...kairos.AuditRecord) error {
-	return s.execAs("create the first user", said, func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s *Store) CreateFirstUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
+	return s.execAccess("create the first user", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.UserCount(ctx)
 		if err != nil {
 			return err
 		}
 		if n > 0 {
-			return kairos.Errorf(kairos.CodeConflict, "this installation is set up already").Suggest("log in, or ask an administrator for an account")
+			return domain.Errorf(domain.CodeConflict, "this installation is set up already").Suggest("log in, or ask an administrator for an account")
 		}
-		return q.UserInsert(ctx, userParams(u))
+		return q.UserInsert(ctx, s.userParams(u))
 	})
 }
 
 // User finds a user by id or name, disabled ones included; CodeNotFound.
-func (s *Store) User(ctx context.Context, idOrName string) (kairos.User, error) {
+func (s *Store) User(ctx context.Context, idOrName string) (domain.User, error) {
 	u, err := s.q.UserGet(ctx, idOrName)
 	if errors.Is(err, sql.ErrNoRows) {
-		return kairos.User{}, kairos.Errorf(kairos.CodeNotFound, "no user %q", idOrName)
+		return domain.User{}, domain.Errorf(domain.CodeNotFound, "no user %q", idOrName)
 	}
-	return user(u), translate(err, "read user")
+	return s.user(u), translate(err, "read user")
 }
 
 // Users lists all users by name.
-func (s *Store) Users(ctx context.Context) ([]kairos.User, error) {
+func (s *Store) Users(ctx context.Context) ([]domain.User, error) {
 	rows, err := s.q.UserList(ctx)
-	out := make([]kairos.User, len(rows))
+	out := make([]domain.User, len(rows))
 	for i, u := range rows {
-		out[i] = user(u)
+		out[i] = s.user(u)
 	}
 	return out, translate(err, "list users")
 }
 
-// UpdateUser replaces everything but ID, Name and CreatedAt.
-func (s *Store) UpdateUser(_ context.Context, u kairos.User, said ...kairos.AuditRecord) error {
-	return s.execAs("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return updateUser(ctx, q, u) })
+// UpdateUser replaces everything but ID, Name and CreatedAt. A user that something
+// other than kairosd changed is CodeConflict.
+func (s *Store) UpdateUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
+	return s.execAccess("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return s.updateUser(ctx, q, u, false) })
 }
 
 // UpdateUserEndingSessions is UpdateUser, and DeleteSessions with it: who may do
-// less from now on does so at once.
-func (s *Store) UpdateUserEndingSessions(_ context.Context, u kairos.User, keep string, said ...kairos.AuditRecord) error {
-	return s.execAs("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		if err := updateUser(ctx, q, u); err != nil {
+// less from now on does so at once. It also takes a user that something other than
+// kairosd changed, and seals the row.
+func (s *Store) UpdateUserEndingSessions(_ context.Context, u domain.User, keep string, said ...domain.AuditRecord) error {
+	return s.execAccess("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
+		if err := s.updateUser(ctx, q, u, true); err != nil {
 			return err
 		}
 		return q.SessionDeleteOfUser(ctx, u.ID, keep)
 	})
 }
 
-func updateUser(ctx context.Context, q *dbsqlc.Queries, u kairos.User) error {
+func (s *Store) updateUser(ctx context.Context, q *dbsqlc.Queries, u domain.User, whatever bool) error {
+	stored, err := q.UserGet(ctx, u.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Errorf(domain.CodeNotFound, "user %q not found", u.Name)
+	} else if err != nil {
+		return err
+	}
+	if !whatever && !s.matches(stored.Seal, s.userSeal(&stored)) {
+		return domain.Errorf(domain.CodeConflict, "user %s was changed by something other than kairosd", stored.Name).Suggest("run kairosd doctor at the server")
+	}
 	if err := identityIsFree(ctx, q, u); err != nil {
 		return err
 	}
-	p := userParams(u)
-	n, err := q.UserUpdate(ctx, dbsqlc.UserUpdateParams{Role: p.Role, PasswordHash: p.PasswordHash, Disabled: p.Disabled, LastSeenAt: p.LastSeenAt,
-		Settings: p.Settings, Issuer: p.Issuer, Subject: p.Subject, ID: p.ID})
-	if err == nil && n == 0 {
-		return kairos.Errorf(kairos.CodeNotFound, "no user %q", u.Name)
-	}
+	u.Name, u.CreatedAt = stored.Name, fromMicros(stored.CreatedAt)
+	p := s.userParams(u)
+	_, err = q.UserUpdate(ctx, dbsqlc.UserUpdateParams{Role: p.Role, PasswordHash: p.PasswordHash, Disabled: p.Disabled, LastSeenAt: p.LastSeenAt,
+		Settings: p.Settings, Issuer: p.Issuer, Subject: p.Subject, Seal: p.Seal, ID: stored.ID})
 	return err
 }
 
@@ -163,29 +178,34 @@ func (s *Store) CountUsers(ctx context.Context) (int, error) {
 	return int(n), translate(err, "count users")
 }
 
-func session(r dbsqlc.Session) kairos.Session {
-	return kairos.Session{IDHash: r.IDHash, UserID: r.UserID, CreatedAt: fromMicros(r.CreatedAt), SeenAt: fromMicros(r.SeenAt),
+func session(r dbsqlc.Session) domain.Session {
+	return domain.Session{IDHash: r.IDHash, UserID: r.UserID, CreatedAt: fromMicros(r.CreatedAt), SeenAt: fromMicros(r.SeenAt),
 		ExpiresAt: fromMicros(r.ExpiresAt), Address: r.Address, Agent: r.Agent}
 }
 
 // CreateSession stores a session.
-func (s *Store) CreateSession(_ context.Context, v kairos.Session, said ...kairos.AuditRecord) error {
+func (s *Store) CreateSession(_ context.Context, v domain.Session, said ...domain.AuditRecord) error {
 	return s.execAs("create session", said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		return q.SessionInsert(ctx, dbsqlc.SessionInsertParams{IDHash: v.IDHash, UserID: v.UserID, CreatedAt: micros(v.CreatedAt), SeenAt: micros(v.SeenAt),
-			ExpiresAt: micros(v.ExpiresAt), Address: v.Address, Agent: v.Agent})
+		row := dbsqlc.Session{IDHash: v.IDHash, UserID: v.UserID, CreatedAt: micros(v.CreatedAt), SeenAt: micros(v.SeenAt),
+			ExpiresAt: micros(v.ExpiresAt), Address: v.Address, Agent: v.Agent}
+		row.Seal = s.sessionSeal(&row)
+		return q.SessionInsert(ctx, dbsqlc.SessionInsertParams(row))
 	})
 }
 
 // SessionByHash finds a session; CodeNotFound.
-func (s *Store) SessionByHash(ctx context.Context, hash string) (kairos.Session, error) {
+func (s *Store) SessionByHash(ctx context.Context, hash string) (domain.Session, error) {
 	r, err := s.q.SessionGet(ctx, hash)
+	if err == nil && !s.matches(r.Seal, s.sessionSeal(&r)) {
+		err = sql.ErrNoRows // it proves nothing
+	}
 	return session(r), translate(err, "read session")
 }
 
 // Sessions lists the sessions of one user, newest first.
-func (s *Store) Sessions(ctx context.Context, userID string) ([]kairos.Session, error) {
+func (s *Store) Sessions(ctx context.Context, userID string) ([]domain.Session, error) {
 	rows, err := s.q.SessionList(ctx, userID)
-	out := make([]kairos.Session, len(rows))
+	out := make([]domain.Session, len(rows))
 	for i, r := range rows {
 		out[i] = session(r)
 	}
@@ -198,12 +218,12 @@ func (s *Store) TouchSession(_ context.Context, hash string, seen time.Time) err
 }
 
 // DeleteSession removes one session; a missing one is no error.
-func (s *Store) DeleteSession(_ context.Context, hash string, said ...kairos.AuditRecord) error {
+func (s *Store) DeleteSession(_ context.Context, hash string, said ...domain.AuditRecord) error {
 	return s.execAs("delete session", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDelete(ctx, hash) })
 }
 
 // DeleteSessions removes all sessions of a user but the one with the hash keep.
-func (s *Store) DeleteSessions(_ context.Context, userID, keep string, said ...kairos.AuditRecord) error {
+func (s *Store) DeleteSessions(_ context.Context, userID, keep string, said ...domain.AuditRecord) error {
 	return s.execAs("delete sessions", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDeleteOfUser(ctx, userID, keep) })
 }
 
@@ -215,45 +235,60 @@ func (s *Store) DeleteExpiredSessions(_ context.Context, now, idle time.Time) er
 	})
 }
 
-func token(r dbsqlc.Token) (kairos.Token, error) {
-	t := kairos.Token{ID: r.ID, Name: r.Name, Prefix: r.Prefix, SecretHash: r.SecretHash, Role: kairos.Role(r.Role), CreatedBy: r.CreatedBy,
+// token is a row as a token. One whose seal does not match says so, and proves nothing.
+func (s *Store) token(r dbsqlc.Token) (domain.Token, error) {
+	t := domain.Token{ID: r.ID, Unsealed: !s.matches(r.Seal, s.tokenSeal(&r)), Name: r.Name, Prefix: r.Prefix, SecretHash: r.SecretHash, Role: domain.Role(r.Role), CreatedBy: r.CreatedBy,
 		CreatedAt: fromMicros(r.CreatedAt), ExpiresAt: fromMicros(r.ExpiresAt), LastUsedAt: fromMicros(r.LastUsedAt), LastUsedFrom: r.LastUsedFrom, RevokedAt: fromMicros(r.RevokedAt)}
 	if err := json.Unmarshal([]byte(r.Scopes), &t.Scopes); err != nil {
-		return t, kairos.Errorf(kairos.CodeCorrupt, "scopes of token %s: %w", r.Name, err)
+		return t, domain.Errorf(domain.CodeCorrupt, "scopes of token %s: %w", r.Name, err)
 	}
 	return t, nil
 }
 
 // CreateToken stores a token.
-func (s *Store) CreateToken(_ context.Context, t kairos.Token, said ...kairos.AuditRecord) error {
+func (s *Store) CreateToken(_ context.Context, t domain.Token, said ...domain.AuditRecord) error {
 	scopes := t.Scopes
 	if scopes == nil {
 		scopes = []string{}
 	}
-	return s.execAs("create token "+t.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		return q.TokenInsert(ctx, dbsqlc.TokenInsertParams{ID: t.ID, Name: t.Name, Prefix: t.Prefix, SecretHash: t.SecretHash, Role: string(t.Role),
-			Scopes: encodeJSON(scopes), CreatedBy: t.CreatedBy, CreatedAt: micros(t.CreatedAt), ExpiresAt: micros(t.ExpiresAt)})
+	row := dbsqlc.Token{ID: t.ID, Name: t.Name, Prefix: t.Prefix, SecretHash: t.SecretHash, Role: string(t.Role),
+		Scopes: encodeJSON(scopes), CreatedBy: t.CreatedBy, CreatedAt: micros(t.CreatedAt), ExpiresAt: micros(t.ExpiresAt)}
+	row.Seal = s.tokenSeal(&row)
+	return s.execAccess("create token "+t.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
+		return q.TokenInsert(ctx, dbsqlc.TokenInsertParams{ID: row.ID, Name: row.Name, Prefix: row.Prefix, SecretHash: row.SecretHash, Role: row.Role,
+			Scopes: row.Scopes, CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, Seal: row.Seal})
 	})
 }
 
 // TokenByHash finds a token; CodeNotFound.
-func (s *Store) TokenByHash(ctx context.Context, hash string) (kairos.Token, error) {
+func (s *Store) TokenByHash(ctx context.Context, hash string) (domain.Token, error) {
 	r, err := s.q.TokenByHash(ctx, hash)
 	if err != nil {
-		return kairos.Token{}, translate(err, "read token")
+		return domain.Token{}, translate(err, "read token")
 	}
-	return token(r)
+	return s.token(r)
+}
+
+// TokenByID finds a token, also one that has ended; CodeNotFound.
+func (s *Store) TokenByID(ctx context.Context, id string) (domain.Token, error) {
+	r, err := s.q.TokenByID(ctx, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Token{}, domain.Errorf(domain.CodeNotFound, "token %q not found", id)
+	} else if err != nil {
+		return domain.Token{}, translate(err, "read token")
+	}
+	return s.token(r)
 }
 
 // Tokens lists all tokens, newest first, revoked ones included.
-func (s *Store) Tokens(ctx context.Context) ([]kairos.Token, error) {
+func (s *Store) Tokens(ctx context.Context) ([]domain.Token, error) {
 	rows, err := s.q.TokenList(ctx)
 	if err != nil {
 		return nil, translate(err, "list tokens")
 	}
-	out := make([]kairos.Token, len(rows))
+	out := make([]domain.Token, len(rows))
 	for i, r := range rows {
-		if out[i], err = token(r); err != nil {
+		if out[i], err = s.token(r); err != nil {
 			return nil, err
 		}
 	}
@@ -261,13 +296,18 @@ func (s *Store) Tokens(ctx context.Context) ([]kairos.Token, error) {
 }
 
 // RevokeToken sets RevokedAt, once: a revoked token keeps its time.
-func (s *Store) RevokeToken(_ context.Context, id string, at time.Time, said ...kairos.AuditRecord) error {
-	return s.execAs("revoke token", said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		n, err := q.TokenRevoke(ctx, micros(at), id)
-		if err == nil && n == 0 {
-			return kairos.Errorf(kairos.CodeNotFound, "no token %q", id)
+func (s *Store) RevokeToken(_ context.Context, id string, at time.Time, said ...domain.AuditRecord) error {
+	return s.execAccess("revoke token", said, func(ctx context.Context, q *dbsqlc.Queries) error {
+		row, err := q.TokenByID(ctx, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return domain.Errorf(domain.CodeNotFound, "token %q not found", id)
+		} else if err != nil {
+			return err
 		}
-		return err
+		if row.RevokedAt == 0 {
+			row.RevokedAt = micros(at)
+		}
+		return q.TokenRevoke(ctx, row.RevokedAt, s.tokenSeal(&row), id)
 	})
 }
 
@@ -284,7 +324,7 @@ func (s *Store) TouchToken(_ context.Context, id string, used time.Time, from st
 // answered for long, keeps its
 // CreatedAt when the same request claims it again: what the request derives
 // from it stays the same, so that what it began is found and not begun twice.
-func (s *Store) ReserveResponse(_ context.Context, r kairos.StoredResponse, staleAfter time.Duration) (stored kairos.StoredResponse, claimed bool, err error) {
+func (s *Store) ReserveResponse(_ context.Context, r domain.StoredResponse, staleAfter time.Duration) (stored domain.StoredResponse, claimed bool, err error) {
 	stale := micros(r.CreatedAt.Add(-staleAfter))
 	insert := dbsqlc.ResponseInsertParams{Principal: r.Principal, Route: r.Route, Key: r.Key, BodyHash: r.BodyHash, CreatedAt: micros(r.CreatedAt)}
 	var row dbsqlc.Response
@@ -317,19 +357,19 @@ func (s *Store) ReserveResponse(_ context.Context, r kairos.StoredResponse, stal
 	if err != nil || claimed {
 		return r, claimed && err == nil, err
 	}
-	stored = kairos.StoredResponse{Principal: row.Principal, Route: row.Route, Key: row.Key, BodyHash: row.BodyHash, Status: int(row.Status),
+	stored = domain.StoredResponse{Principal: row.Principal, Route: row.Route, Key: row.Key, BodyHash: row.BodyHash, Status: int(row.Status),
 		Body: row.Body, CreatedAt: fromMicros(row.CreatedAt)}
 	if err := json.Unmarshal([]byte(row.Header), &stored.Header); err != nil {
-		return stored, false, kairos.Errorf(kairos.CodeCorrupt, "stored response: %w", err)
+		return stored, false, domain.Errorf(domain.CodeCorrupt, "stored response: %w", err)
 	}
 	return stored, false, nil
 }
 
 // claimOf names a claim among those that this process holds.
-func claimOf(r kairos.StoredResponse) [3]string { return [3]string{r.Principal, r.Route, r.Key} }
+func claimOf(r domain.StoredResponse) [3]string { return [3]string{r.Principal, r.Route, r.Key} }
 
 // CompleteResponse stores the answer of a claimed request.
-func (s *Store) CompleteResponse(_ context.Context, r kairos.StoredResponse) error {
+func (s *Store) CompleteResponse(_ context.Context, r domain.StoredResponse) error {
 	defer s.claims.Delete(claimOf(r))
 	return s.exec("store response", func(ctx context.Context, q *dbsqlc.Queries) error {
 		body := r.Body

@@ -9,18 +9,30 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // maxFindings bounds how many problems one check lists.
 const maxFindings = 100
 
+// printable is text that may quote damaged rows, as people can read it: bytes that
+// are no UTF-8 and control characters are replaced.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+}
+
 // find adds a problem and reports whether the check is full.
-func find(c *kairos.Check, format string, args ...any) bool {
+func find(c *domain.Check, format string, args ...any) bool {
 	if len(c.Problems) < maxFindings {
-		c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
+		c.Problems = append(c.Problems, printable(fmt.Sprintf(format, args...)))
 	}
 	return len(c.Problems) >= maxFindings
 }
@@ -30,7 +42,7 @@ const maxFoundRuns = 10_000
 
 // findOf adds a problem of a run. The runs of all problems are named, also where
 // only some problems are listed.
-func findOf(c *kairos.Check, run, format string, args ...any) {
+func findOf(c *domain.Check, run, format string, args ...any) {
 	find(c, format, args...)
 	if n := len(c.Runs); n < maxFoundRuns && (n == 0 || c.Runs[n-1] != run) { // they come run by run
 		c.Runs = append(c.Runs, run)
@@ -38,11 +50,11 @@ func findOf(c *kairos.Check, run, format string, args ...any) {
 }
 
 // Verify examines everything that is in the database file, without changing it.
-func (s *Store) Verify(ctx context.Context) ([]kairos.Check, error) {
-	var out []kairos.Check
-	for _, check := range []func(context.Context, *kairos.Check) error{s.checkPages, s.checkForeignKeys, s.checkRuns, s.checkJournals, s.checkPayloads,
-		s.checkCounters, s.checkAudit} {
-		c := kairos.Check{Problems: []string{}}
+func (s *Store) Verify(ctx context.Context) ([]domain.Check, error) {
+	var out []domain.Check
+	for _, check := range []func(context.Context, *domain.Check) error{s.checkPages, s.checkForeignKeys, s.checkRuns, s.checkStates, s.checkJournals,
+		s.checkApprovals, s.checkPayloads, s.checkMemory, s.checkResponses, s.checkCounters, s.checkAccess, s.checkAudit} {
+		c := domain.Check{Problems: []string{}}
 		err := check(ctx, &c)
 		if len(c.Problems) == 0 {
 			c.Advice = ""
@@ -57,7 +69,7 @@ func (s *Store) Verify(ctx context.Context) ([]kairos.Check, error) {
 
 const adviceDamage = "the file is damaged: stop kairosd, keep all its files, and restore the newest backup (kairosd restore)"
 
-func (s *Store) checkPages(ctx context.Context, c *kairos.Check) error {
+func (s *Store) checkPages(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "database pages", adviceDamage
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -93,7 +105,7 @@ func (s *Store) checkPages(ctx context.Context, c *kairos.Check) error {
 	return translate(tx.QueryRowContext(ctx, "PRAGMA page_count").Scan(&c.Examined), c.Name)
 }
 
-func (s *Store) checkForeignKeys(ctx context.Context, c *kairos.Check) error {
+func (s *Store) checkForeignKeys(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "foreign keys", adviceDamage
 	rows, err := s.read.QueryContext(ctx, "PRAGMA foreign_key_check")
 	if err != nil {
@@ -114,7 +126,7 @@ func (s *Store) checkForeignKeys(ctx context.Context, c *kairos.Check) error {
 
 // checkRuns reads what stands of each run besides its journal: that it is there,
 // and what it says is what was written, as far as its form tells.
-func (s *Store) checkRuns(ctx context.Context, c *kairos.Check) error {
+func (s *Store) checkRuns(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "runs", "restore the newest backup; the runs named cannot go on, start new ones of their plans"
 	last, err := s.q.RunLast(ctx)
 	if err != nil {
@@ -154,7 +166,7 @@ const verifyWindow = 200
 // checkJournals reads every journal row: its checksum, the numbering, that the
 // values it names are known to its run, and that no visit has two outcomes
 // (ruling 18).
-func (s *Store) checkJournals(ctx context.Context, c *kairos.Check) error {
+func (s *Store) checkJournals(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "journal rows", "restore the newest backup, or fork the runs named from before the damaged row"
 	last, err := s.q.RunLast(ctx)
 	if err != nil {
@@ -173,7 +185,7 @@ type outcomeKey struct {
 	visit, item int64
 }
 
-func (s *Store) checkJournalsOf(ctx context.Context, c *kairos.Check, low, high int64) error {
+func (s *Store) checkJournalsOf(ctx context.Context, c *domain.Check, low, high int64) error {
 	type journal struct {
 		run     string
 		at, end int64
@@ -211,9 +223,9 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *kairos.Check, low, high 
 			return nil
 		}
 		switch {
-		case row.Kind == string(kairos.EntryReset), row.Kind == string(kairos.EntryReplan):
+		case row.Kind == string(domain.EntryReset), row.Kind == string(domain.EntryReplan):
 			clear(outcomes) // what follows decides some visits anew
-		case row.Kind == string(kairos.EntryResult) && row.Final != 0:
+		case row.Kind == string(domain.EntryResult) && row.Final != 0:
 			k := outcomeKey{row.Node, row.Visit, row.Item}
 			if first := outcomes[k]; first != 0 {
 				findOf(c, j.run, "run %s: visit %d of node %s has two outcomes, rows %d and %d", j.run, row.Visit, row.Node, first, row.Seq)
@@ -243,7 +255,7 @@ func stepOf(f *fields) stepRow {
 
 // checkPayloads reads every stored value, and looks for rows that name one that
 // is not there.
-func (s *Store) checkPayloads(ctx context.Context, c *kairos.Check) error {
+func (s *Store) checkPayloads(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "values", adviceDamage
 	for after := int64(0); ; {
 		rows, err := s.q.PayloadScan(ctx, after, 100)
@@ -257,7 +269,7 @@ func (s *Store) checkPayloads(ctx context.Context, c *kairos.Check) error {
 			after = p.ID
 			c.Examined++
 			mark := payloadMark + hex.EncodeToString(p.Hash)
-			if _, err := s.fetch(ctx, &mark); kairos.CodeOf(err) == kairos.CodeCorrupt {
+			if _, err := s.fetch(ctx, &mark); domain.CodeOf(err) == domain.CodeCorrupt {
 				if err := s.findPayload(ctx, c, p.Hash, err); err != nil {
 					return err
 				}
@@ -291,28 +303,26 @@ WHERE r.purged_at = 0 AND NOT EXISTS (SELECT 1 FROM payload_refs AS p WHERE p.ru
 
 // findPayload adds the problem of a stored value, with the unfinished runs that
 // name it.
-func (s *Store) findPayload(ctx context.Context, c *kairos.Check, hash []byte, problem error) error {
+func (s *Store) findPayload(ctx context.Context, c *domain.Check, hash []byte, problem error) error {
 	find(c, "%s", problem)
-	rows, err := s.read.QueryContext(ctx, `SELECT r.public_id FROM payload_refs AS p JOIN runs AS r ON r.id = p.run_id WHERE p.hash = ? AND r.ended_at = 0 LIMIT ?`, hash, maxFoundRuns-min(len(c.Runs), maxFoundRuns))
+	runs, err := s.q.UnfinishedRunsOfPayload(ctx, hash, int64(maxFoundRuns-min(len(c.Runs), maxFoundRuns)))
 	if err != nil {
 		return translate(err, c.Name)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var run string
-		if err := rows.Scan(&run); err != nil {
-			return translate(err, c.Name)
-		}
+	for _, run := range runs {
 		if !slices.Contains(c.Runs, run) {
 			c.Runs = append(c.Runs, run)
 		}
 	}
-	return translate(rows.Err(), c.Name)
+	return nil
 }
 
+// CheckCounters is the name of the check of the counters.
+const CheckCounters = "counters"
+
 // checkCounters compares the maintained counters with what they count.
-func (s *Store) checkCounters(ctx context.Context, c *kairos.Check) error {
-	c.Name, c.Advice = "counters", "the numbers on the dashboard are off; the runs themselves are not touched by this. Report it with the log"
+func (s *Store) checkCounters(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = CheckCounters, "the numbers on the dashboard are off; the runs themselves are not touched by this. Stop kairosd and count again: kairosd doctor --repair. A running one does so after its weekly integrity check"
 	rows, err := s.read.QueryContext(ctx, `SELECT status, wait_reason, sum(counted), sum(found) FROM (
 SELECT status, wait_reason, n AS counted, 0 AS found FROM run_counts
 UNION ALL SELECT status, `+countedAs+`, 0, count(*)
@@ -339,7 +349,7 @@ GROUP BY status, wait_reason`)
 // checkAuditName is the name of the check of the audit chain.
 const checkAuditName = "audit chain"
 
-func (s *Store) checkAudit(ctx context.Context, c *kairos.Check) error {
+func (s *Store) checkAudit(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = checkAuditName, "somebody or something changed the log, or the key beside the database is not the one it was written with. Compare with a backup before anything else"
 	r, err := s.VerifyAudit(ctx)
 	c.Examined = r.Events

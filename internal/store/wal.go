@@ -35,6 +35,9 @@ type walGauge struct {
 	warned time.Time
 	short  bool // its room is not laid out yet
 	full   bool // a commit found no space for it, and it was not emptied since
+	// unanchored says that nothing in the log is known to the anchor: were the log
+	// lost, nobody would miss it.
+	unanchored bool
 	// emptied is what the log was known by when all of it was in the database,
 	// until the next commit. That one begins it anew, or behind what is there if
 	// a reader still uses it.
@@ -157,6 +160,7 @@ func (w *writer) checkpoint() error {
 	failpoint.Hit("wal.moved")
 	w.s.moved.Store(w.s.now().UnixMicro())
 	w.wal.full = w.wal.full && moved < log
+	w.wal.unanchored = w.wal.unanchored || moved > 0
 	if moved == log {
 		w.wal.emptied = w.salts()
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
@@ -25,14 +25,14 @@ func TestRoomForTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := storetest.Plan(t, s, twoNodes)
-	run, _, err := s.CreateRun(ctx, kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api"})
+	run, _, err := s.CreateRun(ctx, domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const room = 17 << 20
 	fence := int64(0)
 	for size := int64(0); size < room; {
-		c := kairos.Checkpoint{Run: run.ID, Fence: fence, Entries: []kairos.Entry{visit("a", fence, fmt.Sprint(fence))}}
+		c := domain.Checkpoint{Run: run.ID, Fence: fence, Entries: []domain.Entry{visit("a", fence, fmt.Sprint(fence))}}
 		if err := s.Commit(ctx, c); err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/kairosd/kairosd/internal/kairos"
-	"github.com/kairosd/kairosd/internal/store/statement"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // The words of runs are in a full text index (UI 3.2.8): the headlines of those
@@ -24,9 +23,9 @@ FROM runs WHERE (status = 'failed' AND headline <> '' OR EXISTS (SELECT 1 FROM r
 
 // wordsOf writes the words of one run anew, in the transaction that changes them.
 func (w *writer) wordsOf(rowID int64) error {
-	for _, h := range []*statement.Stmt{w.dropWords, w.addWords} {
-		h.Int(rowID)
-		if err := h.Exec(); err != nil {
+	// sqlc does not know the rowid of a full-text index.
+	for _, text := range []string{dropWordsSQL, addWordsSQL + " AND id = ?"} {
+		if _, err := w.queries.ExecContext(w.ctx, text, rowID); err != nil {
 			return err
 		}
 	}
@@ -53,7 +52,7 @@ func match(text string) string {
 }
 
 // unended are the statuses of runs whose headlines are not in the index.
-var unended = []kairos.RunStatus{kairos.RunRunning, kairos.RunWaiting}
+var unended = []domain.RunStatus{domain.RunRunning, domain.RunWaiting}
 
 // inIndexSQL: the index knows the words of this run.
 const inIndexSQL = "EXISTS (SELECT 1 FROM run_words WHERE run_words MATCH ? AND run_words.rowid = runs.id)"
@@ -83,7 +82,7 @@ func saysSQL(text string) (string, []any) {
 }
 
 // wordArms are the index of words and, beside it, the runs that are not in it.
-func wordArms(text string, statuses []kairos.RunStatus) []arm {
+func wordArms(text string, statuses []domain.RunStatus) []arm {
 	m := match(text)
 	arms := []arm{{from: "run_words AS f CROSS JOIN runs ON runs.id = f.rowid", where: "f.run_words MATCH ?", args: []any{m}, id: "f.rowid"}}
 	inHeadline, args := headlineSQL(text)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -18,21 +18,21 @@ func TestRunsAreFoundByTheirWords(t *testing.T) {
 	limit := failed(t, s, v, `rate limit of "openai" reached: retry-after=30`, nil)
 	unicode := failed(t, s, v, "el año próximo no existe (ÜBERTRAG)", map[string]string{"team": "Zürich-West"})
 	plain := storetest.Run(t, s, v, "").ID
-	labelled, _, err := s.CreateRun(t.Context(), kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"env": "prod", "case": "INV-20981"}})
+	labelled, _, err := s.CreateRun(t.Context(), domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"env": "prod", "case": "INV-20981"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	works := storetest.Run(t, s, v, "").ID
 	headline := "the bank-transfer gives no sign of life"
-	commit(t, s, works, 0, &kairos.RunPatch{Status: kairos.RunRunning, Headline: &headline}, entry("a", "1"))
-	both, _, err := s.CreateRun(t.Context(), kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"kind": "transfer"}})
+	commit(t, s, works, 0, &domain.RunPatch{Status: domain.RunRunning, Headline: &headline}, entry("a", "1"))
+	both, _, err := s.CreateRun(t.Context(), domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"kind": "transfer"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, both.ID, 0, &kairos.RunPatch{Status: kairos.RunWaiting, WaitReason: kairos.WaitTimer, Headline: &headline}, entry("a", "1"))
+	commit(t, s, both.ID, 0, &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitTimer, Headline: &headline}, entry("a", "1"))
 	check := func(text string, want ...string) {
 		t.Helper()
-		for _, f := range []kairos.RunFilter{{Text: text}, {Text: text, PlanKey: "two"}, {Text: text, WithDeleted: true}, {Text: text, IDs: []string{limit, unicode, plain, labelled.ID, works, both.ID}}} {
+		for _, f := range []domain.RunFilter{{Text: text}, {Text: text, PlanKey: "two"}, {Text: text, IDs: []string{limit, unicode, plain, labelled.ID, works, both.ID}}} {
 			if got := found(t, s, f); !slices.Equal(got, slices.Concat([]string{}, want)) {
 				t.Errorf("%+v: %q, want %q", f, got, want)
 			}
@@ -56,20 +56,20 @@ func TestRunsAreFoundByTheirWords(t *testing.T) {
 	check(`*" OR headline : a NEAR( ^`)
 	check("nothing of the kind")
 	check("\x00")
-	if got := found(t, s, kairos.RunFilter{Text: "failed", Statuses: []kairos.RunStatus{kairos.RunFailed}}); !slices.Equal(got, []string{limit, unicode}) {
+	if got := found(t, s, domain.RunFilter{Text: "failed", Statuses: []domain.RunStatus{domain.RunFailed}}); !slices.Equal(got, []string{limit, unicode}) {
 		t.Errorf("failed: %q", got)
 	}
-	if got := found(t, s, kairos.RunFilter{Text: "failed", NeedsAttention: true}); !slices.Equal(got, []string{limit, unicode}) {
+	if got := found(t, s, domain.RunFilter{Text: "failed", NeedsAttention: true}); !slices.Equal(got, []string{limit, unicode}) {
 		t.Errorf("need attention: %q", got)
 	}
 	// A run that goes on says something else; labels stay.
 	for _, id := range []string{limit, unicode} {
 		empty := ""
-		commit(t, s, id, 1, &kairos.RunPatch{Status: kairos.RunQueued, ClearError: true, Headline: &empty}, entry("b", "2"))
+		commit(t, s, id, 1, &domain.RunPatch{Status: domain.RunQueued, ClearError: true, Headline: &empty}, entry("b", "2"))
 	}
 	check("rate limit")
 	check("zurich", unicode)
-	marta := kairos.Actor{Name: "marta", Role: kairos.RoleOperator}
+	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator}
 	if err := s.LabelRun(t.Context(), marta, unicode, map[string]string{"team": "Bern"}, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +87,12 @@ func BenchmarkARunThatFails(b *testing.B) {
 			v := storetest.Plan(b, s, twoNodes)
 			headline := "a failed after 3 of 3 attempts: the service at https://erp.example/v2 answered 503: try again later"
 			for b.Loop() {
-				r, _, err := s.CreateRun(b.Context(), kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: labels})
+				r, _, err := s.CreateRun(b.Context(), domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: labels})
 				if err != nil {
 					b.Fatal(err)
 				}
-				commit(b, s, r.ID, 0, &kairos.RunPatch{Status: kairos.RunRunning}, entry("a", "1"))
-				commit(b, s, r.ID, 1, &kairos.RunPatch{Status: kairos.RunFailed, Headline: &headline, Error: &kairos.RunError{Code: "http", Message: headline}})
+				commit(b, s, r.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", "1"))
+				commit(b, s, r.ID, 1, &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, Error: &domain.RunError{Code: "http", Message: headline}})
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func TestWordsAreExaminedAsTheyAre(t *testing.T) {
 	v := storetest.Plan(t, s, twoNodes)
 	for i := range 40 {
 		for j := range 25 {
-			_, _, err := s.CreateRun(t.Context(), kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"case": fmt.Sprintf("inv-%d-%d", i, j)}})
+			_, _, err := s.CreateRun(t.Context(), domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"case": fmt.Sprintf("inv-%d-%d", i, j)}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,8 +11,8 @@ import (
 
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 	"github.com/kairosd/kairosd/internal/store/statement"
 )
@@ -22,10 +22,10 @@ const batchCap = 512
 
 // op is one atomic piece of work for the writer.
 type op struct {
-	// apply does the work and says what the audit log gets. It must leave
-	// nothing behind when it returns a *kairos.Error, so that the rest of the
-	// batch goes on; any other error undoes the whole batch, which is then tried
-	// again op by op.
+	// apply does the work and returns what the audit log gets. A *domain.Error
+	// refuses the operation, and the rest of the batch goes on if nothing was
+	// written before the refusal. Any other error, and a refusal after a write,
+	// undoes the whole batch, which is then tried again op by op.
 	apply func(w *writer) ([]auditRow, error)
 	done  func(error)
 	// ofRun says that the operation touches nothing but one run.
@@ -33,7 +33,7 @@ type op struct {
 	// evenFull says that the operation is done on a full disk too: it makes space, or
 	// is small and what somebody needs who does.
 	evenFull bool
-	chain    *kairos.Chain
+	chain    *domain.Chain
 }
 
 // auditRow is an audit record on its way into the chain.
@@ -42,8 +42,8 @@ type auditRow struct {
 	firstSeq int64
 	runSeq   int64
 	digest   []byte
-	entries  []kairos.Entry // for listeners
-	record   kairos.AuditRecord
+	entries  []domain.Entry // for listeners
+	record   domain.AuditRecord
 }
 
 // writer is the one goroutine that writes: it takes all operations that wait
@@ -56,10 +56,9 @@ type writer struct {
 	q       *dbsqlc.Queries
 	queries writing
 	// emptyWAL moves the write-ahead log into the database.
-	emptyWAL                                                *sql.Stmt
-	begin, end, undo, epoch, planVersion, runState          *statement.Stmt
-	touch, touchAt, step, plainStep, audit, checkpointAudit *statement.Stmt
-	dropWords, addWords                                     *statement.Stmt
+	emptyWAL                                *sql.Stmt
+	begin, end, undo                        *statement.Stmt
+	step, plainStep, audit, checkpointAudit *statement.Stmt
 
 	mu      sync.Mutex
 	queue   []op
@@ -70,7 +69,7 @@ type writer struct {
 	failed  chan struct{}
 	failure error
 
-	onCommit atomic.Pointer[func([]kairos.AuditEvent)]
+	onCommit atomic.Pointer[func([]domain.AuditEvent)]
 	onBatch  atomic.Pointer[func(writes int, took time.Duration)]
 
 	// Only the goroutine touches these.
@@ -102,6 +101,7 @@ func newWriter(s *Store, conn *sql.Conn, seq int64, mac []byte) (*writer, error)
 	w := &writer{s: s, conn: conn, seq: seq, mac: mac, wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		failed: make(chan struct{}), version: -1, hot: map[int64]*runState{}, counts: map[countKey]int64{}, outcomes: map[endedKey]int64{},
 		ctx: context.Background()} // a write, once accepted, is finished whoever waits for it
+	w.wal.unanchored = true
 	var err error
 	if w.emptyWAL, err = conn.PrepareContext(w.ctx, "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
 		return nil, translate(err, "prepare the writer")
@@ -126,10 +126,8 @@ type writerStatement struct {
 
 // statements are those that are executed without the driver.
 func (w *writer) statements() []writerStatement {
-	return []writerStatement{{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"}, {&w.epoch, epochSQL}, {&w.planVersion, versionSQL}, {&w.runState, stateSQL},
-		{&w.touch, touchSQL}, {&w.touchAt, touchAtSQL}, {&w.step, stepSQL}, {&w.plainStep, plainStepSQL},
-		{&w.audit, auditSQL}, {&w.checkpointAudit, checkpointAuditSQL},
-		{&w.dropWords, dropWordsSQL}, {&w.addWords, addWordsSQL + " AND id = ?"}}
+	return []writerStatement{{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"},
+		{&w.step, dbsqlc.StepInsert}, {&w.plainStep, dbsqlc.StepInsertPlain}, {&w.audit, dbsqlc.AuditInsert}, {&w.checkpointAudit, dbsqlc.AuditInsertCheckpoint}}
 }
 
 // submit hands over operations; their done is called once each, in their order,
@@ -140,7 +138,7 @@ func (w *writer) submit(ops ...op) {
 		err := w.failure
 		w.mu.Unlock()
 		if err == nil {
-			err = kairos.Errorf(kairos.CodeUnavailable, "the store is closed")
+			err = domain.Errorf(domain.CodeUnavailable, "the store is closed")
 		}
 		go finish(ops, err)
 		return
@@ -166,7 +164,7 @@ func (w *writer) do(o op) error {
 }
 
 func errReadOnly() error {
-	return kairos.Errorf(kairos.CodeUnavailable, "the store is open for reading only")
+	return domain.Errorf(domain.CodeUnavailable, "the store is open for reading only")
 }
 
 // perform is do for work that continues no run.
@@ -222,7 +220,7 @@ func (w *writer) commit(batch []op) {
 	began := time.Now()
 	noRoom := w.makeRoom()
 	w.takeUp()
-	var events []kairos.AuditEvent
+	var events []domain.AuditEvent
 	err := noRoom
 	if err == nil {
 		events, err = w.transaction(batch, results)
@@ -265,6 +263,13 @@ func (w *writer) commit(batch []op) {
 		}
 	}
 	now := w.s.now()
+	if w.wal.unanchored && len(events) > 0 { // before anybody relies on it
+		if err := w.s.anchor.moveNow(w.seq, w.mac, now); err != nil {
+			w.s.log.Error("audit anchor", "err", err)
+		} else {
+			w.wal.unanchored = false
+		}
+	}
 	for i, o := range batch {
 		if results[i] != nil {
 			o.chain.Break()
@@ -285,7 +290,7 @@ func (w *writer) commit(batch []op) {
 
 // transaction applies a batch. Operations that are refused get their error in
 // results; an error of the transaction itself undoes all of it.
-func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent, err error) {
+func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent, err error) {
 	if err := w.begin.Exec(); err != nil {
 		return nil, err
 	}
@@ -306,10 +311,10 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 		return nil, err
 	}
 	rows := w.rows[:0]
-	var broken map[*kairos.Chain]bool // by this batch, which may yet be undone
+	var broken map[*domain.Chain]bool // by this batch, which may yet be undone
 	for i, o := range batch {
 		if o.chain.Broken() || broken[o.chain] {
-			results[i] = kairos.Errorf(kairos.CodeConflict, "an earlier checkpoint of this run was refused")
+			results[i] = domain.Errorf(domain.CodeConflict, "an earlier checkpoint of this run was refused")
 			continue
 		}
 		if !o.ofRun { // it may look at any run
@@ -317,18 +322,22 @@ func (w *writer) transaction(batch []op, results []error) (_ []kairos.AuditEvent
 				return nil, err
 			}
 		}
-		added, opErr := []auditRow(nil), errFullDisk()
-		if o.evenFull || !w.ballast.low || !w.s.started.Load() {
+		var added []auditRow
+		var opErr error
+		changes := w.c.TotalChanges()
+		if !o.evenFull && w.ballast.low && w.s.started.Load() {
+			opErr = errFullDisk()
+		} else {
 			added, opErr = o.apply(w)
 		}
 		if opErr != nil {
-			if _, refused := errors.AsType[*kairos.Error](opErr); !refused {
+			if _, refused := errors.AsType[*domain.Error](opErr); !refused || fatal(opErr) || w.c.TotalChanges() != changes {
 				return nil, opErr
 			}
 			results[i] = opErr
 			if o.chain != nil {
 				if broken == nil {
-					broken = map[*kairos.Chain]bool{}
+					broken = map[*domain.Chain]bool{}
 				}
 				broken[o.chain] = true
 			}
@@ -382,15 +391,14 @@ func (w *writer) checkEpoch() error {
 	if err != nil || v == w.version {
 		return err
 	}
-	if found, err := w.epoch.Next(); err != nil {
-		return err
-	} else if !found {
+	epoch, err := w.q.SettingGet(w.ctx, "epoch")
+	if errors.Is(err, sql.ErrNoRows) {
 		return errors.New("the database has no epoch")
+	} else if err != nil {
+		return err
 	}
-	epoch := w.epoch.ColumnText(0)
-	w.epoch.Done()
 	if epoch != strconv.FormatInt(w.s.epoch, 10) {
-		w.fail(kairos.Errorf(kairos.CodeLocked, "another process has taken over the database"))
+		w.fail(domain.Errorf(domain.CodeLocked, "another process has taken over the database"))
 		return w.stoppedBy()
 	}
 	return nil
@@ -398,7 +406,7 @@ func (w *writer) checkEpoch() error {
 
 func (w *writer) writeCounts() error {
 	for k, n := range w.counts {
-		if k.status == string(kairos.RunFailed) {
+		if k.status == string(domain.RunFailed) {
 			w.failures = true // one may have come for another that went
 		}
 		if n == 0 {
@@ -425,7 +433,7 @@ func (w *writer) fail(err error) {
 	if w.failure != nil {
 		return
 	}
-	w.failure = kairos.Errorf(kairos.CodeUnavailable, "storage failed: %w", err).Suggest("look at the disk and the log, then start kairosd again")
+	w.failure = domain.Errorf(domain.CodeUnavailable, "storage failed: %w", err).Suggest("look at the disk and the log, then start kairosd again")
 	w.s.log.Error("storage failed; no more writes", "err", err)
 	close(w.failed)
 }

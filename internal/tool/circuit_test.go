@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
@@ -94,7 +94,7 @@ func TestAHostThatFailsIsLeftAlone(t *testing.T) {
 			if f := get(t, set, well.URL); f != nil {
 				t.Errorf("another host: %+v", f)
 			}
-			if c := board.Of("tool:http"); len(c) != 1 || c[0].Part != broken.host() || c[0].State != kairos.CircuitOpen || c[0].LastError == "" {
+			if c := board.Of("tool:http"); len(c) != 1 || c[0].Part != broken.host() || c[0].State != domain.CircuitOpen || c[0].LastError == "" {
 				t.Errorf("%+v", c)
 			}
 			broken.status.Store(200)
@@ -230,7 +230,7 @@ func TestAToolThatFailsIsLeftAlone(t *testing.T) {
 			t.Fatalf("%s after %d calls", code, p.calls)
 		}
 		time.Sleep(2 * time.Minute)
-		if c := board.Of("tool:crm.find"); len(c) != 1 || c[0].State != kairos.CircuitHalfOpen || c[0].Part != "" {
+		if c := board.Of("tool:crm.find"); len(c) != 1 || c[0].State != domain.CircuitHalfOpen || c[0].Part != "" {
 			t.Errorf("%+v", c)
 		}
 		p.err, p.took = nil, 3*time.Second
@@ -289,7 +289,7 @@ func TestWhatAFailureSays(t *testing.T) {
 				cancel()
 			}
 			list := board.Of("tool:crm.find")
-			if open := len(list) == 1 && list[0].State == kairos.CircuitOpen; open != c.opens {
+			if open := len(list) == 1 && list[0].State == domain.CircuitOpen; open != c.opens {
 				t.Errorf("%v after %s of %s: open %t, want %t", c.err, c.took, c.limit, open, c.opens)
 			}
 		}

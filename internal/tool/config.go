@@ -44,6 +44,9 @@ type HTTPConfig struct {
 	MaxRedirects int `yaml:"max_redirects" json:"max_redirects"`
 	// CAFiles holds PEM files of further certificate authorities.
 	CAFiles []string `yaml:"ca_files" json:"ca_files"`
+	// Examples makes http://kairos.example reachable, which kairosd serves itself for
+	// the example plans. Default: false.
+	Examples bool `yaml:"examples" json:"examples"`
 }
 
 // FilesConfig configures read_file, write_file and the `file` of csv.

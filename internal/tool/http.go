@@ -59,10 +59,20 @@ func newHTTP(c HTTPConfig, guard *Guard) (*httpTool, error) {
 		}
 	}
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: h.control}
+	dial := dialer.DialContext
+	if c.Examples {
+		e := &examples{}
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if host, _, err := net.SplitHostPort(address); err == nil && host == exampleHost {
+				return e.dial(ctx, network, address)
+			}
+			return dialer.DialContext(ctx, network, address)
+		}
+	}
 	h.client = &http.Client{
 		// No proxy, also none from the environment (M11); no cookie jar (M14).
 		Transport: &http.Transport{
-			Proxy: nil, DialContext: dialer.DialContext, TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true,
+			Proxy: nil, DialContext: dial, TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true,
 			TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10,
 			// A kept connection makes the transport repeat requests that carry an
 			// Idempotency-Key by itself; repeating is the engine's decision.

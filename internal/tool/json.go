@@ -44,8 +44,10 @@ func transform(ctx context.Context, args arguments, _ agent.ToolCall) (any, erro
 		if err != nil {
 			return nil, invalid("path %s: %s", clip(text), err)
 		}
-		found, err := p.Find(v)
+		found, err := p.Find(ctx, v)
 		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
 		case err != nil:
 			return nil, invalid("path %s: %s", clip(text), err)
 		case !p.Singular():

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -135,6 +135,16 @@ func (s *Set) Effect(name string, input any) planner.Effect {
 	return r.spec.Effect
 }
 
+// Class is the side-effect class of a tool when nothing is known of the arguments:
+// the strictest that a call may have.
+func (s *Set) Class(name string) planner.Effect {
+	r, ok := s.lookup(name)
+	if !ok || r.spec.Effect == "" {
+		return planner.EffectUnsafe
+	}
+	return r.spec.Effect
+}
+
 // Patience is how long the tool lets one call take; 0: only the step's own timeout
 // bounds it.
 func (s *Set) Patience(name string) time.Duration {
@@ -209,7 +219,7 @@ const CodeStopped = "tool_stopped"
 
 // stopped is the failure of a call that was not made; a retry may find the tool
 // allowed again.
-func stopped(name string, stop kairos.Stop) *planner.Failure {
+func stopped(name string, stop domain.Stop) *planner.Failure {
 	f := &planner.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: time.Minute,
 		Message: fmt.Sprintf("calls of %s are stopped since %s by %s", name, stop.Since.Format("2006-01-02 15:04 UTC"), stop.By)}
 	if stop.Reason != "" {

@@ -9,7 +9,7 @@ import (
 )
 
 // A long sleep says how far it is, well before it would be taken for hung
-// (kairos.SilentAfter): it sleeps, it is not silent.
+// (domain.SilentAfter): it sleeps, it is not silent.
 func TestASleepGivesSignsOfLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

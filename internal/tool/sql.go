@@ -58,8 +58,13 @@ func newSQL(c SQLConfig, guard *Guard) (agent.Tool, error) {
 	}, nil
 }
 
-// limitAttached is SQLITE_LIMIT_ATTACHED.
-const limitAttached = 7
+// SQLite's limits: of the bytes of a value or row, and of attached databases. A
+// function such as replace or zeroblob cannot be interrupted: it builds no more
+// than the result may have.
+const (
+	limitLength   = 0
+	limitAttached = 7
+)
 
 func (t *sqlTool) query(ctx context.Context, args arguments, _ agent.ToolCall) (any, error) {
 	name := args.text("database")
@@ -99,6 +104,9 @@ func (t *sqlTool) query(ctx context.Context, args arguments, _ agent.ToolCall) (
 	if f, ok := errors.AsType[*planner.Failure](err); ok {
 		return nil, f
 	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == 18 { // SQLITE_TOOBIG
+		return nil, tooLargeResult()
+	}
 	f := refused("sql", "database %s: %s", clip(name), err)
 	if e, ok := errors.AsType[*sqlite.Error](err); ok && (e.Code()&0xff == 5 || e.Code()&0xff == 6) {
 		f.Permanent = false // busy or locked
@@ -113,6 +121,9 @@ func (t *sqlTool) read(ctx context.Context, db *sql.DB, args arguments) (any, er
 	}
 	defer conn.Close()
 	if _, err := sqlite.Limit(conn, limitAttached, 0); err != nil {
+		return nil, err
+	}
+	if _, err := sqlite.Limit(conn, limitLength, maxSQLBytes); err != nil {
 		return nil, err
 	}
 	params, _ := args["params"].([]any)
@@ -167,7 +178,7 @@ func (t *sqlTool) read(ctx context.Context, db *sql.DB, args arguments) (any, er
 			size += n + len(c)
 		}
 		if size > maxSQLBytes {
-			return nil, suggest(refused(CodeTooLarge, "the result has more than %d MiB", maxSQLBytes>>20), "select fewer columns, or set a limit")
+			return nil, tooLargeResult()
 		}
 		list = append(list, row)
 	}
@@ -175,6 +186,10 @@ func (t *sqlTool) read(ctx context.Context, db *sql.DB, args arguments) (any, er
 		return nil, err
 	}
 	return map[string]any{"columns": names, "rows": list, "truncated": truncated}, nil
+}
+
+func tooLargeResult() error {
+	return suggest(refused(CodeTooLarge, "the result has more than %d MiB", maxSQLBytes>>20), "select fewer columns, or set a limit")
 }
 
 // sqlValue is a cell as JSON, and its approximate size: blobs are text if they

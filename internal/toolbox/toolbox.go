@@ -15,8 +15,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
@@ -40,7 +40,7 @@ type Box struct {
 	host  *mcp.Host // nil: no servers are configured
 	mask  func([]byte) []byte
 	pins  mcp.Pins
-	audit func(context.Context, kairos.AuditRecord) error
+	audit func(context.Context, domain.AuditRecord) error
 	stops activity.Recorder // nil: nothing can be stopped, no circuit changed
 }
 
@@ -60,7 +60,7 @@ type Options struct {
 	PidFile string
 	Idle    bool         // no server is started: what was accepted before is all there is
 	Logger  *slog.Logger // nil: nothing is logged
-	Audit   func(context.Context, kairos.AuditRecord) error
+	Audit   func(context.Context, domain.AuditRecord) error
 	Mask    func([]byte) []byte // takes secrets out of a text; nil: there are none
 	Version string              // of kairosd, told to servers
 }
@@ -68,14 +68,14 @@ type Options struct {
 // Recorder keeps a value as the act of somebody, in one transaction with its
 // record (G12).
 type Recorder interface {
-	SetSettingAs(ctx context.Context, key, value string, r kairos.AuditRecord) error
+	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
 }
 
 // New offers the tools of a configuration and starts its MCP servers.
 func New(ctx context.Context, o Options) (*Box, error) {
 	set, err := tool.Builtin(o.Tools, o.Guard)
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
+		return nil, domain.Errorf(domain.CodeInvalid, "configuration: %w", err)
 	}
 	t := &Box{set: set, mask: o.Mask, audit: o.Audit}
 	var before *mcp.Host
@@ -94,7 +94,7 @@ func New(ctx context.Context, o Options) (*Box, error) {
 	}
 	t.host, err = mcp.New(mcp.Options{Servers: o.Servers, Pins: t.pins, Registry: set, Logger: o.Logger, PidFile: o.PidFile, Version: o.Version, Idle: o.Idle, Before: before})
 	if err != nil {
-		return nil, kairos.Errorf(kairos.CodeInvalid, "configuration: %w", err)
+		return nil, domain.Errorf(domain.CodeInvalid, "configuration: %w", err)
 	}
 	if err := t.host.Start(ctx); err != nil {
 		t.host.Close()
@@ -115,17 +115,17 @@ func (t *Box) Adopt() {
 func (t *Box) Set() *tool.Set { return t.set }
 
 // Agents lists who acts with the tools.
-func (t *Box) Agents(context.Context) ([]kairos.AgentInfo, error) {
+func (t *Box) Agents(context.Context) ([]domain.AgentInfo, error) {
 	if t.Models == nil {
-		return []kairos.AgentInfo{}, nil
+		return []domain.AgentInfo{}, nil
 	}
 	return t.Models.AgentInfos(), nil
 }
 
 // Providers lists the providers of models.
-func (t *Box) Providers(context.Context) ([]kairos.ProviderInfo, error) {
+func (t *Box) Providers(context.Context) ([]domain.ProviderInfo, error) {
 	if t.Models == nil {
-		return []kairos.ProviderInfo{}, nil
+		return []domain.ProviderInfo{}, nil
 	}
 	return t.Models.ProviderInfos(), nil
 }
@@ -144,19 +144,19 @@ func (t *Box) Close() {
 }
 
 // Tools lists the tools by name.
-func (t *Box) Tools(context.Context) ([]kairos.ToolInfo, error) {
+func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 	remote := map[string]mcp.Tool{}
-	list := []kairos.ToolInfo{}
+	list := []domain.ToolInfo{}
 	if t.host != nil {
 		for _, r := range t.host.Tools() {
 			remote[r.Name] = r
 			if _, known := t.set.Lookup(r.Name); !known { // a server that has never run
-				list = append(list, kairos.ToolInfo{Name: r.Name, Source: r.Server, Effect: string(planner.EffectUnsafe), Permission: string(t.set.Permission(r.Name)), State: r.State, Reason: r.Reason})
+				list = append(list, domain.ToolInfo{Name: r.Name, Source: r.Server, Effect: string(planner.EffectUnsafe), Permission: string(t.set.Permission(r.Name)), State: r.State, Reason: r.Reason})
 			}
 		}
 	}
 	for _, s := range t.set.Specs() {
-		info := kairos.ToolInfo{Name: s.Name, Description: s.Description, Source: "built-in", Effect: string(t.set.Effect(s.Name, nil)),
+		info := domain.ToolInfo{Name: s.Name, Description: s.Description, Source: "built-in", Effect: string(t.set.Effect(s.Name, nil)),
 			Permission: string(t.set.Permission(s.Name)), State: mcp.StateReady, Schema: s.Schema, Timeout: t.set.Patience(s.Name)}
 		if s.Effect != "" {
 			info.Effect = string(s.Effect)
@@ -170,11 +170,11 @@ func (t *Box) Tools(context.Context) ([]kairos.ToolInfo, error) {
 		}
 		if t.set.Reach(s.Name) != tool.ReachesNobody {
 			b := t.set.Breaker(s.Name)
-			info.Breaker, info.Circuits = &kairos.Breaker{Failures: b.Failures, Rest: b.Rest, PerHost: t.set.Reach(s.Name) == tool.ReachesHosts}, t.Circuits.Of(activity.Tool+s.Name)
+			info.Breaker, info.Circuits = &domain.Breaker{Failures: b.Failures, Rest: b.Rest, PerHost: t.set.Reach(s.Name) == tool.ReachesHosts}, t.Circuits.Of(activity.Tool+s.Name)
 		}
 		list = append(list, info)
 	}
-	slices.SortFunc(list, func(a, b kairos.ToolInfo) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b domain.ToolInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
@@ -182,14 +182,14 @@ func (t *Box) Tools(context.Context) ([]kairos.ToolInfo, error) {
 // circuit, or the arguments do not say.
 func (t *Box) Host(name string, args any) string { return t.set.Host(name, args) }
 
-func changeOf(c *mcp.Change) *kairos.ToolChange {
+func changeOf(c *mcp.Change) *domain.ToolChange {
 	if c == nil {
 		return nil
 	}
-	of := func(d mcp.Definition, effect planner.Effect) kairos.ToolDefinition {
-		return kairos.ToolDefinition{Description: d.Description, Schema: d.Schema, ReadOnly: d.ReadOnly, Idempotent: d.Idempotent, Effect: string(effect)}
+	of := func(d mcp.Definition, effect planner.Effect) domain.ToolDefinition {
+		return domain.ToolDefinition{Description: d.Description, Schema: d.Schema, ReadOnly: d.ReadOnly, Idempotent: d.Idempotent, Effect: string(effect)}
 	}
-	return &kairos.ToolChange{Accepted: of(c.Accepted, c.AcceptedEffect), Offered: of(c.Offered, c.OfferedEffect), Digest: c.Digest}
+	return &domain.ToolChange{Accepted: of(c.Accepted, c.AcceptedEffect), Offered: of(c.Offered, c.OfferedEffect), Digest: c.Digest}
 }
 
 // Mask takes secrets out of a text.
@@ -208,13 +208,13 @@ func (t *Box) masked(text string) string {
 }
 
 // ToolServers lists the MCP servers by name.
-func (t *Box) ToolServers(context.Context) ([]kairos.ToolServer, error) {
-	list := []kairos.ToolServer{}
+func (t *Box) ToolServers(context.Context) ([]domain.ToolServer, error) {
+	list := []domain.ToolServer{}
 	if t.host == nil {
 		return list, nil
 	}
 	for _, s := range t.host.Servers() {
-		list = append(list, kairos.ToolServer{Name: s.Name, Address: s.Address, State: s.State, Reason: t.masked(s.Reason), Since: s.Since.UTC(), Tools: s.Tools, Restarts: s.Restarts})
+		list = append(list, domain.ToolServer{Name: s.Name, Address: s.Address, State: s.State, Reason: t.masked(s.Reason), Since: s.Since.UTC(), Tools: s.Tools, Restarts: s.Restarts})
 	}
 	return list, nil
 }
@@ -223,20 +223,20 @@ func (t *Box) ToolServers(context.Context) ([]kairos.ToolServer, error) {
 // one, if it is the one with the digest (empty: whatever it is); that needs an
 // admin, because models read it. What is accepted and the record of who accepted
 // it are one transaction.
-func (t *Box) AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, reason string) error {
-	if !actor.Role.Includes(kairos.RoleAdmin) {
-		return kairos.Errorf(kairos.CodeForbidden, "accepting a tool needs the role admin")
+func (t *Box) AcceptTool(ctx context.Context, actor domain.Actor, name, digest, reason string) error {
+	if !actor.Role.Includes(domain.RoleAdmin) {
+		return domain.Errorf(domain.CodeForbidden, "accepting a tool needs the role admin")
 	}
 	if t.host == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "no MCP server offers %q", name)
+		return domain.Errorf(domain.CodeNotFound, "no MCP server offers %q", name)
 	}
-	record := kairos.AuditRecord{Action: "tool.accept", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "tool:" + name, Reason: reason}
+	record := domain.AuditRecord{Action: "tool.accept", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "tool:" + name, Reason: reason}
 	for _, r := range t.host.Tools() {
 		if r.Name == name && r.Change != nil && digest == "" {
 			digest = r.Change.Digest
 		}
 	}
-	record.Detail = kairos.RawJSON(fmt.Sprintf(`{"digest":%q}`, digest))
+	record.Detail = domain.RawJSON(fmt.Sprintf(`{"digest":%q}`, digest))
 	err := t.host.Accept(ctx, name, digest, func(ctx context.Context, key, value string) error {
 		if s, ok := t.pins.(Recorder); ok {
 			return s.SetSettingAs(ctx, key, value, record)
@@ -245,75 +245,75 @@ func (t *Box) AcceptTool(ctx context.Context, actor kairos.Actor, name, digest, 
 	})
 	switch {
 	case errors.Is(err, mcp.ErrNoTool):
-		return kairos.Errorf(kairos.CodeNotFound, "no MCP server that runs offers %q", name).Suggest("kairos tools lists what there is")
+		return domain.Errorf(domain.CodeNotFound, "no MCP server that runs offers %q", name).Suggest("kairos tools lists what there is")
 	case errors.Is(err, mcp.ErrUnchanged):
-		return kairos.Errorf(kairos.CodeConflict, "the definition of %s is the accepted one", name).Suggest("there is nothing to accept")
+		return domain.Errorf(domain.CodeConflict, "the definition of %s is the accepted one", name).Suggest("there is nothing to accept")
 	case errors.Is(err, mcp.ErrStale):
-		return kairos.Errorf(kairos.CodeStale, "the server offers another definition of %s than the one that was read", name).Suggest("read what it says now, then accept that")
+		return domain.Errorf(domain.CodeStale, "the server offers another definition of %s than the one that was read", name).Suggest("read what it says now, then accept that")
 	}
 	return err
 }
 
 // RetryToolServer starts an MCP server again that was given up; one that runs
 // lists its tools again.
-func (t *Box) RetryToolServer(ctx context.Context, actor kairos.Actor, name, reason string) error {
-	if !actor.Role.Includes(kairos.RoleOperator) {
-		return kairos.Errorf(kairos.CodeForbidden, "starting a server again needs the role operator")
+func (t *Box) RetryToolServer(ctx context.Context, actor domain.Actor, name, reason string) error {
+	if !actor.Role.Includes(domain.RoleOperator) {
+		return domain.Errorf(domain.CodeForbidden, "starting a server again needs the role operator")
 	}
 	if t.host == nil || !slices.ContainsFunc(t.host.Servers(), func(s mcp.ServerStatus) bool { return s.Name == name }) {
-		return kairos.Errorf(kairos.CodeNotFound, "no MCP server %q is configured", name).Suggest("kairos tools servers lists them")
+		return domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", name).Suggest("kairos tools servers lists them")
 	}
 	if t.audit != nil {
-		if err := t.audit(ctx, kairos.AuditRecord{Action: "mcp.retry", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "mcp:" + name, Reason: reason}); err != nil {
+		if err := t.audit(ctx, domain.AuditRecord{Action: "mcp.retry", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "mcp:" + name, Reason: reason}); err != nil {
 			return err
 		}
 	}
 	if err := t.host.Retry(name); err != nil {
-		return kairos.Errorf(kairos.CodeConflict, "the MCP server %s is not started: %w", name, err)
+		return domain.Errorf(domain.CodeConflict, "the MCP server %s is not started: %w", name, err)
 	}
 	return nil
 }
 
 // StopTool lets nobody call a tool any more; with on false, it may be called again.
 // What is under way goes on. It needs an operator, and is recorded.
-func (t *Box) StopTool(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error {
+func (t *Box) StopTool(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error {
 	_, known := t.set.Lookup(name)
 	return t.stop(ctx, actor, activity.Tool, name, known, on, reason)
 }
 
 // StopProvider is StopTool for a provider of models: it is drained.
-func (t *Box) StopProvider(ctx context.Context, actor kairos.Actor, name string, on bool, reason string) error {
+func (t *Box) StopProvider(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error {
 	return t.stop(ctx, actor, activity.Provider, name, t.Models != nil && t.Models.HasProvider(name), on, reason)
 }
 
-func (t *Box) stop(ctx context.Context, actor kairos.Actor, kind, name string, known, on bool, reason string) error {
+func (t *Box) stop(ctx context.Context, actor domain.Actor, kind, name string, known, on bool, reason string) error {
 	_, stopped := t.Calls.Stopped(kind + name)
 	switch {
-	case !actor.Role.Includes(kairos.RoleOperator):
-		return kairos.Errorf(kairos.CodeForbidden, "stopping calls needs the role operator")
+	case !actor.Role.Includes(domain.RoleOperator):
+		return domain.Errorf(domain.CodeForbidden, "stopping calls needs the role operator")
 	case !known && !stopped: // one that is no longer configured can be let go
-		return kairos.Errorf(kairos.CodeNotFound, "there is no %s %q", strings.TrimSuffix(kind, ":"), name)
+		return domain.Errorf(domain.CodeNotFound, "there is no %s %q", strings.TrimSuffix(kind, ":"), name)
 	case t.stops == nil:
-		return kairos.Errorf(kairos.CodeUnavailable, "nothing can be stopped here")
+		return domain.Errorf(domain.CodeUnavailable, "nothing can be stopped here")
 	}
 	return t.Calls.Stop(ctx, t.stops, actor, kind+name, on, reason)
 }
 
 // ChangeToolCircuit opens or closes a circuit of a tool by hand. It needs an
 // operator, and is recorded.
-func (t *Box) ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error {
+func (t *Box) ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error {
 	_, known := t.set.Lookup(name)
 	if known {
 		c.Part = strings.ToLower(strings.TrimSpace(c.Part))
 		switch reach := t.set.Reach(name); {
 		case reach == tool.ReachesNobody:
-			return kairos.Errorf(kairos.CodeInvalid, "%s reaches nobody: it has no circuit", name).Suggest("stop its calls to refuse them")
+			return domain.Errorf(domain.CodeInvalid, "%s reaches nobody: it has no circuit", name).Suggest("stop its calls to refuse them")
 		case reach == tool.ReachesHosts && c.Part == "":
-			return kairos.Errorf(kairos.CodeInvalid, "%s has a circuit for each host: say which", name).Suggest("a host is written like api.example, or with its port like api.example:8080")
+			return domain.Errorf(domain.CodeInvalid, "%s has a circuit for each host: say which", name).Suggest("a host is written like api.example, or with its port like api.example:8080")
 		case reach == tool.ReachesOne && c.Part != "":
-			return kairos.Errorf(kairos.CodeInvalid, "%s has one circuit for all its calls, none for %s", name, c.Part)
+			return domain.Errorf(domain.CodeInvalid, "%s has one circuit for all its calls, none for %s", name, c.Part)
 		case strings.ContainsAny(c.Part, " /@?#\t\r\n") || len(c.Part) > maxHost:
-			return kairos.Errorf(kairos.CodeInvalid, "%q is not a host", c.Part).Suggest("a host is written like api.example, or with its port like api.example:8080")
+			return domain.Errorf(domain.CodeInvalid, "%q is not a host", c.Part).Suggest("a host is written like api.example, or with its port like api.example:8080")
 		}
 	}
 	return t.change(ctx, actor, circuit.ID{Subject: activity.Tool + name, Part: c.Part}, known, c)
@@ -322,22 +322,22 @@ func (t *Box) ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name st
 const maxHost = 255
 
 // ChangeProviderCircuit is ChangeToolCircuit for a provider of models.
-func (t *Box) ChangeProviderCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error {
+func (t *Box) ChangeProviderCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error {
 	if c.Part != "" {
-		return kairos.Errorf(kairos.CodeInvalid, "a provider has one circuit, none for %s", c.Part)
+		return domain.Errorf(domain.CodeInvalid, "a provider has one circuit, none for %s", c.Part)
 	}
 	return t.change(ctx, actor, circuit.ID{Subject: activity.Provider + name}, t.Models != nil && t.Models.HasProvider(name), c)
 }
 
-func (t *Box) change(ctx context.Context, actor kairos.Actor, id circuit.ID, known bool, c kairos.CircuitChange) error {
+func (t *Box) change(ctx context.Context, actor domain.Actor, id circuit.ID, known bool, c domain.CircuitChange) error {
 	switch {
-	case !actor.Role.Includes(kairos.RoleOperator):
-		return kairos.Errorf(kairos.CodeForbidden, "opening and closing circuits needs the role operator")
+	case !actor.Role.Includes(domain.RoleOperator):
+		return domain.Errorf(domain.CodeForbidden, "opening and closing circuits needs the role operator")
 	case !known:
 		kind, name, _ := strings.Cut(id.Subject, ":")
-		return kairos.Errorf(kairos.CodeNotFound, "there is no %s %q", kind, name)
+		return domain.Errorf(domain.CodeNotFound, "there is no %s %q", kind, name)
 	case t.stops == nil:
-		return kairos.Errorf(kairos.CodeUnavailable, "no circuit can be changed here")
+		return domain.Errorf(domain.CodeUnavailable, "no circuit can be changed here")
 	}
 	return t.Circuits.Change(ctx, t.stops, actor, id, c)
 }

@@ -19,7 +19,7 @@ func Input() any {
 }
 
 // Plans draws a document that uses everything the walk knows of: tokens,
-// needs, `when`, foreach, bounded loops, error edges, on_error, strict,
+// needs, `when`, foreach, bounded loops, error edges, on_error, approvals, strict,
 // on_failure, and step plans. About one in ten is not valid.
 func Plans() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
@@ -58,6 +58,12 @@ func graph(t *rapid.T, m map[string]any) {
 		n := map[string]any{"type": "work"}
 		nodes[name(i)] = n
 		behaviour(t, n, i)
+		if rapid.IntRange(0, 4).Draw(t, "asks") == 0 {
+			n["type"], n["input"] = "approval", map[string]any{"message": "go on?"}
+			if on := rapid.SampledFrom([]string{"", "", "continue"}).Draw(t, "on_reject"); on != "" {
+				n["on_reject"] = on
+			}
+		}
 		region[i] = i
 		switch {
 		case i == 0:
@@ -90,6 +96,12 @@ func graph(t *rapid.T, m map[string]any) {
 			continue
 		}
 		edges = append(edges, edge(t, from, to))
+	}
+	for _, e := range edges { // a default edge does not lead out of an approval that stops at a rejection
+		e := e.(map[string]any)
+		if from := nodes[e["from"].(string)].(map[string]any); from["type"] == "approval" && from["on_reject"] == nil && e["condition"] == "default" {
+			e["condition"] = ""
+		}
 	}
 	order := rapid.Permutation(edges).Draw(t, "order")
 	m["nodes"], m["edges"] = nodes, order
@@ -129,6 +141,12 @@ func steps(t *rapid.T) []any {
 	var list []any
 	for i := range count {
 		s := map[string]any{"id": name(i), "tool": "work", "order": i + 1}
+		if rapid.IntRange(0, 4).Draw(t, "asks") == 0 {
+			s["tool"], s["params"] = "approval", map[string]any{"message": "go on?"}
+			if rapid.IntRange(0, 2).Draw(t, "on_reject") == 0 {
+				s["on_reject"] = "continue"
+			}
+		}
 		if on := rapid.SampledFrom([]string{"", "", "skip", "continue"}).Draw(t, "on_error"); on != "" {
 			s["on_error"] = on
 		}
@@ -181,6 +199,11 @@ func (o Outcomes) Of(p *planner.Program, k planner.VisitKey, item, time int) pla
 	s := planner.Settlement{VisitKey: k, Item: item, Status: planner.Completed}
 	chance, value := int(n%16), n/16%4
 	switch {
+	case chance < o.Failing && p.Nodes[k.Node].Type == planner.TypeApproval && value%2 == 0:
+		out, f := p.Nodes[k.Node].Answered("reject", false, "somebody", "", nil)
+		if s.Output = out; f != nil {
+			s.Status, s.Output, s.Failure = planner.Failed, nil, f
+		}
 	case chance < o.Failing:
 		s.Status, s.Failure = planner.Failed, &planner.Failure{Code: "chance", Message: fmt.Sprintf("%s failed", p.Nodes[k.Node].ID)}
 	case o.Odd && chance == 15:

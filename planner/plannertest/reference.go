@@ -23,6 +23,7 @@ type Reference struct {
 	stopped bool // cancelled from outside
 	failure *planner.Failure
 	failed  bool // by an unhandled failure
+	refused bool // by a person's rejection that nothing handled
 	decided bool // by a decision rather than a node
 	last    any
 }
@@ -43,7 +44,9 @@ type node struct {
 	output  any // of the latest completed visit
 	has     bool
 	failure *planner.Failure
-	chosen  bool // of a node with needs: ready or skipped
+	// continued: the latest visit failed under on_error: continue; what needs it treats it as completed.
+	continued bool
+	chosen    bool // of a node with needs: ready or skipped
 	// unhandled says that the latest visit failed and nothing took care of it,
 	// or that it was cancelled.
 	unhandled bool
@@ -94,6 +97,14 @@ func (r *Reference) Status(i int) (planner.Status, int) {
 		return "", n.began
 	}
 	return n.status, n.began
+}
+
+// Continued is why a node's latest visit failed under on_error: continue; nil: it did not.
+func (r *Reference) Continued(i int) *planner.Failure {
+	if !r.nodes[i].continued {
+		return nil
+	}
+	return r.nodes[i].failure
 }
 
 // Output is the output of a node's latest completed visit.
@@ -212,7 +223,7 @@ func (r *Reference) output() any {
 	}
 	m := map[string]any{}
 	for _, i := range sinks {
-		if n := &r.nodes[i]; n.settled && n.status == planner.Completed {
+		if n := &r.nodes[i]; n.settled && (n.status == planner.Completed || n.continued) {
 			m[r.p.Nodes[i].ID] = n.output
 		}
 	}
@@ -220,8 +231,10 @@ func (r *Reference) output() any {
 }
 
 func (r *Reference) sight(last any) planner.Sight {
-	s := planner.Sight{RunID: r.facts.RunID, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1, Outputs: map[string]any{}}
+	s := planner.Sight{RunID: r.facts.RunID, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1,
+		Outputs: map[string]any{}, Continued: map[string]bool{}}
 	for i := range r.nodes {
+		s.Continued[r.p.Nodes[i].ID] = r.nodes[i].continued
 		if r.nodes[i].has {
 			s.Outputs[r.p.Nodes[i].ID] = r.nodes[i].output
 		}
@@ -245,8 +258,16 @@ func (r *Reference) needing(i int) []int {
 	return list
 }
 
-// stopping: an unhandled failure, or a cancel, closes the run to new visits.
-func (r *Reference) stopping() bool { return r.stopped || r.failed && !r.p.ContinueBranches }
+// stopping: an unhandled failure, or a cancel, closes the run to new visits; where
+// branches go on after a failure, only a rejection does.
+func (r *Reference) stopping() bool {
+	return r.stopped || r.refused || r.failed && !r.p.ContinueBranches
+}
+
+// rejection: a person said no to an approval.
+func rejection(def *planner.ProgramNode, f *planner.Failure) bool {
+	return def.Type == "approval" && f != nil && f.Code == "rejected"
+}
 
 func (r *Reference) fail(f *planner.Failure, node string, decided bool) {
 	if f == nil {

@@ -32,6 +32,7 @@ func (r *Reference) Settle(s planner.Settlement) (planner.Decision, error) {
 	}
 	n.open = nil
 	n.settled, n.status, n.output, n.has, n.failure, n.unhandled = true, s.Status, nil, false, s.Failure, false
+	n.continued = false
 
 	edge, last := -1, any(nil)
 	errorEdge := slices.IndexFunc(def.Out, func(e planner.ProgramEdge) bool { return e.Cond.OnFailure() })
@@ -45,11 +46,12 @@ func (r *Reference) Settle(s planner.Settlement) (planner.Decision, error) {
 	case errorEdge >= 0:
 		d.Handled, edge, last, follow = "edge", errorEdge, failureValue(s.Failure, def.ID), false
 	case def.OnError == planner.OnErrorContinue:
-		d.Handled, n.status, n.has = "continue", planner.Completed, true
+		d.Handled, n.continued, n.has = "continue", true, true
 	case def.OnError == planner.OnErrorSkip:
 		d.Handled, n.status = "skip", planner.Skipped
 	default:
 		n.unhandled, follow = true, false
+		r.refused = r.refused || rejection(def, s.Failure)
 		r.fail(at(s.Failure, def.ID), def.ID, false)
 	}
 	if d.Handled != "edge" {
@@ -84,7 +86,11 @@ func (r *Reference) settleItem(v *visit, def *planner.ProgramNode, s planner.Set
 		case planner.Completed:
 			outputs[i] = it.output
 		case planner.Failed:
-			if first == nil && def.OnError != planner.OnErrorContinue {
+			if def.OnError == planner.OnErrorContinue {
+				instead := failureValue(it.failure, "").(map[string]any)
+				outputs[i] = map[string]any{"error": instead["error"], "code": instead["code"]}
+			}
+			if (first == nil || rejection(def, it.failure) && !rejection(def, first.failure)) && def.OnError != planner.OnErrorContinue {
 				first = it
 			}
 		case planner.Cancelled:
@@ -253,6 +259,9 @@ func (r *Reference) when(def *planner.ProgramNode, d *planner.Decision) (bool, *
 	completed, failed := true, false
 	for _, j := range def.Needs {
 		status := r.nodes[j].status
+		if r.nodes[j].continued {
+			status = planner.Completed
+		}
 		failed = failed || status == planner.Failed
 		good := status == planner.Completed || r.p.Sequential && status == planner.Skipped
 		completed = completed && good
@@ -285,7 +294,7 @@ func (r *Reference) joined(def *planner.ProgramNode) any {
 	for _, j := range def.Needs {
 		n, id := &r.nodes[j], r.p.Nodes[j].ID
 		m[id] = n.output
-		if n.status == planner.Failed {
+		if n.status == planner.Failed && !n.continued {
 			m[id] = failureValue(n.failure, id)
 		}
 		if len(def.Needs) == 1 {

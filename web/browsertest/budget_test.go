@@ -16,7 +16,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // strict asks that times keep to their budgets: make ui-budget, on a machine that
@@ -308,7 +308,7 @@ func (b *tab) painted(path string) (lcp, cls float64) {
 
 // interactions does what an operator does on lists and runs, and gives the longest
 // time that a page took to answer a key or a click.
-func (b *tab) interactions(run kairos.Run) (worst float64, of string) {
+func (b *tab) interactions(run domain.Run) (worst float64, of string) {
 	b.t.Helper()
 	worst = -1
 	after := func(what string) {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/client"
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -32,7 +32,7 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 // admin is who seeds; over the daemon's own socket it is whoever owns it.
-var admin = kairos.Actor{Name: "marta", Role: kairos.RoleAdmin}
+var admin = domain.Actor{Name: "marta", Role: domain.RoleAdmin}
 
 // daemon is a running kairosd with its data, on one address for all its lives.
 type daemon struct {
@@ -167,7 +167,7 @@ func (d *daemon) setup() map[string]string {
 }
 
 // as makes another user and logs in as them.
-func (d *daemon) as(name string, role kairos.Role) map[string]string {
+func (d *daemon) as(name string, role domain.Role) map[string]string {
 	d.t.Helper()
 	_, err := d.api.CreateUser(d.t.Context(), admin, name, webtest.Password, role)
 	must(d.t, err)
@@ -234,13 +234,13 @@ func (d *daemon) plan(src string) {
 	webtest.Plan(d.t, d.api, admin, src)
 }
 
-func (d *daemon) run(plan, input string) kairos.Run {
+func (d *daemon) run(plan, input string) domain.Run {
 	d.t.Helper()
 	return webtest.Run(d.t, d.api, admin, plan, input)
 }
 
 // status is what the daemon says of a run.
-func (d *daemon) status(id string) kairos.RunStatus {
+func (d *daemon) status(id string) domain.RunStatus {
 	d.t.Helper()
 	r, err := d.api.FindRun(d.t.Context(), id)
 	must(d.t, err)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // With scripts a preview opens over the page: the heading has the focus, Escape
@@ -40,6 +40,6 @@ func TestActsArePreviewedInADialog(t *testing.T) {
 	closed()
 	b.reach(link, "dialog[open] #preview")
 	b.leave(func() { b.click(`dialog button[value="act"]`) }, "the act", "#run-id")
-	d.follows(s.Failed, kairos.EntryReset)
+	d.follows(s.Failed, domain.EntryReset)
 	b.quiet("the dialog")
 }

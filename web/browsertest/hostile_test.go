@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -27,7 +27,7 @@ const (
 
 // hostile is an installation whose plans, inputs, outputs, errors, logs, labels
 // and questions are all attacks.
-func hostile(t *testing.T, d *daemon) []kairos.Run {
+func hostile(t *testing.T, d *daemon) []domain.Run {
 	t.Helper()
 	quotedEvil, err := planner.EncodeValue(evil + "\x00 after NUL")
 	must(t, err)
@@ -69,15 +69,15 @@ nodes:
   ask: {type: approval, needs: [note], input: {message: "${output.text.body.text}", form: {type: object, properties: {note: {type: string, title: %[2]s}}}}}
 `, world.URL, name))
 	d.plan("id: broken\nnodes:\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\n")
-	var out []kairos.Run
+	var out []domain.Run
 	for _, plan := range []string{"hostile", "broken"} {
-		r, err := d.api.Start(t.Context(), admin, kairos.StartRequest{Plan: plan, Input: quotedEvil, Labels: map[string]string{"customer": "<b>" + evil[:40], "env": "<script>"}})
+		r, err := d.api.Start(t.Context(), admin, domain.StartRequest{Plan: plan, Input: quotedEvil, Labels: map[string]string{"customer": "<b>" + evil[:40], "env": "<script>"}})
 		must(t, err)
 		r, err = d.api.Wait(t.Context(), r.ID)
 		must(t, err)
 		out = append(out, r)
 	}
-	if out[0].Status != kairos.RunWaiting || out[1].Status != kairos.RunFailed {
+	if out[0].Status != domain.RunWaiting || out[1].Status != domain.RunFailed {
 		t.Fatalf("the runs are %s (%s) and %s", out[0].Status, out[0].Headline, out[1].Status)
 	}
 	return out

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // focusSeen says what is wrong with where the focus is: nothing shows it, it is out
@@ -171,7 +171,7 @@ func TestShortcuts(t *testing.T) {
 	b.open("/runs/" + s.Failed.ID)
 	b.press("r")
 	b.until("r opens the preview", there("#preview"))
-	if d.status(s.Failed.ID) != kairos.RunFailed {
+	if d.status(s.Failed.ID) != domain.RunFailed {
 		t.Error("a single key resumed the run")
 	}
 	b.open("/runs/" + s.Failed.ID)
@@ -277,7 +277,7 @@ func TestEveryShortcut(t *testing.T) {
 		b.press(key)
 		b.until(key+" goes to the button", fmt.Sprintf(`document.activeElement.dataset.key === %q`, button))
 	}
-	if d.status(s.Waiting.ID) != kairos.RunWaiting || d.runs() != before {
+	if d.status(s.Waiting.ID) != domain.RunWaiting || d.runs() != before {
 		t.Error("a key acted by itself")
 	}
 	b.quiet("every shortcut")

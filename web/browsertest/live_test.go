@@ -13,18 +13,18 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // decide approves what a run waits for, elsewhere than in the browser.
 func (d *daemon) decide(run string) {
 	d.t.Helper()
-	list, err := d.api.Approvals(d.t.Context(), kairos.ApprovalFilter{Run: run})
+	list, err := d.api.Approvals(d.t.Context(), domain.ApprovalFilter{Run: run})
 	must(d.t, err)
 	if len(list.Items) != 1 {
 		d.t.Fatalf("run %s waits for %d decisions", run, len(list.Items))
 	}
-	_, err = d.api.Decide(d.t.Context(), admin, kairos.DecideRequest{Approval: list.Items[0].ID, Approve: true, Comment: "elsewhere"})
+	_, err = d.api.Decide(d.t.Context(), admin, domain.DecideRequest{Approval: list.Items[0].ID, Approve: true, Comment: "elsewhere"})
 	must(d.t, err)
 }
 
@@ -94,7 +94,7 @@ func gate(t testing.TB) (url string, calls <-chan struct{}, open func()) {
 
 // busy is a run that waits for a decision, hangs in a call, and has n more steps
 // to go once that call is answered.
-func (d *daemon) busy(n int) (run kairos.Run, open func()) {
+func (d *daemon) busy(n int) (run domain.Run, open func()) {
 	d.t.Helper()
 	url, calls, open := gate(d.t)
 	var b strings.Builder
@@ -111,7 +111,7 @@ nodes:
 		before = fmt.Sprintf("step_%d", i)
 	}
 	d.plan(b.String())
-	run, err := d.api.Start(d.t.Context(), admin, kairos.StartRequest{Plan: "busy"})
+	run, err := d.api.Start(d.t.Context(), admin, domain.StartRequest{Plan: "busy"})
 	must(d.t, err)
 	select {
 	case <-calls:
@@ -119,7 +119,7 @@ nodes:
 		d.t.Fatal("the run does not reach its call")
 	}
 	for deadline := time.Now().Add(patience); ; {
-		list, err := d.api.Approvals(d.t.Context(), kairos.ApprovalFilter{Run: run.ID})
+		list, err := d.api.Approvals(d.t.Context(), domain.ApprovalFilter{Run: run.ID})
 		must(d.t, err)
 		if len(list.Items) == 1 {
 			return run, open
@@ -207,7 +207,7 @@ func TestAPageSurvivesTheDaemon(t *testing.T) {
 	d.decide(run.ID)
 	b.until("the page shows the end of the run", there("#head h1 .st.ok"))
 	held("after the run has ended")
-	if s := d.status(run.ID); s != kairos.RunCompleted {
+	if s := d.status(run.ID); s != domain.RunCompleted {
 		t.Errorf("the page shows completed, the run is %s", s)
 	}
 	b.quiet("a page over a restart")

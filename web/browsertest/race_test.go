@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -22,7 +22,7 @@ func TestTwoOperatorsResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDaemon(t)
 			s := d.seed()
-			first, second := prepare(d.tab()), prepare(newTab(t, d.url).login(d.as("otto", kairos.RoleOperator)))
+			first, second := prepare(d.tab()), prepare(newTab(t, d.url).login(d.as("otto", domain.RoleOperator)))
 			for _, b := range []*tab{first, second} {
 				b.open("/runs/" + s.Failed.ID)
 				b.reach(`main a[href="/runs/`+s.Failed.ID+`/resume"]`, `#preview button[value="act"]`)
@@ -41,7 +41,7 @@ func TestTwoOperatorsResume(t *testing.T) {
 			must(t, err)
 			resets := 0
 			for _, e := range journal {
-				if e.Kind == kairos.EntryReset {
+				if e.Kind == domain.EntryReset {
 					resets++
 				}
 			}
@@ -49,7 +49,7 @@ func TestTwoOperatorsResume(t *testing.T) {
 				t.Errorf("the run was resumed %d times", resets)
 			}
 			second.follow(`#preview button[value="act"]`, "#run-id") // meant so
-			d.follows(again, kairos.EntryReset)
+			d.follows(again, domain.EntryReset)
 			first.quiet("the first operator")
 			second.quiet("the second operator")
 		})
@@ -61,7 +61,7 @@ func TestTwoOperatorsResume(t *testing.T) {
 func TestTwoOperatorsDecide(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
-	first, second := d.tab(), newTab(t, d.url).login(d.as("otto", kairos.RoleOperator))
+	first, second := d.tab(), newTab(t, d.url).login(d.as("otto", domain.RoleOperator))
 	for _, b := range []*tab{first, second} {
 		b.open("/runs/" + s.Waiting.ID)
 	}
@@ -74,7 +74,7 @@ func TestTwoOperatorsDecide(t *testing.T) {
 	}
 	r, err := d.api.Wait(t.Context(), s.Waiting.ID)
 	must(t, err)
-	if r.Status != kairos.RunCompleted {
+	if r.Status != domain.RunCompleted {
 		t.Errorf("the run is %s: the second answer stands", r.Status)
 	}
 	second.quiet("the second operator")
@@ -119,7 +119,7 @@ func TestADoubleClickForksOnce(t *testing.T) {
 // runs counts the runs that there are.
 func (d *daemon) runs() int {
 	d.t.Helper()
-	list, err := d.api.Runs(d.t.Context(), kairos.RunFilter{Page: kairos.Page{Limit: 200}})
+	list, err := d.api.Runs(d.t.Context(), domain.RunFilter{Page: domain.Page{Limit: 200}})
 	must(d.t, err)
 	return len(list.Items)
 }
@@ -203,11 +203,11 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
 	s := d.seed()
-	b, colleague := d.tab(), newTab(t, d.url).login(d.as("otto", kairos.RoleAdmin))
+	b, colleague := d.tab(), newTab(t, d.url).login(d.as("otto", domain.RoleAdmin))
 	// What is on a page, but for what the reader's name and the clock change.
 	const shown = `(() => { const m = document.querySelector("main").cloneNode(true);
 	  m.querySelectorAll("input[type=hidden], select[name=assignee], [data-since], time, script").forEach((e) => e.remove());
-	  return m.textContent.replace(/\s+/g, " ").replace(/less than a minute ago|\d+ \w+ ago/g, "").replace(/(\d+(\.\d+)? (ms|s)|\d+[mhd] \d+[smh])(?=\D)/g, "") + [...m.querySelectorAll("[aria-current]")].map((e) => e.textContent).join("|"); })()`
+	  return m.textContent.replace(/\s+/g, " ").replace(/\d+ \w+ ago/g, "").replace(/(\d+(\.\d+)? (ms|s)|\d+[mhd] \d+[smh])(?=\D)/g, "") + [...m.querySelectorAll("[aria-current]")].map((e) => e.textContent).join("|"); })()`
 	visit := func(path string, links string) {
 		t.Helper()
 		b.open(path)

@@ -121,3 +121,27 @@ func TestAScreenReaderFindsEveryRow(t *testing.T) {
 		t.Errorf("%d rows with %d cells are there for a screen reader", rows, cells)
 	}
 }
+
+// The menu of a run opens at a click, stays open while the page is refreshed, and its
+// links open dialogs.
+func TestTheMenuOfARun(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	b.do(chromedp.EmulateViewport(1440, 700))
+	b.open("/runs/" + s.Failed.ID)
+	const open = `document.querySelector("#more").matches(":popover-open")`
+	if eval[bool](b, open) {
+		t.Error("the menu is open before anybody opens it")
+	}
+	b.click(`[popovertarget=more]`)
+	b.until("the menu is open", open)
+	eval[bool](b, `(window.refreshed = false, document.body.addEventListener("htmx:afterSettle", () => window.refreshed = true), htmx.trigger(document.body, document.querySelector("#head").getAttribute("hx-trigger").split(" ")[0]), true)`)
+	b.until("the head was refreshed", `window.refreshed`)
+	if !eval[bool](b, open) {
+		t.Error("a refresh closes the menu")
+	}
+	b.click(`#more a[href$="/note"]`)
+	b.until("the dialog is open", `document.querySelector("dialog[open]") !== null`)
+	b.quiet("the menu of a run")
+}

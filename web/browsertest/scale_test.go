@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // past is a data directory with many runs: the one that $KAIROS_MILLION_DIR names
@@ -36,7 +36,7 @@ func (d *daemon) examined() {
 	d.t.Helper()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	soon := func(j kairos.Job) bool {
+	soon := func(j domain.Job) bool {
 		return j.Running || j.Name == "examine the database" && time.Until(j.NextAt) < 2*time.Minute
 	}
 	for began := time.Now(); ; <-tick.C {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // The pictures of docs/dashboard.md and README.md: real pages of the real daemon,
@@ -73,7 +73,7 @@ func TestScreenshots(t *testing.T) {
 }
 
 // shop is an installation in the middle of its day.
-type shop struct{ completed, failed, waiting, doubt kairos.Run }
+type shop struct{ completed, failed, waiting, doubt domain.Run }
 
 func newShop(t *testing.T, d *daemon) shop {
 	t.Helper()
@@ -164,10 +164,10 @@ edges: [{from: check, to: approve}, {from: approve, to: pay_back}]
 	s.doubt = d.run("supplier-payment", `{"invoice": "INV-20981"}`)
 	s.waiting = d.run("refund", `{"order": "4711"}`)
 	for range 2 {
-		_, err := d.api.Start(t.Context(), admin, kairos.StartRequest{Plan: "crm-sync"})
+		_, err := d.api.Start(t.Context(), admin, domain.StartRequest{Plan: "crm-sync"})
 		must(t, err)
 	}
-	if s.completed.Status != kairos.RunCompleted || s.failed.Status != kairos.RunFailed || s.waiting.Status != kairos.RunWaiting || s.doubt.WaitReason != kairos.WaitInDoubt {
+	if s.completed.Status != domain.RunCompleted || s.failed.Status != domain.RunFailed || s.waiting.Status != domain.RunWaiting || s.doubt.WaitReason != domain.WaitInDoubt {
 		t.Fatalf("the shop is not as it should be: %s (%s), %s, %s, %s %s", s.completed.Status, s.completed.Headline, s.failed.Status, s.waiting.Status, s.doubt.Status, s.doubt.WaitReason)
 	}
 	return s

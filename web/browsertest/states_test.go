@@ -11,29 +11,29 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // state is a run in one of the statuses that pages show, with the word that they
 // say it by.
 type state struct {
 	word string
-	run  kairos.Run
+	run  domain.Run
 }
 
 // everyState makes a run in every status that does not take a crash.
 func (d *daemon) everyState(t *testing.T) []state {
 	t.Helper()
 	busy, _ := d.busy(2)
-	start := func(r kairos.StartRequest) kairos.Run {
+	start := func(r domain.StartRequest) domain.Run {
 		t.Helper()
 		run, err := d.api.Start(t.Context(), admin, r)
 		must(t, err)
 		return run
 	}
-	act := func(run kairos.Run, a kairos.Action) kairos.Run {
+	act := func(run domain.Run, a domain.Action) domain.Run {
 		t.Helper()
-		run, err := d.api.Act(t.Context(), admin, kairos.VerbRequest{Run: run.ID, Action: a, Reason: "for a look"})
+		run, err := d.api.Act(t.Context(), admin, domain.VerbRequest{Run: run.ID, Action: a, Reason: "for a look"})
 		must(t, err)
 		return run
 	}
@@ -43,9 +43,9 @@ func (d *daemon) everyState(t *testing.T) []state {
 	d.plan("id: again\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 6, backoff: [3h]}, input: {url: \"" + down.URL + "\"}}\n  end: {type: log, input: done}\nedges: [{from: call, to: end}]\n")
 	d.plan("id: parent\nnodes:\n  child: {type: plan, plan: refund}\n  end: {type: log, input: done}\nedges: [{from: child, to: end}]\n")
 	d.plan("id: bounded\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, input: 2}\nedges: [{from: one, to: two}]\n")
-	waits := func(plan string, reason kairos.WaitReason) kairos.Run {
+	waits := func(plan string, reason domain.WaitReason) domain.Run {
 		t.Helper()
-		run := start(kairos.StartRequest{Plan: plan})
+		run := start(domain.StartRequest{Plan: plan})
 		for deadline := time.Now().Add(patience); run.WaitReason != reason; {
 			if time.Now().After(deadline) {
 				t.Fatalf("run %s of %s is %s %q, and does not come to wait for %s", run.ID, plan, run.Status, run.WaitReason, reason)
@@ -57,13 +57,13 @@ func (d *daemon) everyState(t *testing.T) []state {
 		return run
 	}
 	out := []state{
-		{"Running", busy}, {"Waiting", waits("timer", kairos.WaitTimer)}, {"Retrying", waits("again", kairos.WaitRetry)}, {"Waiting", waits("parent", kairos.WaitChild)},
-		{"Needs you", waits("bounded", kairos.WaitBudget)}, {"Paused", act(waits("timer", kairos.WaitTimer), kairos.ActionPause)}, {"Cancelled", act(waits("timer", kairos.WaitTimer), kairos.ActionCancel)},
-		{"Scheduled", start(kairos.StartRequest{Plan: "report", StartAt: time.Now().Add(26 * time.Hour)})},
+		{"Running", busy}, {"Waiting", waits("timer", domain.WaitTimer)}, {"Retrying", waits("again", domain.WaitRetry)}, {"Waiting", waits("parent", domain.WaitChild)},
+		{"Needs you", waits("bounded", domain.WaitBudget)}, {"Paused", act(waits("timer", domain.WaitTimer), domain.ActionPause)}, {"Cancelled", act(waits("timer", domain.WaitTimer), domain.ActionCancel)},
+		{"Scheduled", start(domain.StartRequest{Plan: "report", StartAt: time.Now().Add(26 * time.Hour)})},
 	}
-	one := &kairos.Concurrency{Key: "one", Limit: 1}
-	start(kairos.StartRequest{Plan: "timer", Concurrency: one})
-	return append(out, state{"Queued", start(kairos.StartRequest{Plan: "report", Concurrency: one})})
+	one := &domain.Concurrency{Key: "one", Limit: 1}
+	start(domain.StartRequest{Plan: "timer", Concurrency: one})
+	return append(out, state{"Queued", start(domain.StartRequest{Plan: "report", Concurrency: one})})
 }
 
 // Every status is a word and a shape on the run's page and in the list, never a

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -41,7 +41,7 @@ var coreTasks = []coreTask{
 		b.follow(runLink(s.Failed), "#why")
 		b.reach(`main a[href="/runs/`+s.Failed.ID+`/resume"]`, "#preview")
 		b.follow(`#preview button[value="act"]`, "#run-id")
-		d.follows(s.Failed, kairos.EntryReset)
+		d.follows(s.Failed, domain.EntryReset)
 	}},
 	{"fork with an edited state", func(b *tab, d *daemon, s webtest.Seeded) {
 		b.follow(`nav.nav a[href="/runs"]`, `form[action="/runs"]`)
@@ -69,7 +69,7 @@ var coreTasks = []coreTask{
 		b.follow(`button[name="answer"][value="approve"]`, "main")
 		r, err := d.api.Wait(b.t.Context(), s.Waiting.ID)
 		must(b.t, err)
-		if r.Status != kairos.RunCompleted {
+		if r.Status != domain.RunCompleted {
 			b.t.Errorf("the approved run is %s", r.Status)
 		}
 	}},
@@ -81,7 +81,7 @@ var coreTasks = []coreTask{
 		b.follow(`main form.form button[type="submit"]`, "#run-id")
 		r, err := d.api.Wait(b.t.Context(), eval[string](b, `document.querySelector("#run-id").textContent`))
 		must(b.t, err)
-		if r.PlanKey != "ledger" || r.Status != kairos.RunCompleted || !strings.Contains(string(r.Input), "5") {
+		if r.PlanKey != "ledger" || r.Status != domain.RunCompleted || !strings.Contains(string(r.Input), "5") {
 			b.t.Errorf("what was started is %s, %s, with %s", r.PlanKey, r.Status, r.Input)
 		}
 	}},
@@ -126,7 +126,7 @@ var coreTasks = []coreTask{
 		b.follow(`nav.nav a[href="/audit"]`, "main table")
 		text := eval[string](b, `document.querySelector("main table").innerText`)
 		// What was done in this walk stands there, and by whom.
-		for _, want := range []string{"token", "marta", "run", kairos.ShortID(s.Failed.ID)} {
+		for _, want := range []string{"token", "marta", "run", domain.ShortID(s.Failed.ID)} {
 			if !strings.Contains(text, want) {
 				b.t.Errorf("the audit log does not say %q:\n%.2000s", want, text)
 			}
@@ -135,7 +135,7 @@ var coreTasks = []coreTask{
 }
 
 // runLink is the link to a run in a list.
-func runLink(r kairos.Run) string { return `main a[href^="/runs/` + r.ID + `"]` }
+func runLink(r domain.Run) string { return `main a[href^="/runs/` + r.ID + `"]` }
 
 // choose takes the option of a native list whose text holds a word.
 func (b *tab) choose(css, word string) {
@@ -151,7 +151,7 @@ func (b *tab) choose(css, word string) {
 }
 
 // follows checks that a run's journal went on with such a row.
-func (d *daemon) follows(r kairos.Run, kind kairos.EntryKind) {
+func (d *daemon) follows(r domain.Run, kind domain.EntryKind) {
 	d.t.Helper()
 	journal, err := d.api.JournalPage(d.t.Context(), r.ID, r.LastSeq, 0)
 	must(d.t, err)

@@ -39,6 +39,7 @@ var (
 		spanishSaidAccess,
 		spanishNotices,
 		spanishConditions,
+		spanishLimits,
 	)
 	spanishPlurals = joined(
 		spanishCorePlurals,

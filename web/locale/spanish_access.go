@@ -125,6 +125,7 @@ var spanishAccess = map[string]string{
 var spanishAccessPlurals = map[string][2]string{
 	"Now %s run would lose its journal and values":   {"Ahora %s ejecución perdería su diario y sus valores", "Ahora %s ejecuciones perderían sus diarios y sus valores"},
 	"%s journal row in all.":                         {"%s fila del diario en total.", "%s filas del diario en total."},
+	"and %s more":                                    {"y %s más", "y %s más"},
 	"and %s more like it":                            {"y %s más como este", "y %s más como este"},
 	"Try again in %s second, at %s.":                 {"Vuelva a intentarlo en %s segundo, a las %s.", "Vuelva a intentarlo en %s segundos, a las %s."},
 	"Try again in %s minute, at %s.":                 {"Vuelva a intentarlo en %s minuto, a las %s.", "Vuelva a intentarlo en %s minutos, a las %s."},

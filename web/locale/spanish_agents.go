@@ -31,6 +31,7 @@ var spanishAgents = map[string]string{
 	"working":                          "funciona",
 	"failing":                          "falla",
 	"priority %s":                      "prioridad %s",
+	"context of step %s":               "contexto del paso %s",
 	"acknowledged":                     "con acuse de recibo",
 	"not called yet":                   "aún sin llamadas",
 

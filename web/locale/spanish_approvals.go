@@ -60,9 +60,10 @@ var spanishApprovals = map[string]string{
 	"fails %s":        "falla %s",
 	"for %s":          "para %s",
 	"open":            "abierta",
-	"or question; the agent reads it, and it goes to the audit log; needed to reject and to ask back": "o pregunta; el agente lo lee y va al registro de auditoría; hace falta para rechazar y para preguntar",
-	"step %s": "paso %s",
-	"to the buttons of a decision: approve, reject, ask back or reassign": "a los botones de una decisión: aprobar, rechazar, preguntar o reasignar",
+	"optional, except to ask back; the agent reads it, and it goes to the audit log": "opcional, salvo para preguntar; el agente lo lee y queda en la auditoría",
+	"optional; goes to the audit log":                                                "opcional; queda en la auditoría",
+	"step %s":                                                                        "paso %s",
+	"to the buttons of a decision: approve, reject, ask back or reassign":            "a los botones de una decisión: aprobar, rechazar, preguntar o reasignar",
 	"whoever may": "quien pueda",
 }
 

@@ -22,7 +22,7 @@ var spanishConditions = map[string]string{
 	"%s: %s of %s used":                                        "%s: usado %s de %s",
 	"Running time":                                             "Tiempo en curso",
 	"A higher limit":                                           "Un límite más alto",
-	"less than a minute ago":                                   "hace menos de un minuto",
+	"More actions":                                             "Más acciones",
 	"Kept until":                                               "Se conserva hasta",
 	"this dashboard":                                           "este panel",
 	"the API":                                                  "la API",

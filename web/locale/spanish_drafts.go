@@ -1,6 +1,14 @@
 package locale
 
 var spanishDrafts = map[string]string{
+	"Its order contradicts its dependencies": "Su orden contradice sus dependencias",
+	"Alternatives":                           "Alternativas",
+	"Alternative":                            "Alternativa",
+	"Plans that can be accepted instead":     "Planes que se pueden aceptar en su lugar",
+	"Accept instead":                         "Aceptar en su lugar",
+	"Accept instead…":                        "Aceptar en su lugar…",
+	"Accept the alternative":                 "Aceptar la alternativa",
+	"The alternative becomes a version of the plan and is taken into use instead of v%d. Accepting it starts no run.": "La alternativa se convierte en una versión del plan y se pone en uso en lugar de v%d. Aceptarla no inicia ninguna ejecución.",
 	"Accept as %s…":              "Aceptar como %s…",
 	"Discard the draft…":         "Descartar el borrador…",
 	"Stop planning and discard…": "Dejar de planificar y descartar…",
@@ -60,7 +68,6 @@ var spanishDrafts = map[string]string{
 	"1 of 2: %s started the run, somebody else answers":                                                                              "1 de 2: %s inició la ejecución, contesta otra persona",
 	"You started this run: ask another operator, or give it to one.":                                                                 "Usted inició esta ejecución: pida a otro operador que conteste, o désela a uno.",
 	"A token of yours started this run, which counts as you: ask another operator, or give it to one.":                               "Una ficha suya inició esta ejecución, y cuenta como usted: pida a otro operador que conteste, o désela a uno.",
-	"Open handoffs":     "Traspasos abiertos",
-	"line %d":           "línea %d",
-	"%s tokens, %s: %s": "%s tokens, %s: %s",
+	"Open handoffs": "Traspasos abiertos",
+	"line %d":       "línea %d",
 }

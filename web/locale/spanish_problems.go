@@ -3,6 +3,8 @@ package locale
 // What is wrong with a plan, by its problems.
 var spanishProblems = map[string]string{
 	"The approval is not described as it must be":             "La aprobación no está descrita como debe",
+	"A rejection fails the approval: this is never reached":   "Un rechazo hace fallar la aprobación: aquí no se llega nunca",
+	"Only an approval can be rejected":                        "Solo se puede rechazar una aprobación",
 	"This answer after a time can never come":                 "Esta respuesta al pasar el tiempo nunca puede llegar",
 	"It may be that no edge can be taken":                     "Puede que no se pueda tomar ninguna arista",
 	"The expression stands in the wrong place, or is missing": "La expresión está donde no debe, o falta",
@@ -76,6 +78,8 @@ var spanishProblems = map[string]string{
 	"There are too many steps":                                "Hay demasiados pasos",
 	"There is no item here":                                   "Aquí no hay ningún elemento",
 	"The reference cannot be read":                            "La referencia no se puede leer",
+	"The state of the router graph is not valid":              "El estado del grafo de enrutamiento no es válido",
+	"The value is null when its step fails":                   "El valor es null si su paso falla",
 	"What it refers to may not have run":                      "Aquello a lo que se refiere puede no haberse ejecutado",
 	"It refers to a node that there is not":                   "Se refiere a un nodo que no existe",
 	"It refers to what never runs before":                     "Se refiere a lo que nunca se ejecuta antes",

@@ -38,8 +38,9 @@ type ApprovalView struct {
 	Label     string // of the risk or amount
 	Assignee  string
 	Assign    []Option // to whom it can be given
-	// Yes and No are what the plan calls the answers.
-	Yes, No string
+	// Answers are the buttons, and Given is the answer that a person gave.
+	Answers []AnswerButton
+	Given   string
 	MayAsk  bool
 	Why     string // what a model said of it
 	Seen    []Block
@@ -85,4 +86,11 @@ type ApprovalsBulkPage struct {
 	Idem, Error, Reason               string
 	Refused                           []string
 	Danger                            bool
+}
+
+// AnswerButton is an answer that an approval takes.
+type AnswerButton struct {
+	ID, Label       string
+	Rejects, Chosen bool   // Chosen: it is the one that is most likely wanted
+	Key             string // of the keyboard; empty: none
 }

@@ -24,6 +24,8 @@ type DraftPage struct {
 	Shell
 	Name, Key, Version string
 	Intent, Idem, Post string
+	// Reason why an agent answers directly; empty: that of the version.
+	Reason             string
 	PlanHref, EditHref string
 	Facts              []Fact
 	Steps              []DraftStep
@@ -52,6 +54,13 @@ type DraftPage struct {
 	Changed string
 	Later   []Link
 	Diff    []DiffLine
+	// Alternatives can be accepted instead of the plan.
+	Alternatives []DraftAlternative
+}
+
+// DraftAlternative is a plan that can be accepted instead of the proposed one.
+type DraftAlternative struct {
+	Kind, Name, Tokens, Took, Steps string
 }
 
 // DraftNote is one thing that was told of planning.

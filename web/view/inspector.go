@@ -36,4 +36,12 @@ type DoubtForm struct {
 	CSRF, Idem, Rev            string
 	Node, Visit, Item, Attempt string
 	Key                        string
+	// Calls are those of a conversation whose outcome is not known; none: the
+	// step's own call.
+	Calls []DoubtCall
+}
+
+// DoubtCall is one call inside a step whose outcome is not known.
+type DoubtCall struct {
+	Tool, Arguments, Key, Sent string
 }

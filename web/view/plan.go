@@ -29,6 +29,8 @@ type PlanPage struct {
 	StepPages              RowPages
 	Chosen                 *FlowNode
 	Lines                  [][]SourceSpan
+	FirstLine              int // of Lines
+	LinePages              RowPages
 	Download               string
 	Versions               []VersionRow
 	Runs                   []RunRow

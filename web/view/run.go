@@ -32,9 +32,9 @@ type RunPage struct {
 	Version   Link
 	Sub       string
 	Ended     Time
-	Ago       string // how long ago that was
 	Actions   []Link
 	Why       *Why
+	Answer    string // what the steps of a step plan add up to
 	Facts     []Fact
 	Notes     []Note
 	More      []Link // acts that are asked for less often

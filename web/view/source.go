@@ -11,11 +11,11 @@ import (
 
 // sourceText writes marked-up lines with their numbers. It is no template, since
 // every blank of a document counts.
-func sourceText(lines [][]SourceSpan) templ.Component {
+func sourceText(lines [][]SourceSpan, first int) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder
 		for i, line := range lines {
-			n := strconv.Itoa(i + 1)
+			n := strconv.Itoa(first + i)
 			b.WriteString(`<span class="ln" id="L` + n + `">` + n + `</span>`)
 			for _, s := range line {
 				if s.Class == "" {

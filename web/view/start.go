@@ -17,6 +17,6 @@ type StartPage struct {
 	Priority      string
 	Like          Link     // the run whose input it begins with
 	Effects       []string // steps that cannot be undone or repeated
-	Dry           bool
+	Dry, Offline  bool
 	Paused        string // since when, by whom and why no run of the plan starts
 }

@@ -54,6 +54,8 @@ type ConfirmPage struct {
 	Do                                     string // sent along: what was read is what is done
 	Facts                                  []Fact
 	Danger, NeedsReason                    bool
+	// Alternative is sent along.
+	Alternative string
 	// Part is sent along, or asked for; For are the times to choose from.
 	Part    string
 	AskPart bool

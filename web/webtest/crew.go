@@ -12,8 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/internal/provider/scripted"
 	"github.com/kairosd/kairosd/internal/toolbox"
@@ -84,7 +84,7 @@ func newCrew(tb testing.TB, box *toolbox.Box) *handler.Registry {
 	}})
 	models, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"script": script}, DefaultProvider: "script",
 		Prices: map[string]map[string]provider.Price{"script": {"scripted": {Input: 1000, Output: 2000}}},
-		About:  map[string]kairos.ProviderInfo{"script": {Type: "scripted", Model: "scripted"}},
+		About:  map[string]domain.ProviderInfo{"script": {Type: "scripted", Model: "scripted"}},
 		Agents: []handler.Agent{{ID: "desk", Name: "Front desk", SystemPrompt: "You are the desk.", Tools: []string{agent.HandoffTool}, Description: "Answers <everybody>", Selectable: true},
 			{ID: "accountant", Name: "Accountant", SystemPrompt: "You are the accountant.", Tools: []string{"calculator"}, Capabilities: []string{"arithmetic"}, Selectable: true}}})
 	if err != nil {

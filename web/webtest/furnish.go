@@ -6,62 +6,62 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // Furnishing is what an installation offers besides plans and runs.
 type Furnishing interface {
-	Approvals(ctx context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error)
-	StartDraft(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error)
-	Draft(ctx context.Context, id string) (kairos.Draft, error)
-	ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error
-	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
-	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
-	Wait(ctx context.Context, run string) (kairos.Run, error)
-	Detail(ctx context.Context, run string) (kairos.RunDetail, error)
+	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
+	StartDraft(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error)
+	Draft(ctx context.Context, id string) (domain.Draft, error)
+	ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error
+	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
+	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
+	Wait(ctx context.Context, run string) (domain.Run, error)
+	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	// Damage changes the file of the database as a failing disk may.
 	Damage(tb testing.TB, statements string)
-	HandoffsOf(ctx context.Context, f kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error)
-	StartBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error)
+	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
+	StartBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
 }
 
 // furnished is a site as a Furnishing.
 type furnished struct{ *Site }
 
-func (f furnished) Approvals(ctx context.Context, filter kairos.ApprovalFilter) (kairos.List[kairos.Approval], error) {
+func (f furnished) Approvals(ctx context.Context, filter domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	return f.Store.Approvals(ctx, filter)
 }
-func (f furnished) StartDraft(ctx context.Context, actor kairos.Actor, r kairos.DraftRequest) (kairos.Draft, error) {
+func (f furnished) StartDraft(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error) {
 	return f.Drafts.Start(ctx, actor, r)
 }
-func (f furnished) Draft(ctx context.Context, id string) (kairos.Draft, error) {
+func (f furnished) Draft(ctx context.Context, id string) (domain.Draft, error) {
 	return f.Drafts.Draft(ctx, id)
 }
-func (f furnished) ChangeToolCircuit(ctx context.Context, actor kairos.Actor, name string, c kairos.CircuitChange) error {
+func (f furnished) ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error {
 	return f.Tools.ChangeToolCircuit(ctx, actor, name, c)
 }
-func (f furnished) Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error) {
+func (f furnished) Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
 	return f.Engine.Start(ctx, actor, r)
 }
-func (f furnished) SavePlan(ctx context.Context, actor kairos.Actor, src []byte, format planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error) {
+func (f furnished) SavePlan(ctx context.Context, actor domain.Actor, src []byte, format planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
 	return f.Engine.SavePlan(ctx, actor, src, format, origin, reason)
 }
-func (f furnished) HandoffsOf(ctx context.Context, filter kairos.HandoffFilter) (kairos.List[kairos.HandoffSeen], error) {
+func (f furnished) HandoffsOf(ctx context.Context, filter domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
 	return f.Store.HandoffsOf(ctx, filter)
 }
-func (f furnished) Wait(ctx context.Context, run string) (kairos.Run, error) {
+func (f furnished) Wait(ctx context.Context, run string) (domain.Run, error) {
 	return f.Engine.Wait(ctx, run)
 }
-func (f furnished) Detail(ctx context.Context, run string) (kairos.RunDetail, error) {
+func (f furnished) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
 	return f.Engine.Detail(ctx, run)
 }
 func (f furnished) Damage(tb testing.TB, statements string) {
 	tb.Helper()
 	storetest.Alter(tb, f.Store.Path(), statements)
 }
-func (f furnished) StartBulk(ctx context.Context, actor kairos.Actor, r kairos.BulkRequest) (kairos.Bulk, error) {
+func (f furnished) StartBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
 	return f.Bulk.Start(ctx, actor, r)
 }
 
@@ -73,20 +73,20 @@ func (s *Site) Furnish(tb testing.TB, d Seeded) Seeded {
 }
 
 // Furnish adds to a seed what only some pages show.
-func Furnish(tb testing.TB, on Furnishing, admin kairos.Actor, d Seeded) Seeded {
+func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	open, err := on.Approvals(ctx, kairos.ApprovalFilter{Run: d.Waiting.ID})
+	open, err := on.Approvals(ctx, domain.ApprovalFilter{Run: d.Waiting.ID})
 	if err != nil || len(open.Items) != 1 {
 		tb.Fatalf("approvals: %+v %v", open, err)
 	}
 	d.Approval = open.Items[0].ID
-	draft, err := on.StartDraft(ctx, admin, kairos.DraftRequest{Query: "collect the figures " + Hostile})
+	draft, err := on.StartDraft(ctx, admin, domain.DraftRequest{Query: "collect the figures " + Hostile})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for draft.State == kairos.DraftPlanning {
+	for draft.State == domain.DraftPlanning {
 		select {
 		case <-ctx.Done():
 			tb.Fatalf("a draft is not done: %+v", draft)
@@ -99,21 +99,21 @@ func Furnish(tb testing.TB, on Furnishing, admin kairos.Actor, d Seeded) Seeded 
 	d.Draft = draft.ID
 	Plan(tb, on, admin, "id: relay\nnodes:\n  answer: {type: agent, agent: desk, input: {question: \"${input}\"}}\n  count: {type: agent, agent: accountant, needs: [answer]}\n")
 	Run(tb, on, admin, "relay", `"what is 6*7"`)
-	passed, err := on.HandoffsOf(ctx, kairos.HandoffFilter{From: "desk", To: "accountant", Query: "from:desk to:accountant"})
+	passed, err := on.HandoffsOf(ctx, domain.HandoffFilter{From: "desk", To: "accountant", Query: "from:desk to:accountant"})
 	if err != nil || len(passed.Items) == 0 {
 		tb.Fatalf("handoffs: %+v %v", passed, err)
 	}
 	d.Handoff = passed.Items[0]
-	act, err := on.StartBulk(ctx, admin, kairos.BulkRequest{Action: kairos.ActionLabel, Query: "plan:report", Labels: map[string]string{"team": "books"}, Reason: Hostile})
+	act, err := on.StartBulk(ctx, admin, domain.BulkRequest{Action: domain.ActionLabel, Query: "plan:report", Labels: map[string]string{"team": "books"}, Reason: Hostile})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	d.Bulk = act.ID
 	// The host that the ledger's runs failed at rests, and an act waits for it.
-	if err := on.ChangeToolCircuit(ctx, admin, "http", kairos.CircuitChange{Part: refusing, Open: true, For: kairos.MaxCircuitFor, Reason: Hostile}); err != nil {
+	if err := on.ChangeToolCircuit(ctx, admin, "http", domain.CircuitChange{Part: refusing, Open: true, For: domain.MaxCircuitFor, Reason: Hostile}); err != nil {
 		tb.Fatal(err)
 	}
-	if act, err = on.StartBulk(ctx, admin, kairos.BulkRequest{Action: kairos.ActionResume, Query: "status:failed plan:ledger", Canary: true, Tool: kairos.CircuitName("http", refusing), Reason: "when it is up again"}); err != nil {
+	if act, err = on.StartBulk(ctx, admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed plan:ledger", Canary: true, Tool: domain.CircuitName("http", refusing), Reason: "when it is up again"}); err != nil {
 		tb.Fatal(err)
 	}
 	d.Waiter = act.ID
@@ -123,7 +123,7 @@ func Furnish(tb testing.TB, on Furnishing, admin kairos.Actor, d Seeded) Seeded 
 
 // damage adds two runs that stood at a question when a disk failed: one has lost how
 // its payment ended, the other its input.
-func (d *Seeded) damage(tb testing.TB, on Furnishing, admin kairos.Actor) {
+func (d *Seeded) damage(tb testing.TB, on Furnishing, admin domain.Actor) {
 	tb.Helper()
 	Plan(tb, on, admin, `
 id: dispatch
@@ -138,17 +138,17 @@ nodes:
 edges: [{from: collect, to: pay}, {from: pay, to: book}, {from: book, to: pause}, {from: pause, to: gate}, {from: gate, to: send}]
 `)
 	d.Damaged, d.Halved = Run(tb, on, admin, "dispatch", `{"order": "4711"}`), Run(tb, on, admin, "dispatch", `{"order": "4712"}`)
-	of := func(r kairos.Run) string { return "(SELECT id FROM runs WHERE public_id = '" + r.ID + "')" }
+	of := func(r domain.Run) string { return "(SELECT id FROM runs WHERE public_id = '" + r.ID + "')" }
 	on.Damage(tb, `UPDATE step_results SET output = '"receipt 4712"' WHERE node = 'pay' AND final = 1 AND run_id = `+of(d.Damaged)+`;
 UPDATE run_details SET input = '{"order": "47' WHERE run_id = `+of(d.Halved))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	for _, r := range []*kairos.Run{&d.Damaged, &d.Halved} {
+	for _, r := range []*domain.Run{&d.Damaged, &d.Halved} {
 		if detail, err := on.Detail(ctx, r.ID); err != nil || detail.Damage == nil { // being looked at is enough
 			tb.Fatalf("run %s is not damaged: %+v %v", r.ID, detail.Damage, err)
 		}
 		for { // its question is taken back when it is put aside
-			list, err := on.Approvals(ctx, kairos.ApprovalFilter{Run: r.ID, Status: "cancelled"})
+			list, err := on.Approvals(ctx, domain.ApprovalFilter{Run: r.ID, Status: "cancelled"})
 			if err != nil {
 				tb.Fatalf("approvals: %v", err)
 			}
@@ -175,7 +175,7 @@ func (d Seeded) furniture() []string {
 	}
 	out := []string{"/runs/" + d.Damaged.ID + "/fork?at=1", "/runs/" + d.Damaged.ID + "/fork?at=3", "/runs/" + d.Damaged.ID + "/resume", "/runs/" + d.Damaged.ID + "/cancel", "/runs/" + d.Damaged.ID + "?step=book&tab=output",
 		"/runs/" + d.Damaged.ID + "?step=pay", "/runs/" + d.Damaged.ID + "/peek", "/runs/" + d.Halved.ID + "/rerun", "/runs/" + d.Halved.ID + "/peek", "/runs?q=waiting:quarantined", "/approvals/" + d.TakenBack}
-	for _, r := range []kairos.Run{d.Damaged, d.Halved} {
+	for _, r := range []domain.Run{d.Damaged, d.Halved} {
 		for _, v := range runViews {
 			out = append(out, "/runs/"+r.ID+v)
 		}

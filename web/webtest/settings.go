@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/notify"
 	"github.com/kairosd/kairosd/internal/store"
 )
@@ -31,30 +31,30 @@ func newSettings(tb testing.TB, on *store.Store) *settings {
 	return &settings{n, on}
 }
 
-func (s *settings) Settings(ctx context.Context) (kairos.Settings, error) {
+func (s *settings) Settings(ctx context.Context) (domain.Settings, error) {
 	channels, err := s.notify.Channels(ctx, 20)
-	return kairos.Settings{File: "/etc/kairos/kairos.yaml", Access: []kairos.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "server.hosts", Value: "kairos.example.com", Origin: "file"}, {Key: "login.password", Value: "true", Origin: "default"}},
-		Effective: []kairos.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "agents.writer.system_prompt", Value: Hostile, Origin: "file"}, {Key: "providers.claude.api_key_env", Value: "KEY (not set)", Origin: "environment"}, {Key: "approvals.separate", Value: "false", Origin: "default"}},
-		Retention: kairos.RetentionSettings{Rules: []kairos.RetentionRow{{Completed: "90d", Failed: "365d", Keep: 10000}, {Plan: "invoice", Completed: "3650d"}}, Every: "1h"},
-		Secrets:   []kairos.SecretInfo{{Name: "BANK", Source: "file /etc/kairos/bank", Tools: []string{"http"}, Hosts: []string{"bank.example.com"}, ChangedAt: time.Now().Add(-time.Hour), TakenAt: time.Now().Add(-2 * time.Hour), Pending: true, Rotates: true, Plans: []string{"ledger"}, UsedBy: []kairos.SecretUse{{Kind: "provider", Name: "script"}}}, {Name: "UNUSED", Source: "environment variable UNUSED"}, {Name: "KEY", Source: "environment variable KEY", UsedBy: []kairos.SecretUse{{Kind: "channel", Name: "ops"}, {Kind: "login", Name: "oidc"}}}}, Notifications: channels}, err
+	return domain.Settings{File: "/etc/kairos/kairos.yaml", Access: []domain.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "server.hosts", Value: "kairos.example.com", Origin: "file"}, {Key: "login.password", Value: "true", Origin: "default"}},
+		Effective: []domain.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "agents.writer.system_prompt", Value: Hostile, Origin: "file"}, {Key: "providers.claude.api_key_env", Value: "KEY (not set)", Origin: "environment"}, {Key: "approvals.separate", Value: "false", Origin: "default"}},
+		Retention: domain.RetentionSettings{Rules: []domain.RetentionRow{{Completed: "90d", Failed: "365d", Keep: 10000}, {Plan: "invoice", Completed: "3650d"}}, Every: "1h"},
+		Secrets:   []domain.SecretInfo{{Name: "BANK", Source: "file /etc/kairos/bank", Tools: []string{"http"}, Hosts: []string{"bank.example.com"}, ChangedAt: time.Now().Add(-time.Hour), TakenAt: time.Now().Add(-2 * time.Hour), Pending: true, Rotates: true, Plans: []string{"ledger"}, UsedBy: []domain.SecretUse{{Kind: "provider", Name: "script"}}}, {Name: "UNUSED", Source: "environment variable UNUSED"}, {Name: "KEY", Source: "environment variable KEY", UsedBy: []domain.SecretUse{{Kind: "channel", Name: "ops"}, {Kind: "login", Name: "oidc"}}}}, Notifications: channels}, err
 }
 
-func (s *settings) Retain(ctx context.Context, actor kairos.Actor, reason string, dryRun bool) (kairos.Retained, error) {
-	r, err := s.store.Retain(ctx, kairos.Retention{Default: kairos.RetentionRule{Keep: 1}}, actor, dryRun)
+func (s *settings) Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.Retained, error) {
+	r, err := s.store.Retain(ctx, domain.Retention{Default: domain.RetentionRule{Keep: 1}}, actor, dryRun)
 	if err == nil && !dryRun {
-		err = s.store.Audit(ctx, kairos.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason})
+		err = s.store.Audit(ctx, domain.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason})
 	}
 	return r, err
 }
 
-func (s *settings) TestChannel(ctx context.Context, actor kairos.Actor, channel string) (kairos.Delivery, error) {
+func (s *settings) TestChannel(ctx context.Context, actor domain.Actor, channel string) (domain.Delivery, error) {
 	return s.notify.Test(ctx, actor, channel)
 }
 
 // RotateSecret takes up a new value of BANK, as often as it is asked to.
-func (s *settings) RotateSecret(ctx context.Context, actor kairos.Actor, name, reason string) error {
+func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, reason string) error {
 	if name != "BANK" {
-		return kairos.Errorf(kairos.CodeConflict, "the file of the secret %s holds the value that is in use", name)
+		return domain.Errorf(domain.CodeConflict, "the file of the secret %s holds the value that is in use", name)
 	}
-	return s.store.Audit(ctx, kairos.AuditRecord{Action: "secret.rotate", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "secret:" + name, Reason: reason})
+	return s.store.Audit(ctx, domain.AuditRecord{Action: "secret.rotate", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "secret:" + name, Reason: reason})
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
 )
 
 // System is an installation whose state a test sets.
@@ -16,9 +16,9 @@ type System struct {
 	engine *engine.Engine
 
 	mu      sync.Mutex
-	now     kairos.Installation
-	notices []kairos.Notice
-	vitals  *kairos.Vitals
+	now     domain.Installation
+	notices []domain.Notice
+	vitals  *domain.Vitals
 	backups int
 	broken  error
 }
@@ -37,7 +37,7 @@ func (s *System) Fail(err error) {
 }
 
 // Set says how the installation is from now on.
-func (s *System) Set(now kairos.Installation, notices ...kairos.Notice) {
+func (s *System) Set(now domain.Installation, notices ...domain.Notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now, s.notices = now, notices
@@ -51,83 +51,83 @@ func (s *System) Backups() int {
 }
 
 // Installation is what was set.
-func (s *System) Installation(context.Context) (kairos.Installation, error) {
+func (s *System) Installation(context.Context) (domain.Installation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now, s.broken
 }
 
 // Maintain changes what was set.
-func (s *System) Maintain(_ context.Context, actor kairos.Actor, on bool, reason string) (*kairos.Maintenance, error) {
+func (s *System) Maintain(_ context.Context, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if on == (s.now.Maintenance != nil) {
-		return nil, kairos.Errorf(kairos.CodeConflict, "that is so already")
+		return nil, domain.Errorf(domain.CodeConflict, "that is so already")
 	}
 	s.now.Maintenance = nil
 	if on {
-		s.now.Maintenance = &kairos.Maintenance{Since: time.Now(), By: actor.Name, Reason: reason}
+		s.now.Maintenance = &domain.Maintenance{Since: time.Now(), By: actor.Name, Reason: reason}
 	}
 	return s.now.Maintenance, nil
 }
 
 // Retention removes failed runs after a year.
-func (s *System) Retention() kairos.Retention {
-	return kairos.Retention{Default: kairos.RetentionRule{Failed: 365 * 24 * time.Hour}}
+func (s *System) Retention() domain.Retention {
+	return domain.Retention{Default: domain.RetentionRule{Failed: 365 * 24 * time.Hour}}
 }
 
 // SetVitals says how the daemon does from now on.
-func (s *System) SetVitals(v kairos.Vitals) {
+func (s *System) SetVitals(v domain.Vitals) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.vitals = &v
 }
 
 // Vitals are what was set, or those of a daemon that has worked for an hour.
-func (s *System) Vitals(context.Context) (kairos.Vitals, error) {
+func (s *System) Vitals(context.Context) (domain.Vitals, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.vitals != nil {
 		return *s.vitals, nil
 	}
 	now := time.Now().UTC()
-	v := kairos.Vitals{At: now, Slots: 64, NodeSlots: 256, Working: 3, Nodes: 5, Queued: 12, Oldest: now.Add(-2 * time.Minute), Memory: 48 << 20, Goroutines: 41, Listeners: 2, Lag: 300 * time.Microsecond,
-		GrowthPerDay: 3 << 30, FullAt: now.Add(9 * 24 * time.Hour), Commits: kairos.CommitVitals{P50: 900 * time.Microsecond, P95: 4 * time.Millisecond, P99: 11 * time.Millisecond, PerMinute: 900, Writes: 1200}}
+	v := domain.Vitals{At: now, Slots: 64, NodeSlots: 256, Working: 3, Nodes: 5, Queued: 12, Oldest: now.Add(-2 * time.Minute), Memory: 48 << 20, Goroutines: 41, Listeners: 2, Lag: 300 * time.Microsecond,
+		GrowthPerDay: 3 << 30, FullAt: now.Add(9 * 24 * time.Hour), Commits: domain.CommitVitals{P50: 900 * time.Microsecond, P95: 4 * time.Millisecond, P99: 11 * time.Millisecond, PerMinute: 900, Writes: 1200}}
 	for i := range 60 {
-		v.Samples = append(v.Samples, kairos.Sample{At: now.Add(time.Duration(i-60) * time.Minute), Nodes: int64(100 + 37*i%50), Failed: int64(i % 7 / 6), Commit: time.Duration(3+i%4) * time.Millisecond,
+		v.Samples = append(v.Samples, domain.Sample{At: now.Add(time.Duration(i-60) * time.Minute), Nodes: int64(100 + 37*i%50), Failed: int64(i % 7 / 6), Commit: time.Duration(3+i%4) * time.Millisecond,
 			Lag: time.Duration(i%9) * 50 * time.Microsecond, Working: i % 5, Queued: i / 4, Memory: int64(40+i%8) << 20, Database: int64(100+2*i) << 20, WAL: int64(i%9) << 20, Goroutines: 40 + i%6, Listeners: i % 3})
 	}
 	return v, nil
 }
 
 // Log is two lines, one of which somebody hostile wrote.
-func (s *System) Log(_ context.Context, level, text string) ([]kairos.DaemonLog, error) {
-	out := []kairos.DaemonLog{{At: time.Now().UTC(), Level: "ERROR", Message: "page failed", Facts: `{"err":"` + Hostile + `"}`}}
+func (s *System) Log(_ context.Context, level, text string) ([]domain.DaemonLog, error) {
+	out := []domain.DaemonLog{{At: time.Now().UTC(), Level: "ERROR", Message: "page failed", Facts: `{"err":"` + Hostile + `"}`}}
 	if level == "" || level == "INFO" {
-		out = append(out, kairos.DaemonLog{At: time.Now().Add(-time.Hour).UTC(), Level: "INFO", Message: "kairosd is ready"})
+		out = append(out, domain.DaemonLog{At: time.Now().Add(-time.Hour).UTC(), Level: "INFO", Message: "kairosd is ready"})
 	}
 	if text != "" {
-		out = slices.DeleteFunc(out, func(l kairos.DaemonLog) bool { return !strings.Contains(l.Message+l.Facts, text) })
+		out = slices.DeleteFunc(out, func(l domain.DaemonLog) bool { return !strings.Contains(l.Message+l.Facts, text) })
 	}
 	return out, nil
 }
 
 // Notices are what was set.
-func (s *System) Notices(context.Context) []kairos.Notice {
+func (s *System) Notices(context.Context) []domain.Notice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.notices
 }
 
 // ReleaseHeld asks the engine.
-func (s *System) ReleaseHeld(ctx context.Context, actor kairos.Actor, plan, reason string) (int, error) {
+func (s *System) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error) {
 	return s.engine.ReleaseHeld(ctx, actor, plan, reason)
 }
 
 // BackUp counts.
-func (s *System) BackUp(context.Context, kairos.Actor) (kairos.Backup, error) {
+func (s *System) BackUp(context.Context, domain.Actor) (domain.Backup, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.backups++
-	return kairos.Backup{}, nil
+	return domain.Backup{}, nil
 }

@@ -16,21 +16,21 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/mcp"
+	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/internal/supervisor"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web"
-	"github.com/kairosd/kairosd/web/api"
 )
 
 // Password is every test user's.
@@ -46,7 +46,7 @@ type Site struct {
 	Drafts *draft.Service
 	// Setup is the one-time secret of an installation without users.
 	Setup string
-	Admin kairos.Actor
+	Admin domain.Actor
 
 	// Tools are the installation's, those of the MCP server crm among them.
 	Tools *toolbox.Box
@@ -91,7 +91,7 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 
 func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[string]circuit.Settings, twoPeople bool) *Site {
 	tb.Helper()
-	s := &Site{Store: on, Admin: kairos.Actor{Name: "marta", Role: kairos.RoleAdmin, Surface: "ui"}}
+	s := &Site{Store: on, Admin: domain.Actor{Name: "marta", Role: domain.RoleAdmin, Surface: "ui"}}
 	s.crm = newCRM(tb)
 	var err error
 	if s.Tools, err = toolbox.New(context.Background(), toolbox.Options{Tools: tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}, Breakers: breakers}, Pins: on, Audit: on.Audit,
@@ -100,7 +100,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	}
 	tb.Cleanup(s.Tools.Close)
 	registry := newCrew(tb, s.Tools)
-	registry.SetSkills(map[string]planner.SkillInfo{"collect": {Tool: "set"}, "notify": {Tool: "http"}})
+	registry.SetSkills(map[string]planner.SkillInfo{"collect": {Tool: "set"}, "notify": {Tool: "http"}, "brew": {Tool: "set"}, "garnish": {Tool: "http"}})
 	people := func(ctx context.Context, name string) ([]string, error) { return auth.People(ctx, on, name) }
 	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second, SeparateApprovals: twoPeople, People: people}}); err != nil {
 		tb.Fatal(err)
@@ -109,7 +109,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if err := s.Engine.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	access.Store, access.Audit, access.Key = s.Store, s.Store, make([]byte, 32)
+	access.Store, access.Audit = s.Store, s.Store
 	if s.Auth, err = auth.New(access); err != nil {
 		tb.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 }
 
 // Drafted waits until the planning of a draft is over, by the address of its page.
-func (s *Site) Drafted(tb testing.TB, at string) kairos.Draft {
+func (s *Site) Drafted(tb testing.TB, at string) domain.Draft {
 	tb.Helper()
 	id := strings.TrimPrefix(at, "/plans/drafts/")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -175,7 +175,7 @@ func (s *Site) Drafted(tb testing.TB, at string) kairos.Draft {
 		if err != nil {
 			tb.Fatalf("draft %s: %v", at, err)
 		}
-		if d.State != kairos.DraftPlanning {
+		if d.State != domain.DraftPlanning {
 			return d
 		}
 		if _, ok := <-events; !ok {
@@ -202,30 +202,32 @@ func (model) Complete(_ context.Context, r agent.Request) (agent.Response, error
 
 // newPlanner plans by rules: collecting figures, and telling people of them, which
 // cannot be repeated. Two providers plan by model if they are asked.
-func newPlanner(e *engine.Engine) *supervisor.Service {
-	crew := []supervisor.Agent{{ID: "desk", Name: "Desk", Description: "Answers customers.", Selectable: true}}
-	by := func(name string) *supervisor.Generator {
-		return &supervisor.Generator{Provider: model{}, Name: name, Model: "m1", Agents: crew}
+func newPlanner(e *engine.Engine) *planning.Service {
+	crew := []planning.Agent{{ID: "desk", Name: "Desk", Description: "Answers customers.", Selectable: true}}
+	by := func(name string) *planning.Generator {
+		return &planning.Generator{Provider: model{}, Name: name, Model: "m1", Agents: crew}
 	}
-	return supervisor.NewService(supervisor.New(supervisor.Config{Mode: supervisor.ByRules, DefaultAgent: "general", Agents: crew, Generators: map[string]*supervisor.Generator{"script": by("script"), "spare": by("spare")}, Skills: []supervisor.Skill{
+	return planning.NewService(planning.New(planning.Config{Mode: planning.ByRules, DefaultAgent: "general", Agents: crew, Generators: map[string]*planning.Generator{"script": by("script"), "spare": by("spare")}, Skills: []planning.Skill{
 		{ID: "collect", Keywords: map[string][]string{"en": {"collect"}}, Produces: []string{"figures"}, EstimatedMs: 1500, EstimatedTokens: 30, Tool: "set", Defaults: map[string]any{"sum": 42}},
 		{ID: "notify", Keywords: map[string][]string{"en": {"notify"}}, DependsOn: []string{"collect"}, EstimatedMs: 500, Tool: "http", Defaults: map[string]any{"method": "POST", "url": "http://127.0.0.1:9/x"}},
+		{ID: "brew", Keywords: map[string][]string{"en": {"brew"}}, Implies: []string{"garnish"}, EstimatedMs: 100, EstimatedTokens: 10, Tool: "set", Defaults: map[string]any{"tea": "hot"}},
+		{ID: "garnish", DependsOn: []string{"brew"}, EstimatedMs: 100, EstimatedTokens: 20, Tool: "http", Defaults: map[string]any{"method": "POST", "url": "http://127.0.0.1:9/lemon"}},
 	}}), e, nil)
 }
 
 // Installation is what plans are stored in and run on: an engine in this process,
 // or a client of the real daemon.
 type Installation interface {
-	SavePlan(ctx context.Context, actor kairos.Actor, src []byte, f planner.Format, origin, reason string) (kairos.Plan, kairos.Version, bool, planner.Problems, error)
-	Start(ctx context.Context, actor kairos.Actor, r kairos.StartRequest) (kairos.Run, error)
-	Wait(ctx context.Context, run string) (kairos.Run, error)
+	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
+	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
+	Wait(ctx context.Context, run string) (domain.Run, error)
 }
 
 // patience is how long a run may take: other tests run beside it.
 const patience = time.Minute
 
 // Plan stores a plan.
-func Plan(tb testing.TB, on Installation, admin kairos.Actor, src string) kairos.Version {
+func Plan(tb testing.TB, on Installation, admin domain.Actor, src string) domain.Version {
 	tb.Helper()
 	_, v, _, problems, err := on.SavePlan(context.Background(), admin, []byte(src), planner.FormatYAML, "upload", "")
 	if err != nil {
@@ -235,11 +237,11 @@ func Plan(tb testing.TB, on Installation, admin kairos.Actor, src string) kairos
 }
 
 // Run starts a plan and waits until the run stands still.
-func Run(tb testing.TB, on Installation, admin kairos.Actor, plan, input string) kairos.Run {
+func Run(tb testing.TB, on Installation, admin domain.Actor, plan, input string) domain.Run {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r, err := on.Start(ctx, admin, kairos.StartRequest{Plan: plan, Input: kairos.RawJSON(input), Labels: map[string]string{"env": "test"}})
+	r, err := on.Start(ctx, admin, domain.StartRequest{Plan: plan, Input: domain.RawJSON(input), Labels: map[string]string{"env": "test"}})
 	if err != nil {
 		tb.Fatalf("start %s: %v", plan, err)
 	}
@@ -250,29 +252,29 @@ func Run(tb testing.TB, on Installation, admin kairos.Actor, plan, input string)
 }
 
 // Plan stores a plan.
-func (s *Site) Plan(tb testing.TB, src string) kairos.Version {
+func (s *Site) Plan(tb testing.TB, src string) domain.Version {
 	tb.Helper()
 	return Plan(tb, s.Engine, s.Admin, src)
 }
 
 // Run starts a plan and waits until the run stands still.
-func (s *Site) Run(tb testing.TB, plan, input string) kairos.Run {
+func (s *Site) Run(tb testing.TB, plan, input string) domain.Run {
 	tb.Helper()
 	return Run(tb, s.Engine, s.Admin, plan, input)
 }
 
 // Seeded are the runs that Seed makes.
 type Seeded struct {
-	Completed, Failed, Waiting, InDoubt, Hostile kairos.Run
+	Completed, Failed, Waiting, InDoubt, Hostile domain.Run
 	// Approval, Draft, Bulk and Waiter, an act on many runs that waits for a circuit, are
 	// ids of what Furnish adds.
 	Approval, Draft, Bulk, Waiter string
 	// Damaged has a damaged journal, Halved has lost its input; TakenBack is a question
 	// of it that asks nobody. Furnish adds them.
-	Damaged, Halved kairos.Run
+	Damaged, Halved domain.Run
 	TakenBack       string
 	// Handoff is one from the desk to the accountant, which Furnish adds.
-	Handoff kairos.HandoffSeen
+	Handoff domain.HandoffSeen
 }
 
 // Hostile is a text that must never become markup.
@@ -285,10 +287,10 @@ func (s *Site) Seed(tb testing.TB) Seeded {
 }
 
 // Seed makes plans and runs in the states that pages show.
-func Seed(tb testing.TB, on Installation, admin kairos.Actor) Seeded {
+func Seed(tb testing.TB, on Installation, admin domain.Actor) Seeded {
 	tb.Helper()
 	plan := func(src string) { tb.Helper(); Plan(tb, on, admin, src) }
-	run := func(plan, input string) kairos.Run { tb.Helper(); return Run(tb, on, admin, plan, input) }
+	run := func(plan, input string) domain.Run { tb.Helper(); return Run(tb, on, admin, plan, input) }
 	plan(`
 id: report
 name: Report
@@ -352,7 +354,7 @@ func (d Seeded) Paths() []string {
 	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/system/storage", "/system/jobs", "/system/log", "/system/config", "/help", "/settings/users", "/settings/roles", "/settings/tokens", "/settings/access", "/settings/notifications", "/settings/retention", "/settings/secrets", "/settings/secrets/BANK/rotate", "/me", "/me/second-factor", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
 	out = append(out, "/agents/tools/calculator", "/agents/tools/calculator/try", "/agents/tools/http", "/agents/tools/http/stop", "/agents/tools/http/circuit?do=open", "/agents/tools/crm.find", "/agents/tools/crm.find/circuit?do=close", "/agents/providers/script/circuit?do=open", "/agents/providers/script", "/agents/providers/script/stop", "/agents/agents/supervisor", "/agents/agents/desk", "/memory")
 	out = append(out, "/plans/ledger?node=post&paint=failed", "/plans/ledger/v/1/restore", "/plans?state=draft", "/plans?q=tool:http", "/steps", "/steps?q=status:failed&sort=took")
-	for _, r := range []kairos.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
+	for _, r := range []domain.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
 		for _, v := range runViews {
 			out = append(out, "/runs/"+r.ID+v)
 		}
@@ -397,7 +399,7 @@ func (s *Site) Expired(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	text, _, err := past.CreateToken(context.Background(), s.Admin, "expired", kairos.RoleAdmin, nil, time.Minute)
+	text, _, err := past.CreateToken(context.Background(), s.Admin, "expired", domain.RoleAdmin, nil, time.Minute)
 	if err != nil {
 		tb.Fatal(err)
 	}

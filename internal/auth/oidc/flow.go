@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Lifetime is how long a login may take at the provider.
@@ -210,7 +210,7 @@ func (p *Provider) identify(claims map[string]any) (Identity, error) {
 		return id, refuse("none of your groups has a role here", "ask an admin of kairosd to give one of them a role")
 	}
 	if id.Role == "" {
-		id.Role = kairos.RoleViewer
+		id.Role = domain.RoleViewer
 	}
 	return id, nil
 }
@@ -253,7 +253,7 @@ func (p *Provider) distrust(format string, args ...any) error {
 }
 
 func refuse(message, suggestion string) error {
-	return kairos.Errorf(kairos.CodeForbidden, "%s", message).Suggest("%s", suggestion)
+	return domain.Errorf(domain.CodeForbidden, "%s", message).Suggest("%s", suggestion)
 }
 
 // printable is a text from outside as a page and a log may hold it.

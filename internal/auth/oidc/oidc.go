@@ -24,7 +24,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 const (
@@ -54,10 +54,10 @@ type Config struct {
 	RoleClaim string
 	// Roles maps groups to roles; the strongest counts. Empty: the provider says
 	// who somebody is, and roles are given here.
-	Roles map[string]kairos.Role
+	Roles map[string]domain.Role
 	// DefaultRole is for those without a mapped group; empty: they are refused if
 	// there is a mapping, and new users are viewers if there is none.
-	DefaultRole kairos.Role
+	DefaultRole domain.Role
 	// AllowedGroups lets in only members of one of them; empty: everybody.
 	AllowedGroups []string
 	// CAFile holds certificates to trust for the provider, besides the system's.
@@ -74,7 +74,7 @@ type Identity struct {
 	// Name is how the provider calls them; it proves nothing.
 	Name string
 	// Role is what their groups give them. Unless Managed it is for new users only.
-	Role    kairos.Role
+	Role    domain.Role
 	Managed bool
 }
 
@@ -202,7 +202,7 @@ func (p *Provider) known() (*oidc.Provider, error) {
 
 func (p *Provider) down(err error) error {
 	p.c.Log.Warn("the identity provider cannot be used", "issuer", p.c.Issuer, "err", err)
-	return kairos.Errorf(kairos.CodeUnavailable, "%s cannot be used now", p.c.Label).Suggest("try again in a moment; the log of kairosd says what is wrong")
+	return domain.Errorf(domain.CodeUnavailable, "%s cannot be used now", p.c.Label).Suggest("try again in a moment; the log of kairosd says what is wrong")
 }
 
 func (p *Provider) oauth(found *oidc.Provider, redirect string) *oauth2.Config {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -45,10 +45,10 @@ func (c *Cut) Kill() {
 	}
 }
 
-func errCut() error { return kairos.Errorf(kairos.CodeUnavailable, "the power is gone") }
+func errCut() error { return domain.Errorf(domain.CodeUnavailable, "the power is gone") }
 
 // Enqueue stores each checkpoint, or refuses it.
-func (c *Cut) Enqueue(list []kairos.Checkpoint, done func(error)) {
+func (c *Cut) Enqueue(list []domain.Checkpoint, done func(error)) {
 	for i := range list {
 		if !c.allow() {
 			done(errCut())
@@ -59,7 +59,7 @@ func (c *Cut) Enqueue(list []kairos.Checkpoint, done func(error)) {
 }
 
 // Commit stores the checkpoint, or refuses it.
-func (c *Cut) Commit(ctx context.Context, cp kairos.Checkpoint) error {
+func (c *Cut) Commit(ctx context.Context, cp domain.Checkpoint) error {
 	if !c.allow() {
 		return errCut()
 	}

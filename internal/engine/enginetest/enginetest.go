@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/kairos"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // Operator may do everything an operator and an author may.
-var Operator = kairos.Actor{Name: "marta", Role: kairos.RoleAuthor, Surface: "test"}
+var Operator = domain.Actor{Name: "marta", Role: domain.RoleAuthor, Surface: "test"}
 
 // Registry is a registry of scripted handlers: a node's type is a handler's
 // name. It records every call.
@@ -205,7 +205,7 @@ func (e *Engine) Close() {
 }
 
 // Save stores a plan.
-func (e *Engine) Save(src string) kairos.Version {
+func (e *Engine) Save(src string) domain.Version {
 	e.tb.Helper()
 	_, v, _, problems, err := e.SavePlan(context.Background(), Operator, []byte(src), planner.FormatAuto, "upload", "")
 	if err != nil {
@@ -215,17 +215,17 @@ func (e *Engine) Save(src string) kairos.Version {
 }
 
 // Run stores a plan and starts a run of it.
-func (e *Engine) Run(src, input string) kairos.Run {
+func (e *Engine) Run(src, input string) domain.Run {
 	e.tb.Helper()
 	return e.Begin(e.Save(src), input)
 }
 
 // Begin starts a run of a version.
-func (e *Engine) Begin(v kairos.Version, input string) kairos.Run {
+func (e *Engine) Begin(v domain.Version, input string) domain.Run {
 	e.tb.Helper()
-	r := kairos.StartRequest{Hash: v.Hash}
+	r := domain.StartRequest{Hash: v.Hash}
 	if input != "" {
-		r.Input = kairos.RawJSON(input)
+		r.Input = domain.RawJSON(input)
 	}
 	run, err := e.Start(context.Background(), Operator, r)
 	if err != nil {
@@ -235,7 +235,7 @@ func (e *Engine) Begin(v kairos.Version, input string) kairos.Run {
 }
 
 // Settle waits until a run is final or waits for a person.
-func (e *Engine) Settle(run string) kairos.Run {
+func (e *Engine) Settle(run string) domain.Run {
 	e.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -247,11 +247,11 @@ func (e *Engine) Settle(run string) kairos.Run {
 }
 
 // Until waits until a run has a status and reason.
-func (e *Engine) Until(run string, status kairos.RunStatus, reason kairos.WaitReason) kairos.Run {
+func (e *Engine) Until(run string, status domain.RunStatus, reason domain.WaitReason) domain.Run {
 	e.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	r, err := e.WaitFor(ctx, run, func(r kairos.Run) bool { return r.Status == status && (reason == "" || r.WaitReason == reason) })
+	r, err := e.WaitFor(ctx, run, func(r domain.Run) bool { return r.Status == status && (reason == "" || r.WaitReason == reason) })
 	if err != nil {
 		e.tb.Fatalf("wait for %s %s: %v; the run is %s %s\n%s", status, reason, err, r.Status, r.WaitReason, e.Journal(run))
 	}
@@ -259,8 +259,8 @@ func (e *Engine) Until(run string, status kairos.RunStatus, reason kairos.WaitRe
 }
 
 // Do performs a verb.
-func (e *Engine) Do(run string, action kairos.Action) (kairos.Run, error) {
-	return e.Act(context.Background(), Operator, kairos.VerbRequest{Run: run, Action: action, Reason: "test"})
+func (e *Engine) Do(run string, action domain.Action) (domain.Run, error) {
+	return e.Act(context.Background(), Operator, domain.VerbRequest{Run: run, Action: action, Reason: "test"})
 }
 
 // Journal prints a run's journal, a line per row.

@@ -3,7 +3,7 @@ package enginetest
 import (
 	"sync"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -27,9 +27,9 @@ func (f *Full) Refused() bool {
 
 // Enqueue stores what there is space for, and then answers for the whole list:
 // a run hears of what was stored and of what was refused in the same moment.
-func (f *Full) Enqueue(list []kairos.Checkpoint, done func(error)) {
+func (f *Full) Enqueue(list []domain.Checkpoint, done func(error)) {
 	n := f.take(list)
-	stored := append([]kairos.Checkpoint(nil), list[:n]...)
+	stored := append([]domain.Checkpoint(nil), list[:n]...)
 	answers := make(chan error, n)
 	if n > 0 {
 		for i := range stored {
@@ -45,12 +45,12 @@ func (f *Full) Enqueue(list []kairos.Checkpoint, done func(error)) {
 		done(err)
 	}
 	for range len(list) - n {
-		done(kairos.Errorf(kairos.CodeNoSpace, "commit: the disk is full"))
+		done(domain.Errorf(domain.CodeNoSpace, "commit: the disk is full"))
 	}
 }
 
 // take is how many checkpoints of the list there is space for.
-func (f *Full) take(list []kairos.Checkpoint) int {
+func (f *Full) take(list []domain.Checkpoint) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch n := f.left; {

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/provider/offline"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -21,6 +22,9 @@ import (
 // given, so that parallel nodes, retries and restarts change nothing.
 type Script struct {
 	Answers []Answer `yaml:"answers"`
+	// Otherwise is "offline" if questions without an answer are answered as without a
+	// model; empty: they fail with CodeNoAnswer.
+	Otherwise string `yaml:"otherwise"`
 }
 
 // Answer is what is said when its conditions, those that are given, all hold.
@@ -81,6 +85,9 @@ func Load(path string) (*Provider, error) {
 	if len(s.Answers) == 0 {
 		return nil, fmt.Errorf("script %s: it has no answers", path)
 	}
+	if s.Otherwise != "" && s.Otherwise != "offline" {
+		return nil, fmt.Errorf("script %s: otherwise is %q; it can only be offline", path, s.Otherwise)
+	}
 	return New(s), nil
 }
 
@@ -108,6 +115,9 @@ func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Respons
 			continue
 		}
 		return a.response(i, turn, words, strings.NewReplacer("${user}", user, "${last}", last), r.Stream)
+	}
+	if p.script.Otherwise != "" {
+		return offline.Provider{}.Complete(ctx, r)
 	}
 	return agent.Response{}, &planner.Failure{Code: CodeNoAnswer, Permanent: true, NoEffect: true,
 		Message: fmt.Sprintf("the script has no answer %d to %q", turn+1, user), Suggestion: "add one under answers"}

@@ -10,5 +10,6 @@
 //
 // It changes no format, no order and no promise: nothing is acknowledged before
 // the same sync as ever. Like package vfstest it uses the driver's translated C
-// structures directly; the store's proofs of power cuts run on top of it.
+// structures directly; the store's tests record and fail what it does to files from
+// below it.
 package filelayer

@@ -18,10 +18,18 @@ const Name = "kairosd"
 // pieceSize bounds what is put together before it is written.
 const pieceSize = 128 << 10
 
+// layer is one of this package's layers, and what it stands on.
+type layer struct {
+	below uintptr
+	// sync makes what a file was given durable.
+	sync func(tls *libc.TLS, f *file, fd uintptr, flags int32) int32
+}
+
 // file is an open database or write-ahead log.
 type file struct {
+	of    *layer
 	own   uintptr // its method table
-	below uintptr // that of the unix layer
+	below uintptr // that of the layer below
 	piece uintptr // of a log: what is not written yet
 	size  int32
 	at    int64 // where it belongs
@@ -31,11 +39,12 @@ type file struct {
 }
 
 var (
-	below uintptr // the unix layer
-	mu    sync.RWMutex
-	files = map[uintptr]*file{}
+	mu     sync.RWMutex
+	layers = map[uintptr]*layer{}
+	files  = map[uintptr]*file{}
 
 	openFunc     = xOpen
+	deleteFunc   = xDelete
 	closeFunc    = xClose
 	readFunc     = xRead
 	writeFunc    = xWrite
@@ -48,25 +57,61 @@ var (
 var Register = sync.OnceValue(func() error {
 	tls := libc.NewTLS()
 	defer tls.Close()
-	if below = lib.Xsqlite3_vfs_find(tls, 0); below == 0 {
-		return errors.New("SQLite has no file layer")
-	}
-	name, err := libc.CString(Name)
+	_, err := register(tls, Name, &layer{below: lib.Xsqlite3_vfs_find(tls, 0), sync: dataSync})
+	return err
+})
+
+// Over makes a layer known that stands on another than SQLite's own, for tests that
+// record or fail what it does to files. It is called name, until remove is called.
+func Over(name, below string) (remove func(), err error) {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	text, err := libc.CString(below)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	own := libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(lib.Tsqlite3_vfs{})))
-	if own == 0 {
-		return errors.New("register a file layer: no memory")
+	defer libc.Xfree(tls, text)
+	own, err := register(tls, name, &layer{below: lib.Xsqlite3_vfs_find(tls, text), sync: syncBelow})
+	return func() {
+		tls := libc.NewTLS()
+		defer tls.Close()
+		lib.Xsqlite3_vfs_unregister(tls, own)
+	}, err
+}
+
+func register(tls *libc.TLS, name string, l *layer) (own uintptr, err error) {
+	if l.below == 0 {
+		return 0, errors.New("SQLite has no file layer")
+	}
+	text, err := libc.CString(name)
+	if err != nil {
+		return 0, err
+	}
+	if own = libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(lib.Tsqlite3_vfs{}))); own == 0 {
+		return 0, errors.New("register a file layer: no memory")
 	}
 	table := at[lib.Tsqlite3_vfs](own)
-	*table = *at[lib.Tsqlite3_vfs](below)
-	table.FpNext, table.FzName, table.FxOpen = 0, name, pointer(openFunc)
+	*table = *at[lib.Tsqlite3_vfs](l.below)
+	table.FpNext, table.FzName, table.FxOpen, table.FxDelete = 0, text, pointer(openFunc), pointer(deleteFunc)
+	mu.Lock()
+	layers[own] = l
+	mu.Unlock()
 	if rc := lib.Xsqlite3_vfs_register(tls, own, 0); rc != lib.SQLITE_OK {
-		return fmt.Errorf("register a file layer: SQLite says %d", rc)
+		return 0, fmt.Errorf("register a file layer: SQLite returned %d", rc)
 	}
-	return nil
-})
+	return own, nil
+}
+
+func layerOf(vfs uintptr) *layer {
+	mu.RLock()
+	defer mu.RUnlock()
+	return layers[vfs]
+}
+
+func xDelete(tls *libc.TLS, vfs, name uintptr, sync int32) int32 {
+	below := layerOf(vfs).below
+	return function[func(*libc.TLS, uintptr, uintptr, int32) int32](at[lib.Tsqlite3_vfs](below).FxDelete)(tls, below, name, sync)
+}
 
 // at is the value that a C pointer points to.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
@@ -83,14 +128,16 @@ func function[F any](p uintptr) F {
 	return *(*F)(unsafe.Pointer(s))
 }
 
-func xOpen(tls *libc.TLS, _, name, fd uintptr, flags int32, out uintptr) int32 {
+func xOpen(tls *libc.TLS, vfs, name, fd uintptr, flags int32, out uintptr) int32 {
+	l := layerOf(vfs)
+	below := l.below
 	open := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](at[lib.Tsqlite3_vfs](below).FxOpen)
 	rc := open(tls, below, name, fd, flags, out)
 	base := at[lib.Tsqlite3_file](fd)
 	if rc != lib.SQLITE_OK || base.FpMethods == 0 || flags&(lib.SQLITE_OPEN_MAIN_DB|lib.SQLITE_OPEN_WAL) == 0 {
 		return rc
 	}
-	f := &file{below: base.FpMethods, own: libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(lib.Tsqlite3_io_methods{})))}
+	f := &file{of: l, below: base.FpMethods, own: libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(lib.Tsqlite3_io_methods{})))}
 	if flags&lib.SQLITE_OPEN_WAL != 0 {
 		f.piece = libc.Xmalloc(tls, pieceSize)
 	}
@@ -119,14 +166,17 @@ func of(fd uintptr) *file {
 
 func (f *file) table() *lib.Tsqlite3_io_methods { return at[lib.Tsqlite3_io_methods](f.below) }
 
-// put writes what was put together.
+// put writes what was put together. If that fails, it is kept: SQLite was told
+// that it is written.
 func (f *file) put(tls *libc.TLS, fd uintptr) int32 {
 	if f.size == 0 {
 		return lib.SQLITE_OK
 	}
-	n := f.size
+	if rc := f.write(tls, fd, f.piece, f.size, f.at); rc != lib.SQLITE_OK {
+		return rc
+	}
 	f.size = 0
-	return f.write(tls, fd, f.piece, n, f.at)
+	return lib.SQLITE_OK
 }
 
 func (f *file) write(tls *libc.TLS, fd, data uintptr, n int32, offset int64) int32 {
@@ -162,9 +212,19 @@ func xSync(tls *libc.TLS, fd uintptr, flags int32) int32 {
 	if rc := f.put(tls, fd); rc != lib.SQLITE_OK {
 		return rc
 	}
+	return f.of.sync(tls, f, fd, flags)
+}
+
+// syncBelow syncs as the layer below does.
+func syncBelow(tls *libc.TLS, f *file, fd uintptr, flags int32) int32 {
+	return function[func(*libc.TLS, uintptr, int32) int32](f.table().FxSync)(tls, fd, flags)
+}
+
+// dataSync waits for a file's data and its length, and not for its times.
+func dataSync(tls *libc.TLS, f *file, fd uintptr, flags int32) int32 {
 	u := at[lib.TunixFile](fd)
 	if u.FctrlFlags&lib.UNIXFILE_DIRSYNC != 0 { // the first one: its directory is synced too
-		return function[func(*libc.TLS, uintptr, int32) int32](f.table().FxSync)(tls, fd, flags)
+		return syncBelow(tls, f, fd, flags)
 	}
 	for {
 		err := syscall.Fdatasync(int(u.Fh))

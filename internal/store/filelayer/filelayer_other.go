@@ -7,3 +7,6 @@ const Name = ""
 
 // Register does nothing.
 func Register() error { return nil }
+
+// Over does nothing: there is no layer that could stand on another.
+func Over(string, string) (remove func(), err error) { return func() {}, nil }

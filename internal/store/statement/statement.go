@@ -57,6 +57,9 @@ func (c *Conn) Close() {
 // Changes is how many rows the last statement that writes has changed.
 func (c *Conn) Changes() int64 { return lib.Xsqlite3_changes64(c.tls, c.db) }
 
+// TotalChanges is how many rows all statements of the connection have changed.
+func (c *Conn) TotalChanges() int64 { return lib.Xsqlite3_total_changes64(c.tls, c.db) }
+
 // LastID is the row id of the last row that was inserted.
 func (c *Conn) LastID() int64 { return lib.Xsqlite3_last_insert_rowid(c.tls, c.db) }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -19,28 +19,28 @@ import (
 // against (T1), so it is written for its reader and shares nothing with it.
 type Model struct {
 	mu        sync.Mutex
-	plans     []*kairos.Plan
-	versions  []kairos.Version
-	runs      []*kairos.Run // in the order of their creation
-	journals  map[string][]kairos.Entry
-	approvals map[string]kairos.Approval
-	events    []kairos.AuditEvent
+	plans     []*domain.Plan
+	versions  []domain.Version
+	runs      []*domain.Run // in the order of their creation
+	journals  map[string][]domain.Entry
+	approvals map[string]domain.Approval
+	events    []domain.AuditEvent
 	id        string
 }
 
 // NewModel is an empty store in memory.
 func NewModel() *Model {
-	return &Model{journals: map[string][]kairos.Entry{}, approvals: map[string]kairos.Approval{}, id: kairos.NewID()}
+	return &Model{journals: map[string][]domain.Entry{}, approvals: map[string]domain.Approval{}, id: domain.NewID()}
 }
 
-func (m *Model) record(r kairos.AuditRecord) *kairos.AuditEvent {
+func (m *Model) record(r domain.AuditRecord) *domain.AuditEvent {
 	r.Result = cmp.Or(r.Result, "ok")
-	m.events = append(m.events, kairos.AuditEvent{Seq: int64(len(m.events)) + 1, At: time.Now(), AuditRecord: r})
+	m.events = append(m.events, domain.AuditEvent{Seq: int64(len(m.events)) + 1, At: time.Now(), AuditRecord: r})
 	return &m.events[len(m.events)-1]
 }
 
 // PutVersion is engine.Store's.
-func (m *Model) PutVersion(_ context.Context, n kairos.NewVersion, actor kairos.Actor) (kairos.Plan, kairos.Version, bool, error) {
+func (m *Model) PutVersion(_ context.Context, n domain.NewVersion, actor domain.Actor) (domain.Plan, domain.Version, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, v := range m.versions {
@@ -51,39 +51,39 @@ func (m *Model) PutVersion(_ context.Context, n kairos.NewVersion, actor kairos.
 	p := m.plan(n.Key)
 	number := 1
 	if p == nil {
-		p = &kairos.Plan{ID: kairos.NewID(), Key: n.Key, Name: n.Name, Description: n.Description, Latest: 1, LatestHash: n.Hash,
-			Stage: map[string]kairos.PlanStage{"planner": kairos.StageDraft, "try": kairos.StageTrial}[n.Origin]}
+		p = &domain.Plan{ID: domain.NewID(), Key: n.Key, Name: n.Name, Description: n.Description, Latest: 1, LatestHash: n.Hash,
+			Stage: map[string]domain.PlanStage{"planner": domain.StageDraft, "try": domain.StageTrial}[n.Origin]}
 		m.plans = append(m.plans, p)
 	} else {
 		if n.Base != "" && n.Base != p.LatestHash {
-			return kairos.Plan{}, kairos.Version{}, false, kairos.Errorf(kairos.CodeStale, "the plan has another newest version")
+			return domain.Plan{}, domain.Version{}, false, domain.Errorf(domain.CodeStale, "the plan has another newest version")
 		}
 		for _, v := range m.versions {
 			if v.PlanID == p.ID {
 				number = max(number, v.Number+1)
 			}
 		}
-		proposed := n.Origin == "planner" && p.Stage == kairos.StageUsed && !p.Archived
+		proposed := n.Origin == "planner" && p.Stage == domain.StageUsed && !p.Archived
 		if n.Origin != "replan" && !proposed { // one run's own, or nobody has accepted it
 			p.Latest, p.LatestHash, p.Name, p.Description, p.Archived = number, n.Hash, n.Name, n.Description, false
 			switch {
-			case n.Origin == "planner" && p.Stage == kairos.StageUsed:
-				p.Stage = kairos.StageDraft
+			case n.Origin == "planner" && p.Stage == domain.StageUsed:
+				p.Stage = domain.StageDraft
 			case n.Origin != "planner" && n.Origin != "try":
-				p.Stage = kairos.StageUsed // a person has saved it
+				p.Stage = domain.StageUsed // a person has saved it
 			}
 		}
 	}
-	v := kairos.Version{PlanID: p.ID, PlanKey: p.Key, Number: number, Hash: n.Hash, Semantics: n.Semantics, Kind: n.Kind, Format: n.Format,
+	v := domain.Version{PlanID: p.ID, PlanKey: p.Key, Number: number, Hash: n.Hash, Semantics: n.Semantics, Kind: n.Kind, Format: n.Format,
 		Source: slices.Clone(n.Source), Canonical: slices.Clone(n.Canonical), Origin: n.Origin, ByPerson: n.ByPerson, ParentHash: n.ParentHash,
 		Reason: n.Reason, Author: n.Author}
 	m.versions = append(m.versions, v)
-	m.record(kairos.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: n.Reason})
+	m.record(domain.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: n.Reason})
 	return *p, v, true, nil
 }
 
-func (m *Model) plan(idOrKey string) *kairos.Plan {
-	for _, by := range []func(*kairos.Plan) string{func(p *kairos.Plan) string { return p.Key }, func(p *kairos.Plan) string { return p.ID }} {
+func (m *Model) plan(idOrKey string) *domain.Plan {
+	for _, by := range []func(*domain.Plan) string{func(p *domain.Plan) string { return p.Key }, func(p *domain.Plan) string { return p.ID }} {
 		for _, p := range m.plans {
 			if by(p) == idOrKey {
 				return p
@@ -94,121 +94,121 @@ func (m *Model) plan(idOrKey string) *kairos.Plan {
 }
 
 // Plan is engine.Store's.
-func (m *Model) Plan(_ context.Context, idOrKey string) (kairos.Plan, error) {
+func (m *Model) Plan(_ context.Context, idOrKey string) (domain.Plan, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p := m.plan(idOrKey); p != nil {
 		return *p, nil
 	}
-	return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no plan %q", idOrKey)
+	return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", idOrKey)
 }
 
-func (m *Model) version(is func(kairos.Version) bool) (kairos.Version, error) {
+func (m *Model) version(is func(domain.Version) bool) (domain.Version, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if i := slices.IndexFunc(m.versions, is); i >= 0 {
 		return m.versions[i], nil
 	}
-	return kairos.Version{}, kairos.Errorf(kairos.CodeNotFound, "no such version")
+	return domain.Version{}, domain.Errorf(domain.CodeNotFound, "no such version")
 }
 
 // VersionByHash is engine.Store's.
-func (m *Model) VersionByHash(_ context.Context, hash string) (kairos.Version, error) {
-	return m.version(func(v kairos.Version) bool { return v.Hash == hash })
+func (m *Model) VersionByHash(_ context.Context, hash string) (domain.Version, error) {
+	return m.version(func(v domain.Version) bool { return v.Hash == hash })
 }
 
 // VersionByNumber is engine.Store's.
-func (m *Model) VersionByNumber(_ context.Context, planID string, number int) (kairos.Version, error) {
-	return m.version(func(v kairos.Version) bool { return v.PlanID == planID && v.Number == number })
+func (m *Model) VersionByNumber(_ context.Context, planID string, number int) (domain.Version, error) {
+	return m.version(func(v domain.Version) bool { return v.PlanID == planID && v.Number == number })
 }
 
 // ArchivePlan is engine.Store's.
-func (m *Model) ArchivePlan(_ context.Context, planID string, archived bool, actor kairos.Actor, reason string) error {
+func (m *Model) ArchivePlan(_ context.Context, planID string, archived bool, actor domain.Actor, reason string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.plan(planID)
 	if p == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "no plan %q", planID)
+		return domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
 	}
 	p.Archived = archived
-	m.record(kairos.AuditRecord{Action: map[bool]string{true: "plan.archive", false: "plan.unarchive"}[archived], Actor: actor.Name, Surface: actor.Surface,
+	m.record(domain.AuditRecord{Action: map[bool]string{true: "plan.archive", false: "plan.unarchive"}[archived], Actor: actor.Name, Surface: actor.Surface,
 		Object: "plan:" + p.Key, Reason: reason})
 	return nil
 }
 
 // PausePlan is engine.Store's.
-func (m *Model) PausePlan(_ context.Context, planID string, on bool, actor kairos.Actor, reason string) error {
+func (m *Model) PausePlan(_ context.Context, planID string, on bool, actor domain.Actor, reason string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.plan(planID)
 	switch {
 	case p == nil:
-		return kairos.Errorf(kairos.CodeNotFound, "no plan %q", planID)
+		return domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
 	case on == (p.Paused != nil):
-		return kairos.Errorf(kairos.CodeConflict, "it is so already")
+		return domain.Errorf(domain.CodeConflict, "it is so already")
 	}
 	if p.Paused = nil; on {
-		p.Paused = &kairos.Stop{By: actor.Name, Reason: reason}
+		p.Paused = &domain.Stop{By: actor.Name, Reason: reason}
 	}
-	m.record(kairos.AuditRecord{Action: map[bool]string{true: "plan.pause", false: "plan.unpause"}[on], Actor: actor.Name, Surface: actor.Surface,
+	m.record(domain.AuditRecord{Action: map[bool]string{true: "plan.pause", false: "plan.unpause"}[on], Actor: actor.Name, Surface: actor.Surface,
 		Object: "plan:" + p.Key, Reason: reason})
 	return nil
 }
 
 // RestoreVersion is engine.Store's.
-func (m *Model) RestoreVersion(_ context.Context, r kairos.RestoredVersion, actor kairos.Actor) (kairos.Plan, error) {
+func (m *Model) RestoreVersion(_ context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.plan(r.PlanID)
 	if p == nil {
-		return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no plan %q", r.PlanID)
+		return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", r.PlanID)
 	}
 	if r.Base != "" && r.Base != p.LatestHash {
-		return kairos.Plan{}, kairos.Errorf(kairos.CodeStale, "the plan follows another version by now")
+		return domain.Plan{}, domain.Errorf(domain.CodeStale, "the plan follows another version by now")
 	}
 	for _, v := range m.versions {
 		if v.Hash == r.Hash && v.PlanID == p.ID {
 			p.Latest, p.LatestHash, p.Name, p.Description = v.Number, v.Hash, r.Name, r.Description
 			action := "plan.restore"
 			if r.Accepts {
-				action, p.Stage, p.Archived = "plan.accept", kairos.StageUsed, false
+				action, p.Stage, p.Archived = "plan.accept", domain.StageUsed, false
 			}
-			m.record(kairos.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: r.Reason})
+			m.record(domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: r.Reason})
 			return *p, nil
 		}
 	}
-	return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no version with hash %q", r.Hash)
+	return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "no version with hash %q", r.Hash)
 }
 
 // AcceptPlan is engine.Store's.
-func (m *Model) AcceptPlan(_ context.Context, planID string, actor kairos.Actor, reason string) (kairos.Plan, error) {
+func (m *Model) AcceptPlan(_ context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.plan(planID)
 	if p == nil {
-		return kairos.Plan{}, kairos.Errorf(kairos.CodeNotFound, "no plan %q", planID)
+		return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
 	}
-	if p.Stage == kairos.StageDraft {
-		p.Stage = kairos.StageUsed
-		m.record(kairos.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason})
+	if p.Stage == domain.StageDraft {
+		p.Stage = domain.StageUsed
+		m.record(domain.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason})
 	}
 	return *p, nil
 }
 
 // storable says whether values may be stored.
-func storable(values ...kairos.RawJSON) error {
+func storable(values ...domain.RawJSON) error {
 	for _, v := range values {
 		if !utf8.Valid(v) {
-			return kairos.Errorf(kairos.CodeInvalid, "not UTF-8")
+			return domain.Errorf(domain.CodeInvalid, "not UTF-8")
 		}
 		if len(v) > store.MaxPayload {
-			return kairos.Errorf(kairos.CodeTooLarge, "too large")
+			return domain.Errorf(domain.CodeTooLarge, "too large")
 		}
 	}
 	return nil
 }
 
-func entriesStorable(entries []kairos.Entry) error {
+func entriesStorable(entries []domain.Entry) error {
 	for _, e := range entries {
 		if err := storable(e.Input, e.Output, e.Decision, e.Log); err != nil {
 			return err
@@ -218,11 +218,11 @@ func entriesStorable(entries []kairos.Entry) error {
 }
 
 // CreateRun is engine.Store's.
-func (m *Model) CreateRun(_ context.Context, n kairos.NewRun) (kairos.Run, bool, error) {
+func (m *Model) CreateRun(_ context.Context, n domain.NewRun) (domain.Run, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := cmp.Or(storable(n.Input), entriesStorable(n.Entries)); err != nil {
-		return kairos.Run{}, false, err
+		return domain.Run{}, false, err
 	}
 	for _, r := range m.runs {
 		if n.Key != "" && r.Key == n.Key {
@@ -232,23 +232,23 @@ func (m *Model) CreateRun(_ context.Context, n kairos.NewRun) (kairos.Run, bool,
 	if r := m.run(n.ID); r != nil {
 		return *r, false, nil
 	}
-	at := slices.IndexFunc(m.versions, func(v kairos.Version) bool { return v.Hash == n.Hash })
+	at := slices.IndexFunc(m.versions, func(v domain.Version) bool { return v.Hash == n.Hash })
 	if at < 0 {
-		return kairos.Run{}, false, kairos.Errorf(kairos.CodeNotFound, "no version %s", n.Hash)
+		return domain.Run{}, false, domain.Errorf(domain.CodeNotFound, "no version %s", n.Hash)
 	}
 	v := m.versions[at]
-	r := &kairos.Run{ID: cmp.Or(n.ID, kairos.NewID()), PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash,
-		Status: cmp.Or(n.Status, kairos.RunQueued), Input: slices.Clone(n.Input), Parent: n.Parent, ForkedFrom: n.ForkedFrom, ForkSeq: n.ForkSeq,
+	r := &domain.Run{ID: cmp.Or(n.ID, domain.NewID()), PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash,
+		Status: cmp.Or(n.Status, domain.RunQueued), Input: slices.Clone(n.Input), Parent: n.Parent, ForkedFrom: n.ForkedFrom, ForkSeq: n.ForkSeq,
 		RerunOf: n.RerunOf, Actor: n.Actor, Origin: n.Origin, Session: n.Session, Priority: n.Priority, Labels: maps.Clone(n.Labels), Limits: n.Limits,
 		Key: n.Key, Concurrency: n.Concurrency, StartAt: n.StartAt, LastSeq: int64(len(n.Entries))}
 	r.Session = cmp.Or(r.Session, r.ID)
-	if r.Status == kairos.RunWaiting {
-		r.WaitReason, r.Attention = kairos.WaitHeld, !r.Dry()
+	if r.Status == domain.RunWaiting {
+		r.WaitReason, r.Attention = domain.WaitHeld, !r.Dry()
 	}
 	for i, e := range n.Entries {
 		if e.Seq = int64(i) + 1; e.Final {
 			r.Steps++
-			r.Path += string(kairos.PathLetter(e.Status))
+			r.Path += string(domain.PathLetter(e.Status))
 		}
 		m.journals[r.ID] = append(m.journals[r.ID], e)
 	}
@@ -263,7 +263,7 @@ func (m *Model) CreateRun(_ context.Context, n kairos.NewRun) (kairos.Run, bool,
 	return *r, true, nil
 }
 
-func (m *Model) run(id string) *kairos.Run {
+func (m *Model) run(id string) *domain.Run {
 	for _, r := range m.runs {
 		if r.ID == id {
 			return r
@@ -273,17 +273,29 @@ func (m *Model) run(id string) *kairos.Run {
 }
 
 // Run is engine.Store's.
-func (m *Model) Run(_ context.Context, id string) (kairos.Run, error) {
+func (m *Model) Run(_ context.Context, id string) (domain.Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r := m.run(id); r != nil {
 		return *r, nil
 	}
-	return kairos.Run{}, kairos.Errorf(kairos.CodeNotFound, "no run %s", id)
+	return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %s", id)
+}
+
+// RunByKey is engine.Store's.
+func (m *Model) RunByKey(_ context.Context, key string) (domain.Run, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.runs {
+		if key != "" && r.Key == key {
+			return *r, nil
+		}
+	}
+	return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run with the key %q", key)
 }
 
 // Journal is engine.Store's.
-func (m *Model) Journal(_ context.Context, run string, after int64) ([]kairos.Entry, error) {
+func (m *Model) Journal(_ context.Context, run string, after int64) ([]domain.Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	j := m.journals[run]
@@ -291,25 +303,34 @@ func (m *Model) Journal(_ context.Context, run string, after int64) ([]kairos.En
 }
 
 // Intact is engine.Store's: nothing is damaged here.
-func (m *Model) Intact(ctx context.Context, run string, _ int64) ([]kairos.Entry, []kairos.DamagedRow, error) {
+func (m *Model) Intact(ctx context.Context, run string, _ int64) ([]domain.Entry, []domain.DamagedRow, error) {
 	rows, err := m.Journal(ctx, run, 0)
 	return rows, nil, err
 }
 
 // Unfinished is engine.Store's.
-func (m *Model) Unfinished(context.Context) ([]kairos.Run, error) {
-	out := m.those(func(r *kairos.Run) bool { return true })
-	slices.SortStableFunc(out, func(a, b kairos.Run) int { return cmp.Compare(b.Priority, a.Priority) })
+func (m *Model) Unfinished(context.Context) ([]domain.Run, error) {
+	out := m.those(func(r *domain.Run) bool { return true })
+	slices.SortStableFunc(out, func(a, b domain.Run) int { return cmp.Compare(b.Priority, a.Priority) })
 	return out, nil
 }
 
+// LiveChildren is engine.Store's.
+func (m *Model) LiveChildren(_ context.Context, run string) ([]string, error) {
+	var ids []string
+	for _, r := range m.those(func(r *domain.Run) bool { return r.Parent != nil && r.Parent.Run == run }) {
+		ids = append(ids, r.ID)
+	}
+	return ids, nil
+}
+
 // ActiveByConcurrency is engine.Store's.
-func (m *Model) ActiveByConcurrency(_ context.Context, key string) ([]kairos.Run, error) {
-	return m.those(func(r *kairos.Run) bool { return key != "" && r.Concurrency != nil && r.Concurrency.Key == key }), nil
+func (m *Model) ActiveByConcurrency(_ context.Context, key string) ([]domain.Run, error) {
+	return m.those(func(r *domain.Run) bool { return key != "" && r.Concurrency != nil && r.Concurrency.Key == key }), nil
 }
 
 // those are unfinished runs, oldest first.
-func (m *Model) those(is func(*kairos.Run) bool) (out []kairos.Run) {
+func (m *Model) those(is func(*domain.Run) bool) (out []domain.Run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.runs {
@@ -321,7 +342,7 @@ func (m *Model) those(is func(*kairos.Run) bool) (out []kairos.Run) {
 }
 
 // Commit is engine.Store's: all of the checkpoint, or nothing of it.
-func (m *Model) Commit(_ context.Context, c kairos.Checkpoint) error {
+func (m *Model) Commit(_ context.Context, c domain.Checkpoint) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	err := m.commit(c)
@@ -332,7 +353,7 @@ func (m *Model) Commit(_ context.Context, c kairos.Checkpoint) error {
 }
 
 // Enqueue is engine.Store's.
-func (m *Model) Enqueue(list []kairos.Checkpoint, done func(error)) {
+func (m *Model) Enqueue(list []domain.Checkpoint, done func(error)) {
 	errs := make([]error, len(list))
 	for i, c := range list {
 		errs[i] = m.Commit(context.Background(), c)
@@ -344,28 +365,28 @@ func (m *Model) Enqueue(list []kairos.Checkpoint, done func(error)) {
 	}()
 }
 
-func (m *Model) commit(c kairos.Checkpoint) error {
+func (m *Model) commit(c domain.Checkpoint) error {
 	if c.Chain.Broken() {
-		return kairos.Errorf(kairos.CodeConflict, "an earlier link was refused")
+		return domain.Errorf(domain.CodeConflict, "an earlier link was refused")
 	}
 	r := m.run(c.Run)
 	if r == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "no run %s", c.Run)
+		return domain.Errorf(domain.CodeNotFound, "no run %s", c.Run)
 	}
 	for i, e := range c.Entries {
 		if e.Seq != 0 && e.Seq != c.Fence+int64(i)+1 {
-			return kairos.Errorf(kairos.CodeInternal, "row %d has seq %d", i, e.Seq)
+			return domain.Errorf(domain.CodeInternal, "row %d has seq %d", i, e.Seq)
 		}
 	}
 	p := c.Patch
 	if p == nil {
-		p = &kairos.RunPatch{}
+		p = &domain.RunPatch{}
 	}
 	if err := cmp.Or(entriesStorable(c.Entries), storable(p.Output)); err != nil {
 		return err
 	}
 	if r.LastSeq != c.Fence {
-		return kairos.Errorf(kairos.CodeConflict, "the run has moved on")
+		return domain.Errorf(domain.CodeConflict, "the run has moved on")
 	}
 	next, err := m.patched(*r, p)
 	if err != nil {
@@ -373,7 +394,7 @@ func (m *Model) commit(c kairos.Checkpoint) error {
 	}
 	for _, a := range c.Approvals {
 		if (a.Status == "open") != a.DecidedAt.IsZero() {
-			return kairos.Errorf(kairos.CodeConflict, "an approval is decided exactly when it is closed")
+			return domain.Errorf(domain.CodeConflict, "an approval is decided exactly when it is closed")
 		}
 	}
 	next.LastSeq += int64(len(c.Entries))
@@ -395,7 +416,7 @@ func (m *Model) commit(c kairos.Checkpoint) error {
 		if p.WaitReason != "" {
 			object += ":" + string(p.WaitReason)
 		}
-		e := m.record(kairos.AuditRecord{Action: store.ActionCheckpoint, Actor: "system", Surface: "engine", Run: r.ID, Object: object})
+		e := m.record(domain.AuditRecord{Action: store.ActionCheckpoint, Actor: "system", Surface: "engine", Run: r.ID, Object: object})
 		if len(c.Entries) > 0 {
 			e.FirstSeq, e.RunSeq = c.Fence+1, next.LastSeq
 		}
@@ -408,21 +429,21 @@ func (m *Model) commit(c kairos.Checkpoint) error {
 }
 
 // patched is a run with a patch's changes.
-func (m *Model) patched(r kairos.Run, p *kairos.RunPatch) (kairos.Run, error) {
+func (m *Model) patched(r domain.Run, p *domain.RunPatch) (domain.Run, error) {
 	before := r
 	if p.Status != "" {
-		if !kairos.CanMove(r.Status, p.Status) {
-			return r, kairos.Errorf(kairos.CodeConflict, "a run that is %s cannot become %s", r.Status, p.Status)
+		if !domain.CanMove(r.Status, p.Status) {
+			return r, domain.Errorf(domain.CodeConflict, "a run that is %s cannot become %s", r.Status, p.Status)
 		}
-		if (p.Status == kairos.RunWaiting) != (p.WaitReason != "") {
-			return r, kairos.Errorf(kairos.CodeConflict, "a reason belongs to a run that waits")
+		if (p.Status == domain.RunWaiting) != (p.WaitReason != "") {
+			return r, domain.Errorf(domain.CodeConflict, "a reason belongs to a run that waits")
 		}
 		r.Status, r.WaitReason = p.Status, p.WaitReason
 	}
 	if p.Hash != "" {
-		i := slices.IndexFunc(m.versions, func(v kairos.Version) bool { return v.Hash == p.Hash })
+		i := slices.IndexFunc(m.versions, func(v domain.Version) bool { return v.Hash == p.Hash })
 		if i < 0 {
-			return r, kairos.Errorf(kairos.CodeNotFound, "no version %s", p.Hash)
+			return r, domain.Errorf(domain.CodeNotFound, "no version %s", p.Hash)
 		}
 		r.Hash, r.Version = p.Hash, m.versions[i].Number
 	}
@@ -444,7 +465,7 @@ func (m *Model) patched(r kairos.Run, p *kairos.RunPatch) (kairos.Run, error) {
 	}
 	if p.Error != nil {
 		e := *p.Error
-		r.Error, r.Alike = &e, kairos.Alike(e.Message)
+		r.Error, r.Alike = &e, domain.Alike(e.Message)
 	}
 	if p.ClearError {
 		r.Error, r.Alike = nil, ""
@@ -461,14 +482,14 @@ func (m *Model) patched(r kairos.Run, p *kairos.RunPatch) (kairos.Run, error) {
 	switch {
 	case !r.DeletedAt.IsZero(), r.Dry():
 		r.Attention = false
-	case r.Status == kairos.RunRunning && p.Silent != nil:
+	case r.Status == domain.RunRunning && p.Silent != nil:
 		r.Attention = *p.Silent
-	case r.Status == kairos.RunRunning:
+	case r.Status == domain.RunRunning:
 		r.Attention = same
-	case r.WaitReason == kairos.WaitRetry:
-		r.Attention = same || p.Retrying >= kairos.StubbornAttempts
+	case r.WaitReason == domain.WaitRetry:
+		r.Attention = same || p.Retrying >= domain.StubbornAttempts
 	default:
-		r.Attention = r.Status == kairos.RunFailed || r.Status == kairos.RunWaiting && r.WaitReason.NeedsPerson()
+		r.Attention = r.Status == domain.RunFailed || r.Status == domain.RunWaiting && r.WaitReason.NeedsPerson()
 	}
 	return r, nil
 }
@@ -480,48 +501,48 @@ func set[T any](into *T, from *T) {
 }
 
 // Approval is engine.Store's.
-func (m *Model) Approval(_ context.Context, id string) (kairos.Approval, error) {
+func (m *Model) Approval(_ context.Context, id string) (domain.Approval, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if a, ok := m.approvals[id]; ok {
 		return a, nil
 	}
-	return kairos.Approval{}, kairos.Errorf(kairos.CodeNotFound, "no approval %q", id)
+	return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "no approval %q", id)
 }
 
 // Approvals is engine.Store's: of a run, newest first.
-func (m *Model) Approvals(_ context.Context, f kairos.ApprovalFilter) (kairos.List[kairos.Approval], error) {
+func (m *Model) Approvals(_ context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var list kairos.List[kairos.Approval]
+	var list domain.List[domain.Approval]
 	for _, a := range m.approvals {
 		if a.Run == f.Run && (f.Status == "" || a.Status == f.Status) {
 			list.Items = append(list.Items, a)
 		}
 	}
-	slices.SortFunc(list.Items, func(a, b kairos.Approval) int {
+	slices.SortFunc(list.Items, func(a, b domain.Approval) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	return list, nil
 }
 
 // Audit is engine.Store's.
-func (m *Model) Audit(_ context.Context, r kairos.AuditRecord) error {
+func (m *Model) Audit(_ context.Context, r domain.AuditRecord) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r.Run != "" && m.run(r.Run) == nil {
-		return kairos.Errorf(kairos.CodeNotFound, "no run %s", r.Run)
+		return domain.Errorf(domain.CodeNotFound, "no run %s", r.Run)
 	}
 	m.record(r)
 	return nil
 }
 
 // EventsAfter is engine.Store's.
-func (m *Model) EventsAfter(_ context.Context, after int64, run string, limit int) (out []kairos.AuditEvent, err error) {
+func (m *Model) EventsAfter(_ context.Context, after int64, run string, limit int) (out []domain.AuditEvent, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if run != "" && m.run(run) == nil {
-		return nil, kairos.Errorf(kairos.CodeNotFound, "no run %s", run)
+		return nil, domain.Errorf(domain.CodeNotFound, "no run %s", run)
 	}
 	for _, e := range m.events {
 		if e.Seq <= after || run != "" && e.Run != run || len(out) == limit {
@@ -549,7 +570,10 @@ func (m *Model) Incarnation() string { return m.id }
 func (m *Model) InstanceKey() []byte { return []byte(strconv.Quote(m.id)) }
 
 // Hold is engine.Store's: nothing in memory is ever taken back.
-func (m *Model) Hold(context.Context) (*kairos.Hold, error) { return nil, nil }
+func (m *Model) Hold(context.Context) (*domain.Hold, error) { return nil, nil }
+
+// MayRelease is engine.Store's.
+func (m *Model) MayRelease(context.Context, domain.Actor) error { return nil }
 
 // EndHold is engine.Store's.
-func (m *Model) EndHold(context.Context, kairos.Actor, string) (bool, error) { return false, nil }
+func (m *Model) EndHold(context.Context, domain.Actor, string) (bool, error) { return false, nil }

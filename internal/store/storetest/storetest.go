@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/kairos"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -50,15 +50,15 @@ func open(tb testing.TB, path string, search time.Duration) *store.Store {
 }
 
 // Plan stores a plan given as YAML or JSON and returns its version.
-func Plan(tb testing.TB, s *store.Store, src string) kairos.Version {
+func Plan(tb testing.TB, s *store.Store, src string) domain.Version {
 	tb.Helper()
 	d, problems := planner.Parse([]byte(src), planner.FormatAuto)
 	if err := problems.Err(); err != nil {
 		tb.Fatalf("parse plan: %v", err)
 	}
-	_, v, _, err := s.PutVersion(context.Background(), kairos.NewVersion{Key: d.ID, Name: d.Name, Description: d.Description, Hash: d.Hash,
+	_, v, _, err := s.PutVersion(context.Background(), domain.NewVersion{Key: d.ID, Name: d.Name, Description: d.Description, Hash: d.Hash,
 		Kind: string(d.Kind()), Format: string(d.Format), Origin: "upload", Semantics: planner.Semantics, Source: d.Source, Canonical: d.Canonical(),
-		ByPerson: true, Author: "test"}, kairos.System)
+		ByPerson: true, Author: "test"}, domain.System)
 	if err != nil {
 		tb.Fatalf("store plan: %v", err)
 	}
@@ -66,17 +66,17 @@ func Plan(tb testing.TB, s *store.Store, src string) kairos.Version {
 }
 
 // Run creates a run of a version, queued.
-func Run(tb testing.TB, s *store.Store, v kairos.Version, input string) kairos.Run {
+func Run(tb testing.TB, s *store.Store, v domain.Version, input string) domain.Run {
 	tb.Helper()
 	return RunFrom(tb, s, v, input, "api")
 }
 
 // RunFrom is Run with what started it.
-func RunFrom(tb testing.TB, s *store.Store, v kairos.Version, input, origin string) kairos.Run {
+func RunFrom(tb testing.TB, s *store.Store, v domain.Version, input, origin string) domain.Run {
 	tb.Helper()
-	r := kairos.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: origin}
+	r := domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: origin}
 	if input != "" {
-		r.Input = kairos.RawJSON(input)
+		r.Input = domain.RawJSON(input)
 	}
 	run, created, err := s.CreateRun(context.Background(), r)
 	if err != nil || !created {

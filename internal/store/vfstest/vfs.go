@@ -1,9 +1,10 @@
-// Package vfstest stands between SQLite and the file system. It records every
+// Package vfstest stands between the store's file layer and the file system. It records every
 // change to the database's files, so that a test can rebuild what a power cut
 // would have left, and it makes single operations fail.
 //
-// It copies the table of the layer that the store writes through and puts Go functions in place
-// of those that change files. That uses the driver's translated C structures
+// It copies the table of SQLite's own layer and puts Go functions in place of those
+// that change files. The layer that the store writes through stands on it: what that
+// loses, or never syncs, is lost. This uses the driver's translated C structures
 // directly: the tests of this package say whether it still fits the driver.
 package vfstest
 
@@ -119,12 +120,15 @@ func function[F any](p uintptr) F {
 func New(tb testing.TB) *VFS {
 	tb.Helper()
 	tls := libc.NewTLS()
-	v := &VFS{Name: fmt.Sprintf("proof%d", names.Add(1))}
+	v := &VFS{Name: fmt.Sprintf("disk%d", names.Add(1))}
 	name, err := libc.CString(v.Name)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	below := layerBelow(tb, tls)
+	below := lib.Xsqlite3_vfs_find(tls, 0)
+	if below == 0 {
+		tb.Fatal("SQLite has no file layer")
+	}
 	own := libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(lib.Tsqlite3_vfs{})))
 	table := at[lib.Tsqlite3_vfs](own)
 	*table = *at[lib.Tsqlite3_vfs](below)
@@ -145,28 +149,16 @@ func New(tb testing.TB) *VFS {
 		libc.Xfree(tls, name)
 		tls.Close()
 	})
-	return v
-}
-
-// layerBelow is the layer that the store writes through, or SQLite's own where
-// it has none.
-func layerBelow(tb testing.TB, tls *libc.TLS) uintptr {
-	if err := filelayer.Register(); err != nil {
-		tb.Fatal(err)
-	}
-	name := uintptr(0)
-	if filelayer.Name != "" {
-		var err error
-		if name, err = libc.CString(filelayer.Name); err != nil {
+	if filelayer.Name != "" { // the store's own layer stands on this one
+		disk := v.Name
+		v.Name = "over-" + disk
+		remove, err := filelayer.Over(v.Name, disk)
+		if err != nil {
 			tb.Fatal(err)
 		}
-		defer libc.Xfree(tls, name)
+		tb.Cleanup(remove)
 	}
-	below := lib.Xsqlite3_vfs_find(tls, name)
-	if below == 0 {
-		tb.Fatal("SQLite has no file layer")
-	}
-	return below
+	return v
 }
 
 // Watch notes at every operation how long a file is that does not go through

@@ -1,6 +1,7 @@
 package jsonpath
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"math/big"
@@ -12,13 +13,23 @@ import (
 
 // evaluation is one run of a query.
 type evaluation struct {
-	root   any
-	budget int
+	ctx      context.Context
+	root     any
+	budget   int
+	unlooked int // visits since the context was looked at
 }
 
 // visit counts a node; false once the budget is spent.
-func (e *evaluation) visit() bool {
-	e.budget--
+func (e *evaluation) visit() bool { return e.spend(1) }
+
+// spend counts the visits that a step is worth; false once the budget is spent.
+func (e *evaluation) spend(n int) bool {
+	e.budget -= min(n, e.budget+1)
+	if e.unlooked += n; e.unlooked >= checkEvery {
+		if e.unlooked = 0; e.ctx.Err() != nil {
+			e.budget = -1
+		}
+	}
 	return e.budget >= 0
 }
 
@@ -165,11 +176,14 @@ func (t matchTest) holds(e *evaluation, current any) bool {
 			return false
 		}
 		var err error
+		if len(p) > maxText || !e.spend(1+len(p)) {
+			return false
+		}
 		if re, err = pattern(p, t.whole); err != nil {
 			return false // RFC 9535, 2.4.6: an invalid pattern matches nothing
 		}
 	}
-	return re.MatchString(text)
+	return e.spend(1+(len(text)+1)*re.size/visitSteps) && re.MatchString(text)
 }
 
 func (t compareTest) holds(e *evaluation, current any) bool {
@@ -177,17 +191,17 @@ func (t compareTest) holds(e *evaluation, current any) bool {
 	b, foundB := t.right.value(e, current)
 	switch t.op {
 	case "==":
-		return equal(a, b, foundA, foundB)
+		return e.equal(a, b, foundA, foundB)
 	case "!=":
-		return !equal(a, b, foundA, foundB)
+		return !e.equal(a, b, foundA, foundB)
 	case "<":
-		return less(a, b)
+		return e.less(a, b)
 	case ">":
-		return less(b, a)
+		return e.less(b, a)
 	case "<=":
-		return less(a, b) || equal(a, b, foundA, foundB)
+		return e.less(a, b) || e.equal(a, b, foundA, foundB)
 	}
-	return less(b, a) || equal(a, b, foundA, foundB)
+	return e.less(b, a) || e.equal(a, b, foundA, foundB)
 }
 
 func (l literal) value(*evaluation, any) (any, bool) { return l.v, true }
@@ -212,6 +226,9 @@ func (l lengthOf) value(e *evaluation, current any) (any, bool) {
 	n := 0
 	switch v := v.(type) {
 	case string:
+		if !e.spend(len(v) / visitSteps) {
+			return nil, false
+		}
 		n = utf8.RuneCountInString(v)
 	case []any:
 		n = len(v)
@@ -229,14 +246,20 @@ func (c countOf) value(e *evaluation, current any) (any, bool) {
 
 func (v valueOf) value(e *evaluation, current any) (any, bool) { return v.of.value(e, current) }
 
-func equal(a, b any, foundA, foundB bool) bool {
+func (e *evaluation) equal(a, b any, foundA, foundB bool) bool {
+	if !e.visit() {
+		return false
+	}
 	if !foundA || !foundB {
 		return foundA == foundB
 	}
 	switch x := a.(type) {
+	case string:
+		y, ok := b.(string)
+		return ok && len(x) == len(y) && e.spend(len(x)/visitSteps) && x == y
 	case json.Number:
 		y, ok := b.(json.Number)
-		if !ok {
+		if !ok || !e.spend((len(x)+len(y))/visitSteps) {
 			return false
 		}
 		if x == y {
@@ -246,10 +269,10 @@ func equal(a, b any, foundA, foundB bool) bool {
 		return ok && c == 0
 	case []any:
 		y, ok := b.([]any)
-		return ok && slices.EqualFunc(x, y, func(a, b any) bool { return equal(a, b, true, true) })
+		return ok && slices.EqualFunc(x, y, func(a, b any) bool { return e.equal(a, b, true, true) })
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(x, y, func(a, b any) bool { return equal(a, b, true, true) })
+		return ok && maps.EqualFunc(x, y, func(a, b any) bool { return e.equal(a, b, true, true) })
 	}
 	switch b.(type) {
 	case []any, map[string]any:
@@ -258,15 +281,15 @@ func equal(a, b any, foundA, foundB bool) bool {
 	return a == b
 }
 
-func less(a, b any) bool {
+func (e *evaluation) less(a, b any) bool {
 	switch x := a.(type) {
 	case json.Number:
-		if y, ok := b.(json.Number); ok {
+		if y, ok := b.(json.Number); ok && e.spend((len(x)+len(y))/visitSteps) {
 			c, ok := compareNumbers(x, y)
 			return ok && c < 0
 		}
 	case string:
-		if y, ok := b.(string); ok {
+		if y, ok := b.(string); ok && e.spend(min(len(x), len(y))/visitSteps) {
 			return x < y
 		}
 	}
@@ -290,6 +313,9 @@ func compareNumbers(a, b json.Number) (int, bool) {
 }
 
 func rat(n json.Number) (*big.Rat, bool) {
+	if len(n) > 1000 {
+		return nil, false
+	}
 	if i := strings.IndexAny(string(n), "eE"); i >= 0 {
 		if e, err := strconv.Atoi(string(n[i+1:])); err != nil || e > 400 || e < -400 {
 			return nil, false

@@ -1,7 +1,9 @@
 package jsonpath
 
 import (
+	"errors"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 )
 
@@ -17,7 +19,7 @@ type (
 	matchTest  struct {
 		value, pattern operand
 		whole          bool
-		compiled       *regexp.Regexp // of a literal pattern
+		compiled       *compiledPattern // of a literal pattern
 	}
 	compareTest struct {
 		op          string
@@ -251,9 +253,31 @@ func (p *parser) match(whole bool) (logical, error) {
 	return t, nil
 }
 
-func pattern(text string, whole bool) (*regexp.Regexp, error) {
+// compiledPattern is a regular expression, and how many instructions it has: that
+// many steps it may take for each character.
+type compiledPattern struct {
+	*regexp.Regexp
+	size int
+}
+
+func pattern(text string, whole bool) (*compiledPattern, error) {
 	if whole {
 		text = `\A(?:` + text + `)\z`
 	}
-	return regexp.Compile(text)
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if len(prog.Inst) > maxPattern {
+		return nil, errors.New("the pattern repeats too much")
+	}
+	return &compiledPattern{re, len(prog.Inst)}, nil
 }

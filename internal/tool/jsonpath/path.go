@@ -4,6 +4,7 @@
 package jsonpath
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -36,11 +37,14 @@ func singular(segments []segment) bool {
 }
 
 // Find lists what the query matches, in document order. It fails only when the
-// query would visit more nodes than it may.
-func (p *Path) Find(root any) ([]any, error) {
-	e := &evaluation{root: root, budget: maxVisits}
+// query would visit or compare more values than it may, or when the context ends.
+func (p *Path) Find(ctx context.Context, root any) ([]any, error) {
+	e := &evaluation{ctx: ctx, root: root, budget: maxVisits}
 	found := e.run(p.segments, root)
-	if e.budget < 0 {
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case e.budget < 0:
 		return nil, errBudget
 	}
 	return found, nil
@@ -49,11 +53,17 @@ func (p *Path) Find(root any) ([]any, error) {
 const (
 	maxText    = 4096
 	maxNesting = 32
-	// maxVisits bounds the nodes that one query looks at.
-	maxVisits = 1_000_000
+	// maxVisits bounds the nodes that one query looks at. Comparing costs one visit
+	// for each value, searching a text one for each visitSteps steps.
+	maxVisits  = 1_000_000
+	visitSteps = 64
+	// maxPattern bounds the instructions of a regular expression, checkEvery the
+	// visits between two looks at the context.
+	maxPattern = 20_000
+	checkEvery = 1000
 )
 
-var errBudget = errors.New("the query looks at more than a million values")
+var errBudget = errors.New("the query looks at more than a million values, or compares texts that are too long")
 
 // SyntaxError is a malformed query.
 type SyntaxError struct {

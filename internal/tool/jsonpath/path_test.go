@@ -1,6 +1,11 @@
 package jsonpath_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -78,7 +83,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %v", c.path, err)
 			continue
 		}
-		found, err := p.Find(value(t, c.value))
+		found, err := p.Find(t.Context(), value(t, c.value))
 		if err != nil {
 			t.Errorf("%s: %v", c.path, err)
 		}
@@ -125,8 +130,42 @@ func TestFindIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Find(v); err == nil {
+	if _, err := p.Find(t.Context(), v); err == nil {
 		t.Error("a query over a million values was let through")
+	}
+}
+
+// What a query compares and matches counts as well as what it visits.
+func TestFindIsBoundedInWhatItCompares(t *testing.T) {
+	t.Parallel()
+	items := make([]any, 2000)
+	for i := range items {
+		items[i] = json.Number(strconv.Itoa(i))
+	}
+	many := make([]any, 2000)
+	for i := range many {
+		many[i] = map[string]any{"list": items, "text": strings.Repeat("a", 10_000)}
+	}
+	root := map[string]any{"many": many, "list": items, "text": strings.Repeat("a", 10_000), "pattern": strings.Repeat("(a?){90}", 10) + "b"}
+	for _, path := range []string{`$.many[?@.list == $.list]`, `$.many[?@.text == $.text]`, `$.many[?@.text <= $.text]`, `$.many[?length(@.text) == 5]`,
+		`$.many[?match(@.text, '(a?){90}b')]`, `$.many[?search(@.text, $.pattern)]`} {
+		p, err := jsonpath.Parse(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root["many"] = slices.Repeat(many, 10)
+		if _, err := p.Find(t.Context(), root); err == nil {
+			t.Errorf("%s was let through", path)
+		}
+	}
+	p, err := jsonpath.Parse(`$.many[?@.list != 1]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Find(ctx, root); !errors.Is(err, context.Canceled) {
+		t.Errorf("after a cancel: %v", err)
 	}
 }
 
@@ -140,7 +179,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		found, err := p.Find(v)
+		found, err := p.Find(t.Context(), v)
 		if err == nil && p.Singular() && len(found) > 1 {
 			t.Fatalf("%s is singular and found %d", s, len(found))
 		}

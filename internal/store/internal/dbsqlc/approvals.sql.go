@@ -9,31 +9,64 @@ import (
 	"context"
 )
 
-const approvalAssign = `-- name: ApprovalAssign :execrows
-UPDATE approvals SET assignee = ?1 WHERE public_id = ?2 AND status = 'open' AND assignee = ?3
+const ApprovalAssign = `-- name: ApprovalAssign :execrows
+UPDATE approvals SET assignee = ?1, seal = ?2 WHERE public_id = ?3 AND status = 'open' AND assignee = ?4
 `
 
-func (q *Queries) ApprovalAssign(ctx context.Context, assignee string, publicID string, before string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, approvalAssign, assignee, publicID, before)
+type ApprovalAssignParams struct {
+	Assignee string
+	Seal     []byte
+	PublicID string
+	Before   string
+}
+
+func (q *Queries) ApprovalAssign(ctx context.Context, arg ApprovalAssignParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, ApprovalAssign,
+		arg.Assignee,
+		arg.Seal,
+		arg.PublicID,
+		arg.Before,
+	)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const approvalCountOpen = `-- name: ApprovalCountOpen :one
+const ApprovalClose = `-- name: ApprovalClose :exec
+UPDATE approvals SET status = 'cancelled', decided_at = ?1, decided_by = ?2, comment = ?3 WHERE public_id = ?4 AND status = 'open'
+`
+
+type ApprovalCloseParams struct {
+	DecidedAt int64
+	DecidedBy string
+	Comment   string
+	PublicID  string
+}
+
+func (q *Queries) ApprovalClose(ctx context.Context, arg ApprovalCloseParams) error {
+	_, err := q.db.ExecContext(ctx, ApprovalClose,
+		arg.DecidedAt,
+		arg.DecidedBy,
+		arg.Comment,
+		arg.PublicID,
+	)
+	return err
+}
+
+const ApprovalCountOpen = `-- name: ApprovalCountOpen :one
 SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'open' LIMIT 10000)
 `
 
 func (q *Queries) ApprovalCountOpen(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, approvalCountOpen)
+	row := q.db.QueryRowContext(ctx, ApprovalCountOpen)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const approvalGet = `-- name: ApprovalGet :one
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.yes_word, approvals.no_word, approvals.assignee, approvals.due_key, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+const ApprovalGet = `-- name: ApprovalGet :one
+SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.answers, approvals.answer, approvals.assignee, approvals.due_key, approvals.seal, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
 WHERE approvals.public_id = ?1
 `
 
@@ -43,7 +76,7 @@ type ApprovalGetRow struct {
 }
 
 func (q *Queries) ApprovalGet(ctx context.Context, publicID string) (ApprovalGetRow, error) {
-	row := q.db.QueryRowContext(ctx, approvalGet, publicID)
+	row := q.db.QueryRowContext(ctx, ApprovalGet, publicID)
 	var i ApprovalGetRow
 	err := row.Scan(
 		&i.Approval.ID,
@@ -71,17 +104,18 @@ func (q *Queries) ApprovalGet(ctx context.Context, publicID string) (ApprovalGet
 		&i.Approval.Agent,
 		&i.Approval.MayAsk,
 		&i.Approval.Label,
-		&i.Approval.YesWord,
-		&i.Approval.NoWord,
+		&i.Approval.Answers,
+		&i.Approval.Answer,
 		&i.Approval.Assignee,
 		&i.Approval.DueKey,
+		&i.Approval.Seal,
 		&i.Run,
 	)
 	return i, err
 }
 
-const approvalListByRun = `-- name: ApprovalListByRun :many
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.yes_word, approvals.no_word, approvals.assignee, approvals.due_key, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+const ApprovalListByRun = `-- name: ApprovalListByRun :many
+SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.answers, approvals.answer, approvals.assignee, approvals.due_key, approvals.seal, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
 WHERE approvals.run_id = (SELECT id FROM runs AS r WHERE r.public_id = ?1)
 ORDER BY approvals.id DESC LIMIT 1000
 `
@@ -92,7 +126,7 @@ type ApprovalListByRunRow struct {
 }
 
 func (q *Queries) ApprovalListByRun(ctx context.Context, run string) ([]ApprovalListByRunRow, error) {
-	rows, err := q.db.QueryContext(ctx, approvalListByRun, run)
+	rows, err := q.db.QueryContext(ctx, ApprovalListByRun, run)
 	if err != nil {
 		return nil, err
 	}
@@ -126,10 +160,11 @@ func (q *Queries) ApprovalListByRun(ctx context.Context, run string) ([]Approval
 			&i.Approval.Agent,
 			&i.Approval.MayAsk,
 			&i.Approval.Label,
-			&i.Approval.YesWord,
-			&i.Approval.NoWord,
+			&i.Approval.Answers,
+			&i.Approval.Answer,
 			&i.Approval.Assignee,
 			&i.Approval.DueKey,
+			&i.Approval.Seal,
 			&i.Run,
 		); err != nil {
 			return nil, err
@@ -145,24 +180,26 @@ func (q *Queries) ApprovalListByRun(ctx context.Context, run string) ([]Approval
 	return items, nil
 }
 
-const approvalPurge = `-- name: ApprovalPurge :exec
-UPDATE approvals SET message = '', form = NULL, entered = NULL WHERE run_id = ?1
+const ApprovalPurge = `-- name: ApprovalPurge :exec
+UPDATE approvals SET message = '', form = NULL, entered = NULL, decided_at = CASE WHEN status = 'open' THEN created_at ELSE decided_at END,
+    status = CASE WHEN status = 'open' THEN 'cancelled' ELSE status END WHERE run_id = ?1
 `
 
 // Retention takes away what was asked and what a person entered; who decided,
-// when and why stays.
+// when and why stays. A request that is open by mistake is closed: nobody could
+// tell what it asks.
 func (q *Queries) ApprovalPurge(ctx context.Context, runID int64) error {
-	_, err := q.db.ExecContext(ctx, approvalPurge, runID)
+	_, err := q.db.ExecContext(ctx, ApprovalPurge, runID)
 	return err
 }
 
-const approvalPut = `-- name: ApprovalPut :exec
+const ApprovalPut = `-- name: ApprovalPut :exec
 INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by,
-                       decided_at, decided_by, comment, entered, rev, agent, may_ask, label, yes_word, no_word, assignee, due_key)
+                       decided_at, decided_by, comment, entered, rev, agent, may_ask, label, answers, answer, assignee, due_key, seal)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-        ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)
+        ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)
 ON CONFLICT (public_id) DO UPDATE
-SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, entered = excluded.entered
+SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, entered = excluded.entered, answer = excluded.answer, seal = excluded.seal
 `
 
 type ApprovalPutParams struct {
@@ -190,14 +227,15 @@ type ApprovalPutParams struct {
 	Agent     string
 	MayAsk    int64
 	Label     string
-	YesWord   string
-	NoWord    string
+	Answers   string
+	Answer    string
 	Assignee  string
 	DueKey    int64
+	Seal      []byte
 }
 
 func (q *Queries) ApprovalPut(ctx context.Context, arg ApprovalPutParams) error {
-	_, err := q.db.ExecContext(ctx, approvalPut,
+	_, err := q.db.ExecContext(ctx, ApprovalPut,
 		arg.PublicID,
 		arg.RunID,
 		arg.PlanKey,
@@ -222,10 +260,69 @@ func (q *Queries) ApprovalPut(ctx context.Context, arg ApprovalPutParams) error 
 		arg.Agent,
 		arg.MayAsk,
 		arg.Label,
-		arg.YesWord,
-		arg.NoWord,
+		arg.Answers,
+		arg.Answer,
 		arg.Assignee,
 		arg.DueKey,
+		arg.Seal,
 	)
 	return err
+}
+
+const ApprovalsAllOpen = `-- name: ApprovalsAllOpen :many
+SELECT id, public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by, decided_at, decided_by, comment, entered, rev, agent, may_ask, label, answers, answer, assignee, due_key, seal FROM approvals WHERE status = 'open' ORDER BY id
+`
+
+func (q *Queries) ApprovalsAllOpen(ctx context.Context) ([]Approval, error) {
+	rows, err := q.db.QueryContext(ctx, ApprovalsAllOpen)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Approval{}
+	for rows.Next() {
+		var i Approval
+		if err := rows.Scan(
+			&i.ID,
+			&i.PublicID,
+			&i.RunID,
+			&i.PlanKey,
+			&i.Node,
+			&i.Visit,
+			&i.Item,
+			&i.Message,
+			&i.Form,
+			&i.Tool,
+			&i.Arguments,
+			&i.Digest,
+			&i.Status,
+			&i.OnTimeout,
+			&i.DueAt,
+			&i.CreatedAt,
+			&i.StartedBy,
+			&i.DecidedAt,
+			&i.DecidedBy,
+			&i.Comment,
+			&i.Entered,
+			&i.Rev,
+			&i.Agent,
+			&i.MayAsk,
+			&i.Label,
+			&i.Answers,
+			&i.Answer,
+			&i.Assignee,
+			&i.DueKey,
+			&i.Seal,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

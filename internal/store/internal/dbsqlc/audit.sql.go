@@ -9,7 +9,7 @@ import (
 	"context"
 )
 
-const auditAfter = `-- name: AuditAfter :many
+const AuditAfter = `-- name: AuditAfter :many
 SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.request, audit_events.address, audit_events.mac, cast(coalesce(runs.public_id, '') AS text) AS run
 FROM audit_events LEFT JOIN runs ON runs.id = audit_events.run_id
 WHERE audit_events.seq > ?1 ORDER BY audit_events.seq LIMIT ?2
@@ -21,7 +21,7 @@ type AuditAfterRow struct {
 }
 
 func (q *Queries) AuditAfter(ctx context.Context, after int64, max int64) ([]AuditAfterRow, error) {
-	rows, err := q.db.QueryContext(ctx, auditAfter, after, max)
+	rows, err := q.db.QueryContext(ctx, AuditAfter, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -61,31 +61,127 @@ func (q *Queries) AuditAfter(ctx context.Context, after int64, max int64) ([]Aud
 	return items, nil
 }
 
-const auditDelete = `-- name: AuditDelete :execrows
+const AuditDelete = `-- name: AuditDelete :execrows
 DELETE FROM audit_events WHERE seq IN (SELECT e.seq FROM audit_events AS e WHERE e.seq <= ?1 ORDER BY e.seq LIMIT ?2)
 `
 
 // Only what was cut off may go; see settings.audit_cut.
 func (q *Queries) AuditDelete(ctx context.Context, upto int64, max int64) (int64, error) {
-	result, err := q.db.ExecContext(ctx, auditDelete, upto, max)
+	result, err := q.db.ExecContext(ctx, AuditDelete, upto, max)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const auditLast = `-- name: AuditLast :one
+const AuditFrom = `-- name: AuditFrom :one
+SELECT seq, at FROM audit_events WHERE seq >= ?1 ORDER BY seq LIMIT 1
+`
+
+type AuditFromRow struct {
+	Seq int64
+	At  int64
+}
+
+// The first event from a position on.
+func (q *Queries) AuditFrom(ctx context.Context, seq int64) (AuditFromRow, error) {
+	row := q.db.QueryRowContext(ctx, AuditFrom, seq)
+	var i AuditFromRow
+	err := row.Scan(&i.Seq, &i.At)
+	return i, err
+}
+
+const AuditInsert = `-- name: AuditInsert :exec
+INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request,
+    address, mac)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+    ?15, ?16)
+`
+
+type AuditInsertParams struct {
+	Seq      int64
+	At       int64
+	RunID    *int64
+	FirstSeq int64
+	RunSeq   int64
+	Digest   []byte
+	Action   string
+	Actor    string
+	Surface  string
+	Object   string
+	Result   string
+	Reason   string
+	Detail   *string
+	Request  string
+	Address  string
+	Mac      []byte
+}
+
+func (q *Queries) AuditInsert(ctx context.Context, arg AuditInsertParams) error {
+	_, err := q.db.ExecContext(ctx, AuditInsert,
+		arg.Seq,
+		arg.At,
+		arg.RunID,
+		arg.FirstSeq,
+		arg.RunSeq,
+		arg.Digest,
+		arg.Action,
+		arg.Actor,
+		arg.Surface,
+		arg.Object,
+		arg.Result,
+		arg.Reason,
+		arg.Detail,
+		arg.Request,
+		arg.Address,
+		arg.Mac,
+	)
+	return err
+}
+
+const AuditInsertCheckpoint = `-- name: AuditInsertCheckpoint :exec
+INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'checkpoint', 'system', 'engine', ?7, 'ok', '', NULL, ?8)
+`
+
+type AuditInsertCheckpointParams struct {
+	Seq      int64
+	At       int64
+	RunID    *int64
+	FirstSeq int64
+	RunSeq   int64
+	Digest   []byte
+	Object   string
+	Mac      []byte
+}
+
+// AuditInsert for the record of a checkpoint.
+func (q *Queries) AuditInsertCheckpoint(ctx context.Context, arg AuditInsertCheckpointParams) error {
+	_, err := q.db.ExecContext(ctx, AuditInsertCheckpoint,
+		arg.Seq,
+		arg.At,
+		arg.RunID,
+		arg.FirstSeq,
+		arg.RunSeq,
+		arg.Digest,
+		arg.Object,
+		arg.Mac,
+	)
+	return err
+}
+
+const AuditLast = `-- name: AuditLast :one
 SELECT cast(coalesce(max(seq), 0) AS integer) AS seq FROM audit_events
 `
 
 func (q *Queries) AuditLast(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, auditLast)
+	row := q.db.QueryRowContext(ctx, AuditLast)
 	var seq int64
 	err := row.Scan(&seq)
 	return seq, err
 }
 
-const auditLinkBefore = `-- name: AuditLinkBefore :one
+const AuditLinkBefore = `-- name: AuditLinkBefore :one
 SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq < ?1 ORDER BY seq DESC LIMIT 1
 `
 
@@ -97,13 +193,13 @@ type AuditLinkBeforeRow struct {
 // The last event before a position that carries a link of the chain: the last
 // event of every transaction does, so that it is near.
 func (q *Queries) AuditLinkBefore(ctx context.Context, seq int64) (AuditLinkBeforeRow, error) {
-	row := q.db.QueryRowContext(ctx, auditLinkBefore, seq)
+	row := q.db.QueryRowContext(ctx, AuditLinkBefore, seq)
 	var i AuditLinkBeforeRow
 	err := row.Scan(&i.Seq, &i.Mac)
 	return i, err
 }
 
-const auditLinkFrom = `-- name: AuditLinkFrom :one
+const AuditLinkFrom = `-- name: AuditLinkFrom :one
 SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq >= ?1 ORDER BY seq ASC LIMIT 1
 `
 
@@ -114,31 +210,46 @@ type AuditLinkFromRow struct {
 
 // The link that covers an event: its own, or the next one.
 func (q *Queries) AuditLinkFrom(ctx context.Context, seq int64) (AuditLinkFromRow, error) {
-	row := q.db.QueryRowContext(ctx, auditLinkFrom, seq)
+	row := q.db.QueryRowContext(ctx, AuditLinkFrom, seq)
 	var i AuditLinkFromRow
 	err := row.Scan(&i.Seq, &i.Mac)
 	return i, err
 }
 
-const auditMac = `-- name: AuditMac :one
+const AuditMac = `-- name: AuditMac :one
 SELECT mac FROM audit_events WHERE seq = ?1
 `
 
 func (q *Queries) AuditMac(ctx context.Context, seq int64) ([]byte, error) {
-	row := q.db.QueryRowContext(ctx, auditMac, seq)
+	row := q.db.QueryRowContext(ctx, AuditMac, seq)
 	var mac []byte
 	err := row.Scan(&mac)
 	return mac, err
 }
 
-const auditOfRun = `-- name: AuditOfRun :many
+const AuditNewestOf = `-- name: AuditNewestOf :one
+SELECT seq FROM audit_events
+WHERE action = ?1 AND action <> 'checkpoint' AND action <> 'run.status' AND action <> 'run.created' AND result = 'ok'
+ORDER BY seq DESC LIMIT 1
+`
+
+// The newest event of an action that changes access. The other conditions are those
+// of the index.
+func (q *Queries) AuditNewestOf(ctx context.Context, action string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, AuditNewestOf, action)
+	var seq int64
+	err := row.Scan(&seq)
+	return seq, err
+}
+
+const AuditOfRun = `-- name: AuditOfRun :many
 SELECT seq, at, run_id, first_seq, run_seq, digest, "action", actor, surface, object, result, reason, detail, request, address, mac FROM audit_events
 WHERE run_id = cast(?1 AS integer) AND run_id IS NOT NULL AND digest IS NULL AND seq > ?2 ORDER BY seq LIMIT ?3
 `
 
 // The other events of a run.
 func (q *Queries) AuditOfRun(ctx context.Context, runID int64, after int64, max int64) ([]AuditEvent, error) {
-	rows, err := q.db.QueryContext(ctx, auditOfRun, runID, after, max)
+	rows, err := q.db.QueryContext(ctx, AuditOfRun, runID, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +288,7 @@ func (q *Queries) AuditOfRun(ctx context.Context, runID int64, after int64, max 
 	return items, nil
 }
 
-const auditOfSteps = `-- name: AuditOfSteps :many
+const AuditOfSteps = `-- name: AuditOfSteps :many
 SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.request, audit_events.address, audit_events.mac
 FROM step_results JOIN audit_events ON audit_events.seq = step_results.audit_seq
 WHERE step_results.run_id = ?1 AND step_results.seq > ?2 AND step_results.seq = audit_events.run_seq
@@ -190,7 +301,7 @@ type AuditOfStepsRow struct {
 
 // Events that stand for journal rows of a run, from a row on.
 func (q *Queries) AuditOfSteps(ctx context.Context, runID int64, afterStep int64, max int64) ([]AuditOfStepsRow, error) {
-	rows, err := q.db.QueryContext(ctx, auditOfSteps, runID, afterStep, max)
+	rows, err := q.db.QueryContext(ctx, AuditOfSteps, runID, afterStep, max)
 	if err != nil {
 		return nil, err
 	}
@@ -229,13 +340,13 @@ func (q *Queries) AuditOfSteps(ctx context.Context, runID int64, afterStep int64
 	return items, nil
 }
 
-const stepHashes = `-- name: StepHashes :many
+const StepHashes = `-- name: StepHashes :many
 SELECT hash FROM step_results WHERE run_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq
 `
 
 // The hashes of the journal rows that an event stands for.
 func (q *Queries) StepHashes(ctx context.Context, runID int64, first int64, last int64) ([][]byte, error) {
-	rows, err := q.db.QueryContext(ctx, stepHashes, runID, first, last)
+	rows, err := q.db.QueryContext(ctx, StepHashes, runID, first, last)
 	if err != nil {
 		return nil, err
 	}
@@ -255,4 +366,41 @@ func (q *Queries) StepHashes(ctx context.Context, runID int64, first int64, last
 		return nil, err
 	}
 	return items, nil
+}
+
+const StepsOfAnotherAudit = `-- name: StepsOfAnotherAudit :one
+SELECT count(*) FROM step_results WHERE run_id = ?1 AND seq >= ?2 AND seq <= ?3 AND audit_seq <> ?4
+`
+
+type StepsOfAnotherAuditParams struct {
+	RunID    int64
+	First    int64
+	Last     int64
+	AuditSeq int64
+}
+
+// Journal rows of a range that name another audit event.
+func (q *Queries) StepsOfAnotherAudit(ctx context.Context, arg StepsOfAnotherAuditParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, StepsOfAnotherAudit,
+		arg.RunID,
+		arg.First,
+		arg.Last,
+		arg.AuditSeq,
+	)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const StepsWithoutAudit = `-- name: StepsWithoutAudit :one
+SELECT count(*) FROM (SELECT audit_seq FROM step_results ORDER BY id DESC LIMIT 100000) AS s
+WHERE s.audit_seq > (SELECT coalesce(max(seq), 0) FROM audit_events)
+`
+
+// Journal rows, of the newest 100,000, whose audit event is not there.
+func (q *Queries) StepsWithoutAudit(ctx context.Context) (int64, error) {
+	row := q.db.QueryRowContext(ctx, StepsWithoutAudit)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }

@@ -9,21 +9,21 @@ import (
 	"context"
 )
 
-const bulkCount = `-- name: BulkCount :exec
+const BulkCount = `-- name: BulkCount :exec
 UPDATE bulks SET acted = acted + ?1, refused = refused + ?2 WHERE public_id = ?3
 `
 
 func (q *Queries) BulkCount(ctx context.Context, acted int64, refused int64, publicID string) error {
-	_, err := q.db.ExecContext(ctx, bulkCount, acted, refused, publicID)
+	_, err := q.db.ExecContext(ctx, BulkCount, acted, refused, publicID)
 	return err
 }
 
-const bulkGet = `-- name: BulkGet :one
+const BulkGet = `-- name: BulkGet :one
 SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE public_id = ?1
 `
 
 func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
-	row := q.db.QueryRowContext(ctx, bulkGet, publicID)
+	row := q.db.QueryRowContext(ctx, BulkGet, publicID)
 	var i Bulk
 	err := row.Scan(
 		&i.ID,
@@ -51,7 +51,7 @@ func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
 	return i, err
 }
 
-const bulkInsert = `-- name: BulkInsert :one
+const BulkInsert = `-- name: BulkInsert :one
 INSERT INTO bulks (public_id, action, query, reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, total, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
 RETURNING id
@@ -77,7 +77,7 @@ type BulkInsertParams struct {
 }
 
 func (q *Queries) BulkInsert(ctx context.Context, arg BulkInsertParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, bulkInsert,
+	row := q.db.QueryRowContext(ctx, BulkInsert,
 		arg.PublicID,
 		arg.Action,
 		arg.Query,
@@ -100,7 +100,7 @@ func (q *Queries) BulkInsert(ctx context.Context, arg BulkInsertParams) (int64, 
 	return id, err
 }
 
-const bulkItemInsert = `-- name: BulkItemInsert :exec
+const BulkItemInsert = `-- name: BulkItemInsert :exec
 INSERT INTO bulk_items (bulk_id, position, run, rev, node, code, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending')
 `
 
@@ -114,7 +114,7 @@ type BulkItemInsertParams struct {
 }
 
 func (q *Queries) BulkItemInsert(ctx context.Context, arg BulkItemInsertParams) error {
-	_, err := q.db.ExecContext(ctx, bulkItemInsert,
+	_, err := q.db.ExecContext(ctx, BulkItemInsert,
 		arg.BulkID,
 		arg.Position,
 		arg.Run,
@@ -125,12 +125,12 @@ func (q *Queries) BulkItemInsert(ctx context.Context, arg BulkItemInsertParams) 
 	return err
 }
 
-const bulkItemList = `-- name: BulkItemList :many
+const BulkItemList = `-- name: BulkItemList :many
 SELECT bulk_id, position, run, rev, node, code, state, result, detail, at FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?1) AND position > ?2 ORDER BY position LIMIT ?3
 `
 
 func (q *Queries) BulkItemList(ctx context.Context, bulk string, after int64, max int64) ([]BulkItem, error) {
-	rows, err := q.db.QueryContext(ctx, bulkItemList, bulk, after, max)
+	rows, err := q.db.QueryContext(ctx, BulkItemList, bulk, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (q *Queries) BulkItemList(ctx context.Context, bulk string, after int64, ma
 	return items, nil
 }
 
-const bulkItemSettle = `-- name: BulkItemSettle :execrows
+const BulkItemSettle = `-- name: BulkItemSettle :execrows
 UPDATE bulk_items SET state = ?1, result = ?2, detail = ?3, at = ?4
 WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?5) AND position = ?6 AND state = 'pending'
 `
@@ -178,7 +178,7 @@ type BulkItemSettleParams struct {
 }
 
 func (q *Queries) BulkItemSettle(ctx context.Context, arg BulkItemSettleParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, bulkItemSettle,
+	result, err := q.db.ExecContext(ctx, BulkItemSettle,
 		arg.State,
 		arg.Result,
 		arg.Detail,
@@ -192,7 +192,7 @@ func (q *Queries) BulkItemSettle(ctx context.Context, arg BulkItemSettleParams) 
 	return result.RowsAffected()
 }
 
-const bulkMove = `-- name: BulkMove :execrows
+const BulkMove = `-- name: BulkMove :execrows
 UPDATE bulks SET state = ?1, note = ?2, ended_at = ?3 WHERE public_id = ?4 AND ended_at = 0
 `
 
@@ -204,7 +204,7 @@ type BulkMoveParams struct {
 }
 
 func (q *Queries) BulkMove(ctx context.Context, arg BulkMoveParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, bulkMove,
+	result, err := q.db.ExecContext(ctx, BulkMove,
 		arg.State,
 		arg.Note,
 		arg.EndedAt,
@@ -216,12 +216,12 @@ func (q *Queries) BulkMove(ctx context.Context, arg BulkMoveParams) (int64, erro
 	return result.RowsAffected()
 }
 
-const bulkNewest = `-- name: BulkNewest :many
+const BulkNewest = `-- name: BulkNewest :many
 SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE id > 0 ORDER BY id DESC LIMIT ?1
 `
 
 func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
-	rows, err := q.db.QueryContext(ctx, bulkNewest, max)
+	rows, err := q.db.QueryContext(ctx, BulkNewest, max)
 	if err != nil {
 		return nil, err
 	}
@@ -265,12 +265,12 @@ func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
 	return items, nil
 }
 
-const bulkUnderWay = `-- name: BulkUnderWay :many
+const BulkUnderWay = `-- name: BulkUnderWay :many
 SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE ended_at = 0 ORDER BY id
 `
 
 func (q *Queries) BulkUnderWay(ctx context.Context) ([]Bulk, error) {
-	rows, err := q.db.QueryContext(ctx, bulkUnderWay)
+	rows, err := q.db.QueryContext(ctx, BulkUnderWay)
 	if err != nil {
 		return nil, err
 	}
@@ -314,19 +314,19 @@ func (q *Queries) BulkUnderWay(ctx context.Context) ([]Bulk, error) {
 	return items, nil
 }
 
-const savedViewDelete = `-- name: SavedViewDelete :execrows
+const SavedViewDelete = `-- name: SavedViewDelete :execrows
 DELETE FROM saved_views WHERE owner = ?1 AND name = ?2
 `
 
 func (q *Queries) SavedViewDelete(ctx context.Context, owner string, name string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, savedViewDelete, owner, name)
+	result, err := q.db.ExecContext(ctx, SavedViewDelete, owner, name)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const savedViewList = `-- name: SavedViewList :many
+const SavedViewList = `-- name: SavedViewList :many
 SELECT owner, name, query FROM saved_views WHERE owner IN ('', ?1) ORDER BY owner, name LIMIT 100
 `
 
@@ -337,7 +337,7 @@ type SavedViewListRow struct {
 }
 
 func (q *Queries) SavedViewList(ctx context.Context, owner string) ([]SavedViewListRow, error) {
-	rows, err := q.db.QueryContext(ctx, savedViewList, owner)
+	rows, err := q.db.QueryContext(ctx, SavedViewList, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -359,7 +359,7 @@ func (q *Queries) SavedViewList(ctx context.Context, owner string) ([]SavedViewL
 	return items, nil
 }
 
-const savedViewPut = `-- name: SavedViewPut :exec
+const SavedViewPut = `-- name: SavedViewPut :exec
 INSERT INTO saved_views (owner, name, query, created_at) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (owner, name) DO UPDATE SET query = excluded.query
 `
@@ -372,7 +372,7 @@ type SavedViewPutParams struct {
 }
 
 func (q *Queries) SavedViewPut(ctx context.Context, arg SavedViewPutParams) error {
-	_, err := q.db.ExecContext(ctx, savedViewPut,
+	_, err := q.db.ExecContext(ctx, SavedViewPut,
 		arg.Owner,
 		arg.Name,
 		arg.Query,

@@ -9,24 +9,24 @@ import (
 	"context"
 )
 
-const deliveryAlike = `-- name: DeliveryAlike :one
+const DeliveryAlike = `-- name: DeliveryAlike :one
 SELECT id FROM deliveries WHERE channel = ?1 AND likeness = ?2 AND created_at > ?3 ORDER BY created_at DESC LIMIT 1
 `
 
 // The newest message that says the same and is not older than a time.
 func (q *Queries) DeliveryAlike(ctx context.Context, channel string, likeness string, since int64) (string, error) {
-	row := q.db.QueryRowContext(ctx, deliveryAlike, channel, likeness, since)
+	row := q.db.QueryRowContext(ctx, DeliveryAlike, channel, likeness, since)
 	var id string
 	err := row.Scan(&id)
 	return id, err
 }
 
-const deliveryDue = `-- name: DeliveryDue :many
+const DeliveryDue = `-- name: DeliveryDue :many
 SELECT id, channel, kind, seq, likeness, more, body, status, attempts, due_at, created_at, ended_at, error FROM deliveries WHERE status = 'pending' AND due_at <= ?1 ORDER BY due_at LIMIT ?2
 `
 
 func (q *Queries) DeliveryDue(ctx context.Context, now int64, max int64) ([]Delivery, error) {
-	rows, err := q.db.QueryContext(ctx, deliveryDue, now, max)
+	rows, err := q.db.QueryContext(ctx, DeliveryDue, now, max)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (q *Queries) DeliveryDue(ctx context.Context, now int64, max int64) ([]Deli
 	return items, nil
 }
 
-const deliveryEvents = `-- name: DeliveryEvents :many
+const DeliveryEvents = `-- name: DeliveryEvents :many
 SELECT e.seq, e.at, e.action, e.result, e.reason, cast(coalesce(e.detail, '') AS text) AS detail, cast(coalesce(r.public_id, '') AS text) AS run
 FROM audit_events AS e INDEXED BY audit_events_of_people
 LEFT JOIN runs AS r ON r.id = e.run_id
@@ -84,7 +84,7 @@ type DeliveryEventsRow struct {
 // What people and the daemon did after a time, in order: not the checkpoints,
 // which are many.
 func (q *Queries) DeliveryEvents(ctx context.Context, after int64, max int64) ([]DeliveryEventsRow, error) {
-	rows, err := q.db.QueryContext(ctx, deliveryEvents, after, max)
+	rows, err := q.db.QueryContext(ctx, DeliveryEvents, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (q *Queries) DeliveryEvents(ctx context.Context, after int64, max int64) ([
 	return items, nil
 }
 
-const deliveryInsert = `-- name: DeliveryInsert :execrows
+const DeliveryInsert = `-- name: DeliveryInsert :execrows
 INSERT OR IGNORE INTO deliveries (id, channel, kind, seq, likeness, more, body, status, attempts, due_at, created_at, ended_at, error)
 VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, 'pending', 0, ?7, ?8, 0, '')
 `
@@ -131,7 +131,7 @@ type DeliveryInsertParams struct {
 }
 
 func (q *Queries) DeliveryInsert(ctx context.Context, arg DeliveryInsertParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, deliveryInsert,
+	result, err := q.db.ExecContext(ctx, DeliveryInsert,
 		arg.ID,
 		arg.Channel,
 		arg.Kind,
@@ -147,12 +147,12 @@ func (q *Queries) DeliveryInsert(ctx context.Context, arg DeliveryInsertParams) 
 	return result.RowsAffected()
 }
 
-const deliveryList = `-- name: DeliveryList :many
+const DeliveryList = `-- name: DeliveryList :many
 SELECT id, channel, kind, seq, likeness, more, body, status, attempts, due_at, created_at, ended_at, error FROM deliveries WHERE channel = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2
 `
 
 func (q *Queries) DeliveryList(ctx context.Context, channel string, max int64) ([]Delivery, error) {
-	rows, err := q.db.QueryContext(ctx, deliveryList, channel, max)
+	rows, err := q.db.QueryContext(ctx, DeliveryList, channel, max)
 	if err != nil {
 		return nil, err
 	}
@@ -188,48 +188,48 @@ func (q *Queries) DeliveryList(ctx context.Context, channel string, max int64) (
 	return items, nil
 }
 
-const deliveryMore = `-- name: DeliveryMore :exec
+const DeliveryMore = `-- name: DeliveryMore :exec
 UPDATE deliveries SET more = more + 1 WHERE id = ?1
 `
 
 func (q *Queries) DeliveryMore(ctx context.Context, id string) error {
-	_, err := q.db.ExecContext(ctx, deliveryMore, id)
+	_, err := q.db.ExecContext(ctx, DeliveryMore, id)
 	return err
 }
 
-const deliveryNext = `-- name: DeliveryNext :one
+const DeliveryNext = `-- name: DeliveryNext :one
 SELECT cast(coalesce(min(due_at), 0) AS integer) FROM deliveries WHERE status = 'pending'
 `
 
 func (q *Queries) DeliveryNext(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, deliveryNext)
+	row := q.db.QueryRowContext(ctx, DeliveryNext)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
 }
 
-const deliveryNoMore = `-- name: DeliveryNoMore :execrows
+const DeliveryNoMore = `-- name: DeliveryNoMore :execrows
 UPDATE deliveries SET more = 0 WHERE id = ?1 AND more = ?2
 `
 
 func (q *Queries) DeliveryNoMore(ctx context.Context, iD string, more int64) (int64, error) {
-	result, err := q.db.ExecContext(ctx, deliveryNoMore, iD, more)
+	result, err := q.db.ExecContext(ctx, DeliveryNoMore, iD, more)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const deliveryPrune = `-- name: DeliveryPrune :exec
+const DeliveryPrune = `-- name: DeliveryPrune :exec
 DELETE FROM deliveries WHERE status <> 'pending' AND more = 0 AND created_at < ?1
 `
 
 func (q *Queries) DeliveryPrune(ctx context.Context, before int64) error {
-	_, err := q.db.ExecContext(ctx, deliveryPrune, before)
+	_, err := q.db.ExecContext(ctx, DeliveryPrune, before)
 	return err
 }
 
-const deliveryUpdate = `-- name: DeliveryUpdate :execrows
+const DeliveryUpdate = `-- name: DeliveryUpdate :execrows
 UPDATE deliveries SET status = ?1, attempts = ?2, due_at = ?3, ended_at = ?4, error = ?5 WHERE id = ?6
 `
 
@@ -243,7 +243,7 @@ type DeliveryUpdateParams struct {
 }
 
 func (q *Queries) DeliveryUpdate(ctx context.Context, arg DeliveryUpdateParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, deliveryUpdate,
+	result, err := q.db.ExecContext(ctx, DeliveryUpdate,
 		arg.Status,
 		arg.Attempts,
 		arg.DueAt,
@@ -257,13 +257,13 @@ func (q *Queries) DeliveryUpdate(ctx context.Context, arg DeliveryUpdateParams) 
 	return result.RowsAffected()
 }
 
-const deliveryWithMore = `-- name: DeliveryWithMore :many
+const DeliveryWithMore = `-- name: DeliveryWithMore :many
 SELECT id, channel, kind, seq, likeness, more, body, status, attempts, due_at, created_at, ended_at, error FROM deliveries WHERE more > 0 AND created_at <= ?1 ORDER BY created_at LIMIT ?2
 `
 
 // Messages whose quiet time is over and that stand for more than themselves.
 func (q *Queries) DeliveryWithMore(ctx context.Context, before int64, max int64) ([]Delivery, error) {
-	rows, err := q.db.QueryContext(ctx, deliveryWithMore, before, max)
+	rows, err := q.db.QueryContext(ctx, DeliveryWithMore, before, max)
 	if err != nil {
 		return nil, err
 	}

@@ -9,24 +9,24 @@ import (
 	"context"
 )
 
-const draftBegin = `-- name: DraftBegin :execrows
+const DraftBegin = `-- name: DraftBegin :execrows
 UPDATE drafts SET begun = begun + 1 WHERE public_id = ?1 AND state = 'planning'
 `
 
 func (q *Queries) DraftBegin(ctx context.Context, publicID string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, draftBegin, publicID)
+	result, err := q.db.ExecContext(ctx, DraftBegin, publicID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const draftByVersion = `-- name: DraftByVersion :one
+const DraftByVersion = `-- name: DraftByVersion :one
 SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE hash = ?1 AND hash <> '' ORDER BY id DESC LIMIT 1
 `
 
 func (q *Queries) DraftByVersion(ctx context.Context, hash string) (Draft, error) {
-	row := q.db.QueryRowContext(ctx, draftByVersion, hash)
+	row := q.db.QueryRowContext(ctx, DraftByVersion, hash)
 	var i Draft
 	err := row.Scan(
 		&i.ID,
@@ -48,12 +48,12 @@ func (q *Queries) DraftByVersion(ctx context.Context, hash string) (Draft, error
 	return i, err
 }
 
-const draftChildren = `-- name: DraftChildren :many
+const DraftChildren = `-- name: DraftChildren :many
 SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE parent = ?1 AND parent <> '' ORDER BY id LIMIT 100
 `
 
 func (q *Queries) DraftChildren(ctx context.Context, parent string) ([]Draft, error) {
-	rows, err := q.db.QueryContext(ctx, draftChildren, parent)
+	rows, err := q.db.QueryContext(ctx, DraftChildren, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -91,19 +91,28 @@ func (q *Queries) DraftChildren(ctx context.Context, parent string) ([]Draft, er
 	return items, nil
 }
 
-const draftDecide = `-- name: DraftDecide :execrows
+const DraftChoose = `-- name: DraftChoose :exec
+UPDATE drafts SET outcome = ?1, hash = ?2 WHERE public_id = ?3
+`
+
+func (q *Queries) DraftChoose(ctx context.Context, outcome string, hash string, publicID string) error {
+	_, err := q.db.ExecContext(ctx, DraftChoose, outcome, hash, publicID)
+	return err
+}
+
+const DraftDecide = `-- name: DraftDecide :execrows
 UPDATE drafts SET state = ?1 WHERE public_id = ?2 AND state IN ('planning', 'ready', 'failed') AND state <> ?1
 `
 
 func (q *Queries) DraftDecide(ctx context.Context, state string, publicID string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, draftDecide, state, publicID)
+	result, err := q.db.ExecContext(ctx, DraftDecide, state, publicID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const draftEnd = `-- name: DraftEnd :execrows
+const DraftEnd = `-- name: DraftEnd :execrows
 UPDATE drafts SET state = ?1, outcome = ?2, hash = ?3, ended_at = ?4 WHERE public_id = ?5 AND state = 'planning'
 `
 
@@ -116,7 +125,7 @@ type DraftEndParams struct {
 }
 
 func (q *Queries) DraftEnd(ctx context.Context, arg DraftEndParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, draftEnd,
+	result, err := q.db.ExecContext(ctx, DraftEnd,
 		arg.State,
 		arg.Outcome,
 		arg.Hash,
@@ -129,12 +138,12 @@ func (q *Queries) DraftEnd(ctx context.Context, arg DraftEndParams) (int64, erro
 	return result.RowsAffected()
 }
 
-const draftGet = `-- name: DraftGet :one
+const DraftGet = `-- name: DraftGet :one
 SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE public_id = ?1
 `
 
 func (q *Queries) DraftGet(ctx context.Context, publicID string) (Draft, error) {
-	row := q.db.QueryRowContext(ctx, draftGet, publicID)
+	row := q.db.QueryRowContext(ctx, DraftGet, publicID)
 	var i Draft
 	err := row.Scan(
 		&i.ID,
@@ -156,7 +165,7 @@ func (q *Queries) DraftGet(ctx context.Context, publicID string) (Draft, error) 
 	return i, err
 }
 
-const draftInsert = `-- name: DraftInsert :exec
+const DraftInsert = `-- name: DraftInsert :exec
 INSERT INTO drafts (public_id, request, actor, role, surface, parent, revision, state, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'planning', ?8)
 `
@@ -173,7 +182,7 @@ type DraftInsertParams struct {
 }
 
 func (q *Queries) DraftInsert(ctx context.Context, arg DraftInsertParams) error {
-	_, err := q.db.ExecContext(ctx, draftInsert,
+	_, err := q.db.ExecContext(ctx, DraftInsert,
 		arg.PublicID,
 		arg.Request,
 		arg.Actor,
@@ -186,12 +195,12 @@ func (q *Queries) DraftInsert(ctx context.Context, arg DraftInsertParams) error 
 	return err
 }
 
-const draftNewest = `-- name: DraftNewest :many
+const DraftNewest = `-- name: DraftNewest :many
 SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE id > 0 ORDER BY id DESC LIMIT ?1
 `
 
 func (q *Queries) DraftNewest(ctx context.Context, max int64) ([]Draft, error) {
-	rows, err := q.db.QueryContext(ctx, draftNewest, max)
+	rows, err := q.db.QueryContext(ctx, DraftNewest, max)
 	if err != nil {
 		return nil, err
 	}
@@ -229,12 +238,12 @@ func (q *Queries) DraftNewest(ctx context.Context, max int64) ([]Draft, error) {
 	return items, nil
 }
 
-const draftOpen = `-- name: DraftOpen :many
+const DraftOpen = `-- name: DraftOpen :many
 SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE state IN ('planning', 'ready', 'failed') ORDER BY id DESC LIMIT ?1
 `
 
 func (q *Queries) DraftOpen(ctx context.Context, max int64) ([]Draft, error) {
-	rows, err := q.db.QueryContext(ctx, draftOpen, max)
+	rows, err := q.db.QueryContext(ctx, DraftOpen, max)
 	if err != nil {
 		return nil, err
 	}
@@ -272,24 +281,24 @@ func (q *Queries) DraftOpen(ctx context.Context, max int64) ([]Draft, error) {
 	return items, nil
 }
 
-const draftProgress = `-- name: DraftProgress :execrows
+const DraftProgress = `-- name: DraftProgress :execrows
 UPDATE drafts SET progress = ?1 WHERE public_id = ?2 AND state = 'planning'
 `
 
 func (q *Queries) DraftProgress(ctx context.Context, progress string, publicID string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, draftProgress, progress, publicID)
+	result, err := q.db.ExecContext(ctx, DraftProgress, progress, publicID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const draftUnderWay = `-- name: DraftUnderWay :many
+const DraftUnderWay = `-- name: DraftUnderWay :many
 SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE state = 'planning' ORDER BY id
 `
 
 func (q *Queries) DraftUnderWay(ctx context.Context) ([]Draft, error) {
-	rows, err := q.db.QueryContext(ctx, draftUnderWay)
+	rows, err := q.db.QueryContext(ctx, DraftUnderWay)
 	if err != nil {
 		return nil, err
 	}

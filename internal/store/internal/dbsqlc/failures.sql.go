@@ -9,11 +9,172 @@ import (
 	"context"
 )
 
-const failureAck = `-- name: FailureAck :many
+const FailureAckDelete = `-- name: FailureAckDelete :exec
+DELETE FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND alike >= ?4 AND alike <= ?5
+`
+
+type FailureAckDeleteParams struct {
+	PlanID    int64
+	Node      string
+	ErrorCode string
+	Alike     string
+	AlikeLast string
+}
+
+func (q *Queries) FailureAckDelete(ctx context.Context, arg FailureAckDeleteParams) error {
+	_, err := q.db.ExecContext(ctx, FailureAckDelete,
+		arg.PlanID,
+		arg.Node,
+		arg.ErrorCode,
+		arg.Alike,
+		arg.AlikeLast,
+	)
+	return err
+}
+
+const FailureAckList = `-- name: FailureAckList :many
+SELECT failure_acks.plan_id, failure_acks.node, failure_acks.error_code, failure_acks.alike, failure_acks.headline, failure_acks.actor, failure_acks.note, failure_acks.runs, failure_acks.at, plans.key, plans.public_id AS plan_public_id
+FROM failure_acks INDEXED BY failure_acks_by_age JOIN plans ON plans.id = failure_acks.plan_id
+WHERE failure_acks.at >= ?1 ORDER BY failure_acks.at DESC LIMIT ?2
+`
+
+type FailureAckListRow struct {
+	PlanID       int64
+	Node         string
+	ErrorCode    string
+	Alike        string
+	Headline     string
+	Actor        string
+	Note         string
+	Runs         int64
+	At           int64
+	Key          string
+	PlanPublicID string
+}
+
+// Failures that people took note of since a time, the newest first.
+func (q *Queries) FailureAckList(ctx context.Context, since int64, max int64) ([]FailureAckListRow, error) {
+	rows, err := q.db.QueryContext(ctx, FailureAckList, since, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []FailureAckListRow{}
+	for rows.Next() {
+		var i FailureAckListRow
+		if err := rows.Scan(
+			&i.PlanID,
+			&i.Node,
+			&i.ErrorCode,
+			&i.Alike,
+			&i.Headline,
+			&i.Actor,
+			&i.Note,
+			&i.Runs,
+			&i.At,
+			&i.Key,
+			&i.PlanPublicID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const FailureAckPut = `-- name: FailureAckPut :exec
+INSERT INTO failure_acks (plan_id, node, error_code, alike, headline, actor, note, runs, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+ON CONFLICT (plan_id, node, error_code, alike) DO UPDATE SET headline = excluded.headline, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at
+`
+
+type FailureAckPutParams struct {
+	PlanID    int64
+	Node      string
+	ErrorCode string
+	Alike     string
+	Headline  string
+	Actor     string
+	Note      string
+	Runs      int64
+	At        int64
+}
+
+func (q *Queries) FailureAckPut(ctx context.Context, arg FailureAckPutParams) error {
+	_, err := q.db.ExecContext(ctx, FailureAckPut,
+		arg.PlanID,
+		arg.Node,
+		arg.ErrorCode,
+		arg.Alike,
+		arg.Headline,
+		arg.Actor,
+		arg.Note,
+		arg.Runs,
+		arg.At,
+	)
+	return err
+}
+
+const FailureAckRuns = `-- name: FailureAckRuns :many
+SELECT runs.id, runs.ended_at FROM runs INDEXED BY runs_that_failed_alike
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.node = ?2 AND runs.error_code = ?3
+AND runs.alike >= ?4 AND runs.alike <= ?5
+`
+
+type FailureAckRunsParams struct {
+	PlanID    int64
+	Node      string
+	ErrorCode string
+	Alike     string
+	AlikeLast string
+}
+
+type FailureAckRunsRow struct {
+	ID      int64
+	EndedAt int64
+}
+
+// Failed runs that failed alike and need attention; and those that did. Both ends
+// of alike are the same, or take all in.
+func (q *Queries) FailureAckRuns(ctx context.Context, arg FailureAckRunsParams) ([]FailureAckRunsRow, error) {
+	rows, err := q.db.QueryContext(ctx, FailureAckRuns,
+		arg.PlanID,
+		arg.Node,
+		arg.ErrorCode,
+		arg.Alike,
+		arg.AlikeLast,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []FailureAckRunsRow{}
+	for rows.Next() {
+		var i FailureAckRunsRow
+		if err := rows.Scan(&i.ID, &i.EndedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const FailureAcks = `-- name: FailureAcks :many
 SELECT plan_id, node, error_code, alike, headline, actor, note, runs, at FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND (alike = ?4 OR alike = '')
 `
 
-type FailureAckParams struct {
+type FailureAcksParams struct {
 	PlanID    int64
 	Node      string
 	ErrorCode string
@@ -21,8 +182,8 @@ type FailureAckParams struct {
 }
 
 // The notes of failures that are alike, and of all with their code: at most two.
-func (q *Queries) FailureAck(ctx context.Context, arg FailureAckParams) ([]FailureAck, error) {
-	rows, err := q.db.QueryContext(ctx, failureAck,
+func (q *Queries) FailureAcks(ctx context.Context, arg FailureAcksParams) ([]FailureAck, error) {
+	rows, err := q.db.QueryContext(ctx, FailureAcks,
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
@@ -59,166 +220,7 @@ func (q *Queries) FailureAck(ctx context.Context, arg FailureAckParams) ([]Failu
 	return items, nil
 }
 
-const failureAckDelete = `-- name: FailureAckDelete :exec
-DELETE FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND alike >= ?4 AND alike <= ?5
-`
-
-type FailureAckDeleteParams struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
-	AlikeLast string
-}
-
-func (q *Queries) FailureAckDelete(ctx context.Context, arg FailureAckDeleteParams) error {
-	_, err := q.db.ExecContext(ctx, failureAckDelete,
-		arg.PlanID,
-		arg.Node,
-		arg.ErrorCode,
-		arg.Alike,
-		arg.AlikeLast,
-	)
-	return err
-}
-
-const failureAckList = `-- name: FailureAckList :many
-SELECT failure_acks.plan_id, failure_acks.node, failure_acks.error_code, failure_acks.alike, failure_acks.headline, failure_acks.actor, failure_acks.note, failure_acks.runs, failure_acks.at, plans.key, plans.public_id AS plan_public_id
-FROM failure_acks INDEXED BY failure_acks_by_age JOIN plans ON plans.id = failure_acks.plan_id
-WHERE failure_acks.at >= ?1 ORDER BY failure_acks.at DESC LIMIT ?2
-`
-
-type FailureAckListRow struct {
-	PlanID       int64
-	Node         string
-	ErrorCode    string
-	Alike        string
-	Headline     string
-	Actor        string
-	Note         string
-	Runs         int64
-	At           int64
-	Key          string
-	PlanPublicID string
-}
-
-// Failures that people took note of since a time, the newest first.
-func (q *Queries) FailureAckList(ctx context.Context, since int64, max int64) ([]FailureAckListRow, error) {
-	rows, err := q.db.QueryContext(ctx, failureAckList, since, max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []FailureAckListRow{}
-	for rows.Next() {
-		var i FailureAckListRow
-		if err := rows.Scan(
-			&i.PlanID,
-			&i.Node,
-			&i.ErrorCode,
-			&i.Alike,
-			&i.Headline,
-			&i.Actor,
-			&i.Note,
-			&i.Runs,
-			&i.At,
-			&i.Key,
-			&i.PlanPublicID,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const failureAckPut = `-- name: FailureAckPut :exec
-INSERT INTO failure_acks (plan_id, node, error_code, alike, headline, actor, note, runs, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-ON CONFLICT (plan_id, node, error_code, alike) DO UPDATE SET headline = excluded.headline, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at
-`
-
-type FailureAckPutParams struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
-	Headline  string
-	Actor     string
-	Note      string
-	Runs      int64
-	At        int64
-}
-
-func (q *Queries) FailureAckPut(ctx context.Context, arg FailureAckPutParams) error {
-	_, err := q.db.ExecContext(ctx, failureAckPut,
-		arg.PlanID,
-		arg.Node,
-		arg.ErrorCode,
-		arg.Alike,
-		arg.Headline,
-		arg.Actor,
-		arg.Note,
-		arg.Runs,
-		arg.At,
-	)
-	return err
-}
-
-const failureAckRuns = `-- name: FailureAckRuns :many
-SELECT runs.id FROM runs INDEXED BY runs_that_failed_alike
-WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.node = ?2 AND runs.error_code = ?3
-AND runs.alike >= ?4 AND runs.alike <= ?5
-LIMIT ?6
-`
-
-type FailureAckRunsParams struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
-	AlikeLast string
-	Max       int64
-}
-
-// Failed runs that failed alike and need attention; and those that did. Both ends
-// of alike are the same, or take all in.
-func (q *Queries) FailureAckRuns(ctx context.Context, arg FailureAckRunsParams) ([]int64, error) {
-	rows, err := q.db.QueryContext(ctx, failureAckRuns,
-		arg.PlanID,
-		arg.Node,
-		arg.ErrorCode,
-		arg.Alike,
-		arg.AlikeLast,
-		arg.Max,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []int64{}
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const failureGroupFirst = `-- name: FailureGroupFirst :one
+const FailureGroupFirst = `-- name: FailureGroupFirst :one
 SELECT runs.id, runs.created_at, plan_versions.number, runs.plan_id
 FROM runs INDEXED BY runs_that_failed_alike JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0
@@ -242,7 +244,7 @@ type FailureGroupFirstRow struct {
 
 // The first of the failures that are alike.
 func (q *Queries) FailureGroupFirst(ctx context.Context, arg FailureGroupFirstParams) (FailureGroupFirstRow, error) {
-	row := q.db.QueryRowContext(ctx, failureGroupFirst,
+	row := q.db.QueryRowContext(ctx, FailureGroupFirst,
 		arg.Plan,
 		arg.Node,
 		arg.ErrorCode,
@@ -258,7 +260,7 @@ func (q *Queries) FailureGroupFirst(ctx context.Context, arg FailureGroupFirstPa
 	return i, err
 }
 
-const failureGroupNewest = `-- name: FailureGroupNewest :one
+const FailureGroupNewest = `-- name: FailureGroupNewest :one
 SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
 FROM runs INDEXED BY runs_that_failed_alike
 JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id
@@ -282,7 +284,7 @@ type FailureGroupNewestRow struct {
 }
 
 func (q *Queries) FailureGroupNewest(ctx context.Context, arg FailureGroupNewestParams) (FailureGroupNewestRow, error) {
-	row := q.db.QueryRowContext(ctx, failureGroupNewest,
+	row := q.db.QueryRowContext(ctx, FailureGroupNewest,
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
@@ -299,7 +301,7 @@ func (q *Queries) FailureGroupNewest(ctx context.Context, arg FailureGroupNewest
 	return i, err
 }
 
-const failureGroups = `-- name: FailureGroups :many
+const FailureGroups = `-- name: FailureGroups :many
 SELECT r.plan_id, r.node, r.error_code, r.alike, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
 FROM runs AS r INDEXED BY runs_that_failed_alike
 WHERE r.attention = 1 AND r.status = 'failed' AND r.deleted_at = 0
@@ -318,7 +320,7 @@ type FailureGroupsRow struct {
 }
 
 func (q *Queries) FailureGroups(ctx context.Context, max int64) ([]FailureGroupsRow, error) {
-	rows, err := q.db.QueryContext(ctx, failureGroups, max)
+	rows, err := q.db.QueryContext(ctx, FailureGroups, max)
 	if err != nil {
 		return nil, err
 	}
@@ -348,11 +350,11 @@ func (q *Queries) FailureGroups(ctx context.Context, max int64) ([]FailureGroups
 	return items, nil
 }
 
-const failureUnackRuns = `-- name: FailureUnackRuns :many
-SELECT runs.id FROM runs INDEXED BY runs_by_plan_status
+const FailureUnackRuns = `-- name: FailureUnackRuns :many
+SELECT runs.id, runs.ended_at FROM runs INDEXED BY runs_by_plan_status
 WHERE runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.status = 'failed' AND runs.attention = 0 AND runs.node = ?2 AND runs.error_code = ?3
   AND runs.alike >= ?4 AND runs.alike <= ?5 AND runs.origin <> 'dry'
-ORDER BY runs.id LIMIT ?6
+ORDER BY runs.id
 `
 
 type FailureUnackRunsParams struct {
@@ -361,29 +363,32 @@ type FailureUnackRunsParams struct {
 	ErrorCode string
 	Alike     string
 	AlikeLast string
-	Max       int64
 }
 
-func (q *Queries) FailureUnackRuns(ctx context.Context, arg FailureUnackRunsParams) ([]int64, error) {
-	rows, err := q.db.QueryContext(ctx, failureUnackRuns,
+type FailureUnackRunsRow struct {
+	ID      int64
+	EndedAt int64
+}
+
+func (q *Queries) FailureUnackRuns(ctx context.Context, arg FailureUnackRunsParams) ([]FailureUnackRunsRow, error) {
+	rows, err := q.db.QueryContext(ctx, FailureUnackRuns,
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
 		arg.Alike,
 		arg.AlikeLast,
-		arg.Max,
 	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []int64{}
+	items := []FailureUnackRunsRow{}
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var i FailureUnackRunsRow
+		if err := rows.Scan(&i.ID, &i.EndedAt); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -394,7 +399,7 @@ func (q *Queries) FailureUnackRuns(ctx context.Context, arg FailureUnackRunsPara
 	return items, nil
 }
 
-const outcomeAdd = `-- name: OutcomeAdd :exec
+const OutcomeAdd = `-- name: OutcomeAdd :exec
 INSERT INTO run_outcomes (plan_id, slot, status, version_id, n) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (plan_id, slot, status, version_id) DO UPDATE SET n = n + excluded.n
 `
@@ -408,7 +413,7 @@ type OutcomeAddParams struct {
 }
 
 func (q *Queries) OutcomeAdd(ctx context.Context, arg OutcomeAddParams) error {
-	_, err := q.db.ExecContext(ctx, outcomeAdd,
+	_, err := q.db.ExecContext(ctx, OutcomeAdd,
 		arg.PlanID,
 		arg.Slot,
 		arg.Status,
@@ -418,7 +423,7 @@ func (q *Queries) OutcomeAdd(ctx context.Context, arg OutcomeAddParams) error {
 	return err
 }
 
-const outcomeList = `-- name: OutcomeList :many
+const OutcomeList = `-- name: OutcomeList :many
 SELECT plans.key, run_outcomes.slot, run_outcomes.status, run_outcomes.n
 FROM plans CROSS JOIN run_outcomes ON run_outcomes.plan_id = plans.id AND run_outcomes.slot >= ?1
 LIMIT ?2
@@ -433,7 +438,7 @@ type OutcomeListRow struct {
 
 // How runs ended since a slot, per plan, slot and status.
 func (q *Queries) OutcomeList(ctx context.Context, since int64, max int64) ([]OutcomeListRow, error) {
-	rows, err := q.db.QueryContext(ctx, outcomeList, since, max)
+	rows, err := q.db.QueryContext(ctx, OutcomeList, since, max)
 	if err != nil {
 		return nil, err
 	}
@@ -460,7 +465,7 @@ func (q *Queries) OutcomeList(ctx context.Context, since int64, max int64) ([]Ou
 	return items, nil
 }
 
-const outcomeOfPlan = `-- name: OutcomeOfPlan :one
+const OutcomeOfPlan = `-- name: OutcomeOfPlan :one
 SELECT CAST(total(CASE status WHEN 'completed' THEN n END) AS INTEGER) AS completed, CAST(total(CASE status WHEN 'failed' THEN n END) AS INTEGER) AS failed,
 CAST(total(CASE status WHEN 'cancelled' THEN n END) AS INTEGER) AS cancelled FROM run_outcomes
 WHERE plan_id = (SELECT id FROM plans WHERE key = ?1) AND slot >= ?2
@@ -474,13 +479,13 @@ type OutcomeOfPlanRow struct {
 
 // How runs of one plan ended since a slot.
 func (q *Queries) OutcomeOfPlan(ctx context.Context, plan string, since int64) (OutcomeOfPlanRow, error) {
-	row := q.db.QueryRowContext(ctx, outcomeOfPlan, plan, since)
+	row := q.db.QueryRowContext(ctx, OutcomeOfPlan, plan, since)
 	var i OutcomeOfPlanRow
 	err := row.Scan(&i.Completed, &i.Failed, &i.Cancelled)
 	return i, err
 }
 
-const outcomeOfVersions = `-- name: OutcomeOfVersions :many
+const OutcomeOfVersions = `-- name: OutcomeOfVersions :many
 SELECT version_id, status, n FROM run_outcomes
 WHERE plan_id = (SELECT id FROM plans WHERE public_id = ?1) AND slot >= ?2 ORDER BY slot, status
 `
@@ -493,7 +498,7 @@ type OutcomeOfVersionsRow struct {
 
 // How runs of each version of a plan ended since a slot.
 func (q *Queries) OutcomeOfVersions(ctx context.Context, planPublicID string, since int64) ([]OutcomeOfVersionsRow, error) {
-	rows, err := q.db.QueryContext(ctx, outcomeOfVersions, planPublicID, since)
+	rows, err := q.db.QueryContext(ctx, OutcomeOfVersions, planPublicID, since)
 	if err != nil {
 		return nil, err
 	}
@@ -515,37 +520,41 @@ func (q *Queries) OutcomeOfVersions(ctx context.Context, planPublicID string, si
 	return items, nil
 }
 
-const preferenceGet = `-- name: PreferenceGet :one
+const PreferenceGet = `-- name: PreferenceGet :one
 SELECT value FROM preferences WHERE owner = ?1 AND key = ?2
 `
 
 func (q *Queries) PreferenceGet(ctx context.Context, owner string, key string) (string, error) {
-	row := q.db.QueryRowContext(ctx, preferenceGet, owner, key)
+	row := q.db.QueryRowContext(ctx, PreferenceGet, owner, key)
 	var value string
 	err := row.Scan(&value)
 	return value, err
 }
 
-const preferencePut = `-- name: PreferencePut :exec
+const PreferencePut = `-- name: PreferencePut :exec
 INSERT INTO preferences (owner, key, value) VALUES (?1, ?2, ?3)
 ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value
 `
 
 func (q *Queries) PreferencePut(ctx context.Context, owner string, key string, value string) error {
-	_, err := q.db.ExecContext(ctx, preferencePut, owner, key, value)
+	_, err := q.db.ExecContext(ctx, PreferencePut, owner, key, value)
 	return err
 }
 
-const runAttention = `-- name: RunAttention :exec
-UPDATE runs SET attention = ?1 WHERE id = ?2 AND status = 'failed'
+const RunAttention = `-- name: RunAttention :execrows
+UPDATE runs SET attention = ?1 WHERE id = ?2 AND status = 'failed' AND ended_at = ?3 AND attention <> ?1 AND deleted_at = 0
 `
 
-func (q *Queries) RunAttention(ctx context.Context, attention int64, iD int64) error {
-	_, err := q.db.ExecContext(ctx, runAttention, attention, iD)
-	return err
+// Runs that were resumed or deleted since they were listed stay as they are.
+func (q *Queries) RunAttention(ctx context.Context, attention int64, iD int64, endedAt int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, RunAttention, attention, iD, endedAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
-const runGoodBefore = `-- name: RunGoodBefore :one
+const RunGoodBefore = `-- name: RunGoodBefore :one
 SELECT runs.public_id, runs.created_at, plan_versions.number
 FROM runs INDEXED BY runs_by_plan_status JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.status = 'completed' AND runs.id < ?2
@@ -560,7 +569,7 @@ type RunGoodBeforeRow struct {
 
 // The last run of a plan before another that succeeded.
 func (q *Queries) RunGoodBefore(ctx context.Context, planID int64, before int64) (RunGoodBeforeRow, error) {
-	row := q.db.QueryRowContext(ctx, runGoodBefore, planID, before)
+	row := q.db.QueryRowContext(ctx, RunGoodBefore, planID, before)
 	var i RunGoodBeforeRow
 	err := row.Scan(&i.PublicID, &i.CreatedAt, &i.Number)
 	return i, err

@@ -9,16 +9,33 @@ import (
 	"context"
 )
 
-const handoffDelete = `-- name: HandoffDelete :exec
+const HandoffDelete = `-- name: HandoffDelete :exec
 DELETE FROM handoffs WHERE run_id = ?1
 `
 
 func (q *Queries) HandoffDelete(ctx context.Context, runID int64) error {
-	_, err := q.db.ExecContext(ctx, handoffDelete, runID)
+	_, err := q.db.ExecContext(ctx, HandoffDelete, runID)
 	return err
 }
 
-const handoffInsert = `-- name: HandoffInsert :exec
+const HandoffFrom = `-- name: HandoffFrom :one
+SELECT id, at FROM handoffs WHERE id >= ?1 ORDER BY id LIMIT 1
+`
+
+type HandoffFromRow struct {
+	ID int64
+	At int64
+}
+
+// The first handoff from a position on.
+func (q *Queries) HandoffFrom(ctx context.Context, id int64) (HandoffFromRow, error) {
+	row := q.db.QueryRowContext(ctx, HandoffFrom, id)
+	var i HandoffFromRow
+	err := row.Scan(&i.ID, &i.At)
+	return i, err
+}
+
+const HandoffInsert = `-- name: HandoffInsert :exec
 INSERT INTO handoffs (public_id, run_id, seq, from_agent, to_agent, node, reason, context, at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 `
@@ -36,7 +53,7 @@ type HandoffInsertParams struct {
 }
 
 func (q *Queries) HandoffInsert(ctx context.Context, arg HandoffInsertParams) error {
-	_, err := q.db.ExecContext(ctx, handoffInsert,
+	_, err := q.db.ExecContext(ctx, HandoffInsert,
 		arg.PublicID,
 		arg.RunID,
 		arg.Seq,
@@ -50,13 +67,24 @@ func (q *Queries) HandoffInsert(ctx context.Context, arg HandoffInsertParams) er
 	return err
 }
 
-const handoffList = `-- name: HandoffList :many
+const HandoffLast = `-- name: HandoffLast :one
+SELECT cast(coalesce(max(id), 0) AS integer) FROM handoffs
+`
+
+func (q *Queries) HandoffLast(ctx context.Context) (int64, error) {
+	row := q.db.QueryRowContext(ctx, HandoffLast)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const HandoffList = `-- name: HandoffList :many
 SELECT handoffs.id, handoffs.public_id, handoffs.run_id, handoffs.seq, handoffs.from_agent, handoffs.to_agent, handoffs.node, handoffs.reason, handoffs.context, handoffs.at FROM handoffs JOIN runs ON runs.id = handoffs.run_id
 WHERE runs.public_id = ?1 ORDER BY handoffs.id LIMIT 1000
 `
 
 func (q *Queries) HandoffList(ctx context.Context, run string) ([]Handoff, error) {
-	rows, err := q.db.QueryContext(ctx, handoffList, run)
+	rows, err := q.db.QueryContext(ctx, HandoffList, run)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +117,7 @@ func (q *Queries) HandoffList(ctx context.Context, run string) ([]Handoff, error
 	return items, nil
 }
 
-const memoryByID = `-- name: MemoryByID :one
+const MemoryByID = `-- name: MemoryByID :one
 SELECT memory.id, memory.run_id, memory.scope, memory.owner, memory.session, memory.input, memory.output, memory.at, runs.public_id AS run FROM memory JOIN runs ON runs.id = memory.run_id WHERE memory.id = ?1
 `
 
@@ -106,7 +134,7 @@ type MemoryByIDRow struct {
 }
 
 func (q *Queries) MemoryByID(ctx context.Context, id int64) (MemoryByIDRow, error) {
-	row := q.db.QueryRowContext(ctx, memoryByID, id)
+	row := q.db.QueryRowContext(ctx, MemoryByID, id)
 	var i MemoryByIDRow
 	err := row.Scan(
 		&i.ID,
@@ -122,39 +150,39 @@ func (q *Queries) MemoryByID(ctx context.Context, id int64) (MemoryByIDRow, erro
 	return i, err
 }
 
-const memoryCount = `-- name: MemoryCount :one
+const MemoryCount = `-- name: MemoryCount :one
 SELECT count(*) FROM memory WHERE scope = ?1
 `
 
 func (q *Queries) MemoryCount(ctx context.Context, scope string) (int64, error) {
-	row := q.db.QueryRowContext(ctx, memoryCount, scope)
+	row := q.db.QueryRowContext(ctx, MemoryCount, scope)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const memoryDelete = `-- name: MemoryDelete :exec
+const MemoryDelete = `-- name: MemoryDelete :exec
 DELETE FROM memory WHERE run_id = ?1
 `
 
 func (q *Queries) MemoryDelete(ctx context.Context, runID int64) error {
-	_, err := q.db.ExecContext(ctx, memoryDelete, runID)
+	_, err := q.db.ExecContext(ctx, MemoryDelete, runID)
 	return err
 }
 
-const memoryForget = `-- name: MemoryForget :execrows
+const MemoryForget = `-- name: MemoryForget :execrows
 DELETE FROM memory WHERE scope = ?1
 `
 
 func (q *Queries) MemoryForget(ctx context.Context, scope string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, memoryForget, scope)
+	result, err := q.db.ExecContext(ctx, MemoryForget, scope)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const memoryInsert = `-- name: MemoryInsert :exec
+const MemoryInsert = `-- name: MemoryInsert :exec
 INSERT INTO memory (run_id, scope, owner, session, input, output, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 ON CONFLICT (run_id) DO NOTHING
 `
@@ -170,7 +198,7 @@ type MemoryInsertParams struct {
 }
 
 func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) error {
-	_, err := q.db.ExecContext(ctx, memoryInsert,
+	_, err := q.db.ExecContext(ctx, MemoryInsert,
 		arg.RunID,
 		arg.Scope,
 		arg.Owner,
@@ -182,7 +210,7 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 	return err
 }
 
-const memoryLatest = `-- name: MemoryLatest :many
+const MemoryLatest = `-- name: MemoryLatest :many
 SELECT memory.id, memory.run_id, memory.scope, memory.owner, memory.session, memory.input, memory.output, memory.at, runs.public_id AS run FROM memory JOIN runs ON runs.id = memory.run_id
 WHERE memory.scope = ?1 AND memory.id < ?2 ORDER BY memory.id DESC LIMIT ?3
 `
@@ -200,7 +228,7 @@ type MemoryLatestRow struct {
 }
 
 func (q *Queries) MemoryLatest(ctx context.Context, scope string, before int64, max int64) ([]MemoryLatestRow, error) {
-	rows, err := q.db.QueryContext(ctx, memoryLatest, scope, before, max)
+	rows, err := q.db.QueryContext(ctx, MemoryLatest, scope, before, max)
 	if err != nil {
 		return nil, err
 	}
@@ -232,29 +260,29 @@ func (q *Queries) MemoryLatest(ctx context.Context, scope string, before int64, 
 	return items, nil
 }
 
-const memorySessionAfter = `-- name: MemorySessionAfter :one
+const MemorySessionAfter = `-- name: MemorySessionAfter :one
 SELECT session FROM memory WHERE owner = ?1 AND session > ?2 ORDER BY session LIMIT 1
 `
 
 func (q *Queries) MemorySessionAfter(ctx context.Context, owner string, after string) (string, error) {
-	row := q.db.QueryRowContext(ctx, memorySessionAfter, owner, after)
+	row := q.db.QueryRowContext(ctx, MemorySessionAfter, owner, after)
 	var session string
 	err := row.Scan(&session)
 	return session, err
 }
 
-const messageDelete = `-- name: MessageDelete :exec
+const MessageDelete = `-- name: MessageDelete :exec
 DELETE FROM messages WHERE run_id = ?1
 `
 
 func (q *Queries) MessageDelete(ctx context.Context, runID int64) error {
-	_, err := q.db.ExecContext(ctx, messageDelete, runID)
+	_, err := q.db.ExecContext(ctx, MessageDelete, runID)
 	return err
 }
 
-const messageInsert = `-- name: MessageInsert :exec
-INSERT INTO messages (public_id, run_id, seq, node, visit, item, correlation, from_agent, to_agent, type, payload, priority, ttl_ms, retry_count, requires_ack, at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+const MessageInsert = `-- name: MessageInsert :exec
+INSERT INTO messages (public_id, run_id, seq, node, visit, item, correlation, from_agent, to_agent, type, payload, priority, ttl_ms, retry_count, requires_ack, plan_context, at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
 ON CONFLICT (public_id) DO NOTHING
 `
 
@@ -274,11 +302,12 @@ type MessageInsertParams struct {
 	TtlMs       int64
 	RetryCount  int64
 	RequiresAck int64
+	PlanContext int64
 	At          int64
 }
 
 func (q *Queries) MessageInsert(ctx context.Context, arg MessageInsertParams) error {
-	_, err := q.db.ExecContext(ctx, messageInsert,
+	_, err := q.db.ExecContext(ctx, MessageInsert,
 		arg.PublicID,
 		arg.RunID,
 		arg.Seq,
@@ -294,18 +323,19 @@ func (q *Queries) MessageInsert(ctx context.Context, arg MessageInsertParams) er
 		arg.TtlMs,
 		arg.RetryCount,
 		arg.RequiresAck,
+		arg.PlanContext,
 		arg.At,
 	)
 	return err
 }
 
-const messageList = `-- name: MessageList :many
-SELECT messages.id, messages.public_id, messages.run_id, messages.seq, messages.node, messages.visit, messages.item, messages.correlation, messages.from_agent, messages.to_agent, messages.type, messages.payload, messages.priority, messages.ttl_ms, messages.retry_count, messages.requires_ack, messages.at FROM messages JOIN runs ON runs.id = messages.run_id
+const MessageList = `-- name: MessageList :many
+SELECT messages.id, messages.public_id, messages.run_id, messages.seq, messages.node, messages.visit, messages.item, messages.correlation, messages.from_agent, messages.to_agent, messages.type, messages.payload, messages.priority, messages.ttl_ms, messages.retry_count, messages.requires_ack, messages.plan_context, messages.at FROM messages JOIN runs ON runs.id = messages.run_id
 WHERE runs.public_id = ?1 AND messages.id > ?2 ORDER BY messages.id LIMIT ?3
 `
 
 func (q *Queries) MessageList(ctx context.Context, run string, after int64, max int64) ([]Message, error) {
-	rows, err := q.db.QueryContext(ctx, messageList, run, after, max)
+	rows, err := q.db.QueryContext(ctx, MessageList, run, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -330,6 +360,7 @@ func (q *Queries) MessageList(ctx context.Context, run string, after int64, max 
 			&i.TtlMs,
 			&i.RetryCount,
 			&i.RequiresAck,
+			&i.PlanContext,
 			&i.At,
 		); err != nil {
 			return nil, err
@@ -345,31 +376,31 @@ func (q *Queries) MessageList(ctx context.Context, run string, after int64, max 
 	return items, nil
 }
 
-const payloadBytes = `-- name: PayloadBytes :one
+const PayloadBytes = `-- name: PayloadBytes :one
 SELECT cast(coalesce(sum(length(data)), 0) AS integer) FROM payloads
 `
 
 func (q *Queries) PayloadBytes(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, payloadBytes)
+	row := q.db.QueryRowContext(ctx, PayloadBytes)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
 }
 
-const payloadDelete = `-- name: PayloadDelete :execrows
+const PayloadDelete = `-- name: PayloadDelete :execrows
 DELETE FROM payloads
 WHERE payloads.hash = ?1 AND payloads.created_at < ?2 AND NOT EXISTS (SELECT 1 FROM payload_refs WHERE payload_refs.hash = payloads.hash)
 `
 
 func (q *Queries) PayloadDelete(ctx context.Context, hash []byte, before int64) (int64, error) {
-	result, err := q.db.ExecContext(ctx, payloadDelete, hash, before)
+	result, err := q.db.ExecContext(ctx, PayloadDelete, hash, before)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const payloadGet = `-- name: PayloadGet :one
+const PayloadGet = `-- name: PayloadGet :one
 SELECT size, encoding, data FROM payloads WHERE hash = ?1
 `
 
@@ -380,13 +411,13 @@ type PayloadGetRow struct {
 }
 
 func (q *Queries) PayloadGet(ctx context.Context, hash []byte) (PayloadGetRow, error) {
-	row := q.db.QueryRowContext(ctx, payloadGet, hash)
+	row := q.db.QueryRowContext(ctx, PayloadGet, hash)
 	var i PayloadGetRow
 	err := row.Scan(&i.Size, &i.Encoding, &i.Data)
 	return i, err
 }
 
-const payloadInsert = `-- name: PayloadInsert :exec
+const PayloadInsert = `-- name: PayloadInsert :exec
 INSERT INTO payloads (hash, size, encoding, data, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (hash) DO UPDATE SET created_at = excluded.created_at
 `
@@ -400,7 +431,7 @@ type PayloadInsertParams struct {
 }
 
 func (q *Queries) PayloadInsert(ctx context.Context, arg PayloadInsertParams) error {
-	_, err := q.db.ExecContext(ctx, payloadInsert,
+	_, err := q.db.ExecContext(ctx, PayloadInsert,
 		arg.Hash,
 		arg.Size,
 		arg.Encoding,
@@ -410,7 +441,7 @@ func (q *Queries) PayloadInsert(ctx context.Context, arg PayloadInsertParams) er
 	return err
 }
 
-const payloadOnlyOf = `-- name: PayloadOnlyOf :many
+const PayloadOnlyOf = `-- name: PayloadOnlyOf :many
 SELECT payload_refs.hash FROM payload_refs
 WHERE payload_refs.run_id = ?1
   AND NOT EXISTS (SELECT 1 FROM payload_refs AS o WHERE o.hash = payload_refs.hash AND o.run_id <> payload_refs.run_id)
@@ -418,7 +449,7 @@ WHERE payload_refs.run_id = ?1
 
 // Payloads of a run that no other run needs.
 func (q *Queries) PayloadOnlyOf(ctx context.Context, runID int64) ([][]byte, error) {
-	rows, err := q.db.QueryContext(ctx, payloadOnlyOf, runID)
+	rows, err := q.db.QueryContext(ctx, PayloadOnlyOf, runID)
 	if err != nil {
 		return nil, err
 	}
@@ -440,7 +471,7 @@ func (q *Queries) PayloadOnlyOf(ctx context.Context, runID int64) ([][]byte, err
 	return items, nil
 }
 
-const payloadOrphans = `-- name: PayloadOrphans :many
+const PayloadOrphans = `-- name: PayloadOrphans :many
 SELECT payloads.id, payloads.hash FROM payloads
 WHERE payloads.id > ?1 AND payloads.created_at < ?2 AND NOT EXISTS (SELECT 1 FROM payload_refs WHERE payload_refs.hash = payloads.hash)
 ORDER BY payloads.id LIMIT ?3
@@ -453,7 +484,7 @@ type PayloadOrphansRow struct {
 
 // Payloads that were stored ahead of a checkpoint that never came.
 func (q *Queries) PayloadOrphans(ctx context.Context, after int64, before int64, max int64) ([]PayloadOrphansRow, error) {
-	rows, err := q.db.QueryContext(ctx, payloadOrphans, after, before, max)
+	rows, err := q.db.QueryContext(ctx, PayloadOrphans, after, before, max)
 	if err != nil {
 		return nil, err
 	}
@@ -475,25 +506,25 @@ func (q *Queries) PayloadOrphans(ctx context.Context, after int64, before int64,
 	return items, nil
 }
 
-const payloadRefDelete = `-- name: PayloadRefDelete :exec
+const PayloadRefDelete = `-- name: PayloadRefDelete :exec
 DELETE FROM payload_refs WHERE run_id = ?1
 `
 
 func (q *Queries) PayloadRefDelete(ctx context.Context, runID int64) error {
-	_, err := q.db.ExecContext(ctx, payloadRefDelete, runID)
+	_, err := q.db.ExecContext(ctx, PayloadRefDelete, runID)
 	return err
 }
 
-const payloadRefInsert = `-- name: PayloadRefInsert :exec
+const PayloadRefInsert = `-- name: PayloadRefInsert :exec
 INSERT OR IGNORE INTO payload_refs (run_id, hash) VALUES (?1, ?2)
 `
 
 func (q *Queries) PayloadRefInsert(ctx context.Context, runID int64, hash []byte) error {
-	_, err := q.db.ExecContext(ctx, payloadRefInsert, runID, hash)
+	_, err := q.db.ExecContext(ctx, PayloadRefInsert, runID, hash)
 	return err
 }
 
-const payloadScan = `-- name: PayloadScan :many
+const PayloadScan = `-- name: PayloadScan :many
 SELECT id, hash FROM payloads WHERE id > ?1 ORDER BY id LIMIT ?2
 `
 
@@ -504,7 +535,7 @@ type PayloadScanRow struct {
 
 // Payloads in the order in which they were stored, without their values.
 func (q *Queries) PayloadScan(ctx context.Context, after int64, max int64) ([]PayloadScanRow, error) {
-	rows, err := q.db.QueryContext(ctx, payloadScan, after, max)
+	rows, err := q.db.QueryContext(ctx, PayloadScan, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -526,7 +557,7 @@ func (q *Queries) PayloadScan(ctx context.Context, after int64, max int64) ([]Pa
 	return items, nil
 }
 
-const payloadTotals = `-- name: PayloadTotals :many
+const PayloadTotals = `-- name: PayloadTotals :many
 SELECT runs.plan_id, cast(coalesce(sum(length(payloads.data)), 0) AS integer) AS bytes
 FROM payload_refs JOIN payloads ON payloads.hash = payload_refs.hash JOIN runs ON runs.id = payload_refs.run_id
 GROUP BY runs.plan_id
@@ -539,7 +570,7 @@ type PayloadTotalsRow struct {
 
 // How much large values take per plan.
 func (q *Queries) PayloadTotals(ctx context.Context) ([]PayloadTotalsRow, error) {
-	rows, err := q.db.QueryContext(ctx, payloadTotals)
+	rows, err := q.db.QueryContext(ctx, PayloadTotals)
 	if err != nil {
 		return nil, err
 	}
@@ -561,32 +592,160 @@ func (q *Queries) PayloadTotals(ctx context.Context) ([]PayloadTotalsRow, error)
 	return items, nil
 }
 
-const stepAuditSeq = `-- name: StepAuditSeq :one
+const StepAuditSeq = `-- name: StepAuditSeq :one
 SELECT audit_seq FROM step_results WHERE run_id = ?1 AND seq = ?2
 `
 
 // The audit event that stands for a row.
 func (q *Queries) StepAuditSeq(ctx context.Context, runID int64, seq int64) (int64, error) {
-	row := q.db.QueryRowContext(ctx, stepAuditSeq, runID, seq)
+	row := q.db.QueryRowContext(ctx, StepAuditSeq, runID, seq)
 	var audit_seq int64
 	err := row.Scan(&audit_seq)
 	return audit_seq, err
 }
 
-const stepDelete = `-- name: StepDelete :execrows
+const StepDelete = `-- name: StepDelete :execrows
 DELETE FROM step_results WHERE id IN (SELECT s.id FROM step_results AS s WHERE s.run_id = ?1 ORDER BY s.seq LIMIT ?2)
 `
 
 // Retention: the run must be marked as purged first.
 func (q *Queries) StepDelete(ctx context.Context, runID int64, max int64) (int64, error) {
-	result, err := q.db.ExecContext(ctx, stepDelete, runID, max)
+	result, err := q.db.ExecContext(ctx, StepDelete, runID, max)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const stepList = `-- name: StepList :many
+const StepInsert = `-- name: StepInsert :exec
+INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output,
+    decision, failure, input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, audit_seq, hash)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+    ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)
+`
+
+type StepInsertParams struct {
+	RunID        int64
+	Seq          int64
+	Kind         string
+	Node         string
+	Visit        int64
+	Item         int64
+	Attempt      int64
+	Substep      int64
+	Status       string
+	Final        int64
+	Effect       string
+	IdemKey      *string
+	Input        *string
+	Output       *string
+	Decision     *string
+	Failure      *string
+	InputTokens  int64
+	OutputTokens int64
+	Cost         float64
+	Agent        *string
+	DueAt        int64
+	Ref          *string
+	Actor        *string
+	Reason       *string
+	Log          *string
+	StartedAt    int64
+	At           int64
+	AuditSeq     int64
+	Hash         []byte
+}
+
+func (q *Queries) StepInsert(ctx context.Context, arg StepInsertParams) error {
+	_, err := q.db.ExecContext(ctx, StepInsert,
+		arg.RunID,
+		arg.Seq,
+		arg.Kind,
+		arg.Node,
+		arg.Visit,
+		arg.Item,
+		arg.Attempt,
+		arg.Substep,
+		arg.Status,
+		arg.Final,
+		arg.Effect,
+		arg.IdemKey,
+		arg.Input,
+		arg.Output,
+		arg.Decision,
+		arg.Failure,
+		arg.InputTokens,
+		arg.OutputTokens,
+		arg.Cost,
+		arg.Agent,
+		arg.DueAt,
+		arg.Ref,
+		arg.Actor,
+		arg.Reason,
+		arg.Log,
+		arg.StartedAt,
+		arg.At,
+		arg.AuditSeq,
+		arg.Hash,
+	)
+	return err
+}
+
+const StepInsertPlain = `-- name: StepInsertPlain :exec
+INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output, decision,
+    failure, input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, audit_seq, hash)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+    NULL, 0, 0, 0.0, NULL, 0, NULL, NULL, NULL, NULL, ?15, ?16, ?17, ?18)
+`
+
+type StepInsertPlainParams struct {
+	RunID     int64
+	Seq       int64
+	Kind      string
+	Node      string
+	Visit     int64
+	Item      int64
+	Attempt   int64
+	Status    string
+	Final     int64
+	Effect    string
+	IdemKey   *string
+	Input     *string
+	Output    *string
+	Decision  *string
+	StartedAt int64
+	At        int64
+	AuditSeq  int64
+	Hash      []byte
+}
+
+// StepInsert for rows that have only what most rows have: a constant costs less
+// than binding an argument.
+func (q *Queries) StepInsertPlain(ctx context.Context, arg StepInsertPlainParams) error {
+	_, err := q.db.ExecContext(ctx, StepInsertPlain,
+		arg.RunID,
+		arg.Seq,
+		arg.Kind,
+		arg.Node,
+		arg.Visit,
+		arg.Item,
+		arg.Attempt,
+		arg.Status,
+		arg.Final,
+		arg.Effect,
+		arg.IdemKey,
+		arg.Input,
+		arg.Output,
+		arg.Decision,
+		arg.StartedAt,
+		arg.At,
+		arg.AuditSeq,
+		arg.Hash,
+	)
+	return err
+}
+
+const StepList = `-- name: StepList :many
 SELECT step_results.id, step_results.run_id, step_results.seq, step_results.kind, step_results.node, step_results.visit, step_results.item, step_results.attempt, step_results.substep, step_results.status, step_results.final, step_results.effect, step_results.idem_key, step_results.input, step_results.output, step_results.decision, step_results.failure, step_results.input_tokens, step_results.output_tokens, step_results.cost, step_results.agent, step_results.due_at, step_results.ref, step_results.actor, step_results.reason, step_results.log, step_results.started_at, step_results.at, step_results.audit_seq, step_results.hash FROM step_results JOIN runs ON runs.id = step_results.run_id
 WHERE runs.public_id = ?1 AND step_results.seq > ?2
 ORDER BY step_results.seq
@@ -594,7 +753,7 @@ LIMIT ?3
 `
 
 func (q *Queries) StepList(ctx context.Context, run string, after int64, max int64) ([]StepResult, error) {
-	rows, err := q.db.QueryContext(ctx, stepList, run, after, max)
+	rows, err := q.db.QueryContext(ctx, StepList, run, after, max)
 	if err != nil {
 		return nil, err
 	}
@@ -647,12 +806,12 @@ func (q *Queries) StepList(ctx context.Context, run string, after int64, max int
 	return items, nil
 }
 
-const stepRange = `-- name: StepRange :many
+const StepRange = `-- name: StepRange :many
 SELECT id, run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output, decision, failure, input_tokens, output_tokens, cost, agent, due_at, ref, actor, reason, log, started_at, at, audit_seq, hash FROM step_results WHERE run_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq
 `
 
 func (q *Queries) StepRange(ctx context.Context, runID int64, first int64, last int64) ([]StepResult, error) {
-	rows, err := q.db.QueryContext(ctx, stepRange, runID, first, last)
+	rows, err := q.db.QueryContext(ctx, StepRange, runID, first, last)
 	if err != nil {
 		return nil, err
 	}

@@ -30,10 +30,11 @@ type Approval struct {
 	Agent     string
 	MayAsk    int64
 	Label     string
-	YesWord   string
-	NoWord    string
+	Answers   string
+	Answer    string
 	Assignee  string
 	DueKey    int64
+	Seal      []byte
 }
 
 type AuditEvent struct {
@@ -185,6 +186,7 @@ type Message struct {
 	TtlMs       int64
 	RetryCount  int64
 	RequiresAck int64
+	PlanContext int64
 	At          int64
 }
 
@@ -366,6 +368,7 @@ type Session struct {
 	ExpiresAt int64
 	Address   string
 	Agent     string
+	Seal      []byte
 }
 
 type Setting struct {
@@ -428,6 +431,7 @@ type Token struct {
 	LastUsedAt   int64
 	LastUsedFrom string
 	RevokedAt    int64
+	Seal         []byte
 }
 
 type User struct {
@@ -441,4 +445,5 @@ type User struct {
 	Settings     string
 	Issuer       string
 	Subject      string
+	Seal         []byte
 }

@@ -9,18 +9,18 @@ import (
 	"context"
 )
 
-const noteCount = `-- name: NoteCount :one
+const NoteCount = `-- name: NoteCount :one
 SELECT count(*) FROM run_notes WHERE run_id = ?1
 `
 
 func (q *Queries) NoteCount(ctx context.Context, runID int64) (int64, error) {
-	row := q.db.QueryRowContext(ctx, noteCount, runID)
+	row := q.db.QueryRowContext(ctx, NoteCount, runID)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const noteInsert = `-- name: NoteInsert :one
+const NoteInsert = `-- name: NoteInsert :one
 INSERT INTO run_notes (run_id, actor, text, at) VALUES (?1, ?2, ?3, ?4) RETURNING id
 `
 
@@ -32,7 +32,7 @@ type NoteInsertParams struct {
 }
 
 func (q *Queries) NoteInsert(ctx context.Context, arg NoteInsertParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, noteInsert,
+	row := q.db.QueryRowContext(ctx, NoteInsert,
 		arg.RunID,
 		arg.Actor,
 		arg.Text,
@@ -43,14 +43,14 @@ func (q *Queries) NoteInsert(ctx context.Context, arg NoteInsertParams) (int64, 
 	return id, err
 }
 
-const noteList = `-- name: NoteList :many
+const NoteList = `-- name: NoteList :many
 SELECT run_notes.id, run_notes.run_id, run_notes.actor, run_notes.text, run_notes.at FROM run_notes JOIN runs ON runs.id = run_notes.run_id
 WHERE runs.public_id = ?1 ORDER BY run_notes.id LIMIT ?2
 `
 
 // What people wrote about a run, in order.
 func (q *Queries) NoteList(ctx context.Context, run string, max int64) ([]RunNote, error) {
-	rows, err := q.db.QueryContext(ctx, noteList, run, max)
+	rows, err := q.db.QueryContext(ctx, NoteList, run, max)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (q *Queries) NoteList(ctx context.Context, run string, max int64) ([]RunNot
 	return items, nil
 }
 
-const noteRecent = `-- name: NoteRecent :many
+const NoteRecent = `-- name: NoteRecent :many
 SELECT run_notes.id, run_notes.run_id, run_notes.actor, run_notes.text, run_notes.at, runs.public_id AS run, plans.key
 FROM run_notes INDEXED BY run_notes_by_age JOIN runs ON runs.id = run_notes.run_id JOIN plans ON plans.id = runs.plan_id
 WHERE run_notes.at >= ?1 AND runs.deleted_at = 0 ORDER BY run_notes.at DESC LIMIT ?2
@@ -96,7 +96,7 @@ type NoteRecentRow struct {
 
 // What people wrote about runs since a time, the newest first.
 func (q *Queries) NoteRecent(ctx context.Context, since int64, max int64) ([]NoteRecentRow, error) {
-	rows, err := q.db.QueryContext(ctx, noteRecent, since, max)
+	rows, err := q.db.QueryContext(ctx, NoteRecent, since, max)
 	if err != nil {
 		return nil, err
 	}

@@ -9,16 +9,16 @@ import (
 	"context"
 )
 
-const planAccept = `-- name: PlanAccept :exec
+const PlanAccept = `-- name: PlanAccept :exec
 UPDATE plans SET stage = '', updated_at = ?1 WHERE public_id = ?2
 `
 
 func (q *Queries) PlanAccept(ctx context.Context, updatedAt int64, publicID string) error {
-	_, err := q.db.ExecContext(ctx, planAccept, updatedAt, publicID)
+	_, err := q.db.ExecContext(ctx, PlanAccept, updatedAt, publicID)
 	return err
 }
 
-const planAdvance = `-- name: PlanAdvance :exec
+const PlanAdvance = `-- name: PlanAdvance :exec
 UPDATE plans
 SET latest = ?1, latest_hash = ?2, name = ?3, description = ?4, updated_at = ?5, archived_at = 0, stage = ?6
 WHERE id = ?7
@@ -35,7 +35,7 @@ type PlanAdvanceParams struct {
 }
 
 func (q *Queries) PlanAdvance(ctx context.Context, arg PlanAdvanceParams) error {
-	_, err := q.db.ExecContext(ctx, planAdvance,
+	_, err := q.db.ExecContext(ctx, PlanAdvance,
 		arg.Latest,
 		arg.LatestHash,
 		arg.Name,
@@ -47,24 +47,24 @@ func (q *Queries) PlanAdvance(ctx context.Context, arg PlanAdvanceParams) error 
 	return err
 }
 
-const planArchive = `-- name: PlanArchive :execrows
+const PlanArchive = `-- name: PlanArchive :execrows
 UPDATE plans SET archived_at = ?1 WHERE public_id = ?2
 `
 
 func (q *Queries) PlanArchive(ctx context.Context, archivedAt int64, publicID string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, planArchive, archivedAt, publicID)
+	result, err := q.db.ExecContext(ctx, PlanArchive, archivedAt, publicID)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const planByKey = `-- name: PlanByKey :one
+const PlanByKey = `-- name: PlanByKey :one
 SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans WHERE key = ?1
 `
 
 func (q *Queries) PlanByKey(ctx context.Context, key string) (Plan, error) {
-	row := q.db.QueryRowContext(ctx, planByKey, key)
+	row := q.db.QueryRowContext(ctx, PlanByKey, key)
 	var i Plan
 	err := row.Scan(
 		&i.ID,
@@ -82,12 +82,12 @@ func (q *Queries) PlanByKey(ctx context.Context, key string) (Plan, error) {
 	return i, err
 }
 
-const planByPublicID = `-- name: PlanByPublicID :one
+const PlanByPublicID = `-- name: PlanByPublicID :one
 SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans WHERE public_id = ?1
 `
 
 func (q *Queries) PlanByPublicID(ctx context.Context, publicID string) (Plan, error) {
-	row := q.db.QueryRowContext(ctx, planByPublicID, publicID)
+	row := q.db.QueryRowContext(ctx, PlanByPublicID, publicID)
 	var i Plan
 	err := row.Scan(
 		&i.ID,
@@ -105,16 +105,16 @@ func (q *Queries) PlanByPublicID(ctx context.Context, publicID string) (Plan, er
 	return i, err
 }
 
-const planFactAdd = `-- name: PlanFactAdd :exec
+const PlanFactAdd = `-- name: PlanFactAdd :exec
 INSERT INTO plan_facts (plan_id, kind, value) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING
 `
 
 func (q *Queries) PlanFactAdd(ctx context.Context, planID int64, kind string, value string) error {
-	_, err := q.db.ExecContext(ctx, planFactAdd, planID, kind, value)
+	_, err := q.db.ExecContext(ctx, PlanFactAdd, planID, kind, value)
 	return err
 }
 
-const planFacts = `-- name: PlanFacts :many
+const PlanFacts = `-- name: PlanFacts :many
 SELECT kind, value FROM plan_facts WHERE plan_id = (SELECT id FROM plans WHERE key = ?1) ORDER BY kind, value
 `
 
@@ -124,7 +124,7 @@ type PlanFactsRow struct {
 }
 
 func (q *Queries) PlanFacts(ctx context.Context, plan string) ([]PlanFactsRow, error) {
-	rows, err := q.db.QueryContext(ctx, planFacts, plan)
+	rows, err := q.db.QueryContext(ctx, PlanFacts, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -146,16 +146,16 @@ func (q *Queries) PlanFacts(ctx context.Context, plan string) ([]PlanFactsRow, e
 	return items, nil
 }
 
-const planFactsClear = `-- name: PlanFactsClear :exec
+const PlanFactsClear = `-- name: PlanFactsClear :exec
 DELETE FROM plan_facts WHERE plan_id = ?1
 `
 
 func (q *Queries) PlanFactsClear(ctx context.Context, planID int64) error {
-	_, err := q.db.ExecContext(ctx, planFactsClear, planID)
+	_, err := q.db.ExecContext(ctx, PlanFactsClear, planID)
 	return err
 }
 
-const planInsert = `-- name: PlanInsert :one
+const PlanInsert = `-- name: PlanInsert :one
 INSERT INTO plans (public_id, key, name, description, latest, latest_hash, stage, created_at, updated_at)
 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?7)
 RETURNING id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at
@@ -172,7 +172,7 @@ type PlanInsertParams struct {
 }
 
 func (q *Queries) PlanInsert(ctx context.Context, arg PlanInsertParams) (Plan, error) {
-	row := q.db.QueryRowContext(ctx, planInsert,
+	row := q.db.QueryRowContext(ctx, PlanInsert,
 		arg.PublicID,
 		arg.Key,
 		arg.Name,
@@ -198,7 +198,7 @@ func (q *Queries) PlanInsert(ctx context.Context, arg PlanInsertParams) (Plan, e
 	return i, err
 }
 
-const planListNewer = `-- name: PlanListNewer :many
+const PlanListNewer = `-- name: PlanListNewer :many
 SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans
 WHERE (archived_at <> 0) = ?1 AND (instr(lower(name), lower(cast(?2 AS text))) > 0 OR instr(lower(key), lower(cast(?2 AS text))) > 0)
   AND CASE cast(?3 AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = ?3 END
@@ -220,7 +220,7 @@ type PlanListNewerParams struct {
 }
 
 func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([]Plan, error) {
-	rows, err := q.db.QueryContext(ctx, planListNewer,
+	rows, err := q.db.QueryContext(ctx, PlanListNewer,
 		arg.Archived,
 		arg.Text,
 		arg.Stage,
@@ -262,7 +262,7 @@ func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([
 	return items, nil
 }
 
-const planListOlder = `-- name: PlanListOlder :many
+const PlanListOlder = `-- name: PlanListOlder :many
 SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans
 WHERE (archived_at <> 0) = ?1 AND (instr(lower(name), lower(cast(?2 AS text))) > 0 OR instr(lower(key), lower(cast(?2 AS text))) > 0)
   AND CASE cast(?3 AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = ?3 END
@@ -285,7 +285,7 @@ type PlanListOlderParams struct {
 
 // Newest first, from a position on.
 func (q *Queries) PlanListOlder(ctx context.Context, arg PlanListOlderParams) ([]Plan, error) {
-	rows, err := q.db.QueryContext(ctx, planListOlder,
+	rows, err := q.db.QueryContext(ctx, PlanListOlder,
 		arg.Archived,
 		arg.Text,
 		arg.Stage,
@@ -327,7 +327,7 @@ func (q *Queries) PlanListOlder(ctx context.Context, arg PlanListOlderParams) ([
 	return items, nil
 }
 
-const planNames = `-- name: PlanNames :many
+const PlanNames = `-- name: PlanNames :many
 SELECT id, public_id, key FROM plans ORDER BY id
 `
 
@@ -338,7 +338,7 @@ type PlanNamesRow struct {
 }
 
 func (q *Queries) PlanNames(ctx context.Context) ([]PlanNamesRow, error) {
-	rows, err := q.db.QueryContext(ctx, planNames)
+	rows, err := q.db.QueryContext(ctx, PlanNames)
 	if err != nil {
 		return nil, err
 	}
@@ -360,14 +360,61 @@ func (q *Queries) PlanNames(ctx context.Context) ([]PlanNamesRow, error) {
 	return items, nil
 }
 
-const plansWithText = `-- name: PlansWithText :many
+const PlannedRuns = `-- name: PlannedRuns :one
+SELECT count(*) AS ended, cast(coalesce(sum(status = 'completed'), 0) AS integer) AS completed
+FROM runs WHERE ended_at <> 0 AND purged_at = 0
+  AND plan_id IN (SELECT v.plan_id FROM plan_versions AS v WHERE v.origin = 'planner' AND v.kind = 'steps')
+`
+
+type PlannedRunsRow struct {
+	Ended     int64
+	Completed int64
+}
+
+func (q *Queries) PlannedRuns(ctx context.Context) (PlannedRunsRow, error) {
+	row := q.db.QueryRowContext(ctx, PlannedRuns)
+	var i PlannedRunsRow
+	err := row.Scan(&i.Ended, &i.Completed)
+	return i, err
+}
+
+const PlannedTotals = `-- name: PlannedTotals :one
+SELECT count(*) AS plans, cast(coalesce(sum(json_array_length(canonical, '$.steps')), 0) AS integer) AS steps,
+       cast(coalesce(sum(coalesce(json_extract(canonical, '$.metadata.confidence'), 0) > 0), 0) AS integer) AS sure,
+       cast(coalesce(sum(json_extract(canonical, '$.metadata.confidence')), 0) AS real) AS confidence, cast(coalesce(max(id), 0) AS integer) AS newest
+FROM plan_versions WHERE id > ?1 AND origin = 'planner' AND kind = 'steps'
+`
+
+type PlannedTotalsRow struct {
+	Plans      int64
+	Steps      int64
+	Sure       int64
+	Confidence float64
+	Newest     int64
+}
+
+// Versions never change: those up to one that was counted are counted once.
+func (q *Queries) PlannedTotals(ctx context.Context, after int64) (PlannedTotalsRow, error) {
+	row := q.db.QueryRowContext(ctx, PlannedTotals, after)
+	var i PlannedTotalsRow
+	err := row.Scan(
+		&i.Plans,
+		&i.Steps,
+		&i.Sure,
+		&i.Confidence,
+		&i.Newest,
+	)
+	return i, err
+}
+
+const PlansWithText = `-- name: PlansWithText :many
 SELECT plans.key FROM plans JOIN plan_versions ON plan_versions.hash = plans.latest_hash
 WHERE plans.archived_at = 0 AND instr(cast(plan_versions.canonical AS text), cast(?1 AS text)) > 0 ORDER BY plans.id LIMIT ?2
 `
 
 // Plans whose newest version has a text in it.
 func (q *Queries) PlansWithText(ctx context.Context, text string, max int64) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, plansWithText, text, max)
+	rows, err := q.db.QueryContext(ctx, PlansWithText, text, max)
 	if err != nil {
 		return nil, err
 	}
@@ -389,7 +436,7 @@ func (q *Queries) PlansWithText(ctx context.Context, text string, max int64) ([]
 	return items, nil
 }
 
-const runsOfPlan = `-- name: RunsOfPlan :many
+const RunsOfPlan = `-- name: RunsOfPlan :many
 SELECT public_id, status, wait_reason, created_at, ended_at FROM runs INDEXED BY runs_by_plan
 WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = ?1) AND origin <> 'dry' ORDER BY id DESC LIMIT ?2
 `
@@ -404,7 +451,7 @@ type RunsOfPlanRow struct {
 
 // How the newest runs of a plan went.
 func (q *Queries) RunsOfPlan(ctx context.Context, plan string, max int64) ([]RunsOfPlanRow, error) {
-	rows, err := q.db.QueryContext(ctx, runsOfPlan, plan, max)
+	rows, err := q.db.QueryContext(ctx, RunsOfPlan, plan, max)
 	if err != nil {
 		return nil, err
 	}
@@ -432,7 +479,7 @@ func (q *Queries) RunsOfPlan(ctx context.Context, plan string, max int64) ([]Run
 	return items, nil
 }
 
-const runsQueuedOfPlan = `-- name: RunsQueuedOfPlan :many
+const RunsQueuedOfPlan = `-- name: RunsQueuedOfPlan :many
 SELECT public_id, start_at FROM runs INDEXED BY runs_by_plan_status
 WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = ?1) AND status = 'queued' AND started_at = 0 AND origin <> 'dry' ORDER BY id DESC LIMIT ?2
 `
@@ -444,7 +491,7 @@ type RunsQueuedOfPlanRow struct {
 
 // When the queued runs of a plan may start.
 func (q *Queries) RunsQueuedOfPlan(ctx context.Context, plan string, max int64) ([]RunsQueuedOfPlanRow, error) {
-	rows, err := q.db.QueryContext(ctx, runsQueuedOfPlan, plan, max)
+	rows, err := q.db.QueryContext(ctx, RunsQueuedOfPlan, plan, max)
 	if err != nil {
 		return nil, err
 	}
@@ -466,7 +513,7 @@ func (q *Queries) RunsQueuedOfPlan(ctx context.Context, plan string, max int64) 
 	return items, nil
 }
 
-const versionByHash = `-- name: VersionByHash :one
+const VersionByHash = `-- name: VersionByHash :one
 SELECT plan_versions.id, plan_versions.plan_id, plan_versions.number, plan_versions.hash, plan_versions.semantics, plan_versions.kind, plan_versions.format, plan_versions.source, plan_versions.canonical, plan_versions.origin, plan_versions.by_person, plan_versions.parent_hash, plan_versions.reason, plan_versions.author, plan_versions.created_at, plans.public_id AS plan_public_id, plans.key AS plan_key
 FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id
 WHERE plan_versions.hash = ?1
@@ -479,7 +526,7 @@ type VersionByHashRow struct {
 }
 
 func (q *Queries) VersionByHash(ctx context.Context, hash string) (VersionByHashRow, error) {
-	row := q.db.QueryRowContext(ctx, versionByHash, hash)
+	row := q.db.QueryRowContext(ctx, VersionByHash, hash)
 	var i VersionByHashRow
 	err := row.Scan(
 		&i.PlanVersion.ID,
@@ -503,7 +550,7 @@ func (q *Queries) VersionByHash(ctx context.Context, hash string) (VersionByHash
 	return i, err
 }
 
-const versionByNumber = `-- name: VersionByNumber :one
+const VersionByNumber = `-- name: VersionByNumber :one
 SELECT plan_versions.id, plan_versions.plan_id, plan_versions.number, plan_versions.hash, plan_versions.semantics, plan_versions.kind, plan_versions.format, plan_versions.source, plan_versions.canonical, plan_versions.origin, plan_versions.by_person, plan_versions.parent_hash, plan_versions.reason, plan_versions.author, plan_versions.created_at, plans.public_id AS plan_public_id, plans.key AS plan_key
 FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id
 WHERE plans.public_id = ?1 AND plan_versions.number = ?2
@@ -516,7 +563,7 @@ type VersionByNumberRow struct {
 }
 
 func (q *Queries) VersionByNumber(ctx context.Context, planPublicID string, number int64) (VersionByNumberRow, error) {
-	row := q.db.QueryRowContext(ctx, versionByNumber, planPublicID, number)
+	row := q.db.QueryRowContext(ctx, VersionByNumber, planPublicID, number)
 	var i VersionByNumberRow
 	err := row.Scan(
 		&i.PlanVersion.ID,
@@ -540,24 +587,7 @@ func (q *Queries) VersionByNumber(ctx context.Context, planPublicID string, numb
 	return i, err
 }
 
-const versionIDs = `-- name: VersionIDs :one
-SELECT id, plan_id FROM plan_versions WHERE hash = ?1
-`
-
-type VersionIDsRow struct {
-	ID     int64
-	PlanID int64
-}
-
-// The version without its documents: asked whenever a run is created.
-func (q *Queries) VersionIDs(ctx context.Context, hash string) (VersionIDsRow, error) {
-	row := q.db.QueryRowContext(ctx, versionIDs, hash)
-	var i VersionIDsRow
-	err := row.Scan(&i.ID, &i.PlanID)
-	return i, err
-}
-
-const versionInsert = `-- name: VersionInsert :one
+const VersionInsert = `-- name: VersionInsert :one
 INSERT INTO plan_versions (plan_id, number, hash, semantics, kind, format, source, canonical, origin, by_person, parent_hash, reason, author, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 RETURNING id
@@ -581,7 +611,7 @@ type VersionInsertParams struct {
 }
 
 func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, versionInsert,
+	row := q.db.QueryRowContext(ctx, VersionInsert,
 		arg.PlanID,
 		arg.Number,
 		arg.Hash,
@@ -602,19 +632,19 @@ func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) (i
 	return id, err
 }
 
-const versionLast = `-- name: VersionLast :one
+const VersionLast = `-- name: VersionLast :one
 SELECT cast(coalesce(max(number), 0) AS integer) FROM plan_versions WHERE plan_id = ?1
 `
 
 // Versions of re-plans have numbers too, though they are never a plan's latest.
 func (q *Queries) VersionLast(ctx context.Context, planID int64) (int64, error) {
-	row := q.db.QueryRowContext(ctx, versionLast, planID)
+	row := q.db.QueryRowContext(ctx, VersionLast, planID)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
 }
 
-const versionList = `-- name: VersionList :many
+const VersionList = `-- name: VersionList :many
 SELECT plan_versions.id, plan_versions.number, plan_versions.hash, plan_versions.semantics, plan_versions.kind, plan_versions.format,
        plan_versions.origin, plan_versions.by_person, plan_versions.parent_hash, plan_versions.reason, plan_versions.author,
        plan_versions.created_at, plans.public_id AS plan_public_id, plans.key AS plan_key
@@ -642,7 +672,7 @@ type VersionListRow struct {
 
 // Newest first, without the documents.
 func (q *Queries) VersionList(ctx context.Context, planPublicID string) ([]VersionListRow, error) {
-	rows, err := q.db.QueryContext(ctx, versionList, planPublicID)
+	rows, err := q.db.QueryContext(ctx, VersionList, planPublicID)
 	if err != nil {
 		return nil, err
 	}
@@ -679,7 +709,49 @@ func (q *Queries) VersionList(ctx context.Context, planPublicID string) ([]Versi
 	return items, nil
 }
 
-const versionsUnderWay = `-- name: VersionsUnderWay :many
+const VersionName = `-- name: VersionName :one
+SELECT plans.key, plan_versions.number FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id WHERE plan_versions.id = ?1
+`
+
+type VersionNameRow struct {
+	Key    string
+	Number int64
+}
+
+func (q *Queries) VersionName(ctx context.Context, id int64) (VersionNameRow, error) {
+	row := q.db.QueryRowContext(ctx, VersionName, id)
+	var i VersionNameRow
+	err := row.Scan(&i.Key, &i.Number)
+	return i, err
+}
+
+const VersionOfRun = `-- name: VersionOfRun :one
+SELECT v.id, v.plan_id, v.number, p.public_id, p.key FROM plan_versions AS v JOIN plans AS p ON p.id = v.plan_id WHERE v.hash = ?1
+`
+
+type VersionOfRunRow struct {
+	ID       int64
+	PlanID   int64
+	Number   int64
+	PublicID string
+	Key      string
+}
+
+// The version without its documents: read whenever a run is created.
+func (q *Queries) VersionOfRun(ctx context.Context, hash string) (VersionOfRunRow, error) {
+	row := q.db.QueryRowContext(ctx, VersionOfRun, hash)
+	var i VersionOfRunRow
+	err := row.Scan(
+		&i.ID,
+		&i.PlanID,
+		&i.Number,
+		&i.PublicID,
+		&i.Key,
+	)
+	return i, err
+}
+
+const VersionsUnderWay = `-- name: VersionsUnderWay :many
 SELECT version_id, count(*) AS n FROM runs INDEXED BY runs_by_plan_status
 WHERE deleted_at = 0 AND status IN ('queued', 'running', 'waiting') AND origin <> 'dry' AND plan_id = (SELECT p.id FROM plans AS p WHERE p.public_id = ?1)
 GROUP BY version_id
@@ -692,7 +764,7 @@ type VersionsUnderWayRow struct {
 
 // How many runs of each version of a plan are under way.
 func (q *Queries) VersionsUnderWay(ctx context.Context, planPublicID string) ([]VersionsUnderWayRow, error) {
-	rows, err := q.db.QueryContext(ctx, versionsUnderWay, planPublicID)
+	rows, err := q.db.QueryContext(ctx, VersionsUnderWay, planPublicID)
 	if err != nil {
 		return nil, err
 	}

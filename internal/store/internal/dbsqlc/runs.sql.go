@@ -10,14 +10,14 @@ import (
 	"database/sql"
 )
 
-const runActiveByConcurrency = `-- name: RunActiveByConcurrency :many
+const RunActiveByConcurrency = `-- name: RunActiveByConcurrency :many
 SELECT public_id FROM runs
 WHERE conc_key = ?1 AND conc_key <> '' AND ended_at = 0
 ORDER BY id
 `
 
 func (q *Queries) RunActiveByConcurrency(ctx context.Context, concKey string) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, runActiveByConcurrency, concKey)
+	rows, err := q.db.QueryContext(ctx, RunActiveByConcurrency, concKey)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (q *Queries) RunActiveByConcurrency(ctx context.Context, concKey string) ([
 	return items, nil
 }
 
-const runAdvance = `-- name: RunAdvance :execrows
+const RunAdvance = `-- name: RunAdvance :execrows
 UPDATE runs
 SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5, error_code = ?6, due_at = ?7,
     input_tokens = input_tokens + ?8, output_tokens = output_tokens + ?9, cost = cost + ?10,
@@ -73,7 +73,7 @@ type RunAdvanceParams struct {
 }
 
 func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, runAdvance,
+	result, err := q.db.ExecContext(ctx, RunAdvance,
 		arg.LastSeq,
 		arg.AddSteps,
 		arg.Path,
@@ -102,7 +102,7 @@ func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, 
 	return result.RowsAffected()
 }
 
-const runBare = `-- name: RunBare :one
+const RunBare = `-- name: RunBare :one
 SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN plans ON plans.id = runs.plan_id
@@ -120,7 +120,7 @@ type RunBareRow struct {
 
 // A run without what stands in the row of its details, which may be damaged.
 func (q *Queries) RunBare(ctx context.Context, publicID string) (RunBareRow, error) {
-	row := q.db.QueryRowContext(ctx, runBare, publicID)
+	row := q.db.QueryRowContext(ctx, RunBare, publicID)
 	var i RunBareRow
 	err := row.Scan(
 		&i.Run.ID,
@@ -169,24 +169,24 @@ func (q *Queries) RunBare(ctx context.Context, publicID string) (RunBareRow, err
 	return i, err
 }
 
-const runByKey = `-- name: RunByKey :one
+const RunByKey = `-- name: RunByKey :one
 SELECT public_id FROM runs WHERE run_key = ?1
 `
 
 func (q *Queries) RunByKey(ctx context.Context, runKey *string) (string, error) {
-	row := q.db.QueryRowContext(ctx, runByKey, runKey)
+	row := q.db.QueryRowContext(ctx, RunByKey, runKey)
 	var public_id string
 	err := row.Scan(&public_id)
 	return public_id, err
 }
 
-const runByPrefix = `-- name: RunByPrefix :many
+const RunByPrefix = `-- name: RunByPrefix :many
 SELECT public_id FROM runs WHERE public_id >= ?1 AND public_id < ?2 ORDER BY public_id LIMIT 3
 `
 
 // Runs whose id begins with a prefix.
 func (q *Queries) RunByPrefix(ctx context.Context, low string, high string) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, runByPrefix, low, high)
+	rows, err := q.db.QueryContext(ctx, RunByPrefix, low, high)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (q *Queries) RunByPrefix(ctx context.Context, low string, high string) ([]s
 	return items, nil
 }
 
-const runByPublicID = `-- name: RunByPublicID :one
+const RunByPublicID = `-- name: RunByPublicID :one
 SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
@@ -228,7 +228,7 @@ type RunByPublicIDRow struct {
 }
 
 func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPublicIDRow, error) {
-	row := q.db.QueryRowContext(ctx, runByPublicID, publicID)
+	row := q.db.QueryRowContext(ctx, RunByPublicID, publicID)
 	var i RunByPublicIDRow
 	err := row.Scan(
 		&i.Run.ID,
@@ -288,13 +288,13 @@ func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPubl
 	return i, err
 }
 
-const runByTail = `-- name: RunByTail :many
+const RunByTail = `-- name: RunByTail :many
 SELECT public_id FROM runs WHERE tail >= ?1 AND tail < ?2 ORDER BY tail LIMIT 3
 `
 
 // Runs whose id ends with a tail; low and high are reversed.
 func (q *Queries) RunByTail(ctx context.Context, low string, high string) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, runByTail, low, high)
+	rows, err := q.db.QueryContext(ctx, RunByTail, low, high)
 	if err != nil {
 		return nil, err
 	}
@@ -316,13 +316,13 @@ func (q *Queries) RunByTail(ctx context.Context, low string, high string) ([]str
 	return items, nil
 }
 
-const runChildren = `-- name: RunChildren :many
+const RunChildren = `-- name: RunChildren :many
 SELECT c.public_id FROM runs AS c WHERE c.parent_run = ?1 AND c.parent_run <> '' ORDER BY c.id LIMIT 500
 `
 
 // A run's children, oldest first.
 func (q *Queries) RunChildren(ctx context.Context, run string) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, runChildren, run)
+	rows, err := q.db.QueryContext(ctx, RunChildren, run)
 	if err != nil {
 		return nil, err
 	}
@@ -344,22 +344,22 @@ func (q *Queries) RunChildren(ctx context.Context, run string) ([]string, error)
 	return items, nil
 }
 
-const runCountAdd = `-- name: RunCountAdd :exec
+const RunCountAdd = `-- name: RunCountAdd :exec
 INSERT INTO run_counts (status, wait_reason, n) VALUES (?1, ?2, ?3)
 ON CONFLICT (status, wait_reason) DO UPDATE SET n = n + excluded.n
 `
 
 func (q *Queries) RunCountAdd(ctx context.Context, status string, waitReason string, n int64) error {
-	_, err := q.db.ExecContext(ctx, runCountAdd, status, waitReason, n)
+	_, err := q.db.ExecContext(ctx, RunCountAdd, status, waitReason, n)
 	return err
 }
 
-const runCountList = `-- name: RunCountList :many
+const RunCountList = `-- name: RunCountList :many
 SELECT status, wait_reason, n FROM run_counts
 `
 
 func (q *Queries) RunCountList(ctx context.Context) ([]RunCount, error) {
-	rows, err := q.db.QueryContext(ctx, runCountList)
+	rows, err := q.db.QueryContext(ctx, RunCountList)
 	if err != nil {
 		return nil, err
 	}
@@ -381,16 +381,16 @@ func (q *Queries) RunCountList(ctx context.Context) ([]RunCount, error) {
 	return items, nil
 }
 
-const runDelete = `-- name: RunDelete :exec
+const RunDelete = `-- name: RunDelete :exec
 UPDATE runs SET deleted_at = ?1, attention = ?2 WHERE id = ?3
 `
 
 func (q *Queries) RunDelete(ctx context.Context, deletedAt int64, attention int64, iD int64) error {
-	_, err := q.db.ExecContext(ctx, runDelete, deletedAt, attention, iD)
+	_, err := q.db.ExecContext(ctx, RunDelete, deletedAt, attention, iD)
 	return err
 }
 
-const runDetailInsert = `-- name: RunDetailInsert :exec
+const RunDetailInsert = `-- name: RunDetailInsert :exec
 INSERT INTO run_details (run_id, input, session, limits, labels, parent, concurrency)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 `
@@ -406,7 +406,7 @@ type RunDetailInsertParams struct {
 }
 
 func (q *Queries) RunDetailInsert(ctx context.Context, arg RunDetailInsertParams) error {
-	_, err := q.db.ExecContext(ctx, runDetailInsert,
+	_, err := q.db.ExecContext(ctx, RunDetailInsert,
 		arg.RunID,
 		arg.Input,
 		arg.Session,
@@ -418,16 +418,16 @@ func (q *Queries) RunDetailInsert(ctx context.Context, arg RunDetailInsertParams
 	return err
 }
 
-const runDetailLimits = `-- name: RunDetailLimits :exec
+const RunDetailLimits = `-- name: RunDetailLimits :exec
 UPDATE run_details SET limits = ?1 WHERE run_id = ?2
 `
 
 func (q *Queries) RunDetailLimits(ctx context.Context, limits string, runID int64) error {
-	_, err := q.db.ExecContext(ctx, runDetailLimits, limits, runID)
+	_, err := q.db.ExecContext(ctx, RunDetailLimits, limits, runID)
 	return err
 }
 
-const runDetailOutput = `-- name: RunDetailOutput :exec
+const RunDetailOutput = `-- name: RunDetailOutput :exec
 UPDATE run_details SET output = ?1, error_message = ?2, error_node = ?3 WHERE run_id = ?4
 `
 
@@ -439,7 +439,7 @@ type RunDetailOutputParams struct {
 }
 
 func (q *Queries) RunDetailOutput(ctx context.Context, arg RunDetailOutputParams) error {
-	_, err := q.db.ExecContext(ctx, runDetailOutput,
+	_, err := q.db.ExecContext(ctx, RunDetailOutput,
 		arg.Output,
 		arg.ErrorMessage,
 		arg.ErrorNode,
@@ -448,16 +448,16 @@ func (q *Queries) RunDetailOutput(ctx context.Context, arg RunDetailOutputParams
 	return err
 }
 
-const runDetailPurge = `-- name: RunDetailPurge :exec
+const RunDetailPurge = `-- name: RunDetailPurge :exec
 UPDATE run_details SET input = NULL, output = NULL WHERE run_id = ?1
 `
 
 func (q *Queries) RunDetailPurge(ctx context.Context, runID int64) error {
-	_, err := q.db.ExecContext(ctx, runDetailPurge, runID)
+	_, err := q.db.ExecContext(ctx, RunDetailPurge, runID)
 	return err
 }
 
-const runEnded = `-- name: RunEnded :many
+const RunEnded = `-- name: RunEnded :many
 SELECT id, public_id, plan_id, ended_at, last_seq FROM runs INDEXED BY runs_by_end
 WHERE status = ?1 AND ended_at <> 0 AND purged_at = 0 AND (ended_at, id) > (cast(?2 AS integer), cast(?3 AS integer))
 ORDER BY ended_at, id LIMIT ?4
@@ -481,7 +481,7 @@ type RunEndedRow struct {
 // Final runs of all plans with one status that still have a journal, the oldest
 // end first.
 func (q *Queries) RunEnded(ctx context.Context, arg RunEndedParams) ([]RunEndedRow, error) {
-	rows, err := q.db.QueryContext(ctx, runEnded,
+	rows, err := q.db.QueryContext(ctx, RunEnded,
 		arg.Status,
 		arg.AfterEnd,
 		arg.AfterID,
@@ -514,7 +514,7 @@ func (q *Queries) RunEnded(ctx context.Context, arg RunEndedParams) ([]RunEndedR
 	return items, nil
 }
 
-const runEndedOfPlan = `-- name: RunEndedOfPlan :many
+const RunEndedOfPlan = `-- name: RunEndedOfPlan :many
 SELECT id, public_id, plan_id, ended_at, last_seq FROM runs
 WHERE plan_id = ?1 AND status = ?2 AND ended_at <> 0 AND purged_at = 0
   AND ended_at < ?3 AND (ended_at, id) > (cast(?4 AS integer), cast(?5 AS integer))
@@ -541,7 +541,7 @@ type RunEndedOfPlanRow struct {
 // Final runs of one plan with one status that ended before a time and still have
 // a journal, the oldest end first.
 func (q *Queries) RunEndedOfPlan(ctx context.Context, arg RunEndedOfPlanParams) ([]RunEndedOfPlanRow, error) {
-	rows, err := q.db.QueryContext(ctx, runEndedOfPlan,
+	rows, err := q.db.QueryContext(ctx, RunEndedOfPlan,
 		arg.PlanID,
 		arg.Status,
 		arg.Before,
@@ -576,25 +576,25 @@ func (q *Queries) RunEndedOfPlan(ctx context.Context, arg RunEndedOfPlanParams) 
 	return items, nil
 }
 
-const runEndedSince = `-- name: RunEndedSince :one
+const RunEndedSince = `-- name: RunEndedSince :one
 SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_by_end
 WHERE runs.status = ?1 AND runs.ended_at <> 0 AND runs.ended_at >= ?2 AND runs.deleted_at = 0 AND runs.origin <> 'dry' LIMIT ?3)
 `
 
 // How many runs of one status ended since a time, counted up to a number.
 func (q *Queries) RunEndedSince(ctx context.Context, status string, since int64, max int64) (int64, error) {
-	row := q.db.QueryRowContext(ctx, runEndedSince, status, since, max)
+	row := q.db.QueryRowContext(ctx, RunEndedSince, status, since, max)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const runForks = `-- name: RunForks :many
+const RunForks = `-- name: RunForks :many
 SELECT c.public_id FROM runs AS c WHERE c.forked_from = ?1 AND c.forked_from <> '' ORDER BY c.id LIMIT 500
 `
 
 func (q *Queries) RunForks(ctx context.Context, run string) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, runForks, run)
+	rows, err := q.db.QueryContext(ctx, RunForks, run)
 	if err != nil {
 		return nil, err
 	}
@@ -616,16 +616,33 @@ func (q *Queries) RunForks(ctx context.Context, run string) ([]string, error) {
 	return items, nil
 }
 
-const runGiveLabels = `-- name: RunGiveLabels :exec
+const RunFrom = `-- name: RunFrom :one
+SELECT id, created_at FROM runs WHERE id >= ?1 ORDER BY id LIMIT 1
+`
+
+type RunFromRow struct {
+	ID        int64
+	CreatedAt int64
+}
+
+// The first run from a position on.
+func (q *Queries) RunFrom(ctx context.Context, id int64) (RunFromRow, error) {
+	row := q.db.QueryRowContext(ctx, RunFrom, id)
+	var i RunFromRow
+	err := row.Scan(&i.ID, &i.CreatedAt)
+	return i, err
+}
+
+const RunGiveLabels = `-- name: RunGiveLabels :exec
 UPDATE run_details SET given_labels = ?1 WHERE run_id = ?2
 `
 
 func (q *Queries) RunGiveLabels(ctx context.Context, givenLabels string, runID int64) error {
-	_, err := q.db.ExecContext(ctx, runGiveLabels, givenLabels, runID)
+	_, err := q.db.ExecContext(ctx, RunGiveLabels, givenLabels, runID)
 	return err
 }
 
-const runGivenLabels = `-- name: RunGivenLabels :one
+const RunGivenLabels = `-- name: RunGivenLabels :one
 SELECT runs.id, run_details.given_labels FROM runs JOIN run_details ON run_details.run_id = runs.id WHERE runs.public_id = ?1
 `
 
@@ -636,22 +653,22 @@ type RunGivenLabelsRow struct {
 
 // Labels that people gave a run.
 func (q *Queries) RunGivenLabels(ctx context.Context, publicID string) (RunGivenLabelsRow, error) {
-	row := q.db.QueryRowContext(ctx, runGivenLabels, publicID)
+	row := q.db.QueryRowContext(ctx, RunGivenLabels, publicID)
 	var i RunGivenLabelsRow
 	err := row.Scan(&i.ID, &i.GivenLabels)
 	return i, err
 }
 
-const runHold = `-- name: RunHold :exec
+const RunHold = `-- name: RunHold :exec
 UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = ?1, headline = 'held since the database was taken back' WHERE id = ?2
 `
 
 func (q *Queries) RunHold(ctx context.Context, attention int64, iD int64) error {
-	_, err := q.db.ExecContext(ctx, runHold, attention, iD)
+	_, err := q.db.ExecContext(ctx, RunHold, attention, iD)
 	return err
 }
 
-const runHoldable = `-- name: RunHoldable :many
+const RunHoldable = `-- name: RunHoldable :many
 SELECT id, public_id, status, wait_reason, attention, last_seq, deleted_at, origin FROM runs
 WHERE ended_at = 0 AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
 ORDER BY priority DESC, id
@@ -670,7 +687,7 @@ type RunHoldableRow struct {
 
 // Unfinished runs, for a hold. Quarantined ones are parked already.
 func (q *Queries) RunHoldable(ctx context.Context) ([]RunHoldableRow, error) {
-	rows, err := q.db.QueryContext(ctx, runHoldable)
+	rows, err := q.db.QueryContext(ctx, RunHoldable)
 	if err != nil {
 		return nil, err
 	}
@@ -701,7 +718,7 @@ func (q *Queries) RunHoldable(ctx context.Context) ([]RunHoldableRow, error) {
 	return items, nil
 }
 
-const runInsert = `-- name: RunInsert :execresult
+const RunInsert = `-- name: RunInsert :execresult
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
                   conc_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
@@ -735,7 +752,7 @@ type RunInsertParams struct {
 
 // A run whose id is there already is not inserted again.
 func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (sql.Result, error) {
-	return q.db.ExecContext(ctx, runInsert,
+	return q.db.ExecContext(ctx, RunInsert,
 		arg.PublicID,
 		arg.Tail,
 		arg.PlanID,
@@ -760,7 +777,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (sql.Resul
 	)
 }
 
-const runKept = `-- name: RunKept :one
+const RunKept = `-- name: RunKept :one
 SELECT cast(EXISTS (SELECT 1 FROM run_labels WHERE run_labels.run_id = r.id AND run_labels.key = 'pin')
   OR r.parent_run <> '' AND EXISTS (SELECT 1 FROM runs AS p WHERE p.public_id = r.parent_run AND p.ended_at = 0) AS integer)
 FROM runs AS r WHERE r.id = ?1
@@ -768,42 +785,128 @@ FROM runs AS r WHERE r.id = ?1
 
 // Why a run must be kept: it is pinned, or a living parent needs it; 0: it need not.
 func (q *Queries) RunKept(ctx context.Context, id int64) (int64, error) {
-	row := q.db.QueryRowContext(ctx, runKept, id)
+	row := q.db.QueryRowContext(ctx, RunKept, id)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
 }
 
-const runLabelDrop = `-- name: RunLabelDrop :exec
+const RunLabelDrop = `-- name: RunLabelDrop :exec
 DELETE FROM run_labels WHERE run_id = ?1 AND key = ?2
 `
 
 func (q *Queries) RunLabelDrop(ctx context.Context, runID int64, key string) error {
-	_, err := q.db.ExecContext(ctx, runLabelDrop, runID, key)
+	_, err := q.db.ExecContext(ctx, RunLabelDrop, runID, key)
 	return err
 }
 
-const runLabelInsert = `-- name: RunLabelInsert :exec
+const RunLabelInsert = `-- name: RunLabelInsert :exec
 INSERT INTO run_labels (key, value, run_id) VALUES (?1, ?2, ?3)
 `
 
 func (q *Queries) RunLabelInsert(ctx context.Context, key string, value string, runID int64) error {
-	_, err := q.db.ExecContext(ctx, runLabelInsert, key, value, runID)
+	_, err := q.db.ExecContext(ctx, RunLabelInsert, key, value, runID)
 	return err
 }
 
-const runLast = `-- name: RunLast :one
+const RunLast = `-- name: RunLast :one
 SELECT cast(coalesce(max(id), 0) AS integer) AS id FROM runs
 `
 
 func (q *Queries) RunLast(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, runLast)
+	row := q.db.QueryRowContext(ctx, RunLast)
 	var id int64
 	err := row.Scan(&id)
 	return id, err
 }
 
-const runNewestEnds = `-- name: RunNewestEnds :many
+const RunLiveChildren = `-- name: RunLiveChildren :many
+SELECT c.public_id FROM runs AS c WHERE c.parent_run = ?1 AND c.parent_run <> '' AND c.ended_at = 0 ORDER BY c.id
+`
+
+func (q *Queries) RunLiveChildren(ctx context.Context, run string) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, RunLiveChildren, run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var public_id string
+		if err := rows.Scan(&public_id); err != nil {
+			return nil, err
+		}
+		items = append(items, public_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const RunMove = `-- name: RunMove :execrows
+UPDATE runs SET last_seq = ?1, steps = steps + ?2, path = ?3 WHERE id = ?4 AND last_seq = ?5
+`
+
+type RunMoveParams struct {
+	LastSeq int64
+	Steps   int64
+	Path    string
+	ID      int64
+	Before  int64
+}
+
+// Moves a run's journal position, unless another writer was first.
+func (q *Queries) RunMove(ctx context.Context, arg RunMoveParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, RunMove,
+		arg.LastSeq,
+		arg.Steps,
+		arg.Path,
+		arg.ID,
+		arg.Before,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const RunMoveMessage = `-- name: RunMoveMessage :execrows
+UPDATE runs SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5
+WHERE id = ?6 AND last_seq = ?7
+`
+
+type RunMoveMessageParams struct {
+	LastSeq  int64
+	Steps    int64
+	Path     string
+	Headline string
+	Node     string
+	ID       int64
+	Before   int64
+}
+
+// RunMove with the status message and the step that it names.
+func (q *Queries) RunMoveMessage(ctx context.Context, arg RunMoveMessageParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, RunMoveMessage,
+		arg.LastSeq,
+		arg.Steps,
+		arg.Path,
+		arg.Headline,
+		arg.Node,
+		arg.ID,
+		arg.Before,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const RunNewestEnds = `-- name: RunNewestEnds :many
 SELECT ended_at FROM runs
 WHERE plan_id = ?1 AND status = ?2 AND ended_at <> 0 AND purged_at = 0
 ORDER BY ended_at DESC LIMIT ?3
@@ -811,7 +914,7 @@ ORDER BY ended_at DESC LIMIT ?3
 
 // When the newest runs of a plan with one status ended that still have a journal.
 func (q *Queries) RunNewestEnds(ctx context.Context, planID int64, status string, max int64) ([]int64, error) {
-	rows, err := q.db.QueryContext(ctx, runNewestEnds, planID, status, max)
+	rows, err := q.db.QueryContext(ctx, RunNewestEnds, planID, status, max)
 	if err != nil {
 		return nil, err
 	}
@@ -833,7 +936,7 @@ func (q *Queries) RunNewestEnds(ctx context.Context, planID int64, status string
 	return items, nil
 }
 
-const runProgress = `-- name: RunProgress :execrows
+const RunProgress = `-- name: RunProgress :execrows
 UPDATE runs
 SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5, error_code = ?6, due_at = ?7,
     input_tokens = input_tokens + ?8, output_tokens = output_tokens + ?9, cost = cost + ?10,
@@ -862,7 +965,7 @@ type RunProgressParams struct {
 
 // What may change without the status: no index knows these columns.
 func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, runProgress,
+	result, err := q.db.ExecContext(ctx, RunProgress,
 		arg.LastSeq,
 		arg.AddSteps,
 		arg.Path,
@@ -886,46 +989,46 @@ func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (int64
 	return result.RowsAffected()
 }
 
-const runPurge = `-- name: RunPurge :execrows
+const RunPurge = `-- name: RunPurge :execrows
 UPDATE runs SET purged_at = ?1
 WHERE id = ?2 AND purged_at = 0 AND status IN ('completed', 'failed', 'cancelled')
 `
 
 // Retention takes away what only a person may have entered or a node produced.
 func (q *Queries) RunPurge(ctx context.Context, purgedAt int64, iD int64) (int64, error) {
-	result, err := q.db.ExecContext(ctx, runPurge, purgedAt, iD)
+	result, err := q.db.ExecContext(ctx, RunPurge, purgedAt, iD)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const runPurgedAt = `-- name: RunPurgedAt :one
+const RunPurgedAt = `-- name: RunPurgedAt :one
 SELECT purged_at FROM runs WHERE id = ?1
 `
 
 func (q *Queries) RunPurgedAt(ctx context.Context, id int64) (int64, error) {
-	row := q.db.QueryRowContext(ctx, runPurgedAt, id)
+	row := q.db.QueryRowContext(ctx, RunPurgedAt, id)
 	var purged_at int64
 	err := row.Scan(&purged_at)
 	return purged_at, err
 }
 
-const runRepin = `-- name: RunRepin :exec
+const RunRepin = `-- name: RunRepin :exec
 UPDATE runs SET version_id = ?1 WHERE id = ?2
 `
 
 func (q *Queries) RunRepin(ctx context.Context, versionID int64, iD int64) error {
-	_, err := q.db.ExecContext(ctx, runRepin, versionID, iD)
+	_, err := q.db.ExecContext(ctx, RunRepin, versionID, iD)
 	return err
 }
 
-const runReruns = `-- name: RunReruns :many
+const RunReruns = `-- name: RunReruns :many
 SELECT c.public_id FROM runs AS c WHERE c.rerun_of = ?1 AND c.rerun_of <> '' ORDER BY c.id LIMIT 500
 `
 
 func (q *Queries) RunReruns(ctx context.Context, run string) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, runReruns, run)
+	rows, err := q.db.QueryContext(ctx, RunReruns, run)
 	if err != nil {
 		return nil, err
 	}
@@ -947,7 +1050,7 @@ func (q *Queries) RunReruns(ctx context.Context, run string) ([]string, error) {
 	return items, nil
 }
 
-const runRowID = `-- name: RunRowID :one
+const RunRowID = `-- name: RunRowID :one
 SELECT id, status, wait_reason, attention FROM runs WHERE public_id = ?1
 `
 
@@ -959,7 +1062,7 @@ type RunRowIDRow struct {
 }
 
 func (q *Queries) RunRowID(ctx context.Context, publicID string) (RunRowIDRow, error) {
-	row := q.db.QueryRowContext(ctx, runRowID, publicID)
+	row := q.db.QueryRowContext(ctx, RunRowID, publicID)
 	var i RunRowIDRow
 	err := row.Scan(
 		&i.ID,
@@ -970,13 +1073,13 @@ func (q *Queries) RunRowID(ctx context.Context, publicID string) (RunRowIDRow, e
 	return i, err
 }
 
-const runRowsByPrefix = `-- name: RunRowsByPrefix :many
+const RunRowsByPrefix = `-- name: RunRowsByPrefix :many
 SELECT id FROM runs WHERE public_id >= ?1 AND public_id < ?2 ORDER BY public_id LIMIT 200
 `
 
 // Row ids by prefix and by reversed tail, for lists.
 func (q *Queries) RunRowsByPrefix(ctx context.Context, low string, high string) ([]int64, error) {
-	rows, err := q.db.QueryContext(ctx, runRowsByPrefix, low, high)
+	rows, err := q.db.QueryContext(ctx, RunRowsByPrefix, low, high)
 	if err != nil {
 		return nil, err
 	}
@@ -998,12 +1101,12 @@ func (q *Queries) RunRowsByPrefix(ctx context.Context, low string, high string) 
 	return items, nil
 }
 
-const runRowsByTail = `-- name: RunRowsByTail :many
+const RunRowsByTail = `-- name: RunRowsByTail :many
 SELECT id FROM runs WHERE tail >= ?1 AND tail < ?2 ORDER BY tail LIMIT 200
 `
 
 func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([]int64, error) {
-	rows, err := q.db.QueryContext(ctx, runRowsByTail, low, high)
+	rows, err := q.db.QueryContext(ctx, RunRowsByTail, low, high)
 	if err != nil {
 		return nil, err
 	}
@@ -1025,7 +1128,7 @@ func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([
 	return items, nil
 }
 
-const runState = `-- name: RunState :one
+const RunState = `-- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
        running_us, deleted_at, tries, origin, alike
 FROM runs WHERE public_id = ?1
@@ -1056,7 +1159,7 @@ type RunStateRow struct {
 }
 
 func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, error) {
-	row := q.db.QueryRowContext(ctx, runState, publicID)
+	row := q.db.QueryRowContext(ctx, RunState, publicID)
 	var i RunStateRow
 	err := row.Scan(
 		&i.ID,
@@ -1084,8 +1187,8 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 	return i, err
 }
 
-const runToAck = `-- name: RunToAck :one
-SELECT id, status, attention, deleted_at FROM runs WHERE public_id = ?1
+const RunToAck = `-- name: RunToAck :one
+SELECT id, status, attention, deleted_at, ended_at FROM runs WHERE public_id = ?1
 `
 
 type RunToAckRow struct {
@@ -1093,21 +1196,23 @@ type RunToAckRow struct {
 	Status    string
 	Attention int64
 	DeletedAt int64
+	EndedAt   int64
 }
 
 func (q *Queries) RunToAck(ctx context.Context, publicID string) (RunToAckRow, error) {
-	row := q.db.QueryRowContext(ctx, runToAck, publicID)
+	row := q.db.QueryRowContext(ctx, RunToAck, publicID)
 	var i RunToAckRow
 	err := row.Scan(
 		&i.ID,
 		&i.Status,
 		&i.Attention,
 		&i.DeletedAt,
+		&i.EndedAt,
 	)
 	return i, err
 }
 
-const runTotals = `-- name: RunTotals :many
+const RunTotals = `-- name: RunTotals :many
 SELECT plan_id, count(*) AS runs, cast(coalesce(sum(purged_at <> 0), 0) AS integer) AS purged,
        cast(coalesce(sum(CASE WHEN purged_at = 0 THEN last_seq ELSE 0 END), 0) AS integer) AS steps
 FROM runs GROUP BY plan_id
@@ -1122,7 +1227,7 @@ type RunTotalsRow struct {
 
 // What the runs of each plan take.
 func (q *Queries) RunTotals(ctx context.Context) ([]RunTotalsRow, error) {
-	rows, err := q.db.QueryContext(ctx, runTotals)
+	rows, err := q.db.QueryContext(ctx, RunTotals)
 	if err != nil {
 		return nil, err
 	}
@@ -1149,16 +1254,16 @@ func (q *Queries) RunTotals(ctx context.Context) ([]RunTotalsRow, error) {
 	return items, nil
 }
 
-const runTries = `-- name: RunTries :exec
+const RunTries = `-- name: RunTries :exec
 UPDATE runs SET tries = ?1 WHERE id = ?2
 `
 
 func (q *Queries) RunTries(ctx context.Context, tries int64, iD int64) error {
-	_, err := q.db.ExecContext(ctx, runTries, tries, iD)
+	_, err := q.db.ExecContext(ctx, RunTries, tries, iD)
 	return err
 }
 
-const runUnfinished = `-- name: RunUnfinished :many
+const RunUnfinished = `-- name: RunUnfinished :many
 SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
@@ -1179,7 +1284,7 @@ type RunUnfinishedRow struct {
 }
 
 func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error) {
-	rows, err := q.db.QueryContext(ctx, runUnfinished)
+	rows, err := q.db.QueryContext(ctx, RunUnfinished)
 	if err != nil {
 		return nil, err
 	}
@@ -1255,7 +1360,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 	return items, nil
 }
 
-const runUnfinishedBare = `-- name: RunUnfinishedBare :many
+const RunUnfinishedBare = `-- name: RunUnfinishedBare :many
 SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN plans ON plans.id = runs.plan_id
@@ -1274,7 +1379,7 @@ type RunUnfinishedBareRow struct {
 
 // Unfinished runs whose row of details is gone.
 func (q *Queries) RunUnfinishedBare(ctx context.Context) ([]RunUnfinishedBareRow, error) {
-	rows, err := q.db.QueryContext(ctx, runUnfinishedBare)
+	rows, err := q.db.QueryContext(ctx, RunUnfinishedBare)
 	if err != nil {
 		return nil, err
 	}
@@ -1339,16 +1444,16 @@ func (q *Queries) RunUnfinishedBare(ctx context.Context) ([]RunUnfinishedBareRow
 	return items, nil
 }
 
-const runUse = `-- name: RunUse :exec
+const RunUsePut = `-- name: RunUsePut :exec
 INSERT OR IGNORE INTO run_uses (kind, name, run_id) VALUES (?1, ?2, ?3)
 `
 
-func (q *Queries) RunUse(ctx context.Context, kind string, name string, runID int64) error {
-	_, err := q.db.ExecContext(ctx, runUse, kind, name, runID)
+func (q *Queries) RunUsePut(ctx context.Context, kind string, name string, runID int64) error {
+	_, err := q.db.ExecContext(ctx, RunUsePut, kind, name, runID)
 	return err
 }
 
-const runUses = `-- name: RunUses :many
+const RunUses = `-- name: RunUses :many
 SELECT kind, name FROM run_uses WHERE run_id = (SELECT id FROM runs WHERE public_id = ?1) ORDER BY kind, name
 `
 
@@ -1359,7 +1464,7 @@ type RunUsesRow struct {
 
 // What took part in a run, by kind and name.
 func (q *Queries) RunUses(ctx context.Context, run string) ([]RunUsesRow, error) {
-	rows, err := q.db.QueryContext(ctx, runUses, run)
+	rows, err := q.db.QueryContext(ctx, RunUses, run)
 	if err != nil {
 		return nil, err
 	}
@@ -1371,6 +1476,34 @@ func (q *Queries) RunUses(ctx context.Context, run string) ([]RunUsesRow, error)
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const UnfinishedRunsOfPayload = `-- name: UnfinishedRunsOfPayload :many
+SELECT r.public_id FROM payload_refs AS p JOIN runs AS r ON r.id = p.run_id WHERE p.hash = ?1 AND r.ended_at = 0 LIMIT ?2
+`
+
+// Unfinished runs that name a stored value.
+func (q *Queries) UnfinishedRunsOfPayload(ctx context.Context, hash []byte, max int64) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, UnfinishedRunsOfPayload, hash, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var public_id string
+		if err := rows.Scan(&public_id); err != nil {
+			return nil, err
+		}
+		items = append(items, public_id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -9,35 +9,62 @@ import (
 	"context"
 )
 
-const settingDelete = `-- name: SettingDelete :execrows
+const SecondFactors = `-- name: SecondFactors :many
+SELECT "key", value FROM settings WHERE key >= 'second-factor.' AND key < 'second-factor/' ORDER BY key
+`
+
+func (q *Queries) SecondFactors(ctx context.Context) ([]Setting, error) {
+	rows, err := q.db.QueryContext(ctx, SecondFactors)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Setting{}
+	for rows.Next() {
+		var i Setting
+		if err := rows.Scan(&i.Key, &i.Value); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const SettingDelete = `-- name: SettingDelete :execrows
 DELETE FROM settings WHERE key = ?1
 `
 
 func (q *Queries) SettingDelete(ctx context.Context, key string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, settingDelete, key)
+	result, err := q.db.ExecContext(ctx, SettingDelete, key)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const settingGet = `-- name: SettingGet :one
+const SettingGet = `-- name: SettingGet :one
 SELECT value FROM settings WHERE key = ?1
 `
 
 func (q *Queries) SettingGet(ctx context.Context, key string) (string, error) {
-	row := q.db.QueryRowContext(ctx, settingGet, key)
+	row := q.db.QueryRowContext(ctx, SettingGet, key)
 	var value string
 	err := row.Scan(&value)
 	return value, err
 }
 
-const settingPut = `-- name: SettingPut :exec
+const SettingPut = `-- name: SettingPut :exec
 INSERT INTO settings (key, value) VALUES (?1, ?2)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value
 `
 
 func (q *Queries) SettingPut(ctx context.Context, key string, value string) error {
-	_, err := q.db.ExecContext(ctx, settingPut, key, value)
+	_, err := q.db.ExecContext(ctx, SettingPut, key, value)
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"context"
 )
 
-const skillRunInsert = `-- name: SkillRunInsert :exec
+const SkillRunInsert = `-- name: SkillRunInsert :exec
 INSERT INTO skill_runs (skill, bound, ms, tokens, at) VALUES (?1, ?2, ?3, ?4, ?5)
 `
 
@@ -22,7 +22,7 @@ type SkillRunInsertParams struct {
 }
 
 func (q *Queries) SkillRunInsert(ctx context.Context, arg SkillRunInsertParams) error {
-	_, err := q.db.ExecContext(ctx, skillRunInsert,
+	_, err := q.db.ExecContext(ctx, SkillRunInsert,
 		arg.Skill,
 		arg.Bound,
 		arg.Ms,
@@ -32,7 +32,7 @@ func (q *Queries) SkillRunInsert(ctx context.Context, arg SkillRunInsertParams) 
 	return err
 }
 
-const skillRunList = `-- name: SkillRunList :many
+const SkillRunList = `-- name: SkillRunList :many
 SELECT ms, tokens FROM skill_runs WHERE skill = ?1 AND bound = ?2
 `
 
@@ -42,7 +42,7 @@ type SkillRunListRow struct {
 }
 
 func (q *Queries) SkillRunList(ctx context.Context, skill string, bound string) ([]SkillRunListRow, error) {
-	rows, err := q.db.QueryContext(ctx, skillRunList, skill, bound)
+	rows, err := q.db.QueryContext(ctx, SkillRunList, skill, bound)
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func (q *Queries) SkillRunList(ctx context.Context, skill string, bound string) 
 	return items, nil
 }
 
-const skillRunTrim = `-- name: SkillRunTrim :exec
+const SkillRunTrim = `-- name: SkillRunTrim :exec
 DELETE FROM skill_runs
 WHERE id IN (SELECT s.id FROM skill_runs AS s WHERE s.skill = ?1 AND s.bound = ?2 ORDER BY s.id DESC LIMIT -1 OFFSET ?3)
 `
 
 // Forgets all but the newest of a pair.
 func (q *Queries) SkillRunTrim(ctx context.Context, skill string, bound string, keep int64) error {
-	_, err := q.db.ExecContext(ctx, skillRunTrim, skill, bound, keep)
+	_, err := q.db.ExecContext(ctx, SkillRunTrim, skill, bound, keep)
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"context"
 )
 
-const responseComplete = `-- name: ResponseComplete :exec
+const ResponseComplete = `-- name: ResponseComplete :exec
 UPDATE responses SET status = ?1, header = ?2, body = ?3 WHERE principal = ?4 AND route = ?5 AND key = ?6
 `
 
@@ -23,7 +23,7 @@ type ResponseCompleteParams struct {
 }
 
 func (q *Queries) ResponseComplete(ctx context.Context, arg ResponseCompleteParams) error {
-	_, err := q.db.ExecContext(ctx, responseComplete,
+	_, err := q.db.ExecContext(ctx, ResponseComplete,
 		arg.Status,
 		arg.Header,
 		arg.Body,
@@ -34,16 +34,16 @@ func (q *Queries) ResponseComplete(ctx context.Context, arg ResponseCompletePara
 	return err
 }
 
-const responseDeleteBefore = `-- name: ResponseDeleteBefore :exec
+const ResponseDeleteBefore = `-- name: ResponseDeleteBefore :exec
 DELETE FROM responses WHERE created_at < ?1
 `
 
 func (q *Queries) ResponseDeleteBefore(ctx context.Context, before int64) error {
-	_, err := q.db.ExecContext(ctx, responseDeleteBefore, before)
+	_, err := q.db.ExecContext(ctx, ResponseDeleteBefore, before)
 	return err
 }
 
-const responseDeleteStale = `-- name: ResponseDeleteStale :exec
+const ResponseDeleteStale = `-- name: ResponseDeleteStale :exec
 DELETE FROM responses WHERE principal = ?1 AND route = ?2 AND key = ?3 AND status = 0 AND created_at < ?4
 `
 
@@ -56,7 +56,7 @@ type ResponseDeleteStaleParams struct {
 
 // A claim that was never answered does not hold for ever.
 func (q *Queries) ResponseDeleteStale(ctx context.Context, arg ResponseDeleteStaleParams) error {
-	_, err := q.db.ExecContext(ctx, responseDeleteStale,
+	_, err := q.db.ExecContext(ctx, ResponseDeleteStale,
 		arg.Principal,
 		arg.Route,
 		arg.Key,
@@ -65,12 +65,12 @@ func (q *Queries) ResponseDeleteStale(ctx context.Context, arg ResponseDeleteSta
 	return err
 }
 
-const responseGet = `-- name: ResponseGet :one
+const ResponseGet = `-- name: ResponseGet :one
 SELECT principal, route, "key", body_hash, status, header, body, created_at FROM responses WHERE principal = ?1 AND route = ?2 AND key = ?3
 `
 
 func (q *Queries) ResponseGet(ctx context.Context, principal string, route string, key string) (Response, error) {
-	row := q.db.QueryRowContext(ctx, responseGet, principal, route, key)
+	row := q.db.QueryRowContext(ctx, ResponseGet, principal, route, key)
 	var i Response
 	err := row.Scan(
 		&i.Principal,
@@ -85,7 +85,7 @@ func (q *Queries) ResponseGet(ctx context.Context, principal string, route strin
 	return i, err
 }
 
-const responseInsert = `-- name: ResponseInsert :execrows
+const ResponseInsert = `-- name: ResponseInsert :execrows
 INSERT OR IGNORE INTO responses (principal, route, key, body_hash, status, header, body, created_at)
 VALUES (?1, ?2, ?3, ?4, 0, '{}', x'', ?5)
 `
@@ -99,7 +99,7 @@ type ResponseInsertParams struct {
 }
 
 func (q *Queries) ResponseInsert(ctx context.Context, arg ResponseInsertParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, responseInsert,
+	result, err := q.db.ExecContext(ctx, ResponseInsert,
 		arg.Principal,
 		arg.Route,
 		arg.Key,
@@ -112,48 +112,48 @@ func (q *Queries) ResponseInsert(ctx context.Context, arg ResponseInsertParams) 
 	return result.RowsAffected()
 }
 
-const responseRelease = `-- name: ResponseRelease :exec
+const ResponseRelease = `-- name: ResponseRelease :exec
 DELETE FROM responses WHERE principal = ?1 AND route = ?2 AND key = ?3 AND status = 0
 `
 
 func (q *Queries) ResponseRelease(ctx context.Context, principal string, route string, key string) error {
-	_, err := q.db.ExecContext(ctx, responseRelease, principal, route, key)
+	_, err := q.db.ExecContext(ctx, ResponseRelease, principal, route, key)
 	return err
 }
 
-const sessionDelete = `-- name: SessionDelete :exec
+const SessionDelete = `-- name: SessionDelete :exec
 DELETE FROM sessions WHERE id_hash = ?1
 `
 
 func (q *Queries) SessionDelete(ctx context.Context, idHash string) error {
-	_, err := q.db.ExecContext(ctx, sessionDelete, idHash)
+	_, err := q.db.ExecContext(ctx, SessionDelete, idHash)
 	return err
 }
 
-const sessionDeleteExpired = `-- name: SessionDeleteExpired :exec
+const SessionDeleteExpired = `-- name: SessionDeleteExpired :exec
 DELETE FROM sessions WHERE expires_at <= ?1 OR seen_at <= ?2
 `
 
 func (q *Queries) SessionDeleteExpired(ctx context.Context, now int64, idle int64) error {
-	_, err := q.db.ExecContext(ctx, sessionDeleteExpired, now, idle)
+	_, err := q.db.ExecContext(ctx, SessionDeleteExpired, now, idle)
 	return err
 }
 
-const sessionDeleteOfUser = `-- name: SessionDeleteOfUser :exec
+const SessionDeleteOfUser = `-- name: SessionDeleteOfUser :exec
 DELETE FROM sessions WHERE user_id = ?1 AND id_hash <> ?2
 `
 
 func (q *Queries) SessionDeleteOfUser(ctx context.Context, userID string, keep string) error {
-	_, err := q.db.ExecContext(ctx, sessionDeleteOfUser, userID, keep)
+	_, err := q.db.ExecContext(ctx, SessionDeleteOfUser, userID, keep)
 	return err
 }
 
-const sessionGet = `-- name: SessionGet :one
-SELECT id_hash, user_id, created_at, seen_at, expires_at, address, agent FROM sessions WHERE id_hash = ?1
+const SessionGet = `-- name: SessionGet :one
+SELECT id_hash, user_id, created_at, seen_at, expires_at, address, agent, seal FROM sessions WHERE id_hash = ?1
 `
 
 func (q *Queries) SessionGet(ctx context.Context, idHash string) (Session, error) {
-	row := q.db.QueryRowContext(ctx, sessionGet, idHash)
+	row := q.db.QueryRowContext(ctx, SessionGet, idHash)
 	var i Session
 	err := row.Scan(
 		&i.IDHash,
@@ -163,13 +163,14 @@ func (q *Queries) SessionGet(ctx context.Context, idHash string) (Session, error
 		&i.ExpiresAt,
 		&i.Address,
 		&i.Agent,
+		&i.Seal,
 	)
 	return i, err
 }
 
-const sessionInsert = `-- name: SessionInsert :exec
-INSERT INTO sessions (id_hash, user_id, created_at, seen_at, expires_at, address, agent)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+const SessionInsert = `-- name: SessionInsert :exec
+INSERT INTO sessions (id_hash, user_id, created_at, seen_at, expires_at, address, agent, seal)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 `
 
 type SessionInsertParams struct {
@@ -180,10 +181,11 @@ type SessionInsertParams struct {
 	ExpiresAt int64
 	Address   string
 	Agent     string
+	Seal      []byte
 }
 
 func (q *Queries) SessionInsert(ctx context.Context, arg SessionInsertParams) error {
-	_, err := q.db.ExecContext(ctx, sessionInsert,
+	_, err := q.db.ExecContext(ctx, SessionInsert,
 		arg.IDHash,
 		arg.UserID,
 		arg.CreatedAt,
@@ -191,16 +193,17 @@ func (q *Queries) SessionInsert(ctx context.Context, arg SessionInsertParams) er
 		arg.ExpiresAt,
 		arg.Address,
 		arg.Agent,
+		arg.Seal,
 	)
 	return err
 }
 
-const sessionList = `-- name: SessionList :many
-SELECT id_hash, user_id, created_at, seen_at, expires_at, address, agent FROM sessions WHERE user_id = ?1 ORDER BY created_at DESC
+const SessionList = `-- name: SessionList :many
+SELECT id_hash, user_id, created_at, seen_at, expires_at, address, agent, seal FROM sessions WHERE user_id = ?1 ORDER BY created_at DESC
 `
 
 func (q *Queries) SessionList(ctx context.Context, userID string) ([]Session, error) {
-	rows, err := q.db.QueryContext(ctx, sessionList, userID)
+	rows, err := q.db.QueryContext(ctx, SessionList, userID)
 	if err != nil {
 		return nil, err
 	}
@@ -216,6 +219,7 @@ func (q *Queries) SessionList(ctx context.Context, userID string) ([]Session, er
 			&i.ExpiresAt,
 			&i.Address,
 			&i.Agent,
+			&i.Seal,
 		); err != nil {
 			return nil, err
 		}
@@ -230,21 +234,57 @@ func (q *Queries) SessionList(ctx context.Context, userID string) ([]Session, er
 	return items, nil
 }
 
-const sessionTouch = `-- name: SessionTouch :exec
+const SessionTouch = `-- name: SessionTouch :exec
 UPDATE sessions SET seen_at = max(seen_at, cast(?1 AS integer)) WHERE id_hash = ?2
 `
 
 func (q *Queries) SessionTouch(ctx context.Context, seenAt int64, iDHash string) error {
-	_, err := q.db.ExecContext(ctx, sessionTouch, seenAt, iDHash)
+	_, err := q.db.ExecContext(ctx, SessionTouch, seenAt, iDHash)
 	return err
 }
 
-const tokenByHash = `-- name: TokenByHash :one
-SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at FROM tokens WHERE secret_hash = ?1
+const SessionsAll = `-- name: SessionsAll :many
+SELECT id_hash, user_id, created_at, seen_at, expires_at, address, agent, seal FROM sessions
+`
+
+func (q *Queries) SessionsAll(ctx context.Context) ([]Session, error) {
+	rows, err := q.db.QueryContext(ctx, SessionsAll)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Session{}
+	for rows.Next() {
+		var i Session
+		if err := rows.Scan(
+			&i.IDHash,
+			&i.UserID,
+			&i.CreatedAt,
+			&i.SeenAt,
+			&i.ExpiresAt,
+			&i.Address,
+			&i.Agent,
+			&i.Seal,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const TokenByHash = `-- name: TokenByHash :one
+SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at, seal FROM tokens WHERE secret_hash = ?1
 `
 
 func (q *Queries) TokenByHash(ctx context.Context, secretHash string) (Token, error) {
-	row := q.db.QueryRowContext(ctx, tokenByHash, secretHash)
+	row := q.db.QueryRowContext(ctx, TokenByHash, secretHash)
 	var i Token
 	err := row.Scan(
 		&i.ID,
@@ -259,13 +299,48 @@ func (q *Queries) TokenByHash(ctx context.Context, secretHash string) (Token, er
 		&i.LastUsedAt,
 		&i.LastUsedFrom,
 		&i.RevokedAt,
+		&i.Seal,
 	)
 	return i, err
 }
 
-const tokenInsert = `-- name: TokenInsert :exec
-INSERT INTO tokens (id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, '', 0)
+const TokenByID = `-- name: TokenByID :one
+SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at, seal FROM tokens WHERE id = ?1
+`
+
+func (q *Queries) TokenByID(ctx context.Context, id string) (Token, error) {
+	row := q.db.QueryRowContext(ctx, TokenByID, id)
+	var i Token
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.Prefix,
+		&i.SecretHash,
+		&i.Role,
+		&i.Scopes,
+		&i.CreatedBy,
+		&i.CreatedAt,
+		&i.ExpiresAt,
+		&i.LastUsedAt,
+		&i.LastUsedFrom,
+		&i.RevokedAt,
+		&i.Seal,
+	)
+	return i, err
+}
+
+const TokenDelete = `-- name: TokenDelete :exec
+DELETE FROM tokens WHERE id = ?1
+`
+
+func (q *Queries) TokenDelete(ctx context.Context, id string) error {
+	_, err := q.db.ExecContext(ctx, TokenDelete, id)
+	return err
+}
+
+const TokenInsert = `-- name: TokenInsert :exec
+INSERT INTO tokens (id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at, seal)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, '', 0, ?10)
 `
 
 type TokenInsertParams struct {
@@ -278,10 +353,11 @@ type TokenInsertParams struct {
 	CreatedBy  string
 	CreatedAt  int64
 	ExpiresAt  int64
+	Seal       []byte
 }
 
 func (q *Queries) TokenInsert(ctx context.Context, arg TokenInsertParams) error {
-	_, err := q.db.ExecContext(ctx, tokenInsert,
+	_, err := q.db.ExecContext(ctx, TokenInsert,
 		arg.ID,
 		arg.Name,
 		arg.Prefix,
@@ -291,16 +367,17 @@ func (q *Queries) TokenInsert(ctx context.Context, arg TokenInsertParams) error 
 		arg.CreatedBy,
 		arg.CreatedAt,
 		arg.ExpiresAt,
+		arg.Seal,
 	)
 	return err
 }
 
-const tokenList = `-- name: TokenList :many
-SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at FROM tokens ORDER BY created_at DESC, id DESC
+const TokenList = `-- name: TokenList :many
+SELECT id, name, prefix, secret_hash, role, scopes, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at, seal FROM tokens ORDER BY created_at DESC, id DESC
 `
 
 func (q *Queries) TokenList(ctx context.Context) ([]Token, error) {
-	rows, err := q.db.QueryContext(ctx, tokenList)
+	rows, err := q.db.QueryContext(ctx, TokenList)
 	if err != nil {
 		return nil, err
 	}
@@ -321,6 +398,7 @@ func (q *Queries) TokenList(ctx context.Context) ([]Token, error) {
 			&i.LastUsedAt,
 			&i.LastUsedFrom,
 			&i.RevokedAt,
+			&i.Seal,
 		); err != nil {
 			return nil, err
 		}
@@ -335,33 +413,62 @@ func (q *Queries) TokenList(ctx context.Context) ([]Token, error) {
 	return items, nil
 }
 
-const tokenRevoke = `-- name: TokenRevoke :execrows
-UPDATE tokens SET revoked_at = CASE WHEN revoked_at = 0 THEN cast(?1 AS integer) ELSE revoked_at END WHERE id = ?2
+const TokenRevoke = `-- name: TokenRevoke :exec
+UPDATE tokens SET revoked_at = ?1, seal = ?2 WHERE id = ?3
 `
 
-func (q *Queries) TokenRevoke(ctx context.Context, revokedAt int64, iD string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, tokenRevoke, revokedAt, iD)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+func (q *Queries) TokenRevoke(ctx context.Context, revokedAt int64, seal []byte, iD string) error {
+	_, err := q.db.ExecContext(ctx, TokenRevoke, revokedAt, seal, iD)
+	return err
 }
 
-const tokenTouch = `-- name: TokenTouch :exec
+const TokenSeals = `-- name: TokenSeals :many
+SELECT id, seal FROM tokens ORDER BY id
+`
+
+type TokenSealsRow struct {
+	ID   string
+	Seal []byte
+}
+
+func (q *Queries) TokenSeals(ctx context.Context) ([]TokenSealsRow, error) {
+	rows, err := q.db.QueryContext(ctx, TokenSeals)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []TokenSealsRow{}
+	for rows.Next() {
+		var i TokenSealsRow
+		if err := rows.Scan(&i.ID, &i.Seal); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const TokenTouch = `-- name: TokenTouch :exec
 UPDATE tokens SET last_used_at = cast(?1 AS integer), last_used_from = ?2 WHERE id = ?3 AND last_used_at <= cast(?1 AS integer)
 `
 
 func (q *Queries) TokenTouch(ctx context.Context, usedAt int64, usedFrom string, iD string) error {
-	_, err := q.db.ExecContext(ctx, tokenTouch, usedAt, usedFrom, iD)
+	_, err := q.db.ExecContext(ctx, TokenTouch, usedAt, usedFrom, iD)
 	return err
 }
 
-const userByIdentity = `-- name: UserByIdentity :one
-SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject FROM users WHERE issuer = ?1 AND subject = ?2 AND subject <> ''
+const UserByIdentity = `-- name: UserByIdentity :one
+SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject, seal FROM users WHERE issuer = ?1 AND subject = ?2 AND subject <> ''
 `
 
 func (q *Queries) UserByIdentity(ctx context.Context, issuer string, subject string) (User, error) {
-	row := q.db.QueryRowContext(ctx, userByIdentity, issuer, subject)
+	row := q.db.QueryRowContext(ctx, UserByIdentity, issuer, subject)
 	var i User
 	err := row.Scan(
 		&i.ID,
@@ -374,27 +481,28 @@ func (q *Queries) UserByIdentity(ctx context.Context, issuer string, subject str
 		&i.Settings,
 		&i.Issuer,
 		&i.Subject,
+		&i.Seal,
 	)
 	return i, err
 }
 
-const userCount = `-- name: UserCount :one
+const UserCount = `-- name: UserCount :one
 SELECT count(*) FROM users
 `
 
 func (q *Queries) UserCount(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, userCount)
+	row := q.db.QueryRowContext(ctx, UserCount)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const userGet = `-- name: UserGet :one
-SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject FROM users WHERE id = ?1 OR name = ?1
+const UserGet = `-- name: UserGet :one
+SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject, seal FROM users WHERE id = ?1 OR name = ?1
 `
 
 func (q *Queries) UserGet(ctx context.Context, idOrName string) (User, error) {
-	row := q.db.QueryRowContext(ctx, userGet, idOrName)
+	row := q.db.QueryRowContext(ctx, UserGet, idOrName)
 	var i User
 	err := row.Scan(
 		&i.ID,
@@ -407,13 +515,14 @@ func (q *Queries) UserGet(ctx context.Context, idOrName string) (User, error) {
 		&i.Settings,
 		&i.Issuer,
 		&i.Subject,
+		&i.Seal,
 	)
 	return i, err
 }
 
-const userInsert = `-- name: UserInsert :exec
-INSERT INTO users (id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+const UserInsert = `-- name: UserInsert :exec
+INSERT INTO users (id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject, seal)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
 `
 
 type UserInsertParams struct {
@@ -427,10 +536,11 @@ type UserInsertParams struct {
 	Settings     string
 	Issuer       string
 	Subject      string
+	Seal         []byte
 }
 
 func (q *Queries) UserInsert(ctx context.Context, arg UserInsertParams) error {
-	_, err := q.db.ExecContext(ctx, userInsert,
+	_, err := q.db.ExecContext(ctx, UserInsert,
 		arg.ID,
 		arg.Name,
 		arg.Role,
@@ -441,16 +551,17 @@ func (q *Queries) UserInsert(ctx context.Context, arg UserInsertParams) error {
 		arg.Settings,
 		arg.Issuer,
 		arg.Subject,
+		arg.Seal,
 	)
 	return err
 }
 
-const userList = `-- name: UserList :many
-SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject FROM users ORDER BY name
+const UserList = `-- name: UserList :many
+SELECT id, name, role, password_hash, disabled, created_at, last_seen_at, settings, issuer, subject, seal FROM users ORDER BY name
 `
 
 func (q *Queries) UserList(ctx context.Context) ([]User, error) {
-	rows, err := q.db.QueryContext(ctx, userList)
+	rows, err := q.db.QueryContext(ctx, UserList)
 	if err != nil {
 		return nil, err
 	}
@@ -469,6 +580,7 @@ func (q *Queries) UserList(ctx context.Context) ([]User, error) {
 			&i.Settings,
 			&i.Issuer,
 			&i.Subject,
+			&i.Seal,
 		); err != nil {
 			return nil, err
 		}
@@ -483,9 +595,41 @@ func (q *Queries) UserList(ctx context.Context) ([]User, error) {
 	return items, nil
 }
 
-const userUpdate = `-- name: UserUpdate :execrows
+const UserSeals = `-- name: UserSeals :many
+SELECT id, seal FROM users ORDER BY id
+`
+
+type UserSealsRow struct {
+	ID   string
+	Seal []byte
+}
+
+func (q *Queries) UserSeals(ctx context.Context) ([]UserSealsRow, error) {
+	rows, err := q.db.QueryContext(ctx, UserSeals)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UserSealsRow{}
+	for rows.Next() {
+		var i UserSealsRow
+		if err := rows.Scan(&i.ID, &i.Seal); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const UserUpdate = `-- name: UserUpdate :execrows
 UPDATE users SET role = ?1, password_hash = ?2, disabled = ?3, last_seen_at = ?4, settings = ?5,
-    issuer = ?6, subject = ?7 WHERE id = ?8
+    issuer = ?6, subject = ?7, seal = ?8 WHERE id = ?9
 `
 
 type UserUpdateParams struct {
@@ -496,11 +640,12 @@ type UserUpdateParams struct {
 	Settings     string
 	Issuer       string
 	Subject      string
+	Seal         []byte
 	ID           string
 }
 
 func (q *Queries) UserUpdate(ctx context.Context, arg UserUpdateParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, userUpdate,
+	result, err := q.db.ExecContext(ctx, UserUpdate,
 		arg.Role,
 		arg.PasswordHash,
 		arg.Disabled,
@@ -508,6 +653,7 @@ func (q *Queries) UserUpdate(ctx context.Context, arg UserUpdateParams) (int64, 
 		arg.Settings,
 		arg.Issuer,
 		arg.Subject,
+		arg.Seal,
 		arg.ID,
 	)
 	if err != nil {

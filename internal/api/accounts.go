@@ -1,0 +1,252 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// UserView is a user on the wire.
+type UserView struct {
+	ID         string      `json:"id"`
+	Name       string      `json:"name"`
+	Role       domain.Role `json:"role"`
+	Disabled   bool        `json:"disabled"`
+	Issuer     string      `json:"issuer,omitempty" doc:"The identity provider that knows the user."`
+	Subject    string      `json:"subject,omitempty" doc:"What it knows the user as."`
+	CreatedAt  time.Time   `json:"createdAt"`
+	LastSeenAt time.Time   `json:"lastSeenAt,omitzero"`
+}
+
+// TokenView is an API token on the wire, without its secret.
+type TokenView struct {
+	ID           string      `json:"id"`
+	Name         string      `json:"name"`
+	Prefix       string      `json:"prefix" doc:"The first characters, to recognise it by."`
+	Role         domain.Role `json:"role"`
+	Scopes       []string    `json:"scopes" doc:"Empty: all that the role allows."`
+	CreatedBy    string      `json:"createdBy"`
+	CreatedAt    time.Time   `json:"createdAt"`
+	ExpiresAt    time.Time   `json:"expiresAt"`
+	LastUsedAt   time.Time   `json:"lastUsedAt,omitzero"`
+	LastUsedFrom string      `json:"lastUsedFrom,omitempty" doc:"The address that it was last used from."`
+	RevokedAt    time.Time   `json:"revokedAt,omitzero"`
+}
+
+// NewUserBody makes a user.
+type NewUserBody struct {
+	Name     string      `json:"name" minLength:"1" maxLength:"64"`
+	Password string      `json:"password" maxLength:"1024"`
+	Role     domain.Role `json:"role" enum:"viewer,operator,author,admin"`
+}
+
+// UserBody changes a user; what is absent stays.
+type UserBody struct {
+	Role     *domain.Role `json:"role,omitempty" enum:"viewer,operator,author,admin"`
+	Password *string      `json:"password,omitempty" maxLength:"1024"`
+	Disabled *bool        `json:"disabled,omitempty"`
+}
+
+// LinkBody says who a user is at the identity provider.
+type LinkBody struct {
+	Subject string `json:"subject" maxLength:"255" doc:"What the provider calls the user for ever; empty ends the link."`
+}
+
+// LoginLinkView is the secret of a login link.
+type LoginLinkView struct {
+	Token string `json:"token" doc:"For the page /login/link?token=…; it works once, for ten minutes."`
+}
+
+// NewTokenBody makes a token.
+type NewTokenBody struct {
+	Name      string      `json:"name" minLength:"1" maxLength:"64"`
+	Role      domain.Role `json:"role" enum:"viewer,operator,author,admin"`
+	Scopes    []string    `json:"scopes,omitempty" maxItems:"8" doc:"runs:read, runs:write, plans:read, plans:write, approvals, tokens, metrics, admin; none: all that the role allows."`
+	ExpiresIn string      `json:"expiresIn,omitempty" maxLength:"32" doc:"A duration like 720h; absent: 90 days."`
+}
+
+// NewToken is a token with its text, which is shown only once.
+type NewToken struct {
+	TokenView
+	Token string `json:"token"`
+}
+
+func (a *API) accountRoutes() {
+	tags := []string{"accounts"}
+	register(a, huma.Operation{OperationID: "list-users", Method: http.MethodGet, Path: "/users", Tags: tags,
+		Summary: "List users"}, a.listUsers)
+	register(a, huma.Operation{OperationID: "get-user", Method: http.MethodGet, Path: "/users/{id}", Tags: tags,
+		Summary: "One user, with open logins"}, a.getUser)
+	register(a, huma.Operation{OperationID: "create-user", Method: http.MethodPost, Path: "/users", Tags: tags,
+		Summary: "Make a user", DefaultStatus: http.StatusCreated}, a.createUser)
+	register(a, huma.Operation{OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{id}", Tags: tags,
+		Summary: "Change a user's role, password or access; ends the user's sessions"}, a.updateUser)
+	register(a, huma.Operation{OperationID: "link-user", Method: http.MethodPost, Path: "/users/{id}/link", Tags: tags,
+		Summary: "Say who a user is at the identity provider; ends the user's sessions"}, a.linkUser)
+	register(a, huma.Operation{OperationID: "make-login-link", Method: http.MethodPost, Path: "/users/{id}/login-link", Tags: tags,
+		Summary: "Make a link that logs a user in once; through the local socket only"}, a.loginLink)
+	register(a, huma.Operation{OperationID: "list-tokens", Method: http.MethodGet, Path: "/tokens", Tags: tags,
+		Summary: "List API tokens, newest first"}, a.listTokens)
+	register(a, huma.Operation{OperationID: "get-token", Method: http.MethodGet, Path: "/tokens/{id}", Tags: tags,
+		Summary: "One API token, without its secret"}, a.getToken)
+	register(a, huma.Operation{OperationID: "create-token", Method: http.MethodPost, Path: "/tokens", Tags: tags,
+		Summary: "Make an API token; its text is shown only in this answer", DefaultStatus: http.StatusCreated}, a.createToken)
+	register(a, huma.Operation{OperationID: "revoke-token", Method: http.MethodDelete, Path: "/tokens/{id}", Tags: tags,
+		Summary: "End an API token at once"}, a.revokeToken)
+}
+
+func (a *API) accounts() (Accounts, error) {
+	if a.Accounts == nil {
+		return nil, domain.Errorf(domain.CodeUnavailable, "users and tokens are not managed here")
+	}
+	return a.Accounts, nil
+}
+
+type usersOut struct{ Body List[UserView] }
+
+func (a *API) listUsers(ctx context.Context, _ *struct{}) (*usersOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	users, err := acc.Users(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &usersOut{Body: listOf(users, "", viewUser)}, nil
+}
+
+func viewUser(u domain.User) UserView {
+	return UserView{ID: u.ID, Name: u.Name, Role: u.Role, Disabled: u.Disabled, Issuer: u.Issuer, Subject: u.Subject, CreatedAt: u.CreatedAt, LastSeenAt: u.LastSeenAt}
+}
+
+type createUserIn struct{ Body NewUserBody }
+
+type userOut struct{ Body UserView }
+
+func (a *API) createUser(ctx context.Context, in *createUserIn) (*userOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	u, err := acc.CreateUser(ctx, actorOf(ctx), in.Body.Name, in.Body.Password, in.Body.Role)
+	if err != nil {
+		return nil, err
+	}
+	return &userOut{Body: viewUser(u)}, nil
+}
+
+type updateUserIn struct {
+	ID   string `path:"id" maxLength:"64" doc:"The user's id or name."`
+	Body UserBody
+}
+
+func (a *API) updateUser(ctx context.Context, in *updateUserIn) (*userOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	u, err := acc.UpdateUser(ctx, actorOf(ctx), in.ID, in.Body.Role, in.Body.Password, in.Body.Disabled)
+	if err != nil {
+		return nil, err
+	}
+	return &userOut{Body: viewUser(u)}, nil
+}
+
+type linkUserIn struct {
+	ID   string `path:"id" maxLength:"64" doc:"The user's id or name."`
+	Body LinkBody
+}
+
+func (a *API) linkUser(ctx context.Context, in *linkUserIn) (*userOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	u, err := acc.LinkUser(ctx, actorOf(ctx), in.ID, in.Body.Subject)
+	if err != nil {
+		return nil, err
+	}
+	return &userOut{Body: viewUser(u)}, nil
+}
+
+type loginLinkIn struct {
+	ID string `path:"id" maxLength:"64" doc:"The user's id or name."`
+}
+
+type loginLinkOut struct{ Body LoginLinkView }
+
+func (a *API) loginLink(ctx context.Context, in *loginLinkIn) (*loginLinkOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	secret, err := acc.LoginLink(ctx, actorOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &loginLinkOut{Body: LoginLinkView{Token: secret}}, nil
+}
+
+type tokensOut struct{ Body List[TokenView] }
+
+func (a *API) listTokens(ctx context.Context, _ *struct{}) (*tokensOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := acc.Tokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &tokensOut{Body: listOf(tokens, "", viewToken)}, nil
+}
+
+func viewToken(t domain.Token) TokenView {
+	v := TokenView{ID: t.ID, Name: t.Name, Prefix: t.Prefix, Role: t.Role, Scopes: t.Scopes, CreatedBy: t.CreatedBy,
+		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, LastUsedAt: t.LastUsedAt, LastUsedFrom: t.LastUsedFrom, RevokedAt: t.RevokedAt}
+	if v.Scopes == nil {
+		v.Scopes = []string{}
+	}
+	return v
+}
+
+type createTokenIn struct{ Body NewTokenBody }
+
+type newTokenOut struct{ Body NewToken }
+
+func (a *API) createToken(ctx context.Context, in *createTokenIn) (*newTokenOut, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	var lifetime time.Duration
+	if in.Body.ExpiresIn != "" {
+		if lifetime, err = time.ParseDuration(in.Body.ExpiresIn); err != nil || lifetime <= 0 {
+			return nil, domain.Errorf(domain.CodeInvalid, "expiresIn %.40q is no duration", in.Body.ExpiresIn).
+				Suggest(`write a number and a unit, like "720h"`)
+		}
+	}
+	text, t, err := acc.CreateToken(ctx, actorOf(ctx), in.Body.Name, in.Body.Role, in.Body.Scopes, lifetime)
+	if err != nil {
+		return nil, err
+	}
+	return &newTokenOut{Body: NewToken{TokenView: viewToken(t), Token: text}}, nil
+}
+
+type revokeIn struct {
+	ID     string `path:"id" maxLength:"64"`
+	Reason string `query:"reason" maxLength:"500" doc:"Why; it goes to the audit log."`
+}
+
+func (a *API) revokeToken(ctx context.Context, in *revokeIn) (*struct{}, error) {
+	acc, err := a.accounts()
+	if err != nil {
+		return nil, err
+	}
+	return nil, acc.RevokeToken(ctx, actorOf(ctx), in.ID, in.Reason)
+}

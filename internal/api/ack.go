@@ -1,0 +1,44 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// AckRunBody goes with taking note of a failed run.
+type AckRunBody struct {
+	Note     string    `json:"note,omitempty" maxLength:"8000" doc:"For whoever looks next; it stays with the run."`
+	ResumeAt time.Time `json:"resumeAt,omitzero" doc:"When the run is to be resumed; nothing: not by itself."`
+}
+
+type ackRunIn struct {
+	RunIn
+	Body *AckRunBody
+}
+
+func (a *API) ackRoutes() {
+	register(a, huma.Operation{OperationID: "acknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/ack", Tags: []string{"acts"},
+		Summary: "Take note of a failed run: it needs attention no more until it fails anew"},
+		func(ctx context.Context, in *ackRunIn) (*actedOut, error) {
+			run, err := a.findRun(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			body := AckRunBody{}
+			if in.Body != nil {
+				body = *in.Body
+			}
+			if err := domain.TakeNote(ctx, a.Reader, a.Bulk, actorOf(ctx), run, body.Note, body.ResumeAt); err != nil {
+				return nil, err
+			}
+			if run, err = a.findRun(ctx, in.ID); err != nil {
+				return nil, err
+			}
+			return &actedOut{Status: http.StatusOK, Body: domain.ViewRun(run)}, nil
+		})
+}

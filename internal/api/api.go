@@ -1,0 +1,424 @@
+// Package api is the JSON API under /api/v1: what programs can ask of kairosd
+// and what they can make it do. Its routes, with the role that each needs, are
+// one table (access.go); its description is served at /api/v1/openapi.json.
+//
+// Every error is an RFC 9457 problem with the extension members code, message,
+// suggestion and errors. Lists are paged by opaque cursors. A POST that carries
+// an Idempotency-Key is carried out once.
+package api
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+	"github.com/labstack/echo/v4"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Base is the path below which the API lives.
+const Base = "/api/v1"
+
+// Config configures an [API]. Reader and Engine are required, and one of
+// Principals and Local.
+type Config struct {
+	Reader     Reader
+	Engine     Engine
+	Principals Principals
+	// Local is who every request acts as, without any credential: for a Unix
+	// socket that only its owner can open (ruling 27).
+	Local *domain.Actor
+	// Accounts manages users and tokens; nil: those routes answer 503.
+	Accounts Accounts
+	// System looks after the installation; nil: those routes answer 503.
+	System System
+	// Tools are what plans may call; nil: those routes answer 503.
+	Tools Tools
+	// Memory is what sessions remember; nil: those routes answer 503.
+	Memory Memory
+	// Planner makes plans of intents; nil: those routes answer 503.
+	Planner Planner
+	// Drafts makes plans in the background; nil: those routes answer 503.
+	Drafts Drafts
+	// Bulk acts on many runs; nil: those routes answer 503.
+	Bulk Bulk
+	// Crew lists agents and providers; nil: those routes answer 503.
+	Crew Crew
+	// Settings shows what the configuration says; nil: those routes answer 503.
+	Settings Settings
+	// Audit records acts that were denied; nil: nothing does.
+	Audit Audit
+	// AuditLog verifies the audit log; nil: those routes answer 503.
+	AuditLog AuditLog
+	// Metrics are served below /metrics; nil: that route answers 503.
+	Metrics http.Handler
+	// Observe hears of every request that was answered, with the route's pattern;
+	// empty: it was refused before a route was looked for. nil: nobody does.
+	Observe func(route, method string, status int, took time.Duration)
+	// Idempotency keeps answers; nil: requests with an Idempotency-Key are refused.
+	Idempotency IdempotencyStore
+	// Secure reports whether a request came over TLS, perhaps to a proxy; nil: the
+	// connection says.
+	Secure func(*http.Request) bool
+	// SessionCookies are the names of cookies that may hold a session secret.
+	SessionCookies []string
+	// CursorKey authenticates cursors; empty: a random one, so that cursors end
+	// with the process.
+	CursorKey []byte
+	Version   Version
+	Log       *slog.Logger
+
+	MaxStreams int           // open event streams at once; default 256
+	Streams    *Streams      // bounds them together with other pages' streams; nil: MaxStreams alone does
+	Recheck    time.Duration // how often a stream's credential is checked again; default 1 minute (ruling 42)
+	Heartbeat  time.Duration // how often an idle stream says that it is alive; default 15 s
+	// WriteTimeout is how long one event may take to reach a listener; default 30 s.
+	WriteTimeout time.Duration
+}
+
+// Version says what answers.
+type Version struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Schema  int64  `json:"schema,omitempty"`
+	SQLite  string `json:"sqlite,omitempty"`
+	Go      string `json:"go,omitempty"`
+}
+
+// API serves [Base] and everything below it.
+type API struct {
+	Config
+	huma   huma.API
+	echo   *echo.Echo
+	front  http.Handler
+	starts chan struct{} // a place for each start that is worked on
+	stop   context.Context
+	end    context.CancelFunc
+	open   sync.WaitGroup
+	forgot atomic.Int64 // when old answers were removed last, Unix seconds
+	routes []string     // "METHOD /path" as registered
+	errs   []error
+}
+
+// New builds the API. It fails when a route has no entry in the access table,
+// or an entry no route.
+func New(c Config) (*API, error) {
+	switch {
+	case c.Reader == nil || c.Engine == nil:
+		return nil, errors.New("api: Reader and Engine are required")
+	case c.Principals == nil && c.Local == nil:
+		return nil, errors.New("api: nobody could use it: neither Principals nor Local is given")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if len(c.CursorKey) == 0 {
+		c.CursorKey = make([]byte, 32)
+		rand.Read(c.CursorKey)
+	}
+	if c.Secure == nil {
+		c.Secure = func(r *http.Request) bool { return r.TLS != nil }
+	}
+	c.MaxStreams = cmp.Or(c.MaxStreams, maxStreams)
+	if c.Streams == nil {
+		c.Streams = NewStreams(c.MaxStreams)
+	}
+	c.Recheck = cmp.Or(c.Recheck, time.Minute)
+	c.Heartbeat = cmp.Or(c.Heartbeat, 15*time.Second)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
+
+	a := &API{Config: c, echo: echo.New(), starts: make(chan struct{}, maxStarts)}
+	a.front = a.Door(c.Local)
+	a.stop, a.end = context.WithCancel(context.Background())
+	a.echo.HTTPErrorHandler = a.unrouted
+	a.echo.Use(a.observed)
+	a.huma = humaecho.NewWithGroup(a.echo, a.echo.Group(Base), humaConfig(cmp.Or(c.Version.Version, "0")))
+
+	a.metaRoutes()
+	a.planRoutes()
+	a.runRoutes()
+	a.verbRoutes()
+	a.approvalRoutes()
+	a.accountRoutes()
+	a.signOutRoutes()
+	a.eventRoutes()
+	a.systemRoutes()
+	a.toolRoutes()
+	a.askRoutes()
+	a.draftRoutes()
+	a.agentRoutes()
+	a.bulkRoutes()
+	a.ackRoutes()
+	a.noteRoutes()
+	a.handoffRoutes()
+	a.viewRoutes()
+	a.exportRoutes()
+	a.compareRoutes()
+	a.settingsRoutes()
+	a.memoryRoutes()
+	a.auditRoutes()
+	a.describeNulls()
+	for route := range access {
+		if !slices.Contains(a.routes, route) {
+			a.errs = append(a.errs, fmt.Errorf("api: the access table names %s, which is no route", route))
+		}
+	}
+	if err := errors.Join(a.errs...); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func humaConfig(version string) huma.Config {
+	c := huma.DefaultConfig("kairosd", version)
+	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	c.CreateHooks = nil // no $schema members in answers
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
+	c.RejectUnknownQueryParameters = true
+	c.Info.Description = "Plans, runs and the people and programs that act on them."
+	c.Servers = []*huma.Server{{URL: Base}}
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", Description: "An API token, made with: kairosd token create"},
+	}
+	return c
+}
+
+// describeNulls says in the description which objects can be null: references
+// to a schema cannot say it by a tag.
+func (a *API) describeNulls() {
+	schemas := a.huma.OpenAPI().Components.Schemas.Map()
+	for _, name := range []string{"RunView", "RunDetailView"} {
+		s := schemas[name]
+		if s == nil || s.Properties["error"] == nil {
+			a.errs = append(a.errs, fmt.Errorf("api: the description has no error in %s", name))
+			continue
+		}
+		s.Properties["error"] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: s.Properties["error"].Ref}, {Type: "null"}}}
+	}
+}
+
+// schemaName tells types of the same name apart: a problem of a plan is not the
+// problem that an error is answered with.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if strings.HasSuffix(t.PkgPath(), "/planner") && t.Name() != "" {
+		return "Plan" + name
+	}
+	return name
+}
+
+// Close ends all open event streams and waits for them.
+func (a *API) Close() {
+	a.end()
+	a.open.Wait()
+}
+
+// methods are those that any route may have; all others are refused (A10).
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
+// door is a way into an API.
+type door struct {
+	*API
+	local   *domain.Actor // who everybody is that comes in here; nil: the request says
+	streams *Streams
+}
+
+// Door is another way into the same API, with places for streams of its own.
+// Every request that comes in there acts as local, without any credential; nil:
+// it has one, as everywhere.
+func (a *API) Door(local *domain.Actor) http.Handler {
+	streams := a.Streams
+	if local != nil { // one principal for everybody at the machine
+		streams = NewStreams(a.MaxStreams)
+		streams.share = a.MaxStreams
+	}
+	return &door{API: a, local: local, streams: streams}
+}
+
+// ServeHTTP admits a request and routes it.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.front.ServeHTTP(w, r) }
+
+const (
+	// maxStarts is how many runs are started at a time: more than a processor
+	// works on, and enough to be committed together. What a start takes while it
+	// waits for the disk, the others need not take meanwhile.
+	maxStarts = 64
+	// startsWait is how long a start waits for its turn at most, so that requests
+	// which do not get on hold up no others.
+	startsWait = time.Second
+)
+
+// takeTurn waits until a start may be worked on.
+func (a *API) takeTurn(ctx context.Context) (end func()) {
+	end = func() { <-a.starts }
+	select {
+	case a.starts <- struct{}{}:
+		return end
+	default:
+	}
+	patience := time.NewTimer(startsWait)
+	defer patience.Stop()
+	select {
+	case a.starts <- struct{}{}:
+		return end
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return func() {}
+}
+
+// ServeHTTP admits a request and routes it. Who may come in is decided before
+// anything of the request but its head is read (S01).
+func (a *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if v := recover(); v != nil {
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+			a.Log.Error("panic while answering", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
+			a.refuse(w, r, a.problem(r.Context(), fmt.Errorf("panic: %v", v)))
+		}
+	}()
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	if !strings.HasPrefix(r.URL.Path, Base+"/") {
+		a.refuse(w, r, problemOf(http.StatusNotFound, "there is nothing at this path"))
+		return
+	}
+	if !slices.Contains(methods, r.Method) {
+		h.Set("Allow", strings.Join(methods, ", "))
+		a.refuse(w, r, problemOf(http.StatusMethodNotAllowed, "this method is not offered"))
+		return
+	}
+	info := &requestInfo{request: r, streams: a.streams}
+	if !public[strings.TrimPrefix(r.URL.Path, Base)] {
+		check, err := a.credential(r)
+		if err == nil {
+			info.check = check
+			info.actor, err = check(r.Context())
+			info.actor.Request = requestOf(r)
+		}
+		if err != nil {
+			p := a.problem(r.Context(), err)
+			if a.Observe != nil {
+				a.Observe("", r.Method, p.Status, 0)
+			}
+			a.refuse(w, r, p)
+			return
+		}
+	}
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // else its bad parts would be dropped in silence
+		a.refuse(w, r, invalid("query.malformed", "the query is malformed"))
+		return
+	}
+	if r.Method == http.MethodHead {
+		w, info.head = &headWriter{ResponseWriter: w}, true
+	}
+	r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
+	if info.head {
+		r.Method = http.MethodGet
+	}
+	if r.Method == http.MethodPost && r.URL.Path == Base+"/runs" { // only now: who may not come in takes nobody's turn
+		defer a.takeTurn(r.Context())()
+	}
+	a.echo.ServeHTTP(w, r)
+}
+
+// observed tells the observer of a request once it is answered.
+func (a *API) observed(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := time.Now()
+		if err := next(c); err != nil {
+			c.Error(err) // answers it, so that the status is known
+		}
+		if a.Observe != nil {
+			a.Observe(c.Path(), c.Request().Method, c.Response().Status, time.Since(began))
+		}
+		return nil
+	}
+}
+
+// unrouted answers what no route took.
+func (a *API) unrouted(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	p := problemOf(http.StatusNotFound, "there is nothing at this path")
+	if he, ok := errors.AsType[*echo.HTTPError](err); ok && he.Code == http.StatusMethodNotAllowed {
+		p = problemOf(http.StatusMethodNotAllowed, "this method is not offered here")
+	} else if !ok {
+		p = a.problem(c.Request().Context(), err)
+	}
+	a.refuse(c.Response(), c.Request(), p)
+}
+
+// requestInfo is what handlers know of a request besides their input.
+type requestInfo struct {
+	request *http.Request
+	actor   domain.Actor
+	// check finds the principal anew, for streams that stay open.
+	check func(context.Context) (domain.Actor, error)
+	head  bool
+	// streams are the places for streams of the door that it came in by.
+	streams *Streams
+	// claim is set while the request holds an Idempotency-Key.
+	claim *domain.StoredResponse
+	// done is what the audit log says that the same request did, before the daemon
+	// died and did not answer it.
+	done []domain.AuditEvent
+}
+
+type infoKey struct{}
+
+func infoOf(ctx context.Context) *requestInfo {
+	info, _ := ctx.Value(infoKey{}).(*requestInfo)
+	if info == nil {
+		return &requestInfo{request: &http.Request{Header: http.Header{}}}
+	}
+	return info
+}
+
+// requestOf names a request that no server before this one has named.
+func requestOf(r *http.Request) domain.Request {
+	if q := domain.RequestOf(r.Context()); q != (domain.Request{}) {
+		return q
+	}
+	b := make([]byte, 8)
+	rand.Read(b) // never fails (crypto/rand)
+	q := domain.Request{ID: hex.EncodeToString(b)}
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		q.Address = host
+	}
+	return q
+}
+
+func actorOf(ctx context.Context) domain.Actor { return infoOf(ctx).actor }
+
+// headWriter answers HEAD: everything but the body.
+type headWriter struct{ http.ResponseWriter }
+
+func (w *headWriter) Write(b []byte) (int, error)         { return len(b), nil }
+func (w *headWriter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(io.Discard, r) }
+func (w *headWriter) Unwrap() http.ResponseWriter         { return w.ResponseWriter }

@@ -1,0 +1,30 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// An approval lists its answers, and is decided by the id of one of them.
+func TestAnApprovalTakesOneOfItsAnswers(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	for _, tt := range []struct {
+		body string
+		code int
+		want string
+	}{
+		{`{"answer": "approve"}`, http.StatusOK, `"status":"approved"`},
+		{`{"answer": "reject", "comment": "no"}`, http.StatusOK, `"status":"rejected"`},
+		{`{"approve": true}`, http.StatusOK, `"status":"approved"`},
+		{`{"answer": "approve", "approve": true}`, http.StatusOK, `"answers":[{"id":"approve","label":"Pay","kind":"approve"},{"id":"reject","label":"Reject","kind":"reject"}]`},
+		{`{"answer": "maybe"}`, http.StatusUnprocessableEntity, "answers: approve, reject"},
+		{`{"comment": "no answer"}`, http.StatusUnprocessableEntity, "answers: approve, reject"},
+		{`{"answer": "approve", "approve": false}`, http.StatusUnprocessableEntity, "leave approve out"},
+	} {
+		if a := s.ask(t, "operator", "POST /approvals/a1", tt.body); a.status != tt.code || !strings.Contains(a.text, tt.want) {
+			t.Errorf("%s: %d %s, want %d with %s", tt.body, a.status, a.text, tt.code, tt.want)
+		}
+	}
+}

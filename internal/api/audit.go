@@ -1,0 +1,179 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+)
+
+func (a *API) auditRoutes() {
+	tags := []string{"audit"}
+	register(a, huma.Operation{OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: tags,
+		Summary: "List the audit log, newest first; checkpoints only where they are asked for"}, a.listAudit)
+	register(a, huma.Operation{OperationID: "get-audit-event", Method: http.MethodGet, Path: "/audit/{seq}", Tags: tags,
+		Summary: "One event of the audit log"}, a.auditEvent)
+	register(a, huma.Operation{OperationID: "export-audit", Method: http.MethodGet, Path: "/audit/export", Tags: tags,
+		Summary:   "All events that a filter matches, one JSON object per line, newest first",
+		Responses: map[string]*huma.Response{"200": {Description: "JSON lines", Content: map[string]*huma.MediaType{"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}}}}}}, a.exportAudit)
+	register(a, huma.Operation{OperationID: "get-audit-check", Method: http.MethodGet, Path: "/audit/check", Tags: tags,
+		Summary: "The last verification of the audit log that was asked for, or the one under way"}, a.auditCheck)
+	register(a, huma.Operation{OperationID: "verify-audit", Method: http.MethodPost, Path: "/audit/check", Tags: tags, DefaultStatus: http.StatusAccepted,
+		Summary: "Begin a verification of the whole audit log"}, a.verifyAudit)
+}
+
+// AuditQuery selects audit events: by the grammar of the page, or field by field.
+type AuditQuery struct {
+	Q      string    `query:"q" maxLength:"4096" doc:"The grammar of the page: actor: action: object: result: surface: ip: corr: run: since: until:."`
+	Actor  string    `query:"actor" maxLength:"128"`
+	Action string    `query:"action" maxLength:"64"`
+	Run    string    `query:"run" maxLength:"64"`
+	Object string    `query:"object" maxLength:"128"`
+	Result string    `query:"result" enum:"ok,denied,failed"`
+	Since  time.Time `query:"since"`
+	Until  time.Time `query:"until"`
+}
+
+func (a *API) auditFilter(ctx context.Context, in AuditQuery) (domain.AuditFilter, error) {
+	f, problem := filter.ParseAudit(in.Q, time.Now())
+	if problem != nil {
+		return f, problem
+	}
+	f.Actor, f.Action, f.Object, f.Result = in.Actor, in.Action, in.Object, in.Result
+	if in.Run != "" {
+		f.Run = in.Run
+	}
+	if !in.Since.IsZero() {
+		f.Since = in.Since
+	}
+	if !in.Until.IsZero() {
+		f.Until = in.Until
+	}
+	if f.Run != "" {
+		run, err := a.findRun(ctx, f.Run)
+		if err != nil {
+			return f, err
+		}
+		f.Run = run.ID
+	}
+	return f, nil
+}
+
+type (
+	listAuditIn struct {
+		PageIn
+		AuditQuery
+	}
+	auditOut     struct{ Body List[domain.AuditView] }
+	auditEventIn struct {
+		Seq int64 `path:"seq" minimum:"1"`
+	}
+	auditEventOut struct{ Body domain.AuditView }
+	auditCheckOut struct{ Body domain.AuditCheck }
+	exportAuditIn struct{ AuditQuery }
+)
+
+func (a *API) listAudit(ctx context.Context, in *listAuditIn) (*auditOut, error) {
+	after, err := a.unseal(ctx, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.auditFilter(ctx, in.AuditQuery)
+	if err != nil {
+		return nil, err
+	}
+	f.Page = domain.Page{After: after, Limit: in.Limit}
+	list, err := a.Reader.AuditEvents(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return &auditOut{Body: listOf(list.Items, a.seal(ctx, list.Next), domain.ViewAudit)}, nil
+}
+
+func (a *API) auditEvent(ctx context.Context, in *auditEventIn) (*auditEventOut, error) {
+	e, err := a.Reader.AuditEvent(ctx, in.Seq)
+	if err != nil {
+		return nil, err
+	}
+	return &auditEventOut{Body: domain.ViewAudit(e)}, nil
+}
+
+// exportAudit streams page by page, so that a long log holds nothing up.
+func (a *API) exportAudit(ctx context.Context, in *exportAuditIn) (*huma.StreamResponse, error) {
+	f, err := a.auditFilter(ctx, in.AuditQuery)
+	if err != nil {
+		return nil, err
+	}
+	f.Page = domain.Page{Limit: 200}
+	list, err := a.Reader.AuditEvents(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		c := humaecho.Unwrap(hc)
+		w, control := c.Response(), http.NewResponseController(c.Response())
+		w.Header().Set("Content-Type", "application/jsonl")
+		lines := domain.NewSignedLines(w)
+		out := json.NewEncoder(lines)
+		out.SetEscapeHTML(false)
+		for {
+			for _, e := range list.Items {
+				if out.Encode(domain.ViewAudit(e)) != nil {
+					return // whoever asked has gone
+				}
+			}
+			if control.Flush() != nil {
+				return
+			}
+			if list.Next == "" {
+				if by, ok := a.Reader.(domain.ExportSigner); ok {
+					if err := lines.Sign(ctx, by); err != nil {
+						a.Log.Error("an export of the audit log is not signed", "err", err)
+					}
+				}
+				return
+			}
+			f.Page.After = list.Next
+			if list, err = a.Reader.AuditEvents(ctx, f); err != nil {
+				if ctx.Err() == nil { // what was sent stands; that it is not all must show
+					a.Log.Error("export of the audit log ended early", "err", err)
+					panic(http.ErrAbortHandler)
+				}
+				return
+			}
+		}
+	}}, nil
+}
+
+func (a *API) auditLog() (AuditLog, error) {
+	if a.AuditLog == nil {
+		return nil, domain.Errorf(domain.CodeUnavailable, "the audit log is not verified here")
+	}
+	return a.AuditLog, nil
+}
+
+func (a *API) auditCheck(ctx context.Context, _ *struct{}) (*auditCheckOut, error) {
+	l, err := a.auditLog()
+	if err != nil {
+		return nil, err
+	}
+	check, err := l.AuditCheck(ctx)
+	return &auditCheckOut{check}, err
+}
+
+func (a *API) verifyAudit(ctx context.Context, _ *struct{}) (*auditCheckOut, error) {
+	l, err := a.auditLog()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.VerifyAudit(ctx, actorOf(ctx)); err != nil {
+		return nil, err
+	}
+	return a.auditCheck(ctx, nil)
+}

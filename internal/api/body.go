@@ -1,0 +1,196 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Limits of what a request may carry (A03, A47).
+const (
+	maxDocument  = 1 << 20 // SPEC 2.5
+	maxBody      = 4 << 20
+	maxDepth     = 128
+	maxMembers   = 50_000  // in one JSON object
+	maxValues    = 500_000 // in one JSON body
+	bodyTimeout  = 30 * time.Second
+	maxUserAgent = 256
+)
+
+// register adds a route: its entry in the access table comes first, then its
+// body is read and checked, then a known Idempotency-Key is looked up.
+func register[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O, error)) {
+	route := op.Method + " " + op.Path
+	n, ok := access[route]
+	if !ok {
+		a.errs = append(a.errs, errors.New("api: the access table does not name "+route))
+		return
+	}
+	a.routes = append(a.routes, route)
+	if n.role != "" {
+		op.Security = []map[string][]string{{"token": {}}}
+		op.Description = strings.TrimSpace(op.Description + "\n\nNeeds the role " + string(n.role) + scopeText(n.scope) + ".")
+	}
+	if op.Responses == nil {
+		op.Responses = map[string]*huma.Response{}
+	}
+	op.Responses["default"] = &huma.Response{Description: "Any error",
+		Content: map[string]*huma.MediaType{"application/problem+json": {Schema: a.schema(reflect.TypeFor[Problem]())}}}
+	limit := op.MaxBodyBytes
+	if limit == 0 {
+		limit = maxBody
+	}
+	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // readBody sees to both
+	op.Middlewares = append(huma.Middlewares{a.admit(n), a.readBody(limit), a.once}, op.Middlewares...)
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := h(ctx, in)
+		if err != nil {
+			a.recordDenied(ctx, err)
+			return nil, a.problem(ctx, err)
+		}
+		return out, nil
+	})
+}
+
+func scopeText(scope string) string {
+	if scope == "" {
+		return ""
+	}
+	return " and, for a token that has scopes, the scope " + scope
+}
+
+// readBody reads the body of a route that takes one: strictly of its media
+// types (A01, A02), never compressed (A05), within its limit.
+func (a *API) readBody(limit int64) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		want := ctx.Operation().RequestBody
+		if want == nil {
+			next(ctx)
+			return
+		}
+		c := humaecho.Unwrap(ctx)
+		r := c.Request()
+		if p := checkMedia(r, want); p != nil {
+			a.answer(ctx, p)
+			return
+		}
+		if r.ContentLength > limit {
+			a.answer(ctx, tooLarge(limit))
+			return
+		}
+		control := http.NewResponseController(c.Response())
+		_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every connection can
+		body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, limit))
+		if err != nil {
+			a.answer(ctx, a.problem(ctx.Context(), bodyError(err, limit)))
+			return
+		}
+		_ = control.SetReadDeadline(time.Time{})
+		if isJSON(r.Header.Get("Content-Type")) && want.Content["application/yaml"] == nil && len(body) > 0 {
+			if p := checkJSON(body); p != nil {
+				a.answer(ctx, p)
+				return
+			}
+		}
+		r.Body = &readAgain{Reader: bytes.NewReader(body), text: body}
+		next(ctx)
+	}
+}
+
+// readAgain is a body that was read already.
+type readAgain struct {
+	*bytes.Reader
+	text []byte
+}
+
+func (*readAgain) Close() error { return nil }
+
+// bodyOf returns the body that readBody has read; nil for none.
+func bodyOf(r *http.Request) []byte {
+	if b, ok := r.Body.(*readAgain); ok {
+		return b.text
+	}
+	return nil
+}
+
+func bodyError(err error, limit int64) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return problemOf(http.StatusRequestTimeout, "the body did not arrive in time")
+	}
+	return invalid("body.unreadable", "the body could not be read")
+}
+
+func tooLarge(limit int64) *Problem {
+	p := problemOf(http.StatusRequestEntityTooLarge, "the body is too large")
+	p.Suggestion = domain.Errorf("", "at most %d bytes are taken", limit).Message
+	return p
+}
+
+func checkMedia(r *http.Request, want *huma.RequestBody) *Problem {
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		p := problemOf(http.StatusUnsupportedMediaType, "compressed bodies are not taken")
+		p.Reason = "content_encoding"
+		return p
+	}
+	header := r.Header.Get("Content-Type")
+	if header == "" && r.ContentLength == 0 {
+		return nil // whether a body is needed is the route's to say
+	}
+	media, params, err := mime.ParseMediaType(header)
+	charset := params["charset"]
+	if err == nil && want.Content[media] != nil && (charset == "" || strings.EqualFold(charset, "utf-8")) && len(r.Header["Content-Type"]) == 1 {
+		return nil
+	}
+	var types []string
+	for t := range want.Content {
+		types = append(types, t)
+	}
+	p := problemOf(http.StatusUnsupportedMediaType, "this media type is not taken here")
+	p.Reason, p.Suggestion = "media_type", "send UTF-8 with one of the Content-Types: "+joinSorted(types)
+	return p
+}
+
+func isJSON(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == "application/json"
+}
+
+// checkJSON refuses what a lenient decoder would guess at or choke on: text
+// that is not exactly one JSON value, duplicate names, invalid UTF-8, absurd
+// depth or size.
+func checkJSON(body []byte) *Problem {
+	d := jsontext.NewDecoder(bytes.NewReader(body))
+	for values := 0; ; values++ {
+		if _, err := d.ReadToken(); err == io.EOF && values > 0 {
+			return nil
+		} else if err != nil {
+			return invalid("body.malformed", "the body is not valid JSON at byte %d", d.InputOffset())
+		}
+		depth := d.StackDepth()
+		if depth > maxDepth {
+			return invalid("body.too_deep", "the body is nested more than %d deep", maxDepth)
+		}
+		if kind, n := d.StackIndex(depth); kind == '{' && n > 2*maxMembers || values > maxValues {
+			return invalid("body.too_many", "the body has too many values")
+		}
+		if rest := body[d.InputOffset():]; depth == 0 && len(bytes.TrimSpace(rest)) > 0 {
+			return invalid("body.malformed", "there is text after the JSON value, at byte %d", d.InputOffset())
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Bulk acts on many runs; see web.Bulk for the promises.
+type Bulk interface {
+	Preview(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.BulkPreview, error)
+	Start(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
+	Stop(ctx context.Context, actor domain.Actor, id, reason string) (domain.Bulk, error)
+	Bulk(ctx context.Context, id string) (domain.Bulk, error)
+	Bulks(ctx context.Context, limit int) ([]domain.Bulk, error)
+	Items(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
+}
+
+// BulkBody asks for one act on many runs.
+type BulkBody struct {
+	Action    string            `json:"action" enum:"resume,rerun,cancel,pause,continue,retry-now,release,start-now,delete,ack,label"`
+	Filter    string            `json:"filter,omitempty" maxLength:"4096" doc:"Which runs, in the dashboard's filter grammar."`
+	Runs      []string          `json:"runs,omitempty" maxItems:"10000" doc:"Which runs, by id; with a filter, those of them that it selects."`
+	Reason    string            `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log and in every run's journal."`
+	Canary    bool              `json:"canary,omitempty" doc:"Act on one run first, and on the rest only if it does not fail."`
+	Rate      int               `json:"rate,omitempty" minimum:"0" maximum:"60000" doc:"Runs per minute; 0: as fast as it goes."`
+	Labels    map[string]string `json:"labels,omitempty" doc:"Given to the runs by the action label."`
+	NotBefore time.Time         `json:"notBefore,omitzero" doc:"When it begins; nothing: at once."`
+	Provider  string            `json:"provider,omitempty" maxLength:"128" doc:"It begins when this provider takes calls, and a canary that fails as before is tried again with the next run."`
+	Tool      string            `json:"tool,omitempty" maxLength:"384" doc:"The same of a tool, or of one host of it, like \"http api.example\": it waits while its circuit is open."`
+	Digest    string            `json:"digest,omitempty" maxLength:"64" doc:"A preview's: refused if other runs would be acted on by now."`
+}
+
+func (b *BulkBody) request() domain.BulkRequest {
+	return domain.BulkRequest{Action: domain.Action(b.Action), Query: b.Filter, Runs: b.Runs, Reason: b.Reason, Canary: b.Canary, Rate: b.Rate, Labels: b.Labels, NotBefore: b.NotBefore, Provider: b.Provider, Tool: b.Tool, Digest: b.Digest}
+}
+
+// StopBody goes with stopping a bulk act.
+type StopBody struct {
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
+// BulkView is a bulk act with a page of its runs.
+type BulkView struct {
+	domain.Bulk
+	Items []domain.BulkItem `json:"items"`
+}
+
+// BulkList lists bulk acts.
+type BulkList struct {
+	Items []domain.Bulk `json:"items"`
+}
+
+// AckBody names the failures that are taken note of.
+type AckBody struct {
+	domain.FailureRef
+	Note string `json:"note,omitempty" maxLength:"2000" doc:"Why, for whoever looks next."`
+}
+
+// Acked says how many runs that was.
+type Acked struct {
+	Runs int64 `json:"runs"`
+}
+
+// FailureList lists groups of failed runs.
+type FailureList struct {
+	Items []domain.FailureGroup `json:"items"`
+}
+
+type (
+	bulkIn      struct{ Body BulkBody }
+	bulkPreview struct{ Body domain.BulkPreview }
+	bulkOut     struct{ Body domain.Bulk }
+	bulkViewOut struct{ Body BulkView }
+	bulkListOut struct{ Body BulkList }
+	failuresOut struct{ Body FailureList }
+	ackIn       struct{ Body AckBody }
+	ackOut      struct{ Body Acked }
+	bulkIDIn    struct {
+		ID    string `path:"id" maxLength:"64"`
+		After int64  `query:"after" minimum:"0" doc:"Position of the last run that is known."`
+		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	}
+	bulkStopIn struct {
+		ID   string `path:"id" maxLength:"64"`
+		Body *StopBody
+	}
+)
+
+func (a *API) bulkRoutes() {
+	tags := []string{"bulk"}
+	there := func() error {
+		if a.Bulk == nil {
+			return domain.Errorf(domain.CodeUnavailable, "acts on many runs are not offered here")
+		}
+		return nil
+	}
+	register(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
+		Summary: "Failed runs by what failed: plan, node, error code and what the error says"},
+		func(ctx context.Context, _ *struct{}) (*failuresOut, error) {
+			groups, err := a.Reader.FailureGroups(ctx, 200)
+			if groups == nil {
+				groups = []domain.FailureGroup{}
+			}
+			return &failuresOut{FailureList{groups}}, err
+		})
+	for _, act := range []struct {
+		id, path, summary string
+		do                func(context.Context, AckBody) (int64, error)
+	}{
+		{"acknowledge-failures", "/failures/ack", "Take note of failures: their runs need attention no more until they fail anew", func(ctx context.Context, b AckBody) (int64, error) {
+			return a.Reader.AckFailures(ctx, actorOf(ctx), b.FailureRef, b.Note)
+		}},
+		{"unacknowledge-failures", "/failures/unack", "Take an acknowledgement back", func(ctx context.Context, b AckBody) (int64, error) {
+			return a.Reader.UnackFailures(ctx, actorOf(ctx), b.FailureRef)
+		}},
+	} {
+		register(a, huma.Operation{OperationID: act.id, Method: http.MethodPost, Path: act.path, Tags: tags, Summary: act.summary},
+			func(ctx context.Context, in *ackIn) (*ackOut, error) {
+				n, err := act.do(ctx, in.Body)
+				return &ackOut{Acked{n}}, err
+			})
+	}
+	register(a, huma.Operation{OperationID: "preview-bulk", Method: http.MethodPost, Path: "/bulk/preview", Tags: tags,
+		Summary: "What an act on many runs would do, and to how many"},
+		func(ctx context.Context, in *bulkIn) (*bulkPreview, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			p, err := a.Bulk.Preview(ctx, actorOf(ctx), in.Body.request())
+			return &bulkPreview{p}, err
+		})
+	register(a, huma.Operation{OperationID: "start-bulk", Method: http.MethodPost, Path: "/bulk", Tags: tags, DefaultStatus: http.StatusCreated,
+		Summary: "Act on many runs"},
+		func(ctx context.Context, in *bulkIn) (*bulkOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			b, err := a.Bulk.Start(ctx, actorOf(ctx), in.Body.request())
+			return &bulkOut{b}, err
+		})
+	register(a, huma.Operation{OperationID: "list-bulk", Method: http.MethodGet, Path: "/bulk", Tags: tags, Summary: "The newest acts on many runs"},
+		func(ctx context.Context, _ *struct{}) (*bulkListOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			list, err := a.Bulk.Bulks(ctx, 100)
+			return &bulkListOut{BulkList{list}}, err
+		})
+	register(a, huma.Operation{OperationID: "get-bulk", Method: http.MethodGet, Path: "/bulk/{id}", Tags: tags, Summary: "How far an act on many runs is"},
+		func(ctx context.Context, in *bulkIDIn) (*bulkViewOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			b, err := a.Bulk.Bulk(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			items, err := a.Bulk.Items(ctx, in.ID, in.After, in.Limit)
+			return &bulkViewOut{BulkView{b, items}}, err
+		})
+	register(a, huma.Operation{OperationID: "stop-bulk", Method: http.MethodPost, Path: "/bulk/{id}/stop", Tags: tags,
+		Summary: "Stop an act on many runs; those not reached stay as they are"},
+		func(ctx context.Context, in *bulkStopIn) (*bulkOut, error) {
+			if err := there(); err != nil {
+				return nil, err
+			}
+			reason := ""
+			if in.Body != nil {
+				reason = in.Body.Reason
+			}
+			b, err := a.Bulk.Stop(ctx, actorOf(ctx), in.ID, reason)
+			return &bulkOut{b}, err
+		})
+}

@@ -1,0 +1,43 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/rundiff"
+)
+
+type compareIn struct {
+	A string `query:"a" required:"true" maxLength:"64" doc:"A run's id, or at least 4 characters that its id alone begins or ends with."`
+	B string `query:"b" maxLength:"64" doc:"The other run; nothing: the last one of the same plan that went well."`
+}
+
+type compareOut struct{ Body rundiff.Comparison }
+
+// compared is where two runs are read from; what cannot be an id is not looked
+// for.
+type compared struct {
+	*API
+	Reader
+}
+
+func (c compared) FindRun(ctx context.Context, id string) (domain.Run, error) {
+	return c.findRun(ctx, id)
+}
+
+func (c compared) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
+	return c.API.Engine.Detail(ctx, run)
+}
+
+func (a *API) compareRoutes() {
+	register(a, huma.Operation{OperationID: "compare-runs", Method: http.MethodGet, Path: "/runs/compare", Tags: []string{"runs"},
+		Summary: "Two runs side by side: where they part, and what differs in every step"},
+		func(ctx context.Context, in *compareIn) (*compareOut, error) {
+			c, err := rundiff.Read(ctx, compared{a, a.Reader}, in.A, in.B, time.Now())
+			return &compareOut{c}, err
+		})
+}

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// EventView is an event on the wire, for the description of the API.
+type EventView struct{ domain.Event }
+
+// Schema describes every type of event: those with a fixed shape by name, and any
+// other by the envelope.
+func (EventView) Schema(r huma.Registry) *huma.Schema {
+	const ref = "#/components/schemas/"
+	if r.Map()["Event"] == nil {
+		names := make([]any, len(domain.EventTypes))
+		any := &huma.Schema{Description: "One of the event types, told apart by type."}
+		r.Map()["Event"] = any
+		for i, t := range domain.EventTypes {
+			names[i] = t.Name
+			r.Map()[eventSchemaName(t.Name)] = eventSchema(t)
+			any.OneOf = append(any.OneOf, &huma.Schema{Ref: ref + eventSchemaName(t.Name)})
+		}
+		other := eventSchema(domain.EventType{Doc: "An action of the audit log: its name with _ for a dot. Details of the action are further fields.", Open: true})
+		other.Properties["type"] = &huma.Schema{Type: huma.TypeString, Not: &huma.Schema{Enum: names}}
+		r.Map()["AuditEvent"] = other
+		any.OneOf = append(any.OneOf, &huma.Schema{Ref: ref + "AuditEvent"})
+	}
+	return &huma.Schema{Ref: ref + "Event"}
+}
+
+// eventSchemaName is PlanStepStartedEvent for plan_step_started.
+func eventSchemaName(typ string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(typ, "_") {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return b.String() + "Event"
+}
+
+func eventSchema(t domain.EventType) *huma.Schema {
+	text := func(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: doc} }
+	s := &huma.Schema{Type: huma.TypeObject, Description: t.Doc, AdditionalProperties: t.Open, Required: []string{"type", "eventId", "timestamp"},
+		Properties: map[string]*huma.Schema{
+			"type":      {Type: huma.TypeString},
+			"eventId":   text("Unique. A replay repeats it, unless the event is ephemeral."),
+			"timestamp": {Type: huma.TypeString, Format: "date-time"},
+			"sessionId": text("The run's session."),
+			"runId":     text("The run; absent when the event is about no run."),
+		}}
+	if t.Name != "" {
+		s.Properties["type"].Enum = []any{t.Name}
+	}
+	if t.Ephemeral || t.Open {
+		s.Properties["ephemeral"] = &huma.Schema{Type: huma.TypeBoolean, Description: "True: the event is sent once and not stored."}
+	}
+	if t.Ephemeral {
+		s.Required = append(s.Required, "ephemeral")
+	}
+	for _, f := range t.Fields {
+		p := fieldSchema(f.Type)
+		p.Description = f.Doc
+		s.Properties[f.Name] = p
+		if !f.Optional {
+			s.Required = append(s.Required, f.Name)
+		}
+	}
+	return s
+}
+
+func fieldSchema(typ string) *huma.Schema {
+	object := func(fields ...string) *huma.Schema {
+		s := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Properties: map[string]*huma.Schema{}, Required: fields}
+		for _, f := range fields {
+			s.Properties[f] = &huma.Schema{Type: huma.TypeString}
+		}
+		return s
+	}
+	switch typ {
+	case "time":
+		return &huma.Schema{Type: huma.TypeString, Format: "date-time"}
+	case "error":
+		return object("code", "message")
+	case "agent":
+		return object("agentId", "agentName")
+	case "steps":
+		step := object("stepId", "agentId", "agentName", "task")
+		step.Properties["stepIndex"] = &huma.Schema{Type: huma.TypeInteger}
+		step.Required = append(step.Required, "stepIndex")
+		return &huma.Schema{Type: huma.TypeArray, Items: step}
+	}
+	return &huma.Schema{Type: typ}
+}

@@ -1,0 +1,249 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Events is a part of the stored events of a run.
+type Events struct {
+	Items []EventView `json:"items"`
+	Next  *int64      `json:"next" doc:"after of the next part; null when there was no more."`
+}
+
+const streamText = "Each event is a flat JSON object as in the schema Event. To continue after a break, present the last eventId as " +
+	"Last-Event-ID or ?after=; ids of ephemeral events name no position. An id that is unknown here gives an event reset, after which the " +
+	"client reads again what it follows. A listener that does not keep up gets reset, and the stream ends."
+
+func (a *API) eventRoutes() {
+	tags := []string{"events"}
+	stream := func() map[string]*huma.MediaType {
+		event := a.schema(reflect.TypeFor[EventView]())
+		return map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString,
+			Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": event}}}}
+	}
+	register(a, huma.Operation{OperationID: "stream-events", Method: http.MethodGet, Path: "/events", Tags: tags,
+		Summary: "All events as they happen (server-sent events)", Description: streamText + " Without a position it begins now.",
+		Responses: map[string]*huma.Response{"200": {Description: "Events", Content: stream()}}},
+		func(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) { return a.stream(ctx, in, "") })
+
+	both := stream()
+	both["application/json"] = &huma.MediaType{Schema: a.schema(reflect.TypeFor[Events]())}
+	register(a, huma.Operation{OperationID: "get-run-events", Method: http.MethodGet, Path: "/runs/{id}/events", Tags: tags,
+		Summary:     "A run's events, as JSON, or with Accept: text/event-stream as they happen",
+		Description: streamText + " Without a position it begins with the run.",
+		Responses:   map[string]*huma.Response{"200": {Description: "Events", Content: both}}}, a.runEvents)
+
+	register(a, huma.Operation{OperationID: "socket", Method: http.MethodGet, Path: "/ws", Tags: tags,
+		Summary:     "All events as they happen (WebSocket)",
+		Description: "The same events as /events, one JSON object per text message. " + streamText,
+		Responses:   map[string]*huma.Response{"101": {Description: "Switching protocols"}}}, a.socket)
+}
+
+type streamIn struct {
+	After       string `query:"after" maxLength:"128" doc:"An event's id or number: begin after it."`
+	LastEventID string `header:"Last-Event-ID" maxLength:"128"`
+	Run         string `query:"run" maxLength:"64" doc:"Only events of this run."`
+}
+
+type runEventsIn struct {
+	RunIn
+	After       string `query:"after" maxLength:"128" doc:"An event's id or number: begin after it."`
+	LastEventID string `header:"Last-Event-ID" maxLength:"128"`
+	Limit       int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Of the JSON answer."`
+}
+
+func (a *API) runEvents(ctx context.Context, in *runEventsIn) (*huma.StreamResponse, error) {
+	run, err := a.findRun(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if wantsStream(infoOf(ctx).request) {
+		return a.stream(ctx, &streamIn{After: in.After, LastEventID: in.LastEventID, Run: run.ID}, "0")
+	}
+	from, err := a.position(ctx, in.LastEventID, in.After, "0")
+	if err != nil {
+		return nil, err
+	}
+	if from.reset {
+		return nil, invalid("event.unknown", "this event id is not of this database")
+	}
+	events, upto, err := a.Engine.Events(ctx, from.after, run.ID, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	body := Events{Items: []EventView{}}
+	for _, e := range events {
+		if !from.heard(e) {
+			body.Items = append(body.Items, EventView{e})
+		}
+	}
+	more, err := a.Reader.EventsAfter(ctx, upto, run.ID, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(more) > 0 {
+		body.Next = &upto
+	}
+	return &huma.StreamResponse{Body: func(hctx huma.Context) {
+		hctx.SetHeader("Vary", "Accept")
+		a.writeJSON(hctx, http.StatusOK, body)
+	}}, nil
+}
+
+func wantsStream(r *http.Request) bool {
+	return strings.Contains(strings.ToLower(r.Header.Get("Accept")), "text/event-stream")
+}
+
+// from is where a stream begins: after the nth event of a record, or, with record 0,
+// after all events of the one that after names.
+type from struct {
+	after  int64
+	record int64
+	n      int
+	reset  bool // the listener asked for what is not there
+}
+
+// heard reports whether the listener has had the event.
+func (f from) heard(e domain.Event) bool { return f.record > 0 && e.Seq == f.record && e.Index <= f.n }
+
+// position reads an event id, or the number of a record. What is not of this
+// life of the database, or in its future, becomes a reset: the client reads again.
+func (a *API) position(ctx context.Context, header, query, otherwise string) (from, error) {
+	text := header
+	if text == "" {
+		text = query
+	}
+	if text == "" {
+		text = otherwise
+	}
+	last, err := a.Reader.LastEvent(ctx)
+	if err != nil || text == "" {
+		return from{after: last}, err
+	}
+	incarnation, seq, n, err := domain.ParseEventID(text)
+	switch {
+	case err != nil:
+		return from{}, invalid("event.malformed", "%w", err)
+	case incarnation != "" && incarnation != a.Engine.Incarnation() || seq > last:
+		return from{after: last, reset: true}, nil
+	case n >= 0 && seq > 0:
+		return from{after: seq - 1, record: seq, n: n}, nil
+	}
+	return from{after: seq}, nil
+}
+
+// begin takes one of the places for streams and subscribes.
+func (a *API) begin(ctx context.Context, f from, run string) (events <-chan domain.Event, end func(), err error) {
+	streams, who := infoOf(ctx).streams, infoOf(ctx).actor.Name
+	if err := streams.Enter(who); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stopWatching := context.AfterFunc(a.stop, cancel)
+	events, err = a.Engine.Subscribe(ctx, f.after, run)
+	if err != nil {
+		cancel()
+		stopWatching()
+		streams.Leave(who)
+		return nil, nil, err
+	}
+	a.open.Add(1)
+	return events, func() {
+		cancel()
+		stopWatching()
+		streams.Leave(who)
+		a.open.Done()
+	}, nil
+}
+
+// resetEvent tells a listener to read afresh; its id is where it stands then.
+func (a *API) resetEvent(after int64) domain.Event {
+	return domain.Event{ID: a.Engine.Incarnation() + "-" + strconv.FormatInt(after, 10), Seq: after, Type: "reset", At: time.Now().UTC()}
+}
+
+// stillAllowed asks again for the principal of a stream that stays open.
+func (a *API) stillAllowed(ctx context.Context, info *requestInfo, n need) bool {
+	actor, err := info.check(ctx)
+	if err == nil {
+		err = n.allow(actor)
+	}
+	return err == nil
+}
+
+// stream answers with server-sent events.
+func (a *API) stream(ctx context.Context, in *streamIn, otherwise string) (*huma.StreamResponse, error) {
+	info := infoOf(ctx)
+	if a.foreignOrigin(info.request) {
+		return nil, domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
+	}
+	run := in.Run
+	if run != "" && otherwise == "" {
+		found, err := a.findRun(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		run = found.ID
+	}
+	f, err := a.position(ctx, in.LastEventID, in.After, otherwise)
+	if err != nil {
+		return nil, err
+	}
+	if info.head {
+		return &huma.StreamResponse{Body: func(hctx huma.Context) { hctx.SetHeader("Content-Type", "text/event-stream") }}, nil
+	}
+	events, end, err := a.begin(ctx, f, run)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hctx huma.Context) {
+		defer end()
+		route := hctx.Operation().Method + " " + hctx.Operation().Path
+		s := &sse{w: humaecho.Unwrap(hctx).Response(), timeout: a.WriteTimeout}
+		s.open()
+		defer s.close()
+		if f.reset {
+			s.send(a.resetEvent(f.after))
+		}
+		alive := time.NewTicker(a.Heartbeat)
+		defer alive.Stop()
+		recheck := time.NewTicker(a.Recheck)
+		defer recheck.Stop()
+		for s.err == nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-a.stop.Done():
+				return
+			case e, ok := <-events:
+				if !ok {
+					return
+				}
+				if !f.heard(e) {
+					s.write(e)
+				}
+				for n := len(events); n > 0 && s.err == nil; n-- {
+					if e, ok := <-events; ok && !f.heard(e) {
+						s.write(e)
+					}
+				}
+				s.flush()
+			case <-alive.C:
+				s.comment("alive")
+			case <-recheck.C:
+				if !a.stillAllowed(ctx, info, access[route]) {
+					return
+				}
+			}
+		}
+	}}, nil
+}

@@ -1,0 +1,52 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/bundle"
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// source is where bundles are read from.
+type source struct {
+	Reader
+	Engine
+}
+
+// signedSource is a source whose bundles are signed.
+type signedSource struct {
+	source
+	domain.ExportSigner
+}
+
+func (a *API) exportRoutes() {
+	register(a, huma.Operation{OperationID: "export-run", Method: http.MethodGet, Path: "/runs/{id}/export", Tags: []string{"runs"},
+		Summary:   "Everything that is known of a run, as one file",
+		Responses: map[string]*huma.Response{"200": {Description: "tar, compressed with Zstandard", Content: map[string]*huma.MediaType{bundle.MediaType: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}},
+	}, a.exportRun)
+}
+
+func (a *API) exportRun(ctx context.Context, in *RunIn) (*huma.StreamResponse, error) {
+	run, err := a.findRun(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var from bundle.Source = source{a.Reader, a.Engine}
+	if signer, ok := a.Reader.(domain.ExportSigner); ok {
+		from = signedSource{source{a.Reader, a.Engine}, signer}
+	}
+	b, err := bundle.Read(ctx, from, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		ctx.SetHeader("Content-Type", bundle.MediaType)
+		ctx.SetHeader("Content-Disposition", `attachment; filename="`+bundle.Name(run.ID)+`"`)
+		if err := b.Write(ctx.BodyWriter()); err != nil {
+			a.Log.Debug("write an export", "run", run.ID, "err", err)
+		}
+	}}, nil
+}

@@ -1,0 +1,51 @@
+package api
+
+import (
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Routes lists what is served, as "METHOD /path".
+func Routes(a *API) []string {
+	var out []string
+	for _, r := range a.echo.Routes() {
+		path := r.Path[len(Base):]
+		out = append(out, r.Method+" "+braces(path))
+	}
+	return out
+}
+
+// braces turns echo's :name into {name}.
+func braces(path string) string {
+	out, open := []byte{}, false
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c == ':':
+			out, open = append(out, '{'), true
+		case c == '/' && open:
+			out, open = append(out, '}', '/'), false
+		default:
+			out = append(out, c)
+		}
+	}
+	if open {
+		out = append(out, '}')
+	}
+	return string(out)
+}
+
+// Needs tells what the access table says of a route.
+func Needs(route string) (domain.Role, string, bool) {
+	n, ok := access[route]
+	return n.role, n.scope, ok
+}
+
+// CheckJSON reports whether a body is refused before it is decoded.
+func CheckJSON(body []byte) error {
+	if p := checkJSON(body); p != nil {
+		return p
+	}
+	return nil
+}
+
+// Description gives the OpenAPI document.
+func Description(a *API) ([]byte, error) { return a.huma.OpenAPI().MarshalJSON() }

@@ -1,0 +1,528 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// fake is a small world behind the ports: enough to see what a request asks
+// for and to answer it.
+type fake struct {
+	mu       sync.Mutex
+	plans    []domain.Plan
+	versions []domain.Version
+	runs     []domain.Run
+	events   []domain.Event
+	subs     map[chan domain.Event]bool
+	acts     []domain.VerbRequest
+	starts   []domain.StartRequest
+	resolved []domain.ResolveRequest
+	filters  []domain.RunFilter
+	views    []domain.SavedView
+	fail     error // what Act and Start answer, if set
+	stored   map[string]domain.StoredResponse
+	died     bool // claims without an answer are of an earlier process
+	audited  []domain.AuditEvent
+	tokens   map[string]domain.Actor
+	sessions map[string]domain.User
+}
+
+const incarnation = "abc"
+
+func newFake() *fake {
+	f := &fake{subs: map[chan domain.Event]bool{}, stored: map[string]domain.StoredResponse{}, tokens: map[string]domain.Actor{},
+		sessions: map[string]domain.User{}}
+	for _, r := range domain.Roles {
+		f.tokens[string(r)] = domain.Actor{Name: "token " + string(r), Role: r, Surface: "api"}
+	}
+	f.tokens["nobody"] = domain.Actor{Name: "token nobody", Surface: "api"}
+	f.tokens["reader"] = domain.Actor{Name: "token reader", Role: domain.RoleAdmin, Surface: "api", Scopes: "runs:read plans:read"}
+	f.sessions["marta-session"] = domain.User{Name: "marta", Role: domain.RoleAdmin}
+	for i := range 5 {
+		f.runs = append(f.runs, domain.Run{ID: fmt.Sprintf("01h000000000000000000000r%d", i), PlanKey: "p", Status: domain.RunCompleted,
+			LastSeq: 3, CreatedAt: time.Unix(int64(i), 0)})
+	}
+	return f
+}
+
+func gone(what, id string) error {
+	return domain.Errorf(domain.CodeNotFound, "there is no %s %s", what, id)
+}
+
+func (f *fake) FindRun(_ context.Context, id string) (domain.Run, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.runs {
+		if strings.HasSuffix(r.ID, id) {
+			return r, nil
+		}
+	}
+	return domain.Run{}, gone("run", id)
+}
+
+func (f *fake) Runs(_ context.Context, q domain.RunFilter) (domain.List[domain.Run], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.filters = append(f.filters, q)
+	runs := slices.Clone(f.runs)
+	slices.Reverse(runs)
+	if q.Page.After != "" {
+		runs = slices.DeleteFunc(runs, func(r domain.Run) bool { return r.ID >= q.Page.After })
+	}
+	l := domain.List[domain.Run]{Items: runs}
+	if len(runs) > q.Page.Limit {
+		l.Items = runs[:q.Page.Limit]
+		l.Next = l.Items[q.Page.Limit-1].ID
+	}
+	return l, nil
+}
+
+func (f *fake) JournalPage(_ context.Context, _ string, after int64, limit int) ([]domain.Entry, error) {
+	var out []domain.Entry
+	for seq := after + 1; seq <= 3 && len(out) < limit; seq++ {
+		out = append(out, domain.Entry{Seq: seq, Kind: domain.EntryResult, Node: "n", Visit: 1, Item: -1, Final: true,
+			Status: domain.NodeCompleted, Output: domain.RawJSON(`12345678901234567890.10`)})
+	}
+	return out, nil
+}
+
+func (f *fake) Conversation(_ context.Context, run string) (domain.Conversation, error) {
+	return domain.Conversation{Messages: []domain.Message{{ID: run + ":1", From: "supervisor", To: "writer", Type: domain.MessageRequest, Metadata: domain.MessageMetadata{Priority: "medium"}}}, Handoffs: []domain.Handoff{}}, nil
+}
+
+func (f *fake) Uses(context.Context, string) ([]domain.Use, error) { return nil, nil }
+
+func (f *fake) Lineage(context.Context, string) ([]domain.Run, error) { return nil, nil }
+
+func (f *fake) Plans(context.Context, domain.PlanFilter) (domain.List[domain.Plan], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return domain.List[domain.Plan]{Items: slices.Clone(f.plans)}, nil
+}
+
+func (f *fake) Plan(_ context.Context, id string) (domain.Plan, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.plans {
+		if p.ID == id || p.Key == id {
+			return p, nil
+		}
+	}
+	return domain.Plan{}, gone("plan", id)
+}
+
+func (f *fake) Versions(context.Context, string) ([]domain.Version, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.versions), nil
+}
+
+func (f *fake) VersionByNumber(_ context.Context, _ string, n int) (domain.Version, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n < 1 || n > len(f.versions) {
+		return domain.Version{}, gone("version", fmt.Sprint(n))
+	}
+	return f.versions[n-1], nil
+}
+
+func (f *fake) Approvals(context.Context, domain.ApprovalFilter) (domain.List[domain.Approval], error) {
+	return domain.List[domain.Approval]{Items: []domain.Approval{{ID: "a1", Status: "open"}}}, nil
+}
+
+func (f *fake) Approval(_ context.Context, id string) (domain.Approval, error) {
+	if id != "a1" {
+		return domain.Approval{}, gone("approval", id)
+	}
+	return domain.Approval{ID: id, Status: "open"}, nil
+}
+
+func (f *fake) AuditEvents(_ context.Context, q domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var list domain.List[domain.AuditEvent]
+	for _, e := range f.audited {
+		if slices.Contains(q.Requests, e.Request.ID) {
+			list.Items = append(list.Items, e)
+		}
+	}
+	return list, nil
+}
+
+func (f *fake) AuditEvent(_ context.Context, seq int64) (domain.AuditEvent, error) {
+	return domain.AuditEvent{Seq: seq}, nil
+}
+
+func (f *fake) EventsAfter(_ context.Context, after int64, _ string, limit int) ([]domain.AuditEvent, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []domain.AuditEvent
+	for _, e := range f.events {
+		if e.Seq > after && len(out) < limit {
+			out = append(out, domain.AuditEvent{Seq: e.Seq})
+		}
+	}
+	return out, nil
+}
+
+func (f *fake) LastEvent(context.Context) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return int64(len(f.events)), nil
+}
+
+func (f *fake) Start(_ context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fail != nil {
+		return domain.Run{}, f.fail
+	}
+	for _, run := range f.runs {
+		if r.Key != "" && run.Key == r.Key {
+			return run, nil
+		}
+	}
+	f.starts = append(f.starts, r)
+	run := domain.Run{ID: domain.NewID(), PlanKey: r.Plan, Status: domain.RunQueued, Key: r.Key, Actor: actor.Name, CreatedAt: time.Now()}
+	f.runs = append(f.runs, run)
+	return run, nil
+}
+
+func (f *fake) Preview(_ context.Context, _ domain.Actor, r domain.VerbRequest) (domain.Preview, error) {
+	return domain.Preview{Run: r.Run, Action: r.Action, Allowed: true, Digest: "d"}, nil
+}
+
+func (f *fake) Act(_ context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fail != nil {
+		return domain.Run{}, f.fail
+	}
+	f.acts = append(f.acts, r)
+	if r.Action == domain.ActionFork {
+		f.record("run.created", f.runs[4].ID, actor)
+	}
+	f.record("run."+string(r.Action), r.Run, actor)
+	return domain.Run{ID: r.Run, Status: domain.RunRunning}, nil
+}
+
+func (f *fake) Resolve(_ context.Context, _ domain.Actor, r domain.ResolveRequest) (domain.Run, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.resolved = append(f.resolved, r)
+	return domain.Run{ID: r.Run, Status: domain.RunRunning}, nil
+}
+
+func (f *fake) Decide(_ context.Context, _ domain.Actor, r domain.DecideRequest) (domain.Approval, error) {
+	status := "rejected"
+	if r.Answer == "approve" {
+		status = "approved"
+	}
+	return domain.Approval{ID: r.Approval, Status: status, Choices: []domain.Answer{{ID: "approve", Label: "Pay", Kind: domain.AnswerApprove}, {ID: "reject", Kind: domain.AnswerReject}}}, nil
+}
+
+func (f *fake) Forecast(context.Context, string) ([]domain.Forecast, error) { return nil, nil }
+
+func (f *fake) AssignApproval(_ context.Context, _ domain.Actor, id, _, assignee, _ string) (domain.Approval, error) {
+	return domain.Approval{ID: id, Status: "open", Assignee: assignee}, nil
+}
+
+func (f *fake) Detail(ctx context.Context, id string) (domain.RunDetail, error) {
+	run, err := f.FindRun(ctx, id)
+	if err != nil {
+		return domain.RunDetail{}, err
+	}
+	journal, err := f.JournalPage(ctx, id, 0, 10)
+	return domain.RunDetail{Run: run, Journal: journal}, err
+}
+
+func (f *fake) SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, format planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+	f.mu.Lock()
+	stale := base != "" && len(f.versions) > 0 && f.versions[len(f.versions)-1].Hash != base
+	f.mu.Unlock()
+	if stale {
+		return domain.Plan{}, domain.Version{}, false, nil, domain.Errorf(domain.CodeStale, "the plan has a newer version")
+	}
+	return f.SavePlan(ctx, actor, src, format, origin, reason)
+}
+
+func (f *fake) SavePlan(_ context.Context, actor domain.Actor, src []byte, format planner.Format, _, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+	doc, problems := f.CheckPlan(src, format)
+	if err := problems.Err(); err != nil {
+		return domain.Plan{}, domain.Version{}, false, problems, &domain.Error{Code: domain.CodeInvalid, Message: "the plan is not valid", Cause: err}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, v := range f.versions {
+		if v.Hash == doc.Hash {
+			return f.plans[0], v, false, problems, nil
+		}
+	}
+	v := domain.Version{PlanID: "p1", PlanKey: doc.ID, Number: len(f.versions) + 1, Hash: doc.Hash, Source: src, Format: string(format),
+		Canonical: []byte(`{"nodes":{}}`), Author: actor.Name, Reason: reason}
+	f.versions = append(f.versions, v)
+	f.plans = []domain.Plan{{ID: "p1", Key: doc.ID, Latest: v.Number, LatestHash: v.Hash}}
+	return f.plans[0], v, true, problems, nil
+}
+
+func (f *fake) CheckPlan(src []byte, format planner.Format) (*planner.Document, planner.Problems) {
+	return planner.Parse(src, format)
+}
+
+func (f *fake) ArchivePlan(_ context.Context, _ domain.Actor, id string, archived bool, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.plans {
+		if f.plans[i].Key == id {
+			f.plans[i].Archived = archived
+			return nil
+		}
+	}
+	return gone("plan", id)
+}
+
+func (f *fake) PausePlan(_ context.Context, actor domain.Actor, id string, on bool, reason string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.plans {
+		if p := &f.plans[i]; p.Key == id {
+			if p.Paused = nil; on {
+				p.Paused = &domain.Stop{By: actor.Name, Reason: reason}
+			}
+			return nil
+		}
+	}
+	return gone("plan", id)
+}
+
+// emit stores an event and delivers it; who does not take it gets a reset.
+func (f *fake) emit(kind string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	seq := int64(len(f.events) + 1)
+	e := domain.Event{ID: fmt.Sprintf("%s-%d", incarnation, seq), Seq: seq, Type: kind, At: time.Unix(seq, 0).UTC()}
+	f.events = append(f.events, e)
+	for c := range f.subs {
+		if len(c) < cap(c)-1 {
+			c <- e
+			continue
+		}
+		c <- domain.Event{Type: "reset", At: e.At}
+		close(c)
+		delete(f.subs, c)
+	}
+}
+
+func (f *fake) listeners() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.subs)
+}
+
+func (f *fake) Subscribe(ctx context.Context, after int64, _ string) (<-chan domain.Event, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := make(chan domain.Event, 64)
+	for _, e := range f.events {
+		if e.Seq > after {
+			c <- e
+		}
+	}
+	f.subs[c] = true
+	context.AfterFunc(ctx, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.subs[c] {
+			delete(f.subs, c)
+			close(c)
+		}
+	})
+	return c, nil
+}
+
+func (f *fake) Events(_ context.Context, after int64, _ string, limit int) ([]domain.Event, int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []domain.Event
+	for _, e := range f.events {
+		if e.Seq > after && len(out) < limit {
+			out, after = append(out, e), e.Seq
+		}
+	}
+	return out, after, nil
+}
+
+func (f *fake) Incarnation() string { return incarnation }
+
+func (f *fake) Token(_ context.Context, token string) (domain.Actor, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a, ok := f.tokens[token]
+	if !ok {
+		return a, domain.Errorf(domain.CodeUnauthorized, "this API token is not valid")
+	}
+	return a, nil
+}
+
+// Fresh is every session.
+func (f *fake) Fresh(context.Context, string) (bool, error) { return true, nil }
+
+func (f *fake) MustEnrol(context.Context, domain.User) (bool, error) { return false, nil }
+
+func (f *fake) Session(_ context.Context, secret string) (domain.User, error) {
+	u, ok := f.sessions[secret]
+	if !ok {
+		return u, domain.Errorf(domain.CodeUnauthorized, "you are not logged in")
+	}
+	return u, nil
+}
+
+func (f *fake) Users(context.Context) ([]domain.User, error) {
+	return []domain.User{{Name: "marta", PasswordHash: "$argon2id$secret"}}, nil
+}
+
+func (f *fake) User(_ context.Context, id string) (domain.User, error) {
+	return domain.User{ID: id, Name: "marta", PasswordHash: "$argon2id$secret"}, nil
+}
+
+func (f *fake) Sessions(_ context.Context, id string) ([]domain.Session, error) {
+	return []domain.Session{{IDHash: "secret-hash", UserID: id, Address: "192.0.2.1"}}, nil
+}
+
+func (f *fake) SecondFactor(context.Context, string) (bool, int, error) { return true, 3, nil }
+
+func (f *fake) CreateUser(_ context.Context, _ domain.Actor, name, _ string, role domain.Role) (domain.User, error) {
+	return domain.User{ID: "u1", Name: name, Role: role}, nil
+}
+
+func (f *fake) LinkUser(_ context.Context, _ domain.Actor, id, subject string) (domain.User, error) {
+	return domain.User{ID: id, Name: id, Role: domain.RoleViewer, Issuer: "https://login.example", Subject: subject}, nil
+}
+
+func (f *fake) EndSessions(context.Context, domain.Actor, string, string) error { return nil }
+
+func (f *fake) DisableSecondFactor(context.Context, domain.Actor, string) error { return nil }
+
+func (f *fake) LoginLink(context.Context, domain.Actor, string) (string, error) { return "secret", nil }
+
+func (f *fake) UpdateUser(_ context.Context, _ domain.Actor, id string, _ *domain.Role, _ *string, _ *bool) (domain.User, error) {
+	return domain.User{ID: id}, nil
+}
+
+func (f *fake) Tokens(context.Context) ([]domain.Token, error) {
+	return []domain.Token{{ID: "t1", SecretHash: "secret-hash"}}, nil
+}
+
+func (f *fake) CreateToken(_ context.Context, _ domain.Actor, name string, role domain.Role, scopes []string, _ time.Duration) (string, domain.Token, error) {
+	return "kro_text", domain.Token{ID: "t1", Name: name, Role: role, Scopes: scopes, SecretHash: "secret-hash"}, nil
+}
+
+func (f *fake) RevokeToken(context.Context, domain.Actor, string, string) error { return nil }
+
+func (f *fake) ReserveResponse(_ context.Context, r domain.StoredResponse, _ time.Duration) (domain.StoredResponse, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k := r.Principal + r.Route + r.Key
+	if s, ok := f.stored[k]; ok {
+		if s.Status == 0 && f.died { // its process did
+			return s, true, nil
+		}
+		return s, false, nil
+	}
+	f.stored[k] = r
+	return r, true, nil
+}
+
+func (f *fake) CompleteResponse(_ context.Context, r domain.StoredResponse) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stored[r.Principal+r.Route+r.Key] = r
+	return nil
+}
+
+func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.stored, principal+route+key)
+	return nil
+}
+
+func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }
+
+func (f *fake) AckFailures(context.Context, domain.Actor, domain.FailureRef, string) (int64, error) {
+	return 0, nil
+}
+func (f *fake) UnackFailures(context.Context, domain.Actor, domain.FailureRef) (int64, error) {
+	return 0, nil
+}
+func (f *fake) Handoff(_ context.Context, id string) (domain.HandoffSeen, error) {
+	return domain.HandoffSeen{}, gone("handoff", id)
+}
+
+func (f *fake) HandoffsOf(context.Context, domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
+	return domain.List[domain.HandoffSeen]{}, nil
+}
+func (f *fake) Notes(context.Context, string) ([]domain.Note, error) { return nil, nil }
+func (f *fake) SavedViews(_ context.Context, owner string) ([]domain.SavedView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.views), func(v domain.SavedView) bool { return v.Owner != "" && v.Owner != owner }), nil
+}
+
+func (f *fake) SaveView(_ context.Context, owner, name, query string, said ...domain.AuditRecord) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.views = slices.DeleteFunc(f.views, func(v domain.SavedView) bool { return v.Owner == owner && v.Name == name })
+	if query != "" {
+		f.views = append(f.views, domain.SavedView{Owner: owner, Name: name, Query: query})
+	}
+	return nil
+}
+
+func (f *fake) AddNote(_ context.Context, actor domain.Actor, run, text string) (domain.Note, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.record("run.note", run, actor)
+	return domain.Note{ID: 1, Run: run, Actor: actor.Name, Text: text}, nil
+}
+
+func (f *fake) record(action, run string, actor domain.Actor) {
+	f.audited = append(f.audited, domain.AuditEvent{Seq: int64(len(f.audited)) + 1, AuditRecord: domain.AuditRecord{Action: action, Run: run, Actor: actor.Name, Request: actor.Request}})
+}
+
+func (f *fake) AckRun(context.Context, domain.Actor, string, string) error { return nil }
+func (f *fake) FailureAcks(context.Context, time.Time, int) ([]domain.FailureAck, error) {
+	return nil, nil
+}
+func (f *fake) FailureGroups(context.Context, int) ([]domain.FailureGroup, error) { return nil, nil }
+
+func (f *fake) RestoreVersion(context.Context, domain.Actor, string, int, string, string) (domain.Plan, error) {
+	return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "no such version")
+}
+
+func (f *fake) AcceptVersion(context.Context, domain.Actor, string, string, string) (domain.Plan, error) {
+	return domain.Plan{}, nil
+}
+
+func (f *fake) AcceptPlan(context.Context, domain.Actor, string, string) (domain.Plan, error) {
+	return domain.Plan{}, domain.Errorf(domain.CodeConflict, "no draft")
+}
+
+func (f *fake) TryPlan(context.Context, domain.Actor, []byte, planner.Format, domain.RawJSON) (domain.Run, planner.Problems, error) {
+	return domain.Run{ID: "tried", Status: domain.RunQueued}, nil, nil
+}
+
+func (f *fake) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlow, error) {
+	return domain.PlanFlow{Whole: true, Runs: 1, Nodes: map[string]*domain.NodeFlow{"a": {Runs: 1, Failures: []domain.StepHit{{Run: "r", Node: "a"}}}}}, nil
+}
+
+func (f *fake) Steps(context.Context, domain.StepFilter) (domain.StepHits, error) {
+	return domain.StepHits{Items: []domain.StepHit{{Run: "r", Node: "a"}}}, nil
+}

@@ -1,0 +1,79 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/api"
+)
+
+func FuzzCursor(f *testing.F) {
+	world := newFake()
+	h, err := api.New(api.Config{Reader: world, Engine: world, Principals: world})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range []string{"", "AAAA", "////", strings.Repeat("A", 100), "\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, cursor string) {
+		r := httptest.NewRequest(http.MethodGet, api.Base+"/runs?cursor="+url.QueryEscape(cursor), nil)
+		r.Header.Set("Authorization", "Bearer viewer")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 400 && (cursor != "" || w.Code != 200) {
+			t.Errorf("cursor %q answers %d", cursor, w.Code)
+		}
+	})
+}
+
+// FuzzBody: what is let through to the decoder is JSON that it reads, and never
+// brings the API down.
+func FuzzBody(f *testing.F) {
+	world := newFake()
+	h, err := api.New(api.Config{Reader: world, Engine: world, Principals: world})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range []string{`{"plan":"p"}`, `{"plan":"p","input":[[[]]]}`, `{"plan":1e400}`, `{"a":1,"a":2}`, `[`, "\xff", ` {} `, `{}{}`,
+		`{"plan":"p","startAt":"x"}`, `{"plan":"p","concurrency":{"limit":-1}}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		if api.CheckJSON([]byte(body)) == nil && !json.Valid([]byte(body)) {
+			t.Errorf("%q is taken for JSON", body)
+		}
+		r := httptest.NewRequest(http.MethodPost, api.Base+"/runs", strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer operator")
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code >= 500 {
+			t.Errorf("%q answers %d %s", body, w.Code, w.Body)
+		}
+	})
+}
+
+func FuzzEventPosition(f *testing.F) {
+	world := newFake()
+	h, err := api.New(api.Config{Reader: world, Engine: world, Principals: world})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range []string{"abc-1", "-", "1-", "99999999999999999999", "-1", "+1", "abc--1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, after string) {
+		r := httptest.NewRequest(http.MethodGet, api.Base+"/runs/"+world.runs[0].ID+"/events?after="+url.QueryEscape(after), nil)
+		r.Header.Set("Authorization", "Bearer viewer")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 200 && w.Code != 400 {
+			t.Errorf("after %q answers %d %s", after, w.Code, w.Body)
+		}
+	})
+}

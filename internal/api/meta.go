@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+func (a *API) metaRoutes() {
+	register(a, huma.Operation{
+		OperationID: "get-openapi", Method: http.MethodGet, Path: "/openapi.json", Tags: []string{"meta"},
+		Summary:   "This description",
+		Responses: map[string]*huma.Response{"200": {Description: "OpenAPI 3.1", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}},
+	}, func(context.Context, *struct{}) (*huma.StreamResponse, error) {
+		text, err := a.huma.OpenAPI().MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		return &huma.StreamResponse{Body: func(ctx huma.Context) {
+			ctx.SetHeader("Content-Type", "application/openapi+json")
+			if _, err := ctx.BodyWriter().Write(text); err != nil {
+				a.Log.Debug("write the description", "err", err)
+			}
+		}}, nil
+	})
+
+	register(a, huma.Operation{
+		OperationID: "get-version", Method: http.MethodGet, Path: "/version", Tags: []string{"meta"},
+		Summary: "What answers",
+	}, func(context.Context, *struct{}) (*versionOut, error) { return &versionOut{Body: a.Version}, nil })
+
+	register(a, huma.Operation{
+		OperationID: "get-me", Method: http.MethodGet, Path: "/me", Tags: []string{"meta"},
+		Summary: "Who you are to the daemon",
+	}, func(ctx context.Context, _ *struct{}) (*meOut, error) {
+		actor := actorOf(ctx)
+		me := Me{Name: actor.Name, Role: actor.Role, Surface: actor.Surface, Scopes: strings.Fields(actor.Scopes), Routes: []string{}}
+		for route, n := range access {
+			if n.allow(actor) == nil {
+				me.Routes = append(me.Routes, route)
+			}
+		}
+		slices.Sort(me.Routes)
+		return &meOut{Body: me}, nil
+	})
+}
+
+type versionOut struct{ Body Version }
+
+type meOut struct{ Body Me }
+
+// Me is the principal of a request.
+type Me struct {
+	Name    string      `json:"name"`
+	Role    domain.Role `json:"role"`
+	Surface string      `json:"surface"`
+	Scopes  []string    `json:"scopes" doc:"Of a token; empty: all that the role allows."`
+	Routes  []string    `json:"routes" doc:"What you may use."`
+}

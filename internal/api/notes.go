@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// NoteBody is a note to keep with a run.
+type NoteBody struct {
+	Text string `json:"text" minLength:"1" maxLength:"2000" doc:"Plain text for whoever looks at the run next."`
+}
+
+// NoteList is what people wrote about a run, in order.
+type NoteList struct {
+	Items []domain.Note `json:"items"`
+}
+
+type noteIn struct {
+	RunIn
+	Body NoteBody
+}
+
+type noteOut struct{ Body domain.Note }
+
+type notesOut struct{ Body NoteList }
+
+func (a *API) noteRoutes() {
+	tags := []string{"runs"}
+	register(a, huma.Operation{OperationID: "list-notes", Method: http.MethodGet, Path: "/runs/{id}/notes", Tags: tags,
+		Summary: "What people wrote about a run, in order"},
+		func(ctx context.Context, in *RunIn) (*notesOut, error) {
+			run, err := a.findRun(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			notes, err := a.Reader.Notes(ctx, run.ID)
+			return &notesOut{NoteList{notes}}, err
+		})
+	register(a, huma.Operation{OperationID: "add-note", Method: http.MethodPost, Path: "/runs/{id}/notes", Tags: tags, DefaultStatus: http.StatusCreated,
+		Summary: "Write a note about a run"},
+		func(ctx context.Context, in *noteIn) (*noteOut, error) {
+			run, err := a.findRun(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			n, err := a.Reader.AddNote(ctx, actorOf(ctx), run.ID, in.Body.Text)
+			return &noteOut{n}, err
+		})
+}

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/plandiff"
+)
+
+// PlanDiffView is what changed from one version of a plan to another.
+type PlanDiffView struct {
+	Plan    string         `json:"plan" doc:"The plan's own key."`
+	From    int            `json:"from"`
+	To      int            `json:"to"`
+	Hashes  [2]string      `json:"hashes" doc:"Of both versions."`
+	Added   int            `json:"added" doc:"Lines; with none removed either, the texts are the same."`
+	Removed int            `json:"removed"`
+	Lines   []DiffLineView `json:"lines" doc:"What changed, with a few lines around it. A version in YAML and one in JSON are compared as YAML."`
+}
+
+// DiffLineView is a line of a difference.
+type DiffLineView struct {
+	Sign plandiff.Sign `json:"sign" enum:"+,-, ,…" doc:"… stands for equal lines that are left out."`
+	Text string        `json:"text"`
+}
+
+func (a *API) planDiffRoutes() {
+	register(a, huma.Operation{
+		OperationID: "plan-diff", Method: http.MethodGet, Path: "/plans/{id}/diff/{a}/{b}", Tags: []string{"plans"},
+		Summary: "What changed from one version of a plan to another, line by line",
+	}, a.planDiff)
+}
+
+type planDiffIn struct {
+	ID string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
+	A  int    `path:"a" minimum:"1" doc:"The version's number."`
+	B  int    `path:"b" minimum:"1"`
+}
+
+type planDiffOut struct{ Body PlanDiffView }
+
+func (a *API) planDiff(ctx context.Context, in *planDiffIn) (*planDiffOut, error) {
+	p, err := a.Reader.Plan(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var versions [2]domain.Version
+	for i, n := range []int{in.A, in.B} {
+		if versions[i], err = a.Reader.VersionByNumber(ctx, p.ID, n); err != nil {
+			return nil, err
+		}
+	}
+	d := plandiff.Versions(versions[0], versions[1])
+	out := PlanDiffView{Plan: p.Key, From: in.A, To: in.B, Hashes: [2]string{versions[0].Hash, versions[1].Hash}, Added: d.Added, Removed: d.Removed, Lines: make([]DiffLineView, 0, len(d.Lines))}
+	for _, l := range d.Lines {
+		out.Lines = append(out.Lines, DiffLineView(l))
+	}
+	return &planDiffOut{Body: out}, nil
+}

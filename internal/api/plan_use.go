@@ -1,0 +1,184 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/planner"
+)
+
+func (a *API) planUseRoutes() {
+	a.planDiffRoutes()
+	register(a, huma.Operation{
+		OperationID: "search-steps", Method: http.MethodGet, Path: "/steps", Tags: []string{"runs"},
+		Summary:     "Search attempts of steps across runs",
+		Description: "Newest runs first, or longest first. The search looks as far as a bound of time leads; next goes on from there.",
+	}, a.searchSteps)
+	register(a, huma.Operation{
+		OperationID: "plan-flow", Method: http.MethodGet, Path: "/plans/{id}/flow", Tags: []string{"plans"},
+		Summary: "How the newest runs of a plan went through its nodes",
+	}, a.planFlow)
+	register(a, huma.Operation{
+		OperationID: "restore-version", Method: http.MethodPost, Path: "/plans/{id}/versions/{n}/restore", Tags: []string{"plans"},
+		Summary:     "Make an earlier version the current one",
+		Description: "What is started from now on follows it; runs under way keep theirs. With If-Match, the answer is 409 when the plan's current version is another.",
+	}, a.restoreVersion)
+	register(a, huma.Operation{
+		OperationID: "accept-plan", Method: http.MethodPost, Path: "/plans/{id}/accept", Tags: []string{"plans"},
+		Summary: "Take a planner's draft into use",
+	}, a.acceptPlan)
+	register(a, huma.Operation{
+		OperationID: "try-plan", Method: http.MethodPost, Path: "/plans/try", Tags: []string{"plans"}, MaxBodyBytes: maxDocument,
+		Summary:     "Start a dry run of a document without saving it",
+		Description: "What computes or only reads runs; whatever might change something or ask a model is left undone. The run has the label draft.",
+		RequestBody: documentBody(), SkipValidateBody: true, DefaultStatus: http.StatusCreated,
+	}, a.tryPlan)
+}
+
+type searchStepsIn struct {
+	PageIn
+	Q    string `query:"q" maxLength:"4096" doc:"plan:, v:, node:, status:, error:, took:, attempt:, since:, until:"`
+	Sort string `query:"sort" enum:"took" doc:"took: the longest of those that were looked at."`
+}
+
+type stepsOut struct{ Body List[domain.StepHitView] }
+
+func (a *API) searchSteps(ctx context.Context, in *searchStepsIn) (*stepsOut, error) {
+	after, err := a.unseal(ctx, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	f, problem := filter.ParseSteps(in.Q, time.Now())
+	if problem != nil {
+		return nil, problem
+	}
+	f.Page, f.Slowest = domain.Page{After: after, Limit: in.Limit}, in.Sort == "took"
+	hits, err := a.Reader.Steps(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return &stepsOut{Body: listOf(hits.Items, a.seal(ctx, hits.Next), domain.ViewStepHit)}, nil
+}
+
+type planFlowIn struct {
+	ID      string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
+	Version int    `query:"version" minimum:"0" doc:"0 or absent: all."`
+	Since   string `query:"since" maxLength:"40" default:"7d" doc:"24h, 7d, or a time."`
+}
+
+type planFlowOut struct{ Body domain.PlanFlowView }
+
+func (a *API) planFlow(ctx context.Context, in *planFlowIn) (*planFlowOut, error) {
+	p, err := a.Reader.Plan(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	since, err := filter.Moment(in.Since, time.Now())
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeInvalid, "since: %w", err).Suggest("write 24h, 7d or 2030-01-31T08:00")
+	}
+	flow, err := a.Reader.PlanFlow(ctx, p.Key, in.Version, since)
+	if err != nil {
+		return nil, err
+	}
+	return &planFlowOut{Body: domain.ViewPlanFlow(flow)}, nil
+}
+
+type restoreIn struct {
+	ID      string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
+	N       int    `path:"n" minimum:"1"`
+	IfMatch string `header:"If-Match" maxLength:"200" doc:"The ETag of the plan as you saw it."`
+	Body    *reasonBody
+}
+
+func (a *API) restoreVersion(ctx context.Context, in *restoreIn) (*planOut, error) {
+	reason := ""
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	if _, err := a.Engine.RestoreVersion(ctx, actorOf(ctx), in.ID, in.N, (&documentIn{IfMatch: in.IfMatch}).base(), reason); err != nil {
+		return nil, err
+	}
+	return a.planNamed(ctx, in.ID)
+}
+
+// AcceptPlanBody says which version of a plan is taken into use.
+type AcceptPlanBody struct {
+	Version     int    `json:"version,omitempty" minimum:"1" doc:"A version that a planner made of a plan in use; nothing: the plan is a draft, and is taken as it is."`
+	Alternative string `json:"alternative,omitempty" maxLength:"64" doc:"The kind of an alternative of that version that takes its place, such as cheaper or faster."`
+	Reason      string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
+type acceptPlanIn struct {
+	ID   string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
+	Body *AcceptPlanBody
+}
+
+func (a *API) acceptPlan(ctx context.Context, in *acceptPlanIn) (*planOut, error) {
+	b := AcceptPlanBody{}
+	if in.Body != nil {
+		b = *in.Body
+	}
+	if b.Version == 0 && b.Alternative == "" {
+		if _, err := a.Engine.AcceptPlan(ctx, actorOf(ctx), in.ID, b.Reason); err != nil {
+			return nil, err
+		}
+		return a.planNamed(ctx, in.ID)
+	}
+	p, err := a.Reader.Plan(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	v, err := a.Reader.VersionByNumber(ctx, p.ID, cmp.Or(b.Version, p.Latest))
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case b.Alternative == "":
+		_, err = a.Engine.AcceptVersion(ctx, actorOf(ctx), p.ID, v.Hash, b.Reason)
+	case a.Drafts == nil:
+		err = domain.Errorf(domain.CodeUnavailable, "nothing makes plans here")
+	default:
+		_, err = a.Drafts.AcceptAlternative(ctx, actorOf(ctx), v.Hash, domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.planNamed(ctx, in.ID)
+}
+
+type tryIn struct {
+	ContentType string `header:"Content-Type" hidden:"true"`
+	Input       string `query:"input" maxLength:"4096" doc:"The run's input as JSON."`
+	RawBody     []byte `contentType:"application/yaml"`
+}
+
+func (a *API) tryPlan(ctx context.Context, in *tryIn) (*startedOut, error) {
+	var input domain.RawJSON
+	if in.Input != "" {
+		v, err := planner.DecodeValue([]byte(in.Input))
+		if err == nil {
+			input, err = planner.EncodeValue(v)
+		}
+		if err != nil {
+			return nil, domain.Errorf(domain.CodeInvalid, "input: %w", err)
+		}
+	}
+	doc := &documentIn{ContentType: in.ContentType, RawBody: in.RawBody}
+	run, problems, err := a.Engine.TryPlan(ctx, actorOf(ctx), doc.document(), doc.format(), input)
+	if err != nil {
+		p := a.problem(ctx, err)
+		if len(p.Problems) == 0 && len(problems) > 0 {
+			p.Errors = nil
+			p.withProblems(problems)
+		}
+		return nil, p
+	}
+	return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{RunID: run.ID, Status: run.Status}}, nil
+}

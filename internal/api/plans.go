@@ -1,0 +1,400 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// PlanView is a plan on the wire.
+type PlanView struct {
+	ID          string `json:"id"`
+	Key         string `json:"key" doc:"The document's own id."`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Latest      int    `json:"latest" doc:"Number of the newest version."`
+	Hash        string `json:"hash" doc:"Of the newest version."`
+	Archived    bool   `json:"archived"`
+	// Paused is left out of a plan of which runs start.
+	Paused    *domain.Stop `json:"paused,omitempty" doc:"Since when, by whom and why no run of it starts; absent: they do."`
+	Stage     string       `json:"stage,omitempty" doc:"draft: a planner made it and nobody has accepted it; trial: kept for one run."`
+	CreatedAt time.Time    `json:"createdAt"`
+	UpdatedAt time.Time    `json:"updatedAt"`
+}
+
+// VersionView is one version of a plan on the wire.
+type VersionView struct {
+	PlanID     string         `json:"planId"`
+	Plan       string         `json:"plan" doc:"The plan's own key."`
+	Version    int            `json:"version"`
+	Hash       string         `json:"hash"`
+	Kind       string         `json:"kind"`
+	Format     string         `json:"format"`
+	Origin     string         `json:"origin"`
+	ByPerson   bool           `json:"byPerson"`
+	ParentHash string         `json:"parentHash,omitempty"`
+	Reason     string         `json:"reason,omitempty"`
+	Author     string         `json:"author"`
+	CreatedAt  time.Time      `json:"createdAt"`
+	Source     string         `json:"source,omitempty" doc:"As it was written."`
+	Definition domain.RawJSON `json:"definition,omitempty" doc:"In canonical form, which the hash covers."`
+}
+
+// StoredPlan answers storing a document.
+type StoredPlan struct {
+	ID       string           `json:"id"`
+	Key      string           `json:"key"`
+	Version  int              `json:"version"`
+	Hash     string           `json:"hash"`
+	Problems planner.Problems `json:"problems" doc:"Warnings; errors refuse the document."`
+}
+
+// Checked answers checking a document.
+type Checked struct {
+	Valid    bool             `json:"valid"`
+	Key      string           `json:"key,omitempty"`
+	Hash     string           `json:"hash,omitempty"`
+	Problems planner.Problems `json:"problems"`
+}
+
+// documentTypes are the media types of plan documents.
+var documentTypes = map[string]planner.Format{
+	"application/yaml":   planner.FormatYAML,
+	"application/x-yaml": planner.FormatYAML,
+	"text/yaml":          planner.FormatYAML,
+	"application/json":   planner.FormatJSON,
+}
+
+func documentBody() *huma.RequestBody {
+	b := &huma.RequestBody{Required: true, Description: "A plan document, a graph or a step plan.", Content: map[string]*huma.MediaType{}}
+	for t := range documentTypes {
+		b.Content[t] = &huma.MediaType{}
+	}
+	return b
+}
+
+type documentIn struct {
+	ContentType string `header:"Content-Type" hidden:"true"`
+	Reason      string `query:"reason" maxLength:"500" doc:"Why it is stored; kept with the version."`
+	IfMatch     string `header:"If-Match" maxLength:"200" doc:"The ETag of the plan or version that this was made from: with a newer one stored meanwhile, the answer is 409."`
+	RawBody     []byte `contentType:"application/yaml"`
+}
+
+// document copies the body: its buffer serves the next request, and the source
+// outlives this one.
+func (in *documentIn) document() []byte { return bytes.Clone(in.RawBody) }
+
+// base is the hash of the version that the document was made from.
+func (in *documentIn) base() string {
+	tag := strings.Trim(strings.TrimPrefix(strings.TrimSpace(in.IfMatch), "W/"), `"`)
+	tag, _, _ = strings.Cut(tag, "-") // as a plan's ETag, or a source's, says more
+	return strings.TrimPrefix(tag, "*")
+}
+
+func (in *documentIn) format() planner.Format {
+	media, _, _ := strings.Cut(in.ContentType, ";")
+	return documentTypes[strings.ToLower(strings.TrimSpace(media))]
+}
+
+func (a *API) planRoutes() {
+	a.planUseRoutes()
+	tags := []string{"plans"}
+	register(a, huma.Operation{
+		OperationID: "store-plan", Method: http.MethodPost, Path: "/plans", Tags: tags, MaxBodyBytes: maxDocument,
+		Summary:     "Store a plan document",
+		Description: "Stores a new version. Content that is known already answers 200 with the existing version. A document with errors answers 422 with all of them.",
+		RequestBody: documentBody(), SkipValidateBody: true, DefaultStatus: http.StatusCreated,
+		Responses: map[string]*huma.Response{"200": a.jsonResponse("The content is known: the existing version", reflect.TypeFor[StoredPlan]())},
+	}, a.storePlan)
+	register(a, huma.Operation{
+		OperationID: "check-plan", Method: http.MethodPost, Path: "/plans/check", Tags: tags, MaxBodyBytes: maxDocument,
+		Summary:     "Check a plan document without storing it",
+		RequestBody: documentBody(), SkipValidateBody: true,
+	}, a.checkPlan)
+	register(a, huma.Operation{
+		OperationID: "list-plans", Method: http.MethodGet, Path: "/plans", Tags: tags, Summary: "List plans",
+	}, a.listPlans)
+	register(a, huma.Operation{
+		OperationID: "get-plan", Method: http.MethodGet, Path: "/plans/{id}", Tags: tags, Summary: "One plan",
+		Responses: map[string]*huma.Response{"304": {Description: "Not modified"}},
+	}, a.getPlan)
+	register(a, huma.Operation{
+		OperationID: "list-versions", Method: http.MethodGet, Path: "/plans/{id}/versions", Tags: tags,
+		Summary: "A plan's versions, newest first, without their source",
+	}, a.listVersions)
+	register(a, huma.Operation{
+		OperationID: "get-version-of-plan", Method: http.MethodGet, Path: "/plans/{id}/versions/{n}", Tags: tags,
+		Summary:     "One version",
+		Description: "With Accept: application/yaml the answer is the document as it was written.",
+		Responses: map[string]*huma.Response{
+			"200": {Description: "The version", Content: map[string]*huma.MediaType{
+				"application/json": {Schema: a.schema(reflect.TypeFor[VersionView]())},
+				"application/yaml": {Schema: &huma.Schema{Type: huma.TypeString}},
+			}},
+			"304": {Description: "Not modified"},
+		},
+	}, a.getVersion)
+	for _, on := range []bool{true, false} {
+		verb := map[bool]string{true: "pause", false: "unpause"}[on]
+		register(a, huma.Operation{
+			OperationID: verb + "-plan", Method: http.MethodPost, Path: "/plans/{id}/" + verb, Tags: tags,
+			Summary:     map[bool]string{true: "Let no run of a plan start", false: "Let runs of a paused plan start again"}[on],
+			Description: "Runs under way go on, and existing runs can be resumed, rerun and forked; POST /runs is refused with 409 while a plan is paused.",
+		}, func(ctx context.Context, in *archiveIn) (*planOut, error) {
+			reason := ""
+			if in.Body != nil {
+				reason = in.Body.Reason
+			}
+			if err := a.Engine.PausePlan(ctx, actorOf(ctx), in.ID, on, reason); err != nil {
+				return nil, err
+			}
+			return a.planNamed(ctx, in.ID)
+		})
+	}
+	for _, archived := range []bool{true, false} {
+		verb := map[bool]string{true: "archive", false: "unarchive"}[archived]
+		register(a, huma.Operation{
+			OperationID: verb + "-plan", Method: http.MethodPost, Path: "/plans/{id}/" + verb, Tags: tags,
+			Summary: map[bool]string{true: "Hide a plan from lists", false: "Show a hidden plan again"}[archived],
+		}, func(ctx context.Context, in *archiveIn) (*planOut, error) {
+			reason := ""
+			if in.Body != nil {
+				reason = in.Body.Reason
+			}
+			if err := a.Engine.ArchivePlan(ctx, actorOf(ctx), in.ID, archived, reason); err != nil {
+				return nil, err
+			}
+			return a.planNamed(ctx, in.ID)
+		})
+	}
+}
+
+func (a *API) schema(t reflect.Type) *huma.Schema {
+	return a.huma.OpenAPI().Components.Schemas.Schema(t, true, "")
+}
+
+func (a *API) jsonResponse(description string, t reflect.Type) *huma.Response {
+	return &huma.Response{Description: description, Content: map[string]*huma.MediaType{"application/json": {Schema: a.schema(t)}}}
+}
+
+type storedPlanOut struct {
+	Status   int
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     StoredPlan
+}
+
+func (a *API) storePlan(ctx context.Context, in *documentIn) (*storedPlanOut, error) {
+	plan, v, created, problems, err := a.Engine.SavePlanOver(ctx, actorOf(ctx), in.document(), in.format(), "upload", in.Reason, in.base())
+	if err != nil {
+		p := a.problem(ctx, err)
+		if len(p.Problems) == 0 && len(problems) > 0 {
+			p.Errors = nil
+			p.withProblems(problems)
+		}
+		return nil, p
+	}
+	out := &storedPlanOut{Status: http.StatusOK, ETag: etag(v.Hash), Location: Base + "/plans/" + plan.ID + "/versions/" + strconv.Itoa(v.Number),
+		Body: StoredPlan{ID: plan.ID, Key: plan.Key, Version: v.Number, Hash: v.Hash, Problems: orEmpty(problems)}}
+	if created {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+type checkedOut struct{ Body Checked }
+
+func (a *API) checkPlan(_ context.Context, in *documentIn) (*checkedOut, error) {
+	doc, problems := a.Engine.CheckPlan(in.document(), in.format())
+	out := &checkedOut{Body: Checked{Valid: problems.Err() == nil, Problems: orEmpty(problems)}}
+	if doc != nil {
+		out.Body.Key, out.Body.Hash = doc.ID, doc.Hash
+	}
+	return out, nil
+}
+
+func orEmpty(p planner.Problems) planner.Problems {
+	if p == nil {
+		return planner.Problems{}
+	}
+	return p
+}
+
+type listPlansIn struct {
+	PageIn
+	Q        string `query:"q" maxLength:"512" doc:"tool:, agent:, owner:, label.key=value; other words are in the key or name."`
+	Archived bool   `query:"archived" doc:"List archived plans instead."`
+	Paused   bool   `query:"paused" doc:"List paused plans only, on one page."`
+	Stage    string `query:"stage" enum:"used,draft,trial" doc:"used: accepted or written by people; draft: made by a planner; trial: kept for one run. Absent: all but trials."`
+}
+
+type plansOut struct{ Body List[PlanView] }
+
+func (a *API) listPlans(ctx context.Context, in *listPlansIn) (*plansOut, error) {
+	after, err := a.unseal(ctx, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	f, problem := filter.ParsePlans(in.Q)
+	if problem != nil {
+		return nil, problem
+	}
+	f.Archived, f.Paused, f.Stage, f.Page = in.Archived, in.Paused, in.Stage, domain.Page{After: after, Limit: in.Limit}
+	list, err := a.Reader.Plans(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return &plansOut{Body: listOf(list.Items, a.seal(ctx, list.Next), viewPlan)}, nil
+}
+
+func viewPlan(p domain.Plan) PlanView {
+	return PlanView{ID: p.ID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: p.Latest, Hash: p.LatestHash,
+		Archived: p.Archived, Paused: p.Paused, Stage: string(p.Stage), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
+}
+
+type planIn struct {
+	ID          string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
+	IfNoneMatch string `header:"If-None-Match"`
+}
+
+type archiveIn struct {
+	ID   string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
+	Body *reasonBody
+}
+
+type reasonBody struct {
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
+type planOut struct {
+	Status int
+	ETag   string `header:"ETag"`
+	Body   PlanView
+}
+
+func (a *API) getPlan(ctx context.Context, in *planIn) (*planOut, error) {
+	out, err := a.planNamed(ctx, in.ID)
+	if err == nil && matches(in.IfNoneMatch, out.ETag) {
+		out.Status = http.StatusNotModified
+	}
+	return out, err
+}
+
+func (a *API) planNamed(ctx context.Context, id string) (*planOut, error) {
+	p, err := a.Reader.Plan(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	tag := p.LatestHash
+	if p.Archived {
+		tag += "-archived"
+	}
+	if p.Paused != nil {
+		tag += "-paused"
+	}
+	return &planOut{Status: http.StatusOK, ETag: etag(tag), Body: viewPlan(p)}, nil
+}
+
+type versionsIn struct {
+	ID string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
+}
+
+type versionsOut struct{ Body List[VersionView] }
+
+func (a *API) listVersions(ctx context.Context, in *versionsIn) (*versionsOut, error) {
+	p, err := a.Reader.Plan(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	versions, err := a.Reader.Versions(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &versionsOut{Body: listOf(versions, "", viewVersion)}, nil
+}
+
+func viewVersion(v domain.Version) VersionView {
+	return VersionView{PlanID: v.PlanID, Plan: v.PlanKey, Version: v.Number, Hash: v.Hash, Kind: v.Kind, Format: v.Format,
+		Origin: v.Origin, ByPerson: v.ByPerson, ParentHash: v.ParentHash, Reason: v.Reason, Author: v.Author, CreatedAt: v.CreatedAt,
+		Source: string(v.Source), Definition: domain.RawJSON(v.Canonical)}
+}
+
+type versionIn struct {
+	ID          string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
+	Number      string `path:"n" maxLength:"10" pattern:"^([1-9][0-9]*|latest)$" doc:"The version's number, or latest."`
+	IfNoneMatch string `header:"If-None-Match"`
+}
+
+func (a *API) getVersion(ctx context.Context, in *versionIn) (*huma.StreamResponse, error) {
+	p, err := a.Reader.Plan(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	n := p.Latest
+	if in.Number != "latest" {
+		if n, err = strconv.Atoi(in.Number); err != nil {
+			return nil, domain.Errorf(domain.CodeNotFound, "plan %s has no version %s", p.Key, in.Number)
+		}
+	}
+	v, err := a.Reader.VersionByNumber(ctx, p.ID, n)
+	if err != nil {
+		return nil, err
+	}
+	source := wantsYAML(infoOf(ctx).request.Header.Get("Accept"))
+	return &huma.StreamResponse{Body: func(hctx huma.Context) {
+		hctx.SetHeader("Vary", "Accept")
+		if source {
+			hctx.SetHeader("ETag", etag(v.Hash+"-source"))
+		} else {
+			hctx.SetHeader("ETag", etag(v.Hash))
+		}
+		if tag := etag(v.Hash); matches(in.IfNoneMatch, tag) && !source || matches(in.IfNoneMatch, etag(v.Hash+"-source")) && source {
+			hctx.SetStatus(http.StatusNotModified)
+			return
+		}
+		if source {
+			hctx.SetHeader("Content-Type", "application/yaml; charset=utf-8")
+			hctx.SetStatus(http.StatusOK)
+			if _, err := hctx.BodyWriter().Write(v.Source); err != nil {
+				a.Log.Debug("write a plan", "err", err)
+			}
+			return
+		}
+		a.writeJSON(hctx, http.StatusOK, viewVersion(v))
+	}}, nil
+}
+
+// wantsYAML reports whether an Accept header asks for the document itself.
+func wantsYAML(accept string) bool {
+	for part := range strings.SplitSeq(accept, ",") {
+		media, _, _ := strings.Cut(part, ";")
+		if f, ok := documentTypes[strings.ToLower(strings.TrimSpace(media))]; ok {
+			return f == planner.FormatYAML
+		}
+	}
+	return false
+}
+
+func etag(s string) string { return `"` + s + `"` }
+
+func matches(header, tag string) bool {
+	if header == "" {
+		return false
+	}
+	for part := range strings.SplitSeq(header, ",") {
+		if t := strings.TrimSpace(part); t == "*" || strings.TrimPrefix(t, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,153 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Reader is what the API reads of the store; see web.Reader for the promises.
+type Reader interface {
+	FindRun(ctx context.Context, id string) (domain.Run, error)
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
+	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
+	Lineage(ctx context.Context, run string) ([]domain.Run, error)
+	Conversation(ctx context.Context, run string) (domain.Conversation, error)
+	// Uses are the agents, tools and providers of a run.
+	Uses(ctx context.Context, run string) ([]domain.Use, error)
+
+	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
+	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
+	Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error)
+	Versions(ctx context.Context, planID string) ([]domain.Version, error)
+	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
+
+	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
+	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
+	Approval(ctx context.Context, id string) (domain.Approval, error)
+	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
+	AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error)
+	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
+	LastEvent(ctx context.Context) (int64, error)
+	FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error)
+	FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error)
+	AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error)
+	UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error)
+	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
+	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
+	// Handoff is one of them; CodeNotFound.
+	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
+	Notes(ctx context.Context, run string) ([]domain.Note, error)
+	AddNote(ctx context.Context, actor domain.Actor, run, text string) (domain.Note, error)
+	// SavedViews are a person's queries of the run list and everybody's; SaveView
+	// keeps one, or removes it when the query is empty.
+	SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error)
+	SaveView(ctx context.Context, owner, name, query string, said ...domain.AuditRecord) error
+	// AckRun takes note of a failed run; see domain.Acknowledger.
+	AckRun(ctx context.Context, actor domain.Actor, run, note string) error
+}
+
+// Engine is what the API does; see web.Engine for the promises.
+type Engine interface {
+	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
+	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
+	Act(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error)
+	Resolve(ctx context.Context, actor domain.Actor, r domain.ResolveRequest) (domain.Run, error)
+	Decide(ctx context.Context, actor domain.Actor, r domain.DecideRequest) (domain.Approval, error)
+	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
+	Detail(ctx context.Context, run string) (domain.RunDetail, error)
+	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
+	// SavePlanOver is SavePlan for a document that was made from the version with
+	// the hash base; CodeStale when the plan has a newer one.
+	SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error)
+	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
+	ArchivePlan(ctx context.Context, actor domain.Actor, plan string, archived bool, reason string) error
+	PausePlan(ctx context.Context, actor domain.Actor, plan string, on bool, reason string) error
+	RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error)
+	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
+	AcceptPlan(ctx context.Context, actor domain.Actor, plan, reason string) (domain.Plan, error)
+	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error)
+	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
+	// Events gives the stored events after a position, in order: what Subscribe
+	// would replay. It reads at most limit rows of the audit log and returns the
+	// position up to which it has read.
+	Events(ctx context.Context, after int64, run string, limit int) (events []domain.Event, upto int64, err error)
+	Incarnation() string
+}
+
+// Principals finds who sends a request.
+type Principals interface {
+	// Token finds the principal of an API token; CodeUnauthorized.
+	Token(ctx context.Context, token string) (domain.Actor, error)
+	// Session finds the user of a browser's session secret; CodeUnauthorized.
+	Session(ctx context.Context, secret string) (domain.User, error)
+	// Fresh reports whether the person behind a session proved lately who they are.
+	Fresh(ctx context.Context, secret string) (bool, error)
+	// MustEnrol reports whether somebody must set up a second factor before anything
+	// else.
+	MustEnrol(ctx context.Context, u domain.User) (bool, error)
+}
+
+// AuditLog verifies the audit log as a whole.
+type AuditLog interface {
+	// VerifyAudit begins a verification in the background; CodeConflict while one is
+	// under way.
+	VerifyAudit(ctx context.Context, actor domain.Actor) error
+	// AuditCheck is the verification under way, else the last one.
+	AuditCheck(ctx context.Context) (domain.AuditCheck, error)
+}
+
+// Audit is where acts are recorded that were denied.
+type Audit interface {
+	Audit(ctx context.Context, r domain.AuditRecord) error
+}
+
+// Accounts manages users and tokens. The actor is recorded with every change.
+type Accounts interface {
+	Users(ctx context.Context) ([]domain.User, error)
+	User(ctx context.Context, idOrName string) (domain.User, error)
+	// Sessions are a user's open logins; SecondFactor says whether one asks for a code.
+	Sessions(ctx context.Context, userID string) ([]domain.Session, error)
+	SecondFactor(ctx context.Context, userID string) (on bool, recoveryCodes int, err error)
+	CreateUser(ctx context.Context, actor domain.Actor, name, password string, role domain.Role) (domain.User, error)
+	// UpdateUser changes what is not nil; it ends the user's sessions when role,
+	// password or access changes.
+	UpdateUser(ctx context.Context, actor domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error)
+	// LinkUser says by which subject the identity provider knows a user; "" ends
+	// the link. It ends the user's sessions.
+	LinkUser(ctx context.Context, actor domain.Actor, idOrName, subject string) (domain.User, error)
+	// LoginLink makes the secret of a link that logs a user in once; only for
+	// somebody at the machine itself.
+	LoginLink(ctx context.Context, actor domain.Actor, idOrName string) (secret string, err error)
+	// EndSessions ends all open logins of a user but the one with the secret keep
+	// (empty: none is kept); DisableSecondFactor takes a second factor away,
+	// CodeConflict if there is none.
+	EndSessions(ctx context.Context, actor domain.Actor, idOrName, keep string) error
+	DisableSecondFactor(ctx context.Context, actor domain.Actor, idOrName string) error
+	Tokens(ctx context.Context) ([]domain.Token, error)
+	// CreateToken returns the token's text, which is shown only here. A zero
+	// lifetime means the default of 90 days.
+	CreateToken(ctx context.Context, actor domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (text string, t domain.Token, err error)
+	RevokeToken(ctx context.Context, actor domain.Actor, id, reason string) error
+}
+
+// IdempotencyStore keeps the answers of requests that carry an Idempotency-Key,
+// by principal, route and key.
+type IdempotencyStore interface {
+	// ReserveResponse claims r's principal, route and key for one request. If they
+	// are claimed already, the stored record is returned with claimed false: with
+	// Status 0 while the first request is still being answered. A claim without an
+	// answer that an earlier process left behind, or that is older than staleAfter,
+	// can be had: the same body claims it again and is returned with its first
+	// CreatedAt, another body replaces it.
+	ReserveResponse(ctx context.Context, r domain.StoredResponse, staleAfter time.Duration) (stored domain.StoredResponse, claimed bool, err error)
+	// CompleteResponse stores the answer of a claimed request.
+	CompleteResponse(ctx context.Context, r domain.StoredResponse) error
+	// ReleaseResponse gives a claim up, so that the request may be tried again.
+	ReleaseResponse(ctx context.Context, principal, route, key string) error
+	// DeleteResponses removes records created before a time.
+	DeleteResponses(ctx context.Context, before time.Time) error
+}

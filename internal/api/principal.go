@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// credential finds what a request proves itself with, as a function that asks
+// for the principal, now and again while a stream stays open.
+func (a *door) credential(r *http.Request) (func(context.Context) (domain.Actor, error), error) {
+	if a.local != nil {
+		local := *a.local
+		return func(context.Context) (domain.Actor, error) { return local, nil }, nil
+	}
+	if header := r.Header["Authorization"]; len(header) > 0 {
+		scheme, token, _ := strings.Cut(header[0], " ")
+		if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") {
+			return nil, unauthorized("send the token as: Authorization: Bearer TOKEN")
+		}
+		return func(ctx context.Context) (domain.Actor, error) {
+			return a.Principals.Token(ctx, strings.TrimSpace(token))
+		}, nil
+	}
+	secret, err := a.cookie(r)
+	if err != nil {
+		return nil, err
+	}
+	if secret == "" {
+		return nil, unauthorized("send an API token as: Authorization: Bearer TOKEN")
+	}
+	// A browser sends its cookie along with whatever another site makes it send.
+	if unsafeMethod(r.Method) && !a.sameOrigin(r) {
+		return nil, domain.Errorf(domain.CodeForbidden, "this request does not come from a page of this server")
+	}
+	return func(ctx context.Context) (domain.Actor, error) {
+		u, err := a.Principals.Session(ctx, secret)
+		if err != nil {
+			return domain.Actor{}, err
+		}
+		if must, err := a.Principals.MustEnrol(ctx, u); err != nil {
+			return domain.Actor{}, err
+		} else if must {
+			return domain.Actor{}, domain.Errorf(domain.CodeForbidden, "the role %s must have a second factor", u.Role).Suggest("set it up on /me/second-factor")
+		}
+		actor := domain.Actor{Name: u.Name, Role: u.Role, Surface: "ui"}
+		if actor.Role == domain.RoleAdmin && unsafeMethod(r.Method) {
+			// An open browser is not the person: what only admins may do wants a proof
+			// that is not old. Pages ask for it; a program uses a token.
+			fresh, err := a.Principals.Fresh(ctx, secret)
+			if err != nil {
+				return domain.Actor{}, err
+			}
+			if !fresh {
+				actor.Role = domain.RoleAuthor
+			}
+		}
+		return actor, nil
+	}, nil
+}
+
+// cookie returns the session secret; several that differ are refused (A20).
+func (a *API) cookie(r *http.Request) (string, error) {
+	secret := ""
+	for _, name := range a.SessionCookies {
+		for _, c := range r.CookiesNamed(name) {
+			if secret != "" && c.Value != secret {
+				return "", unauthorized("log in again: there are several session cookies")
+			}
+			secret = c.Value
+		}
+	}
+	return secret, nil
+}
+
+// sameOrigin demands proof: a request that names neither its site nor its
+// origin is refused (A14 to A16).
+func (a *API) sameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	origin := r.Header.Get("Origin")
+	return origin != "" && origin == a.ownOrigin(r)
+}
+
+// foreignOrigin reports a request that a page of another site makes.
+func (a *API) foreignOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	return origin != "" && origin != a.ownOrigin(r)
+}
+
+// ownOrigin is the origin of this server's pages, as the request came to it.
+func (a *API) ownOrigin(r *http.Request) string {
+	if a.Secure(r) {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+func unauthorized(suggestion string) error {
+	return domain.Errorf(domain.CodeUnauthorized, "this needs a credential").Suggest("%s", suggestion)
+}

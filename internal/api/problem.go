@@ -1,0 +1,255 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Problem is the body of every error: RFC 9457 with the extension members code,
+// reason, message, suggestion and errors.
+type Problem struct {
+	Type       string      `json:"type" doc:"Always about:blank; code says more."`
+	Title      string      `json:"title" doc:"The status in words."`
+	Status     int         `json:"status"`
+	Detail     string      `json:"detail" doc:"The same as message."`
+	Code       domain.Code `json:"code" doc:"For programs, e.g. not_found."`
+	Reason     string      `json:"reason,omitempty" doc:"Refines the code, e.g. cursor.invalid."`
+	Message    string      `json:"message" doc:"For people."`
+	Suggestion string      `json:"suggestion,omitempty" doc:"What to do about it."`
+	Errors     []Fault     `json:"errors" doc:"Everything that is wrong, if there are several things."`
+	// Problems repeats what is wrong with a plan in the form that storing one
+	// answers with.
+	Problems planner.Problems `json:"problems,omitempty"`
+	// Recoverable, Violations and Answer say more about an intent that gets no
+	// plan; code then is one of [001].
+	Recoverable *bool    `json:"recoverable,omitempty"`
+	Violations  []string `json:"violations,omitempty" doc:"Rules that forbid a plan, e.g. PRE-PLAN-002."`
+	Answer      string   `json:"answer,omitempty" doc:"The last answer of a model that could not be used."`
+	ErrorID     string   `json:"errorId,omitempty" doc:"Names the entry in the daemon's log."`
+
+	retryAfter time.Duration
+}
+
+// Fault is one of several things that are wrong.
+type Fault struct {
+	Severity   planner.Severity `json:"severity,omitempty"`
+	Code       string           `json:"code,omitempty"`
+	Message    string           `json:"message"`
+	Suggestion string           `json:"suggestion,omitempty"`
+	Location   string           `json:"location,omitempty" doc:"In the request, e.g. body.plan or query.limit."`
+	Node       string           `json:"node,omitempty"`
+	Line       int              `json:"line,omitempty"`
+	Column     int              `json:"column,omitempty"`
+}
+
+func (p *Problem) Error() string { return p.Message }
+
+// GetStatus, ContentType and GetHeaders are what huma asks an error for.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType is that of RFC 9457.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// GetHeaders gives the headers that belong to the status.
+func (p *Problem) GetHeaders() http.Header {
+	h := http.Header{}
+	if p.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="kairosd"`)
+	}
+	return h
+}
+
+// statuses is the table of how a failure is answered.
+var statuses = map[domain.Code]int{
+	domain.CodeInvalid:      http.StatusUnprocessableEntity,
+	domain.CodeNotFound:     http.StatusNotFound,
+	domain.CodeConflict:     http.StatusConflict,
+	domain.CodeNotResumable: http.StatusConflict,
+	domain.CodeStale:        http.StatusConflict,
+	domain.CodeForbidden:    http.StatusForbidden,
+	domain.CodeUnauthorized: http.StatusUnauthorized,
+	domain.CodeTooLarge:     http.StatusRequestEntityTooLarge,
+	domain.CodeTooMany:      http.StatusTooManyRequests,
+	domain.CodeUnavailable:  http.StatusServiceUnavailable,
+	domain.CodeLocked:       http.StatusServiceUnavailable,
+	domain.CodeNoSpace:      http.StatusInsufficientStorage,
+	domain.CodeCorrupt:      http.StatusInternalServerError,
+	domain.CodeInternal:     http.StatusInternalServerError,
+}
+
+// codeFor gives the code of a refusal that begins with a status.
+func codeFor(status int) domain.Code {
+	switch status {
+	case http.StatusUnauthorized:
+		return domain.CodeUnauthorized
+	case http.StatusForbidden:
+		return domain.CodeForbidden
+	case http.StatusNotFound:
+		return domain.CodeNotFound
+	case http.StatusConflict:
+		return domain.CodeConflict
+	case http.StatusRequestEntityTooLarge:
+		return domain.CodeTooLarge
+	case http.StatusTooManyRequests:
+		return domain.CodeTooMany
+	case http.StatusServiceUnavailable:
+		return domain.CodeUnavailable
+	}
+	if status >= http.StatusInternalServerError {
+		return domain.CodeInternal
+	}
+	return domain.CodeInvalid
+}
+
+func problemOf(status int, message string) *Problem {
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: message,
+		Code: codeFor(status), Message: message, Errors: []Fault{}}
+}
+
+// invalid is a request that could not be understood: status 400.
+func invalid(reason, format string, args ...any) *Problem {
+	e := domain.Errorf(domain.CodeInvalid, format, args...)
+	p := problemOf(http.StatusBadRequest, e.Message)
+	p.Reason = reason
+	return p
+}
+
+// problem turns any error into its answer. What is not meant for people is
+// logged under an id, and only the id is told (S32).
+func (a *API) problem(ctx context.Context, err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	e, ok := errors.AsType[*domain.Error](err)
+	if !ok {
+		if bad, is := errors.AsType[*planner.InvalidError](err); is {
+			e, ok = &domain.Error{Code: domain.CodeInvalid, Message: "the plan is not valid", Cause: bad}, true
+		}
+	}
+	if !ok && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		e, ok = domain.Errorf(domain.CodeUnavailable, "the answer took too long").Suggest("try again"), true
+	}
+	if !ok || e.Code == domain.CodeInternal || e.Code == domain.CodeCorrupt || statuses[e.Code] == 0 {
+		return a.internal(ctx, err, e)
+	}
+	p := problemOf(statuses[e.Code], e.Message)
+	p.Code, p.Reason, p.Suggestion, p.retryAfter = e.Code, e.Reason, e.Suggestion, e.RetryAfter
+	if bad, ok := errors.AsType[*planner.InvalidError](err); ok {
+		p.withProblems(bad.Problems)
+	}
+	if none, ok := errors.AsType[*domain.PlanError](err); ok {
+		p.Code, p.Recoverable, p.Violations, p.Answer = domain.Code(none.Code), &none.Recoverable, none.Violations, none.Answer
+	}
+	return p
+}
+
+func (a *API) internal(ctx context.Context, err error, e *domain.Error) *Problem {
+	p := problemOf(http.StatusInternalServerError, "something went wrong inside kairosd")
+	p.Code, p.ErrorID = domain.CodeInternal, domain.NewID()
+	p.Suggestion = "look for " + p.ErrorID + " in the daemon's log"
+	if e != nil && e.Code == domain.CodeCorrupt {
+		p.Code, p.Message, p.Detail = e.Code, "stored data fails its checksum", "stored data fails its checksum"
+		p.Suggestion = "run kairosd doctor; " + p.Suggestion
+	}
+	info := infoOf(ctx)
+	attrs := []any{"error_id", p.ErrorID, "err", err, "method", info.request.Method, "actor", info.actor.Name}
+	if info.request.URL != nil {
+		attrs = append(attrs, "path", info.request.URL.Path)
+	}
+	a.Log.Error("request failed", attrs...)
+	return p
+}
+
+func (p *Problem) withProblems(list planner.Problems) {
+	p.Problems = list
+	for _, x := range list {
+		p.Errors = append(p.Errors, Fault{Severity: x.Severity, Code: x.Code, Message: x.Message, Suggestion: x.Suggestion,
+			Node: x.Node, Line: x.Line, Column: x.Column})
+	}
+}
+
+// unread reports whether a request has a body that nobody has read. Its
+// connection is closed with the answer: the server would otherwise wait for the
+// body first (S01).
+func unread(r *http.Request) bool { return r.ContentLength != 0 && bodyOf(r) == nil }
+
+// refuse writes a problem outside of a route.
+func (a *API) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
+	h := w.Header()
+	if unread(r) {
+		h.Set("Connection", "close")
+	}
+	for k, v := range p.GetHeaders() {
+		h[k] = v
+	}
+	h.Set("Content-Type", p.ContentType(""))
+	w.WriteHeader(p.Status)
+	if err := json.NewEncoder(w).Encode(p); err != nil {
+		a.Log.Debug("write an error", "err", err)
+	}
+}
+
+// answer writes a problem inside of a route, before its handler.
+func (a *API) answer(ctx huma.Context, p *Problem) {
+	for k, v := range p.GetHeaders() {
+		ctx.SetHeader(k, v[0])
+	}
+	if r := humaecho.Unwrap(ctx).Request(); unread(r) {
+		ctx.SetHeader("Connection", "close")
+	}
+	ctx.SetHeader("Content-Type", p.ContentType(""))
+	ctx.SetStatus(p.Status)
+	if err := json.NewEncoder(ctx.BodyWriter()).Encode(p); err != nil {
+		a.Log.Debug("write an error", "err", err)
+	}
+}
+
+// huma makes its own errors (a body that does not fit its schema) through this
+// variable; ours are the only routes that use it.
+func init() {
+	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
+		p := problemOf(status, message)
+		outside := len(errs) > 0 // everything wrong is in the path, the query or a header
+		for _, err := range errs {
+			if err == nil {
+				continue
+			}
+			f := Fault{Message: err.Error()}
+			if d, ok := err.(huma.ErrorDetailer); ok {
+				detail := d.ErrorDetail()
+				f.Message, f.Location = detail.Message, detail.Location
+			}
+			if strings.HasPrefix(f.Location, "body") || f.Location == "" {
+				outside = false
+			}
+			p.Errors = append(p.Errors, f)
+		}
+		if outside && status == http.StatusUnprocessableEntity {
+			p.Status, p.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
+		}
+		if len(p.Errors) > 0 {
+			first := p.Errors[0]
+			p.Message = strings.TrimPrefix(first.Location+": "+first.Message, ": ")
+			if strings.HasPrefix(first.Message, "unexpected property") {
+				p.Reason = "field.unknown"
+			}
+			p.Detail = p.Message
+		}
+		return p
+	}
+}

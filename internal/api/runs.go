@@ -1,0 +1,315 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+)
+
+// StartBody asks for a run.
+type StartBody struct {
+	Plan        string              `json:"plan" minLength:"1" maxLength:"128" doc:"A plan's id or its own key."`
+	Version     int                 `json:"version,omitempty" minimum:"0" doc:"0 or absent: the newest."`
+	Hash        string              `json:"hash,omitempty" maxLength:"64" doc:"A version's hash, instead of version."`
+	Input       domain.RawJSON      `json:"input,omitempty" doc:"Any JSON value."`
+	Priority    int                 `json:"priority,omitempty" minimum:"-1000" maximum:"1000" doc:"Higher runs first."`
+	Labels      map[string]string   `json:"labels,omitempty"`
+	Limits      *domain.LimitsView  `json:"limits,omitempty"`
+	Key         string              `json:"key,omitempty" maxLength:"128" doc:"One run per key: a second request gets the first one's run."`
+	StartAt     time.Time           `json:"startAt,omitzero" doc:"Not before this time."`
+	Concurrency *domain.Concurrency `json:"concurrency,omitempty"`
+	Session     string              `json:"session,omitempty" maxLength:"128"`
+	DryRun      bool                `json:"dryRun,omitempty" doc:"Leave undone whatever might change something or ask a model. The run's origin is dry; lists leave it out unless they ask for it. Steps that only read run, so an HTTP GET is sent."`
+	Offline     bool                `json:"offline,omitempty" doc:"A dry run that sends nothing: steps that read are left undone as well."`
+}
+
+// Started answers starting a run.
+type Started struct {
+	RunID  string           `json:"runId"`
+	Status domain.RunStatus `json:"status"`
+}
+
+func (a *API) runRoutes() {
+	tags := []string{"runs"}
+	register(a, huma.Operation{
+		OperationID: "start-run", Method: http.MethodPost, Path: "/runs", Tags: tags, DefaultStatus: http.StatusCreated,
+		Summary:     "Start a run",
+		Description: "Answers once the run is durable. A key that is known answers 200 with its run.",
+		Responses:   map[string]*huma.Response{"200": a.jsonResponse("The key's run, started before", reflect.TypeFor[Started]())},
+	}, a.startRun)
+	register(a, huma.Operation{
+		OperationID: "list-runs", Method: http.MethodGet, Path: "/runs", Tags: tags, Summary: "List runs, newest first",
+	}, a.listRuns)
+	register(a, huma.Operation{
+		OperationID: "get-run", Method: http.MethodGet, Path: "/runs/{id}", Tags: tags, Summary: "One run with its result so far",
+	}, a.getRun)
+	register(a, huma.Operation{
+		OperationID: "get-journal", Method: http.MethodGet, Path: "/runs/{id}/journal", Tags: tags,
+		Summary: "A run's journal, in order",
+	}, a.getJournal)
+	register(a, huma.Operation{
+		OperationID: "get-step", Method: http.MethodGet, Path: "/runs/{id}/steps/{seq}", Tags: tags,
+		Summary: "One step of a run: the rows of its visit, attempt by attempt",
+	}, a.getStep)
+}
+
+type startIn struct{ Body StartBody }
+
+type startedOut struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     Started
+}
+
+func (a *API) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
+	b := &in.Body
+	if err := domain.CheckLabels(b.Labels); err != nil {
+		return nil, err
+	}
+	r := domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
+		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: "api", Dry: b.DryRun, Offline: b.Offline}
+	if b.Limits != nil {
+		limits, err := b.Limits.Limits()
+		if err != nil {
+			return nil, err
+		}
+		r.Limits = limits
+	}
+	if r.Key == "" {
+		r.Key = runKey(infoOf(ctx).claim)
+	}
+	began := time.Now()
+	run, err := a.Engine.Start(ctx, actorOf(ctx), r)
+	if err != nil {
+		return nil, err
+	}
+	out := &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{run.ID, run.Status}}
+	if r.Key != "" && run.CreatedAt.Before(began.Add(-time.Millisecond)) {
+		out.Status = http.StatusOK // the key's run, started before
+	}
+	return out, nil
+}
+
+type listRunsIn struct {
+	PageIn
+	Status     []string  `query:"status" maxItems:"6" doc:"One or several, separated by commas."`
+	WaitReason []string  `query:"wait" maxItems:"10" doc:"What waiting runs wait for; one or several."`
+	Attention  bool      `query:"attention" doc:"Only runs that failed or wait for a person."`
+	Plan       string    `query:"plan" maxLength:"128" doc:"A plan's id or its own key."`
+	Version    int       `query:"version" minimum:"1"`
+	Node       string    `query:"node" maxLength:"128" doc:"The node that the headline speaks of."`
+	Error      string    `query:"error" maxLength:"64" doc:"The code of the run's error."`
+	Label      []string  `query:"label,explode" maxItems:"8" doc:"name=value; may be repeated."`
+	Actor      string    `query:"actor" maxLength:"128" doc:"Who started it."`
+	Parent     string    `query:"parent" maxLength:"64" doc:"Child runs of this run."`
+	Related    string    `query:"related" maxLength:"64" doc:"Forks and reruns of this run."`
+	Q          string    `query:"q" maxLength:"128" doc:"Text in the headline."`
+	Since      time.Time `query:"since" doc:"Ended (or, if not final, started) at or after."`
+	Until      time.Time `query:"until" doc:"Ended (or, if not final, started) before."`
+	Deleted    bool      `query:"deleted" doc:"List deleted runs only. Without it, deleted runs are left out."`
+	Filter     string    `query:"filter" maxLength:"4096" doc:"The dashboard's filter grammar, like status:failed plan:invoice since:24h; instead of the other parameters."`
+}
+
+func (in *listRunsIn) filter() (domain.RunFilter, error) {
+	if in.Filter != "" {
+		f, problem := filter.Parse(in.Filter, time.Now())
+		if problem != nil {
+			return f, problem
+		}
+		return f, nil
+	}
+	f := domain.RunFilter{NeedsAttention: in.Attention, Version: in.Version, Node: in.Node, ErrorCode: in.Error, Actor: in.Actor,
+		Parent: in.Parent, RelatedTo: in.Related, Text: in.Q, Since: in.Since, Until: in.Until, Deleted: in.Deleted}
+	for _, s := range in.Status {
+		if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
+			return f, invalid("status.unknown", "there is no status %.40q", s)
+		}
+		f.Statuses = append(f.Statuses, domain.RunStatus(s))
+	}
+	for _, s := range in.WaitReason {
+		if !slices.Contains(domain.WaitReasons, domain.WaitReason(s)) {
+			return f, invalid("wait.unknown", "there is no reason to wait %.40q", s)
+		}
+		f.WaitReasons = append(f.WaitReasons, domain.WaitReason(s))
+	}
+	for _, l := range in.Label {
+		k, v, ok := strings.Cut(l, "=")
+		if !ok {
+			k, v, ok = strings.Cut(l, ":")
+		}
+		if !ok || domain.CheckLabels(map[string]string{k: v}) != nil {
+			return f, invalid("label.invalid", "%.64q is no label", l)
+		}
+		if f.Labels == nil {
+			f.Labels = map[string]string{}
+		}
+		f.Labels[k] = v
+	}
+	return f, nil
+}
+
+type runsOut struct{ Body List[domain.RunView] }
+
+func (a *API) listRuns(ctx context.Context, in *listRunsIn) (*runsOut, error) {
+	f, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
+	if f.Page.After, err = a.unseal(ctx, in.Cursor); err != nil {
+		return nil, err
+	}
+	f.Page.Limit = in.Limit
+	if in.Plan != "" {
+		p, err := a.Reader.Plan(ctx, in.Plan)
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			return &runsOut{Body: listOf(nil, "", domain.ViewRun)}, nil
+		} else if err != nil {
+			return nil, err
+		}
+		f.PlanKey = p.Key
+	}
+	list, err := a.Reader.Runs(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return &runsOut{Body: listOf(list.Items, a.seal(ctx, list.Next), domain.ViewRun)}, nil
+}
+
+// RunIn names a run.
+type RunIn struct {
+	ID string `path:"id" maxLength:"64" doc:"The run's id, or at least 4 characters that its id alone begins or ends with."`
+}
+
+type runOut struct {
+	ETag string `header:"ETag"`
+	Body domain.RunDetailView
+}
+
+func (a *API) getRun(ctx context.Context, in *RunIn) (*runOut, error) {
+	run, err := a.findRun(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	d, err := a.Engine.Detail(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	related, err := a.Reader.Lineage(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	view := domain.ViewDetail(d, related)
+	if view.Standing, err = domain.StandingOf(ctx, a.Reader, d.Run, time.Now()); err != nil {
+		return nil, err
+	}
+	return &runOut{Body: view}, nil
+}
+
+// findRun finds a run; what cannot be an id or a part of one is not looked for.
+func (a *API) findRun(ctx context.Context, id string) (domain.Run, error) {
+	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "there is no run %.64q", id)
+	}
+	return a.Reader.FindRun(ctx, id)
+}
+
+type journalIn struct {
+	RunIn
+	After int64 `query:"after" minimum:"0" doc:"Rows after this sequence number."`
+	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
+}
+
+type journalOut struct{ Body Journal }
+
+// Journal is a part of a run's journal.
+type Journal struct {
+	Items []domain.Entry `json:"items"`
+	Next  *int64         `json:"next" doc:"after of the next part; null at the end."`
+	// Damage ends the journal: what follows cannot be trusted.
+	Damage string `json:"damage,omitempty" doc:"Why the journal ends here: the row that follows is damaged. The run itself says more."`
+}
+
+func (a *API) getJournal(ctx context.Context, in *journalIn) (*journalOut, error) {
+	run, err := a.findRun(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.Reader.JournalPage(ctx, run.ID, in.After, in.Limit)
+	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
+		return nil, err
+	}
+	out := &journalOut{Body: Journal{Items: rows}}
+	if err != nil {
+		out.Body.Damage = err.Error()
+	}
+	if rows == nil {
+		out.Body.Items = []domain.Entry{}
+	}
+	if n := len(rows); n == in.Limit && rows[n-1].Seq < run.LastSeq {
+		out.Body.Next = &rows[n-1].Seq
+	}
+	return out, nil
+}
+
+type stepIn struct {
+	RunIn
+	Seq int64 `path:"seq" minimum:"1" doc:"The number of any of its journal rows."`
+}
+
+type stepOut struct{ Body StepRows }
+
+// StepRows is a visit of a node, or of one of its items.
+type StepRows struct {
+	Run   string         `json:"run"`
+	Node  string         `json:"node"`
+	Visit int            `json:"visit"`
+	Item  int            `json:"item" doc:"-1: the node has no items."`
+	Items []domain.Entry `json:"items" doc:"Its journal rows, in order."`
+	// Damage ends the journal, and so perhaps the step.
+	Damage string `json:"damage,omitempty" doc:"Why the journal ends: the row that follows is damaged."`
+}
+
+func (a *API) getStep(ctx context.Context, in *stepIn) (*stepOut, error) {
+	run, err := a.findRun(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.Reader.JournalPage(ctx, run.ID, 0, 0)
+	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
+		return nil, err
+	}
+	i := slices.IndexFunc(rows, func(e domain.Entry) bool { return e.Seq == in.Seq })
+	if i < 0 || rows[i].Node == "" {
+		return nil, domain.Errorf(domain.CodeNotFound, "run %s has no step %d", domain.ShortID(run.ID), in.Seq)
+	}
+	of := &rows[i]
+	out := &stepOut{StepRows{Run: run.ID, Node: of.Node, Visit: of.Visit, Item: of.Item}}
+	if err != nil {
+		out.Body.Damage = err.Error()
+	}
+	for _, e := range rows {
+		if e.Node == of.Node && e.Visit == of.Visit && e.Item == of.Item {
+			out.Body.Items = append(out.Body.Items, e)
+		}
+	}
+	return out, nil
+}
+
+func (a *API) writeJSON(ctx huma.Context, status int, v any) {
+	ctx.SetHeader("Content-Type", "application/json")
+	ctx.SetStatus(status)
+	enc := json.NewEncoder(ctx.BodyWriter())
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		a.Log.Debug("write an answer", "err", err)
+	}
+}

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// socket answers with a WebSocket: the same events as /events, one JSON object
+// a message. What the client sends is not read but for control frames.
+func (a *API) socket(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) {
+	info := infoOf(ctx)
+	if a.foreignOrigin(info.request) {
+		return nil, domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
+	}
+	if info.head || info.request.Header.Get("Upgrade") == "" {
+		return nil, problemOf(http.StatusUpgradeRequired, "this is a WebSocket")
+	}
+	run := ""
+	if in.Run != "" {
+		found, err := a.findRun(ctx, in.Run)
+		if err != nil {
+			return nil, err
+		}
+		run = found.ID
+	}
+	f, err := a.position(ctx, in.LastEventID, in.After, "")
+	if err != nil {
+		return nil, err
+	}
+	events, end, err := a.begin(ctx, f, run)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hctx huma.Context) {
+		defer end()
+		c := humaecho.Unwrap(hctx)
+		_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Time{}) // not every connection can
+		conn, err := websocket.Accept(c.Response(), c.Request(), nil)              // checks the Origin again
+		if err != nil {
+			a.Log.Debug("accept a websocket", "err", err)
+			return
+		}
+		defer func() { _ = conn.CloseNow() }() // a second close says so; nothing is lost
+		a.serve(conn.CloseRead(ctx), conn, info, f, events)
+	}}, nil
+}
+
+func (a *API) serve(ctx context.Context, conn *websocket.Conn, info *requestInfo, f from, events <-chan domain.Event) {
+	var err error
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.stop, cancel)() // ends a wait for a peer that is silent
+	if f.reset && a.tell(ctx, conn, a.resetEvent(f.after)) != nil {
+		return
+	}
+	alive := time.NewTicker(a.Heartbeat)
+	defer alive.Stop()
+	recheck := time.NewTicker(a.Recheck)
+	defer recheck.Stop()
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case e, ok := <-events:
+			if !ok && a.stop.Err() == nil {
+				_ = conn.Close(websocket.StatusTryAgainLater, "read afresh")
+				return
+			}
+			if err = ctx.Err(); ok && !f.heard(e) {
+				err = a.tell(ctx, conn, e)
+			}
+		case <-alive.C:
+			pinging, cancel := context.WithTimeout(ctx, a.WriteTimeout)
+			err = conn.Ping(pinging)
+			cancel()
+		case <-recheck.C:
+			if !a.stillAllowed(ctx, info, access["GET /ws"]) {
+				_ = conn.Close(websocket.StatusPolicyViolation, "you may not listen any more")
+				return
+			}
+		}
+	}
+	if a.stop.Err() != nil {
+		_ = conn.Close(websocket.StatusGoingAway, "kairosd stops")
+		return
+	}
+	a.Log.Debug("websocket ends", "err", err)
+}
+
+func (a *API) tell(ctx context.Context, conn *websocket.Conn, e domain.Event) error {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.WriteTimeout)
+	defer cancel()
+	return conn.Write(ctx, websocket.MessageText, data)
+}

@@ -1,0 +1,27 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Starting answers every request on behalf of an API that is not there yet: 503
+// with how far the start is, and when to ask again. Nothing of a request is read.
+func Starting(progress func() domain.Startup) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := problemOf(http.StatusServiceUnavailable, "kairosd is starting: "+progress().String())
+		p.Reason, p.Suggestion, p.retryAfter = "starting", "try again in a few seconds; nothing was done", domain.StartRetryAfter
+		h := w.Header()
+		for k, v := range p.GetHeaders() {
+			h[k] = v
+		}
+		if unread(r) {
+			h.Set("Connection", "close")
+		}
+		h.Set("Content-Type", p.ContentType(""))
+		w.WriteHeader(p.Status)
+		_ = json.NewEncoder(w).Encode(p) // whoever asked is gone if this fails
+	})
+}

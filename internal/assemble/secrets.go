@@ -1,0 +1,217 @@
+package assemble
+
+import (
+	"errors"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/tool"
+)
+
+// Secrets resolves ${secret.NAME} for the tools and hosts that each secret
+// names, and masks their values in everything that is stored, sent or logged
+// (ruling 40). Which secrets there are is for a configuration to say, and another
+// one has others; the value of one that is in a file can be taken up anew.
+type Secrets struct {
+	of map[string]config.Secret
+	*Masks
+	// readable are the secrets whose file others on this machine may read: that is
+	// how containers mount them, so it is said and not refused (O10).
+	readable []string
+
+	rotating sync.Mutex
+	now      atomic.Pointer[secretValues]
+}
+
+// secretValues are the values of a moment.
+type secretValues struct {
+	of    map[string]string
+	taken map[string]time.Time // when each was read
+}
+
+var _ engine.Secrets = (*Secrets)(nil)
+
+// minSecret is the shortest value that can be told from ordinary text.
+const minSecret = 4
+
+// newSecrets reads the secrets of a configuration. Values that are given to MCP
+// servers are masked too, although no plan can refer to them.
+func newSecrets(cfg config.Config) (*Secrets, error) { return NewSecretsIn(&Masks{}, cfg) }
+
+// NewSecretsIn is newSecrets where other values are masked already.
+func NewSecretsIn(m *Masks, cfg config.Config) (*Secrets, error) {
+	s := &Secrets{of: cfg.Secrets, Masks: m}
+	v := &secretValues{of: map[string]string{}, taken: map[string]time.Time{}}
+	for name, c := range cfg.Secrets {
+		value, err := readSecret(name, c)
+		if err != nil {
+			return nil, err
+		}
+		if info, err := os.Stat(c.File); c.File != "" && err == nil && info.Mode().Perm()&0o004 != 0 {
+			s.readable = append(s.readable, name)
+		}
+		v.of[name], v.taken[name] = value, time.Now().UTC()
+		m.add(name, value)
+	}
+	for _, server := range cfg.MCP.Servers {
+		for variable, value := range server.Confidential() {
+			if len(value) >= minSecret {
+				m.add(variable, value)
+			}
+		}
+	}
+	for name, value := range confidential(cfg) {
+		if len(value) >= minSecret {
+			m.add(name, value)
+		}
+	}
+	s.now.Store(v)
+	return s, nil
+}
+
+// confidential are the configured values beside the secrets of plans that nobody
+// may read: keys of providers, of the identity provider and of channels. What cannot
+// be read is reported by what needs it.
+func confidential(cfg config.Config) map[string]string {
+	out := map[string]string{}
+	for name, p := range cfg.Providers {
+		if key, err := apiKey(p); err == nil && p.Type != "offline" && p.Type != "scripted" {
+			out["providers."+name+".api_key"] = key
+		}
+	}
+	if o := cfg.Login.OIDC; o != nil && o.ClientSecretEnv+o.ClientSecretFile != "" {
+		if secret, err := o.Secret(); err == nil {
+			out["login.oidc.client_secret"] = secret
+		}
+	}
+	channels, err := cfg.Notifications.Build()
+	if err != nil {
+		return out
+	}
+	for _, c := range channels {
+		prefix := "notifications." + c.Name
+		if c.Webhook != nil {
+			out[prefix+".secret"] = c.Webhook.Secret
+			if cfg.Notifications.Channels[c.Name].URL == "" {
+				out[prefix+".url"] = c.Webhook.URL
+			}
+		}
+		if c.Email != nil {
+			out[prefix+".password"] = c.Email.Password
+		}
+	}
+	return out
+}
+
+// readSecret reads a value from where the configuration says it is.
+func readSecret(name string, c config.Secret) (string, error) {
+	value := ""
+	if c.File != "" {
+		b, err := os.ReadFile(c.File)
+		if err != nil {
+			return "", domain.Errorf(domain.CodeInvalid, "secret %s: %w", name, err)
+		}
+		value = strings.TrimRight(string(b), "\r\n")
+	} else {
+		value = os.Getenv(c.Env)
+	}
+	if value == "" {
+		return "", domain.Errorf(domain.CodeInvalid, "secret %s is empty", name).Suggest("set the environment variable or fill the file that the configuration names")
+	}
+	if len(value) < minSecret {
+		return "", domain.Errorf(domain.CodeInvalid, "secret %s has fewer than %d characters and could not be masked", name, minSecret)
+	}
+	return value, nil
+}
+
+// Rotate takes up what a secret's file holds now; calls that are under way keep
+// the value that they were given. CodeConflict if it holds what it held before,
+// or if the secret is in the environment, which no running process sees change.
+func (s *Secrets) Rotate(name string) error {
+	c, ok := s.of[name]
+	switch {
+	case !ok:
+		return domain.Errorf(domain.CodeNotFound, "there is no secret %.64q", name)
+	case c.File == "":
+		return domain.Errorf(domain.CodeConflict, "the secret %s is in the environment, which a running process cannot read again", name).Suggest("set the variable and restart kairosd, or keep the secret in a file")
+	}
+	s.rotating.Lock()
+	defer s.rotating.Unlock()
+	value, err := readSecret(name, c)
+	if err != nil {
+		return err
+	}
+	old := s.now.Load()
+	if old.of[name] == value {
+		return domain.Errorf(domain.CodeConflict, "the file of the secret %s holds the value that is in use", name).Suggest("write the new value into %s first", c.File)
+	}
+	v := &secretValues{of: maps.Clone(old.of), taken: maps.Clone(old.taken)}
+	v.of[name], v.taken[name] = value, time.Now().UTC()
+	s.add(name, value) // before anybody is given it
+	s.now.Store(v)
+	return nil
+}
+
+// RotateAll is rotate for every secret whose file holds another value, and names
+// them; what cannot be read keeps its value.
+func (s *Secrets) RotateAll() (changed []string, failed error) {
+	for _, name := range slices.Sorted(maps.Keys(s.of)) {
+		if s.of[name].File == "" {
+			continue
+		}
+		switch err := s.Rotate(name); domain.CodeOf(err) {
+		case "":
+			changed = append(changed, name)
+		case domain.CodeConflict:
+		default:
+			failed = errors.Join(failed, err)
+		}
+	}
+	return changed, failed
+}
+
+// TakenAt is when the value that is in use was read.
+func (s *Secrets) TakenAt(name string) time.Time { return s.now.Load().taken[name] }
+
+// ChangedSince names the secrets that the other ones have too, with another value.
+func (s *Secrets) ChangedSince(before *Secrets) (changed []string) {
+	old, now := before.now.Load().of, s.now.Load().of
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if was, known := old[name]; known && was != now[name] {
+			changed = append(changed, name)
+		}
+	}
+	return changed
+}
+
+// Secret gives a secret to a call of a tool that it names; a secret without
+// tools is given to none. A secret that names hosts is given only to calls that
+// go to one of them.
+func (s *Secrets) Secret(name, toolName string, input any) (string, bool) {
+	v, ok := s.now.Load().of[name]
+	c := s.of[name]
+	if !ok || !slices.Contains(c.Tools, toolName) {
+		return "", false
+	}
+	if len(c.Hosts) == 0 {
+		return v, true
+	}
+	args, _ := tool.Arguments(input).(map[string]any)
+	text, _ := args["url"].(string)
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return "", false
+	}
+	return v, slices.ContainsFunc(c.Hosts, func(host string) bool {
+		return strings.EqualFold(host, u.Host) || strings.EqualFold(host, u.Hostname()) && (u.Port() == "" || u.Port() == "443" && u.Scheme == "https" || u.Port() == "80" && u.Scheme == "http")
+	})
+}

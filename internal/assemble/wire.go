@@ -1,0 +1,156 @@
+package assemble
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/planning"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/internal/toolbox"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// This file is the one place that knows every package: it builds an
+// installation from its configuration.
+
+// NewRegistry offers tools, and the agents and skills of a configuration.
+func NewRegistry(cfg config.Config, tools *toolbox.Box) (*handler.Registry, error) {
+	r := handler.New(tools.Set())
+	m, err := newModels(cfg)
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeInvalid, "configuration: %w", err)
+	}
+	r.SetModels(m)
+	skills := map[string]planner.SkillInfo{}
+	for _, s := range cfg.Skills {
+		info := planner.SkillInfo{Tool: s.Tool, Agent: s.Agent, OutputSchema: s.OutputSchema, Product: s.Product()}
+		if info.OutputSchema == nil {
+			if info.OutputSchema, err = planning.GateSchema(s.ID, newSkills(cfg)); err != nil {
+				return nil, domain.Errorf(domain.CodeInvalid, "configuration: skill %s: %w", s.ID, err)
+			}
+			info.Gate = info.OutputSchema != nil
+		}
+		skills[s.ID] = info
+	}
+	r.SetSkills(skills)
+	return r, nil
+}
+
+// NewEngine puts an engine on a store, and on the engine what makes plans for it.
+// The toolbox is to be closed after the engine has stopped.
+func NewEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *planning.Service, *toolbox.Box, error) {
+	secrets, err := newSecrets(cfg)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	e, asker, tools, _, err := NewEngineWith(ctx, s, cfg, secrets, log, o, guard)
+	return e, asker, tools, err
+}
+
+// NewEngineWith is newEngine with secrets that somebody else looks after.
+func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *planning.Service, *toolbox.Box, *handler.Registry, error) {
+	if guard == nil {
+		guard = &tool.Guard{}
+	}
+	guard.Files(OwnFiles(s)...)
+	log = secrets.Logger(log)
+	tools, registry, err := NewCrew(ctx, s, cfg, secrets, log, o.Safe, guard, nil)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if tools.OnClose, err = keep(ctx, s, registry.Models(), tools, log); err != nil {
+		tools.Close()
+		return nil, nil, nil, nil, err
+	}
+	o.MaxRunning, o.MaxNodes, o.SeparateApprovals, o.ConsentTimeout, o.MaxReplans = cfg.Engine.MaxRunning, cfg.Engine.MaxNodes, cfg.Approvals.Separate, cfg.Approvals.Timeout, MaxReplans(cfg.Planner)
+	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Logger: log, Options: o})
+	if err != nil {
+		tools.Close()
+		return nil, nil, nil, nil, err
+	}
+	s.OnCommit(e.HandleCommit)
+	asker := NewAsker(e, registry, tools, s, cfg)
+	e.SetReplanner(asker)
+	return e, asker, tools, registry, nil
+}
+
+// NewCrew makes who does the work that a configuration describes: the tools, with
+// the servers that run for them, and the handlers of nodes with their agents,
+// models and skills. What is known of the crew before carries over; nil: there was
+// none.
+func NewCrew(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, idle bool, guard *tool.Guard, before *toolbox.Box) (*toolbox.Box, *handler.Registry, error) {
+	for _, name := range secrets.readable {
+		log.Warn("everybody on this machine may read the file of a secret", "secret", name)
+	}
+	to := toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Before: before, Pins: s, Idle: idle, Logger: log, Audit: s.Audit, Mask: secrets.Mask, Version: buildinfo.Read().Version,
+		PidFile: pidFile(s)}
+	tools, err := toolbox.New(ctx, to)
+	if err != nil {
+		return nil, nil, err
+	}
+	registry, err := NewRegistry(cfg, tools)
+	if err != nil {
+		tools.Close()
+		return nil, nil, err
+	}
+	registry.SetMemory(s)
+	tools.Models = registry.Models()
+	if before != nil {
+		tools.Models.Succeed(before.Models)
+	}
+	tools.Models.Watch(tools.Calls, tools.Circuits)
+	for _, p := range registry.Catalog().Check() {
+		// Not fatal: a tool server that is down takes its tools with it.
+		log.Error("the configuration offers what no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)
+	}
+	return tools, registry, nil
+}
+
+// keep takes up what was known of circuits, providers and calls before a restart,
+// and keeps what is learned of them until close is called.
+func keep(ctx context.Context, s *store.Store, models *handler.Models, tools *toolbox.Box, log *slog.Logger) (closeAll func(), err error) {
+	var closers []func()
+	closeAll = func() {
+		for _, c := range slices.Backward(closers) {
+			c()
+		}
+	}
+	for _, begin := range []func() (func(), error){
+		func() (func(), error) { return tools.Circuits.Keep(ctx, s, log) },
+		func() (func(), error) { return models.Keep(ctx, s, log) },
+		func() (func(), error) { return tools.Calls.Keep(ctx, s, log) },
+	} {
+		c, err := begin()
+		if err != nil {
+			closeAll()
+			return nil, err
+		}
+		closers = append(closers, c)
+	}
+	return closeAll, nil
+}
+
+// pidFile remembers the processes of tool servers; empty: the database is no file.
+func pidFile(s *store.Store) string {
+	if path := s.Files()[0]; path != "" {
+		return path + ".mcp"
+	}
+	return ""
+}
+
+// OwnFiles are what no tool may reach of a database.
+func OwnFiles(s *store.Store) []string {
+	own := s.Files()
+	if path := pidFile(s); path != "" {
+		own = append(own, path)
+	}
+	return own
+}

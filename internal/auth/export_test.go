@@ -1,0 +1,6 @@
+package auth
+
+var (
+	NewTokenText = newTokenText
+	HashOf       = hashOf
+)

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/datadir"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// This file holds what both programs share with other command-line programs: the
+// default configuration file, --version, confirmation, and completion.
+
+// DefaultConfig is the configuration file that is used when none is named:
+// kairos/kairos.yaml under $XDG_CONFIG_HOME, or under ~/.config. It is empty if
+// there is no such file.
+func (s Streams) DefaultConfig() string {
+	dir := s.Env("XDG_CONFIG_HOME")
+	if home := s.Env("HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, ".config")
+	}
+	if path := filepath.Join(dir, "kairos", "kairos.yaml"); dir != "" && datadir.Exists(path) {
+		return path
+	}
+	return ""
+}
+
+// PlainDefaults leaves the values of this machine out of the help: the description
+// of each flag names its default.
+func PlainDefaults(f *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		f.Lookup(name).DefValue = ""
+	}
+}
+
+// Versioned adds --version to a program.
+func Versioned(root *cobra.Command) {
+	root.Version = buildinfo.Version
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+}
+
+// destructive are the commands that ask before they act, with their question.
+var destructive = map[string]string{
+	"kairos cancel":         "Cancel %s?",
+	"kairos delete":         "Delete %s?",
+	"kairos forget":         "Delete the memory of session %s?",
+	"kairos drafts discard": "Discard draft %s?",
+}
+
+// confirmed makes the destructive commands of a tree ask for confirmation on a
+// terminal. --yes answers in advance. Without a terminal nothing is asked, so that
+// scripts run as they are.
+func (c *App) confirmed(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		c.confirmed(sub)
+	}
+	question, ok := destructive[cmd.CommandPath()]
+	if !ok {
+		return
+	}
+	yes := false
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		preview, _ := cmd.Flags().GetBool("preview") // not every command has it
+		if c.Interactive && !yes && !preview {
+			what := strings.Join(args, ", ")
+			if what == "" {
+				what = "all runs that match"
+			}
+			c.errorf(question+" [y/N] ", what)
+			answer, _ := bufio.NewReader(c.In).ReadString('\n') // no answer means no
+			if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+				return exit.With(exit.BadUsage, fmt.Errorf("not confirmed; nothing was changed"))
+			}
+		}
+		return run(cmd, args)
+	}
+}
+
+// completionTimeout bounds how long a shell waits for the completion of a word.
+const completionTimeout = 2 * time.Second
+
+// completed adds completion of run ids, plan keys, approvals, and statuses to a
+// tree of commands, by the words of their usage lines.
+func (c *App) completed(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		c.completed(sub)
+	}
+	if _, words, ok := strings.Cut(cmd.Use, " "); ok && cmd.ValidArgsFunction == nil {
+		switch word, _, _ := strings.Cut(words, " "); {
+		case strings.HasPrefix(word, "RUN"):
+			cmd.ValidArgsFunction = c.completion(c.runIDs, cobra.ShellCompDirectiveNoFileComp)
+		case strings.HasPrefix(word, "PLAN"):
+			cmd.ValidArgsFunction = c.completion(c.planKeys, cobra.ShellCompDirectiveNoFileComp)
+		case strings.HasPrefix(word, "FILE|PLAN"):
+			cmd.ValidArgsFunction = c.completion(c.planKeys, cobra.ShellCompDirectiveDefault)
+		case strings.HasPrefix(word, "APPROVAL"):
+			cmd.ValidArgsFunction = c.completion(c.approvalIDs, cobra.ShellCompDirectiveNoFileComp)
+		}
+	}
+	for name, list := range map[string]func(context.Context, backend) ([]string, error){"plan": c.planKeys, "status": statuses} {
+		f := cmd.Flags().Lookup(name)
+		if f == nil || f.Value.Type() != "string" || name == "status" && cmd.Name() != "runs" {
+			continue
+		}
+		directive := cobra.ShellCompDirectiveNoFileComp
+		if cmd.Name() == "run" {
+			directive = cobra.ShellCompDirectiveDefault
+		}
+		if err := cmd.RegisterFlagCompletionFunc(name, c.completion(list, directive)); err != nil {
+			panic(err) // the flag was looked up above
+		}
+	}
+}
+
+func (c *App) completion(list func(context.Context, backend) ([]string, error), directive cobra.ShellCompDirective) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if c.server == "" && !datadir.Exists(c.database()) {
+			return nil, directive
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+		defer cancel()
+		quiet := *c
+		quiet.quiet = true
+		b, err := quiet.open(ctx)
+		if err != nil {
+			return nil, directive
+		}
+		defer c.close(b)
+		words, err := list(ctx, b)
+		if err != nil {
+			return nil, directive
+		}
+		return slices.DeleteFunc(words, func(w string) bool { return !strings.HasPrefix(w, prefix) }), directive
+	}
+}
+
+// completions is how many words a completion offers.
+const completions = 50
+
+func (c *App) runIDs(ctx context.Context, b backend) (out []string, err error) {
+	list, err := b.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: completions}})
+	for _, r := range list.Items {
+		out = append(out, fmt.Sprintf("%s\t%s %s", r.ID, r.PlanKey, r.Status), fmt.Sprintf("%s\t%s %s", domain.ShortID(r.ID), r.PlanKey, r.Status))
+	}
+	return out, err
+}
+
+func (c *App) planKeys(ctx context.Context, b backend) (out []string, err error) {
+	list, err := b.Plans(ctx, domain.PlanFilter{Page: domain.Page{Limit: completions}})
+	for _, p := range list.Items {
+		out = append(out, p.Key+"\t"+firstLine(p.Name))
+	}
+	return out, err
+}
+
+func (c *App) approvalIDs(ctx context.Context, b backend) (out []string, err error) {
+	list, err := b.Approvals(ctx, domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: completions}})
+	for _, a := range list.Items {
+		out = append(out, a.ID+"\t"+firstLine(a.Message))
+	}
+	return out, err
+}
+
+func statuses(context.Context, backend) (out []string, err error) {
+	for _, s := range domain.RunStatuses {
+		out = append(out, string(s))
+	}
+	return out, nil
+}
+
+// interactive reports whether a person can answer questions: stdin and stderr are
+// terminals.
+func interactive() bool {
+	for _, f := range []*os.File{os.Stdin, os.Stderr} {
+		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 || width(f) == 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,263 @@
+package cli_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/cli/kairosd"
+	"github.com/kairosd/kairosd/internal/domain"
+
+	"github.com/kairosd/kairosd/examples"
+	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/planner"
+)
+
+const helloPlan = "id: hello\nnodes: {greet: {type: set, input: \"hello ${input}\"}}\n"
+
+// A plan file is named as an argument, a stored plan by its key.
+func TestRunTakesAFileOrAPlan(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	file := s.file("hello.yaml", helloPlan)
+	if out, _ := s.expect(0, "run", file, "--prompt", "ana"); out != "hello ana\n" {
+		t.Errorf("run FILE prints %q", out)
+	}
+	if out, _ := s.expect(0, "run", "hello", "--prompt", "bo"); out != "hello bo\n" {
+		t.Errorf("run PLAN prints %q", out)
+	}
+	if out, _ := s.expect(0, "run", "hello@1", "--prompt", "cy"); out != "hello cy\n" {
+		t.Errorf("run PLAN@VERSION prints %q", out)
+	}
+	order := s.file("order.yaml", "id: order\ninput: {type: object, required: [amount], properties: {amount: {type: number, default: 7}, note: {type: string}}}\nnodes: {a: {type: set, input: \"${input.amount}\"}}\n")
+	if out, _ := s.expect(0, "run", order); out != "7\n" {
+		t.Errorf("a missing input takes the defaults of its schema: %q", out)
+	}
+	for args, want := range map[string]string{
+		"run missing.yaml":                 "no such file",
+		"run missing":                      "plan missing not found",
+		"run":                              "missing argument FILE or PLAN",
+		"run hello --plan hello":           "name the plan once",
+		"run " + file + " second-argument": "accepts at most 1 arg",
+	} {
+		if _, said := s.expect(2, strings.Fields(args)...); !strings.Contains(said, want) {
+			t.Errorf("kairos %s: %q does not contain %q", args, said, want)
+		}
+	}
+}
+
+// Without a daemon nothing executes a run after the command has ended, so a run is
+// not even stored.
+func TestDetachNeedsADaemon(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	file := s.file("hello.yaml", helloPlan)
+	first := s.result(0, "run", file, "--prompt", "ana", "--json")
+	for _, args := range [][]string{{"run", file, "--detach"}, {"start", "hello", "--detach"}, {"rerun", first.RunID, "--detach"}} {
+		if _, said := s.expect(2, args...); !strings.Contains(said, "--detach needs a running daemon") || !strings.Contains(said, "kairosd serve") {
+			t.Errorf("kairos %s: %q", strings.Join(args, " "), said)
+		}
+	}
+	if out, _ := s.expect(0, "runs", "--json"); strings.Count(out, `"runId"`) != 1 {
+		t.Errorf("a refused command stored a run: %s", out)
+	}
+}
+
+// A fork says which part of the run it keeps.
+func TestForkRequiresAPosition(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	first := s.result(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana", "--json")
+	if _, said := s.expect(2, "fork", first.RunID); !strings.Contains(said, "missing flag --at") || !strings.Contains(said, "kairos show "+first.RunID) {
+		t.Errorf("fork without --at: %q", said)
+	}
+	s.expect(0, "fork", first.RunID, "--at", "0")
+}
+
+// kairosd without --data uses the database that kairos uses without --db.
+func TestBothProgramsShareADatabase(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	delete(s.env, "KAIROS_DB")
+	s.expect(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana")
+	var out, said strings.Builder
+	code := kairosd.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said, Env: func(k string) string { return s.env[k] }}, []string{"audit", "verify"})
+	if code != 0 {
+		t.Errorf("kairosd does not find the database of kairos: exit %d\n%s%s", code, out.String(), said.String())
+	}
+}
+
+// typed runs kairos on a terminal at which a person types the answer.
+func (s *shell) typed(answer string, args ...string) (stderr string, code int) {
+	s.t.Helper()
+	var out, said strings.Builder
+	code = cli.Kairos(s.t.Context(), cli.Streams{In: strings.NewReader(answer), Out: &out, Err: &said, Interactive: true, Env: func(k string) string { return s.env[k] }}, args)
+	return said.String(), code
+}
+
+// On a terminal a command that destroys something asks first.
+func TestDestructiveCommandsAskOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	run := s.result(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana", "--json").RunID
+	if said, code := s.typed("n\n", "delete", run); code != 2 || !strings.Contains(said, "Delete "+run+"? [y/N]") || !strings.Contains(said, "nothing was changed") {
+		t.Errorf("answered no: exit %d, %s", code, said)
+	}
+	if said, code := s.typed("", "delete", run); code != 2 {
+		t.Errorf("not answered: exit %d, %s", code, said)
+	}
+	if said, code := s.typed("", "delete", run, "--preview"); code != 0 || strings.Contains(said, "[y/N]") {
+		t.Errorf("a preview asks: exit %d, %s", code, said)
+	}
+	if out, _ := s.expect(0, "runs"); !strings.Contains(out, run) {
+		t.Errorf("the run was deleted without a yes: %s", out)
+	}
+	if said, code := s.typed("yes\n", "delete", run); code != 0 {
+		t.Errorf("answered yes: exit %d, %s", code, said)
+	}
+	second := s.result(0, "run", "hello", "--json").RunID
+	if said, code := s.typed("", "delete", second, "--yes"); code != 0 || strings.Contains(said, "[y/N]") {
+		t.Errorf("--yes: exit %d, %s", code, said)
+	}
+}
+
+// -q leaves stderr empty, --version prints one line, and words are completed.
+func TestCommonFlags(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	file := s.file("hello.yaml", helloPlan)
+	if out, said := s.expect(0, "run", file, "--prompt", "ana", "-q"); out != "hello ana\n" || said != "" {
+		t.Errorf("-q: stdout %q, stderr %q", out, said)
+	}
+	if out, _ := s.expect(0, "--version"); out != "kairos "+buildinfo.Version+"\n" {
+		t.Errorf("--version prints %q", out)
+	}
+	run := s.result(0, "run", file, "--json").RunID
+	for want, args := range map[string][]string{run: {"show", run[:4]}, "hello": {"start", "he"}, "failed": {"runs", "--status", "fa"}} {
+		if out, _ := s.expect(0, append([]string{"__complete"}, args...)...); !strings.Contains(out, want) {
+			t.Errorf("kairos %s is completed with %q, not %s", strings.Join(args, " "), out, want)
+		}
+	}
+}
+
+// A configuration file in the user's configuration directory needs no flag.
+func TestConfigurationAtTheDefaultPath(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	dir := filepath.Join(s.dir, ".config", "kairos")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	written(t, dir, "kairos.yaml", "nonsense: true\n")
+	if _, said := s.expect(2, "run", s.file("hello.yaml", helloPlan)); !strings.Contains(said, "nonsense") {
+		t.Errorf("the file at the default path is not read: %s", said)
+	}
+	s.env["KAIROS_CONFIG"] = written(t, s.dir, "other.yaml", "")
+	s.expect(0, "run", s.file("hello.yaml", helloPlan))
+}
+
+// A run that starts later says when, in the list and on its own.
+func TestAScheduledRunShowsItsTime(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	data := filepath.Join(shortDir(t), "data")
+	s.env["KAIROS_DB"] = filepath.Join(data, "kairos.db")
+	serve(t, data)
+	out, _ := s.expect(0, "run", s.file("hello.yaml", helloPlan), "--start-at", "2190-01-31T06:00:00Z", "--detach")
+	for _, args := range [][]string{{"runs"}, {"show", strings.TrimSpace(out)}} {
+		if out, _ := s.expect(0, args...); !strings.Contains(out, "starts 2190-01-31 06:00:00Z") {
+			t.Errorf("kairos %s: %s", args[0], out)
+		}
+	}
+	s.expect(0, "system", "maintenance", "on", "--reason", "test")
+	ctx, cancel := context.WithCancel(t.Context())
+	said := &heard{text: "maintenance since", ok: make(chan struct{})}
+	done := make(chan int, 1)
+	go func() {
+		done <- cli.Kairos(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: said, Env: func(k string) string { return s.env[k] }}, []string{"start", "hello"})
+	}()
+	select {
+	case <-said.ok:
+	case code := <-done:
+		t.Errorf("start ended with %d before it named the maintenance", code)
+	}
+	cancel()
+}
+
+// heard closes ok once text was written.
+type heard struct {
+	text string
+	seen strings.Builder
+	ok   chan struct{}
+}
+
+func (h *heard) Write(b []byte) (int, error) {
+	before := strings.Contains(h.seen.String(), h.text)
+	h.seen.Write(b)
+	if !before && strings.Contains(h.seen.String(), h.text) {
+		close(h.ok)
+	}
+	return len(b), nil
+}
+
+// With --examples and no configuration every example does what its page shows,
+// without an input: it completes, or it asks a person.
+func TestExamplesNeedNoConfiguration(t *testing.T) {
+	t.Parallel()
+	d := serve(t, filepath.Join(shortDir(t), "data"), "--examples")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	files, err := examples.Plans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks := map[string]string{"support-triage": "refund", "invoice-files": "write_file"}
+	for _, f := range files {
+		src, err := planner.ParseYAML(f.Source)
+		if err != nil {
+			t.Fatal(f.Name, err)
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			run, err := d.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: src.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.Wait(ctx, run.ID); err != nil {
+				t.Fatal(err)
+			}
+			result, err := d.Result(ctx, run.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, ok := asks[src.ID]; ok {
+				if result.WaitReason != domain.WaitApproval || len(result.Waits) != 1 || !strings.Contains(result.Waits[0].Message, want) {
+					t.Errorf("%s, %s, %+v: it should ask about %q", result.Status, result.WaitReason, result.Waits, want)
+				}
+				return
+			}
+			if result.Status != domain.RunCompleted || strings.Contains(string(result.Output), "offline:") {
+				t.Errorf("%s: %s %+v", result.Status, result.Output, result.Error)
+			}
+		})
+	}
+}
+
+// is:deleted selects deleted runs; other lists leave them out.
+func TestDeletedRunsAreListedOnTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	file := s.file("hello.yaml", helloPlan)
+	gone, kept := s.result(0, "run", file, "--prompt", "a", "--json").RunID, s.result(0, "run", file, "--prompt", "b", "--json").RunID
+	s.expect(0, "delete", gone)
+	for filter, want := range map[string][2]bool{"plan:hello": {false, true}, "is:deleted": {true, false}, "is:deleted plan:hello": {true, false}, "is:deleted status:completed": {true, false}, "is:deleted status:failed": {false, false}} {
+		out, _ := s.expect(0, "runs", "--filter", filter)
+		if got := [2]bool{strings.Contains(out, gone), strings.Contains(out, kept)}; got != want {
+			t.Errorf("%s lists the deleted run: %v, the other: %v; want %v\n%s", filter, got[0], got[1], want, out)
+		}
+	}
+}

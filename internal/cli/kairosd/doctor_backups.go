@@ -1,0 +1,207 @@
+package kairosd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/daemon"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// backupCheck examines the backups of an installation against what its
+// configuration asks for.
+type backupCheck struct {
+	domain.Check
+	cfg    config.Config
+	known  bool // a configuration was named
+	now    time.Time
+	dir    string
+	advice []string
+}
+
+func (d *program) checkBackups(ctx context.Context, s *store.Store, now time.Time) (domain.Check, error) {
+	c := backupCheck{Check: domain.Check{Name: "backups", Problems: []string{}}, known: d.config != "", now: now}
+	var err error
+	if c.cfg, err = config.Load(d.config); err != nil {
+		return c.Check, err
+	}
+	c.dir = d.dir().Backups(c.cfg)
+	if !c.known { // but the daemon has said whom it encrypts to
+		if c.cfg.Backup.Recipients, err = s.Recipients(ctx); err != nil {
+			return c.Check, err
+		}
+		c.say("the schedule and the directory of the configuration are not known: this is %s", c.dir)
+		c.advise("say with --config which configuration the daemon has")
+	}
+	list, err := daemon.ListBackups(c.dir)
+	if err != nil {
+		return c.Check, err
+	}
+	list = slices.DeleteFunc(list, func(b domain.Backup) bool { return b.Instance != s.Instance() })
+	c.Examined = int64(len(list))
+	good := c.lastGood(s, list)
+	c.age(good)
+	if err := c.attempts(ctx, s, good); err != nil {
+		return c.Check, err
+	}
+	before, err := keptByUpgrades(d.data)
+	if err != nil {
+		return c.Check, err
+	}
+	c.plain(append(list, before...))
+	c.Advice = strings.Join(c.advice, "; ")
+	return c.Check, nil
+}
+
+func (c *backupCheck) say(format string, args ...any) {
+	c.Found = append(c.Found, fmt.Sprintf(format, args...))
+}
+
+func (c *backupCheck) problem(format string, args ...any) {
+	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
+}
+
+// advise says once what to do.
+func (c *backupCheck) advise(text string) {
+	if !slices.Contains(c.advice, text) {
+		c.advice = append(c.advice, text)
+	}
+}
+
+// lastGood is the newest backup that is the one that this server made; nil: none is.
+func (c *backupCheck) lastGood(s *store.Store, list []domain.Backup) *domain.Backup {
+	for i, b := range list {
+		if err := errors.Join(s.CheckManifest(b.Path), store.VerifyIntact(b)); err != nil {
+			c.problem("%s", err)
+			c.advise("look at the disk that holds the backups and at who can write there, and make another one now: kairosd backup")
+			continue
+		}
+		return &list[i]
+	}
+	return nil
+}
+
+// age compares the last good backup with the schedule. A quarter of it is let pass:
+// a backup takes its time, and the daemon may just have started.
+func (c *backupCheck) age(good *domain.Backup) {
+	every, asked := c.cfg.Backup.Interval(), cmp.Or(c.cfg.Backup.Every, "1d")
+	if !c.known {
+		every = 0
+	}
+	late := "kairosd serve makes them while it runs: see its log and the System page for what keeps it, and make one now: kairosd backup"
+	switch {
+	case good == nil && every > 0:
+		c.problem("there is no good backup in %s; the configuration wants one every %s", c.dir, asked)
+		c.advise(late)
+	case good == nil:
+		c.say("there is no backup in %s", c.dir)
+		c.advise("make one: kairosd backup")
+	default:
+		how := "not encrypted"
+		if good.Encryption != nil {
+			how = "encrypted to " + strings.Join(good.Encryption.Recipients, ", ")
+		}
+		age := c.now.Sub(good.Created).Round(time.Minute)
+		c.say("the last good backup was made %s, %s ago: %s, %s", stampUTC(good.Created), age, good.Path, how)
+		if every > 0 && age > every+every/4 {
+			c.problem("it is older than the schedule allows: the configuration wants one every %s", asked)
+			c.advise(late)
+		}
+		c.recipients(good)
+	}
+	if c.known && every == 0 {
+		c.say("backups are switched off (backup.every: never)")
+		c.advise("set backup.every in the configuration, or call kairosd backup regularly")
+	}
+}
+
+// recipients compares whom a backup is encrypted to with whom it should be. That it
+// should be and is not, plain says.
+func (c *backupCheck) recipients(b *domain.Backup) {
+	want := c.cfg.Backup.Recipients
+	switch {
+	case b.Encryption == nil:
+	case len(want) == 0:
+		c.say("the daemon is told of no recipients: what it makes is not encrypted")
+	case !slices.Equal(trimmed(want), trimmed(b.Encryption.Recipients)):
+		c.problem("it is not encrypted to those that the configuration names: %s", strings.Join(want, ", "))
+		c.advise("make one that they can read: kairosd backup")
+	}
+}
+
+// trimmed are keys as they are compared.
+func trimmed(keys []string) []string {
+	out := make([]string, 0, len(keys))
+	for _, k := range keys {
+		out = append(out, strings.TrimSpace(k))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// attempts says what became of the last backup that the daemon tried, and of the
+// last one that it read back, if that went wrong and none was made since.
+func (c *backupCheck) attempts(ctx context.Context, s *store.Store, good *domain.Backup) error {
+	for _, tried := range []struct{ action, says string }{
+		{daemon.ActionBackup, "the attempt of %s failed: %s"},
+		{daemon.ActionDrilled, "the restore test of %s failed: %s"},
+	} {
+		list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: tried.action, Page: domain.Page{Limit: 1}})
+		if err != nil {
+			return err
+		}
+		for _, e := range list.Items {
+			if e.Result == "failed" && (good == nil || e.At.After(good.Created)) {
+				c.problem(tried.says, stampUTC(e.At), e.Reason)
+				c.advise("mend what it says, and make another one now: kairosd backup")
+			}
+		}
+	}
+	return nil
+}
+
+// keptByUpgrades are the databases of before upgrades, each a backup with its manifest.
+func keptByUpgrades(data string) ([]domain.Backup, error) {
+	dirs, err := filepath.Glob(filepath.Join(data, "pre-schema-*"))
+	var out []domain.Backup
+	for _, dir := range dirs {
+		list, err := daemon.ListBackups(dir)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	return out, err
+}
+
+// plain finds what lies about although backups are to be encrypted.
+func (c *backupCheck) plain(list []domain.Backup) {
+	if len(c.cfg.Backup.Recipients) == 0 {
+		return
+	}
+	var paths []string
+	for _, b := range list {
+		if b.Encryption == nil {
+			paths = append(paths, b.Path)
+		}
+	}
+	const named = 5
+	switch n := len(paths); {
+	case n == 0:
+		return
+	case n > named:
+		paths = append(paths[:named:named], fmt.Sprintf("and %d more", n-named))
+	}
+	c.problem("backups are to be encrypted, and these are not: %s", strings.Join(paths, ", "))
+	c.advise("make an encrypted one (kairosd backup, with the daemon's --config), then remove those, each with its .json")
+}
+
+func stampUTC(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }

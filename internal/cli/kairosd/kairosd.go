@@ -1,0 +1,108 @@
+package kairosd
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/daemon"
+	"github.com/kairosd/kairosd/internal/datadir"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// program is what all commands of kairosd share.
+type program struct {
+	cli.Streams
+	data   string
+	config string
+	json   bool
+	// open opens the database for serve; nil: as always. Proofs of the start have
+	// one of their own.
+	open daemon.Opening
+}
+
+// Run runs the daemon or one of its maintenance commands and returns the
+// exit code.
+func Run(ctx context.Context, s cli.Streams, args []string) int {
+	return run(ctx, &program{Streams: s}, args)
+}
+
+// Opening is Kairosd whose database is opened in another way.
+func Opening(open daemon.Opening) func(context.Context, cli.Streams, []string) int {
+	return func(ctx context.Context, s cli.Streams, args []string) int {
+		return run(ctx, &program{Streams: s, open: open}, args)
+	}
+}
+
+// Command is the tree of kairosd's commands.
+func Command(s cli.Streams) *cobra.Command { return (&program{Streams: s}).root() }
+
+func run(ctx context.Context, d *program, args []string) int {
+	code := exit.CodeFor
+	if len(args) > 0 && args[0] == "serve" {
+		code = exit.SysexitFor
+	}
+	return cli.Execute(ctx, d.root(), d.Streams, args, "kairosd", code)
+}
+
+// root is the tree of kairosd's commands.
+func (d *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kairosd",
+		Short: "Store plans, run them durably, serve the dashboard",
+		Long: `kairosd stores plans and runs them durably on an embedded database, and serves a
+dashboard and an API to operators. Everything it keeps is in one directory (--data).
+
+serve exits with sysexits codes: 64 usage, 65 damaged data, 69 unavailable,
+70 internal, 74 input or output, 75 another process holds the data, 77 permissions,
+78 configuration.
+The other commands exit with 0, 2 for bad usage and 4 when the data cannot be used.`,
+		Example:       "  kairosd serve --data /var/lib/kairos\n  kairosd token create --data /var/lib/kairos --role operator --name ci",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&d.data, "data", cmp.Or(d.Env("KAIROSD_DATA"), d.DataDirectory()), "data directory (default $KAIROSD_DATA, else kairos in the user's data directory)")
+	f.StringVar(&d.config, "config", cmp.Or(d.Env("KAIROSD_CONFIG"), d.DefaultConfig()), "configuration file (default $KAIROSD_CONFIG, else kairos/kairos.yaml in the user's configuration directory)")
+	cli.PlainDefaults(f, "data", "config")
+	f.BoolVar(&d.json, "json", false, "print JSON")
+	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(), d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), cli.VersionCommand(d.Streams))
+	cli.Versioned(root)
+	return root
+}
+
+func (d *program) dir() datadir.Dir { return datadir.Dir(d.data) }
+
+// withStore opens the database for a maintenance command. Reading commands work
+// beside a running daemon.
+func (d *program) withStore(ctx context.Context, readOnly bool, f func(*store.Store) error) error {
+	return d.withOpened(ctx, store.Options{ReadOnly: readOnly}, f)
+}
+
+// opened is how the database is opened.
+func (d *program) opened() daemon.Opening {
+	if d.open != nil {
+		return d.open
+	}
+	return store.Open
+}
+
+func (d *program) withOpened(ctx context.Context, o store.Options, f func(*store.Store) error) error {
+	if o.ReadOnly && !datadir.Exists(d.dir().Database()) {
+		return domain.Errorf(domain.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
+	}
+	s, err := d.opened()(ctx, d.dir().Database(), o)
+	if err != nil {
+		return err
+	}
+	err = f(s)
+	if closeErr := s.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

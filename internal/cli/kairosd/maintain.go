@@ -1,0 +1,251 @@
+package kairosd
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/datadir"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+func (d *program) migrateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "migrate", Short: "Bring the database's schema up to date, or show it", Args: cobra.NoArgs,
+		Long:    "Shows which migrations the database has. serve migrates by itself; migrate up does it ahead of time. A newer database is never touched.",
+		Example: "  kairosd migrate --data /var/lib/kairos\n  kairosd migrate up --data /var/lib/kairos",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.withStore(cmd.Context(), true, func(s *store.Store) error { return d.migrations(cmd, s) })
+		},
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "up", Short: "Apply what is missing", Args: cobra.NoArgs,
+		Long: `Applies every migration that the database does not have yet. The database of before
+stays in pre-schema-N-TIME in the data directory; it is encrypted if the
+configuration names whom backups are encrypted to or, without --config, if that of
+the daemon did.`,
+		Example: "  kairosd migrate up --data /var/lib/kairos --config /etc/kairos/kairos.yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := config.Load(d.config)
+			if err != nil {
+				return err
+			}
+			var o store.Options
+			if d.config != "" {
+				o.Recipients = append([]string{}, cfg.Backup.Recipients...)
+			}
+			return d.withOpened(cmd.Context(), o, func(s *store.Store) error { return d.migrations(cmd, s) })
+		},
+	})
+	return cmd
+}
+
+func (d *program) migrations(cmd *cobra.Command, s *store.Store) error {
+	list, err := s.Migrations(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if d.json {
+		return d.Print(map[string]any{"migrations": list})
+	}
+	for _, m := range list {
+		state := "missing"
+		if m.Applied {
+			state = "applied"
+		}
+		d.Printf("%05d  %-8s %s\n", m.Version, state, m.Name)
+	}
+	return nil
+}
+
+func (d *program) auditCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "audit", Short: "Check the audit log", Args: cobra.NoArgs,
+		Long: "The audit log holds every act of people and of the engine, chained so that a change is found.", Example: "  kairosd audit verify --data /var/lib/kairos",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return exit.Usage("missing command: verify, export, public-key, verify-export, or new-key")
+		},
+	}
+	cmd.AddCommand(d.auditExportCommand(), d.newKeyCommand(), d.publicKeyCommand(), d.verifyExportCommand(), &cobra.Command{
+		Use: "verify", Short: "Check the audit chain from its beginning", Args: cobra.NoArgs,
+		Long:    "Reads the whole audit log and checks its numbering, its chain and the anchor beside the database. Works while the daemon runs. Exit code 1: something does not fit.",
+		Example: "  kairosd audit verify --data /var/lib/kairos --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
+				r, err := s.VerifyAudit(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if d.json {
+					if err := d.Print(map[string]any{"events": r.Events, "links": r.Links, "last": r.Last, "unauthenticated": r.Unauthenticated, "problems": orEmptyList(r.Problems)}); err != nil {
+						return err
+					}
+				} else {
+					d.Printf("%d events, %d links, last event %d\n", r.Events, r.Links, r.Last)
+					if r.Unauthenticated > 0 {
+						d.Printf("events up to %d are not authenticated: the key file that they were written with is lost\n", r.Unauthenticated)
+					}
+					for _, p := range r.Problems {
+						d.Printf("PROBLEM: %s\n", p)
+					}
+				}
+				if len(r.Problems) > 0 {
+					return &exit.Status{Code: exit.Failed}
+				}
+				return nil
+			})
+		},
+	})
+	return cmd
+}
+
+// newKeyCommand goes on without the key that the audit log was written with (O11).
+func (d *program) newKeyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "new-key", Short: "Replace a lost key file", Args: cobra.NoArgs,
+		Long: `Makes a new key file beside a database whose key file (kairos.db.key) is lost. Put
+the old one back instead if there is a copy of it: with a new one, nobody can tell
+whether the database was changed before. Therefore all access ends: users are
+disabled and lose their passwords and their links to an identity provider, tokens,
+sessions, and second factors are removed, open approval requests are cancelled.
+Nothing is executed until you create an administrator (kairosd user add NAME --role
+admin), who then releases the runs. It is recorded in the audit log, whose earlier
+events count as unauthenticated. It does nothing where there is a key file.`,
+		Example: "  kairosd audit new-key --data /var/lib/kairos",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !datadir.Exists(d.dir().Database()) {
+				return domain.Errorf(domain.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
+			}
+			if datadir.Exists(d.dir().KeyFile()) {
+				return domain.Errorf(domain.CodeConflict, "the key file %s is there", d.dir().KeyFile())
+			}
+			s, err := store.Open(cmd.Context(), d.dir().Database(), store.Options{NewKey: true})
+			if err != nil {
+				return err
+			}
+			if err := s.Close(); err != nil {
+				return err
+			}
+			d.Printf("the key file is a new one, and all access was ended; now create an administrator: kairosd user add NAME --role admin\n%s\n", d.dir().KeyNotice())
+			return nil
+		},
+	}
+}
+
+func orEmptyList(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+func (d *program) doctorCommand() *cobra.Command {
+	salvage, repair := "", false
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Examine the database without changing it", Args: cobra.NoArgs,
+		Long: `Runs every check there is and reports what it finds and what to do about it:
+SQLite's own integrity and foreign keys, the checksum of every journal row and
+value, gaps in journals, visits with two outcomes, approvals, what finished runs
+have left, memory, counters, the audit chain and its anchor, holds, permissions,
+free space. It says when the last good backup was
+made and where it is, and with the daemon's --config whether that is as the
+configuration wants it: how old it may be, and encrypted to whom. It changes
+nothing and works while the daemon runs. Exit code 1: something is wrong.
+
+With --repair it first counts the runs again, if the counters on the dashboard are
+off. The daemon must be stopped for that.
+
+With --salvage DIR it copies everything whose checksum fits out of a damaged
+database into a new one in DIR, whose runs are held, and lists what was lost. The
+damaged file is only read. A backup is the better choice if there is one.`,
+		Example: "  kairosd doctor --data /var/lib/kairos --config /etc/kairos/kairos.yaml\n  kairosd doctor --data /var/lib/kairos --salvage /var/lib/saved",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if salvage != "" {
+				return d.salvage(cmd.Context(), salvage)
+			}
+			if repair && !datadir.Exists(d.dir().Database()) {
+				return domain.Errorf(domain.CodeUnavailable, "no database in %s", d.data).Suggest("pass its directory with --data")
+			}
+			return d.withStore(cmd.Context(), !repair, func(s *store.Store) error {
+				if repair {
+					if changed, err := s.RecountRuns(cmd.Context()); err != nil {
+						return err
+					} else if changed && !d.json {
+						d.Printf("the runs were counted again\n")
+					}
+				}
+				checks, err := s.Doctor(cmd.Context())
+				if err != nil {
+					return err
+				}
+				backups, err := d.checkBackups(cmd.Context(), s, time.Now())
+				if err != nil {
+					return err
+				}
+				checks = append(checks, backups)
+				bad := false
+				for _, c := range checks {
+					bad = bad || len(c.Problems) > 0
+				}
+				if d.json {
+					if err := d.Print(map[string]any{"ok": !bad, "checks": checks}); err != nil {
+						return err
+					}
+				} else {
+					for _, c := range checks {
+						state := "ok"
+						if len(c.Problems) > 0 {
+							state = "PROBLEM"
+						}
+						d.Printf("%-8s %s (%d examined)\n", state, c.Name, c.Examined)
+						for _, f := range c.Found {
+							d.Printf("         %s\n", f)
+						}
+						for _, p := range c.Problems {
+							d.Printf("         %s\n", p)
+						}
+						if c.Advice != "" {
+							d.Printf("         -> %s\n", c.Advice)
+						}
+					}
+				}
+				if bad {
+					return &exit.Status{Code: exit.Failed}
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&repair, "repair", false, "count the runs again if the counters are off; the daemon must be stopped")
+	cmd.Flags().StringVar(&salvage, "salvage", "", "copy what can be saved into a new database in this new directory")
+	return cmd
+}
+
+func (d *program) salvage(ctx context.Context, dir string) error {
+	r, err := store.Salvage(ctx, d.dir().Database(), dir, store.Options{})
+	if err != nil {
+		return err
+	}
+	if d.json {
+		err = d.Print(r)
+	} else {
+		for _, table := range slices.Sorted(maps.Keys(r.Copied)) {
+			d.Printf("%-16s %9d rows saved, %d lost\n", table, r.Copied[table], r.Lost[table])
+		}
+		for _, f := range r.Findings {
+			d.Printf("  %s\n", f)
+		}
+		d.Printf("what was saved is in %s; its unfinished runs are held\n", r.Path)
+	}
+	if err == nil && len(r.Findings) > 0 {
+		err = &exit.Status{Code: exit.Failed}
+	}
+	return err
+}

@@ -1,0 +1,74 @@
+package kairosd
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/daemon"
+	"github.com/kairosd/kairosd/internal/datadir"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+func (d *program) maintenanceCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "maintenance [on|off]", Short: "Let no step start, or let them start again", Args: cobra.MaximumNArgs(1), ValidArgs: []string{"on", "off"},
+		Long: `While maintenance is on, no step of any run starts. What runs finishes; runs can be
+created, looked at, decided and cancelled, and every page says so. It outlasts
+restarts of the daemon. Without an argument it says whether maintenance is on.
+Works while the daemon runs, and while it does not: then it holds from its start.`,
+		Example: "  kairosd maintenance on --reason \"the ERP is down until 06:00\"\n  kairosd maintenance off",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] != "on" && args[0] != "off" {
+				return exit.Usage("say: kairosd maintenance, kairosd maintenance on, or kairosd maintenance off")
+			}
+			m, err := d.maintain(cmd.Context(), args, reason)
+			if err != nil {
+				return err
+			}
+			if d.json {
+				return d.Print(map[string]any{"maintenance": m})
+			}
+			if m == nil {
+				d.Printf("no maintenance: steps start\n")
+				return nil
+			}
+			d.Printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, cmp.Or(m.Reason, "-"))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log and for whoever looks")
+	return cmd
+}
+
+// maintain works on the database itself, or through the daemon that holds it.
+func (d *program) maintain(ctx context.Context, args []string, reason string) (m *domain.Maintenance, err error) {
+	if !datadir.Exists(d.dir().Database()) {
+		return nil, domain.Errorf(domain.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
+	}
+	err = d.withStore(ctx, len(args) == 0, func(s *store.Store) error {
+		if len(args) == 0 {
+			m, err = daemon.MaintenanceOf(ctx, s)
+		} else {
+			m, err = daemon.SetMaintenance(ctx, s, assemble.LocalActor(), args[0] == "on", reason)
+		}
+		return err
+	})
+	if domain.CodeOf(err) != domain.CodeLocked || !datadir.IsSocket(d.dir().Socket()) {
+		return m, err
+	}
+	c := client.Unix(d.dir().Socket())
+	if len(args) == 0 {
+		i, err := c.Installation(ctx)
+		return i.Maintenance, err
+	}
+	return c.Maintain(ctx, assemble.LocalActor(), args[0] == "on", reason)
+}

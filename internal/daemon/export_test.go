@@ -1,0 +1,42 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Of the daemon's server and log.
+var (
+	SiteServer = siteServer
+	Bounded    = bounded
+	NewLogSink = newLogSink
+	DiskFills  = diskFills
+)
+
+const LogRoom = logRoom
+
+// MakeBackups makes backups in a directory as the schedule of the configuration or,
+// with another actor, as a person does.
+func MakeBackups(t *testing.T, s *store.Store, dir string, keep config.Backup, actors ...domain.Actor) {
+	t.Helper()
+	sys := &system{store: s, Logger: slog.New(slog.DiscardHandler)}
+	sys.reconfigure(&upkeep{backups: dir, keep: keep})
+	for _, actor := range actors {
+		if _, err := sys.BackUp(t.Context(), actor); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Drill tests a restore of the newest backup in a directory.
+func Drill(ctx context.Context, s *store.Store, dir string) (*domain.RestoreTest, error) {
+	sys := &system{store: s}
+	sys.reconfigure(&upkeep{backups: dir})
+	err := sys.drill(ctx)
+	return sys.drilled, err
+}

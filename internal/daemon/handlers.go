@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"net"
+	"net/http"
+
+	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/exit"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/web"
+)
+
+// handlers builds the dashboard with the API, and the API for the local socket.
+func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAll func(), err error) {
+	v := buildinfo.Read()
+	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
+	cursors.Write([]byte("api cursors"))
+	proxies, err := s.cfg.Server.Proxies()
+	if err != nil {
+		return nil, nil, nil, exit.With(exit.SysConfig, err)
+	}
+	set := &settings{now: s.now, file: s.ConfigFile, listen: s.listen, listenFrom: s.listenFrom, data: string(s.Dir), notify: s.notifier, system: s.system, store: s.store}
+	who, plans := crew{s.now}, planners{s.now}
+	base := api.Config{
+		Metrics:        s.metrics.Handler(),
+		Observe:        s.metrics.Request,
+		CursorKey:      cursors.Sum(nil),
+		System:         s.system,
+		Planner:        plans,
+		Tools:          who,
+		Memory:         s.store,
+		Crew:           who,
+		Reader:         s.store,
+		Engine:         s.engine,
+		Principals:     s.auth,
+		Accounts:       s.auth,
+		Idempotency:    s.store,
+		Bulk:           s.bulk,
+		Drafts:         s.drafts,
+		Audit:          s.store,
+		Settings:       set,
+		AuditLog:       s.checker,
+		SessionCookies: web.SessionCookies(),
+		Version:        api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},
+		Log:            s.log,
+	}
+	var site *web.Server
+	base.Secure = func(r *http.Request) bool { return site.Secure(r) }
+	base.Streams = api.NewStreams(256)
+	public, err := api.New(base)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	actor := assemble.LocalActor()
+	site, err = web.New(web.Config{
+		Observe:   s.metrics.Request,
+		Memory:    s.store,
+		Planner:   plans,
+		Crew:      who,
+		Reader:    s.store,
+		Engine:    s.engine,
+		Auth:      s.auth,
+		Accounts:  s.auth,
+		System:    s.system,
+		Bulk:      s.bulk,
+		Drafts:    s.drafts,
+		Audit:     s.store,
+		Settings:  set,
+		AuditLog:  s.checker,
+		API:       public,
+		Streams:   base.Streams,
+		Logger:    s.log,
+		Hosts:     s.hosts(ln),
+		TLS:       s.cfg.Server.TLSCert != "",
+		Proxies:   proxies,
+		Version:   v.Version,
+		Node:      nodeName(),
+		Idle:      auth.DefaultIdleTimeout,
+		Ready:     s.ready,
+		TwoPeople: func() bool { return s.now().cfg.Approvals.Separate },
+		People:    assemble.PeopleOf(s.store),
+	})
+	if err != nil {
+		public.Close()
+		return nil, nil, nil, err
+	}
+	return site, public.Door(&actor), func() { site.Close(); public.Close() }, nil
+}
+
+// ready reports why the daemon cannot serve, if it cannot.
+func (s *server) ready(ctx context.Context) error {
+	select {
+	case <-s.store.Failed():
+		return s.store.Failure()
+	default:
+	}
+	_, err := s.store.LastEvent(ctx)
+	return err
+}

@@ -1,0 +1,158 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/exit"
+)
+
+// DefaultListen is where the dashboard is if nobody says otherwise.
+const DefaultListen = "127.0.0.1:8080"
+
+// listenOn opens where the dashboard and the API are: an address, or a Unix socket
+// whose mode says who may use it.
+func listenOn(ctx context.Context, listen string, mode fs.FileMode) (net.Listener, error) {
+	path, isSocket := config.SocketOf(listen)
+	if !isSocket {
+		ln, err := net.Listen("tcp", listen)
+		if err != nil {
+			return nil, exit.With(exit.SysUnavail, fmt.Errorf("cannot listen on %s: %w", listen, err))
+		}
+		return ln, nil
+	}
+	if err := removeStale(ctx, path); err != nil {
+		return nil, exit.With(exit.SysUnavail, err)
+	}
+	// On Linux its mode is that of its inode, set before it has a name to be opened by.
+	var c net.ListenConfig
+	c.Control = func(_, _ string, raw syscall.RawConn) error {
+		return raw.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), uint32(mode)) }) // elsewhere it has none yet
+	}
+	ln, err := c.Listen(ctx, "unix", path)
+	if err == nil {
+		if err = os.Chmod(path, mode); err != nil { // and what the umask took of it
+			err = errors.Join(err, ln.Close())
+		}
+	}
+	if err != nil {
+		return nil, exit.With(exit.SysUnavail, fmt.Errorf("cannot listen on %s: %w", listen, err))
+	}
+	return socketListener{ln}, nil
+}
+
+// removeStale removes the socket of a process that is no more. One that somebody
+// listens on, and what is no socket, stays and is an error.
+func removeStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("look at the socket: %w", err)
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s is there and is no socket", path)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err == nil {
+		return errors.Join(fmt.Errorf("another process listens on %s", path), conn.Close())
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) { // it may be busy, or another user's
+		return fmt.Errorf("%s is there, and it cannot be said whether anybody listens on it: %w", path, err)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove the socket that is left: %w", err)
+	}
+	return nil
+}
+
+// socketListener gives who comes through a Unix socket, and has no address, the one
+// of this machine: a proxy in front is then believed under the same rule as another,
+// server.trusted_proxies, and logins are throttled like others.
+type socketListener struct{ net.Listener }
+
+func (l socketListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return socketConn{c}, nil
+}
+
+type socketConn struct{ net.Conn }
+
+func (socketConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+// hosts are the names under which the dashboard answers (A12). Through a Unix socket
+// no name leads: there, programs of this machine say localhost or kairosd, and what a
+// proxy passes on is in server.hosts.
+func (s *server) hosts(ln net.Listener) []string {
+	if _, isSocket := config.SocketOf(s.listen); isSocket {
+		return append([]string{"localhost", "kairosd"}, s.cfg.Server.Hosts...)
+	}
+	hosts := append([]string{ln.Addr().String()}, s.cfg.Server.Hosts...)
+	if host, port, err := net.SplitHostPort(ln.Addr().String()); err == nil {
+		if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+			hosts = append(hosts, "localhost:"+port, "127.0.0.1:"+port, "[::1]:"+port)
+		}
+	}
+	return hosts
+}
+
+// where is the address for people, and what links to pages begin with.
+func (s *server) where(ln net.Listener) (url, links string) {
+	if path, isSocket := config.SocketOf(s.listen); isSocket {
+		links = "http://localhost"
+		if h := s.cfg.Server.Hosts; len(h) > 0 {
+			links = "https://" + h[0]
+		}
+		return config.SocketScheme + path, links
+	}
+	url = "http://" + ln.Addr().String()
+	if s.cfg.Server.TLSCert != "" {
+		url = "https://" + ln.Addr().String()
+	}
+	return url, url
+}
+
+// checkAddress refuses to be reached from other machines without protection.
+func checkAddress(listen string, cfg config.Config) error {
+	if path, isSocket := config.SocketOf(listen); isSocket {
+		if path == "" {
+			return exit.With(exit.SysUsage, fmt.Errorf("--listen %q: say which socket, as unix:/run/kairos/kairos.sock", listen))
+		}
+		if cfg.Server.TLSCert != "" {
+			return exit.With(exit.SysConfig, errors.New("a Unix socket has no TLS of its own: leave server.tls_cert out, the proxy in front has it"))
+		}
+		return nil
+	}
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return exit.With(exit.SysUsage, fmt.Errorf("--listen %q: %w", listen, err))
+	}
+	ip := net.ParseIP(host)
+	if host == "localhost" || ip != nil && ip.IsLoopback() || cfg.Server.TLSCert != "" || len(cfg.Server.TrustedProxies) > 0 {
+		return nil
+	}
+	return exit.With(exit.SysConfig, fmt.Errorf("%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in the configuration", listen))
+}
+
+// listenAt is where to listen: the flag, else the configuration, else the default.
+func listenAt(flag string, cfg config.Config) (listen, origin string) {
+	switch {
+	case flag != "":
+		return flag, "command line"
+	case cfg.Server.Listen != "":
+		return cfg.Server.Listen, "file"
+	}
+	return DefaultListen, "default"
+}

@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/planning"
+	"github.com/kairosd/kairosd/internal/toolbox"
+)
+
+// planners plan with what is configured now: each request with one world, to its
+// end.
+type planners struct{ now func() *world }
+
+func (p planners) service() *planning.Service { return p.now().asker }
+
+func (p planners) Classify(query string) domain.Classification { return p.service().Classify(query) }
+
+func (p planners) Explain(ctx context.Context, intent string, canonical []byte) domain.Explained {
+	return p.service().Explain(ctx, intent, canonical)
+}
+
+func (p planners) Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.Asked, error) {
+	return p.service().Ask(ctx, actor, r)
+}
+
+func (p planners) PlanRequest(ctx context.Context, actor domain.Actor, r domain.PlanningRequest) (domain.AskedPlan, error) {
+	return p.service().PlanRequest(ctx, actor, r)
+}
+
+func (p planners) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Replanned, error) {
+	return p.service().Replan(ctx, r)
+}
+
+func (p planners) Planners() []string { return p.service().Planners() }
+
+func (p planners) Directed(query string) (agent, text string, ok bool) {
+	return p.service().Directed(query)
+}
+
+func (p planners) Alternative(ctx context.Context, actor domain.Actor, v domain.Version, kind string, askFirst bool) (domain.AskedPlan, error) {
+	return p.service().Alternative(ctx, actor, v, kind, askFirst)
+}
+
+func (p planners) Outline(canonical []byte) []string { return p.service().Outline(canonical) }
+
+// crew is who acts with which tools, as it is configured now.
+type crew struct{ now func() *world }
+
+func (c crew) box() *toolbox.Box { return c.now().tools }
+
+func (c crew) Agents(ctx context.Context) ([]domain.AgentInfo, error) { return c.box().Agents(ctx) }
+
+func (c crew) Providers(ctx context.Context) ([]domain.ProviderInfo, error) {
+	return c.box().Providers(ctx)
+}
+
+// providerInfos is Providers for those who cannot fail.
+func (c crew) providerInfos() []domain.ProviderInfo { return c.box().Models.ProviderInfos() }
+
+func (c crew) Tools(ctx context.Context) ([]domain.ToolInfo, error) { return c.box().Tools(ctx) }
+
+func (c crew) ToolServers(ctx context.Context) ([]domain.ToolServer, error) {
+	return c.box().ToolServers(ctx)
+}
+
+func (c crew) Host(name string, args any) string { return c.box().Host(name, args) }
+
+func (c crew) AcceptTool(ctx context.Context, actor domain.Actor, name, digest, reason string) error {
+	return c.box().AcceptTool(ctx, actor, name, digest, reason)
+}
+
+func (c crew) RetryToolServer(ctx context.Context, actor domain.Actor, name, reason string) error {
+	return c.box().RetryToolServer(ctx, actor, name, reason)
+}
+
+func (c crew) StopTool(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error {
+	return c.box().StopTool(ctx, actor, name, on, reason)
+}
+
+func (c crew) StopProvider(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error {
+	return c.box().StopProvider(ctx, actor, name, on, reason)
+}
+
+func (c crew) ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, change domain.CircuitChange) error {
+	return c.box().ChangeToolCircuit(ctx, actor, name, change)
+}
+
+func (c crew) ChangeProviderCircuit(ctx context.Context, actor domain.Actor, name string, change domain.CircuitChange) error {
+	return c.box().ChangeProviderCircuit(ctx, actor, name, change)
+}

@@ -1,0 +1,84 @@
+package daemon_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/daemon"
+)
+
+// stuck is a log that nobody reads until it is released.
+type stuck struct {
+	mu      sync.Mutex
+	b       bytes.Buffer
+	release chan struct{}
+	wrote   chan struct{} // told after every line
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	<-s.release
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		select {
+		case s.wrote <- struct{}{}:
+		default:
+		}
+	}()
+	return s.b.Write(p)
+}
+
+func (s *stuck) says(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(s.b.String(), text)
+}
+
+// O15: whoever logs never waits for whoever reads the log; what found no room is
+// counted and said when there is room again.
+func TestALogThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	w := &stuck{release: make(chan struct{}), wrote: make(chan struct{}, 1)}
+	sink := daemon.NewLogSink(w)
+	log := slog.New(slog.NewJSONHandler(sink, nil))
+	const lines = daemon.LogRoom + 1000
+	began := time.Now()
+	for i := range lines {
+		log.Info("line", "n", i)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("%d lines took %s", lines, took)
+	}
+	close(w.release)
+	for i, late := 0, time.After(time.Minute); !w.says("were dropped"); i++ {
+		select {
+		case <-w.wrote: // there may be room now
+			log.Info("later", "i", i)
+		case <-late:
+			t.Fatal("what was dropped is never said")
+		}
+	}
+	sink.Close()
+	var dropped int
+	for line := range strings.Lines(w.b.String()) {
+		var n int
+		if _, rest, ok := strings.Cut(line, `"lines":`); ok {
+			if _, err := fmt.Sscan(strings.TrimSuffix(strings.TrimSpace(rest), "}"), &n); err != nil {
+				t.Fatal(err)
+			}
+			dropped += n
+		}
+	}
+	if got := strings.Count(w.b.String(), `"msg":"line"`); got+dropped < lines {
+		t.Errorf("%d lines written and %d said to be dropped, of %d", got, dropped, lines)
+	}
+	if _, err := io.WriteString(sink, "after the end"); err != nil {
+		t.Error(err)
+	}
+}

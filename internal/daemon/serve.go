@@ -1,0 +1,517 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/datadir"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/bulk"
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/draft"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/metric"
+	"github.com/kairosd/kairosd/internal/notify"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/tool"
+)
+
+// settling is how long a start goes on after the daemon is ready.
+const settling = 300 * time.Millisecond
+
+// drain is how long a stopping daemon lets running steps finish. The service unit
+// in docs/operations.md allows more: connections are closed before, and the
+// database after.
+const drain = 20 * time.Second
+
+// Options are what a daemon is started with.
+type Options struct {
+	Dir        datadir.Dir
+	ConfigFile string // empty: defaults
+	// Listen is an address and port, or unix:/path; empty: as the configuration says.
+	Listen string
+	// Examples loads the example plans.
+	Examples bool
+	// Safe executes nothing.
+	Safe bool
+	// CrashLoop is how many early crashes in a row lead to safe mode; 0: none do.
+	CrashLoop int
+	// Verbose logs every step.
+	Verbose  bool
+	Env      func(string) string
+	Out, Err io.Writer
+	// Open opens the database; nil: store.Open.
+	Open Opening
+}
+
+// Opening opens a database.
+type Opening func(context.Context, string, store.Options) (*store.Store, error)
+
+// Serve runs the daemon until ctx ends or storage fails.
+func Serve(ctx context.Context, o Options) error {
+	var err error
+	if o.Examples && o.ConfigFile == "" {
+		if o.ConfigFile, err = exampleConfig(o.Dir); err != nil {
+			return err
+		}
+	}
+	cfg, err := config.Load(o.ConfigFile)
+	if err != nil {
+		return err
+	}
+	level := slog.LevelInfo
+	if o.Verbose {
+		level = slog.LevelDebug
+	}
+	if o.Open == nil {
+		o.Open = store.Open
+	}
+	sink := newLogSink(o.Err)
+	defer sink.Close()
+	lines := &logLines{}
+	s := &server{Options: o, cfg: cfg, lines: lines,
+		log: slog.New(slog.NewJSONHandler(io.MultiWriter(lines, sink), &slog.HandlerOptions{Level: level}))}
+	s.listen, s.listenFrom = listenAt(o.Listen, cfg)
+	return s.serve(ctx)
+}
+
+// server is a running daemon.
+type server struct {
+	Options
+	cfg config.Config // as it was read at the start
+	// listen is an address or a Unix socket, and listenFrom who says so.
+	listen, listenFrom string
+
+	log   *slog.Logger
+	lines *logLines // the newest of the log, for the dashboard
+	front *front
+	hup   chan os.Signal
+
+	store    *store.Store
+	engine   *engine.Engine
+	auth     *auth.Service
+	bulk     *bulk.Service
+	drafts   *draft.Service
+	notifier *notify.Service // tells people outside what happened
+	guard    *tool.Guard
+	system   *system
+	metrics  *metric.Recorder
+	masks    *assemble.Masks
+	checker  *store.AuditChecker
+
+	// world is what the configuration in force makes of all that; ended is closed
+	// when nobody works any more, and retired when the toolbox before has closed.
+	world    atomic.Pointer[world]
+	retired  <-chan struct{}
+	retiring sync.WaitGroup
+	ended    chan struct{}
+	// tell begins to tell people outside, once there is somebody to tell.
+	tell func()
+}
+
+func (s *server) serve(ctx context.Context) error {
+	if err := checkAddress(s.listen, s.cfg); err != nil {
+		return err
+	}
+	mode, err := s.cfg.Server.Mode()
+	if err != nil {
+		return exit.With(exit.SysConfig, err)
+	}
+	ln, err := listenOn(ctx, s.listen, mode)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	// One that comes while the daemon starts does not end it: it is answered then.
+	s.hup = make(chan os.Signal, 1)
+	signal.Notify(s.hup, syscall.SIGHUP)
+	defer signal.Stop(s.hup)
+	if s.front, err = s.newFront(ln); err != nil {
+		return err
+	}
+	defer func() { // after the engine, which may still answer
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		s.front.close(ctx)
+	}()
+	if s.store, err = s.Open(ctx, s.Dir.Database(), store.Options{Logger: s.log, Stay: true, Progress: s.front.tell, Recipients: append([]string{}, s.cfg.Backup.Recipients...)}); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil // told to end; what was upgraded is as it was
+		}
+		return err
+	}
+	starts := startsOf(string(s.Dir))
+	died, err := starts.begin(time.Now())
+	if err != nil {
+		s.log.Error("count starts", "err", err)
+	}
+	why := ""
+	switch {
+	case s.Safe:
+		why = "kairosd was started with --safe"
+	case s.CrashLoop > 0 && died >= s.CrashLoop:
+		why = fmt.Sprintf("kairosd died %d times within %s, each time soon after its start", died, crashWindow)
+	}
+	if s.Safe = why != ""; s.Safe {
+		s.log.Error("safe mode: nothing is executed", "reason", why)
+	}
+	old := time.AfterFunc(youngDeath, func() {
+		if err := starts.survived(); err != nil {
+			s.log.Error("count starts", "err", err)
+		}
+	})
+	err = s.run(ctx, ln, why)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil // told to end while it was still starting
+	}
+	old.Stop()
+	if failure := s.store.Failure(); failure != nil {
+		if noteErr := noteFailure(string(s.Dir), failure); noteErr != nil {
+			s.log.Error("leave word of the failure", "err", noteErr)
+		}
+	}
+	if startsErr := starts.survived(); startsErr != nil { // it ended by itself
+		s.log.Error("count starts", "err", startsErr)
+	}
+	if closeErr := s.store.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
+	s.guard = &tool.Guard{}
+	s.guard.Listeners(ln.Addr())
+	s.masks, s.ended = &assemble.Masks{}, make(chan struct{})
+	failure, err := takeFailure(string(s.Dir))
+	if err != nil {
+		s.log.Error("read why kairosd stopped", "err", err)
+	}
+	if failure != "" {
+		s.log.Error("storage failed before this start", "failure", failure)
+		if err := s.store.Audit(ctx, domain.AuditRecord{Action: "store.failed", Actor: domain.System.Name, Surface: domain.System.Surface, Result: "failed", Reason: failure}); err != nil {
+			return err
+		}
+	}
+	s.guard.Only(s.guarded(s.cfg)...)
+	s.front.stage(domain.StartTools)
+	first, err := s.plain(s.cfg, nil)
+	if err != nil {
+		return err
+	}
+	s.engine, first.asker, first.tools, first.registry, err = assemble.NewEngineWith(ctx, s.store, s.cfg, first.secrets, s.log, engine.Options{People: assemble.PeopleOf(s.store), Safe: s.Safe, StopGrace: drain}, s.guard)
+	if err != nil {
+		return err
+	}
+	forget := first.tools.OnClose // what is known of calls outlives the toolbox
+	first.tools.OnClose = nil
+	s.world.Store(first)
+	defer func() { // after the engine has stopped
+		close(s.ended)
+		s.retiring.Wait()
+		s.now().tools.Close()
+		forget()
+	}()
+	s.engine.SetReplanner(planners{s.now})
+	stopMetrics, err := s.measure(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
+	s.system = &system{store: s.store, engine: s.engine, metrics: s.metrics, now: s.now,
+		Logger: s.log, started: time.Now().UTC(), safe: safe, lastFailure: failure, unclean: datadir.IsSocket(s.Dir.Socket()),
+		configFile: s.ConfigFile, lines: s.lines, mask: s.masks.Mask}
+	s.system.reconfigure(first.upkeep)
+	if err := s.system.checkAccess(ctx); err != nil {
+		return err
+	}
+	if err := s.system.checkClock(ctx); err != nil {
+		return err
+	}
+	access := auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: s.Dir.SetupFile(),
+		Provider: first.access.Provider, CreateUsers: first.access.CreateUsers, NoPassword: first.access.NoPassword, SecondFactorFor: first.access.SecondFactorFor}
+	if s.auth, err = auth.New(access); err != nil {
+		return err
+	}
+	if s.Examples {
+		if err := s.loadExamples(ctx); err != nil {
+			return err
+		}
+	}
+	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: crew{s.now}.providerInfos, Tools: crew{s.now}.Tools, Host: crew{s.now}.Host})
+	s.drafts = draft.New(draft.Config{Store: s.store, Planner: planners{s.now}, Engine: s.engine, Log: s.log})
+	wake := make(chan struct{}, 1)
+	if s.notifier, err = notify.New(notify.Config{Store: s.store, Channels: first.reach.Channels, Dialer: first.reach.Dialer, URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {
+		return err
+	}
+	s.checker = store.NewAuditChecker(s.store, s.log)
+	handler, local, closeAPI, err := s.handlers(ln)
+	if err != nil {
+		return err
+	}
+	defer closeAPI()
+	if err := s.system.resumeMaintenance(ctx); err != nil {
+		return err
+	}
+	s.front.stage(domain.StartRuns)
+	if err := s.system.countUnfinished(ctx); err != nil {
+		return err
+	}
+	if err := s.engine.Open(ctx); err != nil {
+		return err
+	}
+	defer s.stopEngine()
+	if err := s.system.noteStart(ctx, first.tools.Models); err != nil {
+		return err
+	}
+	if err := s.bulk.Open(ctx); err != nil {
+		return err
+	}
+	defer s.bulk.Close()
+	if err := s.drafts.Open(ctx); err != nil {
+		return err
+	}
+	defer s.drafts.Close()
+	upkeep, endUpkeep := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() { s.system.run(upkeep) })
+	looking.Go(func() { s.checker.Run(upkeep) })
+	s.tell = sync.OnceFunc(func() {
+		looking.Go(func() { s.notifier.Run(upkeep) })
+		looking.Go(func() { s.wakeOnRuns(upkeep, wake) })
+	})
+	if len(first.reach.Channels) > 0 {
+		s.tell()
+	}
+	looking.Go(func() { s.metrics.Run(upkeep) })
+	defer func() { endUpkeep(); looking.Wait() }()
+	return s.answer(ctx, handler, local)
+}
+
+// measure counts what the store commits and what the planner makes, and sends it
+// where the configuration says. What it returns sends the rest.
+func (s *server) measure(ctx context.Context) (stop func(), err error) {
+	s.metrics = metric.New(metric.Options{Version: buildinfo.Read().Version, Logger: s.log})
+	first := s.now()
+	s.metrics.Attach(metric.Source{Load: func() metric.Load { return metric.Load(s.engine.Load()) }, Slots: s.engine.Slots, Counts: s.store.RunCounts, Storage: s.store.Usage,
+		Providers: crew{s.now}.providerInfos, Circuits: first.tools.Circuits.Counts, Listeners: s.engine.Listeners, Clock: machineClock, Run: s.store.Run,
+		Planned: s.store.PlannedTotals, PlannedRuns: s.store.PlannedRuns, Setting: s.store.Setting, SetSetting: s.store.SetSetting})
+	s.metrics.Keep(s.Dir.HealthMetrics())
+	end, err := s.metrics.Export(ctx, s.cfg.Telemetry)
+	if err != nil {
+		return nil, exit.With(exit.SysConfig, err)
+	}
+	s.store.OnBatch(s.metrics.Batch)
+	s.store.OnCommit(func(events []domain.AuditEvent) {
+		s.engine.HandleCommit(events)
+		s.metrics.HandleCommit(events)
+	})
+	first.asker.OnPlanned(s.metrics.Planned)
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := end(ctx); err != nil {
+			s.log.Warn("send the last traces and metrics", "err", err)
+		}
+	}, nil
+}
+
+// guarded is what every tool is kept away from (ruling 39): the data directory, by
+// inode, and the files of the configuration. A root of the file tools that lies in it, as in the documentation's
+// example, stays usable: then what kairosd keeps there is guarded file by file.
+func (s *server) guarded(cfg config.Config) []string {
+	socket, _ := config.SocketOf(s.listen)
+	own := append(assemble.OwnFiles(s.store), socket, s.ConfigFile, s.Dir.SetupFile(), s.Dir.HealthMetrics(), s.Dir.Socket(), startsOf(string(s.Dir)).path, failureFile(string(s.Dir)), s.Dir.Backups(cfg),
+		cfg.Server.TLSKey)
+	if o := cfg.Login.OIDC; o != nil {
+		own = append(own, o.ClientSecretFile)
+	}
+	own = append(own, cfg.Notifications.Files()...)
+	for _, secret := range cfg.Secrets {
+		own = append(own, secret.File)
+	}
+	whole := true
+	for _, root := range cfg.Tools.Files.Roots {
+		if inside(root, string(s.Dir)) {
+			whole = false
+			s.log.Warn("a root of the file tools lies in the data directory; keep them apart", "root", root, "data", string(s.Dir))
+		}
+	}
+	if whole {
+		own = append(own, string(s.Dir))
+	}
+	return slices.DeleteFunc(own, func(p string) bool { return p == "" })
+}
+
+// inside reports whether a path is a directory or lies in it, links followed.
+func inside(path, dir string) bool {
+	target, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	for {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, target) {
+			return true
+		}
+		if path == filepath.Dir(path) {
+			return false
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+func (s *server) stopEngine() {
+	ctx, cancel := context.WithTimeout(context.Background(), drain+10*time.Second)
+	defer cancel()
+	if err := s.engine.Stop(ctx); err != nil {
+		s.log.Error("stop", "err", err)
+	}
+}
+
+// answer lets the pages take over from the front, and serves until the context
+// ends or storage fails.
+func (s *server) answer(ctx context.Context, handler, local http.Handler) error {
+	socketServer := &http.Server{Handler: local, ReadHeaderTimeout: 5 * time.Second, ErrorLog: s.front.server.ErrorLog}
+	path := s.Dir.Socket()
+	// Only the holder of the lock is here, so a socket that is left is stale.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return domain.Errorf(domain.CodeUnavailable, "cannot replace the socket: %w", err)
+	}
+	socket, err := listenUnix(path)
+	if err != nil {
+		return err
+	}
+	defer s.hangups(ctx)()
+	failed := make(chan error, 1)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := socketServer.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
+			failed <- exit.With(exit.SysUnavail, err)
+		}
+	})
+	s.front.become(handler)
+	go s.auth.Run(ctx)
+	if err := s.announce(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	m := newManager(s.Env, os.Getpid(), s.log)
+	m.tell("READY=1", "STATUS=ready at "+s.front.url)
+	watched, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	wg.Go(func() {
+		m.watch(watched, func(ctx context.Context) error {
+			err := s.store.SetSetting(ctx, "heartbeat", time.Now().UTC().Format(time.RFC3339Nano))
+			if domain.CodeOf(err) == domain.CodeNoSpace {
+				return nil // it lives, and a start would change nothing
+			}
+			return err
+		})
+	})
+	go func() {
+		select { // what the start set going looks around first
+		case <-time.After(settling):
+		case <-ctx.Done():
+			return
+		}
+		debug.FreeOSMemory() // a start makes more garbage than an idle daemon in hours
+	}()
+	var cause error
+	select {
+	case <-ctx.Done():
+		s.log.Info("stopping", "grace", drain.String())
+	case cause = <-failed:
+	case cause = <-s.front.failed:
+	case <-s.store.Failed():
+		cause = s.store.Failure()
+		if code := domain.CodeOf(cause); code != domain.CodeCorrupt && code != domain.CodeLocked {
+			cause = exit.With(exit.SysIO, cause)
+		}
+	}
+	unwatch()
+	m.tell("STOPPING=1")
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	s.front.close(stopCtx)
+	if err := socketServer.Shutdown(stopCtx); err != nil {
+		_ = socketServer.Close() // streams that did not end by themselves
+	}
+	wg.Wait()
+	return cause
+}
+
+// announce prints the ready line, and how to set up a new installation.
+func (s *server) announce(ctx context.Context) error {
+	needsSetup, err := s.auth.NeedsSetup(ctx)
+	if err != nil {
+		return err
+	}
+	var secret string
+	if needsSetup {
+		if secret, err = s.auth.BeginSetup(ctx); err != nil {
+			return err
+		}
+	}
+	// From here on nothing is asked of the database that can end the daemon: what
+	// becomes of it is for those to say who watch it.
+	s.store.Started()
+	fmt.Fprintf(s.Out, "kairosd is ready at %s\n", s.front.url)
+	up := s.system.up.Load()
+	fmt.Fprintf(s.Out, "backups: %s\n", up.keep.Schedule(up.backups))
+	fmt.Fprintf(s.Out, "%s\n", s.Dir.KeyNotice())
+	for _, n := range s.system.Notices(ctx) {
+		s.log.Warn("notice", "text", n.Text)
+		fmt.Fprintf(s.Out, "%s\n", n.Text)
+	}
+	if needsSetup {
+		fmt.Fprintf(s.Out, "Set up the first user (once, within an hour): %s/setup?token=%s\n", s.front.links, secret)
+	}
+	return nil
+}
+
+// listenUnix opens a socket that only its owner can use.
+func listenUnix(path string) (net.Listener, error) {
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeUnavailable, "cannot open the local socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(domain.Errorf(domain.CodeUnavailable, "cannot protect the local socket: %w", err), ln.Close())
+	}
+	return ln, nil
+}
+
+// nodeName is the machine's name for the foot of pages; a machine without one has
+// none.
+func nodeName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name
+}

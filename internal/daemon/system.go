@@ -1,0 +1,144 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/domain"
+
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/metric"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// system looks after a running installation as a whole: what operators see and
+// do about its storage, backups, retention and holds.
+type system struct {
+	store   *store.Store
+	engine  *engine.Engine
+	metrics *metric.Recorder
+	up      atomic.Pointer[upkeep]
+	Logger  *slog.Logger
+	started time.Time
+	safe    string
+	// lastFailure is why the daemon before this one stopped, if storage failed.
+	lastFailure string
+
+	working sync.Mutex // one backup or retention at a time
+
+	// clock says that the machine's clock is behind what was recorded (O14).
+	clock   string
+	access  string // a row that grants access was changed by something else
+	unclean bool   // the daemon before this one did not end by itself
+
+	maintaining sync.Mutex // one change of maintenance at a time
+
+	configFile string
+	now        func() *world
+	lines      *logLines           // nil: nothing is kept
+	mask       func([]byte) []byte // takes secrets out of what is shown
+
+	mu          sync.Mutex
+	notTakenUp  string // the configuration as its file is now, and why
+	jobs        []*domain.Job
+	tables      []domain.TableStorage
+	tablesAt    time.Time
+	takenUp     int64
+	maintenance *domain.Maintenance
+	plans       []domain.PlanStorage
+	plansAt     time.Time
+	checkedAt   time.Time
+	finding     string
+	drilled     *domain.RestoreTest
+}
+
+// Installation says how the daemon and its data are.
+func (s *system) Installation(ctx context.Context) (domain.Installation, error) {
+	up := s.up.Load()
+	i := domain.Installation{Version: buildinfo.Read().Version, Instance: s.store.Instance(), Incarnation: s.store.Incarnation(), Epoch: s.store.Epoch(),
+		Schema: store.SchemaVersion(), Started: s.started, Safe: s.safe, LastFailure: s.lastFailure, BackupDir: up.backups,
+		Plans: []domain.PlanStorage{}, Backups: []domain.Backup{}, Retention: up.words}
+	if err := s.store.Failure(); err != nil {
+		i.Failed = err.Error()
+	}
+	var err error
+	if i.Hold, err = s.store.Hold(ctx); err != nil {
+		return i, err
+	}
+	counts, err := s.store.RunCounts(ctx)
+	if err != nil {
+		return i, err
+	}
+	i.Held, i.Undecided = counts.Held, counts.Waiting[domain.WaitInDoubt]
+	if err = s.recentStarts(ctx, &i); err != nil {
+		return i, err
+	}
+	w := s.now()
+	i.ConfigFile, i.ConfigSum, i.ConfigAt, i.ConfigLater = s.configFile, w.cfg.Sum, w.at, w.later
+	i.Host = nodeName()
+	i.Clock = machineClock()
+	i.Clock.Behind = s.clock
+	if i.Events, err = s.store.LastEvent(ctx); err != nil {
+		return i, err
+	}
+	if i.Storage, err = s.store.Usage(ctx); err != nil {
+		return i, err
+	}
+	s.mu.Lock()
+	i.Maintenance, i.RestoreTest, i.ConfigError = s.maintenance, s.drilled, s.notTakenUp
+	i.Tables, i.TablesAt, i.Jobs = slices.Clone(s.tables), s.tablesAt, []domain.Job{}
+	for _, j := range s.jobs {
+		i.Jobs = append(i.Jobs, *j)
+	}
+	i.Plans, i.PlansAt, i.CheckedAt, i.Finding = append(i.Plans, s.plans...), s.plansAt, s.checkedAt, s.finding
+	s.mu.Unlock()
+	i.Backups, err = ListBackups(up.backups)
+	return i, err
+}
+
+// Vitals is how the daemon does now and did over the last day.
+func (s *system) Vitals(ctx context.Context) (domain.Vitals, error) { return s.metrics.Vitals(ctx) }
+
+// ReleaseHeld ends a hold and lets all held runs go on, or only those of a plan.
+func (s *system) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error) {
+	return s.engine.ReleaseHeld(ctx, actor, plan, reason)
+}
+
+// admin refuses who may not manage the installation.
+func (s *system) admin(ctx context.Context, actor domain.Actor, action string) error {
+	return s.allow(ctx, actor, domain.RoleAdmin, action)
+}
+
+// allow refuses who lacks a role, and records that.
+func (s *system) allow(ctx context.Context, actor domain.Actor, role domain.Role, action string) error {
+	if actor.Role.Includes(role) {
+		return nil
+	}
+	err := domain.Errorf(domain.CodeForbidden, "this needs the role %s; %s has the role %s", role, actor.Name, actor.Role)
+	if auditErr := s.store.Audit(ctx, domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Result: "denied", Reason: err.Message}); auditErr != nil {
+		s.Logger.Error("a refusal could not be audited", "action", action, "err", auditErr)
+	}
+	return err
+}
+
+// alone refuses a second backup or retention while one is under way.
+func (s *system) alone() (func(), error) {
+	if !s.working.TryLock() {
+		return nil, domain.Errorf(domain.CodeConflict, "a backup or retention is under way").Suggest("try again when it is done")
+	}
+	return s.working.Unlock, nil
+}
+
+// Log is the newest lines of the daemon's log, the newest first, with secrets taken
+// out; those of a level or worse, and with a text.
+func (s *system) Log(_ context.Context, level, text string) ([]domain.DaemonLog, error) {
+	if s.lines == nil {
+		return []domain.DaemonLog{}, nil
+	}
+	return s.lines.newest(level, text, s.mask), nil
+}

@@ -1,0 +1,143 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/datadir"
+	"github.com/kairosd/kairosd/internal/domain"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// ActionBackup is the record of a backup that the daemon made or could not make.
+const ActionBackup = "store.backup"
+
+// BackUp makes a verified backup in the configured directory. A scheduled one
+// removes those scheduled before it that rotation does not keep.
+func (s *system) BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error) {
+	if err := s.admin(ctx, actor, ActionBackup); err != nil {
+		return domain.Backup{}, err
+	}
+	done, err := s.alone()
+	if err != nil {
+		return domain.Backup{}, err
+	}
+	defer done()
+	up := s.up.Load()
+	var b domain.Backup
+	record := domain.AuditRecord{Action: ActionBackup, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request}
+	scheduled := actor == domain.System
+	prefix := datadir.Manual
+	if scheduled {
+		prefix = datadir.Scheduled
+	}
+	path, err := datadir.NewBackup(up.backups, prefix, up.keep.Recipients)
+	if err == nil {
+		record.Object = "backup:" + filepath.Base(path)
+		b, err = s.store.EncryptedBackup(ctx, path, buildinfo.Read().Version, up.keep.Recipients)
+	}
+	if err != nil {
+		record.Result, record.Reason = "failed", err.Error()
+	}
+	if auditErr := s.store.Audit(context.WithoutCancel(ctx), record); err == nil {
+		err = auditErr
+	}
+	if err == nil && scheduled {
+		s.rotate(up)
+	}
+	return b, err
+}
+
+// ListBackups are the backups of a directory, newest first: the files that have
+// a manifest. What cannot be read is none.
+func ListBackups(dir string) ([]domain.Backup, error) {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return []domain.Backup{}, nil
+	} else if err != nil {
+		return nil, domain.Errorf(domain.CodeUnavailable, "list backups: %w", err)
+	}
+	out := []domain.Backup{}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), store.ManifestSuffix)
+		if !ok {
+			continue
+		}
+		if b, err := store.ReadManifest(filepath.Join(dir, name)); err == nil && datadir.Exists(b.Path) {
+			b.Verified = nil
+			out = append(out, b)
+		}
+	}
+	slices.SortFunc(out, func(a, b domain.Backup) int { return b.Created.Compare(a.Created) })
+	return out, nil
+}
+
+// rotate removes scheduled backups that no hour, day or week keeps; never the
+// newest, and none that another server made.
+func (s *system) rotate(up *upkeep) {
+	list, err := ListBackups(up.backups)
+	if err != nil {
+		s.Logger.Error("rotate backups", "err", err)
+		return
+	}
+	list = slices.DeleteFunc(list, func(b domain.Backup) bool {
+		return b.Instance != s.store.Instance() || !strings.HasPrefix(filepath.Base(b.Path), string(datadir.Scheduled))
+	})
+	for _, b := range superfluous(list, up.keep) {
+		// The manifest first: without it, what is left is no backup.
+		for _, p := range []string{b.Path + store.ManifestSuffix, b.Path} {
+			if err := os.Remove(p); err != nil {
+				s.Logger.Error("rotate backups", "file", p, "err", err)
+				break
+			}
+		}
+		s.Logger.Info("backup removed by rotation", "file", b.Path)
+	}
+}
+
+// superfluous lists those of the backups, given newest first, that rotation does
+// not keep: it keeps the newest of each of the last hours, days and weeks that
+// have one.
+func superfluous(list []domain.Backup, keep config.Backup) []domain.Backup {
+	hourly, daily, weekly := keep.Kept()
+	kept := map[string]bool{}
+	for _, span := range []struct {
+		most int
+		name func(time.Time) string
+	}{
+		{hourly, func(t time.Time) string { return t.Format("2006-01-02T15") }},
+		{daily, func(t time.Time) string { return t.Format("2006-01-02") }},
+		{weekly, func(t time.Time) string { y, w := t.ISOWeek(); return fmt.Sprint(y, "W", w) }},
+	} {
+		seen := map[string]bool{}
+		for _, b := range list {
+			if name := span.name(b.Created.UTC()); !seen[name] && len(seen) < span.most {
+				seen[name], kept[b.Path] = true, true
+			}
+		}
+	}
+	var out []domain.Backup
+	for i, b := range list {
+		if i > 0 && !kept[b.Path] {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// untilBackup is when the next backup is due: restarts do not put it off.
+func (s *system) untilBackup(every time.Duration) time.Duration {
+	list, err := ListBackups(s.up.Load().backups)
+	if err != nil || len(list) == 0 {
+		return time.Minute
+	}
+	return max(time.Minute, every-time.Since(list[0].Created))
+}

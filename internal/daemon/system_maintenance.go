@@ -1,0 +1,87 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// maintenanceKey keeps, over restarts, that no step may start; empty: they may.
+const maintenanceKey = "maintenance"
+
+// MaintenanceOf is the maintenance that a database is in; nil: none.
+func MaintenanceOf(ctx context.Context, s *store.Store) (*domain.Maintenance, error) {
+	text, err := s.Setting(ctx, maintenanceKey)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	var m domain.Maintenance
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return nil, domain.Errorf(domain.CodeCorrupt, "the setting %q: %w", maintenanceKey, err)
+	}
+	return &m, nil
+}
+
+// SetMaintenance begins or ends maintenance, with its record.
+func SetMaintenance(ctx context.Context, s *store.Store, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
+	now, err := MaintenanceOf(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case on && now != nil:
+		return now, domain.Errorf(domain.CodeConflict, "maintenance is on since %s, by %s", now.Since.Format(time.RFC3339), now.By)
+	case !on && now == nil:
+		return nil, domain.Errorf(domain.CodeConflict, "there is no maintenance to end")
+	}
+	r := domain.AuditRecord{Action: "maintenance.end", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason}
+	text := ""
+	now = nil
+	if on {
+		r.Action = "maintenance.begin"
+		now = &domain.Maintenance{Since: time.Now().UTC().Truncate(time.Second), By: actor.Name, Reason: reason}
+		b, err := json.Marshal(now)
+		if err != nil {
+			return nil, fmt.Errorf("encode the maintenance: %w", err)
+		}
+		text = string(b)
+	}
+	return now, s.SetSettingAs(ctx, maintenanceKey, text, r)
+}
+
+// Maintain lets no step start any more, or lets them start again.
+func (s *system) Maintain(ctx context.Context, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
+	if err := s.allow(ctx, actor, domain.RoleOperator, "maintenance"); err != nil {
+		return nil, err
+	}
+	s.maintaining.Lock()
+	defer s.maintaining.Unlock()
+	m, err := SetMaintenance(ctx, s.store, actor, on, reason)
+	if err != nil {
+		return nil, err
+	}
+	s.engine.Maintain(on)
+	s.mu.Lock()
+	s.maintenance = m
+	s.mu.Unlock()
+	return m, nil
+}
+
+// resumeMaintenance goes on with what was begun before the start. It is called
+// before the engine opens.
+func (s *system) resumeMaintenance(ctx context.Context) error {
+	m, err := MaintenanceOf(ctx, s.store)
+	if err != nil || m == nil {
+		return err
+	}
+	s.Logger.Warn("maintenance: no step starts", "since", m.Since, "by", m.By, "reason", m.Reason)
+	s.engine.Maintain(true)
+	s.mu.Lock()
+	s.maintenance = m
+	s.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Notices are what every page says now. They are cheap.
+func (s *system) Notices(ctx context.Context) []domain.Notice {
+	var out []domain.Notice
+	add := func(bad bool, href, act, format string, args ...any) {
+		out = append(out, domain.Notice{Bad: bad, Text: fmt.Sprintf(format, args...), Href: href, Act: act})
+	}
+	if err := s.store.Failure(); err != nil {
+		add(true, "", "", "Storage failed, and nothing is written any more: %s. kairosd is stopping; what was acknowledged is safe.", err)
+	}
+	if s.safe != "" {
+		add(true, "/system", "Look", "Safe mode: %s. Everything can be looked at and cancelled; nothing is executed.", s.safe)
+	}
+	s.mu.Lock()
+	finding, maintenance, notTakenUp := s.finding, s.maintenance, s.notTakenUp
+	s.mu.Unlock()
+	if notTakenUp != "" {
+		add(true, "/system/config", "Look", "%s", notTakenUp)
+	}
+	if m := maintenance; m != nil {
+		add(false, "/system", "Look", "Maintenance since %s, by %s: %s. What runs finishes; no step starts.", m.Since.Format("2006-01-02 15:04 UTC"), m.By, cmp.Or(m.Reason, "-"))
+	}
+	if finding != "" {
+		add(true, "/system", "Look", "The examination of the database found a problem: %s. Run kairosd doctor.", finding)
+	}
+	if s.access != "" {
+		add(true, "/system", "Look", "Something other than kairosd changed who may log in, or what waits for approval: %s. It grants nothing. Run kairosd doctor.", s.access)
+	}
+	if s.clock != "" {
+		add(true, "", "", "%s", s.clock)
+	}
+	if d := s.engine.ClockAhead(); d > time.Minute {
+		add(true, "", "", "The clock of this machine was put back by %s while kairosd runs. Timers keep to the time before, and what is recorded bears it, until kairosd is started again.", d.Round(time.Minute))
+	}
+	held := int64(0)
+	if counts, err := s.store.RunCounts(ctx); err == nil {
+		held = counts.Held
+	}
+	if h, err := s.store.Hold(ctx); err == nil && h != nil {
+		add(true, "/system", "Look and release", "Nothing is executed: %s. %s.", holdText(h), heldText(held))
+	} else if held > 0 {
+		add(true, "/system", "Look and release", "%s since a restore.", heldText(held))
+	}
+	if u, err := s.store.Usage(ctx); err == nil {
+		if u.Needs > 0 {
+			add(true, "/settings/retention", "Remove old runs", "The disk of the data directory is full: work waits until %d MiB are free. Old runs can be removed.", u.Needs>>20)
+		} else if nearly, full := diskFills(u); nearly {
+			add(full, "/system", "Look", "The disk of the data directory has only %d MiB free.", u.Free>>20)
+		}
+	}
+	return out
+}
+
+// diskFills says whether a disk is nearly full: less than a twentieth of it is
+// free, or less than a tenth of the database; and whether it is as good as full.
+// What happens then is the store's: new work is refused until there is space
+// (O12).
+func diskFills(u domain.Storage) (nearly, full bool) {
+	return u.Disk > 0 && (u.Free < u.Disk/20 || u.Free < u.Database/10), u.Disk > 0 && u.Free < u.Disk/100
+}
+
+func heldText(n int64) string {
+	if n == 1 {
+		return "1 run is held"
+	}
+	return fmt.Sprintf("%d runs are held", n)
+}
+
+// holdText says why there is a hold.
+func holdText(h *domain.Hold) string {
+	text := "this database is older than what was recorded of it"
+	if h.Reason == domain.HoldRestored {
+		text = fmt.Sprintf("this database was restored from %s", h.Backup)
+	}
+	if h.Reason == domain.HoldKeyLost {
+		text = "the key file of this database was lost: all access was ended, and only a new administrator can release the runs"
+	}
+	if h.Lost > h.Last {
+		text = fmt.Sprintf("%s, %d events after event %d are missing", text, h.Lost-h.Last, h.Last)
+	}
+	return text
+}

@@ -1,0 +1,113 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/domain"
+
+	"github.com/kairosd/kairosd/internal/handler"
+)
+
+// The audit log has every start of the daemon; one that followed a death without
+// a goodbye has a result that says so.
+const (
+	startAction  = "daemon.start"
+	afterCrash   = "unclean"
+	startsWindow = 7 * 24 * time.Hour
+)
+
+// noteStart records the start, and with what: a failure that is new since another
+// model answers, or since an agent's prompt changed, is known by it.
+func (s *system) noteStart(ctx context.Context, with *handler.Models) error {
+	detail := startedWith(with)
+	detail["runs"] = map[string]string{"takenUp": strconv.FormatInt(s.takenUp, 10)}
+	raw, err := json.Marshal(detail)
+	if err != nil {
+		return fmt.Errorf("record the start: %w", err)
+	}
+	r := domain.AuditRecord{Action: startAction, Actor: domain.System.Name, Surface: domain.System.Surface, Object: "version:" + buildinfo.Read().Version, Detail: raw}
+	if s.unclean {
+		r.Reason = afterCrash
+	}
+	return s.store.Audit(ctx, r)
+}
+
+// startedWith names what a start, or a configuration that was taken up, begins with:
+// the model of each provider, and each agent by a digest of what it is told. No text
+// of a configuration belongs into the audit log.
+func startedWith(m *handler.Models) map[string]map[string]string {
+	out := map[string]map[string]string{domain.UseProvider: {}, domain.UseAgent: {}}
+	for _, p := range m.ProviderInfos() {
+		out[domain.UseProvider][p.Name] = strings.TrimSpace(p.Type + " " + p.Model)
+	}
+	for _, a := range m.AgentInfos() {
+		out[domain.UseAgent][a.ID] = a.Version()
+	}
+	return out
+}
+
+// countUnfinished notes, before the engine opens, how many runs it will take up.
+func (s *system) countUnfinished(ctx context.Context) error {
+	counts, err := s.store.RunCounts(ctx)
+	s.takenUp = counts.ByStatus[domain.RunRunning] + counts.ByStatus[domain.RunQueued]
+	return err
+}
+
+// recentStarts tells of the starts of the last week, how many followed a crash, and
+// of the runs that they went on with; at most 200 are looked at.
+func (s *system) recentStarts(ctx context.Context, i *domain.Installation) error {
+	l, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: startAction, Since: time.Now().Add(-startsWindow), Page: domain.Page{Limit: 200}})
+	for _, ev := range l.Items {
+		i.StartTimes = append(i.StartTimes, ev.At)
+		if ev.Reason == afterCrash {
+			i.UncleanStarts++
+		}
+		var detail struct {
+			Runs struct {
+				TakenUp int64 `json:"takenUp,string"`
+			} `json:"runs"`
+		}
+		if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &detail) == nil { // a start of before does not say
+			i.TakenUp += detail.Runs.TakenUp
+		}
+	}
+	i.Starts = len(l.Items)
+	return err
+}
+
+// checkAccess looks at the start for rows that something other than kairosd added or
+// changed to let somebody in.
+func (s *system) checkAccess(ctx context.Context) error {
+	problems, err := s.store.CheckAccess(ctx)
+	if err != nil || len(problems) == 0 {
+		return err
+	}
+	s.access = problems[0]
+	s.Logger.Error("something other than kairosd changed who may log in or what waits for approval", "problems", problems)
+	return s.store.Audit(ctx, domain.AuditRecord{Action: "access.check", Actor: domain.System.Name, Surface: domain.System.Surface, Result: "failed",
+		Reason: strings.Join(problems[:min(len(problems), 5)], "; ")})
+}
+
+// checkClock compares the machine's clock with the newest record.
+func (s *system) checkClock(ctx context.Context) error {
+	last, err := s.store.LastEvent(ctx)
+	if err != nil || last == 0 {
+		return err
+	}
+	events, err := s.store.AuditLog(ctx, last-1, 1)
+	if err != nil {
+		return err
+	}
+	if behind := time.Until(events[0].At); behind > 5*time.Minute {
+		s.clock = fmt.Sprintf("The clock of this machine was %s behind the newest record when kairosd started: timers and sessions may end late.",
+			behind.Round(time.Minute))
+		s.Logger.Error("the clock is behind what was recorded", "by", behind.String())
+	}
+	return nil
+}

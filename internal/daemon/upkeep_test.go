@@ -1,0 +1,123 @@
+package daemon_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/daemon"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// O12: a disk that fills is said on every page before it is full.
+func TestADiskThatFillsIsSaid(t *testing.T) {
+	t.Parallel()
+	const gib = 1 << 30
+	for name, c := range map[string]struct {
+		free, disk, database int64
+		nearly, full         bool
+	}{
+		"half":                           {50 * gib, 100 * gib, gib, false, false},
+		"95%":                            {5*gib - 1, 100 * gib, gib, true, false},
+		"99%":                            {gib - 1, 100 * gib, gib, true, true},
+		"little beside a large database": {30 * gib, 500 * gib, 400 * gib, true, false},
+		"nothing is known":               {0, 0, 0, false, false},
+	} {
+		if nearly, full := daemon.DiskFills(domain.Storage{Free: c.free, Disk: c.disk, Database: c.database}); nearly != c.nearly || full != c.full {
+			t.Errorf("%s: %v %v", name, nearly, full)
+		}
+	}
+}
+
+// Rotation removes what the schedule made, and nothing that a person did.
+func TestRotationKeepsManualBackups(t *testing.T) {
+	t.Parallel()
+	s, dir := storetest.Open(t), t.TempDir()
+	person := domain.Actor{Name: "ada", Role: domain.RoleAdmin, Surface: "cli"}
+	daemon.MakeBackups(t, s, dir, config.Backup{}, domain.System, person, domain.System, person, person, domain.System)
+	files, err := filepath.Glob(filepath.Join(dir, "*.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scheduled int
+	for _, f := range files {
+		if strings.HasPrefix(filepath.Base(f), "kairos-auto-") {
+			scheduled++
+		}
+	}
+	if scheduled != 1 || len(files)-scheduled != 3 {
+		t.Errorf("%d scheduled backups of one day and %d manual ones are left, want 1 and 3: %q", scheduled, len(files)-scheduled, files)
+	}
+}
+
+// The newest backup is read back as a restore would: one that rotted since it was
+// verified is found, said and recorded.
+func TestTheNewestBackupIsReadBack(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	dir := t.TempDir()
+	if test, err := daemon.Drill(t.Context(), s, dir); test != nil || err != nil {
+		t.Errorf("without any backup: %+v, %v", test, err)
+	}
+	path := filepath.Join(dir, "kairos-1.db")
+	if _, err := s.Backup(t.Context(), path, "test"); err != nil {
+		t.Fatal(err)
+	}
+	test, err := daemon.Drill(t.Context(), s, dir)
+	if err != nil || test.Backup != "kairos-1.db" || test.Problem != "" || time.Since(test.At) > time.Hour {
+		t.Errorf("of a whole one: %+v, %v", test, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("rot"), 5000); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if test, err = daemon.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "not the file that its manifest speaks of") {
+		t.Errorf("of a rotten one: %+v, %v", test, err)
+	}
+	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "store.drilled"})
+	if err != nil || len(list.Items) != 2 || list.Items[0].Result != "failed" || list.Items[1].Result != "ok" || list.Items[0].Object != "backup:kairos-1.db" {
+		t.Errorf("recorded: %+v, %v", list.Items, err)
+	}
+}
+
+// The weekly look at an encrypted backup says what it could see without the key, and
+// finds one that rots all the same.
+func TestAnEncryptedBackupIsReadBack(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "kairos-1.db.age")
+	if _, err := s.EncryptedBackup(t.Context(), path, "test", []string{id.Recipient().String()}); err != nil {
+		t.Fatal(err)
+	}
+	test, err := daemon.Drill(t.Context(), s, dir)
+	if err != nil || !test.Encrypted || test.Problem != "" || test.Backup != "kairos-1.db.age" {
+		t.Errorf("of a whole one: %+v, %v", test, err)
+	}
+	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "store.drilled"})
+	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Reason, "only who has the key") {
+		t.Errorf("recorded: %+v, %v", list.Items, err)
+	}
+	if err := os.Truncate(path, 5000); err != nil {
+		t.Fatal(err)
+	}
+	if test, err = daemon.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "not the file that its manifest speaks of") {
+		t.Errorf("of one cut short: %+v, %v", test, err)
+	}
+}

@@ -1,0 +1,101 @@
+package domain
+
+// Complexity of a query.
+type Complexity string
+
+// How much a query asks for.
+const (
+	Simple   Complexity = "simple"
+	Moderate Complexity = "moderate"
+	Complex  Complexity = "complex"
+)
+
+// Classification says whether a query needs a plan and who may answer it (SPEC
+// 7.1).
+type Classification struct {
+	Complexity       Complexity `json:"complexity"`
+	RequiresPlanning bool       `json:"requiresPlanning"`
+	SuggestedAgents  []string   `json:"suggestedAgents"`
+	Reasoning        string     `json:"reasoning"`
+}
+
+// AskRequest is an intent that becomes a plan and a run.
+type AskRequest struct {
+	// Query is what is asked; `/agentId text` names the agent.
+	Query string
+	// Agent answers directly, without a plan; empty: as the query needs.
+	Agent string
+	// PlanOnly makes and stores the plan, and starts nothing.
+	PlanOnly bool
+	// Accept starts also a plan with steps that cannot be repeated, which
+	// otherwise waits until a person has seen it (ruling 41). Of an author it also
+	// takes a version into use that was made of a plan in use.
+	Accept  bool
+	Session string
+	// Fresh plans anew where an equal request has a plan already (SPEC 7.3).
+	Fresh bool
+	// Provider is the one whose model plans; empty: rules or model, as configured.
+	Provider string
+	// Change is what should be different from an earlier plan, whose steps Before
+	// are. Examples of input are told to a planning model.
+	Change, Examples string
+	Before           []string
+	// Tell hears how far planning is, while Ask is under way; nil: nobody does.
+	Tell func(DraftNote)
+	// Constraints bound the plan, and become limits and priority of its runs
+	// (ruling 35). Preferences fill parameters of skills.
+	Constraints Constraints
+	Preferences map[string]any
+}
+
+// Asked is what became of an intent.
+type Asked struct {
+	Classification Classification `json:"classification"`
+	// Agent answers directly; empty: the plan does.
+	Agent  string     `json:"agent,omitempty"`
+	Reason string     `json:"reason,omitempty"`
+	Plan   *AskedPlan `json:"plan"`
+	// Model is the one that was asked for a plan, as provider/model; empty: none.
+	Model string `json:"model,omitempty"`
+	// Usage is what that took, also where no plan came of it.
+	Usage Usage `json:"usage,omitzero"`
+	// NeedsAcceptance says that nothing was started: the plan has steps that
+	// cannot be repeated, and a person has to see it first.
+	NeedsAcceptance bool `json:"needsAcceptance,omitempty"`
+	// Run is the id of the run that was started; empty: none.
+	Run string `json:"run,omitempty"`
+}
+
+// AskedPlan is the stored plan that answers an intent.
+type AskedPlan struct {
+	ID      string `json:"id"`
+	Key     string `json:"key"`
+	Version int    `json:"version"`
+	Hash    string `json:"hash"`
+	Name    string `json:"name"`
+	By      string `json:"by"` // rules, model, person, or direct
+	// Found says that an equal request had been planned before.
+	Found bool `json:"found,omitempty"`
+	// Proposed says that the plan is in use in another version: this one is not
+	// current before a person accepts it.
+	Proposed bool     `json:"proposed,omitempty"`
+	Reason   string   `json:"reason,omitempty"`
+	Steps    []string `json:"steps"`
+	Unsafe   []string `json:"unsafe,omitempty"` // steps that cannot be repeated
+	// Usage is what making the plan took of a model.
+	Usage    Usage   `json:"usage,omitzero"`
+	Document RawJSON `json:"document"`
+}
+
+// PlanError says why there is no plan for an intent, with the codes of [001].
+type PlanError struct {
+	Code        string   `json:"code"`
+	Message     string   `json:"message"`
+	Recoverable bool     `json:"recoverable"`
+	Suggestion  string   `json:"suggestion"`
+	Violations  []string `json:"violations,omitempty"` // rule ids
+	// Answer is the last answer of a model that could not be used.
+	Answer string `json:"answer,omitempty"`
+}
+
+func (e *PlanError) Error() string { return e.Message }

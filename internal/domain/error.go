@@ -1,0 +1,74 @@
+package domain
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Code classifies an [Error] for programs.
+type Code string
+
+const (
+	CodeInvalid      Code = "invalid"       // bad input: 422 / 400
+	CodeNotFound     Code = "not_found"     // 404
+	CodeConflict     Code = "conflict"      // 409: changed since you looked
+	CodeNotResumable Code = "not_resumable" // 409: fork instead
+	CodeStale        Code = "stale"         // 409: digest or revision is old
+	CodeForbidden    Code = "forbidden"     // 403
+	CodeUnauthorized Code = "unauthorized"  // 401
+	CodeTooLarge     Code = "too_large"     // 413
+	CodeTooMany      Code = "too_many"      // 429
+	CodeUnavailable  Code = "unavailable"   // 503: stopping, storage gone
+	CodeLocked       Code = "locked"        // another process holds the database
+	CodeNoSpace      Code = "no_space"      // 507
+	CodeCorrupt      Code = "corrupt"       // stored data fails its checksum
+	CodeInternal     Code = "internal"      // 500
+)
+
+// Error is a failure for its three readers: a code for programs, a message and
+// a suggestion for people, a cause for the log.
+type Error struct {
+	Code       Code
+	Message    string
+	Suggestion string
+	// Reason refines the code for programs, e.g. "fork_point_open".
+	Reason string
+	// RetryAfter is how long to wait before trying again; 0: unknown.
+	RetryAfter time.Duration
+	Cause      error
+	// Audited says that the refusal is in the audit log already.
+	Audited bool
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Errorf makes an [*Error]; a %w in the format sets its cause.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	if cause := errors.Unwrap(err); cause != nil {
+		return &Error{Code: code, Message: err.Error(), Cause: cause}
+	}
+	return &Error{Code: code, Message: err.Error()}
+}
+
+// Suggest returns e with a suggestion.
+func (e *Error) Suggest(format string, args ...any) *Error {
+	e.Suggestion = fmt.Sprintf(format, args...)
+	return e
+}
+
+// CodeOf returns the code of the first [*Error] that err wraps, "internal" for
+// any other error, and "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return CodeInternal
+}

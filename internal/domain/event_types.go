@@ -1,0 +1,126 @@
+package domain
+
+import "slices"
+
+// EventField is a field of an event beside its envelope.
+type EventField struct {
+	Name string
+	// Type is string, integer, boolean, time, error, agent or steps.
+	Type     string
+	Optional bool
+	Doc      string
+}
+
+// EventType describes a type of event: the OpenAPI description and the event
+// reference are made of it.
+type EventType struct {
+	Name      string
+	Doc       string
+	Ephemeral bool
+	// Open types may have further fields.
+	Open   bool
+	Fields []EventField
+}
+
+func field(name, typ, doc string) EventField { return EventField{Name: name, Type: typ, Doc: doc} }
+
+func maybe(name, typ, doc string) EventField {
+	return EventField{Name: name, Type: typ, Optional: true, Doc: doc}
+}
+
+var (
+	planField = field("planId", "string", "Id of the stored plan, as in GET /plans/{id}.")
+	stepField = field("stepId", "string", "The step's id in the plan.")
+	stepIndex = field("stepIndex", "integer", "The step's position in the plan, from 0.")
+	agentID   = field("agentId", "string", "The step's agent; empty when a tool runs the step.")
+	agentName = field("agentName", "string", "The agent's display name as configured now.")
+	taskField = field("task", "string", "What the step does.")
+
+	rowField = field("runSeq", "integer", "The journal row that the event is derived from.")
+	// rowFields are what events of a journal row may have.
+	rowFields = []EventField{rowField,
+		maybe("node", "string", "The step."), maybe("visit", "integer", "The step's iteration, from 1."),
+		maybe("item", "integer", "The foreach item, from 0."), maybe("attempt", "integer", "The attempt, from 1."),
+		maybe("actor", "string", "Who did it."), maybe("error", "error", "What failed."), maybe("due", "time", "When it continues without anyone's help."),
+		maybe("ref", "string", "Id of the approval request or child run.")}
+	reasonField = maybe("reason", "string", "Why.")
+	liveFields  = []EventField{field("node", "string", "The step."), field("visit", "integer", "The step's iteration, from 1."),
+		maybe("item", "integer", "The foreach item, from 0."), field("attempt", "integer", "The attempt, from 1.")}
+)
+
+func rowEvent(name, doc string, more ...EventField) EventType {
+	return EventType{Name: name, Doc: doc, Fields: slices.Concat(rowFields, more)}
+}
+
+func settledEvent(name, doc string) EventType {
+	return rowEvent(name, doc, maybe("final", "boolean", "False: the step will be tried again, or waits for a replan or a person."),
+		maybe("to", "string", "The step that follows."), maybe("ended", "string", "Why no step follows."),
+		maybe("handled", "string", "What handled the failure: edge, skip, or continue."),
+		maybe("visitStatus", "string", "Set on the last item of a foreach step: the status of the step."),
+		maybe("agent", "string", "The agent that ran the step."), reasonField)
+}
+
+// EventTypes are the types with a fixed shape. Every other stored event is an action of
+// the audit log, named like it with "_" for ".".
+var EventTypes = []EventType{
+	{Name: "plan_generated", Doc: "A run of a step plan began, or follows a new version after a replan.", Fields: []EventField{planField,
+		field("query", "string", "The run's input as text."), field("steps", "steps", "Each step with stepId, stepIndex, agentId, agentName, and task."),
+		field("estimatedSteps", "integer", "How many steps there are.")}},
+	{Name: "plan_step_started", Doc: "An attempt of a step began.", Fields: []EventField{planField, stepField, stepIndex, agentID, agentName, taskField}},
+	{Name: "plan_step_completed", Doc: "A step ended. Each step has exactly one such event, and one more after each resume that runs it again.",
+		Fields: []EventField{planField, stepField, stepIndex, field("status", "string", "completed, failed, or skipped. A cancelled step counts as failed."),
+			maybe("result", "string", "The step's output as text."), maybe("error", "string", "Why the step failed, also when the plan continued.")}},
+	{Name: "plan_step_retrying", Doc: "An attempt of a step failed and the next one is scheduled.", Fields: []EventField{planField, stepField, stepIndex,
+		field("attempt", "integer", "The attempt that failed, from 1."), field("maxAttempts", "integer", "How many attempts the step has."),
+		field("nextAt", "time", "When the next attempt may start."), maybe("error", "string", "Why the attempt failed.")}},
+	{Name: "plan_completed", Doc: "A run of a step plan ended.", Fields: []EventField{planField, field("status", "string", "completed, failed, or cancelled."),
+		maybe("summary", "string", "What the plan is for."), maybe("failureReason", "string", "Step N failed: and the step's error.")}},
+	{Name: "agent_handoff", Doc: "Work went from one agent to another.", Fields: []EventField{field("handoffId", "string", "As in GET /handoffs/{handoffId}."),
+		field("fromAgent", "agent", "Who gave it."), field("toAgent", "agent", "Who takes it."), field("reason", "string", "plan_step, or the reason the agent gave."),
+		maybe("explanation", "string", "What is to be done.")}},
+	{Name: "agent_changed", Doc: "Another agent acts from here on.", Fields: []EventField{field("agentId", "string", "The agent."), agentName,
+		maybe("agentIcon", "string", "Its icon."), maybe("agentColor", "string", "Its color.")}},
+
+	rowEvent("node_started", "An attempt of a step began. For a step without side effects, the event is sent with the one of its end.",
+		field("effect", "string", "The side-effect class: pure, read, idempotent, unsafe, or control.")),
+	rowEvent("node_substep", "A model call, tool call, or handoff inside an attempt ended.", field("kind", "string", "For example model, tool:http, handoff:writer, or replan.")),
+	settledEvent("node_completed", "A step or a foreach item completed."),
+	settledEvent("node_failed", "An attempt of a step or a foreach item failed."),
+	settledEvent("node_skipped", "A step was skipped: nothing it needs ran, or it failed under on_error: skip."),
+	settledEvent("node_cancelled", "A step was cancelled."),
+	rowEvent("node_retrying", "The next attempt is scheduled.", reasonField),
+	rowEvent("node_waiting", "A step waits for time, a child run, or a replan.", reasonField),
+	rowEvent("node_interrupted", "kairosd stopped or crashed during an attempt; it runs again.", reasonField),
+	rowEvent("node_in_doubt", "The outcome of an attempt is unknown; a person must resolve it.", reasonField),
+	rowEvent("node_resolved", "A person resolved a step in doubt, or a result was given in advance.", field("action", "string", "For example happened, retry, skip, or fail."), reasonField),
+	rowEvent("node_late_result", "An abandoned attempt returned. Its result is not used.", field("action", "string", "late"), reasonField),
+	rowEvent("child_ended", "A child run ended.", field("action", "string", "child"), reasonField),
+	rowEvent("approval_requested", "A person is asked for approval.", reasonField),
+	rowEvent("approval_decided", "A person answered, or the time to answer ran out.", field("action", "string", "approved, rejected, expired, or asked_back."),
+		maybe("answer", "string", "The id of the answer. Absent when the agent was asked back, or when on_timeout is fail."), reasonField),
+
+	rowEvent("run_resumed", "Failed or cancelled steps were opened again.", reasonField),
+	rowEvent("run_replanned", "The run follows another version of its plan.", field("version", "integer", "The new version."), field("hash", "string", "Its hash."),
+		field("from", "string", "Hash of the version before."), field("failed", "string", "The step whose failure led to it."),
+		field("kept", "integer", "How many settled steps were kept."), reasonField),
+	rowEvent("run_paused", "The run was paused.", reasonField),
+	rowEvent("run_continued", "The run was unpaused.", reasonField),
+	rowEvent("run_cancelling", "The run is being cancelled.", reasonField),
+	rowEvent("run_limits", "The run's limits were changed.", reasonField),
+	rowEvent("run_released", "The run was released from quarantine or hold.", reasonField),
+	rowEvent("run_retry_now", "Waiting retries start now.", reasonField),
+	rowEvent("run_quarantined", "The run was quarantined.", reasonField),
+	rowEvent("run_recovered", "kairosd found the run unfinished after a crash.", reasonField),
+	rowEvent("run_put_down", "kairosd stopped cleanly while the run was active.", reasonField),
+	{Name: "run_created", Doc: "A run was created.", Open: true},
+	{Name: "run_status", Doc: "A run's status changed.", Open: true, Fields: []EventField{field("status", "string", "The new status."),
+		maybe("waitReason", "string", "Why it waits."), maybe("headline", "string", "The status message."), maybe("failureReason", "string", "Step plans: Step N failed: and the step's error.")}},
+
+	{Name: "node_text", Doc: "A model produced text.", Ephemeral: true, Fields: slices.Concat(liveFields, []EventField{field("text", "string", "The text since the last such event.")})},
+	{Name: "node_log", Doc: "A step logged a line. It is stored with the attempt.", Ephemeral: true,
+		Fields: slices.Concat(liveFields, []EventField{field("level", "string", "debug, info, warn, or error."), field("message", "string", "The line.")})},
+	{Name: "node_progress", Doc: "A step reported progress.", Ephemeral: true,
+		Fields: slices.Concat(liveFields, []EventField{field("done", "integer", "How much is done."), field("total", "integer", "How much there is; 0 if unknown."), field("message", "string", "What is being done.")})},
+	{Name: "draft_progress", Doc: "The planning of a draft made progress.", Ephemeral: true, Open: true},
+	{Name: "reset", Doc: "The position is unknown, or you read too slowly. Read again what you follow.", Open: true},
+}

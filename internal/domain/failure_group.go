@@ -1,0 +1,81 @@
+package domain
+
+import "time"
+
+// FailureRef names failures that are alike: of one plan, at one node, with one
+// error code, whose messages say the same but for numbers, ids, times and quoted
+// values.
+type FailureRef struct {
+	PlanKey string `json:"plan"`
+	Node    string `json:"node"`
+	Code    string `json:"code"`
+	// Alike is of their messages, as the function Alike gives it; empty: whatever
+	// they say.
+	Alike string `json:"alike,omitempty"`
+}
+
+// Covers reports whether failures of another name are among those of this one.
+func (r FailureRef) Covers(other FailureRef) bool {
+	return r.PlanKey == other.PlanKey && r.Node == other.Node && r.Code == other.Code && (r.Alike == "" || r.Alike == other.Alike)
+}
+
+// FailureGroup is all failed runs of a plan that failed alike and that nobody has
+// taken note of: an outage that fails 400 runs is one group.
+type FailureGroup struct {
+	PlanID  string `json:"planId"`
+	PlanKey string `json:"plan"`
+	Node    string `json:"node"`
+	Code    string `json:"code"`
+	Alike   string `json:"alike"` // their messages, see FailureRef
+	Runs    int64  `json:"runs"`
+	// First and Last are when the first and the newest of them failed.
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	// Newest is the run that failed last, Headline what it says, Version its plan's.
+	Newest   string `json:"newest"`
+	Headline string `json:"headline"`
+	Version  int    `json:"version"`
+	// Ack is who took note of failures like these before; they have come back.
+	Ack *FailureAck `json:"ack,omitempty"`
+}
+
+// Ref names the group.
+func (g FailureGroup) Ref() FailureRef { return FailureRef{g.PlanKey, g.Node, g.Code, g.Alike} }
+
+// FailureAck says that a person took note of failures. The runs it was about
+// need no attention any more; one that fails anew does.
+type FailureAck struct {
+	FailureRef
+	Actor string `json:"actor"`
+	Note  string `json:"note"`
+	Runs  int64  `json:"runs"` // that needed attention then
+	// Headline is what the newest of them said.
+	Headline string    `json:"headline,omitempty"`
+	At       time.Time `json:"at"`
+}
+
+// FailureOrigin is what went before the first failure of a group that still
+// needs attention. What changed between the two runs is why it may have begun.
+type FailureOrigin struct {
+	// Version is the plan's in the first run that failed so, FirstAt when that run
+	// was created.
+	Version int       `json:"version"`
+	FirstAt time.Time `json:"firstAt"`
+	// Good is the last run of the plan before it that succeeded, empty if there
+	// was none; GoodVersion its version, GoodAt when it was created.
+	Good        string    `json:"good,omitempty"`
+	GoodVersion int       `json:"goodVersion,omitempty"`
+	GoodAt      time.Time `json:"goodAt,omitzero"`
+}
+
+// OutcomeSlot is the time that an Outcome counts.
+const OutcomeSlot = 30 * time.Minute
+
+// Outcome counts the runs of a plan that ended one way in one slot; a run that
+// is resumed and ends again has ended twice.
+type Outcome struct {
+	PlanKey string    `json:"plan"`
+	From    time.Time `json:"from"` // the slot's beginning
+	Status  RunStatus `json:"status"`
+	Runs    int64     `json:"runs"`
+}

@@ -1,0 +1,25 @@
+package domain
+
+import "time"
+
+// Memory is one exchange of a session: what a run was asked, and what it
+// answered. Owner is who started the run: nobody else's runs are told of it
+// (ruling 42).
+type Memory struct {
+	Owner   string    `json:"owner"`
+	Session string    `json:"session"`
+	Run     string    `json:"run"` // where it comes from
+	Input   string    `json:"input"`
+	Output  string    `json:"output"`
+	At      time.Time `json:"at"`
+}
+
+// MaxMemory bounds each text of an exchange, in bytes; longer ones are cut.
+const MaxMemory = 16 << 10
+
+// MemorySession is a session that remembers something.
+type MemorySession struct {
+	Session   string    `json:"session"`
+	Exchanges int64     `json:"exchanges"`
+	LastAt    time.Time `json:"lastAt,omitzero"`
+}

@@ -1,0 +1,135 @@
+package domain
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"hash"
+	"io"
+	"strings"
+)
+
+// ExportSignature proves where an export comes from, to everybody who knows the
+// server's public key: the server signed the hash of the export together with the
+// head of its audit chain.
+type ExportSignature struct {
+	Format int    `json:"format"` // 1
+	Server string `json:"server"` // its fingerprint, the same in all its backups
+	// Head and MAC are the newest event of the audit log and the chain's link there.
+	Head int64  `json:"head"`
+	MAC  string `json:"mac"`
+	// SHA256 is the hash of everything in the export but the signature, in hex.
+	SHA256    string `json:"sha256"`
+	PublicKey string `json:"publicKey"`
+	Signature string `json:"signature"` // Ed25519, of all fields above
+}
+
+// ExportSigner signs exports.
+type ExportSigner interface {
+	SignExport(ctx context.Context, sum []byte) (ExportSignature, error)
+}
+
+// exportContext keeps a signature of an export from being taken for anything else.
+const exportContext = "kairosd export\n"
+
+func (s ExportSignature) signed() []byte {
+	s.Signature = ""
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return append([]byte(exportContext), b...)
+}
+
+// PublicKeyText is a public key as people copy it.
+func PublicKeyText(key ed25519.PublicKey) string {
+	return "ed25519:" + base64.RawURLEncoding.EncodeToString(key)
+}
+
+// Sign fills in the public key and the signature.
+func (s *ExportSignature) Sign(key ed25519.PrivateKey) {
+	s.PublicKey = PublicKeyText(key.Public().(ed25519.PublicKey))
+	s.Signature = base64.RawURLEncoding.EncodeToString(ed25519.Sign(key, s.signed()))
+}
+
+// Verify checks that the server with a public key signed an export with this hash;
+// CodeInvalid if publicKey is not a public key, CodeCorrupt if it did not.
+func (s ExportSignature) Verify(publicKey string, sum []byte) error {
+	key, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(strings.TrimSpace(publicKey), "ed25519:"))
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return Errorf(CodeInvalid, "%.80q is not a public key", publicKey).Suggest("take what the server prints: kairosd audit public-key")
+	}
+	if s.PublicKey != PublicKeyText(key) {
+		return Errorf(CodeCorrupt, "the export was signed with another key: %s", s.PublicKey)
+	}
+	if s.SHA256 != hex.EncodeToString(sum) {
+		return Errorf(CodeCorrupt, "the export was changed after it was signed")
+	}
+	signature, err := base64.RawURLEncoding.DecodeString(s.Signature)
+	if err != nil || !ed25519.Verify(key, s.signed(), signature) {
+		return Errorf(CodeCorrupt, "the signature of the export is not valid")
+	}
+	return nil
+}
+
+// SignedLines writes lines of an export and hashes them, for the signature that is its
+// last line: {"signature": {...}}.
+type SignedLines struct {
+	to  io.Writer
+	sum hash.Hash
+}
+
+// NewSignedLines writes to to.
+func NewSignedLines(to io.Writer) *SignedLines { return &SignedLines{to, sha256.New()} }
+
+func (l *SignedLines) Write(b []byte) (int, error) {
+	n, err := l.to.Write(b)
+	l.sum.Write(b[:n])
+	return n, err
+}
+
+// signedLine is the last line of a signed export.
+type signedLine struct {
+	Signature *ExportSignature `json:"signature"`
+}
+
+// Sign writes the last line.
+func (l *SignedLines) Sign(ctx context.Context, by ExportSigner) error {
+	s, err := by.SignExport(ctx, l.sum.Sum(nil))
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(signedLine{&s})
+	if err == nil {
+		_, err = l.to.Write(append(b, '\n'))
+	}
+	return err
+}
+
+// VerifyLines checks the signature of an export of lines with the public key of the
+// server that wrote it. CodeCorrupt if it was changed, or was not signed with that key.
+func VerifyLines(from io.Reader, publicKey string) (ExportSignature, int, error) {
+	in, sum, lines := bufio.NewReaderSize(from, 1<<16), sha256.New(), 0
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return ExportSignature{}, lines, Errorf(CodeUnavailable, "read the export: %w", err)
+		}
+		if len(line) == 0 {
+			return ExportSignature{}, lines, Errorf(CodeCorrupt, "the export has no signature")
+		}
+		if last := (signedLine{}); bytes.HasPrefix(line, []byte(`{"signature":`)) && json.Unmarshal(line, &last) == nil && last.Signature != nil {
+			if _, err := in.ReadByte(); err != io.EOF {
+				return *last.Signature, lines, Errorf(CodeCorrupt, "the export goes on behind its signature")
+			}
+			return *last.Signature, lines, last.Signature.Verify(publicKey, sum.Sum(nil))
+		}
+		sum.Write(line)
+		lines++
+	}
+}

@@ -1,0 +1,56 @@
+package domain
+
+import "time"
+
+// User is a person who may log in.
+type User struct {
+	ID           string
+	Name         string
+	Role         Role
+	PasswordHash string // PHC string; empty: no password opens the account
+	// Issuer and Subject are who an identity provider says that this is; both
+	// empty: it knows nothing of them.
+	Issuer, Subject string
+	Disabled        bool
+	// Unsealed says that something other than kairosd added or changed the user, who is
+	// then disabled.
+	Unsealed   bool
+	CreatedAt  time.Time
+	LastSeenAt time.Time
+	// Settings are the person's preferences (language, zone, theme, density).
+	Settings RawJSON
+}
+
+// Session is a logged-in browser. Only the hash of its id is stored.
+type Session struct {
+	IDHash    string // hex SHA-256
+	UserID    string
+	CreatedAt time.Time
+	SeenAt    time.Time
+	ExpiresAt time.Time // absolute
+	Address   string
+	Agent     string
+}
+
+// Token is an API token. Only the hash of its secret is stored.
+type Token struct {
+	ID         string
+	Name       string
+	Prefix     string // first characters, for recognition
+	SecretHash string // hex SHA-256
+	Role       Role
+	Scopes     []string // empty: all that the role allows
+	CreatedBy  string
+	CreatedAt  time.Time
+	ExpiresAt  time.Time
+	LastUsedAt time.Time
+	// LastUsedFrom is the address that it was last used from; "": never.
+	LastUsedFrom string
+	RevokedAt    time.Time
+	// Unsealed says that something other than kairosd added or changed the token, which
+	// then proves nothing.
+	Unsealed bool
+}
+
+// Scopes lists what a token can be narrowed to (RELIABILITY 4.2).
+var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "metrics", "admin"}

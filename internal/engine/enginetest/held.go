@@ -1,0 +1,55 @@
+package enginetest
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Held is a store that keeps checkpoints back while it is told to: the engine has
+// handed them over and has not heard of them.
+type Held struct {
+	*store.Store
+	// Arrived gets the runs whose checkpoints are kept back.
+	Arrived chan string
+
+	mu      sync.Mutex
+	holding bool
+	kept    []func()
+}
+
+// NewHeld lets everything through until HoldBack.
+func NewHeld(s *store.Store) *Held { return &Held{Store: s, Arrived: make(chan string, 1000)} }
+
+// HoldBack keeps back what is handed over from now on.
+func (h *Held) HoldBack() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.holding = true
+}
+
+// Release stores what was kept back, in its order.
+func (h *Held) Release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.holding = false
+	for _, store := range h.kept {
+		store()
+	}
+	h.kept = nil
+}
+
+// Enqueue stores the checkpoints, or keeps them back.
+func (h *Held) Enqueue(list []domain.Checkpoint, done func(error)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.holding {
+		h.Store.Enqueue(list, done)
+		return
+	}
+	list = slices.Clone(list)
+	h.kept = append(h.kept, func() { h.Store.Enqueue(list, done) })
+	h.Arrived <- list[0].Run
+}

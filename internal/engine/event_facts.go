@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// AgentNames is implemented by registries that know how agents are shown.
+type AgentNames interface {
+	AgentIdentity(id string) (name, icon, color string)
+}
+
+// eventFacts are what the events of a run need to know besides its rows.
+type eventFacts struct {
+	session string
+	plan    string // id of the stored plan
+	query   string
+	dry     bool // agents are not called, so none hands over
+	// versions are those that the run followed, in order; none: it runs no step plan.
+	versions []eventVersion
+}
+
+// eventVersion is a version that a run follows after a journal row.
+type eventVersion struct {
+	after int64
+	prog  *planner.Program // nil: it cannot be compiled here
+}
+
+// at is the version that decides what a row means; a row that replans belongs to
+// the version before. Nil: the run follows no step plan there.
+func (f *eventFacts) at(seq int64) *planner.Program {
+	var prog *planner.Program
+	for _, v := range f.versions {
+		if v.after == 0 || v.after < seq {
+			prog = v.prog
+		}
+	}
+	return prog
+}
+
+// knows reports whether the facts include the replan at a row.
+func (f *eventFacts) knows(seq int64) bool {
+	for _, v := range f.versions {
+		if v.after == seq {
+			return true
+		}
+	}
+	return len(f.versions) == 0
+}
+
+// maxEventFacts bounds the cache of facts; those that fall out are read again.
+const maxEventFacts = 4096
+
+// factsCache keeps the facts of runs. Facts change only when a run is replanned.
+type factsCache struct {
+	mu    sync.Mutex
+	byRun map[string]eventFacts
+	order []string
+	// replans counts committed replan rows: facts that were read meanwhile are not
+	// kept.
+	replans int
+}
+
+func (c *factsCache) get(run string) (f eventFacts, ok bool, replans int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f, ok = c.byRun[run]
+	return f, ok, c.replans
+}
+
+// put keeps facts that were read since the cache counted replans.
+func (c *factsCache) put(run string, f eventFacts, replans int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.replans != replans {
+		return
+	}
+	if c.byRun == nil {
+		c.byRun = map[string]eventFacts{}
+	}
+	if _, ok := c.byRun[run]; !ok {
+		if len(c.order) >= maxEventFacts {
+			delete(c.byRun, c.order[0])
+			c.order = c.order[1:]
+		}
+		c.order = append(c.order, run)
+	}
+	c.byRun[run] = f
+}
+
+// forget drops the facts of runs that a commit has replanned.
+func (c *factsCache) forget(events []domain.AuditEvent) {
+	for i := range events {
+		for j := range events[i].Entries {
+			if events[i].Entries[j].Kind != domain.EntryReplan {
+				continue
+			}
+			c.mu.Lock()
+			c.replans++
+			if _, ok := c.byRun[events[i].Run]; ok {
+				delete(c.byRun, events[i].Run)
+				c.order = slices.DeleteFunc(c.order, func(run string) bool { return run == events[i].Run })
+			}
+			c.mu.Unlock()
+		}
+	}
+}
+
+// eventFacts reads what the events of a run need. A run that is gone has none.
+func (e *Engine) eventFacts(ctx context.Context, run string) (eventFacts, error) {
+	var f eventFacts
+	if run == "" {
+		return f, nil
+	}
+	f, ok, replans := e.facts.get(run)
+	if ok {
+		return f, nil
+	}
+	r, err := e.store.Run(ctx, run)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	f = eventFacts{session: cmp.Or(r.Session, r.ID), plan: r.PlanID, dry: r.Dry()}
+	current, err := e.eventProgram(ctx, r.Hash)
+	if err != nil {
+		return f, err
+	}
+	if current != nil && current.Kind == planner.KindSteps {
+		if f.versions, err = e.eventVersions(ctx, r, current); err != nil {
+			return f, err
+		}
+		if input, err := decode(r.Input); err == nil && input != nil {
+			f.query = planner.Text(input)
+		}
+	}
+	e.facts.put(run, f, replans)
+	return f, nil
+}
+
+// eventProgram compiles a version; nil: it cannot be compiled here.
+func (e *Engine) eventProgram(ctx context.Context, hash string) (*program, error) {
+	p, err := e.program(ctx, hash)
+	switch domain.CodeOf(err) {
+	case "":
+		return p, nil
+	case domain.CodeInvalid, domain.CodeCorrupt, domain.CodeNotFound, domain.CodeUnavailable:
+		if ctx.Err() == nil {
+			return nil, nil
+		}
+	}
+	return nil, err
+}
+
+// eventVersions lists the versions that a run of a step plan followed.
+func (e *Engine) eventVersions(ctx context.Context, r domain.Run, current *program) ([]eventVersion, error) {
+	journal, err := e.store.Journal(ctx, r.ID, 0)
+	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
+		return nil, err
+	}
+	var list []eventVersion
+	add := func(after int64, hash string) error {
+		p, err := e.eventProgram(ctx, hash)
+		if err != nil {
+			return err
+		}
+		v := eventVersion{after: after}
+		if p != nil {
+			v.prog = p.Program
+		}
+		list = append(list, v)
+		return nil
+	}
+	for i := range journal {
+		if journal[i].Kind != domain.EntryReplan {
+			continue
+		}
+		var row replan
+		if json.Unmarshal(journal[i].Decision, &row) != nil {
+			continue
+		}
+		if list == nil {
+			if err := add(0, row.From); err != nil {
+				return nil, err
+			}
+		}
+		if err := add(journal[i].Seq, row.Hash); err != nil {
+			return nil, err
+		}
+	}
+	if list == nil {
+		return []eventVersion{{prog: current.Program}}, nil
+	}
+	return list, nil
+}
+
+// derive gives the events of a stored record. Both live delivery and replays call it.
+func (e *Engine) derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Event, error) {
+	f, err := e.eventFacts(ctx, ev.Run)
+	if err != nil {
+		return nil, err
+	}
+	for i := range ev.Entries {
+		if row := &ev.Entries[i]; row.Kind == domain.EntryReplan && !f.knows(row.Seq) {
+			// The commit that replanned the run has not been announced yet.
+			e.facts.forget([]domain.AuditEvent{ev})
+			if f, err = e.eventFacts(ctx, ev.Run); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	d := deriver{facts: f, agents: e.agentIdentity, incarnation: e.store.Incarnation(), ev: ev}
+	return d.derive(), nil
+}
+
+func (e *Engine) agentIdentity(id string) agentIdentity {
+	who := agentIdentity{name: id}
+	if id == supervisorAgent {
+		who.name = "Supervisor"
+	}
+	if names, ok := e.current().Registry.(AgentNames); ok {
+		if name, icon, color := names.AgentIdentity(id); name != "" {
+			who = agentIdentity{name, icon, color}
+		}
+	}
+	return who
+}

@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// This file derives the events of step plans, in the shapes of their source
+// specification: exactly its fields, beside the envelope.
+
+// planEvent appends an event about the run's plan. These events have no field for the
+// journal row.
+func (d *deriver) planEvent(typ string, runSeq int64, data map[string]any) {
+	data["planId"] = d.facts.plan
+	d.add(typ, runSeq, data)
+}
+
+// agent gives the identity of an agent as events have it.
+func (d *deriver) agent(id string) map[string]any {
+	return map[string]any{"agentId": id, "agentName": d.agents(id).name}
+}
+
+func (d *deriver) planGenerated(p *planner.Program) {
+	d.planGeneratedAt(p, 0)
+	d.changed(0, supervisorAgent) // it executes the plan
+}
+
+func (d *deriver) planGeneratedAt(p *planner.Program, runSeq int64) {
+	steps := make([]any, len(p.Nodes))
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		steps[i] = map[string]any{"stepId": n.ID, "stepIndex": i, "agentId": n.Agent, "agentName": d.agents(n.Agent).name, "task": taskOf(n)}
+	}
+	d.planEvent("plan_generated", runSeq, map[string]any{"query": d.facts.query, "steps": steps, "estimatedSteps": len(steps)})
+}
+
+// planCompleted tells how a run ended; a change to any other status is no end.
+func (d *deriver) planCompleted(first *planner.Program) {
+	var detail struct{ Status, Headline, FailureReason string }
+	if json.Unmarshal(d.ev.Detail, &detail) != nil || !domain.RunStatus(detail.Status).Final() {
+		return
+	}
+	data := map[string]any{"status": detail.Status}
+	if s := summaryOf(first); s != "" {
+		data["summary"] = s
+	}
+	switch {
+	case detail.FailureReason != "":
+		data["failureReason"] = detail.FailureReason
+	case detail.Status == string(domain.RunFailed) && detail.Headline != "":
+		data["failureReason"] = detail.Headline
+	}
+	d.planEvent("plan_completed", 0, data)
+}
+
+// passed tells of work that an agent passes on to another inside a node, in graphs
+// too.
+func (d *deriver) passed(e *domain.Entry) {
+	if e.Kind != domain.EntrySubstep || e.Status != domain.NodeCompleted {
+		return
+	}
+	var p payload
+	if json.Unmarshal(e.Decision, &p) != nil || !strings.HasPrefix(p.Kind, "handoff:") {
+		return
+	}
+	var h struct{ From, To, Reason, Explanation string }
+	if json.Unmarshal(e.Input, &h) != nil {
+		return
+	}
+	id := strings.TrimSuffix(messageID(d.ev.Run, e, e.Substep, domain.MessageRequest), ":request")
+	d.handoff(e.Seq, id, h.From, h.To, h.Reason, h.Explanation)
+}
+
+// handoff tells that work goes from one agent to another.
+func (d *deriver) handoff(runSeq int64, id, from, to, reason, explanation string) {
+	data := map[string]any{"handoffId": id, "fromAgent": d.agent(from), "toAgent": d.agent(to), "reason": reason}
+	if explanation != "" {
+		data["explanation"] = explanation
+	}
+	d.add("agent_handoff", runSeq, data)
+	d.changed(runSeq, to)
+}
+
+// changed tells that an agent works now.
+func (d *deriver) changed(runSeq int64, id string) {
+	data := d.agent(id)
+	if who := d.agents(id); who.icon != "" || who.color != "" {
+		data["agentIcon"], data["agentColor"] = who.icon, who.color
+	}
+	d.add("agent_changed", runSeq, data)
+}
+
+// stepEvents gives the events of a row of a step plan's run.
+func (d *deriver) stepEvents(e *domain.Entry) {
+	prog := d.facts.at(e.Seq)
+	if prog == nil {
+		return
+	}
+	if e.Kind == domain.EntryReplan {
+		d.replanned(e, prog)
+		return
+	}
+	i, ok := prog.Index[e.Node]
+	if !ok {
+		return
+	}
+	n := &prog.Nodes[i]
+	if begins(e) {
+		d.stepStarted(e, prog, n)
+	}
+	switch {
+	case e.Kind == domain.EntryWait && domain.WaitReason(e.Reason) == domain.WaitRetry:
+		data := map[string]any{"stepId": n.ID, "stepIndex": i, "attempt": e.Attempt, "maxAttempts": n.MaxAttempts, "nextAt": e.DueAt}
+		if why := d.why[n.ID]; why != "" {
+			data["error"] = why
+		}
+		d.planEvent("plan_step_retrying", e.Seq, data)
+	case e.Kind == domain.EntryResult && e.Final:
+		d.stepSettled(e, prog, n)
+	}
+}
+
+// stepStarted tells of an attempt that begins. The first one of a step may bring
+// another agent: its handoff is told before.
+func (d *deriver) stepStarted(e *domain.Entry, prog *planner.Program, n *planner.ProgramNode) {
+	if from := handover(prog, n.Index); handsOver(e, n.Agent, from) && !d.facts.dry {
+		d.handoff(e.Seq, handoffID(d.ev.Run, e.Seq), from, n.Agent, reasonPlanStep, explainStep(n))
+	}
+	d.planEvent("plan_step_started", e.Seq, map[string]any{"stepId": n.ID, "stepIndex": n.Index, "agentId": n.Agent, "agentName": d.agents(n.Agent).name,
+		"task": taskOf(n)})
+}
+
+// stepSettled tells what became of a step, and of those that are skipped with it.
+func (d *deriver) stepSettled(e *domain.Entry, prog *planner.Program, n *planner.ProgramNode) {
+	decided := readDecision(e.Decision)
+	data := map[string]any{"stepId": n.ID, "stepIndex": n.Index, "status": stepOutcome(e.Status, decided.Handled)}
+	switch {
+	case e.Status == domain.NodeCompleted && len(e.Output) > 0:
+		if v, err := decode(e.Output); err == nil && v != nil {
+			data["result"] = n.Text(v)
+		}
+	case e.Failure != nil:
+		data["error"] = e.Failure.Message
+	case e.Status == domain.NodeCancelled:
+		data["error"] = "cancelled"
+	}
+	d.planEvent("plan_step_completed", e.Seq, data)
+	for _, c := range decided.Settled {
+		if c.Status == string(planner.Skipped) {
+			other := map[string]any{"stepId": c.Node, "stepIndex": prog.Index[c.Node], "status": "skipped"}
+			switch {
+			case c.Failed():
+				other["status"], other["error"] = "failed", c.Why()
+			case c.Reason == planner.ReasonGateUnknown:
+				other["error"] = c.Why()
+			}
+			d.planEvent("plan_step_completed", e.Seq, other)
+		}
+	}
+}
+
+// stepOutcome is the status of a settled step in its completed event: the source
+// specification knows no cancelled steps, they count as failed there.
+func stepOutcome(status domain.NodeStatus, handled string) string {
+	switch {
+	case status == domain.NodeCompleted:
+		return "completed"
+	case status == domain.NodeSkipped, handled == handledSkip:
+		return "skipped"
+	}
+	return "failed"
+}
+
+// replanned tells the end of the failed step and of those that the new version
+// leaves out, and then the new version.
+func (d *deriver) replanned(e *domain.Entry, before *planner.Program) {
+	var r replan
+	if json.Unmarshal(e.Decision, &r) != nil {
+		return
+	}
+	end := func(node, status, why string) {
+		if i, ok := before.Index[node]; ok {
+			d.planEvent("plan_step_completed", e.Seq, map[string]any{"stepId": node, "stepIndex": i, "status": status, "error": why})
+		}
+	}
+	why := "failed"
+	if e.Failure != nil {
+		why = e.Failure.Message
+	}
+	end(r.Node, "failed", why)
+	for _, node := range r.Dropped {
+		end(node, "skipped", fmt.Sprintf("version %d of the plan does not continue it", r.Version))
+	}
+	if after := d.facts.at(e.Seq + 1); after != nil {
+		d.planGeneratedAt(after, e.Seq)
+	}
+}

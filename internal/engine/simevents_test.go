@@ -1,0 +1,115 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// A listener follows every world as a client does: after a restart it goes on behind
+// the last event that it was sent. What it was sent is what a replay gives.
+
+// simEvent is an event that the listener was sent, as it goes over the wire.
+type simEvent struct {
+	at   int // operations on the files that were over by then
+	seq  int64
+	run  string
+	text string
+}
+
+// unordered marks a reader whose reads take no turns: what it reads does not change,
+// and nothing in a world depends on it.
+type unordered struct{}
+
+// listen follows the events of all runs from the last that was sent in earlier lives.
+func (w *world) listen() error {
+	w.mu.Lock()
+	after := int64(0)
+	if n := len(w.events); n > 0 {
+		after = w.events[n-1].seq
+	}
+	w.mu.Unlock()
+	events, err := w.engine.Subscribe(context.WithValue(w.ctx(), unordered{}, true), after, "")
+	if err != nil {
+		return err
+	}
+	vfs, heard := w.vfs, make(chan struct{})
+	w.heard = heard
+	go func() {
+		defer close(heard)
+		for ev := range events {
+			if ev.Type == "reset" {
+				w.violate("a listener that keeps up must start over")
+			}
+			if !ev.Ephemeral {
+				w.hear(vfs.Count(), ev)
+			}
+		}
+	}()
+	return nil
+}
+
+func (w *world) hear(at int, ev domain.Event) {
+	text, err := json.Marshal(ev)
+	if err != nil {
+		w.violate("an event cannot be sent: %v", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.events = append(w.events, simEvent{at, ev.Seq, ev.Run, string(text)})
+	}
+}
+
+// unhear takes back what was sent after a number of operations on the files. Of a
+// record all events are taken back, or none.
+func (w *world) unhear(at int) {
+	if i := slices.IndexFunc(w.events, func(e simEvent) bool { return e.at > at }); i >= 0 {
+		seq := w.events[i].seq
+		w.events = slices.DeleteFunc(w.events, func(e simEvent) bool { return e.seq >= seq })
+	}
+	for i := range w.events {
+		w.events[i].at = 0
+	}
+}
+
+// announce hands what was committed to those who listen.
+func (w *world) announce(events []domain.AuditEvent) {
+	if w.mistake == mistakeEvents && len(events) > 0 && events[0].Seq%16 == 0 {
+		return
+	}
+	w.engine.HandleCommit(events)
+}
+
+// replays: what was sent of a run while it happened is what a replay gives, in order,
+// ids, and content.
+func (w *world) replays(run string) {
+	list, _, err := w.engine.Events(w.ctx(), 0, run, math.MaxInt32)
+	if err != nil {
+		w.violate("events of %s: %v", w.name(run), err)
+		return
+	}
+	var replayed, sent []string
+	for _, ev := range list {
+		text, err := json.Marshal(ev)
+		if err != nil {
+			w.violate("an event of %s cannot be sent: %v", w.name(run), err)
+		}
+		replayed = append(replayed, string(text))
+	}
+	w.mu.Lock()
+	for _, ev := range w.events {
+		if ev.run == run {
+			sent = append(sent, ev.text)
+		}
+	}
+	w.mu.Unlock()
+	if diff := cmp.Diff(sent, replayed); diff != "" {
+		w.violate("%s: the events that were sent (-) and a replay (+) differ:\n%s", w.name(run), diff)
+	}
+}

@@ -1,0 +1,80 @@
+package engine_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// delayed is a store that holds the next look at one run back.
+type delayed struct {
+	*store.Store
+	run    atomic.Pointer[string]
+	looked chan struct{}
+	goOn   chan struct{}
+}
+
+func (s *delayed) Run(ctx context.Context, id string) (domain.Run, error) {
+	if held := s.run.Load(); held != nil && *held == id && s.run.CompareAndSwap(held, nil) {
+		close(s.looked)
+		<-s.goOn
+	}
+	return s.Store.Run(ctx, id)
+}
+
+// A run that is resumed before its cancel has reached its child gets the child back.
+func TestAResumeBeforeTheChildIsCancelled(t *testing.T) {
+	t.Parallel()
+	s := &delayed{Store: storetest.Open(t), looked: make(chan struct{}), goOn: make(chan struct{})}
+	end, began := make(chan struct{}), make(chan struct{}, 8)
+	e := enginetest.OpenWith(t, s.Store, s, enginetest.NewRegistry().Handle("park", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+		began <- struct{}{}
+		select {
+		case <-end:
+			return engine.Result{Output: "done"}, nil
+		case <-ctx.Done():
+			return engine.Result{}, context.Cause(ctx)
+		}
+	}), engine.Options{})
+	e.Save(`{id: helper, nodes: {a: {type: park}}}`)
+	run := e.Run(`{nodes: {sub: {type: plan, plan: helper}}}`, "")
+	<-began
+	e.Until(run.ID, domain.RunWaiting, domain.WaitChild)
+	d, err := e.Detail(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := d.Waits[0].Child
+	s.run.Store(&child)
+	if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
+		t.Fatal(err)
+	}
+	<-s.looked // the cancel is about to reach the child
+	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(run.ID, domain.RunWaiting, domain.WaitChild)
+	close(s.goOn)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = e.Wait(t.Context(), run.ID)
+	}()
+	select {
+	case <-began: // the child was cancelled, and works again
+	case <-ended:
+		t.Fatalf("the run ended:\n%s", e.Journal(run.ID))
+	}
+	close(end)
+	<-ended
+	if r := e.Settle(run.ID); r.Status != domain.RunCompleted {
+		t.Errorf("%s %+v\n%s", r.Status, r.Error, e.Journal(run.ID))
+	}
+}

@@ -1,0 +1,87 @@
+package handler
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// defaultAnswer bounds an answer, in tokens, for an agent without max_tokens in a
+// run with a limit of tokens or cost. Every model can give as much.
+const defaultAnswer = 4096
+
+// Bound implements [agent.Bounder]: it tells the engine what a model call may use.
+func (j journal) Bound(n int, r *agent.Request) {
+	if j.call.Needs == nil {
+		return
+	}
+	most := int64(cmp.Or(r.MaxTokens, defaultAnswer))
+	need := engine.Need{Input: provider.EstimateInput(*r), Output: most, Lower: func(output int64) {
+		r.MaxTokens = int(output)
+		if output < most {
+			j.lowered.note(n)
+		}
+	}}
+	price, known := j.m.price(j.provider, r.Model)
+	if !known {
+		need.Unpriced = fmt.Sprintf("providers.%s.prices.%s", j.provider, cmp.Or(r.Model, j.m.about[j.provider].Model, "MODEL"))
+	}
+	need.InputPrice, need.OutputPrice = price.Input/1e6, price.Output/1e6
+	j.call.Needs(n, need)
+}
+
+// price is what a model costs; where nothing names the model, the dearest that the
+// provider has a price for.
+func (m *Models) price(of, model string) (price provider.Price, known bool) {
+	prices := m.prices[of]
+	if model = cmp.Or(model, m.about[of].Model); model != "" {
+		price, known = prices[model]
+		return price, known
+	}
+	for _, p := range prices {
+		price.Input, price.Output, known = max(price.Input, p.Input), max(price.Output, p.Output), true
+	}
+	return price, known
+}
+
+// lowered notes the calls whose answer a limit of the run bounds more than the
+// agent does.
+type lowered struct {
+	mu sync.Mutex
+	of map[int]bool
+}
+
+func (l *lowered) note(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.of[n] = true
+}
+
+// explain gives the failure of a model call its true cause: an answer that was cut
+// because of a limit of the run says nothing against the agent.
+func (l *lowered) explain(n int, err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f := planner.AsFailure(err); l.of[n] && f.Code == provider.CodeMaxTokens {
+		return errTooFew
+	}
+	return err
+}
+
+// errTooFew ends an attempt whose answer was cut.
+var errTooFew = engine.BudgetError("the limits of the run left too few tokens for the answer")
+
+// spends reports whether a failed model call may have used tokens.
+func spends(err error) bool {
+	f := planner.AsFailure(err)
+	switch f.Code {
+	case provider.CodeMaxTokens, provider.CodeTruncated, provider.CodeRefused:
+		return true
+	}
+	return !f.NoEffect
+}

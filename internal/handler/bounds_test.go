@@ -1,0 +1,122 @@
+package handler_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/provider"
+)
+
+// talker is a model of five turns; each uses 2,000 tokens, whatever it may.
+type talker struct {
+	calls      atomic.Int32
+	caps       [8]atomic.Int64
+	model      string
+	unreported bool
+}
+
+func (m *talker) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
+	n := m.calls.Add(1)
+	m.caps[min(n, 7)].Store(int64(r.MaxTokens))
+	turn := 1
+	for _, said := range r.Messages {
+		if said.Role == agent.RoleAssistant {
+			turn++
+		}
+	}
+	out := agent.Response{Model: m.model, Usage: agent.Usage{InputTokens: 1000, OutputTokens: 1000, Estimated: m.unreported}}
+	if turn == 5 {
+		out.Text = "five turns"
+		return out, nil
+	}
+	out.Calls = []agent.Call{{ID: fmt.Sprint(turn), Tool: "calculator", Arguments: fmt.Sprintf(`{"expression":"%d+1"}`, turn)}}
+	return out, nil
+}
+
+const talking = "limits: {%s}\nnodes: {ask: {type: agent, agent: talker, retry: {max_attempts: 3, backoff: [1ms]}}}"
+
+func raise(t *testing.T, h house, run string, l domain.Limits) domain.Run {
+	t.Helper()
+	who := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
+	if _, err := h.engine.Act(t.Context(), who, domain.VerbRequest{Run: run, Action: domain.ActionLimits, Raise: l}); err != nil {
+		t.Fatal(err)
+	}
+	return settled(t, h.engine, run)
+}
+
+// An agent with five turns of 2,000 tokens and max_tokens: 1500 makes one call at
+// most; a raise continues its conversation.
+func TestAnAgentStopsAtItsTokens(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ limit, again string }{{"max_tokens: 1500", "tokens"}, {"max_cost: 2000", "cost"}} {
+		m := &talker{model: "scripted"}
+		h := newHouse(t, m, handler.Agent{ID: "talker", Tools: []string{"calculator"}})
+		run := h.run(t, fmt.Sprintf(talking, c.limit), "ana", "", "hello")
+		if run.WaitReason != domain.WaitBudget || m.calls.Load() != 1 || run.Usage.InputTokens != 1000 {
+			t.Fatalf("%s: %s %s after %d calls, usage %+v", c.limit, run.Status, run.Headline, m.calls.Load(), run.Usage)
+		}
+		if most := m.caps[1].Load(); most <= 0 || most >= 1500 {
+			t.Errorf("%s: the answer was bounded by %d", c.limit, most)
+		}
+		run = raise(t, h, run.ID, domain.Limits{MaxTokens: 100_000 * min(run.Limits.MaxTokens, 1), MaxCost: 1e6 * min(run.Limits.MaxCost, 1)})
+		if run.Status != domain.RunCompleted || m.calls.Load() != 5 || run.Usage.InputTokens != 5000 || run.Usage.Cost != 15_000 {
+			t.Errorf("%s: %s %s after %d calls, usage %+v", c.limit, run.Status, run.Headline, m.calls.Load(), run.Usage)
+		}
+	}
+}
+
+// A call whose server does not say what it used counts as what was reserved.
+func TestACallWithoutUsageCountsInFull(t *testing.T) {
+	t.Parallel()
+	m := &talker{model: "scripted", unreported: true}
+	h := newHouse(t, m, handler.Agent{ID: "talker", Tools: []string{"calculator"}, MaxTokens: 3000})
+	run := h.run(t, fmt.Sprintf(talking, "max_tokens: 4000"), "ana", "", "hello")
+	if used := run.Usage.InputTokens + run.Usage.OutputTokens; run.WaitReason != domain.WaitBudget || used != 4000 || run.Usage.OutputTokens <= 3000 {
+		t.Errorf("%s %s after %d calls, usage %+v", run.Status, run.Headline, m.calls.Load(), run.Usage)
+	}
+	if m.caps[1].Load() != 3000 || m.caps[2].Load() >= 1000 || m.calls.Load() != 2 {
+		t.Errorf("answers bounded by %d, then %d", m.caps[1].Load(), m.caps[2].Load())
+	}
+}
+
+// cut is a model whose answer does not fit into fewer than 2,000 tokens.
+type cut struct{ calls atomic.Int32 }
+
+func (m *cut) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
+	m.calls.Add(1)
+	if r.MaxTokens > 0 && r.MaxTokens < 2000 {
+		return agent.Response{Model: "scripted", Usage: agent.Usage{InputTokens: 100, OutputTokens: int64(r.MaxTokens)}}, provider.Stopped("script", "length")
+	}
+	return agent.Response{Model: "scripted", Text: "long", Usage: agent.Usage{InputTokens: 100, OutputTokens: 2000}}, nil
+}
+
+// An answer that a limit of the run cut is no failure of the step.
+func TestAnAnswerThatALimitCutsIsNoFailure(t *testing.T) {
+	t.Parallel()
+	m := &cut{}
+	h := newHouse(t, m, handler.Agent{ID: "talker"})
+	run := h.run(t, fmt.Sprintf(talking, "max_tokens: 1000"), "ana", "", "hello")
+	if run.WaitReason != domain.WaitBudget || m.calls.Load() != 1 || run.Usage.OutputTokens < 900 {
+		t.Fatalf("%s %s after %d calls, usage %+v", run.Status, run.Headline, m.calls.Load(), run.Usage)
+	}
+	if run = raise(t, h, run.ID, domain.Limits{MaxTokens: 9000}); run.Status != domain.RunCompleted || m.calls.Load() != 2 {
+		t.Errorf("%s %s after %d calls", run.Status, run.Headline, m.calls.Load())
+	}
+}
+
+// Without a price for the model, a limit of cost stops the run before its first call.
+func TestALimitOfCostNeedsAPrice(t *testing.T) {
+	t.Parallel()
+	m := &talker{}
+	s := newHouse(t, m, handler.Agent{ID: "talker", Model: "other", Tools: []string{"calculator"}})
+	run := s.run(t, fmt.Sprintf(talking, "max_cost: 5"), "ana", "", "hello")
+	if run.WaitReason != domain.WaitBudget || m.calls.Load() != 0 || !strings.Contains(run.Headline, "providers.script.prices.other") {
+		t.Errorf("%s %s %s after %d calls", run.Status, run.WaitReason, run.Headline, m.calls.Load())
+	}
+}

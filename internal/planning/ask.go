@@ -1,0 +1,458 @@
+package planning
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Engine is what asking needs of the engine.
+type Engine interface {
+	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
+	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
+	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
+	Catalog() *planner.Catalog
+	// NewestVersion finds a plan by key or id, with its newest version; CodeNotFound.
+	NewestVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error)
+	// ProposedVersion finds the newest version that a planner made after the current
+	// one of a plan and that nobody has accepted; CodeNotFound.
+	ProposedVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error)
+	// AcceptVersion makes a version that a planner made the current one of its plan.
+	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
+}
+
+// Service turns intents into stored plans and runs.
+type Service struct {
+	*Supervisor
+	engine Engine
+	// accepted are tools and agents whose steps may start unseen (ruling 41).
+	accepted []string
+	planned  func(took time.Duration)
+}
+
+// NewService makes a service. autoAccept names the unsafe tools and agents whose
+// plans need nobody's acceptance.
+func NewService(s *Supervisor, e Engine, autoAccept []string) *Service {
+	return &Service{Supervisor: s, engine: e, accepted: autoAccept}
+}
+
+// OnPlanned sets what hears of every plan that was made and stored: before a run
+// of it starts. Set it before the first request.
+func (s *Service) OnPlanned(f func(took time.Duration)) {
+	s.planned = f
+}
+
+// made tells of a plan that is stored; that an agent answers directly is none.
+func (s *Service) made(d Decision, began time.Time) {
+	if s.planned != nil && d.Plan != nil {
+		s.planned(time.Since(began))
+	}
+}
+
+// maxQuery bounds an intent, in bytes.
+const maxQuery = 32 << 10
+
+// Ask classifies an intent, stores the plan that answers it and starts a run of
+// it, unless only the plan is wanted or a person has to accept it first. Every
+// plan is a stored version with origin and reason. The error is CodeInvalid with
+// an [*Error] in its chain when there is no plan.
+func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.Asked, error) {
+	var out domain.Asked
+	if !actor.Role.Includes(domain.RoleOperator) {
+		return out, domain.Errorf(domain.CodeForbidden, "asking starts runs, which needs the role operator")
+	}
+	began, query := time.Now(), strings.TrimSpace(r.Query)
+	switch {
+	case query == "":
+		return out, refusal(refuse([]violation{{rule: "PRE-PLAN-001", text: "Planning request must have valid intent and available skills (the intent is empty)", advice: "Describe what you want"}}))
+	case len(query)+len(r.Change)+len(r.Examples) > maxQuery:
+		return out, domain.Errorf(domain.CodeTooLarge, "the intent is longer than %d KiB", maxQuery>>10)
+	}
+	if id, text, ok := s.Directed(query); ok && r.Agent == "" {
+		r.Agent, query = id, text
+	}
+	in := Intent{Query: query, Agent: r.Agent, Constraints: r.Constraints, Preferences: r.Preferences, Provider: r.Provider, Change: strings.TrimSpace(r.Change), Examples: strings.TrimSpace(r.Examples), Before: r.Before, Tell: r.Tell}
+	if err := checkConstraints(r.Constraints); err != nil {
+		return out, err
+	}
+	d, err := s.Route(in)
+	if err != nil {
+		out.Classification = d.Classification
+		return out, refusal(err)
+	}
+	var plan *domain.AskedPlan
+	if d.Agent == "" && !r.Fresh && r.Provider == "" {
+		if plan, err = s.known(ctx, s.Key(s.Request(in))); err != nil {
+			return out, err
+		}
+	}
+	if plan == nil {
+		if d.Agent == "" {
+			d, err = s.Make(ctx, in, d)
+		}
+		if err == nil && d.Plan != nil && r.Constraints.ApproveUnsafe {
+			s.askFirst(d.Plan)
+		}
+		if err == nil {
+			in.tell(domain.DraftNote{Phase: domain.PhaseStoring})
+			plan, err = s.store(ctx, actor, d)
+		}
+		if err == nil {
+			s.made(d, began)
+		}
+	} else {
+		d.Reason = plan.Reason
+	}
+	out.Classification, out.Agent, out.Reason, out.Plan, out.Model, out.Usage = d.Classification, d.Agent, d.Reason, plan, d.Model, usageOf(d.Usage)
+	if err != nil {
+		return out, refusal(err)
+	}
+	if plan.Proposed && r.Accept && actor.Role.Includes(domain.RoleAuthor) {
+		if _, err := s.engine.AcceptVersion(ctx, actor, plan.ID, plan.Hash, "accepted when it was asked for"); err != nil {
+			return out, err
+		}
+		plan.Proposed = false
+	}
+	out.NeedsAcceptance = d.Agent == "" && len(plan.Unsafe) > 0 && !r.Accept
+	if r.PlanOnly || out.NeedsAcceptance {
+		return out, nil
+	}
+	input, err := planner.EncodeValue(query)
+	if err != nil {
+		return out, domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
+	}
+	run, err := s.engine.Start(ctx, actor, domain.StartRequest{Plan: plan.ID, Hash: plan.Hash, Input: input, Session: r.Session, Origin: "ask",
+		Priority: planner.RunPriority(r.Constraints.Priority),
+		Limits:   domain.Limits{MaxDuration: r.Constraints.TimeLimit(), MaxTokens: int64(r.Constraints.Budget)}})
+	out.Run = run.ID
+	return out, err
+}
+
+// checkConstraints refuses bounds that no plan can keep, also where no plan is
+// made by rules.
+func checkConstraints(c Constraints) error {
+	switch {
+	case c.Timeout != nil && *c.Timeout <= 0:
+		return refusal(refuse([]violation{badTimeout(*c.Timeout)}))
+	case c.MaxSteps < 0 || c.Budget < 0:
+		return domain.Errorf(domain.CodeInvalid, "maxSteps and budget must not be negative")
+	case !slices.Contains([]string{"", "low", "medium", "high"}, c.Priority):
+		return domain.Errorf(domain.CodeInvalid, "the priority %q is unknown", c.Priority).Suggest("write low, medium or high")
+	}
+	return nil
+}
+
+// PlanRequest makes a plan for a whole request and stores it as a draft that
+// nothing has started; an equal request has one already, unless it is fresh.
+func (s *Service) PlanRequest(ctx context.Context, actor domain.Actor, r domain.PlanningRequest) (domain.AskedPlan, error) {
+	var none domain.AskedPlan
+	if !actor.Role.Includes(domain.RoleOperator) {
+		return none, domain.Errorf(domain.CodeForbidden, "planning stores a plan, which needs the role operator")
+	}
+	began := time.Now()
+	if !r.Fresh {
+		if plan, err := s.known(ctx, s.Key(r)); err != nil || plan != nil {
+			return value(plan), err
+		}
+	}
+	p, err := s.Plan(ctx, r)
+	if err != nil {
+		return none, refusal(err)
+	}
+	p.Defaults.OnError = s.c.OnError
+	d := Decision{Plan: p, By: "rules", Reason: "a planning request"}
+	plan, err := s.store(ctx, actor, d)
+	if err == nil {
+		s.made(d, began)
+	}
+	return value(plan), err
+}
+
+// Alternative stores an alternative of a plan that a planner made as a version of the
+// same plan. With askFirst, a person is asked before each of its steps that cannot be
+// repeated. Nothing is in use before it is accepted.
+func (s *Service) Alternative(ctx context.Context, actor domain.Actor, v domain.Version, kind string, askFirst bool) (domain.AskedPlan, error) {
+	var none domain.AskedPlan
+	doc, problems := planner.Reopen(v.Canonical, planner.FormatJSON)
+	if err := problems.Err(); err != nil {
+		return none, fmt.Errorf("read version %s: %w", v.Hash, err)
+	}
+	if v.Origin != "planner" || doc.Steps == nil { // what a person wrote there is no planner's
+		return none, domain.Errorf(domain.CodeInvalid, "v%d was not made by a planner: it has no alternatives", v.Number)
+	}
+	var kinds []string
+	for _, alternative := range doc.Steps.Plan.Alternatives {
+		m, _ := alternative.(map[string]any)
+		meta, _ := m["metadata"].(map[string]any)
+		if is, _ := meta[kindKey].(string); is != kind {
+			kinds = append(kinds, is)
+			continue
+		}
+		m = maps.Clone(m)
+		m["id"] = doc.ID
+		src, err := planner.EncodeValue(m)
+		if err != nil {
+			return none, fmt.Errorf("write the %s plan: %w", kind, err)
+		}
+		whole, problems := planner.Reopen(src, planner.FormatJSON)
+		if err := problems.Err(); err != nil {
+			return none, fmt.Errorf("read the %s plan: %w", kind, err)
+		}
+		whole.Steps.Defaults.OnError = doc.Steps.Defaults.OnError
+		if askFirst {
+			s.askFirst(whole.Steps)
+		}
+		plan, err := s.store(ctx, actor, Decision{Plan: whole.Steps, By: "rules", Reason: fmt.Sprintf("the %s alternative of v%d", kind, v.Number)})
+		if err != nil {
+			return none, refusal(err)
+		}
+		return *plan, nil
+	}
+	if len(kinds) == 0 {
+		return none, domain.Errorf(domain.CodeInvalid, "the plan has no alternatives")
+	}
+	return none, domain.Errorf(domain.CodeInvalid, "the plan has no alternative %q", kind).Suggest("choose one of: %s", strings.Join(kinds, ", "))
+}
+
+func value(p *domain.AskedPlan) domain.AskedPlan {
+	if p == nil {
+		return domain.AskedPlan{}
+	}
+	return *p
+}
+
+// refusal is an error of planning as the engine's callers know errors.
+func refusal(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		if f, is := errors.AsType[*planner.Failure](err); is {
+			return &domain.Error{Code: domain.CodeUnavailable, Reason: f.Code, Message: f.Message, Suggestion: f.Suggestion, RetryAfter: f.RetryAfter, Cause: err}
+		}
+		return err
+	}
+	return &domain.Error{Code: domain.CodeInvalid, Reason: e.Code, Message: e.Message, Suggestion: e.Suggestion, Cause: e}
+}
+
+// document writes what was decided as a plan.
+func document(d Decision) ([]byte, error) {
+	if d.Plan != nil {
+		return planner.MarshalStepsJSON(d.Plan, true)
+	}
+	return json.Marshal(map[string]any{"id": "ask-" + d.Agent, "name": "Ask " + d.Agent, "description": "Answers directly, without a plan.",
+		"nodes": map[string]any{"answer": map[string]any{"type": "agent", "agent": d.Agent, "input": "${input}"}}})
+}
+
+// known finds the plan that an equal request has (SPEC 7.3): its newest version,
+// if it can still run. nil: there is none.
+func (s *Service) known(ctx context.Context, key string) (*domain.AskedPlan, error) {
+	p, v, err := s.engine.NewestVersion(ctx, key)
+	return s.usable(p, v, err)
+}
+
+// usable is a stored version as the answer to a request; nil: there is none that can
+// still run.
+func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.AskedPlan, error) {
+	switch {
+	case domain.CodeOf(err) == domain.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case p.Archived:
+		return nil, nil
+	}
+	doc, problems := s.engine.CheckPlan(v.Source, planner.Format(v.Format))
+	if problems.Err() != nil || doc.Steps == nil {
+		return nil, nil // what it names is not configured any more
+	}
+	out, err := s.examine(doc, v.ByPerson)
+	if err != nil {
+		return nil, nil
+	}
+	out.ID, out.Key, out.Version, out.Hash, out.Name, out.Reason, out.Found = p.ID, p.Key, v.Number, v.Hash, p.Name, v.Reason, true
+	out.Proposed = v.Hash != p.LatestHash
+	switch {
+	case v.ByPerson:
+		out.By = "person"
+	case doc.Steps.Steps[0].SkillID != "":
+		out.By = "rules"
+	default:
+		out.By = "model"
+	}
+	return out, nil
+}
+
+// examine says what a plan does. What nobody wrote may use neither secrets nor
+// exec (ruling 41).
+func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.AskedPlan, error) {
+	catalog := s.engine.Catalog()
+	program, err := doc.Program(catalog)
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeInvalid, "the plan that was made: %w", err)
+	}
+	out := &domain.AskedPlan{Document: doc.Canonical()}
+	if !byPerson && strings.Contains(string(doc.Source), "${secret.") {
+		return nil, forbidden
+	}
+	for i := range program.Nodes {
+		n := &program.Nodes[i]
+		out.Steps = append(out.Steps, describe(program, n))
+		if err := s.mayUse(doc.ID, n); err != nil && !byPerson {
+			return nil, err
+		}
+		if s.unsafe(catalog, n) {
+			out.Unsafe = append(out.Unsafe, n.ID)
+		}
+	}
+	return out, nil
+}
+
+// store keeps the plan as a version made by the planner, not by a person: the
+// engine then trusts none of its claims (ruling 41).
+func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*domain.AskedPlan, error) {
+	if d.Plan != nil {
+		same, err := s.unchanged(ctx, d.Plan)
+		if err != nil {
+			return nil, err
+		}
+		if same != nil {
+			same.Usage = usageOf(d.Usage)
+			return same, nil
+		}
+		d.Plan.Plan.CreatedAt = time.Now().UTC().Format(time.RFC3339)
+	}
+	src, err := document(d)
+	if err != nil {
+		return nil, err
+	}
+	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
+	if err := problems.Err(); err != nil {
+		return nil, refusal(&Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: " + err.Error(), Suggestion: "Rephrase request or make skills available"})
+	}
+	out, err := s.examine(doc, false)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	// Whoever may ask may have the plan stored that answers; it is the planner's.
+	author := actor
+	author.Role = domain.RoleAuthor
+	p, v, _, _, err := s.engine.SavePlan(ctx, author, src, planner.FormatJSON, "planner", d.Reason)
+	if err != nil {
+		return nil, err
+	}
+	out.ID, out.Key, out.Version, out.Hash, out.Name, out.Reason, out.By = p.ID, p.Key, v.Number, v.Hash, p.Name, v.Reason, cmp.Or(d.By, "direct")
+	if d.Plan == nil { // the version is that of every request that the agent answers
+		out.Reason = d.Reason
+	}
+	out.Usage, out.Proposed = usageOf(d.Usage), v.Hash != p.LatestHash
+	return out, nil
+}
+
+// unchanged finds the version of a plan that is made anew, if it says the same: the
+// current one, or the newest that nobody has accepted. The time does not count.
+func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*domain.AskedPlan, error) {
+	old, err := s.known(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if same, err := s.same(old, p); err != nil || same != nil {
+		return same, err
+	}
+	plan, v, err := s.engine.ProposedVersion(ctx, p.ID)
+	if old, err = s.usable(plan, v, err); err != nil {
+		return nil, err
+	}
+	return s.same(old, p)
+}
+
+// same gives a stored plan if it says what another one does.
+func (s *Service) same(old *domain.AskedPlan, p *planner.StepPlan) (*domain.AskedPlan, error) {
+	if old == nil {
+		return nil, nil
+	}
+	doc, problems := planner.Reopen(old.Document, planner.FormatJSON)
+	if problems.Err() != nil || doc.Steps == nil {
+		return nil, nil
+	}
+	timeless := *doc.Steps
+	timeless.Plan.CreatedAt = ""
+	before, err := planner.MarshalStepsJSON(&timeless, false)
+	if err != nil {
+		return nil, fmt.Errorf("write plan %s: %w", p.ID, err)
+	}
+	now, err := planner.MarshalStepsJSON(p, false)
+	if err != nil {
+		return nil, fmt.Errorf("write the plan: %w", err)
+	}
+	if !bytes.Equal(before, now) {
+		return nil, nil
+	}
+	return old, nil
+}
+
+// forbidden refuses what only a person may write into a plan (ruling 41).
+var forbidden = &Error{Code: CodeNoValidPlan, Suggestion: "write the plan yourself",
+	Message: "Cannot create valid execution plan for request: a plan that nobody wrote may use neither exec nor secrets"}
+
+// mayUse refuses what a plan that nobody wrote may not use: exec, and what whoever
+// asks for it may not (ruling 41). What they may is what the configuration allows
+// in runs of that plan.
+func (s *Service) mayUse(plan string, n *planner.ProgramNode) error {
+	switch {
+	case n.Tool == "exec":
+		return forbidden
+	case n.Tool != "" && s.c.Denied != nil && s.c.Denied(plan, n.Tool):
+		return &Error{Code: CodeNoValidPlan, Message: fmt.Sprintf("Cannot create valid execution plan for request: the tool %q is denied in runs of plan %s", n.Tool, plan),
+			Suggestion: "allow it under tools.permissions or tools.plans of the configuration"}
+	}
+	return nil
+}
+
+// Outline lists the steps of a plan, a line each; of one that cannot be read,
+// nothing.
+func (s *Service) Outline(canonical []byte) []string {
+	doc, problems := planner.Reopen(canonical, planner.FormatJSON)
+	if problems.Err() != nil {
+		return nil
+	}
+	program, err := doc.Program(s.engine.Catalog())
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for i := range program.Nodes {
+		out = append(out, describe(program, &program.Nodes[i]))
+	}
+	return out
+}
+
+// unsafe reports whether a person has to accept a node before it may run.
+func (s *Service) unsafe(c *planner.Catalog, n *planner.ProgramNode) bool {
+	return c.EffectOf(n) == planner.EffectUnsafe && !slices.Contains(s.accepted, n.Tool) && !slices.Contains(s.accepted, n.Agent)
+}
+
+// describe is a step on one line.
+func describe(p *planner.Program, n *planner.ProgramNode) string {
+	who := cmp.Or(n.Agent, n.Tool, n.TypeName)
+	text := fmt.Sprintf("%s: %s", n.ID, who)
+	if n.Task != "" {
+		text += ": " + n.Task
+	}
+	if len(n.Needs) > 0 && !p.Sequential {
+		var names []string
+		for _, i := range n.Needs {
+			names = append(names, p.Nodes[i].ID)
+		}
+		text += " (after " + strings.Join(names, ", ") + ")"
+	}
+	return text
+}

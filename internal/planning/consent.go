@@ -1,0 +1,55 @@
+package planning
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// askPrefix begins the ids of steps that ask a person before another step.
+const askPrefix = "ask-"
+
+// askFirst puts a question before every step that cannot be repeated: the step runs
+// only once a person has approved it, and is skipped where they did not. The
+// question waits for what the step waited for, under its condition.
+func (s *Service) askFirst(p *planner.StepPlan) {
+	src, err := planner.MarshalStepsJSON(p, false)
+	if err != nil {
+		return // storing it says so
+	}
+	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
+	if problems.Err() != nil {
+		return // likewise
+	}
+	catalog := s.engine.Catalog()
+	program, err := doc.Program(catalog)
+	if err != nil {
+		return // likewise
+	}
+	unsafe := map[string]bool{}
+	for i := range program.Nodes {
+		if n := &program.Nodes[i]; s.unsafe(catalog, n) {
+			unsafe[n.ID] = true
+		}
+	}
+	var steps []planner.Step
+	for _, st := range p.Steps {
+		if unsafe[st.ID] {
+			does := cmp.Or(st.SkillID, st.AgentID, st.Tool)
+			if st.Task != "" {
+				does += ": " + st.Task
+			}
+			question := planner.Step{ID: askPrefix + st.ID, Order: len(steps) + 1, Tool: planner.TypeApproval, Dependencies: st.Dependencies, Condition: st.Condition, OnReject: string(planner.OnRejectContinue),
+				Params: map[string]any{"message": fmt.Sprintf("May %s run? What it does cannot be repeated (%s).", st.ID, does)}}
+			steps = append(steps, question)
+			if !program.Sequential {
+				st.Dependencies = []string{question.ID}
+			}
+			st.Condition = &planner.StepCondition{Type: "custom", Expr: fmt.Sprintf("output[%q].approved == true", question.ID)}
+		}
+		st.Order = len(steps) + 1
+		steps = append(steps, st)
+	}
+	p.Steps = steps
+}

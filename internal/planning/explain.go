@@ -1,0 +1,109 @@
+package planning
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Explain says why the steps of a plan are in it, for the intent that it was made
+// of, and what it takes for granted: of steps by rules what the rules say, of
+// others what the model said when it made them.
+func (s *Service) Explain(_ context.Context, intent string, canonical []byte) domain.Explained {
+	var doc struct {
+		Metadata struct {
+			MeasuredSteps       int
+			Reasons             map[string]string
+			Assumptions, Wanted []string
+			Dropped             []string
+		}
+		Steps []struct {
+			ID, SkillID, AgentID string
+			Params               map[string]any
+		}
+	}
+	out := domain.Explained{Reasons: map[string]domain.StepReason{}}
+	if v, err := planner.DecodeValue(canonical); err != nil {
+		return out
+	} else if raw, err := planner.EncodeValue(v); err != nil || json.Unmarshal(raw, &doc) != nil {
+		return out // a graph with words of its own
+	}
+	chosen := map[string]bool{}
+	for _, st := range doc.Steps {
+		chosen[st.SkillID] = true
+	}
+	out.Said, out.Wanted, out.Dropped = doc.Metadata.Assumptions, doc.Metadata.Wanted, doc.Metadata.Dropped
+	skilled := 0
+	for _, st := range doc.Steps {
+		skill := s.rules.byID[st.SkillID]
+		if before, ok := strings.CutPrefix(st.ID, askPrefix); ok {
+			out.Reasons[st.ID] = domain.StepReason{Kind: domain.ReasonAsk, By: before}
+			continue
+		}
+		if why := doc.Metadata.Reasons[st.ID]; why != "" {
+			out.Reasons[st.ID] = domain.StepReason{Kind: domain.ReasonModel, By: why}
+		}
+		if skill == nil {
+			if st.AgentID != "" {
+				skilled++
+			}
+			continue
+		}
+		skilled++
+		out.Reasons[st.ID] = s.rules.why(skill, intent, chosen)
+		for _, name := range slices.Sorted(maps.Keys(skill.Defaults)) {
+			if v, ok := st.Params[name]; ok && planner.Text(v) == planner.Text(skill.Defaults[name]) {
+				out.Assumed = append(out.Assumed, domain.Assumption{Step: st.ID, Name: name, Value: planner.Text(v)})
+			}
+		}
+	}
+	out.Unmeasured = max(skilled-doc.Metadata.MeasuredSteps, 0)
+	catalog := s.engine.Catalog()
+	for _, id := range s.rules.Analyze(intent).RequiredSkills {
+		skill := s.rules.byID[id]
+		if skill == nil || chosen[id] {
+			continue
+		}
+		_, tool := catalog.Tools[skill.Tool]
+		_, agent := catalog.Agents[skill.Agent]
+		if skill.Tool != "" && !tool && skill.Tool != "set" || skill.Agent != "" && !agent {
+			out.Unusable = append(out.Unusable, id)
+		}
+	}
+	return out
+}
+
+// why says why a skill is in a plan with the chosen ones.
+func (p *Rules) why(s *Skill, intent string, chosen map[string]bool) domain.StepReason {
+	w := words(fold(strings.Join(strings.Fields(intent), " ")))
+	var said []string
+	for _, k := range p.keys[s.ID] {
+		if i := k.in(w); i >= 0 {
+			said = append(said, strings.Join(w[i:i+len(k.words)], " "))
+		}
+	}
+	if len(said) > 0 {
+		return domain.StepReason{Kind: domain.ReasonAsked, By: strings.Join(slices.Compact(slices.Sorted(slices.Values(said))), ", ")}
+	}
+	for _, o := range p.skills {
+		if chosen[o.ID] && slices.Contains(o.DependsOn, s.ID) {
+			return domain.StepReason{Kind: domain.ReasonNeeded, By: o.ID}
+		}
+	}
+	for _, o := range p.skills {
+		if chosen[o.ID] && slices.Contains(o.GuardedBy, s.ID) {
+			return domain.StepReason{Kind: domain.ReasonGuards, By: o.ID}
+		}
+	}
+	for _, o := range p.skills {
+		if chosen[o.ID] && slices.Contains(o.Implies, s.ID) {
+			return domain.StepReason{Kind: domain.ReasonImplied, By: o.ID}
+		}
+	}
+	return domain.StepReason{Kind: domain.ReasonComplex}
+}

@@ -1,0 +1,316 @@
+package planning
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/planning/prompts"
+	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Generator asks a model for a plan (SPEC 7.4).
+type Generator struct {
+	Provider agent.Provider
+	// Name of the provider, for people.
+	Name, Model string
+	// MaxSteps bounds a plan; 0: 8. MaxTokens bounds an answer; 0: 1024.
+	MaxSteps, MaxTokens int
+	// Temperature; nil: 0.1.
+	Temperature *float64
+	Agents      []Agent
+	// State is what the daemon knows of itself, for the prompt; nil: nothing.
+	State *SystemContext
+	// Tell hears of every attempt; nil: nobody does.
+	Tell func(domain.DraftNote)
+}
+
+// repairs is how often a model may mend an answer that cannot be used.
+const repairs = 2
+
+// Generated is what a model made of a query: a plan, or the agent that answers
+// directly.
+type Generated struct {
+	Plan      *planner.StepPlan
+	Direct    string
+	Reasoning string
+	Usage     agent.Usage
+	// wanted are agents that an answer named and that may not be planned.
+	wanted map[string]bool
+}
+
+// Generate asks for a plan. An answer that breaks the rules is sent back with
+// its problems twice; then the error is an [*Error] NO_VALID_PLAN with the last
+// answer. Errors of the provider are returned as they are.
+func (g *Generator) Generate(ctx context.Context, query string) (Generated, error) {
+	var out Generated
+	known := g.selectable()
+	if len(known) == 0 {
+		e := &Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: no agent may be planned", Suggestion: "configure agents that may be selected"}
+		if lines := unavailableLines(g.State); len(lines) > 0 {
+			e.Message += " (" + strings.Join(lines, "; ") + ")"
+			e.Suggestion = "Make an agent available, or try again later"
+		}
+		return out, e
+	}
+	who := strings.Trim(g.Name+"/"+g.Model, "/")
+	tell := func(n domain.DraftNote) {
+		if n.Who = who; g.Tell != nil {
+			g.Tell(n)
+		}
+	}
+	names := make([]string, len(known))
+	for i, a := range known {
+		names[i] = a.ID
+	}
+	tell(domain.DraftNote{Phase: domain.PhaseChoosing, Text: strings.Join(names, ", ")})
+	messages := []agent.Message{{Role: agent.RoleSystem, Text: prompts.System(known, g.maxSteps(), stateLines(g.State))}}
+	for _, e := range prompts.Examples(known) {
+		messages = append(messages, agent.Message{Role: agent.RoleUser, Text: e.Question}, agent.Message{Role: agent.RoleAssistant, Text: e.Answer})
+	}
+	messages = append(messages, agent.Message{Role: agent.RoleUser, Text: query})
+	temperature, tokens := g.Temperature, g.MaxTokens
+	if temperature == nil {
+		t := 0.1
+		temperature = &t
+	}
+	if tokens == 0 {
+		tokens = 1024
+	}
+	var problems []string
+	answer, dropped := "", false
+	for attempt := range 1 + repairs {
+		tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: problems})
+		request := agent.Request{Model: g.Model, Messages: messages, MaxTokens: tokens, Temperature: temperature, Schema: answerSchema}
+		r, err := g.Provider.Complete(ctx, request)
+		if f, ok := errors.AsType[*planner.Failure](err); ok && !dropped && f.Code == provider.CodeUnavailable && !f.Permanent && ctx.Err() == nil {
+			dropped = true // one dropped connection does not end planning
+			tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: []string{f.Message}})
+			r, err = g.Provider.Complete(ctx, request)
+		}
+		if err != nil {
+			return out, fmt.Errorf("plan by model: %w", err)
+		}
+		out.Usage.InputTokens += r.Usage.InputTokens
+		out.Usage.OutputTokens += r.Usage.OutputTokens
+		out.Usage.Cost += r.Usage.Cost
+		answer = r.Text
+		var v map[string]any
+		v, problems = g.read(answer)
+		out.wants(v, known)
+		tell(domain.DraftNote{Phase: domain.PhaseValidating, Attempt: attempt + 1, Problems: problems})
+		if len(problems) == 0 {
+			g.build(&out, v)
+			return out, nil
+		}
+		messages = append(messages, agent.Message{Role: agent.RoleAssistant, Text: answer},
+			agent.Message{Role: agent.RoleUser, Text: "This cannot be used:\n- " + strings.Join(problems, "\n- ") + "\nAnswer again with the whole JSON object."})
+	}
+	return out, &Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: the model's answer cannot be used: " + strings.Join(problems, "; "),
+		Suggestion: "Rephrase request or make skills available", Answer: answer}
+}
+
+// stateLines are what a planning model is told of the daemon's own state, a line each.
+func stateLines(c *SystemContext) []string {
+	if c == nil {
+		return nil
+	}
+	out := []string{fmt.Sprintf("Load: %.0f %% of the slots for steps are taken.", 100*c.SystemLoad)}
+	for _, name := range slices.Sorted(maps.Keys(c.RateLimits)) {
+		l := c.RateLimits[name]
+		out = append(out, fmt.Sprintf("Rate limit of %s: %d of %d requests are left.", name, l.Remaining, l.Limit))
+	}
+	for _, line := range unavailableLines(c) {
+		out = append(out, "Not available: "+line)
+	}
+	return out
+}
+
+// unavailableLines name what can do nothing now, and why.
+func unavailableLines(c *SystemContext) []string {
+	if c == nil {
+		return nil
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(c.Unavailable)) {
+		out = append(out, name+": "+c.Unavailable[name])
+	}
+	return out
+}
+
+func (g *Generator) maxSteps() int {
+	if g.MaxSteps > 0 {
+		return g.MaxSteps
+	}
+	return 8
+}
+
+func (g *Generator) selectable() []prompts.Agent {
+	var out []prompts.Agent
+	for _, a := range g.Agents {
+		if !a.System && a.Selectable {
+			out = append(out, prompts.Agent{ID: a.ID, Name: a.Name, Description: a.Description, Capabilities: a.Capabilities})
+		}
+	}
+	return out
+}
+
+// answerSchema holds both forms of an answer; which fields each needs is checked
+// by read, whose problems a model can act on.
+var answerSchema = map[string]any{"type": "object", "required": []any{"requiresMultiStep", "reasoning"}, "properties": map[string]any{
+	"requiresMultiStep": map[string]any{"type": "boolean"}, "reasoning": map[string]any{"type": "string"},
+	"confidence": map[string]any{"type": "number", "minimum": 0, "maximum": 1},
+	"summary":    map[string]any{"type": "string"}, "assumptions": map[string]any{"type": "array", "items": map[string]any{"type": "string"}}, "directAgentId": map[string]any{"type": "string"},
+	"steps": map[string]any{"type": "array", "items": map[string]any{"type": "object", "required": []any{"agentId", "task"}, "properties": map[string]any{
+		"agentId": map[string]any{"type": "string"}, "task": map[string]any{"type": "string"}, "reasoning": map[string]any{"type": "string"},
+		"expectedOutput": map[string]any{"type": "string", "enum": []any{"text", "data", "visualization", "confirmation"}}}}}}}
+
+// read parses an answer and lists every problem it has.
+func (g *Generator) read(text string) (map[string]any, []string) {
+	v, ok := agent.JSONAnswer(text)
+	m, isObject := v.(map[string]any)
+	if !ok || !isObject {
+		return nil, []string{"it is not one JSON object"}
+	}
+	var problems []string
+	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	length := func(where string, v any, least, most int, required bool) {
+		s, ok := v.(string)
+		switch n := utf8.RuneCountInString(s); {
+		case v == nil && !required:
+		case !ok:
+			add("%s must be a text", where)
+		case n < least || n > most:
+			add("%s has %d characters; %d to %d are allowed", where, n, least, most)
+		}
+	}
+	allowed := func(where string, v any) {
+		id, _ := v.(string)
+		if !slices.ContainsFunc(g.selectable(), func(a prompts.Agent) bool { return a.ID == id }) {
+			add("%s %q is no agent of the list", where, id)
+		}
+	}
+	multi, ok := m["requiresMultiStep"].(bool)
+	if !ok {
+		add("requiresMultiStep must be true or false")
+		return m, problems
+	}
+	length("reasoning", m["reasoning"], 0, 500, true)
+	if !multi {
+		allowed("directAgentId", m["directAgentId"])
+		return m, problems
+	}
+	length("summary", m["summary"], 10, 500, true)
+	if _, ok := sureness(m["confidence"]); m["confidence"] != nil && !ok {
+		add("confidence must be a number from 0 to 1")
+	}
+	if list, ok := m["assumptions"].([]any); m["assumptions"] != nil && (!ok || len(list) > 8) {
+		add("assumptions must be a list of at most 8 texts")
+	} else {
+		for i, v := range list {
+			length(fmt.Sprintf("assumptions[%d]", i), v, 1, 200, true)
+		}
+	}
+	steps, _ := m["steps"].([]any)
+	if len(steps) == 0 || len(steps) > g.maxSteps() {
+		add("there are %d steps; 1 to %d are allowed", len(steps), g.maxSteps())
+	}
+	for i, s := range steps {
+		where := fmt.Sprintf("steps[%d].", i)
+		s, ok := s.(map[string]any)
+		if !ok {
+			add("steps[%d] must be an object", i)
+			continue
+		}
+		allowed(where+"agentId", s["agentId"])
+		length(where+"task", s["task"], 5, 500, true)
+		length(where+"reasoning", s["reasoning"], 0, 200, false)
+		if e := s["expectedOutput"]; e != nil && !slices.Contains([]any{"text", "data", "visualization", "confirmation"}, e) {
+			add("%sexpectedOutput must be text, data, visualization or confirmation", where)
+		}
+	}
+	return m, problems
+}
+
+// build makes a plan of an answer without problems.
+func (g *Generator) build(out *Generated, m map[string]any) {
+	text := func(v any) string { s, _ := v.(string); return s }
+	out.Reasoning = text(m["reasoning"])
+	if multi, _ := m["requiresMultiStep"].(bool); !multi {
+		out.Direct = text(m["directAgentId"])
+		return
+	}
+	p := newPlan(text(m["summary"]))
+	p.Plan.Confidence, _ = sureness(m["confidence"])
+	steps, _ := m["steps"].([]any)
+	reasons := map[string]any{}
+	for i, s := range steps {
+		s, _ := s.(map[string]any)
+		if why := text(s["reasoning"]); why != "" {
+			reasons[fmt.Sprintf("step-%d", i+1)] = why
+		}
+		p.Steps = append(p.Steps, planner.Step{ID: fmt.Sprintf("step-%d", i+1), Order: i + 1, AgentID: text(s["agentId"]), Task: text(s["task"]), ExpectedOutput: text(s["expectedOutput"])})
+	}
+	if len(reasons) > 0 {
+		extra(p, reasonsKey, reasons)
+	}
+	if list, _ := m["assumptions"].([]any); len(list) > 0 {
+		extra(p, assumedKey, list)
+	}
+	if len(out.wanted) > 0 {
+		var list []any
+		for _, id := range slices.Sorted(maps.Keys(out.wanted)) {
+			list = append(list, id)
+		}
+		extra(p, wantedKey, list)
+	}
+	out.Plan = p
+}
+
+// sureness reads a confidence: a number above 0, to 1.
+func sureness(v any) (float64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	return math.Round(f*100) / 100, err == nil && f >= 0 && f <= 1
+}
+
+// Where metadata keeps what a model said of its plan: why each step is there, what
+// it takes for granted, and whom it would have liked.
+const (
+	reasonsKey = "reasons"
+	assumedKey = "assumptions"
+	wantedKey  = "wanted"
+)
+
+// wants notes the agents that an answer names and that are not on the list.
+func (out *Generated) wants(m map[string]any, known []prompts.Agent) {
+	note := func(v any) {
+		id, _ := v.(string)
+		if id == "" || utf8.RuneCountInString(id) > 128 || len(out.wanted) >= 20 || slices.ContainsFunc(known, func(a prompts.Agent) bool { return a.ID == id }) {
+			return
+		}
+		if out.wanted == nil {
+			out.wanted = map[string]bool{}
+		}
+		out.wanted[id] = true
+	}
+	note(m["directAgentId"])
+	steps, _ := m["steps"].([]any)
+	for _, s := range steps {
+		if s, ok := s.(map[string]any); ok {
+			note(s["agentId"])
+		}
+	}
+}

@@ -1,0 +1,360 @@
+package planning
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/planning/prompts"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// maxShown bounds a result that the planning model is shown, in runes.
+const maxShown = 1000
+
+// Replan makes a new tail for a plan that cannot go on (SPEC 7.5). In a step
+// plan what is done and what waits stays, and new steps follow; in a graph, whose
+// shape is its author's, the node that failed becomes an agent's task. Skills are
+// planned by rules without the one that failed, everything else by the model.
+func (s *Service) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Replanned, error) {
+	var out domain.Replanned
+	if err := s.mayRequest(ctx, r.Run.Actor); err != nil {
+		return out, err
+	}
+	doc, problems := planner.Reopen(r.Version.Source, planner.Format(r.Version.Format))
+	if doc == nil {
+		return out, fmt.Errorf("read the plan: %w", problems.Err())
+	}
+	if doc.Graph != nil {
+		return s.replanGraph(ctx, r, doc.Graph)
+	}
+	p, keep := doc.Steps, keeps(r)
+	tail, reason, err := s.tailByRules(ctx, r, p, keep)
+	if err != nil {
+		var g Generated
+		g, err = s.tailByModel(ctx, r, p, err)
+		out.Usage = usageOf(g.Usage)
+		if err != nil {
+			return out, err
+		}
+		tail, reason = g.Plan.Steps, g.Reasoning
+	}
+	next := *p
+	for _, st := range p.Steps {
+		for i := range tail {
+			if st.ID == r.Node {
+				tail[i].OnError = cmp.Or(tail[i].OnError, st.OnError) // it may be planned anew once more
+			}
+		}
+	}
+	next.Steps = graft(p.Steps, keep, done(r), tail)
+	if broken := CheckPlan(&next, nil); len(broken) > 0 {
+		return out, refuse(asViolations(broken))
+	}
+	src, err := planner.MarshalStepsJSON(&next, true)
+	if err != nil {
+		return out, fmt.Errorf("write the new plan: %w", err)
+	}
+	out.Source, out.Reason = src, reasonOf(r, reason)
+	added := map[string]bool{}
+	for _, st := range next.Steps {
+		added[st.ID] = !keep[st.ID]
+	}
+	out.Unsafe, err = s.judgeTail(src, added, next.Steps[len(next.Steps)-len(tail):])
+	return out, err
+}
+
+// mayRequest refuses a tail for somebody who may not start runs any more: a tail is
+// work that nobody has started yet, in the name of who started the run (ruling 41).
+func (s *Service) mayRequest(ctx context.Context, name string) error {
+	if s.c.Role == nil {
+		return nil
+	}
+	role, err := s.c.Role(ctx, name)
+	if err != nil {
+		return fmt.Errorf("what %s may do: %w", name, err)
+	}
+	if !role.Includes(domain.RoleOperator) {
+		return &Error{Code: CodeNoValidPlan, Message: fmt.Sprintf("Cannot create valid execution plan for request: %s, who started the run, may not start runs any more", name),
+			Suggestion: "rerun or fork it yourself"}
+	}
+	return nil
+}
+
+func reasonOf(r domain.ReplanRequest, reason string) string {
+	return strings.TrimSuffix(fmt.Sprintf("%s failed (%s); %s", r.Node, r.Failure.Message, reason), "; ")
+}
+
+func usageOf(u agent.Usage) domain.Usage {
+	return domain.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost}
+}
+
+// keeps names the nodes that stay: those that are done and those that wait.
+func keeps(r domain.ReplanRequest) map[string]bool {
+	keep := done(r)
+	for _, id := range r.Open {
+		keep[id] = true
+	}
+	for _, st := range r.Settled {
+		keep[st.Node] = true
+	}
+	delete(keep, r.Node)
+	return keep
+}
+
+// done names the completed nodes.
+func done(r domain.ReplanRequest) map[string]bool {
+	m := map[string]bool{}
+	for _, st := range r.Settled {
+		if st.Status == domain.NodeCompleted {
+			m[st.Node] = true
+		}
+	}
+	return m
+}
+
+// graft puts a tail behind the steps that stay, under ids that the plan has never
+// used. A plan without dependencies stays one: its steps run in order. In any
+// other, a new step without dependencies of its own follows the new step before
+// it, and the first one everything that is completed.
+func graft(old []planner.Step, keep, done map[string]bool, tail []planner.Step) []planner.Step {
+	used, sequential, last := map[string]bool{}, true, 0
+	var steps []planner.Step
+	var roots []string
+	for _, st := range old {
+		used[st.ID] = true
+		sequential = sequential && len(st.Dependencies) == 0
+		if keep[st.ID] {
+			steps = append(steps, st)
+			last = max(last, st.Order)
+			if done[st.ID] {
+				roots = append(roots, st.ID)
+			}
+		}
+	}
+	names, n := map[string]string{}, len(old)
+	for _, st := range tail {
+		for n++; used[fmt.Sprintf("step-%d", n)]; n++ {
+			continue
+		}
+		names[st.ID] = fmt.Sprintf("step-%d", n)
+	}
+	previous := ""
+	for _, st := range tail {
+		st.ID, last = names[st.ID], last+1
+		st.Order = last
+		st.Params = renamed(st.Params, names)
+		var needs []string
+		for _, d := range st.Dependencies {
+			needs = append(needs, cmp.Or(names[d], d))
+		}
+		if c := st.Condition; c != nil && c.Expr != "" {
+			st.Condition = &planner.StepCondition{Type: c.Type, Expr: renamedText(c.Expr, names), Unknown: c.Unknown}
+		}
+		switch {
+		case sequential:
+			needs = nil
+		case len(needs) == 0 && previous != "":
+			needs = []string{previous}
+		case len(needs) == 0:
+			needs = roots
+		}
+		st.Dependencies, previous = needs, st.ID
+		steps = append(steps, st)
+	}
+	return steps
+}
+
+// renamed puts new step ids into references of the form `<id>.result…`.
+func renamed(params map[string]any, names map[string]string) map[string]any {
+	if params == nil {
+		return nil
+	}
+	out := make(map[string]any, len(params))
+	for k, v := range params {
+		if text, ok := v.(string); ok {
+			if id, rest, found := strings.Cut(text, ".result"); found && names[id] != "" && (rest == "" || rest[0] == '.') {
+				v = names[id] + ".result" + rest
+			}
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// renamedText puts new step ids into an expression of the planner by rules.
+func renamedText(expr string, names map[string]string) string {
+	var pairs []string
+	for old, id := range names {
+		pairs = append(pairs, fmt.Sprintf("output[%q]", old), fmt.Sprintf("output[%q]", id))
+	}
+	return strings.NewReplacer(pairs...).Replace(expr)
+}
+
+// tailByRules plans the intent again without the skill that failed, and takes
+// what is not done of it.
+func (s *Service) tailByRules(ctx context.Context, r domain.ReplanRequest, p *planner.StepPlan, keep map[string]bool) ([]planner.Step, string, error) {
+	if s.c.Mode == ByModel {
+		return nil, "", fmt.Errorf("rules do not plan here")
+	}
+	failed, have := "", map[string]string{} // skill → the step that did it
+	for _, st := range p.Steps {
+		if st.SkillID == "" {
+			return nil, "", fmt.Errorf("step %s names no skill", st.ID)
+		}
+		if st.ID == r.Node {
+			failed = st.SkillID
+		}
+		if keep[st.ID] {
+			have[st.SkillID] = st.ID
+		}
+	}
+	usable := slices.DeleteFunc(s.rules.Skills(), func(id string) bool { return id == failed })
+	fresh, err := s.Plan(ctx, Request{UserIntent: intentOf(r, p), SystemContext: SystemContext{AvailableSkills: usable}})
+	if err != nil {
+		return nil, "", err
+	}
+	// What is done stands for the step of the same skill.
+	names := map[string]string{}
+	for _, st := range fresh.Steps {
+		names[st.ID] = cmp.Or(have[st.SkillID], "new-"+st.ID)
+	}
+	var tail []planner.Step
+	for _, st := range fresh.Steps {
+		if have[st.SkillID] != "" {
+			continue
+		}
+		st.ID, st.Params = names[st.ID], renamed(st.Params, names)
+		for i, d := range st.Dependencies {
+			st.Dependencies[i] = names[d]
+		}
+		if c := st.Condition; c != nil {
+			st.Condition = &planner.StepCondition{Type: c.Type, Expr: renamedText(c.Expr, names), Unknown: c.Unknown}
+		}
+		tail = append(tail, st)
+	}
+	return tail, "planned again without the skill " + failed, nil
+}
+
+// tailByModel asks the model for what is left to do.
+func (s *Service) tailByModel(ctx context.Context, r domain.ReplanRequest, p *planner.StepPlan, refused error) (Generated, error) {
+	if s.c.Mode == ByRules || s.c.Generator == nil {
+		return Generated{}, refused
+	}
+	var left []string
+	keep, failed := keeps(r), r.Node
+	for _, st := range p.Steps {
+		switch what := cmp.Or(st.Task, st.SkillID, st.Tool); {
+		case st.ID == r.Node:
+			failed = what
+		case !keep[st.ID]:
+			left = append(left, what)
+		}
+	}
+	return s.ask(ctx, s.c.Generator, r, intentOf(r, p), failed, left)
+}
+
+// ask asks a model; an answer that names one agent is a tail of one step.
+func (s *Service) ask(ctx context.Context, model *Generator, r domain.ReplanRequest, intent, failed string, left []string) (Generated, error) {
+	var results []string
+	for _, st := range r.Settled {
+		if st.Status == domain.NodeCompleted {
+			results = append(results, fmt.Sprintf("%s: %s", cmp.Or(st.Task, st.Node), shown(st.Output)))
+		}
+	}
+	informed := *model
+	s.inform(&informed, s.withState(Request{}))
+	g, err := informed.Generate(ctx, prompts.Replan(intent, results, failed+": "+r.Failure.Message, left))
+	if err == nil && g.Plan == nil {
+		g.Plan = &planner.StepPlan{Steps: []planner.Step{{ID: "step-1", Order: 1, AgentID: g.Direct, Task: failed}}}
+	}
+	return g, err
+}
+
+// shown is a result as the model is told of it.
+func shown(raw domain.RawJSON) string {
+	text := string(raw)
+	if v, err := planner.DecodeValue(raw); err == nil {
+		text = planner.Text(v)
+	}
+	if runes := []rune(text); len(runes) > maxShown {
+		return string(runes[:maxShown]) + "…"
+	}
+	return text
+}
+
+// intentOf is what the plan is for: the run's input if it is a text, else what
+// the plan says of itself.
+func intentOf(r domain.ReplanRequest, p *planner.StepPlan) string {
+	var text string
+	if json.Unmarshal(r.Run.Input, &text) == nil && strings.TrimSpace(text) != "" {
+		return text
+	}
+	return cmp.Or(p.Description, p.Name, p.ID)
+}
+
+// replanGraph gives the task of a failed node to an agent.
+func (s *Service) replanGraph(ctx context.Context, r domain.ReplanRequest, g *planner.Graph) (domain.Replanned, error) {
+	var out domain.Replanned
+	if s.c.Mode == ByRules || s.c.Generator == nil {
+		return out, &Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: no model is configured that could plan the rest", Suggestion: "configure a planning model"}
+	}
+	model := *s.c.Generator
+	model.MaxSteps = 1
+	p := &planner.StepPlan{ID: g.ID, Name: g.Name, Description: g.Description}
+	made, err := s.ask(ctx, &model, r, intentOf(r, p), r.Node, nil)
+	out.Usage = usageOf(made.Usage)
+	if err != nil {
+		return out, err
+	}
+	step := made.Plan.Steps[0]
+	next := *g
+	next.Nodes = make(map[string]planner.Node, len(g.Nodes))
+	for key, n := range g.Nodes {
+		if cmp.Or(n.ID, key) == r.Node {
+			n.Type, n.Agent, n.Tool, n.Plan, n.Effect, n.Metadata = planner.TypeAgent, step.AgentID, "", "", "", nil
+			n.Input = step.Task + "\n\nWhat came before:\n${last}"
+		}
+		next.Nodes[key] = n
+	}
+	if out.Source, err = planner.MarshalJSON(&next, true); err != nil {
+		return out, fmt.Errorf("write the new plan: %w", err)
+	}
+	out.Reason = reasonOf(r, made.Reasoning)
+	out.Unsafe, err = s.judgeTail(out.Source, map[string]bool{r.Node: true}, []planner.Step{step})
+	return out, err
+}
+
+// judgeTail applies ruling 41 to the nodes that are new.
+func (s *Service) judgeTail(src []byte, added map[string]bool, steps []planner.Step) (unsafe []string, err error) {
+	for _, st := range steps {
+		if raw, err := json.Marshal(st); err != nil || strings.Contains(string(raw), "${secret.") {
+			return nil, forbidden
+		}
+	}
+	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
+	if err := problems.Err(); err != nil {
+		return nil, &Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: " + err.Error(), Suggestion: "Rephrase request or make skills available"}
+	}
+	catalog := s.engine.Catalog()
+	program, err := doc.Program(catalog)
+	if err != nil {
+		return nil, fmt.Errorf("the plan that was made: %w", err)
+	}
+	for i := range program.Nodes {
+		n := &program.Nodes[i]
+		switch {
+		case !added[n.ID]:
+		case s.mayUse(doc.ID, n) != nil:
+			return nil, s.mayUse(doc.ID, n)
+		case s.unsafe(catalog, n):
+			unsafe = append(unsafe, n.ID)
+		}
+	}
+	return unsafe, nil
+}

@@ -1,0 +1,143 @@
+package planning
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// The words of a planning request [001].
+type (
+	Request       = domain.PlanningRequest
+	UserContext   = domain.UserContext
+	SystemContext = domain.SystemContext
+	RateLimit     = domain.RateLimit
+	Constraints   = domain.Constraints
+)
+
+// Codes of a request that gets no plan [001].
+const (
+	CodeInsufficientResources = "INSUFFICIENT_RESOURCES"
+	CodeNoValidPlan           = "NO_VALID_PLAN"
+)
+
+// Error says why there is no plan.
+type Error = domain.PlanError
+
+// newPlan begins a plan; what it is called follows from the request.
+func newPlan(goal string) *planner.StepPlan {
+	return &planner.StepPlan{Name: goal, Description: goal, Plan: planner.PlanMetadata{CreatedBy: "planner"}}
+}
+
+// bound makes constraints the limits and the priority of a plan's runs, and keeps what
+// the user prefers for the agents of its steps.
+func bound(p *planner.StepPlan, r Request) {
+	c := r.Constraints
+	if t := c.TimeLimit(); t > 0 {
+		p.Limits.MaxDuration = planner.Duration(t)
+	}
+	if c.Budget > 0 {
+		p.Limits.MaxTokens = int64(c.Budget)
+	}
+	if c.Priority != "" {
+		extra(p, planner.MetadataPriority, c.Priority)
+	}
+	if len(r.UserContext.Preferences) > 0 {
+		if v, err := planner.Normalize(r.UserContext.Preferences); err == nil {
+			extra(p, planner.MetadataPreferences, v)
+		}
+	}
+}
+
+// violation is a broken rule, and what would mend it. resource says that the request
+// could be planned with more tokens, time or calls.
+type violation struct {
+	rule, text, advice string
+	resource           bool
+}
+
+func tooManySteps(needed, allowed int) violation {
+	return violation{rule: "POST-PLAN-004", text: fmt.Sprintf("Plan must respect all constraints (%d steps are needed, %d are allowed)", needed, allowed),
+		advice: fmt.Sprintf("Allow at least %d steps (maxSteps), or simplify the request", needed)}
+}
+
+func tooManyTokens(rule string, needed, allowed float64) violation {
+	text := "Plan must respect all constraints"
+	if rule == "PRE-PLAN-003" {
+		text = "Sufficient token budget must be available"
+	}
+	return violation{rule: rule, text: fmt.Sprintf("%s (%.0f tokens are needed, %.0f are allowed)", text, needed, allowed),
+		advice: fmt.Sprintf("Increase budget or simplify request: at least %d tokens", int64(needed)), resource: true}
+}
+
+func tooSlow(ms, allowed float64) violation {
+	return violation{rule: "POST-PLAN-004", text: fmt.Sprintf("Plan must respect all constraints (%.0f ms are estimated, %.0f ms are allowed)", ms, allowed),
+		advice: fmt.Sprintf("Allow at least %.0f ms (timeout), or simplify the request", ms), resource: true}
+}
+
+// refuse makes the error of violated rules: what a request cannot have at all is
+// NO_VALID_PLAN; too small a budget or too short a time alone can be mended.
+func refuse(list []violation) *Error {
+	e := &Error{Code: CodeInsufficientResources, Message: "Cannot create plan within budget constraints", Recoverable: true}
+	var texts, advice []string
+	for _, v := range list {
+		if !v.resource {
+			e.Code, e.Message, e.Recoverable = CodeNoValidPlan, "Cannot create valid execution plan for request", false
+		}
+		e.Violations = append(e.Violations, v.rule)
+		texts = append(texts, v.text)
+		if v.advice != "" && !slices.Contains(advice, v.advice) {
+			advice = append(advice, v.advice)
+		}
+	}
+	if len(texts) > 0 {
+		e.Message += ": " + strings.Join(texts, "; ")
+	}
+	if e.Suggestion = strings.Join(advice, "; "); e.Suggestion == "" {
+		e.Suggestion = "Rephrase request or make skills available"
+	}
+	return e
+}
+
+// preconditions lists every violated rule PRE-PLAN-001 to 003. a is what the
+// intent asks for, why says what keeps skills from being used, and tokens is what the
+// required skills are estimated to need.
+func preconditions(r Request, a Analysis, usable map[string]bool, why map[string]string, tokens int64) []violation {
+	var out []violation
+	invalid := func(detail, advice string) {
+		out = append(out, violation{rule: "PRE-PLAN-001", text: "Planning request must have valid intent and available skills (" + detail + ")", advice: advice})
+	}
+	if strings.TrimSpace(r.UserIntent) == "" {
+		invalid("the intent is empty", "Describe what you want")
+	}
+	if len(r.SystemContext.AvailableSkills) == 0 {
+		invalid("no skill is available", "Rephrase request or make skills available")
+	}
+	if t := r.Constraints.Timeout; t != nil && *t <= 0 {
+		out = append(out, badTimeout(*t))
+	}
+	var missing []string
+	for _, id := range a.RequiredSkills {
+		if usable[id] {
+			continue
+		}
+		if reason := why[id]; reason != "" {
+			id += " (" + reason + ")"
+		}
+		missing = append(missing, id)
+	}
+	if len(missing) > 0 {
+		out = append(out, violation{rule: "PRE-PLAN-002", text: fmt.Sprintf("All required skills must be available (missing: %s)", strings.Join(missing, ", ")), advice: "Rephrase request or make skills available"})
+	}
+	if r.Constraints.Budget > 0 && float64(tokens) > r.Constraints.Budget {
+		out = append(out, tooManyTokens("PRE-PLAN-003", float64(tokens), r.Constraints.Budget))
+	}
+	return out
+}
+
+func badTimeout(ms float64) violation {
+	return violation{rule: "PRE-PLAN-001", text: fmt.Sprintf("Planning request must have valid intent and available skills (timeout is %g ms)", ms), advice: "Give a timeout above 0, or none"}
+}

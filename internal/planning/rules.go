@@ -1,0 +1,603 @@
+package planning
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Rules is the planner by rules: intent → skills → sequence → optimisation
+// [001]. It is immutable and pure: equal requests give equal plans.
+type Rules struct {
+	skills []Skill
+	byID   map[string]*Skill
+	keys   map[string][]phrase
+	// recorded is what this installation has measured, by skill; nil: nothing.
+	recorded map[string]Recorded
+	// most is how many steps a plan has at most; 0: [defaultMaxSteps].
+	most int
+}
+
+// defaultMaxSteps bounds plans where the configuration does not.
+const defaultMaxSteps = 8
+
+// The skill that writes content is checked by the one that moderates, whatever the
+// configuration says of them: content that nobody has looked at is never planned
+// where there is a moderator.
+const (
+	generateSkill = "generate_content"
+	moderateSkill = "moderate_content"
+)
+
+// Recorded are medians over the runs of a skill.
+type Recorded = domain.SkillMedians
+
+// minRecorded is how many runs make a median worth more than the configuration.
+const minRecorded = 5
+
+// NewRules makes a planner over skills.
+func NewRules(skills []Skill) *Rules {
+	p := &Rules{skills: slices.Clone(skills), byID: map[string]*Skill{}, keys: map[string][]phrase{}}
+	for i := range p.skills {
+		s := &p.skills[i]
+		p.byID[s.ID] = s
+		if s.ID == generateSkill && !slices.Contains(s.GuardedBy, moderateSkill) {
+			s.GuardedBy = append(slices.Clone(s.GuardedBy), moderateSkill)
+		}
+		for _, lang := range slices.Sorted(maps.Keys(s.Keywords)) {
+			for _, k := range s.Keywords[lang] {
+				key := newPhrase(k, lang)
+				p.keys[s.ID] = append(p.keys[s.ID], key)
+				if lang == "es" {
+					for _, form := range withEnclitics(key.words)[1:] {
+						p.keys[s.ID] = append(p.keys[s.ID], exactly(form...))
+					}
+				}
+			}
+		}
+	}
+	return p
+}
+
+// With is the same planner, estimating by medians of what was recorded.
+func (p *Rules) With(recorded map[string]Recorded) *Rules {
+	q := *p
+	q.recorded = recorded
+	return &q
+}
+
+// AtMost is the same planner for plans of at most so many steps.
+func (p *Rules) AtMost(steps int) *Rules {
+	q := *p
+	q.most = steps
+	return &q
+}
+
+// maxSteps is how many steps the plan of a request may have.
+func (p *Rules) maxSteps(c Constraints) int {
+	most := cmp.Or(p.most, defaultMaxSteps)
+	if c.MaxSteps > 0 {
+		most = min(most, c.MaxSteps)
+	}
+	return most
+}
+
+// Skills lists the ids of all skills in the order of the configuration.
+func (p *Rules) Skills() []string {
+	out := make([]string, len(p.skills))
+	for i, s := range p.skills {
+		out[i] = s.ID
+	}
+	return out
+}
+
+// Analysis is what an intent asks for.
+type Analysis struct {
+	Goal           string         `json:"goal"`
+	RequiredSkills []string       `json:"requiredSkills"`
+	Parameters     map[string]any `json:"parameters"`
+	Complexity     float64        `json:"complexity"` // 0 to 1
+	// matched words of the intent, for the confidence.
+	matched, total int
+}
+
+// Analyze is phase 1: goal, required skills, parameters and complexity.
+//
+// Complexity is min(1, 0.15·skills + 0.1·(conjunctions) + words/100), where
+// conjunctions are complex indicators and the words and, then, y, luego.
+func (p *Rules) Analyze(intent string) Analysis {
+	goal := strings.Join(strings.Fields(intent), " ")
+	w := words(fold(goal))
+	a := Analysis{Goal: goal, Parameters: map[string]any{}, total: len(w)}
+	matched := make([]bool, len(w))
+	for _, s := range p.skills {
+		asked := false
+		for _, k := range p.keys[s.ID] {
+			if i := k.in(w); i >= 0 {
+				asked = true
+				for j := range k.words {
+					matched[i+j] = true
+				}
+			}
+		}
+		if asked {
+			a.RequiredSkills = append(a.RequiredSkills, s.ID)
+		}
+	}
+	a.RequiredSkills = p.withDependencies(a.RequiredSkills)
+	a.Parameters = parameters(goal, p.asksMore)
+	if topic, _ := a.Parameters["topic"].(string); topic != "" {
+		a.matched = len(words(fold(topic))) + 1
+	}
+	conjunctions := 0
+	for _, phrase := range append(slices.Clone(complexIndicators), []string{"and"}, []string{"then"}, []string{"y"}, []string{"luego"}) {
+		if holdsWords(w, phrase) {
+			conjunctions++
+		}
+	}
+	for _, m := range matched {
+		if m {
+			a.matched++
+		}
+	}
+	a.Complexity = math.Min(1, 0.15*float64(len(a.RequiredSkills))+0.1*float64(conjunctions)+float64(len(w))/100)
+	return a
+}
+
+// asksMore reports whether a clause begins by asking for a skill that the text before
+// it does not ask for.
+func (p *Rules) asksMore(before, clause string) bool {
+	w, earlier := words(fold(clause)), words(fold(before))
+	begins, more := false, false
+	for _, s := range p.skills {
+		for _, k := range p.keys[s.ID] {
+			at := k.in(w)
+			begins = begins || at == 0
+			more = more || at >= 0 && !slices.ContainsFunc(p.keys[s.ID], func(k phrase) bool { return k.in(earlier) >= 0 })
+		}
+	}
+	return begins && more
+}
+
+// withDependencies adds what skills depend on, in the order of the configuration.
+func (p *Rules) withDependencies(ids []string) []string {
+	need := map[string]bool{}
+	var add func(id string)
+	add = func(id string) {
+		if need[id] {
+			return
+		}
+		need[id] = true
+		if s := p.byID[id]; s != nil {
+			for _, d := range s.DependsOn {
+				add(d)
+			}
+		}
+	}
+	for _, id := range ids {
+		add(id)
+	}
+	return p.ordered(need)
+}
+
+// ordered lists a set in the order of the configuration; unknown ids come last.
+func (p *Rules) ordered(set map[string]bool) []string {
+	var out []string
+	for _, s := range p.skills {
+		if set[s.ID] {
+			out = append(out, s.ID)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(set)) {
+		if p.byID[id] == nil {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// Plan makes a plan for a request, or says which rules forbid it: the error is
+// an [*Error].
+func (p *Rules) Plan(r Request) (*planner.StepPlan, error) {
+	a := p.Analyze(r.UserIntent)
+	usable, why := p.usable(r)
+	chosen, optional := p.choose(a, usable)
+	needed := slices.DeleteFunc(slices.Clone(chosen), func(id string) bool { return optional[id] })
+	tokens, _ := p.totals(needed, false)
+	if broken := preconditions(r, a, usable, why, tokens); len(broken) > 0 {
+		return nil, refuse(broken)
+	}
+	chosen, dropped, err := p.fit(r, chosen, optional)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := p.sequence(r, a, chosen)
+	if err != nil {
+		return nil, err
+	}
+	p.judge(plan, r, a, chosen)
+	if len(dropped) > 0 {
+		list := make([]any, len(dropped))
+		for i, id := range dropped {
+			list[i] = id
+		}
+		extra(plan, droppedKey, list)
+	}
+	if err := p.alternatives(r, a, plan, chosen, optional); err != nil {
+		return nil, err
+	}
+	if problems := CheckPlan(plan, &r); len(problems) > 0 {
+		return nil, refuse(asViolations(problems))
+	}
+	bound(plan, r)
+	return plan, nil
+}
+
+// droppedKey is where metadata names the skills that a plan's bounds leave no room for.
+const droppedKey = "dropped"
+
+// usable are the skills that may be planned now, and why each other one may not.
+func (p *Rules) usable(r Request) (usable map[string]bool, why map[string]string) {
+	usable, why = map[string]bool{}, map[string]string{}
+	for _, id := range r.SystemContext.AvailableSkills {
+		s := p.byID[id]
+		if s == nil {
+			continue
+		}
+		for _, name := range s.resources() {
+			if l, ok := r.SystemContext.RateLimits[name]; ok && l.Remaining <= 0 {
+				why[id] = fmt.Sprintf("the rate limit of %s is used up", name)
+			} else if reason, ok := r.SystemContext.Unavailable[name]; ok && name != id {
+				why[id] = fmt.Sprintf("%s: %s", name, reason)
+			} else if ok {
+				why[id] = reason
+			}
+		}
+		usable[id] = why[id] == ""
+	}
+	return usable, why
+}
+
+// choose is phase 2: what is required, what guards it, what that implies and what so
+// complex an intent deserves. What was neither asked for nor guards a skill is
+// optional.
+func (p *Rules) choose(a Analysis, usable map[string]bool) (chosen []string, optional map[string]bool) {
+	set, optional := map[string]bool{}, map[string]bool{}
+	for _, id := range a.RequiredSkills {
+		set[id] = true
+	}
+	add := func(id string, free bool) {
+		needs := p.withDependencies([]string{id})
+		if slices.ContainsFunc(needs, func(d string) bool { return !usable[d] }) {
+			return
+		}
+		for _, d := range needs {
+			if !set[d] {
+				set[d], optional[d] = true, free
+			} else if !free {
+				optional[d] = false
+			}
+		}
+	}
+	guard := func() {
+		for grown := true; grown; {
+			before := len(set)
+			for _, id := range p.ordered(set) {
+				if s := p.byID[id]; s != nil {
+					for _, g := range s.GuardedBy {
+						add(g, optional[id])
+					}
+				}
+			}
+			grown = len(set) > before
+		}
+	}
+	guard()
+	for _, s := range p.skills {
+		if len(a.RequiredSkills) > 0 && s.MinComplexity > 0 && a.Complexity >= s.MinComplexity && !set[s.ID] {
+			add(s.ID, true)
+		}
+	}
+	for grown := true; grown; {
+		before := len(set)
+		for _, id := range p.ordered(set) {
+			if s := p.byID[id]; s != nil {
+				for _, implied := range s.Implies {
+					if !set[implied] {
+						add(implied, true)
+					}
+				}
+			}
+		}
+		guard()
+		grown = len(set) > before
+	}
+	return p.ordered(set), optional
+}
+
+// fit drops optional skills until the plan keeps its bounds: those that complexity
+// adds first, then the last of those that another skill implies.
+func (p *Rules) fit(r Request, chosen []string, optional map[string]bool) (kept, dropped []string, err error) {
+	c, most := r.Constraints, p.maxSteps(r.Constraints)
+	over := func() []violation {
+		var out []violation
+		tokens, ms := p.totals(chosen, serial(r))
+		if len(chosen) > most {
+			out = append(out, tooManySteps(len(chosen), most))
+		}
+		if c.Budget > 0 && float64(tokens) > c.Budget {
+			out = append(out, tooManyTokens("POST-PLAN-004", float64(tokens), c.Budget))
+		}
+		if c.Timeout != nil && float64(ms) > *c.Timeout {
+			out = append(out, tooSlow(float64(ms), *c.Timeout))
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.SystemContext.RateLimits)) {
+			l, calls := r.SystemContext.RateLimits[name], int64(0)
+			for _, id := range chosen {
+				if slices.Contains(p.byID[id].resources(), name) {
+					calls++
+				}
+			}
+			if calls > l.Remaining {
+				out = append(out, violation{rule: "POST-PLAN-004", text: fmt.Sprintf("Plan must respect all constraints (%d calls of %s are needed, %d are left)", calls, name, l.Remaining),
+					advice: "Wait until the rate limit of " + name + " is renewed, or simplify the request", resource: true})
+			}
+		}
+		return out
+	}
+	for broken := over(); len(broken) > 0; broken = over() {
+		drop := p.droppable(chosen, optional)
+		if drop == "" {
+			return nil, nil, refuse(broken)
+		}
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(id string) bool { return id == drop })
+		dropped = append(dropped, drop)
+	}
+	return chosen, dropped, nil
+}
+
+// droppable is the optional skill that a plan does without first; "": there is none.
+func (p *Rules) droppable(chosen []string, optional map[string]bool) string {
+	best, rank := "", -1
+	for i, id := range chosen {
+		if !optional[id] || p.needed(id, chosen) || p.guards(id, chosen) {
+			continue
+		}
+		at := i // what nothing implies: the last first
+		for _, o := range chosen {
+			if implied := slices.Index(p.byID[o].Implies, id); implied >= 0 {
+				at = max(at, implied)
+			}
+		}
+		if p.byID[id].MinComplexity > 0 {
+			at += len(p.skills) + len(chosen)
+		}
+		if at > rank {
+			best, rank = id, at
+		}
+	}
+	return best
+}
+
+// guards reports whether a skill guards a chosen one.
+func (p *Rules) guards(id string, chosen []string) bool {
+	return slices.ContainsFunc(chosen, func(c string) bool { return slices.Contains(p.byID[c].GuardedBy, id) })
+}
+
+// serial reports whether the steps of a plan run one after the other, because the
+// system is busy.
+func serial(r Request) bool { return r.SystemContext.SystemLoad >= 0.9 }
+
+// needed reports whether a chosen skill depends on id.
+func (p *Rules) needed(id string, chosen []string) bool {
+	return slices.ContainsFunc(chosen, func(c string) bool { return slices.Contains(p.byID[c].DependsOn, id) })
+}
+
+// sequence is phases 3 and 4: a stable topological order, dependencies only
+// where they carry something, data wired by reference, retries.
+func (p *Rules) sequence(r Request, a Analysis, chosen []string) (*planner.StepPlan, error) {
+	plan := newPlan(a.Goal)
+	ids := map[string]string{}
+	left := slices.Clone(chosen)
+	for len(left) > 0 {
+		at := slices.IndexFunc(left, func(id string) bool {
+			return !slices.ContainsFunc(p.before(id, chosen), func(d string) bool { return ids[d] == "" })
+		})
+		if at < 0 {
+			return nil, refuse([]violation{{rule: "INV-PLAN-002", text: fmt.Sprintf("the dependencies of %s form a cycle", strings.Join(left, ", ")), advice: "Correct depends_on of these skills"}})
+		}
+		s := p.byID[left[at]]
+		left = slices.Delete(left, at, at+1)
+		n := len(plan.Steps) + 1
+		step := planner.Step{ID: fmt.Sprintf("step-%d", n), Order: n, SkillID: s.ID, Params: p.params(s, a, r, ids, chosen), Retry: cmp.Or(s.Retry, &defaultRetry)}
+		if s.Agent != "" {
+			step.Task = cmp.Or(s.Description, s.ID) // an agent is told what to do, a tool is not
+		}
+		for _, d := range p.before(s.ID, chosen) {
+			step.Dependencies = append(step.Dependencies, ids[d])
+		}
+		if g := s.Gate; g != nil && ids[g.Skill] != "" {
+			step.Condition = &planner.StepCondition{Type: "custom", Expr: g.over(ids[g.Skill]), Unknown: planner.UnknownSkip}
+		}
+		if serial(r) && n > 1 {
+			if last := fmt.Sprintf("step-%d", n-1); !slices.Contains(step.Dependencies, last) {
+				step.Dependencies = append(step.Dependencies, last)
+			}
+		}
+		ids[s.ID] = step.ID
+		plan.Steps = append(plan.Steps, step)
+	}
+	return plan, nil
+}
+
+// before are the chosen skills that must have run before a skill: those it
+// depends on and the one that gates it.
+func (p *Rules) before(id string, chosen []string) []string {
+	s := p.byID[id]
+	var out []string
+	for _, c := range chosen {
+		if c != id && (slices.Contains(s.DependsOn, c) || s.Gate != nil && s.Gate.Skill == c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// params fills a step's parameters: what it consumes from the step that produces
+// it, then preferences, then what the intent says, then defaults.
+func (p *Rules) params(s *Skill, a Analysis, r Request, ids map[string]string, chosen []string) map[string]any {
+	out := maps.Clone(s.Defaults)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for name := range s.Params {
+		if v, ok := a.Parameters[name]; ok {
+			out[name] = v
+		} else if name == "topic" {
+			out[name] = a.Goal // an intent that names no topic is one itself
+		}
+		if v, ok := r.UserContext.Preferences[name]; ok {
+			out[name] = v
+		}
+	}
+	for _, name := range s.Consumes {
+		for _, id := range slices.Backward(chosen) {
+			product := cmp.Or(s.From[name], name)
+			if step := ids[id]; step != "" && slices.Contains(p.byID[id].Produces, product) {
+				out[name] = step + ".result" + p.byID[id].member(product)
+			}
+		}
+	}
+	return out
+}
+
+// estimate is what a skill is expected to take: medians of this installation
+// once there are enough runs, else the configuration.
+func (p *Rules) estimate(s *Skill) (ms, tokens int64, measured bool) {
+	if m := p.recorded[s.ID]; m.Runs >= minRecorded {
+		return m.Time.Milliseconds(), m.Tokens, true
+	}
+	return s.EstimatedMs, s.EstimatedTokens, false
+}
+
+// totals are the tokens of all skills, and the milliseconds of the critical path or,
+// serially, of all of them.
+func (p *Rules) totals(chosen []string, serially bool) (tokens, ms int64) {
+	end := map[string]int64{}
+	var finish func(id string, seen map[string]bool) int64
+	finish = func(id string, seen map[string]bool) int64 {
+		if v, ok := end[id]; ok {
+			return v
+		}
+		if seen[id] {
+			return 0 // a cycle is reported by sequence
+		}
+		seen[id] = true
+		start := int64(0)
+		for _, d := range p.before(id, chosen) {
+			start = max(start, finish(d, seen))
+		}
+		own, _, _ := p.estimate(p.byID[id])
+		end[id] = start + own
+		return end[id]
+	}
+	sum := int64(0)
+	for _, id := range chosen {
+		if p.byID[id] == nil {
+			continue
+		}
+		ms = max(ms, finish(id, map[string]bool{}))
+		own, t, _ := p.estimate(p.byID[id])
+		tokens, sum = tokens+t, sum+own
+	}
+	if serially {
+		ms = sum
+	}
+	return tokens, ms
+}
+
+// judge fills in estimates and confidence.
+//
+// confidence = 0.5 + 0.3·c + 0.2·m, rounded to two digits, where c is the share
+// of the intent's words that keywords and topic explain, and m the share of
+// steps whose estimate was measured here.
+func (p *Rules) judge(plan *planner.StepPlan, r Request, a Analysis, chosen []string) {
+	tokens, ms := p.totals(chosen, serial(r))
+	plan.EstimatedCost, plan.EstimatedDurationMs = float64(tokens), ms
+	measured := 0
+	for _, id := range chosen {
+		if _, _, ok := p.estimate(p.byID[id]); ok {
+			measured++
+		}
+	}
+	if measured > 0 {
+		extra(plan, measuredKey, json.Number(strconv.Itoa(measured)))
+	}
+	plan.Plan.Confidence = confidence(share(a.matched, a.total), share(measured, len(chosen)))
+}
+
+// confidence in a plan: see [Rules.judge].
+func confidence(explained, measured float64) float64 {
+	return math.Round(100*(0.5+0.3*explained+0.2*measured)) / 100
+}
+
+func share(n, of int) float64 { return math.Min(1, float64(n)/float64(max(of, 1))) }
+
+// measuredKey is where metadata says how many steps are estimated by medians.
+const measuredKey = "measuredSteps"
+
+// Kinds of an alternative.
+const (
+	altCheaper = "cheaper"
+	altFaster  = "faster"
+)
+
+// alternatives are the same plan without its optional steps, if that is cheaper,
+// and without its gates, if that is faster: whole plans, that can take its place.
+func (p *Rules) alternatives(r Request, a Analysis, plan *planner.StepPlan, chosen []string, optional map[string]bool) error {
+	add := func(kind string, by *Rules, ids []string) error {
+		alt, err := by.sequence(r, a, ids)
+		if err != nil {
+			return err
+		}
+		by.judge(alt, r, a, ids)
+		extra(alt, kindKey, kind)
+		bound(alt, r)
+		doc, err := planner.MarshalStepsJSON(alt, false)
+		if err != nil {
+			return fmt.Errorf("write the %s plan: %w", kind, err)
+		}
+		v, err := planner.DecodeValue(doc)
+		if err != nil {
+			return fmt.Errorf("read the %s plan: %w", kind, err)
+		}
+		plan.Plan.Alternatives = append(plan.Plan.Alternatives, v)
+		return nil
+	}
+	lean := slices.DeleteFunc(slices.Clone(chosen), func(id string) bool { return optional[id] && !p.needed(id, chosen) && !p.guards(id, chosen) })
+	if tokens, _ := p.totals(lean, serial(r)); len(lean) > 0 && float64(tokens) < plan.EstimatedCost {
+		if err := add(altCheaper, p, lean); err != nil {
+			return err
+		}
+	}
+	open := &Rules{skills: slices.Clone(p.skills), byID: map[string]*Skill{}, keys: p.keys, recorded: p.recorded, most: p.most}
+	for i := range open.skills {
+		open.skills[i].Gate = nil
+		open.byID[open.skills[i].ID] = &open.skills[i]
+	}
+	if _, ms := open.totals(chosen, serial(r)); ms < plan.EstimatedDurationMs {
+		return add(altFaster, open, chosen)
+	}
+	return nil
+}
+
+// kindKey is where the metadata of an alternative says what it is better at.
+const kindKey = "kind"

@@ -1,0 +1,515 @@
+package planning_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kairosd/kairosd/internal/planning"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// blog are the four skills of [001].
+func blog() []planning.Skill {
+	return []planning.Skill{
+		{ID: "generate_content", Keywords: map[string][]string{"en": {"write", "create", "generate"}, "es": {"escribe", "crea", "genera"}}, Produces: []string{"content"},
+			Params: map[string]any{"topic": nil, "tone": nil, "length": nil}, Implies: []string{"moderate_content"}, EstimatedMs: 8000, EstimatedTokens: 1500, Agent: "writer"},
+		{ID: "analyze_seo", Keywords: map[string][]string{"en": {"seo"}, "es": {"seo"}}, Consumes: []string{"content"}, DependsOn: []string{"generate_content"},
+			MinComplexity: 0.7, EstimatedMs: 3000, EstimatedTokens: 400, Agent: "seo"},
+		{ID: "moderate_content", Keywords: map[string][]string{"en": {"moderate"}, "es": {"modera"}}, Consumes: []string{"content"}, DependsOn: []string{"generate_content"},
+			EstimatedMs: 2000, EstimatedTokens: 200, Agent: "moderator"},
+		{ID: "summarize_content", Keywords: map[string][]string{"en": {"summary", "summarize"}, "es": {"resumen", "resume"}}, Consumes: []string{"content"}, DependsOn: []string{"generate_content"},
+			Gate: &planning.Gate{Skill: "moderate_content", Expr: "result.approved"}, Defaults: map[string]any{"maxLength": 150}, EstimatedMs: 2000, EstimatedTokens: 300, Agent: "writer"},
+	}
+}
+
+var all = []string{"generate_content", "analyze_seo", "moderate_content", "summarize_content"}
+
+func request(intent string, skills ...string) planning.Request {
+	return planning.Request{UserIntent: intent, SystemContext: planning.SystemContext{AvailableSkills: skills}}
+}
+
+func plan(t *testing.T, r planning.Request) *planner.StepPlan {
+	t.Helper()
+	p, err := planning.NewRules(blog()).Plan(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// steps writes a plan as [001] does.
+func steps(p *planner.StepPlan) []string {
+	var out []string
+	for _, s := range p.Steps {
+		line := fmt.Sprintf("%s %s(", s.ID, s.SkillID)
+		for _, name := range []string{"topic", "tone", "length", "content", "maxLength"} {
+			if v, ok := s.Params[name]; ok {
+				line += fmt.Sprintf("%s: %v ", name, v)
+			}
+		}
+		line = strings.TrimRight(line, " ") + ")"
+		if len(s.Dependencies) > 0 {
+			line += " after " + strings.Join(s.Dependencies, ", ")
+		}
+		if s.Condition != nil {
+			line += " if " + s.Condition.Expr
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// The two usage examples of [001] give exactly the plans shown there.
+func TestUsageExamples(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		r    planning.Request
+		want []string
+	}{
+		"Ejemplo 1: Generación Simple de Post": {request("Create a blog post about React hooks", "generate_content", "moderate_content"), []string{
+			"step-1 generate_content(topic: React hooks)", "step-2 moderate_content(content: step-1.result) after step-1"}},
+		"Ejemplo 2: Workflow Complejo con SEO": {func() planning.Request {
+			r := request("Create SEO-optimized post about TypeScript with summary", all...)
+			r.Constraints = planning.Constraints{MaxSteps: 5, Priority: "high"}
+			return r
+		}(), []string{
+			"step-1 generate_content(topic: TypeScript)", "step-2 analyze_seo(content: step-1.result) after step-1",
+			"step-3 moderate_content(content: step-1.result) after step-1",
+			`step-4 summarize_content(content: step-1.result maxLength: 150) after step-1, step-3 if output["step-3"].approved`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if d := cmp.Diff(c.want, steps(plan(t, c.r))); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestSpanishIntentAndPreferences(t *testing.T) {
+	t.Parallel()
+	r := request("Escribe un artículo sobre ética de la IA con resumen", all...)
+	r.UserContext.Preferences = map[string]any{"tone": "professional", "colour": "red"}
+	got := steps(plan(t, r))
+	if len(got) != 3 || got[0] != "step-1 generate_content(topic: ética de la IA tone: professional)" {
+		t.Errorf("%q", got)
+	}
+}
+
+func fails(t *testing.T, r planning.Request, code string, recoverable bool, parts ...string) {
+	t.Helper()
+	_, err := planning.NewRules(blog()).Plan(r)
+	e, ok := planning.AsError(err)
+	if !ok {
+		t.Fatalf("not refused: %v", err)
+	}
+	if e.Code != code || e.Recoverable != recoverable || e.Suggestion == "" {
+		t.Errorf("%+v", e)
+	}
+	for _, p := range parts {
+		if !strings.Contains(e.Message, p) && !slices.Contains(e.Violations, p) {
+			t.Errorf("%q says nothing of %q (%v)", e.Message, p, e.Violations)
+		}
+	}
+}
+
+func TestPlannerAgentPreconditions(t *testing.T) {
+	t.Parallel()
+	t.Run("rejects empty intent", func(t *testing.T) {
+		t.Parallel()
+		fails(t, request(" ", all...), planning.CodeNoValidPlan, false, "Planning request must have valid intent", "PRE-PLAN-001")
+	})
+	t.Run("rejects when required skills unavailable", func(t *testing.T) {
+		t.Parallel()
+		fails(t, request("generate blog post"), planning.CodeNoValidPlan, false, "All required skills must be available", "PRE-PLAN-001", "PRE-PLAN-002")
+	})
+	t.Run("PRE-PLAN-001 timeout", func(t *testing.T) {
+		t.Parallel()
+		r, zero := request("generate blog post", all...), 0.0
+		r.Constraints.Timeout = &zero
+		fails(t, r, planning.CodeNoValidPlan, false, "PRE-PLAN-001")
+	})
+	t.Run("PRE-PLAN-002 rate limit used up", func(t *testing.T) {
+		t.Parallel()
+		r := request("generate blog post", all...)
+		r.SystemContext.RateLimits = map[string]planning.RateLimit{"writer": {Remaining: 0, Limit: 500}}
+		fails(t, r, planning.CodeNoValidPlan, false, "PRE-PLAN-002", "generate_content")
+	})
+	t.Run("PRE-PLAN-003 budget", func(t *testing.T) {
+		t.Parallel()
+		r := request("generate blog post", all...)
+		r.Constraints.Budget = 100
+		fails(t, r, planning.CodeInsufficientResources, true, "Cannot create plan within budget constraints", "PRE-PLAN-003")
+	})
+	t.Run("nothing that is known", func(t *testing.T) {
+		t.Parallel()
+		fails(t, request("boil an egg", all...), planning.CodeNoValidPlan, false, "POST-PLAN-001")
+	})
+}
+
+func TestPlannerAgentPostconditions(t *testing.T) {
+	t.Parallel()
+	t.Run("creates plan with valid dependencies", func(t *testing.T) {
+		t.Parallel()
+		if broken := planning.CheckPlan(plan(t, request("Create a post about tea with summary", all...)), nil); len(broken) > 0 {
+			t.Error(broken)
+		}
+	})
+	t.Run("creates plan within constraints", func(t *testing.T) {
+		t.Parallel()
+		r := request("Create a post about tea with summary", all...)
+		r.Constraints.MaxSteps = 3
+		if got := steps(plan(t, r)); len(got) != 3 || !strings.Contains(strings.Join(got, " "), "moderate") {
+			t.Errorf("%q", got)
+		}
+		r.Constraints.MaxSteps = 2
+		fails(t, r, planning.CodeNoValidPlan, false, "POST-PLAN-004")
+	})
+	for rule, p := range map[string]planner.StepPlan{
+		"POST-PLAN-001": {},
+		"POST-PLAN-002": {Steps: []planner.Step{{ID: "a", Tool: "x", Dependencies: []string{"gone"}}}},
+		"POST-PLAN-003": {Steps: []planner.Step{{ID: "a", Tool: "x", Order: 1, Dependencies: []string{"b"}}, {ID: "b", Tool: "x", Order: 2}}},
+		"INV-PLAN-002":  {Steps: []planner.Step{{ID: "a", Tool: "x", Order: 1, Dependencies: []string{"b"}}, {ID: "b", Tool: "x", Order: 2, Dependencies: []string{"a"}}}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			if !slices.ContainsFunc(planning.CheckPlan(&p, nil), func(b planning.Broken) bool { return b.Rule == rule }) {
+				t.Errorf("not noticed: %v", planning.CheckPlan(&p, nil))
+			}
+		})
+	}
+}
+
+// generated draws skills with any dependencies, and an intent over them.
+func generated(t *rapid.T) ([]planning.Skill, planning.Request) {
+	n := rapid.IntRange(1, 8).Draw(t, "skills")
+	var skills []planning.Skill
+	var ids []string
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("s%d", i))
+	}
+	some := rapid.SliceOfNDistinct(rapid.SampledFrom(ids), 0, 3, rapid.ID[string])
+	for i, id := range ids {
+		s := planning.Skill{ID: id, Keywords: map[string][]string{"en": {fmt.Sprintf("word%d", i)}}, DependsOn: some.Draw(t, "depends"), Implies: some.Draw(t, "implies"),
+			EstimatedMs: rapid.Int64Range(0, 100).Draw(t, "ms"), EstimatedTokens: rapid.Int64Range(0, 100).Draw(t, "tokens"), Agent: "a", Produces: []string{"x"}, Consumes: []string{"x"}}
+		if rapid.Bool().Draw(t, "gated") {
+			s.Gate = &planning.Gate{Skill: rapid.SampledFrom(ids).Draw(t, "gate"), Expr: "result.ok"}
+		}
+		skills = append(skills, s)
+	}
+	r := request(strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"word0", "word1", "word2", "word5", "and", "about", "tea"})).Draw(t, "intent"), " "), some.Draw(t, "available")...)
+	r.SystemContext.SystemLoad = rapid.SampledFrom([]float64{0, 0.95}).Draw(t, "load")
+	r.Constraints.MaxSteps = rapid.IntRange(0, 4).Draw(t, "most")
+	r.Constraints.Budget = float64(rapid.IntRange(0, 300).Draw(t, "budget"))
+	return skills, r
+}
+
+// Whatever is asked of whatever skills, a plan keeps every contract or is
+// refused with a reason; asking twice gives the same, and nothing hangs.
+func TestPlannerAgentInvariants(t *testing.T) {
+	t.Parallel()
+	t.Run("generates idempotent plans", func(t *testing.T) {
+		t.Parallel()
+		r := request("Create SEO post about tea with summary", all...)
+		if d := cmp.Diff(steps(plan(t, r)), steps(plan(t, r))); d != "" {
+			t.Error(d)
+		}
+	})
+	t.Run("never creates cyclic dependencies", func(t *testing.T) {
+		t.Parallel()
+		// Skills that need each other get no plan, not an endless one.
+		skills := blog()
+		skills[0].DependsOn = []string{"summarize_content"}
+		_, err := planning.NewRules(skills).Plan(request("Create a post about tea with summary", all...))
+		if e, ok := planning.AsError(err); !ok || !slices.Contains(e.Violations, "INV-PLAN-002") {
+			t.Errorf("got %v", err)
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		skills, r := generated(t)
+		one, err1 := planning.NewRules(skills).Plan(r)
+		two, err2 := planning.NewRules(skills).Plan(r)
+		if !reflect.DeepEqual(one, two) || fmt.Sprint(err1) != fmt.Sprint(err2) {
+			t.Fatalf("INV-PLAN-001 generates idempotent plans: %v, %v\n%+v\n%+v", err1, err2, one, two)
+		}
+		if err1 != nil {
+			if e, ok := planning.AsError(err1); !ok || e.Code == "" || len(e.Violations) == 0 {
+				t.Fatalf("refused without a reason: %v", err1)
+			}
+			return
+		}
+		if broken := planning.CheckPlan(one, &r); len(broken) > 0 {
+			t.Fatalf("%v", broken)
+		}
+		if r.SystemContext.SystemLoad >= 0.9 {
+			for i, s := range one.Steps[1:] {
+				if !slices.Contains(s.Dependencies, one.Steps[i].ID) {
+					t.Fatalf("%s may run in parallel under load", s.ID)
+				}
+			}
+		}
+	})
+}
+
+func TestEstimates(t *testing.T) {
+	t.Parallel()
+	r := request("Create SEO-optimized post about TypeScript with summary", all...)
+	p := plan(t, r)
+	// Critical path: 8000 + max(seo 3000, moderate 2000 + summary 2000).
+	if p.EstimatedDurationMs != 12000 || p.EstimatedCost != 2400 {
+		t.Errorf("%d ms, %v tokens", p.EstimatedDurationMs, p.EstimatedCost)
+	}
+	var kinds []any
+	for _, a := range p.Plan.Alternatives {
+		whole := a.(map[string]any)
+		if len(whole["steps"].([]any)) == 0 || whole["estimatedDuration"] == nil || whole["estimatedCost"] == nil {
+			t.Errorf("not a whole plan: %v", whole)
+		}
+		kinds = append(kinds, whole["metadata"].(map[string]any)["kind"])
+	}
+	if d := cmp.Diff([]any{"faster"}, kinds); d != "" {
+		t.Error(d)
+	}
+	recorded := map[string]planning.Recorded{}
+	for id, runs := range map[string]int{"generate_content": 5, "analyze_seo": 4} {
+		recorded[id] = planning.Recorded{Runs: runs, Time: time.Second, Tokens: 100}
+	}
+	measured, err := planning.NewRules(blog()).With(recorded).Plan(r)
+	if err != nil || measured.EstimatedDurationMs != 5000 || measured.EstimatedCost != 1000 || measured.Plan.Confidence <= p.Plan.Confidence {
+		t.Errorf("%v %d ms, %v tokens, %v against %v", err, measured.EstimatedDurationMs, measured.EstimatedCost, measured.Plan.Confidence, p.Plan.Confidence)
+	}
+}
+
+// shipped are the four skills as examples/scripted configures them: SEO and a summary
+// accompany content, moderation guards it.
+func shipped() []planning.Skill {
+	list := blog()
+	list[0].Implies, list[0].GuardedBy = []string{"summarize_content", "analyze_seo"}, []string{"moderate_content"}
+	list[0].OutputSchema = map[string]any{"type": "object", "required": []any{"content"}, "properties": map[string]any{"content": map[string]any{"type": "string"}}}
+	for i := range list[1:] {
+		list[i+1].Consumes, list[i+1].From = []string{"contentSource"}, map[string]string{"contentSource": "content"}
+	}
+	list[3].Gate.Expr = "result.approved == true"
+	return list
+}
+
+// The example of a request in [001] gives the plan that is shown there.
+func TestExampleRequestGivesTheExamplePlan(t *testing.T) {
+	t.Parallel()
+	ms := 60000.0
+	r := request("Generate a professional blog post about AI ethics", all...)
+	r.UserContext.Preferences = map[string]any{"tone": "professional", "length": "medium"}
+	r.SystemContext.RateLimits = map[string]planning.RateLimit{"openai": {Remaining: 450, Limit: 500}}
+	r.Constraints = planning.Constraints{MaxSteps: 5, Timeout: &ms, Budget: 3000, Priority: "high"}
+	p, err := planning.NewRules(shipped()).Plan(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range p.Steps {
+		raw, err := json.Marshal(s.Params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := fmt.Sprintf("%s %s %s %v", s.ID, s.SkillID, raw, s.Dependencies)
+		if s.Condition != nil {
+			line += " " + s.Condition.Expr
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		`step-1 generate_content {"length":"medium","tone":"professional","topic":"AI ethics"} []`,
+		`step-2 analyze_seo {"contentSource":"step-1.result.content"} [step-1]`,
+		`step-3 moderate_content {"contentSource":"step-1.result.content"} [step-1]`,
+		`step-4 summarize_content {"contentSource":"step-1.result.content","maxLength":150} [step-1 step-3] output["step-3"].approved == true`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	// Without what was not asked for: the cheaper plan.
+	cheaper := p.Plan.Alternatives[0].(map[string]any)
+	if got := cheaper["metadata"].(map[string]any)["kind"]; got != "cheaper" || len(cheaper["steps"].([]any)) != 2 {
+		t.Errorf("%v", cheaper)
+	}
+}
+
+// What accompanies content is dropped when steps, time or tokens are scarce, SEO
+// before the summary, and named; moderation never is.
+func TestModerationIsNeverDropped(t *testing.T) {
+	t.Parallel()
+	ms := 10_000.0
+	for name, c := range map[string]struct {
+		bounds  planning.Constraints
+		want    []string
+		dropped []any
+	}{
+		"three steps": {planning.Constraints{MaxSteps: 3}, []string{"generate_content", "moderate_content", "summarize_content"}, []any{"analyze_seo"}},
+		"two steps":   {planning.Constraints{MaxSteps: 2}, []string{"generate_content", "moderate_content"}, []any{"analyze_seo", "summarize_content"}},
+		"tokens":      {planning.Constraints{Budget: 2000}, []string{"generate_content", "moderate_content", "summarize_content"}, []any{"analyze_seo"}},
+		"time":        {planning.Constraints{Timeout: &ms}, []string{"generate_content", "moderate_content"}, []any{"analyze_seo", "summarize_content"}},
+	} {
+		r := request("Write about tea", all...)
+		r.Constraints = c.bounds
+		p, err := planning.NewRules(shipped()).Plan(r)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var got []string
+		for _, s := range p.Steps {
+			got = append(got, s.SkillID)
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if d := cmp.Diff(any(c.dropped), p.Plan.Extra["dropped"]); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	for name, skills := range map[string][]planning.Skill{"as shipped": shipped(), "by the skills' names alone": blog()} {
+		r := request("Write about tea", all...)
+		r.Constraints.MaxSteps = 1
+		_, err := planning.NewRules(skills).Plan(r)
+		if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeNoValidPlan || !strings.Contains(e.Message, "2 steps are needed, 1 are allowed") || !strings.Contains(e.Suggestion, "at least 2 steps") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A topic is the phrase that the user wrote; tone, length and keywords are taken
+// whole, or left out.
+func TestParametersOfARequest(t *testing.T) {
+	t.Parallel()
+	skills := blog()
+	skills[0].Params["keywords"] = nil
+	for intent, want := range map[string]map[string]any{
+		"Write about the war in Ukraine":                                 {"topic": "the war in Ukraine"},
+		"Write about life with cats, dogs and horses for beginners":      {"topic": "life with cats, dogs and horses for beginners"},
+		"Write about how to read and write files":                        {"topic": "how to read and write files"},
+		"Write about Node.js: the good parts. Then summarize it":         {"topic": "Node.js: the good parts"},
+		"Write about tea, moderate it and add a summary":                 {"topic": "tea"},
+		"Create SEO-optimized post about TypeScript with summary":        {"topic": "TypeScript"},
+		"Create a post about tea with a short summary":                   {"topic": "tea"},
+		"Write a short formal post about tea in China":                   {"topic": "tea in China", "tone": "formal", "length": "short"},
+		"Write about tea in China in a friendly tone, in 300 words":      {"topic": "tea in China", "tone": "friendly", "length": "300 words"},
+		"Write about tea with keywords green tea, oolong and matcha":     {"topic": "tea", "keywords": []any{"green tea", "oolong", "matcha"}},
+		`Write about "Tea, and then summarize: a novel" with summary`:    {"topic": "Tea, and then summarize: a novel"},
+		"Escribe un artículo sobre el té en Japón con un tono amistoso":  {"topic": "el té en Japón", "tone": "amistoso"},
+		"Escribe sobre la guerra en Ucrania, y luego resúmela":           {"topic": "la guerra en Ucrania"},
+		"Escribe sobre la vida con gatos para principiantes con resumen": {"topic": "la vida con gatos para principiantes"},
+		"Write a short and detailed post about tea":                      {"topic": "tea"},
+		"Write about the customers: Acme 12, Bolt 99 and Chip 7":         {"topic": "the customers: Acme 12, Bolt 99 and Chip 7"},
+	} {
+		p, err := planning.NewRules(skills).Plan(request(intent, all...))
+		if err != nil {
+			t.Errorf("%s: %v", intent, err)
+			continue
+		}
+		if d := cmp.Diff(want, p.Steps[0].Params); d != "" {
+			t.Errorf("%s: %s", intent, d)
+		}
+	}
+}
+
+// Every planner keeps to eight steps unless the configuration says otherwise.
+func TestRulesKeepTheConfiguredMaximum(t *testing.T) {
+	t.Parallel()
+	var skills []planning.Skill
+	var ids, words []string
+	for i := range 10 {
+		id := fmt.Sprintf("s%d", i)
+		ids, words = append(ids, id), append(words, "word"+string(rune('a'+i)))
+		skills = append(skills, planning.Skill{ID: id, Keywords: map[string][]string{"en": {words[i]}}, Agent: "a"})
+	}
+	_, err := planning.NewRules(skills).Plan(request(strings.Join(words, " "), ids...))
+	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeNoValidPlan || !strings.Contains(e.Message, "10 steps are needed, 8 are allowed") {
+		t.Errorf("%v", err)
+	}
+	if p, err := planning.NewRules(skills).Plan(request(strings.Join(words[:8], " "), ids...)); err != nil || len(p.Steps) != 8 {
+		t.Errorf("%v", err)
+	}
+	if p, err := planning.NewRules(skills).AtMost(10).Plan(request(strings.Join(words, " "), ids...)); err != nil || len(p.Steps) != 10 {
+		t.Errorf("%v", err)
+	}
+}
+
+// Inflections of a keyword are meant, in English and Spanish; the longest match comes
+// first.
+func TestKeywordsAreStemmed(t *testing.T) {
+	t.Parallel()
+	c := planning.NewClassifier([]planning.Agent{
+		{ID: "billing", Selectable: true, TriggerKeywords: []string{"invoice", "factura", "tax"}},
+		{ID: "late", Selectable: true, TriggerKeywords: []string{"overdue invoice"}},
+		{ID: "docs", Selectable: true, TriggerKeywords: []string{"contratos"}},
+	}, "general")
+	for query, want := range map[string][]string{
+		"show me the invoices": {"billing"}, "List the overdue invoices": {"late", "billing"}, "muéstrame las facturas": {"billing"}, "busca el contrato": {"docs"},
+		"find the taxes": {"billing"}, "compare invoicelike things": {"general"}, "show me the factory": {"general"},
+	} {
+		if got := c.Classify(query); !slices.Equal(want[:len(got.SuggestedAgents)], got.SuggestedAgents) {
+			t.Errorf("%q: %v, want %v", query, got.SuggestedAgents, want)
+		}
+	}
+	for intent, want := range map[string]int{"Writing about tea": 2, "Escriben sobre el té": 2, "Moderates the text about tea": 2, "Creo que el té": 0} {
+		p, err := planning.NewRules(blog()).Plan(request(intent, all...))
+		if (err == nil) != (want > 0) || err == nil && len(p.Steps) != want {
+			t.Errorf("%q: %v %v", intent, p, err)
+		}
+	}
+}
+
+// Refusals name the figure that is violated, and what would mend it.
+func TestRefusalsNameTheFigures(t *testing.T) {
+	t.Parallel()
+	slow, zero := 5000.0, 0.0
+	for name, c := range map[string]struct {
+		bounds                planning.Constraints
+		code, message, advice string
+	}{
+		"tokens":  {planning.Constraints{Budget: 100}, planning.CodeInsufficientResources, "1700 tokens are needed, 100 are allowed", "at least 1700 tokens"},
+		"time":    {planning.Constraints{Timeout: &slow}, planning.CodeInsufficientResources, "10000 ms are estimated, 5000 ms are allowed", "at least 10000 ms"},
+		"timeout": {planning.Constraints{Timeout: &zero}, planning.CodeNoValidPlan, "timeout is 0 ms", "timeout above 0"},
+		"steps":   {planning.Constraints{MaxSteps: 1}, planning.CodeNoValidPlan, "2 steps are needed, 1 are allowed", "at least 2 steps"},
+	} {
+		r := request("Write about tea", all...)
+		r.Constraints = c.bounds
+		_, err := planning.NewRules(blog()).Plan(r)
+		if e, ok := planning.AsError(err); !ok || e.Code != c.code || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Suggestion, c.advice) {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+	r := request("Write about tea", all...)
+	r.SystemContext.RateLimits = map[string]planning.RateLimit{"openai": {Remaining: 1, Limit: 500}}
+	skills := blog()
+	for i := range skills {
+		skills[i].Uses = []string{"openai"}
+	}
+	_, err := planning.NewRules(skills).Plan(r)
+	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeInsufficientResources || !strings.Contains(e.Message, "2 calls of openai are needed, 1 are left") {
+		t.Errorf("%v", err)
+	}
+	r.SystemContext.RateLimits["openai"] = planning.RateLimit{}
+	_, err = planning.NewRules(skills).Plan(r)
+	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeNoValidPlan || !strings.Contains(e.Message, "the rate limit of openai is used up") {
+		t.Errorf("%v", err)
+	}
+	// Under load steps run one after the other, and the estimate says so.
+	busy := request("Write about tea with SEO", all...)
+	busy.SystemContext.SystemLoad = 0.95
+	if p, err := planning.NewRules(blog()).Plan(busy); err != nil || p.EstimatedDurationMs != 13000 {
+		t.Errorf("%v %+v", err, p)
+	}
+	tight := 12_000.0
+	busy.Constraints.Timeout = &tight
+	if _, err := planning.NewRules(blog()).Plan(busy); err == nil || !strings.Contains(err.Error(), "13000 ms are estimated") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,479 @@
+package planning
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Mode says who makes plans (ruling 33).
+type Mode string
+
+// Auto plans by rules where a skill matches and the preconditions hold, else by
+// model.
+const (
+	Auto    Mode = "auto"
+	ByRules Mode = "rules"
+	ByModel Mode = "model"
+)
+
+// Config is what a supervisor is made of.
+type Config struct {
+	Mode Mode // empty: Auto
+	// Skip the classifier: every query is planned.
+	NoHeuristics bool
+	Agents       []Agent
+	DefaultAgent string
+	Skills       []Skill
+	// Recorded gives what this installation has measured of a skill, by the tool
+	// or agent that it is bound to; nil: nothing.
+	Recorded func(ctx context.Context, skill, bound string) (Recorded, error)
+	// MaxSteps bounds every plan; 0: 8.
+	MaxSteps int
+	// State is what the daemon knows of itself now; nil: nothing.
+	State func() State
+	// Generator plans by model; nil: rules only, as with the offline provider.
+	Generator *Generator
+	// Generators plan by the model of a provider that whoever asks has chosen, by
+	// its name.
+	Generators map[string]*Generator
+	// Denied reports whether runs of a plan may not call a tool; nil: they may call
+	// every one.
+	Denied func(plan, tool string) bool
+	// Role is what somebody may do now, by the name under which they started runs;
+	// "": nothing. nil: everybody may do everything.
+	Role func(ctx context.Context, name string) (domain.Role, error)
+	// OnError is what a failed step of a plan made here does: fail (empty) or
+	// replan.
+	OnError string
+}
+
+// State is what a daemon's own state contributes to a planning request.
+type State struct {
+	// Load is the share of the slots for steps that are taken, 0 to 1.
+	Load float64
+	// RateLimits are what is left of the providers' limits, by name.
+	RateLimits map[string]RateLimit
+	// Unavailable says why a tool, an agent or a provider can do nothing now, by name.
+	Unavailable map[string]string
+}
+
+// Supervisor decides what becomes of a query. It is safe for concurrent use.
+type Supervisor struct {
+	c          Config
+	classifier *Classifier
+	rules      *Rules
+	configured string // fingerprint of the configuration
+}
+
+// New makes a supervisor.
+func New(c Config) *Supervisor {
+	if c.Mode == "" {
+		c.Mode = Auto
+	}
+	return &Supervisor{c, NewClassifier(c.Agents, c.DefaultAgent), NewRules(c.Skills).AtMost(c.MaxSteps), fingerprint(c)}
+}
+
+// fingerprint names what a configuration plans with.
+func fingerprint(c Config) string {
+	parts := []any{c.Mode, c.NoHeuristics, c.Agents, c.DefaultAgent, c.Skills, c.OnError, c.MaxSteps}
+	if g := c.Generator; g != nil {
+		parts = append(parts, g.Model, g.MaxSteps, g.MaxTokens, g.Temperature)
+	}
+	b, err := json.Marshal(parts)
+	if err != nil {
+		b = fmt.Appendf(nil, "%+v", parts) // defaults that are not JSON
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Key names the plan of a request: equal requests have the same, as long as the
+// configuration plans with the same skills, agents and settings, and nothing that the
+// daemon knows of itself asks for another plan.
+func (s *Supervisor) Key(r Request) string {
+	sum := sha256.Sum256([]byte(r.Hash() + s.configured + s.hindrances(r)))
+	return "plan-" + hex.EncodeToString(sum[:6])
+}
+
+// hindrances is what of the daemon's own state makes another plan of a request: a plan
+// that was made while a tool was out is not the plan for when it is back.
+func (s *Supervisor) hindrances(r Request) string {
+	if s.c.State == nil {
+		return ""
+	}
+	own := s.withState(r)
+	var out []string
+	if serial(own) && !serial(r) {
+		out = append(out, "serial")
+	}
+	names := map[string]bool{}
+	for i := range s.c.Skills {
+		for _, name := range s.c.Skills[i].resources() {
+			names[name] = true
+		}
+	}
+	for _, a := range s.c.Agents {
+		names[a.ID] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if l, ok := own.SystemContext.RateLimits[name]; ok && l.Remaining < int64(s.rules.maxSteps(r.Constraints)) {
+			out = append(out, fmt.Sprintf("%s %d", name, l.Remaining))
+		}
+		if _, ok := own.SystemContext.Unavailable[name]; ok {
+			out = append(out, name)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// Intent is a query with what is asked of the plan for it.
+type Intent struct {
+	Query string
+	// Agent is named in directed mode: it answers without a plan.
+	Agent       string
+	Constraints Constraints
+	Preferences map[string]any
+	// Provider is the one whose model plans; empty: as configured.
+	Provider string
+	// Change is what should be different from an earlier plan, with the steps
+	// Before. Examples of input are for a planning model.
+	Change, Examples string
+	Before           []string
+	// Tell hears how far planning is; nil: nobody does.
+	Tell func(domain.DraftNote)
+}
+
+func (in Intent) tell(n domain.DraftNote) {
+	if in.Tell != nil {
+		in.Tell(n)
+	}
+}
+
+// wanted is all that was said of what is wanted.
+func (in Intent) wanted() string {
+	if in.Change == "" {
+		return in.Query
+	}
+	return in.Query + "\n" + in.Change
+}
+
+// question is what a planning model is asked.
+func (in Intent) question() string {
+	q := in.Query
+	if in.Examples != "" {
+		q += "\n\nExamples of input:\n" + in.Examples
+	}
+	if in.Change != "" {
+		if len(in.Before) > 0 {
+			q += "\n\nA plan was made before:\n- " + strings.Join(in.Before, "\n- ")
+		}
+		q += "\n\nMake it anew, with this difference: " + in.Change
+	}
+	return q
+}
+
+// may reports whether what is wanted allows a tool or an agent to be planned.
+func (in Intent) may(name string) bool {
+	return len(in.Constraints.Only) == 0 || slices.Contains(in.Constraints.Only, name)
+}
+
+// Request is the planning request of an intent, over every configured skill.
+func (s *Supervisor) Request(in Intent) Request {
+	var skills []string
+	for _, skill := range s.c.Skills {
+		if in.may(cmp.Or(skill.Agent, skill.Tool)) {
+			skills = append(skills, skill.ID)
+		}
+	}
+	return Request{UserIntent: in.wanted(), UserContext: UserContext{Preferences: in.Preferences},
+		SystemContext: SystemContext{AvailableSkills: skills}, Constraints: in.Constraints}
+}
+
+// measured is the planner by rules with what is recorded now.
+func (s *Supervisor) measured(ctx context.Context) (*Rules, error) {
+	if s.c.Recorded == nil {
+		return s.rules, nil
+	}
+	recorded := map[string]Recorded{}
+	for _, skill := range s.c.Skills {
+		m, err := s.c.Recorded(ctx, skill.ID, cmp.Or(skill.Agent, skill.Tool))
+		if err != nil {
+			return nil, fmt.Errorf("what skill %s took: %w", skill.ID, err)
+		}
+		recorded[skill.ID] = m
+	}
+	return s.rules.With(recorded), nil
+}
+
+// Decision is what a query becomes: a plan, or the agent that answers directly.
+type Decision struct {
+	Classification Classification
+	// Agent answers directly; empty: the plan is executed, in the name of the
+	// supervisor.
+	Agent  string
+	Plan   *planner.StepPlan
+	Reason string
+	// By is "rules" or "model"; empty without a plan. Model is the one that was
+	// asked, as provider/model.
+	By, Model string
+	Usage     agent.Usage
+}
+
+var directed = regexp.MustCompile(`^/([A-Za-z_][A-Za-z0-9_.-]*)\s+(\S(?s:.*))$`)
+
+// Directed reads `/agentId text` (ruling 33). Whether there is such an agent is
+// Route's to say.
+func (s *Supervisor) Directed(query string) (agentID, text string, ok bool) {
+	m := directed.FindStringSubmatch(strings.TrimSpace(query))
+	if m == nil {
+		return "", query, false
+	}
+	return m[1], m[2], true
+}
+
+// suggest says which agents there are.
+func (s *Supervisor) suggest() string {
+	var ids []string
+	for _, a := range s.c.Agents {
+		if !a.System {
+			ids = append(ids, a.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return "configure it under agents"
+	}
+	return "choose one of " + strings.Join(ids, ", ")
+}
+
+func (s *Supervisor) has(id string) bool {
+	return slices.ContainsFunc(s.c.Agents, func(a Agent) bool { return a.ID == id && !a.System })
+}
+
+// Classify judges a query without a model.
+func (s *Supervisor) Classify(query string) Classification { return s.classifier.Classify(query) }
+
+// Plan is the planner by rules, for those who bring their own request.
+func (s *Supervisor) Plan(ctx context.Context, r Request) (*planner.StepPlan, error) {
+	rules, err := s.measured(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := rules.Plan(s.withState(r))
+	if err == nil {
+		p.ID = s.Key(r)
+	}
+	return p, err
+}
+
+// withState is a request that knows what the daemon knows of itself: what the caller
+// says of a rate limit holds, and the higher load.
+func (s *Supervisor) withState(r Request) Request {
+	if s.c.State == nil {
+		return r
+	}
+	own, c := s.c.State(), &r.SystemContext
+	c.SystemLoad = max(c.SystemLoad, own.Load)
+	limits, out := maps.Clone(own.RateLimits), maps.Clone(own.Unavailable)
+	if limits == nil {
+		limits = map[string]RateLimit{}
+	}
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(limits, c.RateLimits)
+	maps.Copy(out, c.Unavailable)
+	c.RateLimits, c.Unavailable = limits, out
+	return r
+}
+
+// Decide says what becomes of an intent (SPEC 7.2). The error is an [*Error], or
+// the provider's.
+func (s *Supervisor) Decide(ctx context.Context, in Intent) (Decision, error) {
+	d, err := s.Route(in)
+	if err != nil || d.Agent != "" {
+		return d, err
+	}
+	return s.Make(ctx, in, d)
+}
+
+// Route says who answers without a plan; nobody: a plan is to be made.
+func (s *Supervisor) Route(in Intent) (Decision, error) {
+	d := Decision{Classification: s.classifier.Classify(in.Query)}
+	in.tell(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: string(d.Classification.Complexity), Text: d.Classification.Reasoning})
+	if in.Agent != "" {
+		if !s.has(in.Agent) {
+			return d, &Error{Code: "unknown_agent", Message: fmt.Sprintf("no agent %q is configured", in.Agent), Suggestion: s.suggest()}
+		}
+		d.Agent, d.Reason = in.Agent, "the caller named the agent"
+		return d, nil
+	}
+	if direct := d.Classification.SuggestedAgents[0]; !d.Classification.RequiresPlanning && !s.c.NoHeuristics && in.Change == "" && in.Provider == "" && in.may(direct) {
+		d.Agent, d.Reason = direct, d.Classification.Reasoning
+	}
+	return d, nil
+}
+
+// Make makes the plan of an intent that nobody answers directly, unless who plans
+// it finds that somebody can.
+func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision, error) {
+	r := s.Request(in)
+	generator := s.c.Generator
+	if in.Provider != "" {
+		if generator = s.c.Generators[in.Provider]; generator == nil {
+			return d, domain.Errorf(domain.CodeInvalid, "no provider %q plans here", in.Provider).Suggest("choose one of %s", strings.Join(s.Planners(), ", "))
+		}
+	}
+	var refused error
+	if in.Provider == "" && s.c.Mode != ByModel && len(s.c.Skills) > 0 {
+		in.tell(domain.DraftNote{Phase: domain.PhaseChoosing, Who: "rules", Text: strings.Join(s.rules.Analyze(r.UserIntent).RequiredSkills, ", ")})
+		p, err := s.Plan(ctx, r)
+		if err == nil {
+			p.Defaults.OnError = s.c.OnError
+			d.Plan, d.By, d.Reason = p, "rules", "skills match what is asked"
+			if n, ok := p.Plan.Extra[measuredKey]; ok {
+				d.Reason += fmt.Sprintf("; %v of %d estimates are medians of runs here", n, len(p.Steps))
+			}
+			in.tell(domain.DraftNote{Phase: domain.PhaseDrafting, Who: "rules", Text: stepNames(p)})
+			return d, nil
+		}
+		if _, ok := AsError(err); !ok {
+			return d, err
+		}
+		refused = err
+		if unreachable(err) {
+			return d, err // a model could plan it only over the same bounds
+		}
+		in.tell(domain.DraftNote{Phase: domain.PhaseDrafting, Who: "rules", Problems: []string{err.Error()}})
+	}
+	if in.Provider == "" && s.c.Mode == ByRules || generator == nil {
+		direct := d.Classification.SuggestedAgents[0]
+		if in.may(direct) && (d.Classification.Complexity == Moderate || len(s.c.Skills) == 0) {
+			// Nothing says that one agent cannot answer it, and nothing can plan it.
+			d.Agent, d.Reason = direct, "no rule plans it, and no model is configured to"
+			return d, nil
+		}
+		if refused == nil { // no skill at all
+			refused = refuse([]violation{{rule: "PRE-PLAN-001", text: "Planning request must have valid intent and available skills (no skill is configured)", advice: "Rephrase request or make skills available"}})
+		}
+		return d, refused
+	}
+	return s.byModel(ctx, generator, in, r, d)
+}
+
+// byModel asks a model for the plan.
+func (s *Supervisor) byModel(ctx context.Context, generator *Generator, in Intent, r Request, d Decision) (Decision, error) {
+	model := *generator
+	if n := in.Constraints.MaxSteps; n > 0 && n < model.maxSteps() {
+		model.MaxSteps = n
+	}
+	key := s.Key(r)
+	r = s.withState(r)
+	s.inform(&model, r)
+	model.Agents = slices.DeleteFunc(model.Agents, func(a Agent) bool { return !in.may(a.ID) })
+	model.Tell = in.tell
+	d.Model = strings.Trim(model.Name+"/"+model.Model, "/")
+	g, err := model.Generate(ctx, in.question())
+	d.Usage = g.Usage
+	if err != nil {
+		return d, err
+	}
+	d.Reason = g.Reasoning
+	if g.Plan == nil {
+		d.Agent = g.Direct
+		return d, nil
+	}
+	if err := s.estimate(ctx, g.Plan); err != nil {
+		return d, err
+	}
+	if broken := CheckPlan(g.Plan, &r); len(broken) > 0 {
+		return d, refuse(asViolations(broken))
+	}
+	bound(g.Plan, r)
+	g.Plan.ID, g.Plan.Defaults.OnError = key, s.c.OnError
+	d.Plan, d.By = g.Plan, "model"
+	return d, nil
+}
+
+// inform tells a planning model the daemon's own state, and takes the agents that can do
+// nothing now from its list.
+func (s *Supervisor) inform(g *Generator, r Request) {
+	g.Agents = slices.Clone(g.Agents)
+	if s.c.State == nil {
+		return
+	}
+	g.State = &r.SystemContext
+	g.Agents = slices.DeleteFunc(g.Agents, func(a Agent) bool {
+		_, out := r.SystemContext.Unavailable[a.ID]
+		return out
+	})
+}
+
+// estimate fills in what a model's plan is expected to take: the medians of what
+// its agents took here. Where one of them has too few, nothing is said.
+func (s *Supervisor) estimate(ctx context.Context, p *planner.StepPlan) error {
+	if s.c.Recorded == nil {
+		return nil
+	}
+	var ms, tokens int64
+	measured := 0
+	for _, st := range p.Steps {
+		m, err := s.c.Recorded(ctx, "", st.AgentID)
+		if err != nil {
+			return fmt.Errorf("what agent %s took: %w", st.AgentID, err)
+		}
+		if m.Runs >= minRecorded {
+			measured++
+			ms, tokens = ms+m.Time.Milliseconds(), tokens+m.Tokens
+		}
+	}
+	if measured == 0 {
+		return nil
+	}
+	extra(p, measuredKey, json.Number(strconv.Itoa(measured)))
+	if measured == len(p.Steps) { // they run one after the other
+		p.EstimatedDurationMs, p.EstimatedCost = ms, float64(tokens)
+	}
+	return nil
+}
+
+// extra writes into a plan's metadata.
+func extra(p *planner.StepPlan, key string, v any) {
+	if p.Plan.Extra == nil {
+		p.Plan.Extra = map[string]any{}
+	}
+	p.Plan.Extra[key] = v
+}
+
+func stepNames(p *planner.StepPlan) string {
+	var out []string
+	for _, st := range p.Steps {
+		out = append(out, cmp.Or(st.SkillID, st.AgentID, st.Tool))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Planners are the providers whose models can plan, by name.
+func (s *Supervisor) Planners() []string { return slices.Sorted(maps.Keys(s.c.Generators)) }
+
+// unreachable reports whether rules prove that no plan for a request keeps its bounds.
+func unreachable(err error) bool {
+	e, ok := AsError(err)
+	return ok && len(e.Violations) > 0 && !slices.ContainsFunc(e.Violations, func(rule string) bool { return rule != "PRE-PLAN-003" && rule != "POST-PLAN-004" })
+}
+
+// AsError finds the planner's error in a chain.
+func AsError(err error) (*Error, bool) { return errors.AsType[*Error](err) }

@@ -1,0 +1,67 @@
+package planning
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// fold lowers a text and takes accents off, so that "resúmelo" and "RESUMELO"
+// are one.
+func fold(s string) string {
+	var b strings.Builder
+	for _, r := range norm.NFD.String(strings.ToLower(strings.TrimSpace(s))) {
+		if !unicode.Is(unicode.Mn, r) {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// words of a folded text.
+func words(folded string) []string {
+	return strings.FieldsFunc(folded, func(r rune) bool { return !wordRune(r) })
+}
+
+// holdsWords reports whether a phrase stands in a text as whole words; both are
+// folded and split.
+func holdsWords(text, phrase []string) bool {
+	return indexWords(text, phrase) >= 0
+}
+
+func indexWords(text, phrase []string) int {
+	if len(phrase) == 0 {
+		return -1
+	}
+	for i := 0; i+len(phrase) <= len(text); i++ {
+		match := true
+		for j, w := range phrase {
+			if text[i+j] != w {
+				match = false
+				break
+			}
+		}
+		if match {
+			return i
+		}
+	}
+	return -1
+}
+
+// enclitics are pronouns that Spanish writes as part of the verb: a keyword
+// "resume" is meant by "resúmelo", too.
+var enclitics = []string{"lo", "la", "los", "las", "me", "nos", "melo", "mela", "melos", "melas", "selo", "sela", "selos", "selas", "noslo"}
+
+// withEnclitics are a Spanish keyword of one word and its forms with a pronoun.
+func withEnclitics(phrase []string) [][]string {
+	out := [][]string{phrase}
+	if len(phrase) == 1 && len(phrase[0]) >= 4 {
+		for _, e := range enclitics {
+			out = append(out, []string{phrase[0] + e})
+		}
+	}
+	return out
+}

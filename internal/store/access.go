@@ -1,0 +1,359 @@
+package store
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// Rows that let somebody in or let something happen carry a seal: an HMAC of the
+// row, with a key derived from the key file, which is not in the database and in no
+// backup. They are users, tokens, sessions, and open approvals. A row whose seal
+// does not match grants nothing. Second factors are encrypted and authenticated
+// whole. Over all users, tokens, and second factors there is one more seal, so that
+// a removed row, or one put back to an earlier state, is found too.
+
+const (
+	// settingAccess holds the accessSeal.
+	settingAccess = "access_seal"
+	// factorPrefix begins the settings that hold second factors.
+	factorPrefix = "second-factor."
+)
+
+// accessActions are the audit records that are written together with a change of
+// users, tokens, or second factors.
+var accessActions = []string{"setup", "user.create", "user.update", "user.second-factor", "token.create", "token.revoke", actionAccessReset}
+
+// actionAccessReset is the record of a restore, or a start, without the key file.
+const actionAccessReset = "access.reset"
+
+// rowSeal is the seal of a row.
+func (s *Store) rowSeal(kind string, numbers []int64, texts ...string) []byte {
+	b := append(binary.BigEndian.AppendUint32(nil, uint32(len(kind))), kind...)
+	for _, n := range numbers {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	for _, t := range texts {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(t))), t...)
+	}
+	m := hmac.New(sha256.New, s.secrets.derived.access)
+	m.Write(b)
+	return m.Sum(nil)
+}
+
+// matches reports whether a row has its seal. Without the key nothing can be said;
+// a store that writes always has it.
+func (s *Store) matches(seal, want []byte) bool {
+	return s.secrets.auditKey == nil || s.keyless || hmac.Equal(seal, want)
+}
+
+func (s *Store) userSeal(u *dbsqlc.User) []byte {
+	return s.rowSeal("user", []int64{u.Disabled, u.CreatedAt}, u.ID, u.Name, u.Role, u.PasswordHash, u.Issuer, u.Subject)
+}
+
+func (s *Store) tokenSeal(t *dbsqlc.Token) []byte {
+	return s.rowSeal("token", []int64{t.CreatedAt, t.ExpiresAt, t.RevokedAt}, t.ID, t.Name, t.Prefix, t.SecretHash, t.Role, t.Scopes, t.CreatedBy)
+}
+
+// approvalSeal is of the request as it is shown, with whom it is for. What was decided
+// is in the run's journal.
+func (s *Store) approvalSeal(a *dbsqlc.Approval) []byte {
+	return s.rowSeal("approval", []int64{a.RunID, a.Visit, a.Item, a.DueAt, a.CreatedAt, a.Rev, a.MayAsk}, a.PublicID, a.PlanKey, a.Node, a.Message, textOf(a.Form), a.Tool,
+		textOf(a.Arguments), a.Digest, a.Status, a.OnTimeout, a.StartedBy, a.Agent, a.Label, a.Answers, a.Assignee)
+}
+
+func (s *Store) sessionSeal(v *dbsqlc.Session) []byte {
+	return s.rowSeal("session", []int64{v.CreatedAt, v.ExpiresAt}, v.IDHash, v.UserID)
+}
+
+// accessSeal covers all users, tokens, and second factors as of an audit event.
+type accessSeal struct {
+	Seq int64  `json:"seq"` // of the last event that recorded a change of them
+	MAC string `json:"mac"`
+}
+
+// accessMAC is the MAC of an accessSeal over what is stored now; rows counts that.
+func (s *Store) accessMAC(ctx context.Context, q *dbsqlc.Queries, seq int64) (mac string, rows int, err error) {
+	m := hmac.New(sha256.New, s.secrets.derived.access)
+	fmt.Fprintf(m, "access at %d\n", seq)
+	users, err := q.UserSeals(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	for _, u := range users {
+		fmt.Fprintf(m, "user %q %x\n", u.ID, u.Seal)
+	}
+	tokens, err := q.TokenSeals(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	for _, t := range tokens {
+		fmt.Fprintf(m, "token %q %x\n", t.ID, t.Seal)
+	}
+	factors, err := q.SecondFactors(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	for _, f := range factors {
+		fmt.Fprintf(m, "factor %q %q\n", f.Key, f.Value)
+	}
+	return hex.EncodeToString(m.Sum(nil)), len(users) + len(tokens) + len(factors), nil
+}
+
+// accessNow compares what is stored with its seal; seq is the seal's event.
+func (s *Store) accessNow(ctx context.Context, q *dbsqlc.Queries) (whole bool, seq int64, err error) {
+	var at accessSeal
+	text, err := q.SettingGet(ctx, settingAccess)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &at)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, 0, err
+	}
+	mac, rows, err := s.accessMAC(ctx, q, at.Seq)
+	if err != nil {
+		return false, 0, err
+	}
+	return text == "" && rows == 0 || hmac.Equal([]byte(mac), []byte(at.MAC)), at.Seq, nil
+}
+
+// execAccess is execAs for a change of users, tokens, or second factors. It renews
+// their common seal, unless that does not match: a change must not hide another.
+func (s *Store) execAccess(doing string, said []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
+	if s.writer == nil {
+		return errReadOnly()
+	}
+	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
+		whole, seq, err := s.accessNow(w.ctx, w.q)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := w.applyAs(doing, said, f)
+		if err != nil || !whole {
+			return rows, err
+		}
+		if len(rows) > 0 {
+			seq = w.next + int64(len(rows))
+		}
+		return rows, s.sealAccess(w.ctx, w.q, seq)
+	})
+	return translate(err, doing)
+}
+
+func (s *Store) sealAccess(ctx context.Context, q *dbsqlc.Queries, seq int64) error {
+	mac, _, err := s.accessMAC(ctx, q, seq)
+	if err != nil {
+		return err
+	}
+	return q.SettingPut(ctx, settingAccess, encodeJSON(accessSeal{seq, mac}))
+}
+
+// CheckAccess compares every row that grants access with its seal. What it returns
+// was changed by something other than kairosd.
+func (s *Store) CheckAccess(ctx context.Context) ([]string, error) {
+	c := domain.Check{}
+	err := s.checkAccess(ctx, &c)
+	return c.Problems, err
+}
+
+func (s *Store) checkAccess(ctx context.Context, c *domain.Check) error {
+	c.Name = "access"
+	c.Advice = "something other than kairosd changed who may log in or what waits for approval. The rows named grant nothing. Look for what wrote to the file; then restore a backup, or accept the rest with: kairosd user repair"
+	if s.keyless || s.secrets.auditKey == nil {
+		return nil
+	}
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one snapshot
+	if err != nil {
+		return translate(err, c.Name)
+	}
+	defer tx.Rollback()
+	q := dbsqlc.New(tx)
+	broken, of, err := s.brokenAccess(ctx, q)
+	if err != nil {
+		return translate(err, c.Name)
+	}
+	c.Examined = int64(of)
+	for _, p := range broken.problems() {
+		find(c, "%s", p)
+	}
+	if len(broken.users)+len(broken.tokens)+len(broken.factors) == 0 { // else it is broken with them
+		if err := s.checkAccessSeal(ctx, tx, q, c); err != nil {
+			return translate(err, c.Name)
+		}
+	}
+	return nil
+}
+
+// checkAccessSeal looks for rows that are missing, or are older than they should be.
+func (s *Store) checkAccessSeal(ctx context.Context, tx *sql.Tx, q *dbsqlc.Queries, c *domain.Check) error {
+	whole, seq, err := s.accessNow(ctx, q)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		find(c, "a user, a token, or a second factor was removed or put back to an earlier state")
+		return nil
+	}
+	for _, action := range accessActions {
+		last, err := q.AuditNewestOf(ctx, action)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if last > seq {
+			find(c, "all users, tokens, and second factors were put back to an earlier state: event %d (%s) changed them since", last, action)
+			return nil
+		}
+	}
+	return nil
+}
+
+// accessRows are rows that grant access.
+type accessRows struct {
+	users     []dbsqlc.User
+	tokens    []dbsqlc.Token
+	sessions  []dbsqlc.Session
+	factors   []dbsqlc.Setting
+	approvals []dbsqlc.Approval // open
+}
+
+func (r *accessRows) read(ctx context.Context, q *dbsqlc.Queries) error {
+	var err1, err2, err3, err4, err5 error
+	r.users, err1 = q.UserList(ctx)
+	r.tokens, err2 = q.TokenList(ctx)
+	r.sessions, err3 = q.SessionsAll(ctx)
+	r.factors, err4 = q.SecondFactors(ctx)
+	r.approvals, err5 = q.ApprovalsAllOpen(ctx)
+	return errors.Join(err1, err2, err3, err4, err5)
+}
+
+func (r *accessRows) count() int {
+	return len(r.users) + len(r.tokens) + len(r.sessions) + len(r.factors) + len(r.approvals)
+}
+
+// brokenAccess gives the rows whose seal does not match, and how many there are in all.
+func (s *Store) brokenAccess(ctx context.Context, q *dbsqlc.Queries) (broken accessRows, of int, err error) {
+	if err := broken.read(ctx, q); err != nil {
+		return broken, 0, err
+	}
+	of = broken.count()
+	broken.users = slices.DeleteFunc(broken.users, func(u dbsqlc.User) bool { return s.matches(u.Seal, s.userSeal(&u)) })
+	broken.tokens = slices.DeleteFunc(broken.tokens, func(t dbsqlc.Token) bool { return s.matches(t.Seal, s.tokenSeal(&t)) })
+	broken.sessions = slices.DeleteFunc(broken.sessions, func(v dbsqlc.Session) bool { return s.matches(v.Seal, s.sessionSeal(&v)) })
+	broken.factors = slices.DeleteFunc(broken.factors, func(f dbsqlc.Setting) bool { _, err := s.unsealText(f.Key, f.Value); return err == nil })
+	broken.approvals = slices.DeleteFunc(broken.approvals, func(a dbsqlc.Approval) bool { return s.matches(a.Seal, s.approvalSeal(&a)) })
+	return broken, of, nil
+}
+
+func (r *accessRows) problems() []string {
+	var out []string
+	for _, u := range r.users {
+		out = append(out, fmt.Sprintf("user %s (%s) was added or changed", u.Name, u.Role))
+	}
+	for _, t := range r.tokens {
+		out = append(out, fmt.Sprintf("token %s (%s, %s) was added or changed", t.Name, t.Prefix, t.Role))
+	}
+	for _, v := range r.sessions {
+		out = append(out, fmt.Sprintf("a login of user %s was added or changed", v.UserID))
+	}
+	for _, f := range r.factors {
+		out = append(out, fmt.Sprintf("the second factor of user %s was added or changed", strings.TrimPrefix(f.Key, factorPrefix)))
+	}
+	for _, a := range r.approvals {
+		out = append(out, fmt.Sprintf("approval request %s was added or changed", a.PublicID))
+	}
+	return out
+}
+
+// RepairAccess ends what rows grant that something other than kairosd added or
+// changed, and seals everything again. It returns what was found.
+func (s *Store) RepairAccess(ctx context.Context, actor domain.Actor) (found []string, err error) {
+	if s.writer == nil {
+		return nil, errReadOnly()
+	}
+	if found, err = s.CheckAccess(ctx); err != nil || len(found) == 0 {
+		return nil, err
+	}
+	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
+		b, _, err := s.brokenAccess(w.ctx, w.q)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.endAccess(w, b, "the request was changed by something other than kairosd"); err != nil {
+			return nil, err
+		}
+		record := domain.AuditRecord{Action: "access.repair", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
+			Detail: domain.RawJSON(encodeJSON(map[string]any{"found": found}))}
+		return []auditRow{{record: record}}, s.sealAccess(w.ctx, w.q, w.next+1)
+	})
+	return found, translate(err, "repair access")
+}
+
+// resetAccess ends all access that the database grants, because nobody can tell
+// whether it is as kairosd wrote it: its key file is lost.
+func (s *Store) resetAccess() error {
+	return s.writer.perform(func(w *writer) ([]auditRow, error) {
+		var all accessRows
+		if err := all.read(w.ctx, w.q); err != nil {
+			return nil, err
+		}
+		if err := s.endAccess(w, all, domain.ApprovalKeyLost); err != nil {
+			return nil, err
+		}
+		if err := w.q.SettingPut(w.ctx, settingKeyPrint, s.secrets.derived.print); err != nil {
+			return nil, err
+		}
+		record := domain.AuditRecord{Action: actionAccessReset, Actor: domain.System.Name, Surface: domain.System.Surface, Reason: "the key file was lost",
+			Detail: domain.RawJSON(encodeJSON(map[string]int{"usersDisabled": len(all.users), "tokensRemoved": len(all.tokens), "sessionsRemoved": len(all.sessions),
+				"secondFactorsRemoved": len(all.factors), "approvalsCancelled": len(all.approvals)}))}
+		return []auditRow{{record: record}}, s.sealAccess(w.ctx, w.q, w.next+1)
+	})
+}
+
+// endAccess disables the users, which lose their password and their link to an
+// identity provider; removes the tokens, sessions, and second factors; and cancels
+// the approval requests.
+func (s *Store) endAccess(w *writer, rows accessRows, why string) error {
+	for _, u := range rows.users {
+		u.Disabled, u.PasswordHash, u.Issuer, u.Subject = 1, "", "", ""
+		if _, err := w.q.UserUpdate(w.ctx, dbsqlc.UserUpdateParams{Role: u.Role, Disabled: 1, LastSeenAt: u.LastSeenAt, Settings: u.Settings, Seal: s.userSeal(&u), ID: u.ID}); err != nil {
+			return err
+		}
+		if err := w.q.SessionDeleteOfUser(w.ctx, u.ID, ""); err != nil {
+			return err
+		}
+	}
+	for _, t := range rows.tokens {
+		if err := w.q.TokenDelete(w.ctx, t.ID); err != nil {
+			return err
+		}
+	}
+	for _, v := range rows.sessions {
+		if err := w.q.SessionDelete(w.ctx, v.IDHash); err != nil {
+			return err
+		}
+	}
+	for _, f := range rows.factors {
+		if _, err := w.q.SettingDelete(w.ctx, f.Key); err != nil {
+			return err
+		}
+	}
+	for _, a := range rows.approvals {
+		if err := w.q.ApprovalClose(w.ctx, dbsqlc.ApprovalCloseParams{DecidedAt: s.now().UnixMicro(), DecidedBy: domain.System.Name, Comment: why, PublicID: a.PublicID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// malformed reports that a page of the file is not what SQLite wrote. Pages that
+// share it can be anything's, so nothing more may be written to the file.
+func malformed(err error) bool {
+	code := primary(err)
+	return code == lib.SQLITE_CORRUPT || code == lib.SQLITE_NOTADB
+}
+
+// readConnector opens the readers' connections and reports each malformed page
+// that they meet, whichever query it was. It wraps the driver because hundreds of
+// queries share the pool, and one that forgot to report would let work go on.
+type readConnector struct {
+	driver.Connector
+	report func(error)
+}
+
+func newReadConnector(dsn string, report func(error)) (*readConnector, error) {
+	c, err := sqlite.NewConnector(dsn)
+	return &readConnector{c, report}, err
+}
+
+// check reports err if it is about a malformed page, and returns it.
+func (c *readConnector) check(err error) error {
+	if err != nil && malformed(err) {
+		c.report(err)
+	}
+	return err
+}
+
+// Connect opens a connection.
+func (c *readConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if c.check(err) != nil {
+		return nil, err
+	}
+	return &readConn{conn.(sqliteConn), c}, nil
+}
+
+// sqliteConn is what database/sql uses of a connection of the driver.
+type sqliteConn interface {
+	driver.Conn
+	driver.ConnPrepareContext
+	driver.QueryerContext
+	driver.ExecerContext
+	driver.ConnBeginTx
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+type readConn struct {
+	sqliteConn
+	of *readConnector
+}
+
+// PrepareContext prepares a statement.
+func (c *readConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	stmt, err := c.sqliteConn.PrepareContext(ctx, query)
+	if c.of.check(err) != nil {
+		return nil, err
+	}
+	return &readStmt{stmt.(sqliteStmt), c.of}, nil
+}
+
+// QueryContext runs a query.
+func (c *readConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.of.rows(c.sqliteConn.QueryContext(ctx, query, args))
+}
+
+// sqliteStmt is what database/sql uses of a statement of the driver.
+type sqliteStmt interface {
+	driver.Stmt
+	driver.StmtQueryContext
+	driver.StmtExecContext
+}
+
+type readStmt struct {
+	sqliteStmt
+	of *readConnector
+}
+
+// QueryContext runs the statement.
+func (s *readStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.of.rows(s.sqliteStmt.QueryContext(ctx, args))
+}
+
+func (c *readConnector) rows(rows driver.Rows, err error) (driver.Rows, error) {
+	if c.check(err) != nil {
+		return nil, err
+	}
+	return &readRows{rows, c}, nil
+}
+
+type readRows struct {
+	driver.Rows
+	of *readConnector
+}
+
+// Next reads a row.
+func (r *readRows) Next(dest []driver.Value) error { return r.of.check(r.Rows.Next(dest)) }
+
+// Close ends the query.
+func (r *readRows) Close() error { return r.of.check(r.Rows.Close()) }

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// KeepOwner gives files that root made in a directory to the directory's owner: a
+// daemon that runs as another user must be able to open them. It does nothing for
+// anybody but root.
+func KeepOwner(dir string, paths ...string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return domain.Errorf(domain.CodeUnavailable, "find the owner of %s: %w", dir, err)
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || owner.Uid == 0 {
+		return nil
+	}
+	for _, p := range paths {
+		err := filepath.WalkDir(p, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil {
+				err = os.Lchown(path, int(owner.Uid), int(owner.Gid))
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return domain.Errorf(domain.CodeUnavailable, "give %s to the owner of %s: %w", p, dir, err).
+				Suggest("run as root: chown -R --reference=%s %s", dir, p)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// An operation that writes and then refuses leaves nothing behind, alone or among
+// others that are committed with it.
+func TestARefusedOperationLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	ctx := t.Context()
+	put := func(name string, then error) op {
+		return op{apply: func(w *writer) ([]auditRow, error) {
+			if err := w.q.UserInsert(w.ctx, w.s.userParams(domain.User{ID: name, Name: name, Role: domain.RoleViewer})); err != nil {
+				return nil, err
+			}
+			w.counts[countKey{"failed", ""}]++
+			if then != nil {
+				return nil, then
+			}
+			w.counts[countKey{"failed", ""}]--
+			return nil, w.s.sealAccess(w.ctx, w.q, 0)
+		}}
+	}
+	refusal := domain.Errorf(domain.CodeConflict, "refused after it wrote")
+	for name, ops := range map[string][]op{
+		"alone":        {put("a", refusal)},
+		"among others": {put("b", nil), put("c", refusal), put("d", nil)},
+	} {
+		results := make([]error, len(ops))
+		done := make(chan struct{}, len(ops))
+		for i := range ops {
+			ops[i].done = func(err error) { results[i] = err; done <- struct{}{} }
+		}
+		s.writer.submit(ops...)
+		for range ops {
+			<-done
+		}
+		for i, err := range results {
+			if want := i == len(ops)/2; want != (domain.CodeOf(err) == domain.CodeConflict) || !want && err != nil {
+				t.Errorf("%s: operation %d: %v", name, i, err)
+			}
+		}
+	}
+	users, err := s.Users(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, u := range users {
+		names = append(names, u.Name)
+	}
+	if want := []string{"b", "d"}; !slices.Equal(names, want) {
+		t.Errorf("users %q, want %q", names, want)
+	}
+	verified(t, s)
+}
+
+// A store that is open for reading never fails, and can be waited for.
+func TestAReadOnlyStoreCanBeWatched(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "kairos.db")
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(t.Context(), path, Options{ReadOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	select {
+	case <-s.Failed():
+		t.Error("it failed")
+	default:
+	}
+}
+
+// A migration that removes rows names their tables; any other loss of rows ends
+// the upgrade.
+func TestAMigrationNamesTheTablesThatLoseRows(t *testing.T) {
+	t.Parallel()
+	const deletes = "-- +goose Up\nDELETE FROM run_labels;\n-- +goose Down\n"
+	for name, c := range map[string]struct {
+		migration string
+		refused   bool
+	}{
+		"unnamed":       {deletes, true},
+		"another table": {"-- deletes rows of: memory\n" + deletes, true},
+		"named":         {"-- deletes rows of: memory, run_labels\n" + deletes, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "kairos.db")
+			s, err := Open(t.Context(), path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := putVersion(t, s, "p", strings.Repeat("a", 64))
+			if _, _, err := s.CreateRun(t.Context(), domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Labels: map[string]string{"a": "b"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s, err = Open(t.Context(), path, Options{migrations: with(t, map[string]string{"99999_forget.sql": c.migration})})
+			if c.refused != (err != nil) || c.refused && !strings.Contains(err.Error(), "run_labels") {
+				t.Fatalf("the upgrade: %v", err)
+			}
+			if err == nil {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// exportFormat is the form of signatures of exports.
+const exportFormat = 1
+
+// SignExport signs the hash of an export, together with the head of the audit chain,
+// with a key that is derived from the key file.
+func (s *Store) SignExport(ctx context.Context, sha256 []byte) (domain.ExportSignature, error) {
+	out := domain.ExportSignature{Format: exportFormat, Server: s.Instance(), SHA256: hex.EncodeToString(sha256)}
+	if _, err := s.PublicKey(); err != nil {
+		return out, err
+	}
+	var err error
+	if out.Head, err = s.q.AuditLast(ctx); err != nil {
+		return out, translate(err, "read the audit log")
+	}
+	if out.Head > 0 {
+		mac, err := s.q.AuditMac(ctx, out.Head)
+		if err != nil {
+			return out, translate(err, "read the audit chain")
+		}
+		out.MAC = hex.EncodeToString(mac)
+	}
+	out.Sign(s.secrets.derived.signing)
+	return out, nil
+}
+
+// PublicKey verifies what the server signs.
+func (s *Store) PublicKey() (string, error) {
+	if s.secrets.derived.signing == nil {
+		return "", domain.Errorf(domain.CodeUnavailable, "the key file %s.key is missing: nothing can be signed", s.path).Suggest("put it back from where you keep a copy")
+	}
+	return domain.PublicKeyText(s.secrets.derived.signing.Public().(ed25519.PublicKey)), nil
+}

@@ -1,0 +1,225 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// problemRows lists what a query finds: the run, and what is wrong with it.
+func (s *Store) problemRows(ctx context.Context, c *domain.Check, query string, args ...int64) error {
+	err := s.eachRow(ctx, query, ordinals(args...), func(v []driver.Value) error {
+		f := fields{values: v}
+		run, problem := f.text(), f.text()
+		if f.err == nil {
+			findOf(c, run, "run %s: %s", run, problem)
+		}
+		return f.err
+	})
+	return translate(err, c.Name)
+}
+
+// endingTime is how long what a finished run leaves behind may take to end.
+const endingTime = time.Minute
+
+// checkStates looks for what must not be left of a finished run.
+func (s *Store) checkStates(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "run states", "cancel the runs named, or start kairosd again, which ends what a finished run has left; report it with the log"
+	for _, query := range []string{
+		"SELECT count(*) FROM approvals WHERE status = 'open'",
+		"SELECT count(*) FROM runs WHERE ended_at = 0 AND parent_run <> ''",
+		"SELECT count(*) FROM runs WHERE ended_at <> 0",
+	} {
+		var n int64
+		if err := s.read.QueryRowContext(ctx, query).Scan(&n); err != nil {
+			return translate(err, c.Name)
+		}
+		c.Examined += n
+	}
+	long := s.now().Add(-endingTime).UnixMicro()
+	for _, query := range []string{
+		`SELECT r.public_id, 'it is ' || r.status || ', and its approval ' || a.public_id || ' is still open'
+FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.status = 'open' AND r.ended_at <> 0 AND r.ended_at < ?`,
+		`SELECT r.public_id, 'it is ' || r.status || ', and its parent ' || p.public_id || ' has ' || p.status
+FROM runs AS r JOIN runs AS p ON p.public_id = r.parent_run WHERE r.parent_run <> '' AND r.ended_at = 0 AND p.ended_at <> 0 AND p.ended_at < ?`,
+		`SELECT r.public_id, 'it is ' || r.status || ', and paused' FROM runs AS r WHERE r.ended_at <> 0 AND r.paused <> 0 AND r.ended_at < ?`,
+	} {
+		if err := s.problemRows(ctx, c, query, long); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkApprovals compares approvals with the journal rows that opened and decided
+// them, which are under a checksum.
+func (s *Store) checkApprovals(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "approvals", "somebody or something changed a decision or a request. Compare with a backup and with the audit log before anything else"
+	last, err := s.q.RunLast(ctx)
+	if err != nil {
+		return translate(err, c.Name)
+	}
+	for low := int64(0); low < last; low += verifyWindow {
+		if err := s.checkApprovalsOf(ctx, c, low, low+verifyWindow); err != nil {
+			return translate(err, c.Name)
+		}
+	}
+	return nil
+}
+
+// askedByJournal is what the journal knows of an approval.
+type askedByJournal struct {
+	node, decision, by, comment string
+	visit, item, due            int64
+}
+
+func (s *Store) checkApprovalsOf(ctx context.Context, c *domain.Check, low, high int64) error {
+	type stored struct {
+		askedByJournal
+		run, id, status string
+		runID           int64
+	}
+	var approvals []stored
+	err := s.eachRow(ctx, `SELECT a.run_id, r.public_id, a.public_id, a.status, a.node, a.visit, a.item, a.due_at, a.decided_by, a.comment
+FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.run_id > ? AND a.run_id <= ? AND r.purged_at = 0 ORDER BY a.run_id, a.id`, ordinals(low, high), func(v []driver.Value) error {
+		f := fields{values: v}
+		a := stored{runID: f.int(), run: f.text(), id: f.text(), status: f.text()}
+		a.node, a.visit, a.item, a.due, a.by, a.comment = f.text(), f.int(), f.int(), f.int(), f.text(), f.text()
+		approvals = append(approvals, a)
+		return f.err
+	})
+	if err != nil || len(approvals) == 0 {
+		return err
+	}
+	type key struct {
+		run int64
+		ref string
+	}
+	journal := map[key]askedByJournal{}
+	err = s.eachRow(ctx, `SELECT run_id, ref, kind, node, visit, item, due_at, coalesce(decision, ''), coalesce(actor, ''), coalesce(reason, '')
+FROM step_results WHERE run_id > ? AND run_id <= ? AND ref IS NOT NULL AND kind IN ('wait', 'resolve') ORDER BY run_id, seq`, ordinals(low, high), func(v []driver.Value) error {
+		f := fields{values: v}
+		k, kind := key{f.int(), f.text()}, f.text()
+		row := askedByJournal{node: f.text(), visit: f.int(), item: f.int(), due: f.int(), decision: f.text(), by: f.text(), comment: f.text()}
+		if kind == string(domain.EntryWait) {
+			row.decision = ""
+			journal[k] = row
+		} else if opened, ok := journal[k]; ok {
+			var d struct{ Action string }
+			if err := json.Unmarshal([]byte(row.decision), &d); err == nil {
+				opened.decision, opened.by, opened.comment = d.Action, row.by, row.comment
+				journal[k] = opened
+			}
+		}
+		return f.err
+	})
+	if err != nil {
+		return err
+	}
+	for _, a := range approvals {
+		c.Examined++
+		opened, ok := journal[key{a.runID, a.id}]
+		decided := a.status != "open" && a.status != "cancelled"
+		switch {
+		case !ok:
+			findOf(c, a.run, "run %s: approval %s belongs to no row of its journal", a.run, a.id)
+		case a.node != opened.node || a.visit != opened.visit || a.item != opened.item || a.due != opened.due:
+			findOf(c, a.run, "run %s: approval %s is not the one that its journal row has opened", a.run, a.id)
+		case decided && a.status != opened.decision:
+			findOf(c, a.run, "run %s: approval %s is %s; by the journal it is %s", a.run, a.id, a.status, cmp.Or(opened.decision, "not decided"))
+		case !decided && opened.decision != "":
+			findOf(c, a.run, "run %s: approval %s is %s; by the journal it is %s", a.run, a.id, a.status, opened.decision)
+		case decided && (a.by != opened.by || a.comment != "" && a.comment != opened.comment):
+			findOf(c, a.run, "run %s: approval %s was decided by another person, or for another reason, than the journal has", a.run, a.id)
+		}
+	}
+	return nil
+}
+
+// checkMemory compares what sessions remember with the runs that it is of.
+func (s *Store) checkMemory(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "memory", "clear the memory of the sessions of the runs named: kairos memory --help"
+	for after, more := int64(0), true; more; {
+		more = false
+		err := s.eachRow(ctx, `SELECT m.id, r.public_id, m.scope, m.owner, m.session, m.input, r.actor, coalesce(d.session, ''), coalesce(d.input, '')
+FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON d.run_id = m.run_id WHERE m.id > ? ORDER BY m.id LIMIT ?`,
+			ordinals(after, verifyRows), func(v []driver.Value) error {
+				f := fields{values: v}
+				id, run, scope, owner, session, input := f.int(), f.text(), f.text(), f.text(), f.text(), f.text()
+				actor, ofRun, given := f.text(), f.text(), f.text()
+				after, more = id, true
+				c.Examined++
+				var text string
+				switch {
+				case f.err != nil:
+				case scope != scopeOf(owner, session) || owner != actor || session != ofRun:
+					findOf(c, run, "run %s: it is remembered in another session, or for another person, than its own", run)
+				case strings.HasPrefix(given, `"`) && json.Unmarshal([]byte(given), &text) == nil && clipMemory(text) != input:
+					findOf(c, run, "run %s: another input is remembered than its own", run)
+				}
+				return f.err
+			})
+		if err != nil {
+			return translate(err, c.Name)
+		}
+	}
+	return nil
+}
+
+// checkResponses looks at the form of stored responses: their content is under no
+// checksum.
+func (s *Store) checkResponses(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "stored responses", "a repeated request with the key named would get what it did not get before: send it with another key"
+	err := s.eachRow(ctx, "SELECT route, key, status, header, body_hash FROM responses", nil, func(v []driver.Value) error {
+		f := fields{values: v}
+		route, key, status, header, hash := f.text(), f.text(), f.int(), f.text(), f.text()
+		c.Examined++
+		var list map[string]string
+		if f.err == nil && (status != 0 && (status < 200 || status > 599) || json.Unmarshal([]byte(header), &list) != nil || len(hash) == 0) {
+			find(c, "the response to %s with the key %q cannot be one that kairosd gave", route, key)
+		}
+		return f.err
+	})
+	return translate(err, c.Name)
+}
+
+// RecountRuns counts the runs again, for counters that are off. It reports whether
+// they were.
+func (s *Store) RecountRuns(context.Context) (changed bool, err error) {
+	if s.writer == nil {
+		return false, errReadOnly()
+	}
+	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
+		if err := w.writeCounts(); err != nil { // of this transaction, up to here
+			return nil, err
+		}
+		var before, after string
+		const counted = "SELECT coalesce(group_concat(status || ' ' || wait_reason || ' ' || n, ', '), '') FROM (SELECT * FROM run_counts WHERE n <> 0 ORDER BY status, wait_reason)"
+		if err := w.conn.QueryRowContext(w.ctx, counted).Scan(&before); err != nil {
+			return nil, err
+		}
+		for _, text := range []string{"DELETE FROM run_counts", recountSQL} {
+			if _, err := w.conn.ExecContext(w.ctx, text); err != nil {
+				return nil, err
+			}
+		}
+		if err := w.conn.QueryRowContext(w.ctx, counted).Scan(&after); err != nil {
+			return nil, err
+		}
+		w.failures = true // what groups were counted with may be off too
+		if changed = before != after; !changed {
+			return nil, nil
+		}
+		return []auditRow{{record: domain.AuditRecord{Action: "store.recounted", Actor: domain.System.Name, Surface: domain.System.Surface,
+			Reason: "before: " + before + "; now: " + after}}}, nil
+	})
+	return changed, translate(err, "count the runs again")
+}
+
+// recountSQL fills the counters of runs.
+const recountSQL = "INSERT INTO run_counts (status, wait_reason, n) SELECT status, " + countedAs + ", count(*) FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2"

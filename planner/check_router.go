@@ -1,0 +1,22 @@
+package planner
+
+import "maps"
+
+// routerState checks the literal members of a state that a node of a router graph is
+// given; members with references are checked when it runs.
+func (k *compiler) routerState(n *ProgramNode, s *spec) {
+	m, ok := s.Input.(map[string]any)
+	if !ok || !IsRouterState(m) || n.Input == nil {
+		return
+	}
+	literal := maps.Clone(m)
+	for _, ref := range n.Input.References() {
+		if delete(literal, ref.At[0]); ref.At[0] == "messages" {
+			literal["messages"] = []any{}
+		}
+	}
+	if problem := CheckRouterState(literal); problem != "" {
+		k.r.error(s.field("input"), s.ID, "node.state", "pass messages: a list of {role, content}",
+			"invalid state for a node of type %s: %s", n.Type, problem)
+	}
+}

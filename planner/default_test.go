@@ -1,0 +1,24 @@
+package planner_test
+
+import (
+	"testing"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// A default stands in for null as well as for what is not there.
+func TestDefaultOfAReference(t *testing.T) {
+	t.Parallel()
+	sight := planner.Sight{Last: map[string]any{"null": nil, "no": false, "empty": ""}, Index: -1}
+	for text, want := range map[string]string{
+		`input ?? "world"`: "world", `last.null ?? "x"`: "x", `last.missing ?? "x"`: "x", `last.no ?? "x"`: "false", `last.empty ?? "x"`: "", `last.null ?? null`: "null", `input`: "null",
+	} {
+		r, err := planner.ParseReference(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, f := r.Resolve(sight); f != nil || planner.Text(got) != want {
+			t.Errorf("%s: got %q, %v; want %q", text, planner.Text(got), f, want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+)
+
+// routerState are the members of the state that the nodes of a router graph pass on.
+var routerState = []string{"messages", "selectedTools", "toolArgs", "toolResults", "response"}
+
+// IsRouterState reports whether a value given to a node of a router graph is a state:
+// it has a member of one. Any other value is what the user says.
+func IsRouterState(m map[string]any) bool {
+	return slices.ContainsFunc(routerState, func(name string) bool { _, ok := m[name]; return ok })
+}
+
+// CheckRouterState says what is wrong with the state of a router graph; "": nothing is.
+func CheckRouterState(m map[string]any) string {
+	messages, ok := m["messages"].([]any)
+	if !ok {
+		if _, given := m["messages"]; !given {
+			return "messages is missing"
+		}
+		return "messages is not a list"
+	}
+	for i, message := range messages {
+		if _, ok := message.(map[string]any); !ok {
+			return fmt.Sprintf("messages[%d] is not an object with role and content", i)
+		}
+	}
+	if v := m["selectedTools"]; v != nil {
+		list, ok := v.([]any)
+		if !ok || slices.ContainsFunc(list, func(e any) bool { _, text := e.(string); return !text }) {
+			return "selectedTools is not a list of tool names"
+		}
+	}
+	for _, name := range []string{"toolArgs", "toolResults"} {
+		if _, ok := m[name].(map[string]any); !ok && m[name] != nil {
+			return name + " is not an object"
+		}
+	}
+	if _, ok := m["response"].(string); !ok && m["response"] != nil {
+		return "response is not a text"
+	}
+	return ""
+}

@@ -1,0 +1,46 @@
+package planner_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+func problemTexts(t *testing.T, src string) string {
+	t.Helper()
+	_, problems := planner.Parse([]byte(src), planner.FormatAuto)
+	var out []string
+	for _, p := range problems {
+		out = append(out, string(p.Severity)+" "+p.Message+" ("+p.Suggestion+")")
+	}
+	return strings.Join(out, "\n")
+}
+
+// One mistake is one problem: an edge whose condition cannot be read still leads where
+// it leads.
+func TestAMalformedConditionIsOneProblem(t *testing.T) {
+	t.Parallel()
+	got := problemTexts(t, "id: a\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n  c: {type: set, input: 3}\nedges:\n  - {from: a, to: b, condition: \"last>3\"}\n  - {from: b, to: c}\n")
+	if got != `error condition: malformed condition "last>3" (comparisons need an expression: expr: last>3)` {
+		t.Error(got)
+	}
+}
+
+// Problems of step plans have the words of step plans.
+func TestProblemsOfStepPlansNameStepsAndDependencies(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		"id: a\nsteps:\n  - {id: a, order: 1, tool: set, dependencies: [x]}\n":                                         `dependencies names "x", which is no step (did you mean a?)`,
+		"id: a\nsteps:\n  - {id: a, order: 1, tool: set, dependencies: [a]}\n":                                         `step "a" depends on itself`,
+		"id: a\nsteps:\n  - {id: b, order: 1, tool: set}\n  - {id: a, order: 2, tool: set, dependencies: [b, b]}\n":    `dependencies name "b" twice`,
+		"id: a\nsteps:\n  - {id: b, order: 1, tool: set, params: {x: a.result}}\n  - {id: a, order: 2, tool: set}\n":   `never runs before "b" (name a step that comes before)`,
+		"id: a\nsteps:\n  - {id: a, order: 2, tool: set, dependencies: [node]}\n  - {id: node, order: 3, tool: set}\n": `warning step "a" has order 2 and depends on "node", which has order 3: dependencies decide`,
+		"id: a\nsteps:\n  - {id: b, order: 1, tool: set}\n  - {id: a, order: 2, tool: set, dependencies: [b]}\n":       ``,
+		"id: a\nnodes:\n  a: {type: set, needs: [x]}\n":                                                                `needs names "x", which is no node`,
+	} {
+		if got := problemTexts(t, src); want == "" && got != "" || !strings.Contains(got, want) || want != "" && strings.HasPrefix(src, "id: a\nsteps") && strings.Contains(strings.ReplaceAll(got, `"node"`, ""), "node") {
+			t.Errorf("%s\ngot %s\nwant %s", src, got, want)
+		}
+	}
+}
