@@ -293,7 +293,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	defer s.drafts.Close()
 	upkeep, endUpkeep := context.WithCancel(ctx)
 	var looking sync.WaitGroup
-	looking.Go(func() { s.system.run(upkeep) })
+	s.system.schedule(upkeep, &looking)
 	looking.Go(func() { s.checker.Run(upkeep) })
 	s.tell = sync.OnceFunc(func() {
 		looking.Go(func() { s.notifier.Run(upkeep) })

@@ -44,9 +44,9 @@ func (s *system) reconfigure(u *upkeep) {
 	}
 }
 
-// run does what is due, until the context ends.
-func (s *system) run(ctx context.Context) {
-	var wg sync.WaitGroup
+// schedule starts the jobs in goroutines of wg, each until the context ends. When
+// it returns, Installation lists them all.
+func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
 	// A job is done as often as every says, for the first time after first; when a
 	// configuration changes how often, it begins anew.
 	job := func(what string, first func() time.Duration, every func(*upkeep) time.Duration, f func() error) {
@@ -122,7 +122,6 @@ func (s *system) run(ctx context.Context) {
 		}
 		return err
 	})
-	wg.Wait()
 }
 
 // mustAge reads an age that the configuration's check has read before.
