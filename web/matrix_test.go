@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/web"
@@ -255,6 +256,29 @@ func TestAPIMatrix(t *testing.T) {
 		}
 	}
 	prooftest.Figure(t, "access: API routes by who asks and how", cells)
+}
+
+// Every operation of the policy has an interface, and no interface has one of its own.
+func TestEveryOperationIsServed(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	served := map[app.Operation]bool{}
+	for _, r := range site.Permissions() {
+		served[r.Operation] = true
+	}
+	for _, r := range site.Routes() {
+		served[r.Operation] = true
+	}
+	for _, op := range app.Operations() {
+		if !served[op] {
+			t.Errorf("no interface serves %s", op)
+		}
+		delete(served, op)
+	}
+	delete(served, "") // pages for everybody that belong to no operation
+	for op := range served {
+		t.Errorf("%s is served, and the policy does not name it", op)
+	}
 }
 
 // A denied act is in the audit log, whoever was denied and by whichever door;

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -12,35 +12,35 @@ import (
 // place is a word of the navigation. A page belongs to one by the section that it
 // gives to shell.
 //
-// A place with a role is shown to those who have it.
+// A place with an operation is shown to those who may use it.
 type place struct {
 	section, href, word string
-	role                domain.Role
+	op                  app.Operation
 }
 
 // places is the main navigation, in its order (UI 3.1).
 var places = []place{
-	{"home", "/", locale.Mark("Home"), open},
-	{"runs", "/runs", locale.Mark("Runs"), open},
-	{"plans", "/plans", locale.Mark("Plans"), open},
-	{"approvals", "/approvals", locale.Mark("Approvals"), open},
-	{"handoffs", "/handoffs", locale.Mark("Handoffs"), open},
-	{"agents", "/agents", locale.Mark("Agents"), open},
-	{"audit", "/audit", locale.Mark("Audit"), open},
-	{"system", "/system", locale.Mark("System"), open},
+	{"home", "/", locale.Mark("Home"), ""},
+	{"runs", "/runs", locale.Mark("Runs"), ""},
+	{"plans", "/plans", locale.Mark("Plans"), ""},
+	{"approvals", "/approvals", locale.Mark("Approvals"), ""},
+	{"handoffs", "/handoffs", locale.Mark("Handoffs"), ""},
+	{"agents", "/agents", locale.Mark("Agents"), ""},
+	{"audit", "/audit", locale.Mark("Audit"), ""},
+	{"system", "/system", locale.Mark("System"), ""},
 }
 
 // ownPlaces live behind the initials of whoever reads: what is set, and who they are.
 var ownPlaces = []place{
-	{"me", "/me", locale.Mark("You"), open},
-	{"settings", "/settings/users", locale.Mark("Settings"), domain.RoleAdmin},
+	{"me", "/me", locale.Mark("You"), ""},
+	{"settings", "/settings/users", locale.Mark("Settings"), app.ListUsers},
 }
 
 // nav is a navigation as a page shows it.
 func (r *request) nav(places []place, section string, pending int64) []view.Link {
 	out := make([]view.Link, 0, len(places))
 	for _, p := range places {
-		if p.role != open && !r.who.Role.Includes(p.role) {
+		if p.op != "" && !r.may(p.op) {
 			continue
 		}
 		l := view.Link{Text: r.t(p.word), Href: p.href, Current: p.section == section}

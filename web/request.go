@@ -21,6 +21,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/static"
@@ -29,11 +30,11 @@ import (
 
 // request is one request on its way through a page.
 type request struct {
-	s    *Server
-	c    echo.Context
-	ctx  context.Context
-	who  principal
-	role domain.Role
+	s   *Server
+	c   echo.Context
+	ctx context.Context
+	who principal
+	op  app.Operation
 	// display is how the reader wants pages.
 	display display
 	began   time.Time
@@ -51,7 +52,7 @@ func (s *Server) serve(c echo.Context, rt route) error {
 		ctx, cancel = context.WithTimeout(ctx, readTimeout+10*time.Second)
 		defer cancel()
 	}
-	r := &request{s: s, c: c, role: rt.role, began: time.Now()}
+	r := &request{s: s, c: c, op: rt.op, began: time.Now()}
 	r.at = s.position(s.Engine.Heard())
 	r.display = r.readDisplay()
 	r.ctx = locale.With(ctx, r.display.lang)
@@ -104,12 +105,12 @@ func (r *request) recordDenied(err error) {
 // admitted checks role and form token, and runs the page.
 func (r *request) admitted(rt route) error {
 	c := r.c
-	if rt.role != open {
+	if role := rt.role(); role != "" {
 		if r.who.Name == "" {
 			return r.toLogin()
 		}
-		if !r.who.Role.Includes(rt.role) {
-			return &spoken{domain.Errorf(domain.CodeForbidden, "this needs the role %s", rt.role), r.t("This needs the role %s.", rt.role),
+		if !r.who.Role.Includes(role) {
+			return &spoken{domain.Errorf(domain.CodeForbidden, "this needs the role %s", role), r.t("This needs the role %s.", role),
 				r.t("You have the role %s; an administrator can give you another.", r.who.Role)}
 		}
 		if held, err := r.heldBack(rt); held || err != nil {

@@ -4,28 +4,31 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/static"
 )
-
-// open marks routes that need no login. It is a word and not nothing, so that a
-// route without a permission is found out (T11).
-const open domain.Role = "everybody"
 
 // unlisted are the addresses besides the table: they are for everybody, and say
 // nothing of what is stored.
 var unlisted = []string{"/static/:hash/:file", "/healthz", "/readyz"}
 
-// route is one address and who may use it.
+// route is one address and the operation that it is an interface of: the policy
+// says who may use it.
 type route struct {
 	method, path string
-	role         domain.Role
+	op           app.Operation
 	handle       func(*request) error
+}
+
+// role is the least role for a route; empty: everybody, without a login.
+func (r route) role() domain.Role {
+	rule, _ := app.Policy(r.op) // permitted refuses routes without one
+	return rule.Role
 }
 
 // table is every address of the dashboard. A GET never changes
@@ -34,193 +37,193 @@ type route struct {
 func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	return []route{
-		{get, "/login", open, (*request).loginPage},
-		{post, "/login", open, (*request).login},
-		{get, "/login/code", open, (*request).loginPage},
-		{post, "/login/code", open, (*request).loginCode},
-		{get, "/login/oidc", open, (*request).toProvider},
-		{get, "/login/oidc/callback", open, (*request).fromProvider},
-		{get, "/login/link", open, (*request).linkPage},
-		{post, "/login/link", open, (*request).followLink},
-		{get, "/setup", open, (*request).setupPage},
-		{post, "/setup", open, (*request).setup},
-		{post, "/logout", domain.RoleViewer, (*request).logout},
-		{post, "/display", open, (*request).setDisplay},
-		{get, "/display", open, see("/me")},
-		{get, "/logout", domain.RoleViewer, see("/me")},
+		{get, "/login", app.LogIn, (*request).loginPage},
+		{post, "/login", app.LogIn, (*request).login},
+		{get, "/login/code", app.LogIn, (*request).loginPage},
+		{post, "/login/code", app.LogIn, (*request).loginCode},
+		{get, "/login/oidc", app.LogIn, (*request).toProvider},
+		{get, "/login/oidc/callback", app.LogIn, (*request).fromProvider},
+		{get, "/login/link", app.LogIn, (*request).linkPage},
+		{post, "/login/link", app.LogIn, (*request).followLink},
+		{get, "/setup", app.LogIn, (*request).setupPage},
+		{post, "/setup", app.LogIn, (*request).setup},
+		{post, "/logout", app.LogOut, (*request).logout},
+		{post, "/display", app.ChooseDisplay, (*request).setDisplay},
+		{get, "/display", app.ChooseDisplay, see("/me")},
+		{get, "/logout", app.LogOut, see("/me")},
 
-		{get, "/", domain.RoleViewer, (*request).home},
-		{get, "/failures/ack", domain.RoleOperator, (*request).ackForm},
-		{post, "/failures/ack", domain.RoleOperator, (*request).ack},
-		{get, "/failures/unack", domain.RoleOperator, (*request).ackForm},
-		{post, "/failures/unack", domain.RoleOperator, (*request).ack},
-		{get, "/find", domain.RoleViewer, (*request).find},
-		{get, "/help", domain.RoleViewer, (*request).help},
-		{get, "/help/shortcuts", domain.RoleViewer, see("/help#shortcuts")},
-		{get, "/live", domain.RoleViewer, (*request).live},
+		{get, "/", app.ListFailures, (*request).home},
+		{get, "/failures/ack", app.AcknowledgeFailures, (*request).ackForm},
+		{post, "/failures/ack", app.AcknowledgeFailures, (*request).ack},
+		{get, "/failures/unack", app.UnacknowledgeFailures, (*request).ackForm},
+		{post, "/failures/unack", app.UnacknowledgeFailures, (*request).ack},
+		{get, "/find", app.ListRuns, (*request).find},
+		{get, "/help", app.GetVersion, (*request).help},
+		{get, "/help/shortcuts", app.GetVersion, see("/help#shortcuts")},
+		{get, "/live", app.FollowPages, (*request).live},
 
-		{get, "/runs", domain.RoleViewer, (*request).runs},
-		{get, "/runs/compare", domain.RoleViewer, (*request).compare},
-		{get, "/runs/changes", domain.RoleViewer, (*request).changes},
-		{get, "/runs/new", domain.RoleOperator, (*request).newRun},
-		{get, "/runs/suggest", domain.RoleViewer, (*request).suggest},
-		{get, "/runs.csv", domain.RoleViewer, (*request).exportRuns},
-		{post, "/columns", domain.RoleViewer, (*request).setColumns},
-		{get, "/columns", domain.RoleViewer, see("/runs")},
-		{get, "/runs/:run", domain.RoleViewer, (*request).run},
-		{get, "/runs/:run/graph.svg", domain.RoleViewer, (*request).graphFile},
-		{get, "/runs/:run/lineage", domain.RoleViewer, (*request).lineage},
-		{get, "/runs/:run/steps/:seq", domain.RoleViewer, (*request).stepPage},
-		{get, "/runs/:run/steps/:seq/raw/:part", domain.RoleViewer, (*request).stepRaw},
-		{get, "/runs/:run/log", domain.RoleViewer, see("/runs/:run?view=log")},
-		{get, "/runs/:run/log.txt", domain.RoleViewer, (*request).logFile},
-		{get, "/runs/:run/log.jsonl", domain.RoleViewer, (*request).logLines},
-		{get, "/runs/:run/state", domain.RoleViewer, see("/runs/:run?view=state")},
-		{get, "/runs/:run/state/:cp", domain.RoleViewer, (*request).stateAt},
-		{get, "/runs/:run/peek", domain.RoleViewer, (*request).peek},
-		{get, "/runs/:run/raw/:seq/:part", domain.RoleViewer, (*request).raw},
-		{get, "/runs/:run/summary.md", domain.RoleViewer, (*request).summaryFile},
-		{get, "/runs/:run/note", domain.RoleOperator, (*request).notePage},
-		{post, "/runs/:run/note", domain.RoleOperator, (*request).note},
-		{get, "/runs/:run/ack", domain.RoleOperator, (*request).ackRunPage},
-		{post, "/runs/:run/ack", domain.RoleOperator, (*request).ackRun},
-		{get, "/runs/:run/:action", domain.RoleOperator, (*request).previewPage},
-		{post, "/runs/:run/:action", domain.RoleOperator, (*request).act},
-		{post, "/runs/:run/nodes/:node/resolve", domain.RoleOperator, (*request).resolve},
-		{get, "/runs/:run/nodes/:node/resolve", domain.RoleOperator, see("/runs/:run?node=:node")},
+		{get, "/runs", app.ListRuns, (*request).runs},
+		{get, "/runs/compare", app.CompareRuns, (*request).compare},
+		{get, "/runs/changes", app.ListRuns, (*request).changes},
+		{get, "/runs/new", app.StartRun, (*request).newRun},
+		{get, "/runs/suggest", app.ListRuns, (*request).suggest},
+		{get, "/runs.csv", app.ListRuns, (*request).exportRuns},
+		{post, "/columns", app.SetPreference, (*request).setColumns},
+		{get, "/columns", app.SetPreference, see("/runs")},
+		{get, "/runs/:run", app.GetRun, (*request).run},
+		{get, "/runs/:run/graph.svg", app.GetRun, (*request).graphFile},
+		{get, "/runs/:run/lineage", app.GetRun, (*request).lineage},
+		{get, "/runs/:run/steps/:seq", app.GetStep, (*request).stepPage},
+		{get, "/runs/:run/steps/:seq/raw/:part", app.GetStep, (*request).stepRaw},
+		{get, "/runs/:run/log", app.GetJournal, see("/runs/:run?view=log")},
+		{get, "/runs/:run/log.txt", app.GetJournal, (*request).logFile},
+		{get, "/runs/:run/log.jsonl", app.GetJournal, (*request).logLines},
+		{get, "/runs/:run/state", app.GetJournal, see("/runs/:run?view=state")},
+		{get, "/runs/:run/state/:cp", app.GetJournal, (*request).stateAt},
+		{get, "/runs/:run/peek", app.GetRun, (*request).peek},
+		{get, "/runs/:run/raw/:seq/:part", app.GetStep, (*request).raw},
+		{get, "/runs/:run/summary.md", app.GetRun, (*request).summaryFile},
+		{get, "/runs/:run/note", app.AddNote, (*request).notePage},
+		{post, "/runs/:run/note", app.AddNote, (*request).note},
+		{get, "/runs/:run/ack", app.AcknowledgeRun, (*request).ackRunPage},
+		{post, "/runs/:run/ack", app.AcknowledgeRun, (*request).ackRun},
+		{get, "/runs/:run/:action", app.ActOnRun, (*request).previewPage},
+		{post, "/runs/:run/:action", app.ActOnRun, (*request).act},
+		{post, "/runs/:run/nodes/:node/resolve", app.ResolveNode, (*request).resolve},
+		{get, "/runs/:run/nodes/:node/resolve", app.ResolveNode, see("/runs/:run?node=:node")},
 
-		{get, "/bulk", domain.RoleViewer, (*request).bulkList},
-		{get, "/bulk/new", domain.RoleOperator, (*request).bulkPreview},
-		{post, "/bulk", domain.RoleOperator, (*request).bulkStart},
-		{get, "/bulk/:bulk", domain.RoleViewer, (*request).bulkShow},
-		{post, "/bulk/:bulk/stop", domain.RoleOperator, (*request).bulkStop},
-		{get, "/bulk/:bulk/stop", domain.RoleOperator, see("/bulk/:bulk")},
-		{post, "/views", domain.RoleOperator, (*request).saveView},
-		{get, "/views", domain.RoleOperator, see("/runs")},
-		{post, "/views/default", domain.RoleViewer, (*request).setDefaultView},
-		{get, "/views/default", domain.RoleViewer, see("/runs")},
+		{get, "/bulk", app.ListBulks, (*request).bulkList},
+		{get, "/bulk/new", app.StartBulk, (*request).bulkPreview},
+		{post, "/bulk", app.StartBulk, (*request).bulkStart},
+		{get, "/bulk/:bulk", app.GetBulk, (*request).bulkShow},
+		{post, "/bulk/:bulk/stop", app.StopBulk, (*request).bulkStop},
+		{get, "/bulk/:bulk/stop", app.StopBulk, see("/bulk/:bulk")},
+		{post, "/views", app.SaveView, (*request).saveView},
+		{get, "/views", app.SaveView, see("/runs")},
+		{post, "/views/default", app.SetPreference, (*request).setDefaultView},
+		{get, "/views/default", app.SetPreference, see("/runs")},
 
-		{get, "/steps", domain.RoleViewer, (*request).steps},
+		{get, "/steps", app.SearchSteps, (*request).steps},
 
-		{get, "/plans", domain.RoleViewer, (*request).plans},
-		{get, "/plans/new", domain.RoleAuthor, (*request).newPlan},
-		{post, "/plans/new", domain.RoleAuthor, (*request).savePlan},
-		{get, "/plans/check", domain.RoleAuthor, (*request).newPlan},
-		{post, "/plans/check", domain.RoleAuthor, (*request).checkPlan},
-		{get, "/plans/:plan", domain.RoleViewer, (*request).plan},
-		{get, "/plans/:plan/v/:number", domain.RoleViewer, (*request).plan},
-		{get, "/plans/:plan/v/:number/graph.svg", domain.RoleViewer, (*request).planGraphFile},
-		{get, "/plans/:plan/v/:number/source", domain.RoleViewer, (*request).planSource},
-		{get, "/plans/:plan/v/:number/restore", domain.RoleAuthor, (*request).restorePage},
-		{post, "/plans/:plan/v/:number/restore", domain.RoleAuthor, (*request).restore},
-		{get, "/plans/:plan/diff/:a/:b", domain.RoleViewer, (*request).planDiff},
-		{get, "/plans/:plan/diff/:range", domain.RoleViewer, (*request).planDiffRange},
-		{get, "/plans/:plan/versions", domain.RoleViewer, see("/plans/:plan")},
-		{get, "/plans/:plan/archive", domain.RoleAuthor, (*request).archivePage},
-		{post, "/plans/:plan/archive", domain.RoleAuthor, (*request).archive},
-		{get, "/plans/:plan/pause", domain.RoleOperator, (*request).pausePage},
-		{post, "/plans/:plan/pause", domain.RoleOperator, (*request).pause},
-		{get, "/plans/:plan/edit", domain.RoleAuthor, (*request).editPlan},
-		{post, "/plans/:plan/edit", domain.RoleAuthor, (*request).savePlan},
-		{get, "/plans/:plan/start", domain.RoleOperator, (*request).startPage},
-		{post, "/plans/:plan/start", domain.RoleOperator, (*request).start},
+		{get, "/plans", app.ListPlans, (*request).plans},
+		{get, "/plans/new", app.StorePlan, (*request).newPlan},
+		{post, "/plans/new", app.StorePlan, (*request).savePlan},
+		{get, "/plans/check", app.StorePlan, (*request).newPlan},
+		{post, "/plans/check", app.StorePlan, (*request).checkPlan},
+		{get, "/plans/:plan", app.GetPlan, (*request).plan},
+		{get, "/plans/:plan/v/:number", app.GetPlanVersion, (*request).plan},
+		{get, "/plans/:plan/v/:number/graph.svg", app.GetPlanVersion, (*request).planGraphFile},
+		{get, "/plans/:plan/v/:number/source", app.GetPlanVersion, (*request).planSource},
+		{get, "/plans/:plan/v/:number/restore", app.RestoreVersion, (*request).restorePage},
+		{post, "/plans/:plan/v/:number/restore", app.RestoreVersion, (*request).restore},
+		{get, "/plans/:plan/diff/:a/:b", app.DiffPlan, (*request).planDiff},
+		{get, "/plans/:plan/diff/:range", app.DiffPlan, (*request).planDiffRange},
+		{get, "/plans/:plan/versions", app.ListVersions, see("/plans/:plan")},
+		{get, "/plans/:plan/archive", app.ArchivePlan, (*request).archivePage},
+		{post, "/plans/:plan/archive", app.ArchivePlan, (*request).archive},
+		{get, "/plans/:plan/pause", app.PausePlan, (*request).pausePage},
+		{post, "/plans/:plan/pause", app.PausePlan, (*request).pause},
+		{get, "/plans/:plan/edit", app.StorePlan, (*request).editPlan},
+		{post, "/plans/:plan/edit", app.StorePlan, (*request).savePlan},
+		{get, "/plans/:plan/start", app.StartRun, (*request).startPage},
+		{post, "/plans/:plan/start", app.StartRun, (*request).start},
 
-		{get, "/ask", domain.RoleOperator, (*request).askPage},
-		{post, "/ask", domain.RoleOperator, (*request).makeDraft},
-		{get, "/ask/:plan/v/:number", domain.RoleViewer, (*request).plannedVersion},
-		{post, "/ask/:plan/v/:number", domain.RoleOperator, (*request).acceptVersion},
-		{get, "/plans/drafts", domain.RoleViewer, see("/plans?state=draft")},
-		{post, "/plans/drafts", domain.RoleOperator, (*request).makeDraft},
-		{get, "/plans/drafts/:draft", domain.RoleViewer, (*request).draftPage},
-		{get, "/plans/drafts/:draft/refine", domain.RoleOperator, see("/plans/drafts/:draft#refine")},
-		{post, "/plans/drafts/:draft/refine", domain.RoleOperator, (*request).refineDraft},
-		{get, "/plans/drafts/:draft/accept", domain.RoleOperator, (*request).acceptPage},
-		{post, "/plans/drafts/:draft/accept", domain.RoleOperator, (*request).acceptDraft},
-		{get, "/plans/drafts/:draft/discard", domain.RoleOperator, (*request).discardPage},
-		{post, "/plans/drafts/:draft/discard", domain.RoleOperator, (*request).discardDraft},
+		{get, "/ask", app.StartDraft, (*request).askPage},
+		{post, "/ask", app.StartDraft, (*request).makeDraft},
+		{get, "/ask/:plan/v/:number", app.GetPlanVersion, (*request).plannedVersion},
+		{post, "/ask/:plan/v/:number", app.AcceptPlan, (*request).acceptVersion},
+		{get, "/plans/drafts", app.ListDrafts, see("/plans?state=draft")},
+		{post, "/plans/drafts", app.StartDraft, (*request).makeDraft},
+		{get, "/plans/drafts/:draft", app.GetDraft, (*request).draftPage},
+		{get, "/plans/drafts/:draft/refine", app.RefineDraft, see("/plans/drafts/:draft#refine")},
+		{post, "/plans/drafts/:draft/refine", app.RefineDraft, (*request).refineDraft},
+		{get, "/plans/drafts/:draft/accept", app.AcceptDraft, (*request).acceptPage},
+		{post, "/plans/drafts/:draft/accept", app.AcceptDraft, (*request).acceptDraft},
+		{get, "/plans/drafts/:draft/discard", app.DiscardDraft, (*request).discardPage},
+		{post, "/plans/drafts/:draft/discard", app.DiscardDraft, (*request).discardDraft},
 
-		{get, "/approvals", domain.RoleViewer, (*request).approvals},
-		{get, "/approvals/bulk", domain.RoleOperator, (*request).bulkApprovals},
-		{post, "/approvals/bulk", domain.RoleOperator, (*request).decideAlike},
-		{get, "/approvals/:approval/assign", domain.RoleOperator, (*request).approval},
-		{post, "/approvals/:approval/assign", domain.RoleOperator, (*request).assign},
-		{get, "/approvals/:approval", domain.RoleViewer, (*request).approval},
-		{post, "/approvals/:approval", domain.RoleOperator, (*request).decide},
-		{get, "/agents", domain.RoleViewer, (*request).crew},
-		{get, "/tools", domain.RoleViewer, see("/agents/tools")},
-		{get, "/tools/:tool", domain.RoleViewer, see("/agents/tools/:tool")},
-		{get, "/providers", domain.RoleViewer, see("/agents/providers")},
-		{get, "/providers/:provider", domain.RoleViewer, see("/agents/providers/:provider")},
-		{get, "/agents/:part", domain.RoleViewer, (*request).crew},
-		{get, "/agents/agents/:agent", domain.RoleViewer, (*request).agentPage},
-		{get, "/agents/tools/:tool", domain.RoleViewer, (*request).toolPage},
-		{get, "/agents/tools/:tool/accept", domain.RoleAdmin, (*request).acceptToolPage},
-		{post, "/agents/tools/:tool/accept", domain.RoleAdmin, (*request).acceptTool},
-		{get, "/agents/tools/:tool/try", domain.RoleAuthor, (*request).tryToolPage},
-		{post, "/agents/tools/:tool/try", domain.RoleAuthor, (*request).tryTool},
-		{get, "/agents/tools/:tool/stop", domain.RoleOperator, (*request).stopToolPage},
-		{post, "/agents/tools/:tool/stop", domain.RoleOperator, (*request).stopTool},
-		{get, "/agents/tools/:tool/circuit", domain.RoleOperator, (*request).toolCircuitPage},
-		{post, "/agents/tools/:tool/circuit", domain.RoleOperator, (*request).changeToolCircuit},
-		{get, "/agents/providers/:provider", domain.RoleViewer, (*request).providerPage},
-		{get, "/agents/providers/:provider/stop", domain.RoleOperator, (*request).stopProviderPage},
-		{post, "/agents/providers/:provider/stop", domain.RoleOperator, (*request).stopProvider},
-		{get, "/agents/providers/:provider/circuit", domain.RoleOperator, (*request).providerCircuitPage},
-		{post, "/agents/providers/:provider/circuit", domain.RoleOperator, (*request).changeProviderCircuit},
-		{get, "/agents/servers/:server/retry", domain.RoleOperator, (*request).retryServerPage},
-		{post, "/agents/servers/:server/retry", domain.RoleOperator, (*request).retryServer},
-		{get, "/handoffs", domain.RoleViewer, (*request).allHandoffs},
-		{get, "/handoffs/:handoff", domain.RoleViewer, (*request).handoffPage},
-		{get, "/audit", domain.RoleViewer, (*request).audit},
-		{get, "/audit.jsonl", domain.RoleViewer, (*request).exportAudit},
-		{get, "/audit/suggest", domain.RoleViewer, (*request).suggestAudit},
-		{get, "/audit/verify", domain.RoleOperator, (*request).verifyPage},
-		{post, "/audit/verify", domain.RoleOperator, (*request).verify},
-		{get, "/audit/:event", domain.RoleViewer, (*request).auditEvent},
+		{get, "/approvals", app.ListApprovals, (*request).approvals},
+		{get, "/approvals/bulk", app.DecideApproval, (*request).bulkApprovals},
+		{post, "/approvals/bulk", app.DecideApproval, (*request).decideAlike},
+		{get, "/approvals/:approval/assign", app.AssignApproval, (*request).approval},
+		{post, "/approvals/:approval/assign", app.AssignApproval, (*request).assign},
+		{get, "/approvals/:approval", app.GetApproval, (*request).approval},
+		{post, "/approvals/:approval", app.DecideApproval, (*request).decide},
+		{get, "/agents", app.ListAgents, (*request).crew},
+		{get, "/tools", app.ListTools, see("/agents/tools")},
+		{get, "/tools/:tool", app.GetTool, see("/agents/tools/:tool")},
+		{get, "/providers", app.ListProviders, see("/agents/providers")},
+		{get, "/providers/:provider", app.GetProvider, see("/agents/providers/:provider")},
+		{get, "/agents/:part", app.ListAgents, (*request).crew},
+		{get, "/agents/agents/:agent", app.GetAgent, (*request).agentPage},
+		{get, "/agents/tools/:tool", app.GetTool, (*request).toolPage},
+		{get, "/agents/tools/:tool/accept", app.AcceptTool, (*request).acceptToolPage},
+		{post, "/agents/tools/:tool/accept", app.AcceptTool, (*request).acceptTool},
+		{get, "/agents/tools/:tool/try", app.TryTool, (*request).tryToolPage},
+		{post, "/agents/tools/:tool/try", app.TryTool, (*request).tryTool},
+		{get, "/agents/tools/:tool/stop", app.StopTool, (*request).stopToolPage},
+		{post, "/agents/tools/:tool/stop", app.StopTool, (*request).stopTool},
+		{get, "/agents/tools/:tool/circuit", app.ChangeToolCircuit, (*request).toolCircuitPage},
+		{post, "/agents/tools/:tool/circuit", app.ChangeToolCircuit, (*request).changeToolCircuit},
+		{get, "/agents/providers/:provider", app.GetProvider, (*request).providerPage},
+		{get, "/agents/providers/:provider/stop", app.StopProvider, (*request).stopProviderPage},
+		{post, "/agents/providers/:provider/stop", app.StopProvider, (*request).stopProvider},
+		{get, "/agents/providers/:provider/circuit", app.ChangeProviderCircuit, (*request).providerCircuitPage},
+		{post, "/agents/providers/:provider/circuit", app.ChangeProviderCircuit, (*request).changeProviderCircuit},
+		{get, "/agents/servers/:server/retry", app.RetryToolServer, (*request).retryServerPage},
+		{post, "/agents/servers/:server/retry", app.RetryToolServer, (*request).retryServer},
+		{get, "/handoffs", app.ListHandoffs, (*request).allHandoffs},
+		{get, "/handoffs/:handoff", app.GetHandoff, (*request).handoffPage},
+		{get, "/audit", app.ListAudit, (*request).audit},
+		{get, "/audit.jsonl", app.ExportAudit, (*request).exportAudit},
+		{get, "/audit/suggest", app.ListAudit, (*request).suggestAudit},
+		{get, "/audit/verify", app.VerifyAudit, (*request).verifyPage},
+		{post, "/audit/verify", app.VerifyAudit, (*request).verify},
+		{get, "/audit/:event", app.GetAuditEvent, (*request).auditEvent},
 
-		{get, "/system", domain.RoleViewer, (*request).system},
-		{get, "/system/storage", domain.RoleViewer, (*request).systemStorage},
-		{get, "/system/jobs", domain.RoleViewer, (*request).systemJobs},
-		{get, "/system/log", domain.RoleOperator, (*request).systemLog},
-		{get, "/system/logs", domain.RoleOperator, see("/system/log")},
-		{get, "/system/config", domain.RoleAdmin, (*request).systemConfig},
-		{post, "/system/release", domain.RoleOperator, (*request).releaseAll},
-		{post, "/system/maintenance", domain.RoleOperator, (*request).maintain},
-		{post, "/system/backup", domain.RoleAdmin, (*request).backUp},
-		{get, "/system/release", domain.RoleOperator, see("/system")},
-		{get, "/system/maintenance", domain.RoleOperator, see("/system")},
-		{get, "/system/backup", domain.RoleAdmin, see("/system")},
+		{get, "/system", app.GetSystem, (*request).system},
+		{get, "/system/storage", app.GetSystem, (*request).systemStorage},
+		{get, "/system/jobs", app.GetSystem, (*request).systemJobs},
+		{get, "/system/log", app.GetLog, (*request).systemLog},
+		{get, "/system/logs", app.GetLog, see("/system/log")},
+		{get, "/system/config", app.GetSettings, (*request).systemConfig},
+		{post, "/system/release", app.ReleaseHeldRuns, (*request).releaseAll},
+		{post, "/system/maintenance", app.ChangeMaintenance, (*request).maintain},
+		{post, "/system/backup", app.BackUp, (*request).backUp},
+		{get, "/system/release", app.ReleaseHeldRuns, see("/system")},
+		{get, "/system/maintenance", app.ChangeMaintenance, see("/system")},
+		{get, "/system/backup", app.BackUp, see("/system")},
 
-		{get, "/settings", domain.RoleAdmin, (*request).settings},
-		{get, "/settings/users", domain.RoleAdmin, (*request).users},
-		{post, "/settings/users", domain.RoleAdmin, (*request).createUser},
-		{get, "/settings/users/:user", domain.RoleAdmin, (*request).user},
-		{post, "/settings/users/:user", domain.RoleAdmin, (*request).changeUser},
-		{get, "/settings/roles", domain.RoleAdmin, (*request).roleSettings},
-		{get, "/settings/tokens", domain.RoleAdmin, (*request).tokens},
-		{post, "/settings/tokens", domain.RoleAdmin, (*request).createToken},
-		{get, "/settings/tokens/:token", domain.RoleAdmin, see("/settings/tokens")},
-		{get, "/settings/tokens/:token/revoke", domain.RoleAdmin, (*request).revokeTokenPage},
-		{post, "/settings/tokens/:token/revoke", domain.RoleAdmin, (*request).revokeToken},
-		{get, "/memory", domain.RoleViewer, (*request).memory},
-		{get, "/memory/forget", domain.RoleOperator, (*request).forgetPage},
-		{post, "/memory/forget", domain.RoleOperator, (*request).forget},
-		{get, "/settings/access", domain.RoleAdmin, (*request).accessSettings},
-		{get, "/settings/notifications", domain.RoleAdmin, (*request).notificationSettings},
-		{post, "/settings/notifications/:channel/test", domain.RoleAdmin, (*request).testChannel},
-		{get, "/settings/notifications/:channel/test", domain.RoleAdmin, see("/settings/notifications")},
-		{get, "/settings/retention", domain.RoleAdmin, (*request).retentionSettings},
-		{post, "/settings/retention", domain.RoleAdmin, (*request).runRetention},
-		{get, "/settings/secrets", domain.RoleAdmin, (*request).secretSettings},
-		{get, "/settings/secrets/:secret/rotate", domain.RoleAdmin, (*request).rotateSecretPage},
-		{post, "/settings/secrets/:secret/rotate", domain.RoleAdmin, (*request).rotateSecret},
-		{get, "/me", domain.RoleViewer, (*request).me},
-		{get, "/me/second-factor", domain.RoleViewer, (*request).secondFactorPage},
-		{post, "/me/second-factor", domain.RoleViewer, (*request).setSecondFactor},
-		{post, "/me/password", domain.RoleViewer, (*request).changePassword},
-		{post, "/me/sessions", domain.RoleViewer, (*request).signOut},
-		{get, "/me/password", domain.RoleViewer, see("/me")},
-		{get, "/me/sessions", domain.RoleViewer, see("/me")},
+		{get, "/settings", app.GetSettings, (*request).settings},
+		{get, "/settings/users", app.ListUsers, (*request).users},
+		{post, "/settings/users", app.CreateUser, (*request).createUser},
+		{get, "/settings/users/:user", app.GetUser, (*request).user},
+		{post, "/settings/users/:user", app.UpdateUser, (*request).changeUser},
+		{get, "/settings/roles", app.ListUsers, (*request).roleSettings},
+		{get, "/settings/tokens", app.ListTokens, (*request).tokens},
+		{post, "/settings/tokens", app.CreateToken, (*request).createToken},
+		{get, "/settings/tokens/:token", app.ListTokens, see("/settings/tokens")},
+		{get, "/settings/tokens/:token/revoke", app.RevokeToken, (*request).revokeTokenPage},
+		{post, "/settings/tokens/:token/revoke", app.RevokeToken, (*request).revokeToken},
+		{get, "/memory", app.ListSessions, (*request).memory},
+		{get, "/memory/forget", app.ForgetSession, (*request).forgetPage},
+		{post, "/memory/forget", app.ForgetSession, (*request).forget},
+		{get, "/settings/access", app.GetSettings, (*request).accessSettings},
+		{get, "/settings/notifications", app.GetSettings, (*request).notificationSettings},
+		{post, "/settings/notifications/:channel/test", app.TestNotifications, (*request).testChannel},
+		{get, "/settings/notifications/:channel/test", app.TestNotifications, see("/settings/notifications")},
+		{get, "/settings/retention", app.GetSettings, (*request).retentionSettings},
+		{post, "/settings/retention", app.RunRetention, (*request).runRetention},
+		{get, "/settings/secrets", app.GetSettings, (*request).secretSettings},
+		{get, "/settings/secrets/:secret/rotate", app.RotateSecret, (*request).rotateSecretPage},
+		{post, "/settings/secrets/:secret/rotate", app.RotateSecret, (*request).rotateSecret},
+		{get, "/me", app.GetMe, (*request).me},
+		{get, "/me/second-factor", app.ChangeOwnAccount, (*request).secondFactorPage},
+		{post, "/me/second-factor", app.ChangeOwnAccount, (*request).setSecondFactor},
+		{post, "/me/password", app.ChangeOwnAccount, (*request).changePassword},
+		{post, "/me/sessions", app.ChangeOwnAccount, (*request).signOut},
+		{get, "/me/password", app.ChangeOwnAccount, see("/me")},
+		{get, "/me/sessions", app.ChangeOwnAccount, see("/me")},
 	}
 }
 
@@ -240,6 +243,7 @@ func see(page string) func(*request) error {
 // Route is an address of the dashboard and the role that it needs; an empty role
 // is for everybody.
 type Route struct {
+	Operation    app.Operation // empty: of none, and for everybody
 	Method, Path string
 	Role         domain.Role
 }
@@ -248,11 +252,7 @@ type Route struct {
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, r := range s.table() {
-		role := r.role
-		if role == open {
-			role = ""
-		}
-		out = append(out, Route{r.method, r.path, role})
+		out = append(out, Route{r.op, r.method, r.path, r.role()})
 	}
 	for _, path := range unlisted {
 		out = append(out, Route{Method: http.MethodGet, Path: path})
@@ -261,15 +261,15 @@ func (s *Server) Routes() []Route {
 }
 
 // permitted refuses to serve a route that does not say who may use it, or that
-// is not in the table (deny by default, RELIABILITY 4.2).
+// is not in the table (deny by default).
 func (s *Server) permitted() error {
 	known := map[string]bool{}
 	for _, path := range unlisted {
 		known[http.MethodGet+" "+path] = true
 	}
 	for _, r := range s.table() {
-		if r.role != open && !slices.Contains(domain.Roles, r.role) {
-			return fmt.Errorf("web: %s %s does not say who may use it", r.method, r.path)
+		if _, ok := app.Policy(r.op); !ok {
+			return fmt.Errorf("web: %s %s: the policy has no operation %q", r.method, r.path, r.op)
 		}
 		known[r.method+" "+r.path] = true
 	}

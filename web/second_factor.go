@@ -16,9 +16,9 @@ import (
 )
 
 // needsProof reports whether a route wants a proof of who is there that is not old:
-// every act of admins, and what changes how one logs in (RELIABILITY 4.2).
+// every act of admins, and what changes how one logs in.
 func needsProof(rt route) bool {
-	return rt.method == http.MethodPost && (rt.role == domain.RoleAdmin || rt.path == "/me/second-factor")
+	return rt.method == http.MethodPost && (rt.role() == domain.RoleAdmin || rt.path == "/me/second-factor")
 }
 
 // whileHeldBack are the pages of those who must set up a second factor first.

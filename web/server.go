@@ -15,6 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -257,6 +258,9 @@ type principal struct {
 	csrf    string
 	request domain.Request
 }
+
+// may reports whether who asks may use an operation.
+func (r *request) may(op app.Operation) bool { return app.May(r.who.actor(), op) }
 
 // actor is who asks, and by which request.
 func (p principal) actor() domain.Actor {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -117,19 +118,19 @@ func (r *request) configFacts(i domain.Installation) (facts []view.Fact) {
 // systemParts are the pages about the installation and who may see each.
 var systemParts = []struct {
 	href, word string
-	role       domain.Role
+	op         app.Operation
 }{
-	{"/system", locale.Mark("Health"), domain.RoleViewer},
-	{"/system/storage", locale.Mark("Storage"), domain.RoleViewer},
-	{"/system/jobs", locale.Mark("Background jobs"), domain.RoleViewer},
-	{"/system/log", locale.Mark("Daemon log"), domain.RoleOperator},
-	{"/system/config", locale.Mark("Configuration"), domain.RoleAdmin},
+	{"/system", locale.Mark("Health"), app.GetSystem},
+	{"/system/storage", locale.Mark("Storage"), app.GetSystem},
+	{"/system/jobs", locale.Mark("Background jobs"), app.GetSystem},
+	{"/system/log", locale.Mark("Daemon log"), app.GetLog},
+	{"/system/config", locale.Mark("Configuration"), app.GetSettings},
 }
 
 func (r *request) systemTabs(current string) []view.Link {
 	var out []view.Link
 	for _, p := range systemParts {
-		if r.who.Role.Includes(p.role) {
+		if r.may(p.op) {
 			out = append(out, view.Link{Text: r.t(p.word), Href: p.href, Current: p.href == current})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -33,16 +35,16 @@ const (
 // register adds a route: its entry in the access table comes first, then its
 // body is read and checked, then a known Idempotency-Key is looked up.
 func register[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O, error)) {
-	route := op.Method + " " + op.Path
-	n, ok := access[route]
+	operation := app.Operation(op.OperationID)
+	rule, ok := app.Policy(operation)
 	if !ok {
-		a.errs = append(a.errs, errors.New("api: the access table does not name "+route))
+		a.errs = append(a.errs, fmt.Errorf("api: %s %s: the policy has no operation %q", op.Method, op.Path, operation))
 		return
 	}
-	a.routes = append(a.routes, route)
-	if n.role != "" {
+	a.routes = append(a.routes, served{operation, op.Method, op.Path})
+	if rule.Role != "" {
 		op.Security = []map[string][]string{{"token": {}}}
-		op.Description = strings.TrimSpace(op.Description + "\n\nNeeds the role " + string(n.role) + scopeText(n.scope) + ".")
+		op.Description = strings.TrimSpace(op.Description + "\n\nNeeds the role " + string(rule.Role) + scopeText(rule.Scope) + ".")
 	}
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
@@ -54,7 +56,7 @@ func register[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (
 		limit = maxBody
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // readBody sees to both
-	op.Middlewares = append(huma.Middlewares{a.admit(n), a.readBody(limit), a.once}, op.Middlewares...)
+	op.Middlewares = append(huma.Middlewares{a.admit(operation), a.readBody(limit), a.once}, op.Middlewares...)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := h(ctx, in)
 		if err != nil {

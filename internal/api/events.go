@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -172,10 +173,10 @@ func (a *API) resetEvent(after int64) domain.Event {
 }
 
 // stillAllowed asks again for the principal of a stream that stays open.
-func (a *API) stillAllowed(ctx context.Context, info *requestInfo, n need) bool {
+func (a *API) stillAllowed(ctx context.Context, info *requestInfo, op app.Operation) bool {
 	actor, err := info.check(ctx)
 	if err == nil {
-		err = n.allow(actor)
+		err = app.Allow(actor, op)
 	}
 	return err == nil
 }
@@ -207,7 +208,6 @@ func (a *API) stream(ctx context.Context, in *streamIn, otherwise string) (*huma
 	}
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		defer end()
-		route := hctx.Operation().Method + " " + hctx.Operation().Path
 		s := &sse{w: humaecho.Unwrap(hctx).Response(), timeout: a.WriteTimeout}
 		s.open()
 		defer s.close()
@@ -240,7 +240,7 @@ func (a *API) stream(ctx context.Context, in *streamIn, otherwise string) (*huma
 			case <-alive.C:
 				s.comment("alive")
 			case <-recheck.C:
-				if !a.stillAllowed(ctx, info, access[route]) {
+				if !a.stillAllowed(ctx, info, app.Operation(hctx.Operation().OperationID)) {
 					return
 				}
 			}

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/app"
 )
 
 // Routes lists what is served, as "METHOD /path".
@@ -33,10 +33,15 @@ func braces(path string) string {
 	return string(out)
 }
 
-// Needs tells what the access table says of a route.
-func Needs(route string) (domain.Role, string, bool) {
-	n, ok := access[route]
-	return n.role, n.scope, ok
+// Needs gives the rule of a route, "METHOD /path".
+func Needs(a *API, route string) app.Rule {
+	for _, r := range a.routes {
+		if r.method+" "+r.path == route {
+			rule, _ := app.Policy(r.op)
+			return rule
+		}
+	}
+	return app.Rule{Role: "none"}
 }
 
 // CheckJSON reports whether a body is refused before it is decoded.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -40,9 +41,9 @@ func (a *API) metaRoutes() {
 	}, func(ctx context.Context, _ *struct{}) (*meOut, error) {
 		actor := actorOf(ctx)
 		me := Me{Name: actor.Name, Role: actor.Role, Surface: actor.Surface, Scopes: strings.Fields(actor.Scopes), Routes: []string{}}
-		for route, n := range access {
-			if n.allow(actor) == nil {
-				me.Routes = append(me.Routes, route)
+		for _, r := range a.routes {
+			if app.Allow(actor, r.op) == nil {
+				me.Routes = append(me.Routes, r.method+" "+r.path)
 			}
 		}
 		slices.Sort(me.Routes)

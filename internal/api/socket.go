@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -82,7 +83,7 @@ func (a *API) serve(ctx context.Context, conn *websocket.Conn, info *requestInfo
 			err = conn.Ping(pinging)
 			cancel()
 		case <-recheck.C:
-			if !a.stillAllowed(ctx, info, access["GET /ws"]) {
+			if !a.stillAllowed(ctx, info, app.OpenSocket) {
 				_ = conn.Close(websocket.StatusPolicyViolation, "you may not listen any more")
 				return
 			}

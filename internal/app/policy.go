@@ -1,0 +1,375 @@
+package app
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Operation names what a principal can ask for. It is the same on every interface:
+// the HTTP API uses it as the operation id of its description.
+type Operation string
+
+// Kind is how an operation is carried out.
+type Kind uint8
+
+const (
+	Query   Kind = iota // reads and changes nothing
+	Entity              // one transaction of the store; see perform
+	Command             // one message to the runner of a run
+	Job                 // stores a job, which a worker then does
+)
+
+// Rule says who may use an operation.
+type Rule struct {
+	Kind Kind
+	// Role is the least role; empty: everybody, without a login.
+	Role domain.Role
+	// Scope is what a token with scopes must have; empty: any token will do.
+	Scope string
+}
+
+// Plans.
+const (
+	StorePlan      Operation = "store-plan"
+	CheckPlan      Operation = "check-plan"
+	TryPlan        Operation = "try-plan"
+	ListPlans      Operation = "list-plans"
+	GetPlan        Operation = "get-plan"
+	ListVersions   Operation = "list-versions"
+	GetPlanVersion Operation = "get-version-of-plan"
+	GetPlanFlow    Operation = "plan-flow"
+	DiffPlan       Operation = "plan-diff"
+	AcceptPlan     Operation = "accept-plan"
+	RestoreVersion Operation = "restore-version"
+	ArchivePlan    Operation = "archive-plan"
+	UnarchivePlan  Operation = "unarchive-plan"
+	PausePlan      Operation = "pause-plan"
+	UnpausePlan    Operation = "unpause-plan"
+)
+
+// Drafts and the planner.
+const (
+	StartDraft      Operation = "start-draft"
+	ListDrafts      Operation = "list-drafts"
+	GetDraft        Operation = "get-draft"
+	RefineDraft     Operation = "refine-draft"
+	AcceptDraft     Operation = "accept-draft"
+	StartDrafted    Operation = "start-drafted"
+	DiscardDraft    Operation = "discard-draft"
+	Ask             Operation = "ask"
+	ClassifyRequest Operation = "classify"
+	MakePlan        Operation = "plan"
+)
+
+// Runs.
+const (
+	StartRun     Operation = "start-run"
+	ListRuns     Operation = "list-runs"
+	GetRun       Operation = "get-run"
+	CompareRuns  Operation = "compare-runs"
+	ExportRun    Operation = "export-run"
+	GetJournal   Operation = "get-journal"
+	GetStep      Operation = "get-step"
+	SearchSteps  Operation = "search-steps"
+	ListMessages Operation = "list-messages"
+	ListHandoffs Operation = "list-handoffs"
+	GetHandoff   Operation = "get-handoff"
+	GetRunEvents Operation = "get-run-events"
+	PreviewRun   Operation = "preview"
+	PreviewEdits Operation = "preview-edits"
+	ActOnRun     Operation = "act-on-run"
+	ResumeRun    Operation = "resume-run"
+	RerunRun     Operation = "rerun-run"
+	ForkRun      Operation = "fork-run"
+	CancelRun    Operation = "cancel-run"
+	PauseRun     Operation = "pause-run"
+	ContinueRun  Operation = "continue-run"
+	RetryNow     Operation = "retry-now-run"
+	StartNow     Operation = "start-now-run"
+	ReleaseRun   Operation = "release-run"
+	ChangeLimits Operation = "limits-run"
+	ResolveNode  Operation = "resolve-node"
+	DeleteRun    Operation = "delete-run"
+)
+
+// What people keep about runs.
+const (
+	ListNotes             Operation = "list-notes"
+	AddNote               Operation = "add-note"
+	AcknowledgeRun        Operation = "acknowledge-run"
+	ListFailures          Operation = "list-failures"
+	AcknowledgeFailures   Operation = "acknowledge-failures"
+	UnacknowledgeFailures Operation = "unacknowledge-failures"
+	ListViews             Operation = "list-views"
+	SaveView              Operation = "save-view"
+	DeleteView            Operation = "delete-view"
+	SetPreference         Operation = "set-preference"
+)
+
+// Bulk operations.
+const (
+	PreviewBulk Operation = "preview-bulk"
+	StartBulk   Operation = "start-bulk"
+	ListBulks   Operation = "list-bulk"
+	GetBulk     Operation = "get-bulk"
+	StopBulk    Operation = "stop-bulk"
+)
+
+// Approvals.
+const (
+	ListApprovals    Operation = "list-approvals"
+	GetApproval      Operation = "get-approval"
+	ForecastApproval Operation = "forecast-approval"
+	DecideApproval   Operation = "decide-approval"
+	AssignApproval   Operation = "assign-approval"
+)
+
+// Agents, tools, and providers.
+const (
+	ListAgents            Operation = "list-agents"
+	GetAgent              Operation = "get-agent"
+	ListProviders         Operation = "list-providers"
+	GetProvider           Operation = "get-provider"
+	StopProvider          Operation = "stop-provider"
+	ChangeProviderCircuit Operation = "change-provider-circuit"
+	ListTools             Operation = "list-tools"
+	GetTool               Operation = "get-tool"
+	AcceptTool            Operation = "accept-tool"
+	TryTool               Operation = "try-tool"
+	StopTool              Operation = "stop-tool"
+	ChangeToolCircuit     Operation = "change-tool-circuit"
+	ListToolServers       Operation = "list-tool-servers"
+	RetryToolServer       Operation = "retry-tool-server"
+	ListSessions          Operation = "list-memory"
+	GetSession            Operation = "get-memory"
+	ForgetSession         Operation = "forget-memory"
+)
+
+// Events and the audit log.
+const (
+	StreamEvents  Operation = "stream-events"
+	OpenSocket    Operation = "socket"
+	FollowPages   Operation = "follow-pages"
+	ListAudit     Operation = "list-audit"
+	GetAuditEvent Operation = "get-audit-event"
+	ExportAudit   Operation = "export-audit"
+	GetAuditCheck Operation = "get-audit-check"
+	VerifyAudit   Operation = "verify-audit"
+)
+
+// The installation.
+const (
+	GetOpenAPI        Operation = "get-openapi"
+	GetVersion        Operation = "get-version"
+	GetSystem         Operation = "get-system"
+	GetVitals         Operation = "get-vitals"
+	GetLog            Operation = "get-log"
+	GetMetrics        Operation = "get-metrics"
+	GetSettings       Operation = "get-settings"
+	ChangeMaintenance Operation = "maintain"
+	ReleaseHeldRuns   Operation = "release-all"
+	BackUp            Operation = "back-up"
+	RunRetention      Operation = "retain"
+	RotateSecret      Operation = "rotate-secret"
+	TestNotifications Operation = "test-notifications"
+)
+
+// Accounts.
+const (
+	LogIn              Operation = "log-in"
+	LogOut             Operation = "log-out"
+	ChooseDisplay      Operation = "choose-display"
+	GetMe              Operation = "get-me"
+	ChangeOwnAccount   Operation = "change-own-account"
+	ListUsers          Operation = "list-users"
+	GetUser            Operation = "get-user"
+	CreateUser         Operation = "create-user"
+	UpdateUser         Operation = "update-user"
+	LinkUser           Operation = "link-user"
+	MakeLoginLink      Operation = "make-login-link"
+	SignOutUser        Operation = "sign-out-user"
+	RemoveSecondFactor Operation = "remove-second-factor"
+	ListTokens         Operation = "list-tokens"
+	GetToken           Operation = "get-token"
+	CreateToken        Operation = "create-token"
+	RevokeToken        Operation = "revoke-token"
+)
+
+// policy lists every operation with the role and the scope it needs. An operation
+// without an entry does not exist: no interface serves it. Rules about an object
+// (who may answer an approval, whose view it is) are with the object.
+var policy = map[Operation]Rule{
+	StorePlan:      {Entity, domain.RoleAuthor, "plans:write"},
+	CheckPlan:      {Query, domain.RoleViewer, "plans:read"},
+	TryPlan:        {Entity, domain.RoleAuthor, "plans:write"},
+	ListPlans:      {Query, domain.RoleViewer, "plans:read"},
+	GetPlan:        {Query, domain.RoleViewer, "plans:read"},
+	ListVersions:   {Query, domain.RoleViewer, "plans:read"},
+	GetPlanVersion: {Query, domain.RoleViewer, "plans:read"},
+	GetPlanFlow:    {Query, domain.RoleViewer, "plans:read"},
+	DiffPlan:       {Query, domain.RoleViewer, "plans:read"},
+	AcceptPlan:     {Entity, domain.RoleOperator, "plans:write"},
+	RestoreVersion: {Entity, domain.RoleAuthor, "plans:write"},
+	ArchivePlan:    {Entity, domain.RoleAuthor, "plans:write"},
+	UnarchivePlan:  {Entity, domain.RoleAuthor, "plans:write"},
+	PausePlan:      {Entity, domain.RoleOperator, "plans:write"},
+	UnpausePlan:    {Entity, domain.RoleOperator, "plans:write"},
+
+	StartDraft:      {Job, domain.RoleOperator, "plans:write"},
+	ListDrafts:      {Query, domain.RoleViewer, "plans:read"},
+	GetDraft:        {Query, domain.RoleViewer, "plans:read"},
+	RefineDraft:     {Job, domain.RoleOperator, "plans:write"},
+	AcceptDraft:     {Job, domain.RoleOperator, "plans:write"},
+	StartDrafted:    {Job, domain.RoleOperator, "runs:write"},
+	DiscardDraft:    {Job, domain.RoleOperator, "plans:write"},
+	Ask:             {Job, domain.RoleOperator, "runs:write"},
+	ClassifyRequest: {Query, domain.RoleViewer, "plans:read"},
+	MakePlan:        {Job, domain.RoleOperator, "plans:write"},
+
+	StartRun:     {Entity, domain.RoleOperator, "runs:write"},
+	ListRuns:     {Query, domain.RoleViewer, "runs:read"},
+	GetRun:       {Query, domain.RoleViewer, "runs:read"},
+	CompareRuns:  {Query, domain.RoleViewer, "runs:read"},
+	ExportRun:    {Query, domain.RoleAuthor, "runs:read"},
+	GetJournal:   {Query, domain.RoleViewer, "runs:read"},
+	GetStep:      {Query, domain.RoleViewer, "runs:read"},
+	SearchSteps:  {Query, domain.RoleViewer, "runs:read"},
+	ListMessages: {Query, domain.RoleViewer, "runs:read"},
+	ListHandoffs: {Query, domain.RoleViewer, "runs:read"},
+	GetHandoff:   {Query, domain.RoleViewer, "runs:read"},
+	GetRunEvents: {Query, domain.RoleViewer, "runs:read"},
+	PreviewRun:   {Query, domain.RoleViewer, "runs:read"},
+	PreviewEdits: {Query, domain.RoleViewer, "runs:read"},
+	ActOnRun:     {Command, domain.RoleOperator, "runs:write"},
+	ResumeRun:    {Command, domain.RoleOperator, "runs:write"},
+	RerunRun:     {Entity, domain.RoleOperator, "runs:write"},
+	ForkRun:      {Entity, domain.RoleOperator, "runs:write"},
+	CancelRun:    {Command, domain.RoleOperator, "runs:write"},
+	PauseRun:     {Command, domain.RoleOperator, "runs:write"},
+	ContinueRun:  {Command, domain.RoleOperator, "runs:write"},
+	RetryNow:     {Command, domain.RoleOperator, "runs:write"},
+	StartNow:     {Command, domain.RoleOperator, "runs:write"},
+	ReleaseRun:   {Command, domain.RoleOperator, "runs:write"},
+	ChangeLimits: {Command, domain.RoleOperator, "runs:write"},
+	ResolveNode:  {Command, domain.RoleOperator, "runs:write"},
+	DeleteRun:    {Entity, domain.RoleOperator, "runs:write"},
+
+	ListNotes:             {Query, domain.RoleViewer, "runs:read"},
+	AddNote:               {Entity, domain.RoleOperator, "runs:write"},
+	AcknowledgeRun:        {Entity, domain.RoleOperator, "runs:write"},
+	ListFailures:          {Query, domain.RoleViewer, "runs:read"},
+	AcknowledgeFailures:   {Entity, domain.RoleOperator, "runs:write"},
+	UnacknowledgeFailures: {Entity, domain.RoleOperator, "runs:write"},
+	ListViews:             {Query, domain.RoleViewer, "runs:read"},
+	SaveView:              {Entity, domain.RoleOperator, "runs:write"},
+	DeleteView:            {Entity, domain.RoleOperator, "runs:write"},
+	SetPreference:         {Entity, domain.RoleViewer, ""},
+
+	PreviewBulk: {Query, domain.RoleViewer, "runs:read"},
+	StartBulk:   {Job, domain.RoleOperator, "runs:write"},
+	ListBulks:   {Query, domain.RoleViewer, "runs:read"},
+	GetBulk:     {Query, domain.RoleViewer, "runs:read"},
+	StopBulk:    {Job, domain.RoleOperator, "runs:write"},
+
+	ListApprovals:    {Query, domain.RoleViewer, "runs:read"},
+	GetApproval:      {Query, domain.RoleViewer, "runs:read"},
+	ForecastApproval: {Query, domain.RoleViewer, "runs:read"},
+	DecideApproval:   {Command, domain.RoleOperator, "approvals"},
+	AssignApproval:   {Entity, domain.RoleOperator, "approvals"},
+
+	ListAgents:            {Query, domain.RoleViewer, "plans:read"},
+	GetAgent:              {Query, domain.RoleViewer, "plans:read"},
+	ListProviders:         {Query, domain.RoleViewer, "plans:read"},
+	GetProvider:           {Query, domain.RoleViewer, "plans:read"},
+	StopProvider:          {Entity, domain.RoleOperator, "runs:write"},
+	ChangeProviderCircuit: {Entity, domain.RoleOperator, "runs:write"},
+	ListTools:             {Query, domain.RoleViewer, "plans:read"},
+	GetTool:               {Query, domain.RoleViewer, "plans:read"},
+	AcceptTool:            {Entity, domain.RoleAdmin, "admin"},
+	TryTool:               {Entity, domain.RoleAuthor, "plans:write"},
+	StopTool:              {Entity, domain.RoleOperator, "runs:write"},
+	ChangeToolCircuit:     {Entity, domain.RoleOperator, "runs:write"},
+	ListToolServers:       {Query, domain.RoleViewer, "plans:read"},
+	RetryToolServer:       {Entity, domain.RoleOperator, "runs:write"},
+	ListSessions:          {Query, domain.RoleViewer, "runs:read"},
+	GetSession:            {Query, domain.RoleViewer, "runs:read"},
+	ForgetSession:         {Entity, domain.RoleOperator, "runs:write"},
+
+	StreamEvents:  {Query, domain.RoleViewer, "runs:read"},
+	OpenSocket:    {Query, domain.RoleViewer, "runs:read"},
+	FollowPages:   {Query, domain.RoleViewer, "runs:read"},
+	ListAudit:     {Query, domain.RoleViewer, "admin"},
+	GetAuditEvent: {Query, domain.RoleViewer, "admin"},
+	ExportAudit:   {Query, domain.RoleViewer, "admin"},
+	GetAuditCheck: {Query, domain.RoleViewer, "admin"},
+	VerifyAudit:   {Job, domain.RoleOperator, "admin"},
+
+	GetOpenAPI:        {Query, "", ""},
+	GetVersion:        {Query, domain.RoleViewer, ""},
+	GetSystem:         {Query, domain.RoleViewer, "runs:read"},
+	GetVitals:         {Query, domain.RoleViewer, "runs:read"},
+	GetLog:            {Query, domain.RoleOperator, "admin"},
+	GetMetrics:        {Query, domain.RoleViewer, "metrics"},
+	GetSettings:       {Query, domain.RoleAdmin, "admin"},
+	ChangeMaintenance: {Entity, domain.RoleOperator, "runs:write"},
+	ReleaseHeldRuns:   {Command, domain.RoleOperator, "runs:write"},
+	BackUp:            {Job, domain.RoleAdmin, "admin"},
+	RunRetention:      {Entity, domain.RoleAdmin, "admin"},
+	RotateSecret:      {Entity, domain.RoleAdmin, "admin"},
+	TestNotifications: {Entity, domain.RoleAdmin, "admin"},
+
+	LogIn:              {Entity, "", ""},
+	LogOut:             {Entity, domain.RoleViewer, ""},
+	ChooseDisplay:      {Entity, "", ""},
+	GetMe:              {Query, domain.RoleViewer, ""},
+	ChangeOwnAccount:   {Entity, domain.RoleViewer, ""},
+	ListUsers:          {Query, domain.RoleAdmin, "admin"},
+	GetUser:            {Query, domain.RoleAdmin, "admin"},
+	CreateUser:         {Entity, domain.RoleAdmin, "admin"},
+	UpdateUser:         {Entity, domain.RoleAdmin, "admin"},
+	LinkUser:           {Entity, domain.RoleAdmin, "admin"},
+	MakeLoginLink:      {Entity, domain.RoleAdmin, "admin"},
+	SignOutUser:        {Entity, domain.RoleAdmin, "admin"},
+	RemoveSecondFactor: {Entity, domain.RoleAdmin, "admin"},
+	ListTokens:         {Query, domain.RoleAdmin, "tokens"},
+	GetToken:           {Query, domain.RoleAdmin, "tokens"},
+	CreateToken:        {Entity, domain.RoleAdmin, "tokens"},
+	RevokeToken:        {Entity, domain.RoleAdmin, "tokens"},
+}
+
+// Policy gives the rule of an operation; ok is false for one that does not exist.
+func Policy(op Operation) (r Rule, ok bool) {
+	r, ok = policy[op]
+	return r, ok
+}
+
+// May reports whether a principal may use an operation.
+func May(who domain.Actor, op Operation) bool { return Allow(who, op) == nil }
+
+// Operations lists all operations, in no order.
+func Operations() []Operation {
+	return slices.Collect(maps.Keys(policy))
+}
+
+// Allow refuses a principal who may not use an operation: CodeForbidden, with what
+// they lack and what to do.
+func Allow(who domain.Actor, op Operation) error {
+	r, ok := policy[op]
+	switch {
+	case !ok:
+		return domain.Errorf(domain.CodeInternal, "there is no operation %q", op)
+	case r.Role == "":
+		return nil
+	case !who.Role.Includes(r.Role):
+		return domain.Errorf(domain.CodeForbidden, "this needs the role %s; yours is %s", r.Role, cmp.Or(who.Role, "none")).
+			Suggest("ask an admin for the role, or for a token that has it")
+	case r.Scope != "" && who.Scopes != "" && !slices.Contains(strings.Fields(who.Scopes), r.Scope):
+		return domain.Errorf(domain.CodeForbidden, "this token has no scope %s", r.Scope).
+			Suggest("use a token that has the scope; this one has: %s", who.Scopes)
+	}
+	return nil
+}
