@@ -145,7 +145,7 @@ func TestAPageNobodyWaitsForIsNoFault(t *testing.T) {
 		if gone {
 			leave = cancel
 		}
-		s, err := web.New(web.Config{Reader: leaving{site.Store, leave}, Engine: site.Engine, Auth: site.Auth, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		s, err := web.New(web.Config{App: site.App, Reader: leaving{site.Store, leave}, Engine: site.Engine, Auth: site.Auth, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

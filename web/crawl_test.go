@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"github.com/kairosd/kairosd/internal/app"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -94,7 +95,7 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	if err := site.Store.SaveView(t.Context(), "marta", canary[:100], "plan:canary"); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Engine.ArchivePlan(t.Context(), site.Admin, "branch", true, canary); err != nil {
+	if _, err := site.App.Plans.Archive(t.Context(), app.PlanChange{Meta: app.Meta{By: site.Admin}, Plan: "branch", Reason: canary}); err != nil {
 		t.Fatal(err)
 	}
 	f := form(t, b.Get("/bulk/new?do=resume&q=status:failed").Body, `name="digest"`)

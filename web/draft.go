@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
@@ -301,7 +302,8 @@ func (r *request) acceptVersion() error {
 		})
 	case "discard":
 		return r.onceOf(":discard", func() (string, error) {
-			return "/plans?state=draft", r.s.Engine.ArchivePlan(r.ctx, r.who.actor(), pl.ID, true, r.t("the draft was discarded"))
+			_, err := r.s.App.Plans.Archive(r.ctx, app.PlanChange{Meta: app.Meta{By: r.who.actor()}, Plan: pl.ID, Reason: r.t("the draft was discarded")})
+			return "/plans?state=draft", err
 		})
 	}
 	return r.startDrafted(pl, v, intent, r.c.FormValue("do") == "try")

@@ -27,7 +27,7 @@ func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	s, err := web.New(web.Config{Reader: brokenPlans{site.Store}, Engine: site.Engine, Auth: site.Auth, Version: "1.2.3"})
+	s, err := web.New(web.Config{App: site.App, Reader: brokenPlans{site.Store}, Engine: site.Engine, Auth: site.Auth, Version: "1.2.3"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,36 +60,3 @@ func (r *request) planDiff() error {
 	}
 	return r.render(http.StatusOK, view.PlanDiff(p))
 }
-
-// archivePage asks before a plan is archived, or taken back.
-func (r *request) archivePage() error { return r.showArchive(http.StatusOK, "") }
-
-func (r *request) showArchive(code int, problem string) error {
-	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
-	if err != nil {
-		return err
-	}
-	path := "/plans/" + url.PathEscape(pl.Key)
-	p := view.ArchivePage{Post: path + "/archive", Back: path, Idem: newID(), Error: problem, Archived: pl.Archived}
-	p.Heading, p.Says = r.t("Archive %s", pl.Key), r.t("It leaves the list of plans, and no new run of it starts. Runs that are under way go on; its versions stay. It can be taken back.")
-	if p.Archived {
-		p.Heading, p.Says = r.t("Take %s back", pl.Key), r.t("It is in the list of plans again, and runs of it can be started.")
-	}
-	p.Shell = r.shell("plans", p.Heading)
-	return r.render(code, view.Archive(p))
-}
-
-func (r *request) archive() error {
-	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
-	if err != nil {
-		return err
-	}
-	reason := strings.TrimSpace(r.c.FormValue("reason"))
-	archive := !pl.Archived
-	if archive && reason == "" {
-		return r.showArchive(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
-	}
-	return r.once(func() (string, error) {
-		return "/plans/" + url.PathEscape(pl.Key), r.s.Engine.ArchivePlan(r.ctx, r.who.actor(), pl.ID, archive, reason)
-	})
-}

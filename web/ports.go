@@ -180,10 +180,6 @@ type Engine interface {
 	SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	// CheckPlan validates without storing.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
-	ArchivePlan(ctx context.Context, actor domain.Actor, plan string, archived bool, reason string) error
-	// PausePlan lets no run of a plan start, or lets them start again; CodeConflict when
-	// it is so already.
-	PausePlan(ctx context.Context, actor domain.Actor, plan string, on bool, reason string) error
 	// RestoreVersion makes an earlier version of a plan its current one; CodeStale
 	// when the current one has another hash than base.
 	RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error)

@@ -23,7 +23,7 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := web.New(web.Config{Reader: site.Store, Engine: site.Engine, Auth: users, Hosts: []string{"kairos.example.com"}, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}})
+	s, err := web.New(web.Config{App: site.App, Reader: site.Store, Engine: site.Engine, Auth: users, Hosts: []string{"kairos.example.com"}, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Config is what the dashboard needs. Reader, Engine and Auth are required.
+// Config is what the dashboard needs. App, Reader, Engine, and Auth are required.
 type Config struct {
+	App    *app.App
 	Reader Reader
 	Engine Engine
 	Auth   Auth
@@ -103,8 +104,8 @@ const readTimeout = 5 * time.Second
 
 // New builds the dashboard.
 func New(c Config) (*Server, error) {
-	if c.Reader == nil || c.Engine == nil || c.Auth == nil {
-		return nil, errors.New("web: Reader, Engine and Auth are required")
+	if c.App == nil || c.Reader == nil || c.Engine == nil || c.Auth == nil {
+		return nil, errors.New("web: App, Reader, Engine, and Auth are required")
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -261,6 +262,11 @@ type principal struct {
 
 // may reports whether who asks may use an operation.
 func (r *request) may(op app.Operation) bool { return app.May(r.who.actor(), op) }
+
+// meta is who sends a form, and the key by which it is carried out once.
+func (r *request) meta() app.Meta {
+	return app.Meta{By: r.who.actor(), Key: r.c.FormValue("idem")}
+}
 
 // actor is who asks, and by which request.
 func (p principal) actor() domain.Actor {

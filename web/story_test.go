@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/kairosd/kairosd/internal/app"
 	"net/http"
 	"slices"
 	"strings"
@@ -328,7 +329,7 @@ func (o *told) Session(context.Context, string) (domain.User, error) {
 // serve is the dashboard over stories, for a user who is logged in.
 func (o *told) serve(tb testing.TB) http.Handler {
 	tb.Helper()
-	site, err := web.New(web.Config{Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
+	site, err := web.New(web.Config{App: &app.App{}, Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
 	if err != nil {
 		tb.Fatal(err)
 	}

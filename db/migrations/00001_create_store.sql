@@ -17,7 +17,11 @@ CREATE TABLE plans (
     archived_at INTEGER NOT NULL DEFAULT 0,
     stage       TEXT    NOT NULL DEFAULT '' CHECK (stage IN ('', 'draft', 'trial')),
     created_at  INTEGER NOT NULL,
-    updated_at  INTEGER NOT NULL
+    updated_at  INTEGER NOT NULL,
+    -- While paused_at is not 0, no run of the plan starts.
+    paused_at     INTEGER NOT NULL DEFAULT 0,
+    paused_by     TEXT    NOT NULL DEFAULT '',
+    paused_reason TEXT    NOT NULL DEFAULT ''
 ) STRICT;
 
 -- What plans are found by: of their newest versions only.
@@ -552,6 +556,19 @@ CREATE TABLE responses (
 
 CREATE INDEX responses_by_age ON responses (created_at);
 
+-- Operations that came with an idempotency key, each written with its effect.
+CREATE TABLE operations (
+    principal  TEXT    NOT NULL,
+    operation  TEXT    NOT NULL,
+    key        TEXT    NOT NULL,
+    digest     TEXT    NOT NULL, -- of the request, hex SHA-256
+    object     TEXT    NOT NULL, -- id of what it acted on or created
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (principal, operation, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX operations_by_age ON operations (created_at);
+
 -- One act on many runs, and each of them.
 CREATE TABLE bulks (
     id         INTEGER PRIMARY KEY,
@@ -665,6 +682,7 @@ DROP TABLE deliveries;
 DROP TABLE drafts;
 DROP TABLE bulk_items;
 DROP TABLE bulks;
+DROP TABLE operations;
 DROP TABLE responses;
 DROP TABLE tokens;
 DROP TABLE sessions;

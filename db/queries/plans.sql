@@ -26,13 +26,16 @@ INSERT INTO plan_facts (plan_id, kind, value) VALUES (@plan_id, @kind, @value) O
 -- name: PlanFacts :many
 SELECT kind, value FROM plan_facts WHERE plan_id = (SELECT id FROM plans WHERE key = @plan) ORDER BY kind, value;
 
--- name: PlanArchive :execrows
+-- name: PlanArchive :exec
 UPDATE plans SET archived_at = @archived_at WHERE public_id = @public_id;
+
+-- name: PlanPause :exec
+UPDATE plans SET paused_at = @paused_at, paused_by = @paused_by, paused_reason = @paused_reason WHERE public_id = @public_id;
 
 -- Newest first, from a position on.
 -- name: PlanListOlder :many
 SELECT * FROM plans
-WHERE (archived_at <> 0) = @archived AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
+WHERE (archived_at <> 0) = @archived AND (paused_at <> 0 OR NOT cast(@paused AS integer)) AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
   AND CASE cast(@stage AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = @stage END
   AND NOT EXISTS (SELECT 1 FROM json_each(cast(@facts AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
                   WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
@@ -42,7 +45,7 @@ LIMIT @max;
 
 -- name: PlanListNewer :many
 SELECT * FROM plans
-WHERE (archived_at <> 0) = @archived AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
+WHERE (archived_at <> 0) = @archived AND (paused_at <> 0 OR NOT cast(@paused AS integer)) AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
   AND CASE cast(@stage AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = @stage END
   AND NOT EXISTS (SELECT 1 FROM json_each(cast(@facts AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
                   WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))

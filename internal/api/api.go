@@ -38,9 +38,10 @@ import (
 // Base is the path below which the API lives.
 const Base = "/api/v1"
 
-// Config configures an [API]. Reader and Engine are required, and one of
+// Config configures an [API]. App, Reader, and Engine are required, and one of
 // Principals and Local.
 type Config struct {
+	App        *app.App
 	Reader     Reader
 	Engine     Engine
 	Principals Principals
@@ -129,8 +130,8 @@ type served struct {
 // not name.
 func New(c Config) (*API, error) {
 	switch {
-	case c.Reader == nil || c.Engine == nil:
-		return nil, errors.New("api: Reader and Engine are required")
+	case c.App == nil || c.Reader == nil || c.Engine == nil:
+		return nil, errors.New("api: App, Reader, and Engine are required")
 	case c.Principals == nil && c.Local == nil:
 		return nil, errors.New("api: nobody could use it: neither Principals nor Local is given")
 	}
@@ -385,6 +386,9 @@ type requestInfo struct {
 	head  bool
 	// streams are the places for streams of the door that it came in by.
 	streams *Streams
+	// repeated is set when what the request asks for was done before, by its
+	// Idempotency-Key.
+	repeated bool
 	// claim is set while the request holds an Idempotency-Key.
 	claim *domain.StoredResponse
 	// done is what the audit log says that the same request did, before the daemon

@@ -35,6 +35,16 @@ const (
 // register adds a route: its entry in the access table comes first, then its
 // body is read and checked, then a known Idempotency-Key is looked up.
 func register[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O, error)) {
+	route(a, op, a.once, h)
+}
+
+// mount serves an operation of internal/app, which keeps idempotency keys by itself: the
+// handler passes meta on.
+func mount[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O, error)) {
+	route(a, op, a.keyed, h)
+}
+
+func route[I, O any](a *API, op huma.Operation, once func(huma.Context, func(huma.Context)), h func(context.Context, *I) (*O, error)) {
 	operation := app.Operation(op.OperationID)
 	rule, ok := app.Policy(operation)
 	if !ok {
@@ -56,7 +66,7 @@ func register[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (
 		limit = maxBody
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // readBody sees to both
-	op.Middlewares = append(huma.Middlewares{a.admit(operation), a.readBody(limit), a.once}, op.Middlewares...)
+	op.Middlewares = append(huma.Middlewares{a.admit(operation), a.readBody(limit), once}, op.Middlewares...)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := h(ctx, in)
 		if err != nil {

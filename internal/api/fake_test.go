@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -15,9 +18,9 @@ import (
 // fake is a small world behind the ports: enough to see what a request asks
 // for and to answer it.
 type fake struct {
-	mu       sync.Mutex
-	plans    []domain.Plan
-	versions []domain.Version
+	mu sync.Mutex
+	// realPlans are of a real store.
+	realPlans
 	runs     []domain.Run
 	events   []domain.Event
 	subs     map[chan domain.Event]bool
@@ -34,10 +37,58 @@ type fake struct {
 	sessions map[string]domain.User
 }
 
+// realPlans is what the API asks about plans, of a real store and a real engine.
+type realPlans struct{ *apptest.World }
+
+func (r realPlans) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
+	return r.Store.Plans(ctx, f)
+}
+
+func (r realPlans) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
+	return r.Store.Plan(ctx, idOrKey)
+}
+
+func (r realPlans) Versions(ctx context.Context, planID string) ([]domain.Version, error) {
+	return r.Store.Versions(ctx, planID)
+}
+
+func (r realPlans) VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error) {
+	return r.Store.VersionByNumber(ctx, planID, number)
+}
+
+func (r realPlans) SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+	return r.Engine.SavePlan(ctx, actor, src, f, origin, reason)
+}
+
+func (r realPlans) SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+	return r.Engine.SavePlanOver(ctx, actor, src, f, origin, reason, base)
+}
+
+func (r realPlans) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
+	return r.Engine.CheckPlan(src, f)
+}
+
+func (r realPlans) RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error) {
+	return r.Engine.RestoreVersion(ctx, actor, plan, number, base, reason)
+}
+
+func (r realPlans) AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error) {
+	return r.Engine.AcceptVersion(ctx, actor, plan, hash, reason)
+}
+
+func (r realPlans) AcceptPlan(ctx context.Context, actor domain.Actor, plan, reason string) (domain.Plan, error) {
+	return r.Engine.AcceptPlan(ctx, actor, plan, reason)
+}
+
 const incarnation = "abc"
 
-func newFake() *fake {
-	f := &fake{subs: map[chan domain.Event]bool{}, stored: map[string]domain.StoredResponse{}, tokens: map[string]domain.Actor{},
+// newFake makes a world; nil: one without plans.
+func newFake(tb testing.TB) *fake {
+	plans := realPlans{&apptest.World{App: &app.App{}}}
+	if tb != nil {
+		plans.World = apptest.New(tb)
+	}
+	f := &fake{realPlans: plans, subs: map[chan domain.Event]bool{}, stored: map[string]domain.StoredResponse{}, tokens: map[string]domain.Actor{},
 		sessions: map[string]domain.User{}}
 	for _, r := range domain.Roles {
 		f.tokens[string(r)] = domain.Actor{Name: "token " + string(r), Role: r, Surface: "api"}
@@ -100,38 +151,6 @@ func (f *fake) Conversation(_ context.Context, run string) (domain.Conversation,
 func (f *fake) Uses(context.Context, string) ([]domain.Use, error) { return nil, nil }
 
 func (f *fake) Lineage(context.Context, string) ([]domain.Run, error) { return nil, nil }
-
-func (f *fake) Plans(context.Context, domain.PlanFilter) (domain.List[domain.Plan], error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return domain.List[domain.Plan]{Items: slices.Clone(f.plans)}, nil
-}
-
-func (f *fake) Plan(_ context.Context, id string) (domain.Plan, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, p := range f.plans {
-		if p.ID == id || p.Key == id {
-			return p, nil
-		}
-	}
-	return domain.Plan{}, gone("plan", id)
-}
-
-func (f *fake) Versions(context.Context, string) ([]domain.Version, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.versions), nil
-}
-
-func (f *fake) VersionByNumber(_ context.Context, _ string, n int) (domain.Version, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if n < 1 || n > len(f.versions) {
-		return domain.Version{}, gone("version", fmt.Sprint(n))
-	}
-	return f.versions[n-1], nil
-}
 
 func (f *fake) Approvals(context.Context, domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	return domain.List[domain.Approval]{Items: []domain.Approval{{ID: "a1", Status: "open"}}}, nil
@@ -241,65 +260,6 @@ func (f *fake) Detail(ctx context.Context, id string) (domain.RunDetail, error) 
 	}
 	journal, err := f.JournalPage(ctx, id, 0, 10)
 	return domain.RunDetail{Run: run, Journal: journal}, err
-}
-
-func (f *fake) SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, format planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
-	f.mu.Lock()
-	stale := base != "" && len(f.versions) > 0 && f.versions[len(f.versions)-1].Hash != base
-	f.mu.Unlock()
-	if stale {
-		return domain.Plan{}, domain.Version{}, false, nil, domain.Errorf(domain.CodeStale, "the plan has a newer version")
-	}
-	return f.SavePlan(ctx, actor, src, format, origin, reason)
-}
-
-func (f *fake) SavePlan(_ context.Context, actor domain.Actor, src []byte, format planner.Format, _, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
-	doc, problems := f.CheckPlan(src, format)
-	if err := problems.Err(); err != nil {
-		return domain.Plan{}, domain.Version{}, false, problems, &domain.Error{Code: domain.CodeInvalid, Message: "the plan is not valid", Cause: err}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, v := range f.versions {
-		if v.Hash == doc.Hash {
-			return f.plans[0], v, false, problems, nil
-		}
-	}
-	v := domain.Version{PlanID: "p1", PlanKey: doc.ID, Number: len(f.versions) + 1, Hash: doc.Hash, Source: src, Format: string(format),
-		Canonical: []byte(`{"nodes":{}}`), Author: actor.Name, Reason: reason}
-	f.versions = append(f.versions, v)
-	f.plans = []domain.Plan{{ID: "p1", Key: doc.ID, Latest: v.Number, LatestHash: v.Hash}}
-	return f.plans[0], v, true, problems, nil
-}
-
-func (f *fake) CheckPlan(src []byte, format planner.Format) (*planner.Document, planner.Problems) {
-	return planner.Parse(src, format)
-}
-
-func (f *fake) ArchivePlan(_ context.Context, _ domain.Actor, id string, archived bool, _ string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i := range f.plans {
-		if f.plans[i].Key == id {
-			f.plans[i].Archived = archived
-			return nil
-		}
-	}
-	return gone("plan", id)
-}
-
-func (f *fake) PausePlan(_ context.Context, actor domain.Actor, id string, on bool, reason string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i := range f.plans {
-		if p := &f.plans[i]; p.Key == id {
-			if p.Paused = nil; on {
-				p.Paused = &domain.Stop{By: actor.Name, Reason: reason}
-			}
-			return nil
-		}
-	}
-	return gone("plan", id)
 }
 
 // emit stores an event and delivers it; who does not take it gets a reset.
@@ -502,18 +462,6 @@ func (f *fake) FailureAcks(context.Context, time.Time, int) ([]domain.FailureAck
 	return nil, nil
 }
 func (f *fake) FailureGroups(context.Context, int) ([]domain.FailureGroup, error) { return nil, nil }
-
-func (f *fake) RestoreVersion(context.Context, domain.Actor, string, int, string, string) (domain.Plan, error) {
-	return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "no such version")
-}
-
-func (f *fake) AcceptVersion(context.Context, domain.Actor, string, string, string) (domain.Plan, error) {
-	return domain.Plan{}, nil
-}
-
-func (f *fake) AcceptPlan(context.Context, domain.Actor, string, string) (domain.Plan, error) {
-	return domain.Plan{}, domain.Errorf(domain.CodeConflict, "no draft")
-}
 
 func (f *fake) TryPlan(context.Context, domain.Actor, []byte, planner.Format, domain.RawJSON) (domain.Run, planner.Problems, error) {
 	return domain.Run{ID: "tried", Status: domain.RunQueued}, nil, nil

@@ -12,8 +12,8 @@ import (
 )
 
 func FuzzCursor(f *testing.F) {
-	world := newFake()
-	h, err := api.New(api.Config{Reader: world, Engine: world, Principals: world})
+	world := newFake(f)
+	h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -34,8 +34,8 @@ func FuzzCursor(f *testing.F) {
 // FuzzBody: what is let through to the decoder is JSON that it reads, and never
 // brings the API down.
 func FuzzBody(f *testing.F) {
-	world := newFake()
-	h, err := api.New(api.Config{Reader: world, Engine: world, Principals: world})
+	world := newFake(f)
+	h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -59,8 +59,8 @@ func FuzzBody(f *testing.F) {
 }
 
 func FuzzEventPosition(f *testing.F) {
-	world := newFake()
-	h, err := api.New(api.Config{Reader: world, Engine: world, Principals: world})
+	world := newFake(f)
+	h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -128,6 +129,30 @@ func (a *API) once(ctx huma.Context, next func(huma.Context)) {
 	if _, err := writer.Write(out.body.Bytes()); err != nil {
 		a.Log.Debug("write an answer", "err", err)
 	}
+}
+
+// keyed checks the Idempotency-Key of a request whose operation keeps it, and says in
+// the answer that it was done before.
+func (a *API) keyed(ctx huma.Context, next func(huma.Context)) {
+	if key := ctx.Header("Idempotency-Key"); key != "" {
+		if p := checkKey(key); p != nil {
+			a.answer(ctx, p)
+			return
+		}
+		info, response := infoOf(ctx.Context()), humaecho.Unwrap(ctx).Response()
+		response.Before(func() {
+			if info.repeated {
+				response.Header().Set("Idempotency-Replayed", "true")
+			}
+		})
+	}
+	next(ctx)
+}
+
+// meta is who sends a request to internal/app, and under which key.
+func meta(ctx context.Context) app.Meta {
+	info := infoOf(ctx)
+	return app.Meta{By: info.actor, Key: info.request.Header.Get("Idempotency-Key"), Repeated: &info.repeated}
 }
 
 // forget removes answers that are older than their lifetime, once an hour.

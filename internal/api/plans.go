@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/planner"
@@ -144,37 +145,21 @@ func (a *API) planRoutes() {
 			"304": {Description: "Not modified"},
 		},
 	}, a.getVersion)
-	for _, on := range []bool{true, false} {
-		verb := map[bool]string{true: "pause", false: "unpause"}[on]
-		register(a, huma.Operation{
-			OperationID: verb + "-plan", Method: http.MethodPost, Path: "/plans/{id}/" + verb, Tags: tags,
-			Summary:     map[bool]string{true: "Let no run of a plan start", false: "Let runs of a paused plan start again"}[on],
-			Description: "Runs under way go on, and existing runs can be resumed, rerun and forked; POST /runs is refused with 409 while a plan is paused.",
+	for _, change := range []struct {
+		id, summary, description string
+		do                       func(context.Context, app.PlanChange) (domain.Plan, error)
+	}{
+		{"pause", "Pause a plan", "Stops new runs of the plan from starting: POST /runs answers 409. Active runs finish, and existing runs can be resumed, rerun, and forked. A paused plan stays as it is.", a.App.Plans.Pause},
+		{"unpause", "Unpause a plan", "Lets runs of a paused plan start again. A plan that is not paused stays as it is.", a.App.Plans.Unpause},
+		{"archive", "Archive a plan", "Hides a plan from lists. Its runs stay. An archived plan stays as it is.", a.App.Plans.Archive},
+		{"unarchive", "Unarchive a plan", "Shows an archived plan in lists again. A plan that is not archived stays as it is.", a.App.Plans.Unarchive},
+	} {
+		mount(a, huma.Operation{
+			OperationID: change.id + "-plan", Method: http.MethodPost, Path: "/plans/{id}/" + change.id, Tags: tags,
+			Summary: change.summary, Description: change.description,
 		}, func(ctx context.Context, in *archiveIn) (*planOut, error) {
-			reason := ""
-			if in.Body != nil {
-				reason = in.Body.Reason
-			}
-			if err := a.Engine.PausePlan(ctx, actorOf(ctx), in.ID, on, reason); err != nil {
-				return nil, err
-			}
-			return a.planNamed(ctx, in.ID)
-		})
-	}
-	for _, archived := range []bool{true, false} {
-		verb := map[bool]string{true: "archive", false: "unarchive"}[archived]
-		register(a, huma.Operation{
-			OperationID: verb + "-plan", Method: http.MethodPost, Path: "/plans/{id}/" + verb, Tags: tags,
-			Summary: map[bool]string{true: "Hide a plan from lists", false: "Show a hidden plan again"}[archived],
-		}, func(ctx context.Context, in *archiveIn) (*planOut, error) {
-			reason := ""
-			if in.Body != nil {
-				reason = in.Body.Reason
-			}
-			if err := a.Engine.ArchivePlan(ctx, actorOf(ctx), in.ID, archived, reason); err != nil {
-				return nil, err
-			}
-			return a.planNamed(ctx, in.ID)
+			plan, err := change.do(ctx, app.PlanChange{Meta: meta(ctx), Plan: in.ID, Reason: in.reason()})
+			return planAnswer(plan), err
 		})
 	}
 }
@@ -272,6 +257,13 @@ type archiveIn struct {
 	Body *reasonBody
 }
 
+func (in *archiveIn) reason() string {
+	if in.Body == nil {
+		return ""
+	}
+	return in.Body.Reason
+}
+
 type reasonBody struct {
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
@@ -295,6 +287,10 @@ func (a *API) planNamed(ctx context.Context, id string) (*planOut, error) {
 	if err != nil {
 		return nil, err
 	}
+	return planAnswer(p), nil
+}
+
+func planAnswer(p domain.Plan) *planOut {
 	tag := p.LatestHash
 	if p.Archived {
 		tag += "-archived"
@@ -302,7 +298,7 @@ func (a *API) planNamed(ctx context.Context, id string) (*planOut, error) {
 	if p.Paused != nil {
 		tag += "-paused"
 	}
-	return &planOut{Status: http.StatusOK, ETag: etag(tag), Body: viewPlan(p)}, nil
+	return &planOut{Status: http.StatusOK, ETag: etag(tag), Body: viewPlan(p)}
 }
 
 type versionsIn struct {

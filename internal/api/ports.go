@@ -64,8 +64,6 @@ type Engine interface {
 	// the hash base; CodeStale when the plan has a newer one.
 	SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
-	ArchivePlan(ctx context.Context, actor domain.Actor, plan string, archived bool, reason string) error
-	PausePlan(ctx context.Context, actor domain.Actor, plan string, on bool, reason string) error
 	RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error)
 	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
 	AcceptPlan(ctx context.Context, actor domain.Actor, plan, reason string) (domain.Plan, error)

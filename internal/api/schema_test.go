@@ -19,8 +19,8 @@ import (
 // described answers are checked against the served description: the schemas of
 // OpenAPI 3.1 are JSON Schema.
 var description = sync.OnceValues(func() (*jsonschema.Compiler, error) {
-	world := newFake()
-	h, err := api.New(api.Config{Reader: world, Engine: world, Principals: world})
+	world := newFake(nil)
+	h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world})
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ var description = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 var (
 	compiling sync.Mutex
 	routes    = sync.OnceValue(func() []string {
-		world := newFake()
-		h, err := api.New(api.Config{Reader: world, Engine: world, Principals: world})
+		world := newFake(nil)
+		h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world})
 		if err != nil {
 			panic(err)
 		}

@@ -34,8 +34,8 @@ func (s *slow) Start(ctx context.Context, actor domain.Actor, r domain.StartRequ
 func TestStartsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &slow{fake: newFake(), let: make(chan struct{})}
-		h, err := api.New(api.Config{Reader: world, Engine: world, Principals: world})
+		world := &slow{fake: newFake(nil), let: make(chan struct{})}
+		h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -98,7 +98,8 @@ func TestImportsFollowTheHouse(t *testing.T) {
 	}
 }
 
-// Only the packages that build a server may know the store and the engine together.
+// Only the operations and the packages that build a server may know the store and the
+// engine together.
 func TestOnePlaceWires(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
@@ -108,7 +109,7 @@ func TestOnePlaceWires(t *testing.T) {
 				both++
 			}
 		}
-		builders := []string{"internal/assemble", "internal/daemon", "internal/cli"}
+		builders := []string{"internal/app", "internal/assemble", "internal/daemon", "internal/cli"}
 		if both == 2 && !slices.Contains(builders, strings.TrimPrefix(p.ImportPath, module)) && !strings.HasSuffix(p.ImportPath, "test") {
 			t.Errorf("%s wires store and engine; only %v may", p.ImportPath, builders)
 		}

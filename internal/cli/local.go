@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/buildinfo"
 	"github.com/kairosd/kairosd/internal/datadir"
@@ -35,6 +36,25 @@ type local struct {
 	bulk   *bulk.Service
 	drafts *draft.Service
 	full   error // why the database is open for reading only
+	app    *app.App
+}
+
+func (l *local) PausePlan(ctx context.Context, actor domain.Actor, plan string, on bool, reason string) error {
+	change := l.app.Plans.Unpause
+	if on {
+		change = l.app.Plans.Pause
+	}
+	_, err := change(ctx, app.PlanChange{Meta: app.Meta{By: actor}, Plan: plan, Reason: reason})
+	return err
+}
+
+func (l *local) ArchivePlan(ctx context.Context, actor domain.Actor, plan string, on bool, reason string) error {
+	change := l.app.Plans.Unarchive
+	if on {
+		change = l.app.Plans.Archive
+	}
+	_, err := change(ctx, app.PlanChange{Meta: app.Meta{By: actor}, Plan: plan, Reason: reason})
+	return err
 }
 
 // What the engine does, it does with checks of its own: its methods come before
@@ -219,7 +239,8 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 		tools.Close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log, Providers: tools.Models.ProviderInfos, Tools: tools.Tools, Host: tools.Host}), draft.New(draft.Config{Store: s, Planner: asker, Engine: e, Log: log}), full}, nil
+	a := app.New(app.Config{Store: s, Engine: e, Log: log})
+	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log, Providers: tools.Models.ProviderInfos, Tools: tools.Tools, Host: tools.Host}), draft.New(draft.Config{Store: s, Planner: asker, Engine: e, Archive: a.Plans.ArchiveAs, Log: log}), full, a}, nil
 }
 
 // mentionOthers names unfinished runs that this command leaves alone.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -117,5 +118,6 @@ func (c *App) mocked(ctx context.Context, table map[string]mock) (*local, error)
 	if err := e.Open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log, Providers: tools.Models.ProviderInfos, Tools: tools.Tools, Host: tools.Host}), draft.New(draft.Config{Store: s, Planner: assemble.NewAsker(e, registry, tools, s, cfg), Engine: e, Log: log}), nil}, nil
+	a := app.New(app.Config{Store: s, Engine: e, Log: log})
+	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log, Providers: tools.Models.ProviderInfos, Tools: tools.Tools, Host: tools.Host}), draft.New(draft.Config{Store: s, Planner: assemble.NewAsker(e, registry, tools, s, cfg), Engine: e, Archive: a.Plans.ArchiveAs, Log: log}), nil, a}, nil
 }

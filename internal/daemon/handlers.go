@@ -28,6 +28,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	set := &settings{now: s.now, file: s.ConfigFile, listen: s.listen, listenFrom: s.listenFrom, data: string(s.Dir), notify: s.notifier, system: s.system, store: s.store}
 	who, plans := crew{s.now}, planners{s.now}
 	base := api.Config{
+		App:            s.app,
 		Metrics:        s.metrics.Handler(),
 		Observe:        s.metrics.Request,
 		CursorKey:      cursors.Sum(nil),
@@ -59,6 +60,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	}
 	actor := assemble.LocalActor()
 	site, err = web.New(web.Config{
+		App:       s.app,
 		Observe:   s.metrics.Request,
 		Memory:    s.store,
 		Planner:   plans,

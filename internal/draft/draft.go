@@ -53,17 +53,18 @@ type Planner interface {
 type Engine interface {
 	// AcceptVersion makes a version that a planner made the current one of its plan.
 	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
-	ArchivePlan(ctx context.Context, actor domain.Actor, plan string, archive bool, reason string) error
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	// Announce tells listeners something that is not stored.
 	Announce(typ string, data map[string]any)
 }
 
-// Config is what drafts need. Store, Planner and Engine are required.
+// Config is what drafts need. Store, Planner, Engine, and Archive are required.
 type Config struct {
 	Store   Store
 	Planner Planner
 	Engine  Engine
+	// Archive hides a plan from lists: that of a discarded draft.
+	Archive func(ctx context.Context, actor domain.Actor, plan, reason string) error
 	Log     *slog.Logger
 	Now     func() time.Time
 	// AtOnce is how many are planned at the same time; default 4. Others wait.
@@ -345,7 +346,7 @@ func (s *Service) shelve(ctx context.Context, actor domain.Actor, d domain.Draft
 	}
 	// Whoever may ask for a draft may throw it away: nobody else uses its plan.
 	actor.Role = domain.RoleAuthor
-	return s.Engine.ArchivePlan(ctx, actor, plan.ID, true, "the draft was discarded")
+	return s.Archive(ctx, actor, plan.ID, "the draft was discarded")
 }
 
 // Draft finds a draft; CodeNotFound.

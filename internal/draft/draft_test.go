@@ -37,8 +37,7 @@ func (d *desk) Outline([]byte) []string { return nil }
 func (d *desk) AcceptVersion(context.Context, domain.Actor, string, string, string) (domain.Plan, error) {
 	return domain.Plan{}, nil
 }
-func (d *desk) ArchivePlan(context.Context, domain.Actor, string, bool, string) error { return nil }
-func (d *desk) Directed(string) (string, string, bool)                                { return "", "", false }
+func (d *desk) Directed(string) (string, string, bool) { return "", "", false }
 func (d *desk) Start(_ context.Context, _ domain.Actor, r domain.StartRequest) (domain.Run, error) {
 	return domain.Run{ID: "r1", Hash: r.Hash}, nil
 }
@@ -64,7 +63,7 @@ func hang(ctx context.Context, _ domain.AskRequest) (domain.Asked, error) {
 func open(t *testing.T, s *store.Store, d *desk) *draft.Service {
 	t.Helper()
 	d.told = make(chan struct{}, 1)
-	service := draft.New(draft.Config{Store: s, Planner: d, Engine: d})
+	service := draft.New(draft.Config{Store: s, Planner: d, Engine: d, Archive: func(context.Context, domain.Actor, string, string) error { return nil }})
 	if err := service.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 	"strings"
 	"testing"
 
@@ -68,9 +69,7 @@ func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 		t.Errorf("what a person wrote is restored, not accepted: %v", err)
 	}
 	// A plan that was put away is a draft again when it is planned anew.
-	if err := e.ArchivePlan(t.Context(), author, "p", true, ""); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Archive(t, e.Store, "p", true)
 	if _, err := e.AcceptVersion(t.Context(), author, "p", third.Hash, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("it is archived: %v", err)
 	}

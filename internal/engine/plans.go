@@ -100,46 +100,6 @@ func (e *Engine) ProposedVersion(ctx context.Context, plan string) (domain.Plan,
 	}
 }
 
-// ArchivePlan hides a plan from lists, or shows it again.
-func (e *Engine) ArchivePlan(ctx context.Context, actor domain.Actor, plan string, archived bool, reason string) error {
-	action := "plan.unarchive"
-	if archived {
-		action = "plan.archive"
-	}
-	if err := e.allow(ctx, actor, domain.RoleAuthor, action, "", "plan:"+plan); err != nil {
-		return err
-	}
-	p, err := e.store.Plan(ctx, plan)
-	if err != nil {
-		return err
-	}
-	if p.Archived == archived {
-		if !archived {
-			return domain.Errorf(domain.CodeConflict, "plan %s is not archived", p.Key)
-		}
-		return domain.Errorf(domain.CodeConflict, "plan %s is archived already", p.Key)
-	}
-	return e.store.ArchivePlan(ctx, p.ID, archived, actor, reason)
-}
-
-// PausePlan lets no run of a plan start any more, or, with on false, lets them start
-// again. What is under way goes on, its children included, and what a person makes of an
-// existing run is a run: a rerun, a fork. CodeConflict when it is so already.
-func (e *Engine) PausePlan(ctx context.Context, actor domain.Actor, plan string, on bool, reason string) error {
-	action := "plan.unpause"
-	if on {
-		action = "plan.pause"
-	}
-	if err := e.allow(ctx, actor, domain.RoleOperator, action, "", "plan:"+plan); err != nil {
-		return err
-	}
-	p, err := e.store.Plan(ctx, plan)
-	if err != nil {
-		return err
-	}
-	return e.store.PausePlan(ctx, p.ID, on, actor, reason)
-}
-
 // whilePaused refuses to start a run of a plan that somebody has paused.
 func whilePaused(p domain.Plan) error {
 	if p.Paused == nil {

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -10,25 +9,6 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
-
-// Archiving twice is a conflict that says how the plan stands.
-func TestArchivingTwiceIsAConflict(t *testing.T) {
-	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry())
-	v := e.Save("id: kept\nnodes: {a: {type: noop}}")
-	for _, step := range []struct {
-		archived bool
-		refused  string
-	}{{false, "is not archived"}, {true, ""}, {true, "is archived already"}, {false, ""}} {
-		err := e.ArchivePlan(t.Context(), enginetest.Operator, v.PlanID, step.archived, "test")
-		switch {
-		case step.refused == "" && err != nil:
-			t.Fatalf("archived %v: %v", step.archived, err)
-		case step.refused != "" && (domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), step.refused)):
-			t.Fatalf("archived %v: got %v, want a conflict: %s", step.archived, err, step.refused)
-		}
-	}
-}
 
 // G9: a run keeps the version that it began with, whatever becomes of its plan
 // meanwhile, and across a restart.
@@ -45,9 +25,7 @@ func TestARunKeepsItsPlan(t *testing.T) {
 	if second := e.Save(src(2)); second.Number != 2 {
 		t.Fatalf("version %d", second.Number)
 	}
-	if err := e.ArchivePlan(t.Context(), enginetest.Operator, first.PlanID, true, "not needed"); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Archive(t, e.Store, first.PlanID, true)
 	e.Close()
 	e = enginetest.OpenOn(t, s, enginetest.NewRegistry(), engine.Options{})
 	d, err := e.Detail(t.Context(), run.ID)
@@ -72,9 +50,7 @@ func TestARunOutlivesItsPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.ArchivePlan(t.Context(), enginetest.Operator, v.PlanID, true, "replaced"); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Archive(t, e.Store, v.PlanID, true)
 	if _, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Plan: "gone"}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("a new run: %v", err)
 	}

@@ -55,12 +55,6 @@ type Store interface {
 	// Audit adds a record that belongs to no checkpoint (a refused verb).
 	Audit(ctx context.Context, r domain.AuditRecord) error
 
-	// ArchivePlan hides a plan from lists, or shows it again, with its audit
-	// record ("plan.archive", "plan.unarchive"). Runs are not touched.
-	ArchivePlan(ctx context.Context, planID string, archived bool, actor domain.Actor, reason string) error
-	// PausePlan lets no run of a plan start, or lets them start again ("plan.pause",
-	// "plan.unpause"); CodeConflict when it is so already.
-	PausePlan(ctx context.Context, planID string, on bool, actor domain.Actor, reason string) error
 	// RestoreVersion makes an earlier version of a plan its current one ("plan.restore");
 	// CodeStale when the current one is not Base.
 	RestoreVersion(ctx context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error)

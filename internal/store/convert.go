@@ -72,8 +72,12 @@ func encodeJSON(v any) string {
 }
 
 func plan(p dbsqlc.Plan) domain.Plan {
-	return domain.Plan{ID: p.PublicID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: int(p.Latest), LatestHash: p.LatestHash,
+	out := domain.Plan{ID: p.PublicID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: int(p.Latest), LatestHash: p.LatestHash,
 		Archived: p.ArchivedAt != 0, Stage: domain.PlanStage(p.Stage), CreatedAt: fromMicros(p.CreatedAt), UpdatedAt: fromMicros(p.UpdatedAt)}
+	if p.PausedAt != 0 {
+		out.Paused = &domain.Stop{Since: fromMicros(p.PausedAt), By: p.PausedBy, Reason: p.PausedReason}
+	}
+	return out
 }
 
 func version(v dbsqlc.PlanVersion, planID, planKey string) domain.Version {

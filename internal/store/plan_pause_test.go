@@ -3,6 +3,7 @@ package store_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -15,9 +16,7 @@ func TestAPauseOutlastsTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s := storetest.OpenAt(t, path)
 	v := storetest.Plan(t, s, twoNodes)
-	if err := s.PausePlan(t.Context(), v.PlanID, true, domain.Actor{Name: "otto"}, "it floods the bank"); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Pause(t, s, v.PlanID, &domain.Stop{Since: time.Now(), By: "otto", Reason: "it floods the bank"})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -235,15 +235,17 @@ func (s *Store) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
 	if err != nil {
 		return domain.Plan{}, err
 	}
-	out := []domain.Plan{plan(p)}
-	err = s.pauses(ctx, out)
-	return out[0], err
+	return plan(p), nil
 }
 
 func (s *Store) planRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error) {
-	p, err := s.q.PlanByKey(ctx, idOrKey)
+	return planRow(ctx, s.q, idOrKey)
+}
+
+func planRow(ctx context.Context, q *dbsqlc.Queries, idOrKey string) (dbsqlc.Plan, error) {
+	p, err := q.PlanByKey(ctx, idOrKey)
 	if errors.Is(err, sql.ErrNoRows) {
-		p, err = s.q.PlanByPublicID(ctx, idOrKey)
+		p, err = q.PlanByPublicID(ctx, idOrKey)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return dbsqlc.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", idOrKey)
@@ -251,29 +253,9 @@ func (s *Store) planRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error
 	return p, translate(err, "read plan")
 }
 
-// ArchivePlan hides a plan from lists, or shows it again.
-func (s *Store) ArchivePlan(ctx context.Context, planID string, archived bool, actor domain.Actor, reason string) error {
-	p, err := s.Plan(ctx, planID)
-	if err != nil {
-		return err
-	}
-	action, at := "plan.unarchive", int64(0)
-	if archived {
-		action, at = "plan.archive", s.now().UnixMicro()
-	}
-	return s.writer.perform(func(w *writer) ([]auditRow, error) {
-		_, err := w.q.PlanArchive(w.ctx, at, p.ID)
-		return []auditRow{{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
-			Detail: domain.ChangeDetail(map[string]bool{"archived": p.Archived}, map[string]bool{"archived": archived})}}}, err
-	})
-}
-
 // Plans lists plans, latest change first, by key.
 func (s *Store) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
 	var list domain.List[domain.Plan]
-	if f.Paused {
-		return s.plansPaused(ctx, f)
-	}
 	limit := pageLimit(f.Page.Limit)
 	at, id, newer := int64(math.MaxInt64), int64(math.MaxInt64), false
 	const kind = "plans"
@@ -299,9 +281,9 @@ func (s *Store) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[dom
 	var rows []dbsqlc.Plan
 	var err error
 	if newer {
-		rows, err = s.q.PlanListNewer(ctx, dbsqlc.PlanListNewerParams{Archived: flag(f.Archived), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
+		rows, err = s.q.PlanListNewer(ctx, dbsqlc.PlanListNewerParams{Archived: flag(f.Archived), Paused: flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
 	} else {
-		rows, err = s.q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: flag(f.Archived), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
+		rows, err = s.q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: flag(f.Archived), Paused: flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
 	}
 	if err != nil {
 		return list, translate(err, "list plans")
@@ -312,7 +294,7 @@ func (s *Store) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[dom
 		cursors[r.PublicID] = cursor(kind, r.UpdatedAt) + "-" + cursor(kind, r.ID)
 	}
 	list.Items, list.Next, list.Prev = windowBy(list.Items, limit, newer, f.Page, func(p domain.Plan) string { return cursors[p.ID] })
-	return list, s.pauses(ctx, list.Items)
+	return list, nil
 }
 
 // VersionByHash gives one version with its source; CodeNotFound.

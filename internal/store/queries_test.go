@@ -238,7 +238,12 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("accept", err); draft.Stage != domain.StageUsed {
 		t.Errorf("an accepted plan has the stage %q", draft.Stage)
 	}
-	must("archive", s.ArchivePlan(ctx, v.PlanID, true, domain.System, ""))
+	for range 2 { // the second time the key is known
+		_, _, err = s.Do(Operation{Name: "archive-plan", Key: "k"}, func(tx *Tx) (string, error) {
+			return v.PlanID, errors.Join(tx.ArchivePlan(v.PlanID, time.Now()), tx.PausePlan(v.PlanID, nil))
+		})
+		must("archive", err)
+	}
 	if p, err := s.Plan(ctx, "p"); err != nil || !p.Archived {
 		t.Errorf("archived: %+v, %v", p, err)
 	}

@@ -77,29 +77,11 @@ var rules = append([]rule{
 	}, `p@2 created true|p "name of h1" latest 1 h1 archived false|p@3 created true`},
 	{"plan: by its id", func(c *teller) { c.plan(c.v.PlanID) }, `p "name of h1" latest 1 h1 archived false`},
 	{"plan: unknown", func(c *teller) { c.plan("nothing") }, "not_found"},
-	{"plan: archived and back", func(c *teller) {
-		for _, on := range []bool{true, false} {
-			c.say("%s", word(c.s.ArchivePlan(context.Background(), c.v.PlanID, on, someone, "why")))
-			c.plan("p")
-		}
-		c.events(1, "", 10)
-	}, `ok|p "name of h1" latest 1 h1 archived true|ok|p "name of h1" latest 1 h1 archived false|2 plan.archive plan:p by marta ok why; 3 plan.unarchive plan:p by marta ok why`},
-	{"plan: archive one that is not there", func(c *teller) { c.say("%s", word(c.s.ArchivePlan(context.Background(), "x", true, someone, ""))) }, "not_found"},
-	{"plan: paused, once, and started again", func(c *teller) {
-		for _, on := range []bool{false, true, true, false} {
-			c.say("%s", word(c.s.PausePlan(context.Background(), c.v.PlanID, on, someone, "why")))
-			p, err := c.s.Plan(context.Background(), "p")
-			c.say("%v %s", p.Paused != nil && p.Paused.By == someone.Name && p.Paused.Reason == "why", word(err))
-		}
-		c.put(newVersion("p", "h2"))
-		c.say("%s", word(c.s.PausePlan(context.Background(), "x", true, someone, "")))
-		c.events(1, "", 10)
-	}, `conflict|false ok|ok|true ok|conflict|true ok|ok|false ok|p@2 created true|not_found|2 plan.pause plan:p by marta ok why; 3 plan.unpause plan:p by marta ok why; 4 plan.version plan:p by marta ok `},
 	{"plan: an archived one is versioned and run", func(c *teller) {
-		c.say("%s", word(c.s.ArchivePlan(context.Background(), c.v.PlanID, true, someone, "")))
+		c.archive(c.v.PlanID)
 		c.put(newVersion("p", "h2"))
 		c.run(c.begin())
-	}, "ok|p@2 created true|r1 p@1 queued seq 0 steps 0"},
+	}, "p@2 created true|r1 p@1 queued seq 0 steps 0"},
 	{"plan: an earlier version is restored", func(c *teller) {
 		c.put(newVersion("p", "h2"))
 		restore := func(hash, base string) {

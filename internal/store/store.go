@@ -137,16 +137,13 @@ type Store struct {
 	watching   chan struct{}       // closed when watch has ended
 	unwatch    chan struct{}
 	rowIDs     sync.Map // public run id → row id
-	pausing    sync.Mutex
-	// pausedPlans are those of which no run starts; nil: not read yet.
-	pausedPlans atomic.Pointer[map[string]domain.Stop]
-	failures    failureRows
-	claims      sync.Map // requests with an idempotency key that this process answers
-	started     atomic.Bool
-	fullDisk    atomic.Bool  // work is refused, once it is started
-	moved       atomic.Int64 // when the write-ahead log was last moved, µs
-	closeOnce   sync.Once
-	closeErr    error
+	failures   failureRows
+	claims     sync.Map // requests with an idempotency key that this process answers
+	started    atomic.Bool
+	fullDisk   atomic.Bool  // work is refused, once it is started
+	moved      atomic.Int64 // when the write-ahead log was last moved, µs
+	closeOnce  sync.Once
+	closeErr   error
 }
 
 // instanceSecrets are what the installation derives keys from.

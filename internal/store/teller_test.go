@@ -10,6 +10,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // teller calls a store and writes down what a caller sees of it.
@@ -58,6 +60,20 @@ func (c *teller) put(v domain.NewVersion) domain.Version {
 	}
 	c.say("%s@%d created %v", got.PlanKey, got.Number, created)
 	return got
+}
+
+// archive hides a plan from lists.
+func (c *teller) archive(id string) {
+	switch s := c.s.(type) {
+	case *storetest.Model:
+		s.Archive(id, true)
+	case *store.Store:
+		if _, _, err := s.Do(store.Operation{Name: "archive-plan"}, func(tx *store.Tx) (string, error) { return id, tx.ArchivePlan(id, time.Now()) }); err != nil {
+			c.say("%s", word(err))
+		}
+	default:
+		panic("neither a store nor its model")
+	}
 }
 
 func (c *teller) plan(id string) {

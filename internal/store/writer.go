@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -28,6 +29,9 @@ type op struct {
 	// undoes the whole batch, which is then tried again op by op.
 	apply func(w *writer) ([]auditRow, error)
 	done  func(error)
+	// savepoint undoes what apply wrote when it returns an error, and nothing else of
+	// the batch. Such an operation touches no run.
+	savepoint bool
 	// ofRun says that the operation touches nothing but one run.
 	ofRun bool
 	// evenFull says that the operation is done on a full disk too: it makes space, or
@@ -58,6 +62,7 @@ type writer struct {
 	// emptyWAL moves the write-ahead log into the database.
 	emptyWAL                                *sql.Stmt
 	begin, end, undo                        *statement.Stmt
+	save, release, back                     *statement.Stmt // of a savepoint
 	step, plainStep, audit, checkpointAudit *statement.Stmt
 
 	mu      sync.Mutex
@@ -127,6 +132,7 @@ type writerStatement struct {
 // statements are those that are executed without the driver.
 func (w *writer) statements() []writerStatement {
 	return []writerStatement{{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"},
+		{&w.save, "SAVEPOINT operation"}, {&w.release, "RELEASE operation"}, {&w.back, "ROLLBACK TO operation"},
 		{&w.step, dbsqlc.StepInsert}, {&w.plainStep, dbsqlc.StepInsertPlain}, {&w.audit, dbsqlc.AuditInsert}, {&w.checkpointAudit, dbsqlc.AuditInsertCheckpoint}}
 }
 
@@ -327,6 +333,9 @@ func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent
 		changes := w.c.TotalChanges()
 		if !o.evenFull && w.ballast.low && w.s.started.Load() {
 			opErr = errFullDisk()
+		} else if o.savepoint {
+			added, opErr = w.applySaved(o)
+			changes = w.c.TotalChanges()
 		} else {
 			added, opErr = o.apply(w)
 		}
@@ -374,6 +383,23 @@ func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent
 		w.mac = mac
 	}
 	return events, nil
+}
+
+// applySaved applies an operation inside a savepoint.
+func (w *writer) applySaved(o op) ([]auditRow, error) {
+	if err := w.save.Exec(); err != nil {
+		return nil, err
+	}
+	rows, opErr := o.apply(w)
+	if _, refused := errors.AsType[*domain.Error](opErr); opErr != nil && !refused {
+		return nil, opErr // the whole transaction is undone, by SQLite already after some errors
+	}
+	if opErr != nil {
+		if err := w.back.Exec(); err != nil {
+			return nil, err
+		}
+	}
+	return rows, cmp.Or(w.release.Exec(), opErr)
 }
 
 // stoppedBy is why the store has stopped, nil while it works.

@@ -64,8 +64,6 @@ var spanishRefusals = map[string]string{
 	"wait until it is done":                                      "espere a que termine",
 	"no plan came of the draft":                                  "del borrador no salió ningún plan",
 	"there is no plan to accept":                                 "no hay ningún plan que aceptar",
-	"plan %s is archived already":                                "el plan %s ya está archivado",
-	"plan %s is not archived":                                    "el plan %s no está archivado",
 	"v%d is the current version of %s already":                   "v%d ya es la versión actual de %s",
 	"the note is empty":                                          "la nota está vacía",
 	"the note has %d characters; at most %d are kept":            "la nota tiene %d caracteres; se guardan como mucho %d",

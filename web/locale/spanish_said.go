@@ -194,8 +194,6 @@ var spanishSaid = map[string]string{
 	"an author can make it current again: restore it":                             "un autor puede hacerla vigente otra vez: restáurela",
 	"plan %s is paused since %s by %s":                                            "el plan %s está en pausa desde %s por %s",
 	"unpause it, or start it later":                                               "quítele la pausa, o inícielo más tarde",
-	"plan %s is paused already, since %s by %s":                                   "el plan %s ya está en pausa, desde %s por %s",
-	"plan %s is not paused":                                                       "el plan %s no está en pausa",
 	"choose a tool or an agent":                                                   "elija una herramienta o un agente",
 	"the plan is one object in braces":                                            "el plan es un solo objeto entre llaves",
 	"write it in JSON, or in YAML with one step per line":                         "escríbalo en JSON, o en YAML con un paso por línea",

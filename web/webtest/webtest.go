@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/kairosd/kairosd/internal/app"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -41,6 +42,7 @@ type Site struct {
 	URL    string
 	Store  *store.Store
 	Engine *engine.Engine
+	App    *app.App
 	Auth   *auth.Service
 	Bulk   *bulk.Service
 	Drafts *draft.Service
@@ -105,6 +107,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second, SeparateApprovals: twoPeople, People: people}}); err != nil {
 		tb.Fatal(err)
 	}
+	s.App = app.New(app.Config{Store: s.Store, Engine: s.Engine})
 	s.Store.OnCommit(s.Engine.HandleCommit)
 	if err := s.Engine.Open(context.Background()); err != nil {
 		tb.Fatal(err)
@@ -122,7 +125,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	planners := newPlanner(s.Engine)
-	s.Drafts = draft.New(draft.Config{Store: s.Store, Planner: planners, Engine: s.Engine})
+	s.Drafts = draft.New(draft.Config{Store: s.Store, Planner: planners, Engine: s.Engine, Archive: s.App.Plans.ArchiveAs})
 	if err := s.Drafts.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
@@ -133,11 +136,11 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	tb.Cleanup(func() { stopChecking(); checks.Wait() })
 	server := httptest.NewUnstartedServer(nil)
 	set := newSettings(tb, s.Store)
-	public, err := api.New(api.Config{AuditLog: checker, Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, System: installed{s.System, set}, Settings: set, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{App: s.App, AuditLog: checker, Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, System: installed{s.System, set}, Settings: set, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{TwoPeople: func() bool { return twoPeople }, People: people, AuditLog: checker, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
+	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, AuditLog: checker, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
 	if err != nil {
 		tb.Fatal(err)
 	}

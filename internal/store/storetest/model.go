@@ -122,37 +122,11 @@ func (m *Model) VersionByNumber(_ context.Context, planID string, number int) (d
 	return m.version(func(v domain.Version) bool { return v.PlanID == planID && v.Number == number })
 }
 
-// ArchivePlan is engine.Store's.
-func (m *Model) ArchivePlan(_ context.Context, planID string, archived bool, actor domain.Actor, reason string) error {
+// Archive sets whether a plan is archived, and says nothing of it.
+func (m *Model) Archive(planID string, archived bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p := m.plan(planID)
-	if p == nil {
-		return domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
-	}
-	p.Archived = archived
-	m.record(domain.AuditRecord{Action: map[bool]string{true: "plan.archive", false: "plan.unarchive"}[archived], Actor: actor.Name, Surface: actor.Surface,
-		Object: "plan:" + p.Key, Reason: reason})
-	return nil
-}
-
-// PausePlan is engine.Store's.
-func (m *Model) PausePlan(_ context.Context, planID string, on bool, actor domain.Actor, reason string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p := m.plan(planID)
-	switch {
-	case p == nil:
-		return domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
-	case on == (p.Paused != nil):
-		return domain.Errorf(domain.CodeConflict, "it is so already")
-	}
-	if p.Paused = nil; on {
-		p.Paused = &domain.Stop{By: actor.Name, Reason: reason}
-	}
-	m.record(domain.AuditRecord{Action: map[bool]string{true: "plan.pause", false: "plan.unpause"}[on], Actor: actor.Name, Surface: actor.Surface,
-		Object: "plan:" + p.Key, Reason: reason})
-	return nil
+	m.plan(planID).Archived = archived
 }
 
 // RestoreVersion is engine.Store's.

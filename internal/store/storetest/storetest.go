@@ -49,6 +49,35 @@ func open(tb testing.TB, path string, search time.Duration) *store.Store {
 	return s
 }
 
+// Archive hides a plan from lists, or shows it again.
+func Archive(tb testing.TB, s *store.Store, idOrKey string, archived bool) {
+	tb.Helper()
+	at := time.Time{}
+	if archived {
+		at = time.Now()
+	}
+	change(tb, s, idOrKey, func(tx *store.Tx, id string) error { return tx.ArchivePlan(id, at) })
+}
+
+// Pause stops new runs of a plan from starting; nil lets them start again.
+func Pause(tb testing.TB, s *store.Store, idOrKey string, stop *domain.Stop) {
+	tb.Helper()
+	change(tb, s, idOrKey, func(tx *store.Tx, id string) error { return tx.PausePlan(id, stop) })
+}
+
+func change(tb testing.TB, s *store.Store, idOrKey string, f func(tx *store.Tx, id string) error) {
+	tb.Helper()
+	if _, _, err := s.Do(store.Operation{Name: "test"}, func(tx *store.Tx) (string, error) {
+		p, err := tx.Plan(idOrKey)
+		if err != nil {
+			return "", err
+		}
+		return p.ID, f(tx, p.ID)
+	}); err != nil {
+		tb.Fatalf("change plan %s: %v", idOrKey, err)
+	}
+}
+
 // Plan stores a plan given as YAML or JSON and returns its version.
 func Plan(tb testing.TB, s *store.Store, src string) domain.Version {
 	tb.Helper()

@@ -190,6 +190,15 @@ type Message struct {
 	At          int64
 }
 
+type Operation struct {
+	Principal string
+	Operation string
+	Key       string
+	Digest    string
+	Object    string
+	CreatedAt int64
+}
+
 type Payload struct {
 	ID        int64
 	Hash      []byte
@@ -205,17 +214,20 @@ type PayloadRef struct {
 }
 
 type Plan struct {
-	ID          int64
-	PublicID    string
-	Key         string
-	Name        string
-	Description string
-	Latest      int64
-	LatestHash  string
-	ArchivedAt  int64
-	Stage       string
-	CreatedAt   int64
-	UpdatedAt   int64
+	ID           int64
+	PublicID     string
+	Key          string
+	Name         string
+	Description  string
+	Latest       int64
+	LatestHash   string
+	ArchivedAt   int64
+	Stage        string
+	CreatedAt    int64
+	UpdatedAt    int64
+	PausedAt     int64
+	PausedBy     string
+	PausedReason string
 }
 
 type PlanFact struct {

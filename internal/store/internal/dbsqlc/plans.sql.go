@@ -47,20 +47,17 @@ func (q *Queries) PlanAdvance(ctx context.Context, arg PlanAdvanceParams) error 
 	return err
 }
 
-const PlanArchive = `-- name: PlanArchive :execrows
+const PlanArchive = `-- name: PlanArchive :exec
 UPDATE plans SET archived_at = ?1 WHERE public_id = ?2
 `
 
-func (q *Queries) PlanArchive(ctx context.Context, archivedAt int64, publicID string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, PlanArchive, archivedAt, publicID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+func (q *Queries) PlanArchive(ctx context.Context, archivedAt int64, publicID string) error {
+	_, err := q.db.ExecContext(ctx, PlanArchive, archivedAt, publicID)
+	return err
 }
 
 const PlanByKey = `-- name: PlanByKey :one
-SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans WHERE key = ?1
+SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at, paused_at, paused_by, paused_reason FROM plans WHERE key = ?1
 `
 
 func (q *Queries) PlanByKey(ctx context.Context, key string) (Plan, error) {
@@ -78,12 +75,15 @@ func (q *Queries) PlanByKey(ctx context.Context, key string) (Plan, error) {
 		&i.Stage,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.PausedAt,
+		&i.PausedBy,
+		&i.PausedReason,
 	)
 	return i, err
 }
 
 const PlanByPublicID = `-- name: PlanByPublicID :one
-SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans WHERE public_id = ?1
+SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at, paused_at, paused_by, paused_reason FROM plans WHERE public_id = ?1
 `
 
 func (q *Queries) PlanByPublicID(ctx context.Context, publicID string) (Plan, error) {
@@ -101,6 +101,9 @@ func (q *Queries) PlanByPublicID(ctx context.Context, publicID string) (Plan, er
 		&i.Stage,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.PausedAt,
+		&i.PausedBy,
+		&i.PausedReason,
 	)
 	return i, err
 }
@@ -158,7 +161,7 @@ func (q *Queries) PlanFactsClear(ctx context.Context, planID int64) error {
 const PlanInsert = `-- name: PlanInsert :one
 INSERT INTO plans (public_id, key, name, description, latest, latest_hash, stage, created_at, updated_at)
 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?7)
-RETURNING id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at
+RETURNING id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at, paused_at, paused_by, paused_reason
 `
 
 type PlanInsertParams struct {
@@ -194,23 +197,27 @@ func (q *Queries) PlanInsert(ctx context.Context, arg PlanInsertParams) (Plan, e
 		&i.Stage,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.PausedAt,
+		&i.PausedBy,
+		&i.PausedReason,
 	)
 	return i, err
 }
 
 const PlanListNewer = `-- name: PlanListNewer :many
-SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans
-WHERE (archived_at <> 0) = ?1 AND (instr(lower(name), lower(cast(?2 AS text))) > 0 OR instr(lower(key), lower(cast(?2 AS text))) > 0)
-  AND CASE cast(?3 AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = ?3 END
-  AND NOT EXISTS (SELECT 1 FROM json_each(cast(?4 AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
+SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at, paused_at, paused_by, paused_reason FROM plans
+WHERE (archived_at <> 0) = ?1 AND (paused_at <> 0 OR NOT cast(?2 AS integer)) AND (instr(lower(name), lower(cast(?3 AS text))) > 0 OR instr(lower(key), lower(cast(?3 AS text))) > 0)
+  AND CASE cast(?4 AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = ?4 END
+  AND NOT EXISTS (SELECT 1 FROM json_each(cast(?5 AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
                   WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
-  AND updated_at >= ?5 AND (updated_at > ?5 OR id > ?6)
+  AND updated_at >= ?6 AND (updated_at > ?6 OR id > ?7)
 ORDER BY updated_at ASC, id ASC
-LIMIT ?7
+LIMIT ?8
 `
 
 type PlanListNewerParams struct {
 	Archived  int64
+	Paused    int64
 	Text      string
 	Stage     string
 	Facts     string
@@ -222,6 +229,7 @@ type PlanListNewerParams struct {
 func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([]Plan, error) {
 	rows, err := q.db.QueryContext(ctx, PlanListNewer,
 		arg.Archived,
+		arg.Paused,
 		arg.Text,
 		arg.Stage,
 		arg.Facts,
@@ -248,6 +256,9 @@ func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([
 			&i.Stage,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.PausedAt,
+			&i.PausedBy,
+			&i.PausedReason,
 		); err != nil {
 			return nil, err
 		}
@@ -263,18 +274,19 @@ func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([
 }
 
 const PlanListOlder = `-- name: PlanListOlder :many
-SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at FROM plans
-WHERE (archived_at <> 0) = ?1 AND (instr(lower(name), lower(cast(?2 AS text))) > 0 OR instr(lower(key), lower(cast(?2 AS text))) > 0)
-  AND CASE cast(?3 AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = ?3 END
-  AND NOT EXISTS (SELECT 1 FROM json_each(cast(?4 AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
+SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at, paused_at, paused_by, paused_reason FROM plans
+WHERE (archived_at <> 0) = ?1 AND (paused_at <> 0 OR NOT cast(?2 AS integer)) AND (instr(lower(name), lower(cast(?3 AS text))) > 0 OR instr(lower(key), lower(cast(?3 AS text))) > 0)
+  AND CASE cast(?4 AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = ?4 END
+  AND NOT EXISTS (SELECT 1 FROM json_each(cast(?5 AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
                   WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
-  AND updated_at <= ?5 AND (updated_at < ?5 OR id < ?6)
+  AND updated_at <= ?6 AND (updated_at < ?6 OR id < ?7)
 ORDER BY updated_at DESC, id DESC
-LIMIT ?7
+LIMIT ?8
 `
 
 type PlanListOlderParams struct {
 	Archived  int64
+	Paused    int64
 	Text      string
 	Stage     string
 	Facts     string
@@ -287,6 +299,7 @@ type PlanListOlderParams struct {
 func (q *Queries) PlanListOlder(ctx context.Context, arg PlanListOlderParams) ([]Plan, error) {
 	rows, err := q.db.QueryContext(ctx, PlanListOlder,
 		arg.Archived,
+		arg.Paused,
 		arg.Text,
 		arg.Stage,
 		arg.Facts,
@@ -313,6 +326,9 @@ func (q *Queries) PlanListOlder(ctx context.Context, arg PlanListOlderParams) ([
 			&i.Stage,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.PausedAt,
+			&i.PausedBy,
+			&i.PausedReason,
 		); err != nil {
 			return nil, err
 		}
@@ -358,6 +374,27 @@ func (q *Queries) PlanNames(ctx context.Context) ([]PlanNamesRow, error) {
 		return nil, err
 	}
 	return items, nil
+}
+
+const PlanPause = `-- name: PlanPause :exec
+UPDATE plans SET paused_at = ?1, paused_by = ?2, paused_reason = ?3 WHERE public_id = ?4
+`
+
+type PlanPauseParams struct {
+	PausedAt     int64
+	PausedBy     string
+	PausedReason string
+	PublicID     string
+}
+
+func (q *Queries) PlanPause(ctx context.Context, arg PlanPauseParams) error {
+	_, err := q.db.ExecContext(ctx, PlanPause,
+		arg.PausedAt,
+		arg.PausedBy,
+		arg.PausedReason,
+		arg.PublicID,
+	)
+	return err
 }
 
 const PlannedRuns = `-- name: PlannedRuns :one

@@ -1,0 +1,135 @@
+// Package app holds the operations of kairosd: what people and programs can ask for,
+// each as one method. The HTTP API, the dashboard, and the command line call these
+// methods and nothing below them.
+//
+// Every method takes the principal who asks, and the policy says whether they may. An
+// operation that changes something writes an audit record with its effect. With an
+// idempotency key it is done once, also if kairosd is killed between the effect and the
+// answer: a repetition gets the object as it is by then.
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Config is what an [App] works with; Log may be nil, and Now defaults to time.Now.
+type Config struct {
+	Store  Store
+	Engine *engine.Engine
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Store is what operations read and the transactions by which they write.
+type Store interface {
+	Do(o store.Operation, f func(tx *store.Tx) (object string, err error)) (object string, repeated bool, err error)
+	Audit(ctx context.Context, r domain.AuditRecord) error
+	planStore
+}
+
+// App is the operations by subject.
+type App struct {
+	Plans *Plans
+}
+
+// New makes an App. It panics if Store or Engine is missing.
+func New(c Config) *App {
+	if c.Store == nil || c.Engine == nil {
+		panic("app: Store and Engine are required")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
+	k := &kernel{store: c.Store, engine: c.Engine, now: now, log: c.Log}
+	return &App{Plans: &Plans{k}}
+}
+
+// kernel is what the subjects share.
+type kernel struct {
+	store  Store
+	engine *engine.Engine
+	now    func() time.Time
+	log    *slog.Logger
+}
+
+// Meta is what every request for a change carries.
+type Meta struct {
+	// By is who asks.
+	By domain.Actor
+	// Key is the idempotency key that the client chose; empty: it may be done again.
+	Key string
+	// Repeated, if not nil, is set when the operation was done before with the same key.
+	Repeated *bool
+}
+
+// allow refuses a principal who may not use an operation, and records the refusal of
+// one that would change something.
+func (k *kernel) allow(ctx context.Context, op Operation, who domain.Actor, object string) error {
+	err := Allow(who, op)
+	if err == nil || policy[op].Kind == Query {
+		return err
+	}
+	denial := domain.AuditRecord{Action: "access.denied", Actor: who.Name, Surface: who.Surface, Request: who.Request, Object: object, Result: "denied", Reason: err.Error()}
+	if auditErr := k.store.Audit(context.WithoutCancel(ctx), denial); auditErr != nil {
+		k.log.Error("record a refusal", "operation", op, "err", auditErr)
+	} else if e, ok := errors.AsType[*domain.Error](err); ok {
+		e.Audited = true
+	}
+	return err
+}
+
+// object is how perform names what an operation returns, and finds it again for a
+// repetition.
+type object[T any] struct {
+	id   func(T) string
+	find func(ctx context.Context, id string) (T, error)
+}
+
+// perform carries out an entity operation: it asks the policy, then runs f in one
+// transaction with the audit records and the record of the idempotency key. f may run
+// more than once; it reads and writes through tx only. request is what the client sent,
+// without who sent it.
+func perform[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], f func(tx *store.Tx) (T, error)) (T, error) {
+	var out T
+	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
+		return out, err
+	}
+	intent := store.Operation{Name: string(op), Action: policy[op].Audit, By: m.By, At: k.now(), Key: m.Key}
+	if m.Key != "" {
+		text, err := json.Marshal(request)
+		if err != nil {
+			return out, fmt.Errorf("digest of a request: %w", err)
+		}
+		sum := sha256.Sum256(text)
+		intent.Digest = hex.EncodeToString(sum[:])
+	}
+	id, repeated, err := k.store.Do(intent, func(tx *store.Tx) (string, error) {
+		var err error
+		if out, err = f(tx); err != nil {
+			return "", err
+		}
+		return o.id(out), nil
+	})
+	if err != nil || !repeated {
+		return out, err
+	}
+	if m.Repeated != nil {
+		*m.Repeated = true
+	}
+	return o.find(ctx, id)
+}

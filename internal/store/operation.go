@@ -1,0 +1,110 @@
+package store
+
+import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// operationLifetime is how long an idempotency key is remembered.
+const operationLifetime = 24 * time.Hour
+
+// Operation is what somebody asks for: who, what, and, with a key, the promise that
+// it is done once.
+type Operation struct {
+	Name   string // as the policy has it
+	Action string // as the audit log calls it
+	By     domain.Actor
+	At     time.Time
+	// Key is chosen by the client; the same principal, name, and key are done once in
+	// 24 hours. Empty: every request is done.
+	Key string
+	// Digest is of the request. A key that comes with another one is refused.
+	Digest string
+}
+
+func keyReused() error {
+	err := domain.Errorf(domain.CodeInvalid, "this idempotency key belongs to another request").
+		Suggest("choose a new key for every request, and keep it only to repeat that one")
+	err.Reason = "idempotency.reused"
+	return err
+}
+
+func (o Operation) principal() string { return o.By.Surface + ":" + o.By.Name }
+
+// Do carries out an operation in one transaction, with its audit records and the
+// record of its key. f returns the id of the object it acted on. It may be called more
+// than once and must change nothing except through tx; what it did before it returns an
+// error is undone. When Do returns, all of it is durable.
+//
+// For a key that is known, f is not called: Do returns the object of the first time and
+// repeated. Errors: those of f; CodeInvalid with the reason "idempotency.reused" for a
+// key of another request; CodeUnavailable.
+func (s *Store) Do(o Operation, f func(tx *Tx) (object string, err error)) (object string, repeated bool, err error) {
+	if s.writer == nil {
+		return "", false, errReadOnly()
+	}
+	err = s.writer.do(op{savepoint: true, apply: func(w *writer) ([]auditRow, error) {
+		repeated = false
+		if o.Key != "" {
+			known, err := w.q.OperationGet(w.ctx, o.principal(), o.Name, o.Key)
+			switch {
+			case err == nil && known.Digest != o.Digest:
+				return nil, keyReused()
+			case err == nil:
+				object, repeated = known.Object, true
+				return nil, nil
+			case !errors.Is(err, sql.ErrNoRows):
+				return nil, err
+			}
+		}
+		tx := &Tx{w: w, op: o}
+		var err error
+		if object, err = f(tx); err != nil || o.Key == "" {
+			return tx.said, err
+		}
+		if err := w.q.OperationsDeleteBefore(w.ctx, micros(o.At.Add(-operationLifetime))); err != nil {
+			return nil, err
+		}
+		return tx.said, w.q.OperationInsert(w.ctx, dbsqlc.OperationInsertParams{Principal: o.principal(), Operation: o.Name, Key: o.Key,
+			Digest: o.Digest, Object: object, CreatedAt: micros(o.At)})
+	}})
+	return object, repeated, translate(err, cmp.Or(o.Action, o.Name))
+}
+
+// Tx is the transaction of one operation: it reads what is stored now and writes what
+// commits with the operation.
+type Tx struct {
+	w    *writer
+	op   Operation
+	said []auditRow
+}
+
+// Audit records that the operation did something to an object ("plan:refund").
+func (tx *Tx) Audit(object, reason string, detail domain.RawJSON) {
+	tx.said = append(tx.said, auditRow{record: domain.AuditRecord{Action: tx.op.Action, Actor: tx.op.By.Name, Surface: tx.op.By.Surface, Request: tx.op.By.Request,
+		Object: object, Reason: reason, Detail: detail}})
+}
+
+// Plan finds a plan by id or key, archived ones included; CodeNotFound.
+func (tx *Tx) Plan(idOrKey string) (domain.Plan, error) {
+	row, err := planRow(tx.w.ctx, tx.w.q, idOrKey)
+	return plan(row), err
+}
+
+// PausePlan writes who pauses a plan, since when, and why; nil ends the pause.
+func (tx *Tx) PausePlan(planID string, p *domain.Stop) error {
+	if p == nil {
+		p = &domain.Stop{}
+	}
+	return tx.w.q.PlanPause(tx.w.ctx, dbsqlc.PlanPauseParams{PausedAt: micros(p.Since), PausedBy: p.By, PausedReason: p.Reason, PublicID: planID})
+}
+
+// ArchivePlan writes since when a plan is archived; the zero time: it is not.
+func (tx *Tx) ArchivePlan(planID string, at time.Time) error {
+	return tx.w.q.PlanArchive(tx.w.ctx, micros(at), planID)
+}
