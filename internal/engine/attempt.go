@@ -71,7 +71,7 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	t.ctx, t.cancel = context.WithCancelCause(a.e.base)
 	t.log.e, t.log.t = a.e, t
 	t.sign()
-	previous := a.s.previous(node.Index)
+	previous := previousResults(a.s, node.Index)
 	substeps, grants := maps.Clone(w.substeps), maps.Clone(w.grants)
 	t.call = Call{
 		RunID: a.id, PlanKey: a.run.PlanKey, Owner: a.run.Actor, Session: cmp.Or(a.run.Session, a.id), Node: node,
@@ -101,6 +101,40 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	}
 	t.call.Approve = func(n int, q Question) error { return t.approve(grants, n, q) }
 	return t
+}
+
+// previousResults lists the completed steps that a step depends on, in the order of the
+// plan: in a sequence, all before it.
+func previousResults(s *state, node int) []PreviousResult {
+	if s.prog.Kind != planner.KindSteps {
+		return nil
+	}
+	var out []PreviousResult
+	for i, needed := range ancestors(s.prog, node) {
+		n := &s.prog.Nodes[i]
+		v, ok := s.walk.Output(n.ID)
+		if status, _ := s.walk.Status(i); !needed || !ok || status != planner.Completed {
+			continue
+		}
+		out = append(out, PreviousResult{Number: i + 1, Node: n.ID, Task: n.Task, Agent: cmp.Or(s.agents[i], n.Agent), Output: v})
+	}
+	return out
+}
+
+// ancestors marks the nodes that a node needs, directly or not.
+func ancestors(p *planner.Program, node int) []bool {
+	before := make([]bool, len(p.Nodes))
+	var visit func(i int)
+	visit = func(i int) {
+		for _, need := range p.Nodes[i].Needs {
+			if !before[need] {
+				before[need] = true
+				visit(need)
+			}
+		}
+	}
+	visit(node)
+	return before
 }
 
 // keyName names a node for its idempotency key: one that a re-plan has redefined

@@ -16,7 +16,7 @@ import (
 // OnFlush sets a function that sees the live state's digest with every
 // checkpoint that is handed over.
 func (e *Engine) OnFlush(f func(run string, seq int64, digest string)) {
-	e.flushed = func(run string, s *state) { f(run, s.seq, s.digest()) }
+	e.flushed = func(run string, s *state) { f(run, s.seq, digest(s)) }
 }
 
 // Mail is how many messages wait for a run's goroutine.
@@ -87,12 +87,12 @@ func (e *Engine) FoldDigest(p *planner.Program, run domain.Run, rows []domain.En
 	if err != nil {
 		return "", err
 	}
-	return s.digest(), nil
+	return digest(s), nil
 }
 
 // digest writes down everything that decides how a run goes on. Items that have
 // begun without a row are left out: a fold begins them again.
-func (s *state) digest() string {
+func digest(s *state) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seq %d steps %d flags %v %v %v %v %v\n", s.seq, s.steps, s.paused, s.cancelled, s.quarantined, s.held, s.walk.Stopping())
 	var lines []string

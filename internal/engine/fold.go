@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -353,14 +352,14 @@ func (s *state) replay(e *domain.Entry, k workKey) error {
 }
 
 // settle decides a live final row, completes it with the decision and applies
-// it.
-func (s *state) settle(e *domain.Entry, k workKey, out any) (planner.Decision, error) {
+// it. now is the time of the warnings that the decision adds to its log.
+func (s *state) settle(e *domain.Entry, k workKey, out any, now time.Time) (planner.Decision, error) {
 	d, err := s.walk.Settle(planner.Settlement{VisitKey: k.VisitKey, Item: k.item,
 		Status: planner.Status(e.Status), Output: out, Failure: toPlanner(e.Failure)})
 	if err != nil {
 		return d, fmt.Errorf("settle %s: %w", e.Node, err)
 	}
-	if e.Log, err = withWarnings(e.Log, &d); err != nil {
+	if e.Log, err = withWarnings(e.Log, &d, now); err != nil {
 		return d, fmt.Errorf("log of %s: %w", e.Node, err)
 	}
 	if !zeroDecision(&d) {
@@ -375,7 +374,7 @@ func (s *state) settle(e *domain.Entry, k workKey, out any) (planner.Decision, e
 }
 
 // withWarnings adds to the log of a row what conditions read in vain.
-func withWarnings(log domain.RawJSON, d *planner.Decision) (domain.RawJSON, error) {
+func withWarnings(log domain.RawJSON, d *planner.Decision, now time.Time) (domain.RawJSON, error) {
 	seen := slices.Clone(d.Evaluated)
 	for i := range d.Settled {
 		if ev := d.Settled[i].Evaluated; ev != nil {
@@ -393,7 +392,7 @@ func withWarnings(log domain.RawJSON, d *planner.Decision) (domain.RawJSON, erro
 		}
 	}
 	for _, ev := range seen {
-		l.Lines = append(l.Lines, domain.LogLine{At: time.Now().UTC().Truncate(time.Microsecond), Level: "warn", Message: fmt.Sprintf("condition %s is %s: %s", ev.Condition, ev.Result, ev.Unread())})
+		l.Lines = append(l.Lines, domain.LogLine{At: now, Level: "warn", Message: fmt.Sprintf("condition %s is %s: %s", ev.Condition, ev.Result, ev.Unread())})
 	}
 	return json.Marshal(l)
 }
@@ -475,40 +474,6 @@ func (s *state) record(k workKey, status domain.NodeStatus, e *domain.Entry) {
 		}
 		s.agents[k.Node] = e.Agent
 	}
-}
-
-// previous lists the completed steps that a step depends on, in the order of the
-// plan: in a sequence, all before it.
-func (s *state) previous(node int) []PreviousResult {
-	if s.prog.Kind != planner.KindSteps {
-		return nil
-	}
-	var out []PreviousResult
-	for i, needed := range ancestors(s.prog, node) {
-		n := &s.prog.Nodes[i]
-		v, ok := s.walk.Output(n.ID)
-		if status, _ := s.walk.Status(i); !needed || !ok || status != planner.Completed {
-			continue
-		}
-		out = append(out, PreviousResult{Number: i + 1, Node: n.ID, Task: n.Task, Agent: cmp.Or(s.agents[i], n.Agent), Output: v})
-	}
-	return out
-}
-
-// ancestors marks the nodes that a node needs, directly or not.
-func ancestors(p *planner.Program, node int) []bool {
-	before := make([]bool, len(p.Nodes))
-	var visit func(i int)
-	visit = func(i int) {
-		for _, need := range p.Nodes[i].Needs {
-			if !before[need] {
-				before[need] = true
-				visit(need)
-			}
-		}
-	}
-	visit(node)
-	return before
 }
 
 // noted drops what was kept for whoever looks at every row.

@@ -295,7 +295,7 @@ func (v *view) candidatesOf(rows []domain.Entry, at int64) []candidate {
 			if json.Unmarshal(e.Decision, &r) != nil {
 				continue // fold has read it already
 			}
-			list = r.standing(list)
+			list = standing(r, list)
 		case domain.EntryResult:
 			if !e.Final {
 				continue
@@ -314,7 +314,7 @@ func (v *view) candidatesOf(rows []domain.Entry, at int64) []candidate {
 }
 
 // standing are the rows that a re-plan kept, with what was decided there.
-func (r replan) standing(list []candidate) []candidate {
+func standing(r replan, list []candidate) []candidate {
 	kept := make(map[int64]domain.RawJSON, len(r.Kept))
 	for _, k := range r.Kept {
 		kept[k.Seq] = k.Decision
@@ -405,7 +405,7 @@ func (b *branch) keep(req domain.VerbRequest, l *lists, why map[string]string) e
 		if k.item != noItem {
 			b.s.ensure(k)
 		}
-		if _, err := b.s.settle(&row, k, out); err != nil {
+		if _, err := b.s.settle(&row, k, out, v.e.now()); err != nil {
 			return err
 		}
 		b.entries = append(b.entries, row)

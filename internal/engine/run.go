@@ -296,7 +296,7 @@ func (a *actor) settle(w *work, status domain.NodeStatus, out any, f *domain.Fai
 	}
 	e.Seq = a.s.seq + 1
 	a.handOff(e)
-	if _, err := a.s.settle(e, w.workKey, out); err != nil {
+	if _, err := a.s.settle(e, w.workKey, out, a.e.now()); err != nil {
 		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
 	}
 	a.converse(e)

@@ -402,7 +402,7 @@ func (b *branch) foretell() []domain.PreviewDecision {
 		}
 		row := domain.Entry{Seq: b.s.seq + 1, Kind: domain.EntryResult, Node: b.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: noItem, Final: true, Status: domain.NodeCompleted, Output: raw, At: v.e.now()}
 		k := w.VisitKey
-		d, err := b.s.settle(&row, w.workKey, value)
+		d, err := b.s.settle(&row, w.workKey, value, v.e.now())
 		if err != nil {
 			break
 		}
