@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -141,7 +142,7 @@ func (v *view) planResult() *domain.PlanResult {
 		return nil
 	}
 	query := ""
-	if input, err := decode(v.run.Input); err == nil && input != nil {
+	if input, err := runstate.Decode(v.run.Input); err == nil && input != nil {
 		query = planner.Text(input)
 	}
 	r := &domain.PlanResult{Success: v.run.Status == domain.RunCompleted, Handoffs: []domain.PlanHandoff{},
@@ -174,12 +175,12 @@ func (v *view) planResult() *domain.PlanResult {
 		if t.usage.InputTokens > 0 || t.usage.OutputTokens > 0 {
 			s.TokenUsage = &domain.TokenUsage{InputTokens: t.usage.InputTokens, OutputTokens: t.usage.OutputTokens}
 		}
-		switch status, _ := v.s.walk.Status(i); {
+		switch status, _ := v.s.Walk.Status(i); {
 		case status != "":
 			s.Status, s.CompletedAt = string(status), t.ended
 			if status != planner.Completed {
 				s.Error = t.failure
-			} else if out, err := decode(outputs[n.ID]); err == nil && out != nil {
+			} else if out, err := runstate.Decode(outputs[n.ID]); err == nil && out != nil {
 				s.Result = n.Text(out)
 			}
 			if c := t.unread; c != nil && status == planner.Skipped {

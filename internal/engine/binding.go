@@ -9,14 +9,12 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // This file binds an approval to what was approved: what the person was shown, and the
 // values that the steps after it use.
-
-// kindApproval marks the row of a wait for an approval step.
-const kindApproval = "approval"
 
 // bound lists the nodes whose outputs the approval step i is bound to: those that led
 // to it, and those that the steps after it read, but for the steps after it themselves.
@@ -79,22 +77,22 @@ func (a *actor) binding(k planner.VisitKey, item int, input any) string {
 	part("request", fmt.Appendf(nil, "%s %s %s %d %d", a.id, a.run.PlanKey, a.prog.Nodes[k.Node].ID, k.Visit, item))
 	part("version", []byte(a.prog.Hash))
 	part("question", encode(input))
-	f := a.s.fans[k]
+	f := a.s.Foreach[k]
 	if f == nil {
-		f = &fan{}
+		f = &runstate.Foreach{}
 	}
-	if f.values == nil { // the items of one visit share it
+	if f.Values == nil { // the items of one visit share it
 		values := sha256.New()
 		fmt.Fprintf(values, "input %d %s\x00", len(a.run.Input), a.run.Input)
-		fmt.Fprintf(values, "last %s\x00", encode(a.s.walk.Last(k)))
+		fmt.Fprintf(values, "last %s\x00", encode(a.s.Walk.Last(k)))
 		for _, n := range a.prog.bound(k.Node) {
-			if out, ok := a.s.walk.Output(a.prog.Nodes[n].ID); ok {
+			if out, ok := a.s.Walk.Output(a.prog.Nodes[n].ID); ok {
 				fmt.Fprintf(values, "%s %s\x00", a.prog.Nodes[n].ID, encode(out))
 			}
 		}
-		f.values = values.Sum(nil)
+		f.Values = values.Sum(nil)
 	}
-	part("values", f.values)
+	part("values", f.Values)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -146,7 +144,7 @@ func (b *branch) followed(seq int64) bool {
 		return true
 	}
 	for i := range b.view.journal {
-		if e := &b.view.journal[i]; e.Kind == domain.EntryReplan && e.Seq > seq && versionAt(b.view.journal, e.Seq-1, "") == b.prog.Hash {
+		if e := &b.view.journal[i]; e.Kind == domain.EntryReplan && e.Seq > seq && runstate.VersionAt(b.view.journal, e.Seq-1, "") == b.prog.Hash {
 			return true
 		}
 	}
@@ -155,11 +153,11 @@ func (b *branch) followed(seq int64) bool {
 
 // sameJSON reports whether two texts are the same JSON value.
 func sameJSON(x, y domain.RawJSON) bool {
-	a, err := decode(x)
+	a, err := runstate.Decode(x)
 	if err != nil {
 		return false
 	}
-	b, err := decode(y)
+	b, err := runstate.Decode(y)
 	if err != nil {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -54,7 +55,7 @@ func (e *Engine) damage(ctx context.Context, r domain.Run, cause error) *damaged
 		n++
 	}
 	d := &damagedJournal{good: rows[:n:n], after: rows[n:], rows: bad}
-	if at, ok := errors.AsType[misfitRow](cause); ok {
+	if at, ok := errors.AsType[runstate.InvalidRow](cause); ok {
 		d.cut(int64(at))
 	}
 	if len(d.rows) == 0 {
@@ -104,7 +105,7 @@ func (e *Engine) salvage(ctx context.Context, run string, cause error, compile f
 	if d == nil {
 		return nil, false
 	}
-	input, err := decode(r.Input)
+	input, err := runstate.Decode(r.Input)
 	if err != nil {
 		return nil, false
 	}
@@ -118,7 +119,7 @@ func (e *Engine) salvage(ctx context.Context, run string, cause error, compile f
 			return nil, false
 		}
 		s, err := e.foldRun(ctx, p, r, input, d.good, true)
-		if at, ok := errors.AsType[misfitRow](err); ok && at >= 1 && int64(at) <= int64(len(d.good)) {
+		if at, ok := errors.AsType[runstate.InvalidRow](err); ok && at >= 1 && int64(at) <= int64(len(d.good)) {
 			d.cut(int64(at))
 			d.Message = err.Error()
 			continue
@@ -148,7 +149,7 @@ func (e *Engine) halved(ctx context.Context, r domain.Run, cause error) *view {
 // journal. The run's own row speaks of the last of them all.
 func (e *Engine) versionAfter(ctx context.Context, r domain.Run, rows []domain.Entry) (string, error) {
 	for _, row := range slices.Backward(rows) {
-		var p replan
+		var p runstate.Replan
 		if row.Kind == domain.EntryReplan && json.Unmarshal(row.Decision, &p) == nil && p.Hash != "" {
 			return p.Hash, nil
 		}
@@ -184,7 +185,7 @@ func (v *view) describe(d *damagedJournal) *domain.Damage {
 	out.Checkpoint = points[len(points)-1]
 	for i, row := range d.rows {
 		if _, known := v.prog.Index[row.Node]; !known && row.Problem != domain.RowValue && row.Problem != domain.RowMisfit {
-			d.rows[i] = domain.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: noItem} // it says nothing that can be right
+			d.rows[i] = domain.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: runstate.NoItem} // it says nothing that can be right
 		}
 	}
 	out.Rows = d.rows[:min(len(d.rows), domain.MaxDamagedRows)]
@@ -234,7 +235,7 @@ func (v *view) lostSteps(d *damagedJournal) []domain.LostStep {
 	}
 	for i := range d.good {
 		if k := &d.good[i]; k.Kind == domain.EntryIntent || k.Kind == domain.EntryWait {
-			if w := v.open(k); w != nil && w.phase != phaseReady {
+			if w := v.open(k); w != nil && w.Phase != runstate.PhaseReady {
 				intact(k)
 			}
 		}
@@ -257,12 +258,12 @@ func (v *view) lostSteps(d *damagedJournal) []domain.LostStep {
 }
 
 // open is the work that a row of the view began, if it is still open.
-func (v *view) open(row *domain.Entry) *work {
-	k, err := v.s.key(row)
+func (v *view) open(row *domain.Entry) *runstate.Step {
+	k, err := v.s.Key(row)
 	if err != nil {
 		return nil
 	}
-	return v.s.work[k]
+	return v.s.Open[k]
 }
 
 // Why steps run again in a fork from before the damage.
@@ -376,7 +377,7 @@ func (v *view) damagedDetail() domain.RunDetail {
 	}
 	d := domain.RunDetail{Run: v.run, Journal: v.journal, Damage: v.damage}
 	if v.run.Status == domain.RunWaiting {
-		d.Waits = []domain.Wait{{Item: noItem, Reason: v.run.WaitReason, Message: v.run.Headline}}
+		d.Waits = []domain.Wait{{Item: runstate.NoItem, Reason: v.run.WaitReason, Message: v.run.Headline}}
 	}
 	return d
 }

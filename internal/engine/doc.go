@@ -51,8 +51,8 @@
 //
 // # Folding
 //
-// fold.go is the single place that gives these rows their meaning. A live run
-// and a run taken up again pass every row through the same state.apply; a final
+// Package runstate is the single place that gives these rows their meaning. A live run
+// and a run taken up again pass every row through the same State.Apply; a final
 // row is either decided (live, planner.Walk.Settle) or replayed with its
 // recorded decision (fold, planner.Walk.Replay). Hence fold(journal) equals the
 // live state at every checkpoint, which a property test checks.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -56,12 +57,11 @@ type Options struct {
 
 // Defaults that are not worth an option.
 const (
-	maxUnacked     = 64      // pipelined checkpoints of one run that are not durable yet
-	minUnacked     = 8       // of those, a run may have as many however many runs work
-	allUnacked     = 1024    // of all runs: two of the store's batches; more would only take memory
-	handOverAt     = 32      // checkpoints of one run that are put together before the store gets them
-	maxRecursion   = 8       // nesting of plan nodes
-	defaultSteps   = 100_000 // nodes per run
+	maxUnacked     = 64   // pipelined checkpoints of one run that are not durable yet
+	minUnacked     = 8    // of those, a run may have as many however many runs work
+	allUnacked     = 1024 // of all runs: two of the store's batches; more would only take memory
+	handOverAt     = 32   // checkpoints of one run that are put together before the store gets them
+	maxRecursion   = 8    // nesting of plan nodes
 	timeoutGrace   = 100 * time.Millisecond
 	abandonStopped = 2 * time.Second
 	maxLogBytes    = 64 << 10
@@ -108,7 +108,7 @@ type Engine struct {
 	stopped     chan struct{}
 	wg          sync.WaitGroup
 
-	flushed func(run string, s *state) // for tests: sees the state of every checkpoint
+	flushed func(run string, s *runstate.State) // for tests: sees the state of every checkpoint
 }
 
 // New makes an engine that executes nothing until Open.
@@ -249,7 +249,7 @@ func (e *Engine) disown(families [][]string) {
 			e.log.Warn("a run with children cannot be read", "run_id", run, "err", err)
 			continue
 		}
-		if len(v.s.unneeded(children)) > 0 { //seed:orphans
+		if len(v.s.UnneededChildren(children)) > 0 { //seed:orphans
 			e.post(run, childrenMsg{})
 		}
 	}

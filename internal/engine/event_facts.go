@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -138,7 +139,7 @@ func (e *Engine) eventFacts(ctx context.Context, run string) (eventFacts, error)
 		if f.versions, err = e.eventVersions(ctx, r, current); err != nil {
 			return f, err
 		}
-		if input, err := decode(r.Input); err == nil && input != nil {
+		if input, err := runstate.Decode(r.Input); err == nil && input != nil {
 			f.query = planner.Text(input)
 		}
 	}
@@ -183,7 +184,7 @@ func (e *Engine) eventVersions(ctx context.Context, r domain.Run, current *progr
 		if journal[i].Kind != domain.EntryReplan {
 			continue
 		}
-		var row replan
+		var row runstate.Replan
 		if json.Unmarshal(journal[i].Decision, &row) != nil {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -139,11 +140,11 @@ func (d *deriver) about(e *domain.Entry) map[string]any {
 // nodeEvents gives the events that runs of every kind of plan have.
 func (d *deriver) nodeEvents(e *domain.Entry) {
 	data := d.about(e)
-	var p payload
+	var p runstate.Payload
 	switch e.Kind {
 	case domain.EntryResolve, domain.EntryVerb, domain.EntrySubstep:
 		if json.Unmarshal(e.Decision, &p) != nil {
-			p = payload{}
+			p = runstate.Payload{}
 		}
 	}
 	switch e.Kind {
@@ -168,14 +169,14 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 			data["reason"] = e.Reason
 		}
 		switch p.Action {
-		case "approved", "rejected", "expired", actionAskBack:
+		case "approved", "rejected", "expired", runstate.ActionAskedBack:
 			if p.Answer != "" {
 				data["answer"] = p.Answer
 			}
 			d.add("approval_decided", e.Seq, data)
-		case actionChild:
+		case runstate.ActionChild:
 			d.add("child_ended", e.Seq, data)
-		case actionLate:
+		case runstate.ActionLate:
 			d.add("node_late_result", e.Seq, data)
 		default:
 			d.add("node_resolved", e.Seq, data)
@@ -183,7 +184,7 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 	case domain.EntryReset:
 		d.add("run_resumed", e.Seq, data)
 	case domain.EntryReplan:
-		var r replan
+		var r runstate.Replan
 		if json.Unmarshal(e.Decision, &r) == nil {
 			data["version"], data["hash"], data["from"], data["failed"], data["kept"] = r.Version, r.Hash, r.From, r.Node, len(r.Kept)
 		}
@@ -235,7 +236,7 @@ func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 	}
 	status := e.Status
 	switch {
-	case status == domain.NodeFailed && decided.Handled == handledSkip:
+	case status == domain.NodeFailed && decided.Handled == runstate.HandledSkip:
 		status = domain.NodeSkipped
 	case status == domain.NodeFailed:
 		data["final"] = true
@@ -251,6 +252,3 @@ func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 		}
 	}
 }
-
-// What took care of a failure, in a [planner.Decision].
-const handledSkip = "skip"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -68,9 +69,9 @@ func (e *Engine) forecast(ctx context.Context, p domain.Approval, answer domain.
 	if err != nil {
 		return nil, err
 	}
-	var w *work
-	for _, x := range v.s.work {
-		if x.phase == phaseWaiting && x.ref == p.ID {
+	var w *runstate.Step
+	for _, x := range v.s.Open {
+		if x.Phase == runstate.PhaseWaiting && x.Ref == p.ID {
 			w = x
 		}
 	}
@@ -79,24 +80,24 @@ func (e *Engine) forecast(ctx context.Context, p domain.Approval, answer domain.
 	}
 	node := &v.prog.Nodes[w.Node]
 	approve := !answer.Rejects()
-	s := planner.Settlement{VisitKey: w.VisitKey, Item: w.item, Status: planner.Completed}
+	s := planner.Settlement{VisitKey: w.VisitKey, Item: w.Item, Status: planner.Completed}
 	switch {
-	case w.tail != nil:
+	case w.ReplanTarget != nil:
 		f.Note = "tail"
 		return []domain.Forecast{f}, nil
-	case w.consent != nil && (approve || w.consent.n > 0):
+	case w.Consent != nil && (approve || w.Consent.Substep > 0):
 		// The call is made, or the agent hears of the refusal: the step goes on.
 		step := v.step(node, w.Visit)
 		f.Next = append(f.Next, step)
 		if approve {
-			step.Type = w.consent.tool
+			step.Type = w.Consent.Tool
 			f.Effects = append(f.Effects, step)
 		} else {
 			f.Note = "agent"
 		}
 		return []domain.Forecast{f}, nil
-	case w.consent != nil:
-		s.Failure = grant{by: "you"}.rejection(w.consent.tool)
+	case w.Consent != nil:
+		s.Failure = runstate.ConsentAnswer{By: "you"}.Rejection(w.Consent.Tool)
 	default:
 		var out map[string]any
 		if out, s.Failure = node.Answered(answer.ID, approve, "", "", nil); s.Failure == nil {
@@ -106,11 +107,11 @@ func (e *Engine) forecast(ctx context.Context, p domain.Approval, answer domain.
 	if s.Failure != nil {
 		s.Status = planner.Failed
 	}
-	v.s.walk.Ready() // what became ready before is no consequence
-	if _, err := v.s.walk.Settle(s); err != nil {
+	v.s.Walk.Ready() // what became ready before is no consequence
+	if _, err := v.s.Walk.Settle(s); err != nil {
 		return nil, err
 	}
-	ready := v.s.walk.Ready()
+	ready := v.s.Walk.Ready()
 	list := []domain.Forecast{v.stage(f, w, ready)}
 	for range forecastStages {
 		settled := false
@@ -119,7 +120,7 @@ func (e *Engine) forecast(ctx context.Context, p domain.Approval, answer domain.
 			if !ok {
 				continue
 			}
-			if _, err := v.s.walk.Settle(planner.Settlement{VisitKey: k, Item: noItem, Status: planner.Completed, Output: out}); err != nil {
+			if _, err := v.s.Walk.Settle(planner.Settlement{VisitKey: k, Item: runstate.NoItem, Status: planner.Completed, Output: out}); err != nil {
 				return nil, err
 			}
 			settled = true
@@ -128,7 +129,7 @@ func (e *Engine) forecast(ctx context.Context, p domain.Approval, answer domain.
 		if !settled {
 			break
 		}
-		ready = append(ready, v.s.walk.Ready()...)
+		ready = append(ready, v.s.Walk.Ready()...)
 		list = append(list, v.stage(f, w, ready))
 	}
 	return list, nil
@@ -141,15 +142,15 @@ func (v *view) computed(k planner.VisitKey) (any, bool) {
 		return nil, false
 	}
 	if n.Type == planner.TypeNoop || n.Type == planner.TypeDecision {
-		return v.s.walk.Last(k), true
+		return v.s.Walk.Last(k), true
 	}
-	out, failure := v.s.walk.Input(k, noItem)
+	out, failure := v.s.Walk.Input(k, runstate.NoItem)
 	return out, failure == nil
 }
 
 // stage is where the run stands once the work was answered: what is ready, what lies
 // behind it, and whether the run ends there.
-func (v *view) stage(f domain.Forecast, answered *work, ready []planner.VisitKey) domain.Forecast {
+func (v *view) stage(f domain.Forecast, answered *runstate.Step, ready []planner.VisitKey) domain.Forecast {
 	f.Next, f.Effects = []domain.PreviewStep{}, []domain.PreviewStep{}
 	reached := map[int]bool{}
 	var queue []int
@@ -171,13 +172,13 @@ func (v *view) stage(f domain.Forecast, answered *work, ready []planner.VisitKey
 		queue = append(queue, v.prog.next(i)...)
 	}
 	// A run that stops withdraws what else waits.
-	over := len(v.s.walk.Open()) == 0 || v.s.walk.Stopping() && len(ready) == 0
-	for _, w := range v.s.work {
-		over = over && (w == answered || w.phase == phaseWaiting)
+	over := len(v.s.Walk.Open()) == 0 || v.s.Walk.Stopping() && len(ready) == 0
+	for _, w := range v.s.Open {
+		over = over && (w == answered || w.Phase == runstate.PhaseWaiting)
 	}
 	if over {
 		f.Ends = domain.RunCompleted
-		if v.s.walk.Stopping() || v.s.walk.Outcome().Failure != nil {
+		if v.s.Walk.Stopping() || v.s.Walk.Outcome().Failure != nil {
 			f.Ends = domain.RunFailed
 		}
 	}

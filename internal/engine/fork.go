@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -20,8 +21,8 @@ type branch struct {
 	prog    *program
 	input   domain.RawJSON
 	entries []domain.Entry
-	kept    []keptRow // of the entries, those that were settled anew
-	s       *state
+	kept    []runstate.KeptRow // of the entries, those that were settled anew
+	s       *runstate.State
 	preview domain.Preview
 }
 
@@ -55,7 +56,7 @@ func (e *Engine) newRun(ctx context.Context, actor domain.Actor, req domain.Verb
 		return domain.Run{}, stale()
 	}
 	n := domain.NewRun{Input: b.input, Actor: actor.Name, Origin: string(req.Action), Session: v.run.Session, Priority: v.run.Priority,
-		Labels: v.run.Labels, Limits: merge(v.run.Limits, req.Limits), Entries: b.entries, Key: req.Key,
+		Labels: v.run.Labels, Limits: runstate.MergeLimits(v.run.Limits, req.Limits), Entries: b.entries, Key: req.Key,
 		Audit: []domain.AuditRecord{{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.run.ID, Reason: req.Reason}}}
 	if req.Labels != nil {
 		n.Labels = req.Labels
@@ -84,7 +85,7 @@ func (v *view) branch(ctx context.Context, req domain.VerbRequest) (*branch, err
 	if req.Input != nil {
 		b.input = req.Input
 	}
-	input, err := decode(b.input)
+	input, err := runstate.Decode(b.input)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "input: %w", err)
 	}
@@ -94,11 +95,11 @@ func (v *view) branch(ctx context.Context, req domain.VerbRequest) (*branch, err
 		}
 	}
 	// ${run.id} is the old run's here, so that what read it can be compared.
-	b.s = newState(b.prog.Program, facts{run: v.run.ID, input: input, history: true})
+	b.s = runstate.New(b.prog.Program, runstate.Facts{Run: v.run.ID, Input: input, KeepHistory: true})
 	if err := b.pinPlans(ctx, req); err != nil {
 		return nil, err
 	}
-	if known := v.s.memory; known != nil && req.Action == domain.ActionFork {
+	if known := v.s.Memory; known != nil && req.Action == domain.ActionFork {
 		raw, err := planner.EncodeValue(known)
 		if err != nil {
 			return nil, fmt.Errorf("what the run remembers: %w", err)
@@ -151,7 +152,7 @@ func (b *branch) follow(ctx context.Context, req domain.VerbRequest) error {
 	case req.Version == 0 && req.Action == domain.ActionRerun && !r.PurgedAt.IsZero():
 		// The journal is gone; what was made for one run says whose tail it is.
 		v := b.prog.version
-		for v.Origin == kindReplan && v.ParentHash != "" {
+		for v.Origin == runstate.KindReplan && v.ParentHash != "" {
 			var err error
 			if v, err = e.store.VersionByHash(ctx, v.ParentHash); err != nil {
 				return err
@@ -161,7 +162,7 @@ func (b *branch) follow(ctx context.Context, req domain.VerbRequest) error {
 	case req.Version == 0:
 		// A rerun begins where the run began: a tail was planned for what had been
 		// done and had failed in one run, and is never its plan's (SPEC 7.5).
-		hash = versionAt(b.view.journal, req.At, b.prog.Hash)
+		hash = runstate.VersionAt(b.view.journal, req.At, b.prog.Hash)
 	case req.Version < 0:
 		p, err := e.store.Plan(ctx, r.PlanID)
 		if err != nil {
@@ -194,7 +195,7 @@ func (b *branch) pinPlans(ctx context.Context, req domain.VerbRequest) error {
 	if !b.prog.hasPlans {
 		return nil
 	}
-	plans := b.view.s.plans
+	plans := b.view.s.Plans
 	if b.prog != b.view.prog || req.Action == domain.ActionRerun || plans == nil {
 		var err error
 		if plans, err = b.view.e.resolvePlans(ctx, b.prog); err != nil {
@@ -205,14 +206,14 @@ func (b *branch) pinPlans(ctx context.Context, req domain.VerbRequest) error {
 }
 
 func plansRow(plans map[string]string, at time.Time) domain.Entry {
-	return domain.Entry{Seq: 1, Kind: domain.EntryVerb, Item: noItem, Decision: payload{Verb: "plans", Plans: plans}.json(),
+	return domain.Entry{Seq: 1, Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: runstate.Payload{Verb: "plans", Plans: plans}.JSON(),
 		Actor: domain.System.Name, At: at}
 }
 
 // append adds a row that needs no decision.
 func (b *branch) append(e domain.Entry) error {
-	e.Seq = b.s.seq + 1
-	if err := b.s.apply(&e); err != nil {
+	e.Seq = b.s.Seq + 1
+	if err := b.s.Apply(&e); err != nil {
 		return err
 	}
 	b.entries = append(b.entries, e)
@@ -238,7 +239,7 @@ func (v *view) points() []domain.ForkPoint {
 				if e.Visit > 1 {
 					label += " (visit " + strconv.Itoa(e.Visit) + ")"
 				}
-				if e.Item != noItem {
+				if e.Item != runstate.NoItem {
 					label += " [" + strconv.Itoa(e.Item) + "]"
 				}
 				points = append(points, domain.ForkPoint{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Label: label, Closed: len(flying) == 0})
@@ -287,11 +288,11 @@ func (v *view) candidatesOf(rows []domain.Entry, at int64) []candidate {
 			list = slices.DeleteFunc(list, func(c candidate) bool {
 				of := func(v planner.ResetVisit) bool { return v.Node == c.Node && v.Visit == c.Visit }
 				return slices.ContainsFunc(r.Forgotten, of) || slices.ContainsFunc(r.Reopened, func(v planner.ResetVisit) bool {
-					return of(v) && (c.Item == noItem || slices.Contains(v.Items, c.Item))
+					return of(v) && (c.Item == runstate.NoItem || slices.Contains(v.Items, c.Item))
 				})
 			})
 		case domain.EntryReplan:
-			var r replan
+			var r runstate.Replan
 			if json.Unmarshal(e.Decision, &r) != nil {
 				continue // fold has read it already
 			}
@@ -314,7 +315,7 @@ func (v *view) candidatesOf(rows []domain.Entry, at int64) []candidate {
 }
 
 // standing are the rows that a re-plan kept, with what was decided there.
-func standing(r replan, list []candidate) []candidate {
+func standing(r runstate.Replan, list []candidate) []candidate {
 	kept := make(map[int64]domain.RawJSON, len(r.Kept))
 	for _, k := range r.Kept {
 		kept[k.Seq] = k.Decision
@@ -348,7 +349,7 @@ func (b *branch) keep(req domain.VerbRequest, l *lists, why map[string]string) e
 	}
 	approved := approvedFacts{b: b, req: req, edits: edits}
 	// After a re-plan rows may hold decisions of an earlier version.
-	changed := req.Input != nil || len(req.Edits) > 0 || b.prog != v.prog || v.s.replans > 0
+	changed := req.Input != nil || len(req.Edits) > 0 || b.prog != v.prog || v.s.ReplanCount > 0
 	// What an item decided for its whole visit does not stand when another item of
 	// the visit runs again: because it failed, or because a resume opened it.
 	reset := slices.ContainsFunc(v.journal, func(e domain.Entry) bool { return e.Kind == domain.EntryReset && e.Seq <= req.At })
@@ -381,35 +382,35 @@ func (b *branch) keep(req domain.VerbRequest, l *lists, why map[string]string) e
 			continue
 		}
 		i := b.prog.Index[c.Node]
-		k := workKey{planner.VisitKey{Node: i, Visit: c.Visit}, c.Item}
+		k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
 		row := *c.Entry
 		row.Usage = domain.Usage{} // spent by the old run
 		if isEdit {
 			edited[visitName(c.Node, c.Visit)] = true
 			tainted[c.Node] = true
-			k.item, row.Item = noItem, noItem
+			k.Item, row.Item = runstate.NoItem, runstate.NoItem
 			row.Output, row.Status, row.Failure, row.Reason = edit, domain.NodeCompleted, nil, "edited when the run was forked"
 		}
 		old := row.Decision
-		if !changed && (c.Item == noItem || !reset && !partial[visitName(c.Node, c.Visit)]) {
+		if !changed && (c.Item == runstate.NoItem || !reset && !partial[visitName(c.Node, c.Visit)]) {
 			if err := b.append(row); err != nil {
 				return err
 			}
 			continue
 		}
-		out, err := decode(row.Output)
+		out, err := runstate.Decode(row.Output)
 		if err != nil {
 			return domain.Errorf(domain.CodeInvalid, "output of %s: %w", c.Node, err)
 		}
-		row.Seq, row.Decision = b.s.seq+1, nil
-		if k.item != noItem {
-			b.s.ensure(k)
+		row.Seq, row.Decision = b.s.Seq+1, nil
+		if k.Item != runstate.NoItem {
+			b.s.EnsureOpen(k)
 		}
-		if _, err := b.s.settle(&row, k, out, v.e.now()); err != nil {
+		if _, err := b.s.Settle(&row, k, out, v.e.now()); err != nil {
 			return err
 		}
 		b.entries = append(b.entries, row)
-		kept := keptRow{Seq: c.Seq}
+		kept := runstate.KeptRow{Seq: c.Seq}
 		if !bytes.Equal(old, row.Decision) {
 			if kept.Decision = row.Decision; kept.Decision == nil {
 				kept.Decision = domain.RawJSON("{}")
@@ -443,9 +444,9 @@ func (b *branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 	switch {
 	case c.Status == domain.NodeCancelled:
 		return "it was cancelled"
-	case c.Status == domain.NodeFailed && !edited && !handled(c.Decision) && c.Item == noItem:
+	case c.Status == domain.NodeFailed && !edited && !handled(c.Decision) && c.Item == runstate.NoItem:
 		return "it failed"
-	case c.Status == domain.NodeFailed && c.Item != noItem && old.Nodes[old.Index[c.Node]].OnError != planner.OnErrorContinue && !edited:
+	case c.Status == domain.NodeFailed && c.Item != runstate.NoItem && old.Nodes[old.Index[c.Node]].OnError != planner.OnErrorContinue && !edited:
 		return "the item failed"
 	}
 	i, ok := b.prog.Index[c.Node]
@@ -458,8 +459,8 @@ func (b *branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 	if by := diverged[i]; by != "" {
 		return "the decision of " + by + " differs"
 	}
-	k := workKey{planner.VisitKey{Node: i, Visit: c.Visit}, c.Item}
-	if b.s.work[k] == nil && b.s.fans[k.VisitKey] == nil {
+	k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
+	if b.s.Open[k] == nil && b.s.Foreach[k.VisitKey] == nil {
 		return "what leads to it runs again or leads elsewhere"
 	}
 	if edited {
@@ -470,8 +471,8 @@ func (b *branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 			return "it read the output of " + id
 		}
 	}
-	if c.Item != noItem {
-		if n, failure := b.s.walk.Items(k.VisitKey); failure != nil || c.Item >= n {
+	if c.Item != runstate.NoItem {
+		if n, failure := b.s.Walk.Items(k.VisitKey); failure != nil || c.Item >= n {
 			return "its list has no such item"
 		}
 	} else if b.prog.Nodes[i].Foreach != nil {
@@ -485,9 +486,9 @@ func (b *branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 			return "" // settled without having been given an input
 		}
 	}
-	now, failure := b.s.walk.Input(k.VisitKey, k.item)
-	if c.same && (b.prog.Nodes[i].Type == planner.TypeNoop || b.prog.Nodes[i].Type == planner.TypeDecision) && k.item == noItem {
-		now, failure = b.s.walk.Last(k.VisitKey), nil
+	now, failure := b.s.Walk.Input(k.VisitKey, k.Item)
+	if c.same && (b.prog.Nodes[i].Type == planner.TypeNoop || b.prog.Nodes[i].Type == planner.TypeDecision) && k.Item == runstate.NoItem {
+		now, failure = b.s.Walk.Last(k.VisitKey), nil
 	}
 	if failure != nil {
 		return "its input cannot be computed: " + failure.Message

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -63,7 +64,7 @@ func (d *deriver) passed(e *domain.Entry) {
 	if e.Kind != domain.EntrySubstep || e.Status != domain.NodeCompleted {
 		return
 	}
-	var p payload
+	var p runstate.Payload
 	if json.Unmarshal(e.Decision, &p) != nil || !strings.HasPrefix(p.Kind, "handoff:") {
 		return
 	}
@@ -140,7 +141,7 @@ func (d *deriver) stepSettled(e *domain.Entry, prog *planner.Program, n *planner
 	data := map[string]any{"stepId": n.ID, "stepIndex": n.Index, "status": stepOutcome(e.Status, decided.Handled)}
 	switch {
 	case e.Status == domain.NodeCompleted && len(e.Output) > 0:
-		if v, err := decode(e.Output); err == nil && v != nil {
+		if v, err := runstate.Decode(e.Output); err == nil && v != nil {
 			data["result"] = n.Text(v)
 		}
 	case e.Failure != nil:
@@ -169,7 +170,7 @@ func stepOutcome(status domain.NodeStatus, handled string) string {
 	switch {
 	case status == domain.NodeCompleted:
 		return "completed"
-	case status == domain.NodeSkipped, handled == handledSkip:
+	case status == domain.NodeSkipped, handled == runstate.HandledSkip:
 		return "skipped"
 	}
 	return "failed"
@@ -178,7 +179,7 @@ func stepOutcome(status domain.NodeStatus, handled string) string {
 // replanned tells the end of the failed step and of those that the new version
 // leaves out, and then the new version.
 func (d *deriver) replanned(e *domain.Entry, before *planner.Program) {
-	var r replan
+	var r runstate.Replan
 	if json.Unmarshal(e.Decision, &r) != nil {
 		return
 	}

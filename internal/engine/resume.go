@@ -7,23 +7,13 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // This file is what an operator may ask of a resume besides going on: only one
 // step, and other limits for what runs again. Both are a row of the journal after
 // the reset, so that a daemon that dies in between goes on as it was asked to.
-
-// verbOptions is the verb row of a resume's options.
-const verbOptions = "resume-options"
-
-// options are those of a resume, as its row keeps them.
-type options struct {
-	Only     *openNode     `json:"only,omitempty"`
-	Reopened []openNode    `json:"reopened,omitempty"`
-	Timeout  time.Duration `json:"timeout,omitempty"`
-	Attempts int           `json:"attempts,omitempty"`
-}
 
 // visitOf reads "node" or "node#visit"; without a number it is the latest of the
 // visits that may be meant.
@@ -41,14 +31,14 @@ func visitOf(name string, latest func(node string) int) (node string, visit int,
 
 // resumeOptions checks what is asked of a resume against what it opens again; nil:
 // nothing is.
-func (v *view) resumeOptions(req domain.VerbRequest, reset planner.Reset) (*options, error) {
+func (v *view) resumeOptions(req domain.VerbRequest, reset planner.Reset) (*runstate.ResumeOptions, error) {
 	if req.Only == "" && req.Timeout == 0 && req.Attempts == 0 {
 		return nil, nil
 	}
-	o := &options{Timeout: req.Timeout, Attempts: req.Attempts}
+	o := &runstate.ResumeOptions{Timeout: req.Timeout, Attempts: req.Attempts}
 	var names []string
 	for _, r := range reset.Reopened {
-		o.Reopened = append(o.Reopened, openNode{r.Node, r.Visit, noItem})
+		o.Reopened = append(o.Reopened, runstate.StepRef{Node: r.Node, Visit: r.Visit, Item: runstate.NoItem})
 		names = append(names, visitName(r.Node, r.Visit))
 	}
 	if req.Only == "" {
@@ -66,7 +56,7 @@ func (v *view) resumeOptions(req domain.VerbRequest, reset planner.Reset) (*opti
 	if err != nil {
 		return nil, err
 	}
-	only := openNode{node, visit, noItem}
+	only := runstate.StepRef{Node: node, Visit: visit, Item: runstate.NoItem}
 	if !slices.Contains(o.Reopened, only) {
 		return nil, domain.Errorf(domain.CodeInvalid, "%s is no step that would run again", req.Only).Suggest("only one of these can be retried by itself: %s", strings.Join(names, ", "))
 	}
@@ -74,72 +64,9 @@ func (v *view) resumeOptions(req domain.VerbRequest, reset planner.Reset) (*opti
 	return o, nil
 }
 
-// limit applies the options of a resume.
-func (s *state) limit(o *options) {
-	if o == nil {
-		return
-	}
-	if o.Timeout > 0 || o.Attempts > 0 {
-		if s.overrides == nil {
-			s.overrides = map[planner.VisitKey]override{}
-		}
-		for _, n := range o.Reopened {
-			s.overrides[s.keyOf(n).VisitKey] = override{o.Timeout, o.Attempts}
-		}
-	}
-	if o.Only != nil {
-		s.only = map[planner.VisitKey]bool{s.keyOf(*o.Only).VisitKey: true}
-	}
-}
-
-// alone reports whether a visit may begin now: it may, unless a resume was asked
-// for others only.
-func (s *state) alone(v planner.VisitKey) bool { return len(s.only) == 0 || s.only[v] }
-
-// answered reports whether a person's word settles the work without running it.
-func (w *work) answered() bool { return w.answer != nil && w.answer.action != actionRetry }
-
-// hasAnswered reports whether such work is still to be settled.
-func (s *state) hasAnswered() bool {
-	for _, w := range s.work {
-		if w.phase == phaseReady && w.answered() {
-			return true
-		}
-	}
-	return false
-}
-
-// closeOnly notes that a visit has settled. After the last that a resume was asked
-// for, the run pauses, unless it is over.
-func (s *state) closeOnly(v planner.VisitKey) {
-	delete(s.overrides, v)
-	if !s.only[v] {
-		return
-	}
-	if delete(s.only, v); len(s.only) == 0 && !s.cancelled && !s.walk.Outcome().Done {
-		s.paused = true
-	}
-}
-
-// within is a node with the limits that a visit of it has.
-func (s *state) within(v planner.VisitKey, n *planner.ProgramNode) *planner.ProgramNode {
-	o, ok := s.overrides[v]
-	if !ok {
-		return n
-	}
-	own := *n
-	if o.timeout > 0 {
-		own.Timeout = o.timeout
-	}
-	if o.attempts > 0 {
-		own.MaxAttempts = o.attempts
-	}
-	return &own
-}
-
 // narrowed is a preview's lists when only one step was asked for: everything else
 // waits.
-func (l *lists) narrowed(o *options) {
+func (l *lists) narrowed(o *runstate.ResumeOptions) {
 	if o == nil || o.Only == nil {
 		return
 	}

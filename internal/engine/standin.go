@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -27,8 +28,8 @@ func (b *branch) standIns(req domain.VerbRequest) error {
 	v := b.view
 	rows := v.recorded()
 	names := slices.Sorted(maps.Keys(req.Instead))
-	steps := make([]workKey, len(names))
-	own := map[workKey]bool{}
+	steps := make([]runstate.StepKey, len(names))
+	own := map[runstate.StepKey]bool{}
 	for i, name := range names {
 		k, err := b.standsFor(name, rows)
 		if err != nil {
@@ -57,14 +58,14 @@ func (b *branch) standIns(req domain.VerbRequest) error {
 				return err
 			}
 			for _, r := range list {
-				if item := r.workKey; !kept[item] && (item == k || !own[item]) {
+				if item := r.StepKey; !kept[item] && (item == k || !own[item]) {
 					if err := b.give(name, item, r.output, givenRecorded); err != nil {
 						return err
 					}
 				}
 			}
 		default:
-			at := slices.IndexFunc(rows, func(c candidate) bool { return b.completed(c, k) && c.Item == noItem })
+			at := slices.IndexFunc(rows, func(c candidate) bool { return b.completed(c, k) && c.Item == runstate.NoItem })
 			if at < 0 {
 				return b.noRecord(k)
 			}
@@ -78,12 +79,12 @@ func (b *branch) standIns(req domain.VerbRequest) error {
 
 // standsFor reads "node", "node#visit" or "node#visit[item]" and refuses steps for
 // which nothing may stand in.
-func (b *branch) standsFor(name string, rows []candidate) (workKey, error) {
+func (b *branch) standsFor(name string, rows []candidate) (runstate.StepKey, error) {
 	visit, item, err := itemOf(name)
 	if err != nil {
-		return workKey{}, err
+		return runstate.StepKey{}, err
 	}
-	k := workKey{item: item}
+	k := runstate.StepKey{Item: item}
 	node, n, err := visitOf(visit, func(node string) int {
 		latest := 1
 		for _, c := range rows {
@@ -101,13 +102,13 @@ func (b *branch) standsFor(name string, rows []candidate) (workKey, error) {
 		return k, domain.Errorf(domain.CodeInvalid, "instead: the version has no node %q", node)
 	}
 	k.VisitKey = planner.VisitKey{Node: i, Visit: n}
-	if item != noItem && b.prog.Nodes[i].Foreach == nil {
+	if item != runstate.NoItem && b.prog.Nodes[i].Foreach == nil {
 		return k, domain.Errorf(domain.CodeInvalid, "instead: %s runs once and has no items", node).Suggest("write %s", visitName(node, n))
 	}
 	if b.prog.Nodes[i].Type == planner.TypeApproval || b.view.asked(node) { // ruling 38
 		return k, domain.Errorf(domain.CodeForbidden, "instead: %s is decided by a person; no result stands in for that", node)
 	}
-	if slices.ContainsFunc(b.s.settled, func(d settled) bool { return d.node == i && d.visit == n }) {
+	if slices.ContainsFunc(b.s.Settled, func(d runstate.Settled) bool { return d.Node == i && d.Visit == n }) {
 		return k, domain.Errorf(domain.CodeInvalid, "instead: %s is kept", visitName(node, n)).Suggest("edit its output")
 	}
 	return k, nil
@@ -117,7 +118,7 @@ func (b *branch) standsFor(name string, rows []candidate) (workKey, error) {
 func itemOf(name string) (visit string, item int, err error) {
 	visit, number, ok := strings.Cut(name, "[")
 	if !ok {
-		return name, noItem, nil
+		return name, runstate.NoItem, nil
 	}
 	number, closed := strings.CutSuffix(number, "]")
 	if item, err = strconv.Atoi(number); err != nil || !closed || item < 0 {
@@ -126,56 +127,56 @@ func itemOf(name string) (visit string, item int, err error) {
 	return visit, item, nil
 }
 
-func (b *branch) stepName(k workKey) string {
+func (b *branch) stepName(k runstate.StepKey) string {
 	name := visitName(b.prog.Nodes[k.Node].ID, k.Visit)
-	if k.item != noItem {
-		name += "[" + strconv.Itoa(k.item) + "]"
+	if k.Item != runstate.NoItem {
+		name += "[" + strconv.Itoa(k.Item) + "]"
 	}
 	return name
 }
 
 // keptItems are the items that the fork keeps of visits that are still open.
-func (b *branch) keptItems() map[workKey]bool {
-	kept := map[workKey]bool{}
+func (b *branch) keptItems() map[runstate.StepKey]bool {
+	kept := map[runstate.StepKey]bool{}
 	for i := range b.entries {
-		if e := &b.entries[i]; e.Kind == domain.EntryResult && e.Final && e.Item != noItem {
-			kept[workKey{planner.VisitKey{Node: b.prog.Index[e.Node], Visit: e.Visit}, e.Item}] = true
+		if e := &b.entries[i]; e.Kind == domain.EntryResult && e.Final && e.Item != runstate.NoItem {
+			kept[runstate.StepKey{VisitKey: planner.VisitKey{Node: b.prog.Index[e.Node], Visit: e.Visit}, Item: e.Item}] = true
 		}
 	}
 	return kept
 }
 
 // completed reports whether a row says that the visit, or an item of it, completed.
-func (b *branch) completed(c candidate, k workKey) bool {
+func (b *branch) completed(c candidate, k runstate.StepKey) bool {
 	return c.Node == b.prog.Nodes[k.Node].ID && c.Visit == k.Visit && c.Status == domain.NodeCompleted
 }
 
-func (b *branch) noRecord(k workKey) error {
+func (b *branch) noRecord(k runstate.StepKey) error {
 	return domain.Errorf(domain.CodeInvalid, "instead: %s has no recorded result", b.stepName(k)).Suggest("give it a stub, or let it run")
 }
 
 // recorded is what the forked run recorded of a step.
 type recorded struct {
-	workKey
+	runstate.StepKey
 	output domain.RawJSON
 }
 
 // recordedItems are the recorded results of the items of a visit, or of the one
 // that is named. A list that a fork edited stands for its items.
-func (b *branch) recordedItems(k workKey, rows []candidate) ([]recorded, error) {
+func (b *branch) recordedItems(k runstate.StepKey, rows []candidate) ([]recorded, error) {
 	var list []recorded
 	add := func(item int, output domain.RawJSON) {
-		if k.item == noItem || k.item == item {
-			list = append(list, recorded{workKey{k.VisitKey, item}, output})
+		if k.Item == runstate.NoItem || k.Item == item {
+			list = append(list, recorded{runstate.StepKey{VisitKey: k.VisitKey, Item: item}, output})
 		}
 	}
 	for _, c := range rows {
 		switch {
 		case !b.completed(c, k):
-		case c.Item != noItem:
+		case c.Item != runstate.NoItem:
 			add(c.Item, c.Output)
 		default:
-			v, err := decode(c.Output)
+			v, err := runstate.Decode(c.Output)
 			if err != nil {
 				return nil, err
 			}
@@ -196,7 +197,7 @@ func (b *branch) recordedItems(k workKey, rows []candidate) ([]recorded, error) 
 }
 
 // give writes the row that a result stands in for a step.
-func (b *branch) give(name string, k workKey, output domain.RawJSON, reason string) error {
+func (b *branch) give(name string, k runstate.StepKey, output domain.RawJSON, reason string) error {
 	value, err := planner.DecodeValue(output)
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalid, "instead: %s: %w", name, err)
@@ -204,61 +205,8 @@ func (b *branch) give(name string, k workKey, output domain.RawJSON, reason stri
 	if output, err = planner.EncodeValue(value); err != nil {
 		return domain.Errorf(domain.CodeInvalid, "instead: %s: %w", name, err)
 	}
-	return b.append(domain.Entry{Kind: domain.EntryResolve, Node: b.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item,
-		Decision: payload{Action: actionGiven}.json(), Output: output, Reason: reason, At: b.view.e.now()})
-}
-
-// given says why a step has a result before it runs; empty: it has none.
-func (s *state) given(k workKey) string {
-	if w := s.work[k]; w != nil {
-		if w.answer != nil {
-			return w.answer.given
-		}
-		return ""
-	}
-	if said := s.standing(k); said != nil {
-		return said.given
-	}
-	return ""
-}
-
-// standing is what was said of a step before its turn: of itself, or of every item
-// of its visit; nil: nothing.
-func (s *state) standing(k workKey) *answer {
-	if d := s.doubts[k]; d != nil {
-		return d.answer
-	}
-	if k.item == noItem {
-		return nil
-	}
-	if d := s.doubts[workKey{k.VisitKey, noItem}]; d != nil && d.answer != nil && d.answer.given != "" {
-		return d.answer
-	}
-	return nil
-}
-
-// givenItems sorts what is left of an open foreach visit: the items that have a
-// result by why they have it, and whether others run.
-func (s *state) givenItems(k planner.VisitKey) (given map[string][]int, runs bool) {
-	n, failure := s.walk.Items(k)
-	if failure != nil {
-		return nil, true
-	}
-	for i := range n {
-		if s.walk.ItemStatus(k, i) != "" {
-			continue
-		}
-		why := s.given(workKey{k, i})
-		if why == "" {
-			runs = true
-			continue
-		}
-		if given == nil {
-			given = map[string][]int{}
-		}
-		given[why] = append(given[why], i)
-	}
-	return given, runs
+	return b.append(domain.Entry{Kind: domain.EntryResolve, Node: b.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item,
+		Decision: runstate.Payload{Action: runstate.ActionGiven}.JSON(), Output: output, Reason: reason, At: b.view.e.now()})
 }
 
 // asked reports whether a person was asked about a call of the node.
@@ -279,31 +227,31 @@ func (b *branch) repeats(l *lists) []domain.PreviewRepeat {
 		}
 	}
 	kept := b.keptItems()
-	for _, d := range b.s.settled {
-		kept[workKey{planner.VisitKey{Node: d.node, Visit: d.visit}, noItem}] = true
+	for _, d := range b.s.Settled {
+		kept[runstate.StepKey{VisitKey: planner.VisitKey{Node: d.Node, Visit: d.Visit}, Item: runstate.NoItem}] = true
 	}
 	how := map[string]string{givenRecorded: "recorded", givenStub: "stub"}
 	var out []domain.PreviewRepeat
 	listed := map[planner.VisitKey]int{}
 	for _, c := range v.recorded() {
 		i, ok := b.prog.Index[c.Node]
-		k := workKey{planner.VisitKey{Node: i, Visit: c.Visit}, c.Item}
-		if !ok || !ahead[c.Node] || c.Status != domain.NodeCompleted || !touches(planner.Effect(c.Effect)) || kept[k] || kept[workKey{k.VisitKey, noItem}] {
+		k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
+		if !ok || !ahead[c.Node] || c.Status != domain.NodeCompleted || !touches(planner.Effect(c.Effect)) || kept[k] || kept[runstate.StepKey{VisitKey: k.VisitKey, Item: runstate.NoItem}] {
 			continue
 		}
-		given := how[b.s.given(k)]
+		given := how[b.s.GivenReason(k)]
 		at, known := listed[k.VisitKey]
 		if !known {
 			at = len(out)
 			listed[k.VisitKey] = at
 			out = append(out, domain.PreviewRepeat{Node: c.Node, Visit: c.Visit, Type: b.typeOf(c.Node), Effect: c.Effect, Given: given, Unrecorded: b.prog.Nodes[i].Foreach != nil})
 		}
-		if k.item == noItem {
+		if k.Item == runstate.NoItem {
 			continue
 		}
 		r := &out[at]
 		r.Unrecorded = false
-		r.Items = append(r.Items, domain.RepeatItem{Item: k.item, Given: given})
+		r.Items = append(r.Items, domain.RepeatItem{Item: k.Item, Given: given})
 		if r.Given != given {
 			r.Given = ""
 		}
@@ -313,7 +261,7 @@ func (b *branch) repeats(l *lists) []domain.PreviewRepeat {
 
 // doubtful adds the steps that touch the world outside and of which nobody knows
 // whether they were done: what would tell is damaged.
-func (b *branch) doubtful(out []domain.PreviewRepeat, listed map[planner.VisitKey]int, ahead map[string]bool, kept map[workKey]bool) []domain.PreviewRepeat {
+func (b *branch) doubtful(out []domain.PreviewRepeat, listed map[planner.VisitKey]int, ahead map[string]bool, kept map[runstate.StepKey]bool) []domain.PreviewRepeat {
 	if b.view.damage == nil {
 		return out
 	}
@@ -323,11 +271,11 @@ func (b *branch) doubtful(out []domain.PreviewRepeat, listed map[planner.VisitKe
 		if !ok || !s.Doubtful() || !ahead[s.Node] || !touches(planner.Effect(s.Effect)) {
 			continue
 		}
-		k := workKey{planner.VisitKey{Node: i, Visit: s.Visit}, s.Item}
-		if kept[k] || kept[workKey{k.VisitKey, noItem}] {
+		k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: s.Visit}, Item: s.Item}
+		if kept[k] || kept[runstate.StepKey{VisitKey: k.VisitKey, Item: runstate.NoItem}] {
 			continue
 		}
-		given := how[b.s.given(k)]
+		given := how[b.s.GivenReason(k)]
 		at, known := listed[k.VisitKey]
 		if !known {
 			at = len(out)
@@ -336,7 +284,7 @@ func (b *branch) doubtful(out []domain.PreviewRepeat, listed map[planner.VisitKe
 		}
 		r := &out[at]
 		r.Doubtful = true
-		if s.Item != noItem {
+		if s.Item != runstate.NoItem {
 			r.Items = append(r.Items, domain.RepeatItem{Item: s.Item, Given: given})
 		}
 		if r.Given != given {
@@ -380,18 +328,18 @@ func (b *branch) foretell() []domain.PreviewDecision {
 			say(planner.VisitKey{Node: b.prog.Index[e.Node], Visit: e.Visit}, readDecision(e.Decision), false)
 		}
 	}
-	tried := map[workKey]bool{}
+	tried := map[runstate.StepKey]bool{}
 	for range foretoldSteps {
-		at := slices.IndexFunc(b.s.sorted(), func(w *work) bool {
+		at := slices.IndexFunc(b.s.OpenSteps(), func(w *runstate.Step) bool {
 			n := &b.prog.Nodes[w.Node]
 			pure := builtin(n.Type) && n.Effect == ""
-			return !tried[w.workKey] && w.phase == phaseReady && w.item == noItem && n.Foreach == nil && (pure || w.answer != nil && w.answer.given != "")
+			return !tried[w.StepKey] && w.Phase == runstate.PhaseReady && w.Item == runstate.NoItem && n.Foreach == nil && (pure || w.Resolution != nil && w.Resolution.Given != "")
 		})
 		if at < 0 {
 			break
 		}
-		w := b.s.sorted()[at]
-		tried[w.workKey] = true
+		w := b.s.OpenSteps()[at]
+		tried[w.StepKey] = true
 		value, ok := b.known(w)
 		if !ok {
 			continue
@@ -400,9 +348,9 @@ func (b *branch) foretell() []domain.PreviewDecision {
 		if err != nil {
 			continue
 		}
-		row := domain.Entry{Seq: b.s.seq + 1, Kind: domain.EntryResult, Node: b.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: noItem, Final: true, Status: domain.NodeCompleted, Output: raw, At: v.e.now()}
+		row := domain.Entry{Seq: b.s.Seq + 1, Kind: domain.EntryResult, Node: b.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: runstate.NoItem, Final: true, Status: domain.NodeCompleted, Output: raw, At: v.e.now()}
 		k := w.VisitKey
-		d, err := b.s.settle(&row, w.workKey, value, v.e.now())
+		d, err := b.s.Settle(&row, w.StepKey, value, v.e.now())
 		if err != nil {
 			break
 		}
@@ -414,15 +362,15 @@ func (b *branch) foretell() []domain.PreviewDecision {
 }
 
 // known is the output of work that nothing outside has a part in.
-func (b *branch) known(w *work) (any, bool) {
-	if w.answer != nil {
-		v, err := decode(w.answer.output)
+func (b *branch) known(w *runstate.Step) (any, bool) {
+	if w.Resolution != nil {
+		v, err := runstate.Decode(w.Resolution.Output)
 		return v, err == nil
 	}
 	switch b.prog.Nodes[w.Node].Type {
 	case planner.TypeNoop, planner.TypeDecision:
-		return b.s.walk.Last(w.VisitKey), true
+		return b.s.Walk.Last(w.VisitKey), true
 	}
-	v, failure := b.s.walk.Input(w.VisitKey, w.item)
+	v, failure := b.s.Walk.Input(w.VisitKey, w.Item)
 	return v, failure == nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -150,7 +151,7 @@ func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor 
 			n.Status = domain.RunWaiting
 		}
 	}
-	n.Limits = limitsOf(n.Limits, p.Limits)
+	n.Limits = runstate.InitialLimits(n.Limits, p.Limits)
 	if !n.StartAt.IsZero() {
 		n.StartAt = n.StartAt.UTC().Truncate(timeUnit)
 	}
@@ -203,10 +204,6 @@ func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor 
 	return run, nil
 }
 
-// verbMemory is the row of what a run's session had said before it began: what
-// ${memory} is in the run, and in every replay of it (SPEC 4.4).
-const verbMemory = "memory"
-
 // recall begins a run's journal with what its session remembers for its input. A
 // fork goes on with what its run remembered, a child has no memory of its own.
 func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
@@ -214,7 +211,7 @@ func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
 	if !ok || n.Session == "" || n.Session == n.ID || n.Parent != nil || n.ForkedFrom != "" {
 		return nil
 	}
-	input, err := decode(n.Input)
+	input, err := runstate.Decode(n.Input)
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalid, "input: %w", err)
 	}
@@ -235,7 +232,7 @@ func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
 }
 
 func memoryRow(v domain.RawJSON, seq int64, at time.Time) domain.Entry {
-	return domain.Entry{Seq: seq, Kind: domain.EntryVerb, Item: noItem, Decision: payload{Verb: verbMemory}.json(), Output: v, Actor: domain.System.Name, At: at}
+	return domain.Entry{Seq: seq, Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: runstate.Payload{Verb: runstate.VerbMemory}.JSON(), Output: v, Actor: domain.System.Name, At: at}
 }
 
 // enqueue queues a run that was just created.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -176,10 +177,10 @@ func (a *actor) conflict(format string, args ...any) error {
 // checkRev refuses an act on a run that its actor has not seen as it is. What
 // taking the run up has recorded does not count as a change.
 func (a *actor) checkRev(rev int64) error {
-	if rev == 0 || rev == a.s.seq || rev == a.loaded && a.s.seq == a.recovered {
+	if rev == 0 || rev == a.s.Seq || rev == a.loaded && a.s.Seq == a.recovered {
 		return nil
 	}
-	return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", rev, a.s.seq).Suggest("look at it again")
+	return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", rev, a.s.Seq).Suggest("look at it again")
 }
 
 func (a *actor) act(m verbMsg) error {
@@ -194,7 +195,7 @@ func (a *actor) act(m verbMsg) error {
 		return a.conflict("nothing to %s", r.Action)
 	}
 	record := domain.AuditRecord{Action: "run." + string(r.Action), Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id, Reason: r.Reason}
-	row := func(p payload) {
+	row := func(p runstate.Payload) {
 		if a.hasFinal {
 			a.flush()
 		}
@@ -202,47 +203,47 @@ func (a *actor) act(m verbMsg) error {
 	}
 	switch r.Action {
 	case domain.ActionCancel:
-		if a.s.cancelled {
+		if a.s.Cancelled {
 			return a.conflict("the run is being cancelled already")
 		}
-		row(payload{Verb: "cancel"})
+		row(runstate.Payload{Verb: "cancel"})
 		off := false
 		if a.run.Paused {
 			a.run.Paused, patchOf(&a.next).Paused = false, &off
 		}
 		a.cancelOpen()
 	case domain.ActionPause:
-		if a.s.paused {
+		if a.s.Paused {
 			return a.conflict("the run is paused already")
 		}
 		on := true
-		row(payload{Verb: "pause"})
+		row(runstate.Payload{Verb: "pause"})
 		a.run.Paused, patchOf(&a.next).Paused = true, &on
 		a.freeNodes()
 	case domain.ActionContinue:
-		if !a.s.paused {
+		if !a.s.Paused {
 			return a.conflict("the run is not paused")
 		}
-		row(payload{Verb: "continue"})
+		row(runstate.Payload{Verb: "continue"})
 		a.unpause()
 	case domain.ActionRetryNow:
 		if !a.hasWait(domain.WaitRetry) {
 			return a.conflict("no retry is pending")
 		}
-		row(payload{Verb: "retry-now"})
+		row(runstate.Payload{Verb: "retry-now"})
 		a.due()
 	case domain.ActionRelease:
-		if !a.s.quarantined && !a.s.held {
+		if !a.s.Quarantined && !a.s.Held {
 			return a.conflict("the run is neither held nor quarantined")
 		}
-		row(payload{Verb: "release"})
+		row(runstate.Payload{Verb: "release"})
 		a.released()
 		a.due()
 	case domain.ActionStartNow:
 		if !a.early() {
 			return a.conflict("the run waits for no time to start at")
 		}
-		row(payload{Verb: "start-now"})
+		row(runstate.Payload{Verb: "start-now"})
 		now := a.e.now()
 		a.run.StartedAt, patchOf(&a.next).StartedAt = now, &now
 		a.due()
@@ -252,7 +253,7 @@ func (a *actor) act(m verbMsg) error {
 			return err
 		}
 		record.Detail = domain.ChangeDetail(domain.ViewLimits(a.run.Limits), domain.ViewLimits(limits))
-		row(payload{Verb: "limits", Limits: &limits})
+		row(runstate.Payload{Verb: "limits", Limits: &limits})
 		a.run.Limits, patchOf(&a.next).Limits = limits, &limits
 		a.budget = ""
 		a.armDeadline()
@@ -292,8 +293,8 @@ func (a *actor) unpause() {
 }
 
 func (a *actor) hasWait(reason domain.WaitReason) bool {
-	for _, w := range a.s.work {
-		if w.phase == phaseWaiting && w.reason == reason {
+	for _, w := range a.s.Open {
+		if w.Phase == runstate.PhaseWaiting && w.Reason == reason {
 			return true
 		}
 	}
@@ -306,12 +307,12 @@ func (a *actor) cancelOpen() {
 	for _, t := range a.running {
 		t.cancel(ErrCancelled)
 	}
-	for _, w := range a.s.sorted() {
-		if a.running[w.workKey] != nil {
+	for _, w := range a.s.OpenSteps() {
+		if a.running[w.StepKey] != nil {
 			continue
 		}
-		if w.phase == phaseDoubt {
-			a.settle(w, domain.NodeCancelled, nil, w.failure, nil) // the doubt stays
+		if w.Phase == runstate.PhaseInDoubt {
+			a.settle(w, domain.NodeCancelled, nil, w.Failure, nil) // the doubt stays
 			continue
 		}
 		a.cancelWork(w)
@@ -324,11 +325,11 @@ func (a *actor) cancelOpen() {
 // closeFans settles foreach visits of a cancelled run of which no item is open
 // and none will start.
 func (a *actor) closeFans() {
-	if !a.s.cancelled {
+	if !a.s.Cancelled {
 		return
 	}
-	for _, v := range a.s.openFans() {
-		if f := a.s.fans[v]; f != nil && f.open == 0 {
+	for _, v := range a.s.OpenForeach() {
+		if f := a.s.Foreach[v]; f != nil && f.OpenItems == 0 {
 			a.settleVisit(v, domain.NodeCancelled, nil, nil)
 		}
 	}
@@ -361,22 +362,22 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 	if m.req.Digest != "" && m.req.Digest != pre.Digest {
 		return stale()
 	}
-	e := domain.Entry{Kind: domain.EntryReset, Item: noItem, Actor: m.actor.Name, Reason: m.req.Reason, At: a.e.now(), Decision: mustJSON(reset)}
+	e := domain.Entry{Kind: domain.EntryReset, Item: runstate.NoItem, Actor: m.actor.Name, Reason: m.req.Reason, At: a.e.now(), Decision: mustJSON(reset)}
 	a.add(e)
 	if asked != nil {
-		a.verbRow(payload{Verb: verbOptions, Options: asked}, m.actor.Name, m.req.Reason)
+		a.verbRow(runstate.Payload{Verb: runstate.VerbOptions, Options: asked}, m.actor.Name, m.req.Reason)
 	}
 	p := patchOf(&a.next)
 	p.ClearError, p.EndedAt = true, &time.Time{}
 	a.run.Error, a.run.EndedAt, a.ended = nil, time.Time{}, false
 	a.budget, a.dueDirty = "", true
 	letters := make([]byte, 0, maxPath)
-	for _, d := range view.s.settled[:min(len(view.s.settled), maxPath)] { // the reset is taken into account
-		letters = append(letters, letter(d.status))
+	for _, d := range view.s.Settled[:min(len(view.s.Settled), maxPath)] { // the reset is taken into account
+		letters = append(letters, letter(d.Status))
 	}
 	path := string(letters)
 	p.Path, a.pathLen = &path, len(path)
-	a.s.noted()
+	a.s.ForgetSettled()
 	// The run leaves its final status before anything runs: it may end again at
 	// once, if all that was left when it was cancelled has completed since.
 	p.Status = domain.RunQueued
@@ -389,11 +390,11 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 }
 
 // resumeWaiting lets go of whatever a person may let go of.
-func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
+func (a *actor) resumeWaiting(m verbMsg, row func(runstate.Payload)) error {
 	if asksOptions(m.req) {
 		return noOptions()
 	}
-	justTaken := a.offered != "" && a.s.seq == a.recovered // what it became was announced
+	justTaken := a.offered != "" && a.s.Seq == a.recovered // what it became was announced
 	if m.req.Digest != "" && !(justTaken && m.req.Digest == a.offered) {
 		view, err := a.view(context.WithoutCancel(a.e.base))
 		if err != nil {
@@ -410,10 +411,10 @@ func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
 		return nil // being asked is enough: it goes on from here
 	}
 	if len(acts) == 0 {
-		if b := a.s.budget; b != nil {
-			return a.conflict("%s", b.message).(*domain.Error).Suggest("raise the limit")
+		if b := a.s.Budget; b != nil {
+			return a.conflict("%s", b.Message).(*domain.Error).Suggest("raise the limit")
 		}
-		waits := a.s.waits()
+		waits := a.s.Waits()
 		if a.run.Status == domain.RunWaiting && len(waits) > 0 {
 			text, _ := waitLine(waits[0].Reason, waits)
 			return a.conflict("nothing to resume: %s", text)
@@ -421,7 +422,7 @@ func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
 		return a.conflict("the run is not stopped")
 	}
 	for _, verb := range acts {
-		row(payload{Verb: verb})
+		row(runstate.Payload{Verb: verb})
 		switch verb {
 		case "release":
 			a.released() //seed:resume-reopens
@@ -464,19 +465,19 @@ func (e *Engine) executes(run string) bool {
 }
 
 // resumable lists the verbs that a resume of a waiting run stands for.
-func resumable(s *state) []string {
+func resumable(s *runstate.State) []string {
 	var acts []string
-	if s.quarantined || s.held {
+	if s.Quarantined || s.Held {
 		acts = append(acts, "release")
 	}
-	if s.paused {
+	if s.Paused {
 		acts = append(acts, "continue")
 	}
-	if s.budget != nil && s.budget.code == codePrice {
-		acts = append(acts, verbBudgetRetry)
+	if s.Budget != nil && s.Budget.Code == codePrice {
+		acts = append(acts, runstate.VerbBudgetRetry)
 	}
-	for _, w := range s.work {
-		if w.phase == phaseWaiting && w.reason == domain.WaitRetry {
+	for _, w := range s.Open {
+		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry {
 			return append(acts, "retry-now")
 		}
 	}
@@ -493,14 +494,14 @@ func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.Res
 		return domain.Run{}, err
 	}
 	switch req.Action {
-	case actionHappened, actionRetry, actionSkip, actionFail:
+	case runstate.ActionHappened, runstate.ActionRetry, runstate.ActionSkip, runstate.ActionFail:
 	default:
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "the action is %q; it must be happened, retry, skip or fail", req.Action)
 	}
-	if req.Action != actionHappened && len(req.Output) > 0 {
+	if req.Action != runstate.ActionHappened && len(req.Output) > 0 {
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "only happened takes an output")
 	}
-	if _, err := decode(req.Output); err != nil {
+	if _, err := runstate.Decode(req.Output); err != nil {
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "output: %w", err)
 	}
 	m := resolveMsg{actor, req, make(chan error, 1)}
@@ -527,17 +528,17 @@ func (a *actor) resolve(m resolveMsg) error {
 	if !ok {
 		return domain.Errorf(domain.CodeNotFound, "the plan has no node %q", r.Node)
 	}
-	k := workKey{planner.VisitKey{Node: i, Visit: max(r.Visit, 1)}, r.Item}
+	k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: max(r.Visit, 1)}, Item: r.Item}
 	if a.prog.Nodes[i].Foreach == nil {
-		k.item = noItem // clients may leave it out
+		k.Item = runstate.NoItem // clients may leave it out
 	}
-	w, d := a.s.work[k], a.s.doubts[k]
+	w, d := a.s.Open[k], a.s.Doubts[k]
 	attempt, calls := 0, []domain.OpenCall(nil)
 	switch {
-	case w != nil && w.phase == phaseDoubt:
-		attempt, calls = w.attempt, w.openCalls()
-	case d != nil && d.answer == nil:
-		attempt, calls = d.attempt, d.calls
+	case w != nil && w.Phase == runstate.PhaseInDoubt:
+		attempt, calls = w.Attempt, w.OpenCalls()
+	case d != nil && d.Resolution == nil:
+		attempt, calls = d.Attempt, d.Calls
 	default:
 		return a.conflict("visit %d of node %q is not in doubt", k.Visit, r.Node)
 	}
@@ -548,8 +549,8 @@ func (a *actor) resolve(m resolveMsg) error {
 		a.flush()
 	}
 	e := a.entry(domain.EntryResolve, k)
-	e.Decision, e.Attempt, e.Actor, e.Reason = payload{Action: r.Action}.json(), attempt, m.actor.Name, r.Reason
-	if r.Action == actionHappened {
+	e.Decision, e.Attempt, e.Actor, e.Reason = runstate.Payload{Action: r.Action}.JSON(), attempt, m.actor.Name, r.Reason
+	if r.Action == runstate.ActionHappened {
 		e.Output = r.Output
 		if len(e.Output) == 0 {
 			e.Output = domain.RawJSON("null")
@@ -563,7 +564,7 @@ func (a *actor) resolve(m resolveMsg) error {
 	a.next.Audit = append(a.next.Audit, domain.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id,
 		Object: "node:" + r.Node, Reason: r.Reason, Detail: detail(about)})
 	if w != nil {
-		a.applyAnswer(w, answer{action: r.Action, output: e.Output})
+		a.applyAnswer(w, runstate.Resolution{Action: r.Action, Output: e.Output})
 	}
 	return nil
 }
@@ -576,25 +577,25 @@ const (
 )
 
 // applyAnswer does what a person said of an attempt in doubt.
-func (a *actor) applyAnswer(w *work, said answer) {
-	w.answer = nil
-	switch said.action {
-	case actionHappened:
-		out, err := decode(said.output)
+func (a *actor) applyAnswer(w *runstate.Step, said runstate.Resolution) {
+	w.Resolution = nil
+	switch said.Action {
+	case runstate.ActionHappened:
+		out, err := runstate.Decode(said.Output)
 		if err != nil {
 			out = nil // it was checked when it was given
 		}
-		a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { e.Reason = cmp.Or(said.given, saidHappened) })
-	case actionSkip:
+		a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { e.Reason = cmp.Or(said.Given, saidHappened) })
+	case runstate.ActionSkip:
 		a.final(w, domain.NodeSkipped, nil, nil, func(e *domain.Entry) { e.Reason = saidSkip })
-	case actionFail:
-		f := w.failure
-		if f == nil || f.Code == codeInterrupted {
+	case runstate.ActionFail:
+		f := w.Failure
+		if f == nil || f.Code == runstate.CodeInterrupted {
 			f = &domain.Failure{Code: planner.CodeFailed, Message: saidFailed}
 		}
 		a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = saidFailed })
-	case actionRetry:
-		a.queue = append(a.queue, w.workKey)
+	case runstate.ActionRetry:
+		a.queue = append(a.queue, w.StepKey)
 	}
 	a.dueDirty = true
 }
@@ -610,18 +611,11 @@ func failureRecord(run string, status domain.RunStatus, reason domain.WaitReason
 	if reason != "" {
 		d["waitReason"] = reason
 	}
-	if headline = strings.ToValidUTF8(clipText(headline, 500), ""); headline != "" {
+	if headline = strings.ToValidUTF8(runstate.ClipText(headline, 500), ""); headline != "" {
 		d["headline"] = headline
 	}
 	if failure != "" {
 		d["failureReason"] = failure
 	}
 	return domain.AuditRecord{Action: "run.status", Actor: domain.System.Name, Surface: domain.System.Surface, Run: run, Detail: detail(d)}
-}
-
-func clipText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:n] + "…"
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -20,7 +21,7 @@ type view struct {
 	run     domain.Run
 	prog    *program
 	journal []domain.Entry
-	s       *state
+	s       *runstate.State
 	// damage is what of the journal cannot be trusted, nil: it can. The view is then
 	// of the rows before; after are the intact ones behind.
 	damage *domain.Damage
@@ -48,7 +49,7 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	if err != nil {
 		return nil, err
 	}
-	input, err := decode(r.Input)
+	input, err := runstate.Decode(r.Input)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeCorrupt, "input of run %s: %w", run, err)
 	}
@@ -65,7 +66,7 @@ func (a *actor) view(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := decode(a.run.Input)
+	input, err := runstate.Decode(a.run.Input)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeCorrupt, "input of run %s: %w", a.id, err)
 	}
@@ -97,27 +98,27 @@ func (a *actor) journal(ctx context.Context) ([]domain.Entry, error) {
 // foldRun folds the journal of a run as it is stored now.
 // p is the version that the run follows now; the journal may begin with another.
 // history is for looking at the run; it grows with the journal.
-func (e *Engine) foldRun(ctx context.Context, p *program, r domain.Run, input any, journal []domain.Entry, history bool) (*state, error) {
+func (e *Engine) foldRun(ctx context.Context, p *program, r domain.Run, input any, journal []domain.Entry, history bool) (*runstate.State, error) {
 	f := e.factsOf(ctx, r, input)
-	f.history = history
+	f.KeepHistory = history
 	first := p.Program
-	if hash := firstVersion(journal); hash != "" {
+	if hash := runstate.FirstVersion(journal); hash != "" {
 		var err error
-		if first, err = f.program(hash); err != nil {
+		if first, err = f.Program(hash); err != nil {
 			return nil, err
 		}
 	}
-	s, err := fold(first, f, journal)
+	s, err := runstate.Fold(first, f, journal)
 	if err == nil && !r.PurgedAt.IsZero() {
-		s.seq = r.LastSeq // its rows are gone, their numbers are not given out again
+		s.Seq = r.LastSeq // its rows are gone, their numbers are not given out again
 	}
 	return s, err
 }
 
-func (e *Engine) factsOf(ctx context.Context, r domain.Run, input any) facts {
-	return facts{run: r.ID, input: input, held: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld,
-		parked: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined,
-		program: func(hash string) (*planner.Program, error) {
+func (e *Engine) factsOf(ctx context.Context, r domain.Run, input any) runstate.Facts {
+	return runstate.Facts{Run: r.ID, Input: input, Held: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld,
+		Quarantined: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined,
+		Program: func(hash string) (*planner.Program, error) {
 			p, err := e.program(ctx, hash)
 			if err != nil {
 				return nil, err
@@ -160,8 +161,8 @@ func (e *Engine) Detail(ctx context.Context, run string) (domain.RunDetail, erro
 		e.logsOf(v.run.ID, v.journal)
 	}
 	d := domain.RunDetail{Run: v.run, Journal: v.journal, Plan: v.planResult()}
-	if !v.run.Status.Final() || len(v.s.openDoubts()) > 0 {
-		d.Waits = v.s.waits()
+	if !v.run.Status.Final() || len(v.s.UnresolvedDoubts()) > 0 {
+		d.Waits = v.s.Waits()
 	}
 	return d, nil
 }
@@ -213,7 +214,7 @@ func touches(e planner.Effect) bool {
 
 // outlook says what a state leads to: which nodes run when it is set going. seen
 // says how often a node ran before.
-func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string]string) lists {
+func (v *view) outlook(p *program, s *runstate.State, seen map[string]int, why map[string]string) lists {
 	var l lists
 	add := func(i, visit int, items []int, reason string) {
 		n := &p.Nodes[i]
@@ -238,14 +239,14 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 	}
 	items := map[planner.VisitKey][]int{}
 	left := v.e.unattended(v.run) && !v.e.executes(v.run.ID)
-	doubtful := func(w *work) bool {
+	doubtful := func(w *runstate.Step) bool {
 		// What the process that ran it left in flight is settled by whoever takes the
 		// run up, before anything else.
-		return w.phase == phaseDoubt && w.answer == nil || left && w.inFlight() && v.e.lost(p.Program, w, s.cancelled) == fateDoubt
+		return w.Phase == runstate.PhaseInDoubt && w.Resolution == nil || left && w.InFlight() && v.e.lost(p.Program, w, s.Cancelled) == runstate.OutcomeInDoubt
 	}
-	for _, w := range s.sorted() {
-		if w.item != noItem {
-			items[w.VisitKey] = append(items[w.VisitKey], w.item)
+	for _, w := range s.OpenSteps() {
+		if w.Item != runstate.NoItem {
+			items[w.VisitKey] = append(items[w.VisitKey], w.Item)
 			continue
 		}
 		if doubtful(w) {
@@ -253,12 +254,12 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 			from(w.Node)
 			continue
 		}
-		if w.answer != nil && w.answer.given != "" {
-			l.given = append(l.given, v.givenStep(p, w.Node, w.Visit, w.answer.given))
+		if w.Resolution != nil && w.Resolution.Given != "" {
+			l.given = append(l.given, v.givenStep(p, w.Node, w.Visit, w.Resolution.Given))
 			from(w.Node)
 			continue
 		}
-		if w.answer != nil && w.answer.action != actionRetry {
+		if w.Resolution != nil && w.Resolution.Action != runstate.ActionRetry {
 			l.keep = append(l.keep, v.answeredStep(p, w)) // it does not run
 			from(w.Node)
 			continue
@@ -267,13 +268,13 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 		add(w.Node, w.Visit, nil, "")
 		from(w.Node)
 	}
-	for _, w := range s.sorted() {
-		if w.item != noItem && doubtful(w) {
+	for _, w := range s.OpenSteps() {
+		if w.Item != runstate.NoItem && doubtful(w) {
 			l.doubt = append(l.doubt, v.doubtStep(p, w))
 		}
 	}
-	for _, k := range s.openFans() {
-		given, runs := s.givenItems(k)
+	for _, k := range s.OpenForeach() {
+		given, runs := s.GivenItems(k)
 		for _, why := range slices.Sorted(maps.Keys(given)) {
 			step := v.givenStep(p, k.Node, k.Visit, why)
 			step.Items = given[why]
@@ -281,7 +282,7 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 		}
 		if !listed[k.Node] && (runs || len(given) == 0) {
 			listed[k.Node] = true
-			add(k.Node, k.Visit, slices.DeleteFunc(items[k], func(i int) bool { return s.given(workKey{k, i}) != "" }), "")
+			add(k.Node, k.Visit, slices.DeleteFunc(items[k], func(i int) bool { return s.GivenReason(runstate.StepKey{VisitKey: k, Item: i}) != "" }), "")
 		}
 		from(k.Node)
 	}
@@ -302,16 +303,16 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 		}
 	}
 	ahead, some := map[int]string{}, map[int]map[string][]int{} // why what has not opened yet, or items of it, has a result
-	for k, d := range s.doubts {
+	for k, d := range s.Doubts {
 		switch {
-		case d.answer == nil || d.answer.given == "" || p.Nodes[k.Node].OnCycle:
-		case k.item == noItem:
-			ahead[k.Node] = d.answer.given
+		case d.Resolution == nil || d.Resolution.Given == "" || p.Nodes[k.Node].OnCycle:
+		case k.Item == runstate.NoItem:
+			ahead[k.Node] = d.Resolution.Given
 		default:
 			if some[k.Node] == nil {
 				some[k.Node] = map[string][]int{}
 			}
-			some[k.Node][d.answer.given] = append(some[k.Node][d.answer.given], k.item)
+			some[k.Node][d.Resolution.Given] = append(some[k.Node][d.Resolution.Given], k.Item)
 		}
 	}
 	for i := range p.Nodes {
@@ -337,9 +338,9 @@ func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string
 
 // mayRun reports whether another visit of a node can begin: of one that has
 // settled, skipped ones included, only inside a loop and within its bound.
-func (v *view) mayRun(p *program, s *state, i int) bool {
+func (v *view) mayRun(p *program, s *runstate.State, i int) bool {
 	n := &p.Nodes[i]
-	status, visits := s.walk.Status(i)
+	status, visits := s.Walk.Status(i)
 	if n.OnCycle {
 		return visits < n.MaxVisits
 	}
@@ -347,15 +348,15 @@ func (v *view) mayRun(p *program, s *state, i int) bool {
 }
 
 // answeredStep is a visit that a person's word settles.
-func (v *view) answeredStep(p *program, w *work) domain.PreviewStep {
+func (v *view) answeredStep(p *program, w *runstate.Step) domain.PreviewStep {
 	n := &p.Nodes[w.Node]
 	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n))}
-	switch w.answer.action {
-	case actionHappened:
+	switch w.Resolution.Action {
+	case runstate.ActionHappened:
 		step.Status, step.Reason = domain.NodeCompleted, saidHappened
-	case actionSkip:
+	case runstate.ActionSkip:
 		step.Status, step.Reason = domain.NodeSkipped, saidSkip
-	case actionFail:
+	case runstate.ActionFail:
 		step.Status, step.Reason = domain.NodeFailed, saidFailed
 	}
 	return step
@@ -367,12 +368,12 @@ func (v *view) givenStep(p *program, node, visit int, why string) domain.Preview
 	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: domain.NodeCompleted, Reason: why}
 }
 
-func (v *view) doubtStep(p *program, w *work) domain.PreviewStep {
+func (v *view) doubtStep(p *program, w *runstate.Step) domain.PreviewStep {
 	n := &p.Nodes[w.Node]
 	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: domain.NodeInDoubt,
 		Reason: "say first whether it happened"}
-	if w.item != noItem {
-		step.Items = []int{w.item}
+	if w.Item != runstate.NoItem {
+		step.Items = []int{w.Item}
 	}
 	return step
 }
@@ -412,14 +413,14 @@ func ran(journal []domain.Entry) map[string]int {
 }
 
 // kept lists visits that are settled and stay so.
-func (v *view) kept(p *program, s *state) []domain.PreviewStep {
+func (v *view) kept(p *program, s *runstate.State) []domain.PreviewStep {
 	var list []domain.PreviewStep
-	for _, d := range s.settled {
-		n := &p.Nodes[d.node]
-		if d.visit == 0 {
+	for _, d := range s.Settled {
+		n := &p.Nodes[d.Node]
+		if d.Visit == 0 {
 			continue // skipped without having run
 		}
-		list = append(list, domain.PreviewStep{Node: n.ID, Visit: d.visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: d.status})
+		list = append(list, domain.PreviewStep{Node: n.ID, Visit: d.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: d.Status})
 	}
 	return list
 }
@@ -506,17 +507,17 @@ func (v *view) simple(req domain.VerbRequest) domain.Preview {
 		refuse(!final, "a run that is not over cannot be deleted")
 		refuse(!v.run.DeletedAt.IsZero(), "the run was deleted before")
 	case domain.ActionContinue:
-		refuse(!v.s.paused, "the run is not paused")
+		refuse(!v.s.Paused, "the run is not paused")
 	case domain.ActionPause:
-		refuse(v.s.paused, "the run is paused already")
+		refuse(v.s.Paused, "the run is paused already")
 	case domain.ActionRelease:
-		refuse(!v.s.held && !v.s.quarantined, "the run is neither held nor quarantined")
+		refuse(!v.s.Held && !v.s.Quarantined, "the run is neither held nor quarantined")
 	case domain.ActionStartNow:
 		refuse(v.run.Status != domain.RunQueued || !v.run.StartedAt.IsZero() || !v.run.StartAt.After(v.e.now()), "the run waits for no time to start at")
 	case domain.ActionRetryNow:
 		waiting := false
-		for _, w := range v.s.work {
-			waiting = waiting || w.phase == phaseWaiting && w.reason == domain.WaitRetry
+		for _, w := range v.s.Open {
+			waiting = waiting || w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry
 		}
 		refuse(!waiting, "no retry is pending")
 	}
@@ -541,11 +542,11 @@ func (v *view) simple(req domain.VerbRequest) domain.Preview {
 // cancels says what a cancel does to a step.
 func (v *view) cancels(step domain.PreviewStep) string {
 	reason := domain.ReasonCancelled
-	for k, w := range v.s.work {
-		if !w.inFlight() || k.Visit != step.Visit || v.prog.Nodes[k.Node].ID != step.Node {
+	for k, w := range v.s.Open {
+		if !w.InFlight() || k.Visit != step.Visit || v.prog.Nodes[k.Node].ID != step.Node {
 			continue
 		}
-		if v.e.lost(v.prog.Program, w, true) == fateDoubt {
+		if v.e.lost(v.prog.Program, w, true) == runstate.OutcomeInDoubt {
 			return domain.ReasonUnsafeWork
 		}
 		reason = domain.ReasonAtWork
@@ -555,7 +556,7 @@ func (v *view) cancels(step domain.PreviewStep) string {
 
 // resume computes what resuming does: the reset and its preview. The state of
 // the view is used up.
-func (v *view) resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *options, error) {
+func (v *view) resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *runstate.ResumeOptions, error) {
 	p := v.blank(domain.ActionResume)
 	switch v.run.Status {
 	case domain.RunCompleted:
@@ -571,9 +572,9 @@ func (v *view) resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *o
 		p.Allowed = len(resumable(v.s)) > 0 || v.e.unattended(v.run)
 		if !p.Allowed {
 			p.Refusal = "the run is not stopped"
-			if b := v.s.budget; b != nil {
-				p.Refusal, p.Suggestion = b.message, "raise the limit"
-			} else if waits := v.s.waits(); v.run.Status == domain.RunWaiting && len(waits) > 0 {
+			if b := v.s.Budget; b != nil {
+				p.Refusal, p.Suggestion = b.Message, "raise the limit"
+			} else if waits := v.s.Waits(); v.run.Status == domain.RunWaiting && len(waits) > 0 {
 				text, _ := waitLine(waits[0].Reason, waits)
 				p.Refusal = "nothing to resume: " + text
 			}
@@ -583,12 +584,12 @@ func (v *view) resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *o
 		l.fill(&p)
 		return p, planner.Reset{}, nil, nil
 	}
-	for _, k := range v.s.openDoubts() {
+	for _, k := range v.s.UnresolvedDoubts() {
 		n := &v.prog.Nodes[k.Node]
 		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
 			Suggest("say first whether it happened: happened, retry, skip or fail")
 	}
-	reset, failure := v.s.walk.Reset()
+	reset, failure := v.s.Walk.Reset()
 	if failure != nil {
 		return p, planner.Reset{}, nil, &domain.Error{Code: domain.CodeNotResumable, Message: failure.Message, Suggestion: failure.Suggestion,
 			Cause: failure}
@@ -597,7 +598,7 @@ func (v *view) resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *o
 	if err != nil {
 		return p, reset, nil, err
 	}
-	v.s.afterReset(reset)
+	v.s.AfterReset(reset)
 	p.Allowed = true
 	why := map[string]string{}
 	for _, r := range reset.Reopened {
