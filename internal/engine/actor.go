@@ -240,7 +240,7 @@ func (a *actor) loop() {
 // next start does not take it for a crash.
 func (a *actor) putDown() {
 	if a.stopping && len(a.running) == 0 && !a.ended && !a.s.CleanStop && a.run.Status == domain.RunRunning {
-		a.verbRow(runstate.Payload{Verb: "stop"}, domain.System.Name, "kairosd was stopped")
+		a.verbRow(runstate.VerbDecision{Verb: runstate.VerbStop}, domain.System.Name, "kairosd was stopped")
 	}
 }
 

@@ -81,7 +81,7 @@ func (a *actor) ask(w *runstate.Step, node *planner.ProgramNode, input any) {
 	}
 	a.waitRow(w, domain.WaitApproval, input, func(e *domain.Entry) {
 		e.Ref = derivedID("approval", a.id, node.ID, w.Visit, w.Item, int(a.s.Seq)+1) // each request is one of its own
-		e.Decision = runstate.Payload{Kind: runstate.KindApproval, Digest: a.binding(w.VisitKey, w.Item, input)}.JSON()
+		e.Decision = runstate.WaitDecision{Kind: runstate.KindApproval, Digest: a.binding(w.VisitKey, w.Item, input)}.JSON()
 		if in.timeout > 0 {
 			e.DueAt = e.At.Add(in.timeout)
 		}
@@ -297,7 +297,7 @@ func (a *actor) answerApproval(w *runstate.Step, p domain.Approval, action, by, 
 	}
 	asked, tail := w.Consent, w.ReplanTarget
 	e := a.entry(domain.EntryResolve, w.StepKey)
-	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = runstate.Payload{Action: action, Answer: p.Answer}.JSON(), p.ID, by, comment, w.Attempt
+	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = runstate.ResolveDecision{Action: action, Answer: p.Answer}.JSON(), p.ID, by, comment, w.Attempt
 	a.add(e)
 	a.next.Approvals = append(a.next.Approvals, p)
 	if asked != nil {

@@ -317,7 +317,7 @@ func (a *actor) outOfBudget(err error) {
 	if a.s.Budget != nil || a.s.Cancelled || a.ended {
 		return
 	}
-	p := runstate.Payload{Verb: runstate.VerbBudget, Message: err.Error()}
+	p := runstate.VerbDecision{Verb: runstate.VerbBudget, Message: err.Error()}
 	if b, ok := errors.AsType[*budgetError](err); ok {
 		p.Message, p.Code = b.message, b.code
 	}

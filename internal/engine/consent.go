@@ -141,7 +141,7 @@ func (a *actor) askConsent(w *runstate.Step, c runstate.ConsentRequest, fill fun
 	if c.Substep == 0 {
 		e.Attempt++ // the attempt that it precedes
 	}
-	e.Decision = runstate.Payload{Kind: runstate.KindConsent, Tool: c.Tool, Digest: c.Digest}.JSON()
+	e.Decision = runstate.WaitDecision{Kind: runstate.KindConsent, Tool: c.Tool, Digest: c.Digest}.JSON()
 	if fill != nil {
 		fill(&e)
 	}

@@ -140,16 +140,9 @@ func (d *deriver) about(e *domain.Entry) map[string]any {
 // nodeEvents gives the events that runs of every kind of plan have.
 func (d *deriver) nodeEvents(e *domain.Entry) {
 	data := d.about(e)
-	var p runstate.Payload
-	switch e.Kind {
-	case domain.EntryResolve, domain.EntryVerb, domain.EntrySubstep:
-		if json.Unmarshal(e.Decision, &p) != nil {
-			p = runstate.Payload{}
-		}
-	}
 	switch e.Kind {
 	case domain.EntrySubstep:
-		data["kind"] = p.Kind
+		data["kind"] = runstate.SubstepKind(e)
 		d.add("node_substep", e.Seq, data)
 	case domain.EntryResult:
 		d.resultEvent(e, data)
@@ -164,12 +157,13 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 			d.add("node_waiting", e.Seq, data)
 		}
 	case domain.EntryResolve:
+		p := readRow[runstate.ResolveDecision](e)
 		data["action"] = p.Action
 		if e.Reason != "" {
 			data["reason"] = e.Reason
 		}
 		switch p.Action {
-		case "approved", "rejected", "expired", runstate.ActionAskedBack:
+		case runstate.ActionApproved, runstate.ActionRejected, runstate.ActionExpired, runstate.ActionAskedBack:
 			if p.Answer != "" {
 				data["answer"] = p.Answer
 			}
@@ -196,7 +190,7 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 		if e.Reason != "" {
 			data["reason"] = e.Reason
 		}
-		if typ := verbEvents[p.Verb]; typ != "" {
+		if typ := verbEvents[readRow[runstate.VerbDecision](e).Verb]; typ != "" {
 			d.add(typ, e.Seq, data)
 		}
 	}
@@ -204,6 +198,15 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 
 var verbEvents = map[string]string{"pause": "run_paused", "continue": "run_continued", "cancel": "run_cancelling", "limits": "run_limits",
 	"release": "run_released", "retry-now": "run_retry_now", "quarantine": "run_quarantined", "crash": "run_recovered", "stop": "run_put_down"}
+
+// readRow is what the Decision of a row holds; the zero value if it cannot be read.
+func readRow[T any](e *domain.Entry) T {
+	var d, none T
+	if json.Unmarshal(e.Decision, &d) != nil {
+		return none
+	}
+	return d
+}
 
 func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 	if !e.Final {

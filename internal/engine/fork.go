@@ -206,7 +206,7 @@ func (b *branch) pinPlans(ctx context.Context, req domain.VerbRequest) error {
 }
 
 func plansRow(plans map[string]string, at time.Time) domain.Entry {
-	return domain.Entry{Seq: 1, Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: runstate.Payload{Verb: "plans", Plans: plans}.JSON(),
+	return domain.Entry{Seq: 1, Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: runstate.VerbDecision{Verb: runstate.VerbPlans, Plans: plans}.JSON(),
 		Actor: domain.System.Name, At: at}
 }
 

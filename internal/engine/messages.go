@@ -160,7 +160,7 @@ func (a *actor) handBack(t *attempt, recorded domain.Entry, n, request int, p Pa
 
 func (t *attempt) substepRow(n int, kind, digest string) domain.Entry {
 	return domain.Entry{Kind: domain.EntrySubstep, Node: t.node.ID, Visit: t.key.Visit, Item: t.key.Item, Attempt: t.number, Substep: n,
-		Effect: string(planner.EffectPure), StartedAt: t.e.now(), Decision: runstate.Payload{Kind: kind, Digest: digest}.JSON()}
+		Effect: string(planner.EffectPure), StartedAt: t.e.now(), Decision: runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()}
 }
 
 func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from, to string, payload domain.RawJSON) domain.Message {

@@ -270,7 +270,7 @@ func (a *actor) retry(node *planner.ProgramNode, w *runstate.Step, f *domain.Fai
 // late keeps the result of an abandoned attempt for people to read.
 func (a *actor) late(m lateMsg) {
 	e := a.entry(domain.EntryResolve, m.attempt.key)
-	e.Decision, e.Attempt, e.StartedAt = runstate.Payload{Action: runstate.ActionLate}.JSON(), m.attempt.number, m.attempt.started
+	e.Decision, e.Attempt, e.StartedAt = runstate.ResolveDecision{Action: runstate.ActionLate}.JSON(), m.attempt.number, m.attempt.started
 	e.Reason = "the handler returned after it was given up"
 	if m.err != nil {
 		e.Failure = a.failureOf(m.attempt, m.err)
@@ -306,13 +306,13 @@ func (a *actor) recover() {
 	}
 	crashes := a.run.Crashes + 1
 	a.run.Crashes = crashes
-	a.verbRow(runstate.Payload{Verb: "crash", Nodes: nodes}, domain.System.Name, "kairosd ended without putting the run down")
+	a.verbRow(runstate.VerbDecision{Verb: runstate.VerbCrash, Nodes: nodes}, domain.System.Name, "kairosd ended without putting the run down")
 	patchOf(&a.next).Crashes = &crashes
 	a.settleFlying("kairosd died while it ran", "crash")
 	failpoint.Hit("recover.settled")
 	for _, w := range a.s.OpenSteps() {
 		if w.Crashes >= a.e.opts.QuarantineAfter && !a.s.Quarantined {
-			a.verbRow(runstate.Payload{Verb: "quarantine"}, domain.System.Name,
+			a.verbRow(runstate.VerbDecision{Verb: runstate.VerbQuarantine}, domain.System.Name,
 				fmt.Sprintf("kairosd died %d times while node %s was open", w.Crashes, a.prog.Nodes[w.Node].ID))
 		}
 	}

@@ -64,8 +64,7 @@ func (d *deriver) passed(e *domain.Entry) {
 	if e.Kind != domain.EntrySubstep || e.Status != domain.NodeCompleted {
 		return
 	}
-	var p runstate.Payload
-	if json.Unmarshal(e.Decision, &p) != nil || !strings.HasPrefix(p.Kind, "handoff:") {
+	if !strings.HasPrefix(runstate.SubstepKind(e), "handoff:") {
 		return
 	}
 	var h struct{ From, To, Reason, Explanation string }

@@ -222,7 +222,7 @@ func (a *actor) keepAnswer(m answerMsg) {
 	}
 	e := a.entry(domain.EntrySubstep, m.key)
 	e.Status, e.Attempt, e.Substep, e.Usage = domain.NodeCompleted, w.Attempt, runstate.ReplanSubstep, m.out.Usage
-	e.Decision = runstate.Payload{Kind: runstate.KindReplan}.JSON()
+	e.Decision = runstate.SubstepDecision{Kind: runstate.KindReplan}.JSON()
 	e.Output = mustJSON(runstate.PlannerAnswer{Source: string(m.out.Source), Reason: m.out.Reason, Unsafe: m.out.Unsafe})
 	a.add(e)
 	a.after(m.answer)
@@ -267,7 +267,7 @@ func (a *actor) askTail(w *runstate.Step, m replanMsg) {
 	e.Status, e.Reason, e.Attempt, e.Usage = domain.NodeWaiting, string(domain.WaitApproval), w.Attempt, m.usage
 	e.Ref = derivedID("replan", a.id, node, w.Visit, w.Item, int(a.s.Seq)+1)
 	e.Input = mustJSON(map[string]any{"message": tailQuestion(node, m.tail.Version, m.unsafe), "version": m.tail.Version, "reason": m.tail.Reason})
-	e.Decision = runstate.Payload{Kind: runstate.KindReplan, Tail: &m.tail}.JSON()
+	e.Decision = runstate.WaitDecision{Kind: runstate.KindReplan, Tail: &m.tail}.JSON()
 	a.add(e)
 	a.dueDirty = true
 	a.next.Approvals = append(a.next.Approvals, a.request(w))

@@ -244,7 +244,7 @@ func (a *actor) add(e domain.Entry) {
 }
 
 // verbRow appends a row about the run.
-func (a *actor) verbRow(p runstate.Payload, actor, reason string) {
+func (a *actor) verbRow(p runstate.VerbDecision, actor, reason string) {
 	a.add(domain.Entry{Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: p.JSON(), Actor: actor, Reason: reason, At: a.e.now()})
 }
 

@@ -206,7 +206,7 @@ func (b *branch) give(name string, k runstate.StepKey, output domain.RawJSON, re
 		return domain.Errorf(domain.CodeInvalid, "instead: %s: %w", name, err)
 	}
 	return b.append(domain.Entry{Kind: domain.EntryResolve, Node: b.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item,
-		Decision: runstate.Payload{Action: runstate.ActionGiven}.JSON(), Output: output, Reason: reason, At: b.view.e.now()})
+		Decision: runstate.ResolveDecision{Action: runstate.ActionGiven}.JSON(), Output: output, Reason: reason, At: b.view.e.now()})
 }
 
 // asked reports whether a person was asked about a call of the node.

@@ -232,7 +232,7 @@ func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
 }
 
 func memoryRow(v domain.RawJSON, seq int64, at time.Time) domain.Entry {
-	return domain.Entry{Seq: seq, Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: runstate.Payload{Verb: runstate.VerbMemory}.JSON(), Output: v, Actor: domain.System.Name, At: at}
+	return domain.Entry{Seq: seq, Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: runstate.VerbDecision{Verb: runstate.VerbMemory}.JSON(), Output: v, Actor: domain.System.Name, At: at}
 }
 
 // enqueue queues a run that was just created.

@@ -178,7 +178,7 @@ func (a *actor) childEnded(m childMsg) {
 		a.flush()
 	}
 	e := a.entry(domain.EntryResolve, w.StepKey)
-	e.Decision, e.Ref, e.Attempt, e.Actor = runstate.Payload{Action: runstate.ActionChild, Run: m.run}.JSON(), m.run, w.Attempt, domain.System.Name
+	e.Decision, e.Ref, e.Attempt, e.Actor = runstate.ResolveDecision{Action: runstate.ActionChild, Run: m.run}.JSON(), m.run, w.Attempt, domain.System.Name
 	if err == nil {
 		e.Status = domain.NodeStatus(child.Status)
 	}
@@ -257,8 +257,8 @@ func (e *Engine) cancelledByItsParent(run string) bool {
 		return false
 	}
 	for _, r := range slices.Backward(rows) {
-		var p runstate.Payload
-		if r.Kind == domain.EntryVerb && json.Unmarshal(r.Decision, &p) == nil && p.Verb == "cancel" {
+		var p runstate.VerbDecision
+		if r.Kind == domain.EntryVerb && json.Unmarshal(r.Decision, &p) == nil && p.Verb == runstate.VerbCancel {
 			return r.Actor == domain.System.Name
 		}
 	}

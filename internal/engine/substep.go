@@ -49,7 +49,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 	if effect == planner.EffectUnsafe {
 		intent := row
 		intent.Kind, intent.Status, intent.StartedAt = domain.EntryIntent, domain.NodeRunning, t.e.now()
-		intent.Decision, intent.Input = runstate.Payload{Kind: kind, Digest: digest}.JSON(), t.prompt(n)
+		intent.Decision, intent.Input = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON(), t.prompt(n)
 		intent.IdempotencyKey = SubstepKey(t.call.IdempotencyKey, n)
 		if err := t.recordSubstep(intent, mail{}); err != nil {
 			t.notMade(row, kind, digest)
@@ -63,7 +63,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 	unreported := usage.Estimated || err == nil && usage.Zero()
 	usage.Estimated = false
 	if errors.Is(err, ErrBudget) { // it was paid for, and its answer is of no use
-		row.Status, row.Usage, row.Decision = domain.NodeCancelled, usage, runstate.Payload{Kind: kind, Digest: digest}.JSON()
+		row.Status, row.Usage, row.Decision = domain.NodeCancelled, usage, runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
 		if recordErr := t.record(substepMsg{t, row, mail{}, make(chan error, 1), unreported}); recordErr != nil {
 			return nil, recordErr
 		}
@@ -89,7 +89,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 		}
 		out, row.Output, row.Status = value, raw, domain.NodeCompleted
 	}
-	row.Usage, row.Decision = usage, runstate.Payload{Kind: kind, Digest: digest}.JSON()
+	row.Usage, row.Decision = usage, runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
 	if row.Failure != nil {
 		err = runstate.ToPlanner(row.Failure) // as a later attempt reads it, secrets masked
 	}
@@ -103,7 +103,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 // so that it is not in doubt. The attempt is about to end: nobody waits for the row.
 func (t *attempt) notMade(row domain.Entry, kind, digest string) {
 	row.Kind, row.Status, row.StartedAt = domain.EntrySubstep, domain.NodeCancelled, t.e.now()
-	row.Decision = runstate.Payload{Kind: kind, Digest: digest}.JSON()
+	row.Decision = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
 	t.actor.post(substepMsg{t, row, mail{}, make(chan error, 1), false})
 }
 
@@ -133,7 +133,7 @@ func (t *attempt) prompt(n int) domain.RawJSON {
 }
 
 func sameSubstep(e domain.Entry, kind, digest string) bool {
-	want := runstate.Payload{Kind: kind, Digest: digest}.JSON()
+	want := runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
 	return string(e.Decision) == string(want)
 }
 

@@ -195,7 +195,7 @@ func (a *actor) act(m verbMsg) error {
 		return a.conflict("nothing to %s", r.Action)
 	}
 	record := domain.AuditRecord{Action: "run." + string(r.Action), Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id, Reason: r.Reason}
-	row := func(p runstate.Payload) {
+	row := func(p runstate.VerbDecision) {
 		if a.hasFinal {
 			a.flush()
 		}
@@ -206,7 +206,7 @@ func (a *actor) act(m verbMsg) error {
 		if a.s.Cancelled {
 			return a.conflict("the run is being cancelled already")
 		}
-		row(runstate.Payload{Verb: "cancel"})
+		row(runstate.VerbDecision{Verb: runstate.VerbCancel})
 		off := false
 		if a.run.Paused {
 			a.run.Paused, patchOf(&a.next).Paused = false, &off
@@ -217,33 +217,33 @@ func (a *actor) act(m verbMsg) error {
 			return a.conflict("the run is paused already")
 		}
 		on := true
-		row(runstate.Payload{Verb: "pause"})
+		row(runstate.VerbDecision{Verb: runstate.VerbPause})
 		a.run.Paused, patchOf(&a.next).Paused = true, &on
 		a.freeNodes()
 	case domain.ActionContinue:
 		if !a.s.Paused {
 			return a.conflict("the run is not paused")
 		}
-		row(runstate.Payload{Verb: "continue"})
+		row(runstate.VerbDecision{Verb: runstate.VerbContinue})
 		a.unpause()
 	case domain.ActionRetryNow:
 		if !a.hasWait(domain.WaitRetry) {
 			return a.conflict("no retry is pending")
 		}
-		row(runstate.Payload{Verb: "retry-now"})
+		row(runstate.VerbDecision{Verb: runstate.VerbRetryNow})
 		a.due()
 	case domain.ActionRelease:
 		if !a.s.Quarantined && !a.s.Held {
 			return a.conflict("the run is neither held nor quarantined")
 		}
-		row(runstate.Payload{Verb: "release"})
+		row(runstate.VerbDecision{Verb: runstate.VerbRelease})
 		a.released()
 		a.due()
 	case domain.ActionStartNow:
 		if !a.early() {
 			return a.conflict("the run waits for no time to start at")
 		}
-		row(runstate.Payload{Verb: "start-now"})
+		row(runstate.VerbDecision{Verb: runstate.VerbStartNow})
 		now := a.e.now()
 		a.run.StartedAt, patchOf(&a.next).StartedAt = now, &now
 		a.due()
@@ -253,7 +253,7 @@ func (a *actor) act(m verbMsg) error {
 			return err
 		}
 		record.Detail = domain.ChangeDetail(domain.ViewLimits(a.run.Limits), domain.ViewLimits(limits))
-		row(runstate.Payload{Verb: "limits", Limits: &limits})
+		row(runstate.VerbDecision{Verb: runstate.VerbLimits, Limits: &limits})
 		a.run.Limits, patchOf(&a.next).Limits = limits, &limits
 		a.budget = ""
 		a.armDeadline()
@@ -365,7 +365,7 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 	e := domain.Entry{Kind: domain.EntryReset, Item: runstate.NoItem, Actor: m.actor.Name, Reason: m.req.Reason, At: a.e.now(), Decision: mustJSON(reset)}
 	a.add(e)
 	if asked != nil {
-		a.verbRow(runstate.Payload{Verb: runstate.VerbOptions, Options: asked}, m.actor.Name, m.req.Reason)
+		a.verbRow(runstate.VerbDecision{Verb: runstate.VerbOptions, Options: asked}, m.actor.Name, m.req.Reason)
 	}
 	p := patchOf(&a.next)
 	p.ClearError, p.EndedAt = true, &time.Time{}
@@ -390,7 +390,7 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 }
 
 // resumeWaiting lets go of whatever a person may let go of.
-func (a *actor) resumeWaiting(m verbMsg, row func(runstate.Payload)) error {
+func (a *actor) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error {
 	if asksOptions(m.req) {
 		return noOptions()
 	}
@@ -422,11 +422,11 @@ func (a *actor) resumeWaiting(m verbMsg, row func(runstate.Payload)) error {
 		return a.conflict("the run is not stopped")
 	}
 	for _, verb := range acts {
-		row(runstate.Payload{Verb: verb})
+		row(runstate.VerbDecision{Verb: verb})
 		switch verb {
-		case "release":
+		case runstate.VerbRelease:
 			a.released() //seed:resume-reopens
-		case "continue":
+		case runstate.VerbContinue:
 			a.unpause()
 		}
 	}
@@ -468,17 +468,17 @@ func (e *Engine) executes(run string) bool {
 func resumable(s *runstate.State) []string {
 	var acts []string
 	if s.Quarantined || s.Held {
-		acts = append(acts, "release")
+		acts = append(acts, runstate.VerbRelease)
 	}
 	if s.Paused {
-		acts = append(acts, "continue")
+		acts = append(acts, runstate.VerbContinue)
 	}
 	if s.Budget != nil && s.Budget.Code == codePrice {
 		acts = append(acts, runstate.VerbBudgetRetry)
 	}
 	for _, w := range s.Open {
 		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry {
-			return append(acts, "retry-now")
+			return append(acts, runstate.VerbRetryNow)
 		}
 	}
 	return acts
@@ -549,7 +549,7 @@ func (a *actor) resolve(m resolveMsg) error {
 		a.flush()
 	}
 	e := a.entry(domain.EntryResolve, k)
-	e.Decision, e.Attempt, e.Actor, e.Reason = runstate.Payload{Action: r.Action}.JSON(), attempt, m.actor.Name, r.Reason
+	e.Decision, e.Attempt, e.Actor, e.Reason = runstate.ResolveDecision{Action: r.Action}.JSON(), attempt, m.actor.Name, r.Reason
 	if r.Action == runstate.ActionHappened {
 		e.Output = r.Output
 		if len(e.Output) == 0 {

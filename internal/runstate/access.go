@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// IdempotencyName names a node for its idempotency key: one that a re-plan has redefined
-// is another node.
+// IdempotencyName names a node for its idempotency key. A node that a replan has
+// redefined is another node.
 func (s *State) IdempotencyName(node string) string {
 	if seq := s.redefined[node]; seq > 0 {
 		return node + "@" + strconv.FormatInt(seq, 10)
@@ -19,8 +19,8 @@ func (s *State) IdempotencyName(node string) string {
 	return node
 }
 
-// Replanning is the visit for which the run waits for a new tail or for its
-// acceptance; nil: none.
+// Replanning is the step for which the run waits for a new version of its plan, or for
+// the acceptance of one; nil: none.
 func (s *State) Replanning() *Step {
 	for _, w := range s.OpenSteps() {
 		if w.Phase == PhaseWaiting && (w.Reason == domain.WaitReplan || w.ReplanTarget != nil) {
@@ -34,12 +34,13 @@ func (s *State) Replanning() *Step {
 // for others only.
 func (s *State) MayBegin(v planner.VisitKey) bool { return len(s.Only) == 0 || s.Only[v] }
 
-// HasSettlingResolution reports whether a person's word settles the work without running it.
+// HasSettlingResolution reports whether a person's word settles the step without
+// running it.
 func (w *Step) HasSettlingResolution() bool {
 	return w.Resolution != nil && w.Resolution.Action != ActionRetry
 }
 
-// AwaitsSettlement reports whether such work is still to be settled.
+// AwaitsSettlement reports whether some ready step has such a resolution.
 func (s *State) AwaitsSettlement() bool {
 	for _, w := range s.Open {
 		if w.Phase == PhaseReady && w.HasSettlingResolution() {
@@ -49,7 +50,7 @@ func (s *State) AwaitsSettlement() bool {
 	return false
 }
 
-// WithOverrides is a node with the limits that a visit of it has.
+// WithOverrides is the node with the limits that a resume gave this visit.
 func (s *State) WithOverrides(v planner.VisitKey, n *planner.ProgramNode) *planner.ProgramNode {
 	o, ok := s.overrides[v]
 	if !ok {
@@ -118,14 +119,14 @@ func (s *State) GivenItems(k planner.VisitKey) (given map[string][]int, runs boo
 	return given, runs
 }
 
-// Remember takes up what the run's session said before it began.
+// Remember sets the session's memory, which ${memory} reads.
 func (s *State) Remember(v any) {
 	s.Memory = v
 	s.Walk.Remember(v)
 }
 
-// move changes where work stands, keeping count of parked items.
-func (s *State) move(w *Step, p phase) {
+// move changes the phase of a step, keeping count of parked items.
+func (s *State) move(w *Step, p Phase) {
 	was := w.Parked()
 	w.Phase = p
 	if f := s.Foreach[w.VisitKey]; f != nil && w.Item != NoItem && was != w.Parked() {
@@ -137,10 +138,10 @@ func (s *State) move(w *Step, p phase) {
 	}
 }
 
-// InFlight reports whether the journal says that an attempt is under way. One of
-// a pure node has no intent row, but its non-idempotent sub-steps have.
+// InFlight reports whether an attempt is under way by the journal. An attempt of a pure
+// node has no intent row, but its non-idempotent sub-steps have.
 func (w *Step) InFlight() bool {
-	return w.Phase == phaseRunning || w.Phase == PhaseReady && len(w.CallsInFlight) > 0
+	return w.Phase == PhaseRunning || w.Phase == PhaseReady && len(w.CallsInFlight) > 0
 }
 
 // OpenCalls lists the calls whose outcome is not recorded, in their order.
@@ -152,10 +153,10 @@ func (w *Step) OpenCalls() []domain.OpenCall {
 	return list
 }
 
-// Parked reports whether the work waits for something and holds no slot.
+// Parked reports whether the step waits or is in doubt. It holds no slot then.
 func (w *Step) Parked() bool { return w.Phase == PhaseWaiting || w.Phase == PhaseInDoubt }
 
-// OpenSteps lists open work in the order in which it became ready.
+// OpenSteps lists open steps in the order in which it became ready.
 func (s *State) OpenSteps() []*Step {
 	list := make([]*Step, 0, len(s.Open))
 	for _, w := range s.Open {

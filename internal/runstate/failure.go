@@ -8,8 +8,11 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
+// CodeInterrupted is the failure code of an attempt that a shutdown, a crash, or a limit
+// of the run ended.
 const CodeInterrupted = "interrupted"
 
+// ToPlanner is the failure as the plan language has it; nil for nil.
 func ToPlanner(f *domain.Failure) *planner.Failure {
 	if f == nil {
 		return nil
@@ -18,6 +21,8 @@ func ToPlanner(f *domain.Failure) *planner.Failure {
 		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request, Behind: (*planner.Behind)(f.Behind)}
 }
 
+// FromPlanner is the failure as the journal keeps it; nil for nil. node is used if the
+// failure names no node.
 func FromPlanner(f *planner.Failure, node string) *domain.Failure {
 	if f == nil {
 		return nil
@@ -58,6 +63,7 @@ func causesOf(f *planner.Failure) []string {
 	return out
 }
 
+// Interrupted is the failure of an interrupted attempt.
 func Interrupted(why string) *domain.Failure {
 	return &domain.Failure{Code: CodeInterrupted, Message: why}
 }

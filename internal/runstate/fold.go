@@ -10,20 +10,21 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Facts are what a fold knows of a run besides its journal.
+// Facts are what a fold needs besides the journal.
 type Facts struct {
-	Run   string
+	Run   string // id
 	Input any
-	Held  bool
-	// parked: the run's row says that it is quarantined, as that of a damaged journal
-	// does, which gets no row of its own for it.
+	Held  bool // the run's row is held, since a restore; the journal has no row for it
+	// Quarantined is set if the run's row is quarantined. A damaged journal gets no row
+	// for it.
 	Quarantined bool
-	// KeepHistory is for looking: the state knows every visit that settled.
+	// KeepHistory keeps every settled visit; see State.Settled.
 	KeepHistory bool
-	// Program gives the version that a replan row leads to; nil: none is known.
+	// Program returns the version that a replan row leads to; nil: none is available.
 	Program func(hash string) (*planner.Program, error)
 }
 
+// New is the state of a run without rows.
 func New(prog *planner.Program, f Facts) *State {
 	s := &State{
 		Program: prog, Request: f.Input,
@@ -36,7 +37,9 @@ func New(prog *planner.Program, f Facts) *State {
 	return s
 }
 
-// Fold rebuilds a run's state from its program and journal.
+// Fold rebuilds a run's state from its journal. prog is the version that the journal
+// begins with. CodeCorrupt: a row contradicts those before it; errors.As finds the
+// InvalidRow.
 func Fold(prog *planner.Program, f Facts, journal []domain.Entry) (*State, error) {
 	s := New(prog, f)
 	for i := range journal {
@@ -58,18 +61,19 @@ func Fold(prog *planner.Program, f Facts, journal []domain.Entry) (*State, error
 	return s, nil
 }
 
-// CorruptRow says that a journal contradicts itself or its plan.
+// CorruptRow is the error of a row that contradicts the journal before it or the plan.
 func CorruptRow(e *domain.Entry, format string, args ...any) error {
 	what := strings.TrimSpace(string(e.Kind) + " " + e.Node)
 	return &domain.Error{Code: domain.CodeCorrupt, Message: fmt.Sprintf("journal row %d (%s): %s", e.Seq, what, fmt.Sprintf(format, args...)), Cause: InvalidRow(e.Seq)}
 }
 
-// InvalidRow is the cause of what corrupt says: the row that does not fit.
+// InvalidRow is the cause of a CorruptRow error: the sequence number of the row.
 type InvalidRow int64
 
 func (m InvalidRow) Error() string { return fmt.Sprintf("row %d does not fit", int64(m)) }
 
-// Apply gives one recorded row its meaning.
+// Apply replays one recorded row. Replan rows need FollowReplan. CodeCorrupt: the row
+// contradicts the state.
 func (s *State) Apply(e *domain.Entry) error {
 	if e.Seq != s.Seq+1 {
 		return CorruptRow(e, "follows row %d", s.Seq)
@@ -109,7 +113,7 @@ func (s *State) Apply(e *domain.Entry) error {
 			w.Attempt = max(w.Attempt, e.Attempt)
 			return nil
 		}
-		s.move(w, phaseRunning)
+		s.move(w, PhaseRunning)
 		w.Attempt, w.CallsInFlight = e.Attempt, nil
 		w.Effect, w.StartedAt, w.Input = planner.Effect(e.Effect), e.StartedAt, e.Input
 		w.Reason, w.Due, w.Ref, w.Resolution = "", time.Time{}, "", nil
@@ -137,7 +141,7 @@ func (s *State) Apply(e *domain.Entry) error {
 		w.Since, w.Due, w.Ref, w.Input, w.RequestSeq = e.At, e.DueAt, e.Ref, e.Input, e.Seq
 		w.ReplanTarget = nil
 		if w.Reason == domain.WaitApproval && (len(e.Decision) > 0 || s.Program.Nodes[k.Node].Type != planner.TypeApproval) {
-			var p Payload
+			var p WaitDecision
 			if err := json.Unmarshal(e.Decision, &p); err != nil {
 				return CorruptRow(e, "%v", err)
 			}
@@ -180,42 +184,42 @@ func (s *State) applyRun(e *domain.Entry) error {
 		s.AfterReset(r)
 		return nil
 	}
-	var p Payload
+	var p VerbDecision
 	if err := json.Unmarshal(e.Decision, &p); err != nil {
 		return CorruptRow(e, "%v", err)
 	}
 	switch p.Verb {
-	case "pause":
+	case VerbPause:
 		s.Paused = true
-	case "continue":
+	case VerbContinue:
 		s.Paused = false
-	case "cancel":
+	case VerbCancel:
 		s.Cancelled, s.Budget = true, nil
 		s.Paused, s.Quarantined, s.Held = false, false, false
 		s.Walk.Stop()
-	case "quarantine":
+	case VerbQuarantine:
 		s.Quarantined = true
-	case "release":
+	case VerbRelease:
 		s.Quarantined, s.Held = false, false
 		for _, w := range s.Open {
 			w.Crashes = 0
 		}
-	case "start-now": // the run's row says when
-	case "retry-now":
+	case VerbStartNow: // the run's row says when
+	case VerbRetryNow:
 		for _, w := range s.Open {
 			if w.Phase == PhaseWaiting && w.Reason == domain.WaitRetry {
 				w.Due = e.At
 			}
 		}
-	case "crash":
+	case VerbCrash:
 		for _, n := range p.Nodes {
 			if w := s.Open[s.Find(n)]; w != nil {
 				w.Crashes++
 			}
 		}
-	case "stop":
+	case VerbStop:
 		s.CleanStop = true
-	case "plans":
+	case VerbPlans:
 		s.Plans = p.Plans
 	case VerbMemory:
 		v, err := Decode(e.Output)
@@ -227,7 +231,7 @@ func (s *State) applyRun(e *domain.Entry) error {
 		s.limit(p.Options)
 	case VerbBudget:
 		s.Budget = &BudgetWait{Message: p.Message, Code: p.Code, since: e.At}
-	case "limits", VerbBudgetRetry:
+	case VerbLimits, VerbBudgetRetry:
 		s.Budget = nil
 	default:
 		return CorruptRow(e, "unknown verb %q", p.Verb)
@@ -235,6 +239,8 @@ func (s *State) applyRun(e *domain.Entry) error {
 	return nil
 }
 
+// Find is the key of a step that a row names. Its node is -1 if the plan has no such
+// node.
 func (s *State) Find(n StepRef) StepKey {
 	i, ok := s.Program.Index[n.Node]
 	if !ok {
@@ -246,7 +252,7 @@ func (s *State) Find(n StepRef) StepKey {
 // applyResolve applies an answer from outside. What it settles follows as a
 // final row.
 func (s *State) applyResolve(e *domain.Entry, k StepKey) error {
-	var p Payload
+	var p ResolveDecision
 	if err := json.Unmarshal(e.Decision, &p); err != nil {
 		return CorruptRow(e, "%v", err)
 	}
@@ -254,7 +260,7 @@ func (s *State) applyResolve(e *domain.Entry, k StepKey) error {
 	switch p.Action {
 	case ActionLate:
 		return nil
-	case "approved", "rejected", "expired", ActionAskedBack:
+	case ActionApproved, ActionRejected, ActionExpired, ActionAskedBack:
 		if w != nil && w.Phase == PhaseWaiting && w.Consent != nil {
 			s.answered(w, e, p.Action)
 		}
@@ -291,7 +297,7 @@ func (s *State) applyResolve(e *domain.Entry, k StepKey) error {
 	return nil
 }
 
-// replay applies a recorded final row with its recorded decision (ruling 9).
+// replay applies a recorded final row with its recorded decision.
 func (s *State) replay(e *domain.Entry, k StepKey) error {
 	if k.Item != NoItem {
 		s.EnsureOpen(k)
@@ -316,6 +322,7 @@ func (s *State) replay(e *domain.Entry, k StepKey) error {
 	return nil
 }
 
+// Key is the key of the step that a row is about.
 func (s *State) Key(e *domain.Entry) (StepKey, error) {
 	i, ok := s.Program.Index[e.Node]
 	if !ok {
@@ -327,6 +334,7 @@ func (s *State) Key(e *domain.Entry) (StepKey, error) {
 	return StepKey{planner.VisitKey{Node: i, Visit: e.Visit}, e.Item}, nil
 }
 
+// Decode is the value of recorded JSON; nil for none.
 func Decode(raw domain.RawJSON) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil

@@ -37,15 +37,15 @@ func TestWaitsInOrderOfPrecedence(t *testing.T) {
 	if first() != domain.WaitApproval || s.Waits()[0].Message != "m" {
 		t.Errorf("got %+v, want the approval first", s.Waits())
 	}
-	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: Payload{Verb: "budget", Message: "max_steps 1 is used up"}.JSON()})
+	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbBudget, Message: "max_steps 1 is used up"}.JSON()})
 	if got := s.Waits()[0].Reason; got != domain.WaitBudget {
 		t.Errorf("got %s, want budget before approval", got)
 	}
-	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: Payload{Verb: "pause"}.JSON()})
+	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbPause}.JSON()})
 	if first() != domain.WaitPaused || len(s.Waits()) != 4 {
 		t.Errorf("got %+v, want paused first of four", s.Waits())
 	}
-	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: Payload{Verb: "quarantine"}.JSON()})
+	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbQuarantine}.JSON()})
 	if first() != domain.WaitQuarantined {
 		t.Errorf("got %s, want quarantined first", first())
 	}
@@ -73,7 +73,7 @@ func TestFoldRefusesNonsense(t *testing.T) {
 		"an unknown kind":    {Seq: 1, Kind: "song", Node: "a", Visit: 1, Item: -1},
 		"an unknown verb":    {Seq: 1, Kind: domain.EntryVerb, Item: -1, Decision: domain.RawJSON(`{"verb":"sing"}`)},
 		"a broken reset":     {Seq: 1, Kind: domain.EntryReset, Item: -1, Decision: domain.RawJSON(`7`)},
-		"a doubtless answer": {Seq: 1, Kind: domain.EntryResolve, Node: "a", Visit: 9, Item: -1, Decision: Payload{Action: "skip"}.JSON()},
+		"a doubtless answer": {Seq: 1, Kind: domain.EntryResolve, Node: "a", Visit: 9, Item: -1, Decision: ResolveDecision{Action: "skip"}.JSON()},
 	} {
 		if _, err := Fold(p, Facts{Run: "r"}, []domain.Entry{e}); domain.CodeOf(err) != domain.CodeCorrupt {
 			t.Errorf("%s: got %v, want a corrupt journal", name, err)

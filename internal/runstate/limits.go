@@ -8,7 +8,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// BudgetWait is why a run waits for a higher limit.
+// BudgetWait is why a run waits for a higher limit. Code is set if something else than
+// a higher limit ends the wait.
 type BudgetWait struct {
 	Message, Code string
 	since         time.Time
@@ -17,7 +18,7 @@ type BudgetWait struct {
 const defaultSteps = 100_000 // nodes per run
 
 // InitialLimits are a new run's limits: what its starter set, else the plan's, else
-// the defaults (ruling 28).
+// the defaults.
 func InitialLimits(asked domain.Limits, plan planner.Limits) domain.Limits {
 	return MergeLimits(MergeLimits(domain.Limits{MaxSteps: defaultSteps}, domain.Limits{
 		MaxSteps: int64(plan.MaxSteps), MaxDuration: time.Duration(plan.MaxDuration), MaxTokens: plan.MaxTokens, MaxCost: plan.MaxCost,
@@ -49,6 +50,7 @@ type Spent struct {
 	Usage domain.Usage
 }
 
+// Tokens is the number of input and output tokens.
 func (s Spent) Tokens() int64 { return s.Usage.InputTokens + s.Usage.OutputTokens }
 
 // Exceeded says which limit the next node or call would exceed; "": none.

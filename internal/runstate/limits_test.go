@@ -15,7 +15,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("got %+v, want %+v", l, want)
 	}
 	if l := InitialLimits(domain.Limits{}, planner.Limits{}); l.MaxSteps != 100_000 {
-		t.Errorf("got %+v, want the default of 100,000 steps (ruling 28)", l)
+		t.Errorf("got %+v, want the default of 100,000 steps", l)
 	}
 	for name, tt := range map[string]struct {
 		Spent

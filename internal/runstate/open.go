@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// leave returns what the work keeps for a resume, after its final row e: a cancelled
+// leave returns what the step keeps for a resume, after its final row e: a cancelled
 // attempt continues behind all recorded sub-steps, and a failed one as a retry does.
 func (w *Step) leave(e *domain.Entry) Carryover {
 	if e.Status == domain.NodeFailed {
@@ -60,7 +60,7 @@ func (s *State) leaveBehind(v planner.VisitKey) {
 	}
 }
 
-// intake takes up the visits that the walk has opened.
+// intake opens the visits that the walk has opened.
 func (s *State) intake() {
 	for _, v := range s.Walk.Ready() {
 		s.opened++
@@ -88,7 +88,7 @@ func (s *State) open(k StepKey) *Step {
 	return w
 }
 
-// AfterReset takes up what a reset opened again and forgets that it settled.
+// AfterReset opens what a reset of the walk opened again, and forgets that it settled.
 func (s *State) AfterReset(r planner.Reset) {
 	s.Cancelled, s.stopMark, s.Budget = false, 0, nil
 	s.Paused, s.Only, s.overrides = false, nil, nil
@@ -101,13 +101,14 @@ func (s *State) AfterReset(r planner.Reset) {
 	s.Settled = slices.DeleteFunc(s.Settled, func(d Settled) bool { return undone[planner.VisitKey{Node: d.Node, Visit: d.Visit}] })
 	for v := range undone {
 		if c := s.Completed[v.Node]; v.Visit > 0 && c[0].visit == v.Visit {
-			s.Completed[v.Node] = [2]completion{c[1], {}}
+			s.Completed[v.Node] = [2]Completion{c[1], {}}
 		}
 	}
 	s.intake()
 }
 
-// EnsureOpen returns open work, beginning the foreach item that a row speaks of.
+// EnsureOpen returns the open step, beginning it if it is a foreach item. nil: the visit
+// is not open.
 func (s *State) EnsureOpen(k StepKey) *Step {
 	if w := s.Open[k]; w != nil {
 		return w
@@ -121,7 +122,7 @@ func (s *State) EnsureOpen(k StepKey) *Step {
 	return s.open(k)
 }
 
-// StartNextItem begins the next item of a foreach visit; nil when none may begin.
+// StartNextItem begins the next item of a foreach visit; nil: none is left.
 func (s *State) StartNextItem(f *Foreach) *Step {
 	i := s.Walk.NextItem(f.VisitKey)
 	if i < 0 {

@@ -6,7 +6,7 @@ import "github.com/kairosd/kairosd/planner"
 type Outcome int
 
 const (
-	OutcomeFailed      Outcome = iota // the visit or item has failed for good
+	OutcomeFailed      Outcome = iota // the step has failed
 	OutcomeRetry                      // it is tried again
 	OutcomeInDoubt                    // nobody knows whether it had its effect
 	OutcomeInterrupted                // the daemon stopped or died; it costs no retry
@@ -27,7 +27,7 @@ type AttemptEnd struct {
 	FailedAttempts, MaxAttempts int  // failed attempts with this one; attempts allowed
 }
 
-// Outcome is the fate of the attempt. An open call decides by itself: neither the
+// Outcome is what becomes of the attempt. An open call decides by itself: neither the
 // class of its step nor the failure of the attempt says anything about that call.
 func (j AttemptEnd) Outcome() Outcome {
 	unsafe := j.Effect == planner.EffectUnsafe && !j.Stepped

@@ -8,9 +8,9 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// FollowReplan gives a replan row its meaning: a new state of the new version, with
-// the rows that are kept, and with whatever waits and is planned there too.
-// dropped is work that the new version has no place for.
+// FollowReplan replays a replan row. next is the state of the new version, with the rows
+// that it keeps and the waiting steps that it has too. dropped are the open steps that
+// the new version does not continue. before is the journal up to the row.
 func (s *State) FollowReplan(f Facts, e *domain.Entry, before []domain.Entry) (next *State, dropped []*Step, err error) {
 	var r Replan
 	if err := json.Unmarshal(e.Decision, &r); err != nil {
@@ -52,7 +52,7 @@ func (s *State) FollowReplan(f Facts, e *domain.Entry, before []domain.Entry) (n
 	return next, next.inherit(s, e.Seq), nil
 }
 
-// inherit takes over the work that waits, if the node is the same. A node of the
+// inherit takes over the steps that wait, if the node is the same. A node of the
 // same name that does something else begins anew, under another idempotency key.
 func (s *State) inherit(old *State, seq int64) (dropped []*Step) {
 	for _, w := range old.OpenSteps() {

@@ -10,11 +10,11 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// What took care of a failure, in a [planner.Decision].
+// HandledSkip is the value of planner.Decision.Handled when a failure counts as skipped.
 const HandledSkip = "skip"
 
-// Settle decides a live final row, completes it with the decision and applies
-// it. now is the time of the warnings that the decision adds to its log.
+// Settle decides a new final row, completes it with the decision, and applies it. out is
+// its decoded output. now is the time of the warnings that the decision adds to its log.
 func (s *State) Settle(e *domain.Entry, k StepKey, out any, now time.Time) (planner.Decision, error) {
 	d, err := s.Walk.Settle(planner.Settlement{VisitKey: k.VisitKey, Item: k.Item,
 		Status: planner.Status(e.Status), Output: out, Failure: ToPlanner(e.Failure)})
@@ -78,7 +78,7 @@ func (s *State) close(e *domain.Entry, k StepKey, d planner.Decision, out any) {
 			if s.Doubts == nil {
 				s.Doubts = map[StepKey]*Doubt{}
 			}
-			s.Doubts[k] = &Doubt{Attempt: w.Attempt, since: w.Since, Calls: w.OpenCalls()}
+			s.Doubts[k] = &Doubt{Attempt: w.Attempt, Since: w.Since, Calls: w.OpenCalls()}
 		}
 	}
 	status, over := e.Status, true
@@ -114,21 +114,21 @@ func (s *State) close(e *domain.Entry, k StepKey, d planner.Decision, out any) {
 	}
 }
 
-// StoppedWithRun reports whether a stopping run takes the work with it: what became
-// ready before it stopped. Work of `when: failure|always` that became ready
-// since runs as ever, retries and waits included.
+// StoppedWithRun reports whether a stopping run stops the step too: it became ready
+// before the run began to stop. Steps of `when: failure|always` that became ready since
+// run as usual, retries and waits included.
 func (s *State) StoppedWithRun(w *Step) bool {
 	return s.stopMark > 0 && w.Order <= s.stopMark && s.Walk.Stopping()
 }
 
-// record notes a settled visit for those who ask what happened before.
+// record keeps a settled visit for later readers.
 func (s *State) record(k StepKey, status domain.NodeStatus, e *domain.Entry) {
 	s.Settled = append(s.Settled, Settled{k.Node, k.Visit, status})
 	if status == domain.NodeCompleted && s.Program.Nodes[k.Node].Agent != "" {
 		if s.Completed == nil {
-			s.Completed = map[int][2]completion{}
+			s.Completed = map[int][2]Completion{}
 		}
-		s.Completed[k.Node] = [2]completion{{k.Visit, e.Seq}, s.Completed[k.Node][0]}
+		s.Completed[k.Node] = [2]Completion{{k.Visit, e.Seq}, s.Completed[k.Node][0]}
 	}
 	if e.Agent != "" {
 		if s.Agents == nil {
@@ -138,7 +138,7 @@ func (s *State) record(k StepKey, status domain.NodeStatus, e *domain.Entry) {
 	}
 }
 
-// ForgetSettled drops what was kept for whoever looks at every row.
+// ForgetSettled empties Settled, unless the history is kept.
 func (s *State) ForgetSettled() {
 	if !s.KeepHistory {
 		s.Settled = s.Settled[:0]

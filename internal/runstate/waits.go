@@ -31,7 +31,7 @@ func FormMessage(input any) string {
 	return ""
 }
 
-// Waits lists what the run waits for (ruling 14), in order of precedence.
+// Waits lists what the run waits for in order of precedence.
 func (s *State) Waits() []domain.Wait {
 	var list []domain.Wait
 	flag := func(on bool, r domain.WaitReason, message string) {
@@ -72,7 +72,7 @@ func (s *State) Waits() []domain.Wait {
 	}
 	for _, k := range s.UnresolvedDoubts() {
 		list = append(list, domain.Wait{Node: s.Program.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item,
-			Reason: domain.WaitInDoubt, Since: s.Doubts[k].since, Calls: s.Doubts[k].Calls})
+			Reason: domain.WaitInDoubt, Since: s.Doubts[k].Since, Calls: s.Doubts[k].Calls})
 	}
 	slices.SortStableFunc(list, func(a, b domain.Wait) int {
 		return cmp.Compare(slices.Index(domain.WaitReasons, a.Reason), slices.Index(domain.WaitReasons, b.Reason))
@@ -80,7 +80,8 @@ func (s *State) Waits() []domain.Wait {
 	return list
 }
 
-// UnresolvedDoubts lists cancelled attempts in doubt that nobody has resolved.
+// UnresolvedDoubts lists attempts in doubt of cancelled steps that nobody has resolved,
+// by node, visit, and item.
 func (s *State) UnresolvedDoubts() []StepKey {
 	var list []StepKey
 	for k, d := range s.Doubts {
@@ -94,8 +95,8 @@ func (s *State) UnresolvedDoubts() []StepKey {
 	return list
 }
 
-// NextDue is when the earliest wait ends by itself, those left out that need no
-// timer; zero: none does.
+// NextDue is when the earliest wait ends automatically, without those for which quiet
+// returns true; zero: none does.
 func (s *State) NextDue(quiet func(*Step) bool) time.Time {
 	var due time.Time
 	for _, w := range s.Open {
@@ -106,8 +107,7 @@ func (s *State) NextDue(quiet func(*Step) bool) time.Time {
 	return due
 }
 
-// MostAttempts is how many attempts were made of what waits for its next one; of
-// several, the most.
+// MostAttempts is the largest number of attempts among the steps that wait for a retry.
 func (s *State) MostAttempts() int {
 	most := 0
 	for _, w := range s.Open {
@@ -118,7 +118,7 @@ func (s *State) MostAttempts() int {
 	return most
 }
 
-// UnneededChildren are those of a run's children that none of its steps waits for.
+// UnneededChildren are the child runs that no step waits for.
 func (s *State) UnneededChildren(children []string) []string {
 	return slices.DeleteFunc(slices.Clone(children), func(id string) bool {
 		for _, w := range s.Open {
@@ -130,6 +130,7 @@ func (s *State) UnneededChildren(children []string) []string {
 	})
 }
 
+// ClipText cuts s after n bytes and marks the cut with an ellipsis.
 func ClipText(s string, n int) string {
 	if len(s) <= n {
 		return s
