@@ -345,7 +345,7 @@ func (a *actor) load() error {
 	a.dueDirty = true
 	loaded := s.Seq
 	working := (a.run.Status == domain.RunRunning || a.run.Status == domain.RunQueued) && !fresh
-	if working && a.e.unattended(a.run) {
+	if working && a.e.env.unattended(a.run) {
 		a.offered = a.e.offer(ctx, a.id)
 	}
 	a.recover()

@@ -81,7 +81,7 @@ type stepTrace struct {
 }
 
 // traces reads the journal of a step plan's run.
-func (v *view) traces() (steps map[string]*stepTrace, handoffs []domain.PlanHandoff) {
+func traces(v *view) (steps map[string]*stepTrace, handoffs []domain.PlanHandoff) {
 	p := v.prog.Program
 	steps = map[string]*stepTrace{}
 	for i := range v.journal {
@@ -136,7 +136,7 @@ func (v *view) traces() (steps map[string]*stepTrace, handoffs []domain.PlanHand
 }
 
 // planResult folds a step plan's run into the result object of [002].
-func (v *view) planResult() *domain.PlanResult {
+func planResult(v *view) *domain.PlanResult {
 	p := v.prog.Program
 	if p.Kind != planner.KindSteps {
 		return nil
@@ -160,14 +160,14 @@ func (v *view) planResult() *domain.PlanResult {
 			r.Plan.UpdatedAt = at
 		}
 	}
-	traces, handoffs := v.traces()
+	steps, handoffs := traces(v)
 	if handoffs != nil {
 		r.Handoffs = handoffs
 	}
 	outputs := domain.ResultOf(domain.RunDetail{Run: v.run, Journal: v.journal}).Outputs
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		t := traces[n.ID]
+		t := steps[n.ID]
 		if t == nil {
 			t = &stepTrace{}
 		}
@@ -193,7 +193,7 @@ func (v *view) planResult() *domain.PlanResult {
 		}
 		r.Plan.Steps = append(r.Plan.Steps, s)
 	}
-	r.Plan.CurrentStepIndex = v.currentStep(r.Plan.Steps)
+	r.Plan.CurrentStepIndex = currentStep(v, r.Plan.Steps)
 	if r.AggregatedResult = aggregate(r.Plan.Steps); r.AggregatedResult == nothingDone && !v.run.Status.Final() {
 		r.AggregatedResult = "" // there is nothing to say yet
 	}
@@ -209,7 +209,7 @@ func lastAt(journal []domain.Entry) time.Time {
 
 // currentStep is the index of the step that failed, or runs, or was cut short, or
 // comes next; of a completed plan the last one.
-func (v *view) currentStep(steps []domain.PlanStepState) int {
+func currentStep(v *view, steps []domain.PlanStepState) int {
 	if v.run.Error != nil {
 		if i, ok := v.prog.Index[v.run.Error.Node]; ok {
 			return i

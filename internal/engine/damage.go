@@ -127,7 +127,7 @@ func (e *Engine) salvage(ctx context.Context, run string, cause error, compile f
 		if err != nil {
 			return nil, false
 		}
-		v := &view{e: e, run: r, prog: p, journal: d.good, s: s, after: d.after}
+		v := &view{env: &e.env, run: r, prog: p, journal: d.good, s: s, after: d.after}
 		v.damage = v.describe(d)
 		return v, true
 	}
@@ -137,7 +137,7 @@ func (e *Engine) salvage(ctx context.Context, run string, cause error, compile f
 // to can be looked at, but nothing can be worked out from it.
 func (e *Engine) halved(ctx context.Context, r domain.Run, cause error) *view {
 	journal, err := e.store.Journal(ctx, r.ID, 0) // those that can be trusted, if not all
-	v := &view{e: e, run: r, journal: journal, damage: unreadable(cause)}
+	v := &view{env: &e.env, run: r, journal: journal, damage: unreadable(cause)}
 	v.damage.Parts, v.damage.Good = r.Damaged, int64(len(journal))
 	if err != nil {
 		v.damage.Message += "; " + err.Error()
@@ -206,7 +206,7 @@ func (v *view) lostSteps(d *damagedJournal) []domain.LostStep {
 		if !ok || s.Visit < 1 {
 			return // of another version, or not of a node
 		}
-		static := v.e.staticEffect(v.prog, &v.prog.Nodes[i])
+		static := v.env.staticEffect(v.prog, &v.prog.Nodes[i])
 		if said := planner.Effect(s.Effect); said == "" || !sure && (!touches(said) || static.Stricter(said)) {
 			s.Effect = string(static) // what a damaged row says makes nothing harmless
 		}

@@ -77,6 +77,7 @@ type Engine struct {
 	replanning sync.Map              // ids of runs for which a tail is being planned
 	log        *slog.Logger
 	opts       Options // without what is in setup
+	env        env     // of previews
 
 	facts  factsCache
 	bus    *bus
@@ -135,6 +136,7 @@ func New(c Config) (*Engine, error) {
 		stopped: make(chan struct{}), clock: newClock(),
 	}
 	e.setup.Store(first)
+	e.env = env{now: e.now, effect: e.effect, stepped: e.stepped, executes: e.executes, ownRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
 	e.bus = newBus(c.Store)
 	e.sched = newScheduler(first.MaxRunning, first.MaxNodes, e.granted)

@@ -186,5 +186,5 @@ func (v *view) stage(f domain.Forecast, answered *runstate.Step, ready []planner
 }
 
 func (v *view) step(n *planner.ProgramNode, visit int) domain.PreviewStep {
-	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(v.prog, n))}
+	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.env.staticEffect(v.prog, n))}
 }

@@ -44,7 +44,7 @@ func (e *Engine) newRun(ctx context.Context, actor domain.Actor, req domain.Verb
 	if needsJournal(v.run, req) {
 		return domain.Run{}, purged(v.run)
 	}
-	b, err := v.branch(ctx, req)
+	b, err := e.branch(ctx, v, req)
 	if err != nil {
 		return domain.Run{}, err
 	}
@@ -75,29 +75,87 @@ func (e *Engine) newRun(ctx context.Context, actor domain.Actor, req domain.Verb
 	return e.create(ctx, b.prog, n, actor)
 }
 
-// branch builds the journal that the new run starts with, by walking its plan
-// with what is kept of the old one.
-func (v *view) branch(ctx context.Context, req domain.VerbRequest) (*branch, error) {
-	b := &branch{view: v, prog: v.prog, input: v.run.Input, preview: v.blank(req.Action)}
-	if err := b.follow(ctx, req); err != nil {
+// branch is what a rerun or fork starts with. It loads what the view's branch needs.
+func (e *Engine) branch(ctx context.Context, v *view, req domain.VerbRequest) (*branch, error) {
+	prog, err := e.followed(ctx, v, req)
+	if err != nil {
 		return nil, err
 	}
+	raw := v.run.Input
 	if req.Input != nil {
-		b.input = req.Input
+		raw = req.Input
 	}
-	input, err := runstate.Decode(b.input)
+	input, err := runstate.Decode(raw)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "input: %w", err)
 	}
-	if b.prog.InputSchema != nil && (req.Input != nil || b.prog != v.prog) {
-		if err := validate(ctx, b.prog.InputSchema, b.input, "input"); err != nil {
+	if prog.InputSchema != nil && (req.Input != nil || prog != v.prog) {
+		if err := validate(ctx, prog.InputSchema, raw, "input"); err != nil {
 			return nil, err
 		}
 	}
+	// The old run's pins hold for the same version; another one and a rerun are pinned
+	// again.
+	plans := v.s.Plans
+	if prog.hasPlans && (prog != v.prog || req.Action == domain.ActionRerun || plans == nil) {
+		if plans, err = e.resolvePlans(ctx, prog); err != nil {
+			return nil, err
+		}
+	}
+	return v.branch(req, prog, raw, input, plans)
+}
+
+// followed is the version that is asked for: a number, -1 the newest, 0 the one that the
+// run followed there.
+func (e *Engine) followed(ctx context.Context, v *view, req domain.VerbRequest) (*program, error) {
+	r := v.run
+	var hash string
+	switch {
+	case req.Version == 0 && req.Action == domain.ActionRerun && !r.PurgedAt.IsZero():
+		// The journal is gone; what was made for one run says whose tail it is.
+		ver := v.prog.version
+		for ver.Origin == runstate.KindReplan && ver.ParentHash != "" {
+			var err error
+			if ver, err = e.store.VersionByHash(ctx, ver.ParentHash); err != nil {
+				return nil, err
+			}
+		}
+		hash = ver.Hash
+	case req.Version == 0:
+		// A rerun begins where the run began: a tail was planned for what had been
+		// done and had failed in one run, and is never its plan's (SPEC 7.5).
+		hash = runstate.VersionAt(v.journal, req.At, v.prog.Hash)
+	case req.Version < 0:
+		p, err := e.store.Plan(ctx, r.PlanID)
+		if err != nil {
+			return nil, err
+		}
+		hash = p.LatestHash
+	case req.Version == v.prog.version.Number:
+		return v.prog, nil
+	default:
+		ver, err := e.store.VersionByNumber(ctx, r.PlanID, req.Version)
+		if err != nil {
+			return nil, err
+		}
+		hash = ver.Hash
+	}
+	if hash == v.prog.Hash {
+		return v.prog, nil
+	}
+	return e.program(ctx, hash)
+}
+
+// branch builds the journal that the new run starts with, by walking its plan
+// with what is kept of the old one.
+func (v *view) branch(req domain.VerbRequest, prog *program, raw domain.RawJSON, input any, plans map[string]string) (*branch, error) {
+	b := &branch{view: v, prog: prog, input: raw, preview: v.blank(req.Action)}
 	// ${run.id} is the old run's here, so that what read it can be compared.
 	b.s = runstate.New(b.prog.Program, runstate.Facts{Run: v.run.ID, Input: input, KeepHistory: true})
-	if err := b.pinPlans(ctx, req); err != nil {
-		return nil, err
+	if prog.hasPlans {
+		if err := b.append(plansRow(plans, v.run.CreatedAt)); err != nil {
+			return nil, err
+		}
 	}
 	if known := v.s.Memory; known != nil && req.Action == domain.ActionFork {
 		raw, err := planner.EncodeValue(known)
@@ -141,68 +199,6 @@ func (v *view) branch(ctx context.Context, req domain.VerbRequest) (*branch, err
 		b.preview.Digest = digestOf(b.preview.Digest, mustJSON(req.Edits), mustJSON(req.Instead), b.input)
 	}
 	return b, nil
-}
-
-// follow switches to the version that is asked for: a number, -1 the newest, 0 the
-// one that the run followed there.
-func (b *branch) follow(ctx context.Context, req domain.VerbRequest) error {
-	e, r := b.view.e, b.view.run
-	var hash string
-	switch {
-	case req.Version == 0 && req.Action == domain.ActionRerun && !r.PurgedAt.IsZero():
-		// The journal is gone; what was made for one run says whose tail it is.
-		v := b.prog.version
-		for v.Origin == runstate.KindReplan && v.ParentHash != "" {
-			var err error
-			if v, err = e.store.VersionByHash(ctx, v.ParentHash); err != nil {
-				return err
-			}
-		}
-		hash = v.Hash
-	case req.Version == 0:
-		// A rerun begins where the run began: a tail was planned for what had been
-		// done and had failed in one run, and is never its plan's (SPEC 7.5).
-		hash = runstate.VersionAt(b.view.journal, req.At, b.prog.Hash)
-	case req.Version < 0:
-		p, err := e.store.Plan(ctx, r.PlanID)
-		if err != nil {
-			return err
-		}
-		hash = p.LatestHash
-	case req.Version == b.prog.version.Number:
-		return nil
-	default:
-		ver, err := e.store.VersionByNumber(ctx, r.PlanID, req.Version)
-		if err != nil {
-			return err
-		}
-		hash = ver.Hash
-	}
-	if hash == b.prog.Hash {
-		return nil
-	}
-	p, err := e.program(ctx, hash)
-	if err != nil {
-		return err
-	}
-	b.prog = p
-	return nil
-}
-
-// pinPlans keeps the old run's pins for the same version, and pins anew for
-// another one or a rerun.
-func (b *branch) pinPlans(ctx context.Context, req domain.VerbRequest) error {
-	if !b.prog.hasPlans {
-		return nil
-	}
-	plans := b.view.s.Plans
-	if b.prog != b.view.prog || req.Action == domain.ActionRerun || plans == nil {
-		var err error
-		if plans, err = b.view.e.resolvePlans(ctx, b.prog); err != nil {
-			return err
-		}
-	}
-	return b.append(plansRow(plans, b.view.run.CreatedAt))
 }
 
 func plansRow(plans map[string]string, at time.Time) domain.Entry {
@@ -406,7 +402,7 @@ func (b *branch) keep(req domain.VerbRequest, l *lists, why map[string]string) e
 		if k.Item != runstate.NoItem {
 			b.s.EnsureOpen(k)
 		}
-		if _, err := b.s.Settle(&row, k, out, v.e.now()); err != nil {
+		if _, err := b.s.Settle(&row, k, out, v.env.now()); err != nil {
 			return err
 		}
 		b.entries = append(b.entries, row)
@@ -564,6 +560,16 @@ func (b *branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 		edits[visitName(node, latest)] = canonical
 	}
 	return edits, nil
+}
+
+// keepFor walks another version with the rows of a run that follows it from here: which
+// of them stand, and which steps the version does not continue.
+func (v *view) keepFor(prog *program, f runstate.Facts) (kept []runstate.KeptRow, dropped []domain.PreviewStep, err error) {
+	b := &branch{view: v, prog: prog, input: v.run.Input, preview: v.blank(""), s: runstate.New(prog.Program, f)}
+	b.s.Remember(v.s.Memory)
+	var l lists
+	err = b.keep(domain.VerbRequest{At: v.run.LastSeq}, &l, map[string]string{})
+	return b.kept, l.dropped, err
 }
 
 func digestOf(parts ...any) string {

@@ -321,17 +321,6 @@ func (a *actor) recover() {
 	}
 }
 
-// lost is the fate of an attempt that nobody runs any more: its process died.
-func (e *Engine) lost(p *planner.Program, w *runstate.Step, cancelled bool) runstate.Outcome {
-	j := runstate.AttemptEnd{Effect: w.Effect, OpenCall: len(w.CallsInFlight) > 0, Interrupted: true, Cancelled: cancelled, MaxAttempts: 1}
-	if h, ok := e.current().Registry.Handler(&p.Nodes[w.Node]); ok {
-		if h, ok := h.(Stepped); ok {
-			j.Stepped = h.Stepped()
-		}
-	}
-	return j.Outcome()
-}
-
 // settleFlying settles, by their effect class, attempts that nobody runs any
 // more (SPEC 4.1).
 func (a *actor) settleFlying(why, reason string) {
@@ -341,7 +330,7 @@ func (a *actor) settleFlying(why, reason string) {
 		}
 		f := runstate.Interrupted(why)
 		fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.Attempt, string(w.Effect), w.StartedAt }
-		switch a.e.lost(a.s.Program, w, a.s.Cancelled) {
+		switch a.e.env.lost(a.s.Program, w, a.s.Cancelled) {
 		case runstate.OutcomeInDoubt:
 			a.goesOn(w, domain.NodeInDoubt, f, reason, fill)
 			if a.s.Cancelled {

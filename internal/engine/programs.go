@@ -184,7 +184,7 @@ func (e *Engine) Effects(ctx context.Context, hash string) ([]planner.Effect, er
 	}
 	out := make([]planner.Effect, len(p.Nodes))
 	for i := range p.Nodes {
-		out[i] = e.staticEffect(p, &p.Nodes[i])
+		out[i] = e.env.staticEffect(p, &p.Nodes[i])
 	}
 	return out, nil
 }
@@ -193,6 +193,16 @@ func (e *Engine) Effects(ctx context.Context, hash string) ([]planner.Effect, er
 // effect stricter; laxer counts only in plans that a person stored (SPEC 4.1).
 func (e *Engine) effect(p *program, n *planner.ProgramNode, input any) planner.Effect {
 	return effectIn(e.current().Registry, p, n, input)
+}
+
+// stepped reports whether everything with an effect in a node is a sub-step.
+func (e *Engine) stepped(n *planner.ProgramNode) bool {
+	h, ok := e.current().Registry.Handler(n)
+	if !ok {
+		return false
+	}
+	s, ok := h.(Stepped)
+	return ok && s.Stepped()
 }
 
 func effectIn(r Registry, p *program, n *planner.ProgramNode, input any) planner.Effect {

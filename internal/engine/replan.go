@@ -351,31 +351,29 @@ func (a *actor) prepareTail(w *runstate.Step, t runstate.ReplanTarget, by string
 		return nil, nil, nil, nil, err
 	}
 	f := a.e.factsOf(ctx, a.run, input)
-	v := &view{e: a.e, run: a.run, prog: a.prog, journal: journal, s: a.s}
+	v := &view{env: &a.e.env, run: a.run, prog: a.prog, journal: journal, s: a.s}
 	v.run.LastSeq = a.s.Seq
-	b := &branch{view: v, prog: prog, input: a.run.Input, preview: v.blank(""), s: runstate.New(prog.Program, f)}
-	b.s.Remember(a.s.Memory)
-	var l lists
-	if err := b.keep(domain.VerbRequest{At: a.s.Seq}, &l, map[string]string{}); err != nil {
+	kept, dropped, err := v.keepFor(prog, f)
+	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	for _, d := range l.dropped {
+	for _, d := range dropped {
 		if d.Status == domain.NodeCompleted {
 			return nil, nil, nil, nil, domain.Errorf(domain.CodeInvalid, "version %d does not keep the completed node %s: %s", t.Version, d.Node, d.Reason)
 		}
 	}
-	r := runstate.Replan{From: a.run.Hash, Before: a.run.Version, Hash: t.Hash, Version: t.Version, Node: a.prog.Nodes[w.Node].ID, Visit: w.Visit, Kept: b.kept}
+	r := runstate.Replan{From: a.run.Hash, Before: a.run.Version, Hash: t.Hash, Version: t.Version, Node: a.prog.Nodes[w.Node].ID, Visit: w.Visit, Kept: kept}
 	e := &domain.Entry{Seq: a.s.Seq + 1, Kind: domain.EntryReplan, Item: runstate.NoItem, Actor: by, At: a.e.now(), Decision: mustJSON(r),
 		Reason: cmp.Or(t.Reason, "planned anew")}
 	e.Failure = w.Failure
-	next, dropped, err := a.s.FollowReplan(f, e, journal)
-	for _, d := range dropped {
+	next, left, err := a.s.FollowReplan(f, e, journal)
+	for _, d := range left {
 		if id := a.prog.Nodes[d.Node].ID; d.Attempt > 0 && d.VisitKey != w.VisitKey && !slices.Contains(r.Dropped, id) {
 			r.Dropped = append(r.Dropped, id)
 		}
 	}
 	e.Decision = mustJSON(r)
-	return e, next, dropped, prog, err
+	return e, next, left, prog, err
 }
 
 func describe(d *planner.Document) (name, description string) {

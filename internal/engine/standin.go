@@ -206,7 +206,7 @@ func (b *branch) give(name string, k runstate.StepKey, output domain.RawJSON, re
 		return domain.Errorf(domain.CodeInvalid, "instead: %s: %w", name, err)
 	}
 	return b.append(domain.Entry{Kind: domain.EntryResolve, Node: b.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item,
-		Decision: runstate.ResolveDecision{Action: runstate.ActionGiven}.JSON(), Output: output, Reason: reason, At: b.view.e.now()})
+		Decision: runstate.ResolveDecision{Action: runstate.ActionGiven}.JSON(), Output: output, Reason: reason, At: b.view.env.now()})
 }
 
 // asked reports whether a person was asked about a call of the node.
@@ -348,9 +348,9 @@ func (b *branch) foretell() []domain.PreviewDecision {
 		if err != nil {
 			continue
 		}
-		row := domain.Entry{Seq: b.s.Seq + 1, Kind: domain.EntryResult, Node: b.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: runstate.NoItem, Final: true, Status: domain.NodeCompleted, Output: raw, At: v.e.now()}
+		row := domain.Entry{Seq: b.s.Seq + 1, Kind: domain.EntryResult, Node: b.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: runstate.NoItem, Final: true, Status: domain.NodeCompleted, Output: raw, At: v.env.now()}
 		k := w.VisitKey
-		d, err := b.s.Settle(&row, w.StepKey, value, v.e.now())
+		d, err := b.s.Settle(&row, w.StepKey, value, v.env.now())
 		if err != nil {
 			break
 		}

@@ -407,7 +407,7 @@ func (a *actor) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error 
 		}
 	}
 	acts := resumable(a.s)
-	if len(acts) == 0 && (justTaken || a.e.unattended(a.run)) && len(a.running) == 0 {
+	if len(acts) == 0 && (justTaken || a.e.env.unattended(a.run)) && len(a.running) == 0 {
 		return nil // being asked is enough: it goes on from here
 	}
 	if len(acts) == 0 {
@@ -432,13 +432,6 @@ func (a *actor) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error 
 	}
 	a.due()
 	return nil
-}
-
-// unattended reports whether a run that is neither over nor waiting may have
-// nobody who executes it: another process left it, and this engine takes up
-// only runs that it is told to (ruling 27).
-func (e *Engine) unattended(r domain.Run) bool {
-	return e.opts.OwnRunsOnly && (r.Status == domain.RunRunning || r.Status == domain.RunQueued)
 }
 
 // offer is the digest of what a resume of a run that a process left behind does.

@@ -17,7 +17,7 @@ import (
 
 // view is a run as stored, folded: what previews and new runs are computed from.
 type view struct {
-	e       *Engine
+	env     *env
 	run     domain.Run
 	prog    *program
 	journal []domain.Entry
@@ -57,7 +57,7 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	if err != nil {
 		return nil, err
 	}
-	return &view{e: e, run: r, prog: p, journal: journal, s: s}, nil
+	return &view{env: &e.env, run: r, prog: p, journal: journal, s: s}, nil
 }
 
 // view is the run as its actor has it, which may be ahead of what is stored.
@@ -74,7 +74,7 @@ func (a *actor) view(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &view{e: a.e, run: a.run, prog: a.prog, journal: journal, s: s}, nil
+	return &view{env: &a.e.env, run: a.run, prog: a.prog, journal: journal, s: s}, nil
 }
 
 // journal is the run's journal as its actor has it: what is stored, what is on its
@@ -160,7 +160,7 @@ func (e *Engine) Detail(ctx context.Context, run string) (domain.RunDetail, erro
 	if !v.run.Status.Final() {
 		e.logsOf(v.run.ID, v.journal)
 	}
-	d := domain.RunDetail{Run: v.run, Journal: v.journal, Plan: v.planResult()}
+	d := domain.RunDetail{Run: v.run, Journal: v.journal, Plan: planResult(v)}
 	if !v.run.Status.Final() || len(v.s.UnresolvedDoubts()) > 0 {
 		d.Waits = v.s.Waits()
 	}
@@ -218,7 +218,7 @@ func (v *view) outlook(p *program, s *runstate.State, seen map[string]int, why m
 	var l lists
 	add := func(i, visit int, items []int, reason string) {
 		n := &p.Nodes[i]
-		step := domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Items: items, Reason: reason}
+		step := domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.env.staticEffect(p, n)), Items: items, Reason: reason}
 		if r, ok := why[n.ID]; ok && reason == "" {
 			step.Reason = r
 		}
@@ -238,11 +238,11 @@ func (v *view) outlook(p *program, s *runstate.State, seen map[string]int, why m
 		queue = append(queue, i)
 	}
 	items := map[planner.VisitKey][]int{}
-	left := v.e.unattended(v.run) && !v.e.executes(v.run.ID)
+	left := v.env.unattended(v.run) && !v.env.executes(v.run.ID)
 	doubtful := func(w *runstate.Step) bool {
 		// What the process that ran it left in flight is settled by whoever takes the
 		// run up, before anything else.
-		return w.Phase == runstate.PhaseInDoubt && w.Resolution == nil || left && w.InFlight() && v.e.lost(p.Program, w, s.Cancelled) == runstate.OutcomeInDoubt
+		return w.Phase == runstate.PhaseInDoubt && w.Resolution == nil || left && w.InFlight() && v.env.lost(p.Program, w, s.Cancelled) == runstate.OutcomeInDoubt
 	}
 	for _, w := range s.OpenSteps() {
 		if w.Item != runstate.NoItem {
@@ -350,7 +350,7 @@ func (v *view) mayRun(p *program, s *runstate.State, i int) bool {
 // answeredStep is a visit that a person's word settles.
 func (v *view) answeredStep(p *program, w *runstate.Step) domain.PreviewStep {
 	n := &p.Nodes[w.Node]
-	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n))}
+	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.env.staticEffect(p, n))}
 	switch w.Resolution.Action {
 	case runstate.ActionHappened:
 		step.Status, step.Reason = domain.NodeCompleted, saidHappened
@@ -365,25 +365,17 @@ func (v *view) answeredStep(p *program, w *runstate.Step) domain.PreviewStep {
 // givenStep is a visit whose result is there before it runs.
 func (v *view) givenStep(p *program, node, visit int, why string) domain.PreviewStep {
 	n := &p.Nodes[node]
-	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: domain.NodeCompleted, Reason: why}
+	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.env.staticEffect(p, n)), Status: domain.NodeCompleted, Reason: why}
 }
 
 func (v *view) doubtStep(p *program, w *runstate.Step) domain.PreviewStep {
 	n := &p.Nodes[w.Node]
-	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: domain.NodeInDoubt,
+	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.env.staticEffect(p, n)), Status: domain.NodeInDoubt,
 		Reason: "say first whether it happened"}
 	if w.Item != runstate.NoItem {
 		step.Items = []int{w.Item}
 	}
 	return step
-}
-
-// staticEffect is a node's effect as far as it is known without its input.
-func (e *Engine) staticEffect(p *program, n *planner.ProgramNode) planner.Effect {
-	if n.Input == nil {
-		return e.effect(p, n, nil)
-	}
-	return e.effect(p, n, n.Input.Source)
 }
 
 // seen counts how often each node began to run, as far as any row tells.
@@ -420,7 +412,7 @@ func (v *view) kept(p *program, s *runstate.State) []domain.PreviewStep {
 		if d.Visit == 0 {
 			continue // skipped without having run
 		}
-		list = append(list, domain.PreviewStep{Node: n.ID, Visit: d.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: d.Status})
+		list = append(list, domain.PreviewStep{Node: n.ID, Visit: d.Visit, Type: n.TypeName, Effect: string(v.env.staticEffect(p, n)), Status: d.Status})
 	}
 	return list
 }
@@ -444,7 +436,7 @@ func (e *Engine) Preview(ctx context.Context, actor domain.Actor, req domain.Ver
 		pre, _, _, err = v.resume(req)
 	case req.Action == domain.ActionRerun, req.Action == domain.ActionFork:
 		var b *branch
-		if b, err = v.branch(ctx, req); err == nil {
+		if b, err = e.branch(ctx, v, req); err == nil {
 			pre = b.preview
 			pre.Decisions = b.foretell()
 		}
@@ -513,7 +505,7 @@ func (v *view) simple(req domain.VerbRequest) domain.Preview {
 	case domain.ActionRelease:
 		refuse(!v.s.Held && !v.s.Quarantined, "the run is neither held nor quarantined")
 	case domain.ActionStartNow:
-		refuse(v.run.Status != domain.RunQueued || !v.run.StartedAt.IsZero() || !v.run.StartAt.After(v.e.now()), "the run waits for no time to start at")
+		refuse(v.run.Status != domain.RunQueued || !v.run.StartedAt.IsZero() || !v.run.StartAt.After(v.env.now()), "the run waits for no time to start at")
 	case domain.ActionRetryNow:
 		waiting := false
 		for _, w := range v.s.Open {
@@ -546,7 +538,7 @@ func (v *view) cancels(step domain.PreviewStep) string {
 		if !w.InFlight() || k.Visit != step.Visit || v.prog.Nodes[k.Node].ID != step.Node {
 			continue
 		}
-		if v.e.lost(v.prog.Program, w, true) == runstate.OutcomeInDoubt {
+		if v.env.lost(v.prog.Program, w, true) == runstate.OutcomeInDoubt {
 			return domain.ReasonUnsafeWork
 		}
 		reason = domain.ReasonAtWork
@@ -569,7 +561,7 @@ func (v *view) resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *r
 		if asksOptions(req) {
 			return p, planner.Reset{}, nil, noOptions()
 		}
-		p.Allowed = len(resumable(v.s)) > 0 || v.e.unattended(v.run)
+		p.Allowed = len(resumable(v.s)) > 0 || v.env.unattended(v.run)
 		if !p.Allowed {
 			p.Refusal = "the run is not stopped"
 			if b := v.s.Budget; b != nil {
