@@ -56,7 +56,7 @@ type actor struct {
 
 	created *domain.Run // a run without journal, as it was created
 	run     domain.Run
-	prog    *program
+	prog    *runstate.Compiled
 	s       *runstate.State
 	queue   []runstate.StepKey
 	running map[runstate.StepKey]*attempt
@@ -280,7 +280,7 @@ func (a *actor) blocked() bool { return a.stopping || a.barred() }
 
 // barred is blocked for a reason that outlives a restart.
 func (a *actor) barred() bool {
-	return a.s.Paused || a.s.Held || a.s.Quarantined || a.e.opts.Safe || a.budget != "" || a.s.Budget != nil || a.ended || a.early() || a.prog.replans && a.s.Replanning() != nil
+	return a.s.Paused || a.s.Held || a.s.Quarantined || a.e.opts.Safe || a.budget != "" || a.s.Budget != nil || a.ended || a.early() || a.prog.Replans && a.s.Replanning() != nil
 }
 
 // early reports whether the run may not start yet.
@@ -345,7 +345,7 @@ func (a *actor) load() error {
 	a.dueDirty = true
 	loaded := s.Seq
 	working := (a.run.Status == domain.RunRunning || a.run.Status == domain.RunQueued) && !fresh
-	if working && a.e.env.unattended(a.run) {
+	if working && a.e.env.Unattended(a.run) {
 		a.offered = a.e.offer(ctx, a.id)
 	}
 	a.recover()

@@ -119,7 +119,7 @@ func (a *actor) request(w *runstate.Step) domain.Approval {
 		if in, err := readApproval(input); err == nil {
 			p.Message, p.OnTimeout = in.message, in.onTimeout
 			if in.form != nil {
-				p.Form = mustJSON(in.form)
+				p.Form = runstate.MustJSON(in.form)
 			}
 			if in.answers != nil {
 				p.Choices = in.answers

@@ -58,9 +58,6 @@ func (e *budgetError) Unwrap() error { return ErrBudget }
 // BudgetError is an [ErrBudget] that says what there was no room for.
 func BudgetError(message string) error { return &budgetError{message: message} }
 
-// Codes of a budget wait that something else than a higher limit ends.
-const codePrice = "price"
-
 // Messages about what calls may use.
 type (
 	// reserveMsg asks for room for sub-step n; the answer is how many tokens the
@@ -168,7 +165,7 @@ func (a *actor) fits(m reserveMsg) bool {
 	}
 	if l.MaxCost > 0 {
 		if need.Unpriced != "" {
-			return refuse(codePrice, "max_cost %g cannot be kept: no price is known for the next model call; set %s, then resume the run", l.MaxCost, need.Unpriced)
+			return refuse(runstate.CodePrice, "max_cost %g cannot be kept: no price is known for the next model call; set %s, then resume the run", l.MaxCost, need.Unpriced)
 		}
 		free := l.MaxCost - s.Usage.Cost - lost.usage.Cost
 		if least := need.cost(1); least > free {

@@ -17,7 +17,7 @@ import (
 
 // stubs reports whether a dry run leaves the work of a node undone.
 func (a *actor) stubs(r Registry, node *planner.ProgramNode, input any) bool {
-	if !a.run.Dry() || builtin(node.Type) {
+	if !a.run.Dry() || runstate.Builtin(node.Type) {
 		return false
 	}
 	e := effectIn(r, a.prog, node, input)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -76,8 +77,8 @@ type Engine struct {
 	replanner  Replanner             // nil: nobody plans anew
 	replanning sync.Map              // ids of runs for which a tail is being planned
 	log        *slog.Logger
-	opts       Options // without what is in setup
-	env        env     // of previews
+	opts       Options     // without what is in setup
+	env        preview.Env // of previews
 
 	facts  factsCache
 	bus    *bus
@@ -136,7 +137,7 @@ func New(c Config) (*Engine, error) {
 		stopped: make(chan struct{}), clock: newClock(),
 	}
 	e.setup.Store(first)
-	e.env = env{now: e.now, effect: e.effect, stepped: e.stepped, executes: e.executes, ownRunsOnly: o.OwnRunsOnly}
+	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
 	e.bus = newBus(c.Store)
 	e.sched = newScheduler(first.MaxRunning, first.MaxNodes, e.granted)
@@ -229,7 +230,7 @@ func (e *Engine) sweep(runs []parent) {
 			return
 		}
 		p, err := e.program(e.base, r.hash)
-		if err != nil || !p.hasPlans || p.children > 0 && p.children <= r.live {
+		if err != nil || !p.HasPlans || p.MaxChildren > 0 && p.MaxChildren <= r.live {
 			continue
 		}
 		e.post(r.id, childrenMsg{})
@@ -251,7 +252,7 @@ func (e *Engine) disown(families [][]string) {
 			e.log.Warn("a run with children cannot be read", "run_id", run, "err", err)
 			continue
 		}
-		if len(v.s.UnneededChildren(children)) > 0 { //seed:orphans
+		if len(v.State.UnneededChildren(children)) > 0 { //seed:orphans
 			e.post(run, childrenMsg{})
 		}
 	}

@@ -148,7 +148,7 @@ func (e *Engine) eventFacts(ctx context.Context, run string) (eventFacts, error)
 }
 
 // eventProgram compiles a version; nil: it cannot be compiled here.
-func (e *Engine) eventProgram(ctx context.Context, hash string) (*program, error) {
+func (e *Engine) eventProgram(ctx context.Context, hash string) (*runstate.Compiled, error) {
 	p, err := e.program(ctx, hash)
 	switch domain.CodeOf(err) {
 	case "":
@@ -162,7 +162,7 @@ func (e *Engine) eventProgram(ctx context.Context, hash string) (*program, error
 }
 
 // eventVersions lists the versions that a run of a step plan followed.
-func (e *Engine) eventVersions(ctx context.Context, r domain.Run, current *program) ([]eventVersion, error) {
+func (e *Engine) eventVersions(ctx context.Context, r domain.Run, current *runstate.Compiled) ([]eventVersion, error) {
 	journal, err := e.store.Journal(ctx, r.ID, 0)
 	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
 		return nil, err

@@ -221,7 +221,7 @@ func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 		}
 		return
 	}
-	decided := readDecision(e.Decision)
+	decided := runstate.ReadDecision(e.Decision)
 	if decided.To != "" {
 		data["to"] = decided.To
 	}

@@ -36,7 +36,7 @@ func (a *actor) dispatch(k runstate.StepKey) bool {
 		a.control(w, node)
 		return true
 	}
-	if builtin(node.Type) && (node.Effect == "" || a.run.Dry()) {
+	if runstate.Builtin(node.Type) && (node.Effect == "" || a.run.Dry()) {
 		a.pop(k)
 		a.inline(w, node)
 		return true
@@ -53,15 +53,6 @@ func (a *actor) pop(k runstate.StepKey) {
 	if i := slices.Index(a.queue, k); i >= 0 {
 		a.queue = slices.Delete(a.queue, i, i+1)
 	}
-}
-
-// builtin reports whether the engine itself runs nodes of the type at once.
-func builtin(typ string) bool {
-	switch typ {
-	case planner.TypeSet, planner.TypeLog, planner.TypeNoop, planner.TypeDecision:
-		return true
-	}
-	return false
 }
 
 // inline runs a pure built-in node: one final row, no intent (ruling 17).
@@ -148,7 +139,7 @@ func (a *actor) call(w *runstate.Step, node *planner.ProgramNode) bool {
 		}
 	}()
 	var handler Handler
-	if builtin(node.Type) {
+	if runstate.Builtin(node.Type) {
 		// A built-in node that the plan made stricter than pure.
 		out, failure := a.builtin(w, node)
 		if failure != nil {
@@ -273,7 +264,7 @@ func (a *actor) sender(node *planner.ProgramNode) string {
 	}
 	from := supervisorAgent
 	seen := map[int]bool{node.Index: true}
-	queue := append([]int(nil), a.prog.entered[node.Index]...)
+	queue := append([]int(nil), a.prog.Predecessors[node.Index]...)
 	ancestors := map[int]bool{}
 	for len(queue) > 0 {
 		i := queue[0]
@@ -282,7 +273,7 @@ func (a *actor) sender(node *planner.ProgramNode) string {
 			continue
 		}
 		seen[i], ancestors[i] = true, true
-		queue = append(queue, a.prog.entered[i]...)
+		queue = append(queue, a.prog.Predecessors[i]...)
 	}
 	last := int64(0)
 	for i, c := range a.s.Completed {

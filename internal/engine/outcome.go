@@ -30,7 +30,7 @@ func (a *actor) done(t *attempt, r Result, err error) {
 	}
 	a.noteUses(t)
 	if err == nil && len(w.CallsInFlight) > 0 {
-		err = &planner.Failure{Code: planner.CodeFailed, Message: fmt.Sprintf("it ended, and the outcome of its call of %s is not known", toolsOf(w.OpenCalls()))}
+		err = &planner.Failure{Code: planner.CodeFailed, Message: fmt.Sprintf("it ended, and the outcome of its call of %s is not known", runstate.ToolNames(w.OpenCalls()))}
 	}
 	if err == nil {
 		a.succeeded(t, w, r)
@@ -330,7 +330,7 @@ func (a *actor) settleFlying(why, reason string) {
 		}
 		f := runstate.Interrupted(why)
 		fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.Attempt, string(w.Effect), w.StartedAt }
-		switch a.e.env.lost(a.s.Program, w, a.s.Cancelled) {
+		switch a.e.env.LostOutcome(a.s.Program, w, a.s.Cancelled) {
 		case runstate.OutcomeInDoubt:
 			a.goesOn(w, domain.NodeInDoubt, f, reason, fill)
 			if a.s.Cancelled {

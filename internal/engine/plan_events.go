@@ -136,7 +136,7 @@ func (d *deriver) stepStarted(e *domain.Entry, prog *planner.Program, n *planner
 
 // stepSettled tells what became of a step, and of those that are skipped with it.
 func (d *deriver) stepSettled(e *domain.Entry, prog *planner.Program, n *planner.ProgramNode) {
-	decided := readDecision(e.Decision)
+	decided := runstate.ReadDecision(e.Decision)
 	data := map[string]any{"stepId": n.ID, "stepIndex": n.Index, "status": stepOutcome(e.Status, decided.Handled)}
 	switch {
 	case e.Status == domain.NodeCompleted && len(e.Output) > 0:

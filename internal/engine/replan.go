@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -67,7 +68,7 @@ type replanMsg struct {
 // considerReplan asks for a new tail once nothing runs any more and nothing is
 // in doubt: what is planned then knows everything that has happened.
 func (a *actor) considerReplan() {
-	if !a.prog.replans || len(a.running) > 0 || a.ended || a.stopping || a.e.opts.Safe || a.e.maintenance.Load() || a.s.Paused || a.s.Held || a.s.Quarantined || a.s.ReplanCount >= a.e.current().MaxReplans {
+	if !a.prog.Replans || len(a.running) > 0 || a.ended || a.stopping || a.e.opts.Safe || a.e.maintenance.Load() || a.s.Paused || a.s.Held || a.s.Quarantined || a.s.ReplanCount >= a.e.current().MaxReplans {
 		return
 	}
 	w := a.s.Replanning()
@@ -116,31 +117,31 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 	if err != nil {
 		return m, err
 	}
-	w := v.s.Replanning()
+	w := v.State.Replanning()
 	if w == nil || w.ReplanTarget != nil {
 		return m, domain.Errorf(domain.CodeConflict, "the run does not wait for a plan any more")
 	}
 	m.key = w.StepKey
-	version, err := e.store.VersionByHash(ctx, v.run.Hash)
+	version, err := e.store.VersionByHash(ctx, v.Run.Hash)
 	if err != nil {
 		return m, err
 	}
-	req := domain.ReplanRequest{Run: v.run, Version: version, Node: v.prog.Nodes[w.Node].ID}
+	req := domain.ReplanRequest{Run: v.Run, Version: version, Node: v.Program.Nodes[w.Node].ID}
 	if w.Failure != nil {
 		req.Failure = *w.Failure
 	}
-	for _, d := range v.s.Settled {
-		n := &v.prog.Nodes[d.Node]
+	for _, d := range v.State.Settled {
+		n := &v.Program.Nodes[d.Node]
 		step := domain.ReplanStep{Node: n.ID, Task: n.Task, Agent: n.Agent, Status: d.Status}
-		if out, ok := v.s.Walk.Output(n.ID); ok && d.Status == domain.NodeCompleted {
+		if out, ok := v.State.Walk.Output(n.ID); ok && d.Status == domain.NodeCompleted {
 			if step.Output, err = planner.EncodeValue(out); err != nil {
 				return m, err
 			}
 		}
 		req.Settled = append(req.Settled, step)
 	}
-	for _, other := range v.s.OpenSteps() {
-		if id := v.prog.Nodes[other.Node].ID; other != w && other.Phase == runstate.PhaseWaiting && !slices.Contains(req.Open, id) {
+	for _, other := range v.State.OpenSteps() {
+		if id := v.Program.Nodes[other.Node].ID; other != w && other.Phase == runstate.PhaseWaiting && !slices.Contains(req.Open, id) {
 			req.Open = append(req.Open, id)
 		}
 	}
@@ -223,7 +224,7 @@ func (a *actor) keepAnswer(m answerMsg) {
 	e := a.entry(domain.EntrySubstep, m.key)
 	e.Status, e.Attempt, e.Substep, e.Usage = domain.NodeCompleted, w.Attempt, runstate.ReplanSubstep, m.out.Usage
 	e.Decision = runstate.SubstepDecision{Kind: runstate.KindReplan}.JSON()
-	e.Output = mustJSON(runstate.PlannerAnswer{Source: string(m.out.Source), Reason: m.out.Reason, Unsafe: m.out.Unsafe})
+	e.Output = runstate.MustJSON(runstate.PlannerAnswer{Source: string(m.out.Source), Reason: m.out.Reason, Unsafe: m.out.Unsafe})
 	a.add(e)
 	a.after(m.answer)
 }
@@ -266,7 +267,7 @@ func (a *actor) askTail(w *runstate.Step, m replanMsg) {
 	e := a.entry(domain.EntryWait, w.StepKey)
 	e.Status, e.Reason, e.Attempt, e.Usage = domain.NodeWaiting, string(domain.WaitApproval), w.Attempt, m.usage
 	e.Ref = derivedID("replan", a.id, node, w.Visit, w.Item, int(a.s.Seq)+1)
-	e.Input = mustJSON(map[string]any{"message": tailQuestion(node, m.tail.Version, m.unsafe), "version": m.tail.Version, "reason": m.tail.Reason})
+	e.Input = runstate.MustJSON(map[string]any{"message": tailQuestion(node, m.tail.Version, m.unsafe), "version": m.tail.Version, "reason": m.tail.Reason})
 	e.Decision = runstate.WaitDecision{Kind: runstate.KindReplan, Tail: &m.tail}.JSON()
 	a.add(e)
 	a.dueDirty = true
@@ -336,7 +337,7 @@ func (a *actor) followTail(w *runstate.Step, t runstate.ReplanTarget, usage doma
 
 // prepareTail computes the replan row and the state that it leads to, by the
 // code that forks a run onto another version.
-func (a *actor) prepareTail(w *runstate.Step, t runstate.ReplanTarget, by string) (*domain.Entry, *runstate.State, []*runstate.Step, *program, error) {
+func (a *actor) prepareTail(w *runstate.Step, t runstate.ReplanTarget, by string) (*domain.Entry, *runstate.State, []*runstate.Step, *runstate.Compiled, error) {
 	ctx := context.WithoutCancel(a.e.base)
 	prog, err := a.e.program(ctx, t.Hash)
 	if err != nil {
@@ -351,9 +352,9 @@ func (a *actor) prepareTail(w *runstate.Step, t runstate.ReplanTarget, by string
 		return nil, nil, nil, nil, err
 	}
 	f := a.e.factsOf(ctx, a.run, input)
-	v := &view{env: &a.e.env, run: a.run, prog: a.prog, journal: journal, s: a.s}
-	v.run.LastSeq = a.s.Seq
-	kept, dropped, err := v.keepFor(prog, f)
+	v := &preview.View{Env: &a.e.env, Run: a.run, Program: a.prog, Journal: journal, State: a.s}
+	v.Run.LastSeq = a.s.Seq
+	kept, dropped, err := v.KeepFor(prog, f)
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
@@ -363,7 +364,7 @@ func (a *actor) prepareTail(w *runstate.Step, t runstate.ReplanTarget, by string
 		}
 	}
 	r := runstate.Replan{From: a.run.Hash, Before: a.run.Version, Hash: t.Hash, Version: t.Version, Node: a.prog.Nodes[w.Node].ID, Visit: w.Visit, Kept: kept}
-	e := &domain.Entry{Seq: a.s.Seq + 1, Kind: domain.EntryReplan, Item: runstate.NoItem, Actor: by, At: a.e.now(), Decision: mustJSON(r),
+	e := &domain.Entry{Seq: a.s.Seq + 1, Kind: domain.EntryReplan, Item: runstate.NoItem, Actor: by, At: a.e.now(), Decision: runstate.MustJSON(r),
 		Reason: cmp.Or(t.Reason, "planned anew")}
 	e.Failure = w.Failure
 	next, left, err := a.s.FollowReplan(f, e, journal)
@@ -372,7 +373,7 @@ func (a *actor) prepareTail(w *runstate.Step, t runstate.ReplanTarget, by string
 			r.Dropped = append(r.Dropped, id)
 		}
 	}
-	e.Decision = mustJSON(r)
+	e.Decision = runstate.MustJSON(r)
 	return e, next, left, prog, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
@@ -54,7 +53,7 @@ func (e *Engine) Start(ctx context.Context, actor domain.Actor, r domain.StartRe
 		return domain.Run{}, err
 	}
 	if r.Hash != "" && !r.Dry { // by whatever name the plan is meant
-		named, err := e.store.Plan(ctx, p.version.PlanID)
+		named, err := e.store.Plan(ctx, p.Version.PlanID)
 		if err != nil {
 			return domain.Run{}, err
 		}
@@ -62,7 +61,7 @@ func (e *Engine) Start(ctx context.Context, actor domain.Actor, r domain.StartRe
 			return domain.Run{}, err
 		}
 	}
-	if r.Input, err = p.accepted(ctx, r.Input); err != nil {
+	if r.Input, err = accepted(ctx, p, r.Input); err != nil {
 		return domain.Run{}, err
 	}
 	n := domain.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmp.Or(r.Origin, actor.Surface), Session: r.Session, Priority: cmp.Or(r.Priority, p.Priority),
@@ -90,7 +89,7 @@ func (e *Engine) startedBefore(ctx context.Context, key string) (domain.Run, boo
 
 // accepted returns the input that a run starts with: a missing one is what the
 // plan's schema makes of it. An input that does not match the schema is an error.
-func (p *program) accepted(ctx context.Context, input domain.RawJSON) (domain.RawJSON, error) {
+func accepted(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (domain.RawJSON, error) {
 	if p.InputSchema == nil {
 		return input, nil
 	}
@@ -133,14 +132,14 @@ func (e *Engine) versionOf(ctx context.Context, r domain.StartRequest) (string, 
 }
 
 // create stores a new run of a program and queues it.
-func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor domain.Actor) (domain.Run, error) {
+func (e *Engine) create(ctx context.Context, p *runstate.Compiled, n domain.NewRun, actor domain.Actor) (domain.Run, error) {
 	e.mu.Lock()
 	closed := e.stopping
 	e.mu.Unlock()
 	if closed {
 		return domain.Run{}, e.notOpen()
 	}
-	n.PlanID, n.Hash = p.version.PlanID, p.Hash
+	n.PlanID, n.Hash = p.Version.PlanID, p.Hash
 	n.Status = domain.RunQueued
 	if n.Parent == nil {
 		held, err := e.held(ctx)
@@ -161,7 +160,7 @@ func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor 
 			return domain.Run{}, domain.Errorf(domain.CodeInvalid, "%w", err)
 		}
 		if len(plans) > 0 {
-			n.Entries = []domain.Entry{plansRow(plans, e.now())}
+			n.Entries = []domain.Entry{runstate.PlansRow(plans, e.now())}
 		}
 	}
 	if err := e.recall(ctx, &n); err != nil {
@@ -170,8 +169,8 @@ func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor 
 	if n.ID == "" {
 		n.ID = domain.NewID()
 	}
-	record := domain.AuditRecord{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.version.PlanKey,
-		Detail: detail(map[string]any{"version": p.version.Number, "hash": p.Hash, "origin": n.Origin})}
+	record := domain.AuditRecord{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Version.PlanKey,
+		Detail: detail(map[string]any{"version": p.Version.Number, "hash": p.Hash, "origin": n.Origin})}
 	if len(n.Audit) > 0 { // the act on another run that makes this one
 		record.Reason = n.Audit[0].Reason
 		n.Audit[0].Object = "run:" + n.ID
@@ -227,12 +226,8 @@ func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
 	if err != nil {
 		return fmt.Errorf("memory of session %s: %w", n.Session, err)
 	}
-	n.Entries = append(n.Entries, memoryRow(v, int64(len(n.Entries))+1, e.now()))
+	n.Entries = append(n.Entries, runstate.MemoryRow(v, int64(len(n.Entries))+1, e.now()))
 	return nil
-}
-
-func memoryRow(v domain.RawJSON, seq int64, at time.Time) domain.Entry {
-	return domain.Entry{Seq: seq, Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: runstate.VerbDecision{Verb: runstate.VerbMemory}.JSON(), Output: v, Actor: domain.System.Name, At: at}
 }
 
 // enqueue queues a run that was just created.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -209,20 +208,9 @@ func (a *actor) headline(status domain.RunStatus, reason domain.WaitReason, wait
 		if reason == domain.WaitRetry {
 			return a.retryLine(waits[0])
 		}
-		return waitLine(reason, waits)
+		return runstate.WaitMessage(reason, waits)
 	}
 	return "", ""
-}
-
-// toolsOf names the tools of calls, each once.
-func toolsOf(calls []domain.OpenCall) string {
-	var names []string
-	for _, c := range calls {
-		if !slices.Contains(names, c.Tool) {
-			names = append(names, c.Tool)
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // failureLine is e.g. "fetch failed after 3 of 3 attempts: 503 …".
@@ -272,34 +260,5 @@ func (a *actor) retryLine(w domain.Wait) (text, node string) {
 			return fmt.Sprintf("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(n.MaxAttempts, k.Attempt+1), w.Message), w.Node
 		}
 	}
-	return waitLine(domain.WaitRetry, []domain.Wait{w})
-}
-
-func waitLine(reason domain.WaitReason, waits []domain.Wait) (text, node string) {
-	w := waits[0]
-	node = w.Node
-	switch reason {
-	case domain.WaitApproval:
-		return cmp.Or(w.Message, "approval of "+node), node
-	case domain.WaitInDoubt:
-		if len(w.Calls) > 0 {
-			return fmt.Sprintf("%s called %s, which may have had its effect; say whether it happened", node, toolsOf(w.Calls)), node
-		}
-		return fmt.Sprintf("%s may have had its effect; say whether it happened", node), node
-	case domain.WaitRetry:
-		return fmt.Sprintf("%s will be tried again: %s", node, w.Message), node
-	case domain.WaitTimer:
-		return fmt.Sprintf("%s waits until %s", node, w.Due.Format(time.RFC3339)), node
-	case domain.WaitChild:
-		return fmt.Sprintf("%s waits for run %s", node, domain.ShortID(w.Child)), node
-	case domain.WaitReplan:
-		return fmt.Sprintf("%s failed; the rest is planned anew: %s", node, w.Message), node
-	case domain.WaitBudget:
-		return w.Message, node
-	case domain.WaitHeld:
-		return "held since the database was taken back", node
-	case domain.WaitQuarantined:
-		return "parked: kairosd died repeatedly while this run worked", node
-	}
-	return string(reason), node
+	return runstate.WaitMessage(domain.WaitRetry, []domain.Wait{w})
 }

@@ -15,8 +15,8 @@ import (
 
 // resolvePlans pins every plan node to a version (ruling 13). It is done once,
 // when the run is created.
-func (e *Engine) resolvePlans(ctx context.Context, p *program) (map[string]string, error) {
-	if !p.hasPlans {
+func (e *Engine) resolvePlans(ctx context.Context, p *runstate.Compiled) (map[string]string, error) {
+	if !p.HasPlans {
 		return nil, nil
 	}
 	plans := map[string]string{}
@@ -143,7 +143,7 @@ func (e *Engine) createChild(ctx context.Context, id, hash string, input domain.
 	if err != nil {
 		return domain.Run{}, err
 	}
-	if input, err = p.accepted(ctx, input); err != nil {
+	if input, err = accepted(ctx, p, input); err != nil {
 		return domain.Run{}, err
 	}
 	origin := "child"
@@ -219,7 +219,7 @@ func (a *actor) childEnded(m childMsg) {
 // never have been created, while nobody listened. Children that no step waits for
 // are cancelled: the daemon may have died before it told them.
 func (a *actor) lookForChildren() {
-	if a.prog.hasPlans || a.s.ReplanCount > 0 { // else the run never had any
+	if a.prog.HasPlans || a.s.ReplanCount > 0 { // else the run never had any
 		a.cancelUnneeded()
 	}
 	for _, w := range a.s.OpenSteps() {

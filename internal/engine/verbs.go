@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -39,7 +39,7 @@ func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.VerbReq
 	if err := e.allow(ctx, actor, domain.RoleOperator, "run."+string(req.Action), req.Run, ""); err != nil {
 		return domain.Run{}, err
 	}
-	if err := checkVerb(req); err != nil {
+	if err := preview.CheckRequest(req); err != nil {
 		return domain.Run{}, err
 	}
 	if req.Action == domain.ActionRelease {
@@ -93,57 +93,6 @@ func (e *Engine) settledRun(ctx context.Context, run string) (domain.Run, error)
 		}
 		forget()
 	}
-}
-
-// checkVerb refuses fields that the action has no use for.
-func checkVerb(r domain.VerbRequest) error {
-	refuse := func(set bool, field string, allowed ...domain.Action) error {
-		if set && !slices.Contains(allowed, r.Action) {
-			return domain.Errorf(domain.CodeInvalid, "%s does not take %s", r.Action, field)
-		}
-		return nil
-	}
-	switch r.Action {
-	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel, domain.ActionPause, domain.ActionContinue,
-		domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionLimits:
-	default:
-		return domain.Errorf(domain.CodeInvalid, "unknown action %q", r.Action)
-	}
-	if r.At < 0 || r.Version < -1 {
-		return domain.Errorf(domain.CodeInvalid, "at and version cannot be negative")
-	}
-	for _, err := range []error{
-		refuse(r.Key != "", "key", domain.ActionFork, domain.ActionRerun),
-		refuse(r.At != 0, "at", domain.ActionFork),
-		refuse(len(r.Edits) > 0, "edits", domain.ActionFork),
-		refuse(len(r.Instead) > 0, "instead", domain.ActionFork),
-		refuse(r.Only != "", "only", domain.ActionResume),
-		refuse(r.Timeout != 0, "timeout", domain.ActionResume),
-		refuse(r.Attempts != 0, "attempts", domain.ActionResume),
-		checkOptions(r),
-		refuse(r.Input != nil, "input", domain.ActionFork, domain.ActionRerun),
-		refuse(r.Version != 0, "version", domain.ActionFork, domain.ActionRerun),
-		refuse(r.Limits != (domain.Limits{}), "limits", domain.ActionLimits, domain.ActionFork, domain.ActionRerun),
-		refuse(r.Raise != (domain.Limits{}), "raise", domain.ActionLimits),
-		refuse(r.Labels != nil, "labels", domain.ActionFork, domain.ActionRerun),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	if r.Action == domain.ActionLimits && r.Limits == (domain.Limits{}) && r.Raise == (domain.Limits{}) {
-		return domain.Errorf(domain.CodeInvalid, "no limit is given")
-	}
-	if l, more := r.Limits, r.Raise; l.MaxSteps != 0 && more.MaxSteps != 0 || l.MaxDuration != 0 && more.MaxDuration != 0 || l.MaxTokens != 0 && more.MaxTokens != 0 || l.MaxCost != 0 && more.MaxCost != 0 {
-		return domain.Errorf(domain.CodeInvalid, "a limit is either set or raised, not both")
-	}
-	if l := r.Raise; l.MaxSteps < 0 || l.MaxDuration < 0 || l.MaxTokens < 0 || l.MaxCost < 0 {
-		return domain.Errorf(domain.CodeInvalid, "a limit cannot be raised by a negative amount")
-	}
-	if l := r.Limits; l.MaxSteps < 0 || l.MaxDuration < 0 || l.MaxTokens < 0 || l.MaxCost < 0 {
-		return domain.Errorf(domain.CodeInvalid, "limits cannot be negative")
-	}
-	return nil
 }
 
 // verb handles messages that someone waits for. What became of the run so far is
@@ -335,34 +284,29 @@ func (a *actor) closeFans() {
 	}
 }
 
-// wasDeleted refuses to go on with a run that no list shows.
-func wasDeleted() error {
-	return domain.Errorf(domain.CodeConflict, "the run was deleted").Suggest("rerun or fork it")
-}
-
 // resume continues a failed, cancelled or waiting run (SPEC 4.2, ruling 10).
 func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 	if a.run.Status == domain.RunCompleted {
 		return a.conflict("a completed run has nothing to resume").(*domain.Error).Suggest("rerun or fork it")
 	}
 	if !a.run.DeletedAt.IsZero() {
-		return wasDeleted()
+		return preview.DeletedError()
 	}
 	if !a.run.PurgedAt.IsZero() {
-		return purged(a.run)
+		return preview.PurgedError(a.run)
 	}
 	view, err := a.view(context.WithoutCancel(a.e.base)) //seed:resume-view
 	if err != nil {
 		return err
 	}
-	pre, reset, asked, err := view.resume(m.req)
+	pre, reset, asked, err := view.Resume(m.req)
 	if err != nil {
 		return err
 	}
 	if m.req.Digest != "" && m.req.Digest != pre.Digest {
-		return stale()
+		return preview.StaleError()
 	}
-	e := domain.Entry{Kind: domain.EntryReset, Item: runstate.NoItem, Actor: m.actor.Name, Reason: m.req.Reason, At: a.e.now(), Decision: mustJSON(reset)}
+	e := domain.Entry{Kind: domain.EntryReset, Item: runstate.NoItem, Actor: m.actor.Name, Reason: m.req.Reason, At: a.e.now(), Decision: runstate.MustJSON(reset)}
 	a.add(e)
 	if asked != nil {
 		a.verbRow(runstate.VerbDecision{Verb: runstate.VerbOptions, Options: asked}, m.actor.Name, m.req.Reason)
@@ -372,7 +316,7 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 	a.run.Error, a.run.EndedAt, a.ended = nil, time.Time{}, false
 	a.budget, a.dueDirty = "", true
 	letters := make([]byte, 0, maxPath)
-	for _, d := range view.s.Settled[:min(len(view.s.Settled), maxPath)] { // the reset is taken into account
+	for _, d := range view.State.Settled[:min(len(view.State.Settled), maxPath)] { // the reset is taken into account
 		letters = append(letters, letter(d.Status))
 	}
 	path := string(letters)
@@ -391,8 +335,8 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 
 // resumeWaiting lets go of whatever a person may let go of.
 func (a *actor) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error {
-	if asksOptions(m.req) {
-		return noOptions()
+	if preview.HasResumeOptions(m.req) {
+		return preview.NoOptionsError()
 	}
 	justTaken := a.offered != "" && a.s.Seq == a.recovered // what it became was announced
 	if m.req.Digest != "" && !(justTaken && m.req.Digest == a.offered) {
@@ -400,14 +344,14 @@ func (a *actor) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error 
 		if err != nil {
 			return err
 		}
-		if pre, _, _, err := view.resume(m.req); err != nil {
+		if pre, _, _, err := view.Resume(m.req); err != nil {
 			return err
 		} else if pre.Digest != m.req.Digest {
-			return stale()
+			return preview.StaleError()
 		}
 	}
-	acts := resumable(a.s)
-	if len(acts) == 0 && (justTaken || a.e.env.unattended(a.run)) && len(a.running) == 0 {
+	acts := preview.ResumeVerbs(a.s)
+	if len(acts) == 0 && (justTaken || a.e.env.Unattended(a.run)) && len(a.running) == 0 {
 		return nil // being asked is enough: it goes on from here
 	}
 	if len(acts) == 0 {
@@ -416,7 +360,7 @@ func (a *actor) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error 
 		}
 		waits := a.s.Waits()
 		if a.run.Status == domain.RunWaiting && len(waits) > 0 {
-			text, _ := waitLine(waits[0].Reason, waits)
+			text, _ := runstate.WaitMessage(waits[0].Reason, waits)
 			return a.conflict("nothing to resume: %s", text)
 		}
 		return a.conflict("the run is not stopped")
@@ -440,7 +384,7 @@ func (e *Engine) offer(ctx context.Context, run string) string {
 	if err != nil {
 		return "" // the actor meets the same trouble
 	}
-	p, _, _, err := v.resume(domain.VerbRequest{Run: run, Action: domain.ActionResume})
+	p, _, _, err := v.Resume(domain.VerbRequest{Run: run, Action: domain.ActionResume})
 	if err != nil {
 		return ""
 	}
@@ -455,30 +399,6 @@ func (e *Engine) executes(run string) bool {
 		}
 	}
 	return false
-}
-
-// resumable lists the verbs that a resume of a waiting run stands for.
-func resumable(s *runstate.State) []string {
-	var acts []string
-	if s.Quarantined || s.Held {
-		acts = append(acts, runstate.VerbRelease)
-	}
-	if s.Paused {
-		acts = append(acts, runstate.VerbContinue)
-	}
-	if s.Budget != nil && s.Budget.Code == codePrice {
-		acts = append(acts, runstate.VerbBudgetRetry)
-	}
-	for _, w := range s.Open {
-		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry {
-			return append(acts, runstate.VerbRetryNow)
-		}
-	}
-	return acts
-}
-
-func stale() error {
-	return domain.Errorf(domain.CodeStale, "what would happen has changed since the preview").Suggest("look at the new preview")
 }
 
 // Resolve settles an attempt in doubt (ruling 30).
@@ -562,13 +482,6 @@ func (a *actor) resolve(m resolveMsg) error {
 	return nil
 }
 
-// Why a visit has ended that nothing ran for.
-const (
-	saidHappened = "a person said that it happened"
-	saidSkip     = "skipped by a person"
-	saidFailed   = "a person said that it failed"
-)
-
 // applyAnswer does what a person said of an attempt in doubt.
 func (a *actor) applyAnswer(w *runstate.Step, said runstate.Resolution) {
 	w.Resolution = nil
@@ -578,15 +491,15 @@ func (a *actor) applyAnswer(w *runstate.Step, said runstate.Resolution) {
 		if err != nil {
 			out = nil // it was checked when it was given
 		}
-		a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { e.Reason = cmp.Or(said.Given, saidHappened) })
+		a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { e.Reason = cmp.Or(said.Given, runstate.ReasonHappened) })
 	case runstate.ActionSkip:
-		a.final(w, domain.NodeSkipped, nil, nil, func(e *domain.Entry) { e.Reason = saidSkip })
+		a.final(w, domain.NodeSkipped, nil, nil, func(e *domain.Entry) { e.Reason = runstate.ReasonSkipped })
 	case runstate.ActionFail:
 		f := w.Failure
 		if f == nil || f.Code == runstate.CodeInterrupted {
-			f = &domain.Failure{Code: planner.CodeFailed, Message: saidFailed}
+			f = &domain.Failure{Code: planner.CodeFailed, Message: runstate.ReasonFailed}
 		}
-		a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = saidFailed })
+		a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = runstate.ReasonFailed })
 	case runstate.ActionRetry:
 		a.queue = append(a.queue, w.StepKey)
 	}

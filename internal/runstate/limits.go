@@ -67,3 +67,6 @@ func Exceeded(l domain.Limits, s Spent) string {
 	}
 	return ""
 }
+
+// CodePrice is the code of a wait for budget that ends once a price is configured.
+const CodePrice = "price"

@@ -42,7 +42,7 @@ type VerbDecision struct {
 }
 
 // JSON encodes the decision for its row.
-func (d VerbDecision) JSON() domain.RawJSON { return encode(d) }
+func (d VerbDecision) JSON() domain.RawJSON { return MustJSON(d) }
 
 // Actions of resolve rows.
 const (
@@ -68,7 +68,7 @@ type ResolveDecision struct {
 }
 
 // JSON encodes the decision for its row.
-func (d ResolveDecision) JSON() domain.RawJSON { return encode(d) }
+func (d ResolveDecision) JSON() domain.RawJSON { return MustJSON(d) }
 
 // Kinds of approvals in wait rows; KindReplan is also the kind of the substep row that
 // keeps the planner's answer.
@@ -87,7 +87,7 @@ type WaitDecision struct {
 }
 
 // JSON encodes the decision for its row.
-func (d WaitDecision) JSON() domain.RawJSON { return encode(d) }
+func (d WaitDecision) JSON() domain.RawJSON { return MustJSON(d) }
 
 // kindModel is the kind of a sub-step that calls a model.
 const kindModel = "model"
@@ -104,15 +104,7 @@ type SubstepDecision struct {
 }
 
 // JSON encodes the decision for its row.
-func (d SubstepDecision) JSON() domain.RawJSON { return encode(d) }
-
-func encode(v any) domain.RawJSON {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("runstate: " + err.Error()) // types of this module, all of which marshal
-	}
-	return b
-}
+func (d SubstepDecision) JSON() domain.RawJSON { return MustJSON(d) }
 
 // StepRef names a step by its node's id, as rows do. Item is -1 without foreach.
 type StepRef struct {
@@ -200,4 +192,13 @@ func SubstepKind(e *domain.Entry) string {
 // openCall is the call that an intent row of a sub-step announces.
 func openCall(e *domain.Entry) domain.OpenCall {
 	return domain.OpenCall{Substep: e.Substep, Tool: strings.TrimPrefix(SubstepKind(e), ToolKindPrefix), Arguments: e.Input, Since: e.StartedAt, IdempotencyKey: e.IdempotencyKey}
+}
+
+// MustJSON encodes a value of a type that always marshals; it panics otherwise.
+func MustJSON(v any) domain.RawJSON {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("runstate: " + err.Error()) // types of this module, all of which marshal
+	}
+	return b
 }

@@ -144,3 +144,12 @@ func (s *State) ForgetSettled() {
 		s.Settled = s.Settled[:0]
 	}
 }
+
+// ReadDecision is a recorded decision; what cannot be read decided nothing.
+func ReadDecision(raw domain.RawJSON) planner.Decision {
+	var d planner.Decision
+	if len(raw) > 0 && json.Unmarshal(raw, &d) != nil {
+		return planner.Decision{}
+	}
+	return d
+}

@@ -2,7 +2,9 @@ package runstate
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -136,4 +138,44 @@ func ClipText(s string, n int) string {
 		return s
 	}
 	return s[:n] + "…"
+}
+
+// ToolNames names the tools of calls, each once.
+func ToolNames(calls []domain.OpenCall) string {
+	var names []string
+	for _, c := range calls {
+		if !slices.Contains(names, c.Tool) {
+			names = append(names, c.Tool)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (text, node string) {
+	w := waits[0]
+	node = w.Node
+	switch reason {
+	case domain.WaitApproval:
+		return cmp.Or(w.Message, "approval of "+node), node
+	case domain.WaitInDoubt:
+		if len(w.Calls) > 0 {
+			return fmt.Sprintf("%s called %s, which may have had its effect; say whether it happened", node, ToolNames(w.Calls)), node
+		}
+		return fmt.Sprintf("%s may have had its effect; say whether it happened", node), node
+	case domain.WaitRetry:
+		return fmt.Sprintf("%s will be tried again: %s", node, w.Message), node
+	case domain.WaitTimer:
+		return fmt.Sprintf("%s waits until %s", node, w.Due.Format(time.RFC3339)), node
+	case domain.WaitChild:
+		return fmt.Sprintf("%s waits for run %s", node, domain.ShortID(w.Child)), node
+	case domain.WaitReplan:
+		return fmt.Sprintf("%s failed; the rest is planned anew: %s", node, w.Message), node
+	case domain.WaitBudget:
+		return w.Message, node
+	case domain.WaitHeld:
+		return "held since the database was taken back", node
+	case domain.WaitQuarantined:
+		return "parked: kairosd died repeatedly while this run worked", node
+	}
+	return string(reason), node
 }
