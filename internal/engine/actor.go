@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 )
 
 // Messages to an actor.
@@ -55,10 +56,10 @@ type actor struct {
 
 	created *domain.Run // a run without journal, as it was created
 	run     domain.Run
-	prog    *program
-	s       *state
-	queue   []workKey
-	running map[workKey]*attempt
+	prog    *runstate.Compiled
+	s       *runstate.State
+	queue   []runstate.StepKey
+	running map[runstate.StepKey]*attempt
 
 	next     domain.Checkpoint // being put together
 	noted    map[domain.Use]bool
@@ -106,7 +107,7 @@ type deferred struct {
 }
 
 func newActor(e *Engine, id string) *actor {
-	a := &actor{e: e, id: id, wake: make(chan struct{}, 1), gone: make(chan struct{}), chain: new(domain.Chain), running: map[workKey]*attempt{}}
+	a := &actor{e: e, id: id, wake: make(chan struct{}, 1), gone: make(chan struct{}), chain: new(domain.Chain), running: map[runstate.StepKey]*attempt{}}
 	a.wakeAt.Store(math.MaxInt64)
 	return a
 }
@@ -238,8 +239,8 @@ func (a *actor) loop() {
 // putDown records that a run was left at rest by a clean shutdown, so that the
 // next start does not take it for a crash.
 func (a *actor) putDown() {
-	if a.stopping && len(a.running) == 0 && !a.ended && !a.s.clean && a.run.Status == domain.RunRunning {
-		a.verbRow(payload{Verb: "stop"}, domain.System.Name, "kairosd was stopped")
+	if a.stopping && len(a.running) == 0 && !a.ended && !a.s.CleanStop && a.run.Status == domain.RunRunning {
+		a.verbRow(runstate.VerbDecision{Verb: runstate.VerbStop}, domain.System.Name, "kairosd was stopped")
 	}
 }
 
@@ -279,7 +280,7 @@ func (a *actor) blocked() bool { return a.stopping || a.barred() }
 
 // barred is blocked for a reason that outlives a restart.
 func (a *actor) barred() bool {
-	return a.s.paused || a.s.held || a.s.quarantined || a.e.opts.Safe || a.budget != "" || a.s.budget != nil || a.ended || a.early() || a.prog.replans && a.s.replanning() != nil
+	return a.s.Paused || a.s.Held || a.s.Quarantined || a.e.opts.Safe || a.budget != "" || a.s.Budget != nil || a.ended || a.early() || a.prog.Replans && a.s.Replanning() != nil
 }
 
 // early reports whether the run may not start yet.
@@ -323,7 +324,7 @@ func (a *actor) load() error {
 		return a.unrunnable(ctx, err)
 	}
 	a.prog = p
-	input, err := decode(a.run.Input)
+	input, err := runstate.Decode(a.run.Input)
 	if err != nil {
 		return domain.Errorf(domain.CodeCorrupt, "input of run %s: %w", a.id, err)
 	}
@@ -337,18 +338,18 @@ func (a *actor) load() error {
 	if err != nil {
 		return err
 	}
-	a.s, a.fence = s, s.seq
+	a.s, a.fence = s, s.Seq
 	a.requeue()
 	a.pathLen = len(a.run.Path)
 	a.ended = a.run.Status.Final()
 	a.dueDirty = true
-	loaded := s.seq
+	loaded := s.Seq
 	working := (a.run.Status == domain.RunRunning || a.run.Status == domain.RunQueued) && !fresh
-	if working && a.e.unattended(a.run) {
+	if working && a.e.env.Unattended(a.run) {
 		a.offered = a.e.offer(ctx, a.id)
 	}
 	a.recover()
-	a.loaded, a.recovered = loaded, s.seq
+	a.loaded, a.recovered = loaded, s.Seq
 	if working {
 		// Beside other work it may wait for children that were never created, or
 		// ended while nobody listened; Open sees to runs that only wait.
@@ -360,15 +361,15 @@ func (a *actor) load() error {
 // requeue queues everything of the state that may start.
 func (a *actor) requeue() {
 	a.queue = nil
-	for _, w := range a.s.sorted() {
-		if w.phase == phaseReady || w.phase == phaseWaiting && w.reason == domain.WaitRetry {
-			a.queue = append(a.queue, w.workKey)
+	for _, w := range a.s.OpenSteps() {
+		if w.Phase == runstate.PhaseReady || w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry {
+			a.queue = append(a.queue, w.StepKey)
 		}
 	}
-	for _, v := range a.s.openFans() {
-		a.queue = append(a.queue, workKey{v, noItem})
+	for _, v := range a.s.OpenForeach() {
+		a.queue = append(a.queue, runstate.StepKey{VisitKey: v, Item: runstate.NoItem})
 	}
-	a.s.fresh = nil
+	a.s.NewlyReady = nil
 }
 
 // unrunnable ends a run whose plan cannot be compiled here.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/preview"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -80,11 +82,11 @@ type stepTrace struct {
 }
 
 // traces reads the journal of a step plan's run.
-func (v *view) traces() (steps map[string]*stepTrace, handoffs []domain.PlanHandoff) {
-	p := v.prog.Program
+func traces(v *preview.View) (steps map[string]*stepTrace, handoffs []domain.PlanHandoff) {
+	p := v.Program.Program
 	steps = map[string]*stepTrace{}
-	for i := range v.journal {
-		e := &v.journal[i]
+	for i := range v.Journal {
+		e := &v.Journal[i]
 		failed, dropped := domain.StepsEndedBy(e)
 		for _, node := range append(dropped, failed) { // these begin again, or are no part of the plan any more
 			delete(steps, node)
@@ -102,9 +104,9 @@ func (v *view) traces() (steps map[string]*stepTrace, handoffs []domain.PlanHand
 			if t.began.IsZero() {
 				t.began = e.StartedAt
 			}
-			if n, ok := p.Index[e.Node]; ok && !v.run.Dry() {
+			if n, ok := p.Index[e.Node]; ok && !v.Run.Dry() {
 				if node, from := &p.Nodes[n], handover(p, n); handsOver(e, node.Agent, from) {
-					handoffs = append(handoffs, domain.PlanHandoff{HandoffID: handoffID(v.run.ID, e.Seq), FromAgentID: from, ToAgentID: node.Agent,
+					handoffs = append(handoffs, domain.PlanHandoff{HandoffID: handoffID(v.Run.ID, e.Seq), FromAgentID: from, ToAgentID: node.Agent,
 						Reason: reasonPlanStep, Explanation: explainStep(node), PlanStepID: e.Node, Timestamp: e.At})
 				}
 			}
@@ -135,38 +137,38 @@ func (v *view) traces() (steps map[string]*stepTrace, handoffs []domain.PlanHand
 }
 
 // planResult folds a step plan's run into the result object of [002].
-func (v *view) planResult() *domain.PlanResult {
-	p := v.prog.Program
+func planResult(v *preview.View) *domain.PlanResult {
+	p := v.Program.Program
 	if p.Kind != planner.KindSteps {
 		return nil
 	}
 	query := ""
-	if input, err := decode(v.run.Input); err == nil && input != nil {
+	if input, err := runstate.Decode(v.Run.Input); err == nil && input != nil {
 		query = planner.Text(input)
 	}
-	r := &domain.PlanResult{Success: v.run.Status == domain.RunCompleted, Handoffs: []domain.PlanHandoff{},
-		Plan: domain.PlanState{PlanID: v.run.PlanID, Query: query, Status: "executing", Summary: summaryOf(p), CreatedAt: v.run.CreatedAt, UpdatedAt: v.run.CreatedAt,
-			CompletedAt: v.run.EndedAt}}
-	if v.run.Status.Final() {
-		r.Plan.Status = string(v.run.Status)
+	r := &domain.PlanResult{Success: v.Run.Status == domain.RunCompleted, Handoffs: []domain.PlanHandoff{},
+		Plan: domain.PlanState{PlanID: v.Run.PlanID, Query: query, Status: "executing", Summary: summaryOf(p), CreatedAt: v.Run.CreatedAt, UpdatedAt: v.Run.CreatedAt,
+			CompletedAt: v.Run.EndedAt}}
+	if v.Run.Status.Final() {
+		r.Plan.Status = string(v.Run.Status)
 	}
-	if v.run.Error != nil {
-		r.Plan.FailureReason = failureReason(p, v.run.Error)
+	if v.Run.Error != nil {
+		r.Plan.FailureReason = failureReason(p, v.Run.Error)
 		r.Error = r.Plan.FailureReason
 	}
-	for _, at := range []time.Time{v.run.StartedAt, v.run.EndedAt, lastAt(v.journal)} {
+	for _, at := range []time.Time{v.Run.StartedAt, v.Run.EndedAt, lastAt(v.Journal)} {
 		if at.After(r.Plan.UpdatedAt) {
 			r.Plan.UpdatedAt = at
 		}
 	}
-	traces, handoffs := v.traces()
+	steps, handoffs := traces(v)
 	if handoffs != nil {
 		r.Handoffs = handoffs
 	}
-	outputs := domain.ResultOf(domain.RunDetail{Run: v.run, Journal: v.journal}).Outputs
+	outputs := domain.ResultOf(domain.RunDetail{Run: v.Run, Journal: v.Journal}).Outputs
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		t := traces[n.ID]
+		t := steps[n.ID]
 		if t == nil {
 			t = &stepTrace{}
 		}
@@ -174,12 +176,12 @@ func (v *view) planResult() *domain.PlanResult {
 		if t.usage.InputTokens > 0 || t.usage.OutputTokens > 0 {
 			s.TokenUsage = &domain.TokenUsage{InputTokens: t.usage.InputTokens, OutputTokens: t.usage.OutputTokens}
 		}
-		switch status, _ := v.s.walk.Status(i); {
+		switch status, _ := v.State.Walk.Status(i); {
 		case status != "":
 			s.Status, s.CompletedAt = string(status), t.ended
 			if status != planner.Completed {
 				s.Error = t.failure
-			} else if out, err := decode(outputs[n.ID]); err == nil && out != nil {
+			} else if out, err := runstate.Decode(outputs[n.ID]); err == nil && out != nil {
 				s.Result = n.Text(out)
 			}
 			if c := t.unread; c != nil && status == planner.Skipped {
@@ -192,8 +194,8 @@ func (v *view) planResult() *domain.PlanResult {
 		}
 		r.Plan.Steps = append(r.Plan.Steps, s)
 	}
-	r.Plan.CurrentStepIndex = v.currentStep(r.Plan.Steps)
-	if r.AggregatedResult = aggregate(r.Plan.Steps); r.AggregatedResult == nothingDone && !v.run.Status.Final() {
+	r.Plan.CurrentStepIndex = currentStep(v, r.Plan.Steps)
+	if r.AggregatedResult = aggregate(r.Plan.Steps); r.AggregatedResult == nothingDone && !v.Run.Status.Final() {
 		r.AggregatedResult = "" // there is nothing to say yet
 	}
 	return r
@@ -208,14 +210,14 @@ func lastAt(journal []domain.Entry) time.Time {
 
 // currentStep is the index of the step that failed, or runs, or was cut short, or
 // comes next; of a completed plan the last one.
-func (v *view) currentStep(steps []domain.PlanStepState) int {
-	if v.run.Error != nil {
-		if i, ok := v.prog.Index[v.run.Error.Node]; ok {
+func currentStep(v *preview.View, steps []domain.PlanStepState) int {
+	if v.Run.Error != nil {
+		if i, ok := v.Program.Index[v.Run.Error.Node]; ok {
 			return i
 		}
 	}
 	for _, status := range []string{"in_progress", "cancelled", "pending"} {
-		if i := slices.IndexFunc(steps, func(s domain.PlanStepState) bool { return s.Status == status }); i >= 0 && v.run.Status != domain.RunCompleted {
+		if i := slices.IndexFunc(steps, func(s domain.PlanStepState) bool { return s.Status == status }); i >= 0 && v.Run.Status != domain.RunCompleted {
 			return i
 		}
 	}

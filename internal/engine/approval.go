@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -35,7 +36,7 @@ func readApproval(input any) (approvalInput, error) {
 	if !ok {
 		return in, fmt.Errorf("an approval takes {message, answers?, form?, timeout?, on_timeout?}")
 	}
-	in.message = formMessage(m)
+	in.message = runstate.FormMessage(m)
 	declared, _, _, err := planner.Answers(m)
 	if err != nil {
 		return in, err
@@ -68,17 +69,8 @@ func readApproval(input any) (approvalInput, error) {
 	return in, nil
 }
 
-// question is the message of an approval's recorded input.
-func question(raw domain.RawJSON) string {
-	v, err := decode(raw)
-	if err != nil {
-		return ""
-	}
-	return formMessage(v)
-}
-
 // ask opens an approval: a durable row and a request in the inbox.
-func (a *actor) ask(w *work, node *planner.ProgramNode, input any) {
+func (a *actor) ask(w *runstate.Step, node *planner.ProgramNode, input any) {
 	in, err := readApproval(input)
 	if err == nil {
 		_, err = planner.EncodeValue(input)
@@ -88,8 +80,8 @@ func (a *actor) ask(w *work, node *planner.ProgramNode, input any) {
 		return
 	}
 	a.waitRow(w, domain.WaitApproval, input, func(e *domain.Entry) {
-		e.Ref = derivedID("approval", a.id, node.ID, w.Visit, w.item, int(a.s.seq)+1) // each request is one of its own
-		e.Decision = payload{Kind: kindApproval, Digest: a.binding(w.VisitKey, w.item, input)}.json()
+		e.Ref = derivedID("approval", a.id, node.ID, w.Visit, w.Item, int(a.s.Seq)+1) // each request is one of its own
+		e.Decision = runstate.WaitDecision{Kind: runstate.KindApproval, Digest: a.binding(w.VisitKey, w.Item, input)}.JSON()
 		if in.timeout > 0 {
 			e.DueAt = e.At.Add(in.timeout)
 		}
@@ -99,41 +91,41 @@ func (a *actor) ask(w *work, node *planner.ProgramNode, input any) {
 
 // request is the open approval that the work waits for. It follows from the row of
 // the wait, so that an approval can be closed or opened again before it is on disk.
-func (a *actor) request(w *work) domain.Approval {
+func (a *actor) request(w *runstate.Step) domain.Approval {
 	node := &a.prog.Nodes[w.Node]
-	p := domain.Approval{ID: w.ref, Run: a.id, PlanKey: a.run.PlanKey, Node: node.ID, Visit: w.Visit, Item: w.item, Status: "open",
-		OnTimeout: "reject", DueAt: w.due, CreatedAt: w.since, StartedBy: a.run.Actor, Rev: w.asked}
-	input, err := decode(w.input)
+	p := domain.Approval{ID: w.Ref, Run: a.id, PlanKey: a.run.PlanKey, Node: node.ID, Visit: w.Visit, Item: w.Item, Status: "open",
+		OnTimeout: "reject", DueAt: w.Due, CreatedAt: w.Since, StartedBy: a.run.Actor, Rev: w.RequestSeq}
+	input, err := runstate.Decode(w.Input)
 	if err != nil {
 		input = nil // the row was read, and its value is JSON
 	}
-	if w.tail == nil {
+	if w.ReplanTarget == nil {
 		p.Label = node.Metadata["risk"]
 		p.Choices = []domain.Answer{{ID: "approve", Label: node.Metadata["approve"], Kind: domain.AnswerApprove}, {ID: "reject", Label: node.Metadata["reject"], Kind: domain.AnswerReject}}
 	}
-	switch c := w.consent; {
-	case w.tail != nil:
+	switch c := w.Consent; {
+	case w.ReplanTarget != nil:
 		if m, ok := input.(map[string]any); ok {
 			p.Message = planner.Text(m["message"])
 		}
-		p.Digest = approvalDigest(&p, map[string]any{"tail": w.tail.Hash})
+		p.Digest = approvalDigest(&p, map[string]any{"tail": w.ReplanTarget.Hash})
 	case c != nil:
-		p.Message, p.Tool, p.Arguments = c.message(node.ID), c.tool, c.args
-		if c.n > 0 {
-			p.Agent, p.MayAsk = cmp.Or(a.s.agents[w.Node], node.Agent, "agent"), true
+		p.Message, p.Tool, p.Arguments = c.Message(node.ID), c.Tool, c.Args
+		if c.Substep > 0 {
+			p.Agent, p.MayAsk = cmp.Or(a.s.Agents[w.Node], node.Agent, "agent"), true
 		}
-		p.Digest = approvalDigest(&p, map[string]any{"substep": c.n, "call": c.digest, "due": w.due.UnixMicro()})
+		p.Digest = approvalDigest(&p, map[string]any{"substep": c.Substep, "call": c.Digest, "due": w.Due.UnixMicro()})
 	default:
 		if in, err := readApproval(input); err == nil {
 			p.Message, p.OnTimeout = in.message, in.onTimeout
 			if in.form != nil {
-				p.Form = mustJSON(in.form)
+				p.Form = runstate.MustJSON(in.form)
 			}
 			if in.answers != nil {
 				p.Choices = in.answers
 			}
 		}
-		p.Digest = w.binding
+		p.Digest = w.Binding
 	}
 	return p
 }
@@ -279,7 +271,7 @@ func (a *actor) decide(m decideMsg) {
 	action := "approved"
 	switch {
 	case m.req.AskBack:
-		action = actionAskBack
+		action = runstate.ActionAskedBack
 	case m.given.Rejects():
 		action = "rejected"
 	}
@@ -299,13 +291,13 @@ func (a *actor) decide(m decideMsg) {
 }
 
 // answerApproval records the end of an approval and settles its node.
-func (a *actor) answerApproval(w *work, p domain.Approval, action, by, comment string) {
+func (a *actor) answerApproval(w *runstate.Step, p domain.Approval, action, by, comment string) {
 	if a.hasFinal {
 		a.flush()
 	}
-	asked, tail := w.consent, w.tail
-	e := a.entry(domain.EntryResolve, w.workKey)
-	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = payload{Action: action, Answer: p.Answer}.json(), p.ID, by, comment, w.attempt
+	asked, tail := w.Consent, w.ReplanTarget
+	e := a.entry(domain.EntryResolve, w.StepKey)
+	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = runstate.ResolveDecision{Action: action, Answer: p.Answer}.JSON(), p.ID, by, comment, w.Attempt
 	a.add(e)
 	a.next.Approvals = append(a.next.Approvals, p)
 	if asked != nil {
@@ -316,7 +308,7 @@ func (a *actor) answerApproval(w *work, p domain.Approval, action, by, comment s
 		a.answerTail(w, *tail, action == "approved", by, comment)
 		return
 	}
-	values, err := decode(p.Values)
+	values, err := runstate.Decode(p.Values)
 	if err != nil {
 		values = nil
 	}
@@ -330,14 +322,14 @@ func (a *actor) answerApproval(w *work, p domain.Approval, action, by, comment s
 	node := &a.prog.Nodes[w.Node]
 	out, rejected := node.Answered(p.Answer, approved, by, comment, values)
 	if rejected != nil {
-		a.final(w, domain.NodeFailed, nil, fromPlanner(rejected, node.ID), nil)
+		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(rejected, node.ID), nil)
 		return
 	}
 	a.final(w, domain.NodeCompleted, out, nil, nil)
 }
 
 // approvalExpired applies on_timeout.
-func (a *actor) approvalExpired(w *work) {
+func (a *actor) approvalExpired(w *runstate.Step) {
 	p := a.request(w)
 	p.Status, p.DecidedAt, p.DecidedBy = "expired", a.e.now(), domain.System.Name
 	if p.OnTimeout != "fail" { // a rejection may have no answer of its own
@@ -351,7 +343,7 @@ func (a *actor) approvalExpired(w *work) {
 }
 
 // closeApproval withdraws the request that the work waits for.
-func (a *actor) closeApproval(w *work, by, comment string) {
+func (a *actor) closeApproval(w *runstate.Step, by, comment string) {
 	p := a.request(w) //seed:close-approval
 	p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "cancelled", a.e.now(), by, comment
 	a.next.Approvals = append(a.next.Approvals, p)
@@ -360,17 +352,17 @@ func (a *actor) closeApproval(w *work, by, comment string) {
 // reopenApprovals opens the requests again that were withdrawn when the run was set
 // aside. A request that is open stays as it is.
 func (a *actor) reopenApprovals() {
-	for _, w := range a.s.sorted() {
-		if w.phase == phaseWaiting && w.reason == domain.WaitApproval {
+	for _, w := range a.s.OpenSteps() {
+		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitApproval {
 			a.next.Approvals = append(a.next.Approvals, a.request(w))
 		}
 	}
 }
 
 // waitingFor finds the work that waits for an approval or child.
-func (a *actor) waitingFor(ref string) *work {
-	for _, w := range a.s.work {
-		if w.phase == phaseWaiting && w.ref == ref {
+func (a *actor) waitingFor(ref string) *runstate.Step {
+	for _, w := range a.s.Open {
+		if w.Phase == runstate.PhaseWaiting && w.Ref == ref {
 			return w
 		}
 	}

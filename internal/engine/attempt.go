@@ -21,6 +21,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -30,7 +31,7 @@ type attempt struct {
 	e      *Engine
 	actor  *actor // whom it reports to
 	run    string
-	key    workKey
+	key    runstate.StepKey
 	node   *planner.ProgramNode
 	number int
 	effect planner.Effect
@@ -55,29 +56,29 @@ type attempt struct {
 	// uses is what took part and has not been told to the actor.
 	uses []domain.Use
 	// asked is what a person must allow before the attempt can go on.
-	asked []consent
+	asked []runstate.ConsentRequest
 	// prompts are what models are asked, by sub-step, until its row is made.
 	prompts map[int]domain.RawJSON
 	// needed is what sub-steps are about to use.
 	needed map[int]Need
 }
 
-func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
-	node = a.s.within(w.VisitKey, node)
-	t := &attempt{e: a.e, actor: a, run: a.id, key: w.workKey, node: node, number: w.attempt + 1, effect: effect, handler: h, priority: a.run.Priority, started: a.e.now()}
+func (a *actor) newAttempt(w *runstate.Step, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
+	node = a.s.WithOverrides(w.VisitKey, node)
+	t := &attempt{e: a.e, actor: a, run: a.id, key: w.StepKey, node: node, number: w.Attempt + 1, effect: effect, handler: h, priority: a.run.Priority, started: a.e.now()}
 	if s, ok := h.(Stepped); ok {
 		t.stepped = s.Stepped()
 	}
 	t.ctx, t.cancel = context.WithCancelCause(a.e.base)
 	t.log.e, t.log.t = a.e, t
 	t.sign()
-	previous := a.s.previous(node.Index)
-	substeps, grants := maps.Clone(w.substeps), maps.Clone(w.grants)
+	previous := previousResults(a.s, node.Index)
+	substeps, grants := maps.Clone(w.Substeps), maps.Clone(w.Answers)
 	t.call = Call{
 		RunID: a.id, PlanKey: a.run.PlanKey, Owner: a.run.Actor, Session: cmp.Or(a.run.Session, a.id), Node: node,
-		Visit: w.Visit, Item: w.item, Attempt: t.number, Input: input, Last: a.s.walk.Last(w.VisitKey),
-		Plan: a.s.prog, Request: a.s.request,
-		IdempotencyKey: a.e.idempotencyKey(a.id, a.s.keyName(node.ID), w.Visit, w.item),
+		Visit: w.Visit, Item: w.Item, Attempt: t.number, Input: input, Last: a.s.Walk.Last(w.VisitKey),
+		Plan: a.s.Program, Request: a.s.Request,
+		IdempotencyKey: a.e.idempotencyKey(a.id, a.s.IdempotencyName(node.ID), w.Visit, w.Item),
 		Previous:       func() []PreviousResult { return previous },
 		Log:            t.log.line, Progress: t.log.progress,
 	}
@@ -103,13 +104,38 @@ func (a *actor) newAttempt(w *work, node *planner.ProgramNode, h Handler, effect
 	return t
 }
 
-// keyName names a node for its idempotency key: one that a re-plan has redefined
-// is another node.
-func (s *state) keyName(node string) string {
-	if seq := s.redefined[node]; seq > 0 {
-		return node + "@" + strconv.FormatInt(seq, 10)
+// previousResults lists the completed steps that a step depends on, in the order of the
+// plan: in a sequence, all before it.
+func previousResults(s *runstate.State, node int) []PreviousResult {
+	if s.Program.Kind != planner.KindSteps {
+		return nil
 	}
-	return node
+	var out []PreviousResult
+	for i, needed := range ancestors(s.Program, node) {
+		n := &s.Program.Nodes[i]
+		v, ok := s.Walk.Output(n.ID)
+		if status, _ := s.Walk.Status(i); !needed || !ok || status != planner.Completed {
+			continue
+		}
+		out = append(out, PreviousResult{Number: i + 1, Node: n.ID, Task: n.Task, Agent: cmp.Or(s.Agents[i], n.Agent), Output: v})
+	}
+	return out
+}
+
+// ancestors marks the nodes that a node needs, directly or not.
+func ancestors(p *planner.Program, node int) []bool {
+	before := make([]bool, len(p.Nodes))
+	var visit func(i int)
+	visit = func(i int) {
+		for _, need := range p.Nodes[i].Needs {
+			if !before[need] {
+				before[need] = true
+				visit(need)
+			}
+		}
+	}
+	visit(node)
+	return before
 }
 
 // idempotencyKey is the same in all attempts of one visit and item, and new for
@@ -320,7 +346,7 @@ func (e *Engine) logsOf(run string, journal []domain.Entry) {
 		}
 		for i := range slices.Backward(journal) {
 			r := &journal[i]
-			if r.Kind == domain.EntryIntent && r.Substep == 0 && r.Node == t.node.ID && r.Visit == t.key.Visit && r.Item == t.key.item && r.Attempt == t.number {
+			if r.Kind == domain.EntryIntent && r.Substep == 0 && r.Node == t.node.ID && r.Visit == t.key.Visit && r.Item == t.key.Item && r.Attempt == t.number {
 				r.Log = t.log.stored()
 				break
 			}
@@ -339,8 +365,8 @@ func (e *Engine) mask(s string) string {
 // event is a live event about an attempt.
 func (t *attempt) event(typ string, data map[string]any) domain.Event {
 	data["node"], data["visit"], data["attempt"] = t.node.ID, t.key.Visit, t.number
-	if t.key.item != noItem {
-		data["item"] = t.key.item
+	if t.key.Item != runstate.NoItem {
+		data["item"] = t.key.Item
 	}
 	return domain.Event{Type: typ, Run: t.run, Session: t.call.Session, At: t.e.now(), Data: data}
 }

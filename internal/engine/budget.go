@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -56,20 +57,6 @@ func (e *budgetError) Unwrap() error { return ErrBudget }
 
 // BudgetError is an [ErrBudget] that says what there was no room for.
 func BudgetError(message string) error { return &budgetError{message: message} }
-
-// budget is why a run waits for a higher limit.
-type budget struct {
-	message, code string
-	since         time.Time
-}
-
-// Codes of a budget wait that something else than a higher limit ends.
-const codePrice = "price"
-
-const (
-	verbBudget      = "budget"
-	verbBudgetRetry = "budget-retry"
-)
 
 // Messages about what calls may use.
 type (
@@ -159,7 +146,7 @@ func (a *actor) fits(m reserveMsg) bool {
 		return true
 	}
 	l, s := a.run.Limits, a.spent()
-	if why := exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, s); why != "" {
+	if why := runstate.Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, s); why != "" {
 		return refuse("", "%s", why)
 	}
 	need := m.need
@@ -170,7 +157,7 @@ func (a *actor) fits(m reserveMsg) bool {
 	live, lost := a.reservedNow()
 	output := need.Output
 	if l.MaxTokens > 0 {
-		free := l.MaxTokens - s.tokens() - lost.tokens
+		free := l.MaxTokens - s.Tokens() - lost.tokens
 		if need.Input >= free {
 			return refuse("", "max_tokens %d leaves %d tokens, and the input of the next model call alone has about %d", l.MaxTokens, max(free, 0), need.Input)
 		}
@@ -178,9 +165,9 @@ func (a *actor) fits(m reserveMsg) bool {
 	}
 	if l.MaxCost > 0 {
 		if need.Unpriced != "" {
-			return refuse(codePrice, "max_cost %g cannot be kept: no price is known for the next model call; set %s, then resume the run", l.MaxCost, need.Unpriced)
+			return refuse(runstate.CodePrice, "max_cost %g cannot be kept: no price is known for the next model call; set %s, then resume the run", l.MaxCost, need.Unpriced)
 		}
-		free := l.MaxCost - s.usage.Cost - lost.usage.Cost
+		free := l.MaxCost - s.Usage.Cost - lost.usage.Cost
 		if least := need.cost(1); least > free {
 			return refuse("", "max_cost %g leaves %g, and the next model call costs about %g", l.MaxCost, max(free, 0), least)
 		}
@@ -191,8 +178,8 @@ func (a *actor) fits(m reserveMsg) bool {
 		}
 	}
 	r := reservation{tokens: need.Input + output, usage: domain.Usage{InputTokens: need.Input, OutputTokens: output, Cost: need.cost(output)}}
-	if l.MaxTokens > 0 && s.tokens()+lost.tokens+live.tokens+r.tokens > l.MaxTokens ||
-		l.MaxCost > 0 && s.usage.Cost+lost.usage.Cost+live.usage.Cost+r.usage.Cost > l.MaxCost && live.usage.Cost > 0 {
+	if l.MaxTokens > 0 && s.Tokens()+lost.tokens+live.tokens+r.tokens > l.MaxTokens ||
+		l.MaxCost > 0 && s.Usage.Cost+lost.usage.Cost+live.usage.Cost+r.usage.Cost > l.MaxCost && live.usage.Cost > 0 {
 		return false
 	}
 	if a.reserved == nil {
@@ -292,14 +279,14 @@ func (a *actor) armDeadline() {
 	}
 	if l := a.run.Limits.MaxDuration; l > 0 && a.run.Status == domain.RunRunning && !a.ended {
 		e, id := a.e, a.id
-		a.deadline = time.AfterFunc(max(l-a.spent().time, time.Millisecond), func() { e.post(id, deadlineMsg{}) })
+		a.deadline = time.AfterFunc(max(l-a.spent().Time, time.Millisecond), func() { e.post(id, deadlineMsg{}) })
 	}
 }
 
 // overTime reports whether max_duration has passed.
 func (a *actor) overTime() bool {
 	l := a.run.Limits.MaxDuration
-	return l > 0 && a.run.Status == domain.RunRunning && a.spent().time >= l
+	return l > 0 && a.run.Status == domain.RunRunning && a.spent().Time >= l
 }
 
 // cutOff stops, once max_duration has passed, every call that may be repeated. One
@@ -315,8 +302,8 @@ func (a *actor) cutOff() {
 }
 
 func (a *actor) cutOffAttempt(t *attempt) {
-	w := a.s.work[t.key]
-	if w == nil || len(w.flying) > 0 || !t.stepped && t.effect == planner.EffectUnsafe {
+	w := a.s.Open[t.key]
+	if w == nil || len(w.CallsInFlight) > 0 || !t.stepped && t.effect == planner.EffectUnsafe {
 		return
 	}
 	t.cancel(ErrBudget)
@@ -324,10 +311,10 @@ func (a *actor) cutOffAttempt(t *attempt) {
 
 // outOfBudget lets the run wait until a limit is raised.
 func (a *actor) outOfBudget(err error) {
-	if a.s.budget != nil || a.s.cancelled || a.ended {
+	if a.s.Budget != nil || a.s.Cancelled || a.ended {
 		return
 	}
-	p := payload{Verb: verbBudget, Message: err.Error()}
+	p := runstate.VerbDecision{Verb: runstate.VerbBudget, Message: err.Error()}
 	if b, ok := errors.AsType[*budgetError](err); ok {
 		p.Message, p.Code = b.message, b.code
 	}
@@ -340,7 +327,7 @@ func (a *actor) limitReached(cause error) error {
 		return cause
 	}
 	l := a.run.Limits
-	if why := exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, a.spent()); why != "" {
+	if why := runstate.Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, a.spent()); why != "" {
 		return &budgetError{message: why}
 	}
 	return &budgetError{message: "a limit of the run was reached"}
@@ -349,7 +336,7 @@ func (a *actor) limitReached(cause error) error {
 // raised are the limits that a request leads to; CodeInvalid if one of them is
 // below what the run has used.
 func (a *actor) raised(r domain.VerbRequest) (domain.Limits, error) {
-	l := merge(a.run.Limits, r.Limits)
+	l := runstate.MergeLimits(a.run.Limits, r.Limits)
 	for _, f := range []struct {
 		name      string
 		has, plus bool
@@ -367,15 +354,15 @@ func (a *actor) raised(r domain.VerbRequest) (domain.Limits, error) {
 	below := func(name string, limit, used any) error {
 		return domain.Errorf(domain.CodeInvalid, "%s %v is below the %v that the run has used", name, limit, used).Suggest("set a limit above %v", used)
 	}
-	switch asked := merge(r.Limits, r.Raise); {
-	case asked.MaxSteps > 0 && l.MaxSteps < s.steps:
-		return l, below("max_steps", l.MaxSteps, s.steps)
-	case asked.MaxDuration > 0 && l.MaxDuration < s.time:
-		return l, below("max_duration", l.MaxDuration, s.time)
-	case asked.MaxTokens > 0 && l.MaxTokens < s.tokens():
-		return l, below("max_tokens", l.MaxTokens, s.tokens())
-	case asked.MaxCost > 0 && l.MaxCost < s.usage.Cost:
-		return l, below("max_cost", l.MaxCost, s.usage.Cost)
+	switch asked := runstate.MergeLimits(r.Limits, r.Raise); {
+	case asked.MaxSteps > 0 && l.MaxSteps < s.Steps:
+		return l, below("max_steps", l.MaxSteps, s.Steps)
+	case asked.MaxDuration > 0 && l.MaxDuration < s.Time:
+		return l, below("max_duration", l.MaxDuration, s.Time)
+	case asked.MaxTokens > 0 && l.MaxTokens < s.Tokens():
+		return l, below("max_tokens", l.MaxTokens, s.Tokens())
+	case asked.MaxCost > 0 && l.MaxCost < s.Usage.Cost:
+		return l, below("max_cost", l.MaxCost, s.Usage.Cost)
 	}
 	return l, nil
 }

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // control starts a node of class control: a durable row that waits for time, a
 // person or a child run. It holds no slot while it waits (ruling 17).
-func (a *actor) control(w *work, node *planner.ProgramNode) {
-	input, failure := a.s.walk.Input(w.VisitKey, w.item)
+func (a *actor) control(w *runstate.Step, node *planner.ProgramNode) {
+	input, failure := a.s.Walk.Input(w.VisitKey, w.Item)
 	if failure != nil {
 		a.refuse(w, failure)
 		return
@@ -35,16 +36,16 @@ func (a *actor) control(w *work, node *planner.ProgramNode) {
 }
 
 // refuse fails work before anything of it has begun.
-func (a *actor) refuse(w *work, f *planner.Failure) {
+func (a *actor) refuse(w *runstate.Step, f *planner.Failure) {
 	f.Permanent, f.NoEffect = true, true
-	a.final(w, domain.NodeFailed, nil, fromPlanner(f, a.prog.Nodes[w.Node].ID), atOnce(w, a.e.now()))
+	a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(f, a.prog.Nodes[w.Node].ID), atOnce(w, a.e.now()))
 	a.flush()
 }
 
 // waitRow appends the durable row of a wait.
-func (a *actor) waitRow(w *work, reason domain.WaitReason, input any, fill func(*domain.Entry)) {
-	e := a.entry(domain.EntryWait, w.workKey)
-	e.Status, e.Reason, e.Attempt, e.Effect = domain.NodeWaiting, string(reason), w.attempt+1, string(planner.EffectControl)
+func (a *actor) waitRow(w *runstate.Step, reason domain.WaitReason, input any, fill func(*domain.Entry)) {
+	e := a.entry(domain.EntryWait, w.StepKey)
+	e.Status, e.Reason, e.Attempt, e.Effect = domain.NodeWaiting, string(reason), w.Attempt+1, string(planner.EffectControl)
 	e.StartedAt = e.At
 	if raw, err := planner.EncodeValue(input); err == nil { // it was rendered from JSON values
 		e.Input = raw
@@ -56,7 +57,7 @@ func (a *actor) waitRow(w *work, reason domain.WaitReason, input any, fill func(
 
 // startTimer begins a `wait` node: input {for: 10m} or {until: RFC 3339}. Its
 // output is what it was started with.
-func (a *actor) startTimer(w *work, node *planner.ProgramNode, input any) {
+func (a *actor) startTimer(w *runstate.Step, node *planner.ProgramNode, input any) {
 	due, err := timerDue(a.e.now(), input)
 	if err != nil {
 		a.refuse(w, &planner.Failure{Code: planner.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err),
@@ -64,7 +65,7 @@ func (a *actor) startTimer(w *work, node *planner.ProgramNode, input any) {
 		return
 	}
 	if !due.After(a.e.now()) {
-		a.final(w, domain.NodeCompleted, a.s.walk.Last(w.VisitKey), nil, atOnce(w, a.e.now()))
+		a.final(w, domain.NodeCompleted, a.s.Walk.Last(w.VisitKey), nil, atOnce(w, a.e.now()))
 		a.flush()
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -16,7 +17,7 @@ import (
 
 // stubs reports whether a dry run leaves the work of a node undone.
 func (a *actor) stubs(r Registry, node *planner.ProgramNode, input any) bool {
-	if !a.run.Dry() || builtin(node.Type) {
+	if !a.run.Dry() || runstate.Builtin(node.Type) {
 		return false
 	}
 	e := effectIn(r, a.prog, node, input)
@@ -24,13 +25,13 @@ func (a *actor) stubs(r Registry, node *planner.ProgramNode, input any) bool {
 }
 
 // stub completes work that a dry run does not do.
-func (a *actor) stub(w *work, node *planner.ProgramNode, input any) {
+func (a *actor) stub(w *runstate.Step, node *planner.ProgramNode, input any) {
 	raw, err := planner.EncodeWithin(input, planner.MaxValueBytes)
 	if err != nil {
 		a.refuse(w, inputFailure(node.ID, err))
 		return
 	}
-	out := stubOf(node, input, a.s.walk.Last(w.VisitKey))
+	out := stubOf(node, input, a.s.Walk.Last(w.VisitKey))
 	a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) {
 		atOnce(w, a.e.now())(e)
 		e.Input = raw

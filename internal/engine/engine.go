@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/preview"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -56,12 +58,11 @@ type Options struct {
 
 // Defaults that are not worth an option.
 const (
-	maxUnacked     = 64      // pipelined checkpoints of one run that are not durable yet
-	minUnacked     = 8       // of those, a run may have as many however many runs work
-	allUnacked     = 1024    // of all runs: two of the store's batches; more would only take memory
-	handOverAt     = 32      // checkpoints of one run that are put together before the store gets them
-	maxRecursion   = 8       // nesting of plan nodes
-	defaultSteps   = 100_000 // nodes per run
+	maxUnacked     = 64   // pipelined checkpoints of one run that are not durable yet
+	minUnacked     = 8    // of those, a run may have as many however many runs work
+	allUnacked     = 1024 // of all runs: two of the store's batches; more would only take memory
+	handOverAt     = 32   // checkpoints of one run that are put together before the store gets them
+	maxRecursion   = 8    // nesting of plan nodes
 	timeoutGrace   = 100 * time.Millisecond
 	abandonStopped = 2 * time.Second
 	maxLogBytes    = 64 << 10
@@ -76,7 +77,8 @@ type Engine struct {
 	replanner  Replanner             // nil: nobody plans anew
 	replanning sync.Map              // ids of runs for which a tail is being planned
 	log        *slog.Logger
-	opts       Options // without what is in setup
+	opts       Options     // without what is in setup
+	env        preview.Env // of previews
 
 	facts  factsCache
 	bus    *bus
@@ -108,7 +110,7 @@ type Engine struct {
 	stopped     chan struct{}
 	wg          sync.WaitGroup
 
-	flushed func(run string, s *state) // for tests: sees the state of every checkpoint
+	flushed func(run string, s *runstate.State) // for tests: sees the state of every checkpoint
 }
 
 // New makes an engine that executes nothing until Open.
@@ -135,6 +137,7 @@ func New(c Config) (*Engine, error) {
 		stopped: make(chan struct{}), clock: newClock(),
 	}
 	e.setup.Store(first)
+	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
 	e.bus = newBus(c.Store)
 	e.sched = newScheduler(first.MaxRunning, first.MaxNodes, e.granted)
@@ -227,7 +230,7 @@ func (e *Engine) sweep(runs []parent) {
 			return
 		}
 		p, err := e.program(e.base, r.hash)
-		if err != nil || !p.hasPlans || p.children > 0 && p.children <= r.live {
+		if err != nil || !p.HasPlans || p.MaxChildren > 0 && p.MaxChildren <= r.live {
 			continue
 		}
 		e.post(r.id, childrenMsg{})
@@ -249,7 +252,7 @@ func (e *Engine) disown(families [][]string) {
 			e.log.Warn("a run with children cannot be read", "run_id", run, "err", err)
 			continue
 		}
-		if len(v.s.unneeded(children)) > 0 { //seed:orphans
+		if len(v.State.UnneededChildren(children)) > 0 { //seed:orphans
 			e.post(run, childrenMsg{})
 		}
 	}

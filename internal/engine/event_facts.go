@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -138,7 +139,7 @@ func (e *Engine) eventFacts(ctx context.Context, run string) (eventFacts, error)
 		if f.versions, err = e.eventVersions(ctx, r, current); err != nil {
 			return f, err
 		}
-		if input, err := decode(r.Input); err == nil && input != nil {
+		if input, err := runstate.Decode(r.Input); err == nil && input != nil {
 			f.query = planner.Text(input)
 		}
 	}
@@ -147,7 +148,7 @@ func (e *Engine) eventFacts(ctx context.Context, run string) (eventFacts, error)
 }
 
 // eventProgram compiles a version; nil: it cannot be compiled here.
-func (e *Engine) eventProgram(ctx context.Context, hash string) (*program, error) {
+func (e *Engine) eventProgram(ctx context.Context, hash string) (*runstate.Compiled, error) {
 	p, err := e.program(ctx, hash)
 	switch domain.CodeOf(err) {
 	case "":
@@ -161,7 +162,7 @@ func (e *Engine) eventProgram(ctx context.Context, hash string) (*program, error
 }
 
 // eventVersions lists the versions that a run of a step plan followed.
-func (e *Engine) eventVersions(ctx context.Context, r domain.Run, current *program) ([]eventVersion, error) {
+func (e *Engine) eventVersions(ctx context.Context, r domain.Run, current *runstate.Compiled) ([]eventVersion, error) {
 	journal, err := e.store.Journal(ctx, r.ID, 0)
 	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
 		return nil, err
@@ -183,7 +184,7 @@ func (e *Engine) eventVersions(ctx context.Context, r domain.Run, current *progr
 		if journal[i].Kind != domain.EntryReplan {
 			continue
 		}
-		var row replan
+		var row runstate.Replan
 		if json.Unmarshal(journal[i].Decision, &row) != nil {
 			continue
 		}

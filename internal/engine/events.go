@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -139,16 +140,9 @@ func (d *deriver) about(e *domain.Entry) map[string]any {
 // nodeEvents gives the events that runs of every kind of plan have.
 func (d *deriver) nodeEvents(e *domain.Entry) {
 	data := d.about(e)
-	var p payload
-	switch e.Kind {
-	case domain.EntryResolve, domain.EntryVerb, domain.EntrySubstep:
-		if json.Unmarshal(e.Decision, &p) != nil {
-			p = payload{}
-		}
-	}
 	switch e.Kind {
 	case domain.EntrySubstep:
-		data["kind"] = p.Kind
+		data["kind"] = runstate.SubstepKind(e)
 		d.add("node_substep", e.Seq, data)
 	case domain.EntryResult:
 		d.resultEvent(e, data)
@@ -163,19 +157,20 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 			d.add("node_waiting", e.Seq, data)
 		}
 	case domain.EntryResolve:
+		p := readRow[runstate.ResolveDecision](e)
 		data["action"] = p.Action
 		if e.Reason != "" {
 			data["reason"] = e.Reason
 		}
 		switch p.Action {
-		case "approved", "rejected", "expired", actionAskBack:
+		case runstate.ActionApproved, runstate.ActionRejected, runstate.ActionExpired, runstate.ActionAskedBack:
 			if p.Answer != "" {
 				data["answer"] = p.Answer
 			}
 			d.add("approval_decided", e.Seq, data)
-		case actionChild:
+		case runstate.ActionChild:
 			d.add("child_ended", e.Seq, data)
-		case actionLate:
+		case runstate.ActionLate:
 			d.add("node_late_result", e.Seq, data)
 		default:
 			d.add("node_resolved", e.Seq, data)
@@ -183,7 +178,7 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 	case domain.EntryReset:
 		d.add("run_resumed", e.Seq, data)
 	case domain.EntryReplan:
-		var r replan
+		var r runstate.Replan
 		if json.Unmarshal(e.Decision, &r) == nil {
 			data["version"], data["hash"], data["from"], data["failed"], data["kept"] = r.Version, r.Hash, r.From, r.Node, len(r.Kept)
 		}
@@ -195,7 +190,7 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 		if e.Reason != "" {
 			data["reason"] = e.Reason
 		}
-		if typ := verbEvents[p.Verb]; typ != "" {
+		if typ := verbEvents[readRow[runstate.VerbDecision](e).Verb]; typ != "" {
 			d.add(typ, e.Seq, data)
 		}
 	}
@@ -203,6 +198,15 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 
 var verbEvents = map[string]string{"pause": "run_paused", "continue": "run_continued", "cancel": "run_cancelling", "limits": "run_limits",
 	"release": "run_released", "retry-now": "run_retry_now", "quarantine": "run_quarantined", "crash": "run_recovered", "stop": "run_put_down"}
+
+// readRow is what the Decision of a row holds; the zero value if it cannot be read.
+func readRow[T any](e *domain.Entry) T {
+	var d, none T
+	if json.Unmarshal(e.Decision, &d) != nil {
+		return none
+	}
+	return d
+}
 
 func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 	if !e.Final {
@@ -217,7 +221,7 @@ func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 		}
 		return
 	}
-	decided := readDecision(e.Decision)
+	decided := runstate.ReadDecision(e.Decision)
 	if decided.To != "" {
 		data["to"] = decided.To
 	}
@@ -235,7 +239,7 @@ func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 	}
 	status := e.Status
 	switch {
-	case status == domain.NodeFailed && decided.Handled == handledSkip:
+	case status == domain.NodeFailed && decided.Handled == runstate.HandledSkip:
 		status = domain.NodeSkipped
 	case status == domain.NodeFailed:
 		data["final"] = true
@@ -251,6 +255,3 @@ func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 		}
 	}
 }
-
-// What took care of a failure, in a [planner.Decision].
-const handledSkip = "skip"

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // OnFlush sets a function that sees the live state's digest with every
 // checkpoint that is handed over.
 func (e *Engine) OnFlush(f func(run string, seq int64, digest string)) {
-	e.flushed = func(run string, s *state) { f(run, s.seq, s.digest()) }
+	e.flushed = func(run string, s *runstate.State) { f(run, s.Seq, digest(s)) }
 }
 
 // Mail is how many messages wait for a run's goroutine.
@@ -73,62 +74,62 @@ func (e *Engine) PutClock(off func() time.Duration) {
 
 // FoldDigest folds the first rows of a journal and returns the state's digest.
 func (e *Engine) FoldDigest(p *planner.Program, run domain.Run, rows []domain.Entry) (string, error) {
-	input, err := decode(run.Input)
+	input, err := runstate.Decode(run.Input)
 	if err != nil {
 		return "", err
 	}
-	f := facts{run: run.ID, input: input, program: func(hash string) (*planner.Program, error) { return e.Program(context.Background(), hash) }}
-	if hash := firstVersion(rows); hash != "" {
-		if p, err = f.program(hash); err != nil {
+	f := runstate.Facts{Run: run.ID, Input: input, Program: func(hash string) (*planner.Program, error) { return e.Program(context.Background(), hash) }}
+	if hash := runstate.FirstVersion(rows); hash != "" {
+		if p, err = f.Program(hash); err != nil {
 			return "", err
 		}
 	}
-	s, err := fold(p, f, rows)
+	s, err := runstate.Fold(p, f, rows)
 	if err != nil {
 		return "", err
 	}
-	return s.digest(), nil
+	return digest(s), nil
 }
 
 // digest writes down everything that decides how a run goes on. Items that have
 // begun without a row are left out: a fold begins them again.
-func (s *state) digest() string {
+func digest(s *runstate.State) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seq %d steps %d flags %v %v %v %v %v\n", s.seq, s.steps, s.paused, s.cancelled, s.quarantined, s.held, s.walk.Stopping())
+	fmt.Fprintf(&b, "seq %d steps %d flags %v %v %v %v %v\n", s.Seq, s.SettledCount, s.Paused, s.Cancelled, s.Quarantined, s.Held, s.Walk.Stopping())
 	var lines []string
-	for k, w := range s.work {
-		if k.item != noItem && w.phase == phaseReady && w.tries == 0 && w.failure == nil && w.answer == nil {
-			if w.attempt > 0 { // before a reset
-				lines = append(lines, fmt.Sprintf("past %v %d %d %d %+v", k, w.attempt, w.retries, len(w.substeps), w.grants))
+	for k, w := range s.Open {
+		if k.Item != runstate.NoItem && w.Phase == runstate.PhaseReady && w.FailedAttempts == 0 && w.Failure == nil && w.Resolution == nil {
+			if w.Attempt > 0 { // before a reset
+				lines = append(lines, fmt.Sprintf("past %v %d %d %d %+v", k, w.Attempt, w.Retries, len(w.Substeps), w.Answers))
 			}
 			continue
 		}
-		input, failure := s.walk.Input(k.VisitKey, k.item)
+		input, failure := s.Walk.Input(k.VisitKey, k.Item)
 		failed := ""
-		if w.failure != nil {
-			failed = w.failure.Code
+		if w.Failure != nil {
+			failed = w.Failure.Code
 		}
 		lines = append(lines, fmt.Sprintf("work %v phase %d attempt %d tries %d retries %d crashes %d reason %s due %s ref %s effect %s failure %s substep %v/%d input %v %v",
-			k, w.phase, w.attempt, w.tries, w.retries, w.crashes, w.reason, w.due, w.ref, w.effect, failed, slices.Sorted(maps.Keys(w.flying)), len(w.substeps), input, failure),
-			fmt.Sprintf("consent %+v grants %+v", w.consent, w.grants))
+			k, w.Phase, w.Attempt, w.FailedAttempts, w.Retries, w.Crashes, w.Reason, w.Due, w.Ref, w.Effect, failed, slices.Sorted(maps.Keys(w.CallsInFlight)), len(w.Substeps), input, failure),
+			fmt.Sprintf("consent %+v grants %+v", w.Consent, w.Answers))
 	}
-	for k, f := range s.fans {
-		lines = append(lines, fmt.Sprintf("fan %v parked %d", k, f.parked))
+	for k, f := range s.Foreach {
+		lines = append(lines, fmt.Sprintf("fan %v parked %d", k, f.Parked))
 	}
-	for k, d := range s.doubts {
-		lines = append(lines, fmt.Sprintf("doubt %v %d %v", k, d.attempt, d.answer))
+	for k, d := range s.Doubts {
+		lines = append(lines, fmt.Sprintf("doubt %v %d %v", k, d.Attempt, d.Resolution))
 	}
-	for k, p := range s.past {
-		lines = append(lines, fmt.Sprintf("past %v %d %d %d %+v", k, p.attempt, p.retries, len(p.substeps), p.grants))
+	for k, p := range s.Carried {
+		lines = append(lines, fmt.Sprintf("past %v %d %d %d %+v", k, p.Attempt, p.Retries, len(p.Substeps), p.Answers))
 	}
-	for i := range s.prog.Nodes {
-		status, visits := s.walk.Status(i)
-		out, ok := s.walk.Output(s.prog.Nodes[i].ID)
-		lines = append(lines, fmt.Sprintf("node %s %s %d %v %v", s.prog.Nodes[i].ID, status, visits, out, ok))
+	for i := range s.Program.Nodes {
+		status, visits := s.Walk.Status(i)
+		out, ok := s.Walk.Output(s.Program.Nodes[i].ID)
+		lines = append(lines, fmt.Sprintf("node %s %s %d %v %v", s.Program.Nodes[i].ID, status, visits, out, ok))
 	}
 	slices.Sort(lines)
 	b.WriteString(strings.Join(lines, "\n"))
-	fmt.Fprintf(&b, "\ncompleted %v\noutcome %+v\n", s.completed, s.walk.Outcome())
+	fmt.Fprintf(&b, "\ncompleted %v\noutcome %+v\n", s.Completed, s.Walk.Outcome())
 	return b.String()
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 )
 
 // hold is what the engine knows of a database that was taken back to an earlier
@@ -124,7 +125,7 @@ func (e *Engine) cancelledRequests(ctx context.Context, run string) ([]domain.Ap
 
 // releaseOf is the checkpoint that releases a held run without taking it up.
 func releaseOf(r *domain.Run, actor domain.Actor, reason string, at time.Time) domain.Checkpoint {
-	row := domain.Entry{Kind: domain.EntryVerb, Item: noItem, Decision: payload{Verb: "release"}.json(), Actor: actor.Name, Reason: reason,
+	row := domain.Entry{Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: runstate.VerbDecision{Verb: runstate.VerbRelease}.JSON(), Actor: actor.Name, Reason: reason,
 		At: at}
 	headline := ""
 	return domain.Checkpoint{Run: r.ID, Fence: r.LastSeq, Entries: []domain.Entry{row},

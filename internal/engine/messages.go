@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -109,7 +110,7 @@ func (a *actor) pass(t *attempt, recorded domain.Entry, n int, p Passing) error 
 	}
 	_, raw, failure := t.e.encodeOutput(t.node.ID, map[string]any{"from": p.From, "to": p.To, "reason": p.Reason, "explanation": p.Explanation, "request": p.Request})
 	if failure != nil {
-		return toPlanner(failure)
+		return runstate.ToPlanner(failure)
 	}
 	row := t.substepRow(n, kind, p.From)
 	row.Input, row.Status, row.Agent = raw, domain.NodeCompleted, p.To
@@ -120,7 +121,7 @@ func (a *actor) pass(t *attempt, recorded domain.Entry, n int, p Passing) error 
 	}
 	l := mail{messages: []domain.Message{request}}
 	if p.Rejected != nil {
-		row.Status, row.Failure = domain.NodeFailed, fromPlanner(p.Rejected, t.node.ID)
+		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(p.Rejected, t.node.ID)
 		refusal := t.message(&row, n, domain.MessageError, p.To, p.From, failurePayload(row.Failure, ""))
 		refusal.CorrelationID = request.ID
 		l.messages = append(l.messages, refusal)
@@ -144,13 +145,13 @@ func (a *actor) handBack(t *attempt, recorded domain.Entry, n, request int, p Pa
 	answer := t.message(&row, n, domain.MessageResponse, p.To, p.From, nil)
 	answer.CorrelationID = messageID(t.run, &row, request, domain.MessageRequest)
 	if err != nil {
-		row.Status, row.Failure = domain.NodeFailed, fromPlanner(planner.AsFailure(err), t.node.ID)
+		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(planner.AsFailure(err), t.node.ID)
 		t.e.maskFailure(row.Failure)
 		answer.Type, answer.Payload = domain.MessageError, failurePayload(row.Failure, "")
 	} else {
 		_, raw, failure := t.e.encodeOutput(t.node.ID, out)
 		if failure != nil {
-			return toPlanner(failure)
+			return runstate.ToPlanner(failure)
 		}
 		row.Output, answer.Payload = raw, raw
 	}
@@ -158,8 +159,8 @@ func (a *actor) handBack(t *attempt, recorded domain.Entry, n, request int, p Pa
 }
 
 func (t *attempt) substepRow(n int, kind, digest string) domain.Entry {
-	return domain.Entry{Kind: domain.EntrySubstep, Node: t.node.ID, Visit: t.key.Visit, Item: t.key.item, Attempt: t.number, Substep: n,
-		Effect: string(planner.EffectPure), StartedAt: t.e.now(), Decision: payload{Kind: kind, Digest: digest}.json()}
+	return domain.Entry{Kind: domain.EntrySubstep, Node: t.node.ID, Visit: t.key.Visit, Item: t.key.Item, Attempt: t.number, Substep: n,
+		Effect: string(planner.EffectPure), StartedAt: t.e.now(), Decision: runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()}
 }
 
 func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from, to string, payload domain.RawJSON) domain.Message {
@@ -174,11 +175,11 @@ func (a *actor) remembered(now time.Time) *domain.Memory {
 	if a.run.Session == "" || a.run.Session == a.id || a.run.Parent != nil || a.run.Output == nil {
 		return nil
 	}
-	input, err := decode(a.run.Input)
+	input, err := runstate.Decode(a.run.Input)
 	if err != nil || input == nil {
 		return nil
 	}
-	output, err := decode(a.run.Output)
+	output, err := runstate.Decode(a.run.Output)
 	if err != nil || output == nil {
 		return nil
 	}
@@ -193,9 +194,9 @@ func (a *actor) remembered(now time.Time) *domain.Memory {
 func (a *actor) stepStates() []domain.PlanStepState {
 	out := make([]domain.PlanStepState, len(a.prog.Nodes))
 	for i := range a.prog.Nodes {
-		status, _ := a.s.walk.Status(i)
+		status, _ := a.s.Walk.Status(i)
 		out[i] = domain.PlanStepState{Task: taskOf(&a.prog.Nodes[i]), Status: string(status)}
-		if v, ok := a.s.walk.Output(a.prog.Nodes[i].ID); ok && status == planner.Completed && v != nil {
+		if v, ok := a.s.Walk.Output(a.prog.Nodes[i].ID); ok && status == planner.Completed && v != nil {
 			out[i].Result = a.prog.Nodes[i].Text(v)
 		}
 	}

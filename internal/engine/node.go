@@ -8,25 +8,26 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // dispatch starts one piece of work; false: it must wait for a node slot. The
 // work is the head of the queue.
-func (a *actor) dispatch(k workKey) bool {
+func (a *actor) dispatch(k runstate.StepKey) bool {
 	// A checkpoint written on the way says that the run works (ruling 14), though
 	// this node has left the queue already.
 	a.dispatching = true
 	defer func() { a.dispatching = false }()
 	node := &a.prog.Nodes[k.Node]
-	if k.item == noItem && node.Foreach != nil {
-		a.fanOut(a.s.fans[k.VisitKey])
+	if k.Item == runstate.NoItem && node.Foreach != nil {
+		a.fanOut(a.s.Foreach[k.VisitKey])
 		return true
 	}
-	w := a.s.work[k]
-	if w.answer != nil {
+	w := a.s.Open[k]
+	if w.Resolution != nil {
 		a.pop(k)
-		a.applyAnswer(w, *w.answer)
+		a.applyAnswer(w, *w.Resolution)
 		return true
 	}
 	switch node.Type {
@@ -35,7 +36,7 @@ func (a *actor) dispatch(k workKey) bool {
 		a.control(w, node)
 		return true
 	}
-	if builtin(node.Type) && (node.Effect == "" || a.run.Dry()) {
+	if runstate.Builtin(node.Type) && (node.Effect == "" || a.run.Dry()) {
 		a.pop(k)
 		a.inline(w, node)
 		return true
@@ -44,7 +45,7 @@ func (a *actor) dispatch(k workKey) bool {
 }
 
 // pop takes work off the queue; it stands at its head or near it.
-func (a *actor) pop(k workKey) {
+func (a *actor) pop(k runstate.StepKey) {
 	if len(a.queue) > 0 && a.queue[0] == k {
 		a.queue = a.queue[1:]
 		return
@@ -54,21 +55,12 @@ func (a *actor) pop(k workKey) {
 	}
 }
 
-// builtin reports whether the engine itself runs nodes of the type at once.
-func builtin(typ string) bool {
-	switch typ {
-	case planner.TypeSet, planner.TypeLog, planner.TypeNoop, planner.TypeDecision:
-		return true
-	}
-	return false
-}
-
 // inline runs a pure built-in node: one final row, no intent (ruling 17).
-func (a *actor) inline(w *work, node *planner.ProgramNode) {
+func (a *actor) inline(w *runstate.Step, node *planner.ProgramNode) {
 	started := a.e.now()
 	out, failure := a.builtin(w, node)
 	if failure != nil {
-		a.final(w, domain.NodeFailed, nil, fromPlanner(failure, node.ID), atOnce(w, started))
+		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(failure, node.ID), atOnce(w, started))
 		a.flush()
 		return
 	}
@@ -83,58 +75,58 @@ func (a *actor) inline(w *work, node *planner.ProgramNode) {
 
 // atOnce fills the only row of an attempt that began and ended in the run's own
 // goroutine.
-func atOnce(w *work, started time.Time) func(*domain.Entry) {
+func atOnce(w *runstate.Step, started time.Time) func(*domain.Entry) {
 	return func(e *domain.Entry) {
-		e.Attempt, e.Effect, e.StartedAt = w.attempt+1, string(planner.EffectPure), started
+		e.Attempt, e.Effect, e.StartedAt = w.Attempt+1, string(planner.EffectPure), started
 	}
 }
 
 // builtin computes the output of a pure built-in node (SPEC 5).
-func (a *actor) builtin(w *work, node *planner.ProgramNode) (any, *planner.Failure) {
+func (a *actor) builtin(w *runstate.Step, node *planner.ProgramNode) (any, *planner.Failure) {
 	switch node.Type {
 	case planner.TypeNoop, planner.TypeDecision:
-		if w.item != noItem {
-			return a.s.walk.Input(w.VisitKey, w.item)
+		if w.Item != runstate.NoItem {
+			return a.s.Walk.Input(w.VisitKey, w.Item)
 		}
-		return a.s.walk.Last(w.VisitKey), nil
+		return a.s.Walk.Last(w.VisitKey), nil
 	}
-	return a.s.walk.Input(w.VisitKey, w.item)
+	return a.s.Walk.Input(w.VisitKey, w.Item)
 }
 
 // fanOut begins the next item of a foreach visit, or settles a visit that has
 // none.
-func (a *actor) fanOut(f *fan) {
-	if f.total < 0 {
-		n, failure := a.s.walk.Items(f.VisitKey)
+func (a *actor) fanOut(f *runstate.Foreach) {
+	if f.Total < 0 {
+		n, failure := a.s.Walk.Items(f.VisitKey)
 		switch {
 		case failure != nil:
-			a.pop(workKey{f.VisitKey, noItem})
-			a.settleVisit(f.VisitKey, domain.NodeFailed, nil, fromPlanner(failure, a.prog.Nodes[f.Node].ID))
+			a.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
+			a.settleVisit(f.VisitKey, domain.NodeFailed, nil, runstate.FromPlanner(failure, a.prog.Nodes[f.Node].ID))
 			a.flush()
 			return
 		case n == 0:
-			a.pop(workKey{f.VisitKey, noItem})
+			a.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
 			a.settleVisit(f.VisitKey, domain.NodeCompleted, []any{}, nil)
 			a.flush()
 			return
 		}
-		f.total = n
+		f.Total = n
 	}
-	if w := a.s.nextItem(f); w != nil {
+	if w := a.s.StartNextItem(f); w != nil {
 		// A new item is dispatched before others that wait for their turn.
-		a.s.fresh = a.s.fresh[:len(a.s.fresh)-1]
-		a.queue = append([]workKey{w.workKey}, a.queue...)
+		a.s.NewlyReady = a.s.NewlyReady[:len(a.s.NewlyReady)-1]
+		a.queue = append([]runstate.StepKey{w.StepKey}, a.queue...)
 		return
 	}
-	a.pop(workKey{f.VisitKey, noItem})
+	a.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
 }
 
 // call prepares an attempt of a node that has a handler.
-func (a *actor) call(w *work, node *planner.ProgramNode) bool {
+func (a *actor) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	refuse := func(f *planner.Failure) bool {
-		a.pop(w.workKey)
+		a.pop(w.StepKey)
 		f.Permanent, f.NoEffect = true, true
-		a.final(w, domain.NodeFailed, nil, fromPlanner(f, node.ID), atOnce(w, a.e.now()))
+		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(f, node.ID), atOnce(w, a.e.now()))
 		a.flush()
 		return true
 	}
@@ -147,7 +139,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 		}
 	}()
 	var handler Handler
-	if builtin(node.Type) {
+	if runstate.Builtin(node.Type) {
 		// A built-in node that the plan made stricter than pure.
 		out, failure := a.builtin(w, node)
 		if failure != nil {
@@ -161,12 +153,12 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 		}
 		handler = h
 	}
-	input, failure := a.s.walk.Input(w.VisitKey, w.item)
+	input, failure := a.s.Walk.Input(w.VisitKey, w.Item)
 	if failure != nil {
 		return refuse(failure)
 	}
 	if a.stubs(in.Registry, node, input) {
-		a.pop(w.workKey)
+		a.pop(w.StepKey)
 		a.stub(w, node, input)
 		return true
 	}
@@ -179,7 +171,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	dispatch := input
 	if node.Type == planner.TypeTool && in.Secrets != nil {
 		// Secrets are resolved only now and only in tool arguments (ruling 40).
-		dispatch, failure = a.s.walk.DispatchInput(w.VisitKey, w.item, func(name string) (string, bool) {
+		dispatch, failure = a.s.Walk.DispatchInput(w.VisitKey, w.Item, func(name string) (string, bool) {
 			return in.Secrets.Secret(name, node.Tool, input)
 		})
 		if failure != nil {
@@ -189,17 +181,17 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 	if !a.takeNode() {
 		return false
 	}
-	a.pop(w.workKey)
+	a.pop(w.StepKey)
 	t := a.newAttempt(w, node, handler, effectIn(in.Registry, a.prog, node, dispatch), dispatch)
 	raw, err := planner.EncodeWithin(input, planner.MaxValueBytes)
 	if err != nil {
 		a.nodeCredit++
-		a.final(w, domain.NodeFailed, nil, fromPlanner(inputFailure(node.ID, err), node.ID), atOnce(w, t.started))
+		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(inputFailure(node.ID, err), node.ID), atOnce(w, t.started))
 		a.flush()
 		return true
 	}
 	t.input = raw
-	a.running[w.workKey] = t
+	a.running[w.StepKey] = t
 	t.setup, begun = in, true
 	if t.effect == planner.EffectPure {
 		// Pure work needs no durable intent and may run ahead (ruling 17).
@@ -207,7 +199,7 @@ func (a *actor) call(w *work, node *planner.ProgramNode) bool {
 		return true
 	}
 	a.noteUses(t)
-	e := a.entry(domain.EntryIntent, w.workKey)
+	e := a.entry(domain.EntryIntent, w.StepKey)
 	e.Status, e.Attempt, e.Effect = domain.NodeRunning, t.number, string(t.effect)
 	e.IdempotencyKey, e.Input, e.StartedAt = t.call.IdempotencyKey, raw, t.started
 	e.Agent = node.Agent
@@ -272,7 +264,7 @@ func (a *actor) sender(node *planner.ProgramNode) string {
 	}
 	from := supervisorAgent
 	seen := map[int]bool{node.Index: true}
-	queue := append([]int(nil), a.prog.entered[node.Index]...)
+	queue := append([]int(nil), a.prog.Predecessors[node.Index]...)
 	ancestors := map[int]bool{}
 	for len(queue) > 0 {
 		i := queue[0]
@@ -281,12 +273,12 @@ func (a *actor) sender(node *planner.ProgramNode) string {
 			continue
 		}
 		seen[i], ancestors[i] = true, true
-		queue = append(queue, a.prog.entered[i]...)
+		queue = append(queue, a.prog.Predecessors[i]...)
 	}
 	last := int64(0)
-	for i, c := range a.s.completed {
-		if ancestors[i] && c[0].seq > last {
-			from, last = a.prog.Nodes[i].Agent, c[0].seq
+	for i, c := range a.s.Completed {
+		if ancestors[i] && c[0].Seq > last {
+			from, last = a.prog.Nodes[i].Agent, c[0].Seq
 		}
 	}
 	return from

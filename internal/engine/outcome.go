@@ -11,52 +11,9 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
-
-// fate is what becomes of a failed attempt.
-type fate int
-
-const (
-	fateFailed      fate = iota // the visit or item has failed for good
-	fateRetry                   // it is tried again
-	fateDoubt                   // nobody knows whether it had its effect
-	fateInterrupted             // the daemon stopped or died; it costs no retry
-	fateCancelled
-)
-
-// judgement is everything that decides about a failed attempt. It is pure: see
-// the table in its test.
-type judgement struct {
-	effect      planner.Effect
-	stepped     bool // everything with an effect is a sub-step: only one of these can be in doubt
-	openCall    bool // a non-idempotent sub-step has no recorded outcome
-	noEffect    bool // it is proved that nothing happened outside
-	permanent   bool
-	interrupted bool
-	cancelled   bool // the run is being cancelled
-	stopping    bool // the run stops because of another failure
-	tries, most int  // failed attempts with this one; attempts allowed
-}
-
-// verdict is the fate of the attempt. An open call decides by itself: neither the
-// class of its step nor the failure of the attempt says anything about that call.
-func (j judgement) verdict() fate {
-	unsafe := j.effect == planner.EffectUnsafe && !j.stepped
-	switch {
-	case j.openCall: //seed:open-call
-		return fateDoubt
-	case unsafe && !j.noEffect: //seed:unsafe-again
-		return fateDoubt
-	case j.cancelled:
-		return fateCancelled
-	case j.interrupted:
-		return fateInterrupted
-	case j.permanent, j.stopping, j.tries >= j.most:
-		return fateFailed
-	}
-	return fateRetry
-}
 
 // done records how an attempt ended.
 func (a *actor) done(t *attempt, r Result, err error) {
@@ -66,14 +23,14 @@ func (a *actor) done(t *attempt, r Result, err error) {
 	delete(a.running, t.key)
 	a.nodeCredit++
 	t.cancel(nil)
-	w := a.s.work[t.key]
+	w := a.s.Open[t.key]
 	if w == nil {
 		a.freeNodes()
 		return
 	}
 	a.noteUses(t)
-	if err == nil && len(w.flying) > 0 {
-		err = &planner.Failure{Code: planner.CodeFailed, Message: fmt.Sprintf("it ended, and the outcome of its call of %s is not known", toolsOf(w.openCalls()))}
+	if err == nil && len(w.CallsInFlight) > 0 {
+		err = &planner.Failure{Code: planner.CodeFailed, Message: fmt.Sprintf("it ended, and the outcome of its call of %s is not known", runstate.ToolNames(w.OpenCalls()))}
 	}
 	if err == nil {
 		a.succeeded(t, w, r)
@@ -99,7 +56,7 @@ func (a *actor) freeNodes() {
 }
 
 // succeeded settles work with its output, turned into JSON at once (SPEC 4.1).
-func (a *actor) succeeded(t *attempt, w *work, r Result) {
+func (a *actor) succeeded(t *attempt, w *runstate.Step, r Result) {
 	out, raw, failure := a.e.encodeOutput(t.node.ID, r.Output)
 	fill := func(e *domain.Entry) { a.fill(e, t, r.Usage, cmp.Or(r.Agent, t.node.Agent)) }
 	if failure != nil {
@@ -201,7 +158,7 @@ func (a *actor) failureOf(t *attempt, err error) *domain.Failure {
 	if p, ok := errors.AsType[*panicError](err); ok {
 		return &domain.Failure{Code: planner.CodePanic, Node: t.node.ID, Message: a.e.mask(p.Error()), Stack: a.e.mask(p.stack)}
 	}
-	f := fromPlanner(planner.AsFailure(err), t.node.ID)
+	f := runstate.FromPlanner(planner.AsFailure(err), t.node.ID)
 	a.e.maskFailure(f)
 	return f
 }
@@ -212,8 +169,8 @@ func (a *actor) unstarted(t *attempt) {
 	t.leave()
 	delete(a.running, t.key)
 	a.nodeCredit++
-	if w := a.s.work[t.key]; w != nil {
-		f := interrupted("it had not begun")
+	if w := a.s.Open[t.key]; w != nil {
+		f := runstate.Interrupted("it had not begun")
 		f.NoEffect = true
 		a.failed(t, w, f, domain.Usage{}, cmp.Or(context.Cause(t.ctx), ErrStopping))
 	}
@@ -228,7 +185,7 @@ func (a *actor) abandon(t *attempt) {
 	}
 	delete(a.running, t.key)
 	a.nodeCredit++
-	w := a.s.work[t.key]
+	w := a.s.Open[t.key]
 	if w != nil {
 		f := &domain.Failure{Code: planner.CodeTimeout, Node: t.node.ID, Message: fmt.Sprintf("timed out after %s; the handler did not stop", t.node.Timeout)}
 		cause := context.Cause(t.ctx)
@@ -236,7 +193,7 @@ func (a *actor) abandon(t *attempt) {
 		case errors.Is(cause, ErrCancelled):
 			f = &domain.Failure{Code: planner.CodeCancelled, Node: t.node.ID, Message: "cancelled; the handler did not stop"}
 		case errors.Is(cause, ErrStopping), errors.Is(cause, ErrBudget):
-			f = interrupted("kairosd stopped while it ran")
+			f = runstate.Interrupted("kairosd stopped while it ran")
 		}
 		a.failed(t, w, f, domain.Usage{}, cause)
 	}
@@ -245,66 +202,66 @@ func (a *actor) abandon(t *attempt) {
 }
 
 // failed records a failed attempt and what becomes of it.
-func (a *actor) failed(t *attempt, w *work, f *domain.Failure, usage domain.Usage, cause error) {
-	j := judgement{effect: t.effect, stepped: t.stepped, openCall: len(w.flying) > 0, noEffect: f.NoEffect, permanent: f.Permanent,
-		interrupted: errors.Is(cause, ErrStopping) || errors.Is(cause, ErrBudget), cancelled: a.s.cancelled, stopping: a.s.stops(w),
-		tries: w.tries + 1, most: t.node.MaxAttempts}
+func (a *actor) failed(t *attempt, w *runstate.Step, f *domain.Failure, usage domain.Usage, cause error) {
+	j := runstate.AttemptEnd{Effect: t.effect, Stepped: t.stepped, OpenCall: len(w.CallsInFlight) > 0, NoEffect: f.NoEffect, Permanent: f.Permanent,
+		Interrupted: errors.Is(cause, ErrStopping) || errors.Is(cause, ErrBudget), Cancelled: a.s.Cancelled, Stopping: a.s.StoppedWithRun(w),
+		FailedAttempts: w.FailedAttempts + 1, MaxAttempts: t.node.MaxAttempts}
 	why, reason := "kairosd stopped while it ran", "stop"
 	if errors.Is(cause, ErrBudget) {
 		why, reason = "a limit of the run was reached while it ran", "budget"
 	}
-	if j.interrupted && (f.Code == planner.CodeCancelled || f.Code == planner.CodeFailed || reason == "budget") {
-		f = &domain.Failure{Code: codeInterrupted, Message: why, NoEffect: f.NoEffect, Detail: f.Message}
+	if j.Interrupted && (f.Code == planner.CodeCancelled || f.Code == planner.CodeFailed || reason == "budget") {
+		f = &domain.Failure{Code: runstate.CodeInterrupted, Message: why, NoEffect: f.NoEffect, Detail: f.Message}
 	}
 	fill := func(e *domain.Entry) { a.fill(e, t, usage, t.node.Agent) }
-	switch j.verdict() {
-	case fateFailed:
+	switch j.Outcome() {
+	case runstate.OutcomeFailed:
 		a.final(w, domain.NodeFailed, nil, f, fill)
-	case fateRetry:
+	case runstate.OutcomeRetry:
 		a.goesOn(w, domain.NodeFailed, f, "", fill)
 		a.retry(t.node, w, f)
-	case fateDoubt:
+	case runstate.OutcomeInDoubt:
 		a.goesOn(w, domain.NodeInDoubt, f, "", fill)
-		if a.s.cancelled {
+		if a.s.Cancelled {
 			// The run is over for this visit, but the doubt stays (ruling 15).
 			a.final(w, domain.NodeCancelled, nil, nil, fill)
 		}
-	case fateInterrupted:
-		if reason == "budget" && j.stopping && !a.prog.ContinueBranches {
+	case runstate.OutcomeInterrupted:
+		if reason == "budget" && j.Stopping && !a.prog.ContinueBranches {
 			a.final(w, domain.NodeCancelled, nil, f, fill) // no limit is raised for a run that stops
 			break
 		}
 		a.goesOn(w, domain.NodePending, f, reason, fill)
 		if reason == "budget" {
-			a.queue = append(a.queue, w.workKey) // for when a limit has been raised
+			a.queue = append(a.queue, w.StepKey) // for when a limit has been raised
 			a.outOfBudget(a.limitReached(cause))
 		}
-	case fateCancelled:
+	case runstate.OutcomeCancelled:
 		a.final(w, domain.NodeCancelled, nil, f, fill)
 	}
 	a.closeFans()
 }
 
 // goesOn appends the row of an attempt that ended without settling its work.
-func (a *actor) goesOn(w *work, status domain.NodeStatus, f *domain.Failure, reason string, fill func(*domain.Entry)) {
-	e := a.entry(domain.EntryResult, w.workKey)
+func (a *actor) goesOn(w *runstate.Step, status domain.NodeStatus, f *domain.Failure, reason string, fill func(*domain.Entry)) {
+	e := a.entry(domain.EntryResult, w.StepKey)
 	e.Status, e.Failure, e.Reason = status, f, reason
 	fill(&e)
 	a.add(e)
 }
 
 // retry waits before the next attempt; the wait is durable (SPEC 4.5).
-func (a *actor) retry(node *planner.ProgramNode, w *work, f *domain.Failure) {
+func (a *actor) retry(node *planner.ProgramNode, w *runstate.Step, f *domain.Failure) {
 	// What a server asks for is the least; runs that it sent away together do not
 	// come back together (L06).
 	asked := f.RetryAfter + time.Duration(rand.Float64()*float64(f.RetryAfter)/10)
-	delay := max(node.Backoff.Delay(w.tries, rand.Float64()), asked)
+	delay := max(node.Backoff.Delay(w.FailedAttempts, rand.Float64()), asked)
 	if delay <= 0 {
-		a.queue = append(a.queue, w.workKey)
+		a.queue = append(a.queue, w.StepKey)
 		return
 	}
-	e := a.entry(domain.EntryWait, w.workKey)
-	e.Status, e.Reason, e.Attempt = domain.NodeWaiting, string(domain.WaitRetry), w.attempt
+	e := a.entry(domain.EntryWait, w.StepKey)
+	e.Status, e.Reason, e.Attempt = domain.NodeWaiting, string(domain.WaitRetry), w.Attempt
 	e.DueAt = a.e.now().Add(delay.Truncate(time.Microsecond) + time.Microsecond)
 	a.add(e)
 	a.dueDirty = true
@@ -313,7 +270,7 @@ func (a *actor) retry(node *planner.ProgramNode, w *work, f *domain.Failure) {
 // late keeps the result of an abandoned attempt for people to read.
 func (a *actor) late(m lateMsg) {
 	e := a.entry(domain.EntryResolve, m.attempt.key)
-	e.Decision, e.Attempt, e.StartedAt = payload{Action: actionLate}.json(), m.attempt.number, m.attempt.started
+	e.Decision, e.Attempt, e.StartedAt = runstate.ResolveDecision{Action: runstate.ActionLate}.JSON(), m.attempt.number, m.attempt.started
 	e.Reason = "the handler returned after it was given up"
 	if m.err != nil {
 		e.Failure = a.failureOf(m.attempt, m.err)
@@ -337,64 +294,53 @@ func (a *actor) recover() {
 	a.runningSince = time.Now()
 	a.armDeadline()
 	a.silence(silenceMsg{}) // whoever was silent is gone
-	if a.s.clean {
+	if a.s.CleanStop {
 		return
 	}
-	var nodes []openNode
-	for _, w := range a.s.sorted() {
-		if w.parked() {
+	var nodes []runstate.StepRef
+	for _, w := range a.s.OpenSteps() {
+		if w.Parked() {
 			continue
 		}
-		nodes = append(nodes, openNode{a.prog.Nodes[w.Node].ID, w.Visit, w.item})
+		nodes = append(nodes, runstate.StepRef{Node: a.prog.Nodes[w.Node].ID, Visit: w.Visit, Item: w.Item})
 	}
 	crashes := a.run.Crashes + 1
 	a.run.Crashes = crashes
-	a.verbRow(payload{Verb: "crash", Nodes: nodes}, domain.System.Name, "kairosd ended without putting the run down")
+	a.verbRow(runstate.VerbDecision{Verb: runstate.VerbCrash, Nodes: nodes}, domain.System.Name, "kairosd ended without putting the run down")
 	patchOf(&a.next).Crashes = &crashes
 	a.settleFlying("kairosd died while it ran", "crash")
 	failpoint.Hit("recover.settled")
-	for _, w := range a.s.sorted() {
-		if w.crashes >= a.e.opts.QuarantineAfter && !a.s.quarantined {
-			a.verbRow(payload{Verb: "quarantine"}, domain.System.Name,
-				fmt.Sprintf("kairosd died %d times while node %s was open", w.crashes, a.prog.Nodes[w.Node].ID))
+	for _, w := range a.s.OpenSteps() {
+		if w.Crashes >= a.e.opts.QuarantineAfter && !a.s.Quarantined {
+			a.verbRow(runstate.VerbDecision{Verb: runstate.VerbQuarantine}, domain.System.Name,
+				fmt.Sprintf("kairosd died %d times while node %s was open", w.Crashes, a.prog.Nodes[w.Node].ID))
 		}
 	}
-	if a.s.cancelled {
+	if a.s.Cancelled {
 		a.cancelOpen()
 	}
-}
-
-// lost is the fate of an attempt that nobody runs any more: its process died.
-func (e *Engine) lost(p *planner.Program, w *work, cancelled bool) fate {
-	j := judgement{effect: w.effect, openCall: len(w.flying) > 0, interrupted: true, cancelled: cancelled, most: 1}
-	if h, ok := e.current().Registry.Handler(&p.Nodes[w.Node]); ok {
-		if h, ok := h.(Stepped); ok {
-			j.stepped = h.Stepped()
-		}
-	}
-	return j.verdict()
 }
 
 // settleFlying settles, by their effect class, attempts that nobody runs any
 // more (SPEC 4.1).
 func (a *actor) settleFlying(why, reason string) {
-	for _, w := range a.s.sorted() {
-		if !w.inFlight() {
+	for _, w := range a.s.OpenSteps() {
+		if !w.InFlight() {
 			continue
 		}
-		f := interrupted(why)
-		fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.attempt, string(w.effect), w.begun }
-		switch a.e.lost(a.s.prog, w, a.s.cancelled) {
-		case fateDoubt:
+		f := runstate.Interrupted(why)
+		fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.Attempt, string(w.Effect), w.StartedAt }
+		switch a.e.env.LostOutcome(a.s.Program, w, a.s.Cancelled) {
+		case runstate.OutcomeInDoubt:
 			a.goesOn(w, domain.NodeInDoubt, f, reason, fill)
-			if a.s.cancelled {
+			if a.s.Cancelled {
 				a.final(w, domain.NodeCancelled, nil, nil, fill)
 			}
-		case fateCancelled:
+		case runstate.OutcomeCancelled:
 			a.final(w, domain.NodeCancelled, nil, f, fill)
 		default:
 			a.goesOn(w, domain.NodePending, f, reason, fill)
-			a.queue = append(a.queue, w.workKey)
+			a.queue = append(a.queue, w.StepKey)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -63,8 +64,7 @@ func (d *deriver) passed(e *domain.Entry) {
 	if e.Kind != domain.EntrySubstep || e.Status != domain.NodeCompleted {
 		return
 	}
-	var p payload
-	if json.Unmarshal(e.Decision, &p) != nil || !strings.HasPrefix(p.Kind, "handoff:") {
+	if !strings.HasPrefix(runstate.SubstepKind(e), "handoff:") {
 		return
 	}
 	var h struct{ From, To, Reason, Explanation string }
@@ -136,11 +136,11 @@ func (d *deriver) stepStarted(e *domain.Entry, prog *planner.Program, n *planner
 
 // stepSettled tells what became of a step, and of those that are skipped with it.
 func (d *deriver) stepSettled(e *domain.Entry, prog *planner.Program, n *planner.ProgramNode) {
-	decided := readDecision(e.Decision)
+	decided := runstate.ReadDecision(e.Decision)
 	data := map[string]any{"stepId": n.ID, "stepIndex": n.Index, "status": stepOutcome(e.Status, decided.Handled)}
 	switch {
 	case e.Status == domain.NodeCompleted && len(e.Output) > 0:
-		if v, err := decode(e.Output); err == nil && v != nil {
+		if v, err := runstate.Decode(e.Output); err == nil && v != nil {
 			data["result"] = n.Text(v)
 		}
 	case e.Failure != nil:
@@ -169,7 +169,7 @@ func stepOutcome(status domain.NodeStatus, handled string) string {
 	switch {
 	case status == domain.NodeCompleted:
 		return "completed"
-	case status == domain.NodeSkipped, handled == handledSkip:
+	case status == domain.NodeSkipped, handled == runstate.HandledSkip:
 		return "skipped"
 	}
 	return "failed"
@@ -178,7 +178,7 @@ func stepOutcome(status domain.NodeStatus, handled string) string {
 // replanned tells the end of the failed step and of those that the new version
 // leaves out, and then the new version.
 func (d *deriver) replanned(e *domain.Entry, before *planner.Program) {
-	var r replan
+	var r runstate.Replan
 	if json.Unmarshal(e.Decision, &r) != nil {
 		return
 	}

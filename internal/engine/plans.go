@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -232,19 +233,19 @@ func (e *Engine) AcceptPlan(ctx context.Context, actor domain.Actor, plan, reaso
 
 // outgrowDraft takes a draft into use whose version is started: nobody starts what
 // they have not accepted.
-func (e *Engine) outgrowDraft(ctx context.Context, actor domain.Actor, p *program) error {
-	if p.version.Origin != originPlanner {
+func (e *Engine) outgrowDraft(ctx context.Context, actor domain.Actor, p *runstate.Compiled) error {
+	if p.Version.Origin != originPlanner {
 		return nil
 	}
-	plan, err := e.store.Plan(ctx, p.version.PlanID)
+	plan, err := e.store.Plan(ctx, p.Version.PlanID)
 	if err != nil || plan.Stage != domain.StageDraft {
 		return err
 	}
 	const reason = "a run of it was started"
-	if plan.LatestHash == p.version.Hash {
+	if plan.LatestHash == p.Version.Hash {
 		_, err = e.store.AcceptPlan(ctx, plan.ID, actor, reason)
 	} else {
-		_, err = e.acceptVersion(ctx, actor, plan, p.version, reason)
+		_, err = e.acceptVersion(ctx, actor, plan, p.Version, reason)
 	}
 	return err
 }

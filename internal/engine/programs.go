@@ -6,27 +6,17 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // maxPrograms bounds the cache of compiled versions.
 const maxPrograms = 256
 
-// program is a compiled version with what the engine asks of it often.
-type program struct {
-	*planner.Program
-	version  domain.Version // without source
-	hasPlans bool
-	children int  // that can be at work at once; 0: any number
-	replans  bool // some node plans anew when it fails
-	// entered is what may reach a node: predecessors over edges and needs.
-	entered [][]int
-}
-
 // programs caches compiled versions by hash.
 type programs struct {
 	mu    sync.Mutex
-	byKey map[string]*program
+	byKey map[string]*runstate.Compiled
 	order []string
 	// compiling is closed for each version when it is or cannot be compiled.
 	compiling map[string]chan struct{}
@@ -34,7 +24,7 @@ type programs struct {
 
 // get gives a compiled version, or nil and the turn to compile it: a hundred runs
 // that start together compile their plan once. over ends the turn.
-func (p *programs) get(ctx context.Context, hash string) (c *program, over func(), err error) {
+func (p *programs) get(ctx context.Context, hash string) (c *runstate.Compiled, over func(), err error) {
 	for {
 		p.mu.Lock()
 		c, other := p.byKey[hash], p.compiling[hash]
@@ -65,11 +55,11 @@ func (p *programs) get(ctx context.Context, hash string) (c *program, over func(
 	}
 }
 
-func (p *programs) put(hash string, c *program) {
+func (p *programs) put(hash string, c *runstate.Compiled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.byKey == nil {
-		p.byKey = map[string]*program{}
+		p.byKey = map[string]*runstate.Compiled{}
 	}
 	if p.byKey[hash] == nil {
 		if len(p.order) >= maxPrograms {
@@ -82,7 +72,7 @@ func (p *programs) put(hash string, c *program) {
 }
 
 // program compiles a stored version.
-func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
+func (e *Engine) program(ctx context.Context, hash string) (*runstate.Compiled, error) {
 	in := e.current()
 	p, over, err := in.programs.get(ctx, hash)
 	if p != nil || err != nil {
@@ -110,31 +100,10 @@ func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
 }
 
 // keepProgram puts a compiled version into the cache.
-func (s *setup) keepProgram(compiled *planner.Program, v domain.Version) *program {
+func (s *setup) keepProgram(compiled *planner.Program, v domain.Version) *runstate.Compiled {
 	v.Source, v.Canonical = nil, nil
-	p := newProgram(compiled, v)
+	p := runstate.NewCompiled(compiled, v)
 	s.programs.put(v.Hash, p)
-	return p
-}
-
-func newProgram(compiled *planner.Program, v domain.Version) *program {
-	p := &program{Program: compiled, version: v, entered: make([][]int, len(compiled.Nodes))}
-	many := false
-	for i := range compiled.Nodes {
-		n := &compiled.Nodes[i]
-		if n.Type == planner.TypePlan {
-			p.hasPlans, many = true, many || n.Foreach != nil
-			p.children++
-		}
-		p.replans = p.replans || n.OnError == planner.OnErrorReplan
-		for _, out := range n.Out {
-			p.entered[out.To] = append(p.entered[out.To], i)
-		}
-		p.entered[i] = append(p.entered[i], n.Needs...)
-	}
-	if many {
-		p.children = 0
-	}
 	return p
 }
 
@@ -152,7 +121,7 @@ func (m *misfit) Unwrap() error { return m.cause }
 // installation any more is compiled as if everything it names were there, so
 // that its runs can be read, and cancelled, while somebody mends the
 // configuration.
-func (e *Engine) legible(ctx context.Context, hash string) (*program, error) {
+func (e *Engine) legible(ctx context.Context, hash string) (*runstate.Compiled, error) {
 	p, err := e.program(ctx, hash)
 	m, ok := errors.AsType[*misfit](err)
 	if !ok {
@@ -163,7 +132,7 @@ func (e *Engine) legible(ctx context.Context, hash string) (*program, error) {
 		return nil, err
 	}
 	m.version.Source, m.version.Canonical = nil, nil
-	return newProgram(compiled, m.version), nil
+	return runstate.NewCompiled(compiled, m.version), nil
 }
 
 // Program compiles a stored version (cached), for looking at.
@@ -184,18 +153,28 @@ func (e *Engine) Effects(ctx context.Context, hash string) ([]planner.Effect, er
 	}
 	out := make([]planner.Effect, len(p.Nodes))
 	for i := range p.Nodes {
-		out[i] = e.staticEffect(p, &p.Nodes[i])
+		out[i] = e.env.StaticEffect(p, &p.Nodes[i])
 	}
 	return out, nil
 }
 
 // effect is what running a node with this input may do. A node may make its
 // effect stricter; laxer counts only in plans that a person stored (SPEC 4.1).
-func (e *Engine) effect(p *program, n *planner.ProgramNode, input any) planner.Effect {
+func (e *Engine) effect(p *runstate.Compiled, n *planner.ProgramNode, input any) planner.Effect {
 	return effectIn(e.current().Registry, p, n, input)
 }
 
-func effectIn(r Registry, p *program, n *planner.ProgramNode, input any) planner.Effect {
+// stepped reports whether everything with an effect in a node is a sub-step.
+func (e *Engine) stepped(n *planner.ProgramNode) bool {
+	h, ok := e.current().Registry.Handler(n)
+	if !ok {
+		return false
+	}
+	s, ok := h.(Stepped)
+	return ok && s.Stepped()
+}
+
+func effectIn(r Registry, p *runstate.Compiled, n *planner.ProgramNode, input any) planner.Effect {
 	own := planner.EffectPure
 	switch n.Type {
 	case "set", "log", "noop", "decision":
@@ -204,7 +183,7 @@ func effectIn(r Registry, p *program, n *planner.ProgramNode, input any) planner
 	default:
 		own = r.Effect(n, input)
 	}
-	if n.Effect != "" && (n.Effect.Stricter(own) || p.version.ByPerson) {
+	if n.Effect != "" && (n.Effect.Stricter(own) || p.Version.ByPerson) {
 		return n.Effect
 	}
 	if own == "" {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/preview"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -28,184 +30,25 @@ func (e *Engine) SetReplanner(r Replanner) { e.replanner = r }
 // replanTimeout bounds one request for a new tail.
 const replanTimeout = 5 * time.Minute
 
-const kindReplan = "replan"
-
-// replanStep is the sub-step of the waiting visit that keeps the planner's answer,
-// beyond those of any conversation.
-const replanStep = 1 << 30
-
-// planned is that answer.
-type planned struct {
-	Source string   `json:"source"`
-	Reason string   `json:"reason,omitempty"`
-	Unsafe []string `json:"unsafe,omitempty"`
-}
-
-// tail is a stored version that a run is about to follow.
-type tail struct {
-	Hash    string `json:"hash"`
-	Version int    `json:"version"`
-	Reason  string `json:"reason,omitempty"`
-}
-
-// replan is what the Decision of a replan row holds: from here the run follows
-// another version, in which these rows stand as if they had always been of it
-// (rulings 9 and 12).
-type replan struct {
-	From    string `json:"from"`   // hash of the version before
-	Before  int    `json:"before"` // its number
-	Hash    string `json:"hash"`
-	Version int    `json:"version"`
-	Node    string `json:"node"` // the visit that failed
-	Visit   int    `json:"visit"`
-	// Dropped are other steps that had begun and that the new version does not continue.
-	Dropped []string  `json:"dropped,omitempty"`
-	Kept    []keptRow `json:"kept"`
-}
-
-// keptRow names a final row that the new version keeps, with what its plan
-// decides there, unless it decides the same.
-type keptRow struct {
-	Seq      int64          `json:"seq"`
-	Decision domain.RawJSON `json:"decision,omitempty"`
-}
-
-// firstVersion is the hash of the version that a journal begins with; "": that
-// of the run.
-func firstVersion(journal []domain.Entry) string { return versionAt(journal, 0, "") }
-
-// versionAt is the hash of the version that a run followed after a row; now is the
-// one that it follows at the end of its journal.
-func versionAt(journal []domain.Entry, seq int64, now string) string {
-	for i := range journal {
-		if e := &journal[i]; e.Kind == domain.EntryReplan && e.Seq > seq {
-			var r replan
-			if json.Unmarshal(e.Decision, &r) == nil {
-				return r.From
-			}
-		}
-	}
-	return now
-}
-
-// follow gives a replan row its meaning: a new state of the new version, with
-// the rows that are kept, and with whatever waits and is planned there too.
-// dropped is work that the new version has no place for.
-func (s *state) follow(f facts, e *domain.Entry, before []domain.Entry) (next *state, dropped []*work, err error) {
-	var r replan
-	if err := json.Unmarshal(e.Decision, &r); err != nil {
-		return nil, nil, corrupt(e, "%v", err)
-	}
-	if e.Seq != s.seq+1 {
-		return nil, nil, corrupt(e, "follows row %d", s.seq)
-	}
-	if f.program == nil {
-		return nil, nil, corrupt(e, "the version that it leads to is not known here")
-	}
-	prog, err := f.program(r.Hash)
-	if err != nil {
-		return nil, nil, fmt.Errorf("row %d follows version %d: %w", e.Seq, r.Version, err)
-	}
-	next = newState(prog, f)
-	next.remember(s.memory)
-	for _, k := range r.Kept {
-		i := int(k.Seq) - 1
-		if i < 0 || i >= len(before) || before[i].Seq != k.Seq {
-			return nil, nil, corrupt(e, "keeps row %d, which does not exist", k.Seq)
-		}
-		row := before[i]
-		if k.Decision != nil {
-			row.Decision = k.Decision
-		}
-		next.seq = row.Seq - 1
-		if err := next.apply(&row); err != nil {
-			return nil, nil, err
-		}
-	}
-	next.seq, next.steps, next.plans = e.Seq, s.steps, s.plans
-	next.noted()
-	next.paused, next.cancelled, next.quarantined, next.held = s.paused || len(s.only) > 0, s.cancelled, s.quarantined, s.held
-	next.replans, next.redefined = s.replans+1, map[string]int64{}
-	for id, seq := range s.redefined {
-		next.redefined[id] = seq
-	}
-	return next, next.inherit(s, e.Seq), nil
-}
-
-// inherit takes over the work that waits, if the node is the same. A node of the
-// same name that does something else begins anew, under another idempotency key.
-func (s *state) inherit(old *state, seq int64) (dropped []*work) {
-	for _, w := range old.sorted() {
-		from := &old.prog.Nodes[w.Node]
-		i, ok := s.prog.Index[from.ID]
-		if !ok {
-			dropped = append(dropped, w)
-			continue
-		}
-		if s.prog.Fingerprint(i) != old.prog.Fingerprint(w.Node) {
-			s.redefined[from.ID] = seq
-			dropped = append(dropped, w)
-			continue
-		}
-		to := s.ensure(workKey{planner.VisitKey{Node: i, Visit: w.Visit}, w.item})
-		if to == nil {
-			dropped = append(dropped, w)
-			continue
-		}
-		key, order := to.workKey, to.order
-		phase := w.phase
-		*to = *w
-		to.workKey, to.order, to.phase = key, order, phaseReady
-		s.move(to, phase)
-	}
-	at := func(k workKey) (workKey, bool) {
-		i, ok := s.prog.Index[old.prog.Nodes[k.Node].ID]
-		return workKey{planner.VisitKey{Node: i, Visit: k.Visit}, k.item}, ok
-	}
-	for k, d := range old.doubts {
-		if to, ok := at(k); ok {
-			if d.answer != nil && d.answer.given != "" && s.prog.Fingerprint(to.Node) != old.prog.Fingerprint(k.Node) {
-				continue // a result for a node that did something else
-			}
-			if s.doubts == nil {
-				s.doubts = map[workKey]*doubt{}
-			}
-			s.doubts[to] = d
-		}
-	}
-	return dropped
-}
-
-// replanning is the visit for which the run waits for a new tail or for its
-// acceptance; nil: none.
-func (s *state) replanning() *work {
-	for _, w := range s.sorted() {
-		if w.phase == phaseWaiting && (w.reason == domain.WaitReplan || w.tail != nil) {
-			return w
-		}
-	}
-	return nil
-}
-
 // replans reports whether a failure of this work is answered by planning anew.
-func (a *actor) replans(w *work) bool {
+func (a *actor) replans(w *runstate.Step) bool {
 	node := &a.prog.Nodes[w.Node]
-	return node.OnError == planner.OnErrorReplan && w.item == noItem && !w.givenUp && a.e.replanner != nil &&
-		a.s.replans < a.e.current().MaxReplans && !a.s.cancelled && !a.s.walk.Stopping() &&
+	return node.OnError == planner.OnErrorReplan && w.Item == runstate.NoItem && !w.ReplanAbandoned && a.e.replanner != nil &&
+		a.s.ReplanCount < a.e.current().MaxReplans && !a.s.Cancelled && !a.s.Walk.Stopping() &&
 		!slices.ContainsFunc(node.Out, func(e planner.ProgramEdge) bool { return e.Cond.OnFailure() })
 }
 
 // awaitReplan records that a node has failed and that the run waits for a new
 // tail (SPEC 7.5).
-func (a *actor) awaitReplan(w *work, f *domain.Failure, fill func(*domain.Entry)) {
+func (a *actor) awaitReplan(w *runstate.Step, f *domain.Failure, fill func(*domain.Entry)) {
 	a.goesOn(w, domain.NodeFailed, f, "", func(e *domain.Entry) {
-		e.Attempt = w.attempt
+		e.Attempt = w.Attempt
 		if fill != nil {
 			fill(e)
 		}
 	})
-	e := a.entry(domain.EntryWait, w.workKey)
-	e.Status, e.Reason, e.Attempt = domain.NodeWaiting, string(domain.WaitReplan), w.attempt
+	e := a.entry(domain.EntryWait, w.StepKey)
+	e.Status, e.Reason, e.Attempt = domain.NodeWaiting, string(domain.WaitReplan), w.Attempt
 	a.add(e)
 	a.dueDirty = true
 	a.freeNodes()
@@ -213,8 +56,8 @@ func (a *actor) awaitReplan(w *work, f *domain.Failure, fill func(*domain.Entry)
 
 // replanMsg brings a new tail, or says why there is none.
 type replanMsg struct {
-	key    workKey
-	tail   tail
+	key    runstate.StepKey
+	tail   runstate.ReplanTarget
 	unsafe []string
 	usage  domain.Usage
 	err    error
@@ -225,15 +68,15 @@ type replanMsg struct {
 // considerReplan asks for a new tail once nothing runs any more and nothing is
 // in doubt: what is planned then knows everything that has happened.
 func (a *actor) considerReplan() {
-	if !a.prog.replans || len(a.running) > 0 || a.ended || a.stopping || a.e.opts.Safe || a.e.maintenance.Load() || a.s.paused || a.s.held || a.s.quarantined || a.s.replans >= a.e.current().MaxReplans {
+	if !a.prog.Replans || len(a.running) > 0 || a.ended || a.stopping || a.e.opts.Safe || a.e.maintenance.Load() || a.s.Paused || a.s.Held || a.s.Quarantined || a.s.ReplanCount >= a.e.current().MaxReplans {
 		return
 	}
-	w := a.s.replanning()
-	if w == nil || w.tail != nil || a.e.replanner == nil || len(a.s.openDoubts()) > 0 {
+	w := a.s.Replanning()
+	if w == nil || w.ReplanTarget != nil || a.e.replanner == nil || len(a.s.UnresolvedDoubts()) > 0 {
 		return
 	}
-	for _, other := range a.s.work {
-		if other.phase == phaseDoubt {
+	for _, other := range a.s.Open {
+		if other.Phase == runstate.PhaseInDoubt {
 			return
 		}
 	}
@@ -274,31 +117,31 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 	if err != nil {
 		return m, err
 	}
-	w := v.s.replanning()
-	if w == nil || w.tail != nil {
+	w := v.State.Replanning()
+	if w == nil || w.ReplanTarget != nil {
 		return m, domain.Errorf(domain.CodeConflict, "the run does not wait for a plan any more")
 	}
-	m.key = w.workKey
-	version, err := e.store.VersionByHash(ctx, v.run.Hash)
+	m.key = w.StepKey
+	version, err := e.store.VersionByHash(ctx, v.Run.Hash)
 	if err != nil {
 		return m, err
 	}
-	req := domain.ReplanRequest{Run: v.run, Version: version, Node: v.prog.Nodes[w.Node].ID}
-	if w.failure != nil {
-		req.Failure = *w.failure
+	req := domain.ReplanRequest{Run: v.Run, Version: version, Node: v.Program.Nodes[w.Node].ID}
+	if w.Failure != nil {
+		req.Failure = *w.Failure
 	}
-	for _, d := range v.s.settled {
-		n := &v.prog.Nodes[d.node]
-		step := domain.ReplanStep{Node: n.ID, Task: n.Task, Agent: n.Agent, Status: d.status}
-		if out, ok := v.s.walk.Output(n.ID); ok && d.status == domain.NodeCompleted {
+	for _, d := range v.State.Settled {
+		n := &v.Program.Nodes[d.Node]
+		step := domain.ReplanStep{Node: n.ID, Task: n.Task, Agent: n.Agent, Status: d.Status}
+		if out, ok := v.State.Walk.Output(n.ID); ok && d.Status == domain.NodeCompleted {
 			if step.Output, err = planner.EncodeValue(out); err != nil {
 				return m, err
 			}
 		}
 		req.Settled = append(req.Settled, step)
 	}
-	for _, other := range v.s.sorted() {
-		if id := v.prog.Nodes[other.Node].ID; other != w && other.phase == phaseWaiting && !slices.Contains(req.Open, id) {
+	for _, other := range v.State.OpenSteps() {
+		if id := v.Program.Nodes[other.Node].ID; other != w && other.Phase == runstate.PhaseWaiting && !slices.Contains(req.Open, id) {
 			req.Open = append(req.Open, id)
 		}
 	}
@@ -319,22 +162,22 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 	}
 	name, description := describe(doc)
 	_, stored, _, err := e.store.PutVersion(ctx, domain.NewVersion{Key: doc.ID, Name: name, Description: description, Hash: doc.Hash, Kind: string(doc.Kind()),
-		Format: string(doc.Format), Origin: kindReplan, Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
+		Format: string(doc.Format), Origin: runstate.KindReplan, Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
 		ParentHash: version.Hash, Reason: out.Reason, Author: replanActor.Name}, replanActor)
 	if err != nil {
 		return m, err
 	}
-	m.tail, m.unsafe = tail{stored.Hash, stored.Number, out.Reason}, out.Unsafe
+	m.tail, m.unsafe = runstate.ReplanTarget{Hash: stored.Hash, Version: stored.Number, Reason: out.Reason}, out.Unsafe
 	return m, nil
 }
 
 // askPlanner gives the planner's answer: the one that is recorded, or a new one,
 // which is durable before anything comes of it. Its usage is that row's.
-func (e *Engine) askPlanner(ctx context.Context, run string, w *work, req domain.ReplanRequest) (domain.Replanned, error) {
-	if row, ok := w.substeps[replanStep]; ok {
-		var p planned
+func (e *Engine) askPlanner(ctx context.Context, run string, w *runstate.Step, req domain.ReplanRequest) (domain.Replanned, error) {
+	if row, ok := w.Substeps[runstate.ReplanSubstep]; ok {
+		var p runstate.PlannerAnswer
 		if err := json.Unmarshal(row.Output, &p); err != nil {
-			return domain.Replanned{}, corrupt(&row, "%v", err)
+			return domain.Replanned{}, runstate.CorruptRow(&row, "%v", err)
 		}
 		return domain.Replanned{Source: []byte(p.Source), Reason: p.Reason, Unsafe: p.Unsafe}, nil
 	}
@@ -343,7 +186,7 @@ func (e *Engine) askPlanner(ctx context.Context, run string, w *work, req domain
 		return out, err
 	}
 	failpoint.Hit("replan.answered")
-	m := answerMsg{w.workKey, out, make(chan error, 1)}
+	m := answerMsg{w.StepKey, out, make(chan error, 1)}
 	if !e.post(run, m) {
 		return domain.Replanned{}, ErrStopping
 	}
@@ -364,7 +207,7 @@ var errNotKept = errors.New("the planner's answer was not recorded")
 
 // answerMsg brings the planner's answer, to be made durable.
 type answerMsg struct {
-	key   workKey
+	key   runstate.StepKey
 	out   domain.Replanned
 	reply chan error
 }
@@ -373,15 +216,15 @@ func (m answerMsg) answer(err error) { reply(m.reply, err) }
 
 // keepAnswer records the planner's answer, with what it took.
 func (a *actor) keepAnswer(m answerMsg) {
-	w := a.s.work[m.key]
-	if a.ended || w == nil || w.phase != phaseWaiting || w.reason != domain.WaitReplan {
+	w := a.s.Open[m.key]
+	if a.ended || w == nil || w.Phase != runstate.PhaseWaiting || w.Reason != domain.WaitReplan {
 		m.answer(ErrFenced)
 		return
 	}
 	e := a.entry(domain.EntrySubstep, m.key)
-	e.Status, e.Attempt, e.Substep, e.Usage = domain.NodeCompleted, w.attempt, replanStep, m.out.Usage
-	e.Decision = payload{Kind: kindReplan}.json()
-	e.Output = mustJSON(planned{string(m.out.Source), m.out.Reason, m.out.Unsafe})
+	e.Status, e.Attempt, e.Substep, e.Usage = domain.NodeCompleted, w.Attempt, runstate.ReplanSubstep, m.out.Usage
+	e.Decision = runstate.SubstepDecision{Kind: runstate.KindReplan}.JSON()
+	e.Output = runstate.MustJSON(runstate.PlannerAnswer{Source: string(m.out.Source), Reason: m.out.Reason, Unsafe: m.out.Unsafe})
 	a.add(e)
 	a.after(m.answer)
 }
@@ -392,8 +235,8 @@ var replanActor = domain.Actor{Name: "supervisor", Role: domain.RoleAuthor, Surf
 // replanned takes up a new tail.
 func (a *actor) replanned(m replanMsg) {
 	a.e.replanning.Delete(a.id)
-	w := a.s.work[m.key]
-	if m.again || a.ended || w == nil || w.phase != phaseWaiting || w.reason != domain.WaitReplan {
+	w := a.s.Open[m.key]
+	if m.again || a.ended || w == nil || w.Phase != runstate.PhaseWaiting || w.Reason != domain.WaitReplan {
 		return
 	}
 	switch {
@@ -407,25 +250,25 @@ func (a *actor) replanned(m replanMsg) {
 }
 
 // noReplan lets the node's own failure stand.
-func (a *actor) noReplan(w *work, why string, usage domain.Usage) {
-	w.givenUp = true
-	f := w.failure
+func (a *actor) noReplan(w *runstate.Step, why string, usage domain.Usage) {
+	w.ReplanAbandoned = true
+	f := w.Failure
 	if f == nil {
 		f = &domain.Failure{Code: planner.CodeFailed, Message: "failed"} // the row before the wait says it
 	}
 	a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) {
-		e.Attempt, e.Usage, e.Reason = w.attempt, usage, "no new plan: "+a.e.mask(clipText(why, 2000))
+		e.Attempt, e.Usage, e.Reason = w.Attempt, usage, "no new plan: "+a.e.mask(runstate.ClipText(why, 2000))
 	})
 }
 
 // askTail asks a person to accept a tail with unsafe steps (ruling 41).
-func (a *actor) askTail(w *work, m replanMsg) {
+func (a *actor) askTail(w *runstate.Step, m replanMsg) {
 	node := a.prog.Nodes[w.Node].ID
-	e := a.entry(domain.EntryWait, w.workKey)
-	e.Status, e.Reason, e.Attempt, e.Usage = domain.NodeWaiting, string(domain.WaitApproval), w.attempt, m.usage
-	e.Ref = derivedID("replan", a.id, node, w.Visit, w.item, int(a.s.seq)+1)
-	e.Input = mustJSON(map[string]any{"message": tailQuestion(node, m.tail.Version, m.unsafe), "version": m.tail.Version, "reason": m.tail.Reason})
-	e.Decision = payload{Kind: kindReplan, Tail: &m.tail}.json()
+	e := a.entry(domain.EntryWait, w.StepKey)
+	e.Status, e.Reason, e.Attempt, e.Usage = domain.NodeWaiting, string(domain.WaitApproval), w.Attempt, m.usage
+	e.Ref = derivedID("replan", a.id, node, w.Visit, w.Item, int(a.s.Seq)+1)
+	e.Input = runstate.MustJSON(map[string]any{"message": tailQuestion(node, m.tail.Version, m.unsafe), "version": m.tail.Version, "reason": m.tail.Reason})
+	e.Decision = runstate.WaitDecision{Kind: runstate.KindReplan, Tail: &m.tail}.JSON()
 	a.add(e)
 	a.dueDirty = true
 	a.next.Approvals = append(a.next.Approvals, a.request(w))
@@ -436,7 +279,7 @@ func tailQuestion(node string, version int, unsafe []string) string {
 }
 
 // answerTail does what a person said of a tail.
-func (a *actor) answerTail(w *work, t tail, approved bool, by, comment string) {
+func (a *actor) answerTail(w *runstate.Step, t runstate.ReplanTarget, approved bool, by, comment string) {
 	a.dueDirty = true
 	if !approved {
 		a.noReplan(w, strings.TrimSuffix("version "+fmt.Sprint(t.Version)+" was rejected by "+by+": "+comment, ": "), domain.Usage{})
@@ -447,7 +290,7 @@ func (a *actor) answerTail(w *work, t tail, approved bool, by, comment string) {
 
 // followTail makes the run follow a version: one row, by which a fold does the
 // same. What is completed must stay completed.
-func (a *actor) followTail(w *work, t tail, usage domain.Usage, by string) {
+func (a *actor) followTail(w *runstate.Step, t runstate.ReplanTarget, usage domain.Usage, by string) {
 	e, next, dropped, prog, err := a.prepareTail(w, t, by)
 	if err != nil {
 		a.noReplan(w, err.Error(), usage)
@@ -460,16 +303,16 @@ func (a *actor) followTail(w *work, t tail, usage domain.Usage, by string) {
 	a.next.Entries = append(a.next.Entries, *e)
 	a.use(usage)
 	for _, d := range dropped {
-		if d.phase != phaseWaiting {
+		if d.Phase != runstate.PhaseWaiting {
 			continue
 		}
-		switch d.reason {
+		switch d.Reason {
 		case domain.WaitApproval:
-			if d.tail == nil {
+			if d.ReplanTarget == nil {
 				a.closeApproval(d, by, "the run follows another plan")
 			}
 		case domain.WaitChild:
-			child := d.ref
+			child := d.Ref
 			a.after(func(err error) {
 				if err == nil {
 					a.e.background(func() { a.e.cancelChild(child) })
@@ -494,7 +337,7 @@ func (a *actor) followTail(w *work, t tail, usage domain.Usage, by string) {
 
 // prepareTail computes the replan row and the state that it leads to, by the
 // code that forks a run onto another version.
-func (a *actor) prepareTail(w *work, t tail, by string) (*domain.Entry, *state, []*work, *program, error) {
+func (a *actor) prepareTail(w *runstate.Step, t runstate.ReplanTarget, by string) (*domain.Entry, *runstate.State, []*runstate.Step, *runstate.Compiled, error) {
 	ctx := context.WithoutCancel(a.e.base)
 	prog, err := a.e.program(ctx, t.Hash)
 	if err != nil {
@@ -504,36 +347,34 @@ func (a *actor) prepareTail(w *work, t tail, by string) (*domain.Entry, *state, 
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	input, err := decode(a.run.Input)
+	input, err := runstate.Decode(a.run.Input)
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
 	f := a.e.factsOf(ctx, a.run, input)
-	v := &view{e: a.e, run: a.run, prog: a.prog, journal: journal, s: a.s}
-	v.run.LastSeq = a.s.seq
-	b := &branch{view: v, prog: prog, input: a.run.Input, preview: v.blank(""), s: newState(prog.Program, f)}
-	b.s.remember(a.s.memory)
-	var l lists
-	if err := b.keep(domain.VerbRequest{At: a.s.seq}, &l, map[string]string{}); err != nil {
+	v := &preview.View{Env: &a.e.env, Run: a.run, Program: a.prog, Journal: journal, State: a.s}
+	v.Run.LastSeq = a.s.Seq
+	kept, dropped, err := v.KeepFor(prog, f)
+	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	for _, d := range l.dropped {
+	for _, d := range dropped {
 		if d.Status == domain.NodeCompleted {
 			return nil, nil, nil, nil, domain.Errorf(domain.CodeInvalid, "version %d does not keep the completed node %s: %s", t.Version, d.Node, d.Reason)
 		}
 	}
-	r := replan{From: a.run.Hash, Before: a.run.Version, Hash: t.Hash, Version: t.Version, Node: a.prog.Nodes[w.Node].ID, Visit: w.Visit, Kept: b.kept}
-	e := &domain.Entry{Seq: a.s.seq + 1, Kind: domain.EntryReplan, Item: noItem, Actor: by, At: a.e.now(), Decision: mustJSON(r),
+	r := runstate.Replan{From: a.run.Hash, Before: a.run.Version, Hash: t.Hash, Version: t.Version, Node: a.prog.Nodes[w.Node].ID, Visit: w.Visit, Kept: kept}
+	e := &domain.Entry{Seq: a.s.Seq + 1, Kind: domain.EntryReplan, Item: runstate.NoItem, Actor: by, At: a.e.now(), Decision: runstate.MustJSON(r),
 		Reason: cmp.Or(t.Reason, "planned anew")}
-	e.Failure = w.failure
-	next, dropped, err := a.s.follow(f, e, journal)
-	for _, d := range dropped {
-		if id := a.prog.Nodes[d.Node].ID; d.attempt > 0 && d.VisitKey != w.VisitKey && !slices.Contains(r.Dropped, id) {
+	e.Failure = w.Failure
+	next, left, err := a.s.FollowReplan(f, e, journal)
+	for _, d := range left {
+		if id := a.prog.Nodes[d.Node].ID; d.Attempt > 0 && d.VisitKey != w.VisitKey && !slices.Contains(r.Dropped, id) {
 			r.Dropped = append(r.Dropped, id)
 		}
 	}
-	e.Decision = mustJSON(r)
-	return e, next, dropped, prog, err
+	e.Decision = runstate.MustJSON(r)
+	return e, next, left, prog, err
 }
 
 func describe(d *planner.Document) (name, description string) {

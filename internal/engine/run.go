@@ -7,6 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -78,14 +79,14 @@ func (a *actor) yieldSlot() {
 
 // collect queues what became ready.
 func (a *actor) collect() {
-	if len(a.s.fresh) > 0 {
-		a.queue = append(a.queue, a.s.fresh...)
-		a.s.fresh = a.s.fresh[:0]
+	if len(a.s.NewlyReady) > 0 {
+		a.queue = append(a.queue, a.s.NewlyReady...)
+		a.s.NewlyReady = a.s.NewlyReady[:0]
 	}
 }
 
 // peek finds the first work that may be dispatched, dropping what is stale.
-func (a *actor) peek() *workKey {
+func (a *actor) peek() *runstate.StepKey {
 	a.collect()
 	keep := 0
 	for i := 0; i < len(a.queue); i++ {
@@ -108,42 +109,42 @@ func (a *actor) peek() *workKey {
 
 // startable reports whether work may be dispatched now, and whether it will
 // never be from where it stands in the queue.
-func (a *actor) startable(k workKey) (ok, stale bool) {
+func (a *actor) startable(k runstate.StepKey) (ok, stale bool) {
 	node := &a.prog.Nodes[k.Node]
-	if k.item == noItem && node.Foreach != nil {
-		f := a.s.fans[k.VisitKey]
+	if k.Item == runstate.NoItem && node.Foreach != nil {
+		f := a.s.Foreach[k.VisitKey]
 		if f == nil {
 			return false, true
 		}
-		return a.s.alone(k.VisitKey) && (f.total < 0 || f.open-f.parked < node.MaxParallel && !a.allBegun(f)), a.allBegun(f)
+		return a.s.MayBegin(k.VisitKey) && (f.Total < 0 || f.OpenItems-f.Parked < node.MaxParallel && !a.allBegun(f)), a.allBegun(f)
 	}
-	w := a.s.work[k]
+	w := a.s.Open[k]
 	if w == nil || a.running[k] != nil {
 		return false, w == nil
 	}
-	switch w.phase {
-	case phaseReady:
-		if len(a.s.only) == 0 || w.answered() {
+	switch w.Phase {
+	case runstate.PhaseReady:
+		if len(a.s.Only) == 0 || w.HasSettlingResolution() {
 			return true, false
 		}
 		// What a person said settles before the one step begins that a resume was
 		// asked for: the run pauses when that step has settled.
-		return a.s.alone(k.VisitKey) && !a.s.hasAnswered(), false
-	case phaseWaiting:
-		if w.reason != domain.WaitRetry {
+		return a.s.MayBegin(k.VisitKey) && !a.s.AwaitsSettlement(), false
+	case runstate.PhaseWaiting:
+		if w.Reason != domain.WaitRetry {
 			return false, true
 		}
-		if w.due.After(a.e.now()) {
+		if w.Due.After(a.e.now()) {
 			return false, true // its timer queues it again
 		}
-		f := a.s.fans[k.VisitKey]
-		return f == nil || f.open-f.parked < node.MaxParallel, false
+		f := a.s.Foreach[k.VisitKey]
+		return f == nil || f.OpenItems-f.Parked < node.MaxParallel, false
 	}
 	return false, true
 }
 
 // allBegun reports whether no item of a foreach is left to begin.
-func (a *actor) allBegun(f *fan) bool { return f.total >= 0 && f.begunAll }
+func (a *actor) allBegun(f *runstate.Foreach) bool { return f.Total >= 0 && f.BegunAll }
 
 // advance starts everything that may start.
 func (a *actor) advance() {
@@ -202,21 +203,21 @@ func (a *actor) takeNode() bool {
 // due handles waits that have ended by themselves.
 func (a *actor) due() {
 	a.dueDirty = true
-	if a.s.paused || a.s.held || a.s.quarantined || a.ended {
+	if a.s.Paused || a.s.Held || a.s.Quarantined || a.ended {
 		return // due timers start nothing (ruling 15)
 	}
 	now := a.e.now()
-	for _, w := range a.s.sorted() {
-		if w.phase != phaseWaiting || w.due.IsZero() || w.due.After(now) {
+	for _, w := range a.s.OpenSteps() {
+		if w.Phase != runstate.PhaseWaiting || w.Due.IsZero() || w.Due.After(now) {
 			continue
 		}
-		switch w.reason {
+		switch w.Reason {
 		case domain.WaitRetry:
-			if !slices.Contains(a.queue, w.workKey) {
-				a.queue = append(a.queue, w.workKey)
+			if !slices.Contains(a.queue, w.StepKey) {
+				a.queue = append(a.queue, w.StepKey)
 			}
 		case domain.WaitTimer:
-			a.final(w, domain.NodeCompleted, a.s.walk.Last(w.VisitKey), nil, nil)
+			a.final(w, domain.NodeCompleted, a.s.Walk.Last(w.VisitKey), nil, nil)
 		case domain.WaitApproval:
 			a.approvalExpired(w)
 		}
@@ -224,14 +225,14 @@ func (a *actor) due() {
 }
 
 // entry begins a row about a piece of work; seq is assigned by add.
-func (a *actor) entry(kind domain.EntryKind, k workKey) domain.Entry {
-	return domain.Entry{Kind: kind, Node: a.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.item, At: a.e.now()}
+func (a *actor) entry(kind domain.EntryKind, k runstate.StepKey) domain.Entry {
+	return domain.Entry{Kind: kind, Node: a.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item, At: a.e.now()}
 }
 
 // add appends a row to the checkpoint being put together and applies it.
 func (a *actor) add(e domain.Entry) {
-	e.Seq = a.s.seq + 1
-	if err := a.s.apply(&e); err != nil {
+	e.Seq = a.s.Seq + 1
+	if err := a.s.Apply(&e); err != nil {
 		// A row that this code just made contradicts the state: a defect here,
 		// which must not be written.
 		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
@@ -243,8 +244,8 @@ func (a *actor) add(e domain.Entry) {
 }
 
 // verbRow appends a row about the run.
-func (a *actor) verbRow(p payload, actor, reason string) {
-	a.add(domain.Entry{Kind: domain.EntryVerb, Item: noItem, Decision: p.json(), Actor: actor, Reason: reason, At: a.e.now()})
+func (a *actor) verbRow(p runstate.VerbDecision, actor, reason string) {
+	a.add(domain.Entry{Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: p.JSON(), Actor: actor, Reason: reason, At: a.e.now()})
 }
 
 func patchOf(c *domain.Checkpoint) *domain.RunPatch {
@@ -260,7 +261,7 @@ func (a *actor) after(fn func(error)) { a.deferred = append(a.deferred, deferred
 // final settles a visit or item: the row is decided by the walk and joins the
 // checkpoint. fill may set more of the row's fields. One finished node is one
 // checkpoint, so a row that waits to be handed over goes first.
-func (a *actor) final(w *work, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
+func (a *actor) final(w *runstate.Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
 	if a.hasFinal {
 		a.flush()
 	}
@@ -270,16 +271,16 @@ func (a *actor) final(w *work, status domain.NodeStatus, out any, f *domain.Fail
 	}
 	a.settle(w, status, out, f, fill)
 	a.hasFinal = true
-	if a.s.walk.Stopping() && !a.s.cancelled {
+	if a.s.Walk.Stopping() && !a.s.Cancelled {
 		a.cancelWaiting()
 	}
 }
 
 // settle appends a final row without regard to where checkpoints begin.
-func (a *actor) settle(w *work, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
-	a.next.Entries = append(a.next.Entries, a.entry(domain.EntryResult, w.workKey))
+func (a *actor) settle(w *runstate.Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
+	a.next.Entries = append(a.next.Entries, a.entry(domain.EntryResult, w.StepKey))
 	e := &a.next.Entries[len(a.next.Entries)-1]
-	e.Final, e.Status, e.Failure, e.Attempt = true, status, f, w.attempt
+	e.Final, e.Status, e.Failure, e.Attempt = true, status, f, w.Attempt
 	if fill != nil {
 		fill(e)
 	}
@@ -294,9 +295,9 @@ func (a *actor) settle(w *work, status domain.NodeStatus, out any, f *domain.Fai
 	if e.Status == domain.NodeFailed && e.Failure != nil && e.Failure.Node == "" {
 		e.Failure.Node = e.Node
 	}
-	e.Seq = a.s.seq + 1
+	e.Seq = a.s.Seq + 1
 	a.handOff(e)
-	if _, err := a.s.settle(e, w.workKey, out); err != nil {
+	if _, err := a.s.Settle(e, w.StepKey, out, a.e.now()); err != nil {
 		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
 	}
 	a.converse(e)
@@ -307,12 +308,12 @@ func (a *actor) settle(w *work, status domain.NodeStatus, out any, f *domain.Fai
 }
 
 // measure tells what a skill took that an attempt has completed.
-func (a *actor) measure(w *work, e *domain.Entry) {
+func (a *actor) measure(w *runstate.Step, e *domain.Entry) {
 	node := &a.prog.Nodes[w.Node]
 	if node.Skill == "" && node.Agent == "" || a.run.Dry() || e.Status != domain.NodeCompleted || e.StartedAt.IsZero() {
 		return
 	}
-	used := w.usage.Add(e.Usage)
+	used := w.Usage.Add(e.Usage)
 	a.next.Measured = append(a.next.Measured, domain.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
 		Time: e.At.Sub(e.StartedAt), Tokens: used.InputTokens + used.OutputTokens, At: e.At})
 }
@@ -334,13 +335,13 @@ func (a *actor) settleVisit(v planner.VisitKey, status domain.NodeStatus, out an
 		a.flush()
 	}
 	now := a.e.now()
-	a.settle(&work{workKey: workKey{v, noItem}}, status, out, f, func(e *domain.Entry) {
+	a.settle(&runstate.Step{StepKey: runstate.StepKey{VisitKey: v, Item: runstate.NoItem}}, status, out, f, func(e *domain.Entry) {
 		if status != domain.NodeCancelled { // else nothing of it has begun
 			e.Effect, e.StartedAt = string(planner.EffectPure), now
 		}
 	})
 	a.hasFinal = true
-	if a.s.walk.Stopping() && !a.s.cancelled {
+	if a.s.Walk.Stopping() && !a.s.Cancelled {
 		a.cancelWaiting()
 	}
 }
@@ -348,21 +349,21 @@ func (a *actor) settleVisit(v planner.VisitKey, status domain.NodeStatus, out an
 // cancelWaiting cancels visits that wait and pending retries, because the run
 // is stopping (ruling 6). What is in doubt stays so until a person resolves it.
 func (a *actor) cancelWaiting() {
-	for _, w := range a.s.sorted() {
-		if w.phase == phaseWaiting && a.s.stops(w) && a.running[w.workKey] == nil && a.s.work[w.workKey] == w {
+	for _, w := range a.s.OpenSteps() {
+		if w.Phase == runstate.PhaseWaiting && a.s.StoppedWithRun(w) && a.running[w.StepKey] == nil && a.s.Open[w.StepKey] == w {
 			a.cancelWork(w)
 		}
 	}
 }
 
 // cancelWork settles open work as cancelled and tells what it waited for.
-func (a *actor) cancelWork(w *work) {
-	if w.phase == phaseWaiting {
-		switch w.reason {
+func (a *actor) cancelWork(w *runstate.Step) {
+	if w.Phase == runstate.PhaseWaiting {
+		switch w.Reason {
 		case domain.WaitApproval:
 			a.closeApproval(w, domain.System.Name, "")
 		case domain.WaitChild:
-			child := w.ref
+			child := w.Ref
 			a.after(func(err error) {
 				if err == nil {
 					a.e.background(func() { a.e.cancelChild(child) })

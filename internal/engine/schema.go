@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -42,24 +43,11 @@ func validate(ctx context.Context, schema any, raw domain.RawJSON, what string) 
 }
 
 func validateRaw(ctx context.Context, schema, raw domain.RawJSON, what string) error {
-	v, err := decode(schema)
+	v, err := runstate.Decode(schema)
 	if err != nil {
 		return domain.Errorf(domain.CodeCorrupt, "stored schema: %w", err)
 	}
 	return validate(ctx, v, raw, what)
-}
-
-// formMessage is the message of an approval's input.
-func formMessage(input any) string {
-	switch v := input.(type) {
-	case string:
-		return v
-	case map[string]any:
-		if v["message"] != nil {
-			return planner.Text(v["message"])
-		}
-	}
-	return ""
 }
 
 // checkForm says why a form cannot be filled in.

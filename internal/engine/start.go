@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -53,7 +53,7 @@ func (e *Engine) Start(ctx context.Context, actor domain.Actor, r domain.StartRe
 		return domain.Run{}, err
 	}
 	if r.Hash != "" && !r.Dry { // by whatever name the plan is meant
-		named, err := e.store.Plan(ctx, p.version.PlanID)
+		named, err := e.store.Plan(ctx, p.Version.PlanID)
 		if err != nil {
 			return domain.Run{}, err
 		}
@@ -61,7 +61,7 @@ func (e *Engine) Start(ctx context.Context, actor domain.Actor, r domain.StartRe
 			return domain.Run{}, err
 		}
 	}
-	if r.Input, err = p.accepted(ctx, r.Input); err != nil {
+	if r.Input, err = accepted(ctx, p, r.Input); err != nil {
 		return domain.Run{}, err
 	}
 	n := domain.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmp.Or(r.Origin, actor.Surface), Session: r.Session, Priority: cmp.Or(r.Priority, p.Priority),
@@ -89,7 +89,7 @@ func (e *Engine) startedBefore(ctx context.Context, key string) (domain.Run, boo
 
 // accepted returns the input that a run starts with: a missing one is what the
 // plan's schema makes of it. An input that does not match the schema is an error.
-func (p *program) accepted(ctx context.Context, input domain.RawJSON) (domain.RawJSON, error) {
+func accepted(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (domain.RawJSON, error) {
 	if p.InputSchema == nil {
 		return input, nil
 	}
@@ -132,14 +132,14 @@ func (e *Engine) versionOf(ctx context.Context, r domain.StartRequest) (string, 
 }
 
 // create stores a new run of a program and queues it.
-func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor domain.Actor) (domain.Run, error) {
+func (e *Engine) create(ctx context.Context, p *runstate.Compiled, n domain.NewRun, actor domain.Actor) (domain.Run, error) {
 	e.mu.Lock()
 	closed := e.stopping
 	e.mu.Unlock()
 	if closed {
 		return domain.Run{}, e.notOpen()
 	}
-	n.PlanID, n.Hash = p.version.PlanID, p.Hash
+	n.PlanID, n.Hash = p.Version.PlanID, p.Hash
 	n.Status = domain.RunQueued
 	if n.Parent == nil {
 		held, err := e.held(ctx)
@@ -150,7 +150,7 @@ func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor 
 			n.Status = domain.RunWaiting
 		}
 	}
-	n.Limits = limitsOf(n.Limits, p.Limits)
+	n.Limits = runstate.InitialLimits(n.Limits, p.Limits)
 	if !n.StartAt.IsZero() {
 		n.StartAt = n.StartAt.UTC().Truncate(timeUnit)
 	}
@@ -160,7 +160,7 @@ func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor 
 			return domain.Run{}, domain.Errorf(domain.CodeInvalid, "%w", err)
 		}
 		if len(plans) > 0 {
-			n.Entries = []domain.Entry{plansRow(plans, e.now())}
+			n.Entries = []domain.Entry{runstate.PlansRow(plans, e.now())}
 		}
 	}
 	if err := e.recall(ctx, &n); err != nil {
@@ -169,8 +169,8 @@ func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor 
 	if n.ID == "" {
 		n.ID = domain.NewID()
 	}
-	record := domain.AuditRecord{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.version.PlanKey,
-		Detail: detail(map[string]any{"version": p.version.Number, "hash": p.Hash, "origin": n.Origin})}
+	record := domain.AuditRecord{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Version.PlanKey,
+		Detail: detail(map[string]any{"version": p.Version.Number, "hash": p.Hash, "origin": n.Origin})}
 	if len(n.Audit) > 0 { // the act on another run that makes this one
 		record.Reason = n.Audit[0].Reason
 		n.Audit[0].Object = "run:" + n.ID
@@ -203,10 +203,6 @@ func (e *Engine) create(ctx context.Context, p *program, n domain.NewRun, actor 
 	return run, nil
 }
 
-// verbMemory is the row of what a run's session had said before it began: what
-// ${memory} is in the run, and in every replay of it (SPEC 4.4).
-const verbMemory = "memory"
-
 // recall begins a run's journal with what its session remembers for its input. A
 // fork goes on with what its run remembered, a child has no memory of its own.
 func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
@@ -214,7 +210,7 @@ func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
 	if !ok || n.Session == "" || n.Session == n.ID || n.Parent != nil || n.ForkedFrom != "" {
 		return nil
 	}
-	input, err := decode(n.Input)
+	input, err := runstate.Decode(n.Input)
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalid, "input: %w", err)
 	}
@@ -230,12 +226,8 @@ func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
 	if err != nil {
 		return fmt.Errorf("memory of session %s: %w", n.Session, err)
 	}
-	n.Entries = append(n.Entries, memoryRow(v, int64(len(n.Entries))+1, e.now()))
+	n.Entries = append(n.Entries, runstate.MemoryRow(v, int64(len(n.Entries))+1, e.now()))
 	return nil
-}
-
-func memoryRow(v domain.RawJSON, seq int64, at time.Time) domain.Entry {
-	return domain.Entry{Seq: seq, Kind: domain.EntryVerb, Item: noItem, Decision: payload{Verb: verbMemory}.json(), Output: v, Actor: domain.System.Name, At: at}
 }
 
 // enqueue queues a run that was just created.

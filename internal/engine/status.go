@@ -4,27 +4,27 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // status completes the checkpoint with what becomes of the run.
 func (a *actor) status() {
-	if n := a.s.settled; len(n) > 0 {
+	if n := a.s.Settled; len(n) > 0 {
 		if a.pathLen < maxPath {
 			letters := make([]byte, 0, len(n))
 			for _, v := range n {
 				if a.pathLen+len(letters) < maxPath {
-					letters = append(letters, letter(v.status))
+					letters = append(letters, letter(v.Status))
 				}
 			}
 			patchOf(&a.next).AddPath += string(letters)
 			a.pathLen += len(letters)
 		}
-		a.s.noted()
+		a.s.ForgetSettled()
 	}
 	if a.ended || a.reopening || a.stopping && len(a.next.Entries) == 0 && a.next.Patch == nil {
 		return
@@ -32,7 +32,7 @@ func (a *actor) status() {
 	status, reason, waits := a.where()
 	// A resume of one step ends in a pause; a pause ends with the run, which the
 	// steps at work may have completed.
-	if on := a.s.paused && !status.Final(); on != a.run.Paused { //seed:final-pause
+	if on := a.s.Paused && !status.Final(); on != a.run.Paused { //seed:final-pause
 		a.run.Paused, patchOf(&a.next).Paused = on, &on
 	}
 	if a.stopping && !status.Final() && a.run.Status == domain.RunRunning {
@@ -49,7 +49,7 @@ func (a *actor) status() {
 			at := due // what follows concerns the timer only
 			patchOf(&a.next).DueAt, a.run.DueAt = &at, at
 		}
-		if a.s.paused || a.s.held || a.s.quarantined {
+		if a.s.Paused || a.s.Held || a.s.Quarantined {
 			due = time.Time{}
 		}
 		if a.early() && !status.Final() {
@@ -64,7 +64,7 @@ func (a *actor) status() {
 	p.Status, p.WaitReason = status, reason
 	a.run.Attention = false // the store knows better; here it stands for silence only
 	if reason == domain.WaitRetry {
-		p.Retrying = a.s.triedMost()
+		p.Retrying = a.s.MostAttempts()
 	}
 	if a.run.Status == domain.RunRunning && !a.runningSince.IsZero() {
 		total := a.run.RunningTime + a.ran()
@@ -110,8 +110,8 @@ func (a *actor) status() {
 // in the queue needs no timer: it starts when there is room for it, and a timer
 // in the past would fire again and again until then.
 func (a *actor) nextDue(now time.Time) time.Time {
-	return a.s.due(func(w *work) bool {
-		return w.reason == domain.WaitRetry && !w.due.After(now) && slices.Contains(a.queue, w.workKey)
+	return a.s.NextDue(func(w *runstate.Step) bool {
+		return w.Reason == domain.WaitRetry && !w.Due.After(now) && slices.Contains(a.queue, w.StepKey)
 	})
 }
 
@@ -119,7 +119,7 @@ func (a *actor) nextDue(now time.Time) time.Time {
 func (a *actor) finish(p *domain.RunPatch, now time.Time) {
 	a.ended = true
 	p.EndedAt = &now
-	out := a.s.walk.Outcome()
+	out := a.s.Walk.Outcome()
 	if out.Status == planner.Completed {
 		raw, err := planner.EncodeWithin(out.Output, planner.MaxValueBytes)
 		if err != nil {
@@ -139,7 +139,7 @@ func (a *actor) finish(p *domain.RunPatch, now time.Time) {
 
 // where says what the run's status is now (ruling 14).
 func (a *actor) where() (domain.RunStatus, domain.WaitReason, []domain.Wait) {
-	if out := a.s.walk.Outcome(); out.Done {
+	if out := a.s.Walk.Outcome(); out.Done {
 		switch out.Status {
 		case planner.Completed:
 			return domain.RunCompleted, "", nil
@@ -159,7 +159,7 @@ func (a *actor) where() (domain.RunStatus, domain.WaitReason, []domain.Wait) {
 		}
 		return domain.RunQueued, "", nil
 	}
-	waits := a.s.waits()
+	waits := a.s.Waits()
 	if len(waits) > 0 {
 		return domain.RunWaiting, waits[0].Reason, waits
 	}
@@ -182,18 +182,18 @@ func letter(s domain.NodeStatus) byte {
 func (a *actor) headline(status domain.RunStatus, reason domain.WaitReason, waits []domain.Wait) (text, node string) {
 	switch status {
 	case domain.RunRunning:
-		first := noItem
+		first := runstate.NoItem
 		for k := range a.running {
-			if first == noItem || k.Node < first {
+			if first == runstate.NoItem || k.Node < first {
 				first = k.Node
 			}
 		}
-		if first == noItem {
+		if first == runstate.NoItem {
 			if k := a.peek(); k != nil {
 				first = k.Node
 			}
 		}
-		if first != noItem {
+		if first != runstate.NoItem {
 			node = a.prog.Nodes[first].ID
 		}
 		return node, node
@@ -208,25 +208,14 @@ func (a *actor) headline(status domain.RunStatus, reason domain.WaitReason, wait
 		if reason == domain.WaitRetry {
 			return a.retryLine(waits[0])
 		}
-		return waitLine(reason, waits)
+		return runstate.WaitMessage(reason, waits)
 	}
 	return "", ""
 }
 
-// toolsOf names the tools of calls, each once.
-func toolsOf(calls []domain.OpenCall) string {
-	var names []string
-	for _, c := range calls {
-		if !slices.Contains(names, c.Tool) {
-			names = append(names, c.Tool)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
 // failureLine is e.g. "fetch failed after 3 of 3 attempts: 503 …".
 func (a *actor) failureLine() (text, node string) {
-	f := a.s.walk.Outcome().Failure
+	f := a.s.Walk.Outcome().Failure
 	if f == nil {
 		return "failed", ""
 	}
@@ -235,9 +224,9 @@ func (a *actor) failureLine() (text, node string) {
 		return f.Message, f.Node
 	}
 	most, last := a.prog.Nodes[i].MaxAttempts, 0
-	for k, p := range a.s.past {
+	for k, p := range a.s.Carried {
 		if k.Node == i {
-			last = max(last, p.attempt)
+			last = max(last, p.Attempt)
 		}
 	}
 	if most > 1 && last > 0 && f.Code != planner.CodeRejected {
@@ -250,7 +239,7 @@ func (a *actor) failureLine() (text, node string) {
 func (a *actor) continuedLine() (text, node string) {
 	failed := 0
 	for i := range a.prog.Nodes {
-		if a.s.walk.Continued(i) {
+		if a.s.Walk.Continued(i) {
 			failed++
 			node = cmp.Or(node, a.prog.Nodes[i].ID)
 		}
@@ -266,39 +255,10 @@ func (a *actor) continuedLine() (text, node string) {
 
 // retryLine is e.g. "fetch will be tried again after 2 of 5 attempts: 503 …".
 func (a *actor) retryLine(w domain.Wait) (text, node string) {
-	for _, k := range a.s.sorted() {
-		if n := a.prog.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.item == w.Item {
-			return fmt.Sprintf("%s will be tried again after %d of %d attempts: %s", w.Node, k.attempt, max(n.MaxAttempts, k.attempt+1), w.Message), w.Node
+	for _, k := range a.s.OpenSteps() {
+		if n := a.prog.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.Item == w.Item {
+			return fmt.Sprintf("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(n.MaxAttempts, k.Attempt+1), w.Message), w.Node
 		}
 	}
-	return waitLine(domain.WaitRetry, []domain.Wait{w})
-}
-
-func waitLine(reason domain.WaitReason, waits []domain.Wait) (text, node string) {
-	w := waits[0]
-	node = w.Node
-	switch reason {
-	case domain.WaitApproval:
-		return cmp.Or(w.Message, "approval of "+node), node
-	case domain.WaitInDoubt:
-		if len(w.Calls) > 0 {
-			return fmt.Sprintf("%s called %s, which may have had its effect; say whether it happened", node, toolsOf(w.Calls)), node
-		}
-		return fmt.Sprintf("%s may have had its effect; say whether it happened", node), node
-	case domain.WaitRetry:
-		return fmt.Sprintf("%s will be tried again: %s", node, w.Message), node
-	case domain.WaitTimer:
-		return fmt.Sprintf("%s waits until %s", node, w.Due.Format(time.RFC3339)), node
-	case domain.WaitChild:
-		return fmt.Sprintf("%s waits for run %s", node, domain.ShortID(w.Child)), node
-	case domain.WaitReplan:
-		return fmt.Sprintf("%s failed; the rest is planned anew: %s", node, w.Message), node
-	case domain.WaitBudget:
-		return w.Message, node
-	case domain.WaitHeld:
-		return "held since the database was taken back", node
-	case domain.WaitQuarantined:
-		return "parked: kairosd died repeatedly while this run worked", node
-	}
-	return string(reason), node
+	return runstate.WaitMessage(domain.WaitRetry, []domain.Wait{w})
 }

@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // resolvePlans pins every plan node to a version (ruling 13). It is done once,
 // when the run is created.
-func (e *Engine) resolvePlans(ctx context.Context, p *program) (map[string]string, error) {
-	if !p.hasPlans {
+func (e *Engine) resolvePlans(ctx context.Context, p *runstate.Compiled) (map[string]string, error) {
+	if !p.HasPlans {
 		return nil, nil
 	}
 	plans := map[string]string{}
@@ -56,7 +57,7 @@ func (e *Engine) resolvePlan(ctx context.Context, name string) (string, error) {
 
 // startChild runs another plan as a child run. The child's id follows from the
 // visit, so that doing it again after a crash finds the same child.
-func (a *actor) startChild(w *work, node *planner.ProgramNode, input any) {
+func (a *actor) startChild(w *runstate.Step, node *planner.ProgramNode, input any) {
 	ctx := context.WithoutCancel(a.e.base)
 	fail := func(code, format string, args ...any) {
 		a.refuse(w, &planner.Failure{Code: code, Node: node.ID, Message: fmt.Sprintf(format, args...)})
@@ -70,17 +71,17 @@ func (a *actor) startChild(w *work, node *planner.ProgramNode, input any) {
 		fail(codeRecursion, "node %q: plans are nested more than %d deep", node.ID, maxRecursion)
 		return
 	}
-	hash := a.s.plans[node.Plan]
+	hash := a.s.Plans[node.Plan]
 	if hash == "" {
 		if hash, err = a.e.resolvePlan(ctx, node.Plan); err != nil {
 			fail(codeUnknownPlan, "node %q runs plan %q: %s", node.ID, node.Plan, err)
 			return
 		}
 	}
-	child := derivedID("child", a.id, node.ID, w.Visit, w.item, w.retries)
-	resumed := w.attempt > 0 // an earlier opening of this visit may have left it
+	child := derivedID("child", a.id, node.ID, w.Visit, w.Item, w.Retries)
+	resumed := w.Attempt > 0 // an earlier opening of this visit may have left it
 	a.waitRow(w, domain.WaitChild, input, func(e *domain.Entry) { e.Ref = child })
-	raw, ref := w.input, domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.item, Attempt: w.attempt}
+	raw, ref := w.Input, domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.Item, Attempt: w.Attempt}
 	a.after(func(err error) {
 		if err == nil {
 			a.e.background(func() { a.e.ensureChild(child, hash, raw, ref, resumed) })
@@ -142,7 +143,7 @@ func (e *Engine) createChild(ctx context.Context, id, hash string, input domain.
 	if err != nil {
 		return domain.Run{}, err
 	}
-	if input, err = p.accepted(ctx, input); err != nil {
+	if input, err = accepted(ctx, p, input); err != nil {
 		return domain.Run{}, err
 	}
 	origin := "child"
@@ -156,7 +157,7 @@ func (e *Engine) createChild(ctx context.Context, id, hash string, input domain.
 // childEnded settles the visit that waits for a child run.
 func (a *actor) childEnded(m childMsg) {
 	w := a.waitingFor(m.run)
-	if w == nil || w.reason != domain.WaitChild {
+	if w == nil || w.Reason != domain.WaitChild {
 		return
 	}
 	node := &a.prog.Nodes[w.Node]
@@ -167,25 +168,25 @@ func (a *actor) childEnded(m childMsg) {
 	if err == nil && !child.Status.Final() {
 		return
 	}
-	if hash := a.s.plans[node.Plan]; err == nil && child.Status == domain.RunCancelled && !a.s.stops(w) && hash != "" && a.e.cancelledByItsParent(m.run) {
+	if hash := a.s.Plans[node.Plan]; err == nil && child.Status == domain.RunCancelled && !a.s.StoppedWithRun(w) && hash != "" && a.e.cancelledByItsParent(m.run) {
 		// The run was resumed before its own cancel had reached the child.
-		raw, ref := w.input, domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.item, Attempt: w.attempt}
+		raw, ref := w.Input, domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.Item, Attempt: w.Attempt}
 		a.e.background(func() { a.e.ensureChild(m.run, hash, raw, ref, true) })
 		return
 	}
 	if a.hasFinal {
 		a.flush()
 	}
-	e := a.entry(domain.EntryResolve, w.workKey)
-	e.Decision, e.Ref, e.Attempt, e.Actor = payload{Action: actionChild, Run: m.run}.json(), m.run, w.attempt, domain.System.Name
+	e := a.entry(domain.EntryResolve, w.StepKey)
+	e.Decision, e.Ref, e.Attempt, e.Actor = runstate.ResolveDecision{Action: runstate.ActionChild, Run: m.run}.JSON(), m.run, w.Attempt, domain.System.Name
 	if err == nil {
 		e.Status = domain.NodeStatus(child.Status)
 	}
 	fill := func(e *domain.Entry) {
-		e.Usage, e.Ref, e.StartedAt, e.Effect = child.Usage, m.run, w.since, string(planner.EffectControl)
+		e.Usage, e.Ref, e.StartedAt, e.Effect = child.Usage, m.run, w.Since, string(planner.EffectControl)
 	}
 	if err == nil && child.Status == domain.RunCompleted {
-		out, decodeErr := decode(child.Output)
+		out, decodeErr := runstate.Decode(child.Output)
 		if decodeErr == nil {
 			a.add(e)
 			a.final(w, domain.NodeCompleted, out, nil, fill)
@@ -206,11 +207,11 @@ func (a *actor) childEnded(m childMsg) {
 		}
 	}
 	a.add(e)
-	if f.Permanent || a.s.stops(w) || w.tries+1 >= a.s.within(w.VisitKey, node).MaxAttempts {
+	if f.Permanent || a.s.StoppedWithRun(w) || w.FailedAttempts+1 >= a.s.WithOverrides(w.VisitKey, node).MaxAttempts {
 		a.final(w, domain.NodeFailed, nil, f, fill)
 		return
 	}
-	a.goesOn(w, domain.NodeFailed, f, "", func(e *domain.Entry) { fill(e); e.Attempt = w.attempt })
+	a.goesOn(w, domain.NodeFailed, f, "", func(e *domain.Entry) { fill(e); e.Attempt = w.Attempt })
 	a.retry(node, w, f)
 }
 
@@ -218,20 +219,20 @@ func (a *actor) childEnded(m childMsg) {
 // never have been created, while nobody listened. Children that no step waits for
 // are cancelled: the daemon may have died before it told them.
 func (a *actor) lookForChildren() {
-	if a.prog.hasPlans || a.s.replans > 0 { // else the run never had any
+	if a.prog.HasPlans || a.s.ReplanCount > 0 { // else the run never had any
 		a.cancelUnneeded()
 	}
-	for _, w := range a.s.sorted() {
-		if w.phase != phaseWaiting || w.reason != domain.WaitChild {
+	for _, w := range a.s.OpenSteps() {
+		if w.Phase != runstate.PhaseWaiting || w.Reason != domain.WaitChild {
 			continue
 		}
 		node := &a.prog.Nodes[w.Node]
-		hash := a.s.plans[node.Plan]
+		hash := a.s.Plans[node.Plan]
 		if hash == "" {
 			continue
 		}
-		child, raw := w.ref, w.input
-		ref := domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.item, Attempt: w.attempt}
+		child, raw := w.Ref, w.Input
+		ref := domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.Item, Attempt: w.Attempt}
 		a.e.background(func() { a.e.ensureChild(child, hash, raw, ref, false) })
 	}
 }
@@ -243,21 +244,9 @@ func (a *actor) cancelUnneeded() {
 		a.e.log.Error("the children of a run cannot be found", "run_id", a.id, "err", err)
 		return
 	}
-	for _, id := range a.s.unneeded(children) {
+	for _, id := range a.s.UnneededChildren(children) {
 		a.e.background(func() { a.e.cancelChild(id) })
 	}
-}
-
-// unneeded are those of a run's children that none of its steps waits for.
-func (s *state) unneeded(children []string) []string {
-	return slices.DeleteFunc(slices.Clone(children), func(id string) bool {
-		for _, w := range s.work {
-			if w.phase == phaseWaiting && w.reason == domain.WaitChild && w.ref == id {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // cancelledByItsParent reports whether the last cancel of a run came from
@@ -268,8 +257,8 @@ func (e *Engine) cancelledByItsParent(run string) bool {
 		return false
 	}
 	for _, r := range slices.Backward(rows) {
-		var p payload
-		if r.Kind == domain.EntryVerb && json.Unmarshal(r.Decision, &p) == nil && p.Verb == "cancel" {
+		var p runstate.VerbDecision
+		if r.Kind == domain.EntryVerb && json.Unmarshal(r.Decision, &p) == nil && p.Verb == runstate.VerbCancel {
 			return r.Actor == domain.System.Name
 		}
 	}

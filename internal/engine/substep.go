@@ -2,13 +2,12 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -24,23 +23,6 @@ type substepMsg struct {
 
 func (m substepMsg) answer(err error) { reply(m.reply, err) }
 
-// kindModel is the kind of a sub-step that calls a model.
-const kindModel = "model"
-
-// kindOf is what a sub-step's row records: a model call, a tool call, a handoff.
-func kindOf(e *domain.Entry) string {
-	var p payload
-	if json.Unmarshal(e.Decision, &p) != nil {
-		return ""
-	}
-	return p.Kind
-}
-
-// openCall is the call that an intent row of a sub-step announces.
-func openCall(e *domain.Entry) domain.OpenCall {
-	return domain.OpenCall{Substep: e.Substep, Tool: strings.TrimPrefix(kindOf(e), toolCall), Arguments: e.Input, Since: e.StartedAt, IdempotencyKey: e.IdempotencyKey}
-}
-
 // SubstepKey is the idempotency key of a call that sub-step n of an attempt with
 // this key makes.
 func SubstepKey(key string, n int) string { return key + "-" + strconv.Itoa(n) }
@@ -52,14 +34,14 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 	fn func() (any, domain.Usage, error)) (any, error) {
 	if recorded.Substep == n && n > 0 && sameSubstep(recorded, kind, digest) {
 		if recorded.Failure != nil {
-			return nil, toPlanner(recorded.Failure)
+			return nil, runstate.ToPlanner(recorded.Failure)
 		}
-		return decode(recorded.Output)
+		return runstate.Decode(recorded.Output)
 	}
 	if n <= 0 {
 		return nil, errors.New("engine: sub-steps count from 1")
 	}
-	row := domain.Entry{Node: t.node.ID, Visit: t.key.Visit, Item: t.key.item, Attempt: t.number, Substep: n, Effect: string(effect)}
+	row := domain.Entry{Node: t.node.ID, Visit: t.key.Visit, Item: t.key.Item, Attempt: t.number, Substep: n, Effect: string(effect)}
 	t.usedIn(kind)
 	if err := t.reserve(n); err != nil {
 		return nil, err
@@ -67,7 +49,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 	if effect == planner.EffectUnsafe {
 		intent := row
 		intent.Kind, intent.Status, intent.StartedAt = domain.EntryIntent, domain.NodeRunning, t.e.now()
-		intent.Decision, intent.Input = payload{Kind: kind, Digest: digest}.json(), t.prompt(n)
+		intent.Decision, intent.Input = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON(), t.prompt(n)
 		intent.IdempotencyKey = SubstepKey(t.call.IdempotencyKey, n)
 		if err := t.recordSubstep(intent, mail{}); err != nil {
 			t.notMade(row, kind, digest)
@@ -81,7 +63,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 	unreported := usage.Estimated || err == nil && usage.Zero()
 	usage.Estimated = false
 	if errors.Is(err, ErrBudget) { // it was paid for, and its answer is of no use
-		row.Status, row.Usage, row.Decision = domain.NodeCancelled, usage, payload{Kind: kind, Digest: digest}.json()
+		row.Status, row.Usage, row.Decision = domain.NodeCancelled, usage, runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
 		if recordErr := t.record(substepMsg{t, row, mail{}, make(chan error, 1), unreported}); recordErr != nil {
 			return nil, recordErr
 		}
@@ -97,19 +79,19 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 			t.callEnded(n, unreported || !usage.Zero())
 			return nil, err // no response to keep: what it did is unknown
 		}
-		row.Status, row.Failure = domain.NodeFailed, fromPlanner(f, t.node.ID)
+		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(f, t.node.ID)
 		t.e.maskFailure(row.Failure)
 	} else {
 		value, raw, failure := t.e.encodeOutput(t.node.ID, out)
 		if failure != nil {
 			t.callEnded(n, true)
-			return nil, toPlanner(failure)
+			return nil, runstate.ToPlanner(failure)
 		}
 		out, row.Output, row.Status = value, raw, domain.NodeCompleted
 	}
-	row.Usage, row.Decision = usage, payload{Kind: kind, Digest: digest}.json()
+	row.Usage, row.Decision = usage, runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
 	if row.Failure != nil {
-		err = toPlanner(row.Failure) // as a later attempt reads it, secrets masked
+		err = runstate.ToPlanner(row.Failure) // as a later attempt reads it, secrets masked
 	}
 	if recordErr := t.record(substepMsg{t, row, mail{}, make(chan error, 1), unreported}); recordErr != nil {
 		return nil, recordErr
@@ -121,7 +103,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 // so that it is not in doubt. The attempt is about to end: nobody waits for the row.
 func (t *attempt) notMade(row domain.Entry, kind, digest string) {
 	row.Kind, row.Status, row.StartedAt = domain.EntrySubstep, domain.NodeCancelled, t.e.now()
-	row.Decision = payload{Kind: kind, Digest: digest}.json()
+	row.Decision = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
 	t.actor.post(substepMsg{t, row, mail{}, make(chan error, 1), false})
 }
 
@@ -151,7 +133,7 @@ func (t *attempt) prompt(n int) domain.RawJSON {
 }
 
 func sameSubstep(e domain.Entry, kind, digest string) bool {
-	want := payload{Kind: kind, Digest: digest}.json()
+	want := runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
 	return string(e.Decision) == string(want)
 }
 
@@ -189,11 +171,11 @@ func (a *actor) substep(m substepMsg) {
 		a.cutOffAttempt(m.attempt)
 	}
 	for _, l := range m.mail.messages {
-		l.Seq = a.s.seq
+		l.Seq = a.s.Seq
 		a.next.Messages = append(a.next.Messages, l)
 	}
 	if h := m.mail.handoff; h != nil {
-		h.Seq = a.s.seq
+		h.Seq = a.s.Seq
 		a.next.Handoffs = append(a.next.Handoffs, *h)
 	}
 	a.after(m.answer)

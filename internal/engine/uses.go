@@ -4,10 +4,8 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 )
-
-// toolCall begins the kind of a sub-step that calls a tool.
-const toolCall = "tool:"
 
 // used notes something that takes part in the attempt.
 func (t *attempt) used(kind, name string) {
@@ -21,7 +19,7 @@ func (t *attempt) used(kind, name string) {
 
 // usedIn notes what a sub-step calls.
 func (t *attempt) usedIn(kind string) {
-	if name, ok := strings.CutPrefix(kind, toolCall); ok {
+	if name, ok := strings.CutPrefix(kind, runstate.ToolKindPrefix); ok {
 		t.used(domain.UseTool, name)
 	}
 }

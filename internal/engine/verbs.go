@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/preview"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -38,7 +39,7 @@ func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.VerbReq
 	if err := e.allow(ctx, actor, domain.RoleOperator, "run."+string(req.Action), req.Run, ""); err != nil {
 		return domain.Run{}, err
 	}
-	if err := checkVerb(req); err != nil {
+	if err := preview.CheckRequest(req); err != nil {
 		return domain.Run{}, err
 	}
 	if req.Action == domain.ActionRelease {
@@ -94,57 +95,6 @@ func (e *Engine) settledRun(ctx context.Context, run string) (domain.Run, error)
 	}
 }
 
-// checkVerb refuses fields that the action has no use for.
-func checkVerb(r domain.VerbRequest) error {
-	refuse := func(set bool, field string, allowed ...domain.Action) error {
-		if set && !slices.Contains(allowed, r.Action) {
-			return domain.Errorf(domain.CodeInvalid, "%s does not take %s", r.Action, field)
-		}
-		return nil
-	}
-	switch r.Action {
-	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel, domain.ActionPause, domain.ActionContinue,
-		domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionLimits:
-	default:
-		return domain.Errorf(domain.CodeInvalid, "unknown action %q", r.Action)
-	}
-	if r.At < 0 || r.Version < -1 {
-		return domain.Errorf(domain.CodeInvalid, "at and version cannot be negative")
-	}
-	for _, err := range []error{
-		refuse(r.Key != "", "key", domain.ActionFork, domain.ActionRerun),
-		refuse(r.At != 0, "at", domain.ActionFork),
-		refuse(len(r.Edits) > 0, "edits", domain.ActionFork),
-		refuse(len(r.Instead) > 0, "instead", domain.ActionFork),
-		refuse(r.Only != "", "only", domain.ActionResume),
-		refuse(r.Timeout != 0, "timeout", domain.ActionResume),
-		refuse(r.Attempts != 0, "attempts", domain.ActionResume),
-		checkOptions(r),
-		refuse(r.Input != nil, "input", domain.ActionFork, domain.ActionRerun),
-		refuse(r.Version != 0, "version", domain.ActionFork, domain.ActionRerun),
-		refuse(r.Limits != (domain.Limits{}), "limits", domain.ActionLimits, domain.ActionFork, domain.ActionRerun),
-		refuse(r.Raise != (domain.Limits{}), "raise", domain.ActionLimits),
-		refuse(r.Labels != nil, "labels", domain.ActionFork, domain.ActionRerun),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	if r.Action == domain.ActionLimits && r.Limits == (domain.Limits{}) && r.Raise == (domain.Limits{}) {
-		return domain.Errorf(domain.CodeInvalid, "no limit is given")
-	}
-	if l, more := r.Limits, r.Raise; l.MaxSteps != 0 && more.MaxSteps != 0 || l.MaxDuration != 0 && more.MaxDuration != 0 || l.MaxTokens != 0 && more.MaxTokens != 0 || l.MaxCost != 0 && more.MaxCost != 0 {
-		return domain.Errorf(domain.CodeInvalid, "a limit is either set or raised, not both")
-	}
-	if l := r.Raise; l.MaxSteps < 0 || l.MaxDuration < 0 || l.MaxTokens < 0 || l.MaxCost < 0 {
-		return domain.Errorf(domain.CodeInvalid, "a limit cannot be raised by a negative amount")
-	}
-	if l := r.Limits; l.MaxSteps < 0 || l.MaxDuration < 0 || l.MaxTokens < 0 || l.MaxCost < 0 {
-		return domain.Errorf(domain.CodeInvalid, "limits cannot be negative")
-	}
-	return nil
-}
-
 // verb handles messages that someone waits for. What became of the run so far is
 // decided first: the last step's result may be in the checkpoint being put
 // together. The answer waits until all that it rests on is durable, also where it
@@ -176,10 +126,10 @@ func (a *actor) conflict(format string, args ...any) error {
 // checkRev refuses an act on a run that its actor has not seen as it is. What
 // taking the run up has recorded does not count as a change.
 func (a *actor) checkRev(rev int64) error {
-	if rev == 0 || rev == a.s.seq || rev == a.loaded && a.s.seq == a.recovered {
+	if rev == 0 || rev == a.s.Seq || rev == a.loaded && a.s.Seq == a.recovered {
 		return nil
 	}
-	return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", rev, a.s.seq).Suggest("look at it again")
+	return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", rev, a.s.Seq).Suggest("look at it again")
 }
 
 func (a *actor) act(m verbMsg) error {
@@ -194,7 +144,7 @@ func (a *actor) act(m verbMsg) error {
 		return a.conflict("nothing to %s", r.Action)
 	}
 	record := domain.AuditRecord{Action: "run." + string(r.Action), Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id, Reason: r.Reason}
-	row := func(p payload) {
+	row := func(p runstate.VerbDecision) {
 		if a.hasFinal {
 			a.flush()
 		}
@@ -202,47 +152,47 @@ func (a *actor) act(m verbMsg) error {
 	}
 	switch r.Action {
 	case domain.ActionCancel:
-		if a.s.cancelled {
+		if a.s.Cancelled {
 			return a.conflict("the run is being cancelled already")
 		}
-		row(payload{Verb: "cancel"})
+		row(runstate.VerbDecision{Verb: runstate.VerbCancel})
 		off := false
 		if a.run.Paused {
 			a.run.Paused, patchOf(&a.next).Paused = false, &off
 		}
 		a.cancelOpen()
 	case domain.ActionPause:
-		if a.s.paused {
+		if a.s.Paused {
 			return a.conflict("the run is paused already")
 		}
 		on := true
-		row(payload{Verb: "pause"})
+		row(runstate.VerbDecision{Verb: runstate.VerbPause})
 		a.run.Paused, patchOf(&a.next).Paused = true, &on
 		a.freeNodes()
 	case domain.ActionContinue:
-		if !a.s.paused {
+		if !a.s.Paused {
 			return a.conflict("the run is not paused")
 		}
-		row(payload{Verb: "continue"})
+		row(runstate.VerbDecision{Verb: runstate.VerbContinue})
 		a.unpause()
 	case domain.ActionRetryNow:
 		if !a.hasWait(domain.WaitRetry) {
 			return a.conflict("no retry is pending")
 		}
-		row(payload{Verb: "retry-now"})
+		row(runstate.VerbDecision{Verb: runstate.VerbRetryNow})
 		a.due()
 	case domain.ActionRelease:
-		if !a.s.quarantined && !a.s.held {
+		if !a.s.Quarantined && !a.s.Held {
 			return a.conflict("the run is neither held nor quarantined")
 		}
-		row(payload{Verb: "release"})
+		row(runstate.VerbDecision{Verb: runstate.VerbRelease})
 		a.released()
 		a.due()
 	case domain.ActionStartNow:
 		if !a.early() {
 			return a.conflict("the run waits for no time to start at")
 		}
-		row(payload{Verb: "start-now"})
+		row(runstate.VerbDecision{Verb: runstate.VerbStartNow})
 		now := a.e.now()
 		a.run.StartedAt, patchOf(&a.next).StartedAt = now, &now
 		a.due()
@@ -252,7 +202,7 @@ func (a *actor) act(m verbMsg) error {
 			return err
 		}
 		record.Detail = domain.ChangeDetail(domain.ViewLimits(a.run.Limits), domain.ViewLimits(limits))
-		row(payload{Verb: "limits", Limits: &limits})
+		row(runstate.VerbDecision{Verb: runstate.VerbLimits, Limits: &limits})
 		a.run.Limits, patchOf(&a.next).Limits = limits, &limits
 		a.budget = ""
 		a.armDeadline()
@@ -292,8 +242,8 @@ func (a *actor) unpause() {
 }
 
 func (a *actor) hasWait(reason domain.WaitReason) bool {
-	for _, w := range a.s.work {
-		if w.phase == phaseWaiting && w.reason == reason {
+	for _, w := range a.s.Open {
+		if w.Phase == runstate.PhaseWaiting && w.Reason == reason {
 			return true
 		}
 	}
@@ -306,12 +256,12 @@ func (a *actor) cancelOpen() {
 	for _, t := range a.running {
 		t.cancel(ErrCancelled)
 	}
-	for _, w := range a.s.sorted() {
-		if a.running[w.workKey] != nil {
+	for _, w := range a.s.OpenSteps() {
+		if a.running[w.StepKey] != nil {
 			continue
 		}
-		if w.phase == phaseDoubt {
-			a.settle(w, domain.NodeCancelled, nil, w.failure, nil) // the doubt stays
+		if w.Phase == runstate.PhaseInDoubt {
+			a.settle(w, domain.NodeCancelled, nil, w.Failure, nil) // the doubt stays
 			continue
 		}
 		a.cancelWork(w)
@@ -324,19 +274,14 @@ func (a *actor) cancelOpen() {
 // closeFans settles foreach visits of a cancelled run of which no item is open
 // and none will start.
 func (a *actor) closeFans() {
-	if !a.s.cancelled {
+	if !a.s.Cancelled {
 		return
 	}
-	for _, v := range a.s.openFans() {
-		if f := a.s.fans[v]; f != nil && f.open == 0 {
+	for _, v := range a.s.OpenForeach() {
+		if f := a.s.Foreach[v]; f != nil && f.OpenItems == 0 {
 			a.settleVisit(v, domain.NodeCancelled, nil, nil)
 		}
 	}
-}
-
-// wasDeleted refuses to go on with a run that no list shows.
-func wasDeleted() error {
-	return domain.Errorf(domain.CodeConflict, "the run was deleted").Suggest("rerun or fork it")
 }
 
 // resume continues a failed, cancelled or waiting run (SPEC 4.2, ruling 10).
@@ -345,38 +290,38 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 		return a.conflict("a completed run has nothing to resume").(*domain.Error).Suggest("rerun or fork it")
 	}
 	if !a.run.DeletedAt.IsZero() {
-		return wasDeleted()
+		return preview.DeletedError()
 	}
 	if !a.run.PurgedAt.IsZero() {
-		return purged(a.run)
+		return preview.PurgedError(a.run)
 	}
 	view, err := a.view(context.WithoutCancel(a.e.base)) //seed:resume-view
 	if err != nil {
 		return err
 	}
-	pre, reset, asked, err := view.resume(m.req)
+	pre, reset, asked, err := view.Resume(m.req)
 	if err != nil {
 		return err
 	}
 	if m.req.Digest != "" && m.req.Digest != pre.Digest {
-		return stale()
+		return preview.StaleError()
 	}
-	e := domain.Entry{Kind: domain.EntryReset, Item: noItem, Actor: m.actor.Name, Reason: m.req.Reason, At: a.e.now(), Decision: mustJSON(reset)}
+	e := domain.Entry{Kind: domain.EntryReset, Item: runstate.NoItem, Actor: m.actor.Name, Reason: m.req.Reason, At: a.e.now(), Decision: runstate.MustJSON(reset)}
 	a.add(e)
 	if asked != nil {
-		a.verbRow(payload{Verb: verbOptions, Options: asked}, m.actor.Name, m.req.Reason)
+		a.verbRow(runstate.VerbDecision{Verb: runstate.VerbOptions, Options: asked}, m.actor.Name, m.req.Reason)
 	}
 	p := patchOf(&a.next)
 	p.ClearError, p.EndedAt = true, &time.Time{}
 	a.run.Error, a.run.EndedAt, a.ended = nil, time.Time{}, false
 	a.budget, a.dueDirty = "", true
 	letters := make([]byte, 0, maxPath)
-	for _, d := range view.s.settled[:min(len(view.s.settled), maxPath)] { // the reset is taken into account
-		letters = append(letters, letter(d.status))
+	for _, d := range view.State.Settled[:min(len(view.State.Settled), maxPath)] { // the reset is taken into account
+		letters = append(letters, letter(d.Status))
 	}
 	path := string(letters)
 	p.Path, a.pathLen = &path, len(path)
-	a.s.noted()
+	a.s.ForgetSettled()
 	// The run leaves its final status before anything runs: it may end again at
 	// once, if all that was left when it was cancelled has completed since.
 	p.Status = domain.RunQueued
@@ -389,55 +334,48 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 }
 
 // resumeWaiting lets go of whatever a person may let go of.
-func (a *actor) resumeWaiting(m verbMsg, row func(payload)) error {
-	if asksOptions(m.req) {
-		return noOptions()
+func (a *actor) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error {
+	if preview.HasResumeOptions(m.req) {
+		return preview.NoOptionsError()
 	}
-	justTaken := a.offered != "" && a.s.seq == a.recovered // what it became was announced
+	justTaken := a.offered != "" && a.s.Seq == a.recovered // what it became was announced
 	if m.req.Digest != "" && !(justTaken && m.req.Digest == a.offered) {
 		view, err := a.view(context.WithoutCancel(a.e.base))
 		if err != nil {
 			return err
 		}
-		if pre, _, _, err := view.resume(m.req); err != nil {
+		if pre, _, _, err := view.Resume(m.req); err != nil {
 			return err
 		} else if pre.Digest != m.req.Digest {
-			return stale()
+			return preview.StaleError()
 		}
 	}
-	acts := resumable(a.s)
-	if len(acts) == 0 && (justTaken || a.e.unattended(a.run)) && len(a.running) == 0 {
+	acts := preview.ResumeVerbs(a.s)
+	if len(acts) == 0 && (justTaken || a.e.env.Unattended(a.run)) && len(a.running) == 0 {
 		return nil // being asked is enough: it goes on from here
 	}
 	if len(acts) == 0 {
-		if b := a.s.budget; b != nil {
-			return a.conflict("%s", b.message).(*domain.Error).Suggest("raise the limit")
+		if b := a.s.Budget; b != nil {
+			return a.conflict("%s", b.Message).(*domain.Error).Suggest("raise the limit")
 		}
-		waits := a.s.waits()
+		waits := a.s.Waits()
 		if a.run.Status == domain.RunWaiting && len(waits) > 0 {
-			text, _ := waitLine(waits[0].Reason, waits)
+			text, _ := runstate.WaitMessage(waits[0].Reason, waits)
 			return a.conflict("nothing to resume: %s", text)
 		}
 		return a.conflict("the run is not stopped")
 	}
 	for _, verb := range acts {
-		row(payload{Verb: verb})
+		row(runstate.VerbDecision{Verb: verb})
 		switch verb {
-		case "release":
+		case runstate.VerbRelease:
 			a.released() //seed:resume-reopens
-		case "continue":
+		case runstate.VerbContinue:
 			a.unpause()
 		}
 	}
 	a.due()
 	return nil
-}
-
-// unattended reports whether a run that is neither over nor waiting may have
-// nobody who executes it: another process left it, and this engine takes up
-// only runs that it is told to (ruling 27).
-func (e *Engine) unattended(r domain.Run) bool {
-	return e.opts.OwnRunsOnly && (r.Status == domain.RunRunning || r.Status == domain.RunQueued)
 }
 
 // offer is the digest of what a resume of a run that a process left behind does.
@@ -446,7 +384,7 @@ func (e *Engine) offer(ctx context.Context, run string) string {
 	if err != nil {
 		return "" // the actor meets the same trouble
 	}
-	p, _, _, err := v.resume(domain.VerbRequest{Run: run, Action: domain.ActionResume})
+	p, _, _, err := v.Resume(domain.VerbRequest{Run: run, Action: domain.ActionResume})
 	if err != nil {
 		return ""
 	}
@@ -463,44 +401,20 @@ func (e *Engine) executes(run string) bool {
 	return false
 }
 
-// resumable lists the verbs that a resume of a waiting run stands for.
-func resumable(s *state) []string {
-	var acts []string
-	if s.quarantined || s.held {
-		acts = append(acts, "release")
-	}
-	if s.paused {
-		acts = append(acts, "continue")
-	}
-	if s.budget != nil && s.budget.code == codePrice {
-		acts = append(acts, verbBudgetRetry)
-	}
-	for _, w := range s.work {
-		if w.phase == phaseWaiting && w.reason == domain.WaitRetry {
-			return append(acts, "retry-now")
-		}
-	}
-	return acts
-}
-
-func stale() error {
-	return domain.Errorf(domain.CodeStale, "what would happen has changed since the preview").Suggest("look at the new preview")
-}
-
 // Resolve settles an attempt in doubt (ruling 30).
 func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.ResolveRequest) (domain.Run, error) {
 	if err := e.allow(ctx, actor, domain.RoleOperator, "node.resolve", req.Run, "node:"+req.Node); err != nil {
 		return domain.Run{}, err
 	}
 	switch req.Action {
-	case actionHappened, actionRetry, actionSkip, actionFail:
+	case runstate.ActionHappened, runstate.ActionRetry, runstate.ActionSkip, runstate.ActionFail:
 	default:
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "the action is %q; it must be happened, retry, skip or fail", req.Action)
 	}
-	if req.Action != actionHappened && len(req.Output) > 0 {
+	if req.Action != runstate.ActionHappened && len(req.Output) > 0 {
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "only happened takes an output")
 	}
-	if _, err := decode(req.Output); err != nil {
+	if _, err := runstate.Decode(req.Output); err != nil {
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "output: %w", err)
 	}
 	m := resolveMsg{actor, req, make(chan error, 1)}
@@ -527,17 +441,17 @@ func (a *actor) resolve(m resolveMsg) error {
 	if !ok {
 		return domain.Errorf(domain.CodeNotFound, "the plan has no node %q", r.Node)
 	}
-	k := workKey{planner.VisitKey{Node: i, Visit: max(r.Visit, 1)}, r.Item}
+	k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: max(r.Visit, 1)}, Item: r.Item}
 	if a.prog.Nodes[i].Foreach == nil {
-		k.item = noItem // clients may leave it out
+		k.Item = runstate.NoItem // clients may leave it out
 	}
-	w, d := a.s.work[k], a.s.doubts[k]
+	w, d := a.s.Open[k], a.s.Doubts[k]
 	attempt, calls := 0, []domain.OpenCall(nil)
 	switch {
-	case w != nil && w.phase == phaseDoubt:
-		attempt, calls = w.attempt, w.openCalls()
-	case d != nil && d.answer == nil:
-		attempt, calls = d.attempt, d.calls
+	case w != nil && w.Phase == runstate.PhaseInDoubt:
+		attempt, calls = w.Attempt, w.OpenCalls()
+	case d != nil && d.Resolution == nil:
+		attempt, calls = d.Attempt, d.Calls
 	default:
 		return a.conflict("visit %d of node %q is not in doubt", k.Visit, r.Node)
 	}
@@ -548,8 +462,8 @@ func (a *actor) resolve(m resolveMsg) error {
 		a.flush()
 	}
 	e := a.entry(domain.EntryResolve, k)
-	e.Decision, e.Attempt, e.Actor, e.Reason = payload{Action: r.Action}.json(), attempt, m.actor.Name, r.Reason
-	if r.Action == actionHappened {
+	e.Decision, e.Attempt, e.Actor, e.Reason = runstate.ResolveDecision{Action: r.Action}.JSON(), attempt, m.actor.Name, r.Reason
+	if r.Action == runstate.ActionHappened {
 		e.Output = r.Output
 		if len(e.Output) == 0 {
 			e.Output = domain.RawJSON("null")
@@ -563,38 +477,31 @@ func (a *actor) resolve(m resolveMsg) error {
 	a.next.Audit = append(a.next.Audit, domain.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id,
 		Object: "node:" + r.Node, Reason: r.Reason, Detail: detail(about)})
 	if w != nil {
-		a.applyAnswer(w, answer{action: r.Action, output: e.Output})
+		a.applyAnswer(w, runstate.Resolution{Action: r.Action, Output: e.Output})
 	}
 	return nil
 }
 
-// Why a visit has ended that nothing ran for.
-const (
-	saidHappened = "a person said that it happened"
-	saidSkip     = "skipped by a person"
-	saidFailed   = "a person said that it failed"
-)
-
 // applyAnswer does what a person said of an attempt in doubt.
-func (a *actor) applyAnswer(w *work, said answer) {
-	w.answer = nil
-	switch said.action {
-	case actionHappened:
-		out, err := decode(said.output)
+func (a *actor) applyAnswer(w *runstate.Step, said runstate.Resolution) {
+	w.Resolution = nil
+	switch said.Action {
+	case runstate.ActionHappened:
+		out, err := runstate.Decode(said.Output)
 		if err != nil {
 			out = nil // it was checked when it was given
 		}
-		a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { e.Reason = cmp.Or(said.given, saidHappened) })
-	case actionSkip:
-		a.final(w, domain.NodeSkipped, nil, nil, func(e *domain.Entry) { e.Reason = saidSkip })
-	case actionFail:
-		f := w.failure
-		if f == nil || f.Code == codeInterrupted {
-			f = &domain.Failure{Code: planner.CodeFailed, Message: saidFailed}
+		a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { e.Reason = cmp.Or(said.Given, runstate.ReasonHappened) })
+	case runstate.ActionSkip:
+		a.final(w, domain.NodeSkipped, nil, nil, func(e *domain.Entry) { e.Reason = runstate.ReasonSkipped })
+	case runstate.ActionFail:
+		f := w.Failure
+		if f == nil || f.Code == runstate.CodeInterrupted {
+			f = &domain.Failure{Code: planner.CodeFailed, Message: runstate.ReasonFailed}
 		}
-		a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = saidFailed })
-	case actionRetry:
-		a.queue = append(a.queue, w.workKey)
+		a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = runstate.ReasonFailed })
+	case runstate.ActionRetry:
+		a.queue = append(a.queue, w.StepKey)
 	}
 	a.dueDirty = true
 }
@@ -610,18 +517,11 @@ func failureRecord(run string, status domain.RunStatus, reason domain.WaitReason
 	if reason != "" {
 		d["waitReason"] = reason
 	}
-	if headline = strings.ToValidUTF8(clipText(headline, 500), ""); headline != "" {
+	if headline = strings.ToValidUTF8(runstate.ClipText(headline, 500), ""); headline != "" {
 		d["headline"] = headline
 	}
 	if failure != "" {
 		d["failureReason"] = failure
 	}
 	return domain.AuditRecord{Action: "run.status", Actor: domain.System.Name, Surface: domain.System.Surface, Run: run, Detail: detail(d)}
-}
-
-func clipText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:n] + "…"
 }

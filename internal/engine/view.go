@@ -2,37 +2,21 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/preview"
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 )
 
-// view is a run as stored, folded: what previews and new runs are computed from.
-type view struct {
-	e       *Engine
-	run     domain.Run
-	prog    *program
-	journal []domain.Entry
-	s       *state
-	// damage is what of the journal cannot be trusted, nil: it can. The view is then
-	// of the rows before; after are the intact ones behind.
-	damage *domain.Damage
-	after  []domain.Entry
-}
-
 // view reads and folds a run; one with a damaged journal is CodeCorrupt.
-func (e *Engine) view(ctx context.Context, run string) (*view, error) {
+func (e *Engine) view(ctx context.Context, run string) (*preview.View, error) {
 	return e.viewBy(ctx, run, e.program)
 }
 
-func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Context, string) (*program, error)) (*view, error) {
+func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Context, string) (*runstate.Compiled, error)) (*preview.View, error) {
 	r, err := e.store.Run(ctx, run)
 	if err != nil {
 		return nil, err
@@ -48,7 +32,7 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	if err != nil {
 		return nil, err
 	}
-	input, err := decode(r.Input)
+	input, err := runstate.Decode(r.Input)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeCorrupt, "input of run %s: %w", run, err)
 	}
@@ -56,16 +40,16 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	if err != nil {
 		return nil, err
 	}
-	return &view{e: e, run: r, prog: p, journal: journal, s: s}, nil
+	return &preview.View{Env: &e.env, Run: r, Program: p, Journal: journal, State: s}, nil
 }
 
 // view is the run as its actor has it, which may be ahead of what is stored.
-func (a *actor) view(ctx context.Context) (*view, error) {
+func (a *actor) view(ctx context.Context) (*preview.View, error) {
 	journal, err := a.journal(ctx)
 	if err != nil {
 		return nil, err
 	}
-	input, err := decode(a.run.Input)
+	input, err := runstate.Decode(a.run.Input)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeCorrupt, "input of run %s: %w", a.id, err)
 	}
@@ -73,7 +57,7 @@ func (a *actor) view(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &view{e: a.e, run: a.run, prog: a.prog, journal: journal, s: s}, nil
+	return &preview.View{Env: &a.e.env, Run: a.run, Program: a.prog, Journal: journal, State: s}, nil
 }
 
 // journal is the run's journal as its actor has it: what is stored, what is on its
@@ -97,27 +81,27 @@ func (a *actor) journal(ctx context.Context) ([]domain.Entry, error) {
 // foldRun folds the journal of a run as it is stored now.
 // p is the version that the run follows now; the journal may begin with another.
 // history is for looking at the run; it grows with the journal.
-func (e *Engine) foldRun(ctx context.Context, p *program, r domain.Run, input any, journal []domain.Entry, history bool) (*state, error) {
+func (e *Engine) foldRun(ctx context.Context, p *runstate.Compiled, r domain.Run, input any, journal []domain.Entry, history bool) (*runstate.State, error) {
 	f := e.factsOf(ctx, r, input)
-	f.history = history
+	f.KeepHistory = history
 	first := p.Program
-	if hash := firstVersion(journal); hash != "" {
+	if hash := runstate.FirstVersion(journal); hash != "" {
 		var err error
-		if first, err = f.program(hash); err != nil {
+		if first, err = f.Program(hash); err != nil {
 			return nil, err
 		}
 	}
-	s, err := fold(first, f, journal)
+	s, err := runstate.Fold(first, f, journal)
 	if err == nil && !r.PurgedAt.IsZero() {
-		s.seq = r.LastSeq // its rows are gone, their numbers are not given out again
+		s.Seq = r.LastSeq // its rows are gone, their numbers are not given out again
 	}
 	return s, err
 }
 
-func (e *Engine) factsOf(ctx context.Context, r domain.Run, input any) facts {
-	return facts{run: r.ID, input: input, held: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld,
-		parked: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined,
-		program: func(hash string) (*planner.Program, error) {
+func (e *Engine) factsOf(ctx context.Context, r domain.Run, input any) runstate.Facts {
+	return runstate.Facts{Run: r.ID, Input: input, Held: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld,
+		Quarantined: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined,
+		Program: func(hash string) (*planner.Program, error) {
 			p, err := e.program(ctx, hash)
 			if err != nil {
 				return nil, err
@@ -126,20 +110,14 @@ func (e *Engine) factsOf(ctx context.Context, r domain.Run, input any) facts {
 		}}
 }
 
-// purged refuses what needs the journal of a run that retention has removed.
-func purged(r domain.Run) error {
-	return domain.Errorf(domain.CodeConflict, "the journal of run %s was removed by retention on %s", domain.ShortID(r.ID), r.PurgedAt.Format(time.DateOnly)).
-		Suggest("start a new run of its plan, or rerun it with an input")
-}
-
 // Detail folds a run: its waits, where it stands.
 func (e *Engine) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
 	v, err := e.viewBy(ctx, run, e.legible)
 	if d, is := e.salvage(ctx, run, err, e.legible); is {
-		if r := d.run; !r.Status.Final() && r.WaitReason != domain.WaitQuarantined && !e.opts.OwnRunsOnly {
+		if r := d.Run; !r.Status.Final() && r.WaitReason != domain.WaitQuarantined && !e.opts.OwnRunsOnly {
 			e.post(r.ID, timerMsg{}) // whoever takes it up puts it aside
 		}
-		return d.damagedDetail(), nil
+		return d.DamagedDetail(), nil
 	}
 	if code := domain.CodeOf(err); code == domain.CodeInvalid || code == domain.CodeCorrupt {
 		// A plan that cannot be compiled here, or a journal that does not fit it,
@@ -149,19 +127,19 @@ func (e *Engine) Detail(ctx context.Context, run string) (domain.RunDetail, erro
 			case journalErr == nil:
 				return domain.RunDetail{Run: r, Journal: journal}, nil
 			case domain.CodeOf(journalErr) == domain.CodeCorrupt:
-				return domain.RunDetail{Run: r, Journal: journal, Damage: unreadable(journalErr)}, nil
+				return domain.RunDetail{Run: r, Journal: journal, Damage: preview.UnreadableDamage(journalErr)}, nil
 			}
 		}
 	}
 	if err != nil {
 		return domain.RunDetail{}, err
 	}
-	if !v.run.Status.Final() {
-		e.logsOf(v.run.ID, v.journal)
+	if !v.Run.Status.Final() {
+		e.logsOf(v.Run.ID, v.Journal)
 	}
-	d := domain.RunDetail{Run: v.run, Journal: v.journal, Plan: v.planResult()}
-	if !v.run.Status.Final() || len(v.s.openDoubts()) > 0 {
-		d.Waits = v.s.waits()
+	d := domain.RunDetail{Run: v.Run, Journal: v.Journal, Plan: planResult(v)}
+	if !v.Run.Status.Final() || len(v.State.UnresolvedDoubts()) > 0 {
+		d.Waits = v.State.Waits()
 	}
 	return d, nil
 }
@@ -175,258 +153,9 @@ func (e *Engine) Result(ctx context.Context, run string) (domain.Result, error) 
 	return domain.ResultOf(d), nil
 }
 
-// lists sorts the steps of a preview.
-type lists struct {
-	keep, again, fresh, doubt, dropped, effects, later, given []domain.PreviewStep
-}
-
-// fill puts the lists into a preview and seals it with its digest.
-func (l lists) fill(p *domain.Preview) {
-	some := func(s []domain.PreviewStep) []domain.PreviewStep {
-		if s == nil {
-			return []domain.PreviewStep{}
-		}
-		return s
-	}
-	p.Keep, p.Again, p.New = some(l.keep), some(l.again), some(l.fresh)
-	p.InDoubt, p.Dropped, p.Effects = some(l.doubt), some(l.dropped), some(l.effects)
-	p.Later, p.Given = l.later, l.given
-	sealed := *p
-	sealed.Rev, sealed.Digest, sealed.Points = 0, "", nil
-	sum := sha256.Sum256(mustJSON(sealed))
-	p.Digest = hex.EncodeToString(sum[:])
-}
-
-func mustJSON(v any) domain.RawJSON {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("engine: " + err.Error()) // types of this module, all of which marshal
-	}
-	return b
-}
-
-// touches reports whether running a node with this effect touches the world
-// outside.
-func touches(e planner.Effect) bool {
-	return e == planner.EffectIdempotent || e == planner.EffectUnsafe
-}
-
-// outlook says what a state leads to: which nodes run when it is set going. seen
-// says how often a node ran before.
-func (v *view) outlook(p *program, s *state, seen map[string]int, why map[string]string) lists {
-	var l lists
-	add := func(i, visit int, items []int, reason string) {
-		n := &p.Nodes[i]
-		step := domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Items: items, Reason: reason}
-		if r, ok := why[n.ID]; ok && reason == "" {
-			step.Reason = r
-		}
-		if seen[n.ID] > 0 {
-			l.again = append(l.again, step)
-		} else {
-			l.fresh = append(l.fresh, step)
-		}
-		if touches(planner.Effect(step.Effect)) {
-			l.effects = append(l.effects, step)
-		}
-	}
-	listed := map[int]bool{}
-	reach := map[int]bool{}
-	var queue []int
-	from := func(i int) {
-		queue = append(queue, i)
-	}
-	items := map[planner.VisitKey][]int{}
-	left := v.e.unattended(v.run) && !v.e.executes(v.run.ID)
-	doubtful := func(w *work) bool {
-		// What the process that ran it left in flight is settled by whoever takes the
-		// run up, before anything else.
-		return w.phase == phaseDoubt && w.answer == nil || left && w.inFlight() && v.e.lost(p.Program, w, s.cancelled) == fateDoubt
-	}
-	for _, w := range s.sorted() {
-		if w.item != noItem {
-			items[w.VisitKey] = append(items[w.VisitKey], w.item)
-			continue
-		}
-		if doubtful(w) {
-			l.doubt = append(l.doubt, v.doubtStep(p, w))
-			from(w.Node)
-			continue
-		}
-		if w.answer != nil && w.answer.given != "" {
-			l.given = append(l.given, v.givenStep(p, w.Node, w.Visit, w.answer.given))
-			from(w.Node)
-			continue
-		}
-		if w.answer != nil && w.answer.action != actionRetry {
-			l.keep = append(l.keep, v.answeredStep(p, w)) // it does not run
-			from(w.Node)
-			continue
-		}
-		listed[w.Node] = true
-		add(w.Node, w.Visit, nil, "")
-		from(w.Node)
-	}
-	for _, w := range s.sorted() {
-		if w.item != noItem && doubtful(w) {
-			l.doubt = append(l.doubt, v.doubtStep(p, w))
-		}
-	}
-	for _, k := range s.openFans() {
-		given, runs := s.givenItems(k)
-		for _, why := range slices.Sorted(maps.Keys(given)) {
-			step := v.givenStep(p, k.Node, k.Visit, why)
-			step.Items = given[why]
-			l.given = append(l.given, step)
-		}
-		if !listed[k.Node] && (runs || len(given) == 0) {
-			listed[k.Node] = true
-			add(k.Node, k.Visit, slices.DeleteFunc(items[k], func(i int) bool { return s.given(workKey{k, i}) != "" }), "")
-		}
-		from(k.Node)
-	}
-	for len(queue) > 0 {
-		i := queue[0]
-		queue = queue[1:]
-		next := func(j int) {
-			if !reach[j] && v.mayRun(p, s, j) {
-				reach[j] = true
-				queue = append(queue, j)
-			}
-		}
-		for _, e := range p.Nodes[i].Out {
-			next(e.To)
-		}
-		for _, j := range p.Nodes[i].Dependents {
-			next(j)
-		}
-	}
-	ahead, some := map[int]string{}, map[int]map[string][]int{} // why what has not opened yet, or items of it, has a result
-	for k, d := range s.doubts {
-		switch {
-		case d.answer == nil || d.answer.given == "" || p.Nodes[k.Node].OnCycle:
-		case k.item == noItem:
-			ahead[k.Node] = d.answer.given
-		default:
-			if some[k.Node] == nil {
-				some[k.Node] = map[string][]int{}
-			}
-			some[k.Node][d.answer.given] = append(some[k.Node][d.answer.given], k.item)
-		}
-	}
-	for i := range p.Nodes {
-		if reach[i] && ahead[i] == "" {
-			for _, why := range slices.Sorted(maps.Keys(some[i])) { // the list may turn out to be longer: the node is named as running too
-				step := v.givenStep(p, i, 0, why)
-				step.Items = slices.Sorted(slices.Values(some[i][why]))
-				l.given = append(l.given, step)
-			}
-		}
-		switch {
-		case !reach[i]:
-		case ahead[i] != "":
-			l.given = append(l.given, v.givenStep(p, i, 0, ahead[i]))
-		case listed[i]:
-			add(i, 0, nil, "the loop may come round again")
-		default:
-			add(i, 0, nil, "")
-		}
-	}
-	return l
-}
-
-// mayRun reports whether another visit of a node can begin: of one that has
-// settled, skipped ones included, only inside a loop and within its bound.
-func (v *view) mayRun(p *program, s *state, i int) bool {
-	n := &p.Nodes[i]
-	status, visits := s.walk.Status(i)
-	if n.OnCycle {
-		return visits < n.MaxVisits
-	}
-	return status == "" && visits == 0
-}
-
-// answeredStep is a visit that a person's word settles.
-func (v *view) answeredStep(p *program, w *work) domain.PreviewStep {
-	n := &p.Nodes[w.Node]
-	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n))}
-	switch w.answer.action {
-	case actionHappened:
-		step.Status, step.Reason = domain.NodeCompleted, saidHappened
-	case actionSkip:
-		step.Status, step.Reason = domain.NodeSkipped, saidSkip
-	case actionFail:
-		step.Status, step.Reason = domain.NodeFailed, saidFailed
-	}
-	return step
-}
-
-// givenStep is a visit whose result is there before it runs.
-func (v *view) givenStep(p *program, node, visit int, why string) domain.PreviewStep {
-	n := &p.Nodes[node]
-	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: domain.NodeCompleted, Reason: why}
-}
-
-func (v *view) doubtStep(p *program, w *work) domain.PreviewStep {
-	n := &p.Nodes[w.Node]
-	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: domain.NodeInDoubt,
-		Reason: "say first whether it happened"}
-	if w.item != noItem {
-		step.Items = []int{w.item}
-	}
-	return step
-}
-
-// staticEffect is a node's effect as far as it is known without its input.
-func (e *Engine) staticEffect(p *program, n *planner.ProgramNode) planner.Effect {
-	if n.Input == nil {
-		return e.effect(p, n, nil)
-	}
-	return e.effect(p, n, n.Input.Source)
-}
-
-// seen counts how often each node began to run, as far as any row tells.
-func (v *view) seen() map[string]int {
-	seen := ran(v.journal)
-	if v.damage != nil {
-		for _, s := range v.damage.Steps {
-			seen[s.Node]++
-		}
-	}
-	return seen
-}
-
-// ran counts how often each node began to run. What was cancelled before its first
-// attempt did not.
-func ran(journal []domain.Entry) map[string]int {
-	seen := map[string]int{}
-	for i := range journal {
-		switch e := &journal[i]; e.Kind {
-		case domain.EntryIntent, domain.EntryResult, domain.EntryWait:
-			if e.Node != "" && e.Status != domain.NodeSkipped && !(e.Status == domain.NodeCancelled && e.Attempt == 0) {
-				seen[e.Node]++
-			}
-		}
-	}
-	return seen
-}
-
-// kept lists visits that are settled and stay so.
-func (v *view) kept(p *program, s *state) []domain.PreviewStep {
-	var list []domain.PreviewStep
-	for _, d := range s.settled {
-		n := &p.Nodes[d.node]
-		if d.visit == 0 {
-			continue // skipped without having run
-		}
-		list = append(list, domain.PreviewStep{Node: n.ID, Visit: d.visit, Type: n.TypeName, Effect: string(v.e.staticEffect(p, n)), Status: d.status})
-	}
-	return list
-}
-
 // Preview says what a verb would do, by the code that then does it.
 func (e *Engine) Preview(ctx context.Context, actor domain.Actor, req domain.VerbRequest) (domain.Preview, error) {
-	if err := checkVerb(req); err != nil {
+	if err := preview.CheckRequest(req); err != nil {
 		return domain.Preview{}, err
 	}
 	v, err := e.salvaged(ctx, req.Run)
@@ -435,188 +164,26 @@ func (e *Engine) Preview(ctx context.Context, actor domain.Actor, req domain.Ver
 	}
 	var pre domain.Preview
 	switch {
-	case needsJournal(v.run, req):
-		err = purged(v.run)
-	case v.damage != nil && (req.Action != domain.ActionFork && req.Action != domain.ActionRerun || len(v.damage.Parts) > 0):
-		pre, err = v.damagedVerb(req)
+	case preview.NeedsJournal(v.Run, req):
+		err = preview.PurgedError(v.Run)
+	case v.Damage != nil && (req.Action != domain.ActionFork && req.Action != domain.ActionRerun || len(v.Damage.Parts) > 0):
+		pre, err = v.DamagedAction(req)
 	case req.Action == domain.ActionResume:
-		pre, _, _, err = v.resume(req)
+		pre, _, _, err = v.Resume(req)
 	case req.Action == domain.ActionRerun, req.Action == domain.ActionFork:
-		var b *branch
-		if b, err = v.branch(ctx, req); err == nil {
-			pre = b.preview
-			pre.Decisions = b.foretell()
+		var b *preview.Branch
+		if b, err = e.branch(ctx, v, req); err == nil {
+			pre = b.Preview
+			pre.Decisions = b.PredictDecisions()
 		}
 	default:
-		pre = v.simple(req)
+		pre = v.Simple(req)
 	}
-	if err == nil && !actor.Role.Includes(neededRole(v, req, pre)) {
-		pre.Allowed, pre.Refusal = false, fmt.Sprintf("this needs the role %s", neededRole(v, req, pre))
+	if err == nil && !actor.Role.Includes(v.RequiredRole(req, pre)) {
+		pre.Allowed, pre.Refusal = false, fmt.Sprintf("this needs the role %s", v.RequiredRole(req, pre))
 	}
-	if refusal, ok := err.(*domain.Error); ok && refusesVerb(refusal.Code) {
-		pre = v.blank(req.Action)
-		pre.Refusal, pre.Suggestion = refusal.Message, refusal.Suggestion
-		lists{}.fill(&pre)
-		return pre, nil
+	if refused, ok := v.Refused(req.Action, err); ok {
+		return refused, nil
 	}
 	return pre, err
-}
-
-// needsJournal reports whether an act asks for what retention has removed: with
-// an input of its own, a rerun does not.
-func needsJournal(r domain.Run, req domain.VerbRequest) bool {
-	switch req.Action {
-	case domain.ActionResume, domain.ActionFork:
-		return !r.PurgedAt.IsZero()
-	case domain.ActionRerun:
-		return !r.PurgedAt.IsZero() && req.Input == nil
-	}
-	return false
-}
-
-// refusesVerb reports whether a code says "not now" rather than "broken".
-func refusesVerb(c domain.Code) bool {
-	return c == domain.CodeConflict || c == domain.CodeNotResumable
-}
-
-// neededRole: following another version is an author's decision.
-func neededRole(v *view, req domain.VerbRequest, pre domain.Preview) domain.Role {
-	if (req.Action == domain.ActionFork || req.Action == domain.ActionRerun) && req.Version != 0 && pre.Hash != "" && pre.Hash != v.run.Hash {
-		return domain.RoleAuthor
-	}
-	return domain.RoleOperator
-}
-
-func (v *view) blank(action domain.Action) domain.Preview {
-	return domain.Preview{Run: v.run.ID, Action: action, Rev: v.run.LastSeq, Hash: v.run.Hash, Version: v.run.Version, Damage: v.damage}
-}
-
-// simple previews verbs that move no work: what goes on, what stays.
-func (v *view) simple(req domain.VerbRequest) domain.Preview {
-	p := v.blank(req.Action)
-	p.Allowed = true
-	final := v.run.Status.Final()
-	refuse := func(on bool, why string) {
-		if on && p.Allowed {
-			p.Allowed, p.Refusal = false, why
-		}
-	}
-	switch req.Action {
-	case domain.ActionDelete:
-		refuse(!final, "a run that is not over cannot be deleted")
-		refuse(!v.run.DeletedAt.IsZero(), "the run was deleted before")
-	case domain.ActionContinue:
-		refuse(!v.s.paused, "the run is not paused")
-	case domain.ActionPause:
-		refuse(v.s.paused, "the run is paused already")
-	case domain.ActionRelease:
-		refuse(!v.s.held && !v.s.quarantined, "the run is neither held nor quarantined")
-	case domain.ActionStartNow:
-		refuse(v.run.Status != domain.RunQueued || !v.run.StartedAt.IsZero() || !v.run.StartAt.After(v.e.now()), "the run waits for no time to start at")
-	case domain.ActionRetryNow:
-		waiting := false
-		for _, w := range v.s.work {
-			waiting = waiting || w.phase == phaseWaiting && w.reason == domain.WaitRetry
-		}
-		refuse(!waiting, "no retry is pending")
-	}
-	refuse(final && req.Action != domain.ActionDelete, fmt.Sprintf("the run is %s", v.run.Status))
-	l := lists{keep: v.kept(v.prog, v.s)}
-	if !final && req.Action != domain.ActionDelete {
-		o := v.outlook(v.prog, v.s, ran(v.journal), nil)
-		l.doubt = o.doubt
-		if req.Action == domain.ActionCancel {
-			l.dropped = append(o.again, o.fresh...)
-			for i := range l.dropped {
-				l.dropped[i].Reason = v.cancels(l.dropped[i])
-			}
-		} else if req.Action != domain.ActionPause {
-			l.again, l.fresh, l.effects = o.again, o.fresh, o.effects
-		}
-	}
-	l.fill(&p)
-	return p
-}
-
-// cancels says what a cancel does to a step.
-func (v *view) cancels(step domain.PreviewStep) string {
-	reason := domain.ReasonCancelled
-	for k, w := range v.s.work {
-		if !w.inFlight() || k.Visit != step.Visit || v.prog.Nodes[k.Node].ID != step.Node {
-			continue
-		}
-		if v.e.lost(v.prog.Program, w, true) == fateDoubt {
-			return domain.ReasonUnsafeWork
-		}
-		reason = domain.ReasonAtWork
-	}
-	return reason
-}
-
-// resume computes what resuming does: the reset and its preview. The state of
-// the view is used up.
-func (v *view) resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *options, error) {
-	p := v.blank(domain.ActionResume)
-	switch v.run.Status {
-	case domain.RunCompleted:
-		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict, "a completed run has nothing to resume").Suggest("rerun or fork it")
-	case domain.RunFailed, domain.RunCancelled:
-		if !v.run.DeletedAt.IsZero() {
-			return p, planner.Reset{}, nil, wasDeleted()
-		}
-	default:
-		if asksOptions(req) {
-			return p, planner.Reset{}, nil, noOptions()
-		}
-		p.Allowed = len(resumable(v.s)) > 0 || v.e.unattended(v.run)
-		if !p.Allowed {
-			p.Refusal = "the run is not stopped"
-			if b := v.s.budget; b != nil {
-				p.Refusal, p.Suggestion = b.message, "raise the limit"
-			} else if waits := v.s.waits(); v.run.Status == domain.RunWaiting && len(waits) > 0 {
-				text, _ := waitLine(waits[0].Reason, waits)
-				p.Refusal = "nothing to resume: " + text
-			}
-		}
-		l := v.outlook(v.prog, v.s, ran(v.journal), nil)
-		l.keep = append(v.kept(v.prog, v.s), l.keep...)
-		l.fill(&p)
-		return p, planner.Reset{}, nil, nil
-	}
-	for _, k := range v.s.openDoubts() {
-		n := &v.prog.Nodes[k.Node]
-		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
-			Suggest("say first whether it happened: happened, retry, skip or fail")
-	}
-	reset, failure := v.s.walk.Reset()
-	if failure != nil {
-		return p, planner.Reset{}, nil, &domain.Error{Code: domain.CodeNotResumable, Message: failure.Message, Suggestion: failure.Suggestion,
-			Cause: failure}
-	}
-	asked, err := v.resumeOptions(req, reset)
-	if err != nil {
-		return p, reset, nil, err
-	}
-	v.s.afterReset(reset)
-	p.Allowed = true
-	why := map[string]string{}
-	for _, r := range reset.Reopened {
-		why[r.Node] = domain.ReasonReopened
-		if v.prog.Nodes[v.prog.Index[r.Node]].Type == planner.TypeApproval {
-			why[r.Node] = domain.ReasonAskedAgain
-		}
-	}
-	for _, r := range reset.Forgotten {
-		why[r.Node] = "it was decided by what runs again"
-	}
-	l := v.outlook(v.prog, v.s, ran(v.journal), why)
-	l.keep = append(v.kept(v.prog, v.s), l.keep...)
-	l.narrowed(asked)
-	if asked != nil {
-		if p.TimeoutMs, p.Attempts = asked.Timeout.Milliseconds(), asked.Attempts; asked.Only != nil {
-			p.Only = visitName(asked.Only.Node, asked.Only.Visit)
-		}
-	}
-	l.fill(&p)
-	return p, reset, asked, nil
 }

@@ -1,0 +1,284 @@
+package preview
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+)
+
+func visitName(node string, visit int) string { return node + "#" + strconv.Itoa(visit) }
+
+// visitOf reads "node" or "node#visit"; without a number it is the latest of the
+// visits that may be meant.
+func visitOf(name string, latest func(node string) int) (node string, visit int, err error) {
+	node, number, numbered := strings.Cut(name, "#")
+	if !numbered {
+		return node, latest(node), nil
+	}
+	visit, err = strconv.Atoi(number)
+	if err != nil || visit < 1 {
+		return "", 0, domain.Errorf(domain.CodeInvalid, "%q is not node or node#visit", name)
+	}
+	return node, visit, nil
+}
+
+// resumeOptions checks what is asked of a resume against what it opens again; nil:
+// nothing is.
+func (v *View) resumeOptions(req domain.VerbRequest, reset planner.Reset) (*runstate.ResumeOptions, error) {
+	if req.Only == "" && req.Timeout == 0 && req.Attempts == 0 {
+		return nil, nil
+	}
+	o := &runstate.ResumeOptions{Timeout: req.Timeout, Attempts: req.Attempts}
+	var names []string
+	for _, r := range reset.Reopened {
+		o.Reopened = append(o.Reopened, runstate.StepRef{Node: r.Node, Visit: r.Visit, Item: runstate.NoItem})
+		names = append(names, visitName(r.Node, r.Visit))
+	}
+	if req.Only == "" {
+		return o, nil
+	}
+	node, visit, err := visitOf(req.Only, func(node string) int {
+		latest := 0
+		for _, r := range reset.Reopened {
+			if r.Node == node {
+				latest = max(latest, r.Visit)
+			}
+		}
+		return latest
+	})
+	if err != nil {
+		return nil, err
+	}
+	only := runstate.StepRef{Node: node, Visit: visit, Item: runstate.NoItem}
+	if !slices.Contains(o.Reopened, only) {
+		return nil, domain.Errorf(domain.CodeInvalid, "%s is no step that would run again", req.Only).Suggest("only one of these can be retried by itself: %s", strings.Join(names, ", "))
+	}
+	o.Only = &only
+	return o, nil
+}
+
+// narrowed is a preview's lists when only one step was asked for: everything else
+// waits.
+func (l *lists) narrowed(o *runstate.ResumeOptions) {
+	if o == nil || o.Only == nil {
+		return
+	}
+	is := func(s domain.PreviewStep) bool { return s.Node == o.Only.Node && s.Visit == o.Only.Visit }
+	for _, list := range []*[]domain.PreviewStep{&l.again, &l.fresh} {
+		for _, s := range *list {
+			if !is(s) {
+				l.later = append(l.later, s)
+			}
+		}
+		*list = slices.DeleteFunc(*list, func(s domain.PreviewStep) bool { return !is(s) })
+	}
+	l.effects = slices.DeleteFunc(l.effects, func(s domain.PreviewStep) bool { return !is(s) })
+}
+
+// DeletedError refuses to resume a deleted run.
+func DeletedError() error {
+	return domain.Errorf(domain.CodeConflict, "the run was deleted").Suggest("rerun or fork it")
+}
+
+// ResumeVerbs are the verb rows that resuming a waiting run writes; none: there is nothing
+// to resume.
+func ResumeVerbs(s *runstate.State) []string {
+	var acts []string
+	if s.Quarantined || s.Held {
+		acts = append(acts, runstate.VerbRelease)
+	}
+	if s.Paused {
+		acts = append(acts, runstate.VerbContinue)
+	}
+	if s.Budget != nil && s.Budget.Code == runstate.CodePrice {
+		acts = append(acts, runstate.VerbBudgetRetry)
+	}
+	for _, w := range s.Open {
+		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry {
+			return append(acts, runstate.VerbRetryNow)
+		}
+	}
+	return acts
+}
+
+// StaleError refuses an action whose preview has another digest now.
+func StaleError() error {
+	return domain.Errorf(domain.CodeStale, "what would happen has changed since the preview").Suggest("look at the new preview")
+}
+
+// PurgedError refuses an action that needs the journal of a run, which retention removed.
+func PurgedError(r domain.Run) error {
+	return domain.Errorf(domain.CodeConflict, "the journal of run %s was removed by retention on %s", domain.ShortID(r.ID), r.PurgedAt.Format(time.DateOnly)).
+		Suggest("start a new run of its plan, or rerun it with an input")
+}
+
+// NeedsJournal reports whether an action needs a journal that retention has removed. A
+// rerun with its own input does not.
+func NeedsJournal(r domain.Run, req domain.VerbRequest) bool {
+	switch req.Action {
+	case domain.ActionResume, domain.ActionFork:
+		return !r.PurgedAt.IsZero()
+	case domain.ActionRerun:
+		return !r.PurgedAt.IsZero() && req.Input == nil
+	}
+	return false
+}
+
+// Refused is the preview of an action that is not possible now. ok is false if err says
+// something else.
+func (v *View) Refused(action domain.Action, err error) (p domain.Preview, ok bool) {
+	refusal, ok := err.(*domain.Error)
+	if !ok || refusal.Code != domain.CodeConflict && refusal.Code != domain.CodeNotResumable {
+		return p, false
+	}
+	p = v.blank(action)
+	p.Refusal, p.Suggestion = refusal.Message, refusal.Suggestion
+	lists{}.fill(&p)
+	return p, true
+}
+
+// RequiredRole is the role that the action needs: an author's to follow another version,
+// otherwise an operator's.
+func (v *View) RequiredRole(req domain.VerbRequest, pre domain.Preview) domain.Role {
+	if (req.Action == domain.ActionFork || req.Action == domain.ActionRerun) && req.Version != 0 && pre.Hash != "" && pre.Hash != v.Run.Hash {
+		return domain.RoleAuthor
+	}
+	return domain.RoleOperator
+}
+
+// Simple previews actions that open no steps again: pause, continue, cancel, release,
+// retry-now, start-now, limits, and delete.
+func (v *View) Simple(req domain.VerbRequest) domain.Preview {
+	p := v.blank(req.Action)
+	p.Allowed = true
+	final := v.Run.Status.Final()
+	refuse := func(on bool, why string) {
+		if on && p.Allowed {
+			p.Allowed, p.Refusal = false, why
+		}
+	}
+	switch req.Action {
+	case domain.ActionDelete:
+		refuse(!final, "a run that is not over cannot be deleted")
+		refuse(!v.Run.DeletedAt.IsZero(), "the run was deleted before")
+	case domain.ActionContinue:
+		refuse(!v.State.Paused, "the run is not paused")
+	case domain.ActionPause:
+		refuse(v.State.Paused, "the run is paused already")
+	case domain.ActionRelease:
+		refuse(!v.State.Held && !v.State.Quarantined, "the run is neither held nor quarantined")
+	case domain.ActionStartNow:
+		refuse(v.Run.Status != domain.RunQueued || !v.Run.StartedAt.IsZero() || !v.Run.StartAt.After(v.Env.Now()), "the run waits for no time to start at")
+	case domain.ActionRetryNow:
+		waiting := false
+		for _, w := range v.State.Open {
+			waiting = waiting || w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry
+		}
+		refuse(!waiting, "no retry is pending")
+	}
+	refuse(final && req.Action != domain.ActionDelete, fmt.Sprintf("the run is %s", v.Run.Status))
+	l := lists{keep: v.kept(v.Program, v.State)}
+	if !final && req.Action != domain.ActionDelete {
+		o := v.outlook(v.Program, v.State, ran(v.Journal), nil)
+		l.doubt = o.doubt
+		if req.Action == domain.ActionCancel {
+			l.dropped = append(o.again, o.fresh...)
+			for i := range l.dropped {
+				l.dropped[i].Reason = v.cancels(l.dropped[i])
+			}
+		} else if req.Action != domain.ActionPause {
+			l.again, l.fresh, l.effects = o.again, o.fresh, o.effects
+		}
+	}
+	l.fill(&p)
+	return p
+}
+
+// cancels says what a cancel does to a step.
+func (v *View) cancels(step domain.PreviewStep) string {
+	reason := domain.ReasonCancelled
+	for k, w := range v.State.Open {
+		if !w.InFlight() || k.Visit != step.Visit || v.Program.Nodes[k.Node].ID != step.Node {
+			continue
+		}
+		if v.Env.LostOutcome(v.Program.Program, w, true) == runstate.OutcomeInDoubt {
+			return domain.ReasonUnsafeWork
+		}
+		reason = domain.ReasonAtWork
+	}
+	return reason
+}
+
+// Resume computes what resuming does: the preview, the reset of the walk, and the checked
+// options (nil: none). It uses up the state of the view.
+func (v *View) Resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *runstate.ResumeOptions, error) {
+	p := v.blank(domain.ActionResume)
+	switch v.Run.Status {
+	case domain.RunCompleted:
+		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict, "a completed run has nothing to resume").Suggest("rerun or fork it")
+	case domain.RunFailed, domain.RunCancelled:
+		if !v.Run.DeletedAt.IsZero() {
+			return p, planner.Reset{}, nil, DeletedError()
+		}
+	default:
+		if HasResumeOptions(req) {
+			return p, planner.Reset{}, nil, NoOptionsError()
+		}
+		p.Allowed = len(ResumeVerbs(v.State)) > 0 || v.Env.Unattended(v.Run)
+		if !p.Allowed {
+			p.Refusal = "the run is not stopped"
+			if b := v.State.Budget; b != nil {
+				p.Refusal, p.Suggestion = b.Message, "raise the limit"
+			} else if waits := v.State.Waits(); v.Run.Status == domain.RunWaiting && len(waits) > 0 {
+				text, _ := runstate.WaitMessage(waits[0].Reason, waits)
+				p.Refusal = "nothing to resume: " + text
+			}
+		}
+		l := v.outlook(v.Program, v.State, ran(v.Journal), nil)
+		l.keep = append(v.kept(v.Program, v.State), l.keep...)
+		l.fill(&p)
+		return p, planner.Reset{}, nil, nil
+	}
+	for _, k := range v.State.UnresolvedDoubts() {
+		n := &v.Program.Nodes[k.Node]
+		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
+			Suggest("say first whether it happened: happened, retry, skip or fail")
+	}
+	reset, failure := v.State.Walk.Reset()
+	if failure != nil {
+		return p, planner.Reset{}, nil, &domain.Error{Code: domain.CodeNotResumable, Message: failure.Message, Suggestion: failure.Suggestion,
+			Cause: failure}
+	}
+	asked, err := v.resumeOptions(req, reset)
+	if err != nil {
+		return p, reset, nil, err
+	}
+	v.State.AfterReset(reset)
+	p.Allowed = true
+	why := map[string]string{}
+	for _, r := range reset.Reopened {
+		why[r.Node] = domain.ReasonReopened
+		if v.Program.Nodes[v.Program.Index[r.Node]].Type == planner.TypeApproval {
+			why[r.Node] = domain.ReasonAskedAgain
+		}
+	}
+	for _, r := range reset.Forgotten {
+		why[r.Node] = "it was decided by what runs again"
+	}
+	l := v.outlook(v.Program, v.State, ran(v.Journal), why)
+	l.keep = append(v.kept(v.Program, v.State), l.keep...)
+	l.narrowed(asked)
+	if asked != nil {
+		if p.TimeoutMs, p.Attempts = asked.Timeout.Milliseconds(), asked.Attempts; asked.Only != nil {
+			p.Only = visitName(asked.Only.Node, asked.Only.Visit)
+		}
+	}
+	l.fill(&p)
+	return p, reset, asked, nil
+}

@@ -1,0 +1,85 @@
+package preview
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// approvedFacts decides which answers of a run hold in a fork of it.
+type approvedFacts struct {
+	b     *Branch
+	req   domain.VerbRequest
+	edits map[string]domain.RawJSON // by visit
+}
+
+// changed says why the answer to an approval step does not hold in the fork; "": it
+// holds, or the row is of another step. before are the edited visits that settled
+// before it.
+func (f approvedFacts) changed(c candidate, before map[string]bool) string {
+	b := f.b
+	i, ok := b.Program.Index[c.Node]
+	if !ok || b.Program.Nodes[i].Type != planner.TypeApproval || f.req.Action != domain.ActionFork {
+		return "" // a run that is planned anew keeps its answers: new unsafe steps have a request of their own
+	}
+	if !b.followed(c.Seq) {
+		return "what was approved has changed: the run follows another version"
+	}
+	if f.req.Input != nil && !sameJSON(f.req.Input, b.view.Run.Input) {
+		return "what was approved has changed: the run has another input"
+	}
+	after := b.Program.After(i)
+	for _, visit := range slices.Sorted(maps.Keys(f.edits)) {
+		if node, _, _ := visitOf(visit, nil); before[visit] || !after[b.Program.Index[node]] {
+			return fmt.Sprintf("what was approved has changed: the output of %s was edited", node)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.req.Instead)) {
+		visit, _, err := itemOf(name)
+		if err != nil || f.req.Instead[name].Recorded {
+			continue // refused where stand-ins are read; or the value is the run's own
+		}
+		node, _, err := visitOf(visit, func(string) int { return 1 })
+		if n, ok := b.Program.Index[node]; err == nil && ok && !after[n] {
+			return fmt.Sprintf("what was approved has changed: a stub stands in for %s", node)
+		}
+	}
+	return ""
+}
+
+// followed reports whether the forked run followed the fork's version when a row was
+// written, or later: what a run was planned anew with keeps its answers.
+func (b *Branch) followed(seq int64) bool {
+	if b.Program.Hash == b.view.Program.Hash {
+		return true
+	}
+	for i := range b.view.Journal {
+		if e := &b.view.Journal[i]; e.Kind == domain.EntryReplan && e.Seq > seq && runstate.VersionAt(b.view.Journal, e.Seq-1, "") == b.Program.Hash {
+			return true
+		}
+	}
+	return false
+}
+
+// sameJSON reports whether two texts are the same JSON value.
+func sameJSON(x, y domain.RawJSON) bool {
+	a, err := runstate.Decode(x)
+	if err != nil {
+		return false
+	}
+	b, err := runstate.Decode(y)
+	if err != nil {
+		return false
+	}
+	first, err := planner.EncodeValue(a)
+	if err != nil {
+		return false
+	}
+	second, err := planner.EncodeValue(b)
+	return err == nil && bytes.Equal(first, second)
+}

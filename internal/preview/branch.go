@@ -1,0 +1,362 @@
+package preview
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Branch is what a rerun or fork starts with: the first rows of the new run's journal, and
+// the preview.
+type Branch struct {
+	view    *View
+	Program *runstate.Compiled
+	Input   domain.RawJSON
+	Entries []domain.Entry
+	kept    []runstate.KeptRow // of the entries, those that were settled anew
+	State   *runstate.State
+	Preview domain.Preview
+}
+
+// Branch builds the journal that a rerun or fork starts with, by walking prog, the version
+// that it follows, with the rows that are kept of the old run. raw and input are the new
+// run's input, encoded and decoded; plans pin its plan nodes.
+func (v *View) Branch(req domain.VerbRequest, prog *runstate.Compiled, raw domain.RawJSON, input any, plans map[string]string) (*Branch, error) {
+	b := &Branch{view: v, Program: prog, Input: raw, Preview: v.blank(req.Action)}
+	// ${run.id} is the old run's here, so that what read it can be compared.
+	b.State = runstate.New(b.Program.Program, runstate.Facts{Run: v.Run.ID, Input: input, KeepHistory: true})
+	if prog.HasPlans {
+		if err := b.append(runstate.PlansRow(plans, v.Run.CreatedAt)); err != nil {
+			return nil, err
+		}
+	}
+	if known := v.State.Memory; known != nil && req.Action == domain.ActionFork {
+		raw, err := planner.EncodeValue(known)
+		if err != nil {
+			return nil, fmt.Errorf("what the run remembers: %w", err)
+		}
+		if err := b.append(runstate.MemoryRow(raw, 0, v.Run.CreatedAt)); err != nil {
+			return nil, err
+		}
+	}
+	var l lists
+	why := map[string]string{}
+	if req.Action == domain.ActionFork {
+		b.Preview.At = req.At
+		b.Preview.Points = v.points()
+		if err := b.keep(req, &l, why); err != nil {
+			return nil, err
+		}
+		if err := b.overrideSteps(req); err != nil {
+			return nil, err
+		}
+	}
+	v.lost(why)
+	o := v.outlook(b.Program, b.State, v.seen(), why)
+	again := map[string]bool{}
+	for _, step := range o.again {
+		again[step.Node] = true
+	}
+	l.dropped = slices.DeleteFunc(l.dropped, func(s domain.PreviewStep) bool { return again[s.Node] })
+	l.keep = v.kept(b.Program, b.State)
+	l.again, l.fresh, l.doubt, l.effects = o.again, o.fresh, o.doubt, o.effects
+	l.given = o.given
+	if req.Action == domain.ActionFork {
+		b.Preview.Repeats = b.repeats(&l)
+	}
+	b.Preview.Allowed = true
+	b.Preview.Hash, b.Preview.Version = b.Program.Hash, b.Program.Version.Number
+	l.fill(&b.Preview)
+	if len(req.Edits) > 0 || len(req.Instead) > 0 || req.Input != nil {
+		// What is edited or given is part of what was previewed.
+		b.Preview.Digest = digestOf(b.Preview.Digest, runstate.MustJSON(req.Edits), runstate.MustJSON(req.Instead), b.Input)
+	}
+	return b, nil
+}
+
+// append adds a row that needs no decision.
+func (b *Branch) append(e domain.Entry) error {
+	e.Seq = b.State.Seq + 1
+	if err := b.State.Apply(&e); err != nil {
+		return err
+	}
+	b.Entries = append(b.Entries, e)
+	return nil
+}
+
+// points lists the checkpoints that a fork can start from: the beginning, and
+// every settled visit. A point with attempts in flight is open: what was in
+// flight there runs again.
+func (v *View) points() []domain.ForkPoint {
+	points := []domain.ForkPoint{{Seq: 0, Label: "input", Closed: true}}
+	flying := map[string]bool{}
+	name := func(e *domain.Entry) string { return fmt.Sprintf("%s\x00%d\x00%d", e.Node, e.Visit, e.Item) }
+	for i := range v.Journal {
+		e := &v.Journal[i]
+		switch {
+		case e.Kind == domain.EntryIntent && e.Substep == 0:
+			flying[name(e)] = true
+		case e.Kind == domain.EntryResult:
+			delete(flying, name(e))
+			if e.Final && e.Status != domain.NodeCancelled {
+				label := "after " + e.Node
+				if e.Visit > 1 {
+					label += " (visit " + strconv.Itoa(e.Visit) + ")"
+				}
+				if e.Item != runstate.NoItem {
+					label += " [" + strconv.Itoa(e.Item) + "]"
+				}
+				points = append(points, domain.ForkPoint{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Label: label, Closed: len(flying) == 0})
+			}
+		}
+	}
+	return points
+}
+
+// keep walks the new plan with the old run's rows up to the fork point. A visit
+// is kept if its id, definition, recomputed input and every decision on its
+// path are equal and it read nothing that was edited (rulings 9, 11).
+func (b *Branch) keep(req domain.VerbRequest, l *lists, why map[string]string) error {
+	v := b.view
+	if req.At > v.Run.LastSeq {
+		return domain.Errorf(domain.CodeInvalid, "the journal ends at %d; there is no position %d", v.Run.LastSeq, req.At)
+	}
+	if d := v.Damage; d != nil && req.At > d.Good {
+		return v.beyond(req.At)
+	}
+	rows := v.candidates(req.At)
+	edits, err := b.edits(req.Edits, rows)
+	if err != nil {
+		return err
+	}
+	approved := approvedFacts{b: b, req: req, edits: edits}
+	// After a re-plan rows may hold decisions of an earlier version.
+	changed := req.Input != nil || len(req.Edits) > 0 || b.Program != v.Program || v.State.ReplanCount > 0
+	// What an item decided for its whole visit does not stand when another item of
+	// the visit runs again: because it failed, or because a resume opened it.
+	reset := slices.ContainsFunc(v.Journal, func(e domain.Entry) bool { return e.Kind == domain.EntryReset && e.Seq <= req.At })
+	partial := map[string]bool{}
+	tainted := map[string]bool{} // nodes whose output differs, or runs again
+	diverged := map[int]string{} // nodes behind a decision that differs, and whose
+	drop := func(c candidate, reason string) {
+		l.dropped = append(l.dropped, domain.PreviewStep{Node: c.Node, Visit: c.Visit, Status: c.Status, Reason: reason,
+			Effect: c.Effect, Type: b.typeOf(c.Node)})
+		if _, ok := why[c.Node]; !ok {
+			why[c.Node] = reason
+		}
+	}
+	edited := map[string]bool{}
+	for _, c := range rows {
+		edit, isEdit := edits[visitName(c.Node, c.Visit)]
+		if isEdit && edited[visitName(c.Node, c.Visit)] {
+			continue // further items of an edited foreach visit
+		}
+		reason := approved.changed(c, edited)
+		if reason == "" {
+			reason = b.differs(c, isEdit, tainted, diverged)
+		}
+		if reason != "" {
+			drop(c, reason)
+			partial[visitName(c.Node, c.Visit)] = true
+			if changed {
+				tainted[c.Node] = true
+			}
+			continue
+		}
+		i := b.Program.Index[c.Node]
+		k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
+		row := *c.Entry
+		row.Usage = domain.Usage{} // spent by the old run
+		if isEdit {
+			edited[visitName(c.Node, c.Visit)] = true
+			tainted[c.Node] = true
+			k.Item, row.Item = runstate.NoItem, runstate.NoItem
+			row.Output, row.Status, row.Failure, row.Reason = edit, domain.NodeCompleted, nil, "edited when the run was forked"
+		}
+		old := row.Decision
+		if !changed && (c.Item == runstate.NoItem || !reset && !partial[visitName(c.Node, c.Visit)]) {
+			if err := b.append(row); err != nil {
+				return err
+			}
+			continue
+		}
+		out, err := runstate.Decode(row.Output)
+		if err != nil {
+			return domain.Errorf(domain.CodeInvalid, "output of %s: %w", c.Node, err)
+		}
+		row.Seq, row.Decision = b.State.Seq+1, nil
+		if k.Item != runstate.NoItem {
+			b.State.EnsureOpen(k)
+		}
+		if _, err := b.State.Settle(&row, k, out, v.Env.Now()); err != nil {
+			return err
+		}
+		b.Entries = append(b.Entries, row)
+		kept := runstate.KeptRow{Seq: c.Seq}
+		if !bytes.Equal(old, row.Decision) {
+			if kept.Decision = row.Decision; kept.Decision == nil {
+				kept.Decision = domain.RawJSON("{}")
+			}
+		}
+		b.kept = append(b.kept, kept)
+		if !sameDecision(old, row.Decision) {
+			for n := range b.Program.After(i) {
+				if diverged[n] == "" {
+					diverged[n] = c.Node
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (b *Branch) typeOf(node string) string {
+	if i, ok := b.Program.Index[node]; ok {
+		return b.Program.Nodes[i].TypeName
+	}
+	if i, ok := b.view.Program.Index[node]; ok {
+		return b.view.Program.Nodes[i].TypeName
+	}
+	return ""
+}
+
+// differs says why a row cannot be kept; "": it can.
+func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, diverged map[int]string) string {
+	old := b.view.Program
+	switch {
+	case c.Status == domain.NodeCancelled:
+		return "it was cancelled"
+	case c.Status == domain.NodeFailed && !edited && !handled(c.Decision) && c.Item == runstate.NoItem:
+		return "it failed"
+	case c.Status == domain.NodeFailed && c.Item != runstate.NoItem && old.Nodes[old.Index[c.Node]].OnError != planner.OnErrorContinue && !edited:
+		return "the item failed"
+	}
+	i, ok := b.Program.Index[c.Node]
+	if !ok {
+		return "the version has no such node"
+	}
+	if b.Program != old && b.Program.Fingerprint(i) != old.Fingerprint(old.Index[c.Node]) {
+		return "its definition differs"
+	}
+	if by := diverged[i]; by != "" {
+		return "the decision of " + by + " differs"
+	}
+	k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
+	if b.State.Open[k] == nil && b.State.Foreach[k.VisitKey] == nil {
+		return "what leads to it runs again or leads elsewhere"
+	}
+	if edited {
+		return ""
+	}
+	for _, n := range b.Program.Reads(i) {
+		if id := b.Program.Nodes[n].ID; tainted[id] && id != c.Node {
+			return "it read the output of " + id
+		}
+	}
+	if c.Item != runstate.NoItem {
+		if n, failure := b.State.Walk.Items(k.VisitKey); failure != nil || c.Item >= n {
+			return "its list has no such item"
+		}
+	} else if b.Program.Nodes[i].Foreach != nil {
+		return "its list is resolved again"
+	}
+	if c.input == nil {
+		if c.Status == domain.NodeFailed || c.Status == domain.NodeSkipped {
+			return ""
+		}
+		if b.Program.Nodes[i].Type != planner.TypeWait {
+			return "" // settled without having been given an input
+		}
+	}
+	now, failure := b.State.Walk.Input(k.VisitKey, k.Item)
+	if c.same && (b.Program.Nodes[i].Type == planner.TypeNoop || b.Program.Nodes[i].Type == planner.TypeDecision) && k.Item == runstate.NoItem {
+		now, failure = b.State.Walk.Last(k.VisitKey), nil
+	}
+	if failure != nil {
+		return "its input cannot be computed: " + failure.Message
+	}
+	raw, err := planner.EncodeValue(now)
+	if err != nil || !bytes.Equal(raw, c.input) {
+		return "its input differs"
+	}
+	return ""
+}
+
+func handled(decision domain.RawJSON) bool {
+	var d planner.Decision
+	return len(decision) > 0 && json.Unmarshal(decision, &d) == nil && d.Handled != ""
+}
+
+func sameDecision(a, b domain.RawJSON) bool {
+	var x, y planner.Decision
+	if len(a) > 0 && json.Unmarshal(a, &x) != nil || len(b) > 0 && json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return x.To == y.To && x.Ended == y.Ended && x.Handled == y.Handled && bytes.Equal(runstate.MustJSON(x.Settled), runstate.MustJSON(y.Settled))
+}
+
+// edits checks the edited outputs and names each by its visit.
+func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[string]domain.RawJSON, error) {
+	edits := make(map[string]domain.RawJSON, len(asked))
+	for name, raw := range asked {
+		node, number, numbered := strings.Cut(name, "#")
+		visit := 0
+		if numbered {
+			n, err := strconv.Atoi(number)
+			if err != nil || n < 1 {
+				return nil, domain.Errorf(domain.CodeInvalid, "edits: %q is not node or node#visit", name)
+			}
+			visit = n
+		}
+		latest := 0
+		for _, c := range rows {
+			if c.Node == node && (visit == 0 || c.Visit == visit) {
+				latest = max(latest, c.Visit)
+			}
+		}
+		if latest == 0 {
+			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s has no settled visit before the fork point", name)
+		}
+		if i, ok := b.view.Program.Index[node]; ok && b.view.Program.Nodes[i].Type == planner.TypeApproval {
+			// Ruling 38: nobody edits what a person said.
+			return nil, domain.Errorf(domain.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
+		}
+		if b.view.asked(node) {
+			return nil, domain.Errorf(domain.CodeForbidden, "edits: %s was called only after a person had approved it; its output cannot be edited", node)
+		}
+		v, err := planner.DecodeValue(raw)
+		if err != nil {
+			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s: %w", name, err)
+		}
+		canonical, err := planner.EncodeValue(v)
+		if err != nil {
+			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s: %w", name, err)
+		}
+		edits[visitName(node, latest)] = canonical
+	}
+	return edits, nil
+}
+
+// KeepFor walks prog with the rows of a run that is about to follow it. kept are the rows
+// that stand; dropped are the steps that prog does not continue.
+func (v *View) KeepFor(prog *runstate.Compiled, f runstate.Facts) (kept []runstate.KeptRow, dropped []domain.PreviewStep, err error) {
+	b := &Branch{view: v, Program: prog, Input: v.Run.Input, Preview: v.blank(""), State: runstate.New(prog.Program, f)}
+	b.State.Remember(v.State.Memory)
+	var l lists
+	err = b.keep(domain.VerbRequest{At: v.Run.LastSeq}, &l, map[string]string{})
+	return b.kept, l.dropped, err
+}
+
+func digestOf(parts ...any) string {
+	l := lists{}
+	p := domain.Preview{Refusal: fmt.Sprintf("%s", parts)}
+	l.fill(&p)
+	return p.Digest
+}

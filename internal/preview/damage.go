@@ -1,0 +1,244 @@
+package preview
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// DamagedJournal is a damaged journal, sorted into the rows before the damage, the damaged
+// rows, and the intact rows behind them.
+type DamagedJournal struct {
+	domain.Damage
+	Good  []domain.Entry // all rows before the first damaged one
+	After []domain.Entry // the intact ones behind it
+	Rows  []domain.DamagedRow
+}
+
+// Cut counts an intact row that contradicts those before it as damaged.
+func (d *DamagedJournal) Cut(at int64) {
+	if at < 1 || at > int64(len(d.Good)) {
+		return
+	}
+	row := d.Good[at-1]
+	d.After = slices.Concat(d.Good[at:], d.After)
+	d.Good = d.Good[: at-1 : at-1]
+	d.Rows = slices.Insert(d.Rows, 0, domain.DamagedRow{Seq: row.Seq, Problem: domain.RowMisfit, Kind: row.Kind, Node: row.Node, Visit: row.Visit,
+		Item: row.Item, Attempt: row.Attempt, Status: row.Status, Effect: row.Effect})
+}
+
+// DescribeDamage lists what is damaged and what a fork from before it runs again.
+func (v *View) DescribeDamage(d *DamagedJournal) *domain.Damage {
+	out := d.Damage
+	out.Good, out.Bad, out.Intact = int64(len(d.Good)), len(d.Rows), len(d.After)
+	out.Row = out.Good + 1
+	for _, row := range d.Rows {
+		if row.Seq > out.Good {
+			out.Row = row.Seq
+			break
+		}
+	}
+	points := v.points()
+	out.Checkpoint = points[len(points)-1]
+	for i, row := range d.Rows {
+		if _, known := v.Program.Index[row.Node]; !known && row.Problem != domain.RowValue && row.Problem != domain.RowMisfit {
+			d.Rows[i] = domain.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: runstate.NoItem} // it says nothing that can be right
+		}
+	}
+	out.Rows = d.Rows[:min(len(d.Rows), domain.MaxDamagedRows)]
+	out.Steps = v.lostSteps(d)
+	return &out
+}
+
+// lostSteps are the steps that began or ended behind the last checkpoint, in the
+// order in which rows speak of them first.
+func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
+	type key struct {
+		node        string
+		visit, item int
+	}
+	steps, at := []domain.LostStep{}, map[key]int{}
+	note := func(s domain.LostStep, sure bool) {
+		i, ok := v.Program.Index[s.Node]
+		if !ok || s.Visit < 1 {
+			return // of another version, or not of a node
+		}
+		static := v.Env.StaticEffect(v.Program, &v.Program.Nodes[i])
+		if said := planner.Effect(s.Effect); said == "" || !sure && (!touches(said) || static.Stricter(said)) {
+			s.Effect = string(static) // what a damaged row says makes nothing harmless
+		}
+		k := key{s.Node, s.Visit, s.Item}
+		j, known := at[k]
+		if !known {
+			at[k] = len(steps)
+			steps = append(steps, s)
+			return
+		}
+		steps[j].Status, steps[j].Row, steps[j].Effect = s.Status, s.Row, s.Effect // a later row knows more
+	}
+	intact := func(row *domain.Entry) {
+		s := domain.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}
+		switch {
+		case row.Kind == domain.EntryIntent, row.Kind == domain.EntrySubstep, row.Kind == domain.EntryResult && row.Status == domain.NodePending:
+			s.Status = domain.NodeRunning
+		case row.Kind == domain.EntryWait:
+			s.Status = domain.NodeWaiting
+		case row.Kind == domain.EntryResult:
+			s.Status = row.Status
+		default:
+			return
+		}
+		note(s, true)
+	}
+	for i := range d.Good {
+		if k := &d.Good[i]; k.Kind == domain.EntryIntent || k.Kind == domain.EntryWait {
+			if w := v.openStep(k); w != nil && w.Phase != runstate.PhaseReady {
+				intact(k)
+			}
+		}
+	}
+	after := d.After
+	for _, row := range d.Rows {
+		for len(after) > 0 && after[0].Seq < row.Seq {
+			intact(&after[0])
+			after = after[1:]
+		}
+		switch row.Kind {
+		case domain.EntryIntent, domain.EntryWait, domain.EntrySubstep, domain.EntryResult:
+			note(domain.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}, row.Problem == domain.RowValue || row.Problem == domain.RowMisfit)
+		}
+	}
+	for i := range after {
+		intact(&after[i])
+	}
+	return steps
+}
+
+// openStep is the work that a row of the view began, if it is still open.
+func (v *View) openStep(row *domain.Entry) *runstate.Step {
+	k, err := v.State.Key(row)
+	if err != nil {
+		return nil
+	}
+	return v.State.Open[k]
+}
+
+// Why steps run again in a fork from before the damage.
+const (
+	whyDamaged = "the row that would tell how it ended is damaged"
+	whyOpen    = "no row that can be trusted says how it ended"
+	whyBehind  = "it ended behind the damaged row"
+)
+
+// lost adds why steps run again that ran behind the damage.
+func (v *View) lost(why map[string]string) {
+	if v.Damage == nil {
+		return
+	}
+	for _, s := range v.Damage.Steps {
+		if _, known := why[s.Node]; known {
+			continue
+		}
+		switch s.Status {
+		case "":
+			why[s.Node] = whyDamaged
+		case domain.NodeRunning, domain.NodeWaiting, domain.NodeInDoubt:
+			why[s.Node] = whyOpen
+		default:
+			why[s.Node] = whyBehind
+		}
+	}
+}
+
+// UnreadableDamage is the damage of a journal of which nothing more is known.
+func UnreadableDamage(cause error) *domain.Damage {
+	return &domain.Damage{Message: cause.Error(), Checkpoint: domain.ForkPoint{Label: "input", Closed: true}, Rows: []domain.DamagedRow{}, Steps: []domain.LostStep{}}
+}
+
+// ReasonDamaged refines the code of a refusal: the journal of the run is damaged.
+const ReasonDamaged = "damaged"
+
+// checkpointName is a checkpoint in a sentence.
+func checkpointName(p domain.ForkPoint) string {
+	if p.Seq == 0 {
+		return "its input"
+	}
+	return fmt.Sprintf("checkpoint %d (%s)", p.Seq, p.Label)
+}
+
+// RefuseDamaged refuses an action on a run whose journal is damaged. doing names it.
+func RefuseDamaged(run string, d *domain.Damage, code domain.Code, doing string) *domain.Error {
+	if len(d.Parts) > 0 {
+		err := domain.Errorf(code, "%s: %s of the run is damaged: %s", doing, d.Parts[0].Part, d.Parts[0].Message)
+		err.Reason = ReasonDamaged
+		return err.Suggest("restore a backup, or start a new run of its plan; this run stays as it is")
+	}
+	err := domain.Errorf(code, "%s: journal row %d is damaged; %s is the last good one", doing, d.Row, checkpointName(d.Checkpoint))
+	err.Reason = ReasonDamaged
+	return err.Suggest("fork the run from there: kairos fork %s --at %d --preview says what runs again; the damaged run stays as it is", domain.ShortID(run), d.Checkpoint.Seq)
+}
+
+// beyond refuses a fork that would keep damaged rows.
+func (v *View) beyond(at int64) error {
+	return RefuseDamaged(v.Run.ID, v.Damage, domain.CodeConflict, fmt.Sprintf("a fork cannot keep position %d", at))
+}
+
+// DamagedAction previews an action on a damaged run. It can only be cancelled or deleted.
+func (v *View) DamagedAction(req domain.VerbRequest) (domain.Preview, error) {
+	if err := CheckDamaged(v.Run, req, v.Damage); err != nil {
+		return domain.Preview{}, err
+	}
+	p := v.blank(req.Action)
+	p.Allowed = true
+	lists{}.fill(&p)
+	return p, nil
+}
+
+// CheckDamaged refuses everything but cancel and delete for a damaged run.
+func CheckDamaged(r domain.Run, req domain.VerbRequest, d *domain.Damage) error {
+	final := r.Status.Final()
+	switch {
+	case req.Action == domain.ActionResume:
+		return RefuseDamaged(r.ID, d, domain.CodeNotResumable, "the run cannot be resumed")
+	case req.Action == domain.ActionCancel && final:
+		return domain.Errorf(domain.CodeConflict, "nothing to cancel; the run is %s", r.Status)
+	case req.Action == domain.ActionDelete && !final:
+		return domain.Errorf(domain.CodeConflict, "a run that is not over cannot be deleted").Suggest("cancel it first")
+	case req.Action == domain.ActionDelete && !r.DeletedAt.IsZero():
+		return domain.Errorf(domain.CodeConflict, "the run was deleted before")
+	case req.Action == domain.ActionCancel, req.Action == domain.ActionDelete:
+		return nil
+	}
+	whole := "journal"
+	if len(d.Parts) > 0 {
+		whole = "run"
+	}
+	return RefuseDamaged(r.ID, d, domain.CodeConflict, fmt.Sprintf("%s needs the whole %s", req.Action, whole))
+}
+
+// QuarantineMessage is the status message and the node of a damaged run that is
+// quarantined.
+func QuarantineMessage(d *domain.Damage) (headline, node string) {
+	if len(d.Parts) > 0 {
+		return fmt.Sprintf("what the run was started with is damaged (%s); it cannot go on", d.Parts[0].Part), ""
+	}
+	return fmt.Sprintf("journal row %d is damaged; the run can go on as a fork from %s", d.Row, checkpointName(d.Checkpoint)), d.Rows[0].Node
+}
+
+// DamagedDetail is the detail of a damaged run. One that is not over is shown as
+// quarantined: it takes no answer, and executes nothing.
+func (v *View) DamagedDetail() domain.RunDetail {
+	if r := &v.Run; !r.Status.Final() {
+		r.Status, r.WaitReason, r.DueAt = domain.RunWaiting, domain.WaitQuarantined, time.Time{}
+		r.Headline, r.Node = QuarantineMessage(v.Damage)
+	}
+	d := domain.RunDetail{Run: v.Run, Journal: v.Journal, Damage: v.Damage}
+	if v.Run.Status == domain.RunWaiting {
+		d.Waits = []domain.Wait{{Item: runstate.NoItem, Reason: v.Run.WaitReason, Message: v.Run.Headline}}
+	}
+	return d
+}

@@ -1,0 +1,44 @@
+package preview
+
+import (
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Env is what a preview needs to know besides the run. Its functions are safe for
+// concurrent use.
+type Env struct {
+	Now func() time.Time
+	// Effect is what running a node with this input may do.
+	Effect func(p *runstate.Compiled, n *planner.ProgramNode, input any) planner.Effect
+	// Stepped reports whether everything with an effect in a node is a sub-step.
+	Stepped func(n *planner.ProgramNode) bool
+	// Executes reports whether an attempt of the run is under way in this process.
+	Executes func(run string) bool
+	// OwnRunsOnly is set if this process executes only runs that it started. Runs that
+	// other processes left unfinished wait for a resume then.
+	OwnRunsOnly bool
+}
+
+// StaticEffect is a node's effect as far as it is known without its input.
+func (v *Env) StaticEffect(p *runstate.Compiled, n *planner.ProgramNode) planner.Effect {
+	if n.Input == nil {
+		return v.Effect(p, n, nil)
+	}
+	return v.Effect(p, n, n.Input.Source)
+}
+
+// Unattended reports whether another process may have left the run unfinished, so that no
+// process executes it.
+func (v *Env) Unattended(r domain.Run) bool {
+	return v.OwnRunsOnly && (r.Status == domain.RunRunning || r.Status == domain.RunQueued)
+}
+
+// LostOutcome is the outcome of an attempt in flight whose process has crashed.
+func (v *Env) LostOutcome(p *planner.Program, w *runstate.Step, cancelled bool) runstate.Outcome {
+	return runstate.AttemptEnd{Effect: w.Effect, OpenCall: len(w.CallsInFlight) > 0, Interrupted: true, Cancelled: cancelled, MaxAttempts: 1,
+		Stepped: v.Stepped(&p.Nodes[w.Node])}.Outcome()
+}

@@ -1,0 +1,186 @@
+package preview
+
+import (
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Forecasts predicts for each answer to an approval where it leads: to the first steps
+// that differ between the answers. It asks the walk itself, on a copy of the run that load
+// returns; settling changes it, so each answer gets its own. What an agent or a model will
+// do is unknown.
+func Forecasts(p domain.Approval, load func() (*View, error)) ([]domain.Forecast, error) {
+	answers := p.Answers()
+	decisions := len(answers)
+	if p.MayAsk {
+		answers = append(answers, domain.Answer{ID: "ask_back", Kind: domain.AnswerReject})
+	}
+	var stages [][]domain.Forecast
+	for _, answer := range answers {
+		v, err := load()
+		if err != nil {
+			return nil, err
+		}
+		list, err := v.forecast(p, answer)
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, list)
+	}
+	at := parting(stages[:decisions])
+	out := make([]domain.Forecast, len(stages))
+	for i, list := range stages {
+		out[i] = list[min(at, len(list)-1)]
+	}
+	return out, nil
+}
+
+// parting is the first stage at which some of the ways differ; 0: they never do.
+func parting(ways [][]domain.Forecast) int {
+	same := func(x, y domain.Forecast) bool {
+		return x.Ends == y.Ends && x.Note == y.Note && slices.EqualFunc(x.Next, y.Next, func(x, y domain.PreviewStep) bool { return x.Node == y.Node && x.Visit == y.Visit })
+	}
+	longest := 0
+	for _, w := range ways {
+		longest = max(longest, len(w))
+	}
+	for i := range longest {
+		first := ways[0][min(i, len(ways[0])-1)]
+		for _, w := range ways[1:] {
+			if !same(first, w[min(i, len(w)-1)]) {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// forecastStages bounds how far an answer is followed.
+const forecastStages = 100
+
+// forecast follows one answer: what becomes ready at once, and then again and again
+// after the steps that only compute.
+func (v *View) forecast(p domain.Approval, answer domain.Answer) ([]domain.Forecast, error) {
+	f := domain.Forecast{Answer: answer.ID, Next: []domain.PreviewStep{}, Effects: []domain.PreviewStep{}}
+	var w *runstate.Step
+	for _, x := range v.State.Open {
+		if x.Phase == runstate.PhaseWaiting && x.Ref == p.ID {
+			w = x
+		}
+	}
+	if w == nil {
+		return nil, domain.Errorf(domain.CodeConflict, "the approval is not open any more")
+	}
+	node := &v.Program.Nodes[w.Node]
+	approve := !answer.Rejects()
+	s := planner.Settlement{VisitKey: w.VisitKey, Item: w.Item, Status: planner.Completed}
+	switch {
+	case w.ReplanTarget != nil:
+		f.Note = "tail"
+		return []domain.Forecast{f}, nil
+	case w.Consent != nil && (approve || w.Consent.Substep > 0):
+		// The call is made, or the agent hears of the refusal: the step goes on.
+		step := v.step(node, w.Visit)
+		f.Next = append(f.Next, step)
+		if approve {
+			step.Type = w.Consent.Tool
+			f.Effects = append(f.Effects, step)
+		} else {
+			f.Note = "agent"
+		}
+		return []domain.Forecast{f}, nil
+	case w.Consent != nil:
+		s.Failure = runstate.ConsentAnswer{By: "you"}.Rejection(w.Consent.Tool)
+	default:
+		var out map[string]any
+		if out, s.Failure = node.Answered(answer.ID, approve, "", "", nil); s.Failure == nil {
+			s.Output = out
+		}
+	}
+	if s.Failure != nil {
+		s.Status = planner.Failed
+	}
+	v.State.Walk.Ready() // what became ready before is no consequence
+	if _, err := v.State.Walk.Settle(s); err != nil {
+		return nil, err
+	}
+	ready := v.State.Walk.Ready()
+	list := []domain.Forecast{v.stage(f, w, ready)}
+	for range forecastStages {
+		settled := false
+		for _, k := range slices.Clone(ready) {
+			out, ok := v.computed(k)
+			if !ok {
+				continue
+			}
+			if _, err := v.State.Walk.Settle(planner.Settlement{VisitKey: k, Item: runstate.NoItem, Status: planner.Completed, Output: out}); err != nil {
+				return nil, err
+			}
+			settled = true
+			ready = slices.DeleteFunc(ready, func(o planner.VisitKey) bool { return o == k })
+		}
+		if !settled {
+			break
+		}
+		ready = append(ready, v.State.Walk.Ready()...)
+		list = append(list, v.stage(f, w, ready))
+	}
+	return list, nil
+}
+
+// computed is the output of a visit that only computes.
+func (v *View) computed(k planner.VisitKey) (any, bool) {
+	n := &v.Program.Nodes[k.Node]
+	if !runstate.Builtin(n.Type) || n.Effect != "" || n.Foreach != nil {
+		return nil, false
+	}
+	if n.Type == planner.TypeNoop || n.Type == planner.TypeDecision {
+		return v.State.Walk.Last(k), true
+	}
+	out, failure := v.State.Walk.Input(k, runstate.NoItem)
+	return out, failure == nil
+}
+
+// stage is where the run stands once the work was answered: what is ready, what lies
+// behind it, and whether the run ends there.
+func (v *View) stage(f domain.Forecast, answered *runstate.Step, ready []planner.VisitKey) domain.Forecast {
+	f.Next, f.Effects = []domain.PreviewStep{}, []domain.PreviewStep{}
+	reached := map[int]bool{}
+	var queue []int
+	for _, k := range ready {
+		f.Next = append(f.Next, v.step(&v.Program.Nodes[k.Node], k.Visit))
+		queue = append(queue, k.Node)
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		if reached[i] {
+			continue
+		}
+		reached[i] = true
+		n := &v.Program.Nodes[i]
+		if step := v.step(n, 0); touches(planner.Effect(step.Effect)) {
+			f.Effects = append(f.Effects, step)
+		}
+		queue = append(queue, v.Program.Next(i)...)
+	}
+	// A run that stops withdraws what else waits.
+	over := len(v.State.Walk.Open()) == 0 || v.State.Walk.Stopping() && len(ready) == 0
+	for _, w := range v.State.Open {
+		over = over && (w == answered || w.Phase == runstate.PhaseWaiting)
+	}
+	if over {
+		f.Ends = domain.RunCompleted
+		if v.State.Walk.Stopping() || v.State.Walk.Outcome().Failure != nil {
+			f.Ends = domain.RunFailed
+		}
+	}
+	return f
+}
+
+func (v *View) step(n *planner.ProgramNode, visit int) domain.PreviewStep {
+	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(v.Program, n))}
+}

@@ -1,0 +1,90 @@
+package preview
+
+import (
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// maxPredictedSteps bounds how far decisions are foretold.
+const maxPredictedSteps = 1000
+
+// PredictDecisions predicts decisions of the new run that follow from what is kept, edited,
+// and given: those that differ from the old run, and those that pure steps lead to. It
+// uses up the state of the branch.
+func (b *Branch) PredictDecisions() []domain.PreviewDecision {
+	v := b.view
+	was := map[planner.VisitKey]planner.Decision{}
+	for i := range v.Journal {
+		e := &v.Journal[i]
+		if n, ok := b.Program.Index[e.Node]; ok && e.Final {
+			was[planner.VisitKey{Node: n, Visit: e.Visit}] = runstate.ReadDecision(e.Decision)
+		}
+	}
+	var out []domain.PreviewDecision
+	say := func(k planner.VisitKey, d planner.Decision, always bool) {
+		old := was[k]
+		if len(b.Program.Nodes[k.Node].Out) == 0 || !always && old.To == d.To && old.Ended == d.Ended {
+			return
+		}
+		p := domain.PreviewDecision{Node: b.Program.Nodes[k.Node].ID, Visit: k.Visit, To: d.To, Ended: d.Ended, Was: old.To}
+		for _, e := range d.Evaluated {
+			if e.To == d.To {
+				p.Condition = e.Condition
+			}
+		}
+		out = append(out, p)
+	}
+	for i := range b.Entries {
+		if e := &b.Entries[i]; e.Kind == domain.EntryResult && e.Final {
+			say(planner.VisitKey{Node: b.Program.Index[e.Node], Visit: e.Visit}, runstate.ReadDecision(e.Decision), false)
+		}
+	}
+	tried := map[runstate.StepKey]bool{}
+	for range maxPredictedSteps {
+		at := slices.IndexFunc(b.State.OpenSteps(), func(w *runstate.Step) bool {
+			n := &b.Program.Nodes[w.Node]
+			pure := runstate.Builtin(n.Type) && n.Effect == ""
+			return !tried[w.StepKey] && w.Phase == runstate.PhaseReady && w.Item == runstate.NoItem && n.Foreach == nil && (pure || w.Resolution != nil && w.Resolution.Given != "")
+		})
+		if at < 0 {
+			break
+		}
+		w := b.State.OpenSteps()[at]
+		tried[w.StepKey] = true
+		value, ok := b.known(w)
+		if !ok {
+			continue
+		}
+		raw, err := planner.EncodeValue(value)
+		if err != nil {
+			continue
+		}
+		row := domain.Entry{Seq: b.State.Seq + 1, Kind: domain.EntryResult, Node: b.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: runstate.NoItem, Final: true, Status: domain.NodeCompleted, Output: raw, At: v.Env.Now()}
+		k := w.VisitKey
+		d, err := b.State.Settle(&row, w.StepKey, value, v.Env.Now())
+		if err != nil {
+			break
+		}
+		if len(b.Program.Nodes[k.Node].Out) > 1 {
+			say(k, d, true)
+		}
+	}
+	return out
+}
+
+// known is the output of work that nothing outside has a part in.
+func (b *Branch) known(w *runstate.Step) (any, bool) {
+	if w.Resolution != nil {
+		v, err := runstate.Decode(w.Resolution.Output)
+		return v, err == nil
+	}
+	switch b.Program.Nodes[w.Node].Type {
+	case planner.TypeNoop, planner.TypeDecision:
+		return b.State.Walk.Last(w.VisitKey), true
+	}
+	v, failure := b.State.Walk.Input(w.VisitKey, w.Item)
+	return v, failure == nil
+}

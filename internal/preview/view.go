@@ -1,0 +1,263 @@
+package preview
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// View is a run with its folded journal. Some methods use up its State; they say so.
+type View struct {
+	Env     *Env
+	Run     domain.Run
+	Program *runstate.Compiled
+	Journal []domain.Entry
+	State   *runstate.State
+	// Damage describes a damaged journal; nil: it is whole. Journal and State are then those
+	// of the rows before the damage. After are the intact rows behind it.
+	Damage *domain.Damage
+	After  []domain.Entry
+}
+
+// lists are the steps of a preview, by what happens to them.
+type lists struct {
+	keep, again, fresh, doubt, dropped, effects, later, given []domain.PreviewStep
+}
+
+// fill puts the lists into a preview and seals it with its digest.
+func (l lists) fill(p *domain.Preview) {
+	some := func(s []domain.PreviewStep) []domain.PreviewStep {
+		if s == nil {
+			return []domain.PreviewStep{}
+		}
+		return s
+	}
+	p.Keep, p.Again, p.New = some(l.keep), some(l.again), some(l.fresh)
+	p.InDoubt, p.Dropped, p.Effects = some(l.doubt), some(l.dropped), some(l.effects)
+	p.Later, p.Given = l.later, l.given
+	sealed := *p
+	sealed.Rev, sealed.Digest, sealed.Points = 0, "", nil
+	sum := sha256.Sum256(runstate.MustJSON(sealed))
+	p.Digest = hex.EncodeToString(sum[:])
+}
+
+// touches reports whether running a node with this effect touches the world
+// outside.
+func touches(e planner.Effect) bool {
+	return e == planner.EffectIdempotent || e == planner.EffectUnsafe
+}
+
+// outlook says what a state leads to: which nodes run when it is set going. seen
+// says how often a node ran before.
+func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]int, why map[string]string) lists {
+	var l lists
+	add := func(i, visit int, items []int, reason string) {
+		n := &p.Nodes[i]
+		step := domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)), Items: items, Reason: reason}
+		if r, ok := why[n.ID]; ok && reason == "" {
+			step.Reason = r
+		}
+		if seen[n.ID] > 0 {
+			l.again = append(l.again, step)
+		} else {
+			l.fresh = append(l.fresh, step)
+		}
+		if touches(planner.Effect(step.Effect)) {
+			l.effects = append(l.effects, step)
+		}
+	}
+	listed := map[int]bool{}
+	reach := map[int]bool{}
+	var queue []int
+	from := func(i int) {
+		queue = append(queue, i)
+	}
+	items := map[planner.VisitKey][]int{}
+	left := v.Env.Unattended(v.Run) && !v.Env.Executes(v.Run.ID)
+	doubtful := func(w *runstate.Step) bool {
+		// What the process that ran it left in flight is settled by whoever takes the
+		// run up, before anything else.
+		return w.Phase == runstate.PhaseInDoubt && w.Resolution == nil || left && w.InFlight() && v.Env.LostOutcome(p.Program, w, s.Cancelled) == runstate.OutcomeInDoubt
+	}
+	for _, w := range s.OpenSteps() {
+		if w.Item != runstate.NoItem {
+			items[w.VisitKey] = append(items[w.VisitKey], w.Item)
+			continue
+		}
+		if doubtful(w) {
+			l.doubt = append(l.doubt, v.doubtStep(p, w))
+			from(w.Node)
+			continue
+		}
+		if w.Resolution != nil && w.Resolution.Given != "" {
+			l.given = append(l.given, v.givenStep(p, w.Node, w.Visit, w.Resolution.Given))
+			from(w.Node)
+			continue
+		}
+		if w.Resolution != nil && w.Resolution.Action != runstate.ActionRetry {
+			l.keep = append(l.keep, v.answeredStep(p, w)) // it does not run
+			from(w.Node)
+			continue
+		}
+		listed[w.Node] = true
+		add(w.Node, w.Visit, nil, "")
+		from(w.Node)
+	}
+	for _, w := range s.OpenSteps() {
+		if w.Item != runstate.NoItem && doubtful(w) {
+			l.doubt = append(l.doubt, v.doubtStep(p, w))
+		}
+	}
+	for _, k := range s.OpenForeach() {
+		given, runs := s.GivenItems(k)
+		for _, why := range slices.Sorted(maps.Keys(given)) {
+			step := v.givenStep(p, k.Node, k.Visit, why)
+			step.Items = given[why]
+			l.given = append(l.given, step)
+		}
+		if !listed[k.Node] && (runs || len(given) == 0) {
+			listed[k.Node] = true
+			add(k.Node, k.Visit, slices.DeleteFunc(items[k], func(i int) bool { return s.GivenReason(runstate.StepKey{VisitKey: k, Item: i}) != "" }), "")
+		}
+		from(k.Node)
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		next := func(j int) {
+			if !reach[j] && v.mayRun(p, s, j) {
+				reach[j] = true
+				queue = append(queue, j)
+			}
+		}
+		for _, e := range p.Nodes[i].Out {
+			next(e.To)
+		}
+		for _, j := range p.Nodes[i].Dependents {
+			next(j)
+		}
+	}
+	ahead, some := map[int]string{}, map[int]map[string][]int{} // why what has not opened yet, or items of it, has a result
+	for k, d := range s.Doubts {
+		switch {
+		case d.Resolution == nil || d.Resolution.Given == "" || p.Nodes[k.Node].OnCycle:
+		case k.Item == runstate.NoItem:
+			ahead[k.Node] = d.Resolution.Given
+		default:
+			if some[k.Node] == nil {
+				some[k.Node] = map[string][]int{}
+			}
+			some[k.Node][d.Resolution.Given] = append(some[k.Node][d.Resolution.Given], k.Item)
+		}
+	}
+	for i := range p.Nodes {
+		if reach[i] && ahead[i] == "" {
+			for _, why := range slices.Sorted(maps.Keys(some[i])) { // the list may turn out to be longer: the node is named as running too
+				step := v.givenStep(p, i, 0, why)
+				step.Items = slices.Sorted(slices.Values(some[i][why]))
+				l.given = append(l.given, step)
+			}
+		}
+		switch {
+		case !reach[i]:
+		case ahead[i] != "":
+			l.given = append(l.given, v.givenStep(p, i, 0, ahead[i]))
+		case listed[i]:
+			add(i, 0, nil, "the loop may come round again")
+		default:
+			add(i, 0, nil, "")
+		}
+	}
+	return l
+}
+
+// mayRun reports whether another visit of a node can begin: of one that has
+// settled, skipped ones included, only inside a loop and within its bound.
+func (v *View) mayRun(p *runstate.Compiled, s *runstate.State, i int) bool {
+	n := &p.Nodes[i]
+	status, visits := s.Walk.Status(i)
+	if n.OnCycle {
+		return visits < n.MaxVisits
+	}
+	return status == "" && visits == 0
+}
+
+// answeredStep is a visit that a person's word settles.
+func (v *View) answeredStep(p *runstate.Compiled, w *runstate.Step) domain.PreviewStep {
+	n := &p.Nodes[w.Node]
+	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n))}
+	switch w.Resolution.Action {
+	case runstate.ActionHappened:
+		step.Status, step.Reason = domain.NodeCompleted, runstate.ReasonHappened
+	case runstate.ActionSkip:
+		step.Status, step.Reason = domain.NodeSkipped, runstate.ReasonSkipped
+	case runstate.ActionFail:
+		step.Status, step.Reason = domain.NodeFailed, runstate.ReasonFailed
+	}
+	return step
+}
+
+// givenStep is a visit whose result is there before it runs.
+func (v *View) givenStep(p *runstate.Compiled, node, visit int, why string) domain.PreviewStep {
+	n := &p.Nodes[node]
+	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)), Status: domain.NodeCompleted, Reason: why}
+}
+
+func (v *View) doubtStep(p *runstate.Compiled, w *runstate.Step) domain.PreviewStep {
+	n := &p.Nodes[w.Node]
+	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)), Status: domain.NodeInDoubt,
+		Reason: "say first whether it happened"}
+	if w.Item != runstate.NoItem {
+		step.Items = []int{w.Item}
+	}
+	return step
+}
+
+// seen counts how often each node began to run, as far as any row tells.
+func (v *View) seen() map[string]int {
+	seen := ran(v.Journal)
+	if v.Damage != nil {
+		for _, s := range v.Damage.Steps {
+			seen[s.Node]++
+		}
+	}
+	return seen
+}
+
+// ran counts how often each node began to run. What was cancelled before its first
+// attempt did not.
+func ran(journal []domain.Entry) map[string]int {
+	seen := map[string]int{}
+	for i := range journal {
+		switch e := &journal[i]; e.Kind {
+		case domain.EntryIntent, domain.EntryResult, domain.EntryWait:
+			if e.Node != "" && e.Status != domain.NodeSkipped && !(e.Status == domain.NodeCancelled && e.Attempt == 0) {
+				seen[e.Node]++
+			}
+		}
+	}
+	return seen
+}
+
+// kept lists visits that are settled and stay so.
+func (v *View) kept(p *runstate.Compiled, s *runstate.State) []domain.PreviewStep {
+	var list []domain.PreviewStep
+	for _, d := range s.Settled {
+		n := &p.Nodes[d.Node]
+		if d.Visit == 0 {
+			continue // skipped without having run
+		}
+		list = append(list, domain.PreviewStep{Node: n.ID, Visit: d.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)), Status: d.Status})
+	}
+	return list
+}
+
+// blank is a preview that says nothing yet.
+func (v *View) blank(action domain.Action) domain.Preview {
+	return domain.Preview{Run: v.Run.ID, Action: action, Rev: v.Run.LastSeq, Hash: v.Run.Hash, Version: v.Run.Version, Damage: v.Damage}
+}

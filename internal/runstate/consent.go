@@ -1,0 +1,73 @@
+package runstate
+
+import (
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// CodeRejected is the failure code of a call that a person refused, or that nobody
+// allowed in time.
+const CodeRejected = planner.CodeRejected
+
+// ConsentRequest is a call that a person is asked to allow: the node's own call (Substep
+// is 0), or the call of a sub-step. Digest binds the answer to its exact arguments.
+type ConsentRequest struct {
+	Substep      int
+	Tool, Digest string
+	Args         domain.RawJSON
+}
+
+// ConsentAnswer is a person's answer about exactly one call: another digest is another
+// call.
+type ConsentAnswer struct {
+	Digest      string
+	Approved    bool
+	AskedBack   bool // no answer: the person asks something first
+	By, Comment string
+}
+
+// Message is the question in one line, for lists.
+func (c *ConsentRequest) Message(node string) string {
+	args := ClipText(string(c.Args), 160)
+	if c.Substep > 0 {
+		return fmt.Sprintf("May the agent of step %s call %s with %s?", node, c.Tool, args)
+	}
+	return fmt.Sprintf("May %s be called with %s?", c.Tool, args)
+}
+
+// Rejection is what a refused call fails with: permanently, and before anything
+// was done.
+func (g ConsentAnswer) Rejection(tool string) *planner.Failure {
+	if g.AskedBack {
+		return &planner.Failure{Code: ActionAskedBack, Permanent: true, NoEffect: true,
+			Message: fmt.Sprintf("the call of %s was not made: %s asks first: %s", tool, g.By, g.Comment)}
+	}
+	f := &planner.Failure{Code: CodeRejected, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the call of %s was rejected by %s", tool, g.By)}
+	if g.Comment != "" {
+		f.Message += ": " + g.Comment
+	}
+	return f
+}
+
+// asks applies the row of a question.
+func (s *State) asks(w *Step, e *domain.Entry, p WaitDecision) {
+	w.Consent = &ConsentRequest{Substep: e.Substep, Tool: p.Tool, Digest: p.Digest, Args: e.Input}
+	// The failure of an earlier attempt is no reason to forget what this one did.
+	w.Failure = nil
+	if e.Substep == 0 {
+		w.Attempt = e.Attempt - 1 // the attempt has not begun
+	}
+}
+
+// answered applies the answer to a question.
+func (s *State) answered(w *Step, e *domain.Entry, action string) {
+	c := w.Consent
+	if w.Answers == nil {
+		w.Answers = map[int]ConsentAnswer{}
+	}
+	w.Answers[c.Substep] = ConsentAnswer{Digest: c.Digest, Approved: action == ActionApproved, AskedBack: action == ActionAskedBack, By: e.Actor, Comment: e.Reason}
+	w.Consent = nil
+	s.move(w, PhaseReady)
+}

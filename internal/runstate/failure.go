@@ -1,0 +1,69 @@
+package runstate
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// CodeInterrupted is the failure code of an attempt that a shutdown, a crash, or a limit
+// of the run ended.
+const CodeInterrupted = "interrupted"
+
+// ToPlanner is the failure as the plan language has it; nil for nil.
+func ToPlanner(f *domain.Failure) *planner.Failure {
+	if f == nil {
+		return nil
+	}
+	return &planner.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request, Behind: (*planner.Behind)(f.Behind)}
+}
+
+// FromPlanner is the failure as the journal keeps it; nil for nil. node is used if the
+// failure names no node.
+func FromPlanner(f *planner.Failure, node string) *domain.Failure {
+	if f == nil {
+		return nil
+	}
+	k := &domain.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f), Request: f.Request, Behind: (*domain.Behind)(f.Behind)}
+	if k.Code == "" {
+		k.Code = planner.CodeFailed
+	}
+	if k.Node == "" {
+		k.Node = node
+	}
+	if k.Detail == k.Message {
+		k.Detail = ""
+	}
+	return k
+}
+
+// Bounds of the causes that are kept.
+const (
+	maxCauses = 8
+	maxCause  = 500
+)
+
+// causesOf are the errors below a failure, from the outside in; none if the only
+// one says no more than the failure does.
+func causesOf(f *planner.Failure) []string {
+	var out []string
+	last := f.Message
+	for err := f.Unwrap(); err != nil && len(out) < maxCauses; err = errors.Unwrap(err) {
+		if text := strings.ToValidUTF8(ClipText(err.Error(), maxCause), "\uFFFD"); text != last {
+			out, last = append(out, text), text
+		}
+	}
+	if len(out) == 1 && out[0] == f.Detail {
+		return nil
+	}
+	return out
+}
+
+// Interrupted is the failure of an interrupted attempt.
+func Interrupted(why string) *domain.Failure {
+	return &domain.Failure{Code: CodeInterrupted, Message: why}
+}

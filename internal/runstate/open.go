@@ -1,0 +1,164 @@
+package runstate
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// leave returns what the step keeps for a resume, after its final row e: a cancelled
+// attempt continues behind all recorded sub-steps, and a failed one as a retry does.
+func (w *Step) leave(e *domain.Entry) Carryover {
+	if e.Status == domain.NodeFailed {
+		w.forgetSubsteps()
+	}
+	delete(w.Substeps, ReplanSubstep) // another failure needs another plan
+	p := Carryover{Attempt: max(w.Attempt, e.Attempt), Retries: w.Retries, Substeps: w.Substeps}
+	for n, g := range w.Answers {
+		if _, made := w.Substeps[n]; made {
+			if p.Answers == nil {
+				p.Answers = map[int]ConsentAnswer{}
+			}
+			p.Answers[n] = g
+		}
+	}
+	return p
+}
+
+// forgetSubsteps drops what an error retry starts over; the consent to the node's
+// own call holds in all attempts of the visit. Once a non-idempotent call has
+// completed, nothing may be started over, because that call would be sent again:
+// the retry continues behind what is recorded, and repeats only the model call
+// that failed.
+func (w *Step) forgetSubsteps() {
+	for _, e := range w.Substeps {
+		if e.Effect != string(planner.EffectUnsafe) || e.Status != domain.NodeCompleted {
+			continue
+		}
+		maps.DeleteFunc(w.Substeps, func(_ int, e domain.Entry) bool { return e.Status == domain.NodeFailed && SubstepKind(&e) == kindModel })
+		return
+	}
+	w.Substeps = nil
+	for n := range w.Answers {
+		if n > 0 {
+			delete(w.Answers, n)
+		}
+	}
+}
+
+// leaveBehind forgets what earlier visits of a node left for their next opening:
+// a reset opens none but a node's last.
+func (s *State) leaveBehind(v planner.VisitKey) {
+	switch {
+	case len(s.Carried) == 0 || v.Visit == 1:
+	case s.Program.Nodes[v.Node].Foreach == nil:
+		delete(s.Carried, StepKey{planner.VisitKey{Node: v.Node, Visit: v.Visit - 1}, NoItem})
+	default:
+		maps.DeleteFunc(s.Carried, func(k StepKey, _ Carryover) bool { return k.Node == v.Node && k.Visit < v.Visit })
+	}
+}
+
+// intake opens the visits that the walk has opened.
+func (s *State) intake() {
+	for _, v := range s.Walk.Ready() {
+		s.opened++
+		s.leaveBehind(v)
+		if s.Program.Nodes[v.Node].Foreach != nil {
+			s.Foreach[v] = &Foreach{VisitKey: v, order: s.opened, Total: -1}
+			s.NewlyReady = append(s.NewlyReady, StepKey{v, NoItem})
+			continue
+		}
+		s.open(StepKey{v, NoItem})
+	}
+}
+
+func (s *State) open(k StepKey) *Step {
+	s.opened++
+	w := &Step{StepKey: k, Order: s.opened}
+	if p, ok := s.Carried[k]; ok {
+		w.Attempt, w.Retries, w.Substeps, w.Answers = p.Attempt, p.Retries, p.Substeps, p.Answers
+		delete(s.Carried, k)
+	}
+	w.Resolution = s.standing(k)
+	delete(s.Doubts, k)
+	s.Open[k] = w
+	s.NewlyReady = append(s.NewlyReady, k)
+	return w
+}
+
+// AfterReset opens what a reset of the walk opened again, and forgets that it settled.
+func (s *State) AfterReset(r planner.Reset) {
+	s.Cancelled, s.stopMark, s.Budget = false, 0, nil
+	s.Paused, s.Only, s.overrides = false, nil, nil
+	undone := map[planner.VisitKey]bool{}
+	for _, list := range [][]planner.ResetVisit{r.Reopened, r.Forgotten} {
+		for _, v := range list {
+			undone[planner.VisitKey{Node: s.Program.Index[v.Node], Visit: v.Visit}] = true
+		}
+	}
+	s.Settled = slices.DeleteFunc(s.Settled, func(d Settled) bool { return undone[planner.VisitKey{Node: d.Node, Visit: d.Visit}] })
+	for v := range undone {
+		if c := s.Completed[v.Node]; v.Visit > 0 && c[0].visit == v.Visit {
+			s.Completed[v.Node] = [2]Completion{c[1], {}}
+		}
+	}
+	s.intake()
+}
+
+// EnsureOpen returns the open step, beginning it if it is a foreach item. nil: the visit
+// is not open.
+func (s *State) EnsureOpen(k StepKey) *Step {
+	if w := s.Open[k]; w != nil {
+		return w
+	}
+	f := s.Foreach[k.VisitKey]
+	if f == nil || k.Item == NoItem {
+		return nil
+	}
+	s.Walk.StartItem(k.VisitKey, k.Item)
+	f.OpenItems++
+	return s.open(k)
+}
+
+// StartNextItem begins the next item of a foreach visit; nil: none is left.
+func (s *State) StartNextItem(f *Foreach) *Step {
+	i := s.Walk.NextItem(f.VisitKey)
+	if i < 0 {
+		f.BegunAll = true
+		return nil
+	}
+	f.OpenItems++
+	return s.open(StepKey{f.VisitKey, i})
+}
+
+// limit applies the options of a resume.
+func (s *State) limit(o *ResumeOptions) {
+	if o == nil {
+		return
+	}
+	if o.Timeout > 0 || o.Attempts > 0 {
+		if s.overrides == nil {
+			s.overrides = map[planner.VisitKey]override{}
+		}
+		for _, n := range o.Reopened {
+			s.overrides[s.Find(n).VisitKey] = override{o.Timeout, o.Attempts}
+		}
+	}
+	if o.Only != nil {
+		s.Only = map[planner.VisitKey]bool{s.Find(*o.Only).VisitKey: true}
+	}
+}
+
+// closeOnly notes that a visit has settled. After the last that a resume was asked
+// for, the run pauses, unless it is over.
+func (s *State) closeOnly(v planner.VisitKey) {
+	delete(s.overrides, v)
+	if !s.Only[v] {
+		return
+	}
+	if delete(s.Only, v); len(s.Only) == 0 && !s.Cancelled && !s.Walk.Outcome().Done {
+		s.Paused = true
+	}
+}

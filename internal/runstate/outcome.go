@@ -1,0 +1,47 @@
+package runstate
+
+import "github.com/kairosd/kairosd/planner"
+
+// Outcome is what becomes of a failed attempt.
+type Outcome int
+
+const (
+	OutcomeFailed      Outcome = iota // the step has failed
+	OutcomeRetry                      // it is tried again
+	OutcomeInDoubt                    // nobody knows whether it had its effect
+	OutcomeInterrupted                // the daemon stopped or died; it costs no retry
+	OutcomeCancelled
+)
+
+// AttemptEnd is everything that decides about a failed attempt. It is pure: see
+// the table in its test.
+type AttemptEnd struct {
+	Effect                      planner.Effect
+	Stepped                     bool // everything with an effect is a sub-step: only one of these can be in doubt
+	OpenCall                    bool // a non-idempotent sub-step has no recorded outcome
+	NoEffect                    bool // it is proved that nothing happened outside
+	Permanent                   bool
+	Interrupted                 bool
+	Cancelled                   bool // the run is being cancelled
+	Stopping                    bool // the run stops because of another failure
+	FailedAttempts, MaxAttempts int  // failed attempts with this one; attempts allowed
+}
+
+// Outcome is what becomes of the attempt. An open call decides by itself: neither the
+// class of its step nor the failure of the attempt says anything about that call.
+func (j AttemptEnd) Outcome() Outcome {
+	unsafe := j.Effect == planner.EffectUnsafe && !j.Stepped
+	switch {
+	case j.OpenCall: //seed:open-call
+		return OutcomeInDoubt
+	case unsafe && !j.NoEffect: //seed:unsafe-again
+		return OutcomeInDoubt
+	case j.Cancelled:
+		return OutcomeCancelled
+	case j.Interrupted:
+		return OutcomeInterrupted
+	case j.Permanent, j.Stopping, j.FailedAttempts >= j.MaxAttempts:
+		return OutcomeFailed
+	}
+	return OutcomeRetry
+}

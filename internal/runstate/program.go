@@ -1,0 +1,96 @@
+package runstate
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Compiled is a compiled version of a plan, with facts that are used often.
+type Compiled struct {
+	*planner.Program
+	Version     domain.Version // without source
+	HasPlans    bool           // some node runs another plan
+	MaxChildren int            // child runs that can be at work at once; 0: any number
+	Replans     bool           // some node asks for a new plan when it fails
+	// Predecessors lists for each node those that lead to it over edges and needs.
+	Predecessors [][]int
+}
+
+// NewCompiled collects the facts about a compiled version.
+func NewCompiled(compiled *planner.Program, v domain.Version) *Compiled {
+	p := &Compiled{Program: compiled, Version: v, Predecessors: make([][]int, len(compiled.Nodes))}
+	many := false
+	for i := range compiled.Nodes {
+		n := &compiled.Nodes[i]
+		if n.Type == planner.TypePlan {
+			p.HasPlans, many = true, many || n.Foreach != nil
+			p.MaxChildren++
+		}
+		p.Replans = p.Replans || n.OnError == planner.OnErrorReplan
+		for _, out := range n.Out {
+			p.Predecessors[out.To] = append(p.Predecessors[out.To], i)
+		}
+		p.Predecessors[i] = append(p.Predecessors[i], n.Needs...)
+	}
+	if many {
+		p.MaxChildren = 0
+	}
+	return p
+}
+
+// BoundNodes lists the nodes whose outputs the approval step i is bound to: those that
+// lead to it, and those that the steps after it read, without the steps after it.
+func (p *Compiled) BoundNodes(i int) []int {
+	after := p.After(i)
+	found := map[int]bool{}
+	add := func(list []int) {
+		for _, n := range list {
+			if n != i && !after[n] {
+				found[n] = true
+			}
+		}
+	}
+	add(p.Predecessors[i])
+	add(p.Reads(i))
+	for n := range after {
+		add(p.Predecessors[n])
+		add(p.Reads(n))
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// After is the set of nodes that edges and needs lead to from a node.
+func (p *Compiled) After(i int) map[int]bool {
+	seen := map[int]bool{}
+	queue := p.Next(i)
+	for len(queue) > 0 {
+		n := queue[0]
+		queue = queue[1:]
+		if !seen[n] {
+			seen[n] = true
+			queue = append(queue, p.Next(n)...)
+		}
+	}
+	return seen
+}
+
+// Next lists the nodes that a node leads to directly.
+func (p *Compiled) Next(i int) []int {
+	var list []int
+	for _, e := range p.Nodes[i].Out {
+		list = append(list, e.To)
+	}
+	return append(list, p.Nodes[i].Dependents...)
+}
+
+// Builtin reports whether nodes of the type need no handler.
+func Builtin(typ string) bool {
+	switch typ {
+	case planner.TypeSet, planner.TypeLog, planner.TypeNoop, planner.TypeDecision:
+		return true
+	}
+	return false
+}

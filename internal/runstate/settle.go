@@ -1,0 +1,155 @@
+package runstate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// HandledSkip is the value of planner.Decision.Handled when a failure counts as skipped.
+const HandledSkip = "skip"
+
+// Settle decides a new final row, completes it with the decision, and applies it. out is
+// its decoded output. now is the time of the warnings that the decision adds to its log.
+func (s *State) Settle(e *domain.Entry, k StepKey, out any, now time.Time) (planner.Decision, error) {
+	d, err := s.Walk.Settle(planner.Settlement{VisitKey: k.VisitKey, Item: k.Item,
+		Status: planner.Status(e.Status), Output: out, Failure: ToPlanner(e.Failure)})
+	if err != nil {
+		return d, fmt.Errorf("settle %s: %w", e.Node, err)
+	}
+	if e.Log, err = withWarnings(e.Log, &d, now); err != nil {
+		return d, fmt.Errorf("log of %s: %w", e.Node, err)
+	}
+	if !zeroDecision(&d) {
+		if e.Decision, err = json.Marshal(d); err != nil {
+			return d, fmt.Errorf("encode decision of %s: %w", e.Node, err)
+		}
+	}
+	s.CleanStop = false
+	s.Seq = e.Seq
+	s.close(e, k, d, out)
+	return d, nil
+}
+
+// withWarnings adds to the log of a row what conditions read in vain.
+func withWarnings(log domain.RawJSON, d *planner.Decision, now time.Time) (domain.RawJSON, error) {
+	seen := slices.Clone(d.Evaluated)
+	for i := range d.Settled {
+		if ev := d.Settled[i].Evaluated; ev != nil {
+			seen = append(seen, *ev)
+		}
+	}
+	seen = slices.DeleteFunc(seen, func(ev planner.Evaluation) bool { return ev.Problem == "" })
+	if len(seen) == 0 {
+		return log, nil
+	}
+	var l domain.AttemptLog
+	if len(log) > 0 {
+		if err := json.Unmarshal(log, &l); err != nil {
+			return log, err
+		}
+	}
+	for _, ev := range seen {
+		l.Lines = append(l.Lines, domain.LogLine{At: now, Level: "warn", Message: fmt.Sprintf("condition %s is %s: %s", ev.Condition, ev.Result, ev.Unread())})
+	}
+	return json.Marshal(l)
+}
+
+func zeroDecision(d *planner.Decision) bool {
+	return d.Edge == 0 && d.To == "" && d.Ended == "" && len(d.Evaluated) == 0 && len(d.Settled) == 0 &&
+		d.Handled == "" && d.Visit == "" && d.Failure == nil
+}
+
+// close is what settling leads to, live or replayed.
+func (s *State) close(e *domain.Entry, k StepKey, d planner.Decision, out any) {
+	w := s.Open[k]
+	delete(s.Open, k)
+	s.SettledCount++
+	if w != nil && e.Status != domain.NodeCompleted {
+		if s.Carried == nil {
+			s.Carried = map[StepKey]Carryover{}
+		}
+		s.Carried[k] = w.leave(e) //seed:resume-forgets
+		if e.Status == domain.NodeCancelled && w.Phase == PhaseInDoubt {
+			if s.Doubts == nil {
+				s.Doubts = map[StepKey]*Doubt{}
+			}
+			s.Doubts[k] = &Doubt{Attempt: w.Attempt, Since: w.Since, Calls: w.OpenCalls()}
+		}
+	}
+	status, over := e.Status, true
+	if d.Handled == HandledSkip {
+		status = domain.NodeSkipped
+	}
+	if k.Item != NoItem {
+		if f := s.Foreach[k.VisitKey]; f != nil {
+			f.OpenItems--
+			if w != nil && w.Parked() {
+				f.Parked--
+			}
+		}
+		if over = d.Visit != ""; over && d.Handled != HandledSkip {
+			status = domain.NodeStatus(d.Visit)
+		}
+	}
+	if over {
+		delete(s.Foreach, k.VisitKey)
+		s.record(k, status, e)
+	}
+	for _, c := range d.Settled {
+		if c.Status == string(planner.Skipped) {
+			s.Settled = append(s.Settled, Settled{s.Program.Index[c.Node], c.Visit, domain.NodeSkipped})
+		}
+	}
+	if s.stopMark == 0 && s.Walk.Stopping() {
+		s.stopMark = s.opened
+	}
+	s.intake()
+	if over {
+		s.closeOnly(k.VisitKey)
+	}
+}
+
+// StoppedWithRun reports whether a stopping run stops the step too: it became ready
+// before the run began to stop. Steps of `when: failure|always` that became ready since
+// run as usual, retries and waits included.
+func (s *State) StoppedWithRun(w *Step) bool {
+	return s.stopMark > 0 && w.Order <= s.stopMark && s.Walk.Stopping()
+}
+
+// record keeps a settled visit for later readers.
+func (s *State) record(k StepKey, status domain.NodeStatus, e *domain.Entry) {
+	s.Settled = append(s.Settled, Settled{k.Node, k.Visit, status})
+	if status == domain.NodeCompleted && s.Program.Nodes[k.Node].Agent != "" {
+		if s.Completed == nil {
+			s.Completed = map[int][2]Completion{}
+		}
+		s.Completed[k.Node] = [2]Completion{{k.Visit, e.Seq}, s.Completed[k.Node][0]}
+	}
+	if e.Agent != "" {
+		if s.Agents == nil {
+			s.Agents = map[int]string{}
+		}
+		s.Agents[k.Node] = e.Agent
+	}
+}
+
+// ForgetSettled empties Settled, unless the history is kept.
+func (s *State) ForgetSettled() {
+	if !s.KeepHistory {
+		s.Settled = s.Settled[:0]
+	}
+}
+
+// ReadDecision is a recorded decision; what cannot be read decided nothing.
+func ReadDecision(raw domain.RawJSON) planner.Decision {
+	var d planner.Decision
+	if len(raw) > 0 && json.Unmarshal(raw, &d) != nil {
+		return planner.Decision{}
+	}
+	return d
+}

@@ -1,0 +1,181 @@
+package runstate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// RequestMessage is the message of an approval's recorded input.
+func RequestMessage(raw domain.RawJSON) string {
+	v, err := Decode(raw)
+	if err != nil {
+		return ""
+	}
+	return FormMessage(v)
+}
+
+// FormMessage is the message of an approval's input.
+func FormMessage(input any) string {
+	switch v := input.(type) {
+	case string:
+		return v
+	case map[string]any:
+		if v["message"] != nil {
+			return planner.Text(v["message"])
+		}
+	}
+	return ""
+}
+
+// Waits lists what the run waits for in order of precedence.
+func (s *State) Waits() []domain.Wait {
+	var list []domain.Wait
+	flag := func(on bool, r domain.WaitReason, message string) {
+		if on {
+			list = append(list, domain.Wait{Item: NoItem, Reason: r, Message: message})
+		}
+	}
+	flag(s.Quarantined, domain.WaitQuarantined, "")
+	flag(s.Held, domain.WaitHeld, "")
+	flag(s.Paused, domain.WaitPaused, "")
+	if b := s.Budget; b != nil {
+		list = append(list, domain.Wait{Item: NoItem, Reason: domain.WaitBudget, Since: b.since, Message: b.Message})
+	}
+	for _, w := range s.OpenSteps() {
+		wait := domain.Wait{Node: s.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: w.Item, Since: w.Since}
+		switch w.Phase {
+		case PhaseInDoubt:
+			wait.Reason, wait.Calls = domain.WaitInDoubt, w.OpenCalls()
+		case PhaseWaiting:
+			wait.Reason, wait.Due = w.Reason, w.Due
+			switch w.Reason {
+			case domain.WaitApproval:
+				wait.Approval = w.Ref
+				wait.Message = RequestMessage(w.Input)
+				if c := w.Consent; c != nil {
+					wait.Message = c.Message(wait.Node)
+				}
+			case domain.WaitChild:
+				wait.Child = w.Ref
+			}
+		default:
+			continue
+		}
+		if w.Failure != nil && wait.Message == "" {
+			wait.Message = w.Failure.Message
+		}
+		list = append(list, wait)
+	}
+	for _, k := range s.UnresolvedDoubts() {
+		list = append(list, domain.Wait{Node: s.Program.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item,
+			Reason: domain.WaitInDoubt, Since: s.Doubts[k].Since, Calls: s.Doubts[k].Calls})
+	}
+	slices.SortStableFunc(list, func(a, b domain.Wait) int {
+		return cmp.Compare(slices.Index(domain.WaitReasons, a.Reason), slices.Index(domain.WaitReasons, b.Reason))
+	})
+	return list
+}
+
+// UnresolvedDoubts lists attempts in doubt of cancelled steps that nobody has resolved,
+// by node, visit, and item.
+func (s *State) UnresolvedDoubts() []StepKey {
+	var list []StepKey
+	for k, d := range s.Doubts {
+		if d.Resolution == nil {
+			list = append(list, k)
+		}
+	}
+	slices.SortFunc(list, func(a, b StepKey) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Visit, b.Visit), cmp.Compare(a.Item, b.Item))
+	})
+	return list
+}
+
+// NextDue is when the earliest wait ends automatically, without those for which quiet
+// returns true; zero: none does.
+func (s *State) NextDue(quiet func(*Step) bool) time.Time {
+	var due time.Time
+	for _, w := range s.Open {
+		if w.Phase == PhaseWaiting && !w.Due.IsZero() && (due.IsZero() || w.Due.Before(due)) && !quiet(w) {
+			due = w.Due
+		}
+	}
+	return due
+}
+
+// MostAttempts is the largest number of attempts among the steps that wait for a retry.
+func (s *State) MostAttempts() int {
+	most := 0
+	for _, w := range s.Open {
+		if w.Phase == PhaseWaiting && w.Reason == domain.WaitRetry {
+			most = max(most, w.Attempt)
+		}
+	}
+	return most
+}
+
+// UnneededChildren are the child runs that no step waits for.
+func (s *State) UnneededChildren(children []string) []string {
+	return slices.DeleteFunc(slices.Clone(children), func(id string) bool {
+		for _, w := range s.Open {
+			if w.Phase == PhaseWaiting && w.Reason == domain.WaitChild && w.Ref == id {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// ClipText cuts s after n bytes and marks the cut with an ellipsis.
+func ClipText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}
+
+// ToolNames names the tools of calls, each once.
+func ToolNames(calls []domain.OpenCall) string {
+	var names []string
+	for _, c := range calls {
+		if !slices.Contains(names, c.Tool) {
+			names = append(names, c.Tool)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (text, node string) {
+	w := waits[0]
+	node = w.Node
+	switch reason {
+	case domain.WaitApproval:
+		return cmp.Or(w.Message, "approval of "+node), node
+	case domain.WaitInDoubt:
+		if len(w.Calls) > 0 {
+			return fmt.Sprintf("%s called %s, which may have had its effect; say whether it happened", node, ToolNames(w.Calls)), node
+		}
+		return fmt.Sprintf("%s may have had its effect; say whether it happened", node), node
+	case domain.WaitRetry:
+		return fmt.Sprintf("%s will be tried again: %s", node, w.Message), node
+	case domain.WaitTimer:
+		return fmt.Sprintf("%s waits until %s", node, w.Due.Format(time.RFC3339)), node
+	case domain.WaitChild:
+		return fmt.Sprintf("%s waits for run %s", node, domain.ShortID(w.Child)), node
+	case domain.WaitReplan:
+		return fmt.Sprintf("%s failed; the rest is planned anew: %s", node, w.Message), node
+	case domain.WaitBudget:
+		return w.Message, node
+	case domain.WaitHeld:
+		return "held since the database was taken back", node
+	case domain.WaitQuarantined:
+		return "parked: kairosd died repeatedly while this run worked", node
+	}
+	return string(reason), node
+}
