@@ -68,6 +68,9 @@ type Config struct {
 	Audit Audit
 	// AuditLog verifies the audit log; nil: those routes answer 503.
 	AuditLog AuditLog
+	// ShowInternal answers internal errors with their text. Set it only where the
+	// caller is this process: there is no log then to look into.
+	ShowInternal bool
 	// Metrics are served below /metrics; nil: that route answers 503.
 	Metrics http.Handler
 	// Observe hears of every request that was answered, with the route's pattern;

@@ -356,6 +356,9 @@ func TestDetails(t *testing.T) {
 		if r := s.result(0, "tools", "try", "calculator", "--input", `{"expression": "6*7"}`, "--json"); !strings.Contains(string(r.Output), "42") {
 			t.Errorf("%+v", r)
 		}
+		if out, _ := s.expect(0, "plans", "--json"); strings.Contains(out, "try-calculator") {
+			t.Errorf("the plan of a tried tool is in the list: %s", out)
+		}
 		if out, _ := s.expect(0, "audit", "show", "1"); !strings.Contains(out, "event 1\n") {
 			t.Error(out)
 		}

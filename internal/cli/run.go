@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -152,7 +153,7 @@ func (c *App) readPlan(path string) ([]byte, planner.Format, error) {
 
 // run stores plan and run, follows it, and prints what became of it.
 func (c *App) run(ctx context.Context, file string, src []byte, format planner.Format, req domain.StartRequest, detach bool) error {
-	b, err := c.open(ctx)
+	b, err := c.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func storedName(name string) (key string, version int, ok bool) {
 }
 
 // stored finds a plan that was named instead of a file.
-func (c *App) stored(ctx context.Context, b backend, name string) (plan string, version int, err error) {
+func (c *App) stored(ctx context.Context, b *client.Client, name string) (plan string, version int, err error) {
 	key, version, _ := storedName(name)
 	p, err := b.Plan(ctx, key)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -199,7 +200,7 @@ func (c *App) stored(ctx context.Context, b backend, name string) (plan string, 
 }
 
 // follow shows a run's progress until it stands still, then its result.
-func (c *App) follow(ctx context.Context, b backend, r domain.Run) error {
+func (c *App) follow(ctx context.Context, b *client.Client, r domain.Run) error {
 	c.notef("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
 	if !c.quiet && !c.Json {
 		c.mentionDelay(ctx, b, r)
@@ -229,9 +230,9 @@ func (c *App) follow(ctx context.Context, b backend, r domain.Run) error {
 
 // interrupted is what whoever stops waiting is told: a run that this process
 // executes stands still, one of a daemon goes on.
-func interrupted(b backend, run string) error {
+func interrupted(b *client.Client, run string) error {
 	short := domain.ShortID(run)
-	if _, here := b.(*local); here {
+	if b.InProcess() {
 		return exit.With(exit.Unavailable, fmt.Errorf("interrupted; continue with: kairos resume %s", short))
 	}
 	return exit.With(exit.Unavailable, fmt.Errorf("interrupted; the run goes on in the daemon: kairos logs %s -f", short))
@@ -239,15 +240,14 @@ func interrupted(b backend, run string) error {
 
 // mentionDelay prints why a run does not start now: it is scheduled, or the daemon
 // executes nothing.
-func (c *App) mentionDelay(ctx context.Context, b backend, r domain.Run) {
+func (c *App) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) {
 	if r.StartAt.After(time.Now()) && r.StartedAt.IsZero() {
 		c.notef("note: the run starts at %s; kairos start-now %s starts it now\n", Stamp(r.StartAt), domain.ShortID(r.ID))
 	}
-	d, ok := b.(keeper)
-	if !ok {
+	if b.InProcess() {
 		return
 	}
-	i, err := d.Installation(ctx)
+	i, err := b.Installation(ctx)
 	if err != nil {
 		return // the command itself meets the error
 	}
@@ -337,7 +337,7 @@ func (c *App) progress(e domain.Event) {
 }
 
 // result prints what became of a run and gives the exit code for it.
-func (c *App) result(ctx context.Context, b backend, run string) error {
+func (c *App) result(ctx context.Context, b *client.Client, run string) error {
 	res, err := b.Result(ctx, run)
 	if err != nil {
 		return err
