@@ -68,6 +68,9 @@ type Config struct {
 	Audit Audit
 	// AuditLog verifies the audit log; nil: those routes answer 503.
 	AuditLog AuditLog
+	// Lazy builds each operation with its first request: for a process that serves a
+	// few requests.
+	Lazy bool
 	// ShowInternal answers internal errors with their text. Set it only where the
 	// caller is this process: there is no log then to look into.
 	ShowInternal bool
@@ -178,7 +181,9 @@ func New(c Config) (*API, error) {
 	a.settingsRoutes()
 	a.memoryRoutes()
 	a.auditRoutes()
-	a.describeNulls()
+	if !a.Lazy {
+		a.describeNulls()
+	}
 	for route := range access {
 		if !slices.Contains(a.routes, route) {
 			a.errs = append(a.errs, fmt.Errorf("api: the access table names %s, which is no route", route))

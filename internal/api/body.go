@@ -55,13 +55,15 @@ func register[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // readBody sees to both
 	op.Middlewares = append(huma.Middlewares{a.admit(n), a.readBody(limit), a.once}, op.Middlewares...)
-	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := h(ctx, in)
-		if err != nil {
-			a.recordDenied(ctx, err)
-			return nil, a.problem(ctx, err)
-		}
-		return out, nil
+	a.mount(op, func(to huma.API) {
+		huma.Register(to, op, func(ctx context.Context, in *I) (*O, error) {
+			out, err := h(ctx, in)
+			if err != nil {
+				a.recordDenied(ctx, err)
+				return nil, a.problem(ctx, err)
+			}
+			return out, nil
+		})
 	})
 }
 

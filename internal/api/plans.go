@@ -180,7 +180,12 @@ func (a *API) planRoutes() {
 	}
 }
 
+// schema describes a type. An operation that is built with its first request is not
+// described.
 func (a *API) schema(t reflect.Type) *huma.Schema {
+	if a.Lazy {
+		return &huma.Schema{}
+	}
 	return a.huma.OpenAPI().Components.Schemas.Schema(t, true, "")
 }
 
