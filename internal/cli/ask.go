@@ -170,13 +170,11 @@ func (c *App) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, s
 	if !c.Json {
 		return c.follow(ctx, b, run)
 	}
-	if _, err := b.Wait(ctx, run.ID); err != nil {
-		return err
-	}
-	res, err := b.Result(ctx, run.ID)
+	view, err := b.Follow(ctx, run.ID, func(domain.Event) {})
 	if err != nil {
 		return err
 	}
+	res := view.Result
 	out.Run, out.Answer = &res, res.Output
 	if res.Result != nil {
 		if out.Answer, err = planner.EncodeValue(res.Result.AggregatedResult); err != nil {

@@ -167,7 +167,7 @@ func (c *App) watchBulk(ctx context.Context, b *client.Client, act domain.Bulk) 
 			if it.Result != "" {
 				run = it.Result
 			}
-			if _, err := b.Wait(ctx, run); err != nil {
+			if _, err := b.Follow(ctx, run, func(domain.Event) {}); err != nil {
 				return act, err
 			}
 		}

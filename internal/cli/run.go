@@ -205,27 +205,18 @@ func (c *App) follow(ctx context.Context, b *client.Client, r domain.Run) error 
 	if !c.quiet && !c.Json {
 		c.mentionDelay(ctx, b, r)
 	}
-	events, err := b.Subscribe(ctx, 0, r.ID)
-	if err != nil {
-		return err
-	}
-	settled := make(chan domain.Run, 1)
-	failed := make(chan error, 1)
-	go func() {
-		run, err := b.Wait(ctx, r.ID)
-		if err != nil {
-			failed <- err
-			return
+	view, err := b.Follow(ctx, r.ID, func(e domain.Event) {
+		if e.RunSeq == 0 || e.RunSeq > c.told {
+			c.progress(e)
 		}
-		settled <- run
-	}()
-	if err := c.watch(events, settled, failed); err != nil {
+	})
+	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return interrupted(b, r.ID)
 		}
 		return err
 	}
-	return c.result(context.WithoutCancel(ctx), b, r.ID)
+	return c.result(view.Result)
 }
 
 // interrupted is what whoever stops waiting is told: a run that this process
@@ -259,41 +250,6 @@ func (c *App) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) 
 	}
 }
 
-// lateEvents is how long a run that stands still may take to tell of its last
-// steps.
-const lateEvents = 2 * time.Second
-
-// watch prints events until the run has settled, everything up to its last row was
-// printed, and the event of its status has come, which is the last of that row.
-func (c *App) watch(events <-chan domain.Event, settled <-chan domain.Run, failed <-chan error) error {
-	var end *domain.Run
-	seen, status := int64(0), ""
-	var late <-chan time.Time
-	for end == nil || seen < end.LastSeq || status != string(end.Status) {
-		select {
-		case e, ok := <-events:
-			if !ok {
-				events = nil
-				continue
-			}
-			if e.RunSeq == 0 || e.RunSeq > c.told {
-				c.progress(e)
-			}
-			seen = max(seen, e.RunSeq)
-			if e.Type == "run_status" {
-				status, _ = e.Data["status"].(string)
-			}
-		case run := <-settled:
-			end, late = &run, time.After(lateEvents)
-		case err := <-failed:
-			return err
-		case <-late:
-			return nil
-		}
-	}
-	return nil
-}
-
 // progress prints one event as a line on stderr.
 func (c *App) progress(e domain.Event) {
 	if c.quiet || c.Json {
@@ -309,8 +265,6 @@ func (c *App) progress(e domain.Event) {
 	node := text("node")
 	if item, ok := data["item"].(float64); ok {
 		node += fmt.Sprintf("[%d]", int(item))
-	} else if item, ok := data["item"].(int); ok {
-		node += fmt.Sprintf("[%d]", item)
 	}
 	message := ""
 	if e, ok := data["error"].(map[string]any); ok {
@@ -337,18 +291,14 @@ func (c *App) progress(e domain.Event) {
 }
 
 // result prints what became of a run and gives the exit code for it.
-func (c *App) result(ctx context.Context, b *client.Client, run string) error {
-	res, err := b.Result(ctx, run)
-	if err != nil {
-		return err
-	}
+func (c *App) result(res domain.Result) error {
 	if c.Json {
 		if err := c.Print(res); err != nil {
 			return err
 		}
 		return exitOf(res)
 	}
-	short := domain.ShortID(run)
+	run, short := res.RunID, domain.ShortID(res.RunID)
 	switch res.Status {
 	case domain.RunCompleted:
 		if res.Result != nil {
