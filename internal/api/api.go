@@ -70,6 +70,12 @@ type Config struct {
 	Audit Audit
 	// AuditLog verifies the audit log; nil: those routes answer 503.
 	AuditLog AuditLog
+	// Lazy builds each operation with its first request: for a process that serves a
+	// few requests.
+	Lazy bool
+	// ShowInternal answers internal errors with their text. Set it only where the
+	// caller is this process: there is no log then to look into.
+	ShowInternal bool
 	// Metrics are served below /metrics; nil: that route answers 503.
 	Metrics http.Handler
 	// Observe hears of every request that was answered, with the route's pattern;
@@ -183,7 +189,9 @@ func New(c Config) (*API, error) {
 	a.settingsRoutes()
 	a.memoryRoutes()
 	a.auditRoutes()
-	a.describeNulls()
+	if !a.Lazy {
+		a.describeNulls()
+	}
 	if err := errors.Join(a.errs...); err != nil {
 		return nil, err
 	}

@@ -67,13 +67,15 @@ func route[I, O any](a *API, op huma.Operation, once func(huma.Context, func(hum
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // readBody sees to both
 	op.Middlewares = append(huma.Middlewares{a.admit(operation), a.readBody(limit), once}, op.Middlewares...)
-	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := h(ctx, in)
-		if err != nil {
-			a.recordDenied(ctx, err)
-			return nil, a.problem(ctx, err)
-		}
-		return out, nil
+	a.add(op, func(to huma.API) {
+		huma.Register(to, op, func(ctx context.Context, in *I) (*O, error) {
+			out, err := h(ctx, in)
+			if err != nil {
+				a.recordDenied(ctx, err)
+				return nil, a.problem(ctx, err)
+			}
+			return out, nil
+		})
 	})
 }
 

@@ -53,4 +53,4 @@ func CheckJSON(body []byte) error {
 }
 
 // Description gives the OpenAPI document.
-func Description(a *API) ([]byte, error) { return a.huma.OpenAPI().MarshalJSON() }
+func Description(a *API) ([]byte, error) { return a.description() }

@@ -18,7 +18,7 @@ func (a *API) metaRoutes() {
 		Summary:   "This description",
 		Responses: map[string]*huma.Response{"200": {Description: "OpenAPI 3.1", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}},
 	}, func(context.Context, *struct{}) (*huma.StreamResponse, error) {
-		text, err := a.huma.OpenAPI().MarshalJSON()
+		text, err := a.description()
 		if err != nil {
 			return nil, err
 		}

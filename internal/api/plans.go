@@ -87,6 +87,7 @@ func documentBody() *huma.RequestBody {
 type documentIn struct {
 	ContentType string `header:"Content-Type" hidden:"true"`
 	Reason      string `query:"reason" maxLength:"500" doc:"Why it is stored; kept with the version."`
+	Trial       bool   `query:"trial" doc:"Keep the plan for a trial: lists leave it out until its content is stored without this."`
 	IfMatch     string `header:"If-Match" maxLength:"200" doc:"The ETag of the plan or version that this was made from: with a newer one stored meanwhile, the answer is 409."`
 	RawBody     []byte `contentType:"application/yaml"`
 }
@@ -164,7 +165,12 @@ func (a *API) planRoutes() {
 	}
 }
 
+// schema describes a type. An operation that is built with its first request is not
+// described.
 func (a *API) schema(t reflect.Type) *huma.Schema {
+	if a.Lazy {
+		return &huma.Schema{}
+	}
 	return a.huma.OpenAPI().Components.Schemas.Schema(t, true, "")
 }
 
@@ -179,8 +185,21 @@ type storedPlanOut struct {
 	Body     StoredPlan
 }
 
+// originOf is the origin of what a request creates: "cli" for the person at this
+// machine.
+func originOf(ctx context.Context, otherwise string) string {
+	if actorOf(ctx).Surface == "cli" {
+		return "cli"
+	}
+	return otherwise
+}
+
 func (a *API) storePlan(ctx context.Context, in *documentIn) (*storedPlanOut, error) {
-	plan, v, created, problems, err := a.Engine.SavePlanOver(ctx, actorOf(ctx), in.document(), in.format(), "upload", in.Reason, in.base())
+	origin := originOf(ctx, "upload")
+	if in.Trial {
+		origin = "try"
+	}
+	plan, v, created, problems, err := a.Engine.SavePlanOver(ctx, actorOf(ctx), in.document(), in.format(), origin, in.Reason, in.base())
 	if err != nil {
 		p := a.problem(ctx, err)
 		if len(p.Problems) == 0 && len(problems) > 0 {

@@ -159,6 +159,13 @@ func (a *API) problem(ctx context.Context, err error) *Problem {
 }
 
 func (a *API) internal(ctx context.Context, err error, e *domain.Error) *Problem {
+	if a.ShowInternal {
+		p := problemOf(http.StatusInternalServerError, err.Error())
+		if e != nil && e.Code != "" {
+			p.Code, p.Reason, p.Suggestion = e.Code, e.Reason, e.Suggestion
+		}
+		return p
+	}
 	p := problemOf(http.StatusInternalServerError, "something went wrong inside kairosd")
 	p.Code, p.ErrorID = domain.CodeInternal, domain.NewID()
 	p.Suggestion = "look for " + p.ErrorID + " in the daemon's log"

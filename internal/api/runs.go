@@ -76,7 +76,7 @@ func (a *API) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
 		return nil, err
 	}
 	r := domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
-		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: "api", Dry: b.DryRun, Offline: b.Offline}
+		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"), Dry: b.DryRun, Offline: b.Offline}
 	if b.Limits != nil {
 		limits, err := b.Limits.Limits()
 		if err != nil {

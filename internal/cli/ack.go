@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
@@ -53,7 +54,7 @@ func (c *App) ackRuns(cmd *cobra.Command, names []string, note, at string) error
 			return err
 		}
 	}
-	return c.with(cmd, func(b backend) error {
+	return c.with(cmd, func(b *client.Client) error {
 		runs := make([]domain.Run, len(names))
 		for i, name := range names {
 			var err error
@@ -73,7 +74,7 @@ func (c *App) ackRuns(cmd *cobra.Command, names []string, note, at string) error
 		}
 		if !resumeAt.IsZero() {
 			c.errorf("resumed at %s; kairos bulk lists what is to come\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"))
-			if _, here := b.(*local); here {
+			if b.InProcess() {
 				c.errorf("it goes on when a daemon serves this database\n")
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -18,7 +19,7 @@ of the last 24 hours. The default one is marked by a star. "kairos agents show I
 prints everything that is known of one.`,
 		Example: "  kairos agents\n  kairos agents show support\n  kairos agents --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Agents(cmd.Context())
 				if err != nil {
 					return err
@@ -36,7 +37,7 @@ prints everything that is known of one.`,
 		Long:    "Prints everything that is known of an agent: its model, prompt, tools and abilities, and how its calls went in the last 24 hours.",
 		Example: "  kairos agents show support",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Agents(cmd.Context())
 				if err != nil {
 					return err
@@ -74,7 +75,7 @@ out. A provider that has failed again and again is not called for a while.
 "kairos providers show NAME" says until when, and prints the last errors.`,
 		Example: "  kairos providers\n  kairos providers show openai\n  kairos providers --server http://127.0.0.1:8080",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Providers(cmd.Context())
 				if err != nil {
 					return err
@@ -93,7 +94,7 @@ out. A provider that has failed again and again is not called for a while.
 		Long:    "Prints everything that is known of a provider: its models, where its key comes from, what it said of its limits, and how its calls went in the last 24 hours.",
 		Example: "  kairos providers show openai",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Providers(cmd.Context())
 				if err != nil {
 					return err
@@ -122,8 +123,8 @@ out. A provider that has failed again and again is not called for a while.
 			})
 		},
 	})
-	c.addStops(cmd, "provider", "openai", backend.StopProvider)
-	c.addCircuits(cmd, "provider", "openai", backend.ChangeProviderCircuit)
+	c.addStops(cmd, "provider", "openai", (*client.Client).StopProvider)
+	c.addCircuits(cmd, "provider", "openai", (*client.Client).ChangeProviderCircuit)
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -31,7 +32,7 @@ of a call.`,
 			if overdue {
 				f.Overdue = time.Now()
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Approvals(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -113,7 +114,7 @@ what comes next, as far as that is known. APPROVAL is its id, or the run's id wh
 one question of it is open.`,
 		Example: "  kairos approvals show 7qx2\n  kairos approvals show 01jr8k2mf0aaaaaaaaaaaa7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				p, err := c.findApproval(cmd, b, args[0])
 				if err != nil {
 					return err
@@ -190,7 +191,7 @@ func (c *App) assignCommand() *cobra.Command {
 			if len(args) > 1 {
 				who = args[1]
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				p, err := c.findApproval(cmd, b, args[0])
 				if err != nil {
 					return err

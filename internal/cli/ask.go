@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
@@ -53,11 +55,14 @@ anew for a plan in use is run, and stays a draft until somebody accepts it. With
 				ms := float64(timeout) / float64(time.Millisecond)
 				r.Constraints.Timeout = &ms
 			}
+			if !slices.Contains([]string{"", "low", "medium", "high"}, r.Constraints.Priority) {
+				return exit.Usage("invalid --priority %q\n  use low, medium or high", r.Constraints.Priority)
+			}
 			var err error
 			if r.Preferences, err = preferred(preferences); err != nil {
 				return err
 			}
-			err = c.with(cmd, func(b backend) error { return c.ask(cmd, b, r, start, planOnly) })
+			err = c.with(cmd, func(b *client.Client) error { return c.ask(cmd, b, r, start, planOnly) })
 			return c.refused(err)
 		},
 	}
@@ -121,7 +126,7 @@ func (c *App) refused(err error) error {
 	return err
 }
 
-func (c *App) ask(cmd *cobra.Command, b backend, r domain.DraftRequest, start domain.DraftStart, planOnly bool) error {
+func (c *App) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, start domain.DraftStart, planOnly bool) error {
 	ctx := cmd.Context()
 	d, err := b.StartDraft(ctx, c.actor(), r)
 	if err != nil {
@@ -165,13 +170,11 @@ func (c *App) ask(cmd *cobra.Command, b backend, r domain.DraftRequest, start do
 	if !c.Json {
 		return c.follow(ctx, b, run)
 	}
-	if _, err := b.Wait(ctx, run.ID); err != nil {
-		return err
-	}
-	res, err := b.Result(ctx, run.ID)
+	view, err := b.Follow(ctx, run.ID, func(domain.Event) {})
 	if err != nil {
 		return err
 	}
+	res := view.Result
 	out.Run, out.Answer = &res, res.Output
 	if res.Result != nil {
 		if out.Answer, err = planner.EncodeValue(res.Result.AggregatedResult); err != nil {

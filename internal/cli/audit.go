@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -31,7 +32,7 @@ a run or action:checkpoint is asked for. With --json, one object per line.`,
 			if problem != nil {
 				return problem
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				enc := json.NewEncoder(c.Out)
 				enc.SetEscapeHTML(false)
 				var rows [][]string
@@ -79,7 +80,7 @@ func (c *App) auditShow() *cobra.Command {
 			if err != nil || seq < 1 {
 				return exit.Usage("%q is no number of an event", args[0])
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				e, err := b.AuditEvent(cmd.Context(), seq)
 				if err != nil {
 					return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
@@ -66,7 +67,7 @@ func (b *bulkFlags) request(action domain.Action, reason string) (r domain.BulkR
 // many acts on the runs that are named or that a filter selects: what would happen
 // is printed first, and what was previewed is what is done.
 func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, previewOnly, detach bool) error {
-	return c.with(cmd, func(b backend) error {
+	return c.with(cmd, func(b *client.Client) error {
 		ctx := cmd.Context()
 		for _, name := range runs {
 			r, err := findRun(ctx, b, name)
@@ -104,7 +105,7 @@ func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, pr
 		if !act.State.Final() && !act.NotBefore.IsZero() {
 			c.errorf("bulk act %s begins at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
 		}
-		if _, here := b.(*local); here && detach && !act.State.Final() {
+		if b.InProcess() && detach && !act.State.Final() {
 			c.errorf("it goes on when a daemon serves this database\n")
 		}
 		if !detach {
@@ -131,7 +132,7 @@ func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, pr
 
 // watchBulk waits for the end of a bulk act and of the runs that it set going: a
 // database in this process executes them only as long as the process lives.
-func (c *App) watchBulk(ctx context.Context, b backend, act domain.Bulk) (domain.Bulk, error) {
+func (c *App) watchBulk(ctx context.Context, b *client.Client, act domain.Bulk) (domain.Bulk, error) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for done := int64(-1); !act.State.Final(); {
@@ -149,7 +150,7 @@ func (c *App) watchBulk(ctx context.Context, b backend, act domain.Bulk) (domain
 			c.errorf("  %s: %d of %d\n", act.State, n, act.Total)
 		}
 	}
-	if _, here := b.(*local); !here || !executes(act.Action) {
+	if !b.InProcess() || !executes(act.Action) {
 		return act, nil
 	}
 	for after := int64(0); ; {
@@ -166,7 +167,7 @@ func (c *App) watchBulk(ctx context.Context, b backend, act domain.Bulk) (domain
 			if it.Result != "" {
 				run = it.Result
 			}
-			if _, err := b.Wait(ctx, run); err != nil {
+			if _, err := b.Follow(ctx, run, func(domain.Event) {}); err != nil {
 				return act, err
 			}
 		}
@@ -183,7 +184,7 @@ several runs, by --not-before, --provider or --tool, or on the dashboard. They
 outlast restarts of the daemon.`,
 		Example: "  kairos bulk\n  kairos bulk show 01jr8k2mf0aaaaaaaaaaaa7qx2\n  kairos bulk stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Bulks(cmd.Context(), limit)
 				if err != nil {
 					return err
@@ -202,7 +203,7 @@ outlast restarts of the daemon.`,
 		Long:    "Shows an act on many runs, and each run of it: whether it was acted on, what came of it, and why not.",
 		Example: "  kairos bulk show 01jr8k2mf0aaaaaaaaaaaa7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				act, err := b.BulkAct(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -247,7 +248,7 @@ outlast restarts of the daemon.`,
 		Long:    "Stops an act on many runs: those that it has not reached stay as they are.",
 		Example: "  kairos bulk stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				act, err := b.StopBulk(cmd.Context(), c.actor(), args[0], reason)
 				if err != nil {
 					return err

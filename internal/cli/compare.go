@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/jsondiff"
 	"github.com/kairosd/kairosd/internal/rundiff"
@@ -23,7 +24,7 @@ the same plan that completed. Lines with - are of the first run, lines with + of
 second. Exit code 0 also when the runs differ.`,
 		Example: "  kairos compare 7qx2 m3k9\n  kairos compare 7qx2\n  kairos compare 7qx2 m3k9 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				other := ""
 				if len(args) > 1 {
 					other = args[1]

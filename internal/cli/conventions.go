@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -110,7 +111,7 @@ func (c *App) completed(cmd *cobra.Command) {
 			cmd.ValidArgsFunction = c.completion(c.approvalIDs, cobra.ShellCompDirectiveNoFileComp)
 		}
 	}
-	for name, list := range map[string]func(context.Context, backend) ([]string, error){"plan": c.planKeys, "status": statuses} {
+	for name, list := range map[string]func(context.Context, *client.Client) ([]string, error){"plan": c.planKeys, "status": statuses} {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || f.Value.Type() != "string" || name == "status" && cmd.Name() != "runs" {
 			continue
@@ -125,7 +126,7 @@ func (c *App) completed(cmd *cobra.Command) {
 	}
 }
 
-func (c *App) completion(list func(context.Context, backend) ([]string, error), directive cobra.ShellCompDirective) cobra.CompletionFunc {
+func (c *App) completion(list func(context.Context, *client.Client) ([]string, error), directive cobra.ShellCompDirective) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if c.server == "" && !datadir.Exists(c.database()) {
 			return nil, directive
@@ -134,7 +135,7 @@ func (c *App) completion(list func(context.Context, backend) ([]string, error), 
 		defer cancel()
 		quiet := *c
 		quiet.quiet = true
-		b, err := quiet.open(ctx)
+		b, err := quiet.connect(ctx)
 		if err != nil {
 			return nil, directive
 		}
@@ -150,7 +151,7 @@ func (c *App) completion(list func(context.Context, backend) ([]string, error), 
 // completions is how many words a completion offers.
 const completions = 50
 
-func (c *App) runIDs(ctx context.Context, b backend) (out []string, err error) {
+func (c *App) runIDs(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: completions}})
 	for _, r := range list.Items {
 		out = append(out, fmt.Sprintf("%s\t%s %s", r.ID, r.PlanKey, r.Status), fmt.Sprintf("%s\t%s %s", domain.ShortID(r.ID), r.PlanKey, r.Status))
@@ -158,7 +159,7 @@ func (c *App) runIDs(ctx context.Context, b backend) (out []string, err error) {
 	return out, err
 }
 
-func (c *App) planKeys(ctx context.Context, b backend) (out []string, err error) {
+func (c *App) planKeys(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Plans(ctx, domain.PlanFilter{Page: domain.Page{Limit: completions}})
 	for _, p := range list.Items {
 		out = append(out, p.Key+"\t"+firstLine(p.Name))
@@ -166,7 +167,7 @@ func (c *App) planKeys(ctx context.Context, b backend) (out []string, err error)
 	return out, err
 }
 
-func (c *App) approvalIDs(ctx context.Context, b backend) (out []string, err error) {
+func (c *App) approvalIDs(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Approvals(ctx, domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: completions}})
 	for _, a := range list.Items {
 		out = append(out, a.ID+"\t"+firstLine(a.Message))
@@ -174,7 +175,7 @@ func (c *App) approvalIDs(ctx context.Context, b backend) (out []string, err err
 	return out, err
 }
 
-func statuses(context.Context, backend) (out []string, err error) {
+func statuses(context.Context, *client.Client) (out []string, err error) {
 	for _, s := range domain.RunStatuses {
 		out = append(out, string(s))
 	}

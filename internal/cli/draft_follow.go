@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
@@ -20,7 +21,7 @@ const (
 
 // followDraft tells how far planning is until it is over. Whoever stops waiting is
 // told where it goes on.
-func (c *App) followDraft(ctx context.Context, b backend, d domain.Draft) (domain.Draft, error) {
+func (c *App) followDraft(ctx context.Context, b *client.Client, d domain.Draft) (domain.Draft, error) {
 	told, wait := 0, draftGlance
 	for {
 		for ; told < len(d.Progress); told++ {
@@ -67,7 +68,7 @@ func (c *App) tellDraft(n domain.DraftNote) {
 }
 
 // planOf is the plan that a draft came to.
-func planOf(ctx context.Context, b backend, d domain.Draft) (*domain.AskedPlan, error) {
+func planOf(ctx context.Context, b *client.Client, d domain.Draft) (*domain.AskedPlan, error) {
 	p, err := b.Plan(ctx, d.Plan)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ type drafted struct {
 
 // findDraft finds a draft by its id, by a part of at least four characters that its
 // id alone begins or ends with, or by its plan: the newest of it.
-func findDraft(ctx context.Context, b backend, name string) (drafted, error) {
+func findDraft(ctx context.Context, b *client.Client, name string) (drafted, error) {
 	if len(name) == domain.IDLength {
 		d, err := b.Draft(ctx, name)
 		if domain.CodeOf(err) != domain.CodeNotFound {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/plandiff"
@@ -27,17 +28,17 @@ the id of one, a part of it that it alone begins or ends with, or its plan's key
 			if limit < 1 || limit > 1000 {
 				return exit.Usage("--limit takes 1 to 1000")
 			}
-			return c.with(cmd, func(b backend) error { return c.listDrafts(cmd, b, all, limit) })
+			return c.with(cmd, func(b *client.Client) error { return c.listDrafts(cmd, b, all, limit) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "those that were accepted or discarded, too")
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most so many (1000)")
 	var reason, alternative string
-	act := func(use, short, long string, do func(cmd *cobra.Command, b backend, d drafted) error) *cobra.Command {
+	act := func(use, short, long string, do func(cmd *cobra.Command, b *client.Client, d drafted) error) *cobra.Command {
 		sub := &cobra.Command{
 			Use: use + " DRAFT", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos drafts " + use + " plan-4f1c",
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return c.with(cmd, func(b backend) error {
+				return c.with(cmd, func(b *client.Client) error {
 					d, err := findDraft(cmd.Context(), b, args[0])
 					if err != nil {
 						return err
@@ -52,7 +53,7 @@ the id of one, a part of it that it alone begins or ends with, or its plan's key
 	accept := act("accept", "Take a draft into use", `Takes a draft into use: from now on it is a plan like those that people wrote. One
 that was made of a plan in use becomes the current version of that. --alternative
 accepts one of the alternatives that "kairos drafts show" lists instead of the
-proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobra.Command, b backend, d drafted) error {
+proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobra.Command, b *client.Client, d drafted) error {
 		if d.plan != nil {
 			p, err := b.AcceptPlan(cmd.Context(), c.actor(), d.plan.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
 			if err != nil {
@@ -71,7 +72,7 @@ proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobr
 	})
 	accept.Flags().StringVar(&alternative, "alternative", "", "accept this alternative, such as cheaper or faster")
 	discard := act("discard", "Give a draft up", `Gives a draft up: planning that is under way ends, and its plan is in no list any more.
-"kairos plans unarchive" brings that back.`, func(cmd *cobra.Command, b backend, d drafted) error {
+"kairos plans unarchive" brings that back.`, func(cmd *cobra.Command, b *client.Client, d drafted) error {
 		if d.plan != nil {
 			if err := b.ArchivePlan(cmd.Context(), c.actor(), d.plan.ID, true, reason); err != nil {
 				return err
@@ -89,7 +90,7 @@ proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobr
 	return cmd
 }
 
-func (c *App) listDrafts(cmd *cobra.Command, b backend, all bool, limit int) error {
+func (c *App) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit int) error {
 	list, err := b.Drafts(cmd.Context(), all, limit)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (c *App) draftShow() *cobra.Command {
 and the plan as it was written. With --json: the draft and its plan, once there is one.`,
 		Example: "  kairos drafts show plan-4f1c\n  kairos drafts show plan-4f1c --follow=false --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				d, err := findDraft(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -198,7 +199,7 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 }
 
 // showDraftedPlan prints a version of a plan: who does what, then its source.
-func (c *App) showDraftedPlan(cmd *cobra.Command, b backend, plan string, version int) error {
+func (c *App) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string, version int) error {
 	p, err := b.Plan(cmd.Context(), plan)
 	if err != nil {
 		return err
@@ -234,7 +235,7 @@ another model plan. The draft that is refined stays as it is until it is discard
 			if strings.TrimSpace(r.Query+r.Change+r.Provider) == "" {
 				return exit.Usage("say what should be different: TEXT, --change or --provider")
 			}
-			return c.with(cmd, func(b backend) error { return c.refine(cmd, b, args[0], r) })
+			return c.with(cmd, func(b *client.Client) error { return c.refine(cmd, b, args[0], r) })
 		},
 	}
 	cmd.Flags().StringVar(&r.Change, "change", "", "what should be different")
@@ -244,7 +245,7 @@ another model plan. The draft that is refined stays as it is until it is discard
 	return cmd
 }
 
-func (c *App) refine(cmd *cobra.Command, b backend, name string, r domain.DraftRequest) error {
+func (c *App) refine(cmd *cobra.Command, b *client.Client, name string, r domain.DraftRequest) error {
 	ctx := cmd.Context()
 	from, err := findDraft(ctx, b, name)
 	if err != nil {
@@ -310,7 +311,7 @@ draft is accepted with that, but for one that was made of a plan in use: it stay
 draft, unless --accept says that it takes the place of the current version.`,
 		Example: "  kairos drafts start plan-4f1c\n  kairos drafts start plan-4f1c --accept --detach",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				if err := canDetach(b, detach); err != nil {
 					return err
 				}
@@ -354,7 +355,7 @@ func (c *App) draftTry() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				d, err := findDraft(cmd.Context(), b, args[0])
 				if err != nil {
 					return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 )
@@ -18,7 +19,7 @@ func (c *App) failuresCommand() *cobra.Command {
 		Long:    "Groups failed runs by plan, node, error code and message (numbers, ids, times and quoted values aside): an outage that fails 400 runs is one line, with the filter that selects them.",
 		Example: "  kairos failures\n  kairos resume --filter 'status:failed plan:invoice step:fetch error:timeout' --preview\n  kairos failures ack invoice fetch timeout --note \"waiting for quota\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				groups, err := b.FailureGroups(cmd.Context(), 100)
 				if err != nil {
 					return err
@@ -41,24 +42,24 @@ func (c *App) failuresCommand() *cobra.Command {
 	note := ""
 	ack := c.failureAct("ack", "Take note of failures: they need attention no more until they come anew",
 		"  kairos failures ack invoice fetch timeout --note 'waiting for quota, resume after 06:00'", "need attention no more",
-		func(cmd *cobra.Command, b backend, ref domain.FailureRef) (int64, error) {
+		func(cmd *cobra.Command, b *client.Client, ref domain.FailureRef) (int64, error) {
 			return b.AckFailures(cmd.Context(), c.actor(), ref, note)
 		})
 	ack.Flags().StringVar(&note, "note", "", "for whoever looks next")
 	unack := c.failureAct("unack", "Take an acknowledgement of failures back", "  kairos failures unack invoice fetch timeout", "need attention again",
-		func(cmd *cobra.Command, b backend, ref domain.FailureRef) (int64, error) {
+		func(cmd *cobra.Command, b *client.Client, ref domain.FailureRef) (int64, error) {
 			return b.UnackFailures(cmd.Context(), c.actor(), ref)
 		})
 	cmd.AddCommand(ack, unack)
 	return cmd
 }
 
-func (c *App) failureAct(use, short, example, done string, act func(*cobra.Command, backend, domain.FailureRef) (int64, error)) *cobra.Command {
+func (c *App) failureAct(use, short, example, done string, act func(*cobra.Command, *client.Client, domain.FailureRef) (int64, error)) *cobra.Command {
 	alike := ""
 	cmd := &cobra.Command{
 		Use: use + " PLAN STEP ERROR", Short: short, Args: cobra.ExactArgs(3), Long: short + ". PLAN, STEP and ERROR are what \"kairos failures\" lists.", Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				n, err := act(cmd, b, domain.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2], Alike: alike})
 				if err != nil {
 					return err

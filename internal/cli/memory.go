@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -20,7 +21,7 @@ agents are told of what was said in it before. Only an admin may look at another
 owner's. "kairos forget SESSION" makes a session forget.`,
 		Example: "  kairos memory\n  kairos memory customer-7\n  kairos memory --owner ana --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				if len(args) == 0 {
 					return c.listSessions(cmd, b, owner)
 				}
@@ -45,7 +46,7 @@ owner's. "kairos forget SESSION" makes a session forget.`,
 	return cmd
 }
 
-func (c *App) listSessions(cmd *cobra.Command, b backend, owner string) error {
+func (c *App) listSessions(cmd *cobra.Command, b *client.Client, owner string) error {
 	var all []domain.MemorySession
 	p := domain.Page{Limit: 200}
 	for {
@@ -83,7 +84,7 @@ delete" takes them. "kairos memory SESSION" shows what would be forgotten. Only 
 admin may do it to another owner's session.`,
 		Example: "  kairos forget customer-7 --reason \"asked to be forgotten\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				n, err := b.Forget(cmd.Context(), owner, args[0], reason, c.actor())
 				if err != nil {
 					return err

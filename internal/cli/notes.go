@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/bundle"
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
@@ -22,7 +23,7 @@ func (c *App) noteCommand() *cobra.Command {
 Without TEXT the run's notes are printed.`,
 		Example: "  kairos note 7qx2 'waiting for quota, resume after 06:00'\n  kairos note 7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -62,18 +63,14 @@ func (c *App) showNotes(notes []domain.Note) {
 }
 
 // packedRun gives what writes the archive of a run: as the server signs it, where it
-// does.
-func packedRun(ctx context.Context, b backend, run string) (func(io.Writer) error, error) {
-	if server, ok := b.(interface {
-		ExportRun(ctx context.Context, run string) ([]byte, error)
-	}); ok {
-		raw, err := server.ExportRun(ctx, run)
-		if err == nil {
-			return func(to io.Writer) error { _, err := to.Write(raw); return err }, nil
-		}
-		if domain.CodeOf(err) != domain.CodeForbidden {
-			return nil, err
-		}
+// does: it does not for those who lack the role.
+func packedRun(ctx context.Context, b *client.Client, run string) (func(io.Writer) error, error) {
+	raw, err := b.ExportRun(ctx, run)
+	if err == nil {
+		return func(to io.Writer) error { _, err := to.Write(raw); return err }, nil
+	}
+	if domain.CodeOf(err) != domain.CodeForbidden {
+		return nil, err
 	}
 	packed, err := bundle.Read(ctx, b, run)
 	if err != nil {
@@ -91,7 +88,7 @@ for a ticket or for whoever wrote the plan. Secrets are masked. The file must no
 kairosd audit verify-export checks; without the role author it is packed here and has no signature.`,
 		Example: "  kairos export 7qx2\n  kairos export 7qx2 --output - | tar --zstd -t",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err

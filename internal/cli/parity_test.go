@@ -93,7 +93,7 @@ func TestStoredPlans(t *testing.T) {
 		if out, _ := s.expect(0, "plans", "--paused"); !strings.Contains(out, "greet") || !strings.Contains(out, "paused") {
 			t.Error(out)
 		}
-		s.expect(2, "plans", "pause", "greet")
+		s.expect(0, "plans", "pause", "greet") // it stays as it is
 		s.expect(0, "plans", "unpause", "greet")
 		s.expect(0, "plans", "archive", "greet", "--reason", "replaced")
 		if out, stderr := s.expect(0, "plans"); strings.Contains(out, "greet") || !strings.Contains(stderr, "no plan matches") {
@@ -355,6 +355,9 @@ func TestDetails(t *testing.T) {
 		}
 		if r := s.result(0, "tools", "try", "calculator", "--input", `{"expression": "6*7"}`, "--json"); !strings.Contains(string(r.Output), "42") {
 			t.Errorf("%+v", r)
+		}
+		if out, _ := s.expect(0, "plans", "--json"); strings.Contains(out, "try-calculator") {
+			t.Errorf("the plan of a tried tool is in the list: %s", out)
 		}
 		if out, _ := s.expect(0, "audit", "show", "1"); !strings.Contains(out, "event 1\n") {
 			t.Error(out)

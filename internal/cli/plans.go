@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -65,7 +66,7 @@ and words of the key or name. Drafts of planners are listed by "kairos drafts", 
 }
 
 func (c *App) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing string) error {
-	return c.with(cmd, func(b backend) error {
+	return c.with(cmd, func(b *client.Client) error {
 		list, err := b.Plans(cmd.Context(), f)
 		if err != nil {
 			return err
@@ -90,7 +91,7 @@ func (c *App) plansAdd() *cobra.Command {
 		Long:    "Checks plan files and stores each as a new version of its plan. Content that is known already is not stored again.",
 		Example: "  kairos plans add report.yaml --reason \"retry the upload\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				for _, file := range args {
 					src, format, err := c.readPlan(file)
 					if err != nil {
@@ -128,7 +129,7 @@ func (c *App) plansShow() *cobra.Command {
 		Long:    "Prints the source of a plan's newest version, or of --version N.",
 		Example: "  kairos plans show report --version 3",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -154,7 +155,7 @@ func (c *App) plansVersions() *cobra.Command {
 		Long:    "Lists a plan's versions, newest first, with who stored them and why.",
 		Example: "  kairos plans versions report",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -202,7 +203,7 @@ that were written in different formats, as after a run was planned anew, are
 compared as YAML.`,
 		Example: "  kairos plans diff report 3 4",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -286,7 +287,7 @@ meanwhile. "kairos plans diff" says how versions differ.`,
 			if err != nil {
 				return err
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -318,7 +319,7 @@ existing runs can still be resumed, rerun and forked.`
 	cmd := &cobra.Command{
 		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos plans " + use + " report --reason \"the bank asks for it\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -346,7 +347,7 @@ func (c *App) plansArchive(archive bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos plans " + use + " report --reason \"replaced by report-2\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -376,7 +377,7 @@ long they took, of the newest runs that began since --since (at most 500).`,
 			if err != nil {
 				return exit.Usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -152,7 +153,7 @@ func (c *App) readPlan(path string) ([]byte, planner.Format, error) {
 
 // run stores plan and run, follows it, and prints what became of it.
 func (c *App) run(ctx context.Context, file string, src []byte, format planner.Format, req domain.StartRequest, detach bool) error {
-	b, err := c.open(ctx)
+	b, err := c.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func storedName(name string) (key string, version int, ok bool) {
 }
 
 // stored finds a plan that was named instead of a file.
-func (c *App) stored(ctx context.Context, b backend, name string) (plan string, version int, err error) {
+func (c *App) stored(ctx context.Context, b *client.Client, name string) (plan string, version int, err error) {
 	key, version, _ := storedName(name)
 	p, err := b.Plan(ctx, key)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -199,39 +200,30 @@ func (c *App) stored(ctx context.Context, b backend, name string) (plan string, 
 }
 
 // follow shows a run's progress until it stands still, then its result.
-func (c *App) follow(ctx context.Context, b backend, r domain.Run) error {
+func (c *App) follow(ctx context.Context, b *client.Client, r domain.Run) error {
 	c.notef("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
 	if !c.quiet && !c.Json {
 		c.mentionDelay(ctx, b, r)
 	}
-	events, err := b.Subscribe(ctx, 0, r.ID)
-	if err != nil {
-		return err
-	}
-	settled := make(chan domain.Run, 1)
-	failed := make(chan error, 1)
-	go func() {
-		run, err := b.Wait(ctx, r.ID)
-		if err != nil {
-			failed <- err
-			return
+	view, err := b.Follow(ctx, r.ID, func(e domain.Event) {
+		if e.RunSeq == 0 || e.RunSeq > c.told {
+			c.progress(e)
 		}
-		settled <- run
-	}()
-	if err := c.watch(events, settled, failed); err != nil {
+	})
+	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return interrupted(b, r.ID)
 		}
 		return err
 	}
-	return c.result(context.WithoutCancel(ctx), b, r.ID)
+	return c.result(view.Result)
 }
 
 // interrupted is what whoever stops waiting is told: a run that this process
 // executes stands still, one of a daemon goes on.
-func interrupted(b backend, run string) error {
+func interrupted(b *client.Client, run string) error {
 	short := domain.ShortID(run)
-	if _, here := b.(*local); here {
+	if b.InProcess() {
 		return exit.With(exit.Unavailable, fmt.Errorf("interrupted; continue with: kairos resume %s", short))
 	}
 	return exit.With(exit.Unavailable, fmt.Errorf("interrupted; the run goes on in the daemon: kairos logs %s -f", short))
@@ -239,15 +231,14 @@ func interrupted(b backend, run string) error {
 
 // mentionDelay prints why a run does not start now: it is scheduled, or the daemon
 // executes nothing.
-func (c *App) mentionDelay(ctx context.Context, b backend, r domain.Run) {
+func (c *App) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) {
 	if r.StartAt.After(time.Now()) && r.StartedAt.IsZero() {
 		c.notef("note: the run starts at %s; kairos start-now %s starts it now\n", Stamp(r.StartAt), domain.ShortID(r.ID))
 	}
-	d, ok := b.(keeper)
-	if !ok {
+	if b.InProcess() {
 		return
 	}
-	i, err := d.Installation(ctx)
+	i, err := b.Installation(ctx)
 	if err != nil {
 		return // the command itself meets the error
 	}
@@ -257,41 +248,6 @@ func (c *App) mentionDelay(ctx context.Context, b backend, r domain.Run) {
 	if i.Maintenance != nil {
 		c.notef("note: the daemon is in maintenance since %s; the run starts when it ends: kairos system maintenance off\n", Stamp(i.Maintenance.Since))
 	}
-}
-
-// lateEvents is how long a run that stands still may take to tell of its last
-// steps.
-const lateEvents = 2 * time.Second
-
-// watch prints events until the run has settled, everything up to its last row was
-// printed, and the event of its status has come, which is the last of that row.
-func (c *App) watch(events <-chan domain.Event, settled <-chan domain.Run, failed <-chan error) error {
-	var end *domain.Run
-	seen, status := int64(0), ""
-	var late <-chan time.Time
-	for end == nil || seen < end.LastSeq || status != string(end.Status) {
-		select {
-		case e, ok := <-events:
-			if !ok {
-				events = nil
-				continue
-			}
-			if e.RunSeq == 0 || e.RunSeq > c.told {
-				c.progress(e)
-			}
-			seen = max(seen, e.RunSeq)
-			if e.Type == "run_status" {
-				status, _ = e.Data["status"].(string)
-			}
-		case run := <-settled:
-			end, late = &run, time.After(lateEvents)
-		case err := <-failed:
-			return err
-		case <-late:
-			return nil
-		}
-	}
-	return nil
 }
 
 // progress prints one event as a line on stderr.
@@ -309,8 +265,6 @@ func (c *App) progress(e domain.Event) {
 	node := text("node")
 	if item, ok := data["item"].(float64); ok {
 		node += fmt.Sprintf("[%d]", int(item))
-	} else if item, ok := data["item"].(int); ok {
-		node += fmt.Sprintf("[%d]", item)
 	}
 	message := ""
 	if e, ok := data["error"].(map[string]any); ok {
@@ -337,18 +291,14 @@ func (c *App) progress(e domain.Event) {
 }
 
 // result prints what became of a run and gives the exit code for it.
-func (c *App) result(ctx context.Context, b backend, run string) error {
-	res, err := b.Result(ctx, run)
-	if err != nil {
-		return err
-	}
+func (c *App) result(res domain.Result) error {
 	if c.Json {
 		if err := c.Print(res); err != nil {
 			return err
 		}
 		return exitOf(res)
 	}
-	short := domain.ShortID(run)
+	run, short := res.RunID, domain.ShortID(res.RunID)
 	switch res.Status {
 	case domain.RunCompleted:
 		if res.Result != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -30,7 +31,7 @@ func (c *App) runsCommand() *cobra.Command {
 				if view != "" && query != "" || status != "" || plan != "" || since != "" || len(labels) > 0 {
 					return exit.Usage("--filter and --view take the place of --status, --plan, --since and --label")
 				}
-				return c.with(cmd, func(b backend) error {
+				return c.with(cmd, func(b *client.Client) error {
 					if view != "" {
 						var err error
 						if query, err = viewNamed(cmd, b, view); err != nil {
@@ -63,7 +64,7 @@ func (c *App) runsCommand() *cobra.Command {
 			if f.Labels, err = parseLabels(labels); err != nil {
 				return err
 			}
-			return c.with(cmd, func(b backend) error { return c.listRuns(cmd, b, f) })
+			return c.with(cmd, func(b *client.Client) error { return c.listRuns(cmd, b, f) })
 		},
 	}
 	f := cmd.Flags()
@@ -78,7 +79,7 @@ func (c *App) runsCommand() *cobra.Command {
 }
 
 // viewNamed is the filter of a saved view; one's own comes before everybody's.
-func viewNamed(cmd *cobra.Command, b backend, name string) (string, error) {
+func viewNamed(cmd *cobra.Command, b *client.Client, name string) (string, error) {
 	list, err := b.Views(cmd.Context())
 	if err != nil {
 		return "", err
@@ -96,7 +97,7 @@ func viewNamed(cmd *cobra.Command, b backend, name string) (string, error) {
 	return found, nil
 }
 
-func (c *App) listRuns(cmd *cobra.Command, b backend, f domain.RunFilter) error {
+func (c *App) listRuns(cmd *cobra.Command, b *client.Client, f domain.RunFilter) error {
 	list, err := b.Runs(cmd.Context(), f)
 	if err != nil {
 		return err
@@ -142,7 +143,7 @@ RUN is an id, or any unambiguous beginning or end of one of at least four charac
 With --json: the run, its journal, its decisions, its notes, and what its agents said to each other.`,
 		Example: "  kairos show 7qx2\n  kairos show 7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -300,7 +301,7 @@ func (c *App) logsCommand() *cobra.Command {
 		Long:    "Prints a run's journal as lines, with what its nodes logged. With -f it goes on until the run stands still.",
 		Example: "  kairos logs 7qx2 -f",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -337,7 +338,7 @@ func (c *App) logsCommand() *cobra.Command {
 }
 
 // journal prints rows after a position and returns the new one.
-func (c *App) journal(cmd *cobra.Command, b backend, run string, after int64) (int64, error) {
+func (c *App) journal(cmd *cobra.Command, b *client.Client, run string, after int64) (int64, error) {
 	rows, damage := b.JournalPage(cmd.Context(), run, after, 0)
 	if damage != nil && domain.CodeOf(damage) != domain.CodeCorrupt {
 		return after, damage

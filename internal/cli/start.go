@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
@@ -113,7 +114,7 @@ is for plans in files. Without --version it is the current version. With a daemo
 				return err
 			}
 			req.Plan, req.Version = args[0], version
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				return listedBy(c.start(cmd.Context(), b, req, s.detach), "kairos plans lists plans; kairos run FILE runs one of a file")
 			})
 		},
@@ -125,15 +126,15 @@ is for plans in files. Without --version it is the current version. With a daemo
 
 // canDetach returns an error if nothing would execute a run after this command
 // has ended.
-func canDetach(b backend, detach bool) error {
-	if _, here := b.(*local); here && detach {
+func canDetach(b *client.Client, detach bool) error {
+	if b.InProcess() && detach {
 		return exit.Usage("--detach needs a running daemon, and none has this database open\n  start one with kairosd serve, or run the command without --detach")
 	}
 	return nil
 }
 
 // start starts a run and follows it, or with detach prints its id.
-func (c *App) start(ctx context.Context, b backend, req domain.StartRequest, detach bool) error {
+func (c *App) start(ctx context.Context, b *client.Client, req domain.StartRequest, detach bool) error {
 	if err := canDetach(b, detach); err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ show what would have been called. The plan gets no version; the run is kept, out
 			if err != nil {
 				return err
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				r, problems, err := b.TryPlan(cmd.Context(), c.actor(), src, format, value)
 				if err != nil {
 					return c.invalid(args[0], problems, err)
@@ -206,7 +207,7 @@ where it stopped. A limit below what the run has used is rejected.`,
 			if req.Limits == (domain.Limits{}) && req.Raise == (domain.Limits{}) {
 				return exit.Usage("say at least one of --max-steps, --max-duration, --max-tokens and --max-cost")
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				if err := canDetach(b, detach); err != nil {
 					return err
 				}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -10,29 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
-
-// keeper is a daemon: what only it can say of itself.
-type keeper interface {
-	Installation(ctx context.Context) (domain.Installation, error)
-	Vitals(ctx context.Context) (domain.Vitals, error)
-	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)
-	Maintain(ctx context.Context, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error)
-	BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error)
-}
-
-// withKeeper works with a daemon, and refuses a database in this process.
-func (c *App) withKeeper(cmd *cobra.Command, f func(k keeper) error) error {
-	return c.with(cmd, func(b backend) error {
-		k, ok := b.(keeper)
-		if !ok {
-			return domain.Errorf(domain.CodeUnavailable, "no daemon serves %s", c.database()).Suggest("name one with --server URL, or see kairosd doctor and kairosd backup, which need none")
-		}
-		return f(k)
-	})
-}
 
 // systemCommand looks after a daemon.
 func (c *App) systemCommand() *cobra.Command {
@@ -43,7 +23,7 @@ jobs. With --json, the installation and its vitals as the API gives them. It nee
 daemon: --server, or one that serves the database file.`,
 		Example: "  kairos system\n  kairos system log --level WARN\n  kairos system maintenance on --reason \"the ERP is down until 06:00\"\n  kairos system backup",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withKeeper(cmd, func(k keeper) error {
+			return c.with(cmd, func(k *client.Client) error {
 				i, err := k.Installation(cmd.Context())
 				if err != nil {
 					return err
@@ -124,7 +104,7 @@ func (c *App) systemLog() *cobra.Command {
 				return exit.Usage("unknown level %q (DEBUG, INFO, WARN, ERROR)", level)
 			}
 			text := strings.Join(args, " ")
-			return c.withKeeper(cmd, func(k keeper) error {
+			return c.with(cmd, func(k *client.Client) error {
 				lines, err := k.Log(cmd.Context(), level, text)
 				if err != nil {
 					return err
@@ -159,7 +139,7 @@ created, looked at, decided and cancelled. It outlasts restarts of the daemon.
 			if args[0] != "on" && args[0] != "off" {
 				return exit.Usage("say: kairos system maintenance on, or off")
 			}
-			return c.withKeeper(cmd, func(k keeper) error {
+			return c.with(cmd, func(k *client.Client) error {
 				m, err := k.Maintain(cmd.Context(), c.actor(), args[0] == "on", reason)
 				if err != nil {
 					return err
@@ -186,7 +166,7 @@ func (c *App) systemBackup() *cobra.Command {
 		Long:    "Makes a verified backup in the daemon's directory for backups, beside those that are there. \"kairosd backup FILE\" writes one where you say.",
 		Example: "  kairos system backup",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withKeeper(cmd, func(k keeper) error {
+			return c.with(cmd, func(k *client.Client) error {
 				b, err := k.BackUp(cmd.Context(), c.actor())
 				if err != nil {
 					return err

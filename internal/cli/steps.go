@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -98,7 +99,7 @@ longest of those that were looked at. A search looks as far as a bound of time l
 				return exit.Usage("--sort %q is unknown (took)", sort)
 			}
 			f.Query, f.Page, f.Slowest = query, l.page(), sort == "took"
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				hits, err := b.Steps(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -139,7 +140,7 @@ passed on.`,
 				return problem
 			}
 			f.Query, f.Page = query, l.page()
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.HandoffsOf(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -158,7 +159,7 @@ passed on.`,
 		Long:    "Prints the handoffs of one run in order, each with its step, its reason and the whole context that was passed on.",
 		Example: "  kairos handoffs show 7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -195,7 +196,7 @@ func (c *App) viewsCommand() *cobra.Command {
 the dashboard shows above the list. "kairos runs --view NAME" lists the runs of one.`,
 		Example: "  kairos views\n  kairos views save nightly 'plan:report label.env=prod since:24h'\n  kairos runs --view nightly\n  kairos views remove nightly",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Views(cmd.Context())
 				if err != nil {
 					return err
@@ -219,7 +220,7 @@ the dashboard shows above the list. "kairos runs --view NAME" lists the runs of 
 	}
 	var everybody bool
 	keep := func(cmd *cobra.Command, v domain.SavedView) error {
-		return c.with(cmd, func(b backend) error {
+		return c.with(cmd, func(b *client.Client) error {
 			if v.Query == "" {
 				list, err := b.Views(cmd.Context())
 				if err != nil {

@@ -2,31 +2,17 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/assemble"
-	"github.com/kairosd/kairosd/internal/bulk"
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/draft"
-	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/exit"
-	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/planner"
 )
-
-// mock is what a node gives instead of running.
-type mock struct {
-	Output any    `yaml:"output"`
-	Error  string `yaml:"error"`
-}
 
 func (c *App) testCommand() *cobra.Command {
 	var mocks, input, prompt string
@@ -41,7 +27,7 @@ other node gives what the mock file says: a map from node id to {output: …} or
 			if err != nil {
 				return err
 			}
-			table := map[string]mock{}
+			table := map[string]assemble.Mock{}
 			if mocks != "" {
 				b, err := os.ReadFile(mocks)
 				if err != nil {
@@ -80,44 +66,15 @@ other node gives what the mock file says: a map from node id to {output: …} or
 	return cmd
 }
 
-// mockRegistry offers an installation's catalog, but runs mocks.
-type mockRegistry struct {
-	engine.Registry
-	mocks map[string]mock
-}
-
-func (m mockRegistry) Handler(node *planner.ProgramNode) (engine.Handler, bool) {
-	return engine.HandlerFunc(func(context.Context, *engine.Call) (engine.Result, error) {
-		mock, ok := m.mocks[node.ID]
-		switch {
-		case !ok:
-			return engine.Result{}, &planner.Failure{Code: "not_mocked", Message: fmt.Sprintf("node %s has no mock", node.ID), Permanent: true, NoEffect: true,
-				Suggestion: fmt.Sprintf("add to the mock file: %s: {output: …}", node.ID)}
-		case mock.Error != "":
-			return engine.Result{}, &planner.Failure{Code: "mock", Message: mock.Error, Permanent: true, NoEffect: true}
-		}
-		return engine.Result{Output: mock.Output}, nil
-	}), true
-}
-
-func (c *App) mocked(ctx context.Context, table map[string]mock) (*local, error) {
-	cfg, tools, registry, err := c.offers(ctx)
+// mocked gives the API of a throw-away database whose nodes give mocks.
+func (c *App) mocked(ctx context.Context, table map[string]assemble.Mock) (*client.Client, error) {
+	cfg, err := config.Load(c.config)
 	if err != nil {
 		return nil, err
 	}
-	log := slog.New(slog.DiscardHandler)
-	s, err := store.OpenMemory(ctx, store.Options{Logger: log})
+	l, err := assemble.OpenLocal(ctx, assemble.LocalOptions{Config: cfg, Mocks: table})
 	if err != nil {
 		return nil, err
 	}
-	e, err := engine.New(engine.Config{Store: s, Registry: mockRegistry{registry, table}, Logger: log, Options: engine.Options{StopGrace: time.Second}})
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	s.OnCommit(e.HandleCommit)
-	if err := e.Open(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	a := app.New(app.Config{Store: s, Engine: e, Log: log})
-	return &local{e, stored{s}, offered{tools}, bulk.New(bulk.Config{Store: s, Engine: e, Log: log, Providers: tools.Models.ProviderInfos, Tools: tools.Tools, Host: tools.Host}), draft.New(draft.Config{Store: s, Planner: assemble.NewAsker(e, registry, tools, s, cfg), Engine: e, Archive: a.Plans.ArchiveAs, Log: log}), nil, a}, nil
+	return client.InProcess(l.Handler, l.Close), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -24,7 +25,7 @@ they can be called now. A tool whose definition has changed since it was accepte
 is refused until "kairos tools accept NAME".`,
 		Example: "  kairos tools\n  kairos tools show http\n  kairos tools try calculator --input '{\"expression\": \"6*7\"}'\n  kairos tools accept files.read",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Tools(cmd.Context())
 				if err != nil {
 					return err
@@ -50,7 +51,7 @@ dashboard: models act on it. With --digest, which both show, nothing but what wa
 read is accepted.`,
 		Example: "  kairos tools accept files.read --reason \"new version of the server\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Tools(cmd.Context())
 				if err != nil {
 					return err
@@ -78,8 +79,8 @@ read is accepted.`,
 	accept.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
 	accept.Flags().StringVar(&digest, "digest", "", "accept only the definition with this digest")
 	cmd.AddCommand(accept, c.toolShow(), c.toolTry(), c.toolServersCommand(), c.retryServerCommand())
-	c.addStops(cmd, "tool", "http", backend.StopTool)
-	c.addCircuits(cmd, "tool", "http api.example", backend.ChangeToolCircuit)
+	c.addStops(cmd, "tool", "http", (*client.Client).StopTool)
+	c.addCircuits(cmd, "tool", "http api.example", (*client.Client).ChangeToolCircuit)
 	return cmd
 }
 
@@ -100,7 +101,7 @@ func toolNotes(t domain.ToolInfo) (notes []string) {
 	return notes
 }
 
-func findTool(cmd *cobra.Command, b backend, name string) (domain.ToolInfo, error) {
+func findTool(cmd *cobra.Command, b *client.Client, name string) (domain.ToolInfo, error) {
 	list, err := b.Tools(cmd.Context())
 	if err != nil {
 		return domain.ToolInfo{}, err
@@ -114,7 +115,7 @@ func (c *App) toolShow() *cobra.Command {
 		Long:    "Prints everything that is known of a tool: where it comes from, what a call may do, the schema of its arguments, and how its calls went in the last 24 hours.",
 		Example: "  kairos tools show http",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				t, err := findTool(cmd, b, args[0])
 				if err != nil {
 					return err
@@ -169,7 +170,7 @@ an HTTP GET is sent; any other call is only shown.`,
 			if err != nil {
 				return err
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				t, err := findTool(cmd, b, args[0])
 				if err != nil {
 					return err
@@ -201,14 +202,14 @@ an HTTP GET is sent; any other call is only shown.`,
 
 // addStops adds the two commands that stop the calls of something, and let them
 // begin again.
-func (c *App) addStops(to *cobra.Command, what, example string, stop func(backend, context.Context, domain.Actor, string, bool, string) error) {
+func (c *App) addStops(to *cobra.Command, what, example string, stop func(*client.Client, context.Context, domain.Actor, string, bool, string) error) {
 	add := func(use, short, long string, on bool) {
 		var reason string
 		cmd := &cobra.Command{
 			Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: long,
 			Example: "  kairos " + to.Name() + " " + use + " " + example + " --reason \"maintenance until 6\"",
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return c.with(cmd, func(b backend) error { return stop(b, cmd.Context(), c.actor(), args[0], on, reason) })
+				return c.with(cmd, func(b *client.Client) error { return stop(b, cmd.Context(), c.actor(), args[0], on, reason) })
 			},
 		}
 		cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
@@ -227,7 +228,7 @@ server that ends is started again by itself, with growing waits; after five
 restarts within ten minutes it is given up until "kairos tools retry NAME".`,
 		Example: "  kairos tools servers\n  kairos tools servers --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.ToolServers(cmd.Context())
 				if err != nil {
 					return err
@@ -250,7 +251,7 @@ func (c *App) retryServerCommand() *cobra.Command {
 		Long:    "Starts an MCP server of the daemon again that ended too often, or waits for its restart. One that runs lists its tools again.",
 		Example: "  kairos tools retry files --reason \"the disk is back\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b backend) error { return b.RetryToolServer(cmd.Context(), c.actor(), args[0], reason) })
+			return c.with(cmd, func(b *client.Client) error { return b.RetryToolServer(cmd.Context(), c.actor(), args[0], reason) })
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")

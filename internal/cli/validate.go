@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
@@ -68,6 +70,20 @@ with --server, those of the server.`,
 			return nil
 		},
 	}
+}
+
+// catalog is what plans are validated against: the tools and agents of the
+// configuration.
+func (c *App) catalog(ctx context.Context) (*planner.Catalog, error) {
+	cfg, err := config.Load(c.config)
+	if err != nil {
+		return nil, err
+	}
+	_, registry, err := assemble.Offers(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return registry.Catalog(), nil
 }
 
 // checker checks one file against the server's tools and agents, or against those of

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
@@ -78,7 +79,7 @@ func (c *App) verbCommand(action domain.Action) *cobra.Command {
 			if action == domain.ActionFork && !cmd.Flags().Changed("at") {
 				return exit.Usage("missing flag --at SEQ: the journal position up to which the fork keeps the run\n  kairos show %s lists the positions; --at 0 keeps nothing, as kairos rerun does", args[0])
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				if err := canDetach(b, detach && executes(action)); err != nil {
 					return err
 				}
@@ -165,7 +166,7 @@ func (c *App) standIns(reuse, stubs []string) (map[string]domain.StandIn, error)
 	return out, nil
 }
 
-func (c *App) verb(cmd *cobra.Command, b backend, req domain.VerbRequest, preview, detach bool) error {
+func (c *App) verb(cmd *cobra.Command, b *client.Client, req domain.VerbRequest, preview, detach bool) error {
 	ctx := cmd.Context()
 	if plain := !slices.Contains([]domain.Action{domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel}, req.Action); preview || !plain {
 		p, err := b.Preview(ctx, c.actor(), req)
@@ -207,7 +208,7 @@ func (c *App) verb(cmd *cobra.Command, b backend, req domain.VerbRequest, previe
 // releaseAll ends a hold. With a database in this process the runs go on when a
 // daemon starts, or when each is resumed: a command executes only its own run.
 func (c *App) releaseAll(cmd *cobra.Command, plan, reason string) error {
-	return c.with(cmd, func(b backend) error {
+	return c.with(cmd, func(b *client.Client) error {
 		n, err := b.ReleaseHeld(cmd.Context(), c.actor(), plan, reason)
 		if err != nil {
 			return err
@@ -295,7 +296,7 @@ same answer is given to each, one after the other, and nothing is waited for.`,
 					return err
 				}
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				if len(args) > 1 {
 					return c.decideAll(cmd, b, req, args)
 				}
@@ -347,7 +348,7 @@ func endedBy(r domain.Run, a domain.Approval) bool {
 
 // decideAll gives the same answer to several questions; one that cannot be answered
 // does not keep the others from it.
-func (c *App) decideAll(cmd *cobra.Command, b backend, req domain.DecideRequest, names []string) error {
+func (c *App) decideAll(cmd *cobra.Command, b *client.Client, req domain.DecideRequest, names []string) error {
 	type answer struct {
 		ID     string `json:"id"`
 		Run    string `json:"run,omitempty"`
@@ -383,7 +384,7 @@ func (c *App) decideAll(cmd *cobra.Command, b backend, req domain.DecideRequest,
 }
 
 // findApproval takes an approval's id, or a run's with one open question.
-func (c *App) findApproval(cmd *cobra.Command, b backend, id string) (p domain.Approval, err error) {
+func (c *App) findApproval(cmd *cobra.Command, b *client.Client, id string) (p domain.Approval, err error) {
 	if p, err = b.Approval(cmd.Context(), id); err == nil || domain.CodeOf(err) != domain.CodeNotFound && domain.CodeOf(err) != domain.CodeInvalid {
 		return p, err
 	}
@@ -435,7 +436,7 @@ again, skip it, or fail it.`,
 					return err
 				}
 			}
-			return c.with(cmd, func(b backend) error {
+			return c.with(cmd, func(b *client.Client) error {
 				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -466,7 +467,7 @@ again, skip it, or fail it.`,
 }
 
 // latestDoubt finds which attempt of a node is in doubt.
-func latestDoubt(cmd *cobra.Command, b backend, req *domain.ResolveRequest, visitGiven bool) error {
+func latestDoubt(cmd *cobra.Command, b *client.Client, req *domain.ResolveRequest, visitGiven bool) error {
 	d, err := b.Detail(cmd.Context(), req.Run)
 	if err != nil {
 		return err

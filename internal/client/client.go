@@ -34,6 +34,9 @@ type Client struct {
 	name   string // for people
 	token  string
 	http   *http.Client
+	// inProcess is set if the API runs in this process; end stops it.
+	inProcess bool
+	end       func() error
 	// Retry is how long to wait before each repetition of a call that did not
 	// reach the daemon or lost its answer. Only calls that are safe to repeat are.
 	Retry []time.Duration
@@ -70,13 +73,20 @@ func through(socket string) *http.Transport {
 	}
 }
 
-func build(origin, name, token string, t *http.Transport) *Client {
+func build(origin, name, token string, t http.RoundTripper) *Client {
 	return &Client{origin: origin, name: name, token: token, Retry: []time.Duration{100 * time.Millisecond, time.Second},
 		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// Close drops idle connections.
+// InProcess reports whether the API runs in this process. The runs that it executes
+// stop at Close.
+func (c *Client) InProcess() bool { return c.inProcess }
+
+// Close drops idle connections. It stops an API that runs in this process.
 func (c *Client) Close() error {
+	if c.inProcess {
+		return c.end()
+	}
 	c.http.CloseIdleConnections()
 	return nil
 }
@@ -94,13 +104,16 @@ type call struct {
 }
 
 // do sends a request and reads its answer. A POST carries an Idempotency-Key,
-// so that repeating it does not repeat its effect.
+// so that repeating it does not repeat its effect; in this process none is needed.
 func (c *Client) do(ctx context.Context, k call) (status int, err error) {
 	if strings.Contains(k.path, "//") || strings.HasSuffix(k.path, "/") {
 		return 0, domain.Errorf(domain.CodeNotFound, "an empty name names nothing")
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
+	if !c.inProcess { // no answer is lost, and models may take longer
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+	}
 	if k.body != nil {
 		if k.raw, err = json.Marshal(k.body); err != nil {
 			return 0, fmt.Errorf("encode the request: %w", err)
@@ -108,7 +121,7 @@ func (c *Client) do(ctx context.Context, k call) (status int, err error) {
 		k.media = "application/json"
 	}
 	key := ""
-	if k.method == http.MethodPost && k.path != "/tokens" && !strings.HasSuffix(k.path, "/login-link") {
+	if k.method == http.MethodPost && !c.inProcess && k.path != "/tokens" && !strings.HasSuffix(k.path, "/login-link") {
 		key = domain.NewID()
 	}
 	repeatable := k.method == http.MethodGet || key != ""
@@ -245,6 +258,9 @@ func (c *Client) failure(resp *http.Response, text []byte) error {
 func (c *Client) unreachable(ctx context.Context, cause error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.Cause(ctx)
+	}
+	if c.inProcess {
+		return domain.Errorf(domain.CodeInternal, "%w", cause)
 	}
 	e := &domain.Error{Code: domain.CodeUnavailable, Message: "no daemon answers at " + c.name, Cause: cause,
 		Suggestion: "start it with: kairosd serve; or check the address"}

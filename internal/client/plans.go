@@ -40,8 +40,8 @@ func pageQuery(p domain.Page) url.Values {
 
 // SavePlan stores a plan document; known content gives the existing version and
 // created false. One with errors gives CodeInvalid with a *planner.InvalidError
-// in its chain. The daemon sets the origin.
-func (c *Client) SavePlan(ctx context.Context, _ domain.Actor, src []byte, f planner.Format, _, reason string) (plan domain.Plan, v domain.Version, created bool, problems planner.Problems, err error) {
+// in its chain. With the origin "try" it is kept for a trial; the API sets any other.
+func (c *Client) SavePlan(ctx context.Context, _ domain.Actor, src []byte, f planner.Format, origin, reason string) (plan domain.Plan, v domain.Version, created bool, problems planner.Problems, err error) {
 	var out struct {
 		ID       string           `json:"id"`
 		Key      string           `json:"key"`
@@ -50,8 +50,12 @@ func (c *Client) SavePlan(ctx context.Context, _ domain.Actor, src []byte, f pla
 		Problems planner.Problems `json:"problems"`
 	}
 	k := documentCall("/plans", src, f)
+	k.query = url.Values{}
 	if reason != "" {
-		k.query = url.Values{"reason": {reason}}
+		k.query.Set("reason", reason)
+	}
+	if origin == "try" {
+		k.query.Set("trial", "true")
 	}
 	k.into = &out
 	status, err := c.do(ctx, k)

@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"net"
 	"net/http"
 
@@ -19,8 +17,6 @@ import (
 // handlers builds the dashboard with the API, and the API for the local socket.
 func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAll func(), err error) {
 	v := buildinfo.Read()
-	cursors := hmac.New(sha256.New, s.store.InstanceKey()) // cursors outlive a restart
-	cursors.Write([]byte("api cursors"))
 	proxies, err := s.cfg.Server.Proxies()
 	if err != nil {
 		return nil, nil, nil, exit.With(exit.SysConfig, err)
@@ -31,7 +27,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		App:            s.app,
 		Metrics:        s.metrics.Handler(),
 		Observe:        s.metrics.Request,
-		CursorKey:      cursors.Sum(nil),
+		CursorKey:      assemble.CursorKey(s.store),
 		System:         s.system,
 		Planner:        plans,
 		Tools:          who,

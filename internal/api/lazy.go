@@ -1,0 +1,50 @@
+package api
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+	"github.com/labstack/echo/v4"
+)
+
+// add serves an operation, at once or with its first request. A process that calls
+// a few operations saves the schemas of all others, which take most of the time of
+// [New] and megabytes.
+func (a *API) add(op huma.Operation, build func(huma.API)) {
+	if !a.Lazy {
+		build(a.huma)
+		return
+	}
+	// Each operation has schemas of its own, so that building one is not seen by
+	// requests to another.
+	handler := sync.OnceValue(func() http.Handler {
+		own := echo.New()
+		own.HTTPErrorHandler = a.unrouted
+		build(humaecho.NewWithGroup(own, own.Group(Base), humaConfig(cmp.Or(a.Version.Version, "0"))))
+		return own
+	})
+	path := strings.NewReplacer("{", ":", "}", "").Replace(op.Path)
+	a.echo.Add(op.Method, Base+path, func(c echo.Context) error {
+		handler().ServeHTTP(c.Response(), c.Request())
+		return nil
+	})
+}
+
+// description is the OpenAPI description of all operations.
+func (a *API) description() ([]byte, error) {
+	if a.Lazy {
+		c := a.Config
+		c.Lazy = false
+		whole, err := New(c)
+		if err != nil {
+			return nil, err
+		}
+		defer whole.Close()
+		return whole.description()
+	}
+	return a.huma.OpenAPI().MarshalJSON()
+}

@@ -1,0 +1,173 @@
+package assemble
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/bulk"
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/draft"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/planning"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/toolbox"
+)
+
+// LocalOptions describe a database that one command uses.
+type LocalOptions struct {
+	Config config.Config
+	// Path is the database file; empty: the database is kept in memory.
+	Path string
+	// Mocks, if not nil, are the results of all nodes with side effects by node ID.
+	// No tool and no model is called then.
+	Mocks map[string]Mock
+}
+
+// Local is the API of a database in this process. It executes only the runs that
+// are started or resumed through it.
+type Local struct {
+	// Handler serves the API. Every request acts as LocalActor, whatever it carries.
+	Handler http.Handler
+	// ReadOnly is why the database is open for reading only; nil: it is not.
+	ReadOnly error
+
+	api    *api.API
+	store  *store.Store
+	engine *engine.Engine
+	tools  *toolbox.Box
+	bulk   *bulk.Service
+	drafts *draft.Service
+}
+
+// OpenLocal opens a database and builds its API. On a full disk the database is
+// opened for reading. CodeLocked: another process has the database open.
+func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
+	log := slog.New(slog.DiscardHandler)
+	l := &Local{}
+	var err error
+	if o.Path == "" {
+		l.store, err = store.OpenMemory(ctx, store.Options{Logger: log})
+	} else {
+		l.store, err = store.Open(ctx, o.Path, store.Options{Logger: log, Recipients: o.Config.Backup.Recipients})
+		if domain.CodeOf(err) == domain.CodeNoSpace { // what is stored can still be read
+			l.ReadOnly = err
+			l.store, err = store.Open(ctx, o.Path, store.Options{Logger: log, ReadOnly: true})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var asker *planning.Service
+	if o.Mocks != nil {
+		asker, err = l.mocked(ctx, o, log)
+	} else {
+		l.engine, asker, l.tools, err = NewEngine(ctx, l.store, o.Config, log, engine.Options{OwnRunsOnly: true, People: PeopleOf(l.store)}, nil)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.store.Close())
+	}
+	if err := l.engine.Open(ctx); err != nil {
+		l.tools.Close()
+		return nil, errors.Join(err, l.store.Close())
+	}
+	l.bulk = bulk.New(bulk.Config{Store: l.store, Engine: l.engine, Log: log, Providers: l.tools.Models.ProviderInfos, Tools: l.tools.Tools, Host: l.tools.Host})
+	a := app.New(app.Config{Store: l.store, Engine: l.engine, Log: log})
+	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, Archive: a.Plans.ArchiveAs, Log: log})
+	actor, v := LocalActor(), buildinfo.Read()
+	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor, System: localSystem{l.engine, o.Path}, Tools: l.tools, Memory: l.store, Planner: asker,
+		Drafts: localDrafts{l.drafts}, Bulk: l.bulk, Crew: l.tools, Audit: l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
+		Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}})
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	l.Handler = l.api
+	return l, nil
+}
+
+// localGrace is how long Close waits for running steps.
+const localGrace = 20 * time.Second
+
+// Close stops running steps, so that their runs can be resumed, and closes the
+// database. No request may be under way.
+func (l *Local) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), localGrace)
+	defer cancel()
+	if l.api != nil {
+		l.api.Close()
+	}
+	l.bulk.Close()
+	l.drafts.Close()
+	err := l.engine.Stop(ctx)
+	l.tools.Close()
+	return errors.Join(err, l.store.Close())
+}
+
+// CursorKey authenticates the cursors of lists. It belongs to the database, so that
+// a cursor is valid in every process that serves it.
+func CursorKey(s *store.Store) []byte {
+	m := hmac.New(sha256.New, s.InstanceKey())
+	m.Write([]byte("api cursors"))
+	return m.Sum(nil)
+}
+
+// localDrafts continues a draft that an earlier process left, when somebody reads
+// it: no other process works on this database.
+type localDrafts struct{ *draft.Service }
+
+func (s localDrafts) Draft(ctx context.Context, id string) (domain.Draft, error) {
+	d, err := s.Service.Draft(ctx, id)
+	if err == nil && d.State == domain.DraftPlanning {
+		s.TakeUp(d)
+	}
+	return d, err
+}
+
+// localSystem refuses what only a daemon can do.
+type localSystem struct {
+	engine *engine.Engine
+	path   string
+}
+
+func (s localSystem) refusal() error {
+	return domain.Errorf(domain.CodeUnavailable, "no daemon serves %s", s.path).
+		Suggest("start one with kairosd serve, or name one with --server URL; kairosd doctor and kairosd backup need none")
+}
+
+// ReleaseHeld ends a hold. The runs continue when a daemon starts, or when each is
+// resumed: a command executes only its own run.
+func (s localSystem) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error) {
+	return s.engine.ReleaseHeld(ctx, actor, plan, reason)
+}
+
+func (s localSystem) Installation(context.Context) (domain.Installation, error) {
+	return domain.Installation{}, s.refusal()
+}
+
+func (s localSystem) Vitals(context.Context) (domain.Vitals, error) {
+	return domain.Vitals{}, s.refusal()
+}
+
+func (s localSystem) Log(context.Context, string, string) ([]domain.DaemonLog, error) {
+	return nil, s.refusal()
+}
+
+func (s localSystem) Maintain(context.Context, domain.Actor, bool, string) (*domain.Maintenance, error) {
+	return nil, s.refusal()
+}
+
+func (s localSystem) BackUp(context.Context, domain.Actor) (domain.Backup, error) {
+	return domain.Backup{}, s.refusal()
+}
+
+func (s localSystem) Retain(context.Context, domain.Actor, string, bool) (domain.Retained, error) {
+	return domain.Retained{}, s.refusal()
+}

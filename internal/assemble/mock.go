@@ -1,0 +1,69 @@
+package assemble
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/handler"
+	"github.com/kairosd/kairosd/internal/planning"
+	"github.com/kairosd/kairosd/internal/toolbox"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Mock is what a node gives instead of running.
+type Mock struct {
+	Output any    `yaml:"output"`
+	Error  string `yaml:"error"`
+}
+
+// mockRegistry offers the catalog of a configuration, but runs mocks.
+type mockRegistry struct {
+	engine.Registry
+	mocks map[string]Mock
+}
+
+func (m mockRegistry) Handler(node *planner.ProgramNode) (engine.Handler, bool) {
+	return engine.HandlerFunc(func(context.Context, *engine.Call) (engine.Result, error) {
+		mock, ok := m.mocks[node.ID]
+		switch {
+		case !ok:
+			return engine.Result{}, &planner.Failure{Code: "not_mocked", Message: fmt.Sprintf("node %s has no mock", node.ID), Permanent: true, NoEffect: true,
+				Suggestion: fmt.Sprintf("add to the mock file: %s: {output: …}", node.ID)}
+		case mock.Error != "":
+			return engine.Result{}, &planner.Failure{Code: "mock", Message: mock.Error, Permanent: true, NoEffect: true}
+		}
+		return engine.Result{Output: mock.Output}, nil
+	}), true
+}
+
+// mocked builds an engine that runs mocks.
+func (l *Local) mocked(ctx context.Context, o LocalOptions, log *slog.Logger) (*planning.Service, error) {
+	tools, registry, err := Offers(ctx, o.Config)
+	if err != nil {
+		return nil, err
+	}
+	e, err := engine.New(engine.Config{Store: l.store, Registry: mockRegistry{registry, o.Mocks}, Logger: log, Options: engine.Options{OwnRunsOnly: true, StopGrace: time.Second}})
+	if err != nil {
+		return nil, err
+	}
+	l.store.OnCommit(e.HandleCommit)
+	l.engine, l.tools = e, tools
+	return NewAsker(e, registry, tools, l.store, o.Config), nil
+}
+
+// Offers gives the tools and handlers of a configuration to callers that run
+// nothing. The toolbox is closed; the tools of its servers are known.
+func Offers(ctx context.Context, cfg config.Config) (*toolbox.Box, *handler.Registry, error) {
+	tools, err := toolbox.New(ctx, toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Version: buildinfo.Read().Version})
+	if err != nil {
+		return nil, nil, err
+	}
+	tools.Close()
+	registry, err := NewRegistry(cfg, tools)
+	return tools, registry, err
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/datadir"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+)
+
+// connect gives a client of the API: that of the daemon that --server names, else
+// one in this process on the database file. If another process has the file open,
+// it is that of the daemon behind the socket next to the file.
+func (c *App) connect(ctx context.Context) (*client.Client, error) {
+	if c.server != "" {
+		return c.remote()
+	}
+	cfg, err := config.Load(c.config)
+	if err != nil {
+		return nil, err
+	}
+	o := assemble.LocalOptions{Config: cfg, Path: c.database()}
+	if c.memory {
+		o.Path = ""
+	}
+	l, err := assemble.OpenLocal(ctx, o)
+	if domain.CodeOf(err) == domain.CodeLocked {
+		if socket := datadir.SocketOf(c.database()); datadir.IsSocket(socket) {
+			return client.Unix(socket), nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := client.InProcess(l.Handler, l.Close)
+	if l.ReadOnly != nil {
+		c.errorf("note: the database is open for reading only: %s\n", l.ReadOnly)
+	}
+	c.mentionOthers(ctx, b)
+	return b, nil
+}
+
+// remote gives a client of the daemon that --server names.
+func (c *App) remote() (*client.Client, error) {
+	return client.New(c.server, cmp.Or(c.token, c.Env("KAIROS_TOKEN")))
+}
+
+// mentionOthers names unfinished runs that this command leaves alone.
+func (c *App) mentionOthers(ctx context.Context, b *client.Client) {
+	if c.quiet || c.Json || c.memory {
+		return
+	}
+	list, err := b.Runs(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning}, Page: domain.Page{Limit: 5}})
+	if err != nil {
+		return // the command itself will meet the error
+	}
+	for _, r := range list.Items {
+		c.notef("note: run %s of %s is unfinished; continue it with: kairos resume %s\n", r.ID, r.PlanKey, domain.ShortID(r.ID))
+	}
+}
+
+// with connects for a command and closes the client after it.
+func (c *App) with(cmd *cobra.Command, f func(b *client.Client) error) error {
+	if c.db != "" && c.server == "" && !c.memory && !datadir.Exists(c.db) && !slices.Contains([]string{"ask", "add", "try"}, cmd.Name()) {
+		return domain.Errorf(domain.CodeUnavailable, "there is no database at %s", c.db).Suggest("kairos run makes one; that of a daemon is kairos.db in its data directory")
+	}
+	b, err := c.connect(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer c.close(b)
+	return f(b)
+}
+
+func (c *App) close(b *client.Client) {
+	if err := b.Close(); err != nil {
+		c.errorf("kairos: close: %s\n", err)
+	}
+}
+
+// findRun finds a run by what a person typed.
+func findRun(ctx context.Context, b *client.Client, name string) (domain.Run, error) {
+	r, err := b.FindRun(ctx, name)
+	return r, listedBy(err, "kairos runs lists runs")
+}
+
+// findPlan finds a plan by what a person typed.
+func findPlan(ctx context.Context, b *client.Client, name string) (domain.Plan, error) {
+	p, err := b.Plan(ctx, name)
+	return p, listedBy(err, "kairos plans lists plans")
+}
+
+// listedBy tells who named something that is not there where it would be.
+func listedBy(err error, suggestion string) error {
+	if e, ok := errors.AsType[*domain.Error](err); ok && e.Code == domain.CodeNotFound && e.Suggestion == "" {
+		return exit.Advise(err, suggestion)
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// lateEvents is how long Follow waits for the last events of a run that has settled.
+const lateEvents = 2 * time.Second
+
+// Follow calls each with every event of a run, from its beginning, until the run is
+// final or waits for a person. It returns the run as it is then. Events that the API
+// refuses to stream are missing; Follow then asks for the run now and then.
+func (c *Client) Follow(ctx context.Context, run string, each func(domain.Event)) (domain.RunDetailView, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, err := c.Subscribe(ctx, 0, run)
+	if err != nil {
+		return domain.RunDetailView{}, err
+	}
+	return follow(ctx, events, func() (domain.RunDetailView, error) { return c.View(ctx, run) }, each)
+}
+
+// follow looks at the run when an event names a status in which it may settle, and,
+// because events may be missing, after some time without a look.
+func follow(ctx context.Context, events <-chan domain.Event, look func() (domain.RunDetailView, error), each func(domain.Event)) (view domain.RunDetailView, err error) {
+	settledNow := false
+	seen, status := int64(0), domain.RunStatus("")
+	var late <-chan time.Time
+	pause := pollLeast
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		ask := false
+		select {
+		case e, ok := <-events:
+			if !ok {
+				events = nil // refused, or the context has ended
+				break
+			}
+			each(e)
+			seen = max(seen, e.RunSeq)
+			if e.Type == "run_status" {
+				text, _ := e.Data["status"].(string)
+				status = domain.RunStatus(text)
+				ask = status.Final() || status == domain.RunWaiting
+			}
+		case <-timer.C:
+			ask = true
+		case <-late:
+			return view, nil
+		case <-ctx.Done():
+			return view, context.Cause(ctx)
+		}
+		if ask && !settledNow {
+			if view, err = look(); err != nil {
+				return view, err
+			}
+			if settled(view.Run()) {
+				settledNow, late = true, time.After(lateEvents)
+			}
+			pause = min(2*pause, pollMost)
+			timer.Reset(pause)
+		}
+		if r := view.Run(); settledNow && (events == nil || seen >= r.LastSeq && status == r.Status) {
+			return view, ctx.Err()
+		}
+	}
+}
