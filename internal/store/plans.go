@@ -231,24 +231,13 @@ func factList(facts []domain.PlanFact) string {
 
 // Plan finds a plan by key or id, archived ones included; CodeNotFound.
 func (s *Store) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
-	p, err := s.planRow(ctx, idOrKey)
+	p, err := s.db.PlanRow(ctx, idOrKey)
 	if err != nil {
 		return domain.Plan{}, err
 	}
 	out := []domain.Plan{plan(p)}
 	err = s.pauses(ctx, out)
 	return out[0], err
-}
-
-func (s *Store) planRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error) {
-	p, err := s.q.PlanByKey(ctx, idOrKey)
-	if errors.Is(err, sql.ErrNoRows) {
-		p, err = s.q.PlanByPublicID(ctx, idOrKey)
-	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return dbsqlc.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", idOrKey)
-	}
-	return p, translate(err, "read plan")
 }
 
 // ArchivePlan hides a plan from lists, or shows it again.
