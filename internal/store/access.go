@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -47,7 +48,7 @@ func (s *Store) rowSeal(kind string, numbers []int64, texts ...string) []byte {
 	for _, t := range texts {
 		b = append(binary.BigEndian.AppendUint32(b, uint32(len(t))), t...)
 	}
-	m := hmac.New(sha256.New, s.secrets.derived.access)
+	m := hmac.New(sha256.New, s.db.Secrets.Derived.Access)
 	m.Write(b)
 	return m.Sum(nil)
 }
@@ -55,7 +56,7 @@ func (s *Store) rowSeal(kind string, numbers []int64, texts ...string) []byte {
 // matches reports whether a row has its seal. Without the key nothing can be said;
 // a store that writes always has it.
 func (s *Store) matches(seal, want []byte) bool {
-	return s.secrets.auditKey == nil || s.keyless || hmac.Equal(seal, want)
+	return s.db.Secrets.AuditKey == nil || s.keyless || hmac.Equal(seal, want)
 }
 
 func (s *Store) userSeal(u *dbsqlc.User) []byte {
@@ -85,7 +86,7 @@ type accessSeal struct {
 
 // accessMAC is the MAC of an accessSeal over what is stored now; rows counts that.
 func (s *Store) accessMAC(ctx context.Context, q *dbsqlc.Queries, seq int64) (mac string, rows int, err error) {
-	m := hmac.New(sha256.New, s.secrets.derived.access)
+	m := hmac.New(sha256.New, s.db.Secrets.Derived.Access)
 	fmt.Fprintf(m, "access at %d\n", seq)
 	users, err := q.UserSeals(ctx)
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *Store) CheckAccess(ctx context.Context) ([]string, error) {
 func (s *Store) checkAccess(ctx context.Context, c *domain.Check) error {
 	c.Name = "access"
 	c.Advice = "something other than kairosd changed who may log in or what waits for approval. The rows named grant nothing. Look for what wrote to the file; then restore a backup, or accept the rest with: kairosd user repair"
-	if s.keyless || s.secrets.auditKey == nil {
+	if s.keyless || s.db.Secrets.AuditKey == nil {
 		return nil
 	}
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one snapshot
@@ -185,7 +186,7 @@ func (s *Store) checkAccess(ctx context.Context, c *domain.Check) error {
 	}
 	c.Examined = int64(of)
 	for _, p := range broken.problems() {
-		find(c, "%s", p)
+		core.Find(c, "%s", p)
 	}
 	if len(broken.users)+len(broken.tokens)+len(broken.factors) == 0 { // else it is broken with them
 		if err := s.checkAccessSeal(ctx, tx, q, c); err != nil {
@@ -202,7 +203,7 @@ func (s *Store) checkAccessSeal(ctx context.Context, tx *sql.Tx, q *dbsqlc.Queri
 		return err
 	}
 	if !whole {
-		find(c, "a user, a token, or a second factor was removed or put back to an earlier state")
+		core.Find(c, "a user, a token, or a second factor was removed or put back to an earlier state")
 		return nil
 	}
 	for _, action := range accessActions {
@@ -213,7 +214,7 @@ func (s *Store) checkAccessSeal(ctx context.Context, tx *sql.Tx, q *dbsqlc.Queri
 			return err
 		}
 		if last > seq {
-			find(c, "all users, tokens, and second factors were put back to an earlier state: event %d (%s) changed them since", last, action)
+			core.Find(c, "all users, tokens, and second factors were put back to an earlier state: event %d (%s) changed them since", last, action)
 			return nil
 		}
 	}
@@ -312,7 +313,7 @@ func (s *Store) resetAccess() error {
 		if err := s.endAccess(w, all, domain.ApprovalKeyLost); err != nil {
 			return nil, err
 		}
-		if err := w.q.SettingPut(w.ctx, settingKeyPrint, s.secrets.derived.print); err != nil {
+		if err := w.q.SettingPut(w.ctx, settingKeyPrint, s.db.Secrets.Derived.Print); err != nil {
 			return nil, err
 		}
 		record := domain.AuditRecord{Action: actionAccessReset, Actor: domain.System.Name, Surface: domain.System.Surface, Reason: "the key file was lost",

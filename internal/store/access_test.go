@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // guarded is a database with somebody in every row that grants access, as a server
@@ -219,7 +220,7 @@ func TestABackupIsRestoredWithItsKeyOnly(t *testing.T) {
 	must(t, s.Close())
 	other := guarded(t)
 	wrong := filepath.Join(dir, "wrong.key")
-	must(t, os.WriteFile(wrong, []byte(hex.EncodeToString(randomBytes(32))+"\n"), 0o600))
+	must(t, os.WriteFile(wrong, []byte(hex.EncodeToString(core.RandomBytes(32))+"\n"), 0o600))
 	forged := filepath.Join(dir, "forged.db")
 	must(t, copyFile(backup, forged))
 	must(t, Forge(forged, edits["a user added"].sql, made, ""))
@@ -448,7 +449,7 @@ func TestASecondFactorNeedsTheKeyFile(t *testing.T) {
 	if strings.Contains(sealed, "marta") || !strings.HasPrefix(sealed, sealedMark) {
 		t.Errorf("stored as %s", sealed)
 	}
-	for name, key := range map[string][]byte{"no key": nil, "the key in the database": instance, "another key": randomBytes(32)} {
+	for name, key := range map[string][]byte{"no key": nil, "the key in the database": instance, "another key": core.RandomBytes(32)} {
 		c, err := Open(ctx, stolen, Options{ReadOnly: true, AuditKey: key})
 		must(t, err)
 		if text, err := c.SealedSetting(ctx, "second-factor.1"); domain.CodeOf(err) != domain.CodeCorrupt {

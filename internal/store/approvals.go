@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -167,7 +168,7 @@ const approvalCursor = "approvals"
 
 func (a approvalAt) cursor() string {
 	text := strconv.FormatInt(a.due, 10) + "-" + strconv.FormatInt(a.id, 10)
-	return cursorEncoding.EncodeToString([]byte(text + "." + check(approvalCursor, text)))
+	return core.CursorEncoding.EncodeToString([]byte(text + "." + core.Check(approvalCursor, text)))
 }
 
 func openApprovalCursor(c string) (*approvalAt, error) {
@@ -177,14 +178,14 @@ func openApprovalCursor(c string) (*approvalAt, error) {
 	if len(c) > 128 {
 		return nil, badCursor()
 	}
-	b, err := cursorEncoding.DecodeString(c)
+	b, err := core.CursorEncoding.DecodeString(c)
 	if err != nil {
 		return nil, badCursor()
 	}
 	text, sum, _ := strings.Cut(string(b), ".")
 	due, id, ok := strings.Cut(text, "-")
 	var at approvalAt
-	if at.due, err = strconv.ParseInt(due, 10, 64); err != nil || !ok || sum != check(approvalCursor, text) {
+	if at.due, err = strconv.ParseInt(due, 10, 64); err != nil || !ok || sum != core.Check(approvalCursor, text) {
 		return nil, badCursor()
 	}
 	if at.id, err = strconv.ParseInt(id, 10, 64); err != nil {
@@ -279,7 +280,7 @@ func (s *Store) AssignApproval(ctx context.Context, actor domain.Actor, id, befo
 	if err != nil {
 		return a, err
 	}
-	rowID, err := s.rowID(ctx, a.Run)
+	rowID, err := s.db.RowID(ctx, a.Run)
 	if err != nil {
 		return a, err
 	}

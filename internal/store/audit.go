@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -30,7 +31,7 @@ func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error
 		return nil, w.mac, nil
 	}
 	at := w.s.now().UnixMicro()
-	link := newLink(w.s.secrets.auditKey, w.mac)
+	link := newLink(w.s.db.Secrets.AuditKey, w.mac)
 	events := make([]domain.AuditEvent, len(rows))
 	var mac []byte
 	for i := range rows {
@@ -144,20 +145,20 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 		old = math.MaxInt64
 	} else if last, err := s.q.AuditLast(ctx); err != nil {
 		return r, translate(err, "read the audit log")
-	} else if len(s.secrets.auditKey) == 0 && last > 0 {
+	} else if len(s.db.Secrets.AuditKey) == 0 && last > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing: without it no link of the chain can be checked; put it back from where you keep a copy", s.path))
 		r.Last = last
 		return r, nil
 	} else if print, err := s.Setting(ctx, settingKeyPrint); err != nil {
 		return r, err
-	} else if print != "" && print != s.secrets.derived.print {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file is not that of this database: it has the fingerprint %s, not %s", s.secrets.derived.print, print))
+	} else if print != "" && print != s.db.Secrets.Derived.Print {
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file is not that of this database: it has the fingerprint %s, not %s", s.db.Secrets.Derived.Print, print))
 		r.Last = last
 		return r, nil
 	}
 	r.Last = cut.Seq
 	vouched := cut.Seq == 0
-	l := newLink(s.secrets.auditKey, begin)
+	l := newLink(s.db.Secrets.AuditKey, begin)
 	unlinked := int64(0)
 	steps := &stepHashes{s: s, purged: map[int64]bool{}}
 	for {
@@ -195,7 +196,7 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 				if sum := l.sum(); e.Seq > old && !hmac.Equal(sum, e.Mac) {
 					r.Problems = append(r.Problems, fmt.Sprintf("the chain breaks between events %d and %d", e.Seq-unlinked+1, e.Seq))
 				}
-				l = newLink(s.secrets.auditKey, e.Mac)
+				l = newLink(s.db.Secrets.AuditKey, e.Mac)
 				r.Links++
 				unlinked = 0
 			}
@@ -232,12 +233,12 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 // auditWindow reads the next events, without what only lists show.
 func (s *Store) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
 	out := make([]dbsqlc.AuditEvent, 0, verifyRows)
-	err := s.eachRow(ctx, `SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac
-FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, ordinals(after, verifyRows), func(v []driver.Value) error {
-		f := fields{values: v}
-		out = append(out, dbsqlc.AuditEvent{Seq: f.int(), At: f.int(), RunID: f.intOrNull(), FirstSeq: f.int(), RunSeq: f.int(), Digest: f.blob(),
-			Action: f.text(), Actor: f.text(), Surface: f.text(), Object: f.text(), Result: f.text(), Reason: f.text(), Detail: f.textOrNull(), Request: f.text(), Address: f.text(), Mac: f.blob()})
-		return f.err
+	err := s.db.EachRow(ctx, `SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac
+FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, core.Ordinals(after, verifyRows), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		out = append(out, dbsqlc.AuditEvent{Seq: f.Int(), At: f.Int(), RunID: f.IntOrNull(), FirstSeq: f.Int(), RunSeq: f.Int(), Digest: f.Blob(),
+			Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(), Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()})
+		return f.Err
 	})
 	return out, translate(err, "read the audit log")
 }
@@ -295,10 +296,10 @@ func (h *stepHashes) check(ctx context.Context, e *dbsqlc.AuditEvent) (problem s
 
 func (h *stepHashes) fill(ctx context.Context) error {
 	h.buffer = make([]stepHash, 0, verifyRows)
-	err := h.s.eachRow(ctx, "SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > ? ORDER BY id LIMIT ?", ordinals(h.last, verifyRows), func(v []driver.Value) error {
-		f := fields{values: v}
-		h.buffer = append(h.buffer, stepHash{id: f.int(), run: f.int(), event: f.int(), hash: f.blob()})
-		return f.err
+	err := h.s.db.EachRow(ctx, "SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > ? ORDER BY id LIMIT ?", core.Ordinals(h.last, verifyRows), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		h.buffer = append(h.buffer, stepHash{id: f.Int(), run: f.Int(), event: f.Int(), hash: f.Blob()})
+		return f.Err
 	})
 	if n := len(h.buffer); n > 0 {
 		h.last = h.buffer[n-1].id
@@ -343,7 +344,7 @@ func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, e
 
 // Audit adds a record that belongs to no checkpoint.
 func (s *Store) Audit(ctx context.Context, r domain.AuditRecord) error {
-	rowID, err := s.rowID(ctx, r.Run)
+	rowID, err := s.db.RowID(ctx, r.Run)
 	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 		return err
 	}
@@ -373,7 +374,7 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 		}
 		return out, s.fillEntries(ctx, out, rowIDsOf(rows))
 	}
-	rowID, err := s.rowID(ctx, run)
+	rowID, err := s.db.RowID(ctx, run)
 	if err != nil {
 		return nil, err
 	}

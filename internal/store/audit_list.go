@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -158,7 +159,7 @@ func (t auditTerm) match(list []string) (string, []any) {
 		}
 	}
 	if len(exact) > 0 {
-		clauses = append(clauses, "audit_events."+t.column+" IN ("+marks(len(exact))+")")
+		clauses = append(clauses, "audit_events."+t.column+" IN ("+core.Marks(len(exact))+")")
 		args = append(args, exact...)
 	}
 	return "(" + strings.Join(clauses, " OR ") + ")", args
@@ -188,11 +189,11 @@ func (s *Store) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.L
 	rowID := int64(0)
 	if f.Run != "" {
 		var err error
-		if rowID, err = s.rowID(ctx, f.Run); err != nil {
+		if rowID, err = s.db.RowID(ctx, f.Run); err != nil {
 			return list, err
 		}
 	}
-	at, newer, err := position("audit", f.Page)
+	at, newer, err := core.Position("audit", f.Page)
 	if err != nil {
 		return list, err
 	}
@@ -202,26 +203,26 @@ func (s *Store) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.L
 	}
 	limit := pageLimit(f.Page.Limit)
 	q := newAuditQuery(f, rowID)
-	var found []numbered[domain.AuditEvent]
+	var found []core.Numbered[domain.AuditEvent]
 	reached, err := s.scan(ctx, q.sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text(low, high, order, limit+1-len(found))
 		rows, err := s.read.QueryContext(ctx, text, args...)
 		if err != nil {
 			return false, err
 		}
-		err = gather(rows, &found, func(rows *sql.Rows) (numbered[domain.AuditEvent], error) {
+		err = gather(rows, &found, func(rows *sql.Rows) (core.Numbered[domain.AuditEvent], error) {
 			var e dbsqlc.AuditEvent
 			var run string
 			err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
 				&e.Reason, &e.Detail, &e.Request, &e.Address, &e.Mac, &run)
-			return numbered[domain.AuditEvent]{e.Seq, auditEvent(e, run)}, err
+			return core.Numbered[domain.AuditEvent]{ID: e.Seq, Item: auditEvent(e, run)}, err
 		})
 		return len(found) > limit, err
 	})
 	if err != nil {
 		return list, translate(err, "list audit events")
 	}
-	list.Items, list.Next, list.Prev = window(found, limit, newer, f.Page, "audit")
+	list.Items, list.Next, list.Prev = core.Window(found, limit, newer, f.Page, "audit")
 	if reached > 0 { // not all was looked at
 		if newer {
 			list.Prev = cursor("audit", reached)

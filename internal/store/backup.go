@@ -17,6 +17,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // EncryptedSuffix ends the name of a backup that the age program can read.
@@ -61,7 +62,7 @@ func (s *Store) backup(ctx context.Context, path, build string, recipients []str
 	}
 	defer func() {
 		if err != nil {
-			err = joinRemove(err, temp)
+			err = core.JoinRemove(err, temp)
 		}
 	}()
 	if len(recipients) == 0 {
@@ -76,11 +77,11 @@ func (s *Store) backup(ctx context.Context, path, build string, recipients []str
 	if err := os.Rename(temp, path); err != nil {
 		return b, err
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := core.SyncDir(filepath.Dir(path)); err != nil {
 		return b, err
 	}
 	failpoint.Hit("backup.renamed")
-	if b, err = writeManifest(b, s.secrets.derived); err != nil {
+	if b, err = writeManifest(b, s.db.Secrets.Derived); err != nil {
 		return b, err
 	}
 	return b, KeepOwner(filepath.Dir(path), path, path+ManifestSuffix)
@@ -92,7 +93,7 @@ func (s *Store) verifiedCopy(ctx context.Context, path string) (domain.Backup, e
 		return domain.Backup{}, err
 	}
 	failpoint.Hit("backup.copied")
-	b, err := examine(ctx, path, Options{AuditKey: s.secrets.auditKey, migrations: s.migrations})
+	b, err := examine(ctx, path, Options{AuditKey: s.db.Secrets.AuditKey, migrations: s.migrations})
 	if err != nil {
 		return b, err
 	}
@@ -118,7 +119,7 @@ func (s *Store) CopyTo(ctx context.Context, path string) error {
 		return err
 	}
 	// VACUUM INTO works on a connection of its own: the readers' are query-only.
-	source, err := openPlain(s.path, "")
+	source, err := core.OpenPlain(s.path, "")
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (s *Store) CopyTo(ctx context.Context, path string) error {
 	if _, err := source.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
 		return translate(err, "copy the database")
 	}
-	return syncFile(path)
+	return core.SyncFile(path)
 }
 
 // roomFor refuses to begin what would fill a disk.
@@ -166,12 +167,12 @@ func examine(ctx context.Context, path string, o Options) (b domain.Backup, err 
 
 // describe fills a manifest with what the database says of itself.
 func (s *Store) describe(ctx context.Context) (domain.Backup, error) {
-	b := domain.Backup{Format: manifestFormat, Incarnation: s.secrets.incarnation, Rows: map[string]int64{}, Path: s.path}
+	b := domain.Backup{Format: manifestFormat, Incarnation: s.db.Secrets.Incarnation, Rows: map[string]int64{}, Path: s.path}
 	key, err := s.q.SettingGet(ctx, "instance_key")
 	if err != nil {
 		return b, translate(err, "read the instance key")
 	}
-	b.Instance = fingerprint(key)
+	b.Instance = core.Fingerprint(key)
 	if b.AuditSeq, err = s.q.AuditLast(ctx); err != nil {
 		return b, translate(err, "read the audit log")
 	}
@@ -195,12 +196,6 @@ func (s *Store) describe(ctx context.Context) (domain.Backup, error) {
 	return b, err
 }
 
-// fingerprint names an installation without giving its key away.
-func fingerprint(instanceKey string) string {
-	sum := sha256.Sum256([]byte("fingerprint:" + instanceKey))
-	return hex.EncodeToString(sum[:8])
-}
-
 // fileSum is the hash of a whole file. Only for copies that no other process
 // uses: closing a file drops SQLite's locks on it in this process.
 func fileSum(path string) (string, int64, error) {
@@ -218,18 +213,18 @@ func fileSum(path string) (string, int64, error) {
 }
 
 // writeManifest writes the manifest of a backup, with its MAC.
-func writeManifest(b domain.Backup, k derivedKeys) (domain.Backup, error) {
+func writeManifest(b domain.Backup, k core.Derived) (domain.Backup, error) {
 	text, err := encodeManifest(&b, k)
 	if err != nil {
 		return b, err
 	}
-	return b, writeWhole(b.Path+ManifestSuffix, text)
+	return b, core.WriteWhole(b.Path+ManifestSuffix, text)
 }
 
 // encodeManifest puts the MAC into a manifest. Without a key it has none.
-func encodeManifest(b *domain.Backup, k derivedKeys) ([]byte, error) {
+func encodeManifest(b *domain.Backup, k core.Derived) ([]byte, error) {
 	b.Created = b.Created.UTC()
-	if b.Key, b.MAC = k.print, ""; k.manifest != nil {
+	if b.Key, b.MAC = k.Print, ""; k.Manifest != nil {
 		b.MAC = manifestMAC(*b, k)
 	}
 	text, err := json.MarshalIndent(b, "", "  ")
@@ -241,9 +236,9 @@ func encodeManifest(b *domain.Backup, k derivedKeys) ([]byte, error) {
 
 // manifestMAC authenticates everything that a manifest holds, the hash of the backup's
 // file among it.
-func manifestMAC(b domain.Backup, k derivedKeys) string {
+func manifestMAC(b domain.Backup, k core.Derived) string {
 	b.MAC = ""
-	m := hmac.New(sha256.New, k.manifest)
+	m := hmac.New(sha256.New, k.Manifest)
 	m.Write([]byte(encodeJSON(b)))
 	return hex.EncodeToString(m.Sum(nil))
 }
@@ -255,32 +250,7 @@ func (s *Store) CheckManifest(path string) error {
 	if err != nil {
 		return err
 	}
-	return checkManifest(b, s.secrets.auditKey, s.path+".key")
-}
-
-// writeWhole writes a private file that is there completely or not at all.
-func writeWhole(path string, text []byte) error {
-	return writeSynced(path, text, func() { failpoint.Hit("file.synced") }, func() { failpoint.Hit("file.renamed") })
-}
-
-// writeSynced is writeWhole with a word after each step.
-func writeSynced(path string, text []byte, synced, renamed func()) error {
-	temp := path + ".partial"
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return domain.Errorf(domain.CodeUnavailable, "write %s: %w", path, err)
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	synced()
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	renamed()
-	if err != nil {
-		return joinRemove(domain.Errorf(domain.CodeUnavailable, "write %s: %w", path, err), temp)
-	}
-	return syncDir(filepath.Dir(path))
+	return checkManifest(b, s.db.Secrets.AuditKey, s.path+".key")
 }
 
 // ReadManifest reads the manifest of the backup at path; CodeNotFound when
@@ -304,19 +274,4 @@ func ReadManifest(path string) (domain.Backup, error) {
 	}
 	b.Path = path
 	return b, nil
-}
-
-func joinRemove(err error, path string) error {
-	if removeErr := os.Remove(path); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
-		return fmt.Errorf("%w (and %s)", err, removeErr)
-	}
-	return err
-}
-
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

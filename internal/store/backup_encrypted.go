@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/encrypt"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // encryptingDir, behind the database's name, is where a copy is verified that will
@@ -29,13 +30,13 @@ func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []str
 	}
 	// One at a time, so that what a killed one left can be told from one at work.
 	work := s.path + encryptingDir
-	lock, err := takeLock(work + ".lock")
+	lock, err := core.TakeLock(work + ".lock")
 	if domain.CodeOf(err) == domain.CodeLocked {
 		return b, domain.Errorf(domain.CodeConflict, "another backup of this database is being encrypted").Suggest("try again when it is done")
 	} else if err != nil {
 		return b, err
 	}
-	defer func() { err = errors.Join(err, releaseLock(lock)) }()
+	defer func() { err = errors.Join(err, core.ReleaseLock(lock)) }()
 	if err := freshDir(work); err != nil {
 		return b, err
 	}
@@ -80,10 +81,10 @@ func (s *Store) removeDecrypted() error {
 	work := s.path + encryptingDir
 	if _, statErr := os.Stat(work); err == nil && statErr == nil {
 		var lock *os.File
-		if lock, err = takeLock(work + ".lock"); domain.CodeOf(err) == domain.CodeLocked {
+		if lock, err = core.TakeLock(work + ".lock"); domain.CodeOf(err) == domain.CodeLocked {
 			return nil
 		} else if err == nil {
-			err = errors.Join(os.RemoveAll(work), releaseLock(lock))
+			err = errors.Join(os.RemoveAll(work), core.ReleaseLock(lock))
 		}
 	}
 	if err != nil {

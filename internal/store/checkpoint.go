@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -34,7 +35,7 @@ type runState struct {
 type prepared struct {
 	c        domain.Checkpoint
 	rowID    int64
-	steps    []stepRow
+	steps    []core.StepRow
 	payloads []dbsqlc.PayloadInsertParams
 	output   *string
 	digest   []byte
@@ -47,9 +48,9 @@ func (s *Store) prepare(ctx context.Context, c domain.Checkpoint) (*prepared, er
 	if s.writer == nil {
 		return nil, errReadOnly()
 	}
-	p := &prepared{c: c, steps: make([]stepRow, len(c.Entries))}
+	p := &prepared{c: c, steps: make([]core.StepRow, len(c.Entries))}
 	var err error
-	if p.rowID, err = s.rowID(ctx, c.Run); err != nil {
+	if p.rowID, err = s.db.RowID(ctx, c.Run); err != nil {
 		return nil, err
 	}
 	hashes := make([]byte, 0, 4*sha256.Size)
@@ -74,7 +75,7 @@ func (s *Store) prepare(ctx context.Context, c domain.Checkpoint) (*prepared, er
 		p.digest = digest[:]
 	}
 	if c.Patch != nil && c.Patch.Output != nil {
-		if p.output, err = s.stow(c.Patch.Output, &p.payloads); err != nil {
+		if p.output, err = s.db.Stow(c.Patch.Output, &p.payloads); err != nil {
 			return nil, err
 		}
 	}
@@ -200,7 +201,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	}
 	*st = next
 	if domain.RunStatus(next.Status).Final() {
-		w.s.rowIDs.Delete(c.Run)
+		w.s.db.Forget(c.Run)
 		if !next.moved.on { // else settleRuns forgets it
 			delete(w.hot, p.rowID)
 		}
@@ -240,7 +241,7 @@ func (w *writer) settleRun(rowID int64, st *runState) error {
 	}
 	st.moved.on, st.moved.steps, st.moved.headline = false, 0, false
 	if n != 1 {
-		return fmt.Errorf("the row of run %d: %w", rowID, errMoved)
+		return fmt.Errorf("the row of run %d: %w", rowID, core.ErrMoved)
 	}
 	return nil
 }
@@ -260,9 +261,6 @@ func (w *writer) settleRuns() error {
 	w.moved = w.moved[:0]
 	return nil
 }
-
-// errMoved says that a run's row is not as the writer remembers it.
-var errMoved = errors.New("it was changed behind the writer's back")
 
 func clipPath(s string) string {
 	if len(s) > pathLimit {
@@ -553,20 +551,4 @@ func (p *prepared) audit(rows []auditRow) []auditRow {
 		rows = append(rows, auditRow{rowID: p.rowID, runSeq: p.c.Fence + int64(len(p.c.Entries)), record: record})
 	}
 	return rows
-}
-
-// rowID finds a run's row; ids never change, so they are remembered.
-func (s *Store) rowID(ctx context.Context, runID string) (int64, error) {
-	if runID == "" {
-		return 0, nil
-	}
-	if id, ok := s.rowIDs.Load(runID); ok {
-		return id.(int64), nil
-	}
-	row, err := s.q.RunRowID(ctx, runID)
-	if err != nil {
-		return 0, translate(err, "find run "+runID)
-	}
-	s.rowIDs.Store(runID, row.ID)
-	return row.ID, nil
 }

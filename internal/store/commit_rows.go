@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -32,16 +33,13 @@ func (w *writer) advanceRun(rowID int64, st *runState) (int64, error) {
 // parameters of the generated queries: boxing their arguments costs a tenth of a
 // step's CPU time (make microbench, BenchmarkCommit).
 
-// stepRow is a journal row on its way to the writer.
-type stepRow = dbsqlc.StepResult
-
 // plain reports whether a row has only what plainStepSQL takes.
-func plain(p *stepRow) bool {
+func plain(p *core.StepRow) bool {
 	return p.Substep == 0 && p.Failure == nil && p.InputTokens == 0 && p.OutputTokens == 0 && p.Cost == 0 && p.Agent == nil &&
 		p.DueAt == 0 && p.Ref == nil && p.Actor == nil && p.Reason == nil && p.Log == nil
 }
 
-func (w *writer) insertStep(p *stepRow) error {
+func (w *writer) insertStep(p *core.StepRow) error {
 	if plain(p) {
 		return w.insertPlainStep(p)
 	}
@@ -78,7 +76,7 @@ func (w *writer) insertStep(p *stepRow) error {
 	return h.Exec()
 }
 
-func (w *writer) insertPlainStep(p *stepRow) error {
+func (w *writer) insertPlainStep(p *core.StepRow) error {
 	h := w.plainStep
 	h.Int(p.RunID)
 	h.Int(p.Seq)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"syscall"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // Doctor examines the database and what it stands on without changing anything:
@@ -47,14 +47,14 @@ func (s *Store) checkAnchor(ctx context.Context, c *domain.Check) error {
 		}
 		if last > 0 {
 			c.Advice = "without it a database that is taken back to an earlier state is not noticed; it is written again at the next start"
-			find(c, "there is no anchor beside the database")
+			core.Find(c, "there is no anchor beside the database")
 		}
 		return nil
 	}
 	c.Examined = 1
 	behind, err := s.behind(ctx, s.q, at)
 	if err == nil && behind {
-		find(c, "the anchor has seen event %d, which the database does not have, or has otherwise", at.seq)
+		core.Find(c, "the anchor has seen event %d, which the database does not have, or has otherwise", at.seq)
 	}
 	return err
 }
@@ -63,7 +63,7 @@ func (s *Store) checkHold(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "hold", "look at the held runs, then release them one by one or with: kairos release --all"
 	h, err := s.Hold(ctx)
 	if err == nil && h != nil {
-		find(c, "nothing is executed since %s (%s); %d runs were unfinished", h.Since.Format("2006-01-02 15:04:05Z"), h.Reason, h.Held)
+		core.Find(c, "nothing is executed since %s (%s); %d runs were unfinished", h.Since.Format("2006-01-02 15:04:05Z"), h.Reason, h.Held)
 	}
 	return err
 }
@@ -76,15 +76,15 @@ func (s *Store) checkFiles(_ context.Context, c *domain.Check) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
-			find(c, "%s: %s", p, err)
+			core.Find(c, "%s: %s", p, err)
 			continue
 		}
 		c.Examined++
 		if info.Mode().Perm()&0o007 != 0 && info.Mode()&fs.ModeSticky == 0 || !info.IsDir() && info.Mode().Perm()&0o077 != 0 {
-			find(c, "%s can be used by others (%s)", p, info.Mode().Perm())
+			core.Find(c, "%s can be used by others (%s)", p, info.Mode().Perm())
 		}
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() != 0 && int(st.Uid) != os.Geteuid() {
-			find(c, "%s belongs to user %d", p, st.Uid)
+			core.Find(c, "%s belongs to user %d", p, st.Uid)
 		}
 	}
 	return nil
@@ -101,22 +101,10 @@ func (s *Store) checkSpace(ctx context.Context, c *domain.Check) error {
 	}
 	c.Examined = u.Database + u.WAL
 	if u.Free < u.Database/5 || float64(u.Free) < lowSpace*float64(u.Disk) {
-		find(c, "%d MiB are free beside a database of %d MiB", u.Free>>20, u.Database>>20)
+		core.Find(c, "%d MiB are free beside a database of %d MiB", u.Free>>20, u.Database>>20)
 	}
 	if u.WAL > 4*walAlarm*4096 {
-		find(c, "the write-ahead log has grown to %d MiB: a reader holds an old snapshot", u.WAL>>20)
+		core.Find(c, "the write-ahead log has grown to %d MiB: a reader holds an old snapshot", u.WAL>>20)
 	}
 	return nil
-}
-
-func fileURL(path string) string {
-	return "file:" + (&url.URL{Path: path}).EscapedPath()
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

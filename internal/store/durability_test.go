@@ -15,6 +15,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -134,7 +135,7 @@ func TestValuesOfEverySizeComeBack(t *testing.T) {
 	s := storetest.Open(t)
 	ctx := context.Background()
 	run := storetest.Run(t, s, storetest.Plan(t, s, twoNodes), "")
-	sizes := []int{2, 3, 4095, 4096, 4097, 300 << 10, 1 << 20, store.MaxPayload}
+	sizes := []int{2, 3, 4095, 4096, 4097, 300 << 10, 1 << 20, core.MaxPayload}
 	if testing.Short() {
 		sizes = sizes[:7]
 	}
@@ -164,7 +165,7 @@ func TestValuesOfEverySizeComeBack(t *testing.T) {
 	for name, bad := range map[string]struct {
 		value string
 		code  domain.Code
-	}{"too large": {`"` + strings.Repeat("x", store.MaxPayload) + `"`, domain.CodeTooLarge}, "not UTF-8": {"\"\xff\"", domain.CodeInvalid}} {
+	}{"too large": {`"` + strings.Repeat("x", core.MaxPayload) + `"`, domain.CodeTooLarge}, "not UTF-8": {"\"\xff\"", domain.CodeInvalid}} {
 		err := s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: at, Entries: []domain.Entry{entry("a", bad.value)}})
 		if domain.CodeOf(err) != bad.code {
 			t.Errorf("%s: %v", name, err)

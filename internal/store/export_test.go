@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // RestoreUntil is a Restore that dies after a number of its renames.
@@ -25,7 +26,7 @@ func RestoreUntil(ctx context.Context, backup, path string, renames int) error {
 // Checkpoint moves the write-ahead log into the database, from another
 // connection.
 func (s *Store) Checkpoint() error {
-	pool, err := openPlain(s.path, "")
+	pool, err := core.OpenPlain(s.path, "")
 	if err != nil {
 		return err
 	}
@@ -34,23 +35,23 @@ func (s *Store) Checkpoint() error {
 }
 
 // MigrationSums are the hashes of this binary's migrations.
-func MigrationSums() (map[string]string, error) { return migrationSums(db.Migrations()) }
+func MigrationSums() (map[string]string, error) { return core.MigrationSums(db.Migrations()) }
 
 // SignManifest gives a manifest the MAC that somebody with the key file can make.
 func SignManifest(manifest *domain.Backup, keyFile string) ([]byte, error) {
-	key, err := loadKey(keyFile)
+	key, err := core.LoadKey(keyFile)
 	if err != nil {
 		return nil, err
 	}
-	var k instanceSecrets
-	k.setKey(key)
-	return encodeManifest(manifest, k.derived)
+	var k core.Secrets
+	k.SetKey(key)
+	return encodeManifest(manifest, k.Derived)
 }
 
 // Forge changes a copy of a database, as somebody with a shell would, and gives it
 // a manifest that fits: with its MAC if they have the key file, else with that of before.
 func Forge(path, text string, manifest domain.Backup, keyFile string) error {
-	pool, err := openPlain(path, "&_pragma=journal_mode(DELETE)")
+	pool, err := core.OpenPlain(path, "&_pragma=journal_mode(DELETE)")
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func Forge(path, text string, manifest domain.Backup, keyFile string) error {
 	} else {
 		signed, err = json.MarshalIndent(manifest, "", "  ")
 	}
-	return errors.Join(err, writeWhole(path+ManifestSuffix, signed))
+	return errors.Join(err, core.WriteWhole(path+ManifestSuffix, signed))
 }
 
 // CountFailures makes the next FailureGroups count anew.

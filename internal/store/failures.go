@@ -155,7 +155,7 @@ func lastAlike(ref domain.FailureRef) string {
 // newestOf is the headline of the run of a group that failed last; empty: none
 // of it needs attention any more, or what they say is left open.
 func (s *Store) newestOf(ctx context.Context, ref domain.FailureRef) (string, error) {
-	p, err := s.planRow(ctx, ref.PlanKey)
+	p, err := s.db.PlanRow(ctx, ref.PlanKey)
 	if err != nil || ref.Alike == "" {
 		return "", err
 	}
@@ -178,7 +178,7 @@ func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool
 	if s.writer == nil {
 		return 0, errReadOnly()
 	}
-	p, err := s.planRow(ctx, ref.PlanKey)
+	p, err := s.db.PlanRow(ctx, ref.PlanKey)
 	if err != nil {
 		return 0, err
 	}
@@ -261,9 +261,6 @@ func (s *Store) PlanOutcomes(ctx context.Context, plan string, since time.Time) 
 	maps.DeleteFunc(out, func(_ domain.RunStatus, n int64) bool { return n == 0 })
 	return out, nil
 }
-
-// slotOf is the half hour of a time in µs.
-func slotOf(us int64) int64 { return us / domain.OutcomeSlot.Microseconds() }
 
 // Preference gives what a person chose under a key; "" if nothing.
 func (s *Store) Preference(ctx context.Context, owner, key string) (string, error) {

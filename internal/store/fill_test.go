@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -83,7 +84,7 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	if t.Error != nil {
 		code, alike = t.Error.Code, domain.Alike(t.Error.Message)
 	}
-	r, err := insert.ExecContext(w.ctx, id, reversed(id), v.PlanID, v.ID, string(t.Status), string(t.WaitReason), attention, t.LastSeq, t.Steps, t.Path,
+	r, err := insert.ExecContext(w.ctx, id, core.Reversed(id), v.PlanID, v.ID, string(t.Status), string(t.WaitReason), attention, t.LastSeq, t.Steps, t.Path,
 		t.Headline, t.Node, code, t.Actor, t.Origin, micros(move(t.DueAt)), micros(f.At), micros(move(t.StartedAt)), micros(move(t.EndedAt)), t.RunningTime.Microseconds(), alike)
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 		for i := range e.Entries {
 			entry := e.Entries[i]
 			entry.At, entry.StartedAt, entry.DueAt = move(entry.At), move(entry.StartedAt), move(entry.DueAt)
-			var step stepRow
+			var step core.StepRow
 			if err := w.s.step(id, &entry, &step, nil); err != nil {
 				return nil, err
 			}

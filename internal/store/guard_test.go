@@ -12,12 +12,13 @@ import (
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // alter runs SQL past the store, as somebody with a shell would.
 func alter(t *testing.T, path, text string) error {
 	t.Helper()
-	pool, err := openPlain(path, "&_pragma=foreign_keys(1)")
+	pool, err := core.OpenPlain(path, "&_pragma=foreign_keys(1)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,12 +223,12 @@ func TestMigrationsGoUpDownUp(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	pool, err := openPlain(path, "")
+	pool, err := core.OpenPlain(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	p, err := provider(pool, db.Migrations())
+	p, err := core.Provider(pool, db.Migrations())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // handoffSQL gives handoffs with what came of them: what the receiver answered, else
@@ -29,7 +30,7 @@ func (s *Store) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.
 	var list domain.List[domain.HandoffSeen]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
-	at, newer, err := position("handoffs", f.Page)
+	at, newer, err := core.Position("handoffs", f.Page)
 	if err != nil {
 		return list, err
 	}
@@ -55,19 +56,19 @@ func (s *Store) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.
 		limit = min(f.Page.Limit, handoffMax)
 	}
 	text, args, sparse := handoffQuery(f)
-	var found []numbered[domain.HandoffSeen]
+	var found []core.Numbered[domain.HandoffSeen]
 	reached, err := s.scan(ctx, sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		rows, err := s.read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(found))...)
 		if err != nil {
 			return false, err
 		}
-		err = gather(rows, &found, func(rows *sql.Rows) (numbered[domain.HandoffSeen], error) { return readHandoff(rows) })
+		err = gather(rows, &found, func(rows *sql.Rows) (core.Numbered[domain.HandoffSeen], error) { return readHandoff(rows) })
 		return len(found) > limit, err
 	})
 	if err != nil {
 		return list, translate(err, "list handoffs")
 	}
-	list.Items, list.Next, list.Prev = window(found, limit, newer, f.Page, "handoffs")
+	list.Items, list.Next, list.Prev = core.Window(found, limit, newer, f.Page, "handoffs")
 	if reached > 0 {
 		if newer {
 			list.Prev = cursor("handoffs", reached)
@@ -89,9 +90,9 @@ const (
 func (s *Store) Handoff(ctx context.Context, id string) (domain.HandoffSeen, error) {
 	n, err := readHandoff(s.read.QueryRowContext(ctx, oneHandoffSQL, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		return n.item, domain.Errorf(domain.CodeNotFound, "no handoff %q", id)
+		return n.Item, domain.Errorf(domain.CodeNotFound, "no handoff %q", id)
 	}
-	return n.item, translate(err, "read handoff")
+	return n.Item, translate(err, "read handoff")
 }
 
 // handoffLeast is how much of an id has to be the same for it to be like another.
@@ -109,7 +110,7 @@ func (s *Store) HandoffsLike(ctx context.Context, id string, limit int) ([]domai
 		var found []domain.HandoffSeen
 		err = gather(rows, &found, func(rows *sql.Rows) (domain.HandoffSeen, error) {
 			n, err := readHandoff(rows)
-			return n.item, err
+			return n.Item, err
 		})
 		if err != nil || len(found) > 0 {
 			return found, translate(err, "look for handoffs")
@@ -118,10 +119,10 @@ func (s *Store) HandoffsLike(ctx context.Context, id string, limit int) ([]domai
 	return nil, nil
 }
 
-func readHandoff(row interface{ Scan(...any) error }) (n numbered[domain.HandoffSeen], err error) {
+func readHandoff(row interface{ Scan(...any) error }) (n core.Numbered[domain.HandoffSeen], err error) {
 	var when int64
-	h := &n.item
-	err = row.Scan(&n.id, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status)
+	h := &n.Item
+	err = row.Scan(&n.ID, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status)
 	h.At = fromMicros(when)
 	return n, err
 }

@@ -64,7 +64,7 @@ func (s *Store) hold(h domain.Hold) error {
 	if err != nil {
 		return fmt.Errorf("hold the runs of a database that was taken back: %w", err)
 	}
-	s.secrets.incarnation = incarnation
+	s.db.Secrets.Incarnation = incarnation
 	s.log.Error("nothing is executed until an operator releases the runs", "reason", h.Reason, "runs", h.Held, "last", h.Last, "lost", h.Lost)
 	return nil
 }

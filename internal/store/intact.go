@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // Intact reads a journal row by row, however damaged it is: the rows that are as
@@ -15,15 +16,15 @@ import (
 // file itself does not give its rows.
 func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]domain.Entry, []domain.DamagedRow, error) {
 	type read struct {
-		row stepRow
+		row core.StepRow
 		err error
 	}
 	var rows []read
-	err := s.eachRow(ctx, "SELECT "+stepColumns+` FROM step_results AS s WHERE s.run_id = (SELECT id FROM runs WHERE public_id = ?) ORDER BY s.seq`,
+	err := s.db.EachRow(ctx, "SELECT "+core.StepColumns+` FROM step_results AS s WHERE s.run_id = (SELECT id FROM runs WHERE public_id = ?) ORDER BY s.seq`,
 		[]driver.NamedValue{{Ordinal: 1, Value: runID}}, func(v []driver.Value) error {
-			f := fields{values: v}
-			row := stepOf(&f)
-			rows = append(rows, read{row, f.err})
+			f := core.Fields{Values: v}
+			row := core.StepOf(&f)
+			rows = append(rows, read{row, f.Err})
 			return nil
 		})
 	if err != nil {

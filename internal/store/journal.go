@@ -3,19 +3,19 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"math"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // step prepares a journal row; its hash covers every field, the run and seq
 // included, so that a row that was changed or moved is found when it is read.
-func (s *Store) step(runID string, e *domain.Entry, p *stepRow, payloads *[]dbsqlc.PayloadInsertParams) error {
-	*p = stepRow{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
+func (s *Store) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[]dbsqlc.PayloadInsertParams) error {
+	*p = core.StepRow{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
 		Substep: int64(e.Substep), Status: string(e.Status), Final: flag(e.Final), Effect: e.Effect, IdemKey: orNull(e.IdempotencyKey),
 		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, Cost: e.Usage.Cost, Agent: orNull(e.Agent), DueAt: micros(e.DueAt),
 		Ref: orNull(e.Ref), Actor: orNull(e.Actor), Reason: orNull(e.Reason), StartedAt: micros(e.StartedAt), At: micros(e.At)}
@@ -24,7 +24,7 @@ func (s *Store) step(runID string, e *domain.Entry, p *stepRow, payloads *[]dbsq
 		from domain.RawJSON
 		into **string
 	}{{e.Input, &p.Input}, {e.Output, &p.Output}, {e.Decision, &p.Decision}, {e.Log, &p.Log}} {
-		if *f.into, err = s.stow(f.from, payloads); err != nil {
+		if *f.into, err = s.db.Stow(f.from, payloads); err != nil {
 			return err
 		}
 	}
@@ -33,51 +33,20 @@ func (s *Store) step(runID string, e *domain.Entry, p *stepRow, payloads *[]dbsq
 		if err != nil {
 			return domain.Errorf(domain.CodeInvalid, "failure of node %s: %w", e.Node, err)
 		}
-		if p.Failure, err = s.stow(b, payloads); err != nil {
+		if p.Failure, err = s.db.Stow(b, payloads); err != nil {
 			return err
 		}
 	}
-	p.Hash = rowHash(runID, p)
+	p.Hash = core.RowHash(runID, p)
 	text := make([]byte, 2*sha256.Size)
 	hex.Encode(text, p.Hash)
 	e.Hash = string(text)
 	return nil
 }
 
-// rowHash is SHA-256 over all fields, each with its length; a NULL differs from
-// an empty text.
-func rowHash(runID string, p *stepRow) []byte {
-	b := make([]byte, 0, 1024)
-	text := func(s string) {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
-		b = append(b, s...)
-	}
-	nullable := func(s *string) {
-		if s == nil {
-			b = append(b, 0)
-			return
-		}
-		b = append(b, 1)
-		text(*s)
-	}
-	text(runID)
-	for _, n := range []int64{p.Seq, p.Visit, p.Item, p.Attempt, p.Substep, p.Final, p.InputTokens, p.OutputTokens,
-		int64(math.Float64bits(p.Cost)), p.DueAt, p.StartedAt, p.At} {
-		b = binary.BigEndian.AppendUint64(b, uint64(n))
-	}
-	for _, s := range []string{p.Kind, p.Node, p.Status, p.Effect} {
-		text(s)
-	}
-	for _, s := range []*string{p.IdemKey, p.Input, p.Output, p.Decision, p.Failure, p.Agent, p.Ref, p.Actor, p.Reason, p.Log} {
-		nullable(s)
-	}
-	sum := sha256.Sum256(b)
-	return sum[:]
-}
-
 // entry reads a journal row back, checking its hash and following payloads.
-func (s *Store) entry(ctx context.Context, runID string, r stepRow) (domain.Entry, error) {
-	if string(rowHash(runID, &r)) != string(r.Hash) {
+func (s *Store) entry(ctx context.Context, runID string, r core.StepRow) (domain.Entry, error) {
+	if string(core.RowHash(runID, &r)) != string(r.Hash) {
 		return domain.Entry{}, domain.Errorf(domain.CodeCorrupt, "journal row %d of run %s fails its checksum", r.Seq, runID).
 			Suggest("restore a backup, or fork the run from before this row")
 	}
@@ -91,7 +60,7 @@ func (s *Store) entry(ctx context.Context, runID string, r stepRow) (domain.Entr
 		column *string
 		into   *domain.RawJSON
 	}{{r.Input, &e.Input}, {r.Output, &e.Output}, {r.Decision, &e.Decision}, {r.Log, &e.Log}, {r.Failure, &failure}} {
-		v, err := s.fetch(ctx, f.column)
+		v, err := s.db.Fetch(ctx, f.column)
 		if code := domain.CodeOf(err); code == domain.CodeCorrupt || code == domain.CodeNotFound {
 			return e, domain.Errorf(domain.CodeCorrupt, "journal row %d of run %s names a value that cannot be read: %w", r.Seq, runID, err)
 		} else if err != nil {

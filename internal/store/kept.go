@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // keptScan bounds how many audit events are read for the digests of one run: those
@@ -19,16 +20,16 @@ const keptScan = 20_000
 // are those of its last rows.
 func (s *Store) Kept(ctx context.Context, run string) (domain.KeptDigests, error) {
 	var out domain.KeptDigests
-	id, err := s.rowID(ctx, run)
+	id, err := s.db.RowID(ctx, run)
 	if err != nil {
 		return out, err
 	}
 	// Its other events are found by an index, and stand beside those of its rows.
 	var first, last int64
-	err = s.eachRow(ctx, `SELECT seq, action, detail FROM audit_events
-WHERE run_id = ? AND run_id IS NOT NULL AND digest IS NULL AND action IN ('run.created', 'run.status') ORDER BY seq`, ordinals(id), func(v []driver.Value) error {
-		f := fields{values: v}
-		seq, action, detail := f.int(), f.text(), f.textOrNull()
+	err = s.db.EachRow(ctx, `SELECT seq, action, detail FROM audit_events
+WHERE run_id = ? AND run_id IS NOT NULL AND digest IS NULL AND action IN ('run.created', 'run.status') ORDER BY seq`, core.Ordinals(id), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		seq, action, detail := f.Int(), f.Text(), f.TextOrNull()
 		if first == 0 {
 			first = seq
 		}
@@ -39,18 +40,18 @@ WHERE run_id = ? AND run_id IS NOT NULL AND digest IS NULL AND action IN ('run.c
 		if action == actionCreated && detail != nil && json.Unmarshal([]byte(*detail), &created) == nil {
 			out.Created = created.Seal
 		}
-		return f.err
+		return f.Err
 	})
 	if err != nil {
 		return out, translate(err, "read the audit log")
 	}
 	const beside = 16
 	low := max(first-beside, last-keptScan)
-	err = s.eachRow(ctx, `SELECT seq, first_seq, run_seq, digest FROM audit_events WHERE seq BETWEEN ? AND ? AND +run_id = ? AND digest IS NOT NULL ORDER BY seq`,
-		ordinals(low, last+beside, id), func(v []driver.Value) error {
-			f := fields{values: v}
-			out.Rows = append(out.Rows, domain.KeptDigest{Event: f.int(), First: f.int(), Last: f.int(), Digest: hex.EncodeToString(f.blob())})
-			return f.err
+	err = s.db.EachRow(ctx, `SELECT seq, first_seq, run_seq, digest FROM audit_events WHERE seq BETWEEN ? AND ? AND +run_id = ? AND digest IS NOT NULL ORDER BY seq`,
+		core.Ordinals(low, last+beside, id), func(v []driver.Value) error {
+			f := core.Fields{Values: v}
+			out.Rows = append(out.Rows, domain.KeptDigest{Event: f.Int(), First: f.Int(), Last: f.Int(), Digest: hex.EncodeToString(f.Blob())})
+			return f.Err
 		})
 	slices.SortFunc(out.Rows, func(a, b domain.KeptDigest) int { return int(a.First - b.First) })
 	return out, translate(err, "read the audit log")

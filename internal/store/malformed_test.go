@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // withMalformedTable is a database in which every page of a table and of its
@@ -36,7 +37,7 @@ func withMalformedTable(t *testing.T, table string) *Store {
 // overwritePages puts garbage into the pages that a query lists.
 func overwritePages(t *testing.T, path, query string) {
 	t.Helper()
-	pool, err := openPlain(path, "&mode=ro")
+	pool, err := core.OpenPlain(path, "&mode=ro")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestTheFirstMalformedPageStopsTheStore(t *testing.T) {
 		"a read of a writing request": translated,
 		"a read":                      func(ctx context.Context, s *Store) error { _, err := s.Users(ctx); return err },
 		"a read past database/sql": func(ctx context.Context, s *Store) error {
-			return s.eachRow(ctx, "SELECT name FROM users", nil, nil)
+			return s.db.EachRow(ctx, "SELECT name FROM users", nil, nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

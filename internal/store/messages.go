@@ -14,7 +14,7 @@ const maxMessages = 10_000
 func (s *Store) letters(list []domain.Message, rowID int64, payloads *[]dbsqlc.PayloadInsertParams) ([]dbsqlc.MessageInsertParams, error) {
 	out := make([]dbsqlc.MessageInsertParams, len(list))
 	for i, m := range list {
-		payload, err := s.stow(m.Payload, payloads)
+		payload, err := s.db.Stow(m.Payload, payloads)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func (s *Store) Messages(ctx context.Context, runID string) ([]domain.Message, e
 	}
 	out := make([]domain.Message, len(rows))
 	for i, r := range rows {
-		payload, err := s.fetch(ctx, r.Payload)
+		payload, err := s.db.Fetch(ctx, r.Payload)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -92,7 +93,7 @@ func (tx *Tx) Audit(object, reason string, detail domain.RawJSON) {
 
 // Plan finds a plan by id or key, archived ones included; CodeNotFound.
 func (tx *Tx) Plan(idOrKey string) (domain.Plan, error) {
-	row, err := planRow(tx.w.ctx, tx.w.q, idOrKey)
+	row, err := core.PlanRow(tx.w.ctx, tx.w.q, idOrKey)
 	return plan(row), err
 }
 

@@ -1,80 +1,17 @@
 package store
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"strings"
-	"sync"
-	"unicode/utf8"
-
-	"github.com/klauspost/compress/zstd"
-
-	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
-
-const (
-	// inlineLimit is the largest value that stands in its row.
-	inlineLimit = 4 << 10
-	// earlyLimit is the largest value that travels with its checkpoint; larger
-	// ones are committed first, in transactions of their own (ruling 23).
-	earlyLimit = 256 << 10
-	// MaxPayload is the largest value that is stored.
-	MaxPayload = 32 << 20
-	// payloadMark begins a column that holds a payload's hash instead of JSON,
-	// which never begins so.
-	payloadMark = "@"
-)
-
-var (
-	compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
-		return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2))
-	})
-	decompressor = sync.OnceValues(func() (*zstd.Decoder, error) {
-		return zstd.NewReader(nil, zstd.WithDecoderMaxMemory(2*MaxPayload), zstd.WithDecoderConcurrency(2))
-	})
-)
-
-// stow prepares a value for its column, in the caller's goroutine: small ones
-// stand in the row, large ones become payloads.
-func (s *Store) stow(j domain.RawJSON, payloads *[]dbsqlc.PayloadInsertParams) (*string, error) {
-	if j == nil {
-		return nil, nil
-	}
-	if !utf8.Valid(j) {
-		return nil, domain.Errorf(domain.CodeInvalid, "a value is not valid UTF-8")
-	}
-	if len(j) <= inlineLimit {
-		text := string(j)
-		return &text, nil
-	}
-	if len(j) > MaxPayload {
-		return nil, domain.Errorf(domain.CodeTooLarge, "a value of %d bytes; at most %d are stored", len(j), MaxPayload).
-			Suggest("write large data to a file and pass its name")
-	}
-	sum := sha256.Sum256(j)
-	p := dbsqlc.PayloadInsertParams{Hash: sum[:], Size: int64(len(j)), Encoding: "raw", Data: j, CreatedAt: s.now().UnixMicro()}
-	enc, err := compressor()
-	if err != nil {
-		return nil, fmt.Errorf("compress: %w", err)
-	}
-	if packed := enc.EncodeAll(j, nil); len(packed) < len(j) {
-		p.Encoding, p.Data = "zstd", packed
-	}
-	*payloads = append(*payloads, p)
-	text := payloadMark + hex.EncodeToString(sum[:])
-	return &text, nil
-}
 
 // early commits payloads that are too large to travel with a checkpoint and
 // returns the others.
 func (s *Store) early(payloads []dbsqlc.PayloadInsertParams) ([]dbsqlc.PayloadInsertParams, error) {
 	kept := payloads[:0]
 	for _, p := range payloads {
-		if len(p.Data) <= earlyLimit {
+		if len(p.Data) <= core.EarlyLimit {
 			kept = append(kept, p)
 			continue
 		}
@@ -85,39 +22,4 @@ func (s *Store) early(payloads []dbsqlc.PayloadInsertParams) ([]dbsqlc.PayloadIn
 		failpoint.Hit("payload.early")
 	}
 	return kept, nil
-}
-
-// fetch resolves a column: JSON as it is, a payload's hash to its value, whose
-// hash is checked.
-func (s *Store) fetch(ctx context.Context, column *string) (domain.RawJSON, error) {
-	if column == nil || !strings.HasPrefix(*column, payloadMark) {
-		return rawJSON(column), nil
-	}
-	hash, err := hex.DecodeString((*column)[1:])
-	if err != nil {
-		return nil, domain.Errorf(domain.CodeCorrupt, "malformed payload reference")
-	}
-	p, err := s.q.PayloadGet(ctx, hash)
-	if err != nil {
-		return nil, translate(err, "read payload "+(*column)[1:13])
-	}
-	return unpack(hash, p.Encoding, p.Data, p.Size)
-}
-
-// unpack gives the value of a payload; CodeCorrupt if it is not the one that its
-// hash names.
-func unpack(hash []byte, encoding string, data []byte, size int64) (domain.RawJSON, error) {
-	if encoding == "zstd" {
-		dec, err := decompressor()
-		if err != nil {
-			return nil, fmt.Errorf("decompress: %w", err)
-		}
-		if data, err = dec.DecodeAll(data, make([]byte, 0, min(max(size, 0), MaxPayload))); err != nil {
-			return nil, domain.Errorf(domain.CodeCorrupt, "payload %.12x does not decompress: %w", hash, err)
-		}
-	}
-	if sum := sha256.Sum256(data); string(sum[:]) != string(hash) {
-		return nil, domain.Errorf(domain.CodeCorrupt, "payload %.12x fails its checksum", hash)
-	}
-	return data, nil
 }

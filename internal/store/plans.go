@@ -231,26 +231,11 @@ func factList(facts []domain.PlanFact) string {
 
 // Plan finds a plan by key or id, archived ones included; CodeNotFound.
 func (s *Store) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
-	p, err := s.planRow(ctx, idOrKey)
+	p, err := s.db.PlanRow(ctx, idOrKey)
 	if err != nil {
 		return domain.Plan{}, err
 	}
 	return plan(p), nil
-}
-
-func (s *Store) planRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error) {
-	return planRow(ctx, s.q, idOrKey)
-}
-
-func planRow(ctx context.Context, q *dbsqlc.Queries, idOrKey string) (dbsqlc.Plan, error) {
-	p, err := q.PlanByKey(ctx, idOrKey)
-	if errors.Is(err, sql.ErrNoRows) {
-		p, err = q.PlanByPublicID(ctx, idOrKey)
-	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return dbsqlc.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", idOrKey)
-	}
-	return p, translate(err, "read plan")
 }
 
 // Plans lists plans, latest change first, by key.

@@ -82,6 +82,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	rec := recorder{mu: new(sync.Mutex), seen: map[string]bool{}}
 	rec.DBTX = s.read
 	s.q = dbsqlc.New(rec)
+	s.db.Q = s.q
 	rec.DBTX = s.writer.conn
 	s.writer.q = dbsqlc.New(rec)
 	if err := s.begin(ctx, s.writer.conn, s.writer.q, false); err != nil { // the epoch; nothing is written yet

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // RestoreOptions of Restore.
@@ -88,11 +89,11 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return r, domain.Errorf(domain.CodeUnavailable, "cannot create the data directory: %w", err)
 	}
-	lock, err := takeLock(path + ".lock")
+	lock, err := core.TakeLock(path + ".lock")
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, releaseLock(lock)) }()
+	defer func() { err = errors.Join(err, core.ReleaseLock(lock)) }()
 	if err := finishRestore(path, os.Rename); err != nil { // an earlier one
 		return r, err
 	}
@@ -102,7 +103,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 				Suggest("say --force to put it aside; it is kept in a directory beside it")
 		}
 	}
-	key := randomBytes(keySize)
+	key := core.RandomBytes(core.KeySize)
 	if o.WithoutKey && o.KeyFile != "" {
 		return r, domain.Errorf(domain.CodeInvalid, "a key file and --without-key exclude each other")
 	}
@@ -133,7 +134,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	}
 	failpoint.Hit("restore.built")
 	aside := "replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
-	if err := writeWhole(filepath.Join(work, asideFile), []byte(aside)); err != nil {
+	if err := core.WriteWhole(filepath.Join(work, asideFile), []byte(aside)); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
 	ready := filepath.Join(dir, restoredDir)
@@ -148,7 +149,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
 	failpoint.Hit("restore.ready")
-	if err := syncDir(dir); err != nil {
+	if err := core.SyncDir(dir); err != nil {
 		return r, err
 	}
 	if err := finishRestore(path, rename); err != nil {
@@ -170,7 +171,7 @@ func keyFor(b domain.Backup, path, file string) ([]byte, error) {
 		return nil, domain.Errorf(domain.CodeInvalid, "the key file %s is missing; without it, nobody can tell whether the backup was forged", file).
 			Suggest("give the key file of the server that made the backup (kairos.db.key) with --key; if every copy is lost, --without-key restores the data and ends all access")
 	}
-	key, err := loadKey(file)
+	key, err := core.LoadKey(file)
 	if err != nil {
 		return nil, err
 	}
@@ -179,13 +180,13 @@ func keyFor(b domain.Backup, path, file string) ([]byte, error) {
 
 // checkManifest makes sure that a manifest was written with a key.
 func checkManifest(b domain.Backup, key []byte, file string) error {
-	var k instanceSecrets
-	k.setKey(key)
-	if b.Key != k.derived.print {
-		return domain.Errorf(domain.CodeCorrupt, "%s was not made with this key file: %s has the fingerprint %s, the backup's is %q", b.Path, file, k.derived.print, b.Key).
+	var k core.Secrets
+	k.SetKey(key)
+	if b.Key != k.Derived.Print {
+		return domain.Errorf(domain.CodeCorrupt, "%s was not made with this key file: %s has the fingerprint %s, the backup's is %q", b.Path, file, k.Derived.Print, b.Key).
 			Suggest("give the key file of the server that made the backup with --key")
 	}
-	if want := manifestMAC(b, k.derived); !hmac.Equal([]byte(want), []byte(b.MAC)) {
+	if want := manifestMAC(b, k.Derived); !hmac.Equal([]byte(want), []byte(b.MAC)) {
 		return domain.Errorf(domain.CodeCorrupt, "the manifest of %s was changed after the backup was made", b.Path).Suggest("do not use this backup; take another one")
 	}
 	return nil
@@ -238,7 +239,7 @@ func verifyBackup(ctx context.Context, b domain.Backup, key []byte, o Options) e
 	if sum != b.SHA256 || size != b.Bytes {
 		return notTheFile(b.Path)
 	}
-	known := schemaOf(files)
+	known := core.SchemaOf(files)
 	if b.Schema > known {
 		return domain.Errorf(domain.CodeInvalid, "the backup has schema %d; this kairosd knows up to %d", b.Schema, known).Suggest("restore it with the kairosd that made it")
 	}
@@ -273,7 +274,7 @@ func verifyBackup(ctx context.Context, b domain.Backup, key []byte, o Options) e
 
 // examineOlder examines a backup whose schema this binary migrates from.
 func examineOlder(ctx context.Context, b domain.Backup) (domain.Backup, error) {
-	pool, err := openPlain(b.Path, "&mode=ro&_query_only=1")
+	pool, err := core.OpenPlain(b.Path, "&mode=ro&_query_only=1")
 	if err != nil {
 		return b, err
 	}
@@ -293,19 +294,19 @@ func nothingAdded(ctx context.Context, path string, schema int64, files fs.FS) e
 		return err
 	}
 	defer os.RemoveAll(dir) // a temporary directory; nothing depends on it
-	fresh, err := openPlain(filepath.Join(dir, "fresh.db"), "")
+	fresh, err := core.OpenPlain(filepath.Join(dir, "fresh.db"), "")
 	if err != nil {
 		return err
 	}
 	defer fresh.Close()
-	p, err := provider(fresh, files)
+	p, err := core.Provider(fresh, files)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
 	if _, err := p.UpTo(ctx, schema); err != nil {
 		return translate(err, "make the schema")
 	}
-	copied, err := openPlain(path, "&mode=ro&_query_only=1")
+	copied, err := core.OpenPlain(path, "&mode=ro&_query_only=1")
 	if err != nil {
 		return err
 	}
@@ -359,7 +360,7 @@ func build(ctx context.Context, b domain.Backup, path, work string, key []byte, 
 	if err := copyFile(b.Path, target); err != nil {
 		return h, err
 	}
-	if err := writeWhole(target+".key", []byte(fmt.Sprintf("%x\n", key))); err != nil {
+	if err := core.WriteWhole(target+".key", []byte(fmt.Sprintf("%x\n", key))); err != nil {
 		return h, err
 	}
 	// The anchor says how far the database had come that is replaced.
@@ -384,10 +385,10 @@ func build(ctx context.Context, b domain.Backup, path, work string, key []byte, 
 	if err := os.Remove(target + ".lock"); err != nil {
 		return h, err
 	}
-	if err := syncFile(target); err != nil {
+	if err := core.SyncFile(target); err != nil {
 		return h, err
 	}
-	return *held, syncDir(work)
+	return *held, core.SyncDir(work)
 }
 
 func copyFile(from, to string) error { return copyWith(from, to, func(int64, int64) {}) }
@@ -480,7 +481,7 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 			}
 		}
 		if there(aside) {
-			if err := errors.Join(syncDir(aside), syncDir(dir)); err != nil {
+			if err := errors.Join(core.SyncDir(aside), core.SyncDir(dir)); err != nil {
 				return err
 			}
 		}
@@ -492,7 +493,7 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 				failpoint.Hit("restore.placed")
 			}
 		}
-		if err := syncDir(dir); err != nil {
+		if err := core.SyncDir(dir); err != nil {
 			return err
 		}
 	}
@@ -500,5 +501,5 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 	if err := os.RemoveAll(ready); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return core.SyncDir(dir)
 }

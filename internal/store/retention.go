@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -231,7 +232,7 @@ func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) 
 // stays in lists, the audit log keeps its records with their digests (ruling
 // 19). A run that is not final is CodeConflict.
 func (s *Store) PurgeRun(ctx context.Context, id string, actor domain.Actor, reason string) error {
-	rowID, err := s.rowID(ctx, id)
+	rowID, err := s.db.RowID(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -488,9 +489,9 @@ func (s *Store) PlanStorage(ctx context.Context) ([]domain.PlanStorage, error) {
 }
 
 // payloadRefs are the payloads that rows name.
-func payloadRefs(steps []stepRow, more ...*string) (refs [][]byte) {
+func payloadRefs(steps []core.StepRow, more ...*string) (refs [][]byte) {
 	add := func(column *string) {
-		if column == nil || len(*column) == 0 || (*column)[0] != payloadMark[0] {
+		if column == nil || len(*column) == 0 || (*column)[0] != core.PayloadMark[0] {
 			return
 		}
 		if hash, err := hex.DecodeString((*column)[1:]); err == nil {

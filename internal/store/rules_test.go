@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // rule is one case: what is done, and what a caller sees.
@@ -351,11 +351,11 @@ var rules = append([]rule{
 		}
 		c.journal(r, 0)
 	}, `ok|ok|ok|ok|ok|ok|[1:a="\"\"" 2:a="xxx…xxx"(4096) 3:a="xxx…xxx"(4097) 4:a="xxx…xxx"(262144) 5:a="xxx…xxx"(262145) 6:a="xxx…xxx"(1048576)]`},
-	{"value: the largest", func(c *teller) { r := c.begin(); c.at(r, 0, text(store.MaxPayload), nil); c.journal(r, 0) }, `ok|[1:a="xxx…xxx"(33554432)]`},
+	{"value: the largest", func(c *teller) { r := c.begin(); c.at(r, 0, text(core.MaxPayload), nil); c.journal(r, 0) }, `ok|[1:a="xxx…xxx"(33554432)]`},
 	{"value: larger than the largest", func(c *teller) {
 		r := c.begin()
-		c.at(r, 0, text(store.MaxPayload+1), nil)
-		c.at(r, 0, "1", &domain.RunPatch{Output: domain.RawJSON(text(store.MaxPayload + 1))})
+		c.at(r, 0, text(core.MaxPayload+1), nil)
+		c.at(r, 0, "1", &domain.RunPatch{Output: domain.RawJSON(text(core.MaxPayload + 1))})
 		c.run(r)
 	}, "too_large|too_large|r1 p@1 queued seq 0 steps 0"},
 	{"value: the same large one in two runs", func(c *teller) {

@@ -7,10 +7,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -34,7 +34,7 @@ func (s *Store) CreateRun(ctx context.Context, r domain.NewRun) (domain.Run, boo
 		return domain.Run{}, false, err
 	}
 	if n.created {
-		s.rowIDs.Store(n.id, n.row.ID) // only now is it certain to be the run's row
+		s.db.Remember(n.id, n.row.ID) // only now is it certain to be the run's row
 		run := run(n.row, n.details, n.version.PublicID, n.version.Key, n.version.Number, r.Hash)
 		run.Input = r.Input
 		return run, true, nil
@@ -49,7 +49,7 @@ type newRun struct {
 	s        *Store
 	r        domain.NewRun
 	input    *string
-	steps    []stepRow
+	steps    []core.StepRow
 	payloads []dbsqlc.PayloadInsertParams
 	detail   dbsqlc.RunDetailInsertParams
 	digest   []byte // over the rows' hashes
@@ -63,14 +63,14 @@ type newRun struct {
 
 func (n *newRun) prepare() error {
 	var err error
-	if n.input, err = n.s.stow(n.r.Input, &n.payloads); err != nil {
+	if n.input, err = n.s.db.Stow(n.r.Input, &n.payloads); err != nil {
 		return err
 	}
 	sum := sha256.New()
 	for i := range n.r.Entries {
 		e := &n.r.Entries[i]
 		e.Seq = int64(i) + 1
-		var step stepRow
+		var step core.StepRow
 		if err := n.s.step(n.r.ID, e, &step, &n.payloads); err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			others[i] = other.ID
 		}
 	}
-	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: reversed(r.ID), PlanID: v.PlanID, VersionID: v.ID,
+	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: core.Reversed(r.ID), PlanID: v.PlanID, VersionID: v.ID,
 		Status: string(r.Status), LastSeq: int64(len(n.steps)), Actor: r.Actor, Origin: r.Origin, Priority: int64(r.Priority), RunKey: orNull(r.Key),
 		ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, StartAt: micros(r.StartAt), CreatedAt: w.s.now().UnixMicro()}
 	if r.Status == domain.RunWaiting {
@@ -236,14 +236,14 @@ func (s *Store) Run(ctx context.Context, id string) (domain.Run, error) {
 		column *string
 		into   *domain.RawJSON
 	}{{domain.PartInput, row.RunDetail.Input, &r.Input}, {domain.PartOutput, row.RunDetail.Output, &r.Output}} {
-		*v.into, err = s.fetch(ctx, v.column)
+		*v.into, err = s.db.Fetch(ctx, v.column)
 		switch code := domain.CodeOf(err); {
 		case code == domain.CodeCorrupt, code == domain.CodeNotFound:
 			r.Damaged = append(r.Damaged, domain.DamagedPart{Part: v.part, Message: err.Error()})
 			*v.into = nil
 		case err != nil:
 			return r, err
-		case *v.into != nil && !strings.HasPrefix(*v.column, payloadMark) && !json.Valid(*v.into):
+		case *v.into != nil && !strings.HasPrefix(*v.column, core.PayloadMark) && !json.Valid(*v.into):
 			r.Damaged = append(r.Damaged, domain.DamagedPart{Part: v.part, Message: "it is no JSON any more"})
 			*v.into = nil
 		}
@@ -270,11 +270,11 @@ func (s *Store) FindRun(ctx context.Context, id string) (domain.Run, error) {
 	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
 		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %q", id).Suggest("give at least the last four characters of a run's id")
 	}
-	tails, err := s.q.RunByTail(ctx, reversed(id), after(reversed(id)))
+	tails, err := s.q.RunByTail(ctx, core.Reversed(id), core.After(core.Reversed(id)))
 	if err != nil {
 		return domain.Run{}, translate(err, "find run "+id)
 	}
-	prefixes, err := s.q.RunByPrefix(ctx, id, after(id))
+	prefixes, err := s.q.RunByPrefix(ctx, id, core.After(id))
 	if err != nil {
 		return domain.Run{}, translate(err, "find run "+id)
 	}
@@ -293,29 +293,6 @@ func (s *Store) FindRun(ctx context.Context, id string) (domain.Run, error) {
 	return domain.Run{}, domain.Errorf(domain.CodeConflict, "%q fits several runs", id).Suggest("give more characters of the id")
 }
 
-// runsByPart finds the rows of runs whose id begins or ends with part.
-func (s *Store) runsByPart(ctx context.Context, part string) ([]int64, error) {
-	if strings.Trim(part, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
-		return nil, nil
-	}
-	tails, err := s.q.RunRowsByTail(ctx, reversed(part), after(reversed(part)))
-	if err != nil {
-		return nil, translate(err, "find runs")
-	}
-	prefixes, err := s.q.RunRowsByPrefix(ctx, part, after(part))
-	if err != nil {
-		return nil, translate(err, "find runs")
-	}
-	ids := append(tails, prefixes...)
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
-}
-
-// after is the least text that no text beginning with s reaches.
-func after(s string) string {
-	return s[:len(s)-1] + string(s[len(s)-1]+1)
-}
-
 // Unfinished lists runs that are not final, highest priority first, then
 // oldest; large inputs are not loaded.
 func (s *Store) Unfinished(ctx context.Context) ([]domain.Run, error) {
@@ -326,9 +303,9 @@ func (s *Store) Unfinished(ctx context.Context) ([]domain.Run, error) {
 	out := make([]domain.Run, len(rows))
 	for i, row := range rows {
 		out[i] = run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
-		s.rowIDs.Store(row.Run.PublicID, row.Run.ID)
+		s.db.Remember(row.Run.PublicID, row.Run.ID)
 		for _, column := range []*domain.RawJSON{&out[i].Input, &out[i].Output} {
-			if strings.HasPrefix(string(*column), payloadMark) {
+			if strings.HasPrefix(string(*column), core.PayloadMark) {
 				*column = nil
 			}
 		}
@@ -336,7 +313,7 @@ func (s *Store) Unfinished(ctx context.Context) ([]domain.Run, error) {
 	bare, err := s.q.RunUnfinishedBare(ctx)
 	for _, row := range bare {
 		out = append(out, run(row.Run, dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash))
-		s.rowIDs.Store(row.Run.PublicID, row.Run.ID)
+		s.db.Remember(row.Run.PublicID, row.Run.ID)
 	}
 	return out, translate(err, "read unfinished runs")
 }

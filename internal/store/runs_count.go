@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // RunsCount counts matches up to the cap. For a filter that no index serves it is as
@@ -74,7 +75,7 @@ func onlyEnded(f domain.RunFilter) bool {
 		return false
 	}
 	f.Statuses = nil
-	return filterDigest(f) == filterDigest(domain.RunFilter{})
+	return core.FilterDigest(f) == core.FilterDigest(domain.RunFilter{})
 }
 
 func (s *Store) endedSince(ctx context.Context, f domain.RunFilter, limit int) (int, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -39,8 +40,8 @@ func (s *Store) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domai
 	var list domain.List[domain.Run]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
-	kind := "runs:" + filterDigest(f)
-	at, newer, err := position(kind, f.Page)
+	kind := "runs:" + core.FilterDigest(f)
+	at, newer, err := core.Position(kind, f.Page)
 	if err != nil {
 		return list, err
 	}
@@ -49,7 +50,7 @@ func (s *Store) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domai
 		return list, err
 	}
 	limit := pageLimit(f.Page.Limit)
-	var found []numbered[domain.Run]
+	var found []core.Numbered[domain.Run]
 	last, err := s.q.RunLast(ctx)
 	if err != nil {
 		return list, translate(err, "list runs")
@@ -69,7 +70,7 @@ func (s *Store) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domai
 	if err != nil {
 		return list, translate(err, "list runs")
 	}
-	list.Items, list.Next, list.Prev = window(found, limit, newer, f.Page, kind)
+	list.Items, list.Next, list.Prev = core.Window(found, limit, newer, f.Page, kind)
 	if reached > 0 { // not all was looked at
 		if newer {
 			list.Prev = cursor(kind, reached)
@@ -146,7 +147,7 @@ func gather[T any](rows *sql.Rows, into *[]T, read func(*sql.Rows) (T, error)) e
 }
 
 // scanRun reads one row of runColumns.
-func scanRun(rows *sql.Rows) (numbered[domain.Run], error) {
+func scanRun(rows *sql.Rows) (core.Numbered[domain.Run], error) {
 	var r dbsqlc.Run
 	var d dbsqlc.RunDetail
 	var planID, planKey, hash string
@@ -156,9 +157,9 @@ func scanRun(rows *sql.Rows) (numbered[domain.Run], error) {
 		&r.StartAt, &r.DueAt, &r.InputTokens, &r.OutputTokens, &r.Cost, &r.Crashes, &r.Paused, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.RunningUs,
 		&r.DeletedAt, &r.PurgedAt, &r.Alike, &d.ErrorMessage, &d.ErrorNode, &d.Session, &d.Limits, &d.Labels, &d.GivenLabels, &d.Parent, &d.Concurrency,
 		&planID, &planKey, &number, &hash); err != nil {
-		return numbered[domain.Run]{}, err
+		return core.Numbered[domain.Run]{}, err
 	}
-	return numbered[domain.Run]{r.ID, run(r, d, planID, planKey, number, hash)}, nil
+	return core.Numbered[domain.Run]{ID: r.ID, Item: run(r, d, planID, planKey, number, hash)}, nil
 }
 
 func (s *Store) runFrom(ctx context.Context, id int64) (int64, int64, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -87,7 +88,7 @@ func (s *Store) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 		q.where = append(q.where, notDry)
 	}
 	if len(f.WaitReasons) > 0 && !q.byReason {
-		q.also("runs.wait_reason IN ("+marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
+		q.also("runs.wait_reason IN ("+core.Marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
 	}
 	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.alike", f.Alike}, {"runs.actor", f.Actor}} {
 		if c.value != "" {
@@ -95,7 +96,7 @@ func (s *Store) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 		}
 	}
 	if len(f.WaitingFor) > 0 {
-		q.also("(runs.status <> 'waiting' OR runs.wait_reason IN ("+marks(len(f.WaitingFor))+"))", values(f.WaitingFor)...)
+		q.also("(runs.status <> 'waiting' OR runs.wait_reason IN ("+core.Marks(len(f.WaitingFor))+"))", values(f.WaitingFor)...)
 	}
 	if f.Acknowledged {
 		q.also("runs.attention = 0")
@@ -140,7 +141,7 @@ func (s *Store) plansOf(ctx context.Context, f *domain.RunFilter) ([]dbsqlc.Plan
 		keys = []string{f.PlanKey}
 	}
 	if f.Word != "" {
-		switch _, err := s.planRow(ctx, f.Word); {
+		switch _, err := s.db.PlanRow(ctx, f.Word); {
 		case err == nil && len(keys) == 0:
 			keys = []string{f.Word}
 		case err != nil && domain.CodeOf(err) != domain.CodeNotFound:
@@ -154,7 +155,7 @@ func (s *Store) plansOf(ctx context.Context, f *domain.RunFilter) ([]dbsqlc.Plan
 	}
 	out := []dbsqlc.Plan{}
 	for _, key := range keys[:min(len(keys), maxChoice)] {
-		p, err := s.planRow(ctx, key)
+		p, err := s.db.PlanRow(ctx, key)
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			continue
 		} else if err != nil {
@@ -172,7 +173,7 @@ const maxChoice = 50
 
 // usedBy is what took part in a run, of one kind.
 func usedBy(kind string, names []string) (string, []any) {
-	return "EXISTS (SELECT 1 FROM run_uses WHERE run_uses.kind = ? AND run_uses.name IN (" + marks(len(names)) + ") AND run_uses.run_id = runs.id)",
+	return "EXISTS (SELECT 1 FROM run_uses WHERE run_uses.kind = ? AND run_uses.name IN (" + core.Marks(len(names)) + ") AND run_uses.run_id = runs.id)",
 		append([]any{kind}, values(names)...)
 }
 
@@ -196,17 +197,17 @@ func alsoMore(q *runQuery, f domain.RunFilter) {
 		args   []any
 	}{
 		{f.Origin != "", "runs.origin = ?", []any{f.Origin}},
-		{len(f.ErrorCodes) > 0, "runs.error_code IN (" + marks(len(f.ErrorCodes)) + ")", values(f.ErrorCodes)},
+		{len(f.ErrorCodes) > 0, "runs.error_code IN (" + core.Marks(len(f.ErrorCodes)) + ")", values(f.ErrorCodes)},
 		{f.MinTook > 0, took + " > ?", []any{f.MinTook.Microseconds()}},
 		{f.MaxTook > 0, took + " < ?", []any{f.MaxTook.Microseconds()}},
 		{f.MinCost > 0, "runs.cost > ?", []any{f.MinCost}},
 		{f.MaxCost > 0, "runs.cost < ?", []any{f.MaxCost}},
 		{f.MinAttempts > 0, "runs.tries > ?", []any{f.MinAttempts}},
-		{len(f.Nodes) > 0, "runs.node IN (" + marks(len(f.Nodes)) + ")", values(f.Nodes)},
-		{len(f.Actors) > 0, "runs.actor IN (" + marks(len(f.Actors)) + ")", values(f.Actors)},
-		{len(f.Origins) > 0, "runs.origin IN (" + marks(len(f.Origins)) + ")", values(f.Origins)},
-		{len(f.Exclude.Origins) > 0, "runs.origin NOT IN (" + marks(len(f.Exclude.Origins)) + ")", values(f.Exclude.Origins)},
-		{len(f.Exclude.WaitReasons) > 0, "runs.wait_reason NOT IN (" + marks(len(f.Exclude.WaitReasons)) + ")", values(f.Exclude.WaitReasons)},
+		{len(f.Nodes) > 0, "runs.node IN (" + core.Marks(len(f.Nodes)) + ")", values(f.Nodes)},
+		{len(f.Actors) > 0, "runs.actor IN (" + core.Marks(len(f.Actors)) + ")", values(f.Actors)},
+		{len(f.Origins) > 0, "runs.origin IN (" + core.Marks(len(f.Origins)) + ")", values(f.Origins)},
+		{len(f.Exclude.Origins) > 0, "runs.origin NOT IN (" + core.Marks(len(f.Exclude.Origins)) + ")", values(f.Exclude.Origins)},
+		{len(f.Exclude.WaitReasons) > 0, "runs.wait_reason NOT IN (" + core.Marks(len(f.Exclude.WaitReasons)) + ")", values(f.Exclude.WaitReasons)},
 		{f.MinSteps > 0, "runs.steps > ?", []any{f.MinSteps}},
 		{f.MaxSteps > 0, "runs.steps < ?", []any{f.MaxSteps}},
 		{f.HasFork, "runs.forked_from <> ''", nil},
@@ -214,10 +215,10 @@ func alsoMore(q *runQuery, f domain.RunFilter) {
 		{f.HasNote, "EXISTS (SELECT 1 FROM run_notes WHERE run_notes.run_id = runs.id)", nil},
 		{f.HasCrash, "runs.crashes > 0", nil},
 		{f.HasApproval, "EXISTS (SELECT 1 FROM approvals WHERE approvals.run_id = runs.id)", nil},
-		{len(f.Exclude.PlanKeys) > 0, "runs.plan_id NOT IN (SELECT id FROM plans WHERE key IN (" + marks(len(f.Exclude.PlanKeys)) + "))", values(f.Exclude.PlanKeys)},
-		{len(f.Exclude.Nodes) > 0, "runs.node NOT IN (" + marks(len(f.Exclude.Nodes)) + ")", values(f.Exclude.Nodes)},
-		{len(f.Exclude.ErrorCodes) > 0, "runs.error_code NOT IN (" + marks(len(f.Exclude.ErrorCodes)) + ")", values(f.Exclude.ErrorCodes)},
-		{len(f.Exclude.Actors) > 0, "runs.actor NOT IN (" + marks(len(f.Exclude.Actors)) + ")", values(f.Exclude.Actors)},
+		{len(f.Exclude.PlanKeys) > 0, "runs.plan_id NOT IN (SELECT id FROM plans WHERE key IN (" + core.Marks(len(f.Exclude.PlanKeys)) + "))", values(f.Exclude.PlanKeys)},
+		{len(f.Exclude.Nodes) > 0, "runs.node NOT IN (" + core.Marks(len(f.Exclude.Nodes)) + ")", values(f.Exclude.Nodes)},
+		{len(f.Exclude.ErrorCodes) > 0, "runs.error_code NOT IN (" + core.Marks(len(f.Exclude.ErrorCodes)) + ")", values(f.Exclude.ErrorCodes)},
+		{len(f.Exclude.Actors) > 0, "runs.actor NOT IN (" + core.Marks(len(f.Exclude.Actors)) + ")", values(f.Exclude.Actors)},
 	} {
 		if c.on {
 			q.also(c.clause, c.args...)
@@ -253,10 +254,10 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 	}
 	rest := func(plan, status, attention bool) {
 		if plan && len(ids) > 0 {
-			q.also("runs.plan_id IN ("+marks(len(ids))+")", values(ids)...)
+			q.also("runs.plan_id IN ("+core.Marks(len(ids))+")", values(ids)...)
 		}
 		if status && len(statuses) > 0 {
-			q.also("runs.status IN ("+marks(len(statuses))+")", values(statuses)...)
+			q.also("runs.status IN ("+core.Marks(len(statuses))+")", values(statuses)...)
 		}
 		if attention && f.NeedsAttention {
 			q.also("runs.attention = 1")
@@ -288,7 +289,7 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		hasLabel(0)
 	case f.IDs != nil:
 		q.none = len(f.IDs) == 0
-		q.arms = []arm{{from: "runs", where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (" + marks(len(f.IDs)) + "))", args: values(f.IDs)}}
+		q.arms = []arm{{from: "runs", where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (" + core.Marks(len(f.IDs)) + "))", args: values(f.IDs)}}
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
@@ -296,12 +297,12 @@ func (s *Store) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_failed_alike", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
 			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.alike = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Alike}}}
 	case f.IDTail != "":
-		rows, err := s.runsByPart(ctx, strings.ToLower(f.IDTail))
+		rows, err := s.db.RunsByPart(ctx, strings.ToLower(f.IDTail))
 		if err != nil {
 			return err
 		}
 		q.none = len(rows) == 0
-		q.arms = []arm{{from: "runs", where: "runs.id IN (" + marks(len(rows)) + ")", args: values(rows)}}
+		q.arms = []arm{{from: "runs", where: "runs.id IN (" + core.Marks(len(rows)) + ")", args: values(rows)}}
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
@@ -418,8 +419,6 @@ func (q *runQuery) text(columns, joins string, low, high int64, order string, li
 	b.WriteString(" ORDER BY " + term + " " + order + " LIMIT ?")
 	return b.String(), append(args, limit)
 }
-
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 func values[T ~string | ~int64](list []T) []any {
 	out := make([]any, len(list))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 const (
@@ -88,7 +89,7 @@ func (s *Store) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.Ru
 	for i, t := range top {
 		ids[i] = t.id
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+runColumns+" FROM runs"+runJoins+" WHERE runs.id IN ("+marks(len(ids))+")", values(ids)...)
+	rows, err := s.read.QueryContext(ctx, "SELECT "+runColumns+" FROM runs"+runJoins+" WHERE runs.id IN ("+core.Marks(len(ids))+")", values(ids)...)
 	if err != nil {
 		return nil, seen, translate(err, "sort runs")
 	}
@@ -99,7 +100,7 @@ func (s *Store) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.Ru
 		if err != nil {
 			return nil, seen, err
 		}
-		byID[r.id] = r.item
+		byID[r.ID] = r.Item
 	}
 	for _, id := range ids {
 		if r, ok := byID[id]; ok {

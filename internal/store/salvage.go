@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -76,12 +78,12 @@ func salvage(ctx context.Context, damaged, dir string, o Options) (r Salvaged, e
 	if err := copyFile(damaged+".anchor", r.Path+".anchor"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	from, err := openPlain(damaged, "&mode=ro&_query_only=1&_pragma=cell_size_check(1)")
+	from, err := core.OpenPlain(damaged, "&mode=ro&_query_only=1&_pragma=cell_size_check(1)")
 	if err != nil {
 		return r, err
 	}
 	defer from.Close()
-	to, err := openPlain(r.Path, "&_pragma=foreign_keys(0)&_pragma=journal_mode(DELETE)")
+	to, err := core.OpenPlain(r.Path, "&_pragma=foreign_keys(0)&_pragma=journal_mode(DELETE)")
 	if err != nil {
 		return r, err
 	}
@@ -102,7 +104,7 @@ func salvage(ctx context.Context, damaged, dir string, o Options) (r Salvaged, e
 	checks, err := s.Verify(ctx)
 	for _, check := range checks {
 		for _, p := range check.Problems {
-			r.Findings = append(r.Findings, printable(check.Name+": "+p))
+			r.Findings = append(r.Findings, core.Printable(check.Name+": "+p))
 		}
 	}
 	return r, err
@@ -117,8 +119,8 @@ type salvager struct {
 
 func (c *salvager) lost(table string, n int64, format string, args ...any) {
 	c.r.Lost[table] += n
-	if len(c.r.Findings) < 10*maxFindings {
-		c.r.Findings = append(c.r.Findings, printable(table+": "+fmt.Sprintf(format, args...)))
+	if len(c.r.Findings) < 10*core.MaxFindings {
+		c.r.Findings = append(c.r.Findings, core.Printable(table+": "+fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -242,9 +244,9 @@ func (c *salvager) table(ctx context.Context, name string) error {
 	}
 	conflict := " ON CONFLICT DO NOTHING"
 	if name == "settings" { // the new database has some already, and its own migrations
-		conflict = " ON CONFLICT DO UPDATE SET value = excluded.value WHERE key NOT GLOB '" + settingMigration + "*'"
+		conflict = " ON CONFLICT DO UPDATE SET value = excluded.value WHERE key NOT GLOB '" + core.SettingMigration + "*'"
 	}
-	insert, err := c.to.PrepareContext(ctx, "INSERT INTO "+name+" ("+strings.Join(columns, ", ")+") VALUES ("+marks(len(columns))+")"+conflict)
+	insert, err := c.to.PrepareContext(ctx, "INSERT INTO "+name+" ("+strings.Join(columns, ", ")+") VALUES ("+core.Marks(len(columns))+")"+conflict)
 	if err != nil {
 		return translate(err, "prepare "+name)
 	}
@@ -450,16 +452,16 @@ func (c *salvager) refused(name string, columns []string, values []any) string {
 		}
 		c.runs[id] = public
 	case "step_results":
-		f := fields{}
-		for _, column := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(stepColumns, "s.", ""), "\n", " "), ",") {
-			f.values = append(f.values, get(strings.TrimSpace(column)))
+		f := core.Fields{}
+		for _, column := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(core.StepColumns, "s.", ""), "\n", " "), ",") {
+			f.Values = append(f.Values, get(strings.TrimSpace(column)))
 		}
-		row := stepOf(&f)
+		row := core.StepOf(&f)
 		run, known := c.runs[row.RunID]
 		switch {
 		case !known:
 			return fmt.Sprintf("row %d belongs to run %d, which is lost", row.Seq, row.RunID)
-		case f.err != nil || string(rowHash(run, &row)) != string(row.Hash):
+		case f.Err != nil || string(core.RowHash(run, &row)) != string(row.Hash):
 			return fmt.Sprintf("row %d of run %s fails its checksum", row.Seq, run)
 		}
 	case "payloads":
@@ -467,7 +469,7 @@ func (c *salvager) refused(name string, columns []string, values []any) string {
 		encoding, _ := get("encoding").(string)
 		data, _ := get("data").([]byte)
 		size, _ := get("size").(int64)
-		if _, err := unpack(hash, encoding, data, size); err != nil {
+		if _, err := core.Unpack(hash, encoding, data, size); err != nil {
 			return err.Error()
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // damagedDatabase has forty runs of four rows, one with a large value; breaks
@@ -112,7 +113,7 @@ func TestSalvageSavesWhatCanBeRead(t *testing.T) {
 // journalPages are the pages that hold rows of the journal.
 func journalPages(t *testing.T, path string) (out []int64) {
 	t.Helper()
-	pool, err := openPlain(path, "&mode=ro")
+	pool, err := core.OpenPlain(path, "&mode=ro")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func TestSalvageCopiesEveryTable(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}
 	path := damagedDatabase(t, func(path string) {
-		pool, err := openPlain(path, "&_pragma=foreign_keys(0)")
+		pool, err := core.OpenPlain(path, "&_pragma=foreign_keys(0)")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +234,7 @@ func TestSalvageOfAMalformedDatabase(t *testing.T) {
 				if err := alter(t, path, fmt.Sprintf("INSERT INTO skill_runs WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, 'a skill', 'a tool', i, i, i FROM n", rows)); err != nil {
 					t.Fatal(err)
 				}
-				pool, err := openPlain(path, "&mode=ro")
+				pool, err := core.OpenPlain(path, "&mode=ro")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -293,7 +294,7 @@ func TestSalvageOfAMalformedDatabase(t *testing.T) {
 // rowsByID counts the rows that can be read one by one.
 func rowsByID(t *testing.T, path, table string, most int) (n int64) {
 	t.Helper()
-	pool, err := openPlain(path, "&mode=ro")
+	pool, err := core.OpenPlain(path, "&mode=ro")
 	if err != nil {
 		t.Fatal(err)
 	}

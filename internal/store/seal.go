@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -87,17 +88,17 @@ func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (pro
 	if len(want) == 0 {
 		return nil, nil
 	}
-	err = s.eachRow(ctx, `SELECT r.id, r.public_id, r.actor, r.origin, r.run_key, r.conc_key, r.parent_run, r.forked_from, r.rerun_of, d.session, d.labels,
+	err = s.db.EachRow(ctx, `SELECT r.id, r.public_id, r.actor, r.origin, r.run_key, r.conc_key, r.parent_run, r.forked_from, r.rerun_of, d.session, d.labels,
 d.parent, d.concurrency, d.input, r.priority, r.fork_seq, r.start_at, r.purged_at FROM runs AS r JOIN run_details AS d ON d.run_id = r.id
-WHERE r.id BETWEEN ? AND ?`, ordinals(low, high), func(v []driver.Value) error {
-		row := fields{values: v}
-		id := row.int()
-		f := sealed{id: row.text(), actor: row.text(), origin: row.text(), key: textOf(row.textOrNull()), concKey: row.text(), parentRun: row.text(),
-			forkedFrom: row.text(), rerunOf: row.text(), session: row.text(), labels: row.text(), parent: textOf(row.textOrNull()),
-			concurrency: textOf(row.textOrNull()), input: row.textOrNull(), priority: row.int(), forkSeq: row.int(), startAt: row.int()}
-		purged, e := row.int() != 0, want[id]
-		if delete(want, id); row.err != nil || e == nil || purged {
-			return row.err
+WHERE r.id BETWEEN ? AND ?`, core.Ordinals(low, high), func(v []driver.Value) error {
+		row := core.Fields{Values: v}
+		id := row.Int()
+		f := sealed{id: row.Text(), actor: row.Text(), origin: row.Text(), key: textOf(row.TextOrNull()), concKey: row.Text(), parentRun: row.Text(),
+			forkedFrom: row.Text(), rerunOf: row.Text(), session: row.Text(), labels: row.Text(), parent: textOf(row.TextOrNull()),
+			concurrency: textOf(row.TextOrNull()), input: row.TextOrNull(), priority: row.Int(), forkSeq: row.Int(), startAt: row.Int()}
+		purged, e := row.Int() != 0, want[id]
+		if delete(want, id); row.Err != nil || e == nil || purged {
+			return row.Err
 		}
 		var said struct {
 			Seal string `json:"seal"`

@@ -29,14 +29,14 @@ func (s *Store) SignExport(ctx context.Context, sha256 []byte) (domain.ExportSig
 		}
 		out.MAC = hex.EncodeToString(mac)
 	}
-	out.Sign(s.secrets.derived.signing)
+	out.Sign(s.db.Secrets.Derived.Signing)
 	return out, nil
 }
 
 // PublicKey verifies what the server signs.
 func (s *Store) PublicKey() (string, error) {
-	if s.secrets.derived.signing == nil {
+	if s.db.Secrets.Derived.Signing == nil {
 		return "", domain.Errorf(domain.CodeUnavailable, "the key file %s.key is missing: nothing can be signed", s.path).Suggest("put it back from where you keep a copy")
 	}
-	return domain.PublicKeyText(s.secrets.derived.signing.Public().(ed25519.PublicKey)), nil
+	return domain.PublicKeyText(s.db.Secrets.Derived.Signing.Public().(ed25519.PublicKey)), nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // The journal is in the order of time and found by run. Steps across runs are
@@ -45,7 +46,7 @@ func (q *stepQuery) also(clause string, args ...any) {
 func (s *Store) stepQuery(ctx context.Context, f domain.StepFilter) (*stepQuery, error) {
 	q := &stepQuery{from: "runs INDEXED BY runs_by_age", where: "runs.deleted_at = 0"}
 	if f.PlanKey != "" {
-		p, err := s.planRow(ctx, f.PlanKey)
+		p, err := s.db.PlanRow(ctx, f.PlanKey)
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			q.none = true
 			return q, nil
@@ -84,13 +85,13 @@ func (f *stepRowFilter) build(filter domain.StepFilter) {
 		f.args = append(f.args, args...)
 	}
 	if len(filter.Nodes) > 0 {
-		add("s.node IN ("+marks(len(filter.Nodes))+")", values(filter.Nodes)...)
+		add("s.node IN ("+core.Marks(len(filter.Nodes))+")", values(filter.Nodes)...)
 	}
 	if len(filter.Statuses) > 0 {
-		add("s.status IN ("+marks(len(filter.Statuses))+")", values(filter.Statuses)...)
+		add("s.status IN ("+core.Marks(len(filter.Statuses))+")", values(filter.Statuses)...)
 	}
 	if len(filter.ErrorCodes) > 0 {
-		add("CASE WHEN s.failure LIKE '{%' THEN json_extract(s.failure, '$.code') END IN ("+marks(len(filter.ErrorCodes))+")", values(filter.ErrorCodes)...)
+		add("CASE WHEN s.failure LIKE '{%' THEN json_extract(s.failure, '$.code') END IN ("+core.Marks(len(filter.ErrorCodes))+")", values(filter.ErrorCodes)...)
 	}
 	const took = "CASE WHEN s.started_at <> 0 THEN s.at - s.started_at ELSE 0 END"
 	if filter.MinTook > 0 {

@@ -7,7 +7,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
 	"errors"
@@ -27,15 +26,13 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/filelayer"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 	"github.com/kairosd/kairosd/internal/store/latch"
 	"github.com/kairosd/kairosd/internal/store/pagecache"
 )
 
 //go:generate env CGO_ENABLED=0 go -C ../.. tool -modfile=tools/go.mod sqlc generate
-
-// applicationID marks a file as ours ("krs1" in ASCII).
-const applicationID = 0x6b727331
 
 // Options of Open; the zero value is a writable store that logs nothing.
 type Options struct {
@@ -109,20 +106,21 @@ func (o Options) Searching(bound time.Duration) Options {
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
-	path    string
-	log     *slog.Logger
-	now     func() time.Time
-	search  searchBounds // of what no index serves
-	lock    *os.File
-	dir     string // temporary directory to remove at Close
-	write   *sql.DB
-	read    *sql.DB
-	q       *dbsqlc.Queries // on the read pool
-	reads   lazy
-	writer  *writer
-	anchor  *anchor
-	epoch   int64
-	secrets instanceSecrets
+	path   string
+	log    *slog.Logger
+	now    func() time.Time
+	search searchBounds // of what no index serves
+	lock   *os.File
+	dir    string // temporary directory to remove at Close
+	write  *sql.DB
+	read   *sql.DB
+	q      *dbsqlc.Queries // on the read pool
+	reads  lazy
+	writer *writer
+	anchor *anchor
+	epoch  int64
+	// db is what other rooms read through; q, read, now, and path are the same.
+	db *core.DB
 
 	migrations fs.FS
 	vfs        string
@@ -136,7 +134,6 @@ type Store struct {
 	held       map[string]*os.File // files of SQLite's that the writer opened too; its alone until it has ended
 	watching   chan struct{}       // closed when watch has ended
 	unwatch    chan struct{}
-	rowIDs     sync.Map // public run id → row id
 	failures   failureRows
 	claims     sync.Map // requests with an idempotency key that this process answers
 	started    atomic.Bool
@@ -144,14 +141,6 @@ type Store struct {
 	moved      atomic.Int64 // when the write-ahead log was last moved, µs
 	closeOnce  sync.Once
 	closeErr   error
-}
-
-// instanceSecrets are what the installation derives keys from.
-type instanceSecrets struct {
-	incarnation string
-	instanceKey []byte
-	auditKey    []byte // the content of the key file
-	derived     derivedKeys
 }
 
 // files are the migrations to work with.
@@ -176,7 +165,7 @@ var driverSetup = sync.OnceValue(func() error {
 // there. A second opener gets CodeLocked with the holder's process id; a
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	s := &Store{path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless, recipients: o.Recipients, progress: o.Progress,
+	s := &Store{db: &core.DB{Path: path, Migrations: o.files()}, path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless, recipients: o.Recipients, progress: o.Progress,
 		watchEvery: cmp.Or(o.watchEvery, watchEvery), search: cmp.Or(o.search, quickly), held: map[string]*os.File{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -184,6 +173,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.db.Now = s.now
 	if err := driverSetup(); err != nil {
 		return nil, err
 	}
@@ -237,6 +227,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	}
 	s.reads.on = s.read
 	s.q = dbsqlc.New(&s.reads)
+	s.db.Read, s.db.Q = s.read, s.q
 	if o.ReadOnly {
 		return s.loadSecrets(ctx, o.AuditKey)
 	}
@@ -259,7 +250,7 @@ func (s *Store) dsn(reader bool) string {
 	if vfs := cmp.Or(s.vfs, filelayer.Name); vfs != "" && !reader {
 		q += "&vfs=" + vfs
 	}
-	return fileURL(s.path) + "?" + q
+	return core.FileURL(s.path) + "?" + q
 }
 
 // prepareFiles makes the directory, takes the lock, and refuses a half-removed
@@ -275,7 +266,7 @@ func (s *Store) prepareFiles() error {
 	if err := s.checkFileSystem(dir); err != nil {
 		return err
 	}
-	lock, err := takeLock(s.path + ".lock")
+	lock, err := core.TakeLock(s.path + ".lock")
 	if err != nil {
 		return err
 	}
@@ -303,7 +294,7 @@ func (s *Store) prepareFiles() error {
 			return err
 		}
 		failpoint.Hit("create.file")
-		return syncDir(dir) // its name survives a power cut too
+		return core.SyncDir(dir) // its name survives a power cut too
 	}
 	return err
 }
@@ -418,11 +409,11 @@ func (s *Store) checkKey(ctx context.Context, q *dbsqlc.Queries, newKey bool) (l
 // begin starts a new epoch and makes sure that the installation has its
 // secrets; all in one transaction. renew says that the key file is a new one.
 func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, renew bool) error {
-	fileKey, err := loadKey(s.path + ".key")
+	fileKey, err := core.LoadKey(s.path + ".key")
 	if err != nil {
 		return err
 	}
-	s.secrets.setKey(fileKey)
+	s.db.Secrets.SetKey(fileKey)
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return translate(err, "begin")
 	}
@@ -434,21 +425,21 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 			}
 			return v, err
 		}
-		print, err := setting(settingKeyPrint, s.secrets.derived.print)
+		print, err := setting(settingKeyPrint, s.db.Secrets.Derived.Print)
 		if err != nil {
 			return err
 		}
-		if print != s.secrets.derived.print && !renew {
+		if print != s.db.Secrets.Derived.Print && !renew {
 			return s.wrongKey(print)
 		}
-		if s.secrets.incarnation, err = setting("incarnation", domain.NewID()); err != nil {
+		if s.db.Secrets.Incarnation, err = setting("incarnation", domain.NewID()); err != nil {
 			return err
 		}
-		key, err := setting("instance_key", hex.EncodeToString(randomBytes(32)))
+		key, err := setting("instance_key", hex.EncodeToString(core.RandomBytes(32)))
 		if err != nil {
 			return err
 		}
-		if s.secrets.instanceKey, err = hex.DecodeString(key); err != nil {
+		if s.db.Secrets.InstanceKey, err = hex.DecodeString(key); err != nil {
 			return fmt.Errorf("instance key: %w", err)
 		}
 		epoch, err := setting("epoch", "0")
@@ -478,17 +469,17 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 
 func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 	var err error
-	if s.secrets.incarnation, err = s.q.SettingGet(ctx, "incarnation"); err != nil {
+	if s.db.Secrets.Incarnation, err = s.q.SettingGet(ctx, "incarnation"); err != nil {
 		return translate(err, "read the incarnation")
 	}
 	key, err := s.q.SettingGet(ctx, "instance_key")
 	if err != nil {
 		return translate(err, "read the instance key")
 	}
-	if s.secrets.instanceKey, err = hex.DecodeString(key); err != nil {
+	if s.db.Secrets.InstanceKey, err = hex.DecodeString(key); err != nil {
 		return domain.Errorf(domain.CodeCorrupt, "the instance key cannot be read: %w", err)
 	}
-	if s.secrets.setKey(auditKey); auditKey != nil {
+	if s.db.Secrets.SetKey(auditKey); auditKey != nil {
 		return nil
 	}
 	s.readKey()
@@ -498,51 +489,23 @@ func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 // readKey takes the key file beside the database, if there is a whole one.
 func (s *Store) readKey() {
 	if text, err := os.ReadFile(s.path + ".key"); err == nil {
-		if key, err := hex.DecodeString(string(text[:min(2*keySize, len(text))])); err == nil && len(key) == keySize {
-			s.secrets.setKey(key)
+		if key, err := hex.DecodeString(string(text[:min(2*core.KeySize, len(text))])); err == nil && len(key) == core.KeySize {
+			s.db.Secrets.SetKey(key)
 		}
 	}
 }
 
 // wrongKey says that the key file beside the database is that of another one.
 func (s *Store) wrongKey(wants string) error {
-	return domain.Errorf(domain.CodeCorrupt, "%s.key is not the key file of this database: it has the fingerprint %s, not %s", s.path, s.secrets.derived.print, wants).
+	return domain.Errorf(domain.CodeCorrupt, "%s.key is not the key file of this database: it has the fingerprint %s, not %s", s.path, s.db.Secrets.Derived.Print, wants).
 		Suggest("put the right key file there; if every copy is lost, move this one away, then run kairosd audit new-key and read its help first")
 }
 
-func randomBytes(n int) []byte {
-	b := make([]byte, n)
-	rand.Read(b) // never fails (crypto/rand)
-	return b
-}
-
-// loadKey reads a 32-byte key from a 0600 file, which it makes if missing: whole
-// and on the disk before anything is written with it.
-func loadKey(path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		key := randomBytes(keySize)
-		if err := writeSynced(path, []byte(hex.EncodeToString(key)+"\n"), func() {}, func() {}); err != nil {
-			return nil, domain.Errorf(domain.CodeUnavailable, "cannot write the key file: %w", err)
-		}
-		failpoint.Hit("create.key")
-		return key, nil
-	}
-	if err != nil {
-		return nil, domain.Errorf(domain.CodeUnavailable, "cannot read the key file: %w", err)
-	}
-	key, err := hex.DecodeString(string(b[:min(2*keySize, len(b))]))
-	if err != nil || len(key) != keySize {
-		return nil, domain.Errorf(domain.CodeCorrupt, "the key file %s does not hold a key", path).Suggest("put the right key file there, from where you keep a copy")
-	}
-	return key, nil
-}
-
 // Incarnation names this life of the database; a restore begins a new one.
-func (s *Store) Incarnation() string { return s.secrets.incarnation }
+func (s *Store) Incarnation() string { return s.db.Secrets.Incarnation }
 
 // InstanceKey is the secret that idempotency keys are derived with (ruling 25).
-func (s *Store) InstanceKey() []byte { return s.secrets.instanceKey }
+func (s *Store) InstanceKey() []byte { return s.db.Secrets.InstanceKey }
 
 // Path is the database file.
 func (s *Store) Path() string { return s.path }
@@ -610,7 +573,9 @@ func (s *Store) stopIfWriting(err error) {
 func (s *Store) Epoch() int64 { return s.epoch }
 
 // Instance is a fingerprint of the installation: the same in all its backups.
-func (s *Store) Instance() string { return fingerprint(hex.EncodeToString(s.secrets.instanceKey)) }
+func (s *Store) Instance() string {
+	return core.Fingerprint(hex.EncodeToString(s.db.Secrets.InstanceKey))
+}
 
 // Close waits for all accepted writes and closes the files.
 func (s *Store) Close() error {
@@ -640,22 +605,12 @@ func (s *Store) closeFiles() error {
 		errs = append(errs, f.Close())
 	}
 	if s.lock != nil {
-		errs = append(errs, KeepOwner(filepath.Dir(s.path), s.Files()...), releaseLock(s.lock))
+		errs = append(errs, KeepOwner(filepath.Dir(s.path), s.Files()...), core.ReleaseLock(s.lock))
 	}
 	if s.dir != "" {
 		errs = append(errs, os.RemoveAll(s.dir))
 	}
 	return errors.Join(errs...)
-}
-
-// openPlain opens a connection of its own to a file, outside the pools.
-func openPlain(path, more string) (*sql.DB, error) {
-	pool, err := sql.Open("sqlite", fileURL(path)+"?_pragma=busy_timeout(5000)"+more)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	pool.SetMaxOpenConns(1)
-	return pool, nil
 }
 
 // Files are all files of the store: no tool may reach them.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"errors"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // An older database is never changed in place: all pending migrations run in a
@@ -27,10 +27,6 @@ import (
 // kept beside the new one as a backup with a manifest, which the kairosd from
 // before can restore: that is the way back. Where backups are encrypted, so is
 // this one (see keepEncrypted).
-
-// settingMigration begins the keys under which the hashes of applied migrations
-// are kept.
-const settingMigration = "migration:"
 
 // upgrade brings an existing database up to date; the caller holds the lock and
 // has no connection open.
@@ -43,16 +39,16 @@ func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 	if s.vfs != "" {
 		layer = "&vfs=" + s.vfs // closing this connection may empty the write-ahead log
 	}
-	old, err := openPlain(s.path, layer)
+	old, err := core.OpenPlain(s.path, layer)
 	if err != nil {
 		return err
 	}
 	defer old.Close()
-	fresh, err := s.checkSchema(ctx, old)
+	fresh, err := s.db.CheckSchema(ctx, old)
 	if err != nil || fresh {
 		return err
 	}
-	p, err := provider(old, s.migrations)
+	p, err := core.Provider(old, s.migrations)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
@@ -127,22 +123,22 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipi
 		}
 		failpoint.Hit("upgrade.applied")
 		manifest.Created = s.now().UTC()
-		text, err := encodeManifest(&manifest, s.secrets.derived)
+		text, err := encodeManifest(&manifest, s.db.Secrets.Derived)
 		if err != nil {
 			return err
 		}
-		if err := writeWhole(filepath.Join(work, asideManifest), text); err != nil {
+		if err := core.WriteWhole(filepath.Join(work, asideManifest), text); err != nil {
 			return err
 		}
-		aside := fmt.Sprintf("pre-schema-%d-%s", schemaOf(s.migrations), time.Now().UTC().Format("20060102T150405.000Z"))
-		if err := writeWhole(filepath.Join(work, asideFile), []byte(aside)); err != nil {
+		aside := fmt.Sprintf("pre-schema-%d-%s", core.SchemaOf(s.migrations), time.Now().UTC().Format("20060102T150405.000Z"))
+		if err := core.WriteWhole(filepath.Join(work, asideFile), []byte(aside)); err != nil {
 			return err
 		}
 		if err := os.Rename(work, ready); err != nil {
 			return err
 		}
 		failpoint.Hit("upgrade.ready")
-		return syncDir(dir)
+		return core.SyncDir(dir)
 	}()
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(work))
@@ -155,12 +151,12 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipi
 func (s *Store) applyTo(ctx context.Context, path string, before map[string]int64) error {
 	// Without foreign keys: rebuilding a table would take its children along, and
 	// inside a transaction they cannot be switched off.
-	pool, err := openPlain(path, "&_pragma=foreign_keys(0)&_pragma=journal_mode(DELETE)&_pragma=synchronous(FULL)")
+	pool, err := core.OpenPlain(path, "&_pragma=foreign_keys(0)&_pragma=journal_mode(DELETE)&_pragma=synchronous(FULL)")
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	p, err := provider(pool, s.migrations)
+	p, err := core.Provider(pool, s.migrations)
 	if err != nil {
 		return err
 	}
@@ -181,13 +177,13 @@ func (s *Store) applyTo(ctx context.Context, path string, before map[string]int6
 				Suggest("run the kairosd from before; report this")
 		}
 	}
-	if err := s.noteMigrations(ctx, pool); err != nil {
+	if err := s.db.NoteMigrations(ctx, pool); err != nil {
 		return err
 	}
 	if err := pool.Close(); err != nil {
 		return translate(err, "close the migrated copy")
 	}
-	return syncFile(path)
+	return core.SyncFile(path)
 }
 
 // deletesRows is the comment in which a migration names the tables that it
@@ -322,14 +318,14 @@ func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[strin
 			return b, translate(err, "describe the database")
 		}
 	}
-	b.Instance, b.AuditMac = fingerprint(key), hex.EncodeToString(mac)
+	b.Instance, b.AuditMac = core.Fingerprint(key), hex.EncodeToString(mac)
 	return b, nil
 }
 
 // checkMigrations refuses a database whose applied migrations are not those of
 // this binary: somebody edited one (O06).
 func (s *Store) checkMigrations(ctx context.Context, pool *sql.DB, applied int64) error {
-	files, err := migrationSums(s.migrations)
+	files, err := core.MigrationSums(s.migrations)
 	if err != nil {
 		return err
 	}
@@ -339,7 +335,7 @@ func (s *Store) checkMigrations(ctx context.Context, pool *sql.DB, applied int64
 			continue
 		}
 		var recorded string
-		err := pool.QueryRowContext(ctx, "SELECT value FROM settings WHERE key = ?", settingMigration+name).Scan(&recorded)
+		err := pool.QueryRowContext(ctx, "SELECT value FROM settings WHERE key = ?", core.SettingMigration+name).Scan(&recorded)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // from before they were recorded
 		} else if err != nil {
@@ -351,46 +347,4 @@ func (s *Store) checkMigrations(ctx context.Context, pool *sql.DB, applied int64
 		}
 	}
 	return nil
-}
-
-// noteMigrations records the hashes of all migrations, which have all been
-// applied.
-func (s *Store) noteMigrations(ctx context.Context, pool *sql.DB) error {
-	files, err := migrationSums(s.migrations)
-	if err != nil {
-		return err
-	}
-	for name, sum := range files {
-		if _, err := pool.ExecContext(ctx, "INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", settingMigration+name, sum); err != nil {
-			return translate(err, "record the migrations")
-		}
-	}
-	return nil
-}
-
-func migrationSums(files fs.FS) (map[string]string, error) {
-	names, err := fs.Glob(files, "*.sql")
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
-		sum := sha256.Sum256(text)
-		out[name] = hex.EncodeToString(sum[:])
-	}
-	return out, nil
-}
-
-// schemaOf is the newest schema that migrations lead to.
-func schemaOf(files fs.FS) int64 {
-	p, err := goose.NewProvider(goose.DialectSQLite3, &sql.DB{}, files, goose.WithVerbose(false))
-	if err != nil {
-		return 0
-	}
-	sources := p.ListSources()
-	return slices.MaxFunc(sources, func(a, b *goose.Source) int { return int(a.Version - b.Version) }).Version
 }

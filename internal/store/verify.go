@@ -6,48 +6,13 @@ import (
 	"database/sql/driver"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
-
-// maxFindings bounds how many problems one check lists.
-const maxFindings = 100
-
-// printable is text that may quote damaged rows, as people can read it: bytes that
-// are no UTF-8 and control characters are replaced.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
-}
-
-// find adds a problem and reports whether the check is full.
-func find(c *domain.Check, format string, args ...any) bool {
-	if len(c.Problems) < maxFindings {
-		c.Problems = append(c.Problems, printable(fmt.Sprintf(format, args...)))
-	}
-	return len(c.Problems) >= maxFindings
-}
-
-// maxFoundRuns bounds how many runs one check names.
-const maxFoundRuns = 10_000
-
-// findOf adds a problem of a run. The runs of all problems are named, also where
-// only some problems are listed.
-func findOf(c *domain.Check, run, format string, args ...any) {
-	find(c, format, args...)
-	if n := len(c.Runs); n < maxFoundRuns && (n == 0 || c.Runs[n-1] != run) { // they come run by run
-		c.Runs = append(c.Runs, run)
-	}
-}
 
 // Verify examines everything that is in the database file, without changing it.
 func (s *Store) Verify(ctx context.Context) ([]domain.Check, error) {
@@ -82,7 +47,7 @@ func (s *Store) checkPages(ctx context.Context, c *domain.Check) error {
 	for _, index := range []string{"run_words", "memory_words"} {
 		var found int
 		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM "+index+" WHERE "+index+" MATCH 'kairos'").Scan(&found); err != nil {
-			find(c, "%s: %v", index, err)
+			core.Find(c, "%s: %v", index, err)
 		}
 	}
 	rows, err := tx.QueryContext(ctx, "PRAGMA integrity_check(100)")
@@ -96,7 +61,7 @@ func (s *Store) checkPages(ctx context.Context, c *domain.Check) error {
 			return translate(err, c.Name)
 		}
 		if text != "ok" {
-			find(c, "%s", text)
+			core.Find(c, "%s", text)
 		}
 	}
 	if err := rows.Err(); err != nil {
@@ -119,7 +84,7 @@ func (s *Store) checkForeignKeys(ctx context.Context, c *domain.Check) error {
 		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
 			return translate(err, c.Name)
 		}
-		find(c, "row %d of %s names a row of %s that is not there", row.Int64, table, parent)
+		core.Find(c, "row %d of %s names a row of %s that is not there", row.Int64, table, parent)
 	}
 	return translate(rows.Err(), c.Name)
 }
@@ -133,21 +98,21 @@ func (s *Store) checkRuns(ctx context.Context, c *domain.Check) error {
 		return translate(err, c.Name)
 	}
 	for low := int64(0); low < last; low += verifyWindow {
-		err := s.eachRow(ctx, `SELECT r.public_id, coalesce(d.limits, ''), coalesce(d.labels, ''), coalesce(d.given_labels, ''), d.parent, d.concurrency, d.input, d.output
-FROM runs AS r LEFT JOIN run_details AS d ON d.run_id = r.id WHERE r.id > ? AND r.id <= ? ORDER BY r.id`, ordinals(low, low+verifyWindow), func(v []driver.Value) error {
-			row := fields{values: v}
-			id := row.text()
-			d := dbsqlc.RunDetail{Limits: row.text(), Labels: row.text(), GivenLabels: row.text(), Parent: row.textOrNull(), Concurrency: row.textOrNull()}
+		err := s.db.EachRow(ctx, `SELECT r.public_id, coalesce(d.limits, ''), coalesce(d.labels, ''), coalesce(d.given_labels, ''), d.parent, d.concurrency, d.input, d.output
+FROM runs AS r LEFT JOIN run_details AS d ON d.run_id = r.id WHERE r.id > ? AND r.id <= ? ORDER BY r.id`, core.Ordinals(low, low+verifyWindow), func(v []driver.Value) error {
+			row := core.Fields{Values: v}
+			id := row.Text()
+			d := dbsqlc.RunDetail{Limits: row.Text(), Labels: row.Text(), GivenLabels: row.Text(), Parent: row.TextOrNull(), Concurrency: row.TextOrNull()}
 			c.Examined++
 			for _, p := range run(dbsqlc.Run{}, d, "", "", 0, "").Damaged {
-				findOf(c, id, "run %s: %s: %s", id, p.Part, p.Message)
+				core.FindOf(c, id, "run %s: %s: %s", id, p.Part, p.Message)
 			}
 			for _, what := range []string{"input", "output"} {
-				if text := row.textOrNull(); text != nil && !strings.HasPrefix(*text, payloadMark) && !json.Valid([]byte(*text)) {
-					findOf(c, id, "run %s: %s: it is no JSON any more", id, what)
+				if text := row.TextOrNull(); text != nil && !strings.HasPrefix(*text, core.PayloadMark) && !json.Valid([]byte(*text)) {
+					core.FindOf(c, id, "run %s: %s: it is no JSON any more", id, what)
 				}
 			}
-			return row.err
+			return row.Err
 		})
 		if err != nil {
 			return translate(err, c.Name)
@@ -155,9 +120,6 @@ FROM runs AS r LEFT JOIN run_details AS d ON d.run_id = r.id WHERE r.id > ? AND 
 	}
 	return nil
 }
-
-const stepColumns = `s.run_id, s.seq, s.kind, s.node, s.visit, s.item, s.attempt, s.substep, s.status, s.final, s.effect, s.idem_key, s.input, s.output,
-s.decision, s.failure, s.input_tokens, s.output_tokens, s.cost, s.agent, s.due_at, s.ref, s.actor, s.reason, s.log, s.started_at, s.at, s.audit_seq, s.hash`
 
 // verifyWindow is how many runs one snapshot of the journals covers: a longer
 // one would keep the write-ahead log from being emptied.
@@ -192,22 +154,22 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *domain.Check, low, high 
 	}
 	runs := map[int64]*journal{}
 	order := make([]*journal, 0, verifyWindow)
-	if err := s.eachRow(ctx, "SELECT id, public_id, last_seq FROM runs WHERE id > ? AND id <= ? AND purged_at = 0 ORDER BY id", ordinals(low, high), func(v []driver.Value) error {
-		f := fields{values: v}
-		id := f.int()
-		runs[id] = &journal{run: f.text(), end: f.int()}
+	if err := s.db.EachRow(ctx, "SELECT id, public_id, last_seq FROM runs WHERE id > ? AND id <= ? AND purged_at = 0 ORDER BY id", core.Ordinals(low, high), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		id := f.Int()
+		runs[id] = &journal{run: f.Text(), end: f.Int()}
 		order = append(order, runs[id])
-		return f.err
+		return f.Err
 	}); err != nil {
 		return translate(err, c.Name)
 	}
 	outcomes, last := map[outcomeKey]int64{}, int64(0)
-	if err := s.eachRow(ctx, "SELECT "+stepColumns+" FROM step_results AS s WHERE s.run_id > ? AND s.run_id <= ? ORDER BY s.run_id, s.seq", ordinals(low, high), func(v []driver.Value) error {
-		f := fields{values: v}
-		row := stepOf(&f)
+	if err := s.db.EachRow(ctx, "SELECT "+core.StepColumns+" FROM step_results AS s WHERE s.run_id > ? AND s.run_id <= ? ORDER BY s.run_id, s.seq", core.Ordinals(low, high), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		row := core.StepOf(&f)
 		j := runs[row.RunID]
-		if f.err != nil || j == nil { // of a purged run, which is losing its rows just now
-			return f.err
+		if f.Err != nil || j == nil { // of a purged run, which is losing its rows just now
+			return f.Err
 		}
 		if row.RunID != last {
 			last = row.RunID
@@ -215,11 +177,11 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *domain.Check, low, high 
 		}
 		c.Examined++
 		if row.Seq != j.at+1 {
-			findOf(c, j.run, "run %s: row %d is followed by row %d", j.run, j.at, row.Seq)
+			core.FindOf(c, j.run, "run %s: row %d is followed by row %d", j.run, j.at, row.Seq)
 		}
 		j.at = row.Seq
-		if string(rowHash(j.run, &row)) != string(row.Hash) {
-			findOf(c, j.run, "run %s: row %d fails its checksum", j.run, row.Seq)
+		if string(core.RowHash(j.run, &row)) != string(row.Hash) {
+			core.FindOf(c, j.run, "run %s: row %d fails its checksum", j.run, row.Seq)
 			return nil
 		}
 		switch {
@@ -228,7 +190,7 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *domain.Check, low, high 
 		case row.Kind == string(domain.EntryResult) && row.Final != 0:
 			k := outcomeKey{row.Node, row.Visit, row.Item}
 			if first := outcomes[k]; first != 0 {
-				findOf(c, j.run, "run %s: visit %d of node %s has two outcomes, rows %d and %d", j.run, row.Visit, row.Node, first, row.Seq)
+				core.FindOf(c, j.run, "run %s: visit %d of node %s has two outcomes, rows %d and %d", j.run, row.Visit, row.Node, first, row.Seq)
 			}
 			outcomes[k] = row.Seq
 		}
@@ -238,19 +200,10 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *domain.Check, low, high 
 	}
 	for _, j := range order {
 		if j.at < j.end { // it may have grown between the two reads
-			findOf(c, j.run, "run %s: the journal ends at row %d, the run is at %d", j.run, j.at, j.end)
+			core.FindOf(c, j.run, "run %s: the journal ends at row %d, the run is at %d", j.run, j.at, j.end)
 		}
 	}
 	return nil
-}
-
-// stepOf reads stepColumns.
-func stepOf(f *fields) stepRow {
-	return stepRow{RunID: f.int(), Seq: f.int(), Kind: f.text(), Node: f.text(), Visit: f.int(), Item: f.int(), Attempt: f.int(), Substep: f.int(),
-		Status: f.text(), Final: f.int(), Effect: f.text(), IdemKey: f.textOrNull(), Input: f.textOrNull(), Output: f.textOrNull(),
-		Decision: f.textOrNull(), Failure: f.textOrNull(), InputTokens: f.int(), OutputTokens: f.int(), Cost: f.float(), Agent: f.textOrNull(),
-		DueAt: f.int(), Ref: f.textOrNull(), Actor: f.textOrNull(), Reason: f.textOrNull(), Log: f.textOrNull(), StartedAt: f.int(), At: f.int(),
-		AuditSeq: f.int(), Hash: f.blob()}
 }
 
 // checkPayloads reads every stored value, and looks for rows that name one that
@@ -268,8 +221,8 @@ func (s *Store) checkPayloads(ctx context.Context, c *domain.Check) error {
 		for _, p := range rows {
 			after = p.ID
 			c.Examined++
-			mark := payloadMark + hex.EncodeToString(p.Hash)
-			if _, err := s.fetch(ctx, &mark); domain.CodeOf(err) == domain.CodeCorrupt {
+			mark := core.PayloadMark + hex.EncodeToString(p.Hash)
+			if _, err := s.db.Fetch(ctx, &mark); domain.CodeOf(err) == domain.CodeCorrupt {
 				if err := s.findPayload(ctx, c, p.Hash, err); err != nil {
 					return err
 				}
@@ -296,7 +249,7 @@ WHERE r.purged_at = 0 AND NOT EXISTS (SELECT 1 FROM payload_refs AS p WHERE p.ru
 		if err := rows.Scan(&run, &seq, &hash); err != nil {
 			return translate(err, c.Name)
 		}
-		findOf(c, run, "run %s: row %d names the value %.12x, which nothing keeps for it", run, seq, hash)
+		core.FindOf(c, run, "run %s: row %d names the value %.12x, which nothing keeps for it", run, seq, hash)
 	}
 	return translate(rows.Err(), c.Name)
 }
@@ -304,8 +257,8 @@ WHERE r.purged_at = 0 AND NOT EXISTS (SELECT 1 FROM payload_refs AS p WHERE p.ru
 // findPayload adds the problem of a stored value, with the unfinished runs that
 // name it.
 func (s *Store) findPayload(ctx context.Context, c *domain.Check, hash []byte, problem error) error {
-	find(c, "%s", problem)
-	runs, err := s.q.UnfinishedRunsOfPayload(ctx, hash, int64(maxFoundRuns-min(len(c.Runs), maxFoundRuns)))
+	core.Find(c, "%s", problem)
+	runs, err := s.q.UnfinishedRunsOfPayload(ctx, hash, int64(core.MaxFoundRuns-min(len(c.Runs), core.MaxFoundRuns)))
 	if err != nil {
 		return translate(err, c.Name)
 	}
@@ -340,7 +293,7 @@ GROUP BY status, wait_reason`)
 		}
 		c.Examined++
 		if counted != found {
-			find(c, "%d runs are %s, the counter says %d", found, strings.TrimSpace(status+" "+reason), counted)
+			core.Find(c, "%d runs are %s, the counter says %d", found, strings.TrimSpace(status+" "+reason), counted)
 		}
 	}
 	return translate(rows.Err(), c.Name)
@@ -354,7 +307,7 @@ func (s *Store) checkAudit(ctx context.Context, c *domain.Check) error {
 	r, err := s.VerifyAudit(ctx)
 	c.Examined = r.Events
 	for _, p := range r.Problems {
-		find(c, "%s", p)
+		core.Find(c, "%s", p)
 	}
 	return err
 }

@@ -9,17 +9,18 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // problemRows lists what a query finds: the run, and what is wrong with it.
 func (s *Store) problemRows(ctx context.Context, c *domain.Check, query string, args ...int64) error {
-	err := s.eachRow(ctx, query, ordinals(args...), func(v []driver.Value) error {
-		f := fields{values: v}
-		run, problem := f.text(), f.text()
-		if f.err == nil {
-			findOf(c, run, "run %s: %s", run, problem)
+	err := s.db.EachRow(ctx, query, core.Ordinals(args...), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		run, problem := f.Text(), f.Text()
+		if f.Err == nil {
+			core.FindOf(c, run, "run %s: %s", run, problem)
 		}
-		return f.err
+		return f.Err
 	})
 	return translate(err, c.Name)
 }
@@ -85,13 +86,13 @@ func (s *Store) checkApprovalsOf(ctx context.Context, c *domain.Check, low, high
 		runID           int64
 	}
 	var approvals []stored
-	err := s.eachRow(ctx, `SELECT a.run_id, r.public_id, a.public_id, a.status, a.node, a.visit, a.item, a.due_at, a.decided_by, a.comment
-FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.run_id > ? AND a.run_id <= ? AND r.purged_at = 0 ORDER BY a.run_id, a.id`, ordinals(low, high), func(v []driver.Value) error {
-		f := fields{values: v}
-		a := stored{runID: f.int(), run: f.text(), id: f.text(), status: f.text()}
-		a.node, a.visit, a.item, a.due, a.by, a.comment = f.text(), f.int(), f.int(), f.int(), f.text(), f.text()
+	err := s.db.EachRow(ctx, `SELECT a.run_id, r.public_id, a.public_id, a.status, a.node, a.visit, a.item, a.due_at, a.decided_by, a.comment
+FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.run_id > ? AND a.run_id <= ? AND r.purged_at = 0 ORDER BY a.run_id, a.id`, core.Ordinals(low, high), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		a := stored{runID: f.Int(), run: f.Text(), id: f.Text(), status: f.Text()}
+		a.node, a.visit, a.item, a.due, a.by, a.comment = f.Text(), f.Int(), f.Int(), f.Int(), f.Text(), f.Text()
 		approvals = append(approvals, a)
-		return f.err
+		return f.Err
 	})
 	if err != nil || len(approvals) == 0 {
 		return err
@@ -101,11 +102,11 @@ FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.run_id > ? AND a.r
 		ref string
 	}
 	journal := map[key]askedByJournal{}
-	err = s.eachRow(ctx, `SELECT run_id, ref, kind, node, visit, item, due_at, coalesce(decision, ''), coalesce(actor, ''), coalesce(reason, '')
-FROM step_results WHERE run_id > ? AND run_id <= ? AND ref IS NOT NULL AND kind IN ('wait', 'resolve') ORDER BY run_id, seq`, ordinals(low, high), func(v []driver.Value) error {
-		f := fields{values: v}
-		k, kind := key{f.int(), f.text()}, f.text()
-		row := askedByJournal{node: f.text(), visit: f.int(), item: f.int(), due: f.int(), decision: f.text(), by: f.text(), comment: f.text()}
+	err = s.db.EachRow(ctx, `SELECT run_id, ref, kind, node, visit, item, due_at, coalesce(decision, ''), coalesce(actor, ''), coalesce(reason, '')
+FROM step_results WHERE run_id > ? AND run_id <= ? AND ref IS NOT NULL AND kind IN ('wait', 'resolve') ORDER BY run_id, seq`, core.Ordinals(low, high), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		k, kind := key{f.Int(), f.Text()}, f.Text()
+		row := askedByJournal{node: f.Text(), visit: f.Int(), item: f.Int(), due: f.Int(), decision: f.Text(), by: f.Text(), comment: f.Text()}
 		if kind == string(domain.EntryWait) {
 			row.decision = ""
 			journal[k] = row
@@ -116,7 +117,7 @@ FROM step_results WHERE run_id > ? AND run_id <= ? AND ref IS NOT NULL AND kind 
 				journal[k] = opened
 			}
 		}
-		return f.err
+		return f.Err
 	})
 	if err != nil {
 		return err
@@ -127,15 +128,15 @@ FROM step_results WHERE run_id > ? AND run_id <= ? AND ref IS NOT NULL AND kind 
 		decided := a.status != "open" && a.status != "cancelled"
 		switch {
 		case !ok:
-			findOf(c, a.run, "run %s: approval %s belongs to no row of its journal", a.run, a.id)
+			core.FindOf(c, a.run, "run %s: approval %s belongs to no row of its journal", a.run, a.id)
 		case a.node != opened.node || a.visit != opened.visit || a.item != opened.item || a.due != opened.due:
-			findOf(c, a.run, "run %s: approval %s is not the one that its journal row has opened", a.run, a.id)
+			core.FindOf(c, a.run, "run %s: approval %s is not the one that its journal row has opened", a.run, a.id)
 		case decided && a.status != opened.decision:
-			findOf(c, a.run, "run %s: approval %s is %s; by the journal it is %s", a.run, a.id, a.status, cmp.Or(opened.decision, "not decided"))
+			core.FindOf(c, a.run, "run %s: approval %s is %s; by the journal it is %s", a.run, a.id, a.status, cmp.Or(opened.decision, "not decided"))
 		case !decided && opened.decision != "":
-			findOf(c, a.run, "run %s: approval %s is %s; by the journal it is %s", a.run, a.id, a.status, opened.decision)
+			core.FindOf(c, a.run, "run %s: approval %s is %s; by the journal it is %s", a.run, a.id, a.status, opened.decision)
 		case decided && (a.by != opened.by || a.comment != "" && a.comment != opened.comment):
-			findOf(c, a.run, "run %s: approval %s was decided by another person, or for another reason, than the journal has", a.run, a.id)
+			core.FindOf(c, a.run, "run %s: approval %s was decided by another person, or for another reason, than the journal has", a.run, a.id)
 		}
 	}
 	return nil
@@ -146,23 +147,23 @@ func (s *Store) checkMemory(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "memory", "clear the memory of the sessions of the runs named: kairos memory --help"
 	for after, more := int64(0), true; more; {
 		more = false
-		err := s.eachRow(ctx, `SELECT m.id, r.public_id, m.scope, m.owner, m.session, m.input, r.actor, coalesce(d.session, ''), coalesce(d.input, '')
+		err := s.db.EachRow(ctx, `SELECT m.id, r.public_id, m.scope, m.owner, m.session, m.input, r.actor, coalesce(d.session, ''), coalesce(d.input, '')
 FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON d.run_id = m.run_id WHERE m.id > ? ORDER BY m.id LIMIT ?`,
-			ordinals(after, verifyRows), func(v []driver.Value) error {
-				f := fields{values: v}
-				id, run, scope, owner, session, input := f.int(), f.text(), f.text(), f.text(), f.text(), f.text()
-				actor, ofRun, given := f.text(), f.text(), f.text()
+			core.Ordinals(after, verifyRows), func(v []driver.Value) error {
+				f := core.Fields{Values: v}
+				id, run, scope, owner, session, input := f.Int(), f.Text(), f.Text(), f.Text(), f.Text(), f.Text()
+				actor, ofRun, given := f.Text(), f.Text(), f.Text()
 				after, more = id, true
 				c.Examined++
 				var text string
 				switch {
-				case f.err != nil:
+				case f.Err != nil:
 				case scope != scopeOf(owner, session) || owner != actor || session != ofRun:
-					findOf(c, run, "run %s: it is remembered in another session, or for another person, than its own", run)
+					core.FindOf(c, run, "run %s: it is remembered in another session, or for another person, than its own", run)
 				case strings.HasPrefix(given, `"`) && json.Unmarshal([]byte(given), &text) == nil && clipMemory(text) != input:
-					findOf(c, run, "run %s: another input is remembered than its own", run)
+					core.FindOf(c, run, "run %s: another input is remembered than its own", run)
 				}
-				return f.err
+				return f.Err
 			})
 		if err != nil {
 			return translate(err, c.Name)
@@ -175,15 +176,15 @@ FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON
 // checksum.
 func (s *Store) checkResponses(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "stored responses", "a repeated request with the key named would get what it did not get before: send it with another key"
-	err := s.eachRow(ctx, "SELECT route, key, status, header, body_hash FROM responses", nil, func(v []driver.Value) error {
-		f := fields{values: v}
-		route, key, status, header, hash := f.text(), f.text(), f.int(), f.text(), f.text()
+	err := s.db.EachRow(ctx, "SELECT route, key, status, header, body_hash FROM responses", nil, func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		route, key, status, header, hash := f.Text(), f.Text(), f.Int(), f.Text(), f.Text()
 		c.Examined++
 		var list map[string]string
-		if f.err == nil && (status != 0 && (status < 200 || status > 599) || json.Unmarshal([]byte(header), &list) != nil || len(hash) == 0) {
-			find(c, "the response to %s with the key %q cannot be one that kairosd gave", route, key)
+		if f.Err == nil && (status != 0 && (status < 200 || status > 599) || json.Unmarshal([]byte(header), &list) != nil || len(hash) == 0) {
+			core.Find(c, "the response to %s with the key %q cannot be one that kairosd gave", route, key)
 		}
-		return f.err
+		return f.Err
 	})
 	return translate(err, c.Name)
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
@@ -175,7 +177,7 @@ func storable(values ...domain.RawJSON) error {
 		if !utf8.Valid(v) {
 			return domain.Errorf(domain.CodeInvalid, "not UTF-8")
 		}
-		if len(v) > store.MaxPayload {
+		if len(v) > core.MaxPayload {
 			return domain.Errorf(domain.CodeTooLarge, "too large")
 		}
 	}

@@ -1,4 +1,4 @@
-package store
+package core
 
 import (
 	"encoding/json"
@@ -8,23 +8,24 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// micros is a time as the database holds it: µs since 1970 UTC; 0 for "none".
-func micros(t time.Time) int64 {
+// Micros is a time as the database holds it: µs since 1970 UTC; 0 for "none".
+func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMicro()
 }
 
-func fromMicros(us int64) time.Time {
+// FromMicros is the time that Micros stored.
+func FromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
 	return time.UnixMicro(us).UTC()
 }
 
-// jsonText is a nullable JSON column's value.
-func jsonText(j domain.RawJSON) *string {
+// JSONText is a nullable JSON column's value.
+func JSONText(j domain.RawJSON) *string {
 	if j == nil {
 		return nil
 	}
@@ -32,15 +33,16 @@ func jsonText(j domain.RawJSON) *string {
 	return &s
 }
 
-func rawJSON(s *string) domain.RawJSON {
+// RawJSON is the value of a nullable JSON column.
+func RawJSON(s *string) domain.RawJSON {
 	if s == nil {
 		return nil
 	}
 	return domain.RawJSON(*s)
 }
 
-// orNull stores an empty text as NULL, which takes no room.
-func orNull(s string) *string {
+// OrNull stores an empty text as NULL, which takes no room.
+func OrNull(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -48,22 +50,24 @@ func orNull(s string) *string {
 	return &kept
 }
 
-func orEmpty(s *string) string {
+// OrEmpty is the text of a nullable column, empty for NULL.
+func OrEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
 }
 
-func flag(b bool) int64 {
+// Flag stores a bool as 0 or 1.
+func Flag(b bool) int64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// encodeJSON encodes our own small structures, which cannot fail.
-func encodeJSON(v any) string {
+// EncodeJSON encodes our own small structures, which cannot fail.
+func EncodeJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("store: " + err.Error())
@@ -71,34 +75,36 @@ func encodeJSON(v any) string {
 	return string(b)
 }
 
-func plan(p dbsqlc.Plan) domain.Plan {
+// Plan maps the row of a plan.
+func Plan(p dbsqlc.Plan) domain.Plan {
 	out := domain.Plan{ID: p.PublicID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: int(p.Latest), LatestHash: p.LatestHash,
-		Archived: p.ArchivedAt != 0, Stage: domain.PlanStage(p.Stage), CreatedAt: fromMicros(p.CreatedAt), UpdatedAt: fromMicros(p.UpdatedAt)}
+		Archived: p.ArchivedAt != 0, Stage: domain.PlanStage(p.Stage), CreatedAt: FromMicros(p.CreatedAt), UpdatedAt: FromMicros(p.UpdatedAt)}
 	if p.PausedAt != 0 {
-		out.Paused = &domain.Stop{Since: fromMicros(p.PausedAt), By: p.PausedBy, Reason: p.PausedReason}
+		out.Paused = &domain.Stop{Since: FromMicros(p.PausedAt), By: p.PausedBy, Reason: p.PausedReason}
 	}
 	return out
 }
 
-func version(v dbsqlc.PlanVersion, planID, planKey string) domain.Version {
+// Version maps the row of a plan version.
+func Version(v dbsqlc.PlanVersion, planID, planKey string) domain.Version {
 	return domain.Version{PlanID: planID, PlanKey: planKey, Number: int(v.Number), Hash: v.Hash, Semantics: int(v.Semantics), Kind: v.Kind,
 		Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: v.ByPerson != 0, ParentHash: v.ParentHash,
-		Reason: v.Reason, Author: v.Author, CreatedAt: fromMicros(v.CreatedAt)}
+		Reason: v.Reason, Author: v.Author, CreatedAt: FromMicros(v.CreatedAt)}
 }
 
-// run assembles a run from its hot row and its details; payload references in
+// Run assembles a run from its hot row and its details; payload references in
 // input and output are not followed.
 // run is a run as stored. What of it cannot be read is left out, and said.
-func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64, hash string) domain.Run {
+func Run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64, hash string) domain.Run {
 	out := domain.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number), Hash: hash,
 		Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason), Headline: r.Headline, Node: r.Node,
-		Input: rawJSON(d.Input), Output: rawJSON(d.Output), ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf,
-		Actor: r.Actor, Origin: r.Origin, Session: d.Session, Priority: int(r.Priority), Key: orEmpty(r.RunKey), StartAt: fromMicros(r.StartAt),
-		LastSeq: r.LastSeq, Steps: r.Steps, Path: r.Path, DueAt: fromMicros(r.DueAt),
+		Input: RawJSON(d.Input), Output: RawJSON(d.Output), ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf,
+		Actor: r.Actor, Origin: r.Origin, Session: d.Session, Priority: int(r.Priority), Key: OrEmpty(r.RunKey), StartAt: FromMicros(r.StartAt),
+		LastSeq: r.LastSeq, Steps: r.Steps, Path: r.Path, DueAt: FromMicros(r.DueAt),
 		Usage:   domain.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost},
-		Crashes: int(r.Crashes), Paused: r.Paused != 0, CreatedAt: fromMicros(r.CreatedAt), StartedAt: fromMicros(r.StartedAt),
-		EndedAt: fromMicros(r.EndedAt), RunningTime: time.Duration(r.RunningUs) * time.Microsecond, DeletedAt: fromMicros(r.DeletedAt),
-		PurgedAt: fromMicros(r.PurgedAt), Alike: r.Alike, Attention: r.Attention != 0}
+		Crashes: int(r.Crashes), Paused: r.Paused != 0, CreatedAt: FromMicros(r.CreatedAt), StartedAt: FromMicros(r.StartedAt),
+		EndedAt: FromMicros(r.EndedAt), RunningTime: time.Duration(r.RunningUs) * time.Microsecond, DeletedAt: FromMicros(r.DeletedAt),
+		PurgedAt: FromMicros(r.PurgedAt), Alike: r.Alike, Attention: r.Attention != 0}
 	if r.ErrorCode != "" {
 		out.Error = &domain.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
 	}
@@ -111,7 +117,7 @@ func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64,
 		text string
 		into any
 	}{{domain.PartLimits, d.Limits, &out.Limits}, {domain.PartLabels, d.Labels, &out.Labels}, {domain.PartLabels, d.GivenLabels, &out.Labels},
-		{domain.PartParent, orEmpty(d.Parent), &out.Parent}, {domain.PartConcurrency, orEmpty(d.Concurrency), &out.Concurrency}} {
+		{domain.PartParent, OrEmpty(d.Parent), &out.Parent}, {domain.PartConcurrency, OrEmpty(d.Concurrency), &out.Concurrency}} {
 		if f.text == "" || f.text == "{}" {
 			continue
 		}
@@ -122,10 +128,14 @@ func run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64,
 	return out
 }
 
-func reversed(s string) string {
+// Reversed is a text of ASCII, last character first.
+func Reversed(s string) string {
 	b := []byte(s)
 	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
 		b[i], b[j] = b[j], b[i]
 	}
 	return string(b)
 }
+
+// SlotOf is the half hour of a time in µs.
+func SlotOf(us int64) int64 { return us / domain.OutcomeSlot.Microseconds() }

@@ -1,4 +1,4 @@
-package store
+package core
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 	"io"
 )
 
-// eachRow reads a query past database/sql, whose conversions take most of the
+// EachRow reads a query past database/sql, whose conversions take most of the
 // time when millions of rows are examined. values holds int64, float64, string,
 // []byte or nil, and belongs to the next row after f returns; the texts may be
 // kept.
-func (s *Store) eachRow(ctx context.Context, query string, args []driver.NamedValue, f func(values []driver.Value) error) error {
-	conn, err := s.read.Conn(ctx)
+func (d *DB) EachRow(ctx context.Context, query string, args []driver.NamedValue, f func(values []driver.Value) error) error {
+	conn, err := d.Read.Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,8 @@ func (s *Store) eachRow(ctx context.Context, query string, args []driver.NamedVa
 	return errors.Join(err, conn.Close())
 }
 
-func ordinals(values ...int64) []driver.NamedValue {
+// Ordinals are the arguments of EachRow, in their order.
+func Ordinals(values ...int64) []driver.NamedValue {
 	out := make([]driver.NamedValue, len(values))
 	for i, v := range values {
 		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
@@ -49,27 +50,28 @@ func ordinals(values ...int64) []driver.NamedValue {
 	return out
 }
 
-// fields takes the values of a row apart; the first that is of another kind than
+// Fields takes the values of a row apart; the first that is of another kind than
 // the schema says makes err.
-type fields struct {
-	values []driver.Value
+type Fields struct {
+	Values []driver.Value
 	at     int
-	err    error
+	Err    error
 }
 
-func (f *fields) next() driver.Value {
-	v := f.values[f.at]
+func (f *Fields) next() driver.Value {
+	v := f.Values[f.at]
 	f.at++
 	return v
 }
 
-func (f *fields) wrong(v driver.Value) {
-	if f.err == nil {
-		f.err = fmt.Errorf("column %d holds a %T", f.at, v)
+func (f *Fields) wrong(v driver.Value) {
+	if f.Err == nil {
+		f.Err = fmt.Errorf("column %d holds a %T", f.at, v)
 	}
 }
 
-func (f *fields) int() int64 {
+// Int reads a number.
+func (f *Fields) Int() int64 {
 	v := f.next()
 	n, ok := v.(int64)
 	if !ok {
@@ -78,7 +80,8 @@ func (f *fields) int() int64 {
 	return n
 }
 
-func (f *fields) intOrNull() *int64 {
+// IntOrNull reads a number; nil for NULL.
+func (f *Fields) IntOrNull() *int64 {
 	v := f.next()
 	if v == nil {
 		return nil
@@ -90,7 +93,7 @@ func (f *fields) intOrNull() *int64 {
 	return &n
 }
 
-func (f *fields) float() float64 {
+func (f *Fields) float() float64 {
 	switch v := f.next().(type) {
 	case float64:
 		return v
@@ -102,7 +105,8 @@ func (f *fields) float() float64 {
 	}
 }
 
-func (f *fields) text() string {
+// Text reads a text.
+func (f *Fields) Text() string {
 	v := f.next()
 	s, ok := v.(string)
 	if !ok {
@@ -111,7 +115,8 @@ func (f *fields) text() string {
 	return s
 }
 
-func (f *fields) textOrNull() *string {
+// TextOrNull reads a text; nil for NULL.
+func (f *Fields) TextOrNull() *string {
 	v := f.next()
 	if v == nil {
 		return nil
@@ -123,8 +128,8 @@ func (f *fields) textOrNull() *string {
 	return &s
 }
 
-// blob gives bytes that may be kept.
-func (f *fields) blob() []byte {
+// Blob gives bytes that may be kept.
+func (f *Fields) Blob() []byte {
 	v := f.next()
 	if v == nil {
 		return nil

@@ -1,4 +1,4 @@
-package store
+package core
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// translate turns a driver's error into one of ours; it is the only place that
+// Translate turns a driver's error into one of ours; it is the only place that
 // knows result codes (RELIABILITY 2.4). What is ours already passes.
-func translate(err error, doing string) error {
+func Translate(err error, doing string) error {
 	if err == nil {
 		return nil
 	}
@@ -22,14 +22,14 @@ func translate(err error, doing string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Errorf(domain.CodeNotFound, "%s: nothing found", doing)
 	}
-	if errors.Is(err, errMoved) {
+	if errors.Is(err, ErrMoved) {
 		return domain.Errorf(domain.CodeConflict, "%s: %w", doing, err)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	code := domain.CodeInternal
-	switch primary(err) {
+	switch Primary(err) {
 	case lib.SQLITE_FULL:
 		code = domain.CodeNoSpace
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
@@ -51,8 +51,8 @@ func translate(err error, doing string) error {
 	return e
 }
 
-// primary is SQLite's primary result code, 0 for other errors.
-func primary(err error) int {
+// Primary is SQLite's primary result code, 0 for other errors.
+func Primary(err error) int {
 	// The driver's errors, and those of package statement.
 	if e, ok := errors.AsType[interface {
 		error
@@ -63,12 +63,15 @@ func primary(err error) int {
 	return 0
 }
 
-// fatal reports errors after which the outcome of a commit is unknown or the
+// Fatal reports errors after which the outcome of a commit is unknown or the
 // file cannot be trusted: the store stops (G14).
-func fatal(err error) bool {
-	switch primary(err) {
+func Fatal(err error) bool {
+	switch Primary(err) {
 	case lib.SQLITE_IOERR, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN:
 		return true
 	}
 	return false
 }
+
+// ErrMoved says that a run's row is not as the writer remembers it.
+var ErrMoved = errors.New("it was changed behind the writer's back")

@@ -1,4 +1,4 @@
-package store
+package core
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// takeLock locks a sidecar file for this process; the kernel releases it when
+// TakeLock locks a sidecar file for this process; the kernel releases it when
 // the process ends, however it ends. SQLite alone would let two daemons share
 // the file.
-func takeLock(path string) (*os.File, error) {
+func TakeLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeUnavailable, "cannot open the lock: %w", err)
@@ -42,8 +42,8 @@ func takeLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// releaseLock gives the lock up at once: closing alone would leave it with a
+// ReleaseLock gives the lock up at once: closing alone would leave it with a
 // child process that was forked a moment ago and has not begun its program yet.
-func releaseLock(f *os.File) error {
+func ReleaseLock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

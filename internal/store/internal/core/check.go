@@ -1,0 +1,43 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// MaxFindings bounds how many problems one check lists.
+const MaxFindings = 100
+
+// Printable is text that may quote damaged rows, as people can read it: bytes that
+// are no UTF-8 and control characters are replaced.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+}
+
+// Find adds a problem and reports whether the check is full.
+func Find(c *domain.Check, format string, args ...any) bool {
+	if len(c.Problems) < MaxFindings {
+		c.Problems = append(c.Problems, Printable(fmt.Sprintf(format, args...)))
+	}
+	return len(c.Problems) >= MaxFindings
+}
+
+// MaxFoundRuns bounds how many runs one check names.
+const MaxFoundRuns = 10_000
+
+// FindOf adds a problem of a run. The runs of all problems are named, also where
+// only some problems are listed.
+func FindOf(c *domain.Check, run, format string, args ...any) {
+	Find(c, format, args...)
+	if n := len(c.Runs); n < MaxFoundRuns && (n == 0 || c.Runs[n-1] != run) { // they come run by run
+		c.Runs = append(c.Runs, run)
+	}
+}

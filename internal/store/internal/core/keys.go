@@ -1,0 +1,102 @@
+package core
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/failpoint"
+)
+
+// Fingerprint names an installation without giving its key away.
+func Fingerprint(instanceKey string) string {
+	sum := sha256.Sum256([]byte("fingerprint:" + instanceKey))
+	return hex.EncodeToString(sum[:8])
+}
+
+// KeySize is the length of the key in the key file.
+const KeySize = 32
+
+// Derived are the keys that the key file leads to.
+type Derived struct {
+	Print    string      // names the key without telling anything of it
+	Access   []byte      // seals rows that grant access
+	Manifest []byte      // authenticates manifests of backups
+	Secrets  cipher.AEAD // encrypts settings that are secret
+	Signing  ed25519.PrivateKey
+}
+
+// deriveKey gives the key for one purpose.
+func deriveKey(key []byte, purpose string) []byte {
+	derived, err := hkdf.Key(sha256.New, key, nil, "kairosd "+purpose, 32)
+	if err != nil {
+		panic(err) // 32 bytes are never too many
+	}
+	return derived
+}
+
+// SetKey takes the content of the key file; nil: it is not known.
+func (k *Secrets) SetKey(key []byte) {
+	k.AuditKey, k.Derived = key, Derived{}
+	if key == nil {
+		return
+	}
+	block, err := aes.NewCipher(deriveKey(key, "stored secrets"))
+	if err != nil {
+		panic(err) // the key has 32 bytes
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err) // AES has the right block size
+	}
+	k.Derived = Derived{Print: keyPrint(key), Access: deriveKey(key, "rows that grant access"), Manifest: deriveKey(key, "backup manifest"), Secrets: aead,
+		Signing: ed25519.NewKeyFromSeed(deriveKey(key, "audit signature"))}
+}
+
+// keyPrint is the fingerprint of a key.
+func keyPrint(key []byte) string { return hex.EncodeToString(deriveKey(key, "fingerprint")[:8]) }
+
+// Secrets are what the installation derives keys from.
+type Secrets struct {
+	Incarnation string
+	InstanceKey []byte
+	AuditKey    []byte // the content of the key file
+	Derived     Derived
+}
+
+// RandomBytes gives n bytes that nobody can guess.
+func RandomBytes(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b) // never fails (crypto/rand)
+	return b
+}
+
+// LoadKey reads a 32-byte key from a 0600 file, which it makes if missing: whole
+// and on the disk before anything is written with it.
+func LoadKey(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		key := RandomBytes(KeySize)
+		if err := writeSynced(path, []byte(hex.EncodeToString(key)+"\n"), func() {}, func() {}); err != nil {
+			return nil, domain.Errorf(domain.CodeUnavailable, "cannot write the key file: %w", err)
+		}
+		failpoint.Hit("create.key")
+		return key, nil
+	}
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeUnavailable, "cannot read the key file: %w", err)
+	}
+	key, err := hex.DecodeString(string(b[:min(2*KeySize, len(b))]))
+	if err != nil || len(key) != KeySize {
+		return nil, domain.Errorf(domain.CodeCorrupt, "the key file %s does not hold a key", path).Suggest("put the right key file there, from where you keep a copy")
+	}
+	return key, nil
+}

@@ -1,0 +1,74 @@
+package core
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// RowID finds the row of a run; row ids never change, so they are remembered.
+func (d *DB) RowID(ctx context.Context, runID string) (int64, error) {
+	if runID == "" {
+		return 0, nil
+	}
+	if id, ok := d.rowIDs.Load(runID); ok {
+		return id.(int64), nil
+	}
+	row, err := d.Q.RunRowID(ctx, runID)
+	if err != nil {
+		return 0, Translate(err, "find run "+runID)
+	}
+	d.rowIDs.Store(runID, row.ID)
+	return row.ID, nil
+}
+
+// PlanRow finds a plan by key or id; CodeNotFound.
+func (d *DB) PlanRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error) {
+	return PlanRow(ctx, d.Q, idOrKey)
+}
+
+// PlanRow is DB.PlanRow by other queries, such as those of a transaction.
+func PlanRow(ctx context.Context, q *dbsqlc.Queries, idOrKey string) (dbsqlc.Plan, error) {
+	p, err := q.PlanByKey(ctx, idOrKey)
+	if errors.Is(err, sql.ErrNoRows) {
+		p, err = q.PlanByPublicID(ctx, idOrKey)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return dbsqlc.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", idOrKey)
+	}
+	return p, Translate(err, "read plan")
+}
+
+// RunsByPart finds the rows of runs whose id begins or ends with part.
+func (d *DB) RunsByPart(ctx context.Context, part string) ([]int64, error) {
+	if strings.Trim(part, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
+		return nil, nil
+	}
+	tails, err := d.Q.RunRowsByTail(ctx, Reversed(part), After(Reversed(part)))
+	if err != nil {
+		return nil, Translate(err, "find runs")
+	}
+	prefixes, err := d.Q.RunRowsByPrefix(ctx, part, After(part))
+	if err != nil {
+		return nil, Translate(err, "find runs")
+	}
+	ids := append(tails, prefixes...)
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// Remember keeps which row a run has.
+func (d *DB) Remember(runID string, row int64) { d.rowIDs.Store(runID, row) }
+
+// Forget drops what Remember keeps of a run.
+func (d *DB) Forget(runID string) { d.rowIDs.Delete(runID) }
+
+// After is the least text that no text beginning with s reaches.
+func After(s string) string {
+	return s[:len(s)-1] + string(s[len(s)-1]+1)
+}

@@ -1,0 +1,101 @@
+package core
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"io/fs"
+	"slices"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Provider applies migrations to a database.
+func Provider(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
+	return goose.NewProvider(goose.DialectSQLite3, pool, files, goose.WithVerbose(false))
+}
+
+// CheckSchema refuses a database of another program or of a newer kairosd
+// (O04), and reports whether there is nothing in it yet.
+func (d *DB) CheckSchema(ctx context.Context, pool *sql.DB) (fresh bool, err error) {
+	var app, tables int64
+	if err := pool.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app); err != nil {
+		return false, Translate(err, "open "+d.Path)
+	}
+	if err := pool.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+		return false, Translate(err, "open "+d.Path)
+	}
+	if app != ApplicationID && tables > 0 {
+		var ours int64
+		err := pool.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'goose_db_version'").Scan(&ours)
+		if err != nil || ours == 0 {
+			return false, domain.Errorf(domain.CodeInvalid, "%s is not a database of kairosd", d.Path)
+		}
+	}
+	if tables == 0 {
+		return true, nil
+	}
+	var version int64
+	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	if err != nil {
+		return false, Translate(err, "read the schema version")
+	}
+	if known := SchemaOf(d.Migrations); version > known {
+		return false, domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd knows up to %d", version, known).
+			Suggest("run the newer kairosd, or restore a backup of before its upgrade")
+	}
+	return version == 0, nil
+}
+
+// ApplicationID marks a file as ours ("krs1" in ASCII).
+const ApplicationID = 0x6b727331
+
+// SettingMigration begins the keys under which the hashes of applied migrations
+// are kept.
+const SettingMigration = "migration:"
+
+// NoteMigrations records the hashes of all migrations, which have all been
+// applied.
+func (d *DB) NoteMigrations(ctx context.Context, pool *sql.DB) error {
+	files, err := MigrationSums(d.Migrations)
+	if err != nil {
+		return err
+	}
+	for name, sum := range files {
+		if _, err := pool.ExecContext(ctx, "INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", SettingMigration+name, sum); err != nil {
+			return Translate(err, "record the migrations")
+		}
+	}
+	return nil
+}
+
+// MigrationSums are the SHA-256 hashes of migrations, by file name.
+func MigrationSums(files fs.FS) (map[string]string, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(text)
+		out[name] = hex.EncodeToString(sum[:])
+	}
+	return out, nil
+}
+
+// SchemaOf is the newest schema that migrations lead to.
+func SchemaOf(files fs.FS) int64 {
+	p, err := goose.NewProvider(goose.DialectSQLite3, &sql.DB{}, files, goose.WithVerbose(false))
+	if err != nil {
+		return 0
+	}
+	sources := p.ListSources()
+	return slices.MaxFunc(sources, func(a, b *goose.Source) int { return int(a.Version - b.Version) }).Version
+}

@@ -1,0 +1,56 @@
+package core
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// StepRow is a journal row on its way to the writer.
+type StepRow = dbsqlc.StepResult
+
+// RowHash is SHA-256 over all fields, each with its length; a NULL differs from
+// an empty text.
+func RowHash(runID string, p *StepRow) []byte {
+	b := make([]byte, 0, 1024)
+	text := func(s string) {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
+		b = append(b, s...)
+	}
+	nullable := func(s *string) {
+		if s == nil {
+			b = append(b, 0)
+			return
+		}
+		b = append(b, 1)
+		text(*s)
+	}
+	text(runID)
+	for _, n := range []int64{p.Seq, p.Visit, p.Item, p.Attempt, p.Substep, p.Final, p.InputTokens, p.OutputTokens,
+		int64(math.Float64bits(p.Cost)), p.DueAt, p.StartedAt, p.At} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	for _, s := range []string{p.Kind, p.Node, p.Status, p.Effect} {
+		text(s)
+	}
+	for _, s := range []*string{p.IdemKey, p.Input, p.Output, p.Decision, p.Failure, p.Agent, p.Ref, p.Actor, p.Reason, p.Log} {
+		nullable(s)
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
+}
+
+// StepColumns are the columns that StepOf reads, of step_results AS s.
+const StepColumns = `s.run_id, s.seq, s.kind, s.node, s.visit, s.item, s.attempt, s.substep, s.status, s.final, s.effect, s.idem_key, s.input, s.output,
+s.decision, s.failure, s.input_tokens, s.output_tokens, s.cost, s.agent, s.due_at, s.ref, s.actor, s.reason, s.log, s.started_at, s.at, s.audit_seq, s.hash`
+
+// StepOf reads stepColumns.
+func StepOf(f *Fields) StepRow {
+	return StepRow{RunID: f.Int(), Seq: f.Int(), Kind: f.Text(), Node: f.Text(), Visit: f.Int(), Item: f.Int(), Attempt: f.Int(), Substep: f.Int(),
+		Status: f.Text(), Final: f.Int(), Effect: f.Text(), IdemKey: f.TextOrNull(), Input: f.TextOrNull(), Output: f.TextOrNull(),
+		Decision: f.TextOrNull(), Failure: f.TextOrNull(), InputTokens: f.Int(), OutputTokens: f.Int(), Cost: f.float(), Agent: f.TextOrNull(),
+		DueAt: f.Int(), Ref: f.TextOrNull(), Actor: f.TextOrNull(), Reason: f.TextOrNull(), Log: f.TextOrNull(), StartedAt: f.Int(), At: f.Int(),
+		AuditSeq: f.Int(), Hash: f.Blob()}
+}
