@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web"
 	"github.com/kairosd/kairosd/web/static"
@@ -27,7 +28,7 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	run := "/runs/" + seed.Completed.ID
-	if err := site.Store.SaveView(t.Context(), "marta", "my failures", "status:failed plan:ledger"); err != nil {
+	if _, err := site.App.Views.Save(t.Context(), app.ViewChange{Meta: app.Meta{By: site.Admin}, Name: "my failures", Query: "status:failed plan:ledger"}); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{

@@ -92,7 +92,7 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: "note", Actor: canary, Surface: "ui", Object: canary, Run: open.ID, Result: "ok", Reason: canary, Detail: domain.RawJSON(`{"a": ` + q + `}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Store.SaveView(t.Context(), "marta", canary[:100], "plan:canary"); err != nil {
+	if _, err := site.App.Views.Save(t.Context(), app.ViewChange{Meta: app.Meta{By: site.Admin}, Name: canary[:80], Query: "plan:canary"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := site.App.Plans.Archive(t.Context(), app.PlanChange{Meta: app.Meta{By: site.Admin}, Plan: "branch", Reason: canary}); err != nil {

@@ -37,7 +37,7 @@ func (r *request) startViews() (begins string, options []view.Option, err error)
 	if err != nil {
 		return "", nil, err
 	}
-	saved, err := r.s.Reader.SavedViews(r.ctx, r.who.Name)
+	saved, err := r.s.App.Views.List(r.ctx, r.who.actor())
 	if err != nil {
 		return "", nil, err
 	}

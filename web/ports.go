@@ -97,14 +97,8 @@ type Reader interface {
 	FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error)
 	AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error)
 	UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error)
-	// Notes are what people wrote about a run, in order; AddNote keeps one more,
-	// CodeInvalid and CodeConflict as domain.CheckNote and domain.MaxNotes say.
-	Notes(ctx context.Context, run string) ([]domain.Note, error)
-	AddNote(ctx context.Context, actor domain.Actor, run, text string) (domain.Note, error)
 	// RecentNotes are those of any run since a time, the newest first.
 	RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error)
-	// AckRun takes note of a failed run; see domain.Acknowledger.
-	AckRun(ctx context.Context, actor domain.Actor, run, note string) error
 	// Outcomes counts how runs ended since a time, per plan and half hour;
 	// PlanOutcomes those of one plan.
 	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)
@@ -112,11 +106,6 @@ type Reader interface {
 	// Preference is what a person chose under a key, "" if nothing.
 	Preference(ctx context.Context, owner, key string) (string, error)
 	SetPreference(ctx context.Context, owner, key, value string) error
-	// SavedViews are a person's queries of the run list and everybody's; SaveView
-	// keeps one, or removes it when the query is empty, together with what it says to
-	// the audit log.
-	SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error)
-	SaveView(ctx context.Context, owner, name, query string, said ...domain.AuditRecord) error
 }
 
 // Drafts makes plans of intents in the background; nothing of them runs before

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -63,15 +64,13 @@ func (r *request) ackRun() error {
 	if err != nil {
 		return err
 	}
-	err = r.once(func() (string, error) {
-		at, err := r.resumeAt()
-		if err != nil {
-			return "", err
-		}
-		err = domain.TakeNote(r.ctx, r.s.Reader, r.s.Bulk, r.who.actor(), run, r.c.FormValue("note"), at)
-		return r.runAt(run.ID, nil), err
-	})
+	at, err := r.resumeAt()
+	if err == nil {
+		_, err = r.s.App.Runs.Acknowledge(r.ctx, app.AcknowledgeRequest{Meta: r.meta(), Run: run.ID, Note: r.c.FormValue("note"), ResumeAt: at})
+	}
 	switch domain.CodeOf(err) {
+	case "":
+		return r.to(r.runAt(run.ID, nil))
 	case domain.CodeInvalid:
 		return r.showAckRun(http.StatusUnprocessableEntity, r.sentence(err))
 	case domain.CodeConflict:

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -47,7 +48,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 
 	// The next shift.
 	paul := domain.Actor{Name: "paul", Role: domain.RoleOperator}
-	if _, err := site.Store.AddNote(t.Context(), paul, seed.Completed.ID, "look at the totals"); err != nil {
+	if _, err := site.App.Runs.AddNote(t.Context(), app.NoteRequest{Meta: app.Meta{By: paul}, Run: seed.Completed.ID, Text: "look at the totals"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := site.Store.SetPreference(t.Context(), "marta", "home visit", "1000000"); err != nil {

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -30,11 +31,10 @@ func (r *request) note() error {
 	if err != nil {
 		return err
 	}
-	err = r.once(func() (string, error) {
-		_, err := r.s.Reader.AddNote(r.ctx, r.who.actor(), run.ID, r.c.FormValue("text"))
-		return "/runs/" + run.ID, err
-	})
+	_, err = r.s.App.Runs.AddNote(r.ctx, app.NoteRequest{Meta: r.meta(), Run: run.ID, Text: r.c.FormValue("text")})
 	switch domain.CodeOf(err) {
+	case "":
+		return r.to("/runs/" + run.ID)
 	case domain.CodeInvalid:
 		return r.showNote(http.StatusUnprocessableEntity, r.sentence(err))
 	case domain.CodeConflict:
@@ -45,7 +45,7 @@ func (r *request) note() error {
 
 // notes are shown as they were written, in order.
 func (r *request) notes(run string) ([]view.Note, error) {
-	notes, err := r.s.Reader.Notes(r.ctx, run)
+	notes, err := r.s.App.Runs.Notes(r.ctx, r.who.actor(), run)
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/view"
@@ -291,7 +291,7 @@ func (r *request) changes() error {
 
 // views adds what the reader and everybody saved.
 func (r *request) views(p *view.RunsPage, q string, valid bool) error {
-	saved, err := r.s.Reader.SavedViews(r.ctx, r.who.Name)
+	saved, err := r.s.App.Views.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
@@ -322,26 +322,17 @@ func (r *request) systemViews(q string) []view.Link {
 
 // saveView keeps a query of the run list under a name, or forgets it.
 func (r *request) saveView() error {
-	name, q := strings.TrimSpace(r.c.FormValue("name")), strings.TrimSpace(r.c.FormValue("q"))
-	if name == "" || utf8.RuneCountInString(name) > 40 {
-		return domain.Errorf(domain.CodeInvalid, "a view needs a name of at most 40 characters")
-	}
-	if _, problem := filter.Parse(q, time.Now()); problem != nil {
-		return problem
-	}
-	keep := q
+	change := app.ViewChange{Meta: r.meta(), Name: r.c.FormValue("name"), Query: r.c.FormValue("q"), Everybody: r.c.FormValue("everybody") != ""}
+	var err error
 	if r.c.FormValue("remove") != "" {
-		keep = ""
+		err = r.s.App.Views.Delete(r.ctx, change)
+	} else {
+		_, err = r.s.App.Views.Save(r.ctx, change)
 	}
-	owner := r.who.Name
-	if r.c.FormValue("everybody") != "" {
-		owner = ""
-	}
-	if err := r.s.Reader.SaveView(r.ctx, owner, name, keep,
-		domain.AuditRecord{Action: "view.save", Actor: r.who.Name, Surface: "ui", Request: r.who.request, Object: "view:" + name, Result: "ok", Reason: keep}); err != nil {
+	if err != nil {
 		return err
 	}
-	return r.to("/runs?q=" + url.QueryEscape(q))
+	return r.to("/runs?q=" + url.QueryEscape(strings.TrimSpace(change.Query)))
 }
 
 // chips choose a status and leave the rest of the query as it is; they count only

@@ -37,7 +37,7 @@ func (r *request) elsewhere() (string, error) {
 		return listAt("/runs", strings.TrimSpace(q)), nil
 	}
 	if name := v.Get("view"); name != "" && !v.Has("q") { // a view is a name for a query
-		saved, err := r.s.Reader.SavedViews(r.ctx, r.who.Name)
+		saved, err := r.s.App.Views.List(r.ctx, r.who.actor())
 		if err != nil {
 			return "", err
 		}

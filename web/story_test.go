@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/kairosd/kairosd/internal/app"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web"
 )
@@ -326,10 +327,24 @@ func (o *told) Session(context.Context, string) (domain.User, error) {
 	return domain.User{ID: "u1", Name: "marta", Role: domain.RoleAdmin}, nil
 }
 
+// stories are what pages read of them through the application.
+type stories struct {
+	app.Store
+	told *told
+}
+
+func (s stories) FindRun(ctx context.Context, id string) (domain.Run, error) {
+	return s.told.FindRun(ctx, id)
+}
+
+func (s stories) Notes(ctx context.Context, run string) ([]domain.Note, error) {
+	return s.told.Notes(ctx, run)
+}
+
 // serve is the dashboard over stories, for a user who is logged in.
 func (o *told) serve(tb testing.TB) http.Handler {
 	tb.Helper()
-	site, err := web.New(web.Config{App: &app.App{}, Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
+	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine)}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
 	if err != nil {
 		tb.Fatal(err)
 	}

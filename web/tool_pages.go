@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
@@ -371,7 +372,7 @@ func (r *request) tryTool() error {
 			return "", err
 		}
 		if changes { // the call is on its way: that its note cannot be kept must not make it again
-			if _, err := r.s.Reader.AddNote(r.ctx, r.who.actor(), run.ID, reason); err != nil {
+			if _, err := r.s.App.Runs.AddNote(r.ctx, app.NoteRequest{Meta: app.Meta{By: r.who.actor()}, Run: run.ID, Text: reason}); err != nil {
 				r.s.Logger.Error("keep why a tool is tried", "run_id", run.ID, "reason", reason, "err", err)
 			}
 		}

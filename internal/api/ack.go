@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -22,21 +23,15 @@ type ackRunIn struct {
 }
 
 func (a *API) ackRoutes() {
-	register(a, huma.Operation{OperationID: "acknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/ack", Tags: []string{"acts"},
+	mount(a, huma.Operation{OperationID: "acknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/ack", Tags: []string{"acts"},
 		Summary: "Take note of a failed run: it needs attention no more until it fails anew"},
 		func(ctx context.Context, in *ackRunIn) (*actedOut, error) {
-			run, err := a.findRun(ctx, in.ID)
-			if err != nil {
-				return nil, err
-			}
 			body := AckRunBody{}
 			if in.Body != nil {
 				body = *in.Body
 			}
-			if err := domain.TakeNote(ctx, a.Reader, a.Bulk, actorOf(ctx), run, body.Note, body.ResumeAt); err != nil {
-				return nil, err
-			}
-			if run, err = a.findRun(ctx, in.ID); err != nil {
+			run, err := a.App.Runs.Acknowledge(ctx, app.AcknowledgeRequest{Meta: meta(ctx), Run: in.ID, Note: body.Note, ResumeAt: body.ResumeAt})
+			if err != nil {
 				return nil, err
 			}
 			return &actedOut{Status: http.StatusOK, Body: domain.ViewRun(run)}, nil

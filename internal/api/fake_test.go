@@ -416,8 +416,11 @@ func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) 
 
 func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }
 
-func (f *fake) AckFailures(context.Context, domain.Actor, domain.FailureRef, string) (int64, error) {
-	return 0, nil
+func (f *fake) AckFailures(_ context.Context, actor domain.Actor, _ domain.FailureRef, _ string) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.record("failure.ack", "", actor)
+	return 1, nil
 }
 func (f *fake) UnackFailures(context.Context, domain.Actor, domain.FailureRef) (int64, error) {
 	return 0, nil
@@ -430,34 +433,10 @@ func (f *fake) HandoffsOf(context.Context, domain.HandoffFilter) (domain.List[do
 	return domain.List[domain.HandoffSeen]{}, nil
 }
 func (f *fake) Notes(context.Context, string) ([]domain.Note, error) { return nil, nil }
-func (f *fake) SavedViews(_ context.Context, owner string) ([]domain.SavedView, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(f.views), func(v domain.SavedView) bool { return v.Owner != "" && v.Owner != owner }), nil
-}
-
-func (f *fake) SaveView(_ context.Context, owner, name, query string, said ...domain.AuditRecord) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.views = slices.DeleteFunc(f.views, func(v domain.SavedView) bool { return v.Owner == owner && v.Name == name })
-	if query != "" {
-		f.views = append(f.views, domain.SavedView{Owner: owner, Name: name, Query: query})
-	}
-	return nil
-}
-
-func (f *fake) AddNote(_ context.Context, actor domain.Actor, run, text string) (domain.Note, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record("run.note", run, actor)
-	return domain.Note{ID: 1, Run: run, Actor: actor.Name, Text: text}, nil
-}
-
 func (f *fake) record(action, run string, actor domain.Actor) {
 	f.audited = append(f.audited, domain.AuditEvent{Seq: int64(len(f.audited)) + 1, AuditRecord: domain.AuditRecord{Action: action, Run: run, Actor: actor.Name, Request: actor.Request}})
 }
 
-func (f *fake) AckRun(context.Context, domain.Actor, string, string) error { return nil }
 func (f *fake) FailureAcks(context.Context, time.Time, int) ([]domain.FailureAck, error) {
 	return nil, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -33,21 +34,13 @@ func (a *API) noteRoutes() {
 	register(a, huma.Operation{OperationID: "list-notes", Method: http.MethodGet, Path: "/runs/{id}/notes", Tags: tags,
 		Summary: "What people wrote about a run, in order"},
 		func(ctx context.Context, in *RunIn) (*notesOut, error) {
-			run, err := a.findRun(ctx, in.ID)
-			if err != nil {
-				return nil, err
-			}
-			notes, err := a.Reader.Notes(ctx, run.ID)
+			notes, err := a.App.Runs.Notes(ctx, actorOf(ctx), in.ID)
 			return &notesOut{NoteList{notes}}, err
 		})
-	register(a, huma.Operation{OperationID: "add-note", Method: http.MethodPost, Path: "/runs/{id}/notes", Tags: tags, DefaultStatus: http.StatusCreated,
+	mount(a, huma.Operation{OperationID: "add-note", Method: http.MethodPost, Path: "/runs/{id}/notes", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Write a note about a run"},
 		func(ctx context.Context, in *noteIn) (*noteOut, error) {
-			run, err := a.findRun(ctx, in.ID)
-			if err != nil {
-				return nil, err
-			}
-			n, err := a.Reader.AddNote(ctx, actorOf(ctx), run.ID, in.Body.Text)
+			n, err := a.App.Runs.AddNote(ctx, app.NoteRequest{Meta: meta(ctx), Run: in.ID, Text: in.Body.Text})
 			return &noteOut{n}, err
 		})
 }

@@ -25,6 +25,7 @@ type Reader interface {
 	Versions(ctx context.Context, planID string) ([]domain.Version, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 
+	Notes(ctx context.Context, run string) ([]domain.Note, error)
 	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
 	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
 	Approval(ctx context.Context, id string) (domain.Approval, error)
@@ -40,14 +41,6 @@ type Reader interface {
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
 	// Handoff is one of them; CodeNotFound.
 	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
-	Notes(ctx context.Context, run string) ([]domain.Note, error)
-	AddNote(ctx context.Context, actor domain.Actor, run, text string) (domain.Note, error)
-	// SavedViews are a person's queries of the run list and everybody's; SaveView
-	// keeps one, or removes it when the query is empty.
-	SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error)
-	SaveView(ctx context.Context, owner, name, query string, said ...domain.AuditRecord) error
-	// AckRun takes note of a failed run; see domain.Acknowledger.
-	AckRun(ctx context.Context, actor domain.Actor, run, note string) error
 }
 
 // Engine is what the API does; see web.Engine for the promises.

@@ -27,6 +27,7 @@ import (
 type Config struct {
 	Store  Store
 	Engine *engine.Engine
+	Bulk   Bulk // nil: nothing acts on runs later
 	Now    func() time.Time
 	Log    *slog.Logger
 }
@@ -35,12 +36,23 @@ type Config struct {
 type Store interface {
 	Do(o store.Operation, f func(tx *store.Tx) (object string, err error)) (object string, repeated bool, err error)
 	Audit(ctx context.Context, r domain.AuditRecord) error
+	// Done finds the object of an operation that was carried out before with its key.
+	Done(ctx context.Context, o store.Operation) (object string, done bool, err error)
 	planStore
+	runStore
+	viewStore
+}
+
+// Bulk acts on many runs as one act, at once or later.
+type Bulk interface {
+	Start(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
 }
 
 // App is the operations by subject.
 type App struct {
 	Plans *Plans
+	Runs  *Runs
+	Views *Views
 }
 
 // New makes an App. It panics if Store or Engine is missing.
@@ -55,14 +67,15 @@ func New(c Config) *App {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
-	k := &kernel{store: c.Store, engine: c.Engine, now: now, log: c.Log}
-	return &App{Plans: &Plans{k}}
+	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, now: now, log: c.Log}
+	return &App{Plans: &Plans{k}, Runs: &Runs{k}, Views: &Views{k}}
 }
 
 // kernel is what the subjects share.
 type kernel struct {
 	store  Store
 	engine *engine.Engine
+	bulk   Bulk
 	now    func() time.Time
 	log    *slog.Logger
 }
@@ -109,14 +122,9 @@ func perform[T any](ctx context.Context, k *kernel, op Operation, m Meta, reques
 	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
 		return out, err
 	}
-	intent := store.Operation{Name: string(op), Action: policy[op].Audit, By: m.By, At: k.now(), Key: m.Key}
-	if m.Key != "" {
-		text, err := json.Marshal(request)
-		if err != nil {
-			return out, fmt.Errorf("digest of a request: %w", err)
-		}
-		sum := sha256.Sum256(text)
-		intent.Digest = hex.EncodeToString(sum[:])
+	intent, err := k.intent(op, m, request)
+	if err != nil {
+		return out, err
 	}
 	id, repeated, err := k.store.Do(intent, func(tx *store.Tx) (string, error) {
 		var err error
@@ -128,8 +136,28 @@ func perform[T any](ctx context.Context, k *kernel, op Operation, m Meta, reques
 	if err != nil || !repeated {
 		return out, err
 	}
+	m.repeat()
+	return o.find(ctx, id)
+}
+
+// intent describes an operation to the store.
+func (k *kernel) intent(op Operation, m Meta, request any) (store.Operation, error) {
+	o := store.Operation{Name: string(op), Action: policy[op].Audit, By: m.By, At: k.now(), Key: m.Key}
+	if m.Key == "" {
+		return o, nil
+	}
+	text, err := json.Marshal(request)
+	if err != nil {
+		return o, fmt.Errorf("digest of a request: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	o.Digest = hex.EncodeToString(sum[:])
+	return o, nil
+}
+
+// repeat says that the operation was done before.
+func (m Meta) repeat() {
 	if m.Repeated != nil {
 		*m.Repeated = true
 	}
-	return o.find(ctx, id)
 }

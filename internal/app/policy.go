@@ -267,8 +267,8 @@ var policy = map[Operation]Rule{
 	AcknowledgeFailures:   {Entity, domain.RoleOperator, "runs:write", ""},
 	UnacknowledgeFailures: {Entity, domain.RoleOperator, "runs:write", ""},
 	ListViews:             {Query, domain.RoleViewer, "runs:read", ""},
-	SaveView:              {Entity, domain.RoleOperator, "runs:write", ""},
-	DeleteView:            {Entity, domain.RoleOperator, "runs:write", ""},
+	SaveView:              {Entity, domain.RoleOperator, "runs:write", "view.save"},
+	DeleteView:            {Entity, domain.RoleOperator, "runs:write", "view.delete"},
 	SetPreference:         {Entity, domain.RoleViewer, "", ""},
 
 	PreviewBulk: {Query, domain.RoleViewer, "runs:read", ""},

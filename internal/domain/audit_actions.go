@@ -11,5 +11,5 @@ var AuditActions = []string{
 	"run.ack", "run.cancel", "run.continue", "run.create", "run.created", "run.damaged", "run.delete", "run.fork", "run.label", "run.limits", "run.note", "run.pause", "run.purge", "run.release",
 	"run.rerun", "run.resume", "run.retry-now", "run.status", "secret.rotate", "session.confirm", "session.end", "setup",
 	"store.backup", "store.checked", "store.drilled", "store.failed", "store.released", "store.restored", "store.retention", "store.rolled_back",
-	"token.create", "token.revoke", "tool.accept", "user.create", "user.link", "user.login-link", "user.password", "user.second-factor", "user.update", "view.save",
+	"token.create", "token.revoke", "tool.accept", "user.create", "user.link", "user.login-link", "user.password", "user.second-factor", "user.update", "view.delete", "view.save",
 }

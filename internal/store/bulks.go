@@ -129,18 +129,6 @@ func bulks(rows []dbsqlc.Bulk) []domain.Bulk {
 	return out
 }
 
-// SaveView keeps a query of the run list under a name; an empty query removes it.
-// An empty owner means everybody.
-func (s *Store) SaveView(_ context.Context, owner, name, query string, said ...domain.AuditRecord) error {
-	return s.execAs("save view", said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		if query == "" {
-			_, err := q.SavedViewDelete(ctx, owner, name)
-			return err
-		}
-		return q.SavedViewPut(ctx, dbsqlc.SavedViewPutParams{Owner: owner, Name: name, Query: query, CreatedAt: s.now().UnixMicro()})
-	})
-}
-
 // SavedViews lists a person's views and everybody's.
 func (s *Store) SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error) {
 	rows, err := s.q.SavedViewList(ctx, owner)

@@ -14,30 +14,8 @@ import (
 // AckRun takes note of one failed run: it needs attention no more until it fails
 // anew. CodeConflict: it has not failed, or somebody took note of it before.
 func (s *Store) AckRun(_ context.Context, actor domain.Actor, run, note string) error {
-	if s.writer == nil {
-		return errReadOnly()
-	}
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
-		r, err := w.q.RunToAck(w.ctx, run)
-		switch {
-		case errors.Is(err, sql.ErrNoRows) || err == nil && r.DeletedAt != 0:
-			return nil, domain.Errorf(domain.CodeNotFound, "no run %s", run)
-		case err != nil:
-			return nil, err
-		case r.Status != string(domain.RunFailed):
-			return nil, domain.Errorf(domain.CodeConflict, "the run is %s", r.Status)
-		case r.Attention == 0:
-			return nil, domain.Errorf(domain.CodeConflict, "somebody took note of the run before")
-		}
-		if _, err := w.q.RunAttention(w.ctx, 0, r.ID, r.EndedAt); err != nil {
-			return nil, err
-		}
-		delete(w.hot, r.ID)
-		w.counts[countKey{string(domain.RunFailed), ""}]--
-		w.counts[countKey{string(domain.RunFailed), acknowledged}]++
-		return []auditRow{{record: domain.AuditRecord{Action: "run.ack", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: note}}}, nil
-	})
-	return translate(err, "acknowledge run")
+	_, _, err := s.Do(Operation{Name: "acknowledge-run", By: actor, At: s.now()}, func(tx *Tx) (string, error) { return run, tx.AckRun(run, note) })
+	return err
 }
 
 // LabelRun gives a run labels, in place of others with their keys. Those that it

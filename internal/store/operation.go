@@ -2,12 +2,12 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"errors"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -33,6 +33,22 @@ func keyReused() error {
 		Suggest("choose a new key for every request, and keep it only to repeat that one")
 	err.Reason = "idempotency.reused"
 	return err
+}
+
+// Done finds the object of an operation that was carried out before with its key.
+// CodeInvalid for a key of another request.
+func (s *Store) Done(ctx context.Context, o Operation) (object string, done bool, err error) {
+	if o.Key == "" {
+		return "", false, nil
+	}
+	known, err := s.q.OperationGet(ctx, o.principal(), o.Name, o.Key)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", false, nil
+	case err == nil && known.Digest != o.Digest:
+		return "", false, keyReused()
+	}
+	return known.Object, err == nil, translate(err, "look up an idempotency key")
 }
 
 func (o Operation) principal() string { return o.By.Surface + ":" + o.By.Name }
@@ -65,8 +81,12 @@ func (s *Store) Do(o Operation, f func(tx *Tx) (object string, err error)) (obje
 		}
 		tx := &Tx{w: w, op: o}
 		var err error
-		if object, err = f(tx); err != nil || o.Key == "" {
-			return tx.said, err
+		if object, err = f(tx); err != nil {
+			return nil, err
+		}
+		defer tx.settle()
+		if o.Key == "" {
+			return tx.said, nil
 		}
 		if err := w.q.OperationsDeleteBefore(w.ctx, micros(o.At.Add(-operationLifetime))); err != nil {
 			return nil, err
@@ -75,37 +95,4 @@ func (s *Store) Do(o Operation, f func(tx *Tx) (object string, err error)) (obje
 			Digest: o.Digest, Object: object, CreatedAt: micros(o.At)})
 	}})
 	return object, repeated, translate(err, cmp.Or(o.Action, o.Name))
-}
-
-// Tx is the transaction of one operation: it reads what is stored now and writes what
-// commits with the operation.
-type Tx struct {
-	w    *writer
-	op   Operation
-	said []auditRow
-}
-
-// Audit records that the operation did something to an object ("plan:refund").
-func (tx *Tx) Audit(object, reason string, detail domain.RawJSON) {
-	tx.said = append(tx.said, auditRow{record: domain.AuditRecord{Action: tx.op.Action, Actor: tx.op.By.Name, Surface: tx.op.By.Surface, Request: tx.op.By.Request,
-		Object: object, Reason: reason, Detail: detail}})
-}
-
-// Plan finds a plan by id or key, archived ones included; CodeNotFound.
-func (tx *Tx) Plan(idOrKey string) (domain.Plan, error) {
-	row, err := core.PlanRow(tx.w.ctx, tx.w.q, idOrKey)
-	return plan(row), err
-}
-
-// PausePlan writes who pauses a plan, since when, and why; nil ends the pause.
-func (tx *Tx) PausePlan(planID string, p *domain.Stop) error {
-	if p == nil {
-		p = &domain.Stop{}
-	}
-	return tx.w.q.PlanPause(tx.w.ctx, dbsqlc.PlanPauseParams{PausedAt: micros(p.Since), PausedBy: p.By, PausedReason: p.Reason, PublicID: planID})
-}
-
-// ArchivePlan writes since when a plan is archived; the zero time: it is not.
-func (tx *Tx) ArchivePlan(planID string, at time.Time) error {
-	return tx.w.q.PlanArchive(tx.w.ctx, micros(at), planID)
 }

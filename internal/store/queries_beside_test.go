@@ -115,12 +115,18 @@ func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)
 	if must("groups", err); len(groups) != 1 || groups[0].Runs != 1 || groups[0].Newest != run || groups[0].Code != "x" || groups[0].PlanKey != "p" {
 		t.Errorf("%+v", groups)
 	}
-	must("save view", s.SaveView(ctx, "marta", "mine", "by:marta"))
+	view := func(f func(tx *Tx) error) error {
+		_, _, err := s.Do(Operation{Name: "save-view"}, func(tx *Tx) (string, error) { return "mine", f(tx) })
+		return err
+	}
+	must("save view", view(func(tx *Tx) error {
+		return tx.SaveView(domain.SavedView{Owner: "marta", Name: "mine", Query: "by:marta"})
+	}))
 	views, err := s.SavedViews(ctx, "marta")
 	if must("views", err); len(views) != 1 || views[0].Query != "by:marta" {
 		t.Errorf("%+v", views)
 	}
-	must("remove view", s.SaveView(ctx, "marta", "mine", ""))
+	must("remove view", view(func(tx *Tx) error { return tx.DeleteView("marta", "mine") }))
 }
 
 func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {

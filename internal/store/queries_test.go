@@ -450,7 +450,10 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	if must("last runs", err); len(last) != 2 || last[1].Status != domain.RunFailed {
 		t.Errorf("%+v", last)
 	}
-	_, err = s.AddNote(ctx, marta, last[0].ID, " the bank\nknows ")
+	_, _, err = s.Do(Operation{Name: "add-note", By: marta, At: time.Now()}, func(tx *Tx) (string, error) {
+		_, err := tx.AddNote(last[0].ID, "the bank\nknows")
+		return last[0].ID, err
+	})
 	must("note", err)
 	notes, err := s.Notes(ctx, last[0].ID)
 	if must("notes", err); len(notes) != 1 || notes[0].Text != "the bank\nknows" || notes[0].Actor != marta.Name {

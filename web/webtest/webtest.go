@@ -107,7 +107,6 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second, SeparateApprovals: twoPeople, People: people}}); err != nil {
 		tb.Fatal(err)
 	}
-	s.App = app.New(app.Config{Store: s.Store, Engine: s.Engine})
 	s.Store.OnCommit(s.Engine.HandleCommit)
 	if err := s.Engine.Open(context.Background()); err != nil {
 		tb.Fatal(err)
@@ -121,6 +120,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	}
 	s.System = &System{engine: s.Engine}
 	s.Bulk = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine, Tools: s.Tools.Tools, Host: s.Tools.Host})
+	s.App = app.New(app.Config{Store: s.Store, Engine: s.Engine, Bulk: s.Bulk})
 	if err := s.Bulk.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}

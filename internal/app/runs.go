@@ -1,0 +1,151 @@
+package app
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Runs are the operations on runs.
+type Runs struct{ *kernel }
+
+type runStore interface {
+	FindRun(ctx context.Context, id string) (domain.Run, error)
+	Notes(ctx context.Context, run string) ([]domain.Note, error)
+}
+
+// Notes lists what people wrote about a run, oldest first.
+//
+// Errors: not_found, conflict (the id is of several runs), forbidden.
+func (r *Runs) Notes(ctx context.Context, by domain.Actor, run string) ([]domain.Note, error) {
+	if err := r.allow(ctx, ListNotes, by, ""); err != nil {
+		return nil, err
+	}
+	found, err := r.store.FindRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return r.store.Notes(ctx, found.ID)
+}
+
+// NoteRequest is a note about a run.
+type NoteRequest struct {
+	Meta `json:"-"`
+	Run  string // id, or enough of it
+	Text string // at most domain.MaxNoteLength characters
+}
+
+// AddNote keeps a note with a run, for whoever looks at the run next. Notes are not
+// changed afterwards.
+//
+// Errors: invalid (the text), not_found, conflict (the run has domain.MaxNotes notes, or
+// the id is of several runs), forbidden.
+func (r *Runs) AddNote(ctx context.Context, req NoteRequest) (domain.Note, error) {
+	text, err := domain.CheckNote(req.Text)
+	if err != nil {
+		return domain.Note{}, err
+	}
+	run, err := r.store.FindRun(ctx, req.Run)
+	if err != nil {
+		return domain.Note{}, err
+	}
+	written := object[domain.Note]{
+		id: func(domain.Note) string { return run.ID },
+		find: func(ctx context.Context, id string) (domain.Note, error) {
+			notes, err := r.store.Notes(ctx, id)
+			for _, n := range notes {
+				if n.Actor == req.By.Name && n.Text == text {
+					return n, err
+				}
+			}
+			return domain.Note{Run: id, Actor: req.By.Name, Text: text}, err
+		},
+	}
+	return perform(ctx, r.kernel, AddNote, req.Meta, req, written, func(tx *store.Tx) (domain.Note, error) { return tx.AddNote(run.ID, text) })
+}
+
+// AcknowledgeRequest says that somebody knows of a failed run.
+type AcknowledgeRequest struct {
+	Meta     `json:"-"`
+	Run      string    // id, or enough of it
+	Note     string    // kept with the run; may be empty
+	ResumeAt time.Time // when the run is resumed; zero: not by itself
+}
+
+// Acknowledge says that somebody knows of a failed run: it needs attention no more until
+// it fails again. Of a run that somebody acknowledged before, it keeps the note.
+//
+// Errors: invalid (the note, a time that is past), not_found, conflict (the run has not
+// failed, or somebody acknowledged it before and there is no note), unavailable (nothing
+// here resumes runs at a time), forbidden.
+func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.Run, error) {
+	intent, err := r.intent(AcknowledgeRun, req.Meta, req)
+	if err != nil {
+		return domain.Run{}, err
+	}
+	switch id, done, err := r.store.Done(ctx, intent); {
+	case err != nil:
+		return domain.Run{}, err
+	case done:
+		req.repeat()
+		return r.store.FindRun(ctx, id)
+	}
+	note := strings.TrimSpace(req.Note)
+	if note != "" {
+		if note, err = domain.CheckNote(note); err != nil {
+			return domain.Run{}, err
+		}
+	}
+	run, err := r.store.FindRun(ctx, req.Run)
+	switch {
+	case err != nil:
+		return run, err
+	case run.Status != domain.RunFailed:
+		return run, domain.Errorf(domain.CodeConflict, "the run is %s", run.Status).Suggest("only a failed run can be acknowledged")
+	case !req.ResumeAt.IsZero():
+		if note, err = r.resumeLater(ctx, req, run, note); err != nil {
+			return run, err
+		}
+	}
+	found := object[domain.Run]{id: func(domain.Run) string { return run.ID }, find: r.store.FindRun}
+	if _, err = perform(ctx, r.kernel, AcknowledgeRun, req.Meta, req, found, func(tx *store.Tx) (domain.Run, error) {
+		err := tx.AckRun(run.ID, note)
+		if domain.CodeOf(err) == domain.CodeConflict && note != "" {
+			err = nil // somebody did before; the note is one more
+		}
+		if err == nil && note != "" {
+			_, err = tx.AddNote(run.ID, note)
+		}
+		return run, err
+	}); err != nil {
+		return run, err
+	}
+	return r.store.FindRun(ctx, run.ID)
+}
+
+// resumeLater starts a bulk operation that resumes the run at the time that is asked
+// for. It returns the note with that time.
+func (r *Runs) resumeLater(ctx context.Context, req AcknowledgeRequest, run domain.Run, note string) (string, error) {
+	if !req.ResumeAt.After(r.now()) {
+		return "", domain.Errorf(domain.CodeInvalid, "%s is past", req.ResumeAt.UTC().Format(time.RFC3339)).Suggest("resume the run now, or give a time to come")
+	}
+	if r.bulk == nil {
+		return "", domain.Errorf(domain.CodeUnavailable, "nothing here resumes runs at a time").Suggest("a daemon (kairosd serve) does")
+	}
+	b := domain.BulkRequest{Action: domain.ActionResume, Runs: []string{run.ID}, Reason: clip(note, 500), NotBefore: req.ResumeAt}
+	if _, err := r.bulk.Start(ctx, req.By, b); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(clip(note, domain.MaxNoteLength-60) + "\n↻ " + req.ResumeAt.UTC().Format(time.RFC3339)), nil
+}
+
+// clip is the beginning of a text, of at most n characters.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}

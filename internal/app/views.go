@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// maxViewName is the length of a view's name in characters.
+const maxViewName = 80
+
+// Views are the operations on saved views: names for queries of the run list. A view
+// belongs to one person, or to everybody.
+type Views struct{ *kernel }
+
+type viewStore interface {
+	SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error)
+}
+
+// List gives the views of a principal and everybody's.
+func (v *Views) List(ctx context.Context, by domain.Actor) ([]domain.SavedView, error) {
+	if err := v.allow(ctx, ListViews, by, ""); err != nil {
+		return nil, err
+	}
+	return v.store.SavedViews(ctx, by.Name)
+}
+
+// ViewChange names a view.
+type ViewChange struct {
+	Meta      `json:"-"`
+	Name      string // one line of at most 80 characters
+	Query     string // in the grammar of the run list
+	Everybody bool   // it is in everybody's list
+}
+
+func (c ViewChange) view() domain.SavedView {
+	view := domain.SavedView{Owner: c.By.Name, Name: strings.TrimSpace(c.Name), Query: strings.TrimSpace(c.Query)}
+	if c.Everybody {
+		view.Owner = ""
+	}
+	return view
+}
+
+var viewObject = object[domain.SavedView]{
+	id: func(view domain.SavedView) string { return view.Name },
+	find: func(_ context.Context, name string) (domain.SavedView, error) {
+		return domain.SavedView{Name: name}, nil
+	},
+}
+
+// Save keeps a view, in place of one with its name.
+//
+// Errors: invalid (the name, or a query that cannot be read), forbidden.
+func (v *Views) Save(ctx context.Context, req ViewChange) (domain.SavedView, error) {
+	view := req.view()
+	switch n := utf8.RuneCountInString(view.Name); {
+	case n == 0 || !utf8.ValidString(view.Name) || strings.ContainsFunc(view.Name, unicode.IsControl):
+		return view, domain.Errorf(domain.CodeInvalid, "a view needs a name on one line")
+	case n > maxViewName:
+		return view, domain.Errorf(domain.CodeInvalid, "the name of a view has at most %d characters; this one has %d", maxViewName, n)
+	case view.Query == "":
+		return view, domain.Errorf(domain.CodeInvalid, "a view needs a query").Suggest("write one, such as status:failed, or delete the view")
+	}
+	if _, problem := filter.Parse(view.Query, v.now()); problem != nil {
+		return view, problem
+	}
+	return perform(ctx, v.kernel, SaveView, req.Meta, req, viewObject, func(tx *store.Tx) (domain.SavedView, error) {
+		tx.Audit("view:"+view.Name, view.Query, nil)
+		return view, tx.SaveView(view)
+	})
+}
+
+// Delete removes a view.
+//
+// Errors: not_found, forbidden.
+func (v *Views) Delete(ctx context.Context, req ViewChange) error {
+	view := req.view()
+	_, err := perform(ctx, v.kernel, DeleteView, req.Meta, req, viewObject, func(tx *store.Tx) (domain.SavedView, error) {
+		tx.Audit("view:"+view.Name, "", nil)
+		return view, tx.DeleteView(view.Owner, view.Name)
+	})
+	return err
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// Tx is the transaction of one operation: it reads what is stored now and writes what
+// commits with the operation.
+type Tx struct {
+	w    *writer
+	op   Operation
+	said []auditRow
+	// then are what the writer must know when the operation is not undone.
+	then []func()
+}
+
+// settle tells the writer what the operation changed of what it keeps in memory. An
+// error after it undoes the whole transaction, and then the writer forgets all of that.
+func (tx *Tx) settle() {
+	for _, f := range tx.then {
+		f()
+	}
+}
+
+func (tx *Tx) audit(action string, row auditRow) {
+	row.record.Action, row.record.Actor, row.record.Surface, row.record.Request = action, tx.op.By.Name, tx.op.By.Surface, tx.op.By.Request
+	tx.said = append(tx.said, row)
+}
+
+// Audit records that the operation did something to an object ("plan:refund").
+func (tx *Tx) Audit(object, reason string, detail domain.RawJSON) {
+	tx.audit(tx.op.Action, auditRow{record: domain.AuditRecord{Object: object, Reason: reason, Detail: detail}})
+}
+
+// Plan finds a plan by id or key, archived ones included; CodeNotFound.
+func (tx *Tx) Plan(idOrKey string) (domain.Plan, error) {
+	row, err := core.PlanRow(tx.w.ctx, tx.w.q, idOrKey)
+	return plan(row), err
+}
+
+// PausePlan writes who pauses a plan, since when, and why; nil ends the pause.
+func (tx *Tx) PausePlan(planID string, p *domain.Stop) error {
+	if p == nil {
+		p = &domain.Stop{}
+	}
+	return tx.w.q.PlanPause(tx.w.ctx, dbsqlc.PlanPauseParams{PausedAt: micros(p.Since), PausedBy: p.By, PausedReason: p.Reason, PublicID: planID})
+}
+
+// ArchivePlan writes since when a plan is archived; the zero time: it is not.
+func (tx *Tx) ArchivePlan(planID string, at time.Time) error {
+	return tx.w.q.PlanArchive(tx.w.ctx, micros(at), planID)
+}
+
+// AddNote keeps a note about a run, with its audit record ("run.note"). CodeNotFound;
+// CodeConflict when the run has domain.MaxNotes.
+func (tx *Tx) AddNote(run, text string) (domain.Note, error) {
+	w := tx.w
+	row, err := w.q.RunRowID(w.ctx, run)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Note{}, domain.Errorf(domain.CodeNotFound, "no run %s", run)
+	} else if err != nil {
+		return domain.Note{}, err
+	}
+	if have, err := w.q.NoteCount(w.ctx, row.ID); err != nil {
+		return domain.Note{}, err
+	} else if have >= domain.MaxNotes {
+		return domain.Note{}, domain.Errorf(domain.CodeConflict, "run %s has %d notes, which is all that are kept", domain.ShortID(run), have)
+	}
+	n := domain.Note{Run: run, Actor: tx.op.By.Name, Text: text, At: tx.op.At}
+	n.ID, err = w.q.NoteInsert(w.ctx, dbsqlc.NoteInsertParams{RunID: row.ID, Actor: n.Actor, Text: text, At: micros(n.At)})
+	tx.audit("run.note", auditRow{rowID: row.ID, record: domain.AuditRecord{Run: run, Reason: text}})
+	return n, err
+}
+
+// AckRun notes that somebody knows of a failed run: it needs attention no more until it
+// fails again. Its audit record is "run.ack". CodeNotFound; CodeConflict when the run has
+// not failed, or somebody acknowledged it before.
+func (tx *Tx) AckRun(run, note string) error {
+	w := tx.w
+	r, err := w.q.RunToAck(w.ctx, run)
+	switch {
+	case errors.Is(err, sql.ErrNoRows) || err == nil && r.DeletedAt != 0:
+		return domain.Errorf(domain.CodeNotFound, "no run %s", run)
+	case err != nil:
+		return err
+	case r.Status != string(domain.RunFailed):
+		return domain.Errorf(domain.CodeConflict, "the run is %s", r.Status)
+	case r.Attention == 0:
+		return domain.Errorf(domain.CodeConflict, "somebody took note of the run before")
+	}
+	if _, err := w.q.RunAttention(w.ctx, 0, r.ID, r.EndedAt); err != nil {
+		return err
+	}
+	tx.audit("run.ack", auditRow{record: domain.AuditRecord{Object: "run:" + run, Reason: note}})
+	tx.then = append(tx.then, func() {
+		delete(w.hot, r.ID)
+		w.counts[countKey{string(domain.RunFailed), ""}]--
+		w.counts[countKey{string(domain.RunFailed), acknowledged}]++
+	})
+	return nil
+}
+
+// SaveView keeps a view in place of one with its name.
+func (tx *Tx) SaveView(v domain.SavedView) error {
+	return tx.w.q.SavedViewPut(tx.w.ctx, dbsqlc.SavedViewPutParams{Owner: v.Owner, Name: v.Name, Query: v.Query, CreatedAt: micros(tx.op.At)})
+}
+
+// DeleteView removes a view; CodeNotFound.
+func (tx *Tx) DeleteView(owner, name string) error {
+	n, err := tx.w.q.SavedViewDelete(tx.w.ctx, owner, name)
+	if err == nil && n == 0 {
+		return domain.Errorf(domain.CodeNotFound, "there is no view %q", name)
+	}
+	return err
+}
