@@ -13,7 +13,7 @@ import (
 )
 
 // This file keeps a run within its limits inside its steps: before a model call or
-// tool call starts, the actor reserves what the call may use at most.
+// tool call starts, the runner reserves what the call may use at most.
 
 // ErrBudget ends an attempt whose next call does not fit into the limits of its
 // run. The run waits, and the next attempt continues behind what is recorded.
@@ -110,8 +110,8 @@ func (t *attempt) reserve(n int) error {
 	delete(t.needed, n)
 	t.mu.Unlock()
 	m := reserveMsg{t, n, need, make(chan reserved, 1)}
-	if !t.actor.post(m) {
-		return ErrFenced // its actor lives as long as the attempt counts
+	if !t.runner.inbox.post(m) {
+		return ErrFenced // its runner lives as long as the attempt counts
 	}
 	select {
 	case r := <-m.reply:
@@ -124,11 +124,11 @@ func (t *attempt) reserve(n int) error {
 	}
 }
 
-// ended tells the actor of a call without a row.
-func (t *attempt) callEnded(n int, spent bool) { t.actor.post(lostMsg{t, n, spent}) }
+// ended tells the runner of a call without a row.
+func (t *attempt) callEnded(n int, spent bool) { t.runner.inbox.post(lostMsg{t, n, spent}) }
 
 // reserve makes room for a call, lets it wait for calls in flight, or refuses it.
-func (a *actor) reserve(m reserveMsg) {
+func (a *runner) reserve(m reserveMsg) {
 	if a.running[m.attempt.key] != m.attempt {
 		m.answer(ErrFenced)
 		return
@@ -140,7 +140,7 @@ func (a *actor) reserve(m reserveMsg) {
 
 // fits answers a reserveMsg unless the call would fit if calls in flight used less
 // than they may: then it waits for them.
-func (a *actor) fits(m reserveMsg) bool {
+func (a *runner) fits(m reserveMsg) bool {
 	refuse := func(code, format string, args ...any) bool {
 		m.answer(&budgetError{fmt.Sprintf(format, args...), code})
 		return true
@@ -198,7 +198,7 @@ func (a *actor) fits(m reserveMsg) bool {
 
 // reservedNow sums what calls in flight may use, and what calls that were lost may
 // have used.
-func (a *actor) reservedNow() (live, lost reservation) {
+func (a *runner) reservedNow() (live, lost reservation) {
 	for _, calls := range a.reserved {
 		for _, r := range calls {
 			sum := &live
@@ -214,7 +214,7 @@ func (a *actor) reservedNow() (live, lost reservation) {
 
 // callOver takes the reservation of a call whose row is being written, and gives
 // the usage that counts: what was reported, or where nothing was the reservation.
-func (a *actor) callOver(m *substepMsg) {
+func (a *runner) callOver(m *substepMsg) {
 	r, ok := a.reserved[m.attempt][m.entry.Substep]
 	if !ok || m.entry.Kind != domain.EntrySubstep {
 		return
@@ -235,7 +235,7 @@ func (a *actor) callOver(m *substepMsg) {
 }
 
 // callLost keeps or frees the reservation of a call that ended without a row.
-func (a *actor) callLost(m lostMsg) {
+func (a *runner) callLost(m lostMsg) {
 	r, ok := a.reserved[m.attempt][m.n]
 	if !ok {
 		return
@@ -251,7 +251,7 @@ func (a *actor) callLost(m lostMsg) {
 
 // settleReserved ends all reservations of an attempt that is over: what its calls
 // may have used counts as used.
-func (a *actor) settleReserved(t *attempt) (u domain.Usage) {
+func (a *runner) settleReserved(t *attempt) (u domain.Usage) {
 	limited := a.run.Limits.MaxTokens > 0 || a.run.Limits.MaxCost > 0
 	for _, r := range a.reserved[t] {
 		if limited {
@@ -263,7 +263,7 @@ func (a *actor) settleReserved(t *attempt) (u domain.Usage) {
 }
 
 // feed gives room that has become free to calls that wait for it.
-func (a *actor) feed() {
+func (a *runner) feed() {
 	waiting := a.hungry
 	a.hungry = nil
 	for _, m := range waiting {
@@ -272,7 +272,7 @@ func (a *actor) feed() {
 }
 
 // armDeadline watches for max_duration while the run works.
-func (a *actor) armDeadline() {
+func (a *runner) armDeadline() {
 	if a.deadline != nil {
 		a.deadline.Stop()
 		a.deadline = nil
@@ -284,14 +284,14 @@ func (a *actor) armDeadline() {
 }
 
 // overTime reports whether max_duration has passed.
-func (a *actor) overTime() bool {
+func (a *runner) overTime() bool {
 	l := a.run.Limits.MaxDuration
 	return l > 0 && a.run.Status == domain.RunRunning && a.spent().Time >= l
 }
 
 // cutOff stops, once max_duration has passed, every call that may be repeated. One
 // that may not be ends by itself.
-func (a *actor) cutOff() {
+func (a *runner) cutOff() {
 	if !a.overTime() {
 		a.armDeadline()
 		return
@@ -301,7 +301,7 @@ func (a *actor) cutOff() {
 	}
 }
 
-func (a *actor) cutOffAttempt(t *attempt) {
+func (a *runner) cutOffAttempt(t *attempt) {
 	w := a.s.Open[t.key]
 	if w == nil || len(w.CallsInFlight) > 0 || !t.stepped && t.effect == planner.EffectUnsafe {
 		return
@@ -310,7 +310,7 @@ func (a *actor) cutOffAttempt(t *attempt) {
 }
 
 // outOfBudget lets the run wait until a limit is raised.
-func (a *actor) outOfBudget(err error) {
+func (a *runner) outOfBudget(err error) {
 	if a.s.Budget != nil || a.s.Cancelled || a.ended {
 		return
 	}
@@ -322,7 +322,7 @@ func (a *actor) outOfBudget(err error) {
 }
 
 // limitReached says which limit ended an attempt.
-func (a *actor) limitReached(cause error) error {
+func (a *runner) limitReached(cause error) error {
 	if _, ok := errors.AsType[*budgetError](cause); ok {
 		return cause
 	}
@@ -335,7 +335,7 @@ func (a *actor) limitReached(cause error) error {
 
 // raised are the limits that a request leads to; CodeInvalid if one of them is
 // below what the run has used.
-func (a *actor) raised(r domain.VerbRequest) (domain.Limits, error) {
+func (a *runner) raised(r domain.VerbRequest) (domain.Limits, error) {
 	l := runstate.MergeLimits(a.run.Limits, r.Limits)
 	for _, f := range []struct {
 		name      string

@@ -6,7 +6,7 @@
 //
 // # The life of a run
 //
-// A run that works has one goroutine, its actor, and a mailbox; everything that
+// A run that works has one goroutine, its runner, and a mailbox; everything that
 // happens to the run is a message to it. A run that only waits has neither: its
 // due time is in one heap of timers, and a message brings it back. Checkpoints
 // of a run are handed to the store in order; what must not happen before one is

@@ -90,12 +90,12 @@ type Engine struct {
 	base   context.Context // parent of every handler's context
 	cancel context.CancelCauseFunc
 
-	mu     sync.Mutex
-	actors map[string]*actor
-	// created are the queued runs that no actor has taken up since they were
+	mu      sync.Mutex
+	runners map[string]*runner
+	// created are the queued runs that no runner has taken up since they were
 	// created, as they were created; nil: being created.
 	created map[string]*domain.Run
-	// defective are runs whose actor ended by a panic. Only a person's action, or
+	// defective are runs whose runner ended by a panic. Only a person's action, or
 	// the next start, takes them up again.
 	defective map[string]bool
 	// maintenance is set while no node may start.
@@ -133,7 +133,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, log: log, opts: o,
-		actors: map[string]*actor{}, created: map[string]*domain.Run{}, defective: map[string]bool{}, watchers: map[string][]chan struct{}{},
+		runners: map[string]*runner{}, created: map[string]*domain.Run{}, defective: map[string]bool{}, watchers: map[string][]chan struct{}{},
 		stopped: make(chan struct{}), clock: newClock(),
 	}
 	e.setup.Store(first)
@@ -240,7 +240,7 @@ func (e *Engine) sweep(runs []parent) {
 // disown takes runs, each followed by its children that are not over, and has the
 // children cancelled that no step of their run waits for: the daemon died after
 // the run had ended, or had given the step up, and before it cancelled the child.
-// The run's actor decides, so that a resume at the same time keeps its child.
+// The run's runner decides, so that a resume at the same time keeps its child.
 func (e *Engine) disown(families [][]string) {
 	for _, family := range families {
 		run, children := family[0], family[1:]
@@ -266,8 +266,8 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
 	first := !e.stopping
 	e.stopping = true
-	actors := make([]*actor, 0, len(e.actors))
-	for _, a := range e.actors {
+	actors := make([]*runner, 0, len(e.runners))
+	for _, a := range e.runners {
 		actors = append(actors, a)
 	}
 	e.mu.Unlock()
@@ -275,7 +275,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.sched.stop()
 		e.timers.stop()
 		for _, a := range actors {
-			a.post(stopMsg{})
+			a.inbox.post(stopMsg{})
 		}
 		grace := time.AfterFunc(e.opts.StopGrace, func() { e.cancel(ErrStopping) })
 		go func() {
@@ -314,13 +314,13 @@ func (e *Engine) now() time.Time { return e.clock.now() }
 // is started again. 0: it was not.
 func (e *Engine) ClockAhead() time.Duration { return e.clock.ahead() }
 
-// post hands a message to a run's actor, bringing the run back if it only
+// post hands a message to a run's runner, bringing the run back if it only
 // waits. It reports false when the engine does not execute (any more).
 func (e *Engine) post(run string, m any) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if a := e.actors[run]; a != nil {
-		a.post(m)
+	if a := e.runners[run]; a != nil {
+		a.inbox.post(m)
 		return true
 	}
 	if e.stopping || !e.opened {
@@ -341,7 +341,7 @@ func (e *Engine) post(run string, m any) bool {
 	return true
 }
 
-// setDefective puts a run aside whose actor ends by a panic.
+// setDefective puts a run aside whose runner ends by a panic.
 func (e *Engine) setDefective(run string) {
 	e.mu.Lock()
 	e.defective[run] = true
@@ -352,23 +352,23 @@ func (e *Engine) setDefective(run string) {
 
 // begin brings a run back to deal with a message. The caller holds e.mu.
 func (e *Engine) begin(run string, m any) {
-	a := newActor(e, run)
+	a := newRunner(e, run)
 	// Whoever comes first has the run as it was created; the first row of its
 	// journal outdates that.
 	a.created = e.created[run]
 	delete(e.created, run)
-	e.actors[run] = a
-	a.post(m)
+	e.runners[run] = a
+	a.inbox.post(m)
 	e.wg.Go(a.loop)
 }
 
 // granted is called by the scheduler when a run may work.
 func (e *Engine) granted(g slotGrant) {
 	e.mu.Lock()
-	a, defective := e.actors[g.run], e.defective[g.run]
+	a, defective := e.runners[g.run], e.defective[g.run]
 	switch {
 	case a != nil:
-		a.post(slotMsg{g.token})
+		a.inbox.post(slotMsg{g.token})
 	case !e.stopping && !defective: // else its slot goes with the engine
 		e.begin(g.run, slotMsg{g.token})
 	}
@@ -378,15 +378,15 @@ func (e *Engine) granted(g slotGrant) {
 	}
 }
 
-// evict forgets an actor if nothing was posted to it meanwhile.
-func (e *Engine) evict(a *actor) bool {
+// evict forgets a runner if nothing was posted to it meanwhile.
+func (e *Engine) evict(a *runner) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !a.close() {
+	if !a.inbox.close() {
 		return false
 	}
-	if e.actors[a.id] == a {
-		delete(e.actors, a.id)
+	if e.runners[a.id] == a {
+		delete(e.runners, a.id)
 	}
 	return true
 }

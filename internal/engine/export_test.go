@@ -23,23 +23,23 @@ func (e *Engine) OnFlush(f func(run string, seq int64, digest string)) {
 // Mail is how many messages wait for a run's goroutine.
 func (e *Engine) Mail(run string) int {
 	e.mu.Lock()
-	a := e.actors[run]
+	a := e.runners[run]
 	e.mu.Unlock()
 	if a == nil {
 		return 0
 	}
-	a.mailMu.Lock()
-	defer a.mailMu.Unlock()
-	return len(a.mail)
+	a.inbox.mu.Lock()
+	defer a.inbox.mu.Unlock()
+	return len(a.inbox.mail)
 }
 
 // Deferred reports whether a run's goroutine has handled all its messages and
 // waits for the store.
 func (e *Engine) Deferred(run string) bool {
 	e.mu.Lock()
-	a := e.actors[run]
+	a := e.runners[run]
 	e.mu.Unlock()
-	return a != nil && e.Mail(run) == 0 && a.wakeAt.Load() != math.MaxInt64
+	return a != nil && e.Mail(run) == 0 && a.pipe.wakeAt.Load() != math.MaxInt64
 }
 
 // Attempts is how many handlers run.
@@ -55,7 +55,7 @@ func (e *Engine) Attempts() int {
 func (e *Engine) Actors() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.actors)
+	return len(e.runners)
 }
 
 // LookAtClock sets how long a clock that jumps forwards may go unnoticed. It is

@@ -14,8 +14,8 @@ func (e *Engine) Maintain(on bool) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, a := range e.actors {
-		a.nudge()
+	for _, a := range e.runners {
+		a.inbox.nudge()
 	}
 }
 

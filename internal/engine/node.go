@@ -14,7 +14,7 @@ import (
 
 // dispatch starts one piece of work; false: it must wait for a node slot. The
 // work is the head of the queue.
-func (a *actor) dispatch(k runstate.StepKey) bool {
+func (a *runner) dispatch(k runstate.StepKey) bool {
 	// A checkpoint written on the way says that the run works (ruling 14), though
 	// this node has left the queue already.
 	a.dispatching = true
@@ -45,7 +45,7 @@ func (a *actor) dispatch(k runstate.StepKey) bool {
 }
 
 // pop takes work off the queue; it stands at its head or near it.
-func (a *actor) pop(k runstate.StepKey) {
+func (a *runner) pop(k runstate.StepKey) {
 	if len(a.queue) > 0 && a.queue[0] == k {
 		a.queue = a.queue[1:]
 		return
@@ -56,7 +56,7 @@ func (a *actor) pop(k runstate.StepKey) {
 }
 
 // inline runs a pure built-in node: one final row, no intent (ruling 17).
-func (a *actor) inline(w *runstate.Step, node *planner.ProgramNode) {
+func (a *runner) inline(w *runstate.Step, node *planner.ProgramNode) {
 	started := a.e.now()
 	out, failure := a.builtin(w, node)
 	if failure != nil {
@@ -82,7 +82,7 @@ func atOnce(w *runstate.Step, started time.Time) func(*domain.Entry) {
 }
 
 // builtin computes the output of a pure built-in node (SPEC 5).
-func (a *actor) builtin(w *runstate.Step, node *planner.ProgramNode) (any, *planner.Failure) {
+func (a *runner) builtin(w *runstate.Step, node *planner.ProgramNode) (any, *planner.Failure) {
 	switch node.Type {
 	case planner.TypeNoop, planner.TypeDecision:
 		if w.Item != runstate.NoItem {
@@ -95,7 +95,7 @@ func (a *actor) builtin(w *runstate.Step, node *planner.ProgramNode) (any, *plan
 
 // fanOut begins the next item of a foreach visit, or settles a visit that has
 // none.
-func (a *actor) fanOut(f *runstate.Foreach) {
+func (a *runner) fanOut(f *runstate.Foreach) {
 	if f.Total < 0 {
 		n, failure := a.s.Walk.Items(f.VisitKey)
 		switch {
@@ -122,7 +122,7 @@ func (a *actor) fanOut(f *runstate.Foreach) {
 }
 
 // call prepares an attempt of a node that has a handler.
-func (a *actor) call(w *runstate.Step, node *planner.ProgramNode) bool {
+func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	refuse := func(f *planner.Failure) bool {
 		a.pop(w.StepKey)
 		f.Permanent, f.NoEffect = true, true
@@ -204,14 +204,14 @@ func (a *actor) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	e.IdempotencyKey, e.Input, e.StartedAt = t.call.IdempotencyKey, raw, t.started
 	e.Agent = node.Agent
 	a.add(e) //seed:intent
-	p := patchOf(&a.next)
+	p := patchOf(&a.pipe.next)
 	headline := node.ID
 	if t.number > 1 {
 		headline = fmt.Sprintf("%s (attempt %d)", node.ID, t.number)
 	}
 	p.Headline, p.Node = &headline, &node.ID
 	failpoint.Hit("intent.before")
-	a.after(func(err error) {
+	a.pipe.after(func(err error) {
 		failpoint.Hit("intent.durable")
 		if err != nil || a.running[t.key] != t {
 			t.leave() // it never begins
@@ -240,7 +240,7 @@ func explainStep(n *planner.ProgramNode) string { return "Executing plan step: "
 
 // handOff records the handoff to the agent of a node whose first attempt begins with
 // the row.
-func (a *actor) handOff(e *domain.Entry) {
+func (a *runner) handOff(e *domain.Entry) {
 	if !begins(e) || a.run.Dry() {
 		return
 	}
@@ -252,13 +252,13 @@ func (a *actor) handOff(e *domain.Entry) {
 	if !handsOver(e, node.Agent, from) {
 		return
 	}
-	a.next.Handoffs = append(a.next.Handoffs, domain.Handoff{ID: handoffID(a.id, e.Seq), Run: a.id, Seq: e.Seq, From: from, To: node.Agent, Node: node.ID,
+	a.pipe.next.Handoffs = append(a.pipe.next.Handoffs, domain.Handoff{ID: handoffID(a.id, e.Seq), Run: a.id, Seq: e.Seq, From: from, To: node.Agent, Node: node.ID,
 		Reason: reasonPlanStep, Context: node.Task, At: e.At})
 }
 
 // sender is the agent that a node takes over from: that of the last ancestor
 // that has one, else the supervisor (ruling 34).
-func (a *actor) sender(node *planner.ProgramNode) string {
+func (a *runner) sender(node *planner.ProgramNode) string {
 	if a.prog.Kind == planner.KindSteps {
 		return handover(a.prog.Program, node.Index) // steps have an order of their own
 	}

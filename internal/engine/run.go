@@ -14,7 +14,7 @@ import (
 // answerable is a message whose sender waits for an answer.
 type answerable interface{ answer(error) }
 
-func (a *actor) handle(m any) {
+func (a *runner) handle(m any) {
 	switch m := m.(type) {
 	case slotMsg:
 		if !a.e.sched.holds(a.id, m.token) { //seed:stale-grant
@@ -65,12 +65,12 @@ func (a *actor) handle(m any) {
 }
 
 // nothingToDo reports that a granted slot is of no use: the run waits again.
-func (a *actor) nothingToDo() bool {
+func (a *runner) nothingToDo() bool {
 	a.collect()
 	return a.run.Status == domain.RunWaiting && len(a.running) == 0 && (a.blocked() || a.peek() == nil)
 }
 
-func (a *actor) yieldSlot() {
+func (a *runner) yieldSlot() {
 	if a.slot != 0 {
 		a.e.sched.release(a.id, a.slot)
 		a.slot = 0
@@ -78,7 +78,7 @@ func (a *actor) yieldSlot() {
 }
 
 // collect queues what became ready.
-func (a *actor) collect() {
+func (a *runner) collect() {
 	if len(a.s.NewlyReady) > 0 {
 		a.queue = append(a.queue, a.s.NewlyReady...)
 		a.s.NewlyReady = a.s.NewlyReady[:0]
@@ -86,7 +86,7 @@ func (a *actor) collect() {
 }
 
 // peek finds the first work that may be dispatched, dropping what is stale.
-func (a *actor) peek() *runstate.StepKey {
+func (a *runner) peek() *runstate.StepKey {
 	a.collect()
 	keep := 0
 	for i := 0; i < len(a.queue); i++ {
@@ -109,7 +109,7 @@ func (a *actor) peek() *runstate.StepKey {
 
 // startable reports whether work may be dispatched now, and whether it will
 // never be from where it stands in the queue.
-func (a *actor) startable(k runstate.StepKey) (ok, stale bool) {
+func (a *runner) startable(k runstate.StepKey) (ok, stale bool) {
 	node := &a.prog.Nodes[k.Node]
 	if k.Item == runstate.NoItem && node.Foreach != nil {
 		f := a.s.Foreach[k.VisitKey]
@@ -144,13 +144,13 @@ func (a *actor) startable(k runstate.StepKey) (ok, stale bool) {
 }
 
 // allBegun reports whether no item of a foreach is left to begin.
-func (a *actor) allBegun(f *runstate.Foreach) bool { return f.Total >= 0 && f.BegunAll }
+func (a *runner) allBegun(f *runstate.Foreach) bool { return f.Total >= 0 && f.BegunAll }
 
 // advance starts everything that may start.
-func (a *actor) advance() {
+func (a *runner) advance() {
 	a.considerReplan()
 	a.budget = ""
-	for !a.blocked() && !a.e.maintenance.Load() && !a.waiting.Load() && a.unacked() < a.ahead() {
+	for !a.blocked() && !a.e.maintenance.Load() && !a.inbox.filled.Load() && a.pipe.unacked() < a.ahead() {
 		k := a.peek()
 		if k == nil {
 			return
@@ -168,7 +168,7 @@ func (a *actor) advance() {
 }
 
 // takeSlot makes sure that the run may work, or queues it.
-func (a *actor) takeSlot() bool {
+func (a *runner) takeSlot() bool {
 	if a.slot != 0 {
 		return true
 	}
@@ -185,7 +185,7 @@ func (a *actor) takeSlot() bool {
 }
 
 // takeNode takes a slot for one node.
-func (a *actor) takeNode() bool {
+func (a *runner) takeNode() bool {
 	if a.nodeCredit > 0 {
 		a.nodeCredit--
 		return true
@@ -201,7 +201,7 @@ func (a *actor) takeNode() bool {
 }
 
 // due handles waits that have ended by themselves.
-func (a *actor) due() {
+func (a *runner) due() {
 	a.dueDirty = true
 	if a.s.Paused || a.s.Held || a.s.Quarantined || a.ended {
 		return // due timers start nothing (ruling 15)
@@ -225,26 +225,26 @@ func (a *actor) due() {
 }
 
 // entry begins a row about a piece of work; seq is assigned by add.
-func (a *actor) entry(kind domain.EntryKind, k runstate.StepKey) domain.Entry {
+func (a *runner) entry(kind domain.EntryKind, k runstate.StepKey) domain.Entry {
 	return domain.Entry{Kind: kind, Node: a.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item, At: a.e.now()}
 }
 
 // add appends a row to the checkpoint being put together and applies it.
-func (a *actor) add(e domain.Entry) {
+func (a *runner) add(e domain.Entry) {
 	e.Seq = a.s.Seq + 1
 	if err := a.s.Apply(&e); err != nil {
 		// A row that this code just made contradicts the state: a defect here,
 		// which must not be written.
 		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
 	}
-	a.next.Entries = append(a.next.Entries, e)
+	a.pipe.next.Entries = append(a.pipe.next.Entries, e)
 	a.handOff(&e)
 	a.converse(&e)
 	a.use(e.Usage)
 }
 
 // verbRow appends a row about the run.
-func (a *actor) verbRow(p runstate.VerbDecision, actor, reason string) {
+func (a *runner) verbRow(p runstate.VerbDecision, actor, reason string) {
 	a.add(domain.Entry{Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: p.JSON(), Actor: actor, Reason: reason, At: a.e.now()})
 }
 
@@ -255,14 +255,11 @@ func patchOf(c *domain.Checkpoint) *domain.RunPatch {
 	return c.Patch
 }
 
-// after ties fn to the checkpoint being put together.
-func (a *actor) after(fn func(error)) { a.deferred = append(a.deferred, deferred{fn: fn}) }
-
 // final settles a visit or item: the row is decided by the walk and joins the
 // checkpoint. fill may set more of the row's fields. One finished node is one
 // checkpoint, so a row that waits to be handed over goes first.
-func (a *actor) final(w *runstate.Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
-	if a.hasFinal {
+func (a *runner) final(w *runstate.Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
+	if a.pipe.hasFinal {
 		a.flush()
 	}
 	if status == domain.NodeFailed && a.replans(w) {
@@ -270,16 +267,16 @@ func (a *actor) final(w *runstate.Step, status domain.NodeStatus, out any, f *do
 		return
 	}
 	a.settle(w, status, out, f, fill)
-	a.hasFinal = true
+	a.pipe.hasFinal = true
 	if a.s.Walk.Stopping() && !a.s.Cancelled {
 		a.cancelWaiting()
 	}
 }
 
 // settle appends a final row without regard to where checkpoints begin.
-func (a *actor) settle(w *runstate.Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
-	a.next.Entries = append(a.next.Entries, a.entry(domain.EntryResult, w.StepKey))
-	e := &a.next.Entries[len(a.next.Entries)-1]
+func (a *runner) settle(w *runstate.Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
+	a.pipe.next.Entries = append(a.pipe.next.Entries, a.entry(domain.EntryResult, w.StepKey))
+	e := &a.pipe.next.Entries[len(a.pipe.next.Entries)-1]
 	e.Final, e.Status, e.Failure, e.Attempt = true, status, f, w.Attempt
 	if fill != nil {
 		fill(e)
@@ -302,36 +299,36 @@ func (a *actor) settle(w *runstate.Step, status domain.NodeStatus, out any, f *d
 	}
 	a.converse(e)
 	a.measure(w, e)
-	patchOf(&a.next).AddSteps++
+	patchOf(&a.pipe.next).AddSteps++
 	a.run.Steps++
 	a.use(e.Usage)
 }
 
 // measure tells what a skill took that an attempt has completed.
-func (a *actor) measure(w *runstate.Step, e *domain.Entry) {
+func (a *runner) measure(w *runstate.Step, e *domain.Entry) {
 	node := &a.prog.Nodes[w.Node]
 	if node.Skill == "" && node.Agent == "" || a.run.Dry() || e.Status != domain.NodeCompleted || e.StartedAt.IsZero() {
 		return
 	}
 	used := w.Usage.Add(e.Usage)
-	a.next.Measured = append(a.next.Measured, domain.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
+	a.pipe.next.Measured = append(a.pipe.next.Measured, domain.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
 		Time: e.At.Sub(e.StartedAt), Tokens: used.InputTokens + used.OutputTokens, At: e.At})
 }
 
 // use counts what a row used.
-func (a *actor) use(u domain.Usage) {
+func (a *runner) use(u domain.Usage) {
 	if u.Zero() {
 		return
 	}
-	p := patchOf(&a.next)
+	p := patchOf(&a.pipe.next)
 	p.AddUsage = p.AddUsage.Add(u)
 	a.run.Usage = a.run.Usage.Add(u)
 }
 
 // settleVisit settles a foreach visit as a whole: its list is empty, cannot be
 // read, or no item will start.
-func (a *actor) settleVisit(v planner.VisitKey, status domain.NodeStatus, out any, f *domain.Failure) {
-	if a.hasFinal && status != domain.NodeCancelled {
+func (a *runner) settleVisit(v planner.VisitKey, status domain.NodeStatus, out any, f *domain.Failure) {
+	if a.pipe.hasFinal && status != domain.NodeCancelled {
 		a.flush()
 	}
 	now := a.e.now()
@@ -340,7 +337,7 @@ func (a *actor) settleVisit(v planner.VisitKey, status domain.NodeStatus, out an
 			e.Effect, e.StartedAt = string(planner.EffectPure), now
 		}
 	})
-	a.hasFinal = true
+	a.pipe.hasFinal = true
 	if a.s.Walk.Stopping() && !a.s.Cancelled {
 		a.cancelWaiting()
 	}
@@ -348,7 +345,7 @@ func (a *actor) settleVisit(v planner.VisitKey, status domain.NodeStatus, out an
 
 // cancelWaiting cancels visits that wait and pending retries, because the run
 // is stopping (ruling 6). What is in doubt stays so until a person resolves it.
-func (a *actor) cancelWaiting() {
+func (a *runner) cancelWaiting() {
 	for _, w := range a.s.OpenSteps() {
 		if w.Phase == runstate.PhaseWaiting && a.s.StoppedWithRun(w) && a.running[w.StepKey] == nil && a.s.Open[w.StepKey] == w {
 			a.cancelWork(w)
@@ -357,14 +354,14 @@ func (a *actor) cancelWaiting() {
 }
 
 // cancelWork settles open work as cancelled and tells what it waited for.
-func (a *actor) cancelWork(w *runstate.Step) {
+func (a *runner) cancelWork(w *runstate.Step) {
 	if w.Phase == runstate.PhaseWaiting {
 		switch w.Reason {
 		case domain.WaitApproval:
 			a.closeApproval(w, domain.System.Name, "")
 		case domain.WaitChild:
 			child := w.Ref
-			a.after(func(err error) {
+			a.pipe.after(func(err error) {
 				if err == nil {
 					a.e.background(func() { a.e.cancelChild(child) })
 				}
@@ -377,53 +374,20 @@ func (a *actor) cancelWork(w *runstate.Step) {
 
 // flush completes the checkpoint; the store gets it with the next handOver, at
 // the latest before the run's goroutine waits for anything.
-func (a *actor) flush() {
-	if a.s == nil || a.broken || a.dropped {
+func (a *runner) flush() {
+	if a.s == nil || a.pipe.broken || a.dropped {
 		return
 	}
 	a.status()
-	c := a.next
-	if len(c.Entries) == 0 && c.Patch == nil && len(c.Audit) == 0 && len(c.Approvals) == 0 {
-		// Nothing to write: what was tied to this checkpoint needs no more than
-		// those before it.
-		for i := range a.deferred {
-			if a.deferred[i].index == 0 {
-				a.deferred[i].index = max(a.sent, 1)
-			}
-		}
-		if a.sent == 0 && len(a.deferred) > 0 {
-			list := a.deferred
-			a.deferred = nil
-			for _, d := range list {
-				d.fn(nil)
-			}
-		}
+	if !a.pipe.complete() {
 		return
 	}
-	c.Run, c.Fence, c.Chain = a.id, a.fence, a.chain
-	a.next, a.hasFinal = domain.Checkpoint{}, false
-	a.fence += int64(len(c.Entries))
-	a.run.LastSeq = a.fence
-	a.sent++
-	for i := len(a.deferred) - 1; i >= 0 && a.deferred[i].index == 0; i-- {
-		a.deferred[i].index = a.sent
-	}
+	a.run.LastSeq = a.pipe.fence
 	if a.e.flushed != nil {
 		a.e.flushed(a.id, a.s)
 	}
-	a.inflight = append(a.inflight, c)
 	failpoint.Hit("advance")
-	if a.sent-a.handed >= handOverAt {
-		a.handOver()
-	}
-}
-
-// handOver gives the store what flush has completed. What ends together is
-// handed over together: a store that is given the first of a hundred checkpoints
-// commits that one while the others are being put together.
-func (a *actor) handOver() {
-	if n := a.sent - a.handed; n > 0 {
-		a.handed = a.sent
-		a.e.store.Enqueue(a.inflight[len(a.inflight)-int(n):], a.ack)
+	if a.pipe.completed-a.pipe.handed >= handOverAt {
+		a.pipe.handOver()
 	}
 }

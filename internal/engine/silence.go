@@ -67,13 +67,13 @@ func (e *Engine) tellSilent(told map[string]bool) {
 func (e *Engine) tell(run string, m any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if a := e.actors[run]; a != nil {
-		a.post(m)
+	if a := e.runners[run]; a != nil {
+		a.inbox.post(m)
 	}
 }
 
 // silence records that the run gives no sign of life, or gives one again.
-func (a *actor) silence(m silenceMsg) {
+func (a *runner) silence(m silenceMsg) {
 	on := !m.since.IsZero()
 	if a.ended || a.run.Status != domain.RunRunning || on == a.run.Attention || on && len(a.running) == 0 {
 		return
@@ -83,7 +83,7 @@ func (a *actor) silence(m silenceMsg) {
 	if on {
 		headline, node = fmt.Sprintf("%s gives no sign of life since %s", m.node, m.since.Format(time.RFC3339)), m.node
 	}
-	p := patchOf(&a.next)
+	p := patchOf(&a.pipe.next)
 	p.Silent, p.Headline, p.Node = &on, &headline, &node
 	a.run.Headline, a.run.Node = headline, node
 }

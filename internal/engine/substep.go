@@ -30,7 +30,7 @@ func SubstepKey(key string, n int) string { return key + "-" + strconv.Itoa(n) }
 // runSubstep runs fn at most once per (visit, item, n) across crashes: its
 // response is durable before the handler sees it. An unsafe sub-step announces
 // itself first, so that it is in doubt until its outcome is recorded.
-func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, digest string, effect planner.Effect,
+func (a *runner) runSubstep(t *attempt, recorded domain.Entry, n int, kind, digest string, effect planner.Effect,
 	fn func() (any, domain.Usage, error)) (any, error) {
 	if recorded.Substep == n && n > 0 && sameSubstep(recorded, kind, digest) {
 		if recorded.Failure != nil {
@@ -104,7 +104,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 func (t *attempt) notMade(row domain.Entry, kind, digest string) {
 	row.Kind, row.Status, row.StartedAt = domain.EntrySubstep, domain.NodeCancelled, t.e.now()
 	row.Decision = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
-	t.actor.post(substepMsg{t, row, mail{}, make(chan error, 1), false})
+	t.runner.inbox.post(substepMsg{t, row, mail{}, make(chan error, 1), false})
 }
 
 // asking keeps a prompt for the row of its sub-step. What cannot be kept is left
@@ -143,8 +143,8 @@ func (t *attempt) recordSubstep(e domain.Entry, l mail) error {
 }
 
 func (t *attempt) record(m substepMsg) error {
-	if !t.actor.post(m) {
-		return ErrFenced // its actor lives as long as the attempt counts
+	if !t.runner.inbox.post(m) {
+		return ErrFenced // its runner lives as long as the attempt counts
 	}
 	select {
 	case err := <-m.reply:
@@ -156,7 +156,7 @@ func (t *attempt) record(m substepMsg) error {
 }
 
 // substep appends a sub-step's row if its attempt still counts.
-func (a *actor) substep(m substepMsg) {
+func (a *runner) substep(m substepMsg) {
 	if a.running[m.attempt.key] != m.attempt {
 		m.answer(ErrFenced)
 		return
@@ -172,11 +172,11 @@ func (a *actor) substep(m substepMsg) {
 	}
 	for _, l := range m.mail.messages {
 		l.Seq = a.s.Seq
-		a.next.Messages = append(a.next.Messages, l)
+		a.pipe.next.Messages = append(a.pipe.next.Messages, l)
 	}
 	if h := m.mail.handoff; h != nil {
 		h.Seq = a.s.Seq
-		a.next.Handoffs = append(a.next.Handoffs, *h)
+		a.pipe.next.Handoffs = append(a.pipe.next.Handoffs, *h)
 	}
-	a.after(m.answer)
+	a.pipe.after(m.answer)
 }
