@@ -316,7 +316,7 @@ func (e *Engine) ClockAhead() time.Duration { return e.clock.ahead() }
 
 // post hands a message to a run's runner, bringing the run back if it only
 // waits. It reports false when the engine does not execute (any more).
-func (e *Engine) post(run string, m any) bool {
+func (e *Engine) post(run string, m message) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if a := e.runners[run]; a != nil {
@@ -351,7 +351,7 @@ func (e *Engine) setDefective(run string) {
 }
 
 // begin brings a run back to deal with a message. The caller holds e.mu.
-func (e *Engine) begin(run string, m any) {
+func (e *Engine) begin(run string, m message) {
 	a := newRunner(e, run)
 	// Whoever comes first has the run as it was created; the first row of its
 	// journal outdates that.

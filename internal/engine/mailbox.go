@@ -9,7 +9,7 @@ import (
 // only the runner takes and closes.
 type mailbox struct {
 	mu     sync.Mutex
-	mail   []any       // guarded by mu
+	mail   []message   // guarded by mu
 	closed bool        // guarded by mu; set once, by the runner
 	filled atomic.Bool // mail is not empty: written under mu, read by the runner without it
 	wake   chan struct{}
@@ -18,7 +18,7 @@ type mailbox struct {
 func newMailbox() mailbox { return mailbox{wake: make(chan struct{}, 1)} }
 
 // post adds a message and wakes the runner; false: the mailbox is closed.
-func (b *mailbox) post(m any) bool {
+func (b *mailbox) post(m message) bool {
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
@@ -40,7 +40,7 @@ func (b *mailbox) nudge() {
 }
 
 // take empties the mailbox.
-func (b *mailbox) take() []any {
+func (b *mailbox) take() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	mail := b.mail

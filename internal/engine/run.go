@@ -11,59 +11,6 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// answerable is a message whose sender waits for an answer.
-type answerable interface{ answer(error) }
-
-func (a *runner) handle(m any) {
-	switch m := m.(type) {
-	case slotMsg:
-		if !a.e.sched.holds(a.id, m.token) { //seed:stale-grant
-			return // given back meanwhile: another run may have it
-		}
-		a.slot, a.waitingSlot = m.token, false
-		if a.ended || a.stopping || a.nothingToDo() {
-			a.yieldSlot()
-		}
-	case nodeSlotMsg:
-		a.waitingNode = false
-		a.nodeCredit++
-	case timerMsg:
-		a.due()
-	case stopMsg:
-		a.stopping = true
-		for range a.nodeCredit {
-			a.e.sched.releaseNode()
-		}
-		a.nodeCredit = 0
-	case answerMsg:
-		a.keepAnswer(m)
-	case replanMsg:
-		a.replanned(m)
-	case childrenMsg:
-		a.lookForChildren()
-	case childMsg:
-		a.childEnded(m)
-	case doneMsg:
-		a.done(m.attempt, m.result, m.err)
-	case abandonMsg:
-		a.abandon(m.attempt)
-	case lateMsg:
-		a.late(m)
-	case substepMsg:
-		a.substep(m)
-	case silenceMsg:
-		a.silence(m)
-	case reserveMsg:
-		a.reserve(m)
-	case lostMsg:
-		a.callLost(m)
-	case deadlineMsg:
-		a.cutOff()
-	case answerable:
-		a.verb(m)
-	}
-}
-
 // nothingToDo reports that a granted slot is of no use: the run waits again.
 func (a *runner) nothingToDo() bool {
 	a.collect()

@@ -9,31 +9,6 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// Messages to a runner.
-type (
-	slotMsg     struct{ token slotToken } // the run was granted a slot
-	nodeSlotMsg struct{}                  // the run holds one more node slot now
-	timerMsg    struct{}                  // something is due
-	stopMsg     struct{}                  // the engine stops
-	childrenMsg struct{}                  // look whether children have ended
-	// childMsg says that a child run ended, or cannot be created.
-	childMsg struct {
-		run string
-		err error
-	}
-	doneMsg struct {
-		attempt *attempt
-		result  Result
-		err     error
-	}
-	abandonMsg struct{ attempt *attempt }
-	lateMsg    struct {
-		attempt *attempt
-		output  any
-		err     error
-	}
-)
-
 // runner executes one run. Its fields belong to its goroutine, but for inbox and pipe,
 // which say who else uses them.
 type runner struct {
@@ -57,7 +32,7 @@ type runner struct {
 	dueDirty    bool
 	pathLen     int
 
-	batch        []any // taken from the mailbox and not handled
+	batch        []message // taken from the mailbox and not handled
 	slot         slotToken
 	waitingSlot  bool
 	nodeCredit   int
@@ -124,7 +99,7 @@ func (a *runner) loop() {
 		}
 		if !a.pipe.broken {
 			for a.batch = a.inbox.take(); len(a.batch) > 0; a.batch = a.batch[1:] {
-				a.handle(a.batch[0])
+				a.batch[0].apply(a)
 			}
 			a.advance()
 			a.freeNodes()
@@ -297,7 +272,7 @@ func (a *runner) giveUp(err error) {
 
 // dismiss deals with messages that will not be handled: end gives back the slots
 // that they bring, and those who wait are answered.
-func (a *runner) dismiss(mail []any, answer func(answerable)) {
+func (a *runner) dismiss(mail []message, answer func(answerable)) {
 	for _, m := range mail {
 		switch m := m.(type) {
 		case slotMsg:

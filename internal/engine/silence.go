@@ -64,7 +64,7 @@ func (e *Engine) tellSilent(told map[string]bool) {
 }
 
 // tell hands a message to a run that works; one that does not is left in peace.
-func (e *Engine) tell(run string, m any) {
+func (e *Engine) tell(run string, m message) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if a := e.runners[run]; a != nil {

@@ -62,7 +62,7 @@ func TestAStaleGrantIsNoSlot(t *testing.T) {
 	if e.sched.try(two) == 0 {
 		t.Fatal("the slot was given back, and the second run does not get it")
 	}
-	a.handle(slotMsg{granted[0].token})
+	slotMsg{granted[0].token}.apply(a)
 	if a.slot != 0 {
 		t.Error("two runs hold the only slot")
 	}

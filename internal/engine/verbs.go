@@ -95,23 +95,17 @@ func (e *Engine) settledRun(ctx context.Context, run string) (domain.Run, error)
 	}
 }
 
-// verb handles messages that someone waits for. What became of the run so far is
-// decided first: the last step's result may be in the checkpoint being put
-// together. The answer waits until all that it rests on is durable, also where it
-// refuses.
-func (a *runner) verb(m answerable) {
+// operate handles an operator's message. What became of the run so far is decided
+// first: the last step's result may be in the checkpoint being put together.
+func (a *runner) operate(do func()) {
 	a.flush() //seed:flush-first
-	answer := func(refusal error) {
-		a.pipe.after(func(err error) { m.answer(cmp.Or(err, refusal)) })
-	}
-	switch m := m.(type) {
-	case verbMsg:
-		answer(a.act(m))
-	case resolveMsg:
-		answer(a.resolve(m))
-	case decideMsg:
-		a.decide(m)
-	}
+	do()
+}
+
+// answerLater answers once all that the answer rests on is durable, also where it
+// refuses.
+func (a *runner) answerLater(m answerable, refusal error) {
+	a.pipe.after(func(err error) { m.answer(cmp.Or(err, refusal)) })
 }
 
 // conflict says that the run is not where the verb needs it to be.

@@ -1,0 +1,96 @@
+package engine
+
+// message is something that happens to a run. Its runner applies messages one at a time,
+// in the order in which they were posted.
+type message interface{ apply(a *runner) }
+
+// answerable is a message whose sender waits for an answer.
+type answerable interface {
+	message
+	answer(err error)
+}
+
+// slotMsg says that the run was granted a slot.
+type slotMsg struct{ token slotToken }
+
+func (m slotMsg) apply(a *runner) {
+	if !a.e.sched.holds(a.id, m.token) { //seed:stale-grant
+		return // given back since: another run may have it
+	}
+	a.slot, a.waitingSlot = m.token, false
+	if a.ended || a.stopping || a.nothingToDo() {
+		a.yieldSlot()
+	}
+}
+
+// nodeSlotMsg says that the run holds one more node slot now.
+type nodeSlotMsg struct{}
+
+func (nodeSlotMsg) apply(a *runner) {
+	a.waitingNode = false
+	a.nodeCredit++
+}
+
+// timerMsg says that something is due.
+type timerMsg struct{}
+
+func (timerMsg) apply(a *runner) { a.due() }
+
+// stopMsg says that the engine stops.
+type stopMsg struct{}
+
+func (stopMsg) apply(a *runner) {
+	a.stopping = true
+	for range a.nodeCredit {
+		a.e.sched.releaseNode()
+	}
+	a.nodeCredit = 0
+}
+
+// childrenMsg asks the runner to look whether children have ended.
+type childrenMsg struct{}
+
+func (childrenMsg) apply(a *runner) { a.lookForChildren() }
+
+// childMsg says that a child run ended, or cannot be created.
+type childMsg struct {
+	run string
+	err error
+}
+
+func (m childMsg) apply(a *runner) { a.childEnded(m) }
+
+// doneMsg says that the handler of an attempt returned.
+type doneMsg struct {
+	attempt *attempt
+	result  Result
+	err     error
+}
+
+func (m doneMsg) apply(a *runner) { a.done(m.attempt, m.result, m.err) }
+
+// abandonMsg says that the handler of an attempt ignores the end of its context.
+type abandonMsg struct{ attempt *attempt }
+
+func (m abandonMsg) apply(a *runner) { a.abandon(m.attempt) }
+
+// lateMsg brings what the handler of an abandoned attempt returned.
+type lateMsg struct {
+	attempt *attempt
+	output  any
+	err     error
+}
+
+func (m lateMsg) apply(a *runner) { a.late(m) }
+
+func (m substepMsg) apply(a *runner)  { a.substep(m) }
+func (m silenceMsg) apply(a *runner)  { a.silence(m) }
+func (m reserveMsg) apply(a *runner)  { a.reserve(m) }
+func (m lostMsg) apply(a *runner)     { a.callLost(m) }
+func (m deadlineMsg) apply(a *runner) { a.cutOff() }
+func (m answerMsg) apply(a *runner)   { a.keepAnswer(m) }
+func (m replanMsg) apply(a *runner)   { a.replanned(m) }
+
+func (m verbMsg) apply(a *runner)    { a.operate(func() { a.answerLater(m, a.act(m)) }) }
+func (m resolveMsg) apply(a *runner) { a.operate(func() { a.answerLater(m, a.resolve(m)) }) }
+func (m decideMsg) apply(a *runner)  { a.operate(func() { a.decide(m) }) }
