@@ -129,7 +129,7 @@ var bugs = []bug{
 		"./internal/engine", "TestADefect"),
 	marked("a panic loses the slots of steps", "internal/engine/runner.go", "return-slot", "",
 		"./internal/engine", "TestADefect"),
-	marked("a stale grant is a slot", "internal/engine/message.go", "stale-grant", "if m.token == 0 {",
+	marked("a stale grant is a slot", "internal/engine/slots.go", "stale-grant", "if token == 0 {",
 		"./internal/engine", "TestAStaleGrant"),
 	marked("a child outlives its failed run", "internal/engine/engine.go", "orphans", "if len(v.State.UnneededChildren(children)) > 0 && v.Run.Status == domain.RunCancelled {",
 		"./internal/engine", "TestNoChildOutlives"),

@@ -102,7 +102,7 @@ func (a *runner) gate(r Registry, w *runstate.Step, node *planner.ProgramNode, i
 	if said, ok := w.Answers[0]; ok && said.Approved && said.Digest == c.Digest {
 		return false, nil
 	}
-	a.pop(w.StepKey)
+	a.ready.pop(w.StepKey)
 	a.askConsent(w, c, nil)
 	return true, nil
 }
@@ -158,5 +158,5 @@ func (a *runner) answerConsent(w *runstate.Step, c runstate.ConsentRequest) {
 		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(g.Rejection(c.Tool), a.prog.Nodes[w.Node].ID), func(e *domain.Entry) { e.Attempt = w.Attempt + 1 })
 		return
 	}
-	a.queue = append(a.queue, w.StepKey)
+	a.ready.push(w.StepKey)
 }

@@ -14,22 +14,15 @@ type answerable interface {
 type slotMsg struct{ token slotToken }
 
 func (m slotMsg) apply(a *runner) {
-	if !a.e.sched.holds(a.id, m.token) { //seed:stale-grant
-		return // given back since: another run may have it
-	}
-	a.slot, a.waitingSlot = m.token, false
-	if a.ended || a.stopping || a.nothingToDo() {
-		a.yieldSlot()
+	if a.slots.accept(m.token) && (a.ended || a.stopping || a.nothingToDo()) {
+		a.slots.yield()
 	}
 }
 
 // nodeSlotMsg says that the run holds one more node slot now.
 type nodeSlotMsg struct{}
 
-func (nodeSlotMsg) apply(a *runner) {
-	a.waitingNode = false
-	a.nodeCredit++
-}
+func (nodeSlotMsg) apply(a *runner) { a.slots.acceptNode() }
 
 // timerMsg says that something is due.
 type timerMsg struct{}
@@ -41,10 +34,7 @@ type stopMsg struct{}
 
 func (stopMsg) apply(a *runner) {
 	a.stopping = true
-	for range a.nodeCredit {
-		a.e.sched.releaseNode()
-	}
-	a.nodeCredit = 0
+	a.slots.releaseNodes()
 }
 
 // childrenMsg asks the runner to look whether children have ended.

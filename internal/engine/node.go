@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -17,8 +16,8 @@ import (
 func (a *runner) dispatch(k runstate.StepKey) bool {
 	// A checkpoint written on the way says that the run works (ruling 14), though
 	// this node has left the queue already.
-	a.dispatching = true
-	defer func() { a.dispatching = false }()
+	a.ready.starting = true
+	defer func() { a.ready.starting = false }()
 	node := &a.prog.Nodes[k.Node]
 	if k.Item == runstate.NoItem && node.Foreach != nil {
 		a.fanOut(a.s.Foreach[k.VisitKey])
@@ -26,33 +25,22 @@ func (a *runner) dispatch(k runstate.StepKey) bool {
 	}
 	w := a.s.Open[k]
 	if w.Resolution != nil {
-		a.pop(k)
+		a.ready.pop(k)
 		a.applyAnswer(w, *w.Resolution)
 		return true
 	}
 	switch node.Type {
 	case planner.TypeWait, planner.TypeApproval, planner.TypePlan:
-		a.pop(k)
+		a.ready.pop(k)
 		a.control(w, node)
 		return true
 	}
 	if runstate.Builtin(node.Type) && (node.Effect == "" || a.run.Dry()) {
-		a.pop(k)
+		a.ready.pop(k)
 		a.inline(w, node)
 		return true
 	}
 	return a.call(w, node)
-}
-
-// pop takes work off the queue; it stands at its head or near it.
-func (a *runner) pop(k runstate.StepKey) {
-	if len(a.queue) > 0 && a.queue[0] == k {
-		a.queue = a.queue[1:]
-		return
-	}
-	if i := slices.Index(a.queue, k); i >= 0 {
-		a.queue = slices.Delete(a.queue, i, i+1)
-	}
 }
 
 // inline runs a pure built-in node: one final row, no intent (ruling 17).
@@ -100,12 +88,12 @@ func (a *runner) fanOut(f *runstate.Foreach) {
 		n, failure := a.s.Walk.Items(f.VisitKey)
 		switch {
 		case failure != nil:
-			a.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
+			a.ready.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
 			a.settleVisit(f.VisitKey, domain.NodeFailed, nil, runstate.FromPlanner(failure, a.prog.Nodes[f.Node].ID))
 			a.flush()
 			return
 		case n == 0:
-			a.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
+			a.ready.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
 			a.settleVisit(f.VisitKey, domain.NodeCompleted, []any{}, nil)
 			a.flush()
 			return
@@ -115,16 +103,16 @@ func (a *runner) fanOut(f *runstate.Foreach) {
 	if w := a.s.StartNextItem(f); w != nil {
 		// A new item is dispatched before others that wait for their turn.
 		a.s.NewlyReady = a.s.NewlyReady[:len(a.s.NewlyReady)-1]
-		a.queue = append([]runstate.StepKey{w.StepKey}, a.queue...)
+		a.ready.pushFront(w.StepKey)
 		return
 	}
-	a.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
+	a.ready.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
 }
 
 // call prepares an attempt of a node that has a handler.
 func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	refuse := func(f *planner.Failure) bool {
-		a.pop(w.StepKey)
+		a.ready.pop(w.StepKey)
 		f.Permanent, f.NoEffect = true, true
 		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(f, node.ID), atOnce(w, a.e.now()))
 		a.flush()
@@ -158,7 +146,7 @@ func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 		return refuse(failure)
 	}
 	if a.stubs(in.Registry, node, input) {
-		a.pop(w.StepKey)
+		a.ready.pop(w.StepKey)
 		a.stub(w, node, input)
 		return true
 	}
@@ -178,14 +166,14 @@ func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 			return refuse(failure)
 		}
 	}
-	if !a.takeNode() {
+	if !a.slots.takeNode(a.run.Priority, a.run.CreatedAt) {
 		return false
 	}
-	a.pop(w.StepKey)
+	a.ready.pop(w.StepKey)
 	t := a.newAttempt(w, node, handler, effectIn(in.Registry, a.prog, node, dispatch), dispatch)
 	raw, err := planner.EncodeWithin(input, planner.MaxValueBytes)
 	if err != nil {
-		a.nodeCredit++
+		a.slots.returnNode()
 		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(inputFailure(node.ID, err), node.ID), atOnce(w, t.started))
 		a.flush()
 		return true

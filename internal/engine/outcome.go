@@ -21,7 +21,7 @@ func (a *runner) done(t *attempt, r Result, err error) {
 		return // fenced off by a refold
 	}
 	delete(a.running, t.key)
-	a.nodeCredit++
+	a.slots.returnNode()
 	t.cancel(nil)
 	w := a.s.Open[t.key]
 	if w == nil {
@@ -49,9 +49,8 @@ func (a *runner) done(t *attempt, r Result, err error) {
 
 // freeNodes gives back node slots that the run has no use for.
 func (a *runner) freeNodes() {
-	for a.nodeCredit > 0 && (a.blocked() || a.peek() == nil) {
-		a.nodeCredit--
-		a.e.sched.releaseNode()
+	for a.slots.nodes > 0 && (a.blocked() || a.ready.peek(a.s) == nil) {
+		a.slots.releaseNode()
 	}
 }
 
@@ -168,7 +167,7 @@ func (a *runner) failureOf(t *attempt, err error) *domain.Failure {
 func (a *runner) unstarted(t *attempt) {
 	t.leave()
 	delete(a.running, t.key)
-	a.nodeCredit++
+	a.slots.returnNode()
 	if w := a.s.Open[t.key]; w != nil {
 		f := runstate.Interrupted("it had not begun")
 		f.NoEffect = true
@@ -184,7 +183,7 @@ func (a *runner) abandon(t *attempt) {
 		return
 	}
 	delete(a.running, t.key)
-	a.nodeCredit++
+	a.slots.returnNode()
 	w := a.s.Open[t.key]
 	if w != nil {
 		f := &domain.Failure{Code: planner.CodeTimeout, Node: t.node.ID, Message: fmt.Sprintf("timed out after %s; the handler did not stop", t.node.Timeout)}
@@ -233,7 +232,7 @@ func (a *runner) failed(t *attempt, w *runstate.Step, f *domain.Failure, usage d
 		}
 		a.goesOn(w, domain.NodePending, f, reason, fill)
 		if reason == "budget" {
-			a.queue = append(a.queue, w.StepKey) // for when a limit has been raised
+			a.ready.push(w.StepKey) // for when a limit has been raised
 			a.outOfBudget(a.limitReached(cause))
 		}
 	case runstate.OutcomeCancelled:
@@ -257,7 +256,7 @@ func (a *runner) retry(node *planner.ProgramNode, w *runstate.Step, f *domain.Fa
 	asked := f.RetryAfter + time.Duration(rand.Float64()*float64(f.RetryAfter)/10)
 	delay := max(node.Backoff.Delay(w.FailedAttempts, rand.Float64()), asked)
 	if delay <= 0 {
-		a.queue = append(a.queue, w.StepKey)
+		a.ready.push(w.StepKey)
 		return
 	}
 	e := a.entry(domain.EntryWait, w.StepKey)
@@ -340,7 +339,7 @@ func (a *runner) settleFlying(why, reason string) {
 			a.final(w, domain.NodeCancelled, nil, f, fill)
 		default:
 			a.goesOn(w, domain.NodePending, f, reason, fill)
-			a.queue = append(a.queue, w.StepKey)
+			a.ready.push(w.StepKey)
 		}
 	}
 }

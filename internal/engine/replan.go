@@ -324,7 +324,7 @@ func (a *runner) followTail(w *runstate.Step, t runstate.ReplanTarget, usage dom
 	a.run.Hash, a.run.Version = t.Hash, t.Version
 	p := patchOf(&a.pipe.next)
 	p.Hash, p.Version = t.Hash, t.Version
-	a.requeue()
+	a.ready.requeue(a.s)
 	a.dueDirty = true
 	a.pipe.after(func(err error) {
 		if err == nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
@@ -13,92 +12,16 @@ import (
 
 // nothingToDo reports that a granted slot is of no use: the run waits again.
 func (a *runner) nothingToDo() bool {
-	a.collect()
-	return a.run.Status == domain.RunWaiting && len(a.running) == 0 && (a.blocked() || a.peek() == nil)
+	a.ready.collect(a.s)
+	return a.run.Status == domain.RunWaiting && len(a.running) == 0 && (a.blocked() || a.ready.peek(a.s) == nil)
 }
-
-func (a *runner) yieldSlot() {
-	if a.slot != 0 {
-		a.e.sched.release(a.id, a.slot)
-		a.slot = 0
-	}
-}
-
-// collect queues what became ready.
-func (a *runner) collect() {
-	if len(a.s.NewlyReady) > 0 {
-		a.queue = append(a.queue, a.s.NewlyReady...)
-		a.s.NewlyReady = a.s.NewlyReady[:0]
-	}
-}
-
-// peek finds the first work that may be dispatched, dropping what is stale.
-func (a *runner) peek() *runstate.StepKey {
-	a.collect()
-	keep := 0
-	for i := 0; i < len(a.queue); i++ {
-		k := a.queue[i]
-		ok, stale := a.startable(k)
-		if ok {
-			if keep != i {
-				a.queue = slices.Delete(a.queue, keep, i)
-			}
-			return &a.queue[keep]
-		}
-		if !stale {
-			a.queue[keep] = k
-			keep++
-		}
-	}
-	a.queue = a.queue[:keep]
-	return nil
-}
-
-// startable reports whether work may be dispatched now, and whether it will
-// never be from where it stands in the queue.
-func (a *runner) startable(k runstate.StepKey) (ok, stale bool) {
-	node := &a.prog.Nodes[k.Node]
-	if k.Item == runstate.NoItem && node.Foreach != nil {
-		f := a.s.Foreach[k.VisitKey]
-		if f == nil {
-			return false, true
-		}
-		return a.s.MayBegin(k.VisitKey) && (f.Total < 0 || f.OpenItems-f.Parked < node.MaxParallel && !a.allBegun(f)), a.allBegun(f)
-	}
-	w := a.s.Open[k]
-	if w == nil || a.running[k] != nil {
-		return false, w == nil
-	}
-	switch w.Phase {
-	case runstate.PhaseReady:
-		if len(a.s.Only) == 0 || w.HasSettlingResolution() {
-			return true, false
-		}
-		// What a person said settles before the one step begins that a resume was
-		// asked for: the run pauses when that step has settled.
-		return a.s.MayBegin(k.VisitKey) && !a.s.AwaitsSettlement(), false
-	case runstate.PhaseWaiting:
-		if w.Reason != domain.WaitRetry {
-			return false, true
-		}
-		if w.Due.After(a.e.now()) {
-			return false, true // its timer queues it again
-		}
-		f := a.s.Foreach[k.VisitKey]
-		return f == nil || f.OpenItems-f.Parked < node.MaxParallel, false
-	}
-	return false, true
-}
-
-// allBegun reports whether no item of a foreach is left to begin.
-func (a *runner) allBegun(f *runstate.Foreach) bool { return f.Total >= 0 && f.BegunAll }
 
 // advance starts everything that may start.
 func (a *runner) advance() {
 	a.considerReplan()
 	a.budget = ""
 	for !a.blocked() && !a.e.maintenance.Load() && !a.inbox.filled.Load() && a.pipe.unacked() < a.ahead() {
-		k := a.peek()
+		k := a.ready.peek(a.s)
 		if k == nil {
 			return
 		}
@@ -108,43 +31,10 @@ func (a *runner) advance() {
 			}
 			return
 		}
-		if !a.takeSlot() || !a.dispatch(*k) {
+		if !a.slots.take(&a.run) || !a.dispatch(*k) {
 			return
 		}
 	}
-}
-
-// takeSlot makes sure that the run may work, or queues it.
-func (a *runner) takeSlot() bool {
-	if a.slot != 0 {
-		return true
-	}
-	if a.waitingSlot {
-		return false
-	}
-	t := ticketOf(&a.run)
-	if a.slot = a.e.sched.try(t); a.slot != 0 {
-		return true
-	}
-	a.waitingSlot = true
-	a.e.sched.enqueue(t)
-	return false
-}
-
-// takeNode takes a slot for one node.
-func (a *runner) takeNode() bool {
-	if a.nodeCredit > 0 {
-		a.nodeCredit--
-		return true
-	}
-	if a.waitingNode {
-		return false
-	}
-	if a.e.sched.acquireNode(a, a.run.Priority, a.run.CreatedAt) {
-		return true
-	}
-	a.waitingNode = true
-	return false
 }
 
 // due handles waits that have ended by themselves.
@@ -160,8 +50,8 @@ func (a *runner) due() {
 		}
 		switch w.Reason {
 		case domain.WaitRetry:
-			if !slices.Contains(a.queue, w.StepKey) {
-				a.queue = append(a.queue, w.StepKey)
+			if !a.ready.contains(w.StepKey) {
+				a.ready.push(w.StepKey)
 			}
 		case domain.WaitTimer:
 			a.final(w, domain.NodeCompleted, a.s.Walk.Last(w.VisitKey), nil, nil)

@@ -18,26 +18,21 @@ type runner struct {
 
 	inbox mailbox
 	pipe  pipeline
+	slots slots
+	ready dispatcher
 
 	created *domain.Run // a run without journal, as it was created
 	run     domain.Run
 	prog    *runstate.Compiled
 	s       *runstate.State
-	queue   []runstate.StepKey
 	running map[runstate.StepKey]*attempt
 
-	noted map[domain.Use]bool
-	// dispatching is set while a node is being started or run inline.
-	dispatching bool
-	dueDirty    bool
-	pathLen     int
+	noted    map[domain.Use]bool
+	dueDirty bool
+	pathLen  int
 
 	batch        []message // taken from the mailbox and not handled
-	slot         slotToken
-	waitingSlot  bool
-	nodeCredit   int
-	waitingNode  bool
-	budget       string // why nothing starts as long as something runs
+	budget       string    // why nothing starts as long as something runs
 	runningSince time.Time
 	deadline     *time.Timer // of max_duration
 	reserved     map[*attempt]map[int]reservation
@@ -56,6 +51,8 @@ type runner struct {
 func newRunner(e *Engine, id string) *runner {
 	a := &runner{e: e, id: id, inbox: newMailbox(), gone: make(chan struct{}), running: map[runstate.StepKey]*attempt{}}
 	a.pipe.open(e.store, id, a.inbox.nudge)
+	a.slots = slots{sched: e.sched, run: id, granted: func() bool { return a.inbox.post(nodeSlotMsg{}) }}
+	a.ready = dispatcher{underWay: func(k runstate.StepKey) bool { return a.running[k] != nil }, now: e.now}
 	return a
 }
 
@@ -137,7 +134,7 @@ func (a *runner) idle() bool {
 	}
 	// With a ticket in the queue the scheduler brings the run back; a node slot
 	// that was promised to this runner must find it.
-	return !a.waitingNode && (a.waitingSlot || a.peek() == nil || a.blocked())
+	return !a.slots.nodeQueued && (a.slots.queued || a.ready.peek(a.s) == nil || a.blocked())
 }
 
 // blocked reports whether nothing may start.
@@ -195,7 +192,7 @@ func (a *runner) load() error {
 		return err
 	}
 	a.s, a.pipe.fence = s, s.Seq
-	a.requeue()
+	a.ready.requeue(a.s)
 	a.pathLen = len(a.run.Path)
 	a.ended = a.run.Status.Final()
 	a.dueDirty = true
@@ -212,20 +209,6 @@ func (a *runner) load() error {
 		a.lookForChildren()
 	}
 	return nil
-}
-
-// requeue queues everything of the state that may start.
-func (a *runner) requeue() {
-	a.queue = nil
-	for _, w := range a.s.OpenSteps() {
-		if w.Phase == runstate.PhaseReady || w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry {
-			a.queue = append(a.queue, w.StepKey)
-		}
-	}
-	for _, v := range a.s.OpenForeach() {
-		a.queue = append(a.queue, runstate.StepKey{VisitKey: v, Item: runstate.NoItem})
-	}
-	a.s.NewlyReady = nil
 }
 
 // unrunnable ends a run whose plan cannot be compiled here.
@@ -276,11 +259,9 @@ func (a *runner) dismiss(mail []message, answer func(answerable)) {
 	for _, m := range mail {
 		switch m := m.(type) {
 		case slotMsg:
-			if a.e.sched.holds(a.id, m.token) {
-				a.slot = m.token
-			}
+			a.slots.accept(m.token)
 		case nodeSlotMsg:
-			a.nodeCredit++
+			a.slots.returnNode()
 		case answerable:
 			answer(m)
 		}
@@ -299,17 +280,13 @@ func reply(c chan<- error, err error) {
 func (a *runner) end() {
 	for _, t := range a.running {
 		t.cancel(ErrFenced)
-		a.nodeCredit++ //seed:return-slot
+		a.slots.returnNode() //seed:return-slot
 	}
 	if a.deadline != nil {
 		a.deadline.Stop()
 	}
-	for range a.nodeCredit {
-		a.e.sched.releaseNode()
-	}
-	if a.slot != 0 {
-		a.e.sched.release(a.id, a.slot)
-	}
+	a.slots.releaseNodes()
+	a.slots.yield()
 	close(a.gone)
 }
 
@@ -351,7 +328,7 @@ func (a *runner) refold(cause error) {
 	for k, t := range a.running {
 		t.cancel(ErrFenced)
 		delete(a.running, k)
-		a.nodeCredit++
+		a.slots.returnNode()
 	}
 	a.pipe.reset()
 	a.noted, a.reserved = nil, nil

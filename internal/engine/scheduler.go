@@ -257,14 +257,14 @@ func (s *scheduler) drop(run string) {
 
 // acquireNode takes a node slot for the runner, or registers it to be told when
 // one is free (it then holds the slot and must use it or give it back).
-func (s *scheduler) acquireNode(a *runner, priority int, age time.Time) bool {
+func (s *scheduler) acquireNode(granted func() bool, priority int, age time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.freeNodes > 0 {
 		s.freeNodes--
 		return true
 	}
-	heap.Push(&s.nodeQueue, &waiter{a, priority, age})
+	heap.Push(&s.nodeQueue, &waiter{granted, priority, age})
 	return false
 }
 
@@ -279,7 +279,7 @@ func (s *scheduler) releaseNode() {
 func (s *scheduler) pumpNodes() {
 	for s.freeNodes > 0 && len(s.nodeQueue) > 0 {
 		w := heap.Pop(&s.nodeQueue).(*waiter)
-		if w.runner.inbox.post(nodeSlotMsg{}) {
+		if w.granted() {
 			s.freeNodes--
 		}
 	}
@@ -326,9 +326,9 @@ func (h *ticketHeap) Pop() any {
 	return t
 }
 
-// waiter is a runner that wants a node slot.
+// waiter is a run that waits for a node slot. granted tells it; false: it has ended.
 type waiter struct {
-	runner   *runner
+	granted  func() bool
 	priority int
 	age      time.Time
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -89,7 +88,7 @@ func (a *runner) status() {
 	a.run.Status, a.run.WaitReason, a.run.Headline, a.run.Node = status, reason, headline, node
 	a.armDeadline()
 	if status != domain.RunRunning {
-		a.yieldSlot()
+		a.slots.yield()
 	}
 	final := status.Final()
 	a.pipe.after(func(err error) {
@@ -111,7 +110,7 @@ func (a *runner) status() {
 // in the past would fire again and again until then.
 func (a *runner) nextDue(now time.Time) time.Time {
 	return a.s.NextDue(func(w *runstate.Step) bool {
-		return w.Reason == domain.WaitRetry && !w.Due.After(now) && slices.Contains(a.queue, w.StepKey)
+		return w.Reason == domain.WaitRetry && !w.Due.After(now) && a.ready.contains(w.StepKey)
 	})
 }
 
@@ -148,13 +147,13 @@ func (a *runner) where() (domain.RunStatus, domain.WaitReason, []domain.Wait) {
 		}
 		return domain.RunFailed, "", nil
 	}
-	if len(a.running) > 0 || a.dispatching {
+	if len(a.running) > 0 || a.ready.starting {
 		return domain.RunRunning, "", nil
 	}
 	// What became ready while the engine stops is work for its next start: a run
 	// left waiting without a due time would be taken up by nobody.
-	if !a.barred() && a.peek() != nil {
-		if a.slot != 0 {
+	if !a.barred() && a.ready.peek(a.s) != nil {
+		if a.slots.token != 0 {
 			return domain.RunRunning, "", nil
 		}
 		return domain.RunQueued, "", nil
@@ -189,7 +188,7 @@ func (a *runner) headline(status domain.RunStatus, reason domain.WaitReason, wai
 			}
 		}
 		if first == runstate.NoItem {
-			if k := a.peek(); k != nil {
+			if k := a.ready.peek(a.s); k != nil {
 				first = k.Node
 			}
 		}

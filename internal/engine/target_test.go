@@ -57,13 +57,13 @@ func TestAStaleGrantIsNoSlot(t *testing.T) {
 		t.Fatalf("granted %v", granted)
 	}
 	a := newRunner(e, "one") // brought back by something else, it has not heard of the grant
-	a.slot = e.sched.try(one)
-	a.yieldSlot()
+	a.slots.token = e.sched.try(one)
+	a.slots.yield()
 	if e.sched.try(two) == 0 {
 		t.Fatal("the slot was given back, and the second run does not get it")
 	}
 	slotMsg{granted[0].token}.apply(a)
-	if a.slot != 0 {
+	if a.slots.token != 0 {
 		t.Error("two runs hold the only slot")
 	}
 	e.sched.release("one", granted[0].token)

@@ -495,7 +495,7 @@ func (a *runner) applyAnswer(w *runstate.Step, said runstate.Resolution) {
 		}
 		a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = runstate.ReasonFailed })
 	case runstate.ActionRetry:
-		a.queue = append(a.queue, w.StepKey)
+		a.ready.push(w.StepKey)
 	}
 	a.dueDirty = true
 }
