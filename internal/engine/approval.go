@@ -155,20 +155,10 @@ type decideMsg struct {
 	req      domain.DecideRequest
 	given    domain.Answer   // of the approval's; none when the agent is asked back
 	approval domain.Approval // as the person saw it
-	reply    chan decideReply
+	reply    reply[domain.Approval]
 }
 
-type decideReply struct {
-	approval domain.Approval
-	err      error
-}
-
-func (m decideMsg) answer(err error) {
-	select {
-	case m.reply <- decideReply{err: err}:
-	default:
-	}
-}
+func (m decideMsg) answer(err error) { m.reply.give(domain.Approval{}, err) }
 
 // Decide answers an approval. The digest, if given, must be that of the
 // question; values are checked against its form.
@@ -231,16 +221,12 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 			return p, domain.Errorf(domain.CodeInvalid, "values: %w", err)
 		}
 	}
-	m := decideMsg{actor, req, answer, p, make(chan decideReply, 1)}
-	if !e.post(p.Run, m) {
-		return p, e.notOpen()
+	m := decideMsg{actor, req, answer, p, newReply[domain.Approval]()}
+	decided, err := askRun(ctx, e, p.Run, m, m.reply)
+	if err != nil {
+		return p, err
 	}
-	select {
-	case r := <-m.reply:
-		return r.approval, r.err
-	case <-ctx.Done():
-		return p, context.Cause(ctx)
-	}
+	return decided, nil
 }
 
 // samePerson reports whether one person may be behind both names: nobody is two
@@ -286,7 +272,7 @@ func (a *runner) decide(m decideMsg) {
 	a.answerApproval(w, p, action, m.actor.Name, m.req.Comment)
 	a.pipe.after(func(err error) {
 		failpoint.Hit("decide.durable")
-		m.reply <- decideReply{p, err}
+		m.reply.give(p, err)
 	})
 }
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -66,11 +65,7 @@ type (
 		attempt *attempt
 		n       int
 		need    Need
-		reply   chan reserved
-	}
-	reserved struct {
-		output int64
-		err    error
+		reply   reply[int64]
 	}
 	// lostMsg says that a call ended without saying what it used, or, unless spent,
 	// that it used nothing.
@@ -83,15 +78,7 @@ type (
 	deadlineMsg struct{}
 )
 
-func (m reserveMsg) answer(err error) { m.give(reserved{err: err}) }
-
-// give answers; a second answer is of no interest.
-func (m reserveMsg) give(r reserved) {
-	select {
-	case m.reply <- r:
-	default:
-	}
-}
+func (m reserveMsg) answer(err error) { m.reply.give(0, err) }
 
 // needs keeps what a sub-step is about to use; see [Call.Needs].
 func (t *attempt) needs(n int, need Need) {
@@ -109,22 +96,16 @@ func (t *attempt) reserve(n int) error {
 	need := t.needed[n]
 	delete(t.needed, n)
 	t.mu.Unlock()
-	m := reserveMsg{t, n, need, make(chan reserved, 1)}
-	if !t.runner.inbox.post(m) {
-		return ErrFenced // its runner lives as long as the attempt counts
+	m := reserveMsg{t, n, need, newReply[int64]()}
+	// The runner lives as long as the attempt counts.
+	output, err := ask(t.ctx, t.e, t.runner.inbox.post, m, m.reply, ErrFenced)
+	if err == nil && output > 0 && need.Lower != nil {
+		need.Lower(output)
 	}
-	select {
-	case r := <-m.reply:
-		if r.err == nil && r.output > 0 && need.Lower != nil {
-			need.Lower(r.output)
-		}
-		return r.err
-	case <-t.ctx.Done():
-		return context.Cause(t.ctx)
-	}
+	return err
 }
 
-// ended tells the runner of a call without a row.
+// callEnded tells the runner of a call without a row.
 func (t *attempt) callEnded(n int, spent bool) { t.runner.inbox.post(lostMsg{t, n, spent}) }
 
 // reserve makes room for a call, lets it wait for calls in flight, or refuses it.
@@ -151,7 +132,7 @@ func (a *runner) fits(m reserveMsg) bool {
 	}
 	need := m.need
 	if !need.model() {
-		m.give(reserved{})
+		m.reply.give(0, nil)
 		return true
 	}
 	live, lost := a.reservedNow()
@@ -192,7 +173,7 @@ func (a *runner) fits(m reserveMsg) bool {
 	if l.MaxTokens == 0 && l.MaxCost == 0 {
 		output = 0
 	}
-	m.give(reserved{output: output})
+	m.reply.give(output, nil)
 	return true
 }
 

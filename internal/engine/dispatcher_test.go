@@ -57,13 +57,15 @@ func TestStepsStartInOrder(t *testing.T) {
 	next("b")
 	row(domain.Entry{Kind: domain.EntryResult, Node: "a", Final: true, Status: domain.NodeCompleted, Output: domain.RawJSON("1")})
 	row(domain.Entry{Kind: domain.EntryResult, Node: "b", Status: domain.NodeFailed})
-	row(domain.Entry{Kind: domain.EntryWait, Node: "b", Status: domain.NodeWaiting, Reason: string(domain.WaitRetry), DueAt: now.Add(time.Second)})
+	row(domain.Entry{Kind: domain.EntryWait, Node: "b", Status: domain.NodeWaiting, Reason: string(domain.WaitRetry),
+		DueAt: now.Add(time.Second)})
 	next("c") // b waits for its retry; its timer queues it again
 	d.pop(*d.peek(s))
 	next("")
 	now = now.Add(time.Second)
 	d.requeue(s)
-	if len(d.queue) != 2 || !d.contains(runstate.StepKey{VisitKey: planner.VisitKey{Node: s.Program.Index["b"], Visit: 1}, Item: runstate.NoItem}) {
+	if len(d.queue) != 2 || !d.contains(runstate.StepKey{VisitKey: planner.VisitKey{Node: s.Program.Index["b"], Visit: 1},
+		Item: runstate.NoItem}) {
 		t.Fatalf("queued again: %v", d.queue)
 	}
 	next("b")

@@ -186,19 +186,15 @@ func (e *Engine) askPlanner(ctx context.Context, run string, w *runstate.Step, r
 		return out, err
 	}
 	failpoint.Hit("replan.answered")
-	m := answerMsg{w.StepKey, out, make(chan error, 1)}
-	if !e.post(run, m) {
-		return domain.Replanned{}, ErrStopping
-	}
-	select {
-	case err := <-m.reply:
-		if err != nil {
-			return out, fmt.Errorf("%w: %w", errNotKept, err)
-		}
+	m := answerMsg{w.StepKey, out, newReply[done]()}
+	_, err = ask(ctx, e, func(m message) bool { return e.post(run, m) }, m, m.reply, ErrStopping)
+	switch {
+	case err == nil:
 		return out, nil
-	case <-ctx.Done():
-		return domain.Replanned{}, context.Cause(ctx)
+	case errors.Is(err, ErrStopping) || ctx.Err() != nil:
+		return domain.Replanned{}, err
 	}
+	return out, fmt.Errorf("%w: %w", errNotKept, err)
 }
 
 // errNotKept says that an answer could not be recorded: the run has moved on, or its
@@ -209,10 +205,10 @@ var errNotKept = errors.New("the planner's answer was not recorded")
 type answerMsg struct {
 	key   runstate.StepKey
 	out   domain.Replanned
-	reply chan error
+	reply reply[done]
 }
 
-func (m answerMsg) answer(err error) { reply(m.reply, err) }
+func (m answerMsg) answer(err error) { m.reply.give(done{}, err) }
 
 // keepAnswer records the planner's answer, with what it took.
 func (a *runner) keepAnswer(m answerMsg) {

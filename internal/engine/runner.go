@@ -268,14 +268,6 @@ func (a *runner) dismiss(mail []message, answer func(answerable)) {
 	}
 }
 
-// reply answers whoever waits for one answer; a second is of no interest.
-func reply(c chan<- error, err error) {
-	select {
-	case c <- err:
-	default:
-	}
-}
-
 // end gives back what the runner holds.
 func (a *runner) end() {
 	for _, t := range a.running {

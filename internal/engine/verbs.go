@@ -20,18 +20,18 @@ const timeUnit = time.Microsecond
 type verbMsg struct {
 	actor domain.Actor
 	req   domain.VerbRequest
-	reply chan error
+	reply reply[done]
 }
 
 // resolveMsg settles an attempt in doubt.
 type resolveMsg struct {
 	actor domain.Actor
 	req   domain.ResolveRequest
-	reply chan error
+	reply reply[done]
 }
 
-func (m verbMsg) answer(err error)    { reply(m.reply, err) }
-func (m resolveMsg) answer(err error) { reply(m.reply, err) }
+func (m verbMsg) answer(err error)    { m.reply.give(done{}, err) }
+func (m resolveMsg) answer(err error) { m.reply.give(done{}, err) }
 
 // Act does what a VerbRequest asks and returns the run it is about: the same
 // run, or the new one of a rerun or fork.
@@ -50,22 +50,14 @@ func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.VerbReq
 	if req.Action == domain.ActionRerun || req.Action == domain.ActionFork {
 		return e.newRun(ctx, actor, req)
 	}
-	m := verbMsg{actor, req, make(chan error, 1)}
-	if !e.post(req.Run, m) {
-		return domain.Run{}, e.notOpen()
+	m := verbMsg{actor, req, newReply[done]()}
+	if _, err := askRun(ctx, e, req.Run, m, m.reply); err != nil {
+		return domain.Run{}, err
 	}
-	select {
-	case err := <-m.reply:
-		if err != nil {
-			return domain.Run{}, err
-		}
-		if req.Action == domain.ActionCancel {
-			return e.settledRun(ctx, req.Run)
-		}
-		return e.store.Run(ctx, req.Run)
-	case <-ctx.Done():
-		return domain.Run{}, context.Cause(ctx)
+	if req.Action == domain.ActionCancel {
+		return e.settledRun(ctx, req.Run)
 	}
+	return e.store.Run(ctx, req.Run)
 }
 
 // settledRun waits for the end of a cancelled run.
@@ -411,19 +403,11 @@ func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.Res
 	if _, err := runstate.Decode(req.Output); err != nil {
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "output: %w", err)
 	}
-	m := resolveMsg{actor, req, make(chan error, 1)}
-	if !e.post(req.Run, m) {
-		return domain.Run{}, e.notOpen()
+	m := resolveMsg{actor, req, newReply[done]()}
+	if _, err := askRun(ctx, e, req.Run, m, m.reply); err != nil {
+		return domain.Run{}, err
 	}
-	select {
-	case err := <-m.reply:
-		if err != nil {
-			return domain.Run{}, err
-		}
-		return e.store.Run(ctx, req.Run)
-	case <-ctx.Done():
-		return domain.Run{}, context.Cause(ctx)
-	}
+	return e.store.Run(ctx, req.Run)
 }
 
 func (a *runner) resolve(m resolveMsg) error {
