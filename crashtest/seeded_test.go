@@ -108,7 +108,7 @@ var bugs = []bug{
 	seed("what a lost request did is not asked", "internal/api/idempotency.go", "\tif info.claim.CreatedAt.Equal(now) {", "\tif !info.claim.CreatedAt.IsZero() {", "./internal/api", "TestWhatWasDone"),
 	seed("a claim outlives its process", "internal/store/users.go", "alive && row.CreatedAt >= stale", "(alive || !alive) && row.CreatedAt >= stale", "./internal/store", "TestAClaimDies"),
 	seed("a run that kills the daemon is tried for ever", "internal/engine/outcome.go", "w.Crashes >= a.e.opts.QuarantineAfter && ", "w.Crashes > 100*a.e.opts.QuarantineAfter && ", "./internal/engine", "TestQuarantine"),
-	marked("a model call reserves nothing", "internal/engine/budget.go", "reserve", "",
+	marked("a model call reserves nothing", "internal/engine/ledger.go", "reserve", "",
 		"./internal/engine", "TestParallelItemsShareOneLimit"),
 	seed("a conversation starts over at a limit", "internal/engine/outcome.go", "Interrupted: errors.Is(cause, ErrStopping) || errors.Is(cause, ErrBudget), Cancelled", "Interrupted: errors.Is(cause, ErrStopping), Cancelled",
 		"./internal/engine", "TestAConversationStopsAtItsTokens"),

@@ -76,7 +76,6 @@ func (m lateMsg) apply(a *runner) { a.late(m) }
 func (m substepMsg) apply(a *runner)  { a.substep(m) }
 func (m silenceMsg) apply(a *runner)  { a.silence(m) }
 func (m reserveMsg) apply(a *runner)  { a.reserve(m) }
-func (m lostMsg) apply(a *runner)     { a.callLost(m) }
 func (m deadlineMsg) apply(a *runner) { a.cutOff() }
 func (m answerMsg) apply(a *runner)   { a.keepAnswer(m) }
 func (m replanMsg) apply(a *runner)   { a.replanned(m) }
@@ -84,3 +83,9 @@ func (m replanMsg) apply(a *runner)   { a.replanned(m) }
 func (m verbMsg) apply(a *runner)    { a.operate(func() { a.answerLater(m, a.act(m)) }) }
 func (m resolveMsg) apply(a *runner) { a.operate(func() { a.answerLater(m, a.resolve(m)) }) }
 func (m decideMsg) apply(a *runner)  { a.operate(func() { a.decide(m) }) }
+
+func (m lostMsg) apply(a *runner) {
+	if a.calls.lose(m.attempt, m.n, m.spent) {
+		a.feed()
+	}
+}

@@ -41,7 +41,7 @@ func (a *runner) done(t *attempt, r Result, err error) {
 		}
 		a.failed(t, w, a.failureOf(t, err), r.Usage, cause)
 	}
-	delete(a.reserved, t)
+	a.calls.drop(t)
 	a.feed()
 	a.closeFans()
 	a.freeNodes()
@@ -67,7 +67,7 @@ func (a *runner) succeeded(t *attempt, w *runstate.Step, r Result) {
 
 // fill completes the row of an attempt's end.
 func (a *runner) fill(e *domain.Entry, t *attempt, usage domain.Usage, agent string) {
-	e.Attempt, e.StartedAt, e.Effect, e.Usage, e.Agent = t.number, t.started, string(t.effect), usage.Add(a.settleReserved(t)), agent
+	e.Attempt, e.StartedAt, e.Effect, e.Usage, e.Agent = t.number, t.started, string(t.effect), usage.Add(a.calls.settle(t, a.run.Limits)), agent
 	e.IdempotencyKey, e.Log = t.call.IdempotencyKey, t.log.stored()
 	if t.effect == planner.EffectPure {
 		e.Input, e.IdempotencyKey = t.input, ""

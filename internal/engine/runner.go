@@ -20,6 +20,7 @@ type runner struct {
 	pipe  pipeline
 	slots slots
 	ready dispatcher
+	calls ledger
 
 	created *domain.Run // a run without journal, as it was created
 	run     domain.Run
@@ -35,8 +36,6 @@ type runner struct {
 	budget       string    // why nothing starts as long as something runs
 	runningSince time.Time
 	deadline     *time.Timer // of max_duration
-	reserved     map[*attempt]map[int]reservation
-	hungry       []reserveMsg // calls that wait for room
 	stopping     bool
 	ended        bool
 	reopening    bool // a resume is being recorded; its status is set already
@@ -323,7 +322,7 @@ func (a *runner) refold(cause error) {
 		a.slots.returnNode()
 	}
 	a.pipe.reset()
-	a.noted, a.reserved = nil, nil
+	a.noted, a.calls.reserved = nil, nil
 	a.budget = ""
 	if err := a.load(); err != nil && !a.setAside(err) {
 		a.giveUp(err)

@@ -183,7 +183,7 @@ func (a *runner) act(m verbMsg) error {
 		a.run.StartedAt, patchOf(&a.pipe.next).StartedAt = now, &now
 		a.due()
 	case domain.ActionLimits:
-		limits, err := a.raised(r)
+		limits, err := runstate.RaisedLimits(a.run.Limits, a.spent(), r)
 		if err != nil {
 			return err
 		}
