@@ -167,7 +167,7 @@ func (a *runner) setAside(cause error) bool {
 		return true
 	}
 	a.dropped = true
-	for !a.e.evict(a) {
+	for !a.e.runs.evict(a) {
 		a.dismiss(a.inbox.take(), func(m answerable) {
 			if verb, ok := m.(verbMsg); ok {
 				m.answer(a.endDamaged(ctx, v, verb))
@@ -209,7 +209,7 @@ func (a *runner) park(ctx context.Context, v *preview.View) error {
 	}
 	r.Status, r.WaitReason, r.Headline, r.Node = domain.RunWaiting, domain.WaitQuarantined, headline, node
 	a.e.timers.set(a.id, time.Time{})
-	a.e.changed(a.id)
+	a.e.watchers.changed(a.id)
 	return nil
 }
 
@@ -248,7 +248,7 @@ func (a *runner) endDamaged(ctx context.Context, v *preview.View, m verbMsg) err
 	}
 	r.Status, r.WaitReason, r.EndedAt, r.Paused = domain.RunCancelled, "", now, false
 	a.e.sched.ended(a.id, a.concurrencyKey())
-	a.e.changed(a.id)
+	a.e.watchers.changed(a.id)
 	if p := r.Parent; p != nil {
 		a.e.post(p.Run, childMsg{run: a.id})
 	}

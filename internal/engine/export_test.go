@@ -22,9 +22,7 @@ func (e *Engine) OnFlush(f func(run string, seq int64, digest string)) {
 
 // Mail is how many messages wait for a run's goroutine.
 func (e *Engine) Mail(run string) int {
-	e.mu.Lock()
-	a := e.runners[run]
-	e.mu.Unlock()
+	a := e.runs.get(run)
 	if a == nil {
 		return 0
 	}
@@ -36,9 +34,7 @@ func (e *Engine) Mail(run string) int {
 // Deferred reports whether a run's goroutine has handled all its messages and
 // waits for the store.
 func (e *Engine) Deferred(run string) bool {
-	e.mu.Lock()
-	a := e.runners[run]
-	e.mu.Unlock()
+	a := e.runs.get(run)
 	return a != nil && e.Mail(run) == 0 && a.pipe.wakeAt.Load() != math.MaxInt64
 }
 
@@ -52,11 +48,7 @@ func (e *Engine) Attempts() int {
 }
 
 // Actors is how many runs have a goroutine.
-func (e *Engine) Actors() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.runners)
-}
+func (e *Engine) Actors() int { return e.runs.count() }
 
 // LookAtClock sets how long a clock that jumps forwards may go unnoticed. It is
 // called before the engine is opened.

@@ -324,7 +324,7 @@ func (a *runner) followTail(w *runstate.Step, t runstate.ReplanTarget, usage dom
 	a.dueDirty = true
 	a.pipe.after(func(err error) {
 		if err == nil {
-			a.e.changed(a.id)
+			a.e.watchers.changed(a.id)
 		}
 	})
 	failpoint.Hit("replan.before")

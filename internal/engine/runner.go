@@ -106,7 +106,7 @@ func (a *runner) loop() {
 			a.giveUp(domain.Errorf(domain.CodeUnavailable, "the store does not accept checkpoints"))
 			return
 		}
-		if a.dropped || a.idle() && a.e.evict(a) {
+		if a.dropped || a.idle() && a.e.runs.evict(a) {
 			return
 		}
 		if a.pipe.await(a.pipe.target(a.ahead(), len(a.running) > 0)) {
@@ -230,7 +230,7 @@ func (a *runner) unrunnable(ctx context.Context, cause error) error {
 		return err
 	}
 	a.e.sched.ended(a.id, a.concurrencyKey())
-	a.e.changed(a.id)
+	a.e.watchers.changed(a.id)
 	return cause
 }
 
@@ -247,7 +247,7 @@ func (a *runner) giveUp(err error) {
 	a.dropped = true
 	a.pipe.fail(err)
 	a.dismiss(a.batch, func(m answerable) { m.answer(err) }) //seed:dismiss
-	for !a.e.evict(a) {
+	for !a.e.runs.evict(a) {
 		a.dismiss(a.inbox.take(), func(m answerable) { m.answer(err) })
 	}
 }

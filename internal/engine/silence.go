@@ -52,23 +52,14 @@ func (e *Engine) tellSilent(told map[string]bool) {
 	for run, m := range found {
 		if !told[run] {
 			told[run] = true
-			e.tell(run, m)
+			e.runs.tell(run, m)
 		}
 	}
 	for run := range told {
 		if _, still := found[run]; !still {
 			delete(told, run)
-			e.tell(run, silenceMsg{})
+			e.runs.tell(run, silenceMsg{})
 		}
-	}
-}
-
-// tell hands a message to a run that works; one that does not is left in peace.
-func (e *Engine) tell(run string, m message) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if a := e.runners[run]; a != nil {
-		a.inbox.post(m)
 	}
 }
 

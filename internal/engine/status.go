@@ -95,7 +95,7 @@ func (a *runner) status() {
 		if err != nil {
 			return
 		}
-		a.e.changed(a.id)
+		a.e.watchers.changed(a.id)
 		if final && a.ended { // else it was resumed meanwhile
 			a.e.sched.ended(a.id, a.concurrencyKey())
 			if p := a.run.Parent; p != nil {

@@ -65,7 +65,7 @@ func (e *Engine) settledRun(ctx context.Context, run string) (domain.Run, error)
 	limit := time.NewTimer(e.opts.CancelGrace + time.Second)
 	defer limit.Stop()
 	for {
-		changed, forget := e.watch(run)
+		changed, forget := e.watchers.watch(run)
 		r, err := e.store.Run(ctx, run)
 		if err != nil || r.Status.Final() {
 			forget()
