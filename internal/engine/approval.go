@@ -249,7 +249,7 @@ func (e *Engine) samePerson(ctx context.Context, a, b string) (bool, error) {
 // decide applies a person's answer.
 func (a *runner) decide(m decideMsg) {
 	p := m.approval
-	w := a.waitingFor(p.ID)
+	w := a.s.WaitingFor(p.ID)
 	if w == nil {
 		m.answer(domain.Errorf(domain.CodeConflict, "the approval is not open any more"))
 		return
@@ -343,16 +343,6 @@ func (a *runner) reopenApprovals() {
 			a.pipe.next.Approvals = append(a.pipe.next.Approvals, a.request(w))
 		}
 	}
-}
-
-// waitingFor finds the work that waits for an approval or child.
-func (a *runner) waitingFor(ref string) *runstate.Step {
-	for _, w := range a.s.Open {
-		if w.Phase == runstate.PhaseWaiting && w.Ref == ref {
-			return w
-		}
-	}
-	return nil
 }
 
 func detail(v map[string]any) domain.RawJSON {

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -197,67 +195,17 @@ func (a *runner) headline(status domain.RunStatus, reason domain.WaitReason, wai
 		}
 		return node, node
 	case domain.RunFailed:
-		return a.failureLine()
+		return a.s.FailureMessage()
 	case domain.RunCompleted:
-		return a.continuedLine()
+		return a.s.CompletedMessage()
 	case domain.RunWaiting:
 		if len(waits) == 0 {
 			return "", ""
 		}
 		if reason == domain.WaitRetry {
-			return a.retryLine(waits[0])
+			return a.s.RetryMessage(waits[0])
 		}
 		return runstate.WaitMessage(reason, waits)
 	}
 	return "", ""
-}
-
-// failureLine is e.g. "fetch failed after 3 of 3 attempts: 503 …".
-func (a *runner) failureLine() (text, node string) {
-	f := a.s.Walk.Outcome().Failure
-	if f == nil {
-		return "failed", ""
-	}
-	i, ok := a.prog.Index[f.Node]
-	if !ok {
-		return f.Message, f.Node
-	}
-	most, last := a.prog.Nodes[i].MaxAttempts, 0
-	for k, p := range a.s.Carried {
-		if k.Node == i {
-			last = max(last, p.Attempt)
-		}
-	}
-	if most > 1 && last > 0 && f.Code != planner.CodeRejected {
-		return fmt.Sprintf("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
-	}
-	return fmt.Sprintf("%s failed: %s", f.Node, f.Message), f.Node
-}
-
-// continuedLine is e.g. "1 step failed", of a run that completed all the same.
-func (a *runner) continuedLine() (text, node string) {
-	failed := 0
-	for i := range a.prog.Nodes {
-		if a.s.Walk.Continued(i) {
-			failed++
-			node = cmp.Or(node, a.prog.Nodes[i].ID)
-		}
-	}
-	switch failed {
-	case 0:
-		return "", ""
-	case 1:
-		return "1 step failed", node
-	}
-	return fmt.Sprintf("%d steps failed", failed), node
-}
-
-// retryLine is e.g. "fetch will be tried again after 2 of 5 attempts: 503 …".
-func (a *runner) retryLine(w domain.Wait) (text, node string) {
-	for _, k := range a.s.OpenSteps() {
-		if n := a.prog.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.Item == w.Item {
-			return fmt.Sprintf("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(n.MaxAttempts, k.Attempt+1), w.Message), w.Node
-		}
-	}
-	return runstate.WaitMessage(domain.WaitRetry, []domain.Wait{w})
 }

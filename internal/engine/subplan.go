@@ -156,7 +156,7 @@ func (e *Engine) createChild(ctx context.Context, id, hash string, input domain.
 
 // childEnded settles the visit that waits for a child run.
 func (a *runner) childEnded(m childMsg) {
-	w := a.waitingFor(m.run)
+	w := a.s.WaitingFor(m.run)
 	if w == nil || w.Reason != domain.WaitChild {
 		return
 	}

@@ -162,7 +162,7 @@ func (a *runner) act(m verbMsg) error {
 		row(runstate.VerbDecision{Verb: runstate.VerbContinue})
 		a.unpause()
 	case domain.ActionRetryNow:
-		if !a.hasWait(domain.WaitRetry) {
+		if !a.s.HasWait(domain.WaitRetry) {
 			return a.conflict("no retry is pending")
 		}
 		row(runstate.VerbDecision{Verb: runstate.VerbRetryNow})
@@ -225,15 +225,6 @@ func (a *runner) unpause() {
 	off := false
 	a.run.Paused, patchOf(&a.pipe.next).Paused = false, &off
 	a.due()
-}
-
-func (a *runner) hasWait(reason domain.WaitReason) bool {
-	for _, w := range a.s.Open {
-		if w.Phase == runstate.PhaseWaiting && w.Reason == reason {
-			return true
-		}
-	}
-	return false
 }
 
 // cancelOpen settles everything that does not run and tells what runs to end

@@ -100,10 +100,8 @@ func ResumeVerbs(s *runstate.State) []string {
 	if s.Budget != nil && s.Budget.Code == runstate.CodePrice {
 		acts = append(acts, runstate.VerbBudgetRetry)
 	}
-	for _, w := range s.Open {
-		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry {
-			return append(acts, runstate.VerbRetryNow)
-		}
+	if s.HasWait(domain.WaitRetry) {
+		acts = append(acts, runstate.VerbRetryNow)
 	}
 	return acts
 }
@@ -180,11 +178,7 @@ func (v *View) Simple(req domain.VerbRequest) domain.Preview {
 		refuse(v.Run.Status != domain.RunQueued || !v.Run.StartedAt.IsZero() || !v.Run.StartAt.After(v.Env.Now()),
 			"the run waits for no time to start at")
 	case domain.ActionRetryNow:
-		waiting := false
-		for _, w := range v.State.Open {
-			waiting = waiting || w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry
-		}
-		refuse(!waiting, "no retry is pending")
+		refuse(!v.State.HasWait(domain.WaitRetry), "no retry is pending")
 	}
 	refuse(final && req.Action != domain.ActionDelete, fmt.Sprintf("the run is %s", v.Run.Status))
 	l := lists{keep: v.kept(v.Program, v.State)}
