@@ -70,7 +70,7 @@ func readApproval(input any) (approvalInput, error) {
 }
 
 // ask opens an approval: a durable row and a request in the inbox.
-func (a *actor) ask(w *runstate.Step, node *planner.ProgramNode, input any) {
+func (a *runner) ask(w *runstate.Step, node *planner.ProgramNode, input any) {
 	in, err := readApproval(input)
 	if err == nil {
 		_, err = planner.EncodeValue(input)
@@ -86,12 +86,12 @@ func (a *actor) ask(w *runstate.Step, node *planner.ProgramNode, input any) {
 			e.DueAt = e.At.Add(in.timeout)
 		}
 	})
-	a.next.Approvals = append(a.next.Approvals, a.request(w))
+	a.pipe.next.Approvals = append(a.pipe.next.Approvals, a.request(w))
 }
 
 // request is the open approval that the work waits for. It follows from the row of
 // the wait, so that an approval can be closed or opened again before it is on disk.
-func (a *actor) request(w *runstate.Step) domain.Approval {
+func (a *runner) request(w *runstate.Step) domain.Approval {
 	node := &a.prog.Nodes[w.Node]
 	p := domain.Approval{ID: w.Ref, Run: a.id, PlanKey: a.run.PlanKey, Node: node.ID, Visit: w.Visit, Item: w.Item, Status: "open",
 		OnTimeout: "reject", DueAt: w.Due, CreatedAt: w.Since, StartedBy: a.run.Actor, Rev: w.RequestSeq}
@@ -155,20 +155,10 @@ type decideMsg struct {
 	req      domain.DecideRequest
 	given    domain.Answer   // of the approval's; none when the agent is asked back
 	approval domain.Approval // as the person saw it
-	reply    chan decideReply
+	reply    reply[domain.Approval]
 }
 
-type decideReply struct {
-	approval domain.Approval
-	err      error
-}
-
-func (m decideMsg) answer(err error) {
-	select {
-	case m.reply <- decideReply{err: err}:
-	default:
-	}
-}
+func (m decideMsg) answer(err error) { m.reply.give(domain.Approval{}, err) }
 
 // Decide answers an approval. The digest, if given, must be that of the
 // question; values are checked against its form.
@@ -231,16 +221,12 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 			return p, domain.Errorf(domain.CodeInvalid, "values: %w", err)
 		}
 	}
-	m := decideMsg{actor, req, answer, p, make(chan decideReply, 1)}
-	if !e.post(p.Run, m) {
-		return p, e.notOpen()
+	m := decideMsg{actor, req, answer, p, newReply[domain.Approval]()}
+	decided, err := askRun(ctx, e, p.Run, m, m.reply)
+	if err != nil {
+		return p, err
 	}
-	select {
-	case r := <-m.reply:
-		return r.approval, r.err
-	case <-ctx.Done():
-		return p, context.Cause(ctx)
-	}
+	return decided, nil
 }
 
 // samePerson reports whether one person may be behind both names: nobody is two
@@ -261,9 +247,9 @@ func (e *Engine) samePerson(ctx context.Context, a, b string) (bool, error) {
 }
 
 // decide applies a person's answer.
-func (a *actor) decide(m decideMsg) {
+func (a *runner) decide(m decideMsg) {
 	p := m.approval
-	w := a.waitingFor(p.ID)
+	w := a.s.WaitingFor(p.ID)
 	if w == nil {
 		m.answer(domain.Errorf(domain.CodeConflict, "the approval is not open any more"))
 		return
@@ -280,26 +266,26 @@ func (a *actor) decide(m decideMsg) {
 	if m.req.AskBack {
 		act = "approval.ask_back"
 	}
-	a.next.Audit = append(a.next.Audit, domain.AuditRecord{Action: act, Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request,
+	a.pipe.next.Audit = append(a.pipe.next.Audit, domain.AuditRecord{Action: act, Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request,
 		Run: a.id, Object: "approval:" + p.ID, Reason: m.req.Comment, Detail: detail(map[string]any{"decision": action, "answer": p.Answer, "digest": p.Digest, "node": p.Node})})
 	failpoint.Hit("decide.before")
 	a.answerApproval(w, p, action, m.actor.Name, m.req.Comment)
-	a.after(func(err error) {
+	a.pipe.after(func(err error) {
 		failpoint.Hit("decide.durable")
-		m.reply <- decideReply{p, err}
+		m.reply.give(p, err)
 	})
 }
 
 // answerApproval records the end of an approval and settles its node.
-func (a *actor) answerApproval(w *runstate.Step, p domain.Approval, action, by, comment string) {
-	if a.hasFinal {
+func (a *runner) answerApproval(w *runstate.Step, p domain.Approval, action, by, comment string) {
+	if a.pipe.hasFinal {
 		a.flush()
 	}
 	asked, tail := w.Consent, w.ReplanTarget
 	e := a.entry(domain.EntryResolve, w.StepKey)
 	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = runstate.ResolveDecision{Action: action, Answer: p.Answer}.JSON(), p.ID, by, comment, w.Attempt
 	a.add(e)
-	a.next.Approvals = append(a.next.Approvals, p)
+	a.pipe.next.Approvals = append(a.pipe.next.Approvals, p)
 	if asked != nil {
 		a.answerConsent(w, *asked)
 		return
@@ -329,7 +315,7 @@ func (a *actor) answerApproval(w *runstate.Step, p domain.Approval, action, by, 
 }
 
 // approvalExpired applies on_timeout.
-func (a *actor) approvalExpired(w *runstate.Step) {
+func (a *runner) approvalExpired(w *runstate.Step) {
 	p := a.request(w)
 	p.Status, p.DecidedAt, p.DecidedBy = "expired", a.e.now(), domain.System.Name
 	if p.OnTimeout != "fail" { // a rejection may have no answer of its own
@@ -343,30 +329,20 @@ func (a *actor) approvalExpired(w *runstate.Step) {
 }
 
 // closeApproval withdraws the request that the work waits for.
-func (a *actor) closeApproval(w *runstate.Step, by, comment string) {
+func (a *runner) closeApproval(w *runstate.Step, by, comment string) {
 	p := a.request(w) //seed:close-approval
 	p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "cancelled", a.e.now(), by, comment
-	a.next.Approvals = append(a.next.Approvals, p)
+	a.pipe.next.Approvals = append(a.pipe.next.Approvals, p)
 }
 
 // reopenApprovals opens the requests again that were withdrawn when the run was set
 // aside. A request that is open stays as it is.
-func (a *actor) reopenApprovals() {
+func (a *runner) reopenApprovals() {
 	for _, w := range a.s.OpenSteps() {
 		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitApproval {
-			a.next.Approvals = append(a.next.Approvals, a.request(w))
+			a.pipe.next.Approvals = append(a.pipe.next.Approvals, a.request(w))
 		}
 	}
-}
-
-// waitingFor finds the work that waits for an approval or child.
-func (a *actor) waitingFor(ref string) *runstate.Step {
-	for _, w := range a.s.Open {
-		if w.Phase == runstate.PhaseWaiting && w.Ref == ref {
-			return w
-		}
-	}
-	return nil
 }
 
 func detail(v map[string]any) domain.RawJSON {

@@ -29,7 +29,7 @@ import (
 // it reports by a message.
 type attempt struct {
 	e      *Engine
-	actor  *actor // whom it reports to
+	runner *runner // whom it reports to
 	run    string
 	key    runstate.StepKey
 	node   *planner.ProgramNode
@@ -53,7 +53,7 @@ type attempt struct {
 	// over is set by whoever ends the attempt first: its handler or its
 	// abandonment. A handler that comes second is late.
 	over bool
-	// uses is what took part and has not been told to the actor.
+	// uses is what took part and has not been told to the runner.
 	uses []domain.Use
 	// asked is what a person must allow before the attempt can go on.
 	asked []runstate.ConsentRequest
@@ -63,9 +63,9 @@ type attempt struct {
 	needed map[int]Need
 }
 
-func (a *actor) newAttempt(w *runstate.Step, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
+func (a *runner) newAttempt(w *runstate.Step, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
 	node = a.s.WithOverrides(w.VisitKey, node)
-	t := &attempt{e: a.e, actor: a, run: a.id, key: w.StepKey, node: node, number: w.Attempt + 1, effect: effect, handler: h, priority: a.run.Priority, started: a.e.now()}
+	t := &attempt{e: a.e, runner: a, run: a.id, key: w.StepKey, node: node, number: w.Attempt + 1, effect: effect, handler: h, priority: a.run.Priority, started: a.e.now()}
 	if s, ok := h.(Stepped); ok {
 		t.stepped = s.Stepped()
 	}
@@ -183,7 +183,7 @@ func (e *Engine) start(t *attempt) {
 			}
 			time.AfterFunc(grace, func() {
 				if t.end() {
-					t.actor.post(abandonMsg{t})
+					t.runner.inbox.post(abandonMsg{t})
 				}
 			})
 		})
@@ -193,7 +193,7 @@ func (e *Engine) start(t *attempt) {
 		}
 		unwatch()
 		if t.end() {
-			t.actor.post(doneMsg{t, result, err}) // lives until it has this, or has fenced the attempt
+			t.runner.inbox.post(doneMsg{t, result, err}) // lives until it has this, or has fenced the attempt
 		} else {
 			t.late(result.Output, err)
 		}

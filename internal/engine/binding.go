@@ -15,7 +15,7 @@ import (
 // binding is the digest that an approval step's request is bound to: the request
 // itself, the version and the input of the run, and every output that is known and
 // that the step or one after it uses.
-func (a *actor) binding(k planner.VisitKey, item int, input any) string {
+func (a *runner) binding(k planner.VisitKey, item int, input any) string {
 	h := sha256.New()
 	part := func(name string, raw []byte) { fmt.Fprintf(h, "%s\x00%d\x00%s\x00", name, len(raw), raw) }
 	encode := func(v any) []byte {

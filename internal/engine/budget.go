@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"math"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -13,7 +10,7 @@ import (
 )
 
 // This file keeps a run within its limits inside its steps: before a model call or
-// tool call starts, the actor reserves what the call may use at most.
+// tool call starts, the runner reserves what the call may use at most.
 
 // ErrBudget ends an attempt whose next call does not fit into the limits of its
 // run. The run waits, and the next attempt continues behind what is recorded.
@@ -40,15 +37,6 @@ func (n Need) cost(output int64) float64 {
 	return float64(n.Input)*n.InputPrice + float64(output)*n.OutputPrice
 }
 
-// reservation is what a call in flight may use of the limits of its run.
-type reservation struct {
-	tokens int64
-	usage  domain.Usage
-	// lost: the call ended without saying what it used. It counts in full, and
-	// becomes usage with the row of its attempt's end.
-	lost bool
-}
-
 // budgetError says which limit a call does not fit into.
 type budgetError struct{ message, code string }
 
@@ -66,11 +54,7 @@ type (
 		attempt *attempt
 		n       int
 		need    Need
-		reply   chan reserved
-	}
-	reserved struct {
-		output int64
-		err    error
+		reply   reply[int64]
 	}
 	// lostMsg says that a call ended without saying what it used, or, unless spent,
 	// that it used nothing.
@@ -83,15 +67,7 @@ type (
 	deadlineMsg struct{}
 )
 
-func (m reserveMsg) answer(err error) { m.give(reserved{err: err}) }
-
-// give answers; a second answer is of no interest.
-func (m reserveMsg) give(r reserved) {
-	select {
-	case m.reply <- r:
-	default:
-	}
-}
+func (m reserveMsg) answer(err error) { m.reply.give(0, err) }
 
 // needs keeps what a sub-step is about to use; see [Call.Needs].
 func (t *attempt) needs(n int, need Need) {
@@ -109,170 +85,56 @@ func (t *attempt) reserve(n int) error {
 	need := t.needed[n]
 	delete(t.needed, n)
 	t.mu.Unlock()
-	m := reserveMsg{t, n, need, make(chan reserved, 1)}
-	if !t.actor.post(m) {
-		return ErrFenced // its actor lives as long as the attempt counts
+	m := reserveMsg{t, n, need, newReply[int64]()}
+	// The runner lives as long as the attempt counts.
+	output, err := ask(t.ctx, t.e, t.runner.inbox.post, m, m.reply, ErrFenced)
+	if err == nil && output > 0 && need.Lower != nil {
+		need.Lower(output)
 	}
-	select {
-	case r := <-m.reply:
-		if r.err == nil && r.output > 0 && need.Lower != nil {
-			need.Lower(r.output)
-		}
-		return r.err
-	case <-t.ctx.Done():
-		return context.Cause(t.ctx)
-	}
+	return err
 }
 
-// ended tells the actor of a call without a row.
-func (t *attempt) callEnded(n int, spent bool) { t.actor.post(lostMsg{t, n, spent}) }
+// callEnded tells the runner of a call without a row.
+func (t *attempt) callEnded(n int, spent bool) { t.runner.inbox.post(lostMsg{t, n, spent}) }
 
 // reserve makes room for a call, lets it wait for calls in flight, or refuses it.
-func (a *actor) reserve(m reserveMsg) {
+func (a *runner) reserve(m reserveMsg) {
 	if a.running[m.attempt.key] != m.attempt {
 		m.answer(ErrFenced)
 		return
 	}
-	if !a.fits(m) {
-		a.hungry = append(a.hungry, m)
-	}
-}
-
-// fits answers a reserveMsg unless the call would fit if calls in flight used less
-// than they may: then it waits for them.
-func (a *actor) fits(m reserveMsg) bool {
-	refuse := func(code, format string, args ...any) bool {
-		m.answer(&budgetError{fmt.Sprintf(format, args...), code})
-		return true
-	}
-	l, s := a.run.Limits, a.spent()
-	if why := runstate.Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, s); why != "" {
-		return refuse("", "%s", why)
-	}
-	need := m.need
-	if !need.model() {
-		m.give(reserved{})
-		return true
-	}
-	live, lost := a.reservedNow()
-	output := need.Output
-	if l.MaxTokens > 0 {
-		free := l.MaxTokens - s.Tokens() - lost.tokens
-		if need.Input >= free {
-			return refuse("", "max_tokens %d leaves %d tokens, and the input of the next model call alone has about %d", l.MaxTokens, max(free, 0), need.Input)
-		}
-		output = min(output, free-need.Input)
-	}
-	if l.MaxCost > 0 {
-		if need.Unpriced != "" {
-			return refuse(runstate.CodePrice, "max_cost %g cannot be kept: no price is known for the next model call; set %s, then resume the run", l.MaxCost, need.Unpriced)
-		}
-		free := l.MaxCost - s.Usage.Cost - lost.usage.Cost
-		if least := need.cost(1); least > free {
-			return refuse("", "max_cost %g leaves %g, and the next model call costs about %g", l.MaxCost, max(free, 0), least)
-		}
-		if need.OutputPrice > 0 {
-			if most := math.Floor((free - need.cost(0)) / need.OutputPrice); most < float64(output) {
-				output = int64(most)
-			}
-		}
-	}
-	r := reservation{tokens: need.Input + output, usage: domain.Usage{InputTokens: need.Input, OutputTokens: output, Cost: need.cost(output)}}
-	if l.MaxTokens > 0 && s.Tokens()+lost.tokens+live.tokens+r.tokens > l.MaxTokens ||
-		l.MaxCost > 0 && s.Usage.Cost+lost.usage.Cost+live.usage.Cost+r.usage.Cost > l.MaxCost && live.usage.Cost > 0 {
-		return false
-	}
-	if a.reserved == nil {
-		a.reserved = map[*attempt]map[int]reservation{}
-	}
-	if a.reserved[m.attempt] == nil {
-		a.reserved[m.attempt] = map[int]reservation{}
-	}
-	a.reserved[m.attempt][m.n] = r //seed:reserve
-	if l.MaxTokens == 0 && l.MaxCost == 0 {
-		output = 0
-	}
-	m.give(reserved{output: output})
-	return true
-}
-
-// reservedNow sums what calls in flight may use, and what calls that were lost may
-// have used.
-func (a *actor) reservedNow() (live, lost reservation) {
-	for _, calls := range a.reserved {
-		for _, r := range calls {
-			sum := &live
-			if r.lost {
-				sum = &lost
-			}
-			sum.tokens += r.tokens
-			sum.usage = sum.usage.Add(r.usage)
-		}
-	}
-	return live, lost
-}
-
-// callOver takes the reservation of a call whose row is being written, and gives
-// the usage that counts: what was reported, or where nothing was the reservation.
-func (a *actor) callOver(m *substepMsg) {
-	r, ok := a.reserved[m.attempt][m.entry.Substep]
-	if !ok || m.entry.Kind != domain.EntrySubstep {
+	output, wait, err := a.calls.reserve(m.attempt, m.n, m.need, a.run.Limits, a.spent())
+	if wait {
+		a.calls.waiting = append(a.calls.waiting, m)
 		return
 	}
-	delete(a.reserved[m.attempt], m.entry.Substep)
-	if l := a.run.Limits; l.MaxTokens == 0 && l.MaxCost == 0 {
-		return
-	}
-	u := &m.entry.Usage
-	switch used := u.InputTokens + u.OutputTokens; {
-	case m.unreported:
-		*u = r.usage
-		m.entry.Reason = "no usage was reported: the call counts as what was reserved for it"
-	case used > r.tokens:
-		m.entry.Reason = fmt.Sprintf("the call used %d tokens; %d were reserved", used, r.tokens)
-		a.e.log.Warn("a model call used more than was reserved", "run_id", a.id, "node", m.entry.Node, "used", used, "reserved", r.tokens)
-	}
+	m.reply.give(output, err)
 }
 
-// callLost keeps or frees the reservation of a call that ended without a row.
-func (a *actor) callLost(m lostMsg) {
-	r, ok := a.reserved[m.attempt][m.n]
-	if !ok {
+// callOver settles the reservation of a call whose row is being written.
+func (a *runner) callOver(m *substepMsg) {
+	if m.entry.Kind != domain.EntrySubstep {
 		return
 	}
-	if m.spent {
-		r.lost = true
-		a.reserved[m.attempt][m.n] = r
-	} else {
-		delete(a.reserved[m.attempt], m.n)
+	used := m.entry.Usage
+	reserved, over := a.calls.close(m.attempt, m.entry.Substep, a.run.Limits, m.unreported, &m.entry)
+	if over {
+		a.e.log.Warn("a model call used more than was reserved", "run_id", a.id, "node", m.entry.Node,
+			"used", used.InputTokens+used.OutputTokens, "reserved", reserved)
 	}
-	a.feed()
-}
-
-// settleReserved ends all reservations of an attempt that is over: what its calls
-// may have used counts as used.
-func (a *actor) settleReserved(t *attempt) (u domain.Usage) {
-	limited := a.run.Limits.MaxTokens > 0 || a.run.Limits.MaxCost > 0
-	for _, r := range a.reserved[t] {
-		if limited {
-			u = u.Add(r.usage)
-		}
-	}
-	delete(a.reserved, t)
-	return u
 }
 
 // feed gives room that has become free to calls that wait for it.
-func (a *actor) feed() {
-	waiting := a.hungry
-	a.hungry = nil
+func (a *runner) feed() {
+	waiting := a.calls.waiting
+	a.calls.waiting = nil
 	for _, m := range waiting {
 		a.reserve(m)
 	}
 }
 
 // armDeadline watches for max_duration while the run works.
-func (a *actor) armDeadline() {
+func (a *runner) armDeadline() {
 	if a.deadline != nil {
 		a.deadline.Stop()
 		a.deadline = nil
@@ -284,14 +146,14 @@ func (a *actor) armDeadline() {
 }
 
 // overTime reports whether max_duration has passed.
-func (a *actor) overTime() bool {
+func (a *runner) overTime() bool {
 	l := a.run.Limits.MaxDuration
 	return l > 0 && a.run.Status == domain.RunRunning && a.spent().Time >= l
 }
 
 // cutOff stops, once max_duration has passed, every call that may be repeated. One
 // that may not be ends by itself.
-func (a *actor) cutOff() {
+func (a *runner) cutOff() {
 	if !a.overTime() {
 		a.armDeadline()
 		return
@@ -301,7 +163,7 @@ func (a *actor) cutOff() {
 	}
 }
 
-func (a *actor) cutOffAttempt(t *attempt) {
+func (a *runner) cutOffAttempt(t *attempt) {
 	w := a.s.Open[t.key]
 	if w == nil || len(w.CallsInFlight) > 0 || !t.stepped && t.effect == planner.EffectUnsafe {
 		return
@@ -310,7 +172,7 @@ func (a *actor) cutOffAttempt(t *attempt) {
 }
 
 // outOfBudget lets the run wait until a limit is raised.
-func (a *actor) outOfBudget(err error) {
+func (a *runner) outOfBudget(err error) {
 	if a.s.Budget != nil || a.s.Cancelled || a.ended {
 		return
 	}
@@ -322,7 +184,7 @@ func (a *actor) outOfBudget(err error) {
 }
 
 // limitReached says which limit ended an attempt.
-func (a *actor) limitReached(cause error) error {
+func (a *runner) limitReached(cause error) error {
 	if _, ok := errors.AsType[*budgetError](cause); ok {
 		return cause
 	}
@@ -331,45 +193,4 @@ func (a *actor) limitReached(cause error) error {
 		return &budgetError{message: why}
 	}
 	return &budgetError{message: "a limit of the run was reached"}
-}
-
-// raised are the limits that a request leads to; CodeInvalid if one of them is
-// below what the run has used.
-func (a *actor) raised(r domain.VerbRequest) (domain.Limits, error) {
-	l := runstate.MergeLimits(a.run.Limits, r.Limits)
-	for _, f := range []struct {
-		name      string
-		has, plus bool
-	}{
-		{"max_steps", l.MaxSteps > 0, r.Raise.MaxSteps != 0}, {"max_duration", l.MaxDuration > 0, r.Raise.MaxDuration != 0},
-		{"max_tokens", l.MaxTokens > 0, r.Raise.MaxTokens != 0}, {"max_cost", l.MaxCost > 0, r.Raise.MaxCost != 0},
-	} {
-		if f.plus && !f.has {
-			return l, domain.Errorf(domain.CodeInvalid, "the run has no %s to raise", f.name).Suggest("set one without a plus sign")
-		}
-	}
-	l.MaxSteps, l.MaxTokens = plus(l.MaxSteps, r.Raise.MaxSteps), plus(l.MaxTokens, r.Raise.MaxTokens)
-	l.MaxDuration, l.MaxCost = time.Duration(plus(int64(l.MaxDuration), int64(r.Raise.MaxDuration))), l.MaxCost+r.Raise.MaxCost
-	s := a.spent()
-	below := func(name string, limit, used any) error {
-		return domain.Errorf(domain.CodeInvalid, "%s %v is below the %v that the run has used", name, limit, used).Suggest("set a limit above %v", used)
-	}
-	switch asked := runstate.MergeLimits(r.Limits, r.Raise); {
-	case asked.MaxSteps > 0 && l.MaxSteps < s.Steps:
-		return l, below("max_steps", l.MaxSteps, s.Steps)
-	case asked.MaxDuration > 0 && l.MaxDuration < s.Time:
-		return l, below("max_duration", l.MaxDuration, s.Time)
-	case asked.MaxTokens > 0 && l.MaxTokens < s.Tokens():
-		return l, below("max_tokens", l.MaxTokens, s.Tokens())
-	case asked.MaxCost > 0 && l.MaxCost < s.Usage.Cost:
-		return l, below("max_cost", l.MaxCost, s.Usage.Cost)
-	}
-	return l, nil
-}
-
-func plus(a, b int64) int64 {
-	if b > math.MaxInt64-a {
-		return math.MaxInt64
-	}
-	return a + b
 }

@@ -83,7 +83,7 @@ func (t *attempt) question() (first runstate.ConsentRequest, ok bool) {
 
 // gate asks a person before a node's own call, if its permission says so; true:
 // the node does not run now.
-func (a *actor) gate(r Registry, w *runstate.Step, node *planner.ProgramNode, input any) (bool, *planner.Failure) {
+func (a *runner) gate(r Registry, w *runstate.Step, node *planner.ProgramNode, input any) (bool, *planner.Failure) {
 	g, ok := r.(Gated)
 	if !ok {
 		return false, nil
@@ -102,14 +102,14 @@ func (a *actor) gate(r Registry, w *runstate.Step, node *planner.ProgramNode, in
 	if said, ok := w.Answers[0]; ok && said.Approved && said.Digest == c.Digest {
 		return false, nil
 	}
-	a.pop(w.StepKey)
+	a.ready.pop(w.StepKey)
 	a.askConsent(w, c, nil)
 	return true, nil
 }
 
 // parks lets a visit wait for the person whom its attempt asked; false: the
 // attempt has ended otherwise.
-func (a *actor) parks(t *attempt, w *runstate.Step, r Result, err error) bool {
+func (a *runner) parks(t *attempt, w *runstate.Step, r Result, err error) bool {
 	c, asked := t.question()
 	if !asked || !errors.Is(err, ErrAsked) || len(w.CallsInFlight) > 0 || a.s.Cancelled {
 		return false
@@ -129,7 +129,7 @@ func (a *actor) parks(t *attempt, w *runstate.Step, r Result, err error) bool {
 }
 
 // askConsent opens the question: a durable row and an entry of the inbox.
-func (a *actor) askConsent(w *runstate.Step, c runstate.ConsentRequest, fill func(*domain.Entry)) {
+func (a *runner) askConsent(w *runstate.Step, c runstate.ConsentRequest, fill func(*domain.Entry)) {
 	e := a.entry(domain.EntryWait, w.StepKey)
 	e.Status, e.Reason, e.Effect = domain.NodeWaiting, string(domain.WaitApproval), string(planner.EffectControl)
 	e.Attempt, e.Substep, e.StartedAt, e.Input = w.Attempt, c.Substep, e.At, c.Args
@@ -147,16 +147,16 @@ func (a *actor) askConsent(w *runstate.Step, c runstate.ConsentRequest, fill fun
 	}
 	a.add(e)
 	a.dueDirty = true
-	a.next.Approvals = append(a.next.Approvals, a.request(w))
+	a.pipe.next.Approvals = append(a.pipe.next.Approvals, a.request(w))
 }
 
 // answerConsent lets the visit go on: with its call, or with the rejection as
 // the node's failure or, in a conversation, as the tool's answer (ruling 21).
-func (a *actor) answerConsent(w *runstate.Step, c runstate.ConsentRequest) {
+func (a *runner) answerConsent(w *runstate.Step, c runstate.ConsentRequest) {
 	a.dueDirty = true
 	if g := w.Answers[c.Substep]; !g.Approved && c.Substep == 0 {
 		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(g.Rejection(c.Tool), a.prog.Nodes[w.Node].ID), func(e *domain.Entry) { e.Attempt = w.Attempt + 1 })
 		return
 	}
-	a.queue = append(a.queue, w.StepKey)
+	a.ready.push(w.StepKey)
 }

@@ -11,7 +11,7 @@ import (
 
 // control starts a node of class control: a durable row that waits for time, a
 // person or a child run. It holds no slot while it waits (ruling 17).
-func (a *actor) control(w *runstate.Step, node *planner.ProgramNode) {
+func (a *runner) control(w *runstate.Step, node *planner.ProgramNode) {
 	input, failure := a.s.Walk.Input(w.VisitKey, w.Item)
 	if failure != nil {
 		a.refuse(w, failure)
@@ -36,14 +36,14 @@ func (a *actor) control(w *runstate.Step, node *planner.ProgramNode) {
 }
 
 // refuse fails work before anything of it has begun.
-func (a *actor) refuse(w *runstate.Step, f *planner.Failure) {
+func (a *runner) refuse(w *runstate.Step, f *planner.Failure) {
 	f.Permanent, f.NoEffect = true, true
 	a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(f, a.prog.Nodes[w.Node].ID), atOnce(w, a.e.now()))
 	a.flush()
 }
 
 // waitRow appends the durable row of a wait.
-func (a *actor) waitRow(w *runstate.Step, reason domain.WaitReason, input any, fill func(*domain.Entry)) {
+func (a *runner) waitRow(w *runstate.Step, reason domain.WaitReason, input any, fill func(*domain.Entry)) {
 	e := a.entry(domain.EntryWait, w.StepKey)
 	e.Status, e.Reason, e.Attempt, e.Effect = domain.NodeWaiting, string(reason), w.Attempt+1, string(planner.EffectControl)
 	e.StartedAt = e.At
@@ -57,7 +57,7 @@ func (a *actor) waitRow(w *runstate.Step, reason domain.WaitReason, input any, f
 
 // startTimer begins a `wait` node: input {for: 10m} or {until: RFC 3339}. Its
 // output is what it was started with.
-func (a *actor) startTimer(w *runstate.Step, node *planner.ProgramNode, input any) {
+func (a *runner) startTimer(w *runstate.Step, node *planner.ProgramNode, input any) {
 	due, err := timerDue(a.e.now(), input)
 	if err != nil {
 		a.refuse(w, &planner.Failure{Code: planner.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err),

@@ -151,7 +151,7 @@ func (e *Engine) versionAfter(ctx context.Context, r domain.Run, rows []domain.E
 // setAside parks a run whose journal cannot be trusted: it waits for a person,
 // holds nothing, and is not tried again (RELIABILITY: bit rot). It answers all that
 // was asked of it, and reports false when cause is about something else.
-func (a *actor) setAside(cause error) bool {
+func (a *runner) setAside(cause error) bool {
 	if a.run.ID != a.id {
 		return false
 	}
@@ -167,8 +167,8 @@ func (a *actor) setAside(cause error) bool {
 		return true
 	}
 	a.dropped = true
-	for !a.e.evict(a) {
-		a.dismiss(a.take(), func(m answerable) {
+	for !a.e.runs.evict(a) {
+		a.dismiss(a.inbox.take(), func(m answerable) {
 			if verb, ok := m.(verbMsg); ok {
 				m.answer(a.endDamaged(ctx, v, verb))
 				return
@@ -182,7 +182,7 @@ func (a *actor) setAside(cause error) bool {
 // park records that the run waits for a person, and takes its questions back: no
 // answer to them would lead anywhere. Its journal gets no row: there is none that it
 // could follow.
-func (a *actor) park(ctx context.Context, v *preview.View) error {
+func (a *runner) park(ctx context.Context, v *preview.View) error {
 	r := &a.run
 	if r.Status.Final() {
 		return nil
@@ -209,12 +209,12 @@ func (a *actor) park(ctx context.Context, v *preview.View) error {
 	}
 	r.Status, r.WaitReason, r.Headline, r.Node = domain.RunWaiting, domain.WaitQuarantined, headline, node
 	a.e.timers.set(a.id, time.Time{})
-	a.e.changed(a.id)
+	a.e.watchers.changed(a.id)
 	return nil
 }
 
 // endDamaged cancels or deletes a damaged run, without a row in its journal.
-func (a *actor) endDamaged(ctx context.Context, v *preview.View, m verbMsg) error {
+func (a *runner) endDamaged(ctx context.Context, v *preview.View, m verbMsg) error {
 	r, req := &a.run, m.req
 	if req.Rev != 0 && req.Rev != r.LastSeq {
 		return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", req.Rev, r.LastSeq).Suggest("look at it again")
@@ -248,7 +248,7 @@ func (a *actor) endDamaged(ctx context.Context, v *preview.View, m verbMsg) erro
 	}
 	r.Status, r.WaitReason, r.EndedAt, r.Paused = domain.RunCancelled, "", now, false
 	a.e.sched.ended(a.id, a.concurrencyKey())
-	a.e.changed(a.id)
+	a.e.watchers.changed(a.id)
 	if p := r.Parent; p != nil {
 		a.e.post(p.Run, childMsg{run: a.id})
 	}
@@ -257,7 +257,7 @@ func (a *actor) endDamaged(ctx context.Context, v *preview.View, m verbMsg) erro
 }
 
 // openQuestions takes back what is asked in a run's name, and says why.
-func (a *actor) openQuestions(ctx context.Context, why string) ([]domain.Approval, error) {
+func (a *runner) openQuestions(ctx context.Context, why string) ([]domain.Approval, error) {
 	list, err := a.e.store.Approvals(ctx, domain.ApprovalFilter{Run: a.id, Status: "open"})
 	if err != nil {
 		return nil, err

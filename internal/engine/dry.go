@@ -16,7 +16,7 @@ import (
 // the call. Reruns, forks, and children of a dry run are dry in the same way.
 
 // stubs reports whether a dry run leaves the work of a node undone.
-func (a *actor) stubs(r Registry, node *planner.ProgramNode, input any) bool {
+func (a *runner) stubs(r Registry, node *planner.ProgramNode, input any) bool {
 	if !a.run.Dry() || runstate.Builtin(node.Type) {
 		return false
 	}
@@ -25,7 +25,7 @@ func (a *actor) stubs(r Registry, node *planner.ProgramNode, input any) bool {
 }
 
 // stub completes work that a dry run does not do.
-func (a *actor) stub(w *runstate.Step, node *planner.ProgramNode, input any) {
+func (a *runner) stub(w *runstate.Step, node *planner.ProgramNode, input any) {
 	raw, err := planner.EncodeWithin(input, planner.MaxValueBytes)
 	if err != nil {
 		a.refuse(w, inputFailure(node.ID, err))

@@ -90,23 +90,14 @@ type Engine struct {
 	base   context.Context // parent of every handler's context
 	cancel context.CancelCauseFunc
 
-	mu     sync.Mutex
-	actors map[string]*actor
-	// created are the queued runs that no actor has taken up since they were
-	// created, as they were created; nil: being created.
-	created map[string]*domain.Run
-	// defective are runs whose actor ended by a panic. Only a person's action, or
-	// the next start, takes them up again.
-	defective map[string]bool
+	runs     *registry
+	watchers watchers
 	// maintenance is set while no node may start.
 	maintenance atomic.Bool
-	watchers    map[string][]chan struct{}
 	doomed      sync.Map  // ids of children that are cancelled before they exist
 	attempts    sync.Map  // of *attempt: those whose handlers run
 	keyed       sync.Pool // of hash.Hash: what makes idempotency keys
 	hold        hold
-	opened      bool
-	stopping    bool
 	stopped     chan struct{}
 	wg          sync.WaitGroup
 
@@ -133,9 +124,9 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, log: log, opts: o,
-		actors: map[string]*actor{}, created: map[string]*domain.Run{}, defective: map[string]bool{}, watchers: map[string][]chan struct{}{},
 		stopped: make(chan struct{}), clock: newClock(),
 	}
+	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
 	e.setup.Store(first)
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
@@ -148,13 +139,9 @@ func New(c Config) (*Engine, error) {
 // Open takes up every unfinished run and begins to execute. It returns as soon
 // as work is accepted: runs are folded when their turn comes.
 func (e *Engine) Open(ctx context.Context) error {
-	e.mu.Lock()
-	if e.opened || e.stopping {
-		e.mu.Unlock()
+	if !e.runs.open() {
 		return domain.Errorf(domain.CodeConflict, "the engine is open already, or stopped")
 	}
-	e.opened = true
-	e.mu.Unlock()
 	e.wg.Go(e.timers.loop)
 	e.wg.Go(e.listen)
 	if e.opts.OwnRunsOnly || e.opts.Safe {
@@ -226,7 +213,7 @@ type parent struct {
 // are left alone: their children tell them.
 func (e *Engine) sweep(runs []parent) {
 	for _, r := range runs {
-		if e.base.Err() != nil || e.isStopping() {
+		if e.base.Err() != nil || e.runs.isStopping() {
 			return
 		}
 		p, err := e.program(e.base, r.hash)
@@ -240,11 +227,11 @@ func (e *Engine) sweep(runs []parent) {
 // disown takes runs, each followed by its children that are not over, and has the
 // children cancelled that no step of their run waits for: the daemon died after
 // the run had ended, or had given the step up, and before it cancelled the child.
-// The run's actor decides, so that a resume at the same time keeps its child.
+// The run's runner decides, so that a resume at the same time keeps its child.
 func (e *Engine) disown(families [][]string) {
 	for _, family := range families {
 		run, children := family[0], family[1:]
-		if e.base.Err() != nil || e.isStopping() {
+		if e.base.Err() != nil || e.runs.isStopping() {
 			return
 		}
 		v, err := e.view(e.base, run)
@@ -263,19 +250,12 @@ func (e *Engine) disown(families [][]string) {
 // they return is checkpointed. Runs stay `running` in the store and go on at the
 // next Open. The context bounds the wait, not the work.
 func (e *Engine) Stop(ctx context.Context) error {
-	e.mu.Lock()
-	first := !e.stopping
-	e.stopping = true
-	actors := make([]*actor, 0, len(e.actors))
-	for _, a := range e.actors {
-		actors = append(actors, a)
-	}
-	e.mu.Unlock()
+	runners, first := e.runs.stop()
 	if first {
 		e.sched.stop()
 		e.timers.stop()
-		for _, a := range actors {
-			a.post(stopMsg{})
+		for _, a := range runners {
+			a.inbox.post(stopMsg{})
 		}
 		grace := time.AfterFunc(e.opts.StopGrace, func() { e.cancel(ErrStopping) })
 		go func() {
@@ -300,12 +280,6 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 }
 
-func (e *Engine) isStopping() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.stopping
-}
-
 // now is the time as the journal keeps it: microseconds, UTC.
 func (e *Engine) now() time.Time { return e.clock.now() }
 
@@ -314,113 +288,21 @@ func (e *Engine) now() time.Time { return e.clock.now() }
 // is started again. 0: it was not.
 func (e *Engine) ClockAhead() time.Duration { return e.clock.ahead() }
 
-// post hands a message to a run's actor, bringing the run back if it only
-// waits. It reports false when the engine does not execute (any more).
-func (e *Engine) post(run string, m any) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if a := e.actors[run]; a != nil {
-		a.post(m)
-		return true
-	}
-	if e.stopping || !e.opened {
-		return false
-	}
-	if e.defective[run] {
-		switch m := m.(type) {
-		case verbMsg, resolveMsg, decideMsg:
-		case answerable:
-			m.answer(ErrFenced)
-			return true
-		default:
-			return true
-		}
-		delete(e.defective, run)
-	}
-	e.begin(run, m)
-	return true
-}
+// post hands a message to a run's runner; see registry.post.
+func (e *Engine) post(run string, m message) bool { return e.runs.post(run, m) }
 
-// setDefective puts a run aside whose actor ends by a panic.
+// setDefective puts a run aside whose runner ends by a panic.
 func (e *Engine) setDefective(run string) {
-	e.mu.Lock()
-	e.defective[run] = true
-	e.mu.Unlock()
+	e.runs.setDefective(run)
 	e.sched.forget(run)
 	e.timers.set(run, time.Time{})
 }
 
-// begin brings a run back to deal with a message. The caller holds e.mu.
-func (e *Engine) begin(run string, m any) {
-	a := newActor(e, run)
-	// Whoever comes first has the run as it was created; the first row of its
-	// journal outdates that.
-	a.created = e.created[run]
-	delete(e.created, run)
-	e.actors[run] = a
-	a.post(m)
-	e.wg.Go(a.loop)
-}
-
 // granted is called by the scheduler when a run may work.
 func (e *Engine) granted(g slotGrant) {
-	e.mu.Lock()
-	a, defective := e.actors[g.run], e.defective[g.run]
-	switch {
-	case a != nil:
-		a.post(slotMsg{g.token})
-	case !e.stopping && !defective: // else its slot goes with the engine
-		e.begin(g.run, slotMsg{g.token})
-	}
-	e.mu.Unlock()
-	if a == nil && defective {
+	if !e.runs.granted(g) {
 		e.sched.release(g.run, g.token)
 	}
-}
-
-// evict forgets an actor if nothing was posted to it meanwhile.
-func (e *Engine) evict(a *actor) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !a.close() {
-		return false
-	}
-	if e.actors[a.id] == a {
-		delete(e.actors, a.id)
-	}
-	return true
-}
-
-// watch returns a channel that is closed at the run's next change of status.
-func (e *Engine) watch(run string) (<-chan struct{}, func()) {
-	c := make(chan struct{})
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.watchers[run] = append(e.watchers[run], c)
-	return c, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		list := e.watchers[run]
-		for i, w := range list {
-			if w == c {
-				e.watchers[run] = append(list[:i:i], list[i+1:]...)
-				break
-			}
-		}
-		if len(e.watchers[run]) == 0 {
-			delete(e.watchers, run)
-		}
-	}
-}
-
-// changed wakes those who wait for a run.
-func (e *Engine) changed(run string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, c := range e.watchers[run] {
-		close(c)
-	}
-	delete(e.watchers, run)
 }
 
 // Wait returns when the run is final or waits for a person, or the context ends.
@@ -434,7 +316,7 @@ func (e *Engine) Wait(ctx context.Context, run string) (domain.Run, error) {
 // run is looked at whenever its status changes.
 func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(domain.Run) bool) (domain.Run, error) {
 	for {
-		changed, forget := e.watch(run)
+		changed, forget := e.watchers.watch(run)
 		r, err := e.store.Run(ctx, run)
 		if err != nil || wanted(r) {
 			forget()

@@ -22,24 +22,20 @@ func (e *Engine) OnFlush(f func(run string, seq int64, digest string)) {
 
 // Mail is how many messages wait for a run's goroutine.
 func (e *Engine) Mail(run string) int {
-	e.mu.Lock()
-	a := e.actors[run]
-	e.mu.Unlock()
+	a := e.runs.get(run)
 	if a == nil {
 		return 0
 	}
-	a.mailMu.Lock()
-	defer a.mailMu.Unlock()
-	return len(a.mail)
+	a.inbox.mu.Lock()
+	defer a.inbox.mu.Unlock()
+	return len(a.inbox.mail)
 }
 
 // Deferred reports whether a run's goroutine has handled all its messages and
 // waits for the store.
 func (e *Engine) Deferred(run string) bool {
-	e.mu.Lock()
-	a := e.actors[run]
-	e.mu.Unlock()
-	return a != nil && e.Mail(run) == 0 && a.wakeAt.Load() != math.MaxInt64
+	a := e.runs.get(run)
+	return a != nil && e.Mail(run) == 0 && a.pipe.wakeAt.Load() != math.MaxInt64
 }
 
 // Attempts is how many handlers run.
@@ -52,11 +48,7 @@ func (e *Engine) Attempts() int {
 }
 
 // Actors is how many runs have a goroutine.
-func (e *Engine) Actors() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.actors)
-}
+func (e *Engine) Actors() int { return e.runs.count() }
 
 // LookAtClock sets how long a clock that jumps forwards may go unnoticed. It is
 // called before the engine is opened.

@@ -42,7 +42,7 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reas
 	if err := e.allow(ctx, actor, domain.RoleOperator, "store.released", "", plan); err != nil {
 		return 0, err
 	}
-	if e.isStopping() {
+	if e.runs.isStopping() {
 		return 0, e.notOpen()
 	}
 	if err := e.store.MayRelease(ctx, actor); err != nil {
@@ -98,7 +98,7 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reas
 		r := &unfinished[i]
 		r.Status, r.WaitReason = domain.RunQueued, ""
 		r.LastSeq++
-		e.changed(r.ID)
+		e.watchers.changed(r.ID)
 		if !e.opts.OwnRunsOnly {
 			e.enqueue(r)
 		}

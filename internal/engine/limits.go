@@ -9,10 +9,10 @@ import (
 
 // ran is how long the run is running without a break. It is measured, whatever the
 // clock is set to meanwhile.
-func (a *actor) ran() time.Duration { return time.Since(a.runningSince).Truncate(timeUnit) }
+func (a *runner) ran() time.Duration { return time.Since(a.runningSince).Truncate(timeUnit) }
 
 // spent is what the run has used so far.
-func (a *actor) spent() runstate.Spent {
+func (a *runner) spent() runstate.Spent {
 	s := runstate.Spent{Steps: a.run.Steps, Time: a.run.RunningTime, Usage: a.run.Usage}
 	if a.run.Status == domain.RunRunning && !a.runningSince.IsZero() {
 		s.Time += a.ran()
@@ -21,7 +21,7 @@ func (a *actor) spent() runstate.Spent {
 }
 
 // overBudget says why the work may not start; "": it may.
-func (a *actor) overBudget(k runstate.StepKey) string {
+func (a *runner) overBudget(k runstate.StepKey) string {
 	l := a.run.Limits
 	if l == (domain.Limits{}) {
 		return ""
@@ -34,7 +34,7 @@ func (a *actor) overBudget(k runstate.StepKey) string {
 }
 
 // begun counts the work that has begun, other than k: each will be one more step.
-func (a *actor) begun(k runstate.StepKey) (n int64) {
+func (a *runner) begun(k runstate.StepKey) (n int64) {
 	for _, w := range a.s.Open {
 		if w.StepKey != k && (a.running[w.StepKey] != nil || w.Phase != runstate.PhaseReady) {
 			n++

@@ -12,11 +12,7 @@ func (e *Engine) Maintain(on bool) {
 	if on {
 		return
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, a := range e.actors {
-		a.nudge()
-	}
+	e.runs.nudge()
 }
 
 // Maintaining reports whether nodes may not start.

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -14,11 +13,11 @@ import (
 
 // dispatch starts one piece of work; false: it must wait for a node slot. The
 // work is the head of the queue.
-func (a *actor) dispatch(k runstate.StepKey) bool {
+func (a *runner) dispatch(k runstate.StepKey) bool {
 	// A checkpoint written on the way says that the run works (ruling 14), though
 	// this node has left the queue already.
-	a.dispatching = true
-	defer func() { a.dispatching = false }()
+	a.ready.starting = true
+	defer func() { a.ready.starting = false }()
 	node := &a.prog.Nodes[k.Node]
 	if k.Item == runstate.NoItem && node.Foreach != nil {
 		a.fanOut(a.s.Foreach[k.VisitKey])
@@ -26,37 +25,26 @@ func (a *actor) dispatch(k runstate.StepKey) bool {
 	}
 	w := a.s.Open[k]
 	if w.Resolution != nil {
-		a.pop(k)
+		a.ready.pop(k)
 		a.applyAnswer(w, *w.Resolution)
 		return true
 	}
 	switch node.Type {
 	case planner.TypeWait, planner.TypeApproval, planner.TypePlan:
-		a.pop(k)
+		a.ready.pop(k)
 		a.control(w, node)
 		return true
 	}
 	if runstate.Builtin(node.Type) && (node.Effect == "" || a.run.Dry()) {
-		a.pop(k)
+		a.ready.pop(k)
 		a.inline(w, node)
 		return true
 	}
 	return a.call(w, node)
 }
 
-// pop takes work off the queue; it stands at its head or near it.
-func (a *actor) pop(k runstate.StepKey) {
-	if len(a.queue) > 0 && a.queue[0] == k {
-		a.queue = a.queue[1:]
-		return
-	}
-	if i := slices.Index(a.queue, k); i >= 0 {
-		a.queue = slices.Delete(a.queue, i, i+1)
-	}
-}
-
 // inline runs a pure built-in node: one final row, no intent (ruling 17).
-func (a *actor) inline(w *runstate.Step, node *planner.ProgramNode) {
+func (a *runner) inline(w *runstate.Step, node *planner.ProgramNode) {
 	started := a.e.now()
 	out, failure := a.builtin(w, node)
 	if failure != nil {
@@ -82,7 +70,7 @@ func atOnce(w *runstate.Step, started time.Time) func(*domain.Entry) {
 }
 
 // builtin computes the output of a pure built-in node (SPEC 5).
-func (a *actor) builtin(w *runstate.Step, node *planner.ProgramNode) (any, *planner.Failure) {
+func (a *runner) builtin(w *runstate.Step, node *planner.ProgramNode) (any, *planner.Failure) {
 	switch node.Type {
 	case planner.TypeNoop, planner.TypeDecision:
 		if w.Item != runstate.NoItem {
@@ -95,17 +83,17 @@ func (a *actor) builtin(w *runstate.Step, node *planner.ProgramNode) (any, *plan
 
 // fanOut begins the next item of a foreach visit, or settles a visit that has
 // none.
-func (a *actor) fanOut(f *runstate.Foreach) {
+func (a *runner) fanOut(f *runstate.Foreach) {
 	if f.Total < 0 {
 		n, failure := a.s.Walk.Items(f.VisitKey)
 		switch {
 		case failure != nil:
-			a.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
+			a.ready.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
 			a.settleVisit(f.VisitKey, domain.NodeFailed, nil, runstate.FromPlanner(failure, a.prog.Nodes[f.Node].ID))
 			a.flush()
 			return
 		case n == 0:
-			a.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
+			a.ready.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
 			a.settleVisit(f.VisitKey, domain.NodeCompleted, []any{}, nil)
 			a.flush()
 			return
@@ -115,16 +103,16 @@ func (a *actor) fanOut(f *runstate.Foreach) {
 	if w := a.s.StartNextItem(f); w != nil {
 		// A new item is dispatched before others that wait for their turn.
 		a.s.NewlyReady = a.s.NewlyReady[:len(a.s.NewlyReady)-1]
-		a.queue = append([]runstate.StepKey{w.StepKey}, a.queue...)
+		a.ready.pushFront(w.StepKey)
 		return
 	}
-	a.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
+	a.ready.pop(runstate.StepKey{VisitKey: f.VisitKey, Item: runstate.NoItem})
 }
 
 // call prepares an attempt of a node that has a handler.
-func (a *actor) call(w *runstate.Step, node *planner.ProgramNode) bool {
+func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	refuse := func(f *planner.Failure) bool {
-		a.pop(w.StepKey)
+		a.ready.pop(w.StepKey)
 		f.Permanent, f.NoEffect = true, true
 		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(f, node.ID), atOnce(w, a.e.now()))
 		a.flush()
@@ -158,7 +146,7 @@ func (a *actor) call(w *runstate.Step, node *planner.ProgramNode) bool {
 		return refuse(failure)
 	}
 	if a.stubs(in.Registry, node, input) {
-		a.pop(w.StepKey)
+		a.ready.pop(w.StepKey)
 		a.stub(w, node, input)
 		return true
 	}
@@ -178,14 +166,14 @@ func (a *actor) call(w *runstate.Step, node *planner.ProgramNode) bool {
 			return refuse(failure)
 		}
 	}
-	if !a.takeNode() {
+	if !a.slots.takeNode(a.run.Priority, a.run.CreatedAt) {
 		return false
 	}
-	a.pop(w.StepKey)
+	a.ready.pop(w.StepKey)
 	t := a.newAttempt(w, node, handler, effectIn(in.Registry, a.prog, node, dispatch), dispatch)
 	raw, err := planner.EncodeWithin(input, planner.MaxValueBytes)
 	if err != nil {
-		a.nodeCredit++
+		a.slots.returnNode()
 		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(inputFailure(node.ID, err), node.ID), atOnce(w, t.started))
 		a.flush()
 		return true
@@ -204,14 +192,14 @@ func (a *actor) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	e.IdempotencyKey, e.Input, e.StartedAt = t.call.IdempotencyKey, raw, t.started
 	e.Agent = node.Agent
 	a.add(e) //seed:intent
-	p := patchOf(&a.next)
+	p := patchOf(&a.pipe.next)
 	headline := node.ID
 	if t.number > 1 {
 		headline = fmt.Sprintf("%s (attempt %d)", node.ID, t.number)
 	}
 	p.Headline, p.Node = &headline, &node.ID
 	failpoint.Hit("intent.before")
-	a.after(func(err error) {
+	a.pipe.after(func(err error) {
 		failpoint.Hit("intent.durable")
 		if err != nil || a.running[t.key] != t {
 			t.leave() // it never begins
@@ -240,7 +228,7 @@ func explainStep(n *planner.ProgramNode) string { return "Executing plan step: "
 
 // handOff records the handoff to the agent of a node whose first attempt begins with
 // the row.
-func (a *actor) handOff(e *domain.Entry) {
+func (a *runner) handOff(e *domain.Entry) {
 	if !begins(e) || a.run.Dry() {
 		return
 	}
@@ -252,13 +240,13 @@ func (a *actor) handOff(e *domain.Entry) {
 	if !handsOver(e, node.Agent, from) {
 		return
 	}
-	a.next.Handoffs = append(a.next.Handoffs, domain.Handoff{ID: handoffID(a.id, e.Seq), Run: a.id, Seq: e.Seq, From: from, To: node.Agent, Node: node.ID,
+	a.pipe.next.Handoffs = append(a.pipe.next.Handoffs, domain.Handoff{ID: handoffID(a.id, e.Seq), Run: a.id, Seq: e.Seq, From: from, To: node.Agent, Node: node.ID,
 		Reason: reasonPlanStep, Context: node.Task, At: e.At})
 }
 
 // sender is the agent that a node takes over from: that of the last ancestor
 // that has one, else the supervisor (ruling 34).
-func (a *actor) sender(node *planner.ProgramNode) string {
+func (a *runner) sender(node *planner.ProgramNode) string {
 	if a.prog.Kind == planner.KindSteps {
 		return handover(a.prog.Program, node.Index) // steps have an order of their own
 	}

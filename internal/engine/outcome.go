@@ -16,12 +16,12 @@ import (
 )
 
 // done records how an attempt ended.
-func (a *actor) done(t *attempt, r Result, err error) {
+func (a *runner) done(t *attempt, r Result, err error) {
 	if a.running[t.key] != t {
 		return // fenced off by a refold
 	}
 	delete(a.running, t.key)
-	a.nodeCredit++
+	a.slots.returnNode()
 	t.cancel(nil)
 	w := a.s.Open[t.key]
 	if w == nil {
@@ -41,22 +41,21 @@ func (a *actor) done(t *attempt, r Result, err error) {
 		}
 		a.failed(t, w, a.failureOf(t, err), r.Usage, cause)
 	}
-	delete(a.reserved, t)
+	a.calls.drop(t)
 	a.feed()
 	a.closeFans()
 	a.freeNodes()
 }
 
 // freeNodes gives back node slots that the run has no use for.
-func (a *actor) freeNodes() {
-	for a.nodeCredit > 0 && (a.blocked() || a.peek() == nil) {
-		a.nodeCredit--
-		a.e.sched.releaseNode()
+func (a *runner) freeNodes() {
+	for a.slots.nodes > 0 && (a.blocked() || a.ready.peek(a.s) == nil) {
+		a.slots.releaseNode()
 	}
 }
 
 // succeeded settles work with its output, turned into JSON at once (SPEC 4.1).
-func (a *actor) succeeded(t *attempt, w *runstate.Step, r Result) {
+func (a *runner) succeeded(t *attempt, w *runstate.Step, r Result) {
 	out, raw, failure := a.e.encodeOutput(t.node.ID, r.Output)
 	fill := func(e *domain.Entry) { a.fill(e, t, r.Usage, cmp.Or(r.Agent, t.node.Agent)) }
 	if failure != nil {
@@ -67,8 +66,8 @@ func (a *actor) succeeded(t *attempt, w *runstate.Step, r Result) {
 }
 
 // fill completes the row of an attempt's end.
-func (a *actor) fill(e *domain.Entry, t *attempt, usage domain.Usage, agent string) {
-	e.Attempt, e.StartedAt, e.Effect, e.Usage, e.Agent = t.number, t.started, string(t.effect), usage.Add(a.settleReserved(t)), agent
+func (a *runner) fill(e *domain.Entry, t *attempt, usage domain.Usage, agent string) {
+	e.Attempt, e.StartedAt, e.Effect, e.Usage, e.Agent = t.number, t.started, string(t.effect), usage.Add(a.calls.settle(t, a.run.Limits)), agent
 	e.IdempotencyKey, e.Log = t.call.IdempotencyKey, t.log.stored()
 	if t.effect == planner.EffectPure {
 		e.Input, e.IdempotencyKey = t.input, ""
@@ -154,7 +153,7 @@ func normalize(v any) (out any, err error) {
 }
 
 // failureOf puts an error into the form that the journal keeps.
-func (a *actor) failureOf(t *attempt, err error) *domain.Failure {
+func (a *runner) failureOf(t *attempt, err error) *domain.Failure {
 	if p, ok := errors.AsType[*panicError](err); ok {
 		return &domain.Failure{Code: planner.CodePanic, Node: t.node.ID, Message: a.e.mask(p.Error()), Stack: a.e.mask(p.stack)}
 	}
@@ -165,10 +164,10 @@ func (a *actor) failureOf(t *attempt, err error) *domain.Failure {
 
 // unstarted takes back an attempt whose handler was never called, because the
 // engine stops or the run was cancelled meanwhile.
-func (a *actor) unstarted(t *attempt) {
+func (a *runner) unstarted(t *attempt) {
 	t.leave()
 	delete(a.running, t.key)
-	a.nodeCredit++
+	a.slots.returnNode()
 	if w := a.s.Open[t.key]; w != nil {
 		f := runstate.Interrupted("it had not begun")
 		f.NoEffect = true
@@ -179,12 +178,12 @@ func (a *actor) unstarted(t *attempt) {
 
 // abandon records the end of an attempt whose handler ignores its context; what
 // it returns one day is late (SPEC 4.6).
-func (a *actor) abandon(t *attempt) {
+func (a *runner) abandon(t *attempt) {
 	if a.running[t.key] != t {
 		return
 	}
 	delete(a.running, t.key)
-	a.nodeCredit++
+	a.slots.returnNode()
 	w := a.s.Open[t.key]
 	if w != nil {
 		f := &domain.Failure{Code: planner.CodeTimeout, Node: t.node.ID, Message: fmt.Sprintf("timed out after %s; the handler did not stop", t.node.Timeout)}
@@ -202,7 +201,7 @@ func (a *actor) abandon(t *attempt) {
 }
 
 // failed records a failed attempt and what becomes of it.
-func (a *actor) failed(t *attempt, w *runstate.Step, f *domain.Failure, usage domain.Usage, cause error) {
+func (a *runner) failed(t *attempt, w *runstate.Step, f *domain.Failure, usage domain.Usage, cause error) {
 	j := runstate.AttemptEnd{Effect: t.effect, Stepped: t.stepped, OpenCall: len(w.CallsInFlight) > 0, NoEffect: f.NoEffect, Permanent: f.Permanent,
 		Interrupted: errors.Is(cause, ErrStopping) || errors.Is(cause, ErrBudget), Cancelled: a.s.Cancelled, Stopping: a.s.StoppedWithRun(w),
 		FailedAttempts: w.FailedAttempts + 1, MaxAttempts: t.node.MaxAttempts}
@@ -233,7 +232,7 @@ func (a *actor) failed(t *attempt, w *runstate.Step, f *domain.Failure, usage do
 		}
 		a.goesOn(w, domain.NodePending, f, reason, fill)
 		if reason == "budget" {
-			a.queue = append(a.queue, w.StepKey) // for when a limit has been raised
+			a.ready.push(w.StepKey) // for when a limit has been raised
 			a.outOfBudget(a.limitReached(cause))
 		}
 	case runstate.OutcomeCancelled:
@@ -243,7 +242,7 @@ func (a *actor) failed(t *attempt, w *runstate.Step, f *domain.Failure, usage do
 }
 
 // goesOn appends the row of an attempt that ended without settling its work.
-func (a *actor) goesOn(w *runstate.Step, status domain.NodeStatus, f *domain.Failure, reason string, fill func(*domain.Entry)) {
+func (a *runner) goesOn(w *runstate.Step, status domain.NodeStatus, f *domain.Failure, reason string, fill func(*domain.Entry)) {
 	e := a.entry(domain.EntryResult, w.StepKey)
 	e.Status, e.Failure, e.Reason = status, f, reason
 	fill(&e)
@@ -251,13 +250,13 @@ func (a *actor) goesOn(w *runstate.Step, status domain.NodeStatus, f *domain.Fai
 }
 
 // retry waits before the next attempt; the wait is durable (SPEC 4.5).
-func (a *actor) retry(node *planner.ProgramNode, w *runstate.Step, f *domain.Failure) {
+func (a *runner) retry(node *planner.ProgramNode, w *runstate.Step, f *domain.Failure) {
 	// What a server asks for is the least; runs that it sent away together do not
 	// come back together (L06).
 	asked := f.RetryAfter + time.Duration(rand.Float64()*float64(f.RetryAfter)/10)
 	delay := max(node.Backoff.Delay(w.FailedAttempts, rand.Float64()), asked)
 	if delay <= 0 {
-		a.queue = append(a.queue, w.StepKey)
+		a.ready.push(w.StepKey)
 		return
 	}
 	e := a.entry(domain.EntryWait, w.StepKey)
@@ -268,7 +267,7 @@ func (a *actor) retry(node *planner.ProgramNode, w *runstate.Step, f *domain.Fai
 }
 
 // late keeps the result of an abandoned attempt for people to read.
-func (a *actor) late(m lateMsg) {
+func (a *runner) late(m lateMsg) {
 	e := a.entry(domain.EntryResolve, m.attempt.key)
 	e.Decision, e.Attempt, e.StartedAt = runstate.ResolveDecision{Action: runstate.ActionLate}.JSON(), m.attempt.number, m.attempt.started
 	e.Reason = "the handler returned after it was given up"
@@ -283,7 +282,7 @@ func (a *actor) late(m lateMsg) {
 }
 
 // recover settles what was in flight when the daemon died (SPEC 4.1).
-func (a *actor) recover() {
+func (a *runner) recover() {
 	if a.ended {
 		return
 	}
@@ -307,7 +306,7 @@ func (a *actor) recover() {
 	crashes := a.run.Crashes + 1
 	a.run.Crashes = crashes
 	a.verbRow(runstate.VerbDecision{Verb: runstate.VerbCrash, Nodes: nodes}, domain.System.Name, "kairosd ended without putting the run down")
-	patchOf(&a.next).Crashes = &crashes
+	patchOf(&a.pipe.next).Crashes = &crashes
 	a.settleFlying("kairosd died while it ran", "crash")
 	failpoint.Hit("recover.settled")
 	for _, w := range a.s.OpenSteps() {
@@ -323,7 +322,7 @@ func (a *actor) recover() {
 
 // settleFlying settles, by their effect class, attempts that nobody runs any
 // more (SPEC 4.1).
-func (a *actor) settleFlying(why, reason string) {
+func (a *runner) settleFlying(why, reason string) {
 	for _, w := range a.s.OpenSteps() {
 		if !w.InFlight() {
 			continue
@@ -340,7 +339,7 @@ func (a *actor) settleFlying(why, reason string) {
 			a.final(w, domain.NodeCancelled, nil, f, fill)
 		default:
 			a.goesOn(w, domain.NodePending, f, reason, fill)
-			a.queue = append(a.queue, w.StepKey)
+			a.ready.push(w.StepKey)
 		}
 	}
 }

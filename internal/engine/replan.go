@@ -31,7 +31,7 @@ func (e *Engine) SetReplanner(r Replanner) { e.replanner = r }
 const replanTimeout = 5 * time.Minute
 
 // replans reports whether a failure of this work is answered by planning anew.
-func (a *actor) replans(w *runstate.Step) bool {
+func (a *runner) replans(w *runstate.Step) bool {
 	node := &a.prog.Nodes[w.Node]
 	return node.OnError == planner.OnErrorReplan && w.Item == runstate.NoItem && !w.ReplanAbandoned && a.e.replanner != nil &&
 		a.s.ReplanCount < a.e.current().MaxReplans && !a.s.Cancelled && !a.s.Walk.Stopping() &&
@@ -40,7 +40,7 @@ func (a *actor) replans(w *runstate.Step) bool {
 
 // awaitReplan records that a node has failed and that the run waits for a new
 // tail (SPEC 7.5).
-func (a *actor) awaitReplan(w *runstate.Step, f *domain.Failure, fill func(*domain.Entry)) {
+func (a *runner) awaitReplan(w *runstate.Step, f *domain.Failure, fill func(*domain.Entry)) {
 	a.goesOn(w, domain.NodeFailed, f, "", func(e *domain.Entry) {
 		e.Attempt = w.Attempt
 		if fill != nil {
@@ -67,7 +67,7 @@ type replanMsg struct {
 
 // considerReplan asks for a new tail once nothing runs any more and nothing is
 // in doubt: what is planned then knows everything that has happened.
-func (a *actor) considerReplan() {
+func (a *runner) considerReplan() {
 	if !a.prog.Replans || len(a.running) > 0 || a.ended || a.stopping || a.e.opts.Safe || a.e.maintenance.Load() || a.s.Paused || a.s.Held || a.s.Quarantined || a.s.ReplanCount >= a.e.current().MaxReplans {
 		return
 	}
@@ -83,7 +83,7 @@ func (a *actor) considerReplan() {
 	if _, busy := a.e.replanning.LoadOrStore(a.id, true); busy {
 		return
 	}
-	a.after(func(err error) {
+	a.pipe.after(func(err error) {
 		if err != nil {
 			a.e.replanning.Delete(a.id)
 			return
@@ -186,19 +186,15 @@ func (e *Engine) askPlanner(ctx context.Context, run string, w *runstate.Step, r
 		return out, err
 	}
 	failpoint.Hit("replan.answered")
-	m := answerMsg{w.StepKey, out, make(chan error, 1)}
-	if !e.post(run, m) {
-		return domain.Replanned{}, ErrStopping
-	}
-	select {
-	case err := <-m.reply:
-		if err != nil {
-			return out, fmt.Errorf("%w: %w", errNotKept, err)
-		}
+	m := answerMsg{w.StepKey, out, newReply[done]()}
+	_, err = ask(ctx, e, func(m message) bool { return e.post(run, m) }, m, m.reply, ErrStopping)
+	switch {
+	case err == nil:
 		return out, nil
-	case <-ctx.Done():
-		return domain.Replanned{}, context.Cause(ctx)
+	case errors.Is(err, ErrStopping) || ctx.Err() != nil:
+		return domain.Replanned{}, err
 	}
+	return out, fmt.Errorf("%w: %w", errNotKept, err)
 }
 
 // errNotKept says that an answer could not be recorded: the run has moved on, or its
@@ -209,13 +205,13 @@ var errNotKept = errors.New("the planner's answer was not recorded")
 type answerMsg struct {
 	key   runstate.StepKey
 	out   domain.Replanned
-	reply chan error
+	reply reply[done]
 }
 
-func (m answerMsg) answer(err error) { reply(m.reply, err) }
+func (m answerMsg) answer(err error) { m.reply.give(done{}, err) }
 
 // keepAnswer records the planner's answer, with what it took.
-func (a *actor) keepAnswer(m answerMsg) {
+func (a *runner) keepAnswer(m answerMsg) {
 	w := a.s.Open[m.key]
 	if a.ended || w == nil || w.Phase != runstate.PhaseWaiting || w.Reason != domain.WaitReplan {
 		m.answer(ErrFenced)
@@ -226,14 +222,14 @@ func (a *actor) keepAnswer(m answerMsg) {
 	e.Decision = runstate.SubstepDecision{Kind: runstate.KindReplan}.JSON()
 	e.Output = runstate.MustJSON(runstate.PlannerAnswer{Source: string(m.out.Source), Reason: m.out.Reason, Unsafe: m.out.Unsafe})
 	a.add(e)
-	a.after(m.answer)
+	a.pipe.after(m.answer)
 }
 
 // replanActor is who stores new tails and makes runs follow them.
 var replanActor = domain.Actor{Name: "supervisor", Role: domain.RoleAuthor, Surface: "engine"}
 
 // replanned takes up a new tail.
-func (a *actor) replanned(m replanMsg) {
+func (a *runner) replanned(m replanMsg) {
 	a.e.replanning.Delete(a.id)
 	w := a.s.Open[m.key]
 	if m.again || a.ended || w == nil || w.Phase != runstate.PhaseWaiting || w.Reason != domain.WaitReplan {
@@ -250,7 +246,7 @@ func (a *actor) replanned(m replanMsg) {
 }
 
 // noReplan lets the node's own failure stand.
-func (a *actor) noReplan(w *runstate.Step, why string, usage domain.Usage) {
+func (a *runner) noReplan(w *runstate.Step, why string, usage domain.Usage) {
 	w.ReplanAbandoned = true
 	f := w.Failure
 	if f == nil {
@@ -262,7 +258,7 @@ func (a *actor) noReplan(w *runstate.Step, why string, usage domain.Usage) {
 }
 
 // askTail asks a person to accept a tail with unsafe steps (ruling 41).
-func (a *actor) askTail(w *runstate.Step, m replanMsg) {
+func (a *runner) askTail(w *runstate.Step, m replanMsg) {
 	node := a.prog.Nodes[w.Node].ID
 	e := a.entry(domain.EntryWait, w.StepKey)
 	e.Status, e.Reason, e.Attempt, e.Usage = domain.NodeWaiting, string(domain.WaitApproval), w.Attempt, m.usage
@@ -271,7 +267,7 @@ func (a *actor) askTail(w *runstate.Step, m replanMsg) {
 	e.Decision = runstate.WaitDecision{Kind: runstate.KindReplan, Tail: &m.tail}.JSON()
 	a.add(e)
 	a.dueDirty = true
-	a.next.Approvals = append(a.next.Approvals, a.request(w))
+	a.pipe.next.Approvals = append(a.pipe.next.Approvals, a.request(w))
 }
 
 func tailQuestion(node string, version int, unsafe []string) string {
@@ -279,7 +275,7 @@ func tailQuestion(node string, version int, unsafe []string) string {
 }
 
 // answerTail does what a person said of a tail.
-func (a *actor) answerTail(w *runstate.Step, t runstate.ReplanTarget, approved bool, by, comment string) {
+func (a *runner) answerTail(w *runstate.Step, t runstate.ReplanTarget, approved bool, by, comment string) {
 	a.dueDirty = true
 	if !approved {
 		a.noReplan(w, strings.TrimSuffix("version "+fmt.Sprint(t.Version)+" was rejected by "+by+": "+comment, ": "), domain.Usage{})
@@ -290,17 +286,17 @@ func (a *actor) answerTail(w *runstate.Step, t runstate.ReplanTarget, approved b
 
 // followTail makes the run follow a version: one row, by which a fold does the
 // same. What is completed must stay completed.
-func (a *actor) followTail(w *runstate.Step, t runstate.ReplanTarget, usage domain.Usage, by string) {
+func (a *runner) followTail(w *runstate.Step, t runstate.ReplanTarget, usage domain.Usage, by string) {
 	e, next, dropped, prog, err := a.prepareTail(w, t, by)
 	if err != nil {
 		a.noReplan(w, err.Error(), usage)
 		return
 	}
-	if a.hasFinal {
+	if a.pipe.hasFinal {
 		a.flush()
 	}
 	e.Usage = usage
-	a.next.Entries = append(a.next.Entries, *e)
+	a.pipe.next.Entries = append(a.pipe.next.Entries, *e)
 	a.use(usage)
 	for _, d := range dropped {
 		if d.Phase != runstate.PhaseWaiting {
@@ -313,7 +309,7 @@ func (a *actor) followTail(w *runstate.Step, t runstate.ReplanTarget, usage doma
 			}
 		case domain.WaitChild:
 			child := d.Ref
-			a.after(func(err error) {
+			a.pipe.after(func(err error) {
 				if err == nil {
 					a.e.background(func() { a.e.cancelChild(child) })
 				}
@@ -322,13 +318,13 @@ func (a *actor) followTail(w *runstate.Step, t runstate.ReplanTarget, usage doma
 	}
 	a.s, a.prog = next, prog
 	a.run.Hash, a.run.Version = t.Hash, t.Version
-	p := patchOf(&a.next)
+	p := patchOf(&a.pipe.next)
 	p.Hash, p.Version = t.Hash, t.Version
-	a.requeue()
+	a.ready.requeue(a.s)
 	a.dueDirty = true
-	a.after(func(err error) {
+	a.pipe.after(func(err error) {
 		if err == nil {
-			a.e.changed(a.id)
+			a.e.watchers.changed(a.id)
 		}
 	})
 	failpoint.Hit("replan.before")
@@ -337,7 +333,7 @@ func (a *actor) followTail(w *runstate.Step, t runstate.ReplanTarget, usage doma
 
 // prepareTail computes the replan row and the state that it leads to, by the
 // code that forks a run onto another version.
-func (a *actor) prepareTail(w *runstate.Step, t runstate.ReplanTarget, by string) (*domain.Entry, *runstate.State, []*runstate.Step, *runstate.Compiled, error) {
+func (a *runner) prepareTail(w *runstate.Step, t runstate.ReplanTarget, by string) (*domain.Entry, *runstate.State, []*runstate.Step, *runstate.Compiled, error) {
 	ctx := context.WithoutCancel(a.e.base)
 	prog, err := a.e.program(ctx, t.Hash)
 	if err != nil {

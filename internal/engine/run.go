@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
@@ -11,147 +10,18 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// answerable is a message whose sender waits for an answer.
-type answerable interface{ answer(error) }
-
-func (a *actor) handle(m any) {
-	switch m := m.(type) {
-	case slotMsg:
-		if !a.e.sched.holds(a.id, m.token) { //seed:stale-grant
-			return // given back meanwhile: another run may have it
-		}
-		a.slot, a.waitingSlot = m.token, false
-		if a.ended || a.stopping || a.nothingToDo() {
-			a.yieldSlot()
-		}
-	case nodeSlotMsg:
-		a.waitingNode = false
-		a.nodeCredit++
-	case timerMsg:
-		a.due()
-	case stopMsg:
-		a.stopping = true
-		for range a.nodeCredit {
-			a.e.sched.releaseNode()
-		}
-		a.nodeCredit = 0
-	case answerMsg:
-		a.keepAnswer(m)
-	case replanMsg:
-		a.replanned(m)
-	case childrenMsg:
-		a.lookForChildren()
-	case childMsg:
-		a.childEnded(m)
-	case doneMsg:
-		a.done(m.attempt, m.result, m.err)
-	case abandonMsg:
-		a.abandon(m.attempt)
-	case lateMsg:
-		a.late(m)
-	case substepMsg:
-		a.substep(m)
-	case silenceMsg:
-		a.silence(m)
-	case reserveMsg:
-		a.reserve(m)
-	case lostMsg:
-		a.callLost(m)
-	case deadlineMsg:
-		a.cutOff()
-	case answerable:
-		a.verb(m)
-	}
-}
-
 // nothingToDo reports that a granted slot is of no use: the run waits again.
-func (a *actor) nothingToDo() bool {
-	a.collect()
-	return a.run.Status == domain.RunWaiting && len(a.running) == 0 && (a.blocked() || a.peek() == nil)
+func (a *runner) nothingToDo() bool {
+	a.ready.collect(a.s)
+	return a.run.Status == domain.RunWaiting && len(a.running) == 0 && (a.blocked() || a.ready.peek(a.s) == nil)
 }
-
-func (a *actor) yieldSlot() {
-	if a.slot != 0 {
-		a.e.sched.release(a.id, a.slot)
-		a.slot = 0
-	}
-}
-
-// collect queues what became ready.
-func (a *actor) collect() {
-	if len(a.s.NewlyReady) > 0 {
-		a.queue = append(a.queue, a.s.NewlyReady...)
-		a.s.NewlyReady = a.s.NewlyReady[:0]
-	}
-}
-
-// peek finds the first work that may be dispatched, dropping what is stale.
-func (a *actor) peek() *runstate.StepKey {
-	a.collect()
-	keep := 0
-	for i := 0; i < len(a.queue); i++ {
-		k := a.queue[i]
-		ok, stale := a.startable(k)
-		if ok {
-			if keep != i {
-				a.queue = slices.Delete(a.queue, keep, i)
-			}
-			return &a.queue[keep]
-		}
-		if !stale {
-			a.queue[keep] = k
-			keep++
-		}
-	}
-	a.queue = a.queue[:keep]
-	return nil
-}
-
-// startable reports whether work may be dispatched now, and whether it will
-// never be from where it stands in the queue.
-func (a *actor) startable(k runstate.StepKey) (ok, stale bool) {
-	node := &a.prog.Nodes[k.Node]
-	if k.Item == runstate.NoItem && node.Foreach != nil {
-		f := a.s.Foreach[k.VisitKey]
-		if f == nil {
-			return false, true
-		}
-		return a.s.MayBegin(k.VisitKey) && (f.Total < 0 || f.OpenItems-f.Parked < node.MaxParallel && !a.allBegun(f)), a.allBegun(f)
-	}
-	w := a.s.Open[k]
-	if w == nil || a.running[k] != nil {
-		return false, w == nil
-	}
-	switch w.Phase {
-	case runstate.PhaseReady:
-		if len(a.s.Only) == 0 || w.HasSettlingResolution() {
-			return true, false
-		}
-		// What a person said settles before the one step begins that a resume was
-		// asked for: the run pauses when that step has settled.
-		return a.s.MayBegin(k.VisitKey) && !a.s.AwaitsSettlement(), false
-	case runstate.PhaseWaiting:
-		if w.Reason != domain.WaitRetry {
-			return false, true
-		}
-		if w.Due.After(a.e.now()) {
-			return false, true // its timer queues it again
-		}
-		f := a.s.Foreach[k.VisitKey]
-		return f == nil || f.OpenItems-f.Parked < node.MaxParallel, false
-	}
-	return false, true
-}
-
-// allBegun reports whether no item of a foreach is left to begin.
-func (a *actor) allBegun(f *runstate.Foreach) bool { return f.Total >= 0 && f.BegunAll }
 
 // advance starts everything that may start.
-func (a *actor) advance() {
+func (a *runner) advance() {
 	a.considerReplan()
 	a.budget = ""
-	for !a.blocked() && !a.e.maintenance.Load() && !a.waiting.Load() && a.unacked() < a.ahead() {
-		k := a.peek()
+	for !a.blocked() && !a.e.maintenance.Load() && !a.inbox.filled.Load() && a.pipe.unacked() < a.ahead() {
+		k := a.ready.peek(a.s)
 		if k == nil {
 			return
 		}
@@ -161,47 +31,14 @@ func (a *actor) advance() {
 			}
 			return
 		}
-		if !a.takeSlot() || !a.dispatch(*k) {
+		if !a.slots.take(&a.run) || !a.dispatch(*k) {
 			return
 		}
 	}
 }
 
-// takeSlot makes sure that the run may work, or queues it.
-func (a *actor) takeSlot() bool {
-	if a.slot != 0 {
-		return true
-	}
-	if a.waitingSlot {
-		return false
-	}
-	t := ticketOf(&a.run)
-	if a.slot = a.e.sched.try(t); a.slot != 0 {
-		return true
-	}
-	a.waitingSlot = true
-	a.e.sched.enqueue(t)
-	return false
-}
-
-// takeNode takes a slot for one node.
-func (a *actor) takeNode() bool {
-	if a.nodeCredit > 0 {
-		a.nodeCredit--
-		return true
-	}
-	if a.waitingNode {
-		return false
-	}
-	if a.e.sched.acquireNode(a, a.run.Priority, a.run.CreatedAt) {
-		return true
-	}
-	a.waitingNode = true
-	return false
-}
-
 // due handles waits that have ended by themselves.
-func (a *actor) due() {
+func (a *runner) due() {
 	a.dueDirty = true
 	if a.s.Paused || a.s.Held || a.s.Quarantined || a.ended {
 		return // due timers start nothing (ruling 15)
@@ -213,8 +50,8 @@ func (a *actor) due() {
 		}
 		switch w.Reason {
 		case domain.WaitRetry:
-			if !slices.Contains(a.queue, w.StepKey) {
-				a.queue = append(a.queue, w.StepKey)
+			if !a.ready.contains(w.StepKey) {
+				a.ready.push(w.StepKey)
 			}
 		case domain.WaitTimer:
 			a.final(w, domain.NodeCompleted, a.s.Walk.Last(w.VisitKey), nil, nil)
@@ -225,26 +62,26 @@ func (a *actor) due() {
 }
 
 // entry begins a row about a piece of work; seq is assigned by add.
-func (a *actor) entry(kind domain.EntryKind, k runstate.StepKey) domain.Entry {
+func (a *runner) entry(kind domain.EntryKind, k runstate.StepKey) domain.Entry {
 	return domain.Entry{Kind: kind, Node: a.prog.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item, At: a.e.now()}
 }
 
 // add appends a row to the checkpoint being put together and applies it.
-func (a *actor) add(e domain.Entry) {
+func (a *runner) add(e domain.Entry) {
 	e.Seq = a.s.Seq + 1
 	if err := a.s.Apply(&e); err != nil {
 		// A row that this code just made contradicts the state: a defect here,
 		// which must not be written.
 		panic(fmt.Sprintf("engine: run %s: %v", a.id, err))
 	}
-	a.next.Entries = append(a.next.Entries, e)
+	a.pipe.next.Entries = append(a.pipe.next.Entries, e)
 	a.handOff(&e)
 	a.converse(&e)
 	a.use(e.Usage)
 }
 
 // verbRow appends a row about the run.
-func (a *actor) verbRow(p runstate.VerbDecision, actor, reason string) {
+func (a *runner) verbRow(p runstate.VerbDecision, actor, reason string) {
 	a.add(domain.Entry{Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: p.JSON(), Actor: actor, Reason: reason, At: a.e.now()})
 }
 
@@ -255,14 +92,11 @@ func patchOf(c *domain.Checkpoint) *domain.RunPatch {
 	return c.Patch
 }
 
-// after ties fn to the checkpoint being put together.
-func (a *actor) after(fn func(error)) { a.deferred = append(a.deferred, deferred{fn: fn}) }
-
 // final settles a visit or item: the row is decided by the walk and joins the
 // checkpoint. fill may set more of the row's fields. One finished node is one
 // checkpoint, so a row that waits to be handed over goes first.
-func (a *actor) final(w *runstate.Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
-	if a.hasFinal {
+func (a *runner) final(w *runstate.Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
+	if a.pipe.hasFinal {
 		a.flush()
 	}
 	if status == domain.NodeFailed && a.replans(w) {
@@ -270,16 +104,16 @@ func (a *actor) final(w *runstate.Step, status domain.NodeStatus, out any, f *do
 		return
 	}
 	a.settle(w, status, out, f, fill)
-	a.hasFinal = true
+	a.pipe.hasFinal = true
 	if a.s.Walk.Stopping() && !a.s.Cancelled {
 		a.cancelWaiting()
 	}
 }
 
 // settle appends a final row without regard to where checkpoints begin.
-func (a *actor) settle(w *runstate.Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
-	a.next.Entries = append(a.next.Entries, a.entry(domain.EntryResult, w.StepKey))
-	e := &a.next.Entries[len(a.next.Entries)-1]
+func (a *runner) settle(w *runstate.Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
+	a.pipe.next.Entries = append(a.pipe.next.Entries, a.entry(domain.EntryResult, w.StepKey))
+	e := &a.pipe.next.Entries[len(a.pipe.next.Entries)-1]
 	e.Final, e.Status, e.Failure, e.Attempt = true, status, f, w.Attempt
 	if fill != nil {
 		fill(e)
@@ -302,36 +136,36 @@ func (a *actor) settle(w *runstate.Step, status domain.NodeStatus, out any, f *d
 	}
 	a.converse(e)
 	a.measure(w, e)
-	patchOf(&a.next).AddSteps++
+	patchOf(&a.pipe.next).AddSteps++
 	a.run.Steps++
 	a.use(e.Usage)
 }
 
 // measure tells what a skill took that an attempt has completed.
-func (a *actor) measure(w *runstate.Step, e *domain.Entry) {
+func (a *runner) measure(w *runstate.Step, e *domain.Entry) {
 	node := &a.prog.Nodes[w.Node]
 	if node.Skill == "" && node.Agent == "" || a.run.Dry() || e.Status != domain.NodeCompleted || e.StartedAt.IsZero() {
 		return
 	}
 	used := w.Usage.Add(e.Usage)
-	a.next.Measured = append(a.next.Measured, domain.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
+	a.pipe.next.Measured = append(a.pipe.next.Measured, domain.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
 		Time: e.At.Sub(e.StartedAt), Tokens: used.InputTokens + used.OutputTokens, At: e.At})
 }
 
 // use counts what a row used.
-func (a *actor) use(u domain.Usage) {
+func (a *runner) use(u domain.Usage) {
 	if u.Zero() {
 		return
 	}
-	p := patchOf(&a.next)
+	p := patchOf(&a.pipe.next)
 	p.AddUsage = p.AddUsage.Add(u)
 	a.run.Usage = a.run.Usage.Add(u)
 }
 
 // settleVisit settles a foreach visit as a whole: its list is empty, cannot be
 // read, or no item will start.
-func (a *actor) settleVisit(v planner.VisitKey, status domain.NodeStatus, out any, f *domain.Failure) {
-	if a.hasFinal && status != domain.NodeCancelled {
+func (a *runner) settleVisit(v planner.VisitKey, status domain.NodeStatus, out any, f *domain.Failure) {
+	if a.pipe.hasFinal && status != domain.NodeCancelled {
 		a.flush()
 	}
 	now := a.e.now()
@@ -340,7 +174,7 @@ func (a *actor) settleVisit(v planner.VisitKey, status domain.NodeStatus, out an
 			e.Effect, e.StartedAt = string(planner.EffectPure), now
 		}
 	})
-	a.hasFinal = true
+	a.pipe.hasFinal = true
 	if a.s.Walk.Stopping() && !a.s.Cancelled {
 		a.cancelWaiting()
 	}
@@ -348,7 +182,7 @@ func (a *actor) settleVisit(v planner.VisitKey, status domain.NodeStatus, out an
 
 // cancelWaiting cancels visits that wait and pending retries, because the run
 // is stopping (ruling 6). What is in doubt stays so until a person resolves it.
-func (a *actor) cancelWaiting() {
+func (a *runner) cancelWaiting() {
 	for _, w := range a.s.OpenSteps() {
 		if w.Phase == runstate.PhaseWaiting && a.s.StoppedWithRun(w) && a.running[w.StepKey] == nil && a.s.Open[w.StepKey] == w {
 			a.cancelWork(w)
@@ -357,14 +191,14 @@ func (a *actor) cancelWaiting() {
 }
 
 // cancelWork settles open work as cancelled and tells what it waited for.
-func (a *actor) cancelWork(w *runstate.Step) {
+func (a *runner) cancelWork(w *runstate.Step) {
 	if w.Phase == runstate.PhaseWaiting {
 		switch w.Reason {
 		case domain.WaitApproval:
 			a.closeApproval(w, domain.System.Name, "")
 		case domain.WaitChild:
 			child := w.Ref
-			a.after(func(err error) {
+			a.pipe.after(func(err error) {
 				if err == nil {
 					a.e.background(func() { a.e.cancelChild(child) })
 				}
@@ -377,53 +211,20 @@ func (a *actor) cancelWork(w *runstate.Step) {
 
 // flush completes the checkpoint; the store gets it with the next handOver, at
 // the latest before the run's goroutine waits for anything.
-func (a *actor) flush() {
-	if a.s == nil || a.broken || a.dropped {
+func (a *runner) flush() {
+	if a.s == nil || a.pipe.broken || a.dropped {
 		return
 	}
 	a.status()
-	c := a.next
-	if len(c.Entries) == 0 && c.Patch == nil && len(c.Audit) == 0 && len(c.Approvals) == 0 {
-		// Nothing to write: what was tied to this checkpoint needs no more than
-		// those before it.
-		for i := range a.deferred {
-			if a.deferred[i].index == 0 {
-				a.deferred[i].index = max(a.sent, 1)
-			}
-		}
-		if a.sent == 0 && len(a.deferred) > 0 {
-			list := a.deferred
-			a.deferred = nil
-			for _, d := range list {
-				d.fn(nil)
-			}
-		}
+	if !a.pipe.complete() {
 		return
 	}
-	c.Run, c.Fence, c.Chain = a.id, a.fence, a.chain
-	a.next, a.hasFinal = domain.Checkpoint{}, false
-	a.fence += int64(len(c.Entries))
-	a.run.LastSeq = a.fence
-	a.sent++
-	for i := len(a.deferred) - 1; i >= 0 && a.deferred[i].index == 0; i-- {
-		a.deferred[i].index = a.sent
-	}
+	a.run.LastSeq = a.pipe.fence
 	if a.e.flushed != nil {
 		a.e.flushed(a.id, a.s)
 	}
-	a.inflight = append(a.inflight, c)
 	failpoint.Hit("advance")
-	if a.sent-a.handed >= handOverAt {
-		a.handOver()
-	}
-}
-
-// handOver gives the store what flush has completed. What ends together is
-// handed over together: a store that is given the first of a hundred checkpoints
-// commits that one while the others are being put together.
-func (a *actor) handOver() {
-	if n := a.sent - a.handed; n > 0 {
-		a.handed = a.sent
-		a.e.store.Enqueue(a.inflight[len(a.inflight)-int(n):], a.ack)
+	if a.pipe.completed-a.pipe.handed >= handOverAt {
+		a.pipe.handOver()
 	}
 }

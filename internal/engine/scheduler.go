@@ -42,7 +42,7 @@ func ticketOf(r *domain.Run) *ticket {
 // priority, then age. A run with a concurrency key is admitted only while fewer
 // than its limit are active, and stays admitted until it is final.
 //
-// A slot is held by a token. A run's actor hears of a slot that was granted to it
+// A slot is held by a token. A run's runner hears of a slot that was granted to it
 // by a message; the token tells whether the run still holds that slot when the
 // message arrives, and whether who gives a slot back still holds it.
 type scheduler struct {
@@ -255,16 +255,16 @@ func (s *scheduler) drop(run string) {
 	}
 }
 
-// acquireNode takes a node slot for the actor, or registers it to be told when
+// acquireNode takes a node slot for the runner, or registers it to be told when
 // one is free (it then holds the slot and must use it or give it back).
-func (s *scheduler) acquireNode(a *actor, priority int, age time.Time) bool {
+func (s *scheduler) acquireNode(granted func() bool, priority int, age time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.freeNodes > 0 {
 		s.freeNodes--
 		return true
 	}
-	heap.Push(&s.nodeQueue, &waiter{a, priority, age})
+	heap.Push(&s.nodeQueue, &waiter{granted, priority, age})
 	return false
 }
 
@@ -279,7 +279,7 @@ func (s *scheduler) releaseNode() {
 func (s *scheduler) pumpNodes() {
 	for s.freeNodes > 0 && len(s.nodeQueue) > 0 {
 		w := heap.Pop(&s.nodeQueue).(*waiter)
-		if w.actor.post(nodeSlotMsg{}) {
+		if w.granted() {
 			s.freeNodes--
 		}
 	}
@@ -326,9 +326,9 @@ func (h *ticketHeap) Pop() any {
 	return t
 }
 
-// waiter is an actor that wants a node slot.
+// waiter is a run that waits for a node slot. granted tells it; false: it has ended.
 type waiter struct {
-	actor    *actor
+	granted  func() bool
 	priority int
 	age      time.Time
 }

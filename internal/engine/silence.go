@@ -52,28 +52,19 @@ func (e *Engine) tellSilent(told map[string]bool) {
 	for run, m := range found {
 		if !told[run] {
 			told[run] = true
-			e.tell(run, m)
+			e.runs.tell(run, m)
 		}
 	}
 	for run := range told {
 		if _, still := found[run]; !still {
 			delete(told, run)
-			e.tell(run, silenceMsg{})
+			e.runs.tell(run, silenceMsg{})
 		}
 	}
 }
 
-// tell hands a message to a run that works; one that does not is left in peace.
-func (e *Engine) tell(run string, m any) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if a := e.actors[run]; a != nil {
-		a.post(m)
-	}
-}
-
 // silence records that the run gives no sign of life, or gives one again.
-func (a *actor) silence(m silenceMsg) {
+func (a *runner) silence(m silenceMsg) {
 	on := !m.since.IsZero()
 	if a.ended || a.run.Status != domain.RunRunning || on == a.run.Attention || on && len(a.running) == 0 {
 		return
@@ -83,7 +74,7 @@ func (a *actor) silence(m silenceMsg) {
 	if on {
 		headline, node = fmt.Sprintf("%s gives no sign of life since %s", m.node, m.since.Format(time.RFC3339)), m.node
 	}
-	p := patchOf(&a.next)
+	p := patchOf(&a.pipe.next)
 	p.Silent, p.Headline, p.Node = &on, &headline, &node
 	a.run.Headline, a.run.Node = headline, node
 }

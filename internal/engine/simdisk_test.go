@@ -102,7 +102,7 @@ func (o *order) loop() {
 }
 
 // pick takes the first request of some run, and with it what waits beside it.
-// How an actor divides what it hears of at one time, and which of two that look
+// How a runner divides what it hears of at one time, and which of two that look
 // at a run is the first, is not decided by the seed.
 func (o *order) pick() []request {
 	o.mu.Lock()

@@ -133,10 +133,7 @@ func (e *Engine) versionOf(ctx context.Context, r domain.StartRequest) (string, 
 
 // create stores a new run of a program and queues it.
 func (e *Engine) create(ctx context.Context, p *runstate.Compiled, n domain.NewRun, actor domain.Actor) (domain.Run, error) {
-	e.mu.Lock()
-	closed := e.stopping
-	e.mu.Unlock()
-	if closed {
+	if e.runs.isStopping() {
 		return domain.Run{}, e.notOpen()
 	}
 	n.PlanID, n.Hash = p.Version.PlanID, p.Hash
@@ -188,15 +185,11 @@ func (e *Engine) create(ctx context.Context, p *runstate.Compiled, n domain.NewR
 		}
 	}
 	failpoint.Hit("accept.before")
-	e.mu.Lock()
-	e.created[n.ID] = nil
-	e.mu.Unlock()
+	e.runs.creating(n.ID)
 	run, created, err := e.store.CreateRun(ctx, n)
 	failpoint.Hit("accept.after")
 	if err != nil || !created {
-		e.mu.Lock()
-		delete(e.created, n.ID)
-		e.mu.Unlock()
+		e.runs.notCreated(n.ID)
 		return run, err
 	}
 	e.enqueue(&run)
@@ -233,16 +226,10 @@ func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
 // enqueue queues a run that was just created.
 func (e *Engine) enqueue(run *domain.Run) {
 	early := run.StartAt.After(e.now())
-	e.mu.Lock()
-	open := e.opened && !e.stopping && !e.opts.Safe && run.Status != domain.RunWaiting
-	if _, untouched := e.created[run.ID]; untouched && open && !early && run.LastSeq == 0 && len(run.Input) <= 4096 {
-		e.created[run.ID] = run
-	} else {
-		delete(e.created, run.ID)
-	}
-	e.mu.Unlock()
+	ready := !e.opts.Safe && run.Status != domain.RunWaiting
+	open := e.runs.keepCreated(run, ready && !early && run.LastSeq == 0 && len(run.Input) <= 4096)
 	switch {
-	case !open: // it is durable and starts with the next Open, or with its release
+	case !open || !ready: // it is durable and starts with the next Open, or with its release
 	case early:
 		e.timers.set(run.ID, run.StartAt)
 	default:

@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -12,7 +9,7 @@ import (
 )
 
 // status completes the checkpoint with what becomes of the run.
-func (a *actor) status() {
+func (a *runner) status() {
 	if n := a.s.Settled; len(n) > 0 {
 		if a.pathLen < maxPath {
 			letters := make([]byte, 0, len(n))
@@ -21,19 +18,19 @@ func (a *actor) status() {
 					letters = append(letters, letter(v.Status))
 				}
 			}
-			patchOf(&a.next).AddPath += string(letters)
+			patchOf(&a.pipe.next).AddPath += string(letters)
 			a.pathLen += len(letters)
 		}
 		a.s.ForgetSettled()
 	}
-	if a.ended || a.reopening || a.stopping && len(a.next.Entries) == 0 && a.next.Patch == nil {
+	if a.ended || a.reopening || a.stopping && len(a.pipe.next.Entries) == 0 && a.pipe.next.Patch == nil {
 		return
 	}
 	status, reason, waits := a.where()
 	// A resume of one step ends in a pause; a pause ends with the run, which the
 	// steps at work may have completed.
 	if on := a.s.Paused && !status.Final(); on != a.run.Paused { //seed:final-pause
-		a.run.Paused, patchOf(&a.next).Paused = on, &on
+		a.run.Paused, patchOf(&a.pipe.next).Paused = on, &on
 	}
 	if a.stopping && !status.Final() && a.run.Status == domain.RunRunning {
 		return // runs stay running over a shutdown and go on at the next start
@@ -47,7 +44,7 @@ func (a *actor) status() {
 		}
 		if !due.Equal(a.run.DueAt) {
 			at := due // what follows concerns the timer only
-			patchOf(&a.next).DueAt, a.run.DueAt = &at, at
+			patchOf(&a.pipe.next).DueAt, a.run.DueAt = &at, at
 		}
 		if a.s.Paused || a.s.Held || a.s.Quarantined {
 			due = time.Time{}
@@ -60,7 +57,7 @@ func (a *actor) status() {
 	if status == a.run.Status && reason == a.run.WaitReason {
 		return
 	}
-	p := patchOf(&a.next)
+	p := patchOf(&a.pipe.next)
 	p.Status, p.WaitReason = status, reason
 	a.run.Attention = false // the store knows better; here it stands for silence only
 	if reason == domain.WaitRetry {
@@ -85,18 +82,18 @@ func (a *actor) status() {
 	if status == domain.RunFailed && a.prog.Kind == planner.KindSteps && a.run.Error != nil {
 		failure = failureReason(a.prog.Program, a.run.Error)
 	}
-	a.next.Audit = append(a.next.Audit, failureRecord(a.id, status, reason, headline, failure))
+	a.pipe.next.Audit = append(a.pipe.next.Audit, failureRecord(a.id, status, reason, headline, failure))
 	a.run.Status, a.run.WaitReason, a.run.Headline, a.run.Node = status, reason, headline, node
 	a.armDeadline()
 	if status != domain.RunRunning {
-		a.yieldSlot()
+		a.slots.yield()
 	}
 	final := status.Final()
-	a.after(func(err error) {
+	a.pipe.after(func(err error) {
 		if err != nil {
 			return
 		}
-		a.e.changed(a.id)
+		a.e.watchers.changed(a.id)
 		if final && a.ended { // else it was resumed meanwhile
 			a.e.sched.ended(a.id, a.concurrencyKey())
 			if p := a.run.Parent; p != nil {
@@ -109,14 +106,14 @@ func (a *actor) status() {
 // nextDue is when the run must be heard of next. A retry that is due and stands
 // in the queue needs no timer: it starts when there is room for it, and a timer
 // in the past would fire again and again until then.
-func (a *actor) nextDue(now time.Time) time.Time {
+func (a *runner) nextDue(now time.Time) time.Time {
 	return a.s.NextDue(func(w *runstate.Step) bool {
-		return w.Reason == domain.WaitRetry && !w.Due.After(now) && slices.Contains(a.queue, w.StepKey)
+		return w.Reason == domain.WaitRetry && !w.Due.After(now) && a.ready.contains(w.StepKey)
 	})
 }
 
 // finish completes the patch of a run that ends.
-func (a *actor) finish(p *domain.RunPatch, now time.Time) {
+func (a *runner) finish(p *domain.RunPatch, now time.Time) {
 	a.ended = true
 	p.EndedAt = &now
 	out := a.s.Walk.Outcome()
@@ -126,7 +123,7 @@ func (a *actor) finish(p *domain.RunPatch, now time.Time) {
 			raw = domain.RawJSON("null") // its parts are stored; together they are nested too deep, or too large
 		}
 		p.Output, a.run.Output = raw, raw
-		a.next.Remember = a.remembered(now)
+		a.pipe.next.Remember = a.remembered(now)
 	}
 	if f := out.Failure; f != nil {
 		e := &domain.RunError{Code: f.Code, Message: f.Message, Node: f.Node}
@@ -138,7 +135,7 @@ func (a *actor) finish(p *domain.RunPatch, now time.Time) {
 }
 
 // where says what the run's status is now (ruling 14).
-func (a *actor) where() (domain.RunStatus, domain.WaitReason, []domain.Wait) {
+func (a *runner) where() (domain.RunStatus, domain.WaitReason, []domain.Wait) {
 	if out := a.s.Walk.Outcome(); out.Done {
 		switch out.Status {
 		case planner.Completed:
@@ -148,13 +145,13 @@ func (a *actor) where() (domain.RunStatus, domain.WaitReason, []domain.Wait) {
 		}
 		return domain.RunFailed, "", nil
 	}
-	if len(a.running) > 0 || a.dispatching {
+	if len(a.running) > 0 || a.ready.starting {
 		return domain.RunRunning, "", nil
 	}
 	// What became ready while the engine stops is work for its next start: a run
 	// left waiting without a due time would be taken up by nobody.
-	if !a.barred() && a.peek() != nil {
-		if a.slot != 0 {
+	if !a.barred() && a.ready.peek(a.s) != nil {
+		if a.slots.token != 0 {
 			return domain.RunRunning, "", nil
 		}
 		return domain.RunQueued, "", nil
@@ -179,7 +176,7 @@ func letter(s domain.NodeStatus) byte {
 }
 
 // headline says where the run stands in one line, for lists.
-func (a *actor) headline(status domain.RunStatus, reason domain.WaitReason, waits []domain.Wait) (text, node string) {
+func (a *runner) headline(status domain.RunStatus, reason domain.WaitReason, waits []domain.Wait) (text, node string) {
 	switch status {
 	case domain.RunRunning:
 		first := runstate.NoItem
@@ -189,7 +186,7 @@ func (a *actor) headline(status domain.RunStatus, reason domain.WaitReason, wait
 			}
 		}
 		if first == runstate.NoItem {
-			if k := a.peek(); k != nil {
+			if k := a.ready.peek(a.s); k != nil {
 				first = k.Node
 			}
 		}
@@ -198,67 +195,17 @@ func (a *actor) headline(status domain.RunStatus, reason domain.WaitReason, wait
 		}
 		return node, node
 	case domain.RunFailed:
-		return a.failureLine()
+		return a.s.FailureMessage()
 	case domain.RunCompleted:
-		return a.continuedLine()
+		return a.s.CompletedMessage()
 	case domain.RunWaiting:
 		if len(waits) == 0 {
 			return "", ""
 		}
 		if reason == domain.WaitRetry {
-			return a.retryLine(waits[0])
+			return a.s.RetryMessage(waits[0])
 		}
 		return runstate.WaitMessage(reason, waits)
 	}
 	return "", ""
-}
-
-// failureLine is e.g. "fetch failed after 3 of 3 attempts: 503 …".
-func (a *actor) failureLine() (text, node string) {
-	f := a.s.Walk.Outcome().Failure
-	if f == nil {
-		return "failed", ""
-	}
-	i, ok := a.prog.Index[f.Node]
-	if !ok {
-		return f.Message, f.Node
-	}
-	most, last := a.prog.Nodes[i].MaxAttempts, 0
-	for k, p := range a.s.Carried {
-		if k.Node == i {
-			last = max(last, p.Attempt)
-		}
-	}
-	if most > 1 && last > 0 && f.Code != planner.CodeRejected {
-		return fmt.Sprintf("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
-	}
-	return fmt.Sprintf("%s failed: %s", f.Node, f.Message), f.Node
-}
-
-// continuedLine is e.g. "1 step failed", of a run that completed all the same.
-func (a *actor) continuedLine() (text, node string) {
-	failed := 0
-	for i := range a.prog.Nodes {
-		if a.s.Walk.Continued(i) {
-			failed++
-			node = cmp.Or(node, a.prog.Nodes[i].ID)
-		}
-	}
-	switch failed {
-	case 0:
-		return "", ""
-	case 1:
-		return "1 step failed", node
-	}
-	return fmt.Sprintf("%d steps failed", failed), node
-}
-
-// retryLine is e.g. "fetch will be tried again after 2 of 5 attempts: 503 …".
-func (a *actor) retryLine(w domain.Wait) (text, node string) {
-	for _, k := range a.s.OpenSteps() {
-		if n := a.prog.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.Item == w.Item {
-			return fmt.Sprintf("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(n.MaxAttempts, k.Attempt+1), w.Message), w.Node
-		}
-	}
-	return runstate.WaitMessage(domain.WaitRetry, []domain.Wait{w})
 }

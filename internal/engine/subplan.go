@@ -57,7 +57,7 @@ func (e *Engine) resolvePlan(ctx context.Context, name string) (string, error) {
 
 // startChild runs another plan as a child run. The child's id follows from the
 // visit, so that doing it again after a crash finds the same child.
-func (a *actor) startChild(w *runstate.Step, node *planner.ProgramNode, input any) {
+func (a *runner) startChild(w *runstate.Step, node *planner.ProgramNode, input any) {
 	ctx := context.WithoutCancel(a.e.base)
 	fail := func(code, format string, args ...any) {
 		a.refuse(w, &planner.Failure{Code: code, Node: node.ID, Message: fmt.Sprintf(format, args...)})
@@ -82,7 +82,7 @@ func (a *actor) startChild(w *runstate.Step, node *planner.ProgramNode, input an
 	resumed := w.Attempt > 0 // an earlier opening of this visit may have left it
 	a.waitRow(w, domain.WaitChild, input, func(e *domain.Entry) { e.Ref = child })
 	raw, ref := w.Input, domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.Item, Attempt: w.Attempt}
-	a.after(func(err error) {
+	a.pipe.after(func(err error) {
 		if err == nil {
 			a.e.background(func() { a.e.ensureChild(child, hash, raw, ref, resumed) })
 		}
@@ -90,7 +90,7 @@ func (a *actor) startChild(w *runstate.Step, node *planner.ProgramNode, input an
 }
 
 // background runs fn in a goroutine that Stop waits for. It may be called by
-// actors only, which Stop waits for too.
+// runners only, which Stop waits for too.
 func (e *Engine) background(fn func()) { e.wg.Go(fn) }
 
 // depth counts the ancestors of a run.
@@ -155,8 +155,8 @@ func (e *Engine) createChild(ctx context.Context, id, hash string, input domain.
 }
 
 // childEnded settles the visit that waits for a child run.
-func (a *actor) childEnded(m childMsg) {
-	w := a.waitingFor(m.run)
+func (a *runner) childEnded(m childMsg) {
+	w := a.s.WaitingFor(m.run)
 	if w == nil || w.Reason != domain.WaitChild {
 		return
 	}
@@ -174,7 +174,7 @@ func (a *actor) childEnded(m childMsg) {
 		a.e.background(func() { a.e.ensureChild(m.run, hash, raw, ref, true) })
 		return
 	}
-	if a.hasFinal {
+	if a.pipe.hasFinal {
 		a.flush()
 	}
 	e := a.entry(domain.EntryResolve, w.StepKey)
@@ -218,7 +218,7 @@ func (a *actor) childEnded(m childMsg) {
 // lookForChildren checks every child that is waited for: one may have ended, or
 // never have been created, while nobody listened. Children that no step waits for
 // are cancelled: the daemon may have died before it told them.
-func (a *actor) lookForChildren() {
+func (a *runner) lookForChildren() {
 	if a.prog.HasPlans || a.s.ReplanCount > 0 { // else the run never had any
 		a.cancelUnneeded()
 	}
@@ -238,7 +238,7 @@ func (a *actor) lookForChildren() {
 }
 
 // cancelUnneeded cancels the children that no step of the run waits for.
-func (a *actor) cancelUnneeded() {
+func (a *runner) cancelUnneeded() {
 	children, err := a.e.store.LiveChildren(context.WithoutCancel(a.e.base), a.id)
 	if err != nil {
 		a.e.log.Error("the children of a run cannot be found", "run_id", a.id, "err", err)

@@ -16,12 +16,12 @@ type substepMsg struct {
 	attempt *attempt
 	entry   domain.Entry
 	mail    mail
-	reply   chan error
+	reply   reply[done]
 	// unreported: the server did not say what a model call used.
 	unreported bool
 }
 
-func (m substepMsg) answer(err error) { reply(m.reply, err) }
+func (m substepMsg) answer(err error) { m.reply.give(done{}, err) }
 
 // SubstepKey is the idempotency key of a call that sub-step n of an attempt with
 // this key makes.
@@ -30,7 +30,7 @@ func SubstepKey(key string, n int) string { return key + "-" + strconv.Itoa(n) }
 // runSubstep runs fn at most once per (visit, item, n) across crashes: its
 // response is durable before the handler sees it. An unsafe sub-step announces
 // itself first, so that it is in doubt until its outcome is recorded.
-func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, digest string, effect planner.Effect,
+func (a *runner) runSubstep(t *attempt, recorded domain.Entry, n int, kind, digest string, effect planner.Effect,
 	fn func() (any, domain.Usage, error)) (any, error) {
 	if recorded.Substep == n && n > 0 && sameSubstep(recorded, kind, digest) {
 		if recorded.Failure != nil {
@@ -64,7 +64,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 	usage.Estimated = false
 	if errors.Is(err, ErrBudget) { // it was paid for, and its answer is of no use
 		row.Status, row.Usage, row.Decision = domain.NodeCancelled, usage, runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
-		if recordErr := t.record(substepMsg{t, row, mail{}, make(chan error, 1), unreported}); recordErr != nil {
+		if recordErr := t.record(substepMsg{t, row, mail{}, newReply[done](), unreported}); recordErr != nil {
 			return nil, recordErr
 		}
 		return nil, err
@@ -93,7 +93,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 	if row.Failure != nil {
 		err = runstate.ToPlanner(row.Failure) // as a later attempt reads it, secrets masked
 	}
-	if recordErr := t.record(substepMsg{t, row, mail{}, make(chan error, 1), unreported}); recordErr != nil {
+	if recordErr := t.record(substepMsg{t, row, mail{}, newReply[done](), unreported}); recordErr != nil {
 		return nil, recordErr
 	}
 	return out, err
@@ -104,7 +104,7 @@ func (a *actor) runSubstep(t *attempt, recorded domain.Entry, n int, kind, diges
 func (t *attempt) notMade(row domain.Entry, kind, digest string) {
 	row.Kind, row.Status, row.StartedAt = domain.EntrySubstep, domain.NodeCancelled, t.e.now()
 	row.Decision = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
-	t.actor.post(substepMsg{t, row, mail{}, make(chan error, 1), false})
+	t.runner.inbox.post(substepMsg{t, row, mail{}, newReply[done](), false})
 }
 
 // asking keeps a prompt for the row of its sub-step. What cannot be kept is left
@@ -139,24 +139,18 @@ func sameSubstep(e domain.Entry, kind, digest string) bool {
 
 // recordSubstep returns when the row is durable.
 func (t *attempt) recordSubstep(e domain.Entry, l mail) error {
-	return t.record(substepMsg{t, e, l, make(chan error, 1), false})
+	return t.record(substepMsg{t, e, l, newReply[done](), false})
 }
 
 func (t *attempt) record(m substepMsg) error {
-	if !t.actor.post(m) {
-		return ErrFenced // its actor lives as long as the attempt counts
-	}
-	select {
-	case err := <-m.reply:
-		return err
-	case <-t.ctx.Done():
-		// The row may still become durable; the attempt is over either way.
-		return context.Cause(t.ctx)
-	}
+	// The runner lives as long as the attempt counts. If the attempt ends first, the row
+	// may still become durable.
+	_, err := ask(t.ctx, t.e, t.runner.inbox.post, m, m.reply, ErrFenced)
+	return err
 }
 
 // substep appends a sub-step's row if its attempt still counts.
-func (a *actor) substep(m substepMsg) {
+func (a *runner) substep(m substepMsg) {
 	if a.running[m.attempt.key] != m.attempt {
 		m.answer(ErrFenced)
 		return
@@ -172,11 +166,11 @@ func (a *actor) substep(m substepMsg) {
 	}
 	for _, l := range m.mail.messages {
 		l.Seq = a.s.Seq
-		a.next.Messages = append(a.next.Messages, l)
+		a.pipe.next.Messages = append(a.pipe.next.Messages, l)
 	}
 	if h := m.mail.handoff; h != nil {
 		h.Seq = a.s.Seq
-		a.next.Handoffs = append(a.next.Handoffs, *h)
+		a.pipe.next.Handoffs = append(a.pipe.next.Handoffs, *h)
 	}
-	a.after(m.answer)
+	a.pipe.after(m.answer)
 }

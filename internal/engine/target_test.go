@@ -12,19 +12,19 @@ import (
 // again and again.
 func TestARejectionIsWaitedOut(t *testing.T) {
 	t.Parallel()
-	a := newActor(&Engine{sched: newScheduler(1, 1, nil)}, "r")
-	a.sent, a.handed = 4, 4
-	a.deferred = []deferred{{index: 1, fn: func(error) {}}}
-	if got := a.target(); got != 1 {
+	a := newRunner(&Engine{sched: newScheduler(1, 1, nil)}, "r")
+	a.pipe.completed, a.pipe.handed = 4, 4
+	a.pipe.deferred = []deferred{{index: 1, fn: func(error) {}}}
+	if got := a.pipe.target(a.ahead(), false); got != 1 {
 		t.Errorf("what waits for checkpoint 1 waits for answer %d", got)
 	}
-	a.ack(errors.New("no space"))
-	if a.durable(); a.target() != 4 {
-		t.Errorf("with three answers due it waits for answer %d", a.target())
+	a.pipe.ack(errors.New("no space"))
+	if a.durable(); a.pipe.target(a.ahead(), false) != 4 {
+		t.Errorf("with three answers due it waits for answer %d", a.pipe.target(a.ahead(), false))
 	}
-	a.broken = true
-	if a.target() != math.MaxInt64 {
-		t.Errorf("until it is time to try again it waits for answer %d", a.target())
+	a.pipe.broken = true
+	if a.pipe.target(a.ahead(), false) != math.MaxInt64 {
+		t.Errorf("until it is time to try again it waits for answer %d", a.pipe.target(a.ahead(), false))
 	}
 }
 
@@ -56,14 +56,14 @@ func TestAStaleGrantIsNoSlot(t *testing.T) {
 	if len(granted) != 1 {
 		t.Fatalf("granted %v", granted)
 	}
-	a := newActor(e, "one") // brought back by something else, it has not heard of the grant
-	a.slot = e.sched.try(one)
-	a.yieldSlot()
+	a := newRunner(e, "one") // brought back by something else, it has not heard of the grant
+	a.slots.token = e.sched.try(one)
+	a.slots.yield()
 	if e.sched.try(two) == 0 {
 		t.Fatal("the slot was given back, and the second run does not get it")
 	}
-	a.handle(slotMsg{granted[0].token})
-	if a.slot != 0 {
+	slotMsg{granted[0].token}.apply(a)
+	if a.slots.token != 0 {
 		t.Error("two runs hold the only slot")
 	}
 	e.sched.release("one", granted[0].token)
@@ -72,7 +72,7 @@ func TestAStaleGrantIsNoSlot(t *testing.T) {
 	}
 }
 
-// An actor that ends after another has taken its run up does not take the slot
+// A runner that ends after another has taken its run up does not take the slot
 // from that one.
 func TestAnOldActorReleasesItsOwnSlot(t *testing.T) {
 	t.Parallel()

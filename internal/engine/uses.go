@@ -25,7 +25,7 @@ func (t *attempt) usedIn(kind string) {
 }
 
 // noteUses puts what newly takes part into the checkpoint that is put together.
-func (a *actor) noteUses(t *attempt) {
+func (a *runner) noteUses(t *attempt) {
 	t.mu.Lock()
 	list := t.uses
 	t.uses = nil
@@ -38,6 +38,6 @@ func (a *actor) noteUses(t *attempt) {
 			a.noted = map[domain.Use]bool{}
 		}
 		a.noted[u] = true
-		a.next.Uses = append(a.next.Uses, u)
+		a.pipe.next.Uses = append(a.pipe.next.Uses, u)
 	}
 }

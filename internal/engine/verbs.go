@@ -16,22 +16,22 @@ import (
 
 const timeUnit = time.Microsecond
 
-// verbMsg asks a run's actor for an act.
+// verbMsg asks a run's runner for an act.
 type verbMsg struct {
 	actor domain.Actor
 	req   domain.VerbRequest
-	reply chan error
+	reply reply[done]
 }
 
 // resolveMsg settles an attempt in doubt.
 type resolveMsg struct {
 	actor domain.Actor
 	req   domain.ResolveRequest
-	reply chan error
+	reply reply[done]
 }
 
-func (m verbMsg) answer(err error)    { reply(m.reply, err) }
-func (m resolveMsg) answer(err error) { reply(m.reply, err) }
+func (m verbMsg) answer(err error)    { m.reply.give(done{}, err) }
+func (m resolveMsg) answer(err error) { m.reply.give(done{}, err) }
 
 // Act does what a VerbRequest asks and returns the run it is about: the same
 // run, or the new one of a rerun or fork.
@@ -50,22 +50,14 @@ func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.VerbReq
 	if req.Action == domain.ActionRerun || req.Action == domain.ActionFork {
 		return e.newRun(ctx, actor, req)
 	}
-	m := verbMsg{actor, req, make(chan error, 1)}
-	if !e.post(req.Run, m) {
-		return domain.Run{}, e.notOpen()
+	m := verbMsg{actor, req, newReply[done]()}
+	if _, err := askRun(ctx, e, req.Run, m, m.reply); err != nil {
+		return domain.Run{}, err
 	}
-	select {
-	case err := <-m.reply:
-		if err != nil {
-			return domain.Run{}, err
-		}
-		if req.Action == domain.ActionCancel {
-			return e.settledRun(ctx, req.Run)
-		}
-		return e.store.Run(ctx, req.Run)
-	case <-ctx.Done():
-		return domain.Run{}, context.Cause(ctx)
+	if req.Action == domain.ActionCancel {
+		return e.settledRun(ctx, req.Run)
 	}
+	return e.store.Run(ctx, req.Run)
 }
 
 // settledRun waits for the end of a cancelled run.
@@ -73,7 +65,7 @@ func (e *Engine) settledRun(ctx context.Context, run string) (domain.Run, error)
 	limit := time.NewTimer(e.opts.CancelGrace + time.Second)
 	defer limit.Stop()
 	for {
-		changed, forget := e.watch(run)
+		changed, forget := e.watchers.watch(run)
 		r, err := e.store.Run(ctx, run)
 		if err != nil || r.Status.Final() {
 			forget()
@@ -95,27 +87,21 @@ func (e *Engine) settledRun(ctx context.Context, run string) (domain.Run, error)
 	}
 }
 
-// verb handles messages that someone waits for. What became of the run so far is
-// decided first: the last step's result may be in the checkpoint being put
-// together. The answer waits until all that it rests on is durable, also where it
-// refuses.
-func (a *actor) verb(m answerable) {
+// operate handles an operator's message. What became of the run so far is decided
+// first: the last step's result may be in the checkpoint being put together.
+func (a *runner) operate(do func()) {
 	a.flush() //seed:flush-first
-	answer := func(refusal error) {
-		a.after(func(err error) { m.answer(cmp.Or(err, refusal)) })
-	}
-	switch m := m.(type) {
-	case verbMsg:
-		answer(a.act(m))
-	case resolveMsg:
-		answer(a.resolve(m))
-	case decideMsg:
-		a.decide(m)
-	}
+	do()
+}
+
+// answerLater answers once all that the answer rests on is durable, also where it
+// refuses.
+func (a *runner) answerLater(m answerable, refusal error) {
+	a.pipe.after(func(err error) { m.answer(cmp.Or(err, refusal)) })
 }
 
 // conflict says that the run is not where the verb needs it to be.
-func (a *actor) conflict(format string, args ...any) error {
+func (a *runner) conflict(format string, args ...any) error {
 	state := string(a.run.Status)
 	if a.run.Status == domain.RunWaiting {
 		state += " (" + string(a.run.WaitReason) + ")"
@@ -123,16 +109,16 @@ func (a *actor) conflict(format string, args ...any) error {
 	return domain.Errorf(domain.CodeConflict, "%s; the run is %s", fmt.Sprintf(format, args...), state)
 }
 
-// checkRev refuses an act on a run that its actor has not seen as it is. What
+// checkRev refuses an act on a run that its runner has not seen as it is. What
 // taking the run up has recorded does not count as a change.
-func (a *actor) checkRev(rev int64) error {
+func (a *runner) checkRev(rev int64) error {
 	if rev == 0 || rev == a.s.Seq || rev == a.loaded && a.s.Seq == a.recovered {
 		return nil
 	}
 	return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", rev, a.s.Seq).Suggest("look at it again")
 }
 
-func (a *actor) act(m verbMsg) error {
+func (a *runner) act(m verbMsg) error {
 	r := m.req
 	if err := a.checkRev(r.Rev); err != nil {
 		return err
@@ -145,7 +131,7 @@ func (a *actor) act(m verbMsg) error {
 	}
 	record := domain.AuditRecord{Action: "run." + string(r.Action), Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id, Reason: r.Reason}
 	row := func(p runstate.VerbDecision) {
-		if a.hasFinal {
+		if a.pipe.hasFinal {
 			a.flush()
 		}
 		a.verbRow(p, m.actor.Name, r.Reason)
@@ -158,7 +144,7 @@ func (a *actor) act(m verbMsg) error {
 		row(runstate.VerbDecision{Verb: runstate.VerbCancel})
 		off := false
 		if a.run.Paused {
-			a.run.Paused, patchOf(&a.next).Paused = false, &off
+			a.run.Paused, patchOf(&a.pipe.next).Paused = false, &off
 		}
 		a.cancelOpen()
 	case domain.ActionPause:
@@ -167,7 +153,7 @@ func (a *actor) act(m verbMsg) error {
 		}
 		on := true
 		row(runstate.VerbDecision{Verb: runstate.VerbPause})
-		a.run.Paused, patchOf(&a.next).Paused = true, &on
+		a.run.Paused, patchOf(&a.pipe.next).Paused = true, &on
 		a.freeNodes()
 	case domain.ActionContinue:
 		if !a.s.Paused {
@@ -176,7 +162,7 @@ func (a *actor) act(m verbMsg) error {
 		row(runstate.VerbDecision{Verb: runstate.VerbContinue})
 		a.unpause()
 	case domain.ActionRetryNow:
-		if !a.hasWait(domain.WaitRetry) {
+		if !a.s.HasWait(domain.WaitRetry) {
 			return a.conflict("no retry is pending")
 		}
 		row(runstate.VerbDecision{Verb: runstate.VerbRetryNow})
@@ -194,16 +180,16 @@ func (a *actor) act(m verbMsg) error {
 		}
 		row(runstate.VerbDecision{Verb: runstate.VerbStartNow})
 		now := a.e.now()
-		a.run.StartedAt, patchOf(&a.next).StartedAt = now, &now
+		a.run.StartedAt, patchOf(&a.pipe.next).StartedAt = now, &now
 		a.due()
 	case domain.ActionLimits:
-		limits, err := a.raised(r)
+		limits, err := runstate.RaisedLimits(a.run.Limits, a.spent(), r)
 		if err != nil {
 			return err
 		}
 		record.Detail = domain.ChangeDetail(domain.ViewLimits(a.run.Limits), domain.ViewLimits(limits))
 		row(runstate.VerbDecision{Verb: runstate.VerbLimits, Limits: &limits})
-		a.run.Limits, patchOf(&a.next).Limits = limits, &limits
+		a.run.Limits, patchOf(&a.pipe.next).Limits = limits, &limits
 		a.budget = ""
 		a.armDeadline()
 		a.feed()
@@ -215,7 +201,7 @@ func (a *actor) act(m verbMsg) error {
 			return a.conflict("the run was deleted before")
 		}
 		now := a.e.now()
-		patchOf(&a.next).DeletedAt, a.run.DeletedAt = &now, now
+		patchOf(&a.pipe.next).DeletedAt, a.run.DeletedAt = &now, now
 	case domain.ActionResume:
 		if a.ended {
 			return a.resume(m, record)
@@ -225,34 +211,25 @@ func (a *actor) act(m verbMsg) error {
 		}
 	}
 	failpoint.Hit("verb.before")
-	a.next.Audit = append(a.next.Audit, record)
+	a.pipe.next.Audit = append(a.pipe.next.Audit, record)
 	return nil
 }
 
 // released takes up what a held or quarantined run waits for.
-func (a *actor) released() {
+func (a *runner) released() {
 	a.reopenApprovals()
 	a.lookForChildren() // nobody did while it was set aside
 }
 
-func (a *actor) unpause() {
+func (a *runner) unpause() {
 	off := false
-	a.run.Paused, patchOf(&a.next).Paused = false, &off
+	a.run.Paused, patchOf(&a.pipe.next).Paused = false, &off
 	a.due()
-}
-
-func (a *actor) hasWait(reason domain.WaitReason) bool {
-	for _, w := range a.s.Open {
-		if w.Phase == runstate.PhaseWaiting && w.Reason == reason {
-			return true
-		}
-	}
-	return false
 }
 
 // cancelOpen settles everything that does not run and tells what runs to end
 // (SPEC 4.8).
-func (a *actor) cancelOpen() {
+func (a *runner) cancelOpen() {
 	for _, t := range a.running {
 		t.cancel(ErrCancelled)
 	}
@@ -267,13 +244,13 @@ func (a *actor) cancelOpen() {
 		a.cancelWork(w)
 	}
 	a.closeFans()
-	a.hasFinal = len(a.next.Entries) > 0
+	a.pipe.hasFinal = len(a.pipe.next.Entries) > 0
 	a.freeNodes()
 }
 
 // closeFans settles foreach visits of a cancelled run of which no item is open
 // and none will start.
-func (a *actor) closeFans() {
+func (a *runner) closeFans() {
 	if !a.s.Cancelled {
 		return
 	}
@@ -285,7 +262,7 @@ func (a *actor) closeFans() {
 }
 
 // resume continues a failed, cancelled or waiting run (SPEC 4.2, ruling 10).
-func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
+func (a *runner) resume(m verbMsg, record domain.AuditRecord) error {
 	if a.run.Status == domain.RunCompleted {
 		return a.conflict("a completed run has nothing to resume").(*domain.Error).Suggest("rerun or fork it")
 	}
@@ -311,7 +288,7 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 	if asked != nil {
 		a.verbRow(runstate.VerbDecision{Verb: runstate.VerbOptions, Options: asked}, m.actor.Name, m.req.Reason)
 	}
-	p := patchOf(&a.next)
+	p := patchOf(&a.pipe.next)
 	p.ClearError, p.EndedAt = true, &time.Time{}
 	a.run.Error, a.run.EndedAt, a.ended = nil, time.Time{}, false
 	a.budget, a.dueDirty = "", true
@@ -326,7 +303,7 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 	// once, if all that was left when it was cancelled has completed since.
 	p.Status = domain.RunQueued
 	a.run.Status, a.run.WaitReason = domain.RunQueued, ""
-	a.next.Audit = append(a.next.Audit, record, statusRecord(a.id, domain.RunQueued, "", ""))
+	a.pipe.next.Audit = append(a.pipe.next.Audit, record, statusRecord(a.id, domain.RunQueued, "", ""))
 	a.reopening = true
 	a.flush()
 	a.reopening = false
@@ -334,7 +311,7 @@ func (a *actor) resume(m verbMsg, record domain.AuditRecord) error {
 }
 
 // resumeWaiting lets go of whatever a person may let go of.
-func (a *actor) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error {
+func (a *runner) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error {
 	if preview.HasResumeOptions(m.req) {
 		return preview.NoOptionsError()
 	}
@@ -382,7 +359,7 @@ func (a *actor) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error 
 func (e *Engine) offer(ctx context.Context, run string) string {
 	v, err := e.view(ctx, run)
 	if err != nil {
-		return "" // the actor meets the same trouble
+		return "" // the runner meets the same trouble
 	}
 	p, _, _, err := v.Resume(domain.VerbRequest{Run: run, Action: domain.ActionResume})
 	if err != nil {
@@ -417,22 +394,14 @@ func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.Res
 	if _, err := runstate.Decode(req.Output); err != nil {
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "output: %w", err)
 	}
-	m := resolveMsg{actor, req, make(chan error, 1)}
-	if !e.post(req.Run, m) {
-		return domain.Run{}, e.notOpen()
+	m := resolveMsg{actor, req, newReply[done]()}
+	if _, err := askRun(ctx, e, req.Run, m, m.reply); err != nil {
+		return domain.Run{}, err
 	}
-	select {
-	case err := <-m.reply:
-		if err != nil {
-			return domain.Run{}, err
-		}
-		return e.store.Run(ctx, req.Run)
-	case <-ctx.Done():
-		return domain.Run{}, context.Cause(ctx)
-	}
+	return e.store.Run(ctx, req.Run)
 }
 
-func (a *actor) resolve(m resolveMsg) error {
+func (a *runner) resolve(m resolveMsg) error {
 	r := m.req
 	if err := a.checkRev(r.Rev); err != nil {
 		return err
@@ -458,7 +427,7 @@ func (a *actor) resolve(m resolveMsg) error {
 	if r.Attempt != 0 && r.Attempt != attempt {
 		return domain.Errorf(domain.CodeStale, "attempt %d is in doubt, not attempt %d", attempt, r.Attempt).Suggest("look at it again")
 	}
-	if a.hasFinal {
+	if a.pipe.hasFinal {
 		a.flush()
 	}
 	e := a.entry(domain.EntryResolve, k)
@@ -474,7 +443,7 @@ func (a *actor) resolve(m resolveMsg) error {
 	if len(calls) > 0 {
 		about["calls"] = calls
 	}
-	a.next.Audit = append(a.next.Audit, domain.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id,
+	a.pipe.next.Audit = append(a.pipe.next.Audit, domain.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id,
 		Object: "node:" + r.Node, Reason: r.Reason, Detail: detail(about)})
 	if w != nil {
 		a.applyAnswer(w, runstate.Resolution{Action: r.Action, Output: e.Output})
@@ -483,7 +452,7 @@ func (a *actor) resolve(m resolveMsg) error {
 }
 
 // applyAnswer does what a person said of an attempt in doubt.
-func (a *actor) applyAnswer(w *runstate.Step, said runstate.Resolution) {
+func (a *runner) applyAnswer(w *runstate.Step, said runstate.Resolution) {
 	w.Resolution = nil
 	switch said.Action {
 	case runstate.ActionHappened:
@@ -501,7 +470,7 @@ func (a *actor) applyAnswer(w *runstate.Step, said runstate.Resolution) {
 		}
 		a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = runstate.ReasonFailed })
 	case runstate.ActionRetry:
-		a.queue = append(a.queue, w.StepKey)
+		a.ready.push(w.StepKey)
 	}
 	a.dueDirty = true
 }

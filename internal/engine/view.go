@@ -43,8 +43,8 @@ func (e *Engine) viewBy(ctx context.Context, run string, compile func(context.Co
 	return &preview.View{Env: &e.env, Run: r, Program: p, Journal: journal, State: s}, nil
 }
 
-// view is the run as its actor has it, which may be ahead of what is stored.
-func (a *actor) view(ctx context.Context) (*preview.View, error) {
+// view is the run as its runner has it, which may be ahead of what is stored.
+func (a *runner) view(ctx context.Context) (*preview.View, error) {
 	journal, err := a.journal(ctx)
 	if err != nil {
 		return nil, err
@@ -60,15 +60,15 @@ func (a *actor) view(ctx context.Context) (*preview.View, error) {
 	return &preview.View{Env: &a.e.env, Run: a.run, Program: a.prog, Journal: journal, State: s}, nil
 }
 
-// journal is the run's journal as its actor has it: what is stored, what is on its
+// journal is the run's journal as its runner has it: what is stored, what is on its
 // way there, and what is being put together.
-func (a *actor) journal(ctx context.Context) ([]domain.Entry, error) {
+func (a *runner) journal(ctx context.Context) ([]domain.Entry, error) {
 	journal, err := a.e.store.Journal(ctx, a.id, 0)
 	if err != nil {
 		return nil, err
 	}
 	last := int64(len(journal))
-	for _, c := range append(slices.Clone(a.inflight), a.next) {
+	for _, c := range append(slices.Clone(a.pipe.inflight), a.pipe.next) {
 		for _, e := range c.Entries {
 			if e.Seq > last {
 				journal, last = append(journal, e), e.Seq

@@ -57,7 +57,8 @@ func (v *View) resumeOptions(req domain.VerbRequest, reset planner.Reset) (*runs
 	}
 	only := runstate.StepRef{Node: node, Visit: visit, Item: runstate.NoItem}
 	if !slices.Contains(o.Reopened, only) {
-		return nil, domain.Errorf(domain.CodeInvalid, "%s is no step that would run again", req.Only).Suggest("only one of these can be retried by itself: %s", strings.Join(names, ", "))
+		return nil, domain.Errorf(domain.CodeInvalid, "%s is no step that would run again",
+			req.Only).Suggest("only one of these can be retried by itself: %s", strings.Join(names, ", "))
 	}
 	o.Only = &only
 	return o, nil
@@ -99,10 +100,8 @@ func ResumeVerbs(s *runstate.State) []string {
 	if s.Budget != nil && s.Budget.Code == runstate.CodePrice {
 		acts = append(acts, runstate.VerbBudgetRetry)
 	}
-	for _, w := range s.Open {
-		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry {
-			return append(acts, runstate.VerbRetryNow)
-		}
+	if s.HasWait(domain.WaitRetry) {
+		acts = append(acts, runstate.VerbRetryNow)
 	}
 	return acts
 }
@@ -114,7 +113,8 @@ func StaleError() error {
 
 // PurgedError refuses an action that needs the journal of a run, which retention removed.
 func PurgedError(r domain.Run) error {
-	return domain.Errorf(domain.CodeConflict, "the journal of run %s was removed by retention on %s", domain.ShortID(r.ID), r.PurgedAt.Format(time.DateOnly)).
+	return domain.Errorf(domain.CodeConflict, "the journal of run %s was removed by retention on %s", domain.ShortID(r.ID),
+		r.PurgedAt.Format(time.DateOnly)).
 		Suggest("start a new run of its plan, or rerun it with an input")
 }
 
@@ -146,7 +146,8 @@ func (v *View) Refused(action domain.Action, err error) (p domain.Preview, ok bo
 // RequiredRole is the role that the action needs: an author's to follow another version,
 // otherwise an operator's.
 func (v *View) RequiredRole(req domain.VerbRequest, pre domain.Preview) domain.Role {
-	if (req.Action == domain.ActionFork || req.Action == domain.ActionRerun) && req.Version != 0 && pre.Hash != "" && pre.Hash != v.Run.Hash {
+	if (req.Action == domain.ActionFork || req.Action == domain.ActionRerun) && req.Version != 0 && pre.Hash != "" &&
+		pre.Hash != v.Run.Hash {
 		return domain.RoleAuthor
 	}
 	return domain.RoleOperator
@@ -174,13 +175,10 @@ func (v *View) Simple(req domain.VerbRequest) domain.Preview {
 	case domain.ActionRelease:
 		refuse(!v.State.Held && !v.State.Quarantined, "the run is neither held nor quarantined")
 	case domain.ActionStartNow:
-		refuse(v.Run.Status != domain.RunQueued || !v.Run.StartedAt.IsZero() || !v.Run.StartAt.After(v.Env.Now()), "the run waits for no time to start at")
+		refuse(v.Run.Status != domain.RunQueued || !v.Run.StartedAt.IsZero() || !v.Run.StartAt.After(v.Env.Now()),
+			"the run waits for no time to start at")
 	case domain.ActionRetryNow:
-		waiting := false
-		for _, w := range v.State.Open {
-			waiting = waiting || w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitRetry
-		}
-		refuse(!waiting, "no retry is pending")
+		refuse(!v.State.HasWait(domain.WaitRetry), "no retry is pending")
 	}
 	refuse(final && req.Action != domain.ActionDelete, fmt.Sprintf("the run is %s", v.Run.Status))
 	l := lists{keep: v.kept(v.Program, v.State)}
@@ -221,7 +219,8 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *r
 	p := v.blank(domain.ActionResume)
 	switch v.Run.Status {
 	case domain.RunCompleted:
-		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict, "a completed run has nothing to resume").Suggest("rerun or fork it")
+		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict,
+			"a completed run has nothing to resume").Suggest("rerun or fork it")
 	case domain.RunFailed, domain.RunCancelled:
 		if !v.Run.DeletedAt.IsZero() {
 			return p, planner.Reset{}, nil, DeletedError()
@@ -252,8 +251,9 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *r
 	}
 	reset, failure := v.State.Walk.Reset()
 	if failure != nil {
-		return p, planner.Reset{}, nil, &domain.Error{Code: domain.CodeNotResumable, Message: failure.Message, Suggestion: failure.Suggestion,
-			Cause: failure}
+		return p, planner.Reset{}, nil, &domain.Error{Code: domain.CodeNotResumable, Message: failure.Message,
+			Suggestion: failure.Suggestion,
+			Cause:      failure}
 	}
 	asked, err := v.resumeOptions(req, reset)
 	if err != nil {

@@ -59,7 +59,8 @@ func (b *Branch) followed(seq int64) bool {
 		return true
 	}
 	for i := range b.view.Journal {
-		if e := &b.view.Journal[i]; e.Kind == domain.EntryReplan && e.Seq > seq && runstate.VersionAt(b.view.Journal, e.Seq-1, "") == b.Program.Hash {
+		if e := &b.view.Journal[i]; e.Kind == domain.EntryReplan && e.Seq > seq && runstate.VersionAt(b.view.Journal, e.Seq-1,
+			"") == b.Program.Hash {
 			return true
 		}
 	}

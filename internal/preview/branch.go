@@ -28,7 +28,8 @@ type Branch struct {
 // Branch builds the journal that a rerun or fork starts with, by walking prog, the version
 // that it follows, with the rows that are kept of the old run. raw and input are the new
 // run's input, encoded and decoded; plans pin its plan nodes.
-func (v *View) Branch(req domain.VerbRequest, prog *runstate.Compiled, raw domain.RawJSON, input any, plans map[string]string) (*Branch, error) {
+func (v *View) Branch(req domain.VerbRequest, prog *runstate.Compiled, raw domain.RawJSON, input any,
+	plans map[string]string) (*Branch, error) {
 	b := &Branch{view: v, Program: prog, Input: raw, Preview: v.blank(req.Action)}
 	// ${run.id} is the old run's here, so that what read it can be compared.
 	b.State = runstate.New(b.Program.Program, runstate.Facts{Run: v.Run.ID, Input: input, KeepHistory: true})
@@ -113,7 +114,8 @@ func (v *View) points() []domain.ForkPoint {
 				if e.Item != runstate.NoItem {
 					label += " [" + strconv.Itoa(e.Item) + "]"
 				}
-				points = append(points, domain.ForkPoint{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Label: label, Closed: len(flying) == 0})
+				points = append(points, domain.ForkPoint{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Label: label,
+					Closed: len(flying) == 0})
 			}
 		}
 	}
@@ -122,7 +124,7 @@ func (v *View) points() []domain.ForkPoint {
 
 // keep walks the new plan with the old run's rows up to the fork point. A visit
 // is kept if its id, definition, recomputed input and every decision on its
-// path are equal and it read nothing that was edited (rulings 9, 11).
+// path are equal and it read nothing that was edited.
 func (b *Branch) keep(req domain.VerbRequest, l *lists, why map[string]string) error {
 	v := b.view
 	if req.At > v.Run.LastSeq {
@@ -235,7 +237,8 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 		return "it was cancelled"
 	case c.Status == domain.NodeFailed && !edited && !handled(c.Decision) && c.Item == runstate.NoItem:
 		return "it failed"
-	case c.Status == domain.NodeFailed && c.Item != runstate.NoItem && old.Nodes[old.Index[c.Node]].OnError != planner.OnErrorContinue && !edited:
+	case c.Status == domain.NodeFailed && c.Item != runstate.NoItem &&
+		old.Nodes[old.Index[c.Node]].OnError != planner.OnErrorContinue && !edited:
 		return "the item failed"
 	}
 	i, ok := b.Program.Index[c.Node]
@@ -276,7 +279,8 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 		}
 	}
 	now, failure := b.State.Walk.Input(k.VisitKey, k.Item)
-	if c.same && (b.Program.Nodes[i].Type == planner.TypeNoop || b.Program.Nodes[i].Type == planner.TypeDecision) && k.Item == runstate.NoItem {
+	if c.same && (b.Program.Nodes[i].Type == planner.TypeNoop || b.Program.Nodes[i].Type == planner.TypeDecision) &&
+		k.Item == runstate.NoItem {
 		now, failure = b.State.Walk.Last(k.VisitKey), nil
 	}
 	if failure != nil {
@@ -299,7 +303,8 @@ func sameDecision(a, b domain.RawJSON) bool {
 	if len(a) > 0 && json.Unmarshal(a, &x) != nil || len(b) > 0 && json.Unmarshal(b, &y) != nil {
 		return false
 	}
-	return x.To == y.To && x.Ended == y.Ended && x.Handled == y.Handled && bytes.Equal(runstate.MustJSON(x.Settled), runstate.MustJSON(y.Settled))
+	return x.To == y.To && x.Ended == y.Ended && x.Handled == y.Handled && bytes.Equal(runstate.MustJSON(x.Settled),
+		runstate.MustJSON(y.Settled))
 }
 
 // edits checks the edited outputs and names each by its visit.
@@ -329,7 +334,8 @@ func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 			return nil, domain.Errorf(domain.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
 		}
 		if b.view.asked(node) {
-			return nil, domain.Errorf(domain.CodeForbidden, "edits: %s was called only after a person had approved it; its output cannot be edited", node)
+			return nil, domain.Errorf(domain.CodeForbidden,
+				"edits: %s was called only after a person had approved it; its output cannot be edited", node)
 		}
 		v, err := planner.DecodeValue(raw)
 		if err != nil {

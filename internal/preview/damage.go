@@ -27,8 +27,9 @@ func (d *DamagedJournal) Cut(at int64) {
 	row := d.Good[at-1]
 	d.After = slices.Concat(d.Good[at:], d.After)
 	d.Good = d.Good[: at-1 : at-1]
-	d.Rows = slices.Insert(d.Rows, 0, domain.DamagedRow{Seq: row.Seq, Problem: domain.RowMisfit, Kind: row.Kind, Node: row.Node, Visit: row.Visit,
-		Item: row.Item, Attempt: row.Attempt, Status: row.Status, Effect: row.Effect})
+	d.Rows = slices.Insert(d.Rows, 0, domain.DamagedRow{Seq: row.Seq, Problem: domain.RowMisfit, Kind: row.Kind, Node: row.Node,
+		Visit: row.Visit,
+		Item:  row.Item, Attempt: row.Attempt, Status: row.Status, Effect: row.Effect})
 }
 
 // DescribeDamage lists what is damaged and what a fork from before it runs again.
@@ -83,7 +84,8 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 	intact := func(row *domain.Entry) {
 		s := domain.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}
 		switch {
-		case row.Kind == domain.EntryIntent, row.Kind == domain.EntrySubstep, row.Kind == domain.EntryResult && row.Status == domain.NodePending:
+		case row.Kind == domain.EntryIntent, row.Kind == domain.EntrySubstep, row.Kind == domain.EntryResult &&
+			row.Status == domain.NodePending:
 			s.Status = domain.NodeRunning
 		case row.Kind == domain.EntryWait:
 			s.Status = domain.NodeWaiting
@@ -109,7 +111,8 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 		}
 		switch row.Kind {
 		case domain.EntryIntent, domain.EntryWait, domain.EntrySubstep, domain.EntryResult:
-			note(domain.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}, row.Problem == domain.RowValue || row.Problem == domain.RowMisfit)
+			note(domain.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq},
+				row.Problem == domain.RowValue || row.Problem == domain.RowMisfit)
 		}
 	}
 	for i := range after {
@@ -156,7 +159,8 @@ func (v *View) lost(why map[string]string) {
 
 // UnreadableDamage is the damage of a journal of which nothing more is known.
 func UnreadableDamage(cause error) *domain.Damage {
-	return &domain.Damage{Message: cause.Error(), Checkpoint: domain.ForkPoint{Label: "input", Closed: true}, Rows: []domain.DamagedRow{}, Steps: []domain.LostStep{}}
+	return &domain.Damage{Message: cause.Error(), Checkpoint: domain.ForkPoint{Label: "input", Closed: true},
+		Rows: []domain.DamagedRow{}, Steps: []domain.LostStep{}}
 }
 
 // ReasonDamaged refines the code of a refusal: the journal of the run is damaged.
@@ -226,7 +230,8 @@ func QuarantineMessage(d *domain.Damage) (headline, node string) {
 	if len(d.Parts) > 0 {
 		return fmt.Sprintf("what the run was started with is damaged (%s); it cannot go on", d.Parts[0].Part), ""
 	}
-	return fmt.Sprintf("journal row %d is damaged; the run can go on as a fork from %s", d.Row, checkpointName(d.Checkpoint)), d.Rows[0].Node
+	return fmt.Sprintf("journal row %d is damaged; the run can go on as a fork from %s", d.Row, checkpointName(d.Checkpoint)),
+		d.Rows[0].Node
 }
 
 // DamagedDetail is the detail of a damaged run. One that is not over is shown as

@@ -41,7 +41,10 @@ func Forecasts(p domain.Approval, load func() (*View, error)) ([]domain.Forecast
 // parting is the first stage at which some of the ways differ; 0: they never do.
 func parting(ways [][]domain.Forecast) int {
 	same := func(x, y domain.Forecast) bool {
-		return x.Ends == y.Ends && x.Note == y.Note && slices.EqualFunc(x.Next, y.Next, func(x, y domain.PreviewStep) bool { return x.Node == y.Node && x.Visit == y.Visit })
+		return x.Ends == y.Ends && x.Note == y.Note && slices.EqualFunc(x.Next, y.Next, func(x,
+			y domain.PreviewStep) bool {
+			return x.Node == y.Node && x.Visit == y.Visit
+		})
 	}
 	longest := 0
 	for _, w := range ways {
@@ -116,7 +119,8 @@ func (v *View) forecast(p domain.Approval, answer domain.Answer) ([]domain.Forec
 			if !ok {
 				continue
 			}
-			if _, err := v.State.Walk.Settle(planner.Settlement{VisitKey: k, Item: runstate.NoItem, Status: planner.Completed, Output: out}); err != nil {
+			if _, err := v.State.Walk.Settle(planner.Settlement{VisitKey: k, Item: runstate.NoItem, Status: planner.Completed,
+				Output: out}); err != nil {
 				return nil, err
 			}
 			settled = true

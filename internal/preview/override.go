@@ -38,7 +38,8 @@ func (b *Branch) overrideSteps(req domain.VerbRequest) error {
 	for i, name := range names {
 		k, said := steps[i], req.Instead[name]
 		if kept[k] {
-			return domain.Errorf(domain.CodeInvalid, "instead: %s is kept", b.stepName(k)).Suggest("edit the output of %s", visitName(b.Program.Nodes[k.Node].ID, k.Visit))
+			return domain.Errorf(domain.CodeInvalid, "instead: %s is kept", b.stepName(k)).Suggest("edit the output of %s",
+				visitName(b.Program.Nodes[k.Node].ID, k.Visit))
 		}
 		switch {
 		case !said.Recorded:
@@ -100,9 +101,10 @@ func (b *Branch) overriddenStep(name string, rows []candidate) (runstate.StepKey
 	}
 	k.VisitKey = planner.VisitKey{Node: i, Visit: n}
 	if item != runstate.NoItem && b.Program.Nodes[i].Foreach == nil {
-		return k, domain.Errorf(domain.CodeInvalid, "instead: %s runs once and has no items", node).Suggest("write %s", visitName(node, n))
+		return k, domain.Errorf(domain.CodeInvalid, "instead: %s runs once and has no items", node).Suggest("write %s",
+			visitName(node, n))
 	}
-	if b.Program.Nodes[i].Type == planner.TypeApproval || b.view.asked(node) { // ruling 38
+	if b.Program.Nodes[i].Type == planner.TypeApproval || b.view.asked(node) {
 		return k, domain.Errorf(domain.CodeForbidden, "instead: %s is decided by a person; no result stands in for that", node)
 	}
 	if slices.ContainsFunc(b.State.Settled, func(d runstate.Settled) bool { return d.Node == i && d.Visit == n }) {
@@ -149,7 +151,8 @@ func (b *Branch) completed(c candidate, k runstate.StepKey) bool {
 }
 
 func (b *Branch) noRecord(k runstate.StepKey) error {
-	return domain.Errorf(domain.CodeInvalid, "instead: %s has no recorded result", b.stepName(k)).Suggest("give it a stub, or let it run")
+	return domain.Errorf(domain.CodeInvalid, "instead: %s has no recorded result",
+		b.stepName(k)).Suggest("give it a stub, or let it run")
 }
 
 // recorded is what the forked run recorded of a step.

@@ -47,7 +47,8 @@ func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 		at := slices.IndexFunc(b.State.OpenSteps(), func(w *runstate.Step) bool {
 			n := &b.Program.Nodes[w.Node]
 			pure := runstate.Builtin(n.Type) && n.Effect == ""
-			return !tried[w.StepKey] && w.Phase == runstate.PhaseReady && w.Item == runstate.NoItem && n.Foreach == nil && (pure || w.Resolution != nil && w.Resolution.Given != "")
+			return !tried[w.StepKey] && w.Phase == runstate.PhaseReady && w.Item == runstate.NoItem && n.Foreach == nil && (pure ||
+				w.Resolution != nil && w.Resolution.Given != "")
 		})
 		if at < 0 {
 			break
@@ -62,7 +63,8 @@ func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 		if err != nil {
 			continue
 		}
-		row := domain.Entry{Seq: b.State.Seq + 1, Kind: domain.EntryResult, Node: b.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: runstate.NoItem, Final: true, Status: domain.NodeCompleted, Output: raw, At: v.Env.Now()}
+		row := domain.Entry{Seq: b.State.Seq + 1, Kind: domain.EntryResult, Node: b.Program.Nodes[w.Node].ID, Visit: w.Visit,
+			Item: runstate.NoItem, Final: true, Status: domain.NodeCompleted, Output: raw, At: v.Env.Now()}
 		k := w.VisitKey
 		d, err := b.State.Settle(&row, w.StepKey, value, v.Env.Now())
 		if err != nil {

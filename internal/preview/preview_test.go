@@ -15,18 +15,19 @@ func TestCheckRequest(t *testing.T) {
 		req domain.VerbRequest
 		ok  bool
 	}{
-		"plain resume":             {domain.VerbRequest{Action: domain.ActionResume}, true},
-		"unknown action":           {domain.VerbRequest{Action: "dance"}, false},
-		"fork at a position":       {domain.VerbRequest{Action: domain.ActionFork, At: 3}, true},
-		"cancel at a position":     {domain.VerbRequest{Action: domain.ActionCancel, At: 3}, false},
-		"negative position":        {domain.VerbRequest{Action: domain.ActionFork, At: -1}, false},
-		"newest version":           {domain.VerbRequest{Action: domain.ActionRerun, Version: -1}, true},
-		"resume of one step":       {domain.VerbRequest{Action: domain.ActionResume, Only: "a"}, true},
-		"rerun of one step":        {domain.VerbRequest{Action: domain.ActionRerun, Only: "a"}, false},
-		"too many attempts":        {domain.VerbRequest{Action: domain.ActionResume, Attempts: maxAttemptsAsked + 1}, false},
-		"too short a timeout":      {domain.VerbRequest{Action: domain.ActionResume, Timeout: time.Microsecond}, false},
-		"limits without a limit":   {domain.VerbRequest{Action: domain.ActionLimits}, false},
-		"limit set and raised":     {domain.VerbRequest{Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 1}, Raise: domain.Limits{MaxSteps: 1}}, false},
+		"plain resume":           {domain.VerbRequest{Action: domain.ActionResume}, true},
+		"unknown action":         {domain.VerbRequest{Action: "dance"}, false},
+		"fork at a position":     {domain.VerbRequest{Action: domain.ActionFork, At: 3}, true},
+		"cancel at a position":   {domain.VerbRequest{Action: domain.ActionCancel, At: 3}, false},
+		"negative position":      {domain.VerbRequest{Action: domain.ActionFork, At: -1}, false},
+		"newest version":         {domain.VerbRequest{Action: domain.ActionRerun, Version: -1}, true},
+		"resume of one step":     {domain.VerbRequest{Action: domain.ActionResume, Only: "a"}, true},
+		"rerun of one step":      {domain.VerbRequest{Action: domain.ActionRerun, Only: "a"}, false},
+		"too many attempts":      {domain.VerbRequest{Action: domain.ActionResume, Attempts: maxAttemptsAsked + 1}, false},
+		"too short a timeout":    {domain.VerbRequest{Action: domain.ActionResume, Timeout: time.Microsecond}, false},
+		"limits without a limit": {domain.VerbRequest{Action: domain.ActionLimits}, false},
+		"limit set and raised": {domain.VerbRequest{Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 1},
+			Raise: domain.Limits{MaxSteps: 1}}, false},
 		"limit raised by negative": {domain.VerbRequest{Action: domain.ActionLimits, Raise: domain.Limits{MaxSteps: -1}}, false},
 		"limit raised":             {domain.VerbRequest{Action: domain.ActionLimits, Raise: domain.Limits{MaxSteps: 1}}, true},
 	} {
@@ -54,15 +55,18 @@ func view(t *testing.T, plan string, status domain.RunStatus, rows ...domain.Ent
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &Env{Now: func() time.Time { return time.Unix(1000, 0) }, Executes: func(string) bool { return false }, Stepped: func(*planner.ProgramNode) bool { return false },
-		Effect: func(_ *runstate.Compiled, n *planner.ProgramNode, _ any) planner.Effect { return n.Effect }}
-	return &View{Env: env, Run: domain.Run{ID: "r", Status: status, LastSeq: s.Seq}, Program: runstate.NewCompiled(p, domain.Version{}), Journal: rows, State: s}
+	env := &Env{Now: func() time.Time { return time.Unix(1000, 0) }, Executes: func(string) bool { return false },
+		Stepped: func(*planner.ProgramNode) bool { return false },
+		Effect:  func(_ *runstate.Compiled, n *planner.ProgramNode, _ any) planner.Effect { return n.Effect }}
+	return &View{Env: env, Run: domain.Run{ID: "r", Status: status, LastSeq: s.Seq}, Program: runstate.NewCompiled(p,
+		domain.Version{}), Journal: rows, State: s}
 }
 
 const twoSteps = `{nodes: {a: {type: set, input: 1}, b: {type: set, input: 2, needs: [a]}}}`
 
 func result(node string, status domain.NodeStatus) domain.Entry {
-	return domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: runstate.NoItem, Attempt: 1, Final: true, Status: status, Output: domain.RawJSON("1")}
+	return domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: runstate.NoItem, Attempt: 1, Final: true,
+		Status: status, Output: domain.RawJSON("1")}
 }
 
 // A resume keeps what completed and runs the rest again.

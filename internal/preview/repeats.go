@@ -26,7 +26,8 @@ func (b *Branch) repeats(l *lists) []domain.PreviewRepeat {
 	for _, c := range v.recorded() {
 		i, ok := b.Program.Index[c.Node]
 		k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
-		if !ok || !ahead[c.Node] || c.Status != domain.NodeCompleted || !touches(planner.Effect(c.Effect)) || kept[k] || kept[runstate.StepKey{VisitKey: k.VisitKey, Item: runstate.NoItem}] {
+		if !ok || !ahead[c.Node] || c.Status != domain.NodeCompleted || !touches(planner.Effect(c.Effect)) || kept[k] ||
+			kept[runstate.StepKey{VisitKey: k.VisitKey, Item: runstate.NoItem}] {
 			continue
 		}
 		given := how[b.State.GivenReason(k)]
@@ -34,7 +35,8 @@ func (b *Branch) repeats(l *lists) []domain.PreviewRepeat {
 		if !known {
 			at = len(out)
 			listed[k.VisitKey] = at
-			out = append(out, domain.PreviewRepeat{Node: c.Node, Visit: c.Visit, Type: b.typeOf(c.Node), Effect: c.Effect, Given: given, Unrecorded: b.Program.Nodes[i].Foreach != nil})
+			out = append(out, domain.PreviewRepeat{Node: c.Node, Visit: c.Visit, Type: b.typeOf(c.Node), Effect: c.Effect,
+				Given: given, Unrecorded: b.Program.Nodes[i].Foreach != nil})
 		}
 		if k.Item == runstate.NoItem {
 			continue
@@ -51,7 +53,8 @@ func (b *Branch) repeats(l *lists) []domain.PreviewRepeat {
 
 // doubtful adds the steps that touch the world outside and of which nobody knows
 // whether they were done: what would tell is damaged.
-func (b *Branch) doubtful(out []domain.PreviewRepeat, listed map[planner.VisitKey]int, ahead map[string]bool, kept map[runstate.StepKey]bool) []domain.PreviewRepeat {
+func (b *Branch) doubtful(out []domain.PreviewRepeat, listed map[planner.VisitKey]int, ahead map[string]bool,
+	kept map[runstate.StepKey]bool) []domain.PreviewRepeat {
 	if b.view.Damage == nil {
 		return out
 	}
@@ -70,7 +73,8 @@ func (b *Branch) doubtful(out []domain.PreviewRepeat, listed map[planner.VisitKe
 		if !known {
 			at = len(out)
 			listed[k.VisitKey] = at
-			out = append(out, domain.PreviewRepeat{Node: s.Node, Visit: s.Visit, Type: b.typeOf(s.Node), Effect: s.Effect, Given: given, Unrecorded: true})
+			out = append(out, domain.PreviewRepeat{Node: s.Node, Visit: s.Visit, Type: b.typeOf(s.Node), Effect: s.Effect,
+				Given: given, Unrecorded: true})
 		}
 		r := &out[at]
 		r.Doubtful = true

@@ -16,7 +16,8 @@ func checkOptions(r domain.VerbRequest) error {
 		return domain.Errorf(domain.CodeInvalid, "%d attempts are too many", r.Attempts).Suggest("at most %d", maxAttemptsAsked)
 	}
 	if r.Timeout > 0 && r.Timeout < time.Millisecond {
-		return domain.Errorf(domain.CodeInvalid, "a timeout of %s is too short", r.Timeout).Suggest(`write a number and a unit, like "90s" or "10m"`)
+		return domain.Errorf(domain.CodeInvalid, "a timeout of %s is too short",
+			r.Timeout).Suggest(`write a number and a unit, like "90s" or "10m"`)
 	}
 	return nil
 }

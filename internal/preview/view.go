@@ -58,7 +58,8 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 	var l lists
 	add := func(i, visit int, items []int, reason string) {
 		n := &p.Nodes[i]
-		step := domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)), Items: items, Reason: reason}
+		step := domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)),
+			Items: items, Reason: reason}
 		if r, ok := why[n.ID]; ok && reason == "" {
 			step.Reason = r
 		}
@@ -82,7 +83,8 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 	doubtful := func(w *runstate.Step) bool {
 		// What the process that ran it left in flight is settled by whoever takes the
 		// run up, before anything else.
-		return w.Phase == runstate.PhaseInDoubt && w.Resolution == nil || left && w.InFlight() && v.Env.LostOutcome(p.Program, w, s.Cancelled) == runstate.OutcomeInDoubt
+		return w.Phase == runstate.PhaseInDoubt && w.Resolution == nil || left && w.InFlight() && v.Env.LostOutcome(p.Program, w,
+			s.Cancelled) == runstate.OutcomeInDoubt
 	}
 	for _, w := range s.OpenSteps() {
 		if w.Item != runstate.NoItem {
@@ -122,7 +124,10 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 		}
 		if !listed[k.Node] && (runs || len(given) == 0) {
 			listed[k.Node] = true
-			add(k.Node, k.Visit, slices.DeleteFunc(items[k], func(i int) bool { return s.GivenReason(runstate.StepKey{VisitKey: k, Item: i}) != "" }), "")
+			add(k.Node, k.Visit, slices.DeleteFunc(items[k], func(i int) bool {
+				return s.GivenReason(runstate.StepKey{VisitKey: k,
+					Item: i}) != ""
+			}), "")
 		}
 		from(k.Node)
 	}
@@ -205,12 +210,14 @@ func (v *View) answeredStep(p *runstate.Compiled, w *runstate.Step) domain.Previ
 // givenStep is a visit whose result is there before it runs.
 func (v *View) givenStep(p *runstate.Compiled, node, visit int, why string) domain.PreviewStep {
 	n := &p.Nodes[node]
-	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)), Status: domain.NodeCompleted, Reason: why}
+	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)),
+		Status: domain.NodeCompleted, Reason: why}
 }
 
 func (v *View) doubtStep(p *runstate.Compiled, w *runstate.Step) domain.PreviewStep {
 	n := &p.Nodes[w.Node]
-	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)), Status: domain.NodeInDoubt,
+	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)),
+		Status: domain.NodeInDoubt,
 		Reason: "say first whether it happened"}
 	if w.Item != runstate.NoItem {
 		step.Items = []int{w.Item}
@@ -252,7 +259,8 @@ func (v *View) kept(p *runstate.Compiled, s *runstate.State) []domain.PreviewSte
 		if d.Visit == 0 {
 			continue // skipped without having run
 		}
-		list = append(list, domain.PreviewStep{Node: n.ID, Visit: d.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)), Status: d.Status})
+		list = append(list, domain.PreviewStep{Node: n.ID, Visit: d.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p,
+			n)), Status: d.Status})
 	}
 	return list
 }

@@ -44,7 +44,8 @@ func (g ConsentAnswer) Rejection(tool string) *planner.Failure {
 		return &planner.Failure{Code: ActionAskedBack, Permanent: true, NoEffect: true,
 			Message: fmt.Sprintf("the call of %s was not made: %s asks first: %s", tool, g.By, g.Comment)}
 	}
-	f := &planner.Failure{Code: CodeRejected, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the call of %s was rejected by %s", tool, g.By)}
+	f := &planner.Failure{Code: CodeRejected, Permanent: true, NoEffect: true,
+		Message: fmt.Sprintf("the call of %s was rejected by %s", tool, g.By)}
 	if g.Comment != "" {
 		f.Message += ": " + g.Comment
 	}
@@ -67,7 +68,8 @@ func (s *State) answered(w *Step, e *domain.Entry, action string) {
 	if w.Answers == nil {
 		w.Answers = map[int]ConsentAnswer{}
 	}
-	w.Answers[c.Substep] = ConsentAnswer{Digest: c.Digest, Approved: action == ActionApproved, AskedBack: action == ActionAskedBack, By: e.Actor, Comment: e.Reason}
+	w.Answers[c.Substep] = ConsentAnswer{Digest: c.Digest, Approved: action == ActionApproved, AskedBack: action == ActionAskedBack,
+		By: e.Actor, Comment: e.Reason}
 	w.Consent = nil
 	s.move(w, PhaseReady)
 }

@@ -18,7 +18,8 @@ func ToPlanner(f *domain.Failure) *planner.Failure {
 		return nil
 	}
 	return &planner.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
-		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request, Behind: (*planner.Behind)(f.Behind)}
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request,
+		Behind: (*planner.Behind)(f.Behind)}
 }
 
 // FromPlanner is the failure as the journal keeps it; nil for nil. node is used if the
@@ -28,7 +29,8 @@ func FromPlanner(f *planner.Failure, node string) *domain.Failure {
 		return nil
 	}
 	k := &domain.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
-		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f), Request: f.Request, Behind: (*domain.Behind)(f.Behind)}
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f),
+		Request: f.Request, Behind: (*domain.Behind)(f.Behind)}
 	if k.Code == "" {
 		k.Code = planner.CodeFailed
 	}

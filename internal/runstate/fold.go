@@ -64,7 +64,8 @@ func Fold(prog *planner.Program, f Facts, journal []domain.Entry) (*State, error
 // CorruptRow is the error of a row that contradicts the journal before it or the plan.
 func CorruptRow(e *domain.Entry, format string, args ...any) error {
 	what := strings.TrimSpace(string(e.Kind) + " " + e.Node)
-	return &domain.Error{Code: domain.CodeCorrupt, Message: fmt.Sprintf("journal row %d (%s): %s", e.Seq, what, fmt.Sprintf(format, args...)), Cause: InvalidRow(e.Seq)}
+	return &domain.Error{Code: domain.CodeCorrupt, Message: fmt.Sprintf("journal row %d (%s): %s", e.Seq, what, fmt.Sprintf(format,
+		args...)), Cause: InvalidRow(e.Seq)}
 }
 
 // InvalidRow is the cause of a CorruptRow error: the sequence number of the row.

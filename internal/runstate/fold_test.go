@@ -33,11 +33,13 @@ func TestWaitsInOrderOfPrecedence(t *testing.T) {
 	if first() != domain.WaitTimer || !s.NextDue(all).Equal(now.Add(time.Hour)) {
 		t.Errorf("got %s due %s", first(), s.NextDue(all))
 	}
-	row(domain.Entry{Kind: domain.EntryWait, Node: "b", Visit: 1, Item: -1, Attempt: 1, Reason: "approval", Ref: "x", Input: domain.RawJSON(`{"message":"m"}`)})
+	row(domain.Entry{Kind: domain.EntryWait, Node: "b", Visit: 1, Item: -1, Attempt: 1, Reason: "approval", Ref: "x",
+		Input: domain.RawJSON(`{"message":"m"}`)})
 	if first() != domain.WaitApproval || s.Waits()[0].Message != "m" {
 		t.Errorf("got %+v, want the approval first", s.Waits())
 	}
-	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbBudget, Message: "max_steps 1 is used up"}.JSON()})
+	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbBudget,
+		Message: "max_steps 1 is used up"}.JSON()})
 	if got := s.Waits()[0].Reason; got != domain.WaitBudget {
 		t.Errorf("got %s, want budget before approval", got)
 	}
@@ -64,16 +66,20 @@ func TestFoldRefusesNonsense(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, e := range map[string]domain.Entry{
-		"a gap":              {Seq: 2, Kind: domain.EntryIntent, Node: "a", Visit: 1, Item: -1},
-		"an unknown node":    {Seq: 1, Kind: domain.EntryIntent, Node: "zz", Visit: 1, Item: -1},
-		"a closed visit":     {Seq: 1, Kind: domain.EntryIntent, Node: "a", Visit: 7, Item: -1},
-		"an item of nothing": {Seq: 1, Kind: domain.EntryResult, Final: true, Node: "a", Visit: 1, Item: 5, Status: domain.NodeCompleted},
-		"broken output":      {Seq: 1, Kind: domain.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1, Status: domain.NodeCompleted, Output: domain.RawJSON(`{`)},
-		"broken decision":    {Seq: 1, Kind: domain.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1, Status: domain.NodeCompleted, Decision: domain.RawJSON(`[]`)},
-		"an unknown kind":    {Seq: 1, Kind: "song", Node: "a", Visit: 1, Item: -1},
-		"an unknown verb":    {Seq: 1, Kind: domain.EntryVerb, Item: -1, Decision: domain.RawJSON(`{"verb":"sing"}`)},
-		"a broken reset":     {Seq: 1, Kind: domain.EntryReset, Item: -1, Decision: domain.RawJSON(`7`)},
-		"a doubtless answer": {Seq: 1, Kind: domain.EntryResolve, Node: "a", Visit: 9, Item: -1, Decision: ResolveDecision{Action: "skip"}.JSON()},
+		"a gap":           {Seq: 2, Kind: domain.EntryIntent, Node: "a", Visit: 1, Item: -1},
+		"an unknown node": {Seq: 1, Kind: domain.EntryIntent, Node: "zz", Visit: 1, Item: -1},
+		"a closed visit":  {Seq: 1, Kind: domain.EntryIntent, Node: "a", Visit: 7, Item: -1},
+		"an item of nothing": {Seq: 1, Kind: domain.EntryResult, Final: true, Node: "a", Visit: 1, Item: 5,
+			Status: domain.NodeCompleted},
+		"broken output": {Seq: 1, Kind: domain.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1,
+			Status: domain.NodeCompleted, Output: domain.RawJSON(`{`)},
+		"broken decision": {Seq: 1, Kind: domain.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1,
+			Status: domain.NodeCompleted, Decision: domain.RawJSON(`[]`)},
+		"an unknown kind": {Seq: 1, Kind: "song", Node: "a", Visit: 1, Item: -1},
+		"an unknown verb": {Seq: 1, Kind: domain.EntryVerb, Item: -1, Decision: domain.RawJSON(`{"verb":"sing"}`)},
+		"a broken reset":  {Seq: 1, Kind: domain.EntryReset, Item: -1, Decision: domain.RawJSON(`7`)},
+		"a doubtless answer": {Seq: 1, Kind: domain.EntryResolve, Node: "a", Visit: 9, Item: -1,
+			Decision: ResolveDecision{Action: "skip"}.JSON()},
 	} {
 		if _, err := Fold(p, Facts{Run: "r"}, []domain.Entry{e}); domain.CodeOf(err) != domain.CodeCorrupt {
 			t.Errorf("%s: got %v, want a corrupt journal", name, err)

@@ -2,6 +2,7 @@ package runstate
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -70,3 +71,44 @@ func Exceeded(l domain.Limits, s Spent) string {
 
 // CodePrice is the code of a wait for budget that ends once a price is configured.
 const CodePrice = "price"
+
+// RaisedLimits are the limits that a request leads to, of a run with these limits that has used
+// s. CodeInvalid: one of them is below that.
+func RaisedLimits(l domain.Limits, s Spent, r domain.VerbRequest) (domain.Limits, error) {
+	l = MergeLimits(l, r.Limits)
+	for _, f := range []struct {
+		name      string
+		has, plus bool
+	}{
+		{"max_steps", l.MaxSteps > 0, r.Raise.MaxSteps != 0}, {"max_duration", l.MaxDuration > 0, r.Raise.MaxDuration != 0},
+		{"max_tokens", l.MaxTokens > 0, r.Raise.MaxTokens != 0}, {"max_cost", l.MaxCost > 0, r.Raise.MaxCost != 0},
+	} {
+		if f.plus && !f.has {
+			return l, domain.Errorf(domain.CodeInvalid, "the run has no %s to raise", f.name).Suggest("set one without a plus sign")
+		}
+	}
+	l.MaxSteps, l.MaxTokens = plus(l.MaxSteps, r.Raise.MaxSteps), plus(l.MaxTokens, r.Raise.MaxTokens)
+	l.MaxDuration, l.MaxCost = time.Duration(plus(int64(l.MaxDuration), int64(r.Raise.MaxDuration))), l.MaxCost+r.Raise.MaxCost
+	below := func(name string, limit, used any) error {
+		return domain.Errorf(domain.CodeInvalid, "%s %v is below the %v that the run has used", name, limit,
+			used).Suggest("set a limit above %v", used)
+	}
+	switch asked := MergeLimits(r.Limits, r.Raise); {
+	case asked.MaxSteps > 0 && l.MaxSteps < s.Steps:
+		return l, below("max_steps", l.MaxSteps, s.Steps)
+	case asked.MaxDuration > 0 && l.MaxDuration < s.Time:
+		return l, below("max_duration", l.MaxDuration, s.Time)
+	case asked.MaxTokens > 0 && l.MaxTokens < s.Tokens():
+		return l, below("max_tokens", l.MaxTokens, s.Tokens())
+	case asked.MaxCost > 0 && l.MaxCost < s.Usage.Cost:
+		return l, below("max_cost", l.MaxCost, s.Usage.Cost)
+	}
+	return l, nil
+}
+
+func plus(a, b int64) int64 {
+	if b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
+}

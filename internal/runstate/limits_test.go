@@ -10,7 +10,8 @@ import (
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	l := InitialLimits(domain.Limits{MaxTokens: 10}, planner.Limits{MaxSteps: 5, MaxTokens: 99, MaxDuration: planner.Duration(time.Minute)})
+	l := InitialLimits(domain.Limits{MaxTokens: 10}, planner.Limits{MaxSteps: 5, MaxTokens: 99,
+		MaxDuration: planner.Duration(time.Minute)})
 	if want := (domain.Limits{MaxSteps: 5, MaxTokens: 10, MaxDuration: time.Minute}); l != want {
 		t.Errorf("got %+v, want %+v", l, want)
 	}

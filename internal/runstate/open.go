@@ -37,7 +37,10 @@ func (w *Step) forgetSubsteps() {
 		if e.Effect != string(planner.EffectUnsafe) || e.Status != domain.NodeCompleted {
 			continue
 		}
-		maps.DeleteFunc(w.Substeps, func(_ int, e domain.Entry) bool { return e.Status == domain.NodeFailed && SubstepKind(&e) == kindModel })
+		maps.DeleteFunc(w.Substeps, func(_ int, e domain.Entry) bool {
+			return e.Status == domain.NodeFailed &&
+				SubstepKind(&e) == kindModel
+		})
 		return
 	}
 	w.Substeps = nil

@@ -191,7 +191,8 @@ func SubstepKind(e *domain.Entry) string {
 
 // openCall is the call that an intent row of a sub-step announces.
 func openCall(e *domain.Entry) domain.OpenCall {
-	return domain.OpenCall{Substep: e.Substep, Tool: strings.TrimPrefix(SubstepKind(e), ToolKindPrefix), Arguments: e.Input, Since: e.StartedAt, IdempotencyKey: e.IdempotencyKey}
+	return domain.OpenCall{Substep: e.Substep, Tool: strings.TrimPrefix(SubstepKind(e), ToolKindPrefix), Arguments: e.Input,
+		Since: e.StartedAt, IdempotencyKey: e.IdempotencyKey}
 }
 
 // MustJSON encodes a value of a type that always marshals; it panics otherwise.

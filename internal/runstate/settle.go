@@ -54,7 +54,8 @@ func withWarnings(log domain.RawJSON, d *planner.Decision, now time.Time) (domai
 		}
 	}
 	for _, ev := range seen {
-		l.Lines = append(l.Lines, domain.LogLine{At: now, Level: "warn", Message: fmt.Sprintf("condition %s is %s: %s", ev.Condition, ev.Result, ev.Unread())})
+		l.Lines = append(l.Lines, domain.LogLine{At: now, Level: "warn", Message: fmt.Sprintf("condition %s is %s: %s", ev.Condition,
+			ev.Result, ev.Unread())})
 	}
 	return json.Marshal(l)
 }

@@ -132,6 +132,26 @@ func (s *State) UnneededChildren(children []string) []string {
 	})
 }
 
+// HasWait reports whether some step waits for the reason.
+func (s *State) HasWait(reason domain.WaitReason) bool {
+	for _, w := range s.Open {
+		if w.Phase == PhaseWaiting && w.Reason == reason {
+			return true
+		}
+	}
+	return false
+}
+
+// WaitingFor is the step that waits for an approval or child run; nil: none does.
+func (s *State) WaitingFor(ref string) *Step {
+	for _, w := range s.Open {
+		if w.Phase == PhaseWaiting && w.Ref == ref {
+			return w
+		}
+	}
+	return nil
+}
+
 // ClipText cuts s after n bytes and marks the cut with an ellipsis.
 func ClipText(s string, n int) string {
 	if len(s) <= n {
@@ -151,6 +171,8 @@ func ToolNames(calls []domain.OpenCall) string {
 	return strings.Join(names, ", ")
 }
 
+// WaitMessage is the status message of a run that waits for the reason, and the node that it
+// names. waits are all its waits, that one first.
 func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (text, node string) {
 	w := waits[0]
 	node = w.Node

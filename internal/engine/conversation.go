@@ -37,7 +37,7 @@ func messageID(run string, e *domain.Entry, n int, t domain.MessageType) string 
 
 // converse records the request that an attempt of an agent begins with, and the
 // response or error that it ends with, beside the journal row that says so.
-func (a *actor) converse(e *domain.Entry) {
+func (a *runner) converse(e *domain.Entry) {
 	if e.Node == "" || e.Attempt == 0 || e.Substep != 0 || e.Kind != domain.EntryIntent && e.Kind != domain.EntryResult {
 		return
 	}
@@ -58,7 +58,7 @@ func (a *actor) converse(e *domain.Entry) {
 		if a.prog.Kind == planner.KindSteps {
 			m.Metadata.IsPlanContext, m.Metadata.StepID = true, e.Node
 		}
-		a.next.Messages = append(a.next.Messages, m)
+		a.pipe.next.Messages = append(a.pipe.next.Messages, m)
 		return
 	}
 	m.Type, m.Payload = domain.MessageResponse, e.Output
@@ -70,7 +70,7 @@ func (a *actor) converse(e *domain.Entry) {
 	if m.From == m.To { // it was handed over to whoever asked
 		m.From = agent
 	}
-	a.next.Messages = append(a.next.Messages, m)
+	a.pipe.next.Messages = append(a.pipe.next.Messages, m)
 }
 
 func failurePayload(f *domain.Failure, status string) domain.RawJSON {
@@ -103,7 +103,7 @@ type mail struct {
 
 // pass records a handoff as sub-step n, once: the request, and its ack or the
 // error that rejects it.
-func (a *actor) pass(t *attempt, recorded domain.Entry, n int, p Passing) error {
+func (a *runner) pass(t *attempt, recorded domain.Entry, n int, p Passing) error {
 	kind := "handoff:" + p.To
 	if recorded.Substep == n && sameSubstep(recorded, kind, p.From) {
 		return nil
@@ -135,7 +135,7 @@ func (a *actor) pass(t *attempt, recorded domain.Entry, n int, p Passing) error 
 }
 
 // handBack records as sub-step n what the handoff at sub-step request came to.
-func (a *actor) handBack(t *attempt, recorded domain.Entry, n, request int, p Passing, out any, err error) error {
+func (a *runner) handBack(t *attempt, recorded domain.Entry, n, request int, p Passing, out any, err error) error {
 	kind := "answer:" + p.To
 	if recorded.Substep == n && sameSubstep(recorded, kind, p.From) {
 		return nil
@@ -171,7 +171,7 @@ func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from
 // remembered is what the session of a run keeps of it: what it was asked and
 // what it answered. Runs that were started without a session, and parts of other
 // runs, are not remembered (ruling 42).
-func (a *actor) remembered(now time.Time) *domain.Memory {
+func (a *runner) remembered(now time.Time) *domain.Memory {
 	if a.run.Session == "" || a.run.Session == a.id || a.run.Parent != nil || a.run.Output == nil {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (a *actor) remembered(now time.Time) *domain.Memory {
 }
 
 // stepStates are the steps of a step plan as far as an answer needs them.
-func (a *actor) stepStates() []domain.PlanStepState {
+func (a *runner) stepStates() []domain.PlanStepState {
 	out := make([]domain.PlanStepState, len(a.prog.Nodes))
 	for i := range a.prog.Nodes {
 		status, _ := a.s.Walk.Status(i)

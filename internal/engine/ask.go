@@ -1,0 +1,53 @@
+package engine
+
+import "context"
+
+// reply carries one answer from a runner to whoever posted a message: a value, or why
+// there is none. Any goroutine may give; the first answer counts.
+type reply[T any] chan answered[T]
+
+type answered[T any] struct {
+	value T
+	err   error
+}
+
+func newReply[T any]() reply[T] { return make(reply[T], 1) }
+
+// give answers; a second answer is dropped.
+func (r reply[T]) give(value T, err error) {
+	select {
+	case r <- answered[T]{value, err}:
+	default:
+	}
+}
+
+// done is the answer of a message that asks for no value.
+type done = struct{}
+
+// ask posts a message and waits for the answer to it. It returns closed if nobody takes
+// the message, the cause if the context ends, and CodeUnavailable if the engine has
+// stopped without an answer.
+func ask[T any](ctx context.Context, e *Engine, post func(message) bool, m message, r reply[T], closed error) (T, error) {
+	var none T
+	if !post(m) {
+		return none, closed
+	}
+	select {
+	case a := <-r:
+		return a.value, a.err
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	case <-e.stopped:
+	}
+	select {
+	case a := <-r: // it came with the stop
+		return a.value, a.err
+	default:
+		return none, e.notOpen()
+	}
+}
+
+// askRun asks the runner of a run.
+func askRun[T any](ctx context.Context, e *Engine, run string, m message, r reply[T]) (T, error) {
+	return ask(ctx, e, func(m message) bool { return e.post(run, m) }, m, r, e.notOpen())
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+)
+
+// reservation is what a call in flight may use of the limits of its run.
+type reservation struct {
+	tokens int64
+	usage  domain.Usage
+	// lost: the call ended without saying what it used. It counts in full, and
+	// becomes usage with the row of its attempt's end.
+	lost bool
+}
+
+// ledger is what the calls in flight of one run may use of its limits. It belongs to the
+// runner's goroutine.
+type ledger struct {
+	reserved map[*attempt]map[int]reservation // by sub-step
+	waiting  []reserveMsg                     // calls that wait for room, in order
+}
+
+// reserve makes room for the call of sub-step n. output is how many tokens its answer may
+// have; 0: as many as it needs. wait: the call would fit if the calls in flight used less
+// than they may. [ErrBudget]: it does not fit.
+func (c *ledger) reserve(t *attempt, n int, need Need, l domain.Limits, s runstate.Spent) (output int64, wait bool, err error) {
+	refuse := func(code, format string, args ...any) (int64, bool, error) {
+		return 0, false, &budgetError{fmt.Sprintf(format, args...), code}
+	}
+	if why := runstate.Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, s); why != "" {
+		return refuse("", "%s", why)
+	}
+	if !need.model() {
+		return 0, false, nil
+	}
+	live, lost := c.sums()
+	output = need.Output
+	if l.MaxTokens > 0 {
+		free := l.MaxTokens - s.Tokens() - lost.tokens
+		if need.Input >= free {
+			return refuse("", "max_tokens %d leaves %d tokens, and the input of the next model call alone has about %d",
+				l.MaxTokens, max(free, 0), need.Input)
+		}
+		output = min(output, free-need.Input)
+	}
+	if l.MaxCost > 0 {
+		if need.Unpriced != "" {
+			return refuse(runstate.CodePrice, "max_cost %g cannot be kept: no price is known for the next model call; set %s, then resume the run",
+				l.MaxCost, need.Unpriced)
+		}
+		free := l.MaxCost - s.Usage.Cost - lost.usage.Cost
+		if least := need.cost(1); least > free {
+			return refuse("", "max_cost %g leaves %g, and the next model call costs about %g", l.MaxCost, max(free, 0), least)
+		}
+		if need.OutputPrice > 0 {
+			if most := math.Floor((free - need.cost(0)) / need.OutputPrice); most < float64(output) {
+				output = int64(most)
+			}
+		}
+	}
+	r := reservation{tokens: need.Input + output, usage: domain.Usage{InputTokens: need.Input, OutputTokens: output, Cost: need.cost(output)}}
+	if l.MaxTokens > 0 && s.Tokens()+lost.tokens+live.tokens+r.tokens > l.MaxTokens ||
+		l.MaxCost > 0 && s.Usage.Cost+lost.usage.Cost+live.usage.Cost+r.usage.Cost > l.MaxCost && live.usage.Cost > 0 {
+		return 0, true, nil
+	}
+	if c.reserved == nil {
+		c.reserved = map[*attempt]map[int]reservation{}
+	}
+	if c.reserved[t] == nil {
+		c.reserved[t] = map[int]reservation{}
+	}
+	c.reserved[t][n] = r //seed:reserve
+	if l.MaxTokens == 0 && l.MaxCost == 0 {
+		output = 0
+	}
+	return output, false, nil
+}
+
+// sums adds up what calls in flight may use, and what lost calls may have used.
+func (c *ledger) sums() (live, lost reservation) {
+	for _, calls := range c.reserved {
+		for _, r := range calls {
+			sum := &live
+			if r.lost {
+				sum = &lost
+			}
+			sum.tokens += r.tokens
+			sum.usage = sum.usage.Add(r.usage)
+		}
+	}
+	return live, lost
+}
+
+// close ends the reservation of a call whose row is being written, and sets the usage of
+// the row: the reported one, or the reservation if none was reported. over: the call used
+// more tokens than were reserved.
+func (c *ledger) close(t *attempt, n int, l domain.Limits, unreported bool, row *domain.Entry) (reserved int64, over bool) {
+	r, ok := c.reserved[t][n]
+	if !ok {
+		return 0, false
+	}
+	delete(c.reserved[t], n)
+	if l.MaxTokens == 0 && l.MaxCost == 0 {
+		return r.tokens, false
+	}
+	switch used := row.Usage.InputTokens + row.Usage.OutputTokens; {
+	case unreported:
+		row.Usage = r.usage
+		row.Reason = "no usage was reported: the call counts as what was reserved for it"
+	case used > r.tokens:
+		row.Reason = fmt.Sprintf("the call used %d tokens; %d were reserved", used, r.tokens)
+		return r.tokens, true
+	}
+	return r.tokens, false
+}
+
+// lose ends a call without a row. If it may have used something, its reservation counts
+// until its attempt ends; otherwise it is freed. It reports whether there was one.
+func (c *ledger) lose(t *attempt, n int, spent bool) bool {
+	r, ok := c.reserved[t][n]
+	if !ok {
+		return false
+	}
+	if spent {
+		r.lost = true
+		c.reserved[t][n] = r
+	} else {
+		delete(c.reserved[t], n)
+	}
+	return true
+}
+
+// settle ends all reservations of an attempt that is over. Under a limit, what its calls
+// may have used counts as used.
+func (c *ledger) settle(t *attempt, l domain.Limits) (u domain.Usage) {
+	if l.MaxTokens > 0 || l.MaxCost > 0 {
+		for _, r := range c.reserved[t] {
+			u = u.Add(r.usage)
+		}
+	}
+	c.drop(t)
+	return u
+}
+
+// drop forgets the reservations of an attempt.
+func (c *ledger) drop(t *attempt) { delete(c.reserved, t) }

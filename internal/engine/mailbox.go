@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// mailbox holds the messages to a runner until it takes them. Any goroutine may post;
+// only the runner takes and closes.
+type mailbox struct {
+	mu     sync.Mutex
+	mail   []message   // guarded by mu
+	closed bool        // guarded by mu; set once, by the runner
+	filled atomic.Bool // mail is not empty: written under mu, read by the runner without it
+	wake   chan struct{}
+}
+
+func newMailbox() mailbox { return mailbox{wake: make(chan struct{}, 1)} }
+
+// post adds a message and wakes the runner; false: the mailbox is closed.
+func (b *mailbox) post(m message) bool {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return false
+	}
+	b.mail = append(b.mail, m)
+	b.filled.Store(true)
+	b.mu.Unlock()
+	b.nudge()
+	return true
+}
+
+// nudge wakes the runner once, now or when it next waits.
+func (b *mailbox) nudge() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the mailbox.
+func (b *mailbox) take() []message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	mail := b.mail
+	b.mail = nil
+	b.filled.Store(false)
+	return mail
+}
+
+// close refuses further messages if there are none now.
+func (b *mailbox) close() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.mail) > 0 {
+		return false
+	}
+	b.closed = true
+	return true
+}
+
+// stopRequested reports whether a stop message waits.
+func (b *mailbox) stopRequested() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.mail {
+		if _, ok := m.(stopMsg); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,63 @@
+package runstate
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// FailureMessage is the status message of a failed run, and the node that it names, e.g.
+// "fetch failed after 3 of 3 attempts: 503 …".
+func (s *State) FailureMessage() (text, node string) {
+	f := s.Walk.Outcome().Failure
+	if f == nil {
+		return "failed", ""
+	}
+	i, ok := s.Program.Index[f.Node]
+	if !ok {
+		return f.Message, f.Node
+	}
+	most, last := s.Program.Nodes[i].MaxAttempts, 0
+	for k, p := range s.Carried {
+		if k.Node == i {
+			last = max(last, p.Attempt)
+		}
+	}
+	if most > 1 && last > 0 && f.Code != planner.CodeRejected {
+		return fmt.Sprintf("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
+	}
+	return fmt.Sprintf("%s failed: %s", f.Node, f.Message), f.Node
+}
+
+// CompletedMessage is the status message of a completed run, and the node that it names:
+// empty, or that steps failed and the run completed all the same.
+func (s *State) CompletedMessage() (text, node string) {
+	failed := 0
+	for i := range s.Program.Nodes {
+		if s.Walk.Continued(i) {
+			failed++
+			node = cmp.Or(node, s.Program.Nodes[i].ID)
+		}
+	}
+	switch failed {
+	case 0:
+		return "", ""
+	case 1:
+		return "1 step failed", node
+	}
+	return fmt.Sprintf("%d steps failed", failed), node
+}
+
+// RetryMessage is the status message of a run that waits for a retry, and the node, e.g.
+// "fetch will be tried again after 2 of 5 attempts: 503 …".
+func (s *State) RetryMessage(w domain.Wait) (text, node string) {
+	for _, k := range s.OpenSteps() {
+		if n := s.Program.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.Item == w.Item {
+			return fmt.Sprintf("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(n.MaxAttempts,
+				k.Attempt+1), w.Message), w.Node
+		}
+	}
+	return WaitMessage(domain.WaitRetry, []domain.Wait{w})
+}
