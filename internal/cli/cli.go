@@ -166,6 +166,8 @@ type App struct {
 	config string
 	Json   bool
 	quiet  bool // no progress and no notes on stderr
+	// opening opens the database file; nil: store.Open.
+	opening assemble.Opening
 	// told is the last row of a run's journal that whoever follows it knows of.
 	told int64
 }

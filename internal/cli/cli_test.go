@@ -17,6 +17,8 @@ type shell struct {
 	t   *testing.T
 	dir string
 	env map[string]string
+	// transport is one of transports; empty: process.
+	transport string
 	// width is that of the screen; 0: there is none.
 	width int
 }

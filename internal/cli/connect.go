@@ -27,7 +27,7 @@ func (c *App) connect(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := assemble.LocalOptions{Config: cfg, Path: c.database()}
+	o := assemble.LocalOptions{Config: cfg, Path: c.database(), Open: c.opening}
 	if c.memory {
 		o.Path = ""
 	}
