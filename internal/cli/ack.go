@@ -64,7 +64,7 @@ func (c *App) ackRuns(cmd *cobra.Command, names []string, note, at string) error
 		}
 		items := []domain.RunView{}
 		for _, r := range runs {
-			r, err := b.TakeNote(cmd.Context(), c.actor(), r, note, resumeAt)
+			r, err := b.TakeNote(cmd.Context(), r, note, resumeAt)
 			if err != nil {
 				return err
 			}

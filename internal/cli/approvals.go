@@ -196,7 +196,7 @@ func (c *App) assignCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if p, err = b.AssignApproval(cmd.Context(), c.actor(), p.ID, p.Assignee, who, reason); err != nil {
+				if p, err = b.AssignApproval(cmd.Context(), p.ID, p.Assignee, who, reason); err != nil {
 					return err
 				}
 				if c.Json {

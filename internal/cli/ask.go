@@ -128,7 +128,7 @@ func (c *App) refused(err error) error {
 
 func (c *App) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, start domain.DraftStart, planOnly bool) error {
 	ctx := cmd.Context()
-	d, err := b.StartDraft(ctx, c.actor(), r)
+	d, err := b.StartDraft(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (c *App) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, s
 		}
 		return nil
 	}
-	run, err := b.RunDraft(ctx, c.actor(), d.ID, start)
+	run, err := b.RunDraft(ctx, d.ID, start)
 	if err != nil {
 		return err
 	}

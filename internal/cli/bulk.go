@@ -76,7 +76,7 @@ func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, pr
 			}
 			req.Runs = append(req.Runs, r.ID)
 		}
-		p, err := b.PreviewBulk(ctx, c.actor(), req)
+		p, err := b.PreviewBulk(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, pr
 			return nil
 		}
 		req.Digest = p.Digest
-		act, err := b.StartBulk(ctx, c.actor(), req)
+		act, err := b.StartBulk(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -249,7 +249,7 @@ outlast restarts of the daemon.`,
 		Example: "  kairos bulk stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
-				act, err := b.StopBulk(cmd.Context(), c.actor(), args[0], reason)
+				act, err := b.StopBulk(cmd.Context(), args[0], reason)
 				if err != nil {
 					return err
 				}

@@ -53,7 +53,7 @@ func breakerNote(b domain.Breaker) string {
 }
 
 // addCircuits adds the two commands that open and close the circuit of something.
-func (c *App) addCircuits(to *cobra.Command, what, example string, change func(*client.Client, context.Context, domain.Actor, string, domain.CircuitChange) error) {
+func (c *App) addCircuits(to *cobra.Command, what, example string, change func(*client.Client, context.Context, string, domain.CircuitChange) error) {
 	use, max, host := "NAME", 1, ""
 	if what == "tool" {
 		use, max = "NAME [HOST]", 2
@@ -69,7 +69,7 @@ func (c *App) addCircuits(to *cobra.Command, what, example string, change func(*
 				if len(args) > 1 {
 					ch.Part = args[1]
 				}
-				return c.with(cmd, func(b *client.Client) error { return change(b, cmd.Context(), c.actor(), args[0], ch) })
+				return c.with(cmd, func(b *client.Client) error { return change(b, cmd.Context(), args[0], ch) })
 			},
 		}
 		cmd.Flags().StringVar(&ch.Reason, "reason", "", "why; kept in the audit log")

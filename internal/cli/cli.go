@@ -206,9 +206,6 @@ func (s Streams) DataDirectory() string {
 	return "data" // a service without a home: its working directory
 }
 
-// actor is who the person at the terminal is.
-func (c *App) actor() domain.Actor { return assemble.LocalActor() }
-
 // Print writes a value as one line of JSON.
 func (s Streams) Print(v any) error {
 	enc := json.NewEncoder(s.Out)

@@ -55,7 +55,7 @@ that was made of a plan in use becomes the current version of that. --alternativ
 accepts one of the alternatives that "kairos drafts show" lists instead of the
 proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobra.Command, b *client.Client, d drafted) error {
 		if d.plan != nil {
-			p, err := b.AcceptPlan(cmd.Context(), c.actor(), d.plan.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
+			p, err := b.AcceptPlan(cmd.Context(), d.plan.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
 			if err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobr
 		if d.State == domain.DraftAccepted && alternative == "" {
 			return domain.Errorf(domain.CodeConflict, "%s is no draft: it is in use", d.Plan).Suggest("kairos plans show %s prints it", d.Plan)
 		}
-		got, err := b.AcceptDraft(cmd.Context(), c.actor(), d.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
+		got, err := b.AcceptDraft(cmd.Context(), d.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
 		if err != nil {
 			return err
 		}
@@ -74,13 +74,13 @@ proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobr
 	discard := act("discard", "Give a draft up", `Gives a draft up: planning that is under way ends, and its plan is in no list any more.
 "kairos plans unarchive" brings that back.`, func(cmd *cobra.Command, b *client.Client, d drafted) error {
 		if d.plan != nil {
-			if err := b.ArchivePlan(cmd.Context(), c.actor(), d.plan.ID, true, reason); err != nil {
+			if err := b.ArchivePlan(cmd.Context(), d.plan.ID, true, reason); err != nil {
 				return err
 			}
 			d.plan.Archived = true
 			return c.planSaid(*d.plan, "is put away")
 		}
-		got, err := b.DiscardDraft(cmd.Context(), c.actor(), d.ID, reason)
+		got, err := b.DiscardDraft(cmd.Context(), d.ID, reason)
 		if err != nil {
 			return err
 		}
@@ -257,9 +257,9 @@ func (c *App) refine(cmd *cobra.Command, b *client.Client, name string, r domain
 			return exit.Usage("%s was not asked for in words that are kept: say the whole intent", from.plan.Key)
 		}
 		r.Fresh, from.Plan, from.Version = true, from.plan.Key, from.plan.Latest
-		next, err = b.StartDraft(ctx, c.actor(), r)
+		next, err = b.StartDraft(ctx, r)
 	} else {
-		next, err = b.RefineDraft(ctx, c.actor(), from.ID, r)
+		next, err = b.RefineDraft(ctx, from.ID, r)
 	}
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ draft, unless --accept says that it takes the place of the current version.`,
 				if d.plan != nil {
 					return domain.Errorf(domain.CodeConflict, "%s was asked for by a program: its input is not known", d.plan.Key).Suggest("kairos start %s --prompt TEXT", d.plan.Key)
 				}
-				run, err := b.RunDraft(cmd.Context(), c.actor(), d.ID, r)
+				run, err := b.RunDraft(cmd.Context(), d.ID, r)
 				if err != nil {
 					return err
 				}
@@ -367,7 +367,7 @@ func (c *App) draftTry() *cobra.Command {
 				if hash == "" {
 					return domain.Errorf(domain.CodeConflict, "the draft has no plan: it is %s", d.State)
 				}
-				r, err := b.Start(cmd.Context(), c.actor(), domain.StartRequest{Plan: plan, Hash: hash, Input: value, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
+				r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: plan, Hash: hash, Input: value, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
 				if err != nil {
 					return err
 				}

@@ -43,12 +43,12 @@ func (c *App) failuresCommand() *cobra.Command {
 	ack := c.failureAct("ack", "Take note of failures: they need attention no more until they come anew",
 		"  kairos failures ack invoice fetch timeout --note 'waiting for quota, resume after 06:00'", "need attention no more",
 		func(cmd *cobra.Command, b *client.Client, ref domain.FailureRef) (int64, error) {
-			return b.AckFailures(cmd.Context(), c.actor(), ref, note)
+			return b.AckFailures(cmd.Context(), ref, note)
 		})
 	ack.Flags().StringVar(&note, "note", "", "for whoever looks next")
 	unack := c.failureAct("unack", "Take an acknowledgement of failures back", "  kairos failures unack invoice fetch timeout", "need attention again",
 		func(cmd *cobra.Command, b *client.Client, ref domain.FailureRef) (int64, error) {
-			return b.UnackFailures(cmd.Context(), c.actor(), ref)
+			return b.UnackFailures(cmd.Context(), ref)
 		})
 	cmd.AddCommand(ack, unack)
 	return cmd

@@ -223,7 +223,7 @@ func TestExamplesNeedNoConfiguration(t *testing.T) {
 			t.Fatal(f.Name, err)
 		}
 		t.Run(f.Name, func(t *testing.T) {
-			run, err := d.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: src.ID})
+			run, err := d.Start(ctx, domain.StartRequest{Plan: src.ID})
 			if err != nil {
 				t.Fatal(err)
 			}

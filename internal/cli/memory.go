@@ -85,7 +85,7 @@ admin may do it to another owner's session.`,
 		Example: "  kairos forget customer-7 --reason \"asked to be forgotten\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
-				n, err := b.Forget(cmd.Context(), owner, args[0], reason, c.actor())
+				n, err := b.Forget(cmd.Context(), owner, args[0], reason)
 				if err != nil {
 					return err
 				}

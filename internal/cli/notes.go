@@ -32,7 +32,7 @@ Without TEXT the run's notes are printed.`,
 					if _, err := domain.CheckNote(strings.Join(args[1:], " ")); err != nil {
 						return err
 					}
-					n, err := b.AddNote(cmd.Context(), c.actor(), r.ID, strings.Join(args[1:], " "))
+					n, err := b.AddNote(cmd.Context(), r.ID, strings.Join(args[1:], " "))
 					if err != nil {
 						return err
 					}

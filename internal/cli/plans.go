@@ -97,7 +97,7 @@ func (c *App) plansAdd() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					p, v, created, problems, err := b.SavePlan(cmd.Context(), c.actor(), src, format, "cli", reason)
+					p, v, created, problems, err := b.SavePlan(cmd.Context(), src, format, "cli", reason)
 					if err != nil {
 						return c.invalid(file, problems, err)
 					}
@@ -293,7 +293,7 @@ meanwhile. "kairos plans diff" says how versions differ.`,
 					return err
 				}
 				before := p.Latest
-				if p, err = b.RestoreVersion(cmd.Context(), c.actor(), p.ID, n, p.LatestHash, reason); err != nil {
+				if p, err = b.RestoreVersion(cmd.Context(), p.ID, n, p.LatestHash, reason); err != nil {
 					return err
 				}
 				if c.Json {
@@ -324,7 +324,7 @@ existing runs can still be resumed, rerun and forked.`
 				if err != nil {
 					return err
 				}
-				if err := b.PausePlan(cmd.Context(), c.actor(), p.ID, on, reason); err != nil {
+				if err := b.PausePlan(cmd.Context(), p.ID, on, reason); err != nil {
 					return err
 				}
 				if p, err = findPlan(cmd.Context(), b, args[0]); err != nil {
@@ -352,7 +352,7 @@ func (c *App) plansArchive(archive bool) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := b.ArchivePlan(cmd.Context(), c.actor(), p.ID, archive, reason); err != nil {
+				if err := b.ArchivePlan(cmd.Context(), p.ID, archive, reason); err != nil {
 					return err
 				}
 				p.Archived = archive

@@ -162,7 +162,7 @@ func (c *App) run(ctx context.Context, file string, src []byte, format planner.F
 		return err
 	}
 	if src != nil {
-		_, v, _, problems, err := b.SavePlan(ctx, c.actor(), src, format, "cli", "")
+		_, v, _, problems, err := b.SavePlan(ctx, src, format, "cli", "")
 		if err != nil {
 			return c.invalid(file, problems, err)
 		}

@@ -138,7 +138,7 @@ func (c *App) start(ctx context.Context, b *client.Client, req domain.StartReque
 	if err := canDetach(b, detach); err != nil {
 		return err
 	}
-	r, err := b.Start(ctx, c.actor(), req)
+	r, err := b.Start(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ show what would have been called. The plan gets no version; the run is kept, out
 				return err
 			}
 			return c.with(cmd, func(b *client.Client) error {
-				r, problems, err := b.TryPlan(cmd.Context(), c.actor(), src, format, value)
+				r, problems, err := b.TryPlan(cmd.Context(), src, format, value)
 				if err != nil {
 					return c.invalid(args[0], problems, err)
 				}
@@ -216,7 +216,7 @@ where it stopped. A limit below what the run has used is rejected.`,
 					return err
 				}
 				req.Run, c.told = r.ID, r.LastSeq
-				if r, err = b.Act(cmd.Context(), c.actor(), req); err != nil {
+				if r, err = b.Act(cmd.Context(), req); err != nil {
 					return err
 				}
 				if detach {

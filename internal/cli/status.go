@@ -140,7 +140,7 @@ created, looked at, decided and cancelled. It outlasts restarts of the daemon.
 				return exit.Usage("say: kairos system maintenance on, or off")
 			}
 			return c.with(cmd, func(k *client.Client) error {
-				m, err := k.Maintain(cmd.Context(), c.actor(), args[0] == "on", reason)
+				m, err := k.Maintain(cmd.Context(), args[0] == "on", reason)
 				if err != nil {
 					return err
 				}
@@ -167,7 +167,7 @@ func (c *App) systemBackup() *cobra.Command {
 		Example: "  kairos system backup",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(k *client.Client) error {
-				b, err := k.BackUp(cmd.Context(), c.actor())
+				b, err := k.BackUp(cmd.Context())
 				if err != nil {
 					return err
 				}

@@ -230,7 +230,7 @@ the dashboard shows above the list. "kairos runs --view NAME" lists the runs of 
 					return domain.Errorf(domain.CodeNotFound, "there is no view %q", v.Name).Suggest("kairos views lists them; --everybody is for those of everybody")
 				}
 			}
-			return b.KeepView(cmd.Context(), c.actor(), v, everybody)
+			return b.KeepView(cmd.Context(), v, everybody)
 		})
 	}
 	save := &cobra.Command{

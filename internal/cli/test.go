@@ -46,12 +46,12 @@ other node gives what the mock file says: a map from node id to {output: …} or
 				return err
 			}
 			defer c.close(b)
-			_, v, _, problems, err := b.SavePlan(cmd.Context(), c.actor(), src, format, "cli", "")
+			_, v, _, problems, err := b.SavePlan(cmd.Context(), src, format, "cli", "")
 			if err != nil {
 				c.problems(args[0], problems)
 				return err
 			}
-			r, err := b.Start(cmd.Context(), c.actor(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli"})
+			r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli"})
 			if err != nil {
 				return err
 			}

@@ -65,7 +65,7 @@ read is accepted.`,
 				if change != nil && digest == "" {
 					digest = change.Digest // what is printed is what is accepted
 				}
-				if err := b.AcceptTool(cmd.Context(), c.actor(), args[0], digest, reason); err != nil {
+				if err := b.AcceptTool(cmd.Context(), args[0], digest, reason); err != nil {
 					return err
 				}
 				if c.Json {
@@ -182,11 +182,11 @@ an HTTP GET is sent; any other call is only shown.`,
 				if err != nil {
 					return fmt.Errorf("encode the plan: %w", err)
 				}
-				_, v, _, problems, err := b.SavePlan(cmd.Context(), c.actor(), src, planner.FormatJSON, "try", "tried by kairos tools try")
+				_, v, _, problems, err := b.SavePlan(cmd.Context(), src, planner.FormatJSON, "try", "tried by kairos tools try")
 				if err != nil {
 					return c.invalid(t.Name, problems, err)
 				}
-				r, err := b.Start(cmd.Context(), c.actor(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli", Dry: dry, Offline: offline, Labels: map[string]string{"try": "tool"}})
+				r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli", Dry: dry, Offline: offline, Labels: map[string]string{"try": "tool"}})
 				if err != nil {
 					return err
 				}
@@ -202,14 +202,14 @@ an HTTP GET is sent; any other call is only shown.`,
 
 // addStops adds the two commands that stop the calls of something, and let them
 // begin again.
-func (c *App) addStops(to *cobra.Command, what, example string, stop func(*client.Client, context.Context, domain.Actor, string, bool, string) error) {
+func (c *App) addStops(to *cobra.Command, what, example string, stop func(*client.Client, context.Context, string, bool, string) error) {
 	add := func(use, short, long string, on bool) {
 		var reason string
 		cmd := &cobra.Command{
 			Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: long,
 			Example: "  kairos " + to.Name() + " " + use + " " + example + " --reason \"maintenance until 6\"",
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return c.with(cmd, func(b *client.Client) error { return stop(b, cmd.Context(), c.actor(), args[0], on, reason) })
+				return c.with(cmd, func(b *client.Client) error { return stop(b, cmd.Context(), args[0], on, reason) })
 			},
 		}
 		cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
@@ -251,7 +251,7 @@ func (c *App) retryServerCommand() *cobra.Command {
 		Long:    "Starts an MCP server of the daemon again that ended too often, or waits for its restart. One that runs lists its tools again.",
 		Example: "  kairos tools retry files --reason \"the disk is back\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error { return b.RetryToolServer(cmd.Context(), c.actor(), args[0], reason) })
+			return c.with(cmd, func(b *client.Client) error { return b.RetryToolServer(cmd.Context(), args[0], reason) })
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")

@@ -169,7 +169,7 @@ func (c *App) standIns(reuse, stubs []string) (map[string]domain.StandIn, error)
 func (c *App) verb(cmd *cobra.Command, b *client.Client, req domain.VerbRequest, preview, detach bool) error {
 	ctx := cmd.Context()
 	if plain := !slices.Contains([]domain.Action{domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel}, req.Action); preview || !plain {
-		p, err := b.Preview(ctx, c.actor(), req)
+		p, err := b.Preview(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (c *App) verb(cmd *cobra.Command, b *client.Client, req domain.VerbRequest,
 		}
 		req.Digest, req.Rev = p.Digest, p.Rev
 	}
-	r, err := b.Act(ctx, c.actor(), req)
+	r, err := b.Act(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (c *App) verb(cmd *cobra.Command, b *client.Client, req domain.VerbRequest,
 // daemon starts, or when each is resumed: a command executes only its own run.
 func (c *App) releaseAll(cmd *cobra.Command, plan, reason string) error {
 	return c.with(cmd, func(b *client.Client) error {
-		n, err := b.ReleaseHeld(cmd.Context(), c.actor(), plan, reason)
+		n, err := b.ReleaseHeld(cmd.Context(), plan, reason)
 		if err != nil {
 			return err
 		}
@@ -311,7 +311,7 @@ same answer is given to each, one after the other, and nothing is waited for.`,
 				if r, err := b.FindRun(cmd.Context(), p.Run); err == nil {
 					c.told = r.LastSeq
 				}
-				a, err := b.Decide(cmd.Context(), c.actor(), req)
+				a, err := b.Decide(cmd.Context(), req)
 				if err != nil {
 					return err
 				}
@@ -361,7 +361,7 @@ func (c *App) decideAll(cmd *cobra.Command, b *client.Client, req domain.DecideR
 		if err == nil {
 			one := req
 			one.Approval, one.Digest = p.ID, p.Digest
-			p, err = b.Decide(cmd.Context(), c.actor(), one)
+			p, err = b.Decide(cmd.Context(), one)
 		}
 		if err != nil {
 			refused++
@@ -447,7 +447,7 @@ again, skip it, or fail it.`,
 						return err
 					}
 				}
-				if r, err = b.Resolve(cmd.Context(), c.actor(), req); err != nil {
+				if r, err = b.Resolve(cmd.Context(), req); err != nil {
 					return err
 				}
 				return c.follow(cmd.Context(), b, r)
