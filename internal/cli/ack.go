@@ -73,9 +73,9 @@ func (c *App) ackRuns(cmd *cobra.Command, names []string, note, at string) error
 			}
 		}
 		if !resumeAt.IsZero() {
-			c.errorf("resumed at %s; kairos bulk lists what is to come\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"))
+			c.Errorf("resumed at %s; kairos bulk lists what is to come\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"))
 			if b.InProcess() {
-				c.errorf("it goes on when a daemon serves this database\n")
+				c.Errorf("it goes on when a daemon serves this database\n")
 			}
 		}
 		if c.Json {

@@ -28,7 +28,7 @@ prints everything that is known of one.`,
 				for _, a := range list {
 					rows = append(rows, []string{mark(a.Default), a.ID, a.Name, modelOf(a.Provider, a.Model), calls(a.Activity), strings.Join(a.Tools, ", "), a.Description})
 				}
-				return c.Listed(list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "there are no agents")
+				return c.Listed(c.Json, list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "there are no agents")
 			})
 		},
 	}
@@ -56,7 +56,7 @@ prints everything that is known of one.`,
 				if a.SystemPrompt != "" {
 					c.Printf("  system prompt:\n")
 					for line := range strings.Lines(a.SystemPrompt) {
-						c.Printf("    %s\n", firstLine(line))
+						c.Printf("    %s\n", FirstLine(line))
 					}
 				}
 				return nil
@@ -85,7 +85,7 @@ out. A provider that has failed again and again is not called for a while.
 					u := p.Activity.Usage
 					rows = append(rows, []string{mark(p.Default), p.Name, p.Type, p.Model, p.State, calls(p.Activity), fmt.Sprintf("%d + %d", u.InputTokens, u.OutputTokens), strings.Join(providerNotes(p), "; ")})
 				}
-				return c.Listed(list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "there are no providers")
+				return c.Listed(c.Json, list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "there are no providers")
 			})
 		},
 	}
@@ -131,13 +131,13 @@ out. A provider that has failed again and again is not called for a while.
 // providerNotes is what is out of the ordinary with a provider.
 func providerNotes(p domain.ProviderInfo) (notes []string) {
 	if p.Stop != nil {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", Stamp(p.Stop.Since), p.Stop.By, firstLine(p.Stop.Reason))))
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", Stamp(p.Stop.Since), p.Stop.By, FirstLine(p.Stop.Reason))))
 	}
 	if p.Circuit.Disturbed() {
 		notes = append(notes, circuitNote(p.Circuit))
 	}
 	if p.LastError != "" {
-		notes = append(notes, fmt.Sprintf("last error %s: %s", Stamp(p.LastErrorAt), firstLine(p.LastError)))
+		notes = append(notes, fmt.Sprintf("last error %s: %s", Stamp(p.LastErrorAt), FirstLine(p.LastError)))
 	}
 	return notes
 }
@@ -153,19 +153,19 @@ func named[T any](list []T, want, what, lists string, name func(T) string) (foun
 }
 
 // facts prints what is known of something, a line each; what is empty is left out.
-func (s Streams) facts(list [][2]string) {
+func (c *App) facts(list [][2]string) {
 	for _, f := range list {
 		if f[1] != "" {
-			s.Printf("  %-24s %s\n", f[0], firstLine(f[1]))
+			c.Printf("  %-24s %s\n", f[0], FirstLine(f[1]))
 		}
 	}
 }
 
 // activity prints how calls went in the last 24 hours.
-func (s Streams) activity(a domain.Activity) {
-	s.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", Stamp(a.LastCallAt)}, {"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
+func (c *App) activity(a domain.Activity) {
+	c.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", Stamp(a.LastCallAt)}, {"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
 	for _, e := range a.Errors {
-		s.Printf("  %-24s %s (%d)\n", "failed with", firstLine(e.Code), e.Count)
+		c.Printf("  %-24s %s (%d)\n", "failed with", FirstLine(e.Code), e.Count)
 	}
 }
 
@@ -204,7 +204,7 @@ func (c *App) showMessages(list []domain.Message) {
 		if m.Metadata.IsPlanContext {
 			context = "(context of step " + m.Metadata.StepID + ") "
 		}
-		at, said := m.Metadata.Timestamp.Format("15:04:05.000"), firstLine(clip(text(m.Payload), 100))
+		at, said := m.Metadata.Timestamp.Format("15:04:05.000"), FirstLine(clip(text(m.Payload), 100))
 		c.Printf("%s  %-8s  %s → %s  %s%s\n", at, m.Type, m.From, m.To, context, said)
 	}
 }

@@ -42,7 +42,7 @@ of a call.`,
 					items = append(items, viewAsked(p))
 					rows = append(rows, []string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, p.Status, Stamp(p.CreatedAt), due(p), p.Assignee, answerIDs(p), p.Message})
 				}
-				return c.Listed(items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE", "ANSWERS", "REQUEST"}, rows, "no approval matches")
+				return c.Listed(c.Json, items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE", "ANSWERS", "REQUEST"}, rows, "no approval matches")
 			})
 		},
 	}
@@ -134,7 +134,7 @@ one question of it is open.`,
 				c.Printf("approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n", p.ID, p.Run, p.PlanKey, p.Node, p.Status, Stamp(p.CreatedAt))
 				for _, fact := range [][2]string{{"risk", p.Label}, {"agent", p.Agent}, {"for", p.Assignee}, {"answer", p.Answer}, {"by", p.DecidedBy}, {"why", p.Comment}} {
 					if fact[1] != "" {
-						c.Printf("  %-6s %s\n", fact[0], firstLine(fact[1]))
+						c.Printf("  %-6s %s\n", fact[0], FirstLine(fact[1]))
 					}
 				}
 				if !p.DueAt.IsZero() {
@@ -205,7 +205,7 @@ func (c *App) assignCommand() *cobra.Command {
 				if who == "" {
 					c.Printf("whoever may answers %s\n", p.ID)
 				} else {
-					c.Printf("%s answers %s\n", firstLine(who), p.ID)
+					c.Printf("%s answers %s\n", FirstLine(who), p.ID)
 				}
 				return nil
 			})

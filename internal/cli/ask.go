@@ -152,10 +152,10 @@ func (c *App) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, s
 		case c.Json:
 			return c.Print(out)
 		case waits:
-			c.errorf("%s cannot be repeated; read the plan, then accept it with: kairos drafts accept %s\n", strings.Join(d.Unsafe, ", "), d.ID)
+			c.Errorf("%s cannot be repeated; read the plan, then accept it with: kairos drafts accept %s\n", strings.Join(d.Unsafe, ", "), d.ID)
 		}
 		if waits && !planOnly {
-			c.errorf("not started; kairos ask --accept starts such plans\n")
+			c.Errorf("not started; kairos ask --accept starts such plans\n")
 			return &exit.Status{Code: exit.Waits}
 		}
 		return nil
@@ -165,7 +165,7 @@ func (c *App) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, s
 		return err
 	}
 	if d.Proposed && !start.Accept && !c.Json {
-		c.errorf("v%d of %s stays a draft; kairos drafts accept %s makes it current\n", d.Version, d.Plan, d.ID)
+		c.Errorf("v%d of %s stays a draft; kairos drafts accept %s makes it current\n", d.Version, d.Plan, d.ID)
 	}
 	if !c.Json {
 		return c.follow(ctx, b, run)
@@ -190,24 +190,24 @@ func (c *App) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, s
 // showPlan says on stderr what will answer, before it does.
 func (c *App) showPlan(d domain.Draft, plan *domain.AskedPlan) {
 	if d.Direct != "" {
-		c.errorf("%s: %s answers directly (%s)\n", d.Classification.Complexity, d.Direct, d.Reason)
+		c.Errorf("%s: %s answers directly (%s)\n", d.Classification.Complexity, d.Direct, d.Reason)
 		return
 	}
 	doc, err := plan.Execution()
 	if err != nil {
-		c.errorf("kairos: read the plan: %s\n", err)
+		c.Errorf("kairos: read the plan: %s\n", err)
 	}
 	found := ""
 	if plan.Found {
 		found = ", made before (--fresh plans anew)"
 	}
-	c.errorf("%s: plan %s v%d, by %s%s: %s\n", d.Classification.Complexity, plan.Key, plan.Version, plan.By, found, plan.Name)
+	c.Errorf("%s: plan %s v%d, by %s%s: %s\n", d.Classification.Complexity, plan.Key, plan.Version, plan.By, found, plan.Name)
 	for _, s := range plan.Steps {
-		c.errorf("  %s\n", s)
+		c.Errorf("  %s\n", s)
 	}
-	c.errorf("  estimated: %s\n", estimates(doc, len(plan.Steps)))
+	c.Errorf("  estimated: %s\n", estimates(doc, len(plan.Steps)))
 	if list := doc.Metadata.Dropped; len(list) > 0 {
-		c.errorf("  left out, because the limits leave no room: %s\n", strings.Join(list, ", "))
+		c.Errorf("  left out, because the limits leave no room: %s\n", strings.Join(list, ", "))
 	}
 	c.showAlternatives(doc)
 }
@@ -215,7 +215,7 @@ func (c *App) showPlan(d domain.Draft, plan *domain.AskedPlan) {
 // showAlternatives prints on stderr what can be accepted instead of a plan.
 func (c *App) showAlternatives(doc domain.ExecutionPlan) {
 	for _, alt := range doc.Metadata.Alternatives {
-		c.errorf("  %s (--alternative %s): %s: %s\n", alt.Metadata.Kind, alt.Metadata.Kind, estimates(alt, len(alt.Steps)), strings.Join(alt.StepNames(), ", "))
+		c.Errorf("  %s (--alternative %s): %s: %s\n", alt.Metadata.Kind, alt.Metadata.Kind, estimates(alt, len(alt.Steps)), strings.Join(alt.StepNames(), ", "))
 	}
 }
 

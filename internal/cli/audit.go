@@ -57,7 +57,7 @@ a run or action:checkpoint is asked for. With --json, one object per line.`,
 							strings.TrimSpace(e.Surface + " " + e.Request.Address), e.Reason})
 					}
 					if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
-						c.table([]string{"EVENT", "AT", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
+						c.Table([]string{"EVENT", "AT", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
 						return nil
 					}
 					f.Page.After = list.Next

@@ -83,15 +83,15 @@ func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, pr
 		if previewOnly && c.Json {
 			return c.Print(p)
 		}
-		c.errorf("%s: %d of %d matching runs\n", req.Action, p.Eligible, p.Matching)
+		c.Errorf("%s: %d of %d matching runs\n", req.Action, p.Eligible, p.Matching)
 		for _, why := range slices.Sorted(maps.Keys(p.Refused)) {
-			c.errorf("  not %d: %s\n", p.Refused[why], why)
+			c.Errorf("  not %d: %s\n", p.Refused[why], why)
 		}
 		for _, k := range p.Circuits {
-			c.errorf("  the circuit of %s is open, its calls are refused until %s; wait for it with --tool %q\n", firstLine(k.Name()), Stamp(k.OpenUntil), k.Name())
+			c.Errorf("  the circuit of %s is open, its calls are refused until %s; wait for it with --tool %q\n", FirstLine(k.Name()), Stamp(k.OpenUntil), k.Name())
 		}
 		if p.Preview != nil {
-			c.errorf("the first, %s, ", domain.ShortID(p.First))
+			c.Errorf("the first, %s, ", domain.ShortID(p.First))
 			c.preview(*p.Preview)
 		}
 		if previewOnly {
@@ -103,10 +103,10 @@ func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, pr
 			return err
 		}
 		if !act.State.Final() && !act.NotBefore.IsZero() {
-			c.errorf("bulk act %s begins at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
+			c.Errorf("bulk act %s begins at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
 		}
 		if b.InProcess() && detach && !act.State.Final() {
-			c.errorf("it goes on when a daemon serves this database\n")
+			c.Errorf("it goes on when a daemon serves this database\n")
 		}
 		if !detach {
 			if act, err = c.watchBulk(ctx, b, act); err != nil {
@@ -147,7 +147,7 @@ func (c *App) watchBulk(ctx context.Context, b *client.Client, act domain.Bulk) 
 		}
 		if n := act.Acted + act.Refused; n != done && !c.Json {
 			done = n
-			c.errorf("  %s: %d of %d\n", act.State, n, act.Total)
+			c.Errorf("  %s: %d of %d\n", act.State, n, act.Total)
 		}
 	}
 	if !b.InProcess() || !executes(act.Action) {
@@ -193,7 +193,7 @@ outlast restarts of the daemon.`,
 				for _, a := range list {
 					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total), strconv.FormatInt(a.Refused, 10), Stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
 				}
-				return c.Listed(append([]domain.Bulk{}, list...), "", []string{"BULK ACT", "ACTION", "STATE", "ACTED ON", "REFUSED", "BEGUN", "BY", "ABOUT"}, rows, "there was no act on many runs")
+				return c.Listed(c.Json, append([]domain.Bulk{}, list...), "", []string{"BULK ACT", "ACTION", "STATE", "ACTED ON", "REFUSED", "BEGUN", "BY", "ABOUT"}, rows, "there was no act on many runs")
 			})
 		},
 	}
@@ -225,10 +225,10 @@ outlast restarts of the daemon.`,
 						Items []domain.BulkItem `json:"items"`
 					}{act, items})
 				}
-				c.Printf("bulk act %s: %s, %s: %d of %d acted on, %d refused\n  begun %s by %s %s\n", act.ID, act.Action, act.State, act.Acted, act.Total, act.Refused, Stamp(act.CreatedAt), firstLine(act.Actor), firstLine(act.Reason))
+				c.Printf("bulk act %s: %s, %s: %d of %d acted on, %d refused\n  begun %s by %s %s\n", act.ID, act.Action, act.State, act.Acted, act.Total, act.Refused, Stamp(act.CreatedAt), FirstLine(act.Actor), FirstLine(act.Reason))
 				for _, fact := range [][2]string{{"filter", act.Query}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool}, {"note", act.Note}} {
 					if fact[1] != "" {
-						c.Printf("  %s: %s\n", fact[0], firstLine(fact[1]))
+						c.Printf("  %s: %s\n", fact[0], FirstLine(fact[1]))
 					}
 				}
 				if !act.NotBefore.IsZero() {
@@ -237,7 +237,7 @@ outlast restarts of the daemon.`,
 				for _, it := range items {
 					rows = append(rows, []string{it.Run, it.State, it.Result, it.Detail})
 				}
-				c.table([]string{"RUN", "STATE", "NEW RUN", "DETAIL"}, rows)
+				c.Table([]string{"RUN", "STATE", "NEW RUN", "DETAIL"}, rows)
 				return nil
 			})
 		},

@@ -15,7 +15,7 @@ import (
 func circuitNote(c domain.Circuit) string {
 	var b strings.Builder
 	if c.Part != "" {
-		b.WriteString(firstLine(c.Part) + ": ")
+		b.WriteString(FirstLine(c.Part) + ": ")
 	}
 	switch c.State {
 	case domain.CircuitOpen:
@@ -27,7 +27,7 @@ func circuitNote(c domain.Circuit) string {
 	case c.By != "":
 		fmt.Fprintf(&b, "%s has opened the circuit %s", c.By, Stamp(c.Since))
 		if c.Reason != "" {
-			b.WriteString(" (" + firstLine(c.Reason) + ")")
+			b.WriteString(" (" + FirstLine(c.Reason) + ")")
 		}
 	case c.FailuresInRow == 1:
 		b.WriteString("the last call has failed")
@@ -35,7 +35,7 @@ func circuitNote(c domain.Circuit) string {
 		fmt.Fprintf(&b, "%d calls in a row have failed", c.FailuresInRow)
 	}
 	if c.LastError != "" {
-		fmt.Fprintf(&b, ", last %s: %s", Stamp(c.LastErrorAt), firstLine(c.LastError))
+		fmt.Fprintf(&b, ", last %s: %s", Stamp(c.LastErrorAt), FirstLine(c.LastError))
 	}
 	return b.String()
 }

@@ -49,10 +49,10 @@ func (c *App) compared(d rundiff.Comparison) {
 		name string
 		rundiff.Side
 	}{{"first ", d.A}, {"second", d.B}} {
-		c.Printf("%s  %s  %s v%d  %s  %s  by %s\n", side.name, side.RunID, side.Plan, side.Version, side.Status, milliseconds(side.TookMs), firstLine(side.Actor))
+		c.Printf("%s  %s  %s v%d  %s  %s  by %s\n", side.name, side.RunID, side.Plan, side.Version, side.Status, milliseconds(side.TookMs), FirstLine(side.Actor))
 	}
 	if d.First != nil {
-		c.Printf("they part at %s: %s\n", d.First.Step, firstLine(d.First.Says))
+		c.Printf("they part at %s: %s\n", d.First.Step, FirstLine(d.First.Says))
 	} else {
 		c.Printf("no step differs\n")
 	}
@@ -81,9 +81,9 @@ func (c *App) compared(d rundiff.Comparison) {
 		}
 		rows = append(rows, []string{s.Step, seen(s.A), seen(s.B), longer, s.Says})
 	}
-	c.table([]string{"STEP", "FIRST", "SECOND", "LONGER BY", "DIFFERS"}, rows)
+	c.Table([]string{"STEP", "FIRST", "SECOND", "LONGER BY", "DIFFERS"}, rows)
 	if d.Left > 0 {
-		c.errorf("%d more steps are not compared\n", d.Left)
+		c.Errorf("%d more steps are not compared\n", d.Left)
 	}
 }
 
@@ -127,7 +127,7 @@ func pathOf(path string) string {
 	if path == "" {
 		return ""
 	}
-	return firstLine(path) + "  "
+	return FirstLine(path) + "  "
 }
 
 // part is a value in a line.
@@ -136,5 +136,5 @@ func part(j domain.RawJSON) string {
 	if j == nil {
 		return "(long)"
 	}
-	return fit(firstLine(string(j)), most)
+	return Fit(FirstLine(string(j)), most)
 }

@@ -42,7 +42,7 @@ func (c *App) connect(ctx context.Context) (*client.Client, error) {
 	}
 	b := client.InProcess(l.Handler, l.Close)
 	if l.ReadOnly != nil {
-		c.errorf("note: the database is open for reading only: %s\n", l.ReadOnly)
+		c.Errorf("note: the database is open for reading only: %s\n", l.ReadOnly)
 	}
 	c.mentionOthers(ctx, b)
 	return b, nil
@@ -82,7 +82,7 @@ func (c *App) with(cmd *cobra.Command, f func(b *client.Client) error) error {
 
 func (c *App) close(b *client.Client) {
 	if err := b.Close(); err != nil {
-		c.errorf("kairos: close: %s\n", err)
+		c.Errorf("kairos: close: %s\n", err)
 	}
 }
 

@@ -4,52 +4,20 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/buildinfo"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // This file holds what both programs share with other command-line programs: the
 // default configuration file, --version, confirmation, and completion.
-
-// DefaultConfig is the configuration file that is used when none is named:
-// kairos/kairos.yaml under $XDG_CONFIG_HOME, or under ~/.config. It is empty if
-// there is no such file.
-func (s Streams) DefaultConfig() string {
-	dir := s.Env("XDG_CONFIG_HOME")
-	if home := s.Env("HOME"); dir == "" && home != "" {
-		dir = filepath.Join(home, ".config")
-	}
-	if path := filepath.Join(dir, "kairos", "kairos.yaml"); dir != "" && datadir.Exists(path) {
-		return path
-	}
-	return ""
-}
-
-// PlainDefaults leaves the values of this machine out of the help: the description
-// of each flag names its default.
-func PlainDefaults(f *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		f.Lookup(name).DefValue = ""
-	}
-}
-
-// Versioned adds --version to a program.
-func Versioned(root *cobra.Command) {
-	root.Version = buildinfo.Version
-	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-}
 
 // destructive are the commands that ask before they act, with their question.
 var destructive = map[string]string{
@@ -80,7 +48,7 @@ func (c *App) confirmed(cmd *cobra.Command) {
 			if what == "" {
 				what = "all runs that match"
 			}
-			c.errorf(question+" [y/N] ", what)
+			c.Errorf(question+" [y/N] ", what)
 			answer, _ := bufio.NewReader(c.In).ReadString('\n') // no answer means no
 			if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
 				return exit.With(exit.BadUsage, fmt.Errorf("not confirmed; nothing was changed"))
@@ -162,7 +130,7 @@ func (c *App) runIDs(ctx context.Context, b *client.Client) (out []string, err e
 func (c *App) planKeys(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Plans(ctx, domain.PlanFilter{Page: domain.Page{Limit: completions}})
 	for _, p := range list.Items {
-		out = append(out, p.Key+"\t"+firstLine(p.Name))
+		out = append(out, p.Key+"\t"+FirstLine(p.Name))
 	}
 	return out, err
 }
@@ -170,7 +138,7 @@ func (c *App) planKeys(ctx context.Context, b *client.Client) (out []string, err
 func (c *App) approvalIDs(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Approvals(ctx, domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: completions}})
 	for _, a := range list.Items {
-		out = append(out, a.ID+"\t"+firstLine(a.Message))
+		out = append(out, a.ID+"\t"+FirstLine(a.Message))
 	}
 	return out, err
 }
@@ -180,15 +148,4 @@ func statuses(context.Context, *client.Client) (out []string, err error) {
 		out = append(out, string(s))
 	}
 	return out, nil
-}
-
-// interactive reports whether a person can answer questions: stdin and stderr are
-// terminals.
-func interactive() bool {
-	for _, f := range []*os.File{os.Stdin, os.Stderr} {
-		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 || width(f) == 0 {
-			return false
-		}
-	}
-	return true
 }

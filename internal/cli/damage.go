@@ -29,7 +29,7 @@ func damageText(d *domain.Damage) string {
 	text := ""
 	if len(d.Parts) > 0 {
 		for _, p := range d.Parts {
-			text += fmt.Sprintf("damaged: %s: %s\n", p.Part, firstLine(p.Message))
+			text += fmt.Sprintf("damaged: %s: %s\n", p.Part, FirstLine(p.Message))
 		}
 		return text + "the run cannot go on or be forked: restore a backup, or start a new run of the plan; this run stays as it is\n"
 	}

@@ -58,12 +58,12 @@ func (c *App) tellDraft(n domain.DraftNote) {
 	}
 	for _, more := range []string{n.Who, n.Text} {
 		if more != "" {
-			what += ": " + fit(firstLine(more), 200)
+			what += ": " + Fit(FirstLine(more), 200)
 		}
 	}
-	c.errorf("%s\n", what)
+	c.Errorf("%s\n", what)
 	for _, p := range n.Problems {
-		c.errorf("  because %s\n", fit(firstLine(p), 300))
+		c.Errorf("  because %s\n", Fit(FirstLine(p), 300))
 	}
 }
 

@@ -124,9 +124,9 @@ func (c *App) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit i
 	if c.Json {
 		return c.Print(map[string]any{"items": append([]domain.Draft{}, list...), "plans": others})
 	}
-	c.table([]string{"DRAFT", "STATE", "PLAN", "BY", "SINCE", "INTENT"}, rows)
+	c.Table([]string{"DRAFT", "STATE", "PLAN", "BY", "SINCE", "INTENT"}, rows)
 	if len(rows) == 0 {
-		c.errorf("no draft waits\n")
+		c.Errorf("no draft waits\n")
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 					return c.showDraftedPlan(cmd, b, d.plan.ID, d.plan.Latest)
 				}
 				if !c.Json {
-					c.errorf("draft %s by %s: %s\n", d.ID, d.Actor, firstLine(d.Query))
+					c.Errorf("draft %s by %s: %s\n", d.ID, d.Actor, FirstLine(d.Query))
 				}
 				if follow {
 					if d.Draft, err = c.followDraft(cmd.Context(), b, d.Draft); err != nil {
@@ -186,7 +186,7 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 				if err := d.Failed(); err != nil {
 					return err
 				}
-				c.errorf("%s\n", d.State)
+				c.Errorf("%s\n", d.State)
 				if d.Hash == "" {
 					return nil
 				}
@@ -210,7 +210,7 @@ func (c *App) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string,
 	}
 	if !c.Json {
 		if v.Reason != "" {
-			c.errorf("%s\n", firstLine(v.Reason))
+			c.Errorf("%s\n", FirstLine(v.Reason))
 		}
 		c.showSteps(v)
 		var doc domain.ExecutionPlan
@@ -297,7 +297,7 @@ func (c *App) refine(cmd *cobra.Command, b *client.Client, name string, r domain
 	for _, l := range d.Lines {
 		c.Printf("%s%s\n", l.Sign, l.Text)
 	}
-	c.errorf("draft %s; kairos drafts accept %s takes it into use\n", next.ID, next.ID)
+	c.Errorf("draft %s; kairos drafts accept %s takes it into use\n", next.ID, next.ID)
 	return nil
 }
 

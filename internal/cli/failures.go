@@ -31,9 +31,9 @@ func (c *App) failuresCommand() *cobra.Command {
 				for _, g := range groups {
 					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.PlanKey, g.Version), Stamp(g.First), Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
 				}
-				c.table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "THEM"}, rows)
+				c.Table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "THEM"}, rows)
 				if len(rows) == 0 {
-					c.errorf("no failure needs attention\n")
+					c.Errorf("no failure needs attention\n")
 				}
 				return nil
 			})

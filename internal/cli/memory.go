@@ -33,10 +33,10 @@ owner's. "kairos forget SESSION" makes a session forget.`,
 					return c.Print(map[string]any{"items": list.Items})
 				}
 				if len(list.Items) == 0 {
-					c.errorf("session %s remembers nothing\n", firstLine(args[0]))
+					c.Errorf("session %s remembers nothing\n", FirstLine(args[0]))
 				}
 				for _, m := range list.Items {
-					c.Printf("%s  %s\n  asked:    %s\n  answered: %s\n", m.At.Format(time.RFC3339), m.Run, firstLine(m.Input), firstLine(m.Output))
+					c.Printf("%s  %s\n  asked:    %s\n  answered: %s\n", m.At.Format(time.RFC3339), m.Run, FirstLine(m.Input), FirstLine(m.Output))
 				}
 				return nil
 			})
@@ -66,9 +66,9 @@ func (c *App) listSessions(cmd *cobra.Command, b *client.Client, owner string) e
 	for _, s := range all {
 		rows = append(rows, []string{s.Session, strconv.FormatInt(int64(s.Exchanges), 10), Stamp(s.LastAt)})
 	}
-	c.table([]string{"SESSION", "EXCHANGES", "LAST"}, rows)
+	c.Table([]string{"SESSION", "EXCHANGES", "LAST"}, rows)
 	if len(rows) == 0 {
-		c.errorf("no session remembers anything\n")
+		c.Errorf("no session remembers anything\n")
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ admin may do it to another owner's session.`,
 				if c.Json {
 					return c.Print(map[string]any{"session": args[0], "exchanges": n})
 				}
-				c.Printf("forgot %d exchanges of %s\n", n, firstLine(args[0]))
+				c.Printf("forgot %d exchanges of %s\n", n, FirstLine(args[0]))
 				return nil
 			})
 		},

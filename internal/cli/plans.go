@@ -80,7 +80,7 @@ func (c *App) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing string)
 			}
 			rows = append(rows, []string{p.Key, "v" + strconv.Itoa(p.Latest), stage, Stamp(p.UpdatedAt), p.Name})
 		}
-		return c.Listed(items, list.Next, []string{"PLAN", "VERSION", "STAGE", "CHANGED", "NAME"}, rows, nothing)
+		return c.Listed(c.Json, items, list.Next, []string{"PLAN", "VERSION", "STAGE", "CHANGED", "NAME"}, rows, nothing)
 	})
 }
 
@@ -188,7 +188,7 @@ func (c *App) plansVersions() *cobra.Command {
 					}
 					rows = append(rows, []string{"v" + strconv.Itoa(v.Number), current, v.Hash[:12], Stamp(v.CreatedAt), v.Author, v.Origin, v.Reason})
 				}
-				c.table([]string{"VERSION", "", "HASH", "STORED", "BY", "ORIGIN", "REASON"}, rows)
+				c.Table([]string{"VERSION", "", "HASH", "STORED", "BY", "ORIGIN", "REASON"}, rows)
 				return nil
 			})
 		},
@@ -269,7 +269,7 @@ func (c *App) showSteps(v domain.Version) {
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		c.errorf("  %-24s %s %s\n", n.ID, cmp.Or(n.Agent, n.Tool, n.TypeName), firstLine(n.Task))
+		c.Errorf("  %-24s %s %s\n", n.ID, cmp.Or(n.Agent, n.Tool, n.TypeName), FirstLine(n.Task))
 	}
 }
 
@@ -396,8 +396,8 @@ long they took, of the newest runs that began since --since (at most 500).`,
 					n := flow.Nodes[id]
 					rows = append(rows, []string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped), strconv.Itoa(n.Attempts), took(n.P50), took(n.P95)})
 				}
-				c.table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
-				c.errorf("%d runs, the oldest of %s\n", flow.Runs, Stamp(flow.Since))
+				c.Table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
+				c.Errorf("%d runs, the oldest of %s\n", flow.Runs, Stamp(flow.Since))
 				return nil
 			})
 		},

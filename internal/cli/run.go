@@ -281,7 +281,7 @@ func (c *App) progress(e domain.Event) {
 		why := ""
 		for _, more := range []string{text("reason"), text("detail")} {
 			if more != "" {
-				why += ": " + firstLine(more)
+				why += ": " + FirstLine(more)
 			}
 		}
 		c.notef("  skipped  %s%s\n", node, why)
@@ -308,27 +308,27 @@ func (c *App) result(res domain.Result) error {
 		}
 		c.failedSteps(run, res.FailedSteps)
 	case domain.RunWaiting:
-		c.errorf("run %s waits: %s\n", run, res.WaitReason)
+		c.Errorf("run %s waits: %s\n", run, res.WaitReason)
 		for _, w := range res.Waits {
 			switch {
 			case w.Approval != "":
-				c.errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
+				c.Errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
 			case w.Reason == domain.WaitInDoubt:
 				if len(w.Calls) == 0 {
-					c.errorf("  %s may or may not have happened\n", w.Node)
+					c.Errorf("  %s may or may not have happened\n", w.Node)
 				}
 				for _, call := range w.Calls {
-					c.errorf("  %s called %s, which may or may not have happened: %s\n", w.Node, call.Tool, text(call.Arguments))
+					c.Errorf("  %s called %s, which may or may not have happened: %s\n", w.Node, call.Tool, text(call.Arguments))
 				}
-				c.errorf("    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", short, w.Node)
+				c.Errorf("    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", short, w.Node)
 			case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
-				c.errorf("  %s\n    kairos show %s\n", w.Message, short)
+				c.Errorf("  %s\n    kairos show %s\n", w.Message, short)
 			case w.Reason == domain.WaitBudget:
-				c.errorf("  %s\n    kairos limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n", w.Message, short)
+				c.Errorf("  %s\n    kairos limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n", w.Message, short)
 			case w.Reason == domain.WaitHeld, w.Reason == domain.WaitQuarantined:
-				c.errorf("  %s\n    kairos release %s\n", parked[w.Reason], short)
+				c.Errorf("  %s\n    kairos release %s\n", parked[w.Reason], short)
 			default:
-				c.errorf("  %s %s %s\n", w.Reason, w.Node, w.Message)
+				c.Errorf("  %s %s %s\n", w.Reason, w.Node, w.Message)
 			}
 		}
 	case domain.RunFailed:
@@ -337,10 +337,10 @@ func (c *App) result(res domain.Result) error {
 			if res.Error.Code == planner.CodeCondition { // running again decides the same
 				next = "fork " + short + " --edit STEP=JSON"
 			}
-			c.errorf("run %s failed at %s: %s (%s)\n  kairos %s\n", run, res.Error.Node, res.Error.Message, res.Error.Code, next)
+			c.Errorf("run %s failed at %s: %s (%s)\n  kairos %s\n", run, res.Error.Node, res.Error.Message, res.Error.Code, next)
 		}
 	default:
-		c.errorf("run %s is %s\n", run, res.Status)
+		c.Errorf("run %s is %s\n", run, res.Status)
 	}
 	return exitOf(res)
 }
@@ -354,9 +354,9 @@ func (c *App) failedSteps(run string, failed []domain.RunError) {
 	if len(failed) > 1 {
 		steps = fmt.Sprintf("%d steps", len(failed))
 	}
-	c.errorf("run %s completed, %s failed\n", run, steps)
+	c.Errorf("run %s completed, %s failed\n", run, steps)
 	for _, f := range failed {
-		c.errorf("  %s: %s (%s)\n", f.Node, f.Message, f.Code)
+		c.Errorf("  %s: %s (%s)\n", f.Node, f.Message, f.Code)
 	}
 }
 

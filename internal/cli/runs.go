@@ -111,7 +111,7 @@ func (c *App) listRuns(cmd *cobra.Command, b *client.Client, f domain.RunFilter)
 		}
 		rows = append(rows, []string{r.ID, what, r.PlanKey, "v" + strconv.Itoa(r.Version), startTime(r), r.Headline})
 	}
-	return c.Listed(items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no run matches")
+	return c.Listed(c.Json, items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no run matches")
 }
 
 // startTime is when a run started, or when it will.
@@ -190,7 +190,7 @@ func (c *App) showStanding(r domain.Run, s domain.Standing) {
 	if a := s.Acknowledged; a != nil {
 		c.Printf("%s took note of it at %s", a.Actor, Stamp(a.At))
 		if a.Note != "" {
-			c.Printf(": %s", firstLine(a.Note))
+			c.Printf(": %s", FirstLine(a.Note))
 		}
 		c.Printf("\n")
 	} else if r.Attention {
@@ -215,7 +215,7 @@ func (c *App) show(d domain.RunDetail) {
 		c.Printf("  %s\n", r.Headline)
 	}
 	for _, re := range domain.ReplansOf(d) {
-		c.Printf("  planned anew: v%d → v%d, after %s failed: %s\n", re.From, re.To, re.Node, firstLine(re.Reason))
+		c.Printf("  planned anew: v%d → v%d, after %s failed: %s\n", re.From, re.To, re.Node, FirstLine(re.Reason))
 		if re.Proposed {
 			c.Printf("    it is not followed before it is accepted\n")
 		}
@@ -228,7 +228,7 @@ func (c *App) show(d domain.RunDetail) {
 		c.showDamage(r.ID, d.Damage)
 	} else {
 		for _, p := range r.Damaged {
-			c.Printf("damaged: %s: %s\n", p.Part, firstLine(p.Message))
+			c.Printf("damaged: %s: %s\n", p.Part, FirstLine(p.Message))
 		}
 	}
 	for _, w := range d.Waits {
@@ -236,7 +236,7 @@ func (c *App) show(d domain.RunDetail) {
 		if w.Node != "" {
 			at = " at " + w.Node
 		}
-		c.Printf("%s\n", strings.TrimSuffix(fmt.Sprintf("waits for %s%s: %s", w.Reason, at, firstLine(w.Message)), ": "))
+		c.Printf("%s\n", strings.TrimSuffix(fmt.Sprintf("waits for %s%s: %s", w.Reason, at, FirstLine(w.Message)), ": "))
 		for _, call := range w.Calls {
 			c.Printf("  outcome unknown: %s, sent at %s with the idempotency key %s: %s\n", call.Tool, call.Since.Format(time.RFC3339), call.IdempotencyKey, text(call.Arguments))
 		}

@@ -77,7 +77,7 @@ func (c *App) system(i domain.Installation, v domain.Vitals) {
 		}
 		rows = append(rows, []string{j.Name, state, j.Every.String(), Stamp(j.LastAt), took(j.Took), Stamp(j.NextAt), j.Error})
 	}
-	c.table([]string{"JOB", "STATE", "EVERY", "LAST", "TOOK", "NEXT", "ERROR"}, rows)
+	c.Table([]string{"JOB", "STATE", "EVERY", "LAST", "TOOK", "NEXT", "ERROR"}, rows)
 }
 
 func size(bytes int64) string {
@@ -117,7 +117,7 @@ func (c *App) systemLog() *cobra.Command {
 						}
 						continue
 					}
-					c.Printf("%s  %-5s %s %s\n", l.At.UTC().Format("2006-01-02 15:04:05.000Z"), l.Level, firstLine(l.Message), firstLine(l.Facts))
+					c.Printf("%s  %-5s %s %s\n", l.At.UTC().Format("2006-01-02 15:04:05.000Z"), l.Level, FirstLine(l.Message), FirstLine(l.Facts))
 				}
 				return nil
 			})
@@ -151,7 +151,7 @@ created, looked at, decided and cancelled. It outlasts restarts of the daemon.
 					c.Printf("no maintenance: steps start\n")
 					return nil
 				}
-				c.Printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, firstLine(m.Reason))
+				c.Printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, FirstLine(m.Reason))
 				return nil
 			})
 		},

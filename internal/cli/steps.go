@@ -36,34 +36,6 @@ func (l *listFlags) check() error {
 
 func (l *listFlags) page() domain.Page { return domain.Page{Limit: l.limit, After: l.cursor} }
 
-// Listed prints a list: as one object, or as a table with a word on stderr about
-// what there is besides.
-func (c *App) Listed(items any, next string, headings []string, rows [][]string, nothing string) error {
-	if c.Json {
-		var after any
-		if next != "" {
-			after = next
-		}
-		return c.Print(map[string]any{"items": items, "next": after})
-	}
-	c.table(headings, rows)
-	switch {
-	case next != "":
-		c.errorf("more with --cursor %s\n", next)
-	case len(rows) == 0:
-		c.errorf("%s\n", nothing)
-	}
-	return nil
-}
-
-// Stamp is a moment as lists show it: UTC, to the second.
-func Stamp(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02 15:04:05Z")
-}
-
 // took is a duration as people read it.
 func took(d time.Duration) string {
 	switch {
@@ -114,7 +86,7 @@ longest of those that were looked at. A search looks as far as a bound of time l
 					rows = append(rows, []string{Stamp(h.At), domain.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node, strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
 						strings.TrimSpace(h.Code + " " + h.Message)})
 				}
-				return c.Listed(items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "TRY", "STATUS", "TOOK", "ERROR"}, rows, "no step matches")
+				return c.Listed(c.Json, items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "TRY", "STATUS", "TOOK", "ERROR"}, rows, "no step matches")
 			})
 		},
 	}
@@ -149,7 +121,7 @@ passed on.`,
 				for _, h := range list.Items {
 					rows = append(rows, []string{Stamp(h.At), domain.ShortID(h.Run), h.Plan, h.From + " → " + h.To, h.Reason, h.Status, h.Context})
 				}
-				return c.Listed(append([]domain.HandoffSeen{}, list.Items...), list.Next, []string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoff matches")
+				return c.Listed(c.Json, append([]domain.HandoffSeen{}, list.Items...), list.Next, []string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoff matches")
 			})
 		},
 	}
@@ -172,13 +144,13 @@ passed on.`,
 					return c.Print(map[string]any{"items": append([]domain.Handoff{}, said.Handoffs...)})
 				}
 				for _, h := range said.Handoffs {
-					c.Printf("%s  %s → %s  at %s  %s\n", Stamp(h.At), firstLine(h.From), firstLine(h.To), cmp.Or(h.Node, "-"), h.Reason)
+					c.Printf("%s  %s → %s  at %s  %s\n", Stamp(h.At), FirstLine(h.From), FirstLine(h.To), cmp.Or(h.Node, "-"), h.Reason)
 					for line := range strings.Lines(h.Context) {
-						c.Printf("  %s\n", firstLine(line))
+						c.Printf("  %s\n", FirstLine(line))
 					}
 				}
 				if len(said.Handoffs) == 0 {
-					c.errorf("run %s has no handoffs\n", domain.ShortID(r.ID))
+					c.Errorf("run %s has no handoffs\n", domain.ShortID(r.ID))
 				}
 				return nil
 			})
@@ -214,7 +186,7 @@ the dashboard shows above the list. "kairos runs --view NAME" lists the runs of 
 					}
 					items, rows = append(items, view{v.Name, v.Query, v.Owner == ""}), append(rows, []string{v.Name, whose, v.Query})
 				}
-				return c.Listed(items, "", []string{"NAME", "WHOSE", "FILTER"}, rows, "no view is saved")
+				return c.Listed(c.Json, items, "", []string{"NAME", "WHOSE", "FILTER"}, rows, "no view is saved")
 			})
 		},
 	}

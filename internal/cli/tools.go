@@ -38,7 +38,7 @@ is refused until "kairos tools accept NAME".`,
 					}
 					rows = append(rows, []string{t.Name, t.Effect, t.Permission, t.State, calls(t.Activity), about})
 				}
-				return c.Listed(list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "there are no tools")
+				return c.Listed(c.Json, list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "there are no tools")
 			})
 		},
 	}
@@ -87,16 +87,16 @@ read is accepted.`,
 // toolNotes is what is out of the ordinary with a tool.
 func toolNotes(t domain.ToolInfo) (notes []string) {
 	if t.Stop != nil {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", Stamp(t.Stop.Since), t.Stop.By, firstLine(t.Stop.Reason))))
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", Stamp(t.Stop.Since), t.Stop.By, FirstLine(t.Stop.Reason))))
 	}
 	for _, k := range t.Disturbed() {
 		notes = append(notes, circuitNote(k))
 	}
 	if t.Reason != "" {
-		notes = append(notes, firstLine(t.Reason))
+		notes = append(notes, FirstLine(t.Reason))
 	}
 	if t.Change != nil {
-		notes = append(notes, "it says now: "+firstLine(t.Change.Offered.Description))
+		notes = append(notes, "it says now: "+FirstLine(t.Change.Offered.Description))
 	}
 	return notes
 }
@@ -237,7 +237,7 @@ restarts within ten minutes it is given up until "kairos tools retry NAME".`,
 				for _, s := range list {
 					rows = append(rows, []string{s.Name, s.State, strconv.Itoa(s.Tools), strconv.Itoa(s.Restarts), s.Address, s.Reason})
 				}
-				return c.Listed(append([]domain.ToolServer{}, list...), "", []string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
+				return c.Listed(c.Json, append([]domain.ToolServer{}, list...), "", []string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
 			})
 		},
 	}
@@ -274,23 +274,12 @@ func (c *App) printChange(name string, change *domain.ToolChange) {
 	before, after := lines(change.Accepted), lines(change.Offered)
 	for _, l := range before {
 		if !slices.Contains(after, l) {
-			c.Printf("- %s\n", firstLine(l))
+			c.Printf("- %s\n", FirstLine(l))
 		}
 	}
 	for _, l := range after {
 		if !slices.Contains(before, l) {
-			c.Printf("+ %s\n", firstLine(l))
+			c.Printf("+ %s\n", FirstLine(l))
 		}
 	}
-}
-
-// firstLine is a text of others in one line of a terminal.
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }

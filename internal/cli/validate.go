@@ -168,9 +168,9 @@ func (c *App) problems(file string, problems planner.Problems) {
 		if p.Line > 0 {
 			where = fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 		}
-		c.errorf("%s: %s: %s\n", where, p.Severity, p.Message)
+		c.Errorf("%s: %s: %s\n", where, p.Severity, p.Message)
 		if p.Suggestion != "" {
-			c.errorf("  %s\n", p.Suggestion)
+			c.Errorf("  %s\n", p.Suggestion)
 		}
 	}
 }

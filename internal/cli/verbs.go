@@ -224,42 +224,42 @@ func (c *App) releaseAll(cmd *cobra.Command, plan, reason string) error {
 // preview prints what a verb would do.
 func (c *App) preview(p domain.Preview) {
 	if p.Damage != nil {
-		c.errorf("%s", damageText(p.Damage))
+		c.Errorf("%s", damageText(p.Damage))
 	}
 	if !p.Allowed {
-		c.errorf("not possible: %s\n", p.Refusal)
+		c.Errorf("not possible: %s\n", p.Refusal)
 		if p.Suggestion != "" {
-			c.errorf("  %s\n", p.Suggestion)
+			c.Errorf("  %s\n", p.Suggestion)
 		}
 		return
 	}
-	c.errorf("%s: %d kept, %d again, %d new", p.Action, len(p.Keep), len(p.Again), len(p.New))
+	c.Errorf("%s: %d kept, %d again, %d new", p.Action, len(p.Keep), len(p.Again), len(p.New))
 	if n := len(p.InDoubt); n > 0 {
-		c.errorf(", %d in doubt", n)
+		c.Errorf(", %d in doubt", n)
 	}
-	c.errorf("\n")
+	c.Errorf("\n")
 	for _, group := range []struct {
 		name  string
 		steps []domain.PreviewStep
 	}{{"again", p.Again}, {"later", p.Later}, {"given", p.Given}, {"in doubt", p.InDoubt}, {"dropped", p.Dropped}} {
 		for _, s := range group.steps {
-			c.errorf("  %-9s %s %s\n", group.name, step(s), s.Reason)
+			c.Errorf("  %-9s %s %s\n", group.name, step(s), s.Reason)
 		}
 	}
 	for _, s := range p.Effects {
-		c.errorf("  effect    %s (%s)\n", step(s), s.Effect)
+		c.Errorf("  effect    %s (%s)\n", step(s), s.Effect)
 	}
 	for _, s := range p.Repeats {
 		if runs := slices.ContainsFunc(s.Items, func(i domain.RepeatItem) bool { return i.Given == "" }); runs || s.Given == "" && len(s.Items) == 0 {
 			if s.Doubtful {
-				c.errorf("  doubtful  %s (%s): it may have been done, what would tell is damaged; use --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+				c.Errorf("  doubtful  %s (%s): it may have been done, what would tell is damaged; use --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
 				continue
 			}
-			c.errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+			c.Errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
 		}
 	}
 	for _, d := range p.Decisions {
-		c.errorf("  decides   %s → %s\n", step(domain.PreviewStep{Node: d.Node, Visit: d.Visit}), cmp.Or(d.To, d.Ended))
+		c.Errorf("  decides   %s → %s\n", step(domain.PreviewStep{Node: d.Node, Visit: d.Visit}), cmp.Or(d.To, d.Ended))
 	}
 }
 
@@ -375,7 +375,7 @@ func (c *App) decideAll(cmd *cobra.Command, b *client.Client, req domain.DecideR
 			return err
 		}
 	} else {
-		c.table([]string{"APPROVAL", "RUN", "ANSWER"}, rows)
+		c.Table([]string{"APPROVAL", "RUN", "ANSWER"}, rows)
 	}
 	if refused > 0 {
 		return exit.With(exit.BadUsage, fmt.Errorf("%d of %d were not answered", refused, len(names)))
