@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/kairos"
 )
 
 // shell runs kairos in process on a database of its own.
@@ -40,7 +41,7 @@ func (s *shell) file(name, text string) string {
 func (s *shell) run(args ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
 	var out, err bytes.Buffer
-	code = cli.Kairos(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err, Width: s.width, Env: func(k string) string { return s.env[k] }}, args)
+	code = kairos.Run(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err, Width: s.width, Env: func(k string) string { return s.env[k] }}, args)
 	return out.String(), err.String(), code
 }
 

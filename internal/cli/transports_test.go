@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/kairos"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
@@ -244,7 +245,7 @@ func TestParityOfInterrupts(t *testing.T) {
 				interrupt()
 			}
 		}}
-		code := cli.Kairos(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs, Env: func(k string) string { return s.env[k] }}, []string{"run", "--plan", plan})
+		code := kairos.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs, Env: func(k string) string { return s.env[k] }}, []string{"run", "--plan", plan})
 		want := "the run goes on in the daemon"
 		if s.transport == "process" {
 			want = "continue with: kairos resume"
@@ -343,7 +344,7 @@ func TestParityOnAFullDisk(t *testing.T) {
 	}
 	run := func(args ...string) (string, string, int) {
 		var out, errs bytes.Buffer
-		code := cli.KairosOn(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(k string) string { return s.env[k] }}, full, args)
+		code := kairos.Opening(full)(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(k string) string { return s.env[k] }}, args)
 		return out.String(), errs.String(), code
 	}
 	for _, args := range [][]string{{"runs"}, {"show", r.RunID}, {"logs", r.RunID}, {"plans"}, {"failures"}} {

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 )
 
 // ackCommand takes note of failed runs.
-func (c *App) ackCommand() *cobra.Command {
+func (c *program) ackCommand() *cobra.Command {
 	var flags bulkFlags
 	var reason, note, at string
 	var preview, detach bool
@@ -46,7 +46,7 @@ at a time (by the daemon that serves the database then).
 }
 
 // ackRuns takes note of runs one by one.
-func (c *App) ackRuns(cmd *cobra.Command, names []string, note, at string) error {
+func (c *program) ackRuns(cmd *cobra.Command, names []string, note, at string) error {
 	var resumeAt time.Time
 	if at != "" {
 		var err error
@@ -68,7 +68,7 @@ func (c *App) ackRuns(cmd *cobra.Command, names []string, note, at string) error
 			if err != nil {
 				return err
 			}
-			if items = append(items, domain.ViewRun(r)); !c.Json {
+			if items = append(items, domain.ViewRun(r)); !c.json {
 				c.Printf("run %s needs attention no more\n", domain.ShortID(r.ID))
 			}
 		}
@@ -78,7 +78,7 @@ func (c *App) ackRuns(cmd *cobra.Command, names []string, note, at string) error
 				c.Errorf("it goes on when a daemon serves this database\n")
 			}
 		}
-		if c.Json {
+		if c.json {
 			return c.Print(map[string]any{"items": items})
 		}
 		return nil

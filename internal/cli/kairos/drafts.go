@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -15,7 +16,7 @@ import (
 )
 
 // draftsCommand looks after plans that a planner makes of intents.
-func (c *App) draftsCommand() *cobra.Command {
+func (c *program) draftsCommand() *cobra.Command {
 	all, limit := false, 0
 	cmd := &cobra.Command{
 		Use: "drafts", Short: "List, show, refine, try, start, accept and discard drafts of plans", Args: cobra.NoArgs,
@@ -90,7 +91,7 @@ proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobr
 	return cmd
 }
 
-func (c *App) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit int) error {
+func (c *program) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit int) error {
 	list, err := b.Drafts(cmd.Context(), all, limit)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (c *App) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit i
 		if d.Error != nil {
 			what += ": " + d.Error.Message
 		}
-		rows = append(rows, []string{d.ID, string(d.State), plan, cmp.Or(d.Model, d.By), Stamp(d.CreatedAt), what})
+		rows = append(rows, []string{d.ID, string(d.State), plan, cmp.Or(d.Model, d.By), cli.Stamp(d.CreatedAt), what})
 	}
 	// Plans that programs asked for have no draft.
 	plans, err := b.Plans(cmd.Context(), domain.PlanFilter{Stage: string(domain.StageDraft), Page: domain.Page{Limit: 200}})
@@ -118,10 +119,10 @@ func (c *App) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit i
 	for _, p := range plans.Items {
 		if !made[p.Key] {
 			others = append(others, viewPlan(p))
-			rows = append(rows, []string{"-", string(domain.DraftReady), fmt.Sprintf("%s v%d", p.Key, p.Latest), "", Stamp(p.CreatedAt), p.Name})
+			rows = append(rows, []string{"-", string(domain.DraftReady), fmt.Sprintf("%s v%d", p.Key, p.Latest), "", cli.Stamp(p.CreatedAt), p.Name})
 		}
 	}
-	if c.Json {
+	if c.json {
 		return c.Print(map[string]any{"items": append([]domain.Draft{}, list...), "plans": others})
 	}
 	c.Table([]string{"DRAFT", "STATE", "PLAN", "BY", "SINCE", "INTENT"}, rows)
@@ -131,23 +132,23 @@ func (c *App) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit i
 	return nil
 }
 
-func (c *App) planSaid(p domain.Plan, what string) error {
-	if c.Json {
+func (c *program) planSaid(p domain.Plan, what string) error {
+	if c.json {
 		return c.Print(viewPlan(p))
 	}
 	c.Printf("%s %s\n", p.Key, what)
 	return nil
 }
 
-func (c *App) draftSaid(d domain.Draft, what string) error {
-	if c.Json {
+func (c *program) draftSaid(d domain.Draft, what string) error {
+	if c.json {
 		return c.Print(d)
 	}
 	c.Printf("%s\n", what)
 	return nil
 }
 
-func (c *App) draftShow() *cobra.Command {
+func (c *program) draftShow() *cobra.Command {
 	follow := true
 	cmd := &cobra.Command{
 		Use: "show DRAFT", Short: "Show a draft: how far it is, its steps and its source", Args: cobra.ExactArgs(1),
@@ -163,15 +164,15 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 				if d.plan != nil {
 					return c.showDraftedPlan(cmd, b, d.plan.ID, d.plan.Latest)
 				}
-				if !c.Json {
-					c.Errorf("draft %s by %s: %s\n", d.ID, d.Actor, FirstLine(d.Query))
+				if !c.json {
+					c.Errorf("draft %s by %s: %s\n", d.ID, d.Actor, cli.FirstLine(d.Query))
 				}
 				if follow {
 					if d.Draft, err = c.followDraft(cmd.Context(), b, d.Draft); err != nil {
 						return err
 					}
 				}
-				if c.Json {
+				if c.json {
 					out := struct {
 						Draft domain.Draft      `json:"draft"`
 						Plan  *domain.AskedPlan `json:"plan"`
@@ -199,7 +200,7 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 }
 
 // showDraftedPlan prints a version of a plan: who does what, then its source.
-func (c *App) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string, version int) error {
+func (c *program) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string, version int) error {
 	p, err := b.Plan(cmd.Context(), plan)
 	if err != nil {
 		return err
@@ -208,9 +209,9 @@ func (c *App) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string,
 	if err != nil {
 		return err
 	}
-	if !c.Json {
+	if !c.json {
 		if v.Reason != "" {
-			c.Errorf("%s\n", FirstLine(v.Reason))
+			c.Errorf("%s\n", cli.FirstLine(v.Reason))
 		}
 		c.showSteps(v)
 		var doc domain.ExecutionPlan
@@ -222,7 +223,7 @@ func (c *App) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string,
 	return c.printVersion(p, v)
 }
 
-func (c *App) draftRefine() *cobra.Command {
+func (c *program) draftRefine() *cobra.Command {
 	var r domain.DraftRequest
 	cmd := &cobra.Command{
 		Use: "refine DRAFT [TEXT…]", Short: "Make another draft, with other words or with a change", Args: cobra.MinimumNArgs(1),
@@ -245,7 +246,7 @@ another model plan. The draft that is refined stays as it is until it is discard
 	return cmd
 }
 
-func (c *App) refine(cmd *cobra.Command, b *client.Client, name string, r domain.DraftRequest) error {
+func (c *program) refine(cmd *cobra.Command, b *client.Client, name string, r domain.DraftRequest) error {
 	ctx := cmd.Context()
 	from, err := findDraft(ctx, b, name)
 	if err != nil {
@@ -290,7 +291,7 @@ func (c *App) refine(cmd *cobra.Command, b *client.Client, name string, r domain
 		}
 		d = plandiff.Versions(before, after)
 	}
-	if c.Json {
+	if c.json {
 		return c.Print(map[string]any{"draft": next, "plan": plan, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
 	}
 	c.showPlan(next, plan)
@@ -301,7 +302,7 @@ func (c *App) refine(cmd *cobra.Command, b *client.Client, name string, r domain
 	return nil
 }
 
-func (c *App) draftStart() *cobra.Command {
+func (c *program) draftStart() *cobra.Command {
 	var r domain.DraftStart
 	detach := false
 	cmd := &cobra.Command{
@@ -327,7 +328,7 @@ draft, unless --accept says that it takes the place of the current version.`,
 					return err
 				}
 				if detach {
-					if c.Json {
+					if c.json {
 						return c.Print(domain.ViewRun(run))
 					}
 					c.Printf("%s\n", run.ID)
@@ -344,7 +345,7 @@ draft, unless --accept says that it takes the place of the current version.`,
 	return cmd
 }
 
-func (c *App) draftTry() *cobra.Command {
+func (c *program) draftTry() *cobra.Command {
 	var prompt, input string
 	cmd := &cobra.Command{
 		Use: "try DRAFT", Short: "Run a draft dry", Args: cobra.ExactArgs(1),

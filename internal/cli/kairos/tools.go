@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // toolsCommand lists tools, and accepts those of MCP servers that have changed.
-func (c *App) toolsCommand() *cobra.Command {
+func (c *program) toolsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tools", Short: "List tools", Args: cobra.NoArgs,
 		Long: `Lists the tools that plans and agents may name: what a call may do (its effect),
@@ -38,7 +39,7 @@ is refused until "kairos tools accept NAME".`,
 					}
 					rows = append(rows, []string{t.Name, t.Effect, t.Permission, t.State, calls(t.Activity), about})
 				}
-				return c.Listed(c.Json, list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "there are no tools")
+				return c.Listed(c.json, list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "there are no tools")
 			})
 		},
 	}
@@ -68,7 +69,7 @@ read is accepted.`,
 				if err := b.AcceptTool(cmd.Context(), args[0], digest, reason); err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"tool": args[0], "change": change})
 				}
 				c.printChange(args[0], change)
@@ -87,16 +88,16 @@ read is accepted.`,
 // toolNotes is what is out of the ordinary with a tool.
 func toolNotes(t domain.ToolInfo) (notes []string) {
 	if t.Stop != nil {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", Stamp(t.Stop.Since), t.Stop.By, FirstLine(t.Stop.Reason))))
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", cli.Stamp(t.Stop.Since), t.Stop.By, cli.FirstLine(t.Stop.Reason))))
 	}
 	for _, k := range t.Disturbed() {
 		notes = append(notes, circuitNote(k))
 	}
 	if t.Reason != "" {
-		notes = append(notes, FirstLine(t.Reason))
+		notes = append(notes, cli.FirstLine(t.Reason))
 	}
 	if t.Change != nil {
-		notes = append(notes, "it says now: "+FirstLine(t.Change.Offered.Description))
+		notes = append(notes, "it says now: "+cli.FirstLine(t.Change.Offered.Description))
 	}
 	return notes
 }
@@ -109,7 +110,7 @@ func findTool(cmd *cobra.Command, b *client.Client, name string) (domain.ToolInf
 	return named(list, name, "tool", "kairos tools", func(t domain.ToolInfo) string { return t.Name })
 }
 
-func (c *App) toolShow() *cobra.Command {
+func (c *program) toolShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with the schema of its arguments", Args: cobra.ExactArgs(1),
 		Long:    "Prints everything that is known of a tool: where it comes from, what a call may do, the schema of its arguments, and how its calls went in the last 24 hours.",
@@ -120,7 +121,7 @@ func (c *App) toolShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(t)
 				}
 				c.Printf("tool %s\n", t.Name)
@@ -148,7 +149,7 @@ func (c *App) toolShow() *cobra.Command {
 
 // toolTry calls a tool by hand, as a run: journalled, with the permissions of any
 // other call.
-func (c *App) toolTry() *cobra.Command {
+func (c *program) toolTry() *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
 		Use: "try TOOL --input JSON", Short: "Call a tool by hand, as a run of a plan with that one step", Args: cobra.ExactArgs(1),
@@ -202,7 +203,7 @@ an HTTP GET is sent; any other call is only shown.`,
 
 // addStops adds the two commands that stop the calls of something, and let them
 // begin again.
-func (c *App) addStops(to *cobra.Command, what, example string, stop func(*client.Client, context.Context, string, bool, string) error) {
+func (c *program) addStops(to *cobra.Command, what, example string, stop func(*client.Client, context.Context, string, bool, string) error) {
 	add := func(use, short, long string, on bool) {
 		var reason string
 		cmd := &cobra.Command{
@@ -220,7 +221,7 @@ func (c *App) addStops(to *cobra.Command, what, example string, stop func(*clien
 }
 
 // toolServersCommand lists MCP servers.
-func (c *App) toolServersCommand() *cobra.Command {
+func (c *program) toolServersCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "servers", Short: "List MCP servers", Args: cobra.NoArgs,
 		Long: `Lists the MCP servers of the configuration: whether they run, and if not, why. A
@@ -237,14 +238,14 @@ restarts within ten minutes it is given up until "kairos tools retry NAME".`,
 				for _, s := range list {
 					rows = append(rows, []string{s.Name, s.State, strconv.Itoa(s.Tools), strconv.Itoa(s.Restarts), s.Address, s.Reason})
 				}
-				return c.Listed(c.Json, append([]domain.ToolServer{}, list...), "", []string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
+				return c.Listed(c.json, append([]domain.ToolServer{}, list...), "", []string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
 			})
 		},
 	}
 }
 
 // retryServerCommand starts an MCP server again (M16).
-func (c *App) retryServerCommand() *cobra.Command {
+func (c *program) retryServerCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "retry SERVER", Short: "Start an MCP server again that was given up", Args: cobra.ExactArgs(1),
@@ -259,7 +260,7 @@ func (c *App) retryServerCommand() *cobra.Command {
 }
 
 // printChange says how a definition that was accepted differs from the one before.
-func (c *App) printChange(name string, change *domain.ToolChange) {
+func (c *program) printChange(name string, change *domain.ToolChange) {
 	if change == nil {
 		return
 	}
@@ -274,12 +275,12 @@ func (c *App) printChange(name string, change *domain.ToolChange) {
 	before, after := lines(change.Accepted), lines(change.Offered)
 	for _, l := range before {
 		if !slices.Contains(after, l) {
-			c.Printf("- %s\n", FirstLine(l))
+			c.Printf("- %s\n", cli.FirstLine(l))
 		}
 	}
 	for _, l := range after {
 		if !slices.Contains(before, l) {
-			c.Printf("+ %s\n", FirstLine(l))
+			c.Printf("+ %s\n", cli.FirstLine(l))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"bufio"
@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
-
-	"github.com/spf13/cobra"
 )
 
 // This file holds what both programs share with other command-line programs: the
@@ -30,7 +31,7 @@ var destructive = map[string]string{
 // confirmed makes the destructive commands of a tree ask for confirmation on a
 // terminal. --yes answers in advance. Without a terminal nothing is asked, so that
 // scripts run as they are.
-func (c *App) confirmed(cmd *cobra.Command) {
+func (c *program) confirmed(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.confirmed(sub)
 	}
@@ -63,7 +64,7 @@ const completionTimeout = 2 * time.Second
 
 // completed adds completion of run ids, plan keys, approvals, and statuses to a
 // tree of commands, by the words of their usage lines.
-func (c *App) completed(cmd *cobra.Command) {
+func (c *program) completed(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.completed(sub)
 	}
@@ -94,7 +95,7 @@ func (c *App) completed(cmd *cobra.Command) {
 	}
 }
 
-func (c *App) completion(list func(context.Context, *client.Client) ([]string, error), directive cobra.ShellCompDirective) cobra.CompletionFunc {
+func (c *program) completion(list func(context.Context, *client.Client) ([]string, error), directive cobra.ShellCompDirective) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if c.server == "" && !datadir.Exists(c.database()) {
 			return nil, directive
@@ -119,7 +120,7 @@ func (c *App) completion(list func(context.Context, *client.Client) ([]string, e
 // completions is how many words a completion offers.
 const completions = 50
 
-func (c *App) runIDs(ctx context.Context, b *client.Client) (out []string, err error) {
+func (c *program) runIDs(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: completions}})
 	for _, r := range list.Items {
 		out = append(out, fmt.Sprintf("%s\t%s %s", r.ID, r.PlanKey, r.Status), fmt.Sprintf("%s\t%s %s", domain.ShortID(r.ID), r.PlanKey, r.Status))
@@ -127,18 +128,18 @@ func (c *App) runIDs(ctx context.Context, b *client.Client) (out []string, err e
 	return out, err
 }
 
-func (c *App) planKeys(ctx context.Context, b *client.Client) (out []string, err error) {
+func (c *program) planKeys(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Plans(ctx, domain.PlanFilter{Page: domain.Page{Limit: completions}})
 	for _, p := range list.Items {
-		out = append(out, p.Key+"\t"+FirstLine(p.Name))
+		out = append(out, p.Key+"\t"+cli.FirstLine(p.Name))
 	}
 	return out, err
 }
 
-func (c *App) approvalIDs(ctx context.Context, b *client.Client) (out []string, err error) {
+func (c *program) approvalIDs(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Approvals(ctx, domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: completions}})
 	for _, a := range list.Items {
-		out = append(out, a.ID+"\t"+FirstLine(a.Message))
+		out = append(out, a.ID+"\t"+cli.FirstLine(a.Message))
 	}
 	return out, err
 }

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-func (c *App) testCommand() *cobra.Command {
+func (c *program) testCommand() *cobra.Command {
 	var mocks, input, prompt string
 	cmd := &cobra.Command{
 		Use: "test PLAN --mock FILE", Short: "Run a plan with everything that has an effect mocked", Args: cobra.ExactArgs(1),
@@ -67,7 +67,7 @@ other node gives what the mock file says: a map from node id to {output: …} or
 }
 
 // mocked gives the API of a throw-away database whose nodes give mocks.
-func (c *App) mocked(ctx context.Context, table map[string]assemble.Mock) (*client.Client, error) {
+func (c *program) mocked(ctx context.Context, table map[string]assemble.Mock) (*client.Client, error) {
 	cfg, err := config.Load(c.config)
 	if err != nil {
 		return nil, err

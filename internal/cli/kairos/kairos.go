@@ -1,4 +1,6 @@
-package cli
+// Package kairos holds the commands of kairos: each is a call of the API's client and
+// a printer.
+package kairos
 
 import (
 	"cmp"
@@ -8,20 +10,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// Kairos runs the command-line companion and returns its exit code.
-func Kairos(ctx context.Context, s Streams, args []string) int {
-	return Execute(ctx, (&App{Streams: s}).root(), s, args, "kairos", exit.CodeFor)
+// Run runs the command-line companion and returns its exit code.
+func Run(ctx context.Context, s cli.Streams, args []string) int { return Opening(nil)(ctx, s, args) }
+
+// Opening is Run whose database is opened in another way.
+func Opening(open assemble.Opening) func(context.Context, cli.Streams, []string) int {
+	return func(ctx context.Context, s cli.Streams, args []string) int {
+		return cli.Execute(ctx, (&program{Streams: s, opening: open}).root(), s, args, "kairos", exit.CodeFor)
+	}
 }
 
 // Command is the tree of kairos's commands.
-func Command(s Streams) *cobra.Command { return (&App{Streams: s}).root() }
+func Command(s cli.Streams) *cobra.Command { return (&program{Streams: s}).root() }
 
 // root is the tree of kairos's commands.
-func (c *App) root() *cobra.Command {
+func (c *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kairos",
 		Short: "Run plans durably, and look after them",
@@ -51,14 +59,14 @@ plan, 3 the run waits for a person, 4 the daemon or database cannot be used.`,
 			c.verbCommand(domain.ActionPause), c.verbCommand(domain.ActionContinue), c.verbCommand(domain.ActionRetryNow), c.verbCommand(domain.ActionStartNow), c.verbCommand(domain.ActionRelease),
 			c.verbCommand(domain.ActionDelete), c.limitsCommand(), c.resolveCommand(), c.ackCommand(), c.labelCommand(), c.bulkCommand()}},
 		{"approvals", []*cobra.Command{c.approvalsCommand(), c.approveCommand(true), c.approveCommand(false)}},
-		{"installation", []*cobra.Command{c.agentsCommand(), c.toolsCommand(), c.providersCommand(), c.memoryCommand(), c.forgetCommand(), c.auditListCommand(), c.systemCommand(), VersionCommand(c.Streams)}},
+		{"installation", []*cobra.Command{c.agentsCommand(), c.toolsCommand(), c.providersCommand(), c.memoryCommand(), c.forgetCommand(), c.auditListCommand(), c.systemCommand(), cli.VersionCommand(c.Streams)}},
 	} {
 		for _, cmd := range g.commands {
 			cmd.GroupID = g.group
 			root.AddCommand(cmd)
 		}
 	}
-	Versioned(root)
+	cli.Versioned(root)
 	c.confirmed(root)
 	c.completed(root)
 	return root
@@ -70,15 +78,15 @@ var groups = []*cobra.Group{
 	{ID: "approvals", Title: "Approvals:"}, {ID: "installation", Title: "The installation:"},
 }
 
-// App is what all commands of kairos share.
-type App struct {
-	Streams
+// program is what all commands of kairos share.
+type program struct {
+	cli.Streams
 	db     string
 	memory bool
 	server string
 	token  string
 	config string
-	Json   bool
+	json   bool
 	quiet  bool // no progress and no notes on stderr
 	// opening opens the database file; nil: store.Open.
 	opening assemble.Opening
@@ -86,19 +94,19 @@ type App struct {
 	told int64
 }
 
-func (c *App) flags(root *cobra.Command) {
+func (c *program) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&c.db, "db", "", "database file (default $KAIROS_DB, else kairos.db in the user's data directory)")
 	f.StringVar(&c.server, "server", c.Env("KAIROS_SERVER"), "URL of a daemon, or unix:/path of its socket, instead of a database file")
 	f.StringVar(&c.token, "token", "", "API token for --server (default $KAIROS_TOKEN)")
 	f.StringVar(&c.config, "config", cmp.Or(c.Env("KAIROS_CONFIG"), c.DefaultConfig()), "configuration file for tools, agents and secrets (default $KAIROS_CONFIG, else kairos/kairos.yaml in the user's configuration directory)")
-	PlainDefaults(f, "config")
-	f.BoolVar(&c.Json, "json", false, "print one JSON object")
+	cli.PlainDefaults(f, "config")
+	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no progress and no notes on stderr")
 }
 
 // database is the file that commands work on.
-func (c *App) database() string {
+func (c *program) database() string {
 	if c.db != "" {
 		return c.db
 	}
@@ -109,8 +117,8 @@ func (c *App) database() string {
 }
 
 // notef prints progress or a note on stderr, unless --quiet or --json is set.
-func (c *App) notef(format string, args ...any) {
-	if !c.quiet && !c.Json {
+func (c *program) notef(format string, args ...any) {
+	if !c.quiet && !c.json {
 		c.Errorf(format, args...)
 	}
 }
