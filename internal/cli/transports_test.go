@@ -231,6 +231,39 @@ func TestParity(t *testing.T) {
 	}
 }
 
+// A list goes on where it ended, also one of a time before now.
+func TestParityOfPages(t *testing.T) {
+	t.Parallel()
+	everywhere(t, "", func(t *testing.T, s *shell) {
+		plan := s.file("a.yaml", greeting)
+		seen := map[string]bool{}
+		for range 3 {
+			r := s.result(0, "run", "--plan", plan, "--prompt", "Ana", "--label", "team=a b", "--json")
+			seen[r.RunID] = true
+		}
+		for _, flags := range [][]string{nil, {"--since", "24h"}, {"--since", "24h", "--plan", "greet", "--status", "completed,failed", "--label", "team=a b"}} {
+			left, cursor := len(seen), ""
+			for pages := 0; left > 0 && pages < 4; pages++ {
+				args := append([]string{"runs", "--limit", "1", "--json"}, flags...)
+				if cursor != "" {
+					args = append(args, "--cursor", cursor)
+				}
+				var page struct {
+					Items []struct{ RunID string }
+					Next  string
+				}
+				if s.json(&page, args...); len(page.Items) != 1 || !seen[page.Items[0].RunID] {
+					t.Fatalf("%v: %+v", args, page)
+				}
+				left, cursor = left-1, page.Next
+			}
+			if left > 0 || cursor != "" {
+				t.Errorf("%v: %d runs are missing; next is %q", flags, left, cursor)
+			}
+		}
+	})
+}
+
 // A command that is interrupted leaves its run where it can be resumed, or to the
 // daemon, and says which.
 func TestParityOfInterrupts(t *testing.T) {

@@ -3,6 +3,7 @@ package kairos
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,9 @@ func (c *program) runsCommand() *cobra.Command {
 			if f.Labels, err = parseLabels(labels); err != nil {
 				return err
 			}
+			if since != "" {
+				f.Query = sinceQuery(f, status, since)
+			}
 			return c.with(cmd, func(b *client.Client) error { return c.listRuns(cmd, b, f) })
 		},
 	}
@@ -77,6 +81,27 @@ func (c *program) runsCommand() *cobra.Command {
 	f.StringArrayVar(&labels, "label", nil, "only runs with label key=value; may be repeated")
 	l.add(cmd)
 	return cmd
+}
+
+// sinceQuery is a filter with its --since as text. A cursor belongs to one exact
+// query, and the time that "24h" names is another one for each page. It is empty for
+// a value that the grammar cannot hold.
+func sinceQuery(f domain.RunFilter, status, since string) string {
+	terms := []string{"since:" + filter.Quote(since)}
+	if status != "" {
+		terms = append(terms, "status:"+status)
+	}
+	if f.PlanKey != "" {
+		terms = append(terms, "plan:"+filter.Quote(f.PlanKey))
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.Labels)) {
+		terms = append(terms, filter.Quote("label."+k+"="+f.Labels[k]))
+	}
+	query := strings.Join(terms, " ")
+	if got, problem := filter.Parse(query, time.Now()); problem != nil || got.PlanKey != f.PlanKey || !maps.Equal(got.Labels, f.Labels) || !slices.Equal(got.Statuses, f.Statuses) {
+		return ""
+	}
+	return query
 }
 
 // viewNamed is the filter of a saved view; one's own comes before everybody's.
