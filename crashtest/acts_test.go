@@ -299,7 +299,7 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 		return nil, err
 	}
 	run := func(name, plan string, until func(domain.Run) bool) error {
-		r, err := h.api.Start(ctx, actor, domain.StartRequest{Plan: plan, Input: domain.RawJSON(`{"of": "` + name + `"}`), Session: "the session"})
+		r, err := h.api.Start(ctx, domain.StartRequest{Plan: plan, Input: domain.RawJSON(`{"of": "` + name + `"}`), Session: "the session"})
 		if err != nil {
 			return err
 		}
@@ -322,7 +322,7 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 			return nil, err
 		}
 	}
-	if _, err := h.api.Act(ctx, actor, domain.VerbRequest{Run: s["paused"], Action: domain.ActionPause}); err != nil {
+	if _, err := h.api.Act(ctx, domain.VerbRequest{Run: s["paused"], Action: domain.ActionPause}); err != nil {
 		return nil, err
 	}
 	list, err := h.api.Approvals(ctx, domain.ApprovalFilter{})
@@ -338,7 +338,7 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 	if _, err := h.api.CreateUser(ctx, actor, "marta", "a long enough password", domain.RoleOperator); err != nil {
 		return nil, err
 	}
-	asked, err := h.api.Ask(ctx, actor, domain.AskRequest{Query: "collect the sums and then collect them again", PlanOnly: true})
+	asked, err := h.api.Ask(ctx, domain.AskRequest{Query: "collect the sums and then collect them again", PlanOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -405,7 +405,7 @@ func TestKillInEveryAct(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, src := range sceneryPlans {
-		if _, _, _, problems, err := base.api.SavePlan(ctx, actor, []byte(strings.ReplaceAll(src, "URL", server.URL)), planner.FormatYAML, "", ""); err != nil {
+		if _, _, _, problems, err := base.api.SavePlan(ctx, []byte(strings.ReplaceAll(src, "URL", server.URL)), planner.FormatYAML, "", ""); err != nil {
 			t.Fatal(err, problems)
 		}
 	}

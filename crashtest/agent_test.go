@@ -86,11 +86,11 @@ func TestKillAtALimit(t *testing.T) {
 	}
 	bin := build(t)
 	d := start(t, bin, data, config)
-	_, v, _, problems, err := d.api.SavePlan(ctx, actor, []byte("limits: {max_tokens: 1500}\nnodes: {ask: {type: agent, agent: counter, input: count}}\n"), planner.FormatYAML, "api", "")
+	_, v, _, problems, err := d.api.SavePlan(ctx, []byte("limits: {max_tokens: 1500}\nnodes: {ask: {type: agent, agent: counter, input: count}}\n"), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatal(err, problems)
 	}
-	run, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: v.PlanID, Hash: v.Hash})
+	run, err := d.api.Start(ctx, domain.StartRequest{Plan: v.PlanID, Hash: v.Hash})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestKillAtALimit(t *testing.T) {
 			d = start(t, bin, data, config)
 		}
 	}
-	if _, err := d.api.Act(ctx, actor, domain.VerbRequest{Run: run.ID, Action: domain.ActionLimits, Raise: domain.Limits{MaxTokens: 100_000}}); err != nil {
+	if _, err := d.api.Act(ctx, domain.VerbRequest{Run: run.ID, Action: domain.ActionLimits, Raise: domain.Limits{MaxTokens: 100_000}}); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -151,11 +151,11 @@ agents: [{id: counter, provider: fake, tools: [calculator]}]
 	}
 	bin := build(t)
 	d := start(t, bin, data, config)
-	_, v, _, problems, err := d.api.SavePlan(ctx, actor, []byte("id: count\nnodes: {ask: {type: agent, agent: counter, input: count}}\n"), planner.FormatYAML, "api", "")
+	_, v, _, problems, err := d.api.SavePlan(ctx, []byte("id: count\nnodes: {ask: {type: agent, agent: counter, input: count}}\n"), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatal(err, problems)
 	}
-	run, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: v.PlanID, Hash: v.Hash})
+	run, err := d.api.Start(ctx, domain.StartRequest{Plan: v.PlanID, Hash: v.Hash})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,11 +241,11 @@ tools: {http: {allow_private: [127.0.0.1]}}
 	}
 	bin := build(t)
 	d := start(t, bin, data, config)
-	_, v, _, problems, err := d.api.SavePlan(ctx, actor, []byte("nodes: {ask: {type: agent, agent: payer, "+class+"retry: {max_attempts: 3, backoff: [1ms]}, input: pay}}\n"), planner.FormatYAML, "api", "")
+	_, v, _, problems, err := d.api.SavePlan(ctx, []byte("nodes: {ask: {type: agent, agent: payer, "+class+"retry: {max_attempts: 3, backoff: [1ms]}, input: pay}}\n"), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatal(err, problems)
 	}
-	run, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: v.PlanID, Hash: v.Hash})
+	run, err := d.api.Start(ctx, domain.StartRequest{Plan: v.PlanID, Hash: v.Hash})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ tools: {http: {allow_private: [127.0.0.1]}}
 	if len(res.Waits) != 1 || len(res.Waits[0].Calls) != 1 || l.count(res.Waits[0].Calls[0].IdempotencyKey) != 1 || res.Waits[0].Calls[0].Tool != "http" {
 		t.Errorf("the wait does not name the call: %+v", res.Waits)
 	}
-	if _, err := d.api.Resolve(ctx, actor, domain.ResolveRequest{Run: run.ID, Node: "ask", Visit: 1, Item: -1, Attempt: 1, Action: "retry", Reason: "the ledger was emptied"}); err != nil {
+	if _, err := d.api.Resolve(ctx, domain.ResolveRequest{Run: run.ID, Node: "ask", Visit: 1, Item: -1, Attempt: 1, Action: "retry", Reason: "the ledger was emptied"}); err != nil {
 		t.Fatal(err)
 	}
 	if r, err = d.api.Wait(ctx, run.ID); err != nil || r.Status != domain.RunCompleted || l.sum() != 2 {

@@ -38,7 +38,7 @@ func TestKillInEncryptedBackup(t *testing.T) {
 	deaths := 0
 	for name, kill := range map[string]func(ctx context.Context, t *testing.T, d *daemon, data string){
 		"by the daemon": func(ctx context.Context, t *testing.T, d *daemon, _ string) {
-			if b, err := d.api.BackUp(ctx, actor); err == nil {
+			if b, err := d.api.BackUp(ctx); err == nil {
 				t.Fatalf("%s is not reached: %+v", p, b)
 			}
 		},
@@ -60,7 +60,7 @@ func TestKillInEncryptedBackup(t *testing.T) {
 				env = append(env, failpoint.Env+"="+p.String())
 			}
 			d := start(t, bin, data, config, env...)
-			if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+			if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 				t.Fatal(err, problems)
 			}
 			acked, err := startRuns(ctx, d, 3)
@@ -93,7 +93,7 @@ func TestKillInEncryptedBackup(t *testing.T) {
 			if _, err := store.VerifyBackupFile(ctx, left[0], filepath.Join(data, "kairos.db"), store.RestoreOptions{IdentityFile: key}); err == nil {
 				t.Errorf("%s can be restored", left[0])
 			}
-			b, err := d.api.BackUp(ctx, actor)
+			b, err := d.api.BackUp(ctx)
 			if err != nil || b.Encryption == nil {
 				t.Fatalf("the next backup: %+v, %v", b, err)
 			}

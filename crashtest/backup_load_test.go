@@ -46,12 +46,12 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = h.end() }) // it may have ended already
-		if _, _, _, problems, err := h.api.SavePlan(ctx, actor, []byte(works), planner.FormatYAML, "", ""); err != nil {
+		if _, _, _, problems, err := h.api.SavePlan(ctx, []byte(works), planner.FormatYAML, "", ""); err != nil {
 			t.Fatal(err, problems)
 		}
 		var ids []string
 		for range runs {
-			r, err := h.api.Start(ctx, actor, domain.StartRequest{Plan: "works", Input: domain.RawJSON(`{"text": "` + string(letters(3000)) + `"}`)})
+			r, err := h.api.Start(ctx, domain.StartRequest{Plan: "works", Input: domain.RawJSON(`{"text": "` + string(letters(3000)) + `"}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 		if err := os.WriteFile(h.now(), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := h.api.BackUp(ctx, actor)
+		_, err := h.api.BackUp(ctx)
 		died := err != nil
 		if err := h.end(); err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 		if err := h.open(""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.api.BackUp(ctx, actor); err != nil {
+		if _, err := h.api.BackUp(ctx); err != nil {
 			t.Errorf("%s: the next backup: %v", p, err)
 		}
 		for _, id := range ids {

@@ -79,7 +79,7 @@ func TestKillInBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := start(t, bin, base, configFile(t, ""))
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	acked, err := startRuns(ctx, d, 6)

@@ -213,7 +213,7 @@ edges:
 	n := runs(t)
 	var ids []string
 	for _, kind := range []string{"idempotent", "unsafe"} {
-		if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(plan(kind, kind)), planner.FormatYAML, "upload", ""); err != nil {
+		if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(plan(kind, kind)), planner.FormatYAML, "upload", ""); err != nil {
 			t.Fatalf("%v %v", err, problems)
 		}
 	}
@@ -222,7 +222,7 @@ edges:
 		if i%4 == 0 {
 			kind = "unsafe"
 		}
-		r, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: kind})
+		r, err := d.api.Start(ctx, domain.StartRequest{Plan: kind})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ edges:
 			}
 			inDoubt++
 			// The ledger says that it happened.
-			if _, err := d.api.Resolve(ctx, actor, domain.ResolveRequest{Run: id, Node: "middle", Visit: 1, Item: -1, Attempt: 1, Action: "happened",
+			if _, err := d.api.Resolve(ctx, domain.ResolveRequest{Run: id, Node: "middle", Visit: 1, Item: -1, Attempt: 1, Action: "happened",
 				Output: domain.RawJSON(`{"ok": true}`), Reason: "seen in the ledger"}); err != nil {
 				t.Fatal(err)
 			}

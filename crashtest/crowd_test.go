@@ -173,7 +173,7 @@ func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, nam
 	actions := []domain.Action{domain.ActionPause, domain.ActionContinue, domain.ActionContinue, domain.ActionLimits, domain.ActionResume, domain.ActionCancel}
 	for n := 0; ctx.Err() == nil; n++ {
 		plan := []string{"crowd", "short"}[r.IntN(2)]
-		run, err := api.Start(ctx, actor, domain.StartRequest{Plan: plan, Key: fmt.Sprint(name, "-", n)})
+		run, err := api.Start(ctx, domain.StartRequest{Plan: plan, Key: fmt.Sprint(name, "-", n)})
 		if domain.CodeOf(err) == domain.CodeUnavailable || ctx.Err() != nil {
 			return
 		} else if err != nil {
@@ -189,7 +189,7 @@ func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, nam
 			if req.Action == domain.ActionLimits {
 				req.Limits = domain.Limits{MaxSteps: 1000}
 			}
-			got, err := api.Act(ctx, actor, req)
+			got, err := api.Act(ctx, req)
 			if err != nil && !tolerated(err) && ctx.Err() == nil {
 				c.t.Errorf("%s %s: %v", req.Action, id, err)
 			}
@@ -203,7 +203,7 @@ func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, nam
 			continue
 		}
 		for _, p := range list.Items {
-			if _, err := api.Decide(ctx, actor, domain.DecideRequest{Approval: p.ID, Approve: true}); !tolerated(err) && ctx.Err() == nil {
+			if _, err := api.Decide(ctx, domain.DecideRequest{Approval: p.ID, Approve: true}); !tolerated(err) && ctx.Err() == nil {
 				c.t.Errorf("decide: %v", err)
 			}
 		}
@@ -237,7 +237,7 @@ func (c *crowd) help(ctx context.Context, api *client.Client, run string) error 
 	for _, w := range d.Waits {
 		switch w.Reason {
 		case domain.WaitApproval:
-			_, err = api.Decide(ctx, actor, domain.DecideRequest{Approval: w.Approval, Approve: true})
+			_, err = api.Decide(ctx, domain.DecideRequest{Approval: w.Approval, Approve: true})
 		case domain.WaitInDoubt:
 			path := map[string]string{"talk": "/unsafe/agent", "pay": "/unsafe/pay"}[w.Node]
 			if d.Run.PlanKey == "part" {
@@ -247,11 +247,11 @@ func (c *crowd) help(ctx context.Context, api *client.Client, run string) error 
 			if c.world.called(path, run) {
 				q.Action, q.Reason, q.Output = "happened", "it is in the ledger", domain.RawJSON(`{"ok": true}`)
 			}
-			_, err = api.Resolve(ctx, actor, q)
+			_, err = api.Resolve(ctx, q)
 		case domain.WaitPaused:
-			_, err = api.Act(ctx, actor, domain.VerbRequest{Run: run, Action: domain.ActionContinue, Reason: "the end"})
+			_, err = api.Act(ctx, domain.VerbRequest{Run: run, Action: domain.ActionContinue, Reason: "the end"})
 		case domain.WaitHeld, domain.WaitQuarantined:
-			_, err = api.Act(ctx, actor, domain.VerbRequest{Run: run, Action: domain.ActionRelease, Reason: "the end"})
+			_, err = api.Act(ctx, domain.VerbRequest{Run: run, Action: domain.ActionRelease, Reason: "the end"})
 		}
 		if err != nil {
 			return err
@@ -340,13 +340,13 @@ engine: {max_running: 32, max_nodes: 32}
 	}
 	d := begin()
 	for _, src := range []string{partPlan, crowdPlan, shortPlan, brokenPlan} {
-		if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(strings.ReplaceAll(src, "URL", server.URL)), planner.FormatYAML, "upload", ""); err != nil {
+		if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(strings.ReplaceAll(src, "URL", server.URL)), planner.FormatYAML, "upload", ""); err != nil {
 			t.Fatal(err, problems)
 		}
 	}
 	var failed []string
 	for range 12 {
-		r, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: "broken"})
+		r, err := d.api.Start(ctx, domain.StartRequest{Plan: "broken"})
 		if err == nil {
 			r, err = d.api.Wait(ctx, r.ID)
 		}
@@ -358,7 +358,7 @@ engine: {max_running: 32, max_nodes: 32}
 	w.mu.Lock()
 	w.up = true
 	w.mu.Unlock()
-	if _, err := d.api.StartBulk(ctx, actor, domain.BulkRequest{Action: domain.ActionRerun, Runs: failed, Rate: 120}); err != nil {
+	if _, err := d.api.StartBulk(ctx, domain.BulkRequest{Action: domain.ActionRerun, Runs: failed, Rate: 120}); err != nil {
 		t.Fatal(err)
 	}
 	seed := prooftest.Seed(t)

@@ -58,7 +58,7 @@ func startRuns(ctx context.Context, d *daemon, most int) (acked []string, err er
 			x = x*1664525 + 1013904223
 			input[j] = 'a' + byte(x>>24)%26
 		}
-		r, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: "keeps", Input: fmt.Appendf(nil, `{"text": %q}`, input)})
+		r, err := d.api.Start(ctx, domain.StartRequest{Plan: "keeps", Input: fmt.Appendf(nil, `{"text": %q}`, input)})
 		if err != nil {
 			return acked, err
 		}
@@ -104,7 +104,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := start(t, build(t), data, configFile(t, ""))
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	ballast := filepath.Join(disk, "ballast")
@@ -160,13 +160,13 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 		plan += fmt.Sprintf("  n%d: {type: set, input: \"${input}\", needs: [n%d]}\n", i, i-1)
 	}
 	plan = strings.Replace(plan, ", needs: [n-1]", "", 1)
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(plan), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(plan), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	input := fmt.Appendf(nil, `{"text": %q}`, strings.Repeat("kairos ", 550))
 	var last string
 	begin := func() error {
-		r, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: "wide", Input: input})
+		r, err := d.api.Start(ctx, domain.StartRequest{Plan: "wide", Input: input})
 		if err == nil {
 			last = r.ID
 		}
@@ -218,7 +218,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	if i, err := d.api.Installation(ctx); err != nil || i.Storage.Needs < 24<<20 {
 		t.Errorf("it says %+v, %v", i.Storage, err)
 	}
-	r, err := d.api.Retain(ctx, actor, "", false)
+	r, err := d.api.Retain(ctx, "", false)
 	if err != nil || r.Runs < 500 {
 		t.Fatalf("%d runs were removed, %v", r.Runs, err)
 	}
@@ -274,7 +274,7 @@ func TestPeopleGetInOnAFullDisk(t *testing.T) {
 	if code := ask(http.MethodPost, "/setup?"+person.Encode(), person); code != http.StatusSeeOther {
 		t.Fatalf("setup: %d", code)
 	}
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	if err := os.WriteFile(filepath.Join(disk, "ballast"), make([]byte, 16<<20), 0o600); err != nil {
@@ -340,7 +340,7 @@ func TestAFileThatMayNotGrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := start(t, limited, data, config)
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	acked, err := startRuns(ctx, d, 500)

@@ -76,12 +76,12 @@ agents:
 			}
 			bin := build(t)
 			d := start(t, bin, data, config, failpoint.Env+"=kill="+spec)
-			_, v, _, problems, err := d.api.SavePlan(ctx, actor, []byte(plan), planner.FormatYAML, "api", "")
+			_, v, _, problems, err := d.api.SavePlan(ctx, []byte(plan), planner.FormatYAML, "api", "")
 			if err != nil {
 				t.Fatal(err, problems)
 			}
 			once := domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: domain.RawJSON(`"go"`), Key: "once", StartAt: time.Now().Add(time.Second)}
-			run, err := d.api.Start(ctx, actor, once)
+			run, err := d.api.Start(ctx, once)
 			if err != nil {
 				t.Fatal(err)
 			}

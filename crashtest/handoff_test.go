@@ -110,12 +110,12 @@ planner: {mode: model}
 	}
 	bin := build(t)
 	d := start(t, bin, data, config, failpoint.Env+"=kill="+spec)
-	_, v, _, problems, err := d.api.SavePlan(ctx, actor, []byte(plan), planner.FormatYAML, "api", "")
+	_, v, _, problems, err := d.api.SavePlan(ctx, []byte(plan), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatal(err, problems)
 	}
 	once := domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: domain.RawJSON(`"how much?"`), Key: "once"}
-	run, answered := d.api.Start(ctx, actor, once) // the daemon may die before it answers
+	run, answered := d.api.Start(ctx, once) // the daemon may die before it answers
 	if err := d.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("the daemon did not die at %s: %v", spec, err)
 	}
@@ -124,7 +124,7 @@ planner: {mode: model}
 	}
 	d = start(t, bin, data, config)
 	if answered != nil {
-		if run, err = d.api.Start(ctx, actor, once); err != nil {
+		if run, err = d.api.Start(ctx, once); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -101,7 +101,7 @@ func TestFilesHarmedUnderTheDaemon(t *testing.T) {
 			}
 			path := filepath.Join(data, "kairos.db")
 			d := start(t, bin, data, config)
-			if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+			if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 				t.Fatal(err, problems)
 			}
 			d.api.Retry = nil
@@ -197,7 +197,7 @@ func TestFewFilesMayBeOpen(t *testing.T) {
 	if d == nil {
 		t.Fatalf("it does not start with 40 files: %d %s", code, said)
 	}
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	acked, err := startRuns(ctx, d, 3)

@@ -274,11 +274,11 @@ func (l *life) kill() error {
 // called again with another daemon: it goes on where things are.
 func (l *life) finish(ctx context.Context) error {
 	for _, src := range l.plans {
-		if _, _, _, problems, err := l.api.SavePlan(ctx, actor, []byte(src), planner.FormatYAML, "upload", ""); err != nil {
+		if _, _, _, problems, err := l.api.SavePlan(ctx, []byte(src), planner.FormatYAML, "upload", ""); err != nil {
 			return errors.Join(err, problems.Err())
 		}
 	}
-	r, err := l.api.Start(ctx, actor, domain.StartRequest{Plan: "everything", Key: "the one"})
+	r, err := l.api.Start(ctx, domain.StartRequest{Plan: "everything", Key: "the one"})
 	if err != nil {
 		return err
 	}
@@ -301,14 +301,14 @@ func (l *life) finish(ctx context.Context) error {
 		for _, w := range d.Waits {
 			switch w.Reason {
 			case domain.WaitApproval:
-				_, err = l.api.Decide(ctx, actor, domain.DecideRequest{Approval: w.Approval, Approve: true})
+				_, err = l.api.Decide(ctx, domain.DecideRequest{Approval: w.Approval, Approve: true})
 			case domain.WaitInDoubt:
 				q := domain.ResolveRequest{Run: l.run, Node: w.Node, Visit: w.Visit, Item: w.Item, Attempt: lastAttempt(d.Journal, w), Action: "retry", Reason: "it is not in the ledger"}
 				if l.e.called("/unsafe/"+w.Node) > 0 {
 					q.Action, q.Reason = "happened", "it is in the ledger"
 					q.Output = domain.RawJSON(fmt.Sprintf(`{"body": {"of": "/unsafe/%s"}}`, w.Node))
 				}
-				_, err = l.api.Resolve(ctx, actor, q)
+				_, err = l.api.Resolve(ctx, q)
 			case domain.WaitHeld, domain.WaitQuarantined:
 				return fmt.Errorf("the run is %s after one crash", w.Reason)
 			}

@@ -31,7 +31,7 @@ func TestKillWhileTheLogIsMoved(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		d := start(t, bin, data, configFile(t, ""), failpoint.Env+"="+p.String())
-		if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+		if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 			t.Fatal(err, problems)
 		}
 		acked, err := startRuns(ctx, d, 2000)
@@ -57,7 +57,7 @@ func TestKillInRetention(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := start(t, bin, base, configFile(t, ""))
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	acked, err := startRuns(ctx, d, 6)

@@ -49,11 +49,11 @@ func ext4(t *testing.T) string {
 // busy starts runs that go on working, and waits until each has done something.
 func busy(ctx context.Context, t *testing.T, d *daemon, n int) (ids []string) {
 	t.Helper()
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(works), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(works), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	for range n {
-		r, err := d.api.Start(ctx, actor, domain.StartRequest{Plan: "works", Input: fmt.Appendf(nil, `{"text": %q}`, letters(3000))})
+		r, err := d.api.Start(ctx, domain.StartRequest{Plan: "works", Input: fmt.Appendf(nil, `{"text": %q}`, letters(3000))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func poke(ctx context.Context, d *daemon) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	d.api.Retry = nil
-	_, _ = d.api.Start(ctx, actor, domain.StartRequest{Plan: "works", Input: []byte(`{"text": "last"}`)})
+	_, _ = d.api.Start(ctx, domain.StartRequest{Plan: "works", Input: []byte(`{"text": "last"}`)})
 }
 
 // over waits until the runs are done, with all that they do.
@@ -105,7 +105,7 @@ func TestADiskThatTurnsReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := start(t, bin, data, config)
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	acked, err := startRuns(ctx, d, 5)
@@ -166,7 +166,7 @@ func TestADirectoryThatIsMovedAway(t *testing.T) {
 	}
 	bin, config := build(t), configFile(t, "")
 	d := start(t, bin, data, config)
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	acked, err := startRuns(ctx, d, 5)
@@ -203,7 +203,7 @@ func TestRunsWaitForSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := start(t, build(t), data, configFile(t, ""))
-	if _, _, _, problems, err := d.api.SavePlan(ctx, actor, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
+	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	ids := busy(ctx, t, d, 16)

@@ -116,7 +116,7 @@ retention: {completed: 90d}
 	d := start(t, build(t), data, path)
 	defer d.kill(t)
 	save := func(src string) error {
-		_, _, _, _, err := d.api.SavePlan(ctx, domain.Actor{}, []byte(src), planner.FormatYAML, "", "")
+		_, _, _, _, err := d.api.SavePlan(ctx, []byte(src), planner.FormatYAML, "", "")
 		return err
 	}
 	const two = "id: two\nnodes:\n  first: {type: agent, agent: clerk, input: wait here}\n  second: {type: agent, agent: clerk, input: go on}\nedges: [{from: first, to: second}]\n"
@@ -127,7 +127,7 @@ retention: {completed: 90d}
 	if err := save(chief); err == nil {
 		t.Fatal("a plan names an agent that is not there yet")
 	}
-	run, err := d.api.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: "two"})
+	run, err := d.api.Start(ctx, domain.StartRequest{Plan: "two"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ server: {hosts: [kairos.example]}
 		t.Errorf("the run that began before: %v", got)
 	}
 	once := func(plan string) string {
-		r, err := d.api.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: plan})
+		r, err := d.api.Start(ctx, domain.StartRequest{Plan: plan})
 		if err == nil {
 			err = follow(ctx, d.api, r.ID, func(r domain.Run) bool { return r.Status.Final() })
 		}
@@ -237,7 +237,7 @@ server: {hosts: [kairos.example]}
 	if e := d.hangup(t, ctx); e.Result != "ok" {
 		t.Fatalf("the clerk comes back: %s", e.Reason)
 	}
-	if run, err = d.api.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: "two"}); err != nil {
+	if run, err = d.api.Start(ctx, domain.StartRequest{Plan: "two"}); err != nil {
 		t.Fatal(err)
 	}
 	<-o.asked
@@ -256,7 +256,7 @@ server: {hosts: [kairos.example]}
 	if e := d.hangup(t, ctx); e.Result != "ok" {
 		t.Fatalf("the clerk comes back: %s", e.Reason)
 	}
-	if _, err := d.api.Act(ctx, domain.Actor{}, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); err != nil {
+	if _, err := d.api.Act(ctx, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); err != nil {
 		t.Fatal(err)
 	}
 	if err := follow(ctx, d.api, run.ID, func(r domain.Run) bool { return r.Status == domain.RunCompleted }); err != nil {
@@ -307,7 +307,7 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	d := start(t, build(t), data, path)
 	defer d.kill(t)
 	plan := fmt.Sprintf("id: calls\nnodes:\n  a: {type: http, input: {method: POST, url: %q}}\n  b: {type: set, input: \"${output.a}\"}\n  c: {type: http, input: {method: POST, url: %q}}\n  d: {type: crm.find, input: {}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]\n", side.URL, side.URL)
-	if _, _, _, _, err := d.api.SavePlan(ctx, domain.Actor{}, []byte(plan), planner.FormatYAML, "", ""); err != nil {
+	if _, _, _, _, err := d.api.SavePlan(ctx, []byte(plan), planner.FormatYAML, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
@@ -315,7 +315,7 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	go func() {
 		defer close(done)
 		for range 200 {
-			r, err := d.api.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: "calls"})
+			r, err := d.api.Start(ctx, domain.StartRequest{Plan: "calls"})
 			if err != nil {
 				t.Errorf("start: %v", err)
 				return

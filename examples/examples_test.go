@@ -15,14 +15,15 @@ import (
 
 	"github.com/kairosd/kairosd/examples"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/kairos"
 )
 
-// kairos runs a command in process on a database of its own.
-func kairos(t *testing.T, dir string, args ...string) (string, string, int) {
+// runKairos runs a command in process on a database of its own.
+func runKairos(t *testing.T, dir string, args ...string) (string, string, int) {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	env := map[string]string{"KAIROS_DB": filepath.Join(dir, "kairos.db"), "HOME": dir}
-	code := cli.Kairos(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errOut, Env: func(k string) string { return env[k] }}, args)
+	code := kairos.Run(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errOut, Env: func(k string) string { return env[k] }}, args)
 	return out.String(), errOut.String(), code
 }
 
@@ -35,7 +36,7 @@ func TestEveryExampleIsValid(t *testing.T) {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}
 	for _, f := range files {
-		if _, stderr, code := kairos(t, t.TempDir(), "validate", f.Name); code != 0 || strings.Contains(stderr, "error") {
+		if _, stderr, code := runKairos(t, t.TempDir(), "validate", f.Name); code != 0 || strings.Contains(stderr, "error") {
 			t.Errorf("%s: exit %d\n%s", f.Name, code, stderr)
 		}
 	}
@@ -66,7 +67,7 @@ func TestExamplesDoWhatTheySay(t *testing.T) {
 		{"order-triage.yaml", `{"amount": 10}`, 0, "accepted"}, {"order-triage.yaml", `{"amount": 5000}`, 3, ""},
 		{"batch.yaml", `{"items": [3, 4]}`, 0, "16"}, {"poll.yaml", `{"url": "` + server.URL + `"}`, 0, "it answers"},
 	} {
-		out, stderr, code := kairos(t, dir, "run", "--plan", c.file, "--input", c.input, "--config", config, "--json")
+		out, stderr, code := runKairos(t, dir, "run", "--plan", c.file, "--input", c.input, "--config", config, "--json")
 		var r struct{ Outputs map[string]json.RawMessage }
 		if err := json.Unmarshal([]byte(out), &r); err != nil {
 			t.Errorf("%s: %v\n%s%s", c.file, err, out, stderr)
@@ -82,7 +83,7 @@ func TestExamplesDoWhatTheySay(t *testing.T) {
 func TestExamplesWithModels(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, stderr, code := kairos(t, dir, "plans", "add", "invoice.yaml"); code != 0 {
+	if _, stderr, code := runKairos(t, dir, "plans", "add", "invoice.yaml"); code != 0 {
 		t.Fatalf("store the plan invoice: %s", stderr)
 	}
 	config := scriptedCopy(t, dir)
@@ -103,7 +104,7 @@ func TestExamplesWithModels(t *testing.T) {
 		{"research-tools.yaml", `{}`, 0, []string{`"calculator":224.25`, `"datetime"`, `"total":299.5`, `"read_file":"Error: `}},
 		{"weekly-report.yaml", `{}`, 0, []string{`"total":200.5`, "EMEA leads the week", "report-week-47.md"}},
 	} {
-		out, stderr, code := kairos(t, dir, "run", "--plan", c.file, "--input", c.input, "--config", config, "--json")
+		out, stderr, code := runKairos(t, dir, "run", "--plan", c.file, "--input", c.input, "--config", config, "--json")
 		if code != c.code {
 			t.Errorf("%s %s: exit %d, want %d\n%s%s", c.file, c.input, code, c.code, out, stderr)
 		}
@@ -136,10 +137,10 @@ func TestInvoicesFromFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	config := scriptedCopy(t, dir)
-	if _, stderr, code := kairos(t, dir, "plans", "add", "invoice.yaml"); code != 0 {
+	if _, stderr, code := runKairos(t, dir, "plans", "add", "invoice.yaml"); code != 0 {
 		t.Fatalf("store the plan invoice: %s", stderr)
 	}
-	out, stderr, code := kairos(t, dir, "run", "--plan", "invoice-files.yaml", "--input", "{}", "--config", config, "--json")
+	out, stderr, code := runKairos(t, dir, "run", "--plan", "invoice-files.yaml", "--input", "{}", "--config", config, "--json")
 	var r struct {
 		RunID string
 		Waits []struct{ Approval, Message string }
@@ -147,7 +148,7 @@ func TestInvoicesFromFiles(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 3 || len(r.Waits) != 1 {
 		t.Fatalf("exit %d, %v\n%s%s", code, err, out, stderr)
 	}
-	inbox, stderr, code := kairos(t, dir, "approvals", "--config", config)
+	inbox, stderr, code := runKairos(t, dir, "approvals", "--config", config)
 	if code != 0 || !strings.Contains(inbox, r.Waits[0].Approval) || !strings.Contains(inbox, "write_file") || !strings.Contains(inbox, `"total":238`) {
 		t.Errorf("exit %d\n%s%s", code, inbox, stderr)
 	}
@@ -155,7 +156,7 @@ func TestInvoicesFromFiles(t *testing.T) {
 	if _, err := os.Stat(written); err == nil {
 		t.Error("written before anybody has seen it")
 	}
-	if out, stderr, code := kairos(t, dir, "approve", r.Waits[0].Approval, "--config", config, "--json"); code != 0 {
+	if out, stderr, code := runKairos(t, dir, "approve", r.Waits[0].Approval, "--config", config, "--json"); code != 0 {
 		t.Fatalf("exit %d\n%s%s", code, out, stderr)
 	}
 	if b, err := os.ReadFile(written); err != nil || !strings.Contains(string(b), `12.71`) {
@@ -197,7 +198,7 @@ func TestAsk(t *testing.T) {
 	}
 	ask := func(code int, args ...string) (asked, string) {
 		t.Helper()
-		out, stderr, got := kairos(t, dir, append([]string{"ask", "--config", "scripted/kairos.yaml", "--json"}, args...)...)
+		out, stderr, got := runKairos(t, dir, append([]string{"ask", "--config", "scripted/kairos.yaml", "--json"}, args...)...)
 		if got != code {
 			t.Fatalf("%q: exit %d, want %d\n%s%s", args, got, code, out, stderr)
 		}
@@ -231,7 +232,7 @@ func TestAsk(t *testing.T) {
 	if _, stderr := ask(2, "--agent", "nobody", "hello"); !strings.Contains(stderr, `no agent "nobody"`) {
 		t.Error(stderr)
 	}
-	out, stderr, code := kairos(t, dir, "ask", "--config", "scripted/kairos.yaml", "write a post about tea and then give a summary")
+	out, stderr, code := runKairos(t, dir, "ask", "--config", "scripted/kairos.yaml", "write a post about tea and then give a summary")
 	if code != 0 || !strings.Contains(stderr, "step-1: writer") || !strings.Contains(stderr, "estimated: 12000 ms") || !strings.Contains(out, "---") {
 		t.Errorf("exit %d\n%s%s", code, out, stderr)
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/kairos"
 )
 
-func main() { os.Exit(cli.Main(cli.Kairos)) }
+func main() { os.Exit(cli.Main(kairos.Run)) }

@@ -35,6 +35,7 @@ var rules = []rule{
 	{"internal/rundiff", []string{"internal/store", "internal/engine", "internal/cli", "web", "agent"}, "a comparison needs two journals only"},
 	{"internal/handoff", []string{"internal/store", "internal/engine", "internal/cli", "web", "agent"}, "what came of a handoff needs a journal only"},
 	{"internal/assemble", []string{"internal/daemon", "internal/cli", "web"}, "what is assembled does not know who serves it"},
+	{"internal/cli/kairos", []string{"internal/api", "internal/store", "internal/engine", "internal/handler", "internal/daemon", "web"}, "a command is a call of the API's client and a printer"},
 	{"internal/daemon", []string{"internal/cli"}, "commands start the daemon, not the other way round"},
 	{"web", []string{"internal/store", "internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli"}, "pages know ports, never what is behind them"},
 	{"web/view", []string{"internal", "planner", "agent", "db"}, "templates take view models, never domain types"},

@@ -27,10 +27,15 @@ type LocalOptions struct {
 	Config config.Config
 	// Path is the database file; empty: the database is kept in memory.
 	Path string
+	// Open opens the database file; nil: store.Open.
+	Open Opening
 	// Mocks, if not nil, are the results of all nodes with side effects by node ID.
 	// No tool and no model is called then.
 	Mocks map[string]Mock
 }
+
+// Opening opens a database.
+type Opening func(context.Context, string, store.Options) (*store.Store, error)
 
 // Local is the API of a database in this process. It executes only the runs that
 // are started or resumed through it.
@@ -53,14 +58,17 @@ type Local struct {
 func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	log := slog.New(slog.DiscardHandler)
 	l := &Local{}
+	if o.Open == nil {
+		o.Open = store.Open
+	}
 	var err error
 	if o.Path == "" {
 		l.store, err = store.OpenMemory(ctx, store.Options{Logger: log})
 	} else {
-		l.store, err = store.Open(ctx, o.Path, store.Options{Logger: log, Recipients: o.Config.Backup.Recipients})
+		l.store, err = o.Open(ctx, o.Path, store.Options{Logger: log, Recipients: o.Config.Backup.Recipients})
 		if domain.CodeOf(err) == domain.CodeNoSpace { // what is stored can still be read
 			l.ReadOnly = err
-			l.store, err = store.Open(ctx, o.Path, store.Options{Logger: log, ReadOnly: true})
+			l.store, err = o.Open(ctx, o.Path, store.Options{Logger: log, ReadOnly: true})
 		}
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // next is told so, in words and as an object.
 func TestAcknowledgeForLater(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n")
 		first, second := s.result(1, "run", "--plan", plan, "--json"), s.result(1, "run", "--plan", plan, "--json")
 		type shown struct {

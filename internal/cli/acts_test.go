@@ -24,15 +24,15 @@ func TestSystemActsAreRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for action, act := range map[string]func() error{
-		"store.backup":    func() error { _, err := d.BackUp(t.Context(), ada); return err },
-		"store.retention": func() error { _, err := d.Retain(t.Context(), ada, "", false); return err },
+		"store.backup":    func() error { _, err := d.BackUp(t.Context()); return err },
+		"store.retention": func() error { _, err := d.Retain(t.Context(), "", false); return err },
 		"user.login-link": func() error { _, err := d.LoginLink(t.Context(), ada, "marta"); return err },
 		"plan.version": func() error {
-			_, err := d.Ask(t.Context(), ada, domain.AskRequest{Query: "collect the figures", PlanOnly: true})
+			_, err := d.Ask(t.Context(), domain.AskRequest{Query: "collect the figures", PlanOnly: true})
 			return err
 		},
 		"run.created": func() error {
-			_, err := d.Ask(t.Context(), ada, domain.AskRequest{Query: "collect the figures and then collect the rest"})
+			_, err := d.Ask(t.Context(), domain.AskRequest{Query: "collect the figures and then collect the rest"})
 			return err
 		},
 	} {

@@ -42,7 +42,7 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	if files := backups(); len(files) != 2 || !strings.HasSuffix(files[0], ".db") {
 		t.Fatalf("backups: %v", files)
 	}
-	if b, err := d.BackUp(t.Context(), ada); err != nil || b.Encryption == nil || b.Encryption.Recipients[0] != public {
+	if b, err := d.BackUp(t.Context()); err != nil || b.Encryption == nil || b.Encryption.Recipients[0] != public {
 		t.Fatalf("backup: %+v, %v", b, err)
 	}
 	files := backups() // what a person made is not rotated

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/kairos"
 )
 
 // shell runs kairos in process on a database of its own.
@@ -17,6 +18,8 @@ type shell struct {
 	t   *testing.T
 	dir string
 	env map[string]string
+	// transport is one of transports; empty: process.
+	transport string
 	// width is that of the screen; 0: there is none.
 	width int
 }
@@ -38,7 +41,7 @@ func (s *shell) file(name, text string) string {
 func (s *shell) run(args ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
 	var out, err bytes.Buffer
-	code = cli.Kairos(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err, Width: s.width, Env: func(k string) string { return s.env[k] }}, args)
+	code = kairos.Run(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err, Width: s.width, Env: func(k string) string { return s.env[k] }}, args)
 	return out.String(), err.String(), code
 }
 

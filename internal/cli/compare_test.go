@@ -10,7 +10,7 @@ import (
 // last of the plan that went well.
 func TestCompareRuns(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file("pay.yaml", `
 id: pay
 nodes:

@@ -177,7 +177,7 @@ func TestTheDoctorSaysWhyThereIsNoBackup(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	d := serve(t, data)
 	written(t, data, "backups", "") // a file where the directory should be
-	if _, err := d.BackUp(t.Context(), ada); err == nil {
+	if _, err := d.BackUp(t.Context()); err == nil {
 		t.Fatal("a backup was made in a file")
 	}
 	if err := os.Remove(filepath.Join(data, "backups")); err != nil {
@@ -186,7 +186,7 @@ func TestTheDoctorSaysWhyThereIsNoBackup(t *testing.T) {
 	if out, _, code := runKairosd("doctor", "--data", data); code != 1 || !strings.Contains(out, "the attempt of 20") || !strings.Contains(out, "cannot create the directory for backups") {
 		t.Errorf("exit %d, %s", code, out)
 	}
-	if _, err := d.BackUp(t.Context(), ada); err != nil {
+	if _, err := d.BackUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if out, _, code := runKairosd("doctor", "--data", data); code != 0 || strings.Contains(out, "the attempt of") {

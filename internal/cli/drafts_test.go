@@ -10,7 +10,7 @@ import (
 // started, and given up; what is made anew of a plan in use waits for a person.
 func TestDraftsAreFollowed(t *testing.T) {
 	t.Parallel()
-	both(t, skills, func(t *testing.T, s *shell) {
+	everywhere(t, skills, func(t *testing.T, s *shell) {
 		out, stderr := s.expect(0, "ask", "collect the figures")
 		for _, want := range []string{"understanding what is wanted", "storing the plan", "by rules"} {
 			if !strings.Contains(stderr, want) {

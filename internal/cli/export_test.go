@@ -1,11 +1,6 @@
 package cli
 
-import (
-	"io"
-)
+import "io"
 
 // Plain is what stands between a command and a terminal.
 func Plain(w io.Writer) io.Writer { return &plain{w: w} }
-
-// Moment reads a time that is to come.
-var Moment = moment

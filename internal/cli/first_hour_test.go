@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/examples"
 	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/kairos"
 	"github.com/kairosd/kairosd/internal/cli/kairosd"
 	"github.com/kairosd/kairosd/internal/domain"
-
-	"github.com/kairosd/kairosd/examples"
-	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -96,7 +96,7 @@ func TestBothProgramsShareADatabase(t *testing.T) {
 func (s *shell) typed(answer string, args ...string) (stderr string, code int) {
 	s.t.Helper()
 	var out, said strings.Builder
-	code = cli.Kairos(s.t.Context(), cli.Streams{In: strings.NewReader(answer), Out: &out, Err: &said, Interactive: true, Env: func(k string) string { return s.env[k] }}, args)
+	code = kairos.Run(s.t.Context(), cli.Streams{In: strings.NewReader(answer), Out: &out, Err: &said, Interactive: true, Env: func(k string) string { return s.env[k] }}, args)
 	return said.String(), code
 }
 
@@ -179,7 +179,7 @@ func TestAScheduledRunShowsItsTime(t *testing.T) {
 	said := &heard{text: "maintenance since", ok: make(chan struct{})}
 	done := make(chan int, 1)
 	go func() {
-		done <- cli.Kairos(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: said, Env: func(k string) string { return s.env[k] }}, []string{"start", "hello"})
+		done <- kairos.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: said, Env: func(k string) string { return s.env[k] }}, []string{"start", "hello"})
 	}()
 	select {
 	case <-said.ok:
@@ -223,7 +223,7 @@ func TestExamplesNeedNoConfiguration(t *testing.T) {
 			t.Fatal(f.Name, err)
 		}
 		t.Run(f.Name, func(t *testing.T) {
-			run, err := d.Start(ctx, domain.Actor{}, domain.StartRequest{Plan: src.ID})
+			run, err := d.Start(ctx, domain.StartRequest{Plan: src.ID})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,9 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/kairosd/kairosd/internal/cli"
 )
 
 // skills are enough to plan by rules.
@@ -23,47 +20,13 @@ func scripted(t *testing.T) string {
 	return path
 }
 
-// both runs a story twice: on a database file, and over the network on a daemon. A
-// configuration is the path of one, or its text.
-func both(t *testing.T, config string, story func(t *testing.T, s *shell)) {
-	t.Helper()
-	write := func(s *shell) string {
-		if config == "" || strings.HasPrefix(config, "/") {
-			return config
-		}
-		return s.file("kairos.yaml", config)
-	}
-	t.Run("file", func(t *testing.T) {
-		t.Parallel()
-		s := newShell(t)
-		s.env["KAIROS_CONFIG"] = write(s)
-		story(t, s)
-	})
-	t.Run("daemon", func(t *testing.T) {
-		t.Parallel()
-		s := newShell(t)
-		data := filepath.Join(s.dir, "served")
-		args := []string{}
-		if path := write(s); path != "" {
-			args = append(args, "--config", path)
-		}
-		d := serve(t, data, args...)
-		token, _, code := runKairosd("token", "create", "--data", data, "--role", "admin", "--name", "shell")
-		if code != 0 {
-			t.Fatal("no token")
-		}
-		s.env["KAIROS_SERVER"], s.env["KAIROS_TOKEN"] = d.url, strings.TrimSpace(token)
-		story(t, s)
-	})
-}
-
 const greeting = "id: greet\nnodes:\n  say: {type: set, input: \"hello ${input}\"}\n"
 
 // A stored plan is started by its key; an earlier version is made current; an
 // archived plan is out of the list and comes back.
 func TestStoredPlans(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		s.expect(0, "plans", "add", s.file("a.yaml", greeting))
 		s.expect(0, "plans", "add", s.file("b.yaml", strings.Replace(greeting, "hello", "good day", 1)))
 		if out, _ := s.expect(0, "start", "greet", "--prompt", "Ana"); out != "good day Ana\n" {
@@ -114,7 +77,7 @@ func TestStoredPlans(t *testing.T) {
 // What is tried touches nothing and is no version.
 func TestTryStoresNoVersion(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file("net.yaml", "id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n")
 		if r := s.result(0, "try", plan, "--json"); r.Status != "completed" {
 			t.Errorf("%+v", r)
@@ -135,7 +98,7 @@ func TestTryStoresNoVersion(t *testing.T) {
 // back; runs get labels; both are acts on many runs.
 func TestAcknowledgeAndLabel(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n")
 		first, second := s.result(1, "run", "--plan", plan, "--json"), s.result(1, "run", "--plan", plan, "--json")
 		out, _ := s.expect(0, "failures", "--json")
@@ -186,7 +149,7 @@ func TestAcknowledgeAndLabel(t *testing.T) {
 // stopped.
 func TestResumeLater(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		r := s.result(1, "run", "--plan", s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n"), "--json")
 		out, stderr := s.expect(0, "resume", r.RunID, "--not-before", "2h", "--detach", "--json")
 		var act struct{ ID, State string }
@@ -201,26 +164,10 @@ func TestResumeLater(t *testing.T) {
 	})
 }
 
-func TestMomentsToCome(t *testing.T) {
-	t.Parallel()
-	zone := time.FixedZone("", 2*3600)
-	now := time.Date(2030, 1, 31, 7, 30, 0, 0, zone)
-	for text, want := range map[string]string{
-		"06:00": "2030-02-01T06:00:00+02:00", "08:00": "2030-01-31T08:00:00+02:00", "90m": "2030-01-31T09:00:00+02:00",
-		"2030-03-01T06:00": "2030-03-01T06:00:00+02:00", "2030-03-01T06:00:00Z": "2030-03-01T06:00:00Z", "2030-03-01 06:00:30": "2030-03-01T06:00:30+02:00",
-		"soon": "", "": "", "25:00": "", "-2h": "",
-	} {
-		got, err := cli.Moment("--at", text, now)
-		if want == "" && err == nil || want != "" && (err != nil || got.Format(time.RFC3339) != want) {
-			t.Errorf("%q: %s %v, want %s", text, got.Format(time.RFC3339), err, want)
-		}
-	}
-}
-
 // Steps and handoffs are found across runs; a saved view is a name for a filter.
 func TestStepsHandoffsAndViews(t *testing.T) {
 	t.Parallel()
-	both(t, scripted(t), func(t *testing.T, s *shell) {
+	everywhere(t, scripted(t), func(t *testing.T, s *shell) {
 		r := s.result(0, "run", "--plan", s.file("a.yaml", greeting), "--json")
 		if out, _ := s.expect(0, "steps", "plan:greet", "node:say"); !strings.Contains(out, r.RunID[len(r.RunID)-4:]) || !strings.Contains(out, "completed") {
 			t.Error(out)
@@ -262,7 +209,7 @@ func TestStepsHandoffsAndViews(t *testing.T) {
 // A draft is shown, planned anew, tried, taken into use or put away.
 func TestDrafts(t *testing.T) {
 	t.Parallel()
-	both(t, skills, func(t *testing.T, s *shell) {
+	everywhere(t, skills, func(t *testing.T, s *shell) {
 		ask := func(text string) string {
 			out, _ := s.expect(0, "ask", "--plan-only", "--json", text)
 			var a struct{ Plan struct{ Key string } }
@@ -304,7 +251,7 @@ func TestDrafts(t *testing.T) {
 // at once; a run gets other limits.
 func TestApprovalsAndLimits(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file("pay.yaml", `
 id: pay
 nodes:
@@ -339,7 +286,7 @@ edges: [{from: ask, to: paid}]
 // event of the audit log is shown.
 func TestDetails(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		for _, c := range [][2]string{{"agents show supervisor", "part of kairosd"}, {"tools show calculator", `"expression"`}, {"providers show offline", "unused"}} {
 			if out, _ := s.expect(0, strings.Fields(c[0])...); !strings.Contains(out, c[1]) {
 				t.Errorf("%s: %s", c[0], out)
@@ -364,7 +311,7 @@ func TestDetails(t *testing.T) {
 		}
 		s.expect(2, "audit", "show", "one")
 		s.expect(2, "audit", "show", "999999")
-		if s.env["KAIROS_SERVER"] == "" {
+		if s.transport == "process" {
 			if _, stderr := s.expect(4, "system"); !strings.Contains(stderr, "no daemon serves") {
 				t.Error(stderr)
 			}
@@ -406,7 +353,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 // possible is refused with a reason.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		ask := s.file("ask.yaml", "id: ask\nnodes:\n  ask: {type: approval, input: {message: \"Go on?\"}}\n")
 		r := s.result(3, "run", "--plan", ask, "--json")
 		if out, _ := s.expect(0, "cancel", r.RunID, "--preview", "--json"); !strings.Contains(out, `"allowed":true`) {

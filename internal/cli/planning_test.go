@@ -274,7 +274,7 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 	t.Parallel()
 	const tea = "skills:\n  - {id: brew, keywords: {en: [brew]}, implies: [lemon], tool: set, estimated_tokens: 10, defaults: {tea: hot}}\n" +
 		"  - {id: lemon, tool: set, depends_on: [brew], estimated_tokens: 20}\n"
-	both(t, tea, func(t *testing.T, s *shell) {
+	everywhere(t, tea, func(t *testing.T, s *shell) {
 		if _, stderr := s.expect(0, "ask", "--plan-only", "brew some tea"); !strings.Contains(stderr, "cheaper (--alternative cheaper)") {
 			t.Error(stderr)
 		}
@@ -306,7 +306,7 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 		if strings.Contains(out, "lemon") {
 			t.Error(out)
 		}
-		if s.env["KAIROS_SERVER"] == "" {
+		if s.transport != "network" {
 			return
 		}
 		// A program asks for a plan and accepts its alternative.
@@ -516,7 +516,7 @@ func TestOneDroppedConnectionDoesNotEndPlanning(t *testing.T) {
 func TestAskPrefersAndRefuses(t *testing.T) {
 	t.Parallel()
 	const list = "skills:\n  - {id: brew, keywords: {en: [brew]}, tool: set, params: {tone: {}}, estimated_tokens: 10}\n  - {id: pour, keywords: {en: [pour]}, tool: set, depends_on: [brew], estimated_tokens: 20}\nplanner: {mode: rules}\n"
-	both(t, list, func(t *testing.T, s *shell) {
+	everywhere(t, list, func(t *testing.T, s *shell) {
 		if out, _ := s.expect(0, "ask", "--plan-only", "--json", "--preference", "tone=formal", "--preference", "cups=2", "brew and then pour"); !strings.Contains(out, `"tone":"formal"`) || !strings.Contains(out, `"preferences":{"cups":2,"tone":"formal"}`) {
 			t.Error(out)
 		}

@@ -16,19 +16,20 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/kairos"
 	"github.com/kairosd/kairosd/internal/cli/kairosd"
 )
 
 var update = flag.Bool("update", false, "write docs/cli.md anew")
 
-var programs = map[string]func(context.Context, cli.Streams, []string) int{"kairos": cli.Kairos, "kairosd": kairosd.Run}
+var programs = map[string]func(context.Context, cli.Streams, []string) int{"kairos": kairos.Run, "kairosd": kairosd.Run}
 
 // rootOf is a program's tree of commands, by its name.
 func rootOf(program string, s cli.Streams) *cobra.Command {
 	if program == "kairosd" {
 		return kairosd.Command(s)
 	}
-	return cli.Command(s)
+	return kairos.Command(s)
 }
 
 // commandsOf lists a program's commands and their subcommands.

@@ -143,11 +143,11 @@ var ada = domain.Actor{Name: "ada", Role: domain.RoleAdmin}
 
 func (s *serving) start(t *testing.T, src string) domain.Run {
 	t.Helper()
-	_, v, _, problems, err := s.SavePlan(t.Context(), ada, []byte(src), "yaml", "upload", "")
+	_, v, _, problems, err := s.SavePlan(t.Context(), []byte(src), "yaml", "upload", "")
 	if err != nil {
 		t.Fatalf("%v %v", err, problems)
 	}
-	r, err := s.Start(t.Context(), ada, domain.StartRequest{Plan: v.PlanKey})
+	r, err := s.Start(t.Context(), domain.StartRequest{Plan: v.PlanKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 	if _, err := d.Wait(t.Context(), before.ID); err != nil {
 		t.Fatal(err)
 	}
-	b, err := d.BackUp(t.Context(), ada)
+	b, err := d.BackUp(t.Context())
 	if err != nil || b.Rows["runs"] != 1 {
 		t.Fatalf("backup: %+v, %v", b, err)
 	}
@@ -269,7 +269,7 @@ func TestSafeMode(t *testing.T) {
 			if kept.Status != domain.RunQueued {
 				t.Errorf("a new run is %s", kept.Status)
 			}
-			if r, err := d.Act(t.Context(), ada, domain.VerbRequest{Run: unwanted.ID, Action: domain.ActionCancel}); err != nil || r.Status != domain.RunCancelled {
+			if r, err := d.Act(t.Context(), domain.VerbRequest{Run: unwanted.ID, Action: domain.ActionCancel}); err != nil || r.Status != domain.RunCancelled {
 				t.Errorf("cancel: %s, %v", r.Status, err)
 			}
 			if code := d.end(t); code != 0 {

@@ -3,13 +3,53 @@ package cli
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
-// table prints rows under headings, each column as wide as its widest cell. On a
+// Listed prints a list: as one object, or as a table with a word on stderr about
+// what there is besides.
+func (s Streams) Listed(asJSON bool, items any, next string, headings []string, rows [][]string, nothing string) error {
+	if asJSON {
+		var after any
+		if next != "" {
+			after = next
+		}
+		return s.Print(map[string]any{"items": items, "next": after})
+	}
+	s.Table(headings, rows)
+	switch {
+	case next != "":
+		s.Errorf("more with --cursor %s\n", next)
+	case len(rows) == 0:
+		s.Errorf("%s\n", nothing)
+	}
+	return nil
+}
+
+// Stamp is a moment as lists show it: UTC, to the second.
+func Stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// FirstLine is a text of others in one line of a terminal.
+func FirstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Table prints rows under headings, each column as wide as its widest cell. On a
 // terminal the last column ends where the screen does; programs are better served
 // by --json.
-func (s Streams) table(headings []string, rows [][]string) {
+func (s Streams) Table(headings []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
 	}
@@ -17,7 +57,7 @@ func (s Streams) table(headings []string, rows [][]string) {
 	all := append([][]string{headings}, rows...)
 	for _, row := range all {
 		for i, cell := range row {
-			row[i] = firstLine(cell)
+			row[i] = FirstLine(cell)
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}
@@ -31,7 +71,7 @@ func (s Streams) table(headings []string, rows [][]string) {
 			}
 			if i == last {
 				if room := s.Width - used; s.Width > 0 && room >= 8 {
-					cell = fit(cell, room)
+					cell = Fit(cell, room)
 				}
 				b.WriteString(cell)
 				break
@@ -51,8 +91,8 @@ func empty(rows [][]string, column int) bool {
 	return !slices.ContainsFunc(rows, func(row []string) bool { return row[column] != "" })
 }
 
-// fit is a text in at most so many letters.
-func fit(text string, letters int) string {
+// Fit is a text in at most so many letters.
+func Fit(text string, letters int) string {
 	if r := []rune(text); len(r) > letters {
 		return string(r[:letters-1]) + "…"
 	}

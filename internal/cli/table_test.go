@@ -34,7 +34,7 @@ func aligned(t *testing.T, text string, headings ...string) {
 // Lists for people are tables; for programs, each is one object with items.
 func TestListsAreTables(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file("ask.yaml", "id: ask\nnodes:\n  ask: {type: approval, input: {message: \"Pay?\", timeout: 24h}}\n")
 		s.expect(3, "run", "--plan", plan)
 		s.expect(3, "run", "--plan", plan)
@@ -51,7 +51,7 @@ func TestListsAreTables(t *testing.T) {
 // A plan's own answers are listed, and given by their ids.
 func TestAnApprovalTakesADeclaredAnswer(t *testing.T) {
 	t.Parallel()
-	both(t, "", func(t *testing.T, s *shell) {
+	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file("choose.yaml", `
 id: choose
 nodes:

@@ -8,7 +8,7 @@ import (
 )
 
 // Ask makes a plan of an intent and starts it.
-func (c *Client) Ask(ctx context.Context, _ domain.Actor, r domain.AskRequest) (domain.Asked, error) {
+func (c *Client) Ask(ctx context.Context, r domain.AskRequest) (domain.Asked, error) {
 	var out domain.Asked
 	body := map[string]any{"query": r.Query, "planOnly": r.PlanOnly, "accept": r.Accept}
 	if r.Agent != "" {

@@ -10,21 +10,21 @@ import (
 )
 
 // PreviewBulk says what an act on many runs would do.
-func (c *Client) PreviewBulk(ctx context.Context, _ domain.Actor, r domain.BulkRequest) (domain.BulkPreview, error) {
+func (c *Client) PreviewBulk(ctx context.Context, r domain.BulkRequest) (domain.BulkPreview, error) {
 	var out domain.BulkPreview
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk/preview", body: r, into: &out})
 	return out, err
 }
 
 // StartBulk begins an act on many runs.
-func (c *Client) StartBulk(ctx context.Context, _ domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
+func (c *Client) StartBulk(ctx context.Context, r domain.BulkRequest) (domain.Bulk, error) {
 	var out domain.Bulk
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk", body: r, into: &out})
 	return out, err
 }
 
 // StopBulk ends an act on many runs; those not reached stay as they are.
-func (c *Client) StopBulk(ctx context.Context, _ domain.Actor, id, reason string) (domain.Bulk, error) {
+func (c *Client) StopBulk(ctx context.Context, id, reason string) (domain.Bulk, error) {
 	var out domain.Bulk
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk/" + url.PathEscape(id) + "/stop", body: reasonWire{reason}, into: &out})
 	return out, err
@@ -65,12 +65,12 @@ func (c *Client) FailureGroups(ctx context.Context, limit int) ([]domain.Failure
 
 // AckFailures takes note of a group of failures and says how many runs it has;
 // who asks is the token's owner. UnackFailures takes that back.
-func (c *Client) AckFailures(ctx context.Context, _ domain.Actor, ref domain.FailureRef, note string) (int64, error) {
+func (c *Client) AckFailures(ctx context.Context, ref domain.FailureRef, note string) (int64, error) {
 	return c.noteFailures(ctx, "ack", ref, note)
 }
 
 // UnackFailures takes an acknowledgement back.
-func (c *Client) UnackFailures(ctx context.Context, _ domain.Actor, ref domain.FailureRef) (int64, error) {
+func (c *Client) UnackFailures(ctx context.Context, ref domain.FailureRef) (int64, error) {
 	return c.noteFailures(ctx, "unack", ref, "")
 }
 

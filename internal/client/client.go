@@ -221,7 +221,11 @@ type problem struct {
 	Message    string           `json:"message"`
 	Suggestion string           `json:"suggestion"`
 	Problems   planner.Problems `json:"problems"`
-	Errors     []struct {
+	// Of an intent that gets no plan.
+	Recoverable bool     `json:"recoverable"`
+	Violations  []string `json:"violations"`
+	Answer      string   `json:"answer"`
+	Errors      []struct {
 		Message  string `json:"message"`
 		Location string `json:"location"`
 	} `json:"errors"`
@@ -238,6 +242,7 @@ func (c *Client) failure(resp *http.Response, text []byte) error {
 	e := &domain.Error{Code: p.Code, Reason: p.Reason, Message: p.Message, Suggestion: p.Suggestion}
 	if code := string(p.Code); code == strings.ToUpper(code) { // of an intent that gets no plan
 		e.Code, e.Reason = domain.CodeInvalid, code
+		e.Cause = &domain.PlanError{Code: code, Message: p.Message, Recoverable: p.Recoverable, Suggestion: p.Suggestion, Violations: p.Violations, Answer: p.Answer}
 	}
 	if len(p.Errors) > 1 && len(p.Problems) == 0 {
 		all := make([]string, len(p.Errors))

@@ -118,11 +118,11 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 	d := start(t)
 	author, operator, viewer := d.as(t, domain.RoleAuthor), d.as(t, domain.RoleOperator), d.as(t, domain.RoleViewer)
 
-	p, v, created, _, err := author.SavePlan(t.Context(), me, []byte(chain), planner.FormatAuto, "", "first")
+	p, v, created, _, err := author.SavePlan(t.Context(), []byte(chain), planner.FormatAuto, "", "first")
 	if err != nil || !created || v.Number != 1 || p.Key != "chain" || v.Hash == "" {
 		t.Fatalf("SavePlan = %+v %+v %v, %v", p, v, created, err)
 	}
-	if _, again, created, _, err := author.SavePlan(t.Context(), me, []byte(chain), planner.FormatYAML, "", ""); err != nil || created || again.Hash != v.Hash {
+	if _, again, created, _, err := author.SavePlan(t.Context(), []byte(chain), planner.FormatYAML, "", ""); err != nil || created || again.Hash != v.Hash {
 		t.Errorf("the same content = %+v, %v", again, err)
 	}
 	if v, err := viewer.VersionByNumber(t.Context(), "chain", 0); err != nil || string(v.Source) != chain || v.Reason != "first" || len(v.Canonical) == 0 {
@@ -130,7 +130,7 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 	}
 
 	d.fail.Store(true)
-	s, err := operator.Start(t.Context(), me, domain.StartRequest{Plan: "chain", Input: domain.RawJSON(`{"x":[1,2]}`), Labels: map[string]string{"env": "prod"},
+	s, err := operator.Start(t.Context(), domain.StartRequest{Plan: "chain", Input: domain.RawJSON(`{"x":[1,2]}`), Labels: map[string]string{"env": "prod"},
 		Limits: domain.Limits{MaxDuration: time.Hour}})
 	if err != nil || s.Labels["env"] != "prod" {
 		t.Fatalf("Start = %+v, %v", s, err)
@@ -146,12 +146,12 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 		t.Errorf("Runs = %+v, %v", list, err)
 	}
 
-	preview, err := operator.Preview(t.Context(), me, domain.VerbRequest{Run: s.ID, Action: domain.ActionResume})
+	preview, err := operator.Preview(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionResume})
 	if err != nil || !preview.Allowed || len(preview.Keep) != 1 || preview.Digest == "" {
 		t.Fatalf("Preview = %+v, %v", preview, err)
 	}
 	d.fail.Store(false)
-	if _, err := operator.Act(t.Context(), me, domain.VerbRequest{Run: s.ID, Action: domain.ActionResume, Reason: "it is back", Digest: preview.Digest}); err != nil {
+	if _, err := operator.Act(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionResume, Reason: "it is back", Digest: preview.Digest}); err != nil {
 		t.Fatalf("resume: %v", err)
 	}
 	r = settled(t, viewer, s.ID)
@@ -163,17 +163,17 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 		t.Errorf("journal of %d rows (rev %d), %v", len(journal), r.Rev, err)
 	}
 
-	if _, err := operator.Act(t.Context(), me, domain.VerbRequest{Run: s.ID, Action: domain.ActionResume}); err == nil || statusOf(err) != 409 {
+	if _, err := operator.Act(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionResume}); err == nil || statusOf(err) != 409 {
 		t.Errorf("A39: resuming a completed run: %v", err)
 	}
-	forked, err := operator.Act(t.Context(), me, domain.VerbRequest{Run: s.ID, Action: domain.ActionFork, At: 1, Edits: map[string]domain.RawJSON{"a": domain.RawJSON(`{"n":2}`)}})
+	forked, err := operator.Act(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionFork, At: 1, Edits: map[string]domain.RawJSON{"a": domain.RawJSON(`{"n":2}`)}})
 	if err != nil || forked.ID == s.ID || forked.ForkedFrom != s.ID {
 		t.Fatalf("fork = %+v, %v", forked, err)
 	}
 	if r := settled(t, viewer, forked.ID); string(r.Output) != `{"saw":2}` {
 		t.Errorf("the fork gave %s (%s, %v)", r.Output, r.Status, r.Error)
 	}
-	rerun, err := operator.Act(t.Context(), me, domain.VerbRequest{Run: s.ID, Action: domain.ActionRerun, Input: domain.RawJSON(`7`)})
+	rerun, err := operator.Act(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionRerun, Input: domain.RawJSON(`7`)})
 	if err != nil || rerun.RerunOf != s.ID {
 		t.Fatalf("rerun = %+v, %v", rerun, err)
 	}
@@ -181,7 +181,7 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 	if r, err := viewer.View(t.Context(), s.ID[len(s.ID)-8:]); err != nil || len(r.Related) < 2 {
 		t.Errorf("related runs %+v, %v", r.Related, err)
 	}
-	if _, err := operator.Act(t.Context(), me, domain.VerbRequest{Run: rerun.ID, Action: domain.ActionDelete, Reason: "no use"}); err != nil {
+	if _, err := operator.Act(t.Context(), domain.VerbRequest{Run: rerun.ID, Action: domain.ActionDelete, Reason: "no use"}); err != nil {
 		t.Errorf("delete: %v", err)
 	}
 }
@@ -203,7 +203,7 @@ func TestErrorsComeBackWhole(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	author, viewer := d.as(t, domain.RoleAuthor), d.as(t, domain.RoleViewer)
-	_, _, _, problems, err := author.SavePlan(t.Context(), me, []byte("nodes:\n  a: {type: sett}\n  b: {}\n"), planner.FormatYAML, "", "")
+	_, _, _, problems, err := author.SavePlan(t.Context(), []byte("nodes:\n  a: {type: sett}\n  b: {}\n"), planner.FormatYAML, "", "")
 	bad, ok := errors.AsType[*planner.InvalidError](err)
 	if !ok || len(problems) < 2 || len(bad.Problems) < 2 || bad.Problems[0].Line == 0 || domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("an invalid plan: %v (%+v)", err, bad)
@@ -211,7 +211,7 @@ func TestErrorsComeBackWhole(t *testing.T) {
 	if c, err := viewer.CheckPlan(t.Context(), []byte(`{"nodes":{"a":{"type":"sett"}}}`), planner.FormatAuto); err != nil || c.Valid || len(c.Problems) == 0 {
 		t.Errorf("CheckPlan = %+v, %v", c, err)
 	}
-	_, err = viewer.Start(t.Context(), me, domain.StartRequest{Plan: "chain"})
+	_, err = viewer.Start(t.Context(), domain.StartRequest{Plan: "chain"})
 	if e, ok := errors.AsType[*domain.Error](err); !ok || e.Code != domain.CodeForbidden || e.Suggestion == "" {
 		t.Errorf("a viewer starts a run: %#v", err)
 	}
@@ -255,7 +255,7 @@ func TestLostAnswersAreAskedForAgain(t *testing.T) {
 	operator := d.as(t, domain.RoleOperator)
 	d.engine.Save(chain)
 	d.lose.Store(1)
-	s, err := operator.Start(t.Context(), me, domain.StartRequest{Plan: "chain"})
+	s, err := operator.Start(t.Context(), domain.StartRequest{Plan: "chain"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	results := make(chan error, 2)
 	for _, c := range []*client.Client{one, two} {
 		go func() {
-			_, err := c.Act(t.Context(), me, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Rev: run.LastSeq})
+			_, err := c.Act(t.Context(), domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Rev: run.LastSeq})
 			results <- err
 		}()
 	}
@@ -302,7 +302,7 @@ func TestApprovals(t *testing.T) {
 nodes:
   ask: {type: approval, input: {message: "ship it?", form: {type: object, properties: {n: {type: integer}}}}}
 `)
-	s, err := operator.Start(t.Context(), me, domain.StartRequest{Plan: "gate"})
+	s, err := operator.Start(t.Context(), domain.StartRequest{Plan: "gate"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,17 +315,17 @@ nodes:
 		t.Fatalf("Approvals = %+v, %v", open, err)
 	}
 	q := open.Items[0]
-	if _, err := viewer.Decide(t.Context(), me, domain.DecideRequest{Approval: q.ID, Approve: true}); domain.CodeOf(err) != domain.CodeForbidden {
+	if _, err := viewer.Decide(t.Context(), domain.DecideRequest{Approval: q.ID, Approve: true}); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a viewer decides: %v", err)
 	}
-	if _, err := operator.Decide(t.Context(), me, domain.DecideRequest{Approval: q.ID, Approve: true, Digest: "another"}); statusOf(err) != 409 {
+	if _, err := operator.Decide(t.Context(), domain.DecideRequest{Approval: q.ID, Approve: true, Digest: "another"}); statusOf(err) != 409 {
 		t.Errorf("A42: approved with another digest: %v", err)
 	}
-	done, err := operator.Decide(t.Context(), me, domain.DecideRequest{Approval: q.ID, Approve: true, Comment: "go", Digest: q.Digest, Values: domain.RawJSON(`{"n":3}`)})
+	done, err := operator.Decide(t.Context(), domain.DecideRequest{Approval: q.ID, Approve: true, Comment: "go", Digest: q.Digest, Values: domain.RawJSON(`{"n":3}`)})
 	if err != nil || done.Status != "approved" || !strings.HasPrefix(done.DecidedBy, "token operator") {
 		t.Fatalf("Decide = %+v, %v", done, err)
 	}
-	if _, err := operator.Decide(t.Context(), me, domain.DecideRequest{Approval: q.ID, Approve: false}); statusOf(err) != 409 {
+	if _, err := operator.Decide(t.Context(), domain.DecideRequest{Approval: q.ID, Approve: false}); statusOf(err) != 409 {
 		t.Errorf("A42: decided twice: %v", err)
 	}
 	if r := settled(t, viewer, s.ID); r.Status != domain.RunCompleted || !strings.Contains(string(r.Output), `"n":3`) {
@@ -395,10 +395,10 @@ func TestUnixSocketNeedsNoToken(t *testing.T) {
 	if who, err := c.Me(t.Context()); err != nil || who.Name != "cli:root" || who.Role != domain.RoleAdmin {
 		t.Errorf("Me = %+v, %v", who, err)
 	}
-	if _, _, _, _, err := c.SavePlan(t.Context(), me, []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "", ""); err != nil {
+	if _, _, _, _, err := c.SavePlan(t.Context(), []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "", ""); err != nil {
 		t.Error(err)
 	}
-	s, err := c.Start(t.Context(), me, domain.StartRequest{Plan: "x"})
+	s, err := c.Start(t.Context(), domain.StartRequest{Plan: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +414,7 @@ func TestEventsGoOnAfterABreak(t *testing.T) {
 	d.engine.Save(chain)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	s, err := operator.Start(ctx, me, domain.StartRequest{Plan: "chain"})
+	s, err := operator.Start(ctx, domain.StartRequest{Plan: "chain"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,7 +461,7 @@ func TestWaitAndSubscribe(t *testing.T) {
 	d.engine.Save(chain)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	run, err := operator.Start(ctx, me, domain.StartRequest{Plan: "chain"})
+	run, err := operator.Start(ctx, domain.StartRequest{Plan: "chain"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +482,7 @@ func TestWaitAndSubscribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := operator.Act(ctx, me, domain.VerbRequest{Run: run.ID, Action: domain.ActionDelete, Reason: "over"}); err != nil {
+	if _, err := operator.Act(ctx, domain.VerbRequest{Run: run.ID, Action: domain.ActionDelete, Reason: "over"}); err != nil {
 		t.Fatal(err)
 	}
 	if e := <-late; e.Type == "node_completed" || e.Type == "run_created" {

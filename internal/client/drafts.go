@@ -30,7 +30,7 @@ func (c *Client) Draft(ctx context.Context, id string) (domain.Draft, error) {
 }
 
 // StartDraft stores a draft and returns; the daemon plans it meanwhile.
-func (c *Client) StartDraft(ctx context.Context, _ domain.Actor, r domain.DraftRequest) (domain.Draft, error) {
+func (c *Client) StartDraft(ctx context.Context, r domain.DraftRequest) (domain.Draft, error) {
 	var out domain.Draft
 	body := map[string]any{"query": r.Query, "fresh": r.Fresh}
 	set(body, r)
@@ -39,7 +39,7 @@ func (c *Client) StartDraft(ctx context.Context, _ domain.Actor, r domain.DraftR
 }
 
 // RefineDraft makes another draft of the same intent.
-func (c *Client) RefineDraft(ctx context.Context, _ domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error) {
+func (c *Client) RefineDraft(ctx context.Context, id string, r domain.DraftRequest) (domain.Draft, error) {
 	var out domain.Draft
 	body := map[string]any{"query": r.Query, "change": r.Change}
 	r.Agent, r.Examples = "", "" // as they were
@@ -70,21 +70,21 @@ type acceptanceWire struct {
 }
 
 // AcceptDraft takes the plan of a draft, or an alternative of it, into use.
-func (c *Client) AcceptDraft(ctx context.Context, _ domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error) {
+func (c *Client) AcceptDraft(ctx context.Context, id string, a domain.DraftAcceptance) (domain.Draft, error) {
 	var out domain.Draft
 	_, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/accept", body: acceptanceWire(a), into: &out})
 	return out, err
 }
 
 // DiscardDraft gives a draft up; planning that is under way ends.
-func (c *Client) DiscardDraft(ctx context.Context, _ domain.Actor, id, reason string) (domain.Draft, error) {
+func (c *Client) DiscardDraft(ctx context.Context, id, reason string) (domain.Draft, error) {
 	var out domain.Draft
 	_, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/discard", body: reasonWire{reason}, into: &out})
 	return out, err
 }
 
 // RunDraft starts a run of exactly the plan of a draft.
-func (c *Client) RunDraft(ctx context.Context, _ domain.Actor, id string, r domain.DraftStart) (domain.Run, error) {
+func (c *Client) RunDraft(ctx context.Context, id string, r domain.DraftStart) (domain.Run, error) {
 	var out struct {
 		RunID string `json:"runId"`
 	}

@@ -208,10 +208,10 @@ func TestInProcessPrincipal(t *testing.T) {
 		}
 		_ = res.Body.Close() // a pipe's never fails
 	}
-	if _, _, _, _, err := c.SavePlan(t.Context(), me, []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "", ""); err != nil {
+	if _, _, _, _, err := c.SavePlan(t.Context(), []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	run, err := c.Start(t.Context(), me, domain.StartRequest{Plan: "x"})
+	run, err := c.Start(t.Context(), domain.StartRequest{Plan: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (c *Client) Memories(ctx context.Context, owner, session string, p domain.P
 }
 
 // Forget removes what a session remembers and says how many exchanges that was.
-func (c *Client) Forget(ctx context.Context, owner, session, reason string, _ domain.Actor) (int64, error) {
+func (c *Client) Forget(ctx context.Context, owner, session, reason string) (int64, error) {
 	var out struct {
 		Exchanges int64 `json:"exchanges"`
 	}

@@ -16,7 +16,7 @@ func TestMemory(t *testing.T) {
 	d.engine.Save(chain)
 	const session = "a customer/7?#%2F&ñ"
 	for range 3 {
-		run, err := operator.Start(t.Context(), me, domain.StartRequest{Plan: "chain", Session: session, Input: domain.RawJSON(`"how are you?"`)})
+		run, err := operator.Start(t.Context(), domain.StartRequest{Plan: "chain", Session: session, Input: domain.RawJSON(`"how are you?"`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,11 +47,11 @@ func TestMemory(t *testing.T) {
 		"an operator, another's": {d.as(t, domain.RoleOperator), who.Name, domain.CodeForbidden}, "a viewer": {viewer, "", domain.CodeForbidden},
 		"an admin, their own": {admin, "", domain.CodeNotFound},
 	} {
-		if _, err := c.by.Forget(t.Context(), c.owner, session, "", me); domain.CodeOf(err) != c.want {
+		if _, err := c.by.Forget(t.Context(), c.owner, session, ""); domain.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
-	if n, err := admin.Forget(t.Context(), who.Name, session, "asked to be forgotten", me); err != nil || n != 3 {
+	if n, err := admin.Forget(t.Context(), who.Name, session, "asked to be forgotten"); err != nil || n != 3 {
 		t.Errorf("forgot %d, %v", n, err)
 	}
 	if list, err := operator.MemorySessions(t.Context(), "", domain.Page{}); err != nil || len(list.Items) != 0 {

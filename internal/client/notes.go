@@ -16,8 +16,8 @@ func (c *Client) Notes(ctx context.Context, run string) ([]domain.Note, error) {
 	return out.Items, err
 }
 
-// AddNote keeps a note about a run; who wrote it is the token's owner.
-func (c *Client) AddNote(ctx context.Context, _ domain.Actor, run, text string) (domain.Note, error) {
+// AddNote keeps a note about a run; its author is the principal of the client.
+func (c *Client) AddNote(ctx context.Context, run, text string) (domain.Note, error) {
 	var out domain.Note
 	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(run) + "/notes", body: map[string]string{"text": text}, into: &out})
 	return out, err

@@ -51,7 +51,7 @@ func (c *Client) PlanFlow(ctx context.Context, plan string, version int, since t
 
 // RestoreVersion makes an earlier version of a plan its current one; CodeStale when
 // the current one has another hash than base.
-func (c *Client) RestoreVersion(ctx context.Context, _ domain.Actor, plan string, number int, base, reason string) (domain.Plan, error) {
+func (c *Client) RestoreVersion(ctx context.Context, plan string, number int, base, reason string) (domain.Plan, error) {
 	var out planWire
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/" + url.PathEscape(plan) + "/versions/" + strconv.Itoa(number) + "/restore", match: base, body: reasonWire{reason}, into: &out})
 	return out.plan(), err
@@ -59,7 +59,7 @@ func (c *Client) RestoreVersion(ctx context.Context, _ domain.Actor, plan string
 
 // AcceptPlan takes a planner's draft that only a program asked for, or an alternative
 // of it, into use.
-func (c *Client) AcceptPlan(ctx context.Context, _ domain.Actor, plan string, a domain.DraftAcceptance) (domain.Plan, error) {
+func (c *Client) AcceptPlan(ctx context.Context, plan string, a domain.DraftAcceptance) (domain.Plan, error) {
 	var out planWire
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/" + url.PathEscape(plan) + "/accept", body: acceptanceWire(a), into: &out})
 	return out.plan(), err
@@ -67,7 +67,7 @@ func (c *Client) AcceptPlan(ctx context.Context, _ domain.Actor, plan string, a 
 
 // TryPlan starts a dry run of a document without storing it. One with errors gives
 // CodeInvalid with a *planner.InvalidError in its chain.
-func (c *Client) TryPlan(ctx context.Context, _ domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error) {
+func (c *Client) TryPlan(ctx context.Context, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error) {
 	var out struct {
 		RunID string `json:"runId"`
 	}
@@ -97,7 +97,7 @@ func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
 }
 
 // KeepView keeps a query under a name, or removes it when it is empty.
-func (c *Client) KeepView(ctx context.Context, _ domain.Actor, v domain.SavedView, everybody bool) error {
+func (c *Client) KeepView(ctx context.Context, v domain.SavedView, everybody bool) error {
 	if v.Query != "" {
 		_, err := c.do(ctx, call{method: http.MethodPost, path: "/views", body: viewWire{v.Name, v.Query, everybody}})
 		return err

@@ -41,7 +41,7 @@ func pageQuery(p domain.Page) url.Values {
 // SavePlan stores a plan document; known content gives the existing version and
 // created false. One with errors gives CodeInvalid with a *planner.InvalidError
 // in its chain. With the origin "try" it is kept for a trial; the API sets any other.
-func (c *Client) SavePlan(ctx context.Context, _ domain.Actor, src []byte, f planner.Format, origin, reason string) (plan domain.Plan, v domain.Version, created bool, problems planner.Problems, err error) {
+func (c *Client) SavePlan(ctx context.Context, src []byte, f planner.Format, origin, reason string) (plan domain.Plan, v domain.Version, created bool, problems planner.Problems, err error) {
 	var out struct {
 		ID       string           `json:"id"`
 		Key      string           `json:"key"`
@@ -208,7 +208,7 @@ func (c *Client) VersionByNumber(ctx context.Context, idOrKey string, number int
 }
 
 // ArchivePlan hides a plan from lists, or shows it again.
-func (c *Client) ArchivePlan(ctx context.Context, _ domain.Actor, idOrKey string, archived bool, reason string) error {
+func (c *Client) ArchivePlan(ctx context.Context, idOrKey string, archived bool, reason string) error {
 	verb := "unarchive"
 	if archived {
 		verb = "archive"
@@ -218,7 +218,7 @@ func (c *Client) ArchivePlan(ctx context.Context, _ domain.Actor, idOrKey string
 }
 
 // PausePlan lets no run of a plan start, or lets them start again.
-func (c *Client) PausePlan(ctx context.Context, _ domain.Actor, idOrKey string, on bool, reason string) error {
+func (c *Client) PausePlan(ctx context.Context, idOrKey string, on bool, reason string) error {
 	verb := "unpause"
 	if on {
 		verb = "pause"

@@ -31,7 +31,7 @@ type startWire struct {
 
 // Start starts a run, or finds that of its key; it returns once the run is
 // durable. The daemon sets the origin.
-func (c *Client) Start(ctx context.Context, _ domain.Actor, r domain.StartRequest) (domain.Run, error) {
+func (c *Client) Start(ctx context.Context, r domain.StartRequest) (domain.Run, error) {
 	w := startWire{Plan: r.Plan, Version: r.Version, Hash: r.Hash, Input: r.Input, Priority: r.Priority, Labels: r.Labels,
 		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session, DryRun: r.Dry, Offline: r.Offline}
 	if r.Limits != (domain.Limits{}) {
@@ -181,7 +181,7 @@ func (c *Client) Standing(ctx context.Context, run domain.Run) (domain.Standing,
 
 // TakeNote acknowledges a failed run, and has it resumed at a time unless that is
 // zero.
-func (c *Client) TakeNote(ctx context.Context, _ domain.Actor, run domain.Run, note string, resumeAt time.Time) (domain.Run, error) {
+func (c *Client) TakeNote(ctx context.Context, run domain.Run, note string, resumeAt time.Time) (domain.Run, error) {
 	var out domain.RunView
 	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(run.ID) + "/ack", into: &out, body: struct {
 		Note     string    `json:"note,omitempty"`
@@ -238,7 +238,7 @@ func wireOf(r domain.VerbRequest) actWire {
 
 // Act does what a VerbRequest asks and returns the run it is about: the same,
 // or the new one of a rerun or fork. A deleted run comes back empty but for its id.
-func (c *Client) Act(ctx context.Context, _ domain.Actor, r domain.VerbRequest) (domain.Run, error) {
+func (c *Client) Act(ctx context.Context, r domain.VerbRequest) (domain.Run, error) {
 	out := domain.RunView{RunID: r.Run}
 	if r.Action == domain.ActionDelete {
 		q := url.Values{}
@@ -256,7 +256,7 @@ func (c *Client) Act(ctx context.Context, _ domain.Actor, r domain.VerbRequest) 
 }
 
 // Preview says what an act would do.
-func (c *Client) Preview(ctx context.Context, _ domain.Actor, r domain.VerbRequest) (domain.Preview, error) {
+func (c *Client) Preview(ctx context.Context, r domain.VerbRequest) (domain.Preview, error) {
 	var out domain.Preview
 	k := call{method: http.MethodGet, path: runPath(r.Run) + "/preview", into: &out}
 	if len(r.Edits) > 0 || len(r.Instead) > 0 || r.Input != nil || r.Only != "" || r.Timeout != 0 || r.Attempts != 0 {
@@ -277,7 +277,7 @@ func (c *Client) Preview(ctx context.Context, _ domain.Actor, r domain.VerbReque
 }
 
 // Resolve settles an attempt in doubt.
-func (c *Client) Resolve(ctx context.Context, _ domain.Actor, r domain.ResolveRequest) (domain.Run, error) {
+func (c *Client) Resolve(ctx context.Context, r domain.ResolveRequest) (domain.Run, error) {
 	var out domain.RunView
 	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(r.Run) + "/nodes/" + url.PathEscape(r.Node) + "/resolve", body: r, into: &out})
 	return out.Run(), err
@@ -348,7 +348,7 @@ func (c *Client) Approval(ctx context.Context, id string) (domain.Approval, erro
 }
 
 // AssignApproval says who is to answer an open approval.
-func (c *Client) AssignApproval(ctx context.Context, _ domain.Actor, id, before, assignee, reason string) (domain.Approval, error) {
+func (c *Client) AssignApproval(ctx context.Context, id, before, assignee, reason string) (domain.Approval, error) {
 	var out approvalWire
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(id) + "/assign", into: &out,
 		body: map[string]string{"assignee": assignee, "before": before, "reason": reason}})
@@ -363,7 +363,7 @@ func (c *Client) Forecast(ctx context.Context, id string) ([]domain.Forecast, er
 }
 
 // Decide answers an approval.
-func (c *Client) Decide(ctx context.Context, _ domain.Actor, r domain.DecideRequest) (domain.Approval, error) {
+func (c *Client) Decide(ctx context.Context, r domain.DecideRequest) (domain.Approval, error) {
 	body := struct {
 		domain.DecideRequest
 		Approve *bool `json:"approve,omitempty"`

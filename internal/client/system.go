@@ -9,7 +9,7 @@ import (
 )
 
 // ReleaseHeld ends a hold and lets all held runs go on, or only those of a plan.
-func (c *Client) ReleaseHeld(ctx context.Context, _ domain.Actor, plan, reason string) (int, error) {
+func (c *Client) ReleaseHeld(ctx context.Context, plan, reason string) (int, error) {
 	var out struct {
 		Released int `json:"released"`
 	}
@@ -18,7 +18,7 @@ func (c *Client) ReleaseHeld(ctx context.Context, _ domain.Actor, plan, reason s
 }
 
 // Retain removes what the daemon's retention says, or says what it would remove.
-func (c *Client) Retain(ctx context.Context, _ domain.Actor, reason string, dryRun bool) (domain.Retained, error) {
+func (c *Client) Retain(ctx context.Context, reason string, dryRun bool) (domain.Retained, error) {
 	var out domain.Retained
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/retention", body: map[string]any{"dryRun": dryRun, "reason": reason}, into: &out})
 	return out, err
@@ -54,7 +54,7 @@ func (c *Client) Log(ctx context.Context, level, text string) ([]domain.DaemonLo
 }
 
 // Maintain lets no step start any more, or lets them start again.
-func (c *Client) Maintain(ctx context.Context, _ domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
+func (c *Client) Maintain(ctx context.Context, on bool, reason string) (*domain.Maintenance, error) {
 	var out struct {
 		Maintenance *domain.Maintenance `json:"maintenance"`
 	}
@@ -63,7 +63,7 @@ func (c *Client) Maintain(ctx context.Context, _ domain.Actor, on bool, reason s
 }
 
 // BackUp makes a verified backup where the daemon keeps them.
-func (c *Client) BackUp(ctx context.Context, _ domain.Actor) (domain.Backup, error) {
+func (c *Client) BackUp(ctx context.Context) (domain.Backup, error) {
 	var out domain.Backup
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/backup", into: &out})
 	return out, err

@@ -17,7 +17,7 @@ func (c *Client) Tools(ctx context.Context) ([]domain.ToolInfo, error) {
 
 // AcceptTool takes the definition that an MCP server offers now for the accepted
 // one, if it has the digest (empty: whatever it is).
-func (c *Client) AcceptTool(ctx context.Context, _ domain.Actor, name, digest, reason string) error {
+func (c *Client) AcceptTool(ctx context.Context, name, digest, reason string) error {
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/tools/" + url.PathEscape(name) + "/accept", body: map[string]any{"digest": digest, "reason": reason}})
 	return err
 }
@@ -30,19 +30,19 @@ func (c *Client) ToolServers(ctx context.Context) ([]domain.ToolServer, error) {
 }
 
 // RetryToolServer starts an MCP server again that was given up.
-func (c *Client) RetryToolServer(ctx context.Context, _ domain.Actor, name, reason string) error {
+func (c *Client) RetryToolServer(ctx context.Context, name, reason string) error {
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/mcp/" + url.PathEscape(name) + "/retry", body: map[string]any{"reason": reason}})
 	return err
 }
 
 // StopTool lets nobody call a tool of the daemon any more, or lets it be called
 // again.
-func (c *Client) StopTool(ctx context.Context, _ domain.Actor, name string, on bool, reason string) error {
+func (c *Client) StopTool(ctx context.Context, name string, on bool, reason string) error {
 	return c.stop(ctx, "/tools/", name, on, reason)
 }
 
 // StopProvider is StopTool for a provider of models.
-func (c *Client) StopProvider(ctx context.Context, _ domain.Actor, name string, on bool, reason string) error {
+func (c *Client) StopProvider(ctx context.Context, name string, on bool, reason string) error {
 	return c.stop(ctx, "/providers/", name, on, reason)
 }
 
@@ -52,12 +52,12 @@ func (c *Client) stop(ctx context.Context, kind, name string, on bool, reason st
 }
 
 // ChangeToolCircuit opens or closes a circuit of a tool of the daemon.
-func (c *Client) ChangeToolCircuit(ctx context.Context, _ domain.Actor, name string, ch domain.CircuitChange) error {
+func (c *Client) ChangeToolCircuit(ctx context.Context, name string, ch domain.CircuitChange) error {
 	return c.circuit(ctx, "/tools/", name, ch)
 }
 
 // ChangeProviderCircuit is ChangeToolCircuit for a provider of models.
-func (c *Client) ChangeProviderCircuit(ctx context.Context, _ domain.Actor, name string, ch domain.CircuitChange) error {
+func (c *Client) ChangeProviderCircuit(ctx context.Context, name string, ch domain.CircuitChange) error {
 	return c.circuit(ctx, "/providers/", name, ch)
 }
 

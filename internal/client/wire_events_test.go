@@ -87,7 +87,7 @@ func TestEventsOnTheWire(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = conn.CloseNow() })
 	stream := d.get(t, token, "/events", "text/event-stream")
-	run, err := operator.Start(t.Context(), me, domain.StartRequest{Plan: "wired", Session: "s1", Input: domain.RawJSON(`"hello"`)})
+	run, err := operator.Start(t.Context(), domain.StartRequest{Plan: "wired", Session: "s1", Input: domain.RawJSON(`"hello"`)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,11 +61,8 @@ type Options struct {
 	Env      func(string) string
 	Out, Err io.Writer
 	// Open opens the database; nil: store.Open.
-	Open Opening
+	Open assemble.Opening
 }
-
-// Opening opens a database.
-type Opening func(context.Context, string, store.Options) (*store.Store, error)
 
 // Serve runs the daemon until ctx ends or storage fails.
 func Serve(ctx context.Context, o Options) error {

@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -209,19 +211,44 @@ func (d *daemon) send(path string, form url.Values) (code int, cookies map[strin
 // seed makes plans and runs in the states that pages show.
 func (d *daemon) seed() webtest.Seeded {
 	d.t.Helper()
-	return webtest.Seed(d.t, d.api, admin)
+	return webtest.Seed(d.t, d.furnishing(), admin)
 }
 
 // furnished is a seed with what only some pages show.
 func (d *daemon) furnished() webtest.Seeded {
 	d.t.Helper()
-	return webtest.Furnish(d.t, furnishing{d.api, filepath.Join(d.data, "kairos.db")}, admin, d.seed())
+	return webtest.Furnish(d.t, d.furnishing(), admin, d.seed())
 }
 
-// furnishing is a daemon whose disk may fail.
+func (d *daemon) furnishing() furnishing {
+	return furnishing{d.api, filepath.Join(d.data, "kairos.db")}
+}
+
+// furnishing is a daemon whose disk may fail. Its methods take an actor, as those of
+// the engine do, and act as the client's own principal.
 type furnishing struct {
 	*client.Client
 	path string
+}
+
+func (f furnishing) SavePlan(ctx context.Context, _ domain.Actor, src []byte, format planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+	return f.Client.SavePlan(ctx, src, format, origin, reason)
+}
+
+func (f furnishing) Start(ctx context.Context, _ domain.Actor, r domain.StartRequest) (domain.Run, error) {
+	return f.Client.Start(ctx, r)
+}
+
+func (f furnishing) StartDraft(ctx context.Context, _ domain.Actor, r domain.DraftRequest) (domain.Draft, error) {
+	return f.Client.StartDraft(ctx, r)
+}
+
+func (f furnishing) ChangeToolCircuit(ctx context.Context, _ domain.Actor, name string, c domain.CircuitChange) error {
+	return f.Client.ChangeToolCircuit(ctx, name, c)
+}
+
+func (f furnishing) StartBulk(ctx context.Context, _ domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
+	return f.Client.StartBulk(ctx, r)
 }
 
 func (f furnishing) Damage(tb testing.TB, statements string) {
@@ -231,12 +258,12 @@ func (f furnishing) Damage(tb testing.TB, statements string) {
 
 func (d *daemon) plan(src string) {
 	d.t.Helper()
-	webtest.Plan(d.t, d.api, admin, src)
+	webtest.Plan(d.t, d.furnishing(), admin, src)
 }
 
 func (d *daemon) run(plan, input string) domain.Run {
 	d.t.Helper()
-	return webtest.Run(d.t, d.api, admin, plan, input)
+	return webtest.Run(d.t, d.furnishing(), admin, plan, input)
 }
 
 // status is what the daemon says of a run.

@@ -71,7 +71,7 @@ nodes:
 	d.plan("id: broken\nnodes:\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\n")
 	var out []domain.Run
 	for _, plan := range []string{"hostile", "broken"} {
-		r, err := d.api.Start(t.Context(), admin, domain.StartRequest{Plan: plan, Input: quotedEvil, Labels: map[string]string{"customer": "<b>" + evil[:40], "env": "<script>"}})
+		r, err := d.api.Start(t.Context(), domain.StartRequest{Plan: plan, Input: quotedEvil, Labels: map[string]string{"customer": "<b>" + evil[:40], "env": "<script>"}})
 		must(t, err)
 		r, err = d.api.Wait(t.Context(), r.ID)
 		must(t, err)

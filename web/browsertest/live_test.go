@@ -24,7 +24,7 @@ func (d *daemon) decide(run string) {
 	if len(list.Items) != 1 {
 		d.t.Fatalf("run %s waits for %d decisions", run, len(list.Items))
 	}
-	_, err = d.api.Decide(d.t.Context(), admin, domain.DecideRequest{Approval: list.Items[0].ID, Approve: true, Comment: "elsewhere"})
+	_, err = d.api.Decide(d.t.Context(), domain.DecideRequest{Approval: list.Items[0].ID, Approve: true, Comment: "elsewhere"})
 	must(d.t, err)
 }
 
@@ -111,7 +111,7 @@ nodes:
 		before = fmt.Sprintf("step_%d", i)
 	}
 	d.plan(b.String())
-	run, err := d.api.Start(d.t.Context(), admin, domain.StartRequest{Plan: "busy"})
+	run, err := d.api.Start(d.t.Context(), domain.StartRequest{Plan: "busy"})
 	must(d.t, err)
 	select {
 	case <-calls:

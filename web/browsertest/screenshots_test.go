@@ -164,7 +164,7 @@ edges: [{from: check, to: approve}, {from: approve, to: pay_back}]
 	s.doubt = d.run("supplier-payment", `{"invoice": "INV-20981"}`)
 	s.waiting = d.run("refund", `{"order": "4711"}`)
 	for range 2 {
-		_, err := d.api.Start(t.Context(), admin, domain.StartRequest{Plan: "crm-sync"})
+		_, err := d.api.Start(t.Context(), domain.StartRequest{Plan: "crm-sync"})
 		must(t, err)
 	}
 	if s.completed.Status != domain.RunCompleted || s.failed.Status != domain.RunFailed || s.waiting.Status != domain.RunWaiting || s.doubt.WaitReason != domain.WaitInDoubt {

@@ -27,13 +27,13 @@ func (d *daemon) everyState(t *testing.T) []state {
 	busy, _ := d.busy(2)
 	start := func(r domain.StartRequest) domain.Run {
 		t.Helper()
-		run, err := d.api.Start(t.Context(), admin, r)
+		run, err := d.api.Start(t.Context(), r)
 		must(t, err)
 		return run
 	}
 	act := func(run domain.Run, a domain.Action) domain.Run {
 		t.Helper()
-		run, err := d.api.Act(t.Context(), admin, domain.VerbRequest{Run: run.ID, Action: a, Reason: "for a look"})
+		run, err := d.api.Act(t.Context(), domain.VerbRequest{Run: run.ID, Action: a, Reason: "for a look"})
 		must(t, err)
 		return run
 	}

@@ -59,8 +59,7 @@ func (d *program) withAccounts(ctx context.Context, f func(accounts) error) erro
 
 // listed prints a whole list: as one object, or as a table.
 func (d *program) listed(items any, headings []string, rows [][]string, nothing string) error {
-	c := cli.App{Streams: d.Streams, Json: d.json}
-	return c.Listed(items, "", headings, rows, nothing)
+	return d.Listed(d.json, items, "", headings, rows, nothing)
 }
 
 func parseRole(s string) (domain.Role, error) {

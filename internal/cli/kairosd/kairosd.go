@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/cli"
-	"github.com/kairosd/kairosd/internal/daemon"
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -23,7 +23,7 @@ type program struct {
 	json   bool
 	// open opens the database for serve; nil: as always. Proofs of the start have
 	// one of their own.
-	open daemon.Opening
+	open assemble.Opening
 }
 
 // Run runs the daemon or one of its maintenance commands and returns the
@@ -33,7 +33,7 @@ func Run(ctx context.Context, s cli.Streams, args []string) int {
 }
 
 // Opening is Kairosd whose database is opened in another way.
-func Opening(open daemon.Opening) func(context.Context, cli.Streams, []string) int {
+func Opening(open assemble.Opening) func(context.Context, cli.Streams, []string) int {
 	return func(ctx context.Context, s cli.Streams, args []string) int {
 		return run(ctx, &program{Streams: s, open: open}, args)
 	}
@@ -85,7 +85,7 @@ func (d *program) withStore(ctx context.Context, readOnly bool, f func(*store.St
 }
 
 // opened is how the database is opened.
-func (d *program) opened() daemon.Opening {
+func (d *program) opened() assemble.Opening {
 	if d.open != nil {
 		return d.open
 	}

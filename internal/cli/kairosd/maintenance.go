@@ -70,5 +70,5 @@ func (d *program) maintain(ctx context.Context, args []string, reason string) (m
 		i, err := c.Installation(ctx)
 		return i.Maintenance, err
 	}
-	return c.Maintain(ctx, assemble.LocalActor(), args[0] == "on", reason)
+	return c.Maintain(ctx, args[0] == "on", reason)
 }

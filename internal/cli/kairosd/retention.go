@@ -66,7 +66,7 @@ func (d *program) retain(ctx context.Context, dry bool) (r domain.Retained, err 
 		return err
 	})
 	if domain.CodeOf(err) == domain.CodeLocked && datadir.IsSocket(d.dir().Socket()) {
-		return client.Unix(d.dir().Socket()).Retain(ctx, assemble.LocalActor(), "", dry)
+		return client.Unix(d.dir().Socket()).Retain(ctx, "", dry)
 	}
 	return r, err
 }

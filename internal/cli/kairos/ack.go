@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 )
 
 // ackCommand takes note of failed runs.
-func (c *App) ackCommand() *cobra.Command {
+func (c *program) ackCommand() *cobra.Command {
 	var flags bulkFlags
 	var reason, note, at string
 	var preview, detach bool
@@ -46,7 +46,7 @@ at a time (by the daemon that serves the database then).
 }
 
 // ackRuns takes note of runs one by one.
-func (c *App) ackRuns(cmd *cobra.Command, names []string, note, at string) error {
+func (c *program) ackRuns(cmd *cobra.Command, names []string, note, at string) error {
 	var resumeAt time.Time
 	if at != "" {
 		var err error
@@ -64,21 +64,21 @@ func (c *App) ackRuns(cmd *cobra.Command, names []string, note, at string) error
 		}
 		items := []domain.RunView{}
 		for _, r := range runs {
-			r, err := b.TakeNote(cmd.Context(), c.actor(), r, note, resumeAt)
+			r, err := b.TakeNote(cmd.Context(), r, note, resumeAt)
 			if err != nil {
 				return err
 			}
-			if items = append(items, domain.ViewRun(r)); !c.Json {
+			if items = append(items, domain.ViewRun(r)); !c.json {
 				c.Printf("run %s needs attention no more\n", domain.ShortID(r.ID))
 			}
 		}
 		if !resumeAt.IsZero() {
-			c.errorf("resumed at %s; kairos bulk lists what is to come\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"))
+			c.Errorf("resumed at %s; kairos bulk lists what is to come\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"))
 			if b.InProcess() {
-				c.errorf("it goes on when a daemon serves this database\n")
+				c.Errorf("it goes on when a daemon serves this database\n")
 			}
 		}
-		if c.Json {
+		if c.json {
 			return c.Print(map[string]any{"items": items})
 		}
 		return nil

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -66,7 +67,7 @@ func (b *bulkFlags) request(action domain.Action, reason string) (r domain.BulkR
 
 // many acts on the runs that are named or that a filter selects: what would happen
 // is printed first, and what was previewed is what is done.
-func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, previewOnly, detach bool) error {
+func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, previewOnly, detach bool) error {
 	return c.with(cmd, func(b *client.Client) error {
 		ctx := cmd.Context()
 		for _, name := range runs {
@@ -76,37 +77,37 @@ func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, pr
 			}
 			req.Runs = append(req.Runs, r.ID)
 		}
-		p, err := b.PreviewBulk(ctx, c.actor(), req)
+		p, err := b.PreviewBulk(ctx, req)
 		if err != nil {
 			return err
 		}
-		if previewOnly && c.Json {
+		if previewOnly && c.json {
 			return c.Print(p)
 		}
-		c.errorf("%s: %d of %d matching runs\n", req.Action, p.Eligible, p.Matching)
+		c.Errorf("%s: %d of %d matching runs\n", req.Action, p.Eligible, p.Matching)
 		for _, why := range slices.Sorted(maps.Keys(p.Refused)) {
-			c.errorf("  not %d: %s\n", p.Refused[why], why)
+			c.Errorf("  not %d: %s\n", p.Refused[why], why)
 		}
 		for _, k := range p.Circuits {
-			c.errorf("  the circuit of %s is open, its calls are refused until %s; wait for it with --tool %q\n", firstLine(k.Name()), Stamp(k.OpenUntil), k.Name())
+			c.Errorf("  the circuit of %s is open, its calls are refused until %s; wait for it with --tool %q\n", cli.FirstLine(k.Name()), cli.Stamp(k.OpenUntil), k.Name())
 		}
 		if p.Preview != nil {
-			c.errorf("the first, %s, ", domain.ShortID(p.First))
+			c.Errorf("the first, %s, ", domain.ShortID(p.First))
 			c.preview(*p.Preview)
 		}
 		if previewOnly {
 			return nil
 		}
 		req.Digest = p.Digest
-		act, err := b.StartBulk(ctx, c.actor(), req)
+		act, err := b.StartBulk(ctx, req)
 		if err != nil {
 			return err
 		}
 		if !act.State.Final() && !act.NotBefore.IsZero() {
-			c.errorf("bulk act %s begins at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
+			c.Errorf("bulk act %s begins at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
 		}
 		if b.InProcess() && detach && !act.State.Final() {
-			c.errorf("it goes on when a daemon serves this database\n")
+			c.Errorf("it goes on when a daemon serves this database\n")
 		}
 		if !detach {
 			if act, err = c.watchBulk(ctx, b, act); err != nil {
@@ -116,7 +117,7 @@ func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, pr
 				return err
 			}
 		}
-		if c.Json {
+		if c.json {
 			if err := c.Print(act); err != nil {
 				return err
 			}
@@ -132,7 +133,7 @@ func (c *App) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, pr
 
 // watchBulk waits for the end of a bulk act and of the runs that it set going: a
 // database in this process executes them only as long as the process lives.
-func (c *App) watchBulk(ctx context.Context, b *client.Client, act domain.Bulk) (domain.Bulk, error) {
+func (c *program) watchBulk(ctx context.Context, b *client.Client, act domain.Bulk) (domain.Bulk, error) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for done := int64(-1); !act.State.Final(); {
@@ -145,9 +146,9 @@ func (c *App) watchBulk(ctx context.Context, b *client.Client, act domain.Bulk) 
 		if act, err = b.BulkAct(ctx, act.ID); err != nil {
 			return act, err
 		}
-		if n := act.Acted + act.Refused; n != done && !c.Json {
+		if n := act.Acted + act.Refused; n != done && !c.json {
 			done = n
-			c.errorf("  %s: %d of %d\n", act.State, n, act.Total)
+			c.Errorf("  %s: %d of %d\n", act.State, n, act.Total)
 		}
 	}
 	if !b.InProcess() || !executes(act.Action) {
@@ -175,7 +176,7 @@ func (c *App) watchBulk(ctx context.Context, b *client.Client, act domain.Bulk) 
 }
 
 // bulkCommand looks after acts on many runs.
-func (c *App) bulkCommand() *cobra.Command {
+func (c *program) bulkCommand() *cobra.Command {
 	limit := 0
 	cmd := &cobra.Command{
 		Use: "bulk", Short: "List, show and stop acts on many runs", Args: cobra.NoArgs,
@@ -191,9 +192,9 @@ outlast restarts of the daemon.`,
 				}
 				rows := [][]string{}
 				for _, a := range list {
-					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total), strconv.FormatInt(a.Refused, 10), Stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
+					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total), strconv.FormatInt(a.Refused, 10), cli.Stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
 				}
-				return c.Listed(append([]domain.Bulk{}, list...), "", []string{"BULK ACT", "ACTION", "STATE", "ACTED ON", "REFUSED", "BEGUN", "BY", "ABOUT"}, rows, "there was no act on many runs")
+				return c.Listed(c.json, append([]domain.Bulk{}, list...), "", []string{"BULK ACT", "ACTION", "STATE", "ACTED ON", "REFUSED", "BEGUN", "BY", "ABOUT"}, rows, "there was no act on many runs")
 			})
 		},
 	}
@@ -219,25 +220,25 @@ outlast restarts of the daemon.`,
 					}
 					items, after = append(items, part...), part[len(part)-1].Position
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(struct {
 						domain.Bulk
 						Items []domain.BulkItem `json:"items"`
 					}{act, items})
 				}
-				c.Printf("bulk act %s: %s, %s: %d of %d acted on, %d refused\n  begun %s by %s %s\n", act.ID, act.Action, act.State, act.Acted, act.Total, act.Refused, Stamp(act.CreatedAt), firstLine(act.Actor), firstLine(act.Reason))
+				c.Printf("bulk act %s: %s, %s: %d of %d acted on, %d refused\n  begun %s by %s %s\n", act.ID, act.Action, act.State, act.Acted, act.Total, act.Refused, cli.Stamp(act.CreatedAt), cli.FirstLine(act.Actor), cli.FirstLine(act.Reason))
 				for _, fact := range [][2]string{{"filter", act.Query}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool}, {"note", act.Note}} {
 					if fact[1] != "" {
-						c.Printf("  %s: %s\n", fact[0], firstLine(fact[1]))
+						c.Printf("  %s: %s\n", fact[0], cli.FirstLine(fact[1]))
 					}
 				}
 				if !act.NotBefore.IsZero() {
-					c.Printf("  not before: %s\n", Stamp(act.NotBefore))
+					c.Printf("  not before: %s\n", cli.Stamp(act.NotBefore))
 				}
 				for _, it := range items {
 					rows = append(rows, []string{it.Run, it.State, it.Result, it.Detail})
 				}
-				c.table([]string{"RUN", "STATE", "NEW RUN", "DETAIL"}, rows)
+				c.Table([]string{"RUN", "STATE", "NEW RUN", "DETAIL"}, rows)
 				return nil
 			})
 		},
@@ -249,11 +250,11 @@ outlast restarts of the daemon.`,
 		Example: "  kairos bulk stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
-				act, err := b.StopBulk(cmd.Context(), c.actor(), args[0], reason)
+				act, err := b.StopBulk(cmd.Context(), args[0], reason)
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(act)
 				}
 				c.Printf("bulk act %s is %s: %d of %d acted on, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
@@ -267,7 +268,7 @@ outlast restarts of the daemon.`,
 }
 
 // labelCommand gives runs labels.
-func (c *App) labelCommand() *cobra.Command {
+func (c *program) labelCommand() *cobra.Command {
 	var flags bulkFlags
 	var reason string
 	var labels []string

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -15,7 +16,7 @@ import (
 )
 
 // draftsCommand looks after plans that a planner makes of intents.
-func (c *App) draftsCommand() *cobra.Command {
+func (c *program) draftsCommand() *cobra.Command {
 	all, limit := false, 0
 	cmd := &cobra.Command{
 		Use: "drafts", Short: "List, show, refine, try, start, accept and discard drafts of plans", Args: cobra.NoArgs,
@@ -55,7 +56,7 @@ that was made of a plan in use becomes the current version of that. --alternativ
 accepts one of the alternatives that "kairos drafts show" lists instead of the
 proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobra.Command, b *client.Client, d drafted) error {
 		if d.plan != nil {
-			p, err := b.AcceptPlan(cmd.Context(), c.actor(), d.plan.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
+			p, err := b.AcceptPlan(cmd.Context(), d.plan.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
 			if err != nil {
 				return err
 			}
@@ -64,7 +65,7 @@ proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobr
 		if d.State == domain.DraftAccepted && alternative == "" {
 			return domain.Errorf(domain.CodeConflict, "%s is no draft: it is in use", d.Plan).Suggest("kairos plans show %s prints it", d.Plan)
 		}
-		got, err := b.AcceptDraft(cmd.Context(), c.actor(), d.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
+		got, err := b.AcceptDraft(cmd.Context(), d.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
 		if err != nil {
 			return err
 		}
@@ -74,13 +75,13 @@ proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobr
 	discard := act("discard", "Give a draft up", `Gives a draft up: planning that is under way ends, and its plan is in no list any more.
 "kairos plans unarchive" brings that back.`, func(cmd *cobra.Command, b *client.Client, d drafted) error {
 		if d.plan != nil {
-			if err := b.ArchivePlan(cmd.Context(), c.actor(), d.plan.ID, true, reason); err != nil {
+			if err := b.ArchivePlan(cmd.Context(), d.plan.ID, true, reason); err != nil {
 				return err
 			}
 			d.plan.Archived = true
 			return c.planSaid(*d.plan, "is put away")
 		}
-		got, err := b.DiscardDraft(cmd.Context(), c.actor(), d.ID, reason)
+		got, err := b.DiscardDraft(cmd.Context(), d.ID, reason)
 		if err != nil {
 			return err
 		}
@@ -90,7 +91,7 @@ proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobr
 	return cmd
 }
 
-func (c *App) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit int) error {
+func (c *program) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit int) error {
 	list, err := b.Drafts(cmd.Context(), all, limit)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (c *App) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit i
 		if d.Error != nil {
 			what += ": " + d.Error.Message
 		}
-		rows = append(rows, []string{d.ID, string(d.State), plan, cmp.Or(d.Model, d.By), Stamp(d.CreatedAt), what})
+		rows = append(rows, []string{d.ID, string(d.State), plan, cmp.Or(d.Model, d.By), cli.Stamp(d.CreatedAt), what})
 	}
 	// Plans that programs asked for have no draft.
 	plans, err := b.Plans(cmd.Context(), domain.PlanFilter{Stage: string(domain.StageDraft), Page: domain.Page{Limit: 200}})
@@ -118,36 +119,36 @@ func (c *App) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit i
 	for _, p := range plans.Items {
 		if !made[p.Key] {
 			others = append(others, viewPlan(p))
-			rows = append(rows, []string{"-", string(domain.DraftReady), fmt.Sprintf("%s v%d", p.Key, p.Latest), "", Stamp(p.CreatedAt), p.Name})
+			rows = append(rows, []string{"-", string(domain.DraftReady), fmt.Sprintf("%s v%d", p.Key, p.Latest), "", cli.Stamp(p.CreatedAt), p.Name})
 		}
 	}
-	if c.Json {
+	if c.json {
 		return c.Print(map[string]any{"items": append([]domain.Draft{}, list...), "plans": others})
 	}
-	c.table([]string{"DRAFT", "STATE", "PLAN", "BY", "SINCE", "INTENT"}, rows)
+	c.Table([]string{"DRAFT", "STATE", "PLAN", "BY", "SINCE", "INTENT"}, rows)
 	if len(rows) == 0 {
-		c.errorf("no draft waits\n")
+		c.Errorf("no draft waits\n")
 	}
 	return nil
 }
 
-func (c *App) planSaid(p domain.Plan, what string) error {
-	if c.Json {
+func (c *program) planSaid(p domain.Plan, what string) error {
+	if c.json {
 		return c.Print(viewPlan(p))
 	}
 	c.Printf("%s %s\n", p.Key, what)
 	return nil
 }
 
-func (c *App) draftSaid(d domain.Draft, what string) error {
-	if c.Json {
+func (c *program) draftSaid(d domain.Draft, what string) error {
+	if c.json {
 		return c.Print(d)
 	}
 	c.Printf("%s\n", what)
 	return nil
 }
 
-func (c *App) draftShow() *cobra.Command {
+func (c *program) draftShow() *cobra.Command {
 	follow := true
 	cmd := &cobra.Command{
 		Use: "show DRAFT", Short: "Show a draft: how far it is, its steps and its source", Args: cobra.ExactArgs(1),
@@ -163,15 +164,15 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 				if d.plan != nil {
 					return c.showDraftedPlan(cmd, b, d.plan.ID, d.plan.Latest)
 				}
-				if !c.Json {
-					c.errorf("draft %s by %s: %s\n", d.ID, d.Actor, firstLine(d.Query))
+				if !c.json {
+					c.Errorf("draft %s by %s: %s\n", d.ID, d.Actor, cli.FirstLine(d.Query))
 				}
 				if follow {
 					if d.Draft, err = c.followDraft(cmd.Context(), b, d.Draft); err != nil {
 						return err
 					}
 				}
-				if c.Json {
+				if c.json {
 					out := struct {
 						Draft domain.Draft      `json:"draft"`
 						Plan  *domain.AskedPlan `json:"plan"`
@@ -186,7 +187,7 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 				if err := d.Failed(); err != nil {
 					return err
 				}
-				c.errorf("%s\n", d.State)
+				c.Errorf("%s\n", d.State)
 				if d.Hash == "" {
 					return nil
 				}
@@ -199,7 +200,7 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 }
 
 // showDraftedPlan prints a version of a plan: who does what, then its source.
-func (c *App) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string, version int) error {
+func (c *program) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string, version int) error {
 	p, err := b.Plan(cmd.Context(), plan)
 	if err != nil {
 		return err
@@ -208,9 +209,9 @@ func (c *App) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string,
 	if err != nil {
 		return err
 	}
-	if !c.Json {
+	if !c.json {
 		if v.Reason != "" {
-			c.errorf("%s\n", firstLine(v.Reason))
+			c.Errorf("%s\n", cli.FirstLine(v.Reason))
 		}
 		c.showSteps(v)
 		var doc domain.ExecutionPlan
@@ -222,7 +223,7 @@ func (c *App) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string,
 	return c.printVersion(p, v)
 }
 
-func (c *App) draftRefine() *cobra.Command {
+func (c *program) draftRefine() *cobra.Command {
 	var r domain.DraftRequest
 	cmd := &cobra.Command{
 		Use: "refine DRAFT [TEXT…]", Short: "Make another draft, with other words or with a change", Args: cobra.MinimumNArgs(1),
@@ -245,7 +246,7 @@ another model plan. The draft that is refined stays as it is until it is discard
 	return cmd
 }
 
-func (c *App) refine(cmd *cobra.Command, b *client.Client, name string, r domain.DraftRequest) error {
+func (c *program) refine(cmd *cobra.Command, b *client.Client, name string, r domain.DraftRequest) error {
 	ctx := cmd.Context()
 	from, err := findDraft(ctx, b, name)
 	if err != nil {
@@ -257,9 +258,9 @@ func (c *App) refine(cmd *cobra.Command, b *client.Client, name string, r domain
 			return exit.Usage("%s was not asked for in words that are kept: say the whole intent", from.plan.Key)
 		}
 		r.Fresh, from.Plan, from.Version = true, from.plan.Key, from.plan.Latest
-		next, err = b.StartDraft(ctx, c.actor(), r)
+		next, err = b.StartDraft(ctx, r)
 	} else {
-		next, err = b.RefineDraft(ctx, c.actor(), from.ID, r)
+		next, err = b.RefineDraft(ctx, from.ID, r)
 	}
 	if err != nil {
 		return err
@@ -290,18 +291,18 @@ func (c *App) refine(cmd *cobra.Command, b *client.Client, name string, r domain
 		}
 		d = plandiff.Versions(before, after)
 	}
-	if c.Json {
+	if c.json {
 		return c.Print(map[string]any{"draft": next, "plan": plan, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
 	}
 	c.showPlan(next, plan)
 	for _, l := range d.Lines {
 		c.Printf("%s%s\n", l.Sign, l.Text)
 	}
-	c.errorf("draft %s; kairos drafts accept %s takes it into use\n", next.ID, next.ID)
+	c.Errorf("draft %s; kairos drafts accept %s takes it into use\n", next.ID, next.ID)
 	return nil
 }
 
-func (c *App) draftStart() *cobra.Command {
+func (c *program) draftStart() *cobra.Command {
 	var r domain.DraftStart
 	detach := false
 	cmd := &cobra.Command{
@@ -322,12 +323,12 @@ draft, unless --accept says that it takes the place of the current version.`,
 				if d.plan != nil {
 					return domain.Errorf(domain.CodeConflict, "%s was asked for by a program: its input is not known", d.plan.Key).Suggest("kairos start %s --prompt TEXT", d.plan.Key)
 				}
-				run, err := b.RunDraft(cmd.Context(), c.actor(), d.ID, r)
+				run, err := b.RunDraft(cmd.Context(), d.ID, r)
 				if err != nil {
 					return err
 				}
 				if detach {
-					if c.Json {
+					if c.json {
 						return c.Print(domain.ViewRun(run))
 					}
 					c.Printf("%s\n", run.ID)
@@ -344,7 +345,7 @@ draft, unless --accept says that it takes the place of the current version.`,
 	return cmd
 }
 
-func (c *App) draftTry() *cobra.Command {
+func (c *program) draftTry() *cobra.Command {
 	var prompt, input string
 	cmd := &cobra.Command{
 		Use: "try DRAFT", Short: "Run a draft dry", Args: cobra.ExactArgs(1),
@@ -367,7 +368,7 @@ func (c *App) draftTry() *cobra.Command {
 				if hash == "" {
 					return domain.Errorf(domain.CodeConflict, "the draft has no plan: it is %s", d.State)
 				}
-				r, err := b.Start(cmd.Context(), c.actor(), domain.StartRequest{Plan: plan, Hash: hash, Input: value, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
+				r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: plan, Hash: hash, Input: value, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
 				if err != nil {
 					return err
 				}

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // toolsCommand lists tools, and accepts those of MCP servers that have changed.
-func (c *App) toolsCommand() *cobra.Command {
+func (c *program) toolsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tools", Short: "List tools", Args: cobra.NoArgs,
 		Long: `Lists the tools that plans and agents may name: what a call may do (its effect),
@@ -38,7 +39,7 @@ is refused until "kairos tools accept NAME".`,
 					}
 					rows = append(rows, []string{t.Name, t.Effect, t.Permission, t.State, calls(t.Activity), about})
 				}
-				return c.Listed(list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "there are no tools")
+				return c.Listed(c.json, list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "there are no tools")
 			})
 		},
 	}
@@ -65,10 +66,10 @@ read is accepted.`,
 				if change != nil && digest == "" {
 					digest = change.Digest // what is printed is what is accepted
 				}
-				if err := b.AcceptTool(cmd.Context(), c.actor(), args[0], digest, reason); err != nil {
+				if err := b.AcceptTool(cmd.Context(), args[0], digest, reason); err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"tool": args[0], "change": change})
 				}
 				c.printChange(args[0], change)
@@ -87,16 +88,16 @@ read is accepted.`,
 // toolNotes is what is out of the ordinary with a tool.
 func toolNotes(t domain.ToolInfo) (notes []string) {
 	if t.Stop != nil {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", Stamp(t.Stop.Since), t.Stop.By, firstLine(t.Stop.Reason))))
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", cli.Stamp(t.Stop.Since), t.Stop.By, cli.FirstLine(t.Stop.Reason))))
 	}
 	for _, k := range t.Disturbed() {
 		notes = append(notes, circuitNote(k))
 	}
 	if t.Reason != "" {
-		notes = append(notes, firstLine(t.Reason))
+		notes = append(notes, cli.FirstLine(t.Reason))
 	}
 	if t.Change != nil {
-		notes = append(notes, "it says now: "+firstLine(t.Change.Offered.Description))
+		notes = append(notes, "it says now: "+cli.FirstLine(t.Change.Offered.Description))
 	}
 	return notes
 }
@@ -109,7 +110,7 @@ func findTool(cmd *cobra.Command, b *client.Client, name string) (domain.ToolInf
 	return named(list, name, "tool", "kairos tools", func(t domain.ToolInfo) string { return t.Name })
 }
 
-func (c *App) toolShow() *cobra.Command {
+func (c *program) toolShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with the schema of its arguments", Args: cobra.ExactArgs(1),
 		Long:    "Prints everything that is known of a tool: where it comes from, what a call may do, the schema of its arguments, and how its calls went in the last 24 hours.",
@@ -120,7 +121,7 @@ func (c *App) toolShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(t)
 				}
 				c.Printf("tool %s\n", t.Name)
@@ -148,7 +149,7 @@ func (c *App) toolShow() *cobra.Command {
 
 // toolTry calls a tool by hand, as a run: journalled, with the permissions of any
 // other call.
-func (c *App) toolTry() *cobra.Command {
+func (c *program) toolTry() *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
 		Use: "try TOOL --input JSON", Short: "Call a tool by hand, as a run of a plan with that one step", Args: cobra.ExactArgs(1),
@@ -182,11 +183,11 @@ an HTTP GET is sent; any other call is only shown.`,
 				if err != nil {
 					return fmt.Errorf("encode the plan: %w", err)
 				}
-				_, v, _, problems, err := b.SavePlan(cmd.Context(), c.actor(), src, planner.FormatJSON, "try", "tried by kairos tools try")
+				_, v, _, problems, err := b.SavePlan(cmd.Context(), src, planner.FormatJSON, "try", "tried by kairos tools try")
 				if err != nil {
 					return c.invalid(t.Name, problems, err)
 				}
-				r, err := b.Start(cmd.Context(), c.actor(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli", Dry: dry, Offline: offline, Labels: map[string]string{"try": "tool"}})
+				r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli", Dry: dry, Offline: offline, Labels: map[string]string{"try": "tool"}})
 				if err != nil {
 					return err
 				}
@@ -202,14 +203,14 @@ an HTTP GET is sent; any other call is only shown.`,
 
 // addStops adds the two commands that stop the calls of something, and let them
 // begin again.
-func (c *App) addStops(to *cobra.Command, what, example string, stop func(*client.Client, context.Context, domain.Actor, string, bool, string) error) {
+func (c *program) addStops(to *cobra.Command, what, example string, stop func(*client.Client, context.Context, string, bool, string) error) {
 	add := func(use, short, long string, on bool) {
 		var reason string
 		cmd := &cobra.Command{
 			Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: long,
 			Example: "  kairos " + to.Name() + " " + use + " " + example + " --reason \"maintenance until 6\"",
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return c.with(cmd, func(b *client.Client) error { return stop(b, cmd.Context(), c.actor(), args[0], on, reason) })
+				return c.with(cmd, func(b *client.Client) error { return stop(b, cmd.Context(), args[0], on, reason) })
 			},
 		}
 		cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
@@ -220,7 +221,7 @@ func (c *App) addStops(to *cobra.Command, what, example string, stop func(*clien
 }
 
 // toolServersCommand lists MCP servers.
-func (c *App) toolServersCommand() *cobra.Command {
+func (c *program) toolServersCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "servers", Short: "List MCP servers", Args: cobra.NoArgs,
 		Long: `Lists the MCP servers of the configuration: whether they run, and if not, why. A
@@ -237,21 +238,21 @@ restarts within ten minutes it is given up until "kairos tools retry NAME".`,
 				for _, s := range list {
 					rows = append(rows, []string{s.Name, s.State, strconv.Itoa(s.Tools), strconv.Itoa(s.Restarts), s.Address, s.Reason})
 				}
-				return c.Listed(append([]domain.ToolServer{}, list...), "", []string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
+				return c.Listed(c.json, append([]domain.ToolServer{}, list...), "", []string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
 			})
 		},
 	}
 }
 
 // retryServerCommand starts an MCP server again (M16).
-func (c *App) retryServerCommand() *cobra.Command {
+func (c *program) retryServerCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "retry SERVER", Short: "Start an MCP server again that was given up", Args: cobra.ExactArgs(1),
 		Long:    "Starts an MCP server of the daemon again that ended too often, or waits for its restart. One that runs lists its tools again.",
 		Example: "  kairos tools retry files --reason \"the disk is back\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error { return b.RetryToolServer(cmd.Context(), c.actor(), args[0], reason) })
+			return c.with(cmd, func(b *client.Client) error { return b.RetryToolServer(cmd.Context(), args[0], reason) })
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
@@ -259,7 +260,7 @@ func (c *App) retryServerCommand() *cobra.Command {
 }
 
 // printChange says how a definition that was accepted differs from the one before.
-func (c *App) printChange(name string, change *domain.ToolChange) {
+func (c *program) printChange(name string, change *domain.ToolChange) {
 	if change == nil {
 		return
 	}
@@ -274,23 +275,12 @@ func (c *App) printChange(name string, change *domain.ToolChange) {
 	before, after := lines(change.Accepted), lines(change.Offered)
 	for _, l := range before {
 		if !slices.Contains(after, l) {
-			c.Printf("- %s\n", firstLine(l))
+			c.Printf("- %s\n", cli.FirstLine(l))
 		}
 	}
 	for _, l := range after {
 		if !slices.Contains(before, l) {
-			c.Printf("+ %s\n", firstLine(l))
+			c.Printf("+ %s\n", cli.FirstLine(l))
 		}
 	}
-}
-
-// firstLine is a text of others in one line of a terminal.
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }

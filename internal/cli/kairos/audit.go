@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -17,7 +18,7 @@ import (
 )
 
 // auditListCommand reads the audit log by the grammar of the dashboard's page.
-func (c *App) auditListCommand() *cobra.Command {
+func (c *program) auditListCommand() *cobra.Command {
 	limit := 0
 	cmd := &cobra.Command{
 		Use: "audit [FILTER]", Short: "Read the audit log",
@@ -47,17 +48,17 @@ a run or action:checkpoint is asked for. With --json, one object per line.`,
 						return err
 					}
 					for _, e := range list.Items {
-						if c.Json {
+						if c.json {
 							if err := enc.Encode(domain.ViewAudit(e)); err != nil {
 								return err
 							}
 							continue
 						}
-						rows = append(rows, []string{strconv.FormatInt(e.Seq, 10), Stamp(e.At), cmp.Or(e.Result, "ok"), e.Action, e.Actor, domain.ShortID(e.Run), e.Object,
+						rows = append(rows, []string{strconv.FormatInt(e.Seq, 10), cli.Stamp(e.At), cmp.Or(e.Result, "ok"), e.Action, e.Actor, domain.ShortID(e.Run), e.Object,
 							strings.TrimSpace(e.Surface + " " + e.Request.Address), e.Reason})
 					}
 					if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
-						c.table([]string{"EVENT", "AT", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
+						c.Table([]string{"EVENT", "AT", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
 						return nil
 					}
 					f.Page.After = list.Next
@@ -70,7 +71,7 @@ a run or action:checkpoint is asked for. With --json, one object per line.`,
 	return cmd
 }
 
-func (c *App) auditShow() *cobra.Command {
+func (c *program) auditShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show EVENT", Short: "Show an event of the audit log", Args: cobra.ExactArgs(1),
 		Long:    "Prints everything that the audit log holds of one event; EVENT is the number that the list begins with.",
@@ -85,7 +86,7 @@ func (c *App) auditShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(domain.ViewAudit(e))
 				}
 				c.Printf("event %d\n", e.Seq)

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-func (c *App) noteCommand() *cobra.Command {
+func (c *program) noteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "note RUN [TEXT...]", Short: "Write a note about a run, or print its notes", Args: cobra.MinimumNArgs(1),
 		Long: `Keeps a note with a run for whoever looks at it next: it is shown on the run's page and by kairos show.
@@ -32,11 +32,11 @@ Without TEXT the run's notes are printed.`,
 					if _, err := domain.CheckNote(strings.Join(args[1:], " ")); err != nil {
 						return err
 					}
-					n, err := b.AddNote(cmd.Context(), c.actor(), r.ID, strings.Join(args[1:], " "))
+					n, err := b.AddNote(cmd.Context(), r.ID, strings.Join(args[1:], " "))
 					if err != nil {
 						return err
 					}
-					if c.Json {
+					if c.json {
 						return c.Print(n)
 					}
 					c.Printf("kept with run %s\n", domain.ShortID(r.ID))
@@ -46,7 +46,7 @@ Without TEXT the run's notes are printed.`,
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"items": append([]domain.Note{}, notes...)})
 				}
 				c.showNotes(notes)
@@ -56,7 +56,7 @@ Without TEXT the run's notes are printed.`,
 	}
 }
 
-func (c *App) showNotes(notes []domain.Note) {
+func (c *program) showNotes(notes []domain.Note) {
 	for _, n := range notes {
 		c.Printf("note %s by %s: %s\n", n.At.Format(time.RFC3339), n.Actor, strings.ReplaceAll(n.Text, "\n", "\n  "))
 	}
@@ -79,7 +79,7 @@ func packedRun(ctx context.Context, b *client.Client, run string) (func(io.Write
 	return packed.Write, nil
 }
 
-func (c *App) exportCommand() *cobra.Command {
+func (c *program) exportCommand() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use: "export RUN", Short: "Pack everything that is known of a run into one file", Args: cobra.ExactArgs(1),
@@ -115,7 +115,7 @@ kairosd audit verify-export checks; without the role author it is packed here an
 				if err := f.Close(); err != nil {
 					return fmt.Errorf("write the export: %w", err)
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]string{"file": name})
 				}
 				c.Printf("%s\n", name)

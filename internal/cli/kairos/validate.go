@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type validated struct {
 	Effects map[string]planner.Effect `json:"effects,omitempty"`
 }
 
-func (c *App) validateCommand() *cobra.Command {
+func (c *program) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Check plan files",
@@ -47,7 +47,7 @@ with --server, those of the server.`,
 			if problems := catalog.Check(); len(problems) > 0 {
 				bad = problems.Err() != nil
 				files = append(files, validated{File: c.config, Problems: problems})
-				if !c.Json {
+				if !c.json {
 					c.problems(c.config, problems)
 				}
 			}
@@ -59,7 +59,7 @@ with --server, those of the server.`,
 				bad = bad || v.Problems.Err() != nil
 				files = append(files, v)
 			}
-			if c.Json {
+			if c.json {
 				if err := c.Print(map[string]any{"files": files}); err != nil {
 					return err
 				}
@@ -74,7 +74,7 @@ with --server, those of the server.`,
 
 // catalog is what plans are validated against: the tools and agents of the
 // configuration.
-func (c *App) catalog(ctx context.Context) (*planner.Catalog, error) {
+func (c *program) catalog(ctx context.Context) (*planner.Catalog, error) {
 	cfg, err := config.Load(c.config)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (c *App) catalog(ctx context.Context) (*planner.Catalog, error) {
 
 // checker checks one file against the server's tools and agents, or against those of
 // the configuration, whose catalog it gives too.
-func (c *App) checker(ctx context.Context) (check func(file string) (validated, error), catalog *planner.Catalog, err error) {
+func (c *program) checker(ctx context.Context) (check func(file string) (validated, error), catalog *planner.Catalog, err error) {
 	if c.server == "" {
 		if catalog, err = c.catalog(ctx); err != nil {
 			return nil, nil, err
@@ -108,7 +108,7 @@ func (c *App) checker(ctx context.Context) (check func(file string) (validated, 
 		if err != nil {
 			return validated{}, err
 		}
-		if !c.Json {
+		if !c.json {
 			c.problems(file, got.Problems)
 			if got.Valid {
 				c.Printf("%s: ok, %s, %s\n", file, got.Key, got.Hash[:12])
@@ -118,7 +118,7 @@ func (c *App) checker(ctx context.Context) (check func(file string) (validated, 
 	}, &planner.Catalog{}, nil
 }
 
-func (c *App) validate(file string, catalog *planner.Catalog) (validated, error) {
+func (c *program) validate(file string, catalog *planner.Catalog) (validated, error) {
 	src, format, err := c.readPlan(file)
 	if err != nil {
 		return validated{}, err
@@ -138,14 +138,14 @@ func (c *App) validate(file string, catalog *planner.Catalog) (validated, error)
 		for i := range p.Nodes {
 			v.Effects[p.Nodes[i].ID] = catalog.EffectOf(&p.Nodes[i])
 		}
-		if !c.Json {
+		if !c.json {
 			c.problems(file, problems)
 			c.Printf("%s: ok, %s, %d nodes, %s\n", file, d.ID, len(p.Nodes), d.Hash[:12])
 			for i := range p.Nodes {
 				c.Printf("  %-24s %-10s %s\n", p.Nodes[i].ID, p.Nodes[i].TypeName, v.Effects[p.Nodes[i].ID])
 			}
 		}
-	} else if !c.Json {
+	} else if !c.json {
 		c.problems(file, problems)
 	}
 	return v, nil
@@ -153,7 +153,7 @@ func (c *App) validate(file string, catalog *planner.Catalog) (validated, error)
 
 // invalid prints what is wrong with a plan that was refused, and returns the
 // error without saying all of it a second time.
-func (c *App) invalid(file string, problems planner.Problems, err error) error {
+func (c *program) invalid(file string, problems planner.Problems, err error) error {
 	if problems.Err() == nil {
 		return err
 	}
@@ -162,22 +162,22 @@ func (c *App) invalid(file string, problems planner.Problems, err error) error {
 }
 
 // problems prints every problem as file:line:column, which editors understand.
-func (c *App) problems(file string, problems planner.Problems) {
+func (c *program) problems(file string, problems planner.Problems) {
 	for _, p := range problems {
 		where := file
 		if p.Line > 0 {
 			where = fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 		}
-		c.errorf("%s: %s: %s\n", where, p.Severity, p.Message)
+		c.Errorf("%s: %s: %s\n", where, p.Severity, p.Message)
 		if p.Suggestion != "" {
-			c.errorf("  %s\n", p.Suggestion)
+			c.Errorf("  %s\n", p.Suggestion)
 		}
 	}
 }
 
 // warnings prints what is odd about a plan that is run all the same.
-func (c *App) warnings(file string, problems planner.Problems) {
-	if !c.Json {
+func (c *program) warnings(file string, problems planner.Problems) {
+	if !c.json {
 		c.problems(file, problems)
 	}
 }

@@ -1,8 +1,9 @@
-package cli
+package kairos
 
 import (
 	"fmt"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -12,7 +13,7 @@ var rowProblems = map[domain.RowProblem]string{domain.RowChecksum: "fails its ch
 
 // showDamage says what of a run's journal cannot be trusted, what is known of the
 // rest, and how to go on.
-func (c *App) showDamage(run string, d *domain.Damage) {
+func (c *program) showDamage(run string, d *domain.Damage) {
 	if d.Row == 0 && len(d.Parts) == 0 {
 		c.Printf("damaged: %s\n  restore a backup, or start a new run of the plan\n", d.Message)
 		return
@@ -29,7 +30,7 @@ func damageText(d *domain.Damage) string {
 	text := ""
 	if len(d.Parts) > 0 {
 		for _, p := range d.Parts {
-			text += fmt.Sprintf("damaged: %s: %s\n", p.Part, firstLine(p.Message))
+			text += fmt.Sprintf("damaged: %s: %s\n", p.Part, cli.FirstLine(p.Message))
 		}
 		return text + "the run cannot go on or be forked: restore a backup, or start a new run of the plan; this run stays as it is\n"
 	}

@@ -1,55 +1,24 @@
-package cli
+package kairos
 
 import (
 	"bufio"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // This file holds what both programs share with other command-line programs: the
 // default configuration file, --version, confirmation, and completion.
-
-// DefaultConfig is the configuration file that is used when none is named:
-// kairos/kairos.yaml under $XDG_CONFIG_HOME, or under ~/.config. It is empty if
-// there is no such file.
-func (s Streams) DefaultConfig() string {
-	dir := s.Env("XDG_CONFIG_HOME")
-	if home := s.Env("HOME"); dir == "" && home != "" {
-		dir = filepath.Join(home, ".config")
-	}
-	if path := filepath.Join(dir, "kairos", "kairos.yaml"); dir != "" && datadir.Exists(path) {
-		return path
-	}
-	return ""
-}
-
-// PlainDefaults leaves the values of this machine out of the help: the description
-// of each flag names its default.
-func PlainDefaults(f *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		f.Lookup(name).DefValue = ""
-	}
-}
-
-// Versioned adds --version to a program.
-func Versioned(root *cobra.Command) {
-	root.Version = buildinfo.Version
-	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-}
 
 // destructive are the commands that ask before they act, with their question.
 var destructive = map[string]string{
@@ -62,7 +31,7 @@ var destructive = map[string]string{
 // confirmed makes the destructive commands of a tree ask for confirmation on a
 // terminal. --yes answers in advance. Without a terminal nothing is asked, so that
 // scripts run as they are.
-func (c *App) confirmed(cmd *cobra.Command) {
+func (c *program) confirmed(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.confirmed(sub)
 	}
@@ -80,7 +49,7 @@ func (c *App) confirmed(cmd *cobra.Command) {
 			if what == "" {
 				what = "all runs that match"
 			}
-			c.errorf(question+" [y/N] ", what)
+			c.Errorf(question+" [y/N] ", what)
 			answer, _ := bufio.NewReader(c.In).ReadString('\n') // no answer means no
 			if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
 				return exit.With(exit.BadUsage, fmt.Errorf("not confirmed; nothing was changed"))
@@ -95,7 +64,7 @@ const completionTimeout = 2 * time.Second
 
 // completed adds completion of run ids, plan keys, approvals, and statuses to a
 // tree of commands, by the words of their usage lines.
-func (c *App) completed(cmd *cobra.Command) {
+func (c *program) completed(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.completed(sub)
 	}
@@ -126,7 +95,7 @@ func (c *App) completed(cmd *cobra.Command) {
 	}
 }
 
-func (c *App) completion(list func(context.Context, *client.Client) ([]string, error), directive cobra.ShellCompDirective) cobra.CompletionFunc {
+func (c *program) completion(list func(context.Context, *client.Client) ([]string, error), directive cobra.ShellCompDirective) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if c.server == "" && !datadir.Exists(c.database()) {
 			return nil, directive
@@ -151,7 +120,7 @@ func (c *App) completion(list func(context.Context, *client.Client) ([]string, e
 // completions is how many words a completion offers.
 const completions = 50
 
-func (c *App) runIDs(ctx context.Context, b *client.Client) (out []string, err error) {
+func (c *program) runIDs(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: completions}})
 	for _, r := range list.Items {
 		out = append(out, fmt.Sprintf("%s\t%s %s", r.ID, r.PlanKey, r.Status), fmt.Sprintf("%s\t%s %s", domain.ShortID(r.ID), r.PlanKey, r.Status))
@@ -159,18 +128,18 @@ func (c *App) runIDs(ctx context.Context, b *client.Client) (out []string, err e
 	return out, err
 }
 
-func (c *App) planKeys(ctx context.Context, b *client.Client) (out []string, err error) {
+func (c *program) planKeys(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Plans(ctx, domain.PlanFilter{Page: domain.Page{Limit: completions}})
 	for _, p := range list.Items {
-		out = append(out, p.Key+"\t"+firstLine(p.Name))
+		out = append(out, p.Key+"\t"+cli.FirstLine(p.Name))
 	}
 	return out, err
 }
 
-func (c *App) approvalIDs(ctx context.Context, b *client.Client) (out []string, err error) {
+func (c *program) approvalIDs(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Approvals(ctx, domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: completions}})
 	for _, a := range list.Items {
-		out = append(out, a.ID+"\t"+firstLine(a.Message))
+		out = append(out, a.ID+"\t"+cli.FirstLine(a.Message))
 	}
 	return out, err
 }
@@ -180,15 +149,4 @@ func statuses(context.Context, *client.Client) (out []string, err error) {
 		out = append(out, string(s))
 	}
 	return out, nil
-}
-
-// interactive reports whether a person can answer questions: stdin and stderr are
-// terminals.
-func interactive() bool {
-	for _, f := range []*os.File{os.Stdin, os.Stderr} {
-		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 || width(f) == 0 {
-			return false
-		}
-	}
-	return true
 }

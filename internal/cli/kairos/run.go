@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"context"
@@ -13,17 +13,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
-
-	"github.com/spf13/cobra"
-
 	"github.com/kairosd/kairosd/planner"
 )
 
-func (c *App) runCommand() *cobra.Command {
+func (c *program) runCommand() *cobra.Command {
 	var plan string
 	var start startFlags
 	cmd := &cobra.Command{
@@ -82,7 +82,7 @@ error, usage, failedSteps.`,
 }
 
 // input turns the flags into the run's input.
-func (c *App) input(cmd *cobra.Command, prompt, input string) (domain.RawJSON, error) {
+func (c *program) input(cmd *cobra.Command, prompt, input string) (domain.RawJSON, error) {
 	if cmd.Flags().Changed("prompt") {
 		b, err := json.Marshal(prompt)
 		return b, err
@@ -94,7 +94,7 @@ func (c *App) input(cmd *cobra.Command, prompt, input string) (domain.RawJSON, e
 }
 
 // jsonArgument reads a JSON value, or with @FILE one from a file.
-func (c *App) jsonArgument(name, text string) (domain.RawJSON, error) {
+func (c *program) jsonArgument(name, text string) (domain.RawJSON, error) {
 	b, what, advice := []byte(text), name, "\n  put text in quotes: "+name+" '\"text\"'"
 	if path, ok := strings.CutPrefix(text, "@"); ok {
 		what, advice = name+" "+text, ""
@@ -131,7 +131,7 @@ func parseLabels(list []string) (map[string]string, error) {
 }
 
 // readPlan reads a plan file; - is stdin.
-func (c *App) readPlan(path string) ([]byte, planner.Format, error) {
+func (c *program) readPlan(path string) ([]byte, planner.Format, error) {
 	in := c.In
 	if path != "-" {
 		f, err := os.Open(path)
@@ -152,7 +152,7 @@ func (c *App) readPlan(path string) ([]byte, planner.Format, error) {
 }
 
 // run stores plan and run, follows it, and prints what became of it.
-func (c *App) run(ctx context.Context, file string, src []byte, format planner.Format, req domain.StartRequest, detach bool) error {
+func (c *program) run(ctx context.Context, file string, src []byte, format planner.Format, req domain.StartRequest, detach bool) error {
 	b, err := c.connect(ctx)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (c *App) run(ctx context.Context, file string, src []byte, format planner.F
 		return err
 	}
 	if src != nil {
-		_, v, _, problems, err := b.SavePlan(ctx, c.actor(), src, format, "cli", "")
+		_, v, _, problems, err := b.SavePlan(ctx, src, format, "cli", "")
 		if err != nil {
 			return c.invalid(file, problems, err)
 		}
@@ -190,7 +190,7 @@ func storedName(name string) (key string, version int, ok bool) {
 }
 
 // stored finds a plan that was named instead of a file.
-func (c *App) stored(ctx context.Context, b *client.Client, name string) (plan string, version int, err error) {
+func (c *program) stored(ctx context.Context, b *client.Client, name string) (plan string, version int, err error) {
 	key, version, _ := storedName(name)
 	p, err := b.Plan(ctx, key)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -200,9 +200,9 @@ func (c *App) stored(ctx context.Context, b *client.Client, name string) (plan s
 }
 
 // follow shows a run's progress until it stands still, then its result.
-func (c *App) follow(ctx context.Context, b *client.Client, r domain.Run) error {
+func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) error {
 	c.notef("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
-	if !c.quiet && !c.Json {
+	if !c.quiet && !c.json {
 		c.mentionDelay(ctx, b, r)
 	}
 	view, err := b.Follow(ctx, r.ID, func(e domain.Event) {
@@ -231,9 +231,9 @@ func interrupted(b *client.Client, run string) error {
 
 // mentionDelay prints why a run does not start now: it is scheduled, or the daemon
 // executes nothing.
-func (c *App) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) {
+func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) {
 	if r.StartAt.After(time.Now()) && r.StartedAt.IsZero() {
-		c.notef("note: the run starts at %s; kairos start-now %s starts it now\n", Stamp(r.StartAt), domain.ShortID(r.ID))
+		c.notef("note: the run starts at %s; kairos start-now %s starts it now\n", cli.Stamp(r.StartAt), domain.ShortID(r.ID))
 	}
 	if b.InProcess() {
 		return
@@ -246,13 +246,13 @@ func (c *App) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) 
 		c.notef("note: the daemon is in safe mode (%s) and executes nothing; restart it without safe mode\n", i.Safe)
 	}
 	if i.Maintenance != nil {
-		c.notef("note: the daemon is in maintenance since %s; the run starts when it ends: kairos system maintenance off\n", Stamp(i.Maintenance.Since))
+		c.notef("note: the daemon is in maintenance since %s; the run starts when it ends: kairos system maintenance off\n", cli.Stamp(i.Maintenance.Since))
 	}
 }
 
 // progress prints one event as a line on stderr.
-func (c *App) progress(e domain.Event) {
-	if c.quiet || c.Json {
+func (c *program) progress(e domain.Event) {
+	if c.quiet || c.json {
 		return
 	}
 	data := e.Data
@@ -281,7 +281,7 @@ func (c *App) progress(e domain.Event) {
 		why := ""
 		for _, more := range []string{text("reason"), text("detail")} {
 			if more != "" {
-				why += ": " + firstLine(more)
+				why += ": " + cli.FirstLine(more)
 			}
 		}
 		c.notef("  skipped  %s%s\n", node, why)
@@ -291,8 +291,8 @@ func (c *App) progress(e domain.Event) {
 }
 
 // result prints what became of a run and gives the exit code for it.
-func (c *App) result(res domain.Result) error {
-	if c.Json {
+func (c *program) result(res domain.Result) error {
+	if c.json {
 		if err := c.Print(res); err != nil {
 			return err
 		}
@@ -308,27 +308,27 @@ func (c *App) result(res domain.Result) error {
 		}
 		c.failedSteps(run, res.FailedSteps)
 	case domain.RunWaiting:
-		c.errorf("run %s waits: %s\n", run, res.WaitReason)
+		c.Errorf("run %s waits: %s\n", run, res.WaitReason)
 		for _, w := range res.Waits {
 			switch {
 			case w.Approval != "":
-				c.errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
+				c.Errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
 			case w.Reason == domain.WaitInDoubt:
 				if len(w.Calls) == 0 {
-					c.errorf("  %s may or may not have happened\n", w.Node)
+					c.Errorf("  %s may or may not have happened\n", w.Node)
 				}
 				for _, call := range w.Calls {
-					c.errorf("  %s called %s, which may or may not have happened: %s\n", w.Node, call.Tool, text(call.Arguments))
+					c.Errorf("  %s called %s, which may or may not have happened: %s\n", w.Node, call.Tool, text(call.Arguments))
 				}
-				c.errorf("    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", short, w.Node)
+				c.Errorf("    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", short, w.Node)
 			case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
-				c.errorf("  %s\n    kairos show %s\n", w.Message, short)
+				c.Errorf("  %s\n    kairos show %s\n", w.Message, short)
 			case w.Reason == domain.WaitBudget:
-				c.errorf("  %s\n    kairos limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n", w.Message, short)
+				c.Errorf("  %s\n    kairos limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n", w.Message, short)
 			case w.Reason == domain.WaitHeld, w.Reason == domain.WaitQuarantined:
-				c.errorf("  %s\n    kairos release %s\n", parked[w.Reason], short)
+				c.Errorf("  %s\n    kairos release %s\n", parked[w.Reason], short)
 			default:
-				c.errorf("  %s %s %s\n", w.Reason, w.Node, w.Message)
+				c.Errorf("  %s %s %s\n", w.Reason, w.Node, w.Message)
 			}
 		}
 	case domain.RunFailed:
@@ -337,16 +337,16 @@ func (c *App) result(res domain.Result) error {
 			if res.Error.Code == planner.CodeCondition { // running again decides the same
 				next = "fork " + short + " --edit STEP=JSON"
 			}
-			c.errorf("run %s failed at %s: %s (%s)\n  kairos %s\n", run, res.Error.Node, res.Error.Message, res.Error.Code, next)
+			c.Errorf("run %s failed at %s: %s (%s)\n  kairos %s\n", run, res.Error.Node, res.Error.Message, res.Error.Code, next)
 		}
 	default:
-		c.errorf("run %s is %s\n", run, res.Status)
+		c.Errorf("run %s is %s\n", run, res.Status)
 	}
 	return exitOf(res)
 }
 
 // failedSteps names the steps that failed in a run that completed all the same.
-func (c *App) failedSteps(run string, failed []domain.RunError) {
+func (c *program) failedSteps(run string, failed []domain.RunError) {
 	if len(failed) == 0 {
 		return
 	}
@@ -354,9 +354,9 @@ func (c *App) failedSteps(run string, failed []domain.RunError) {
 	if len(failed) > 1 {
 		steps = fmt.Sprintf("%d steps", len(failed))
 	}
-	c.errorf("run %s completed, %s failed\n", run, steps)
+	c.Errorf("run %s completed, %s failed\n", run, steps)
 	for _, f := range failed {
-		c.errorf("  %s: %s (%s)\n", f.Node, f.Message, f.Code)
+		c.Errorf("  %s: %s (%s)\n", f.Node, f.Message, f.Code)
 	}
 }
 

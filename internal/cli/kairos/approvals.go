@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"bytes"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // approvalsCommand is the inbox: what is asked, with the exact arguments of
 // calls.
-func (c *App) approvalsCommand() *cobra.Command {
+func (c *program) approvalsCommand() *cobra.Command {
 	var f domain.ApprovalFilter
 	var l listFlags
 	overdue := false
@@ -40,9 +41,9 @@ of a call.`,
 				items, rows := []asked{}, [][]string{}
 				for _, p := range list.Items {
 					items = append(items, viewAsked(p))
-					rows = append(rows, []string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, p.Status, Stamp(p.CreatedAt), due(p), p.Assignee, answerIDs(p), p.Message})
+					rows = append(rows, []string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, p.Status, cli.Stamp(p.CreatedAt), due(p), p.Assignee, answerIDs(p), p.Message})
 				}
-				return c.Listed(items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE", "ANSWERS", "REQUEST"}, rows, "no approval matches")
+				return c.Listed(c.json, items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE", "ANSWERS", "REQUEST"}, rows, "no approval matches")
 			})
 		},
 	}
@@ -70,7 +71,7 @@ func due(p domain.Approval) string {
 	if p.DueAt.IsZero() {
 		return ""
 	}
-	return Stamp(p.DueAt)
+	return cli.Stamp(p.DueAt)
 }
 
 // asked is a question as `kairos approvals --json` prints it.
@@ -106,7 +107,7 @@ func viewAsked(p domain.Approval) asked {
 }
 
 // approvalShow says what is asked, and where each answer leads.
-func (c *App) approvalShow() *cobra.Command {
+func (c *program) approvalShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show APPROVAL", Short: "Show what is asked, and where each answer leads", Args: cobra.ExactArgs(1),
 		Long: `Shows a question with its form or the exact call that it is about, and for each answer
@@ -125,20 +126,20 @@ one question of it is open.`,
 						return err
 					}
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(struct {
 						asked
 						Forecast []domain.Forecast `json:"forecast"`
 					}{viewAsked(p), leads})
 				}
-				c.Printf("approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n", p.ID, p.Run, p.PlanKey, p.Node, p.Status, Stamp(p.CreatedAt))
+				c.Printf("approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n", p.ID, p.Run, p.PlanKey, p.Node, p.Status, cli.Stamp(p.CreatedAt))
 				for _, fact := range [][2]string{{"risk", p.Label}, {"agent", p.Agent}, {"for", p.Assignee}, {"answer", p.Answer}, {"by", p.DecidedBy}, {"why", p.Comment}} {
 					if fact[1] != "" {
-						c.Printf("  %-6s %s\n", fact[0], firstLine(fact[1]))
+						c.Printf("  %-6s %s\n", fact[0], cli.FirstLine(fact[1]))
 					}
 				}
 				if !p.DueAt.IsZero() {
-					c.Printf("  due    %s, then: %s\n", Stamp(p.DueAt), p.OnTimeout)
+					c.Printf("  due    %s, then: %s\n", cli.Stamp(p.DueAt), p.OnTimeout)
 				}
 				c.Printf("%s\n", p.Message)
 				for _, part := range []struct {
@@ -180,7 +181,7 @@ func leadsTo(f domain.Forecast) string {
 }
 
 // assignCommand says who is to answer.
-func (c *App) assignCommand() *cobra.Command {
+func (c *program) assignCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "assign APPROVAL [NAME]", Short: "Say who is to answer", Args: cobra.RangeArgs(1, 2),
@@ -196,16 +197,16 @@ func (c *App) assignCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if p, err = b.AssignApproval(cmd.Context(), c.actor(), p.ID, p.Assignee, who, reason); err != nil {
+				if p, err = b.AssignApproval(cmd.Context(), p.ID, p.Assignee, who, reason); err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"id": p.ID, "assignee": p.Assignee})
 				}
 				if who == "" {
 					c.Printf("whoever may answers %s\n", p.ID)
 				} else {
-					c.Printf("%s answers %s\n", firstLine(who), p.ID)
+					c.Printf("%s answers %s\n", cli.FirstLine(who), p.ID)
 				}
 				return nil
 			})

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-func (c *App) graphCommand() *cobra.Command {
+func (c *program) graphCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "graph FILE", Short: "Draw a plan", Args: cobra.ExactArgs(1),
@@ -41,7 +41,7 @@ func (c *App) graphCommand() *cobra.Command {
 			default:
 				return exit.Usage("unknown format %q (mermaid, dot or svg)", format)
 			}
-			if c.Json {
+			if c.json {
 				return c.Print(map[string]string{"format": format, "graph": out})
 			}
 			c.Printf("%s\n", strings.TrimRight(out, "\n"))

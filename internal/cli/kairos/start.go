@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"context"
@@ -52,7 +52,7 @@ func addLimits(cmd *cobra.Command, l *domain.Limits) {
 }
 
 // request turns the flags into what is asked of the engine.
-func (s *startFlags) request(c *App, cmd *cobra.Command) (r domain.StartRequest, err error) {
+func (s *startFlags) request(c *program, cmd *cobra.Command) (r domain.StartRequest, err error) {
 	r = domain.StartRequest{Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry, Offline: s.offline, Origin: "cli"}
 	if r.Input, err = c.input(cmd, s.prompt, s.input); err != nil {
 		return r, err
@@ -98,7 +98,7 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 }
 
 // startCommand starts a run of a plan that is stored already.
-func (c *App) startCommand() *cobra.Command {
+func (c *program) startCommand() *cobra.Command {
 	var s startFlags
 	version := 0
 	cmd := &cobra.Command{
@@ -134,18 +134,18 @@ func canDetach(b *client.Client, detach bool) error {
 }
 
 // start starts a run and follows it, or with detach prints its id.
-func (c *App) start(ctx context.Context, b *client.Client, req domain.StartRequest, detach bool) error {
+func (c *program) start(ctx context.Context, b *client.Client, req domain.StartRequest, detach bool) error {
 	if err := canDetach(b, detach); err != nil {
 		return err
 	}
-	r, err := b.Start(ctx, c.actor(), req)
+	r, err := b.Start(ctx, req)
 	if err != nil {
 		return err
 	}
 	if !detach {
 		return c.follow(ctx, b, r)
 	}
-	if c.Json {
+	if c.json {
 		return c.Print(domain.ViewRun(r))
 	}
 	c.Printf("%s\n", r.ID)
@@ -153,7 +153,7 @@ func (c *App) start(ctx context.Context, b *client.Client, req domain.StartReque
 }
 
 // tryCommand runs a file without storing it.
-func (c *App) tryCommand() *cobra.Command {
+func (c *program) tryCommand() *cobra.Command {
 	var prompt, input string
 	cmd := &cobra.Command{
 		Use: "try FILE", Short: "Run a plan dry, without storing a version of it", Args: cobra.ExactArgs(1),
@@ -172,7 +172,7 @@ show what would have been called. The plan gets no version; the run is kept, out
 				return err
 			}
 			return c.with(cmd, func(b *client.Client) error {
-				r, problems, err := b.TryPlan(cmd.Context(), c.actor(), src, format, value)
+				r, problems, err := b.TryPlan(cmd.Context(), src, format, value)
 				if err != nil {
 					return c.invalid(args[0], problems, err)
 				}
@@ -189,7 +189,7 @@ show what would have been called. The plan gets no version; the run is kept, out
 }
 
 // limitsCommand raises what a run may use.
-func (c *App) limitsCommand() *cobra.Command {
+func (c *program) limitsCommand() *cobra.Command {
 	req := domain.VerbRequest{Action: domain.ActionLimits}
 	detach, asked := false, map[string]*string{}
 	cmd := &cobra.Command{
@@ -216,7 +216,7 @@ where it stopped. A limit below what the run has used is rejected.`,
 					return err
 				}
 				req.Run, c.told = r.ID, r.LastSeq
-				if r, err = b.Act(cmd.Context(), c.actor(), req); err != nil {
+				if r, err = b.Act(cmd.Context(), req); err != nil {
 					return err
 				}
 				if detach {
@@ -267,8 +267,8 @@ func limitOf(req *domain.VerbRequest, flag, text string) error {
 }
 
 // stands says where a run stands that nobody waits for.
-func (c *App) stands(r domain.Run) error {
-	if c.Json {
+func (c *program) stands(r domain.Run) error {
+	if c.json {
 		return c.Print(domain.ViewRun(r))
 	}
 	c.Printf("run %s is %s\n", r.ID, strings.TrimSpace(string(r.Status)+" "+string(r.WaitReason)))

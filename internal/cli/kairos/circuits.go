@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -15,19 +16,19 @@ import (
 func circuitNote(c domain.Circuit) string {
 	var b strings.Builder
 	if c.Part != "" {
-		b.WriteString(firstLine(c.Part) + ": ")
+		b.WriteString(cli.FirstLine(c.Part) + ": ")
 	}
 	switch c.State {
 	case domain.CircuitOpen:
-		fmt.Fprintf(&b, "not called until %s: ", Stamp(c.OpenUntil))
+		fmt.Fprintf(&b, "not called until %s: ", cli.Stamp(c.OpenUntil))
 	case domain.CircuitHalfOpen:
 		b.WriteString("the next call is a trial: ")
 	}
 	switch {
 	case c.By != "":
-		fmt.Fprintf(&b, "%s has opened the circuit %s", c.By, Stamp(c.Since))
+		fmt.Fprintf(&b, "%s has opened the circuit %s", c.By, cli.Stamp(c.Since))
 		if c.Reason != "" {
-			b.WriteString(" (" + firstLine(c.Reason) + ")")
+			b.WriteString(" (" + cli.FirstLine(c.Reason) + ")")
 		}
 	case c.FailuresInRow == 1:
 		b.WriteString("the last call has failed")
@@ -35,7 +36,7 @@ func circuitNote(c domain.Circuit) string {
 		fmt.Fprintf(&b, "%d calls in a row have failed", c.FailuresInRow)
 	}
 	if c.LastError != "" {
-		fmt.Fprintf(&b, ", last %s: %s", Stamp(c.LastErrorAt), firstLine(c.LastError))
+		fmt.Fprintf(&b, ", last %s: %s", cli.Stamp(c.LastErrorAt), cli.FirstLine(c.LastError))
 	}
 	return b.String()
 }
@@ -53,7 +54,7 @@ func breakerNote(b domain.Breaker) string {
 }
 
 // addCircuits adds the two commands that open and close the circuit of something.
-func (c *App) addCircuits(to *cobra.Command, what, example string, change func(*client.Client, context.Context, domain.Actor, string, domain.CircuitChange) error) {
+func (c *program) addCircuits(to *cobra.Command, what, example string, change func(*client.Client, context.Context, string, domain.CircuitChange) error) {
 	use, max, host := "NAME", 1, ""
 	if what == "tool" {
 		use, max = "NAME [HOST]", 2
@@ -69,7 +70,7 @@ func (c *App) addCircuits(to *cobra.Command, what, example string, change func(*
 				if len(args) > 1 {
 					ch.Part = args[1]
 				}
-				return c.with(cmd, func(b *client.Client) error { return change(b, cmd.Context(), c.actor(), args[0], ch) })
+				return c.with(cmd, func(b *client.Client) error { return change(b, cmd.Context(), args[0], ch) })
 			},
 		}
 		cmd.Flags().StringVar(&ch.Reason, "reason", "", "why; kept in the audit log")

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-func (c *App) testCommand() *cobra.Command {
+func (c *program) testCommand() *cobra.Command {
 	var mocks, input, prompt string
 	cmd := &cobra.Command{
 		Use: "test PLAN --mock FILE", Short: "Run a plan with everything that has an effect mocked", Args: cobra.ExactArgs(1),
@@ -46,12 +46,12 @@ other node gives what the mock file says: a map from node id to {output: …} or
 				return err
 			}
 			defer c.close(b)
-			_, v, _, problems, err := b.SavePlan(cmd.Context(), c.actor(), src, format, "cli", "")
+			_, v, _, problems, err := b.SavePlan(cmd.Context(), src, format, "cli", "")
 			if err != nil {
 				c.problems(args[0], problems)
 				return err
 			}
-			r, err := b.Start(cmd.Context(), c.actor(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli"})
+			r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli"})
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ other node gives what the mock file says: a map from node id to {output: …} or
 }
 
 // mocked gives the API of a throw-away database whose nodes give mocks.
-func (c *App) mocked(ctx context.Context, table map[string]assemble.Mock) (*client.Client, error) {
+func (c *program) mocked(ctx context.Context, table map[string]assemble.Mock) (*client.Client, error) {
 	cfg, err := config.Load(c.config)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"strconv"
@@ -6,12 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // memoryCommand shows what sessions remember.
-func (c *App) memoryCommand() *cobra.Command {
+func (c *program) memoryCommand() *cobra.Command {
 	var owner string
 	cmd := &cobra.Command{
 		Use: "memory [SESSION]", Short: "Show what sessions remember", Args: cobra.MaximumNArgs(1),
@@ -29,14 +30,14 @@ owner's. "kairos forget SESSION" makes a session forget.`,
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"items": list.Items})
 				}
 				if len(list.Items) == 0 {
-					c.errorf("session %s remembers nothing\n", firstLine(args[0]))
+					c.Errorf("session %s remembers nothing\n", cli.FirstLine(args[0]))
 				}
 				for _, m := range list.Items {
-					c.Printf("%s  %s\n  asked:    %s\n  answered: %s\n", m.At.Format(time.RFC3339), m.Run, firstLine(m.Input), firstLine(m.Output))
+					c.Printf("%s  %s\n  asked:    %s\n  answered: %s\n", m.At.Format(time.RFC3339), m.Run, cli.FirstLine(m.Input), cli.FirstLine(m.Output))
 				}
 				return nil
 			})
@@ -46,7 +47,7 @@ owner's. "kairos forget SESSION" makes a session forget.`,
 	return cmd
 }
 
-func (c *App) listSessions(cmd *cobra.Command, b *client.Client, owner string) error {
+func (c *program) listSessions(cmd *cobra.Command, b *client.Client, owner string) error {
 	var all []domain.MemorySession
 	p := domain.Page{Limit: 200}
 	for {
@@ -59,22 +60,22 @@ func (c *App) listSessions(cmd *cobra.Command, b *client.Client, owner string) e
 			break
 		}
 	}
-	if c.Json {
+	if c.json {
 		return c.Print(map[string]any{"items": append([]domain.MemorySession{}, all...)})
 	}
 	rows := [][]string{}
 	for _, s := range all {
-		rows = append(rows, []string{s.Session, strconv.FormatInt(int64(s.Exchanges), 10), Stamp(s.LastAt)})
+		rows = append(rows, []string{s.Session, strconv.FormatInt(int64(s.Exchanges), 10), cli.Stamp(s.LastAt)})
 	}
-	c.table([]string{"SESSION", "EXCHANGES", "LAST"}, rows)
+	c.Table([]string{"SESSION", "EXCHANGES", "LAST"}, rows)
 	if len(rows) == 0 {
-		c.errorf("no session remembers anything\n")
+		c.Errorf("no session remembers anything\n")
 	}
 	return nil
 }
 
 // forgetCommand makes a session forget.
-func (c *App) forgetCommand() *cobra.Command {
+func (c *program) forgetCommand() *cobra.Command {
 	var owner, reason string
 	cmd := &cobra.Command{
 		Use: "forget SESSION", Short: "Forget what a session remembers", Args: cobra.ExactArgs(1),
@@ -85,14 +86,14 @@ admin may do it to another owner's session.`,
 		Example: "  kairos forget customer-7 --reason \"asked to be forgotten\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
-				n, err := b.Forget(cmd.Context(), owner, args[0], reason, c.actor())
+				n, err := b.Forget(cmd.Context(), owner, args[0], reason)
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"session": args[0], "exchanges": n})
 				}
-				c.Printf("forgot %d exchanges of %s\n", n, firstLine(args[0]))
+				c.Printf("forgot %d exchanges of %s\n", n, cli.FirstLine(args[0]))
 				return nil
 			})
 		},

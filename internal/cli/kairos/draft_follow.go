@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -21,11 +22,11 @@ const (
 
 // followDraft tells how far planning is until it is over. Whoever stops waiting is
 // told where it goes on.
-func (c *App) followDraft(ctx context.Context, b *client.Client, d domain.Draft) (domain.Draft, error) {
+func (c *program) followDraft(ctx context.Context, b *client.Client, d domain.Draft) (domain.Draft, error) {
 	told, wait := 0, draftGlance
 	for {
 		for ; told < len(d.Progress); told++ {
-			if !c.Json {
+			if !c.json {
 				c.tellDraft(d.Progress[told])
 			}
 		}
@@ -50,7 +51,7 @@ func (c *App) followDraft(ctx context.Context, b *client.Client, d domain.Draft)
 }
 
 // tellDraft is one thing that was told of planning, on stderr.
-func (c *App) tellDraft(n domain.DraftNote) {
+func (c *program) tellDraft(n domain.DraftNote) {
 	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "understanding what is wanted", domain.PhaseChoosing: "choosing", domain.PhaseDrafting: "drafting",
 		domain.PhaseValidating: "validating", domain.PhaseStoring: "storing the plan", domain.PhaseInterrupted: "taken up again: the process that planned ended"}[n.Phase]
 	if n.Attempt > 1 {
@@ -58,12 +59,12 @@ func (c *App) tellDraft(n domain.DraftNote) {
 	}
 	for _, more := range []string{n.Who, n.Text} {
 		if more != "" {
-			what += ": " + fit(firstLine(more), 200)
+			what += ": " + cli.Fit(cli.FirstLine(more), 200)
 		}
 	}
-	c.errorf("%s\n", what)
+	c.Errorf("%s\n", what)
 	for _, p := range n.Problems {
-		c.errorf("  because %s\n", fit(firstLine(p), 300))
+		c.Errorf("  because %s\n", cli.Fit(cli.FirstLine(p), 300))
 	}
 }
 

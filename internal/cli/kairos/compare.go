@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/jsondiff"
@@ -15,7 +16,7 @@ import (
 )
 
 // compareCommand puts two runs side by side (UI 3.3.4).
-func (c *App) compareCommand() *cobra.Command {
+func (c *program) compareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "compare RUN [RUN]", Short: "Compare two runs: where they part, and what differs", Args: cobra.RangeArgs(1, 2),
 		Long: `Puts two runs side by side: the step at which they part, how their input and output
@@ -33,7 +34,7 @@ second. Exit code 0 also when the runs differ.`,
 				if err != nil {
 					return listedBy(err, "kairos runs lists runs")
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(d)
 				}
 				c.compared(d)
@@ -44,15 +45,15 @@ second. Exit code 0 also when the runs differ.`,
 }
 
 // compared prints a comparison.
-func (c *App) compared(d rundiff.Comparison) {
+func (c *program) compared(d rundiff.Comparison) {
 	for _, side := range []struct {
 		name string
 		rundiff.Side
 	}{{"first ", d.A}, {"second", d.B}} {
-		c.Printf("%s  %s  %s v%d  %s  %s  by %s\n", side.name, side.RunID, side.Plan, side.Version, side.Status, milliseconds(side.TookMs), firstLine(side.Actor))
+		c.Printf("%s  %s  %s v%d  %s  %s  by %s\n", side.name, side.RunID, side.Plan, side.Version, side.Status, milliseconds(side.TookMs), cli.FirstLine(side.Actor))
 	}
 	if d.First != nil {
-		c.Printf("they part at %s: %s\n", d.First.Step, firstLine(d.First.Says))
+		c.Printf("they part at %s: %s\n", d.First.Step, cli.FirstLine(d.First.Says))
 	} else {
 		c.Printf("no step differs\n")
 	}
@@ -81,9 +82,9 @@ func (c *App) compared(d rundiff.Comparison) {
 		}
 		rows = append(rows, []string{s.Step, seen(s.A), seen(s.B), longer, s.Says})
 	}
-	c.table([]string{"STEP", "FIRST", "SECOND", "LONGER BY", "DIFFERS"}, rows)
+	c.Table([]string{"STEP", "FIRST", "SECOND", "LONGER BY", "DIFFERS"}, rows)
 	if d.Left > 0 {
-		c.errorf("%d more steps are not compared\n", d.Left)
+		c.Errorf("%d more steps are not compared\n", d.Left)
 	}
 }
 
@@ -102,7 +103,7 @@ func seen(s *rundiff.Seen) string {
 func milliseconds(ms int64) string { return took(time.Duration(ms) * time.Millisecond) }
 
 // differs prints how a value differs; nothing when it does not.
-func (c *App) differs(what string, v rundiff.Value) {
+func (c *program) differs(what string, v rundiff.Value) {
 	if v.Same {
 		return
 	}
@@ -127,7 +128,7 @@ func pathOf(path string) string {
 	if path == "" {
 		return ""
 	}
-	return firstLine(path) + "  "
+	return cli.FirstLine(path) + "  "
 }
 
 // part is a value in a line.
@@ -136,5 +137,5 @@ func part(j domain.RawJSON) string {
 	if j == nil {
 		return "(long)"
 	}
-	return fit(firstLine(string(j)), most)
+	return cli.Fit(cli.FirstLine(string(j)), most)
 }

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"fmt"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
 // failuresCommand shows failed runs by what failed, and takes note of them.
-func (c *App) failuresCommand() *cobra.Command {
+func (c *program) failuresCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "failures", Short: "List failed runs by what failed", Args: cobra.NoArgs,
 		Long:    "Groups failed runs by plan, node, error code and message (numbers, ids, times and quoted values aside): an outage that fails 400 runs is one line, with the filter that selects them.",
@@ -24,16 +25,16 @@ func (c *App) failuresCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"items": append([]domain.FailureGroup{}, groups...)})
 				}
 				rows := [][]string{}
 				for _, g := range groups {
-					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.PlanKey, g.Version), Stamp(g.First), Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
+					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.PlanKey, g.Version), cli.Stamp(g.First), cli.Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
 				}
-				c.table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "THEM"}, rows)
+				c.Table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "THEM"}, rows)
 				if len(rows) == 0 {
-					c.errorf("no failure needs attention\n")
+					c.Errorf("no failure needs attention\n")
 				}
 				return nil
 			})
@@ -43,18 +44,18 @@ func (c *App) failuresCommand() *cobra.Command {
 	ack := c.failureAct("ack", "Take note of failures: they need attention no more until they come anew",
 		"  kairos failures ack invoice fetch timeout --note 'waiting for quota, resume after 06:00'", "need attention no more",
 		func(cmd *cobra.Command, b *client.Client, ref domain.FailureRef) (int64, error) {
-			return b.AckFailures(cmd.Context(), c.actor(), ref, note)
+			return b.AckFailures(cmd.Context(), ref, note)
 		})
 	ack.Flags().StringVar(&note, "note", "", "for whoever looks next")
 	unack := c.failureAct("unack", "Take an acknowledgement of failures back", "  kairos failures unack invoice fetch timeout", "need attention again",
 		func(cmd *cobra.Command, b *client.Client, ref domain.FailureRef) (int64, error) {
-			return b.UnackFailures(cmd.Context(), c.actor(), ref)
+			return b.UnackFailures(cmd.Context(), ref)
 		})
 	cmd.AddCommand(ack, unack)
 	return cmd
 }
 
-func (c *App) failureAct(use, short, example, done string, act func(*cobra.Command, *client.Client, domain.FailureRef) (int64, error)) *cobra.Command {
+func (c *program) failureAct(use, short, example, done string, act func(*cobra.Command, *client.Client, domain.FailureRef) (int64, error)) *cobra.Command {
 	alike := ""
 	cmd := &cobra.Command{
 		Use: use + " PLAN STEP ERROR", Short: short, Args: cobra.ExactArgs(3), Long: short + ". PLAN, STEP and ERROR are what \"kairos failures\" lists.", Example: example,
@@ -64,7 +65,7 @@ func (c *App) failureAct(use, short, example, done string, act func(*cobra.Comma
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"runs": n})
 				}
 				c.Printf("%d runs %s\n", n, done)

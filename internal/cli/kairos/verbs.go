@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -29,7 +29,7 @@ var verbText = map[domain.Action][3]string{
 	domain.ActionDelete:   {"Delete a finished run", "Takes a run out of all lists. Its journal stays until retention removes it.", "kairos delete 7qx2"},
 }
 
-func (c *App) verbCommand(action domain.Action) *cobra.Command {
+func (c *program) verbCommand(action domain.Action) *cobra.Command {
 	help := verbText[action]
 	var preview, detach, all bool
 	var input, plan string
@@ -141,7 +141,7 @@ func executes(a domain.Action) bool {
 }
 
 // standIns reads what stands in for steps of a fork.
-func (c *App) standIns(reuse, stubs []string) (map[string]domain.StandIn, error) {
+func (c *program) standIns(reuse, stubs []string) (map[string]domain.StandIn, error) {
 	var out map[string]domain.StandIn
 	put := func(node string, s domain.StandIn) {
 		if out == nil {
@@ -166,15 +166,15 @@ func (c *App) standIns(reuse, stubs []string) (map[string]domain.StandIn, error)
 	return out, nil
 }
 
-func (c *App) verb(cmd *cobra.Command, b *client.Client, req domain.VerbRequest, preview, detach bool) error {
+func (c *program) verb(cmd *cobra.Command, b *client.Client, req domain.VerbRequest, preview, detach bool) error {
 	ctx := cmd.Context()
 	if plain := !slices.Contains([]domain.Action{domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel}, req.Action); preview || !plain {
-		p, err := b.Preview(ctx, c.actor(), req)
+		p, err := b.Preview(ctx, req)
 		if err != nil {
 			return err
 		}
 		if preview {
-			if c.Json {
+			if c.json {
 				return c.Print(p)
 			}
 			c.preview(p)
@@ -183,12 +183,12 @@ func (c *App) verb(cmd *cobra.Command, b *client.Client, req domain.VerbRequest,
 		if !p.Allowed {
 			return (&domain.Error{Code: domain.CodeConflict, Message: p.Refusal, Suggestion: p.Suggestion})
 		}
-		if !c.Json {
+		if !c.json {
 			c.preview(p)
 		}
 		req.Digest, req.Rev = p.Digest, p.Rev
 	}
-	r, err := b.Act(ctx, c.actor(), req)
+	r, err := b.Act(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (c *App) verb(cmd *cobra.Command, b *client.Client, req domain.VerbRequest,
 		return c.follow(ctx, b, r)
 	}
 	if req.Action == domain.ActionDelete {
-		if c.Json {
+		if c.json {
 			return c.Print(map[string]any{"id": req.Run, "deleted": true})
 		}
 		c.Printf("run %s is deleted\n", req.Run)
@@ -207,13 +207,13 @@ func (c *App) verb(cmd *cobra.Command, b *client.Client, req domain.VerbRequest,
 
 // releaseAll ends a hold. With a database in this process the runs go on when a
 // daemon starts, or when each is resumed: a command executes only its own run.
-func (c *App) releaseAll(cmd *cobra.Command, plan, reason string) error {
+func (c *program) releaseAll(cmd *cobra.Command, plan, reason string) error {
 	return c.with(cmd, func(b *client.Client) error {
-		n, err := b.ReleaseHeld(cmd.Context(), c.actor(), plan, reason)
+		n, err := b.ReleaseHeld(cmd.Context(), plan, reason)
 		if err != nil {
 			return err
 		}
-		if c.Json {
+		if c.json {
 			return c.Print(map[string]any{"released": n})
 		}
 		c.Printf("%d runs released\n", n)
@@ -222,44 +222,44 @@ func (c *App) releaseAll(cmd *cobra.Command, plan, reason string) error {
 }
 
 // preview prints what a verb would do.
-func (c *App) preview(p domain.Preview) {
+func (c *program) preview(p domain.Preview) {
 	if p.Damage != nil {
-		c.errorf("%s", damageText(p.Damage))
+		c.Errorf("%s", damageText(p.Damage))
 	}
 	if !p.Allowed {
-		c.errorf("not possible: %s\n", p.Refusal)
+		c.Errorf("not possible: %s\n", p.Refusal)
 		if p.Suggestion != "" {
-			c.errorf("  %s\n", p.Suggestion)
+			c.Errorf("  %s\n", p.Suggestion)
 		}
 		return
 	}
-	c.errorf("%s: %d kept, %d again, %d new", p.Action, len(p.Keep), len(p.Again), len(p.New))
+	c.Errorf("%s: %d kept, %d again, %d new", p.Action, len(p.Keep), len(p.Again), len(p.New))
 	if n := len(p.InDoubt); n > 0 {
-		c.errorf(", %d in doubt", n)
+		c.Errorf(", %d in doubt", n)
 	}
-	c.errorf("\n")
+	c.Errorf("\n")
 	for _, group := range []struct {
 		name  string
 		steps []domain.PreviewStep
 	}{{"again", p.Again}, {"later", p.Later}, {"given", p.Given}, {"in doubt", p.InDoubt}, {"dropped", p.Dropped}} {
 		for _, s := range group.steps {
-			c.errorf("  %-9s %s %s\n", group.name, step(s), s.Reason)
+			c.Errorf("  %-9s %s %s\n", group.name, step(s), s.Reason)
 		}
 	}
 	for _, s := range p.Effects {
-		c.errorf("  effect    %s (%s)\n", step(s), s.Effect)
+		c.Errorf("  effect    %s (%s)\n", step(s), s.Effect)
 	}
 	for _, s := range p.Repeats {
 		if runs := slices.ContainsFunc(s.Items, func(i domain.RepeatItem) bool { return i.Given == "" }); runs || s.Given == "" && len(s.Items) == 0 {
 			if s.Doubtful {
-				c.errorf("  doubtful  %s (%s): it may have been done, what would tell is damaged; use --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+				c.Errorf("  doubtful  %s (%s): it may have been done, what would tell is damaged; use --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
 				continue
 			}
-			c.errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+			c.Errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
 		}
 	}
 	for _, d := range p.Decisions {
-		c.errorf("  decides   %s → %s\n", step(domain.PreviewStep{Node: d.Node, Visit: d.Visit}), cmp.Or(d.To, d.Ended))
+		c.Errorf("  decides   %s → %s\n", step(domain.PreviewStep{Node: d.Node, Visit: d.Visit}), cmp.Or(d.To, d.Ended))
 	}
 }
 
@@ -270,7 +270,7 @@ func step(s domain.PreviewStep) string {
 	return s.Node
 }
 
-func (c *App) approveCommand(approve bool) *cobra.Command {
+func (c *program) approveCommand(approve bool) *cobra.Command {
 	req := domain.DecideRequest{Approve: approve}
 	var values string
 	var detach bool
@@ -311,7 +311,7 @@ same answer is given to each, one after the other, and nothing is waited for.`,
 				if r, err := b.FindRun(cmd.Context(), p.Run); err == nil {
 					c.told = r.LastSeq
 				}
-				a, err := b.Decide(cmd.Context(), c.actor(), req)
+				a, err := b.Decide(cmd.Context(), req)
 				if err != nil {
 					return err
 				}
@@ -348,7 +348,7 @@ func endedBy(r domain.Run, a domain.Approval) bool {
 
 // decideAll gives the same answer to several questions; one that cannot be answered
 // does not keep the others from it.
-func (c *App) decideAll(cmd *cobra.Command, b *client.Client, req domain.DecideRequest, names []string) error {
+func (c *program) decideAll(cmd *cobra.Command, b *client.Client, req domain.DecideRequest, names []string) error {
 	type answer struct {
 		ID     string `json:"id"`
 		Run    string `json:"run,omitempty"`
@@ -361,7 +361,7 @@ func (c *App) decideAll(cmd *cobra.Command, b *client.Client, req domain.DecideR
 		if err == nil {
 			one := req
 			one.Approval, one.Digest = p.ID, p.Digest
-			p, err = b.Decide(cmd.Context(), c.actor(), one)
+			p, err = b.Decide(cmd.Context(), one)
 		}
 		if err != nil {
 			refused++
@@ -370,12 +370,12 @@ func (c *App) decideAll(cmd *cobra.Command, b *client.Client, req domain.DecideR
 		}
 		answers, rows = append(answers, answer{p.ID, p.Run, p.Status, ""}), append(rows, []string{p.ID, domain.ShortID(p.Run), p.Status})
 	}
-	if c.Json {
+	if c.json {
 		if err := c.Print(map[string]any{"items": answers}); err != nil {
 			return err
 		}
 	} else {
-		c.table([]string{"APPROVAL", "RUN", "ANSWER"}, rows)
+		c.Table([]string{"APPROVAL", "RUN", "ANSWER"}, rows)
 	}
 	if refused > 0 {
 		return exit.With(exit.BadUsage, fmt.Errorf("%d of %d were not answered", refused, len(names)))
@@ -384,7 +384,7 @@ func (c *App) decideAll(cmd *cobra.Command, b *client.Client, req domain.DecideR
 }
 
 // findApproval takes an approval's id, or a run's with one open question.
-func (c *App) findApproval(cmd *cobra.Command, b *client.Client, id string) (p domain.Approval, err error) {
+func (c *program) findApproval(cmd *cobra.Command, b *client.Client, id string) (p domain.Approval, err error) {
 	if p, err = b.Approval(cmd.Context(), id); err == nil || domain.CodeOf(err) != domain.CodeNotFound && domain.CodeOf(err) != domain.CodeInvalid {
 		return p, err
 	}
@@ -406,7 +406,7 @@ func (c *App) findApproval(cmd *cobra.Command, b *client.Client, id string) (p d
 	return list.Items[0], nil
 }
 
-func (c *App) resolveCommand() *cobra.Command {
+func (c *program) resolveCommand() *cobra.Command {
 	var happened string
 	var retry, skip, fail bool
 	req := domain.ResolveRequest{Item: -1, Visit: 1}
@@ -447,7 +447,7 @@ again, skip it, or fail it.`,
 						return err
 					}
 				}
-				if r, err = b.Resolve(cmd.Context(), c.actor(), req); err != nil {
+				if r, err = b.Resolve(cmd.Context(), req); err != nil {
 					return err
 				}
 				return c.follow(cmd.Context(), b, r)

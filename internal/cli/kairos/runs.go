@@ -1,8 +1,9 @@
-package cli
+package kairos
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
-func (c *App) runsCommand() *cobra.Command {
+func (c *program) runsCommand() *cobra.Command {
 	var l listFlags
 	var status, plan, since, query, view string
 	var labels []string
@@ -64,6 +66,9 @@ func (c *App) runsCommand() *cobra.Command {
 			if f.Labels, err = parseLabels(labels); err != nil {
 				return err
 			}
+			if since != "" {
+				f.Query = sinceQuery(f, status, since)
+			}
 			return c.with(cmd, func(b *client.Client) error { return c.listRuns(cmd, b, f) })
 		},
 	}
@@ -76,6 +81,27 @@ func (c *App) runsCommand() *cobra.Command {
 	f.StringArrayVar(&labels, "label", nil, "only runs with label key=value; may be repeated")
 	l.add(cmd)
 	return cmd
+}
+
+// sinceQuery is a filter with its --since as text. A cursor belongs to one exact
+// query, and the time that "24h" names is another one for each page. It is empty for
+// a value that the grammar cannot hold.
+func sinceQuery(f domain.RunFilter, status, since string) string {
+	terms := []string{"since:" + filter.Quote(since)}
+	if status != "" {
+		terms = append(terms, "status:"+status)
+	}
+	if f.PlanKey != "" {
+		terms = append(terms, "plan:"+filter.Quote(f.PlanKey))
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.Labels)) {
+		terms = append(terms, filter.Quote("label."+k+"="+f.Labels[k]))
+	}
+	query := strings.Join(terms, " ")
+	if got, problem := filter.Parse(query, time.Now()); problem != nil || got.PlanKey != f.PlanKey || !maps.Equal(got.Labels, f.Labels) || !slices.Equal(got.Statuses, f.Statuses) {
+		return ""
+	}
+	return query
 }
 
 // viewNamed is the filter of a saved view; one's own comes before everybody's.
@@ -97,7 +123,7 @@ func viewNamed(cmd *cobra.Command, b *client.Client, name string) (string, error
 	return found, nil
 }
 
-func (c *App) listRuns(cmd *cobra.Command, b *client.Client, f domain.RunFilter) error {
+func (c *program) listRuns(cmd *cobra.Command, b *client.Client, f domain.RunFilter) error {
 	list, err := b.Runs(cmd.Context(), f)
 	if err != nil {
 		return err
@@ -111,16 +137,16 @@ func (c *App) listRuns(cmd *cobra.Command, b *client.Client, f domain.RunFilter)
 		}
 		rows = append(rows, []string{r.ID, what, r.PlanKey, "v" + strconv.Itoa(r.Version), startTime(r), r.Headline})
 	}
-	return c.Listed(items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no run matches")
+	return c.Listed(c.json, items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no run matches")
 }
 
 // startTime is when a run started, or when it will.
 func startTime(r domain.Run) string {
 	switch {
 	case !r.StartedAt.IsZero():
-		return Stamp(r.StartedAt)
+		return cli.Stamp(r.StartedAt)
 	case r.StartAt.After(time.Now()):
-		return "starts " + Stamp(r.StartAt)
+		return "starts " + cli.Stamp(r.StartAt)
 	}
 	return "not yet"
 }
@@ -134,7 +160,7 @@ type shown struct {
 	domain.Conversation
 }
 
-func (c *App) showCommand() *cobra.Command {
+func (c *program) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
 		Long: `Shows where a run stands: its journal in order, what it waits for, why it failed. Each
@@ -164,7 +190,7 @@ With --json: the run, its journal, its decisions, its notes, and what its agents
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					if d.Journal == nil {
 						d.Journal = []domain.Entry{}
 					}
@@ -186,22 +212,22 @@ With --json: the run, its journal, its decisions, its notes, and what its agents
 }
 
 // showStanding says of a failed run who knows, and what else failed so.
-func (c *App) showStanding(r domain.Run, s domain.Standing) {
+func (c *program) showStanding(r domain.Run, s domain.Standing) {
 	if a := s.Acknowledged; a != nil {
-		c.Printf("%s took note of it at %s", a.Actor, Stamp(a.At))
+		c.Printf("%s took note of it at %s", a.Actor, cli.Stamp(a.At))
 		if a.Note != "" {
-			c.Printf(": %s", firstLine(a.Note))
+			c.Printf(": %s", cli.FirstLine(a.Note))
 		}
 		c.Printf("\n")
 	} else if r.Attention {
 		c.Printf("needs attention\n")
 	}
 	if g := s.FailureGroup; g != nil && g.Runs > 1 {
-		c.Printf("the same failure needs attention in %d runs, the first at %s: kairos runs --filter '%s'\n", g.Runs, Stamp(g.First), filterOf(g.Ref()))
+		c.Printf("the same failure needs attention in %d runs, the first at %s: kairos runs --filter '%s'\n", g.Runs, cli.Stamp(g.First), filterOf(g.Ref()))
 	}
 }
 
-func (c *App) show(d domain.RunDetail) {
+func (c *program) show(d domain.RunDetail) {
 	r := d.Run
 	c.Printf("run %s\n  plan    %s v%d\n  status  %s", r.ID, r.PlanKey, r.Version, r.Status)
 	if r.WaitReason != "" {
@@ -215,7 +241,7 @@ func (c *App) show(d domain.RunDetail) {
 		c.Printf("  %s\n", r.Headline)
 	}
 	for _, re := range domain.ReplansOf(d) {
-		c.Printf("  planned anew: v%d → v%d, after %s failed: %s\n", re.From, re.To, re.Node, firstLine(re.Reason))
+		c.Printf("  planned anew: v%d → v%d, after %s failed: %s\n", re.From, re.To, re.Node, cli.FirstLine(re.Reason))
 		if re.Proposed {
 			c.Printf("    it is not followed before it is accepted\n")
 		}
@@ -228,7 +254,7 @@ func (c *App) show(d domain.RunDetail) {
 		c.showDamage(r.ID, d.Damage)
 	} else {
 		for _, p := range r.Damaged {
-			c.Printf("damaged: %s: %s\n", p.Part, firstLine(p.Message))
+			c.Printf("damaged: %s: %s\n", p.Part, cli.FirstLine(p.Message))
 		}
 	}
 	for _, w := range d.Waits {
@@ -236,7 +262,7 @@ func (c *App) show(d domain.RunDetail) {
 		if w.Node != "" {
 			at = " at " + w.Node
 		}
-		c.Printf("%s\n", strings.TrimSuffix(fmt.Sprintf("waits for %s%s: %s", w.Reason, at, firstLine(w.Message)), ": "))
+		c.Printf("%s\n", strings.TrimSuffix(fmt.Sprintf("waits for %s%s: %s", w.Reason, at, cli.FirstLine(w.Message)), ": "))
 		for _, call := range w.Calls {
 			c.Printf("  outcome unknown: %s, sent at %s with the idempotency key %s: %s\n", call.Tool, call.Since.Format(time.RFC3339), call.IdempotencyKey, text(call.Arguments))
 		}
@@ -294,7 +320,7 @@ func line(e *domain.Entry) string {
 	return b.String()
 }
 
-func (c *App) logsCommand() *cobra.Command {
+func (c *program) logsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use: "logs RUN", Short: "Print a run's journal and logs", Args: cobra.ExactArgs(1),
@@ -338,14 +364,14 @@ func (c *App) logsCommand() *cobra.Command {
 }
 
 // journal prints rows after a position and returns the new one.
-func (c *App) journal(cmd *cobra.Command, b *client.Client, run string, after int64) (int64, error) {
+func (c *program) journal(cmd *cobra.Command, b *client.Client, run string, after int64) (int64, error) {
 	rows, damage := b.JournalPage(cmd.Context(), run, after, 0)
 	if damage != nil && domain.CodeOf(damage) != domain.CodeCorrupt {
 		return after, damage
 	}
 	for _, e := range rows { // what comes before a damaged row can be trusted
 		after = e.Seq
-		if c.Json {
+		if c.json {
 			if err := c.Print(e); err != nil {
 				return after, err
 			}

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"fmt"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
 // systemCommand looks after a daemon.
-func (c *App) systemCommand() *cobra.Command {
+func (c *program) systemCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "system", Short: "Say how a daemon does; read its log, back it up, let it rest", Args: cobra.NoArgs,
 		Long: `Says how a daemon and its data are: what works and waits, storage, backups, holds,
@@ -32,7 +33,7 @@ daemon: --server, or one that serves the database file.`,
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"installation": i, "vitals": v})
 				}
 				c.system(i, v)
@@ -44,25 +45,25 @@ daemon: --server, or one that serves the database file.`,
 	return cmd
 }
 
-func (c *App) system(i domain.Installation, v domain.Vitals) {
+func (c *program) system(i domain.Installation, v domain.Vitals) {
 	c.Printf("kairosd %s on %s\n", i.Version, i.Host)
 	free := size(i.Storage.Free)
 	if i.Storage.Needs > 0 {
 		free += ": full until " + size(i.Storage.Needs) + " are free; work waits, kairosd retention removes old runs"
 	}
-	facts := [][2]string{{"started", Stamp(i.Started)}, {"starts in 7 days", fmt.Sprintf("%d, %d after a death without a goodbye", i.Starts, i.UncleanStarts)},
+	facts := [][2]string{{"started", cli.Stamp(i.Started)}, {"starts in 7 days", fmt.Sprintf("%d, %d after a death without a goodbye", i.Starts, i.UncleanStarts)},
 		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)}, {"steps", fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
-		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " of log"}, {"disk free", free}, {"examined", Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
+		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " of log"}, {"disk free", free}, {"examined", cli.Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
 		{"at the next start", strings.Join(i.ConfigLater, ", ")}, {"not taken up", i.ConfigError}}
 	if m := i.Maintenance; m != nil {
-		facts = append(facts, [2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", Stamp(m.Since), m.By, m.Reason))})
+		facts = append(facts, [2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", cli.Stamp(m.Since), m.By, m.Reason))})
 	}
 	if i.Held > 0 || i.Hold != nil {
 		facts = append(facts, [2]string{"held", fmt.Sprintf("%d runs; kairos release --all lets them go on", i.Held)})
 	}
 	last := "none"
 	if len(i.Backups) > 0 {
-		last = Stamp(i.Backups[0].Created)
+		last = cli.Stamp(i.Backups[0].Created)
 	}
 	facts = append(facts, [2]string{"last backup", last})
 	for _, r := range i.Retention {
@@ -75,9 +76,9 @@ func (c *App) system(i domain.Installation, v domain.Vitals) {
 		if j.Running {
 			state = "runs"
 		}
-		rows = append(rows, []string{j.Name, state, j.Every.String(), Stamp(j.LastAt), took(j.Took), Stamp(j.NextAt), j.Error})
+		rows = append(rows, []string{j.Name, state, j.Every.String(), cli.Stamp(j.LastAt), took(j.Took), cli.Stamp(j.NextAt), j.Error})
 	}
-	c.table([]string{"JOB", "STATE", "EVERY", "LAST", "TOOK", "NEXT", "ERROR"}, rows)
+	c.Table([]string{"JOB", "STATE", "EVERY", "LAST", "TOOK", "NEXT", "ERROR"}, rows)
 }
 
 func size(bytes int64) string {
@@ -91,7 +92,7 @@ func size(bytes int64) string {
 	return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " GiB"
 }
 
-func (c *App) systemLog() *cobra.Command {
+func (c *program) systemLog() *cobra.Command {
 	level := ""
 	cmd := &cobra.Command{
 		Use: "log [TEXT]", Short: "Print the newest lines of a daemon's log", Args: cobra.MaximumNArgs(1),
@@ -111,13 +112,13 @@ func (c *App) systemLog() *cobra.Command {
 				}
 				for i := len(lines) - 1; i >= 0; i-- {
 					l := lines[i]
-					if c.Json {
+					if c.json {
 						if err := c.Print(l); err != nil {
 							return err
 						}
 						continue
 					}
-					c.Printf("%s  %-5s %s %s\n", l.At.UTC().Format("2006-01-02 15:04:05.000Z"), l.Level, firstLine(l.Message), firstLine(l.Facts))
+					c.Printf("%s  %-5s %s %s\n", l.At.UTC().Format("2006-01-02 15:04:05.000Z"), l.Level, cli.FirstLine(l.Message), cli.FirstLine(l.Facts))
 				}
 				return nil
 			})
@@ -127,7 +128,7 @@ func (c *App) systemLog() *cobra.Command {
 	return cmd
 }
 
-func (c *App) systemMaintenance() *cobra.Command {
+func (c *program) systemMaintenance() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "maintenance on|off", Short: "Let no step start on a daemon, or let them start again", Args: cobra.ExactArgs(1), ValidArgs: []string{"on", "off"},
@@ -140,18 +141,18 @@ created, looked at, decided and cancelled. It outlasts restarts of the daemon.
 				return exit.Usage("say: kairos system maintenance on, or off")
 			}
 			return c.with(cmd, func(k *client.Client) error {
-				m, err := k.Maintain(cmd.Context(), c.actor(), args[0] == "on", reason)
+				m, err := k.Maintain(cmd.Context(), args[0] == "on", reason)
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"maintenance": m})
 				}
 				if m == nil {
 					c.Printf("no maintenance: steps start\n")
 					return nil
 				}
-				c.Printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, firstLine(m.Reason))
+				c.Printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, cli.FirstLine(m.Reason))
 				return nil
 			})
 		},
@@ -160,21 +161,21 @@ created, looked at, decided and cancelled. It outlasts restarts of the daemon.
 	return cmd
 }
 
-func (c *App) systemBackup() *cobra.Command {
+func (c *program) systemBackup() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup", Short: "Let a daemon make a verified backup", Args: cobra.NoArgs,
 		Long:    "Makes a verified backup in the daemon's directory for backups, beside those that are there. \"kairosd backup FILE\" writes one where you say.",
 		Example: "  kairos system backup",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(k *client.Client) error {
-				b, err := k.BackUp(cmd.Context(), c.actor())
+				b, err := k.BackUp(cmd.Context())
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(b)
 				}
-				c.Printf("backup of %s: %s, verified up to audit event %d\n", Stamp(b.Created), size(b.Bytes), b.AuditSeq)
+				c.Printf("backup of %s: %s, verified up to audit event %d\n", cli.Stamp(b.Created), size(b.Bytes), b.AuditSeq)
 				return nil
 			})
 		},

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -36,34 +37,6 @@ func (l *listFlags) check() error {
 
 func (l *listFlags) page() domain.Page { return domain.Page{Limit: l.limit, After: l.cursor} }
 
-// Listed prints a list: as one object, or as a table with a word on stderr about
-// what there is besides.
-func (c *App) Listed(items any, next string, headings []string, rows [][]string, nothing string) error {
-	if c.Json {
-		var after any
-		if next != "" {
-			after = next
-		}
-		return c.Print(map[string]any{"items": items, "next": after})
-	}
-	c.table(headings, rows)
-	switch {
-	case next != "":
-		c.errorf("more with --cursor %s\n", next)
-	case len(rows) == 0:
-		c.errorf("%s\n", nothing)
-	}
-	return nil
-}
-
-// Stamp is a moment as lists show it: UTC, to the second.
-func Stamp(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02 15:04:05Z")
-}
-
 // took is a duration as people read it.
 func took(d time.Duration) string {
 	switch {
@@ -78,7 +51,7 @@ func took(d time.Duration) string {
 }
 
 // stepsCommand searches attempts of steps across runs (R28).
-func (c *App) stepsCommand() *cobra.Command {
+func (c *program) stepsCommand() *cobra.Command {
 	var l listFlags
 	sort := ""
 	cmd := &cobra.Command{
@@ -111,10 +84,10 @@ longest of those that were looked at. A search looks as far as a bound of time l
 					if h.Item >= 0 {
 						node += "[" + strconv.Itoa(h.Item) + "]"
 					}
-					rows = append(rows, []string{Stamp(h.At), domain.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node, strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
+					rows = append(rows, []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node, strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
 						strings.TrimSpace(h.Code + " " + h.Message)})
 				}
-				return c.Listed(items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "TRY", "STATUS", "TOOK", "ERROR"}, rows, "no step matches")
+				return c.Listed(c.json, items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "TRY", "STATUS", "TOOK", "ERROR"}, rows, "no step matches")
 			})
 		},
 	}
@@ -124,7 +97,7 @@ longest of those that were looked at. A search looks as far as a bound of time l
 }
 
 // handoffsCommand says which agent gave what to which.
-func (c *App) handoffsCommand() *cobra.Command {
+func (c *program) handoffsCommand() *cobra.Command {
 	var l listFlags
 	cmd := &cobra.Command{
 		Use: "handoffs [FILTER]", Short: "List handoffs: which agent gave what to which",
@@ -147,9 +120,9 @@ passed on.`,
 				}
 				rows := [][]string{}
 				for _, h := range list.Items {
-					rows = append(rows, []string{Stamp(h.At), domain.ShortID(h.Run), h.Plan, h.From + " → " + h.To, h.Reason, h.Status, h.Context})
+					rows = append(rows, []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.Plan, h.From + " → " + h.To, h.Reason, h.Status, h.Context})
 				}
-				return c.Listed(append([]domain.HandoffSeen{}, list.Items...), list.Next, []string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoff matches")
+				return c.Listed(c.json, append([]domain.HandoffSeen{}, list.Items...), list.Next, []string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoff matches")
 			})
 		},
 	}
@@ -168,17 +141,17 @@ passed on.`,
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"items": append([]domain.Handoff{}, said.Handoffs...)})
 				}
 				for _, h := range said.Handoffs {
-					c.Printf("%s  %s → %s  at %s  %s\n", Stamp(h.At), firstLine(h.From), firstLine(h.To), cmp.Or(h.Node, "-"), h.Reason)
+					c.Printf("%s  %s → %s  at %s  %s\n", cli.Stamp(h.At), cli.FirstLine(h.From), cli.FirstLine(h.To), cmp.Or(h.Node, "-"), h.Reason)
 					for line := range strings.Lines(h.Context) {
-						c.Printf("  %s\n", firstLine(line))
+						c.Printf("  %s\n", cli.FirstLine(line))
 					}
 				}
 				if len(said.Handoffs) == 0 {
-					c.errorf("run %s has no handoffs\n", domain.ShortID(r.ID))
+					c.Errorf("run %s has no handoffs\n", domain.ShortID(r.ID))
 				}
 				return nil
 			})
@@ -189,7 +162,7 @@ passed on.`,
 }
 
 // viewsCommand keeps names for filters of the list of runs.
-func (c *App) viewsCommand() *cobra.Command {
+func (c *program) viewsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "views", Short: "List, save and remove saved views of the list of runs", Args: cobra.NoArgs,
 		Long: `Lists your saved views and everybody's: names for filters of the list of runs, which
@@ -214,7 +187,7 @@ the dashboard shows above the list. "kairos runs --view NAME" lists the runs of 
 					}
 					items, rows = append(items, view{v.Name, v.Query, v.Owner == ""}), append(rows, []string{v.Name, whose, v.Query})
 				}
-				return c.Listed(items, "", []string{"NAME", "WHOSE", "FILTER"}, rows, "no view is saved")
+				return c.Listed(c.json, items, "", []string{"NAME", "WHOSE", "FILTER"}, rows, "no view is saved")
 			})
 		},
 	}
@@ -230,7 +203,7 @@ the dashboard shows above the list. "kairos runs --view NAME" lists the runs of 
 					return domain.Errorf(domain.CodeNotFound, "there is no view %q", v.Name).Suggest("kairos views lists them; --everybody is for those of everybody")
 				}
 			}
-			return b.KeepView(cmd.Context(), c.actor(), v, everybody)
+			return b.KeepView(cmd.Context(), v, everybody)
 		})
 	}
 	save := &cobra.Command{

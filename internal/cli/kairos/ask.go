@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ type answered struct {
 	Draft           string                `json:"draft"`
 }
 
-func (c *App) askCommand() *cobra.Command {
+func (c *program) askCommand() *cobra.Command {
 	var r domain.DraftRequest
 	var start domain.DraftStart
 	var timeout time.Duration
@@ -103,9 +103,9 @@ func preferred(list []string) (map[string]any, error) {
 }
 
 // refused prints a refusal to plan as JSON, with its code, where JSON is wanted.
-func (c *App) refused(err error) error {
+func (c *program) refused(err error) error {
 	e, ok := errors.AsType[*domain.Error](err)
-	if !c.Json || !ok {
+	if !c.json || !ok {
 		return err
 	}
 	out := struct {
@@ -126,9 +126,9 @@ func (c *App) refused(err error) error {
 	return err
 }
 
-func (c *App) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, start domain.DraftStart, planOnly bool) error {
+func (c *program) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, start domain.DraftStart, planOnly bool) error {
 	ctx := cmd.Context()
-	d, err := b.StartDraft(ctx, c.actor(), r)
+	d, err := b.StartDraft(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -142,32 +142,32 @@ func (c *App) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, s
 	if err != nil {
 		return err
 	}
-	if !c.Json {
+	if !c.json {
 		c.showPlan(d, plan)
 	}
 	waits := d.Direct == "" && len(d.Unsafe) > 0 && !start.Accept
 	out := answered{Classification: d.Classification, Agent: d.Direct, Plan: plan, NeedsAcceptance: waits, Draft: d.ID}
 	if planOnly || waits {
 		switch {
-		case c.Json:
+		case c.json:
 			return c.Print(out)
 		case waits:
-			c.errorf("%s cannot be repeated; read the plan, then accept it with: kairos drafts accept %s\n", strings.Join(d.Unsafe, ", "), d.ID)
+			c.Errorf("%s cannot be repeated; read the plan, then accept it with: kairos drafts accept %s\n", strings.Join(d.Unsafe, ", "), d.ID)
 		}
 		if waits && !planOnly {
-			c.errorf("not started; kairos ask --accept starts such plans\n")
+			c.Errorf("not started; kairos ask --accept starts such plans\n")
 			return &exit.Status{Code: exit.Waits}
 		}
 		return nil
 	}
-	run, err := b.RunDraft(ctx, c.actor(), d.ID, start)
+	run, err := b.RunDraft(ctx, d.ID, start)
 	if err != nil {
 		return err
 	}
-	if d.Proposed && !start.Accept && !c.Json {
-		c.errorf("v%d of %s stays a draft; kairos drafts accept %s makes it current\n", d.Version, d.Plan, d.ID)
+	if d.Proposed && !start.Accept && !c.json {
+		c.Errorf("v%d of %s stays a draft; kairos drafts accept %s makes it current\n", d.Version, d.Plan, d.ID)
 	}
-	if !c.Json {
+	if !c.json {
 		return c.follow(ctx, b, run)
 	}
 	view, err := b.Follow(ctx, run.ID, func(domain.Event) {})
@@ -188,34 +188,34 @@ func (c *App) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, s
 }
 
 // showPlan says on stderr what will answer, before it does.
-func (c *App) showPlan(d domain.Draft, plan *domain.AskedPlan) {
+func (c *program) showPlan(d domain.Draft, plan *domain.AskedPlan) {
 	if d.Direct != "" {
-		c.errorf("%s: %s answers directly (%s)\n", d.Classification.Complexity, d.Direct, d.Reason)
+		c.Errorf("%s: %s answers directly (%s)\n", d.Classification.Complexity, d.Direct, d.Reason)
 		return
 	}
 	doc, err := plan.Execution()
 	if err != nil {
-		c.errorf("kairos: read the plan: %s\n", err)
+		c.Errorf("kairos: read the plan: %s\n", err)
 	}
 	found := ""
 	if plan.Found {
 		found = ", made before (--fresh plans anew)"
 	}
-	c.errorf("%s: plan %s v%d, by %s%s: %s\n", d.Classification.Complexity, plan.Key, plan.Version, plan.By, found, plan.Name)
+	c.Errorf("%s: plan %s v%d, by %s%s: %s\n", d.Classification.Complexity, plan.Key, plan.Version, plan.By, found, plan.Name)
 	for _, s := range plan.Steps {
-		c.errorf("  %s\n", s)
+		c.Errorf("  %s\n", s)
 	}
-	c.errorf("  estimated: %s\n", estimates(doc, len(plan.Steps)))
+	c.Errorf("  estimated: %s\n", estimates(doc, len(plan.Steps)))
 	if list := doc.Metadata.Dropped; len(list) > 0 {
-		c.errorf("  left out, because the limits leave no room: %s\n", strings.Join(list, ", "))
+		c.Errorf("  left out, because the limits leave no room: %s\n", strings.Join(list, ", "))
 	}
 	c.showAlternatives(doc)
 }
 
 // showAlternatives prints on stderr what can be accepted instead of a plan.
-func (c *App) showAlternatives(doc domain.ExecutionPlan) {
+func (c *program) showAlternatives(doc domain.ExecutionPlan) {
 	for _, alt := range doc.Metadata.Alternatives {
-		c.errorf("  %s (--alternative %s): %s: %s\n", alt.Metadata.Kind, alt.Metadata.Kind, estimates(alt, len(alt.Steps)), strings.Join(alt.StepNames(), ", "))
+		c.Errorf("  %s (--alternative %s): %s: %s\n", alt.Metadata.Kind, alt.Metadata.Kind, estimates(alt, len(alt.Steps)), strings.Join(alt.StepNames(), ", "))
 	}
 }
 

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 // connect gives a client of the API: that of the daemon that --server names, else
 // one in this process on the database file. If another process has the file open,
 // it is that of the daemon behind the socket next to the file.
-func (c *App) connect(ctx context.Context) (*client.Client, error) {
+func (c *program) connect(ctx context.Context) (*client.Client, error) {
 	if c.server != "" {
 		return c.remote()
 	}
@@ -27,7 +27,7 @@ func (c *App) connect(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := assemble.LocalOptions{Config: cfg, Path: c.database()}
+	o := assemble.LocalOptions{Config: cfg, Path: c.database(), Open: c.opening}
 	if c.memory {
 		o.Path = ""
 	}
@@ -42,20 +42,20 @@ func (c *App) connect(ctx context.Context) (*client.Client, error) {
 	}
 	b := client.InProcess(l.Handler, l.Close)
 	if l.ReadOnly != nil {
-		c.errorf("note: the database is open for reading only: %s\n", l.ReadOnly)
+		c.Errorf("note: the database is open for reading only: %s\n", l.ReadOnly)
 	}
 	c.mentionOthers(ctx, b)
 	return b, nil
 }
 
 // remote gives a client of the daemon that --server names.
-func (c *App) remote() (*client.Client, error) {
+func (c *program) remote() (*client.Client, error) {
 	return client.New(c.server, cmp.Or(c.token, c.Env("KAIROS_TOKEN")))
 }
 
 // mentionOthers names unfinished runs that this command leaves alone.
-func (c *App) mentionOthers(ctx context.Context, b *client.Client) {
-	if c.quiet || c.Json || c.memory {
+func (c *program) mentionOthers(ctx context.Context, b *client.Client) {
+	if c.quiet || c.json || c.memory {
 		return
 	}
 	list, err := b.Runs(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning}, Page: domain.Page{Limit: 5}})
@@ -68,7 +68,7 @@ func (c *App) mentionOthers(ctx context.Context, b *client.Client) {
 }
 
 // with connects for a command and closes the client after it.
-func (c *App) with(cmd *cobra.Command, f func(b *client.Client) error) error {
+func (c *program) with(cmd *cobra.Command, f func(b *client.Client) error) error {
 	if c.db != "" && c.server == "" && !c.memory && !datadir.Exists(c.db) && !slices.Contains([]string{"ask", "add", "try"}, cmd.Name()) {
 		return domain.Errorf(domain.CodeUnavailable, "there is no database at %s", c.db).Suggest("kairos run makes one; that of a daemon is kairos.db in its data directory")
 	}
@@ -80,9 +80,9 @@ func (c *App) with(cmd *cobra.Command, f func(b *client.Client) error) error {
 	return f(b)
 }
 
-func (c *App) close(b *client.Client) {
+func (c *program) close(b *client.Client) {
 	if err := b.Close(); err != nil {
-		c.errorf("kairos: close: %s\n", err)
+		c.Errorf("kairos: close: %s\n", err)
 	}
 }
 

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"fmt"
@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-func (c *App) agentsCommand() *cobra.Command {
+func (c *program) agentsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "agents", Short: "List agents", Args: cobra.NoArgs,
 		Long: `Lists the agents of the configuration: the model behind each, its tools, and its calls
@@ -28,7 +29,7 @@ prints everything that is known of one.`,
 				for _, a := range list {
 					rows = append(rows, []string{mark(a.Default), a.ID, a.Name, modelOf(a.Provider, a.Model), calls(a.Activity), strings.Join(a.Tools, ", "), a.Description})
 				}
-				return c.Listed(list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "there are no agents")
+				return c.Listed(c.json, list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "there are no agents")
 			})
 		},
 	}
@@ -46,7 +47,7 @@ prints everything that is known of one.`,
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(a)
 				}
 				c.Printf("agent %s\n", a.ID)
@@ -56,7 +57,7 @@ prints everything that is known of one.`,
 				if a.SystemPrompt != "" {
 					c.Printf("  system prompt:\n")
 					for line := range strings.Lines(a.SystemPrompt) {
-						c.Printf("    %s\n", firstLine(line))
+						c.Printf("    %s\n", cli.FirstLine(line))
 					}
 				}
 				return nil
@@ -66,7 +67,7 @@ prints everything that is known of one.`,
 	return cmd
 }
 
-func (c *App) providersCommand() *cobra.Command {
+func (c *program) providersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "providers", Short: "List the providers of models", Args: cobra.NoArgs,
 		Long: `Lists the providers of the configuration: how the last call went, and the calls and
@@ -85,7 +86,7 @@ out. A provider that has failed again and again is not called for a while.
 					u := p.Activity.Usage
 					rows = append(rows, []string{mark(p.Default), p.Name, p.Type, p.Model, p.State, calls(p.Activity), fmt.Sprintf("%d + %d", u.InputTokens, u.OutputTokens), strings.Join(providerNotes(p), "; ")})
 				}
-				return c.Listed(list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "there are no providers")
+				return c.Listed(c.json, list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "there are no providers")
 			})
 		},
 	}
@@ -103,7 +104,7 @@ out. A provider that has failed again and again is not called for a while.
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(p)
 				}
 				c.Printf("provider %s\n", p.Name)
@@ -115,7 +116,7 @@ out. A provider that has failed again and again is not called for a while.
 					facts = append(facts, [2]string{"note", n})
 				}
 				for _, l := range p.Limits {
-					facts = append(facts, [2]string{"limit", fmt.Sprintf("%d of %d %s left, said %s", l.Remaining, l.Limit, l.Of, Stamp(l.At))})
+					facts = append(facts, [2]string{"limit", fmt.Sprintf("%d of %d %s left, said %s", l.Remaining, l.Limit, l.Of, cli.Stamp(l.At))})
 				}
 				c.facts(facts)
 				c.activity(p.Activity)
@@ -131,13 +132,13 @@ out. A provider that has failed again and again is not called for a while.
 // providerNotes is what is out of the ordinary with a provider.
 func providerNotes(p domain.ProviderInfo) (notes []string) {
 	if p.Stop != nil {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", Stamp(p.Stop.Since), p.Stop.By, firstLine(p.Stop.Reason))))
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", cli.Stamp(p.Stop.Since), p.Stop.By, cli.FirstLine(p.Stop.Reason))))
 	}
 	if p.Circuit.Disturbed() {
 		notes = append(notes, circuitNote(p.Circuit))
 	}
 	if p.LastError != "" {
-		notes = append(notes, fmt.Sprintf("last error %s: %s", Stamp(p.LastErrorAt), firstLine(p.LastError)))
+		notes = append(notes, fmt.Sprintf("last error %s: %s", cli.Stamp(p.LastErrorAt), cli.FirstLine(p.LastError)))
 	}
 	return notes
 }
@@ -153,19 +154,19 @@ func named[T any](list []T, want, what, lists string, name func(T) string) (foun
 }
 
 // facts prints what is known of something, a line each; what is empty is left out.
-func (s Streams) facts(list [][2]string) {
+func (c *program) facts(list [][2]string) {
 	for _, f := range list {
 		if f[1] != "" {
-			s.Printf("  %-24s %s\n", f[0], firstLine(f[1]))
+			c.Printf("  %-24s %s\n", f[0], cli.FirstLine(f[1]))
 		}
 	}
 }
 
 // activity prints how calls went in the last 24 hours.
-func (s Streams) activity(a domain.Activity) {
-	s.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", Stamp(a.LastCallAt)}, {"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
+func (c *program) activity(a domain.Activity) {
+	c.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", cli.Stamp(a.LastCallAt)}, {"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
 	for _, e := range a.Errors {
-		s.Printf("  %-24s %s (%d)\n", "failed with", firstLine(e.Code), e.Count)
+		c.Printf("  %-24s %s (%d)\n", "failed with", cli.FirstLine(e.Code), e.Count)
 	}
 }
 
@@ -198,13 +199,13 @@ func yes(is bool) string {
 }
 
 // showMessages prints what a run's agents said to each other.
-func (c *App) showMessages(list []domain.Message) {
+func (c *program) showMessages(list []domain.Message) {
 	for _, m := range list {
 		context := ""
 		if m.Metadata.IsPlanContext {
 			context = "(context of step " + m.Metadata.StepID + ") "
 		}
-		at, said := m.Metadata.Timestamp.Format("15:04:05.000"), firstLine(clip(text(m.Payload), 100))
+		at, said := m.Metadata.Timestamp.Format("15:04:05.000"), cli.FirstLine(clip(text(m.Payload), 100))
 		c.Printf("%s  %-8s  %s → %s  %s%s\n", at, m.Type, m.From, m.To, context, said)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package kairos
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -35,7 +36,7 @@ func viewPlan(p domain.Plan) planView {
 	return planView{p.ID, p.Key, p.Name, p.Latest, p.LatestHash, p.UpdatedAt.Format(time.RFC3339), p.Archived, string(p.Stage), p.Paused}
 }
 
-func (c *App) plansCommand() *cobra.Command {
+func (c *program) plansCommand() *cobra.Command {
 	var l listFlags
 	var query string
 	var archived, paused bool
@@ -65,7 +66,7 @@ and words of the key or name. Drafts of planners are listed by "kairos drafts", 
 	return cmd
 }
 
-func (c *App) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing string) error {
+func (c *program) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing string) error {
 	return c.with(cmd, func(b *client.Client) error {
 		list, err := b.Plans(cmd.Context(), f)
 		if err != nil {
@@ -78,13 +79,13 @@ func (c *App) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing string)
 			if p.Paused != nil {
 				stage = strings.TrimSpace(stage + " paused")
 			}
-			rows = append(rows, []string{p.Key, "v" + strconv.Itoa(p.Latest), stage, Stamp(p.UpdatedAt), p.Name})
+			rows = append(rows, []string{p.Key, "v" + strconv.Itoa(p.Latest), stage, cli.Stamp(p.UpdatedAt), p.Name})
 		}
-		return c.Listed(items, list.Next, []string{"PLAN", "VERSION", "STAGE", "CHANGED", "NAME"}, rows, nothing)
+		return c.Listed(c.json, items, list.Next, []string{"PLAN", "VERSION", "STAGE", "CHANGED", "NAME"}, rows, nothing)
 	})
 }
 
-func (c *App) plansAdd() *cobra.Command {
+func (c *program) plansAdd() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "add FILE…", Short: "Store plan files", Args: cobra.MinimumNArgs(1),
@@ -97,12 +98,12 @@ func (c *App) plansAdd() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					p, v, created, problems, err := b.SavePlan(cmd.Context(), c.actor(), src, format, "cli", reason)
+					p, v, created, problems, err := b.SavePlan(cmd.Context(), src, format, "cli", reason)
 					if err != nil {
 						return c.invalid(file, problems, err)
 					}
 					c.warnings(file, problems)
-					if c.Json {
+					if c.json {
 						if err := c.Print(map[string]any{"id": p.ID, "key": p.Key, "version": v.Number, "hash": v.Hash, "created": created, "problems": problems}); err != nil {
 							return err
 						}
@@ -122,7 +123,7 @@ func (c *App) plansAdd() *cobra.Command {
 	return cmd
 }
 
-func (c *App) plansShow() *cobra.Command {
+func (c *program) plansShow() *cobra.Command {
 	var number int
 	cmd := &cobra.Command{
 		Use: "show PLAN", Short: "Print a plan as it was written", Args: cobra.ExactArgs(1),
@@ -149,7 +150,7 @@ func (c *App) plansShow() *cobra.Command {
 	return cmd
 }
 
-func (c *App) plansVersions() *cobra.Command {
+func (c *program) plansVersions() *cobra.Command {
 	return &cobra.Command{
 		Use: "versions PLAN", Short: "List a plan's versions", Args: cobra.ExactArgs(1),
 		Long:    "Lists a plan's versions, newest first, with who stored them and why.",
@@ -177,7 +178,7 @@ func (c *App) plansVersions() *cobra.Command {
 				for _, v := range list {
 					out = append(out, view{v.Number, v.Hash, v.Author, v.Origin, v.Reason, v.CreatedAt.Format(time.RFC3339), v.Number == p.Latest})
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"items": out})
 				}
 				rows := [][]string{}
@@ -186,16 +187,16 @@ func (c *App) plansVersions() *cobra.Command {
 					if v.Number == p.Latest {
 						current = "current"
 					}
-					rows = append(rows, []string{"v" + strconv.Itoa(v.Number), current, v.Hash[:12], Stamp(v.CreatedAt), v.Author, v.Origin, v.Reason})
+					rows = append(rows, []string{"v" + strconv.Itoa(v.Number), current, v.Hash[:12], cli.Stamp(v.CreatedAt), v.Author, v.Origin, v.Reason})
 				}
-				c.table([]string{"VERSION", "", "HASH", "STORED", "BY", "ORIGIN", "REASON"}, rows)
+				c.Table([]string{"VERSION", "", "HASH", "STORED", "BY", "ORIGIN", "REASON"}, rows)
 				return nil
 			})
 		},
 	}
 }
 
-func (c *App) plansDiff() *cobra.Command {
+func (c *program) plansDiff() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff PLAN FROM TO", Short: "Say what changed from one version of a plan to another", Args: cobra.ExactArgs(3),
 		Long: `Prints the lines that were added and removed from one version to another. Versions
@@ -219,7 +220,7 @@ compared as YAML.`,
 					}
 				}
 				d := plandiff.Versions(versions[0], versions[1])
-				if c.Json {
+				if c.json {
 					return c.Print(map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
 				}
 				for _, l := range d.Lines {
@@ -249,8 +250,8 @@ func versionNumber(text string) (int, error) {
 }
 
 // printVersion prints a version as it was written.
-func (c *App) printVersion(p domain.Plan, v domain.Version) error {
-	if c.Json {
+func (c *program) printVersion(p domain.Plan, v domain.Version) error {
+	if c.json {
 		return c.Print(map[string]any{"plan": viewPlan(p), "version": v.Number, "hash": v.Hash, "format": v.Format, "source": string(v.Source)})
 	}
 	c.Printf("%s\n", strings.TrimRight(string(v.Source), "\n"))
@@ -258,7 +259,7 @@ func (c *App) printVersion(p domain.Plan, v domain.Version) error {
 }
 
 // showSteps says on stderr who does what in a version.
-func (c *App) showSteps(v domain.Version) {
+func (c *program) showSteps(v domain.Version) {
 	d, problems := planner.Parse(v.Source, planner.Format(v.Format))
 	if problems.Err() != nil {
 		return // the source is printed; what is wrong with it is said when it is started
@@ -269,11 +270,11 @@ func (c *App) showSteps(v domain.Version) {
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		c.errorf("  %-24s %s %s\n", n.ID, cmp.Or(n.Agent, n.Tool, n.TypeName), firstLine(n.Task))
+		c.Errorf("  %-24s %s %s\n", n.ID, cmp.Or(n.Agent, n.Tool, n.TypeName), cli.FirstLine(n.Task))
 	}
 }
 
-func (c *App) plansRestore() *cobra.Command {
+func (c *program) plansRestore() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "restore PLAN VERSION", Short: "Make an earlier version of a plan its current one", Args: cobra.ExactArgs(2),
@@ -293,10 +294,10 @@ meanwhile. "kairos plans diff" says how versions differ.`,
 					return err
 				}
 				before := p.Latest
-				if p, err = b.RestoreVersion(cmd.Context(), c.actor(), p.ID, n, p.LatestHash, reason); err != nil {
+				if p, err = b.RestoreVersion(cmd.Context(), p.ID, n, p.LatestHash, reason); err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(viewPlan(p))
 				}
 				c.Printf("%s: v%d is current, in the place of v%d\n", p.Key, p.Latest, before)
@@ -308,7 +309,7 @@ meanwhile. "kairos plans diff" says how versions differ.`,
 	return cmd
 }
 
-func (c *App) plansPause(on bool) *cobra.Command {
+func (c *program) plansPause(on bool) *cobra.Command {
 	use, short, done := "pause", "Let no run of a plan start", "is paused: no run of it starts"
 	long := `Lets no run of a plan start, over whatever surface, until "plans unpause". Runs under way go on;
 existing runs can still be resumed, rerun and forked.`
@@ -324,7 +325,7 @@ existing runs can still be resumed, rerun and forked.`
 				if err != nil {
 					return err
 				}
-				if err := b.PausePlan(cmd.Context(), c.actor(), p.ID, on, reason); err != nil {
+				if err := b.PausePlan(cmd.Context(), p.ID, on, reason); err != nil {
 					return err
 				}
 				if p, err = findPlan(cmd.Context(), b, args[0]); err != nil {
@@ -338,7 +339,7 @@ existing runs can still be resumed, rerun and forked.`
 	return cmd
 }
 
-func (c *App) plansArchive(archive bool) *cobra.Command {
+func (c *program) plansArchive(archive bool) *cobra.Command {
 	use, short, long, done := "archive", "Hide a plan from lists", "Hides a plan from lists; its runs stay, and \"plans unarchive\" brings it back. An archived plan cannot be started.", "is archived"
 	if !archive {
 		use, short, long, done = "unarchive", "Bring an archived plan back", "Shows an archived plan in lists again.", "is in lists again"
@@ -352,7 +353,7 @@ func (c *App) plansArchive(archive bool) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := b.ArchivePlan(cmd.Context(), c.actor(), p.ID, archive, reason); err != nil {
+				if err := b.ArchivePlan(cmd.Context(), p.ID, archive, reason); err != nil {
 					return err
 				}
 				p.Archived = archive
@@ -365,7 +366,7 @@ func (c *App) plansArchive(archive bool) *cobra.Command {
 }
 
 // plansFlow says how runs went through a plan.
-func (c *App) plansFlow() *cobra.Command {
+func (c *program) plansFlow() *cobra.Command {
 	version, since := 0, ""
 	cmd := &cobra.Command{
 		Use: "flow PLAN", Short: "Say how the newest runs of a plan went, step by step", Args: cobra.ExactArgs(1),
@@ -386,7 +387,7 @@ long they took, of the newest runs that began since --since (at most 500).`,
 				if err != nil {
 					return err
 				}
-				if c.Json {
+				if c.json {
 					return c.Print(domain.ViewPlanFlow(flow))
 				}
 				rows := [][]string{}
@@ -396,8 +397,8 @@ long they took, of the newest runs that began since --since (at most 500).`,
 					n := flow.Nodes[id]
 					rows = append(rows, []string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped), strconv.Itoa(n.Attempts), took(n.P50), took(n.P95)})
 				}
-				c.table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
-				c.errorf("%d runs, the oldest of %s\n", flow.Runs, Stamp(flow.Since))
+				c.Table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
+				c.Errorf("%d runs, the oldest of %s\n", flow.Runs, cli.Stamp(flow.Since))
 				return nil
 			})
 		},

@@ -1,0 +1,161 @@
+// Package cli holds what the commands of kairos and of kairosd share: their
+// surroundings, how they end, and how they print. Commands run in process: tests
+// call them as the mains do.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/datadir"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+)
+
+// Streams are a command's surroundings.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+	Env func(string) string
+	// Width is how many letters a line of Out has; 0: as many as are written.
+	Width int
+	// Interactive is set when a person can answer questions on In and Err.
+	Interactive bool
+}
+
+// OS are the surroundings of a real process.
+func OS() Streams {
+	return Streams{In: os.Stdin, Out: screen(os.Stdout), Err: screen(os.Stderr), Env: os.Getenv, Width: width(os.Stdout), Interactive: interactive()}
+}
+
+// Main runs a program with the process's arguments and signals and returns its
+// exit code. The first SIGINT or SIGTERM ends the context, a second one the
+// process.
+func Main(program func(context.Context, Streams, []string) int) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	go func() {
+		<-ctx.Done()
+		stop() // from here on a signal has its usual effect
+	}()
+	return program(ctx, OS(), os.Args[1:])
+}
+
+// interactive reports whether a person can answer questions: stdin and stderr are
+// terminals.
+func interactive() bool {
+	for _, f := range []*os.File{os.Stdin, os.Stderr} {
+		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 || width(f) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Execute runs a command tree.
+func Execute(ctx context.Context, root *cobra.Command, s Streams, args []string, program string, code func(error) int) int {
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return exit.Usage("%s\n  see %s --help", err, cmd.CommandPath())
+	})
+	begun := false
+	whenBegun(root, func() { begun = true })
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exit.Done
+	}
+	if _, said := errors.AsType[*exit.Status](err); !begun && !said { // the arguments are not what the command takes
+		where := program
+		if cmd != root {
+			where = cmd.CommandPath()
+		}
+		err = exit.Usage("%s\n  see %s --help", err, where)
+	}
+	switch code := domain.CodeOf(err); {
+	case program == "kairosd" && code == domain.CodeLocked:
+		err = exit.Advise(err, "stop the daemon that holds it, then try again")
+	case program == "kairos" && code == domain.CodeUnauthorized:
+		err = exit.Advise(err, "give one with --token or in KAIROS_TOKEN; kairosd token create makes it")
+	}
+	exit.Report(s.Err, program, err)
+	return code(err)
+}
+
+// whenBegun says when a command begins: its arguments and flags are then those that
+// it takes.
+func whenBegun(cmd *cobra.Command, say func()) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			say()
+			return run(cmd, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		whenBegun(sub, say)
+	}
+}
+
+// DefaultConfig is the configuration file that is used when none is named:
+// kairos/kairos.yaml under $XDG_CONFIG_HOME, or under ~/.config. It is empty if
+// there is no such file.
+func (s Streams) DefaultConfig() string {
+	dir := s.Env("XDG_CONFIG_HOME")
+	if home := s.Env("HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, ".config")
+	}
+	if path := filepath.Join(dir, "kairos", "kairos.yaml"); dir != "" && datadir.Exists(path) {
+		return path
+	}
+	return ""
+}
+
+// PlainDefaults leaves the values of this machine out of the help: the description
+// of each flag names its default.
+func PlainDefaults(f *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		f.Lookup(name).DefValue = ""
+	}
+}
+
+// Versioned adds --version to a program.
+func Versioned(root *cobra.Command) {
+	root.Version = buildinfo.Version
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+}
+
+// DataDirectory is where both programs keep their data by default: the directory
+// kairos under $XDG_DATA_HOME, or under ~/.local/share.
+func (s Streams) DataDirectory() string {
+	if dir := s.Env("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "kairos")
+	}
+	if home := s.Env("HOME"); home != "" {
+		return filepath.Join(home, ".local", "share", "kairos")
+	}
+	return "data" // a service without a home: its working directory
+}
+
+// Print writes a value as one line of JSON.
+func (s Streams) Print(v any) error {
+	enc := json.NewEncoder(s.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func (s Streams) Printf(format string, args ...any) { fmt.Fprintf(s.Out, format, args...) }
+func (s Streams) Errorf(format string, args ...any) { fmt.Fprintf(s.Err, format, args...) }
