@@ -22,6 +22,7 @@ import (
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/rundiff"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -203,7 +204,7 @@ func openLocal(ctx context.Context, path string, memory bool, cfg config.Config)
 	if memory {
 		s, err = store.OpenMemory(ctx, store.Options{Logger: log})
 	} else {
-		s, err = store.Open(ctx, path, store.Options{Logger: log, Recipients: cfg.Backup.Recipients})
+		s, err = recovery.Open(ctx, path, recovery.Options{Options: store.Options{Logger: log}, Recipients: cfg.Backup.Recipients})
 		if full = err; domain.CodeOf(err) == domain.CodeNoSpace { // what there is can still be read
 			s, err = store.Open(ctx, path, store.Options{Logger: log, ReadOnly: true})
 		}

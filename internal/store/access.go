@@ -164,11 +164,11 @@ func (s *Store) sealAccess(ctx context.Context, q *dbsqlc.Queries, seq int64) er
 // was changed by something other than kairosd.
 func (s *Store) CheckAccess(ctx context.Context) ([]string, error) {
 	c := domain.Check{}
-	err := s.checkAccess(ctx, &c)
+	err := s.VerifyAccess(ctx, &c)
 	return c.Problems, err
 }
 
-func (s *Store) checkAccess(ctx context.Context, c *domain.Check) error {
+func (s *Store) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	c.Name = "access"
 	c.Advice = "something other than kairosd changed who may log in or what waits for approval. The rows named grant nothing. Look for what wrote to the file; then restore a backup, or accept the rest with: kairosd user repair"
 	if s.keyless || s.db.Secrets.AuditKey == nil {

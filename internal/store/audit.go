@@ -121,9 +121,6 @@ type AuditReport struct {
 	Problems []string
 }
 
-// verifyRows is how many rows one read of a verification covers.
-const verifyRows = 10_000
-
 // VerifyAudit reads the whole audit log and checks numbering, chain, the journal
 // rows that its events stand for, and the anchor.
 func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
@@ -216,25 +213,25 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	if silent > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("%d journal rows have no audit event", silent))
 	}
-	at, err := readAnchor(s.path + ".anchor")
+	at, err := core.ReadAnchor(s.path + ".anchor")
 	if err != nil {
 		return r, err
 	}
-	if behind, err := s.behind(ctx, s.q, at); err != nil {
+	if behind, err := s.db.Behind(ctx, s.q, at); err != nil {
 		return r, err
-	} else if behind && at.seq > r.Last {
-		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", at.seq, r.Last+1, at.seq))
+	} else if behind && at.Seq > r.Last {
+		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", at.Seq, r.Last+1, at.Seq))
 	} else if behind {
-		r.Problems = append(r.Problems, fmt.Sprintf("event %d is not the one that the anchor has seen", at.seq))
+		r.Problems = append(r.Problems, fmt.Sprintf("event %d is not the one that the anchor has seen", at.Seq))
 	}
 	return r, nil
 }
 
 // auditWindow reads the next events, without what only lists show.
 func (s *Store) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
-	out := make([]dbsqlc.AuditEvent, 0, verifyRows)
+	out := make([]dbsqlc.AuditEvent, 0, core.VerifyRows)
 	err := s.db.EachRow(ctx, `SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac
-FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, core.Ordinals(after, verifyRows), func(v []driver.Value) error {
+FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		out = append(out, dbsqlc.AuditEvent{Seq: f.Int(), At: f.Int(), RunID: f.IntOrNull(), FirstSeq: f.Int(), RunSeq: f.Int(), Digest: f.Blob(),
 			Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(), Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()})
@@ -295,8 +292,8 @@ func (h *stepHashes) check(ctx context.Context, e *dbsqlc.AuditEvent) (problem s
 }
 
 func (h *stepHashes) fill(ctx context.Context) error {
-	h.buffer = make([]stepHash, 0, verifyRows)
-	err := h.s.db.EachRow(ctx, "SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > ? ORDER BY id LIMIT ?", core.Ordinals(h.last, verifyRows), func(v []driver.Value) error {
+	h.buffer = make([]stepHash, 0, core.VerifyRows)
+	err := h.s.db.EachRow(ctx, "SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > ? ORDER BY id LIMIT ?", core.Ordinals(h.last, core.VerifyRows), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		h.buffer = append(h.buffer, stepHash{id: f.Int(), run: f.Int(), event: f.Int(), hash: f.Blob()})
 		return f.Err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -200,7 +201,7 @@ func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool
 				delete(w.hot, run.ID)
 				marked += n
 			}
-			from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), acknowledged}
+			from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), core.Acknowledged}
 			if on {
 				from, to = to, from
 			}

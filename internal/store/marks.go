@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // AckRun takes note of one failed run: it needs attention no more until it fails
@@ -34,7 +35,7 @@ func (s *Store) AckRun(_ context.Context, actor domain.Actor, run, note string) 
 		}
 		delete(w.hot, r.ID)
 		w.counts[countKey{string(domain.RunFailed), ""}]--
-		w.counts[countKey{string(domain.RunFailed), acknowledged}]++
+		w.counts[countKey{string(domain.RunFailed), core.Acknowledged}]++
 		return []auditRow{{record: domain.AuditRecord{Action: "run.ack", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: note}}}, nil
 	})
 	return translate(err, "acknowledge run")

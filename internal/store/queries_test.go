@@ -253,6 +253,7 @@ func TestEveryQueryRuns(t *testing.T) {
 		t.Errorf("storage: %+v", plans)
 	}
 	s.now = func() time.Time { return now.Add(2 * orphanAge) } // payloads are old by then
+	s.db.Now = s.now
 	report, err := s.VerifyAudit(ctx)
 	if must("verify", err); len(report.Problems) > 0 {
 		t.Errorf("audit: %v", report.Problems)
@@ -274,7 +275,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("last event", err)
 	_, err = s.AuditLink(ctx, lastEvent)
 	must("a place in the chain", err)
-	if behind, err := s.behind(ctx, s.q, s.anchor.head()); err != nil || behind {
+	if behind, err := s.db.Behind(ctx, s.q, s.anchor.head()); err != nil || behind {
 		t.Errorf("behind the anchor: %v, %v", behind, err)
 	}
 	report, err = s.VerifyAudit(ctx)
@@ -292,7 +293,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if _, err := s.Run(ctx, domain.NewID()); domain.CodeOf(err) != domain.CodeNotFound { // neither with its details nor without
 		t.Errorf("a run there is not: %v", err)
 	}
-	checks, err := s.Doctor(ctx)
+	checks, err := Diagnose(ctx, s)
 	must("doctor", err)
 	for _, c := range checks {
 		if c.Name == "run states" { // no engine ended the child of the run that failed

@@ -6,25 +6,17 @@ import (
 	"unicode"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // The words of runs are in a full text index (UI 3.2.8): the headlines of those
 // that failed and everybody's labels. Runs that work or wait change what they say
 // at every step and are few; their headlines are read instead.
 
-const (
-	dropWordsSQL = `DELETE FROM run_words WHERE rowid = ?`
-	addWordsSQL  = `INSERT INTO run_words (rowid, headline, labels)
-SELECT id, substr(CASE WHEN status = 'failed' THEN headline ELSE '' END, 1, 2000),
-  coalesce((SELECT group_concat(key || ' ' || value, ' ') FROM run_labels WHERE run_id = runs.id), '')
-FROM runs WHERE (status = 'failed' AND headline <> '' OR EXISTS (SELECT 1 FROM run_labels WHERE run_id = runs.id))`
-	maxWords = 32
-)
-
 // wordsOf writes the words of one run anew, in the transaction that changes them.
 func (w *writer) wordsOf(rowID int64) error {
 	// sqlc does not know the rowid of a full-text index.
-	for _, text := range []string{dropWordsSQL, addWordsSQL + " AND id = ?"} {
+	for _, text := range []string{core.DropWordsSQL, core.AddWordsSQL + " AND id = ?"} {
 		if _, err := w.queries.ExecContext(w.ctx, text, rowID); err != nil {
 			return err
 		}
@@ -37,7 +29,7 @@ func wordsIn(text string) []string {
 	words := strings.FieldsFunc(strings.ReplaceAll(text, "\x00", " "), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	})
-	return words[:min(len(words), maxWords)]
+	return words[:min(len(words), core.MaxWords)]
 }
 
 // match asks the index for the words of a text, one after the other, the last of

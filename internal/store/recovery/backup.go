@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
@@ -35,23 +36,23 @@ const manifestFormat = 2
 // writer, so it finishes under any load (ruling 24). build names the binary.
 // Too little space is CodeNoSpace; a copy that fails a check is CodeCorrupt and
 // is removed.
-func (s *Store) Backup(ctx context.Context, path, build string) (domain.Backup, error) {
-	return s.EncryptedBackup(ctx, path, build, nil)
+func Backup(ctx context.Context, s *store.Store, path, build string) (domain.Backup, error) {
+	return EncryptedBackup(ctx, s, path, build, nil)
 }
 
 // EncryptedBackup is Backup whose file can be read only with an identity of one of
 // the recipients, public keys of age; without any it is not encrypted. The copy is
 // verified before it is encrypted, and until then never leaves the data directory.
-func (s *Store) EncryptedBackup(ctx context.Context, path, build string, recipients []string) (domain.Backup, error) {
-	b, err := s.backup(ctx, path, build, recipients)
+func EncryptedBackup(ctx context.Context, s *store.Store, path, build string, recipients []string) (domain.Backup, error) {
+	b, err := of(s).backup(ctx, path, build, recipients)
 	if err != nil {
 		return domain.Backup{}, fmt.Errorf("backup: %w", err)
 	}
 	return b, nil
 }
 
-func (s *Store) backup(ctx context.Context, path, build string, recipients []string) (b domain.Backup, err error) {
-	if err := s.roomFor(filepath.Dir(path)); err != nil {
+func (s *database) backup(ctx context.Context, path, build string, recipients []string) (b domain.Backup, err error) {
+	if err := roomFor(s.db.Path, filepath.Dir(path), 1); err != nil {
 		return b, err
 	}
 	temp := path + ".partial"
@@ -73,7 +74,7 @@ func (s *Store) backup(ctx context.Context, path, build string, recipients []str
 	if err != nil {
 		return b, err
 	}
-	b.Created, b.Kairosd, b.Path = s.now().UTC(), build, path
+	b.Created, b.Kairosd, b.Path = s.db.Now().UTC(), build, path
 	if err := os.Rename(temp, path); err != nil {
 		return b, err
 	}
@@ -84,16 +85,16 @@ func (s *Store) backup(ctx context.Context, path, build string, recipients []str
 	if b, err = writeManifest(b, s.db.Secrets.Derived); err != nil {
 		return b, err
 	}
-	return b, KeepOwner(filepath.Dir(path), path, path+ManifestSuffix)
+	return b, store.KeepOwner(filepath.Dir(path), path, path+ManifestSuffix)
 }
 
 // verifiedCopy is a copy in which everything was verified, and its description.
-func (s *Store) verifiedCopy(ctx context.Context, path string) (domain.Backup, error) {
-	if err := s.CopyTo(ctx, path); err != nil {
+func (s *database) verifiedCopy(ctx context.Context, path string) (domain.Backup, error) {
+	if err := CopyTo(ctx, s.Store, path); err != nil {
 		return domain.Backup{}, err
 	}
 	failpoint.Hit("backup.copied")
-	b, err := examine(ctx, path, Options{AuditKey: s.db.Secrets.AuditKey, migrations: s.migrations})
+	b, err := examine(ctx, path, store.Options{AuditKey: s.db.Secrets.AuditKey, Migrations: s.db.Migrations})
 	if err != nil {
 		return b, err
 	}
@@ -109,7 +110,7 @@ func (s *Store) verifiedCopy(ctx context.Context, path string) (domain.Backup, e
 
 // CopyTo writes a consistent copy to a new private file and syncs it. The copy
 // is not examined; see Backup.
-func (s *Store) CopyTo(ctx context.Context, path string) error {
+func CopyTo(ctx context.Context, s *store.Store, path string) error {
 	// The file is there before SQLite writes to it, so that nobody else can ever read it.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -119,22 +120,20 @@ func (s *Store) CopyTo(ctx context.Context, path string) error {
 		return err
 	}
 	// VACUUM INTO works on a connection of its own: the readers' are query-only.
-	source, err := core.OpenPlain(s.path, "")
+	source, err := core.OpenPlain(s.Path(), "")
 	if err != nil {
 		return err
 	}
 	defer source.Close()
 	if _, err := source.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
-		return translate(err, "copy the database")
+		return core.Translate(err, "copy the database")
 	}
 	return core.SyncFile(path)
 }
 
 // roomFor refuses to begin what would fill a disk.
-func (s *Store) roomFor(dir string) error { return s.roomForCopies(dir, 1) }
-
-func (s *Store) roomForCopies(dir string, copies int) error {
-	info, err := os.Stat(s.path)
+func roomFor(path, dir string, copies int) error {
+	info, err := os.Stat(path)
 	if err != nil {
 		return domain.Errorf(domain.CodeUnavailable, "look at the database: %w", err)
 	}
@@ -151,48 +150,48 @@ func (s *Store) roomForCopies(dir string, copies int) error {
 }
 
 // examine opens a copy for reading and verifies all of it.
-func examine(ctx context.Context, path string, o Options) (b domain.Backup, err error) {
+func examine(ctx context.Context, path string, o store.Options) (b domain.Backup, err error) {
 	o.ReadOnly = true
-	c, err := Open(ctx, path, o)
+	c, err := store.Open(ctx, path, o)
 	if err != nil {
 		return b, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	if b, err = c.describe(ctx); err != nil {
+	if b, err = of(c).describe(ctx); err != nil {
 		return b, err
 	}
-	b.Verified, err = c.Verify(ctx)
+	b.Verified, err = Verify(ctx, c)
 	return b, err
 }
 
 // describe fills a manifest with what the database says of itself.
-func (s *Store) describe(ctx context.Context) (domain.Backup, error) {
-	b := domain.Backup{Format: manifestFormat, Incarnation: s.db.Secrets.Incarnation, Rows: map[string]int64{}, Path: s.path}
-	key, err := s.q.SettingGet(ctx, "instance_key")
+func (s *database) describe(ctx context.Context) (domain.Backup, error) {
+	b := domain.Backup{Format: manifestFormat, Incarnation: s.db.Secrets.Incarnation, Rows: map[string]int64{}, Path: s.db.Path}
+	key, err := s.db.Q.SettingGet(ctx, "instance_key")
 	if err != nil {
-		return b, translate(err, "read the instance key")
+		return b, core.Translate(err, "read the instance key")
 	}
 	b.Instance = core.Fingerprint(key)
-	if b.AuditSeq, err = s.q.AuditLast(ctx); err != nil {
-		return b, translate(err, "read the audit log")
+	if b.AuditSeq, err = s.db.Q.AuditLast(ctx); err != nil {
+		return b, core.Translate(err, "read the audit log")
 	}
-	mac, err := s.q.AuditMac(ctx, b.AuditSeq)
+	mac, err := s.db.Q.AuditMac(ctx, b.AuditSeq)
 	if err == nil {
 		b.AuditMac = hex.EncodeToString(mac)
 	} else if b.AuditSeq != 0 {
-		return b, translate(err, "read the audit chain")
+		return b, core.Translate(err, "read the audit chain")
 	}
-	if b.Schema, err = s.schema(ctx); err != nil {
+	if b.Schema, err = s.db.Schema(ctx); err != nil {
 		return b, err
 	}
 	for _, table := range []string{"plans", "plan_versions", "runs", "step_results", "payloads", "audit_events", "users", "tokens"} {
 		var n int64
-		if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
-			return b, translate(err, "count "+table)
+		if err := s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+			return b, core.Translate(err, "count "+table)
 		}
 		b.Rows[table] = n
 	}
-	b.SHA256, b.Bytes, err = fileSum(s.path)
+	b.SHA256, b.Bytes, err = fileSum(s.db.Path)
 	return b, err
 }
 
@@ -239,18 +238,18 @@ func encodeManifest(b *domain.Backup, k core.Derived) ([]byte, error) {
 func manifestMAC(b domain.Backup, k core.Derived) string {
 	b.MAC = ""
 	m := hmac.New(sha256.New, k.Manifest)
-	m.Write([]byte(encodeJSON(b)))
+	m.Write([]byte(core.EncodeJSON(b)))
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// CheckManifest makes sure that the manifest of the backup at path was written with
+// checkManifest makes sure that the manifest of the backup at path was written with
 // the key file of this server; CodeCorrupt if not.
-func (s *Store) CheckManifest(path string) error {
+func CheckManifest(s *store.Store, path string) error {
 	b, err := ReadManifest(path)
 	if err != nil {
 		return err
 	}
-	return checkManifest(b, s.db.Secrets.AuditKey, s.path+".key")
+	return checkManifest(b, s.Core().Secrets.AuditKey, s.Core().Path+".key")
 }
 
 // ReadManifest reads the manifest of the backup at path; CodeNotFound when

@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
 )
 
 func keyPair(t *testing.T) (public, file string) {
@@ -66,7 +67,7 @@ func TestTheDatabaseOfBeforeAnUpgradeIsEncrypted(t *testing.T) {
 	path, run := oldDatabase(t)
 	public, key := keyPair(t)
 	var stages []domain.StartStage
-	s, err := Open(ctx, path, Options{migrations: with(t, addsColumn), Recipients: []string{public}, Progress: func(p domain.Startup) {
+	s, err := Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: []string{public}, Progress: func(p domain.Startup) {
 		if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
 			stages = append(stages, p.Stage)
 		}
@@ -136,14 +137,14 @@ func TestWhoeverUpgradesEncryptsAsTheDaemonDid(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if err := s.KeepRecipients(ctx, []string{public}); err != nil {
+			if err := KeepRecipients(ctx, s, []string{public}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if s, err = Open(ctx, path, Options{migrations: with(t, addsColumn), Recipients: c.recipients}); err != nil {
+		if s, err = Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: c.recipients}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -164,7 +165,7 @@ func TestWithoutItsEncryptionThereIsNoUpgrade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(ctx, path, Options{migrations: with(t, addsColumn), Recipients: []string{"age1nonsense"}})
+	_, err = Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: []string{"age1nonsense"}})
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok || e.Code != domain.CodeInvalid {
 		t.Fatalf("upgraded all the same: %v", err)

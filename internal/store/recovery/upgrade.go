@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,10 +29,30 @@ import (
 // before can restore: that is the way back. Where backups are encrypted, so is
 // this one (see keepEncrypted).
 
-// upgrade brings an existing database up to date; the caller holds the lock and
-// has no connection open.
-func (s *Store) upgrade(ctx context.Context, allowed bool) error {
-	info, err := os.Stat(s.path)
+// upgrade brings an existing database to the schema of this binary. The caller holds
+// the lock and has no connection open.
+type upgrade struct {
+	db         *core.DB // without its connections
+	log        *slog.Logger
+	vfs        string // SQLite's file layer, for proofs
+	recipients []string
+	progress   func(domain.Startup)
+}
+
+func newUpgrade(path string, o Options) *upgrade {
+	s := &upgrade{&core.DB{Path: path, Now: o.Now, Migrations: o.Files()}, o.Logger, o.VFS(), o.Recipients, o.Progress}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.db.Now == nil {
+		s.db.Now = time.Now
+	}
+	return s
+}
+
+// run does the upgrade if one is due; CodeInvalid if it is not allowed.
+func (s *upgrade) run(ctx context.Context, allowed bool) error {
+	info, err := os.Stat(s.db.Path)
 	if err != nil {
 		return domain.Errorf(domain.CodeUnavailable, "look at the database: %w", err)
 	}
@@ -39,7 +60,7 @@ func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 	if s.vfs != "" {
 		layer = "&vfs=" + s.vfs // closing this connection may empty the write-ahead log
 	}
-	old, err := core.OpenPlain(s.path, layer)
+	old, err := core.OpenPlain(s.db.Path, layer)
 	if err != nil {
 		return err
 	}
@@ -48,13 +69,13 @@ func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 	if err != nil || fresh {
 		return err
 	}
-	p, err := core.Provider(old, s.migrations)
+	p, err := core.Provider(old, s.db.Migrations)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
 	from, to, err := p.GetVersions(ctx)
 	if err != nil {
-		return translate(err, "read the schema version")
+		return core.Translate(err, "read the schema version")
 	}
 	if err := s.checkMigrations(ctx, old, from); err != nil || from >= to {
 		return err
@@ -71,7 +92,7 @@ func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 	if len(recipients) > 0 {
 		copies = 2
 	}
-	if err := s.roomForCopies(filepath.Dir(s.path), copies); err != nil {
+	if err := roomFor(s.db.Path, filepath.Dir(s.db.Path), copies); err != nil {
 		return err
 	}
 	if err := s.upgradeCopy(ctx, old, from, recipients); err != nil {
@@ -80,12 +101,12 @@ func (s *Store) upgrade(ctx context.Context, allowed bool) error {
 	return nil
 }
 
-func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipients []string) error {
+func (s *upgrade) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipients []string) error {
 	before, err := soundness(ctx, old, s.counting(domain.StartExamining))
 	if err != nil {
 		return err
 	}
-	s.readKey()
+	s.db.ReadKey()
 	manifest, err := describeAny(ctx, old, from, before)
 	if err != nil {
 		return err
@@ -93,13 +114,13 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipi
 	// All of it in one file, so that a copy of the file is a copy of the database.
 	var busy, log, moved int
 	if err := old.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &moved); err != nil || busy != 0 {
-		return errors.Join(translate(err, "empty the write-ahead log"), fmt.Errorf("the write-ahead log is in use: %d", busy))
+		return errors.Join(core.Translate(err, "empty the write-ahead log"), fmt.Errorf("the write-ahead log is in use: %d", busy))
 	}
 	if err := old.Close(); err != nil {
-		return translate(err, "close the database")
+		return core.Translate(err, "close the database")
 	}
-	dir, name := filepath.Dir(s.path), filepath.Base(s.path)
-	work, ready := filepath.Join(dir, restoringDir), filepath.Join(dir, restoredDir)
+	dir, name := filepath.Dir(s.db.Path), filepath.Base(s.db.Path)
+	work, ready := filepath.Join(dir, restoringDir), filepath.Join(dir, core.RestoredDir)
 	for _, d := range []string{work, ready} { // of a restore that was cut short, or what one left
 		if err := os.RemoveAll(d); err != nil {
 			return err
@@ -114,7 +135,7 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipi
 			return err
 		}
 		target := filepath.Join(work, name)
-		if err := copyWith(s.path, target, s.counting(domain.StartCopying)); err != nil {
+		if err := copyWith(s.db.Path, target, s.counting(domain.StartCopying)); err != nil {
 			return err
 		}
 		failpoint.Hit("upgrade.copied")
@@ -122,7 +143,7 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipi
 			return err
 		}
 		failpoint.Hit("upgrade.applied")
-		manifest.Created = s.now().UTC()
+		manifest.Created = s.db.Now().UTC()
 		text, err := encodeManifest(&manifest, s.db.Secrets.Derived)
 		if err != nil {
 			return err
@@ -130,8 +151,8 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipi
 		if err := core.WriteWhole(filepath.Join(work, asideManifest), text); err != nil {
 			return err
 		}
-		aside := fmt.Sprintf("pre-schema-%d-%s", core.SchemaOf(s.migrations), time.Now().UTC().Format("20060102T150405.000Z"))
-		if err := core.WriteWhole(filepath.Join(work, asideFile), []byte(aside)); err != nil {
+		aside := fmt.Sprintf("pre-schema-%d-%s", core.SchemaOf(s.db.Migrations), time.Now().UTC().Format("20060102T150405.000Z"))
+		if err := core.WriteWhole(filepath.Join(work, core.AsideFile), []byte(aside)); err != nil {
 			return err
 		}
 		if err := os.Rename(work, ready); err != nil {
@@ -143,12 +164,12 @@ func (s *Store) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipi
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(work))
 	}
-	return finishRestore(s.path, os.Rename)
+	return finishRestore(s.db.Path, os.Rename)
 }
 
 // applyTo migrates a copy and makes sure that nothing was lost: no table has
 // fewer rows than before unless a migration names it, and all of it is sound.
-func (s *Store) applyTo(ctx context.Context, path string, before map[string]int64) error {
+func (s *upgrade) applyTo(ctx context.Context, path string, before map[string]int64) error {
 	// Without foreign keys: rebuilding a table would take its children along, and
 	// inside a transaction they cannot be switched off.
 	pool, err := core.OpenPlain(path, "&_pragma=foreign_keys(0)&_pragma=journal_mode(DELETE)&_pragma=synchronous(FULL)")
@@ -156,7 +177,7 @@ func (s *Store) applyTo(ctx context.Context, path string, before map[string]int6
 		return err
 	}
 	defer pool.Close()
-	p, err := core.Provider(pool, s.migrations)
+	p, err := core.Provider(pool, s.db.Migrations)
 	if err != nil {
 		return err
 	}
@@ -181,7 +202,7 @@ func (s *Store) applyTo(ctx context.Context, path string, before map[string]int6
 		return err
 	}
 	if err := pool.Close(); err != nil {
-		return translate(err, "close the migrated copy")
+		return core.Translate(err, "close the migrated copy")
 	}
 	return core.SyncFile(path)
 }
@@ -191,17 +212,17 @@ func (s *Store) applyTo(ctx context.Context, path string, before map[string]int6
 var deletesRows = regexp.MustCompile(`(?m)^-- deletes rows of: (.+)$`)
 
 // shrinkingTables are the tables that pending migrations remove rows of.
-func (s *Store) shrinkingTables(ctx context.Context, p *goose.Provider) ([]string, error) {
+func (s *upgrade) shrinkingTables(ctx context.Context, p *goose.Provider) ([]string, error) {
 	applied, err := p.GetDBVersion(ctx)
 	if err != nil {
-		return nil, translate(err, "read the schema version")
+		return nil, core.Translate(err, "read the schema version")
 	}
 	var tables []string
 	for _, m := range p.ListSources() {
 		if m.Version <= applied {
 			continue
 		}
-		text, err := fs.ReadFile(s.migrations, m.Path)
+		text, err := fs.ReadFile(s.db.Migrations, m.Path)
 		if err != nil {
 			return nil, fmt.Errorf("read migrations: %w", err)
 		}
@@ -216,10 +237,10 @@ func (s *Store) shrinkingTables(ctx context.Context, p *goose.Provider) ([]strin
 
 // applyEach applies what is pending, a migration at a time: each is a transaction
 // of its own, and whoever waits learns which one it is.
-func (s *Store) applyEach(ctx context.Context, p *goose.Provider) error {
+func (s *upgrade) applyEach(ctx context.Context, p *goose.Provider) error {
 	from, to, err := p.GetVersions(ctx)
 	if err != nil {
-		return translate(err, "read the schema version")
+		return core.Translate(err, "read the schema version")
 	}
 	pending := 0
 	for _, m := range p.ListSources() {
@@ -230,20 +251,20 @@ func (s *Store) applyEach(ctx context.Context, p *goose.Provider) error {
 	for i := range pending {
 		s.tell(domain.Startup{Stage: domain.StartMigrating, Step: i + 1, Of: pending, Percent: 100 * i / pending})
 		if _, err := p.UpByOne(ctx); err != nil {
-			return translate(err, "apply the migrations")
+			return core.Translate(err, "apply the migrations")
 		}
 	}
 	return nil
 }
 
-func (s *Store) tell(p domain.Startup) {
+func (s *upgrade) tell(p domain.Startup) {
 	if s.progress != nil {
 		s.progress(p)
 	}
 }
 
 // counting tells how much of a stage is done.
-func (s *Store) counting(stage domain.StartStage) func(done, of int64) {
+func (s *upgrade) counting(stage domain.StartStage) func(done, of int64) {
 	last := int64(-1)
 	return func(done, of int64) {
 		if percent := 100 * done / max(of, 1); percent != last {
@@ -260,40 +281,40 @@ func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (ma
 	tell(0, 1)
 	var result string
 	if err := pool.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result); err != nil {
-		return nil, translate(err, "check the database")
+		return nil, core.Translate(err, "check the database")
 	}
 	if result != "ok" {
 		return nil, domain.Errorf(domain.CodeCorrupt, "the database is damaged: %s", result).Suggest("restore a backup with the kairosd that made it")
 	}
 	var broken int64
 	if err := pool.QueryRowContext(ctx, "SELECT count(*) FROM pragma_foreign_key_check").Scan(&broken); err != nil {
-		return nil, translate(err, "check foreign keys")
+		return nil, core.Translate(err, "check foreign keys")
 	}
 	if broken > 0 {
 		return nil, domain.Errorf(domain.CodeCorrupt, "%d rows name rows that are not there", broken)
 	}
 	rows, err := pool.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name")
 	if err != nil {
-		return nil, translate(err, "list tables")
+		return nil, core.Translate(err, "list tables")
 	}
 	defer rows.Close()
 	var names []string
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
-			return nil, translate(err, "list tables")
+			return nil, core.Translate(err, "list tables")
 		}
 		names = append(names, name)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return nil, translate(err, "list tables")
+		return nil, core.Translate(err, "list tables")
 	}
 	counts := map[string]int64{}
 	for i, name := range names {
 		tell(int64(i+2), int64(len(names)+2))
 		var n int64
 		if err := pool.QueryRowContext(ctx, `SELECT count(*) FROM "`+strings.ReplaceAll(name, `"`, `""`)+`"`).Scan(&n); err != nil {
-			return nil, translate(err, "count rows")
+			return nil, core.Translate(err, "count rows")
 		}
 		counts[name] = n
 	}
@@ -315,7 +336,7 @@ func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[strin
 		{"SELECT seq, mac FROM audit_events ORDER BY seq DESC LIMIT 1", []any{&b.AuditSeq, &mac}},
 	} {
 		if err := pool.QueryRowContext(ctx, q.text).Scan(q.into...); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return b, translate(err, "describe the database")
+			return b, core.Translate(err, "describe the database")
 		}
 	}
 	b.Instance, b.AuditMac = core.Fingerprint(key), hex.EncodeToString(mac)
@@ -324,8 +345,8 @@ func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[strin
 
 // checkMigrations refuses a database whose applied migrations are not those of
 // this binary: somebody edited one (O06).
-func (s *Store) checkMigrations(ctx context.Context, pool *sql.DB, applied int64) error {
-	files, err := core.MigrationSums(s.migrations)
+func (s *upgrade) checkMigrations(ctx context.Context, pool *sql.DB, applied int64) error {
+	files, err := core.MigrationSums(s.db.Migrations)
 	if err != nil {
 		return err
 	}
@@ -339,7 +360,7 @@ func (s *Store) checkMigrations(ctx context.Context, pool *sql.DB, applied int64
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // from before they were recorded
 		} else if err != nil {
-			return translate(err, "read the applied migrations")
+			return core.Translate(err, "read the applied migrations")
 		}
 		if recorded != sum {
 			return domain.Errorf(domain.CodeInvalid, "the database was made with another form of migration %s than this kairosd has", name).

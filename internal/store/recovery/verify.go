@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"context"
@@ -10,15 +10,17 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // Verify examines everything that is in the database file, without changing it.
-func (s *Store) Verify(ctx context.Context) ([]domain.Check, error) {
+func Verify(ctx context.Context, opened *store.Store) ([]domain.Check, error) {
+	s := of(opened)
 	var out []domain.Check
 	for _, check := range []func(context.Context, *domain.Check) error{s.checkPages, s.checkForeignKeys, s.checkRuns, s.checkStates, s.checkJournals,
-		s.checkApprovals, s.checkPayloads, s.checkMemory, s.checkResponses, s.checkCounters, s.checkAccess, s.checkAudit} {
+		s.checkApprovals, s.checkPayloads, s.checkMemory, s.checkResponses, s.checkCounters, s.VerifyAccess, s.checkAudit} {
 		c := domain.Check{Problems: []string{}}
 		err := check(ctx, &c)
 		if len(c.Problems) == 0 {
@@ -34,11 +36,11 @@ func (s *Store) Verify(ctx context.Context) ([]domain.Check, error) {
 
 const adviceDamage = "the file is damaged: stop kairosd, keep all its files, and restore the newest backup (kairosd restore)"
 
-func (s *Store) checkPages(ctx context.Context, c *domain.Check) error {
+func (s *database) checkPages(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "database pages", adviceDamage
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.db.Read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	defer tx.Rollback()
 	// The check of an index of words goes by what the connection remembers of it,
@@ -52,29 +54,29 @@ func (s *Store) checkPages(ctx context.Context, c *domain.Check) error {
 	}
 	rows, err := tx.QueryContext(ctx, "PRAGMA integrity_check(100)")
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var text string
 		if err := rows.Scan(&text); err != nil {
-			return translate(err, c.Name)
+			return core.Translate(err, c.Name)
 		}
 		if text != "ok" {
 			core.Find(c, "%s", text)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
-	return translate(tx.QueryRowContext(ctx, "PRAGMA page_count").Scan(&c.Examined), c.Name)
+	return core.Translate(tx.QueryRowContext(ctx, "PRAGMA page_count").Scan(&c.Examined), c.Name)
 }
 
-func (s *Store) checkForeignKeys(ctx context.Context, c *domain.Check) error {
+func (s *database) checkForeignKeys(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "foreign keys", adviceDamage
-	rows, err := s.read.QueryContext(ctx, "PRAGMA foreign_key_check")
+	rows, err := s.db.Read.QueryContext(ctx, "PRAGMA foreign_key_check")
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -82,20 +84,20 @@ func (s *Store) checkForeignKeys(ctx context.Context, c *domain.Check) error {
 		var row sql.NullInt64
 		var key int64
 		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
-			return translate(err, c.Name)
+			return core.Translate(err, c.Name)
 		}
 		core.Find(c, "row %d of %s names a row of %s that is not there", row.Int64, table, parent)
 	}
-	return translate(rows.Err(), c.Name)
+	return core.Translate(rows.Err(), c.Name)
 }
 
 // checkRuns reads what stands of each run besides its journal: that it is there,
 // and what it says is what was written, as far as its form tells.
-func (s *Store) checkRuns(ctx context.Context, c *domain.Check) error {
+func (s *database) checkRuns(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "runs", "restore the newest backup; the runs named cannot go on, start new ones of their plans"
-	last, err := s.q.RunLast(ctx)
+	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	for low := int64(0); low < last; low += verifyWindow {
 		err := s.db.EachRow(ctx, `SELECT r.public_id, coalesce(d.limits, ''), coalesce(d.labels, ''), coalesce(d.given_labels, ''), d.parent, d.concurrency, d.input, d.output
@@ -104,7 +106,7 @@ FROM runs AS r LEFT JOIN run_details AS d ON d.run_id = r.id WHERE r.id > ? AND 
 			id := row.Text()
 			d := dbsqlc.RunDetail{Limits: row.Text(), Labels: row.Text(), GivenLabels: row.Text(), Parent: row.TextOrNull(), Concurrency: row.TextOrNull()}
 			c.Examined++
-			for _, p := range run(dbsqlc.Run{}, d, "", "", 0, "").Damaged {
+			for _, p := range core.Run(dbsqlc.Run{}, d, "", "", 0, "").Damaged {
 				core.FindOf(c, id, "run %s: %s: %s", id, p.Part, p.Message)
 			}
 			for _, what := range []string{"input", "output"} {
@@ -115,7 +117,7 @@ FROM runs AS r LEFT JOIN run_details AS d ON d.run_id = r.id WHERE r.id > ? AND 
 			return row.Err
 		})
 		if err != nil {
-			return translate(err, c.Name)
+			return core.Translate(err, c.Name)
 		}
 	}
 	return nil
@@ -128,11 +130,11 @@ const verifyWindow = 200
 // checkJournals reads every journal row: its checksum, the numbering, that the
 // values it names are known to its run, and that no visit has two outcomes
 // (ruling 18).
-func (s *Store) checkJournals(ctx context.Context, c *domain.Check) error {
+func (s *database) checkJournals(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "journal rows", "restore the newest backup, or fork the runs named from before the damaged row"
-	last, err := s.q.RunLast(ctx)
+	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	for low := int64(0); low < last; low += verifyWindow {
 		if err := s.checkJournalsOf(ctx, c, low, low+verifyWindow); err != nil {
@@ -147,7 +149,7 @@ type outcomeKey struct {
 	visit, item int64
 }
 
-func (s *Store) checkJournalsOf(ctx context.Context, c *domain.Check, low, high int64) error {
+func (s *database) checkJournalsOf(ctx context.Context, c *domain.Check, low, high int64) error {
 	type journal struct {
 		run     string
 		at, end int64
@@ -161,7 +163,7 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *domain.Check, low, high 
 		order = append(order, runs[id])
 		return f.Err
 	}); err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	outcomes, last := map[outcomeKey]int64{}, int64(0)
 	if err := s.db.EachRow(ctx, "SELECT "+core.StepColumns+" FROM step_results AS s WHERE s.run_id > ? AND s.run_id <= ? ORDER BY s.run_id, s.seq", core.Ordinals(low, high), func(v []driver.Value) error {
@@ -196,7 +198,7 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *domain.Check, low, high 
 		}
 		return nil
 	}); err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	for _, j := range order {
 		if j.at < j.end { // it may have grown between the two reads
@@ -208,12 +210,12 @@ func (s *Store) checkJournalsOf(ctx context.Context, c *domain.Check, low, high 
 
 // checkPayloads reads every stored value, and looks for rows that name one that
 // is not there.
-func (s *Store) checkPayloads(ctx context.Context, c *domain.Check) error {
+func (s *database) checkPayloads(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "values", adviceDamage
 	for after := int64(0); ; {
-		rows, err := s.q.PayloadScan(ctx, after, 100)
+		rows, err := s.db.Q.PayloadScan(ctx, after, 100)
 		if err != nil {
-			return translate(err, c.Name)
+			return core.Translate(err, c.Name)
 		}
 		if len(rows) == 0 {
 			break
@@ -231,7 +233,7 @@ func (s *Store) checkPayloads(ctx context.Context, c *domain.Check) error {
 			}
 		}
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT r.public_id, s.seq, s.hash FROM (
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT r.public_id, s.seq, s.hash FROM (
 SELECT run_id, seq, unhex(substr(input, 2)) AS hash FROM step_results WHERE substr(input, 1, 1) = '@'
 UNION ALL SELECT run_id, seq, unhex(substr(output, 2)) FROM step_results WHERE substr(output, 1, 1) = '@'
 UNION ALL SELECT run_id, 0, unhex(substr(input, 2)) FROM run_details WHERE substr(input, 1, 1) = '@'
@@ -239,7 +241,7 @@ UNION ALL SELECT run_id, 0, unhex(substr(output, 2)) FROM run_details WHERE subs
 JOIN runs AS r ON r.id = s.run_id
 WHERE r.purged_at = 0 AND NOT EXISTS (SELECT 1 FROM payload_refs AS p WHERE p.run_id = s.run_id AND p.hash = s.hash) LIMIT 100`)
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -247,20 +249,20 @@ WHERE r.purged_at = 0 AND NOT EXISTS (SELECT 1 FROM payload_refs AS p WHERE p.ru
 		var seq int64
 		var hash []byte
 		if err := rows.Scan(&run, &seq, &hash); err != nil {
-			return translate(err, c.Name)
+			return core.Translate(err, c.Name)
 		}
 		core.FindOf(c, run, "run %s: row %d names the value %.12x, which nothing keeps for it", run, seq, hash)
 	}
-	return translate(rows.Err(), c.Name)
+	return core.Translate(rows.Err(), c.Name)
 }
 
 // findPayload adds the problem of a stored value, with the unfinished runs that
 // name it.
-func (s *Store) findPayload(ctx context.Context, c *domain.Check, hash []byte, problem error) error {
+func (s *database) findPayload(ctx context.Context, c *domain.Check, hash []byte, problem error) error {
 	core.Find(c, "%s", problem)
-	runs, err := s.q.UnfinishedRunsOfPayload(ctx, hash, int64(core.MaxFoundRuns-min(len(c.Runs), core.MaxFoundRuns)))
+	runs, err := s.db.Q.UnfinishedRunsOfPayload(ctx, hash, int64(core.MaxFoundRuns-min(len(c.Runs), core.MaxFoundRuns)))
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	for _, run := range runs {
 		if !slices.Contains(c.Runs, run) {
@@ -274,35 +276,35 @@ func (s *Store) findPayload(ctx context.Context, c *domain.Check, hash []byte, p
 const CheckCounters = "counters"
 
 // checkCounters compares the maintained counters with what they count.
-func (s *Store) checkCounters(ctx context.Context, c *domain.Check) error {
+func (s *database) checkCounters(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = CheckCounters, "the numbers on the dashboard are off; the runs themselves are not touched by this. Stop kairosd and count again: kairosd doctor --repair. A running one does so after its weekly integrity check"
-	rows, err := s.read.QueryContext(ctx, `SELECT status, wait_reason, sum(counted), sum(found) FROM (
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT status, wait_reason, sum(counted), sum(found) FROM (
 SELECT status, wait_reason, n AS counted, 0 AS found FROM run_counts
-UNION ALL SELECT status, `+countedAs+`, 0, count(*)
+UNION ALL SELECT status, `+core.CountedAs+`, 0, count(*)
 FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2)
 GROUP BY status, wait_reason`)
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var status, reason string
 		var counted, found int64
 		if err := rows.Scan(&status, &reason, &counted, &found); err != nil {
-			return translate(err, c.Name)
+			return core.Translate(err, c.Name)
 		}
 		c.Examined++
 		if counted != found {
 			core.Find(c, "%d runs are %s, the counter says %d", found, strings.TrimSpace(status+" "+reason), counted)
 		}
 	}
-	return translate(rows.Err(), c.Name)
+	return core.Translate(rows.Err(), c.Name)
 }
 
 // checkAuditName is the name of the check of the audit chain.
 const checkAuditName = "audit chain"
 
-func (s *Store) checkAudit(ctx context.Context, c *domain.Check) error {
+func (s *database) checkAudit(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = checkAuditName, "somebody or something changed the log, or the key beside the database is not the one it was written with. Compare with a backup before anything else"
 	r, err := s.VerifyAudit(ctx)
 	c.Examined = r.Events

@@ -1,4 +1,4 @@
-package store_test
+package recovery_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -22,13 +23,13 @@ func FuzzRestore(f *testing.F) {
 	ctx := context.Background()
 	dir := f.TempDir()
 	path, backup := filepath.Join(dir, "kairos.db"), filepath.Join(dir, "b.db")
-	s, err := store.Open(ctx, path, store.Options{})
+	s, err := recovery.Open(ctx, path, recovery.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
 	run := storetest.Run(f, s, storetest.Plan(f, s, twoNodes), `{"n":1}`)
 	commit(f, s, run.ID, 0, nil, entry("a", `"kept"`))
-	made, err := s.Backup(ctx, backup, "test")
+	made, err := recovery.Backup(ctx, s, backup, "test")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func FuzzRestore(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	manifest, err := os.ReadFile(backup + store.ManifestSuffix)
+	manifest, err := os.ReadFile(backup + recovery.ManifestSuffix)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -59,16 +60,16 @@ func FuzzRestore(f *testing.F) {
 		if fits && json.Unmarshal(text, &m) == nil {
 			sum := sha256.Sum256(db)
 			m.SHA256, m.Bytes = hex.EncodeToString(sum[:]), int64(len(db))
-			if text, err = store.SignManifest(&m, path+".key"); err != nil {
+			if text, err = recovery.SignManifest(&m, path+".key"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for suffix, b := range map[string][]byte{"": db, store.ManifestSuffix: text} {
+		for suffix, b := range map[string][]byte{"": db, recovery.ManifestSuffix: text} {
 			if err := os.WriteFile(file+suffix, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := store.VerifyBackupFile(ctx, file, path, store.RestoreOptions{})
+		got, err := recovery.VerifyBackupFile(ctx, file, path, recovery.RestoreOptions{})
 		if err != nil {
 			if domain.CodeOf(err) == domain.CodeInternal {
 				t.Errorf("refused for a reason that nobody can act on: %v", err)

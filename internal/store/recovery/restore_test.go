@@ -1,4 +1,4 @@
-package store_test
+package recovery_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -22,7 +23,7 @@ func installation(t *testing.T) (path, backup string, run domain.Run) {
 	t.Helper()
 	ctx := context.Background()
 	path = filepath.Join(t.TempDir(), "kairos.db")
-	s, err := store.Open(ctx, path, store.Options{})
+	s, err := recovery.Open(ctx, path, recovery.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func installation(t *testing.T) (path, backup string, run domain.Run) {
 	run = storetest.Run(t, s, v, `"`+strings.Repeat("in", 5000)+`"`)
 	commit(t, s, run.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", `"before the backup"`))
 	backup = filepath.Join(t.TempDir(), "kairos.backup")
-	b, err := s.Backup(ctx, backup, "test")
+	b, err := recovery.Backup(ctx, s, backup, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,17 +49,17 @@ func TestARestoredDatabaseIsHeldAndTheOldOneKept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path, backup, run := installation(t)
-	if _, err := store.Restore(ctx, backup, path, store.RestoreOptions{}); domain.CodeOf(err) != domain.CodeConflict {
+	if _, err := recovery.Restore(ctx, backup, path, recovery.RestoreOptions{}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Fatalf("a restore over a database: %v", err)
 	}
-	r, err := store.Restore(ctx, backup, path, store.RestoreOptions{Replace: true})
+	r, err := recovery.Restore(ctx, backup, path, recovery.RestoreOptions{Replace: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Hold.Reason != domain.HoldRestored || r.Hold.Held != 1 || r.Hold.Lost != r.Hold.Last+1 || r.Hold.Backup != "kairos.backup" {
 		t.Errorf("hold: %+v", r.Hold)
 	}
-	s := storetest.OpenAt(t, path)
+	s := openAt(t, path)
 	got, err := s.Run(ctx, run.ID)
 	if err != nil || got.LastSeq != 1 || got.Status != domain.RunWaiting || got.WaitReason != domain.WaitHeld {
 		t.Errorf("the run: %+v, %v", got, err)
@@ -69,7 +70,7 @@ func TestARestoredDatabaseIsHeldAndTheOldOneKept(t *testing.T) {
 	if h, err := s.Hold(ctx); err != nil || h == nil {
 		t.Errorf("hold after opening: %+v, %v", h, err)
 	}
-	checks, err := s.Doctor(ctx)
+	checks, err := recovery.Doctor(ctx, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,14 +105,14 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 	ctx := context.Background()
 	from, backup, _ := installation(t)
 	path := filepath.Join(t.TempDir(), "new", "kairos.db")
-	if _, err := store.Restore(ctx, backup, path, store.RestoreOptions{}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "key file") {
+	if _, err := recovery.Restore(ctx, backup, path, recovery.RestoreOptions{}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "key file") {
 		t.Fatalf("without a key: %v", err)
 	}
 	lost := filepath.Join(t.TempDir(), "kairos.db")
-	if _, err := store.Restore(ctx, backup, lost, store.RestoreOptions{WithoutKey: true}); err != nil {
+	if _, err := recovery.Restore(ctx, backup, lost, recovery.RestoreOptions{WithoutKey: true}); err != nil {
 		t.Fatalf("with a new key: %v", err)
 	}
-	renewed := storetest.OpenAt(t, lost)
+	renewed := openAt(t, lost)
 	if err := renewed.Audit(ctx, domain.AuditRecord{Action: "note"}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,17 +121,17 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 	}
 	// A backup of that installation is whole, and needs the new key.
 	second := filepath.Join(t.TempDir(), "second")
-	if _, err := renewed.Backup(ctx, second, "test"); err != nil {
+	if _, err := recovery.Backup(ctx, renewed, second, "test"); err != nil {
 		t.Error(err)
 	}
-	if _, err := store.VerifyBackupFile(ctx, second, lost, store.RestoreOptions{KeyFile: from + ".key"}); domain.CodeOf(err) != domain.CodeCorrupt {
+	if _, err := recovery.VerifyBackupFile(ctx, second, lost, recovery.RestoreOptions{KeyFile: from + ".key"}); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("with the old key: %v", err)
 	}
-	r, err := store.Restore(ctx, backup, path, store.RestoreOptions{KeyFile: from + ".key"})
+	r, err := recovery.Restore(ctx, backup, path, recovery.RestoreOptions{KeyFile: from + ".key"})
 	if err != nil || r.Aside != "" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	s := storetest.OpenAt(t, path)
+	s := openAt(t, path)
 	if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}
@@ -145,7 +146,7 @@ func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := os.ReadFile(backup + store.ManifestSuffix)
+	manifest, err := os.ReadFile(backup + recovery.ManifestSuffix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := filepath.Join(t.TempDir(), "backup")
-			for suffix, text := range map[string][]byte{"": c.data, store.ManifestSuffix: c.manifest} {
+			for suffix, text := range map[string][]byte{"": c.data, recovery.ManifestSuffix: c.manifest} {
 				if text == nil {
 					continue
 				}
@@ -179,7 +180,7 @@ func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
 				}
 			}
 			target := filepath.Join(t.TempDir(), "kairos.db")
-			_, err := store.Restore(ctx, p, target, store.RestoreOptions{KeyFile: path + ".key"})
+			_, err := recovery.Restore(ctx, p, target, recovery.RestoreOptions{KeyFile: path + ".key"})
 			if domain.CodeOf(err) != c.code {
 				t.Errorf("got %v, want %s", err, c.code)
 			}
@@ -231,15 +232,15 @@ func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
 			if err := os.WriteFile(forged, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			m, err := store.ReadManifest(backup)
+			m, err := recovery.ReadManifest(backup)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := store.Forge(forged, c.sql, m, path+".key"); err != nil {
+			if err := recovery.Forge(forged, c.sql, m, path+".key"); err != nil {
 				t.Fatal(err)
 			}
 			target := filepath.Join(t.TempDir(), "kairos.db")
-			_, err = store.Restore(ctx, forged, target, store.RestoreOptions{KeyFile: path + ".key"})
+			_, err = recovery.Restore(ctx, forged, target, recovery.RestoreOptions{KeyFile: path + ".key"})
 			if name == "a view for a table" {
 				if err == nil {
 					t.Error("it is taken")
@@ -257,8 +258,8 @@ func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
 func TestARestoreRefusesARunningDaemon(t *testing.T) {
 	t.Parallel()
 	path, backup, _ := installation(t)
-	s := storetest.OpenAt(t, path)
-	if _, err := store.Restore(context.Background(), backup, path, store.RestoreOptions{Replace: true}); domain.CodeOf(err) != domain.CodeLocked {
+	s := openAt(t, path)
+	if _, err := recovery.Restore(context.Background(), backup, path, recovery.RestoreOptions{Replace: true}); domain.CodeOf(err) != domain.CodeLocked {
 		t.Errorf("O09: %v", err)
 	}
 	if h, err := s.Hold(context.Background()); err != nil || h != nil {
@@ -275,10 +276,10 @@ func TestARestoreIsFinishedByTheNextStart(t *testing.T) {
 		t.Run(fmt.Sprint(step), func(t *testing.T) {
 			t.Parallel()
 			path, backup, run := installation(t)
-			if err := store.RestoreUntil(ctx, backup, path, step); err == nil && step < 6 {
+			if err := recovery.RestoreUntil(ctx, backup, path, step); err == nil && step < 6 {
 				t.Fatalf("the restore did not stop at step %d", step)
 			}
-			s := storetest.OpenAt(t, path)
+			s := openAt(t, path)
 			got, err := s.Run(ctx, run.ID)
 			if err != nil || got.LastSeq != 1 || got.WaitReason != domain.WaitHeld {
 				t.Errorf("the run: %+v, %v", got, err)
@@ -319,13 +320,13 @@ func TestABackupUnderLoadFinishesAndVerifies(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "b")
 	for range 2 {
-		if _, err := s.Backup(ctx, path, "test"); err != nil {
+		if _, err := recovery.Backup(ctx, s, path, "test"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	stop.Store(true)
 	busy.Wait()
-	if b, err := store.ReadManifest(path); err != nil || b.Rows["runs"] != 16 {
+	if b, err := recovery.ReadManifest(path); err != nil || b.Rows["runs"] != 16 {
 		t.Errorf("%+v, %v", b, err)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/encrypt"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // asideEncrypted, in the directory of an upgrade that is ready, is the encrypted
@@ -23,7 +25,7 @@ const settingRecipients = "backup_recipients"
 
 // KeepRecipients keeps in the database whom the daemon encrypts backups to. A
 // command that upgrades the database may not know the daemon's configuration.
-func (s *Store) KeepRecipients(ctx context.Context, recipients []string) error {
+func KeepRecipients(ctx context.Context, s *store.Store, recipients []string) error {
 	text := strings.Join(recipients, "\n")
 	if before, err := s.Setting(ctx, settingRecipients); err != nil || before == text {
 		return err
@@ -32,7 +34,7 @@ func (s *Store) KeepRecipients(ctx context.Context, recipients []string) error {
 }
 
 // Recipients are those that KeepRecipients kept.
-func (s *Store) Recipients(ctx context.Context) ([]string, error) {
+func Recipients(ctx context.Context, s *store.Store) ([]string, error) {
 	text, err := s.Setting(ctx, settingRecipients)
 	return strings.Fields(text), err
 }
@@ -40,19 +42,19 @@ func (s *Store) Recipients(ctx context.Context) ([]string, error) {
 // recipientsOf are those that the database of before an upgrade is encrypted to:
 // whom the opener names or, where it knows of no configuration, whom the daemon
 // had at last.
-func (s *Store) recipientsOf(ctx context.Context, old *sql.DB) ([]string, error) {
+func (s *upgrade) recipientsOf(ctx context.Context, old *sql.DB) ([]string, error) {
 	recipients := s.recipients
 	if recipients == nil {
 		var text string
 		err := old.QueryRowContext(ctx, "SELECT value FROM settings WHERE key = ?", settingRecipients).Scan(&text)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, translate(err, "read whom backups are encrypted to")
+			return nil, core.Translate(err, "read whom backups are encrypted to")
 		}
 		recipients = strings.Fields(text)
 	}
 	if _, err := encrypt.Recipients(recipients); err != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "the database is not upgraded: what is kept of it from before could not be encrypted: %w", err).
-			Suggest("mend backup.recipients in the configuration and start again; nothing was changed in %s", s.path)
+			Suggest("mend backup.recipients in the configuration and start again; nothing was changed in %s", s.db.Path)
 	}
 	return recipients, nil
 }
@@ -60,8 +62,8 @@ func (s *Store) recipientsOf(ctx context.Context, old *sql.DB) ([]string, error)
 // keepEncrypted describes the file that an upgrade keeps of the database of
 // before: the database itself or, if there are recipients, its encrypted form,
 // which it writes to the directory of the upgrade. Nobody has the database open.
-func (s *Store) keepEncrypted(b *domain.Backup, work string, recipients []string) (err error) {
-	if b.SHA256, b.Bytes, err = fileSum(s.path); err != nil || len(recipients) == 0 {
+func (s *upgrade) keepEncrypted(b *domain.Backup, work string, recipients []string) (err error) {
+	if b.SHA256, b.Bytes, err = fileSum(s.db.Path); err != nil || len(recipients) == 0 {
 		return err
 	}
 	to, err := encrypt.Recipients(recipients)
@@ -69,9 +71,9 @@ func (s *Store) keepEncrypted(b *domain.Backup, work string, recipients []string
 		return err
 	}
 	sealed := filepath.Join(work, asideEncrypted)
-	if err := encryptFile(s.path, sealed, to, s.counting(domain.StartEncrypting)); err != nil {
+	if err := encryptFile(s.db.Path, sealed, to, s.counting(domain.StartEncrypting)); err != nil {
 		return domain.Errorf(domain.CodeUnavailable, "the database is not upgraded: what is kept of it from before cannot be encrypted into %s: %w", sealed, err).
-			Suggest("see that there is room there for two more databases and that it can be written to, and start again; nothing was changed in %s", s.path)
+			Suggest("see that there is room there for two more databases and that it can be written to, and start again; nothing was changed in %s", s.db.Path)
 	}
 	failpoint.Hit("upgrade.encrypted")
 	b.Encryption = &domain.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}

@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 
 	lib "modernc.org/sqlite/lib"
@@ -45,7 +46,7 @@ const salvageWindow = 200
 // database in a new directory, and says what was lost. The damaged file is only
 // read. All unfinished runs of the new database are held; those whose journals
 // have gaps cannot go on.
-func Salvage(ctx context.Context, damaged, dir string, o Options) (Salvaged, error) {
+func Salvage(ctx context.Context, damaged, dir string, o store.Options) (Salvaged, error) {
 	out, err := salvage(ctx, damaged, dir, o)
 	if err != nil {
 		return out, fmt.Errorf("salvage: %w", err)
@@ -53,9 +54,9 @@ func Salvage(ctx context.Context, damaged, dir string, o Options) (Salvaged, err
 	return out, nil
 }
 
-func salvage(ctx context.Context, damaged, dir string, o Options) (r Salvaged, err error) {
+func salvage(ctx context.Context, damaged, dir string, o store.Options) (r Salvaged, err error) {
 	r = Salvaged{Path: filepath.Join(dir, filepath.Base(damaged)), Copied: map[string]int64{}, Lost: map[string]int64{}, Findings: []string{}}
-	if err := driverSetup(); err != nil {
+	if err := core.DriverSetup(); err != nil {
 		return r, err
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -64,7 +65,7 @@ func salvage(ctx context.Context, damaged, dir string, o Options) (r Salvaged, e
 	if err := copyFile(damaged+".key", r.Path+".key"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	fresh, err := Open(ctx, r.Path, o)
+	fresh, err := store.Open(ctx, r.Path, o)
 	if err != nil {
 		return r, err
 	}
@@ -96,12 +97,12 @@ func salvage(ctx context.Context, damaged, dir string, o Options) (r Salvaged, e
 		return r, err
 	}
 	o.Restored = filepath.Base(damaged)
-	s, err := Open(ctx, r.Path, o)
+	s, err := store.Open(ctx, r.Path, o)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	checks, err := s.Verify(ctx)
+	checks, err := Verify(ctx, s)
 	for _, check := range checks {
 		for _, p := range check.Problems {
 			r.Findings = append(r.Findings, core.Printable(check.Name+": "+p))
@@ -160,8 +161,8 @@ func (c *salvager) all(ctx context.Context) error {
 	}
 	for _, text := range append([]string{
 		"INSERT INTO run_details (run_id) SELECT id FROM runs WHERE id NOT IN (SELECT run_id FROM run_details)",
-		recountSQL,
-		addWordsSQL,
+		core.RecountSQL,
+		core.AddWordsSQL,
 		"INSERT INTO memory_words (memory_words) VALUES ('rebuild')",
 	}, again...) {
 		if err := c.exec(ctx, text); err != nil {
@@ -171,7 +172,7 @@ func (c *salvager) all(ctx context.Context) error {
 	for _, table := range tables {
 		var n int64
 		if err := c.to.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
-			return translate(err, "count "+table)
+			return core.Translate(err, "count "+table)
 		}
 		c.r.Copied[table] = n
 	}
@@ -180,25 +181,25 @@ func (c *salvager) all(ctx context.Context) error {
 
 func (c *salvager) exec(ctx context.Context, text string) error {
 	_, err := c.to.ExecContext(ctx, text)
-	return translate(err, "put what was saved in order")
+	return core.Translate(err, "put what was saved in order")
 }
 
 // texts reads a column of text from the new database.
 func (c *salvager) texts(ctx context.Context, query string, args ...any) ([]string, error) {
 	rows, err := c.to.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, translate(err, "read the schema")
+		return nil, core.Translate(err, "read the schema")
 	}
 	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var text string
 		if err := rows.Scan(&text); err != nil {
-			return nil, translate(err, "read the schema")
+			return nil, core.Translate(err, "read the schema")
 		}
 		out = append(out, text)
 	}
-	return out, translate(rows.Err(), "read the schema")
+	return out, core.Translate(rows.Err(), "read the schema")
 }
 
 // tables lists those to copy: runs first, because checksums of other rows need them.
@@ -219,7 +220,7 @@ func (c *salvager) removeOrphans(ctx context.Context, tables []string) error {
 			for _, missing := range keys {
 				done, err := c.to.ExecContext(ctx, "DELETE FROM "+table+" WHERE "+missing)
 				if err != nil {
-					return translate(err, "remove rows of "+table)
+					return core.Translate(err, "remove rows of "+table)
 				}
 				n, err := done.RowsAffected()
 				if err != nil {
@@ -248,7 +249,7 @@ func (c *salvager) table(ctx context.Context, name string) error {
 	}
 	insert, err := c.to.PrepareContext(ctx, "INSERT INTO "+name+" ("+strings.Join(columns, ", ")+") VALUES ("+core.Marks(len(columns))+")"+conflict)
 	if err != nil {
-		return translate(err, "prepare "+name)
+		return core.Translate(err, "prepare "+name)
 	}
 	defer insert.Close()
 	t := &salvageTable{salvager: c, name: name, columns: columns, insert: insert, read: "SELECT rowid, " + strings.Join(columns, ", ") + " FROM " + name}
@@ -361,14 +362,14 @@ func (t *salvageTable) readable(ctx context.Context, bad, end int64) (int64, err
 func (c *salvager) columns(ctx context.Context, name string) (columns, keys []string, err error) {
 	rows, err := c.to.QueryContext(ctx, "SELECT name, pk FROM pragma_table_info(?)", name)
 	if err != nil {
-		return nil, nil, translate(err, "read the schema")
+		return nil, nil, core.Translate(err, "read the schema")
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var column string
 		var pk int
 		if err := rows.Scan(&column, &pk); err != nil {
-			return nil, nil, translate(err, "read the schema")
+			return nil, nil, core.Translate(err, "read the schema")
 		}
 		columns = append(columns, column)
 		if pk > 0 {
@@ -376,11 +377,11 @@ func (c *salvager) columns(ctx context.Context, name string) (columns, keys []st
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, nil, translate(err, "read the schema")
+		return nil, nil, core.Translate(err, "read the schema")
 	}
 	var without bool
 	if err := c.to.QueryRowContext(ctx, "SELECT wr FROM pragma_table_list WHERE name = ?", name).Scan(&without); err != nil {
-		return nil, nil, translate(err, "read the schema")
+		return nil, nil, core.Translate(err, "read the schema")
 	}
 	if !without {
 		keys = nil
@@ -398,9 +399,9 @@ func (t *salvageTable) copy(ctx context.Context, query string, args ...any) (dam
 	defer rows.Close()
 	tx, err := t.to.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, translate(err, "write "+t.name)
+		return nil, core.Translate(err, "write "+t.name)
 	}
-	defer func() { err = errors.Join(err, translate(tx.Commit(), "write "+t.name)) }()
+	defer func() { err = errors.Join(err, core.Translate(tx.Commit(), "write "+t.name)) }()
 	in := tx.StmtContext(ctx, t.insert)
 	defer in.Close()
 	values := make([]any, len(t.columns))
@@ -416,8 +417,8 @@ func (t *salvageTable) copy(ctx context.Context, query string, args ...any) (dam
 		why := t.refused(t.name, t.columns, values)
 		if why == "" {
 			done, err := in.ExecContext(ctx, values...)
-			if fatal(err) || primary(err) == lib.SQLITE_FULL {
-				return nil, translate(err, "write "+t.name)
+			if core.Fatal(err) || core.Primary(err) == lib.SQLITE_FULL {
+				return nil, core.Translate(err, "write "+t.name)
 			} else if err != nil {
 				why = fmt.Sprintf("a row does not fit: %s", err)
 			} else if n, err := done.RowsAffected(); err == nil && n == 0 && t.byID {

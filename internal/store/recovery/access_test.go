@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
@@ -50,7 +51,7 @@ func guarded(t *testing.T) (path string) {
 	return path
 }
 
-func reopened(t *testing.T, path string) *Store {
+func reopened(t *testing.T, path string) *store.Store {
 	t.Helper()
 	s, err := Open(context.Background(), path, Options{})
 	if err != nil {
@@ -72,7 +73,7 @@ func must(t *testing.T, err error) {
 }
 
 // askingRun stores a run that waits for the approval request "approval".
-func askingRun(t *testing.T, s *Store) {
+func askingRun(t *testing.T, s *store.Store) {
 	t.Helper()
 	v := putVersion(t, s, "asks", strings.Repeat("a", 64))
 	r, _, err := s.CreateRun(context.Background(), domain.NewRun{Hash: v.Hash, Actor: "marta", Origin: "api"})
@@ -127,7 +128,7 @@ func TestChangedRowsGrantNothing(t *testing.T) {
 			if err != nil || len(found) == 0 || !strings.Contains(found[0], c.says) {
 				t.Errorf("the check finds %q, %v", found, err)
 			}
-			checks, err := s.Doctor(ctx)
+			checks, err := Doctor(ctx, s)
 			must(t, err)
 			for _, check := range checks {
 				if (len(check.Problems) > 0) != (check.Name == "access") && check.Name != "permissions" && check.Name != "space" {
@@ -191,7 +192,7 @@ func TestAccessThatIsPutBackIsFound(t *testing.T) {
 	path := guarded(t)
 	old := filepath.Join(t.TempDir(), "old.db")
 	s := reopened(t, path)
-	must(t, s.CopyTo(ctx, old))
+	must(t, CopyTo(ctx, s, old))
 	u, err := s.User(ctx, "paul")
 	must(t, err)
 	u.Disabled = true
@@ -215,7 +216,7 @@ func TestABackupIsRestoredWithItsKeyOnly(t *testing.T) {
 	s := reopened(t, path)
 	dir := t.TempDir()
 	backup := filepath.Join(dir, "b.db")
-	made, err := s.Backup(ctx, backup, "test")
+	made, err := Backup(ctx, s, backup, "test")
 	must(t, err)
 	must(t, s.Close())
 	other := guarded(t)
@@ -253,7 +254,10 @@ func TestABackupIsRestoredWithItsKeyOnly(t *testing.T) {
 					_, err := VerifyBackupFile(ctx, c.backup, target, RestoreOptions{KeyFile: c.key})
 					return err
 				},
-				"restore": func() error { _, err := Restore(ctx, c.backup, target, RestoreOptions{KeyFile: c.key}); return err },
+				"restore": func() error {
+					_, err := Restore(ctx, c.backup, target, RestoreOptions{KeyFile: c.key})
+					return err
+				},
 			} {
 				err := do()
 				if domain.CodeOf(err) != c.code {
@@ -285,7 +289,7 @@ func TestARestoreWithoutTheKeyEndsAllAccess(t *testing.T) {
 	path := guarded(t)
 	s := reopened(t, path)
 	backup, target := filepath.Join(t.TempDir(), "b.db"), filepath.Join(t.TempDir(), "kairos.db")
-	made, err := s.Backup(ctx, backup, "test")
+	made, err := Backup(ctx, s, backup, "test")
 	must(t, err)
 	must(t, s.Close())
 	must(t, Forge(backup, edits["a user added"].sql, made, "")) // nobody could tell
@@ -317,7 +321,7 @@ func TestALostKeyFileEndsAllAccess(t *testing.T) {
 	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Fatalf("without the key file: %v", err)
 	}
-	s, err := Open(ctx, path, Options{NewKey: true})
+	s, err := Open(ctx, path, Options{Options: store.Options{NewKey: true}})
 	must(t, err)
 	accessEnded(t, s)
 	must(t, s.Close())
@@ -327,7 +331,7 @@ func TestALostKeyFileEndsAllAccess(t *testing.T) {
 	}
 }
 
-func accessEnded(t *testing.T, s *Store) {
+func accessEnded(t *testing.T, s *store.Store) {
 	t.Helper()
 	ctx := context.Background()
 	h, err := s.Hold(ctx)
@@ -357,7 +361,7 @@ func accessEnded(t *testing.T, s *Store) {
 	if found, err := s.CheckAccess(ctx); err != nil || len(found) > 0 {
 		t.Errorf("check: %q, %v", found, err)
 	}
-	list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: actionAccessReset})
+	list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: "access.reset"})
 	if err != nil || len(list.Items) != 1 || !strings.Contains(string(list.Items[0].Detail), `"tokensRemoved":2`) {
 		t.Errorf("audit: %+v, %v", list.Items, err)
 	}
@@ -388,7 +392,7 @@ func TestRootKeepsTheOwnerOfTheDirectory(t *testing.T) {
 	const owner = 54321
 	must(t, os.Chown(backups, owner, owner))
 	backup := filepath.Join(backups, "b.db")
-	_, err := s.Backup(ctx, backup, "test")
+	_, err := Backup(ctx, s, backup, "test")
 	must(t, err)
 	must(t, s.Close())
 	dir := filepath.Dir(path)
@@ -420,7 +424,7 @@ func TestTheKeyFileOfAnotherDatabaseIsRefused(t *testing.T) {
 	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeCorrupt || !strings.Contains(err.Error(), "fingerprint") {
 		t.Errorf("%v", err)
 	}
-	reader, err := Open(ctx, path, Options{ReadOnly: true})
+	reader, err := Open(ctx, path, Options{Options: store.Options{ReadOnly: true}})
 	must(t, err)
 	defer reader.Close()
 	if r, err := reader.VerifyAudit(ctx); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "fingerprint") {
@@ -436,7 +440,7 @@ func TestASecondFactorNeedsTheKeyFile(t *testing.T) {
 	path := guarded(t)
 	s := reopened(t, path)
 	stolen := filepath.Join(t.TempDir(), "kairos.db")
-	must(t, s.CopyTo(ctx, stolen))
+	must(t, CopyTo(ctx, s, stolen))
 	instance := s.InstanceKey()
 	if text, err := s.SealedSetting(ctx, "second-factor.1"); err != nil || text != `{"secret":"of marta"}` {
 		t.Fatalf("%q, %v", text, err)
@@ -446,18 +450,21 @@ func TestASecondFactorNeedsTheKeyFile(t *testing.T) {
 	defer pool.Close()
 	var sealed string
 	must(t, pool.QueryRow("SELECT value FROM settings WHERE key = 'second-factor.1'").Scan(&sealed))
-	if strings.Contains(sealed, "marta") || !strings.HasPrefix(sealed, sealedMark) {
+	if strings.Contains(sealed, "marta") || !strings.HasPrefix(sealed, "sealed:") {
 		t.Errorf("stored as %s", sealed)
 	}
 	for name, key := range map[string][]byte{"no key": nil, "the key in the database": instance, "another key": core.RandomBytes(32)} {
-		c, err := Open(ctx, stolen, Options{ReadOnly: true, AuditKey: key})
+		c, err := Open(ctx, stolen, Options{Options: store.Options{ReadOnly: true, AuditKey: key}})
 		must(t, err)
 		if text, err := c.SealedSetting(ctx, "second-factor.1"); domain.CodeOf(err) != domain.CodeCorrupt {
 			t.Errorf("%s opens it: %q, %v", name, text, err)
 		}
 		must(t, c.Close())
 	}
-	if _, err := s.unsealText("second-factor.2", sealed); domain.CodeOf(err) != domain.CodeCorrupt {
+	must(t, s.Close())
+	must(t, alter(t, path, `INSERT INTO settings SELECT 'second-factor.2', value FROM settings WHERE key = 'second-factor.1'`))
+	s = reopened(t, path)
+	if _, err := s.SealedSetting(ctx, "second-factor.2"); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("it opens under another user: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 )
 
 // problemRows lists what a query finds: the run, and what is wrong with it.
-func (s *Store) problemRows(ctx context.Context, c *domain.Check, query string, args ...int64) error {
+func (s *database) problemRows(ctx context.Context, c *domain.Check, query string, args ...int64) error {
 	err := s.db.EachRow(ctx, query, core.Ordinals(args...), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		run, problem := f.Text(), f.Text()
@@ -22,14 +22,14 @@ func (s *Store) problemRows(ctx context.Context, c *domain.Check, query string, 
 		}
 		return f.Err
 	})
-	return translate(err, c.Name)
+	return core.Translate(err, c.Name)
 }
 
 // endingTime is how long what a finished run leaves behind may take to end.
 const endingTime = time.Minute
 
 // checkStates looks for what must not be left of a finished run.
-func (s *Store) checkStates(ctx context.Context, c *domain.Check) error {
+func (s *database) checkStates(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "run states", "cancel the runs named, or start kairosd again, which ends what a finished run has left; report it with the log"
 	for _, query := range []string{
 		"SELECT count(*) FROM approvals WHERE status = 'open'",
@@ -37,12 +37,12 @@ func (s *Store) checkStates(ctx context.Context, c *domain.Check) error {
 		"SELECT count(*) FROM runs WHERE ended_at <> 0",
 	} {
 		var n int64
-		if err := s.read.QueryRowContext(ctx, query).Scan(&n); err != nil {
-			return translate(err, c.Name)
+		if err := s.db.Read.QueryRowContext(ctx, query).Scan(&n); err != nil {
+			return core.Translate(err, c.Name)
 		}
 		c.Examined += n
 	}
-	long := s.now().Add(-endingTime).UnixMicro()
+	long := s.db.Now().Add(-endingTime).UnixMicro()
 	for _, query := range []string{
 		`SELECT r.public_id, 'it is ' || r.status || ', and its approval ' || a.public_id || ' is still open'
 FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.status = 'open' AND r.ended_at <> 0 AND r.ended_at < ?`,
@@ -59,15 +59,15 @@ FROM runs AS r JOIN runs AS p ON p.public_id = r.parent_run WHERE r.parent_run <
 
 // checkApprovals compares approvals with the journal rows that opened and decided
 // them, which are under a checksum.
-func (s *Store) checkApprovals(ctx context.Context, c *domain.Check) error {
+func (s *database) checkApprovals(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "approvals", "somebody or something changed a decision or a request. Compare with a backup and with the audit log before anything else"
-	last, err := s.q.RunLast(ctx)
+	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	for low := int64(0); low < last; low += verifyWindow {
 		if err := s.checkApprovalsOf(ctx, c, low, low+verifyWindow); err != nil {
-			return translate(err, c.Name)
+			return core.Translate(err, c.Name)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ type askedByJournal struct {
 	visit, item, due            int64
 }
 
-func (s *Store) checkApprovalsOf(ctx context.Context, c *domain.Check, low, high int64) error {
+func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, high int64) error {
 	type stored struct {
 		askedByJournal
 		run, id, status string
@@ -143,13 +143,13 @@ FROM step_results WHERE run_id > ? AND run_id <= ? AND ref IS NOT NULL AND kind 
 }
 
 // checkMemory compares what sessions remember with the runs that it is of.
-func (s *Store) checkMemory(ctx context.Context, c *domain.Check) error {
+func (s *database) checkMemory(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "memory", "clear the memory of the sessions of the runs named: kairos memory --help"
 	for after, more := int64(0), true; more; {
 		more = false
 		err := s.db.EachRow(ctx, `SELECT m.id, r.public_id, m.scope, m.owner, m.session, m.input, r.actor, coalesce(d.session, ''), coalesce(d.input, '')
 FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON d.run_id = m.run_id WHERE m.id > ? ORDER BY m.id LIMIT ?`,
-			core.Ordinals(after, verifyRows), func(v []driver.Value) error {
+			core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
 				f := core.Fields{Values: v}
 				id, run, scope, owner, session, input := f.Int(), f.Text(), f.Text(), f.Text(), f.Text(), f.Text()
 				actor, ofRun, given := f.Text(), f.Text(), f.Text()
@@ -158,15 +158,15 @@ FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON
 				var text string
 				switch {
 				case f.Err != nil:
-				case scope != scopeOf(owner, session) || owner != actor || session != ofRun:
+				case scope != core.ScopeOf(owner, session) || owner != actor || session != ofRun:
 					core.FindOf(c, run, "run %s: it is remembered in another session, or for another person, than its own", run)
-				case strings.HasPrefix(given, `"`) && json.Unmarshal([]byte(given), &text) == nil && clipMemory(text) != input:
+				case strings.HasPrefix(given, `"`) && json.Unmarshal([]byte(given), &text) == nil && core.ClipMemory(text) != input:
 					core.FindOf(c, run, "run %s: another input is remembered than its own", run)
 				}
 				return f.Err
 			})
 		if err != nil {
-			return translate(err, c.Name)
+			return core.Translate(err, c.Name)
 		}
 	}
 	return nil
@@ -174,7 +174,7 @@ FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON
 
 // checkResponses looks at the form of stored responses: their content is under no
 // checksum.
-func (s *Store) checkResponses(ctx context.Context, c *domain.Check) error {
+func (s *database) checkResponses(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "stored responses", "a repeated request with the key named would get what it did not get before: send it with another key"
 	err := s.db.EachRow(ctx, "SELECT route, key, status, header, body_hash FROM responses", nil, func(v []driver.Value) error {
 		f := core.Fields{Values: v}
@@ -186,41 +186,5 @@ func (s *Store) checkResponses(ctx context.Context, c *domain.Check) error {
 		}
 		return f.Err
 	})
-	return translate(err, c.Name)
+	return core.Translate(err, c.Name)
 }
-
-// RecountRuns counts the runs again, for counters that are off. It reports whether
-// they were.
-func (s *Store) RecountRuns(context.Context) (changed bool, err error) {
-	if s.writer == nil {
-		return false, errReadOnly()
-	}
-	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
-		if err := w.writeCounts(); err != nil { // of this transaction, up to here
-			return nil, err
-		}
-		var before, after string
-		const counted = "SELECT coalesce(group_concat(status || ' ' || wait_reason || ' ' || n, ', '), '') FROM (SELECT * FROM run_counts WHERE n <> 0 ORDER BY status, wait_reason)"
-		if err := w.conn.QueryRowContext(w.ctx, counted).Scan(&before); err != nil {
-			return nil, err
-		}
-		for _, text := range []string{"DELETE FROM run_counts", recountSQL} {
-			if _, err := w.conn.ExecContext(w.ctx, text); err != nil {
-				return nil, err
-			}
-		}
-		if err := w.conn.QueryRowContext(w.ctx, counted).Scan(&after); err != nil {
-			return nil, err
-		}
-		w.failures = true // what groups were counted with may be off too
-		if changed = before != after; !changed {
-			return nil, nil
-		}
-		return []auditRow{{record: domain.AuditRecord{Action: "store.recounted", Actor: domain.System.Name, Surface: domain.System.Surface,
-			Reason: "before: " + before + "; now: " + after}}}, nil
-	})
-	return changed, translate(err, "count the runs again")
-}
-
-// recountSQL fills the counters of runs.
-const recountSQL = "INSERT INTO run_counts (status, wait_reason, n) SELECT status, " + countedAs + ", count(*) FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2"

@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
@@ -47,11 +48,6 @@ type Restored struct {
 const (
 	// restoringDir is where a restored database is built.
 	restoringDir = "restoring"
-	// restoredDir is that directory once it is complete. Its rename is the moment
-	// of the restore: from here on every opener finishes it.
-	restoredDir = "restored"
-	// asideFile in it names the directory for the old files.
-	asideFile = "aside"
 	// asideManifest in it, if there, is the manifest that makes what goes aside a
 	// backup.
 	asideManifest = "aside.json"
@@ -79,7 +75,7 @@ func Restore(ctx context.Context, backup, path string, o RestoreOptions) (Restor
 }
 
 func restore(ctx context.Context, backup, path string, o RestoreOptions, rename renamer) (r Restored, err error) {
-	if err := driverSetup(); err != nil {
+	if err := core.DriverSetup(); err != nil {
 		return r, err
 	}
 	if r.Backup, err = ReadManifest(backup); err != nil {
@@ -112,7 +108,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 			return r, err
 		}
 	}
-	o.keyless = o.WithoutKey
+	o.Keyless = o.WithoutKey
 	decrypting := path + decryptingDir
 	defer func() { err = errors.Join(err, os.RemoveAll(decrypting)) }()
 	plain, err := opened(r.Backup, o.IdentityFile, func() (string, error) { return decrypting, freshDir(decrypting) })
@@ -134,14 +130,14 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	}
 	failpoint.Hit("restore.built")
 	aside := "replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
-	if err := core.WriteWhole(filepath.Join(work, asideFile), []byte(aside)); err != nil {
+	if err := core.WriteWhole(filepath.Join(work, core.AsideFile), []byte(aside)); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
-	ready := filepath.Join(dir, restoredDir)
+	ready := filepath.Join(dir, core.RestoredDir)
 	if err := os.RemoveAll(ready); err != nil { // what an earlier restore left after it was finished
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
-	if err := KeepOwner(dir, work, path+".lock"); err != nil {
+	if err := store.KeepOwner(dir, work, path+".lock"); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
 	failpoint.Hit("restore.complete")
@@ -158,7 +154,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	if _, err := os.Stat(filepath.Join(dir, aside)); err == nil {
 		r.Aside = filepath.Join(dir, aside)
 	}
-	return r, KeepOwner(dir, filepath.Join(dir, aside))
+	return r, store.KeepOwner(dir, filepath.Join(dir, aside))
 }
 
 // keyFor reads the key file of the server that made a backup, and makes sure that
@@ -195,7 +191,7 @@ func checkManifest(b domain.Backup, key []byte, file string) error {
 // VerifyBackupFile does everything that a restore at path would do before it
 // moves anything, and changes nothing. Of the options, the files with keys count.
 func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions) (b domain.Backup, err error) {
-	if err := driverSetup(); err != nil {
+	if err := core.DriverSetup(); err != nil {
 		return b, err
 	}
 	if b, err = ReadManifest(backup); err != nil {
@@ -231,7 +227,7 @@ func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions
 // as far as SQLite goes; its hash says that it is what was verified when it was
 // made.
 func verifyBackup(ctx context.Context, b domain.Backup, key []byte, o Options) error {
-	files := o.files()
+	files := o.Files()
 	sum, size, err := fileSum(b.Path)
 	if err != nil {
 		return err
@@ -252,7 +248,7 @@ func verifyBackup(ctx context.Context, b domain.Backup, key []byte, o Options) e
 	if b.Schema < known {
 		found, err = examineOlder(ctx, b)
 	} else {
-		found, err = examine(ctx, b.Path, Options{AuditKey: key, migrations: files, keyless: o.keyless})
+		found, err = examine(ctx, b.Path, store.Options{AuditKey: key, Migrations: files, Keyless: o.Keyless})
 	}
 	if err != nil {
 		return err
@@ -304,7 +300,7 @@ func nothingAdded(ctx context.Context, path string, schema int64, files fs.FS) e
 		return fmt.Errorf("read migrations: %w", err)
 	}
 	if _, err := p.UpTo(ctx, schema); err != nil {
-		return translate(err, "make the schema")
+		return core.Translate(err, "make the schema")
 	}
 	copied, err := core.OpenPlain(path, "&mode=ro&_query_only=1")
 	if err != nil {
@@ -339,18 +335,18 @@ const notInternal = "NOT (type = 'table' AND name IN ('sqlite_sequence', 'sqlite
 func objects(ctx context.Context, pool *sql.DB) ([]string, error) {
 	rows, err := pool.QueryContext(ctx, "SELECT type || ' ' || name || char(10) || coalesce(sql, '') FROM sqlite_schema WHERE "+notInternal)
 	if err != nil {
-		return nil, translate(err, "read the schema")
+		return nil, core.Translate(err, "read the schema")
 	}
 	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var o string
 		if err := rows.Scan(&o); err != nil {
-			return nil, translate(err, "read the schema")
+			return nil, core.Translate(err, "read the schema")
 		}
 		out = append(out, o)
 	}
-	return out, translate(rows.Err(), "read the schema")
+	return out, core.Translate(rows.Err(), "read the schema")
 }
 
 // build makes the restored database in a directory of its own, held and closed:
@@ -438,8 +434,8 @@ const copyPiece = 16 << 20
 // caller holds the lock.
 func finishRestore(path string, rename renamer) error {
 	dir, name := filepath.Dir(path), filepath.Base(path)
-	ready := filepath.Join(dir, restoredDir)
-	text, err := os.ReadFile(filepath.Join(ready, asideFile))
+	ready := filepath.Join(dir, core.RestoredDir)
+	text, err := os.ReadFile(filepath.Join(ready, core.AsideFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {

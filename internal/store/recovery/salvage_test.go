@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
@@ -83,7 +84,7 @@ func TestSalvageSavesWhatCanBeRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Salvage(context.Background(), path, filepath.Join(t.TempDir(), "saved"), Options{})
+			r, err := Salvage(context.Background(), path, filepath.Join(t.TempDir(), "saved"), store.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +104,7 @@ func TestSalvageSavesWhatCanBeRead(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			if _, err := Salvage(context.Background(), path, filepath.Dir(r.Path), Options{}); domain.CodeOf(err) != domain.CodeInvalid {
+			if _, err := Salvage(context.Background(), path, filepath.Dir(r.Path), store.Options{}); domain.CodeOf(err) != domain.CodeInvalid {
 				t.Errorf("into a directory that is there: %v", err)
 			}
 		})
@@ -198,7 +199,7 @@ func TestSalvageCopiesEveryTable(t *testing.T) {
 			want[table] = column(t, pool, "SELECT count(*) FROM "+table)[0]
 		}
 	})
-	r, err := Salvage(t.Context(), path, filepath.Join(t.TempDir(), "saved"), Options{})
+	r, err := Salvage(t.Context(), path, filepath.Join(t.TempDir(), "saved"), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +276,7 @@ func TestSalvageOfAMalformedDatabase(t *testing.T) {
 					readable[table] = rowsByID(t, path, table, most)
 				}
 			})
-			got, err := Salvage(t.Context(), path, filepath.Join(t.TempDir(), "saved"), Options{})
+			got, err := Salvage(t.Context(), path, filepath.Join(t.TempDir(), "saved"), store.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"context"
@@ -12,9 +12,10 @@ import (
 
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
 )
 
-// with is the real migrations and some more.
+// With is the real migrations and some more.
 func with(t *testing.T, more map[string]string) fs.FS {
 	t.Helper()
 	out := fstest.MapFS{}
@@ -65,16 +66,15 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path, run := oldDatabase(t)
-	no := false
-	if _, err := Open(ctx, path, Options{migrations: with(t, addsColumn), Migrate: &no}); domain.CodeOf(err) != domain.CodeInvalid {
+	if _, err := Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, KeepSchema: true}); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("without leave to migrate: %v", err)
 	}
-	s, err := Open(ctx, path, Options{migrations: with(t, addsColumn)})
+	s, err := Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var note string
-	if err := s.read.QueryRowContext(ctx, "SELECT note FROM run_details").Scan(&note); err != nil || note != "none" {
+	if err := s.Core().Read.QueryRowContext(ctx, "SELECT note FROM run_details").Scan(&note); err != nil || note != "none" {
 		t.Errorf("the new column: %q, %v", note, err)
 	}
 	if journal, err := s.Journal(ctx, run, 0); err != nil || len(journal) != 2 {
@@ -83,7 +83,7 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	if s.RolledBack() {
 		t.Error("an upgrade is taken for a rollback")
 	}
-	checks, err := s.Doctor(ctx)
+	checks, err := Doctor(ctx, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(ctx, path, Options{ReadOnly: true, migrations: with(t, addsTwo)}); domain.CodeOf(err) != domain.CodeInvalid {
+	if _, err := Open(ctx, path, Options{Options: store.Options{ReadOnly: true, Migrations: with(t, addsTwo)}}); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a reader of an older schema: %v", err)
 	}
 	// The way back: the binary from before restores what was put aside.
@@ -127,13 +127,13 @@ func TestAnOlderBackupIsRestoredAndMigrated(t *testing.T) {
 		t.Fatal(err)
 	}
 	backup := filepath.Join(t.TempDir(), "b.db")
-	if _, err := s.Backup(ctx, backup, "old"); err != nil {
+	if _, err := Backup(ctx, s, backup, "old"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{migrations: with(t, addsColumn)}
+	o := Options{Options: store.Options{Migrations: with(t, addsColumn)}}
 	r, err := Restore(ctx, backup, path, RestoreOptions{Options: o, Replace: true})
 	if err != nil || r.Hold.Held != 1 {
 		t.Fatalf("%+v, %v", r, err)
@@ -171,7 +171,7 @@ func TestAFailedMigrationLeavesTheDatabaseAsItWas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Open(ctx, path, Options{migrations: with(t, map[string]string{"99999_break.sql": "-- +goose Up\n" + text + "\n-- +goose Down\n"})})
+			_, err = Open(ctx, path, Options{Options: store.Options{Migrations: with(t, map[string]string{"99999_break.sql": "-- +goose Up\n" + text + "\n-- +goose Down\n"})}})
 			if err == nil {
 				t.Fatal("the migration was accepted")
 			}
@@ -211,7 +211,7 @@ func TestAnEditedMigrationIsRefused(t *testing.T) {
 	for name := range maps.Keys(edited) {
 		edited[name].Data = append(edited[name].Data, "\n-- a word more\n"...)
 	}
-	if _, err := Open(ctx, path, Options{migrations: edited}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "another form of migration") {
+	if _, err := Open(ctx, path, Options{Options: store.Options{Migrations: edited}}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "another form of migration") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -231,5 +231,45 @@ func TestMigrationsAreTransactions(t *testing.T) {
 		if strings.Contains(strings.ToUpper(string(text)), "NO TRANSACTION") {
 			t.Errorf("%s asks for no transaction", n)
 		}
+	}
+}
+
+// A migration that removes rows names their tables; any other loss of rows ends
+// the upgrade.
+func TestAMigrationNamesTheTablesThatLoseRows(t *testing.T) {
+	t.Parallel()
+	const deletes = "-- +goose Up\nDELETE FROM run_labels;\n-- +goose Down\n"
+	for name, c := range map[string]struct {
+		migration string
+		refused   bool
+	}{
+		"unnamed":       {deletes, true},
+		"another table": {"-- deletes rows of: memory\n" + deletes, true},
+		"named":         {"-- deletes rows of: memory, run_labels\n" + deletes, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "kairos.db")
+			s, err := Open(t.Context(), path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := putVersion(t, s, "p", strings.Repeat("a", 64))
+			if _, _, err := s.CreateRun(t.Context(), domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Labels: map[string]string{"a": "b"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s, err = Open(t.Context(), path, Options{Options: store.Options{Migrations: with(t, map[string]string{"99999_forget.sql": c.migration})}})
+			if c.refused != (err != nil) || c.refused && !strings.Contains(err.Error(), "run_labels") {
+				t.Fatalf("the upgrade: %v", err)
+			}
+			if err == nil {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/store"
 )
 
 // upgradeEnv makes this test binary a process that upgrades a database; the other
@@ -38,7 +39,7 @@ func TestUpgradeChild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := Open(context.Background(), path, Options{migrations: with(t, addsColumn), Recipients: strings.Fields(os.Getenv(recipientEnv))})
+	s, err := Open(context.Background(), path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: strings.Fields(os.Getenv(recipientEnv))})
 	if e, ok := errors.AsType[*domain.Error](err); ok {
 		t.Fatalf("%s\n%s", err, e.Suggestion)
 	} else if err != nil {
@@ -123,19 +124,19 @@ func killInUpgrade(t *testing.T, recipient string) {
 			continue
 		}
 		deaths++
-		s, err := Open(context.Background(), path, Options{migrations: with(t, addsColumn), Recipients: strings.Fields(recipient)})
+		s, err := Open(context.Background(), path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: strings.Fields(recipient)})
 		if err != nil {
 			t.Errorf("after %s: %v", spec, err)
 			continue
 		}
 		var note string
-		if err := s.read.QueryRow("SELECT note FROM run_details").Scan(&note); err != nil || note != "none" || s.RolledBack() {
+		if err := s.Core().Read.QueryRow("SELECT note FROM run_details").Scan(&note); err != nil || note != "none" || s.RolledBack() {
 			t.Errorf("after %s: the new column has %q, %v; rolled back: %v", spec, note, err, s.RolledBack())
 		}
 		if journal, err := s.Journal(context.Background(), run, 0); err != nil || len(journal) != 2 {
 			t.Errorf("after %s: %d journal rows, %v", spec, len(journal), err)
 		}
-		checks, err := s.Verify(context.Background())
+		checks, err := Verify(context.Background(), s)
 		if err != nil {
 			t.Fatal(err)
 		}

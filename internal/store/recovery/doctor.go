@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
@@ -16,8 +17,9 @@ import (
 // SQLite's pages and foreign keys, every journal row and value, the counters, the
 // audit chain and its anchor, permissions, free space and the write-ahead log.
 // Every finding comes with what to do.
-func (s *Store) Doctor(ctx context.Context) ([]domain.Check, error) {
-	out, err := s.Verify(ctx)
+func Doctor(ctx context.Context, opened *store.Store) ([]domain.Check, error) {
+	s := of(opened)
+	out, err := Verify(ctx, opened)
 	if err != nil {
 		return out, err
 	}
@@ -34,16 +36,16 @@ func (s *Store) Doctor(ctx context.Context) ([]domain.Check, error) {
 	return out, nil
 }
 
-func (s *Store) checkAnchor(ctx context.Context, c *domain.Check) error {
+func (s *database) checkAnchor(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "audit anchor", "the database is older than what was recorded: kairosd holds all runs at its next start. Restore the newest backup, or release the runs after looking at them"
-	at, err := readAnchor(s.path + ".anchor")
+	at, err := core.ReadAnchor(s.db.Path + ".anchor")
 	if err != nil {
 		return err
 	}
-	if at.seq == 0 {
-		last, err := s.q.AuditLast(ctx)
+	if at.Seq == 0 {
+		last, err := s.db.Q.AuditLast(ctx)
 		if err != nil {
-			return translate(err, c.Name)
+			return core.Translate(err, c.Name)
 		}
 		if last > 0 {
 			c.Advice = "without it a database that is taken back to an earlier state is not noticed; it is written again at the next start"
@@ -52,14 +54,14 @@ func (s *Store) checkAnchor(ctx context.Context, c *domain.Check) error {
 		return nil
 	}
 	c.Examined = 1
-	behind, err := s.behind(ctx, s.q, at)
+	behind, err := s.db.Behind(ctx, s.db.Q, at)
 	if err == nil && behind {
-		core.Find(c, "the anchor has seen event %d, which the database does not have, or has otherwise", at.seq)
+		core.Find(c, "the anchor has seen event %d, which the database does not have, or has otherwise", at.Seq)
 	}
 	return err
 }
 
-func (s *Store) checkHold(ctx context.Context, c *domain.Check) error {
+func (s *database) checkHold(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "hold", "look at the held runs, then release them one by one or with: kairos release --all"
 	h, err := s.Hold(ctx)
 	if err == nil && h != nil {
@@ -69,9 +71,9 @@ func (s *Store) checkHold(ctx context.Context, c *domain.Check) error {
 }
 
 // checkFiles looks for files that others can read.
-func (s *Store) checkFiles(_ context.Context, c *domain.Check) error {
+func (s *database) checkFiles(_ context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "permissions", "chmod 600 the files and 700 the directory, and make them belong to the user that runs kairosd"
-	for _, p := range append(s.Files(), filepath.Dir(s.path)) {
+	for _, p := range append(s.Files(), filepath.Dir(s.db.Path)) {
 		info, err := os.Stat(p)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -93,7 +95,7 @@ func (s *Store) checkFiles(_ context.Context, c *domain.Check) error {
 // lowSpace is the share of a disk below which checkpoints are in danger.
 const lowSpace = 0.05
 
-func (s *Store) checkSpace(ctx context.Context, c *domain.Check) error {
+func (s *database) checkSpace(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "space", "free space on the disk of the data directory, shorten retention (kairosd retention --dry-run), or move the data to a larger disk"
 	u, err := s.Usage(ctx)
 	if err != nil {
@@ -103,7 +105,7 @@ func (s *Store) checkSpace(ctx context.Context, c *domain.Check) error {
 	if u.Free < u.Database/5 || float64(u.Free) < lowSpace*float64(u.Disk) {
 		core.Find(c, "%d MiB are free beside a database of %d MiB", u.Free>>20, u.Database>>20)
 	}
-	if u.WAL > 4*walAlarm*4096 {
+	if u.WAL > 4*core.WALAlarm*4096 {
 		core.Find(c, "the write-ahead log has grown to %d MiB: a reader holds an old snapshot", u.WAL>>20)
 	}
 	return nil

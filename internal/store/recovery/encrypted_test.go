@@ -1,4 +1,4 @@
-package store_test
+package recovery_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -34,7 +34,7 @@ func identity(t *testing.T) (public, file string) {
 func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	t.Parallel()
 	path, _, run := installation(t)
-	s, err := store.Open(t.Context(), path, store.Options{})
+	s, err := recovery.Open(t.Context(), path, recovery.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	second, key := identity(t)
 	stranger, strangers := identity(t)
 	backup := filepath.Join(t.TempDir(), "kairos.db.age")
-	b, err := s.EncryptedBackup(t.Context(), backup, "test", []string{first, second})
+	b, err := recovery.EncryptedBackup(t.Context(), s, backup, "test", []string{first, second})
 	if err != nil || b.Encryption == nil || b.Bytes <= b.Encryption.Bytes || len(b.Verified) < 5 {
 		t.Fatalf("backup: %+v, %v", b, err)
 	}
@@ -66,7 +66,7 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	if err != nil || bytes.Contains(text, []byte("SQLite format")) || bytes.Contains(text, []byte("before the backup")) {
 		t.Errorf("the file can be read: %v", err)
 	}
-	for _, p := range []string{backup, backup + store.ManifestSuffix} {
+	for _, p := range []string{backup, backup + recovery.ManifestSuffix} {
 		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", p, info.Mode(), err)
 		}
@@ -74,7 +74,7 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(backup)); err != nil || len(entries) != 2 {
 		t.Errorf("beside it lies: %v, %v", entries, err)
 	}
-	if err := store.VerifyIntact(b); err != nil {
+	if err := recovery.VerifyIntact(b); err != nil {
 		t.Errorf("without a key: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -87,9 +87,9 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 		"with a key that is not": {backup, domain.CodeInvalid, []string{"no file of age identities", "age-keygen"}},
 		"with a missing file":    {filepath.Join(t.TempDir(), "none"), domain.CodeInvalid, []string{"cannot be read"}},
 	} {
-		o := store.RestoreOptions{Replace: true, IdentityFile: c.identity}
-		_, restored := store.Restore(t.Context(), backup, path, o)
-		_, verified := store.VerifyBackupFile(t.Context(), backup, path, o)
+		o := recovery.RestoreOptions{Replace: true, IdentityFile: c.identity}
+		_, restored := recovery.Restore(t.Context(), backup, path, o)
+		_, verified := recovery.VerifyBackupFile(t.Context(), backup, path, o)
 		for _, err := range []error{restored, verified} {
 			e, ok := errors.AsType[*domain.Error](err)
 			if !ok {
@@ -106,16 +106,16 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 		}
 		tidy()
 	}
-	o := store.RestoreOptions{Replace: true, IdentityFile: key}
-	if _, err := store.VerifyBackupFile(t.Context(), backup, path, o); err != nil {
+	o := recovery.RestoreOptions{Replace: true, IdentityFile: key}
+	if _, err := recovery.VerifyBackupFile(t.Context(), backup, path, o); err != nil {
 		t.Errorf("a drill with the key: %v", err)
 	}
-	r, err := store.Restore(t.Context(), backup, path, o)
+	r, err := recovery.Restore(t.Context(), backup, path, o)
 	if err != nil || r.Hold.Backup != "kairos.db.age" || r.Hold.Held != 1 {
 		t.Fatalf("a restore with the key: %+v, %v", r.Hold, err)
 	}
 	tidy()
-	again := storetest.OpenAt(t, path)
+	again := openAt(t, path)
 	if got, err := again.Run(t.Context(), run.ID); err != nil || got.LastSeq != 2 {
 		t.Errorf("the run: %+v, %v", got, err)
 	}
@@ -124,10 +124,10 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	if err := os.WriteFile(backup, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.VerifyBackupFile(t.Context(), backup, path, o); domain.CodeOf(err) != domain.CodeCorrupt {
+	if _, err := recovery.VerifyBackupFile(t.Context(), backup, path, o); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("a drill of a changed file: %v", err)
 	}
-	if err := store.VerifyIntact(b); domain.CodeOf(err) != domain.CodeCorrupt {
+	if err := recovery.VerifyIntact(b); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("a changed file without a key: %v", err)
 	}
 }
@@ -140,12 +140,12 @@ func TestAnExchangedEncryptedBackupIsRefused(t *testing.T) {
 	public, key := identity(t)
 	backUp := func(path string) string {
 		t.Helper()
-		s, err := store.Open(t.Context(), path, store.Options{})
+		s, err := recovery.Open(t.Context(), path, recovery.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "b.age")
-		if _, err := s.EncryptedBackup(t.Context(), file, "test", []string{public}); err != nil {
+		if _, err := recovery.EncryptedBackup(t.Context(), s, file, "test", []string{public}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -156,14 +156,14 @@ func TestAnExchangedEncryptedBackupIsRefused(t *testing.T) {
 	mine := backUp(path)
 	other, _, _ := installation(t)
 	theirs := backUp(other)
-	o := store.RestoreOptions{Replace: true, IdentityFile: key}
-	if _, err := store.Restore(t.Context(), theirs, path, o); domain.CodeOf(err) != domain.CodeCorrupt {
+	o := recovery.RestoreOptions{Replace: true, IdentityFile: key}
+	if _, err := recovery.Restore(t.Context(), theirs, path, o); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("of another installation: %v", err)
 	}
 	if err := os.Rename(theirs, mine); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Restore(t.Context(), mine, path, o); domain.CodeOf(err) != domain.CodeCorrupt {
+	if _, err := recovery.Restore(t.Context(), mine, path, o); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("exchanged under its manifest: %v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestWhatAKilledEncryptionLeftIsRemoved(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(left, "copy.db"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.EncryptedBackup(t.Context(), filepath.Join(t.TempDir(), "b.age"), "test", []string{public}); err != nil {
+	if _, err := recovery.EncryptedBackup(t.Context(), s, filepath.Join(t.TempDir(), "b.age"), "test", []string{public}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !os.IsNotExist(err) {

@@ -1,4 +1,4 @@
-package store
+package recovery
 
 import (
 	"bufio"
@@ -23,13 +23,13 @@ import (
 const encryptingDir = ".encrypting"
 
 // encryptedCopy is verifiedCopy of which only the encrypted form gets to path.
-func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []string) (b domain.Backup, err error) {
+func (s *database) encryptedCopy(ctx context.Context, path string, recipients []string) (b domain.Backup, err error) {
 	to, err := encrypt.Recipients(recipients)
 	if err != nil {
 		return b, err
 	}
 	// One at a time, so that what a killed one left can be told from one at work.
-	work := s.path + encryptingDir
+	work := s.db.Path + encryptingDir
 	lock, err := core.TakeLock(work + ".lock")
 	if domain.CodeOf(err) == domain.CodeLocked {
 		return b, domain.Errorf(domain.CodeConflict, "another backup of this database is being encrypted").Suggest("try again when it is done")
@@ -41,14 +41,14 @@ func (s *Store) encryptedCopy(ctx context.Context, path string, recipients []str
 		return b, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	if err := s.roomFor(work); err != nil {
+	if err := roomFor(s.db.Path, work, 1); err != nil {
 		return b, err
 	}
 	plain := filepath.Join(work, "copy.db")
 	if b, err = s.verifiedCopy(ctx, plain); err != nil {
 		return b, err
 	}
-	if err := s.roomFor(filepath.Dir(path)); err != nil { // the copy may have taken it
+	if err := roomFor(s.db.Path, filepath.Dir(path), 1); err != nil { // the copy may have taken it
 		return b, err
 	}
 	inside := &domain.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}
@@ -76,9 +76,9 @@ func freshDir(path string) error {
 // removeDecrypted removes what backups and restores that were killed left of
 // databases without their encryption. The caller holds the database's lock; who
 // only reads it may be encrypting all the same.
-func (s *Store) removeDecrypted() error {
-	err := os.RemoveAll(s.path + decryptingDir)
-	work := s.path + encryptingDir
+func removeDecrypted(path string) error {
+	err := os.RemoveAll(path + decryptingDir)
+	work := path + encryptingDir
 	if _, statErr := os.Stat(work); err == nil && statErr == nil {
 		var lock *os.File
 		if lock, err = core.TakeLock(work + ".lock"); domain.CodeOf(err) == domain.CodeLocked {
