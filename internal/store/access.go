@@ -70,8 +70,8 @@ func (s *Store) tokenSeal(t *dbsqlc.Token) []byte {
 // approvalSeal is of the request as it is shown, with whom it is for. What was decided
 // is in the run's journal.
 func (s *Store) approvalSeal(a *dbsqlc.Approval) []byte {
-	return s.rowSeal("approval", []int64{a.RunID, a.Visit, a.Item, a.DueAt, a.CreatedAt, a.Rev, a.MayAsk}, a.PublicID, a.PlanKey, a.Node, a.Message, textOf(a.Form), a.Tool,
-		textOf(a.Arguments), a.Digest, a.Status, a.OnTimeout, a.StartedBy, a.Agent, a.Label, a.Answers, a.Assignee)
+	return s.rowSeal("approval", []int64{a.RunID, a.Visit, a.Item, a.DueAt, a.CreatedAt, a.Rev, a.MayAsk}, a.PublicID, a.PlanKey, a.Node, a.Message, core.OrEmpty(a.Form), a.Tool,
+		core.OrEmpty(a.Arguments), a.Digest, a.Status, a.OnTimeout, a.StartedBy, a.Agent, a.Label, a.Answers, a.Assignee)
 }
 
 func (s *Store) sessionSeal(v *dbsqlc.Session) []byte {

@@ -20,9 +20,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// ActionCheckpoint is the action of the record that the store adds for every
-// checkpoint.
-const ActionCheckpoint = "checkpoint"
+// ActionCheckpoint is the action of the record of a checkpoint.
+const ActionCheckpoint = core.ActionCheckpoint
 
 // writeAudit numbers the rows and inserts them; the last one carries the
 // chain's link over all of them.
@@ -367,7 +366,7 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 			return nil, translate(err, "read events")
 		}
 		for _, r := range rows {
-			out = append(out, auditEvent(r.AuditEvent, r.Run))
+			out = append(out, core.AuditEvent(r.AuditEvent, r.Run))
 		}
 		return out, s.fillEntries(ctx, out, rowIDsOf(rows))
 	}
@@ -401,7 +400,7 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 	others = others[:min(limit, len(others))]
 	ids := make([]*int64, len(others))
 	for i, e := range others {
-		out = append(out, auditEvent(e, run))
+		out = append(out, core.AuditEvent(e, run))
 		ids[i] = &rowID
 	}
 	return out, s.fillEntries(ctx, out, ids)
@@ -470,14 +469,4 @@ func (s *Store) fillEntries(ctx context.Context, events []domain.AuditEvent, row
 		}
 	}
 	return nil
-}
-
-func auditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
-	out := domain.AuditEvent{Seq: e.Seq, RunSeq: e.RunSeq, FirstSeq: e.FirstSeq, At: fromMicros(e.At),
-		AuditRecord: domain.AuditRecord{Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: run, Object: e.Object, Result: e.Result,
-			Reason: e.Reason, Detail: rawJSON(e.Detail), Request: domain.Request{ID: e.Request, Address: e.Address}}}
-	if e.Mac != nil {
-		out.Mac = hex.EncodeToString(e.Mac)
-	}
-	return out
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
@@ -40,31 +39,4 @@ func (s *Store) AddNote(ctx context.Context, actor domain.Actor, run, text strin
 			Run: found.ID, Reason: text}}}, err
 	})
 	return n, translate(err, "keep a note of run "+found.ID)
-}
-
-// Notes gives what people wrote about a run, in order.
-func (s *Store) Notes(ctx context.Context, run string) ([]domain.Note, error) {
-	rows, err := s.q.NoteList(ctx, run, domain.MaxNotes)
-	if err != nil {
-		return nil, translate(err, "read notes")
-	}
-	out := make([]domain.Note, len(rows))
-	for i, r := range rows {
-		out[i] = domain.Note{ID: r.ID, Run: run, Actor: r.Actor, Text: r.Text, At: fromMicros(r.At)}
-	}
-	return out, nil
-}
-
-// RecentNotes gives what people wrote about any run since a time, the newest
-// first, at most limit.
-func (s *Store) RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error) {
-	rows, err := s.q.NoteRecent(ctx, micros(since), int64(limit))
-	if err != nil {
-		return nil, translate(err, "read notes")
-	}
-	out := make([]domain.Note, len(rows))
-	for i, r := range rows {
-		out[i] = domain.Note{ID: r.ID, Run: r.Run, PlanKey: r.Key, Actor: r.Actor, Text: r.Text, At: fromMicros(r.At)}
-	}
-	return out, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -208,7 +209,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("approvals", err); len(first.Items) != 1 {
 		t.Errorf("approvals: %d", len(first.Items))
 	}
-	_, err = s.Approvals(ctx, domain.ApprovalFilter{Page: domain.Page{Before: approvalAt{}.cursor()}})
+	_, err = s.Approvals(ctx, domain.ApprovalFilter{Page: domain.Page{Before: core.CursorEncoding.EncodeToString([]byte("0-0." + core.Check("approvals", "0-0")))}})
 	must("approvals", err)
 	_, err = s.Approvals(ctx, domain.ApprovalFilter{Run: parent.ID})
 	must("approvals", err)
@@ -346,11 +347,11 @@ func everyPositionQuery(t *testing.T, s *Store, must func(string, error)) {
 	ctx := t.Context()
 	_, err := s.HandoffsOf(ctx, domain.HandoffFilter{Since: time.Now().Add(-time.Hour)})
 	must("handoffs since", err)
-	_, _, err = s.handoffFrom(ctx, 1)
+	_, err = s.q.HandoffFrom(ctx, 1)
 	if !errors.Is(err, sql.ErrNoRows) {
 		must("a handoff", err)
 	}
-	_, _, err = s.runFrom(ctx, 1)
+	_, err = s.q.RunFrom(ctx, 1)
 	must("a run", err)
 	_, err = s.q.VersionName(ctx, 1)
 	must("a version", err)

@@ -26,6 +26,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/filelayer"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/store/query"
 )
 
 //go:generate env CGO_ENABLED=0 go -C ../.. tool -modfile=tools/go.mod sqlc generate
@@ -68,7 +69,7 @@ type Options struct {
 	vfs        string // SQLite's file layer for writing; empty: filelayer's
 	walPages   int    // 0: walPages
 	watchEvery time.Duration
-	search     searchBounds // zero: quickly
+	search     query.Bounds // zero: query.Quickly
 }
 
 // Through is for proofs: the database is written through another file layer of
@@ -86,16 +87,16 @@ func (o Options) VFS() string { return o.vfs }
 // Searching is for proofs, which must not depend on how fast the machine is: what
 // no index serves is searched for at most so long.
 func (o Options) Searching(bound time.Duration) Options {
-	o.search = searchBounds{bound, time.Hour}
+	o.search = query.Bounds{Time: bound, Grace: time.Hour}
 	return o
 }
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
+	*query.Lists
 	path   string
 	log    *slog.Logger
 	now    func() time.Time
-	search searchBounds // of what no index serves
 	lock   *os.File
 	dir    string // temporary directory to remove at Close
 	write  *sql.DB
@@ -155,7 +156,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 // newStore is a store that is not open yet.
 func newStore(path string, o Options) *Store {
 	s := &Store{db: &core.DB{Path: path, Migrations: o.Files()}, path: path, log: o.Logger, now: o.Now, migrations: o.Files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.Keyless,
-		watchEvery: cmp.Or(o.watchEvery, watchEvery), search: cmp.Or(o.search, quickly), held: map[string]*os.File{}}
+		watchEvery: cmp.Or(o.watchEvery, watchEvery), held: map[string]*os.File{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -163,6 +164,7 @@ func newStore(path string, o Options) *Store {
 		s.now = time.Now
 	}
 	s.db.Now = s.now
+	s.Lists = query.New(s.db, cmp.Or(o.search, query.Quickly))
 	return s
 }
 

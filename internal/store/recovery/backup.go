@@ -242,7 +242,7 @@ func manifestMAC(b domain.Backup, k core.Derived) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// checkManifest makes sure that the manifest of the backup at path was written with
+// CheckManifest makes sure that the manifest of the backup at path was written with
 // the key file of this server; CodeCorrupt if not.
 func CheckManifest(s *store.Store, path string) error {
 	b, err := ReadManifest(path)

@@ -27,8 +27,8 @@ func FuzzRestore(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	run := storetest.Run(f, s, storetest.Plan(f, s, twoNodes), `{"n":1}`)
-	commit(f, s, run.ID, 0, nil, entry("a", `"kept"`))
+	run := storetest.Run(f, s, storetest.Plan(f, s, storetest.TwoNodes), `{"n":1}`)
+	storetest.Commit(f, s, run.ID, 0, nil, storetest.Entry("a", `"kept"`))
 	made, err := recovery.Backup(ctx, s, backup, "test")
 	if err != nil {
 		f.Fatal(err)

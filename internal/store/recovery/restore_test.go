@@ -27,9 +27,9 @@ func installation(t *testing.T) (path, backup string, run domain.Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := storetest.Plan(t, s, twoNodes)
+	v := storetest.Plan(t, s, storetest.TwoNodes)
 	run = storetest.Run(t, s, v, `"`+strings.Repeat("in", 5000)+`"`)
-	commit(t, s, run.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", `"before the backup"`))
+	storetest.Commit(t, s, run.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, storetest.Entry("a", `"before the backup"`))
 	backup = filepath.Join(t.TempDir(), "kairos.backup")
 	b, err := recovery.Backup(ctx, s, backup, "test")
 	if err != nil {
@@ -38,7 +38,7 @@ func installation(t *testing.T) (path, backup string, run domain.Run) {
 	if b.Rows["runs"] != 1 || b.Rows["step_results"] != 1 || len(b.SHA256) != 64 || len(b.Verified) < 5 || b.AuditSeq == 0 {
 		t.Errorf("manifest: %+v", b)
 	}
-	commit(t, s, run.ID, 1, nil, entry("b", `"after the backup"`))
+	storetest.Commit(t, s, run.ID, 1, nil, storetest.Entry("b", `"after the backup"`))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -301,14 +301,14 @@ func TestABackupUnderLoadFinishesAndVerifies(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	ctx := context.Background()
-	v := storetest.Plan(t, s, twoNodes)
+	v := storetest.Plan(t, s, storetest.TwoNodes)
 	var stop atomic.Bool
 	var busy sync.WaitGroup
 	for range 16 {
 		run := storetest.Run(t, s, v, "")
 		busy.Go(func() {
 			for seq := int64(0); !stop.Load(); seq++ {
-				e := entry("a", fmt.Sprint(seq))
+				e := storetest.Entry("a", fmt.Sprint(seq))
 				e.Visit = int(seq) + 1
 				if err := s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: seq, Entries: []domain.Entry{e},
 					Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {

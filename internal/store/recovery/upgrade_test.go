@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// With is the real migrations and some more.
+// with is the real migrations and some more.
 func with(t *testing.T, more map[string]string) fs.FS {
 	t.Helper()
 	out := fstest.MapFS{}

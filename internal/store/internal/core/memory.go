@@ -15,6 +15,7 @@ func ScopeOf(owner, session string) string {
 	return "s" + hex.EncodeToString(sum[:12])
 }
 
+// ClipMemory cuts a text to what one memory may hold.
 func ClipMemory(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) > domain.MaxMemory {

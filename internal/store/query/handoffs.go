@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const handoffMax = 2000
 
 // HandoffsOf lists handoffs of all runs, newest first; Limit may be up to 2,000. A
 // filter that no index serves is answered with what was found in 20 ms; Next goes on.
-func (s *Store) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
+func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
 	var list domain.List[domain.HandoffSeen]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
@@ -34,31 +34,31 @@ func (s *Store) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.
 	if err != nil {
 		return list, err
 	}
-	last, err := s.q.HandoffLast(ctx)
+	last, err := s.db.Q.HandoffLast(ctx)
 	if err != nil {
-		return list, translate(err, "list handoffs")
+		return list, core.Translate(err, "list handoffs")
 	}
 	first := int64(1)
 	if !f.Since.IsZero() {
-		if first, err = firstAfter(ctx, s.handoffFrom, f.Since, last); err != nil {
-			return list, translate(err, "list handoffs")
+		if first, err = core.FirstAfter(ctx, s.handoffFrom, f.Since, last); err != nil {
+			return list, core.Translate(err, "list handoffs")
 		}
 	}
 	if !f.Until.IsZero() {
-		after, err := firstAfter(ctx, s.handoffFrom, f.Until, last)
+		after, err := core.FirstAfter(ctx, s.handoffFrom, f.Until, last)
 		if err != nil {
-			return list, translate(err, "list handoffs")
+			return list, core.Translate(err, "list handoffs")
 		}
 		last = min(last, after-1)
 	}
-	limit := pageLimit(f.Page.Limit)
+	limit := core.PageLimit(f.Page.Limit)
 	if f.Page.Limit > limit {
 		limit = min(f.Page.Limit, handoffMax)
 	}
 	text, args, sparse := handoffQuery(f)
 	var found []core.Numbered[domain.HandoffSeen]
 	reached, err := s.scan(ctx, sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
-		rows, err := s.read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(found))...)
+		rows, err := s.db.Read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(found))...)
 		if err != nil {
 			return false, err
 		}
@@ -66,14 +66,14 @@ func (s *Store) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.
 		return len(found) > limit, err
 	})
 	if err != nil {
-		return list, translate(err, "list handoffs")
+		return list, core.Translate(err, "list handoffs")
 	}
 	list.Items, list.Next, list.Prev = core.Window(found, limit, newer, f.Page, "handoffs")
 	if reached > 0 {
 		if newer {
-			list.Prev = cursor("handoffs", reached)
+			list.Prev = core.Cursor("handoffs", reached)
 		} else {
-			list.Next = cursor("handoffs", reached)
+			list.Next = core.Cursor("handoffs", reached)
 		}
 	}
 	return list, nil
@@ -87,12 +87,12 @@ const (
 )
 
 // Handoff is one handoff with what came of it; CodeNotFound.
-func (s *Store) Handoff(ctx context.Context, id string) (domain.HandoffSeen, error) {
-	n, err := readHandoff(s.read.QueryRowContext(ctx, oneHandoffSQL, id))
+func (s *Lists) Handoff(ctx context.Context, id string) (domain.HandoffSeen, error) {
+	n, err := readHandoff(s.db.Read.QueryRowContext(ctx, oneHandoffSQL, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return n.Item, domain.Errorf(domain.CodeNotFound, "no handoff %q", id)
 	}
-	return n.Item, translate(err, "read handoff")
+	return n.Item, core.Translate(err, "read handoff")
 }
 
 // handoffLeast is how much of an id has to be the same for it to be like another.
@@ -100,12 +100,12 @@ const handoffLeast = 6
 
 // HandoffsLike are handoffs whose ids begin as an id does, as far as any do: a few of
 // those with the longest beginning in common.
-func (s *Store) HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSeen, error) {
+func (s *Lists) HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSeen, error) {
 	id = strings.ToLower(id)
 	for n := min(len(id)-1, 200); n >= handoffLeast; n-- {
-		rows, err := s.read.QueryContext(ctx, likeHandoffsSQL, id[:n], id[:n]+"\U0010FFFF", limit)
+		rows, err := s.db.Read.QueryContext(ctx, likeHandoffsSQL, id[:n], id[:n]+"\U0010FFFF", limit)
 		if err != nil {
-			return nil, translate(err, "look for handoffs")
+			return nil, core.Translate(err, "look for handoffs")
 		}
 		var found []domain.HandoffSeen
 		err = gather(rows, &found, func(rows *sql.Rows) (domain.HandoffSeen, error) {
@@ -113,7 +113,7 @@ func (s *Store) HandoffsLike(ctx context.Context, id string, limit int) ([]domai
 			return n.Item, err
 		})
 		if err != nil || len(found) > 0 {
-			return found, translate(err, "look for handoffs")
+			return found, core.Translate(err, "look for handoffs")
 		}
 	}
 	return nil, nil
@@ -123,7 +123,7 @@ func readHandoff(row interface{ Scan(...any) error }) (n core.Numbered[domain.Ha
 	var when int64
 	h := &n.Item
 	err = row.Scan(&n.ID, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status)
-	h.At = fromMicros(when)
+	h.At = core.FromMicros(when)
 	return n, err
 }
 
@@ -149,7 +149,7 @@ func handoffQuery(f domain.HandoffFilter) (text string, args []any, sparse bool)
 	return text, args, f.Plan != "" || f.Status != "" || f.From != "" && f.To != ""
 }
 
-func (s *Store) handoffFrom(ctx context.Context, id int64) (int64, int64, error) {
-	h, err := s.q.HandoffFrom(ctx, id)
+func (s *Lists) handoffFrom(ctx context.Context, id int64) (int64, int64, error) {
+	h, err := s.db.Q.HandoffFrom(ctx, id)
 	return h.ID, h.At, err
 }

@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"cmp"
@@ -43,7 +43,7 @@ func (q *stepQuery) also(clause string, args ...any) {
 	q.args = append(q.args, args...)
 }
 
-func (s *Store) stepQuery(ctx context.Context, f domain.StepFilter) (*stepQuery, error) {
+func (s *Lists) stepQuery(ctx context.Context, f domain.StepFilter) (*stepQuery, error) {
 	q := &stepQuery{from: "runs INDEXED BY runs_by_age", where: "runs.deleted_at = 0"}
 	if f.PlanKey != "" {
 		p, err := s.db.PlanRow(ctx, f.PlanKey)
@@ -56,12 +56,12 @@ func (s *Store) stepQuery(ctx context.Context, f domain.StepFilter) (*stepQuery,
 		q.from = "runs INDEXED BY runs_by_plan"
 		q.also("runs.plan_id = ?", p.ID)
 		if f.Version > 0 {
-			v, err := s.q.VersionByNumber(ctx, p.PublicID, int64(f.Version))
+			v, err := s.db.Q.VersionByNumber(ctx, p.PublicID, int64(f.Version))
 			if errors.Is(err, sql.ErrNoRows) {
 				q.none = true
 				return q, nil
 			} else if err != nil {
-				return nil, translate(err, "find plan version")
+				return nil, core.Translate(err, "find plan version")
 			}
 			q.also("runs.version_id = ?", v.PlanVersion.ID)
 		}
@@ -115,7 +115,7 @@ CASE WHEN s.status <> 'completed' THEN s.failure END`
 
 // Steps finds attempts of steps across runs, those of the newest runs first. It
 // looks as far as 20 ms lead and says how far that was.
-func (s *Store) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error) {
+func (s *Lists) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error) {
 	var out domain.StepHits
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
@@ -123,11 +123,11 @@ func (s *Store) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits
 	at, first, err := int64(math.MaxInt64), int64(0), error(nil)
 	if f.Page.After != "" {
 		a, b, ok := strings.Cut(f.Page.After, "-")
-		if at, err = openCursor(kind, a); err == nil && ok {
-			first, err = openCursor(kind, b)
+		if at, err = core.OpenCursor(kind, a); err == nil && ok {
+			first, err = core.OpenCursor(kind, b)
 		}
 		if err != nil || !ok {
-			return out, cmp.Or(err, badCursor())
+			return out, cmp.Or(err, core.BadCursor())
 		}
 	}
 	q, err := s.stepQuery(ctx, f)
@@ -138,7 +138,7 @@ func (s *Store) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits
 	var rows stepRowFilter
 	rows.build(f)
 	// Every run is looked up in the journal; failures are found by themselves.
-	from, order, p := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id", "runs.id DESC, s.seq DESC", newSearch(stepRuns, 4, s.search)
+	from, order, p := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id", "runs.id DESC, s.seq DESC", newSearch(stepRuns, 4, s.bounds)
 	if onlyFailed(f) {
 		from, order, p.size = "step_results AS s INDEXED BY step_results_that_failed CROSS JOIN runs ON runs.id = s.run_id", "s.run_id DESC, s.seq DESC", scanWindow
 		q.also("s.status = 'failed' AND s.run_id >= ? AND s.run_id < ?")
@@ -150,7 +150,7 @@ func (s *Store) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits
 	if err != nil {
 		return out, err
 	}
-	limit := pageLimit(f.Page.Limit)
+	limit := core.PageLimit(f.Page.Limit)
 	most := limit
 	if f.Slowest {
 		most = sortSteps
@@ -167,7 +167,7 @@ func (s *Store) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits
 	}
 	for high > low {
 		if p.over() {
-			out.Next = cursor(kind, high-1) + "-" + cursor(kind, math.MaxInt64)
+			out.Next = core.Cursor(kind, high-1) + "-" + core.Cursor(kind, math.MaxInt64)
 			break
 		}
 		after := max(low, high-p.size)
@@ -189,7 +189,7 @@ func (s *Store) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits
 			})
 		})
 		if err != nil {
-			return out, translate(err, "search steps")
+			return out, core.Translate(err, "search steps")
 		}
 		if !done {
 			continue
@@ -201,7 +201,7 @@ func (s *Store) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits
 		} else if len(hits) > limit {
 			hits = hits[:limit]
 			last := hits[limit-1]
-			out.Next = cursor(kind, last.row) + "-" + cursor(kind, last.hit.Seq)
+			out.Next = core.Cursor(kind, last.row) + "-" + core.Cursor(kind, last.hit.Seq)
 			high = last.row
 			break
 		}
@@ -210,7 +210,7 @@ func (s *Store) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits
 	names := planNames{s: s}
 	for _, h := range hits {
 		if h.hit.PlanKey, h.hit.Version, err = names.of(ctx, h.plan, h.version); err != nil {
-			return out, translate(err, "search steps")
+			return out, core.Translate(err, "search steps")
 		}
 		out.Items = append(out.Items, h.hit)
 	}
@@ -219,37 +219,37 @@ func (s *Store) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits
 		out.Next = ""
 	}
 	if _, since, err := s.runFrom(ctx, high); err == nil {
-		out.Since = fromMicros(since)
+		out.Since = core.FromMicros(since)
 	} else if !errors.Is(err, sql.ErrNoRows) {
-		return out, translate(err, "search steps")
+		return out, core.Translate(err, "search steps")
 	}
 	return out, nil
 }
 
 // stepWindow are the rows of runs that were created in a window: from low to
 // below high.
-func (s *Store) stepWindow(ctx context.Context, since, until time.Time) (low, high int64, err error) {
-	last, err := s.q.RunLast(ctx)
+func (s *Lists) stepWindow(ctx context.Context, since, until time.Time) (low, high int64, err error) {
+	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
-		return 0, 0, translate(err, "search steps")
+		return 0, 0, core.Translate(err, "search steps")
 	}
 	low, high = 1, last+1
 	if !until.IsZero() {
-		if high, err = firstAfter(ctx, s.runFrom, until, last); err != nil {
-			return 0, 0, translate(err, "search steps")
+		if high, err = core.FirstAfter(ctx, s.runFrom, until, last); err != nil {
+			return 0, 0, core.Translate(err, "search steps")
 		}
 	}
 	if !since.IsZero() {
-		if low, err = firstAfter(ctx, s.runFrom, since.Add(-time.Microsecond), last); err != nil {
-			return 0, 0, translate(err, "search steps")
+		if low, err = core.FirstAfter(ctx, s.runFrom, since.Add(-time.Microsecond), last); err != nil {
+			return 0, 0, core.Translate(err, "search steps")
 		}
 	}
 	return low, high, nil
 }
 
 // eachHit reads rows of hitColumns.
-func (s *Store) eachHit(ctx context.Context, text string, args []any, do func(row, version, plan int64, h domain.StepHit)) error {
-	rows, err := s.read.QueryContext(ctx, text, args...)
+func (s *Lists) eachHit(ctx context.Context, text string, args []any, do func(row, version, plan int64, h domain.StepHit)) error {
+	rows, err := s.db.Read.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (s *Store) eachHit(ctx context.Context, text string, args []any, do func(ro
 		if err := rows.Scan(&row, &h.Run, &version, &plan, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &started, &at, &failure); err != nil {
 			return err
 		}
-		h.Status, h.StartedAt, h.At = domain.NodeStatus(status), fromMicros(started), fromMicros(at)
+		h.Status, h.StartedAt, h.At = domain.NodeStatus(status), core.FromMicros(started), core.FromMicros(at)
 		h.Code, h.Message = failureOf(failure)
 		do(row, version, plan, h)
 	}
@@ -280,7 +280,7 @@ func failureOf(text *string) (code, message string) {
 
 // planNames gives keys and numbers of plans and versions by their rows.
 type planNames struct {
-	s        *Store
+	s        *Lists
 	keys     map[int64]string
 	versions map[int64]int
 }
@@ -289,7 +289,7 @@ func (n *planNames) of(ctx context.Context, plan, version int64) (string, int, e
 	if number, ok := n.versions[version]; ok {
 		return n.keys[plan], number, nil
 	}
-	v, err := n.s.q.VersionName(ctx, version)
+	v, err := n.s.db.Q.VersionName(ctx, version)
 	key, number := v.Key, int(v.Number)
 	if n.keys == nil {
 		n.keys, n.versions = map[int64]string{}, map[int64]int{}
@@ -300,7 +300,7 @@ func (n *planNames) of(ctx context.Context, plan, version int64) (string, int, e
 
 // PlanFlow is how the newest runs of a plan that were created since a time went
 // through its nodes: at most 500, and as far as 20 ms lead. version 0 is any.
-func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error) {
+func (s *Lists) PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error) {
 	out := domain.PlanFlow{Whole: true, Nodes: map[string]*domain.NodeFlow{}, Edges: map[int]int{}}
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
@@ -324,16 +324,16 @@ func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since ti
 		}
 		out.Runs += len(ids)
 		high = next
-		if out.Whole = high <= low; !out.Whole && time.Since(began) > s.search.time {
+		if out.Whole = high <= low; !out.Whole && time.Since(began) > s.bounds.Time {
 			break
 		}
 	}
 	flow.end()
 	if out.Runs > 0 {
 		if _, at, err := s.runFrom(ctx, high); err == nil {
-			out.Since = fromMicros(at)
+			out.Since = core.FromMicros(at)
 		} else if !errors.Is(err, sql.ErrNoRows) {
-			return out, translate(err, "read what runs did")
+			return out, core.Translate(err, "read what runs did")
 		}
 	}
 	return out, nil
@@ -341,12 +341,12 @@ func (s *Store) PlanFlow(ctx context.Context, plan string, version int, since ti
 
 // newestRuns are the newest runs of a window, and the row from which on they were
 // looked at: all of the window when there are fewer than asked for.
-func (s *Store) newestRuns(ctx context.Context, q *stepQuery, low, high int64, most int) (ids []int64, reached int64, err error) {
-	p := newSearch(scanWindow, 4, s.search)
+func (s *Lists) newestRuns(ctx context.Context, q *stepQuery, low, high int64, most int) (ids []int64, reached int64, err error) {
+	p := newSearch(scanWindow, 4, s.bounds)
 	for high > low && len(ids) < most && !p.over() {
 		from := max(low, high-p.size)
 		done, err := p.step(ctx, func(ctx context.Context) error {
-			rows, err := s.read.QueryContext(ctx, "SELECT runs.id FROM "+q.from+" WHERE "+q.where+" AND runs.id >= ? AND runs.id < ? ORDER BY runs.id DESC LIMIT ?",
+			rows, err := s.db.Read.QueryContext(ctx, "SELECT runs.id FROM "+q.from+" WHERE "+q.where+" AND runs.id >= ? AND runs.id < ? ORDER BY runs.id DESC LIMIT ?",
 				append(slices.Clone(q.args), from, high, most-len(ids))...)
 			if err != nil {
 				return err
@@ -354,7 +354,7 @@ func (s *Store) newestRuns(ctx context.Context, q *stepQuery, low, high int64, m
 			return gather(rows, &ids, scanID)
 		})
 		if err != nil {
-			return nil, 0, translate(err, "read the runs of a plan")
+			return nil, 0, core.Translate(err, "read the runs of a plan")
 		}
 		if done {
 			high = from
@@ -381,7 +381,7 @@ type flow struct {
 }
 
 // flowOf reads what runs did, the newest run first.
-func (s *Store) flowOf(ctx context.Context, ids []int64, into *flow) error {
+func (s *Lists) flowOf(ctx context.Context, ids []int64, into *flow) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -390,13 +390,13 @@ func (s *Store) flowOf(ctx context.Context, ids []int64, into *flow) error {
 		list[i] = strconv.FormatInt(id, 10)
 	}
 	// The ids are numbers of ours: as text they keep the statement one.
-	rows, err := s.read.QueryContext(ctx, `SELECT runs.id, runs.public_id, runs.created_at, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.final, s.started_at, s.at,
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT runs.id, runs.public_id, runs.created_at, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.final, s.started_at, s.at,
 CASE WHEN s.final <> 0 AND s.decision LIKE '{"edge":%' THEN json_extract(s.decision, '$.edge') ELSE 0 END,
 CASE WHEN s.status = 'failed' THEN s.failure END, s.kind = 'substep', s.cost
 FROM json_each(?) AS j CROSS JOIN runs ON runs.id = j.value CROSS JOIN step_results AS s ON s.run_id = runs.id
 WHERE (s.kind = 'result' OR s.kind = 'substep' AND s.cost > 0) ORDER BY j.key, s.seq`, "["+strings.Join(list, ",")+"]")
 	if err != nil {
-		return translate(err, "read what runs did")
+		return core.Translate(err, "read what runs did")
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -407,7 +407,7 @@ WHERE (s.kind = 'result' OR s.kind = 'substep' AND s.cost > 0) ORDER BY j.key, s
 		var status string
 		var failure *string
 		if err := rows.Scan(&id, &h.Run, &created, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &final, &started, &at, &edge, &failure, &part, &cost); err != nil {
-			return translate(err, "read what runs did")
+			return core.Translate(err, "read what runs did")
 		}
 		if at < created {
 			continue // kept from the run that this one was forked from
@@ -416,11 +416,11 @@ WHERE (s.kind = 'result' OR s.kind = 'substep' AND s.cost > 0) ORDER BY j.key, s
 		if part {
 			continue
 		}
-		h.Status, h.StartedAt, h.At, h.PlanKey, h.Version = domain.NodeStatus(status), fromMicros(started), fromMicros(at), into.plan, into.version
+		h.Status, h.StartedAt, h.At, h.PlanKey, h.Version = domain.NodeStatus(status), core.FromMicros(started), core.FromMicros(at), into.plan, into.version
 		h.Code, h.Message = failureOf(failure)
 		into.add(id, h, final, int(edge))
 	}
-	return translate(rows.Err(), "read what runs did")
+	return core.Translate(rows.Err(), "read what runs did")
 }
 
 func (f *flow) node(name string) *domain.NodeFlow {

@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"cmp"
@@ -53,7 +53,7 @@ func (q *runQuery) also(clause string, args ...any) {
 }
 
 // runQuery finds the index for a filter and what is left to check.
-func (s *Store) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, error) {
+func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, error) {
 	q := &runQuery{}
 	statuses := slices.Compact(slices.Sorted(slices.Values(f.Statuses)))
 	if len(statuses) == 0 && len(f.WaitReasons) > 0 {
@@ -70,12 +70,12 @@ func (s *Store) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 		return q, nil
 	}
 	if f.Version > 0 && f.PlanKey != "" && len(plans) == 1 {
-		v, err := s.q.VersionByNumber(ctx, plans[0].PublicID, int64(f.Version))
+		v, err := s.db.Q.VersionByNumber(ctx, plans[0].PublicID, int64(f.Version))
 		if errors.Is(err, sql.ErrNoRows) {
 			q.none = true
 			return q, nil
 		} else if err != nil {
-			return nil, translate(err, "find plan version")
+			return nil, core.Translate(err, "find plan version")
 		}
 		q.also("runs.version_id = ?", v.PlanVersion.ID)
 	} else if f.Version > 0 {
@@ -111,12 +111,12 @@ func (s *Store) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 	}
 	if !f.Until.IsZero() {
 		// What ended by then was created by then.
-		last, err := s.q.RunLast(ctx)
+		last, err := s.db.Q.RunLast(ctx)
 		if err == nil {
-			q.below, err = firstAfter(ctx, s.runFrom, f.Until.Add(clockSlack), last)
+			q.below, err = core.FirstAfter(ctx, s.runFrom, f.Until.Add(clockSlack), last)
 		}
 		if err != nil {
-			return nil, translate(err, "list runs")
+			return nil, core.Translate(err, "list runs")
 		}
 		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END <= ?", f.Until.UnixMicro())
 	}
@@ -135,7 +135,7 @@ func hidesDry(f domain.RunFilter) bool {
 
 // plansOf are the plans that a filter names; nil: it names none. A bare word is
 // a plan's key if there is such a plan, and else looked for in headlines.
-func (s *Store) plansOf(ctx context.Context, f *domain.RunFilter) ([]dbsqlc.Plan, error) {
+func (s *Lists) plansOf(ctx context.Context, f *domain.RunFilter) ([]dbsqlc.Plan, error) {
 	keys := slices.Clone(f.PlanKeys)
 	if f.PlanKey != "" {
 		keys = []string{f.PlanKey}
@@ -240,7 +240,7 @@ var withHeadline = []domain.RunStatus{domain.RunRunning, domain.RunWaiting, doma
 
 // chooseArms takes the narrowest index that the filter allows; conditions that
 // it does not cover are added to the rest.
-func (s *Store) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter, statuses []domain.RunStatus, plans []dbsqlc.Plan) error {
+func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter, statuses []domain.RunStatus, plans []dbsqlc.Plan) error {
 	ids := make([]int64, len(plans))
 	for i, p := range plans {
 		ids[i] = p.ID

@@ -1,9 +1,10 @@
-package store
+package query
 
 import (
 	"context"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // knownSQL finds the different values of an indexed column by jumping from one to
@@ -30,7 +31,7 @@ const knownUses = `WITH RECURSIVE v (x) AS (
 // Known lists the values that runs have under a key of the filter, in their
 // order, at most limit: error codes, people, agents, tools or providers;
 // CodeInvalid for another key.
-func (s *Store) Known(ctx context.Context, key string, limit int) ([]string, error) {
+func (s *Lists) Known(ctx context.Context, key string, limit int) ([]string, error) {
 	text := knownSQL[key]
 	if text == "" {
 		return nil, domain.Errorf(domain.CodeInvalid, "the values of %q are not known", key)
@@ -41,18 +42,18 @@ func (s *Store) Known(ctx context.Context, key string, limit int) ([]string, err
 	if text == knownUses {
 		args = append(args, key)
 	}
-	rows, err := s.read.QueryContext(ctx, text, args...)
+	rows, err := s.db.Read.QueryContext(ctx, text, args...)
 	if err != nil {
-		return nil, translate(err, "list values")
+		return nil, core.Translate(err, "list values")
 	}
 	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var v string
 		if err := rows.Scan(&v); err != nil {
-			return nil, translate(err, "list values")
+			return nil, core.Translate(err, "list values")
 		}
 		out = append(out, v)
 	}
-	return out, translate(rows.Err(), "list values")
+	return out, core.Translate(rows.Err(), "list values")
 }

@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // RunsCount counts matches up to the cap. For a filter that no index serves it is as
 // many as are found in 20 ms, and not whole if there may be more.
-func (s *Store) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n int, whole bool, err error) {
+func (s *Lists) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n int, whole bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	if onlyEnded(f) {
@@ -22,9 +22,9 @@ func (s *Store) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n
 	if err != nil || q.none {
 		return 0, true, err
 	}
-	last, err := s.q.RunLast(ctx)
+	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
-		return 0, false, translate(err, "count runs")
+		return 0, false, core.Translate(err, "count runs")
 	}
 	if q.below > 0 {
 		last = min(last, q.below-1)
@@ -36,22 +36,22 @@ func (s *Store) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n
 	reached, err := s.scan(ctx, q.scan, 1, last, math.MaxInt64, false, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text("runs.id", "", low, high, order, limit-n)
 		var found int
-		if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found); err != nil {
+		if err := s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found); err != nil {
 			return false, err
 		}
 		n += found
 		return n >= limit, nil
 	})
-	return n, reached == 0, translate(err, "count runs")
+	return n, reached == 0, core.Translate(err, "count runs")
 }
 
 // countByIndex counts what an index alone can tell, and takes the dry runs off, of
 // which there are few: to look at the row of every run would take too long.
-func (s *Store) countByIndex(ctx context.Context, q *runQuery, last int64, limit int) (int, error) {
+func (s *Lists) countByIndex(ctx context.Context, q *runQuery, last int64, limit int) (int, error) {
 	count := func(q runQuery, limit int) (n int, err error) {
 		text, args := q.text("runs.id", "", 0, last+1, "DESC", limit)
-		err = s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&n)
-		return n, translate(err, "count runs")
+		err = s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&n)
+		return n, core.Translate(err, "count runs")
 	}
 	all, dry := *q, *q
 	all.where, dry.where = nil, nil
@@ -78,12 +78,12 @@ func onlyEnded(f domain.RunFilter) bool {
 	return core.FilterDigest(f) == core.FilterDigest(domain.RunFilter{})
 }
 
-func (s *Store) endedSince(ctx context.Context, f domain.RunFilter, limit int) (int, error) {
+func (s *Lists) endedSince(ctx context.Context, f domain.RunFilter, limit int) (int, error) {
 	n := int64(0)
 	for _, status := range slices.Compact(slices.Sorted(slices.Values(f.Statuses))) {
-		more, err := s.q.RunEndedSince(ctx, string(status), f.Since.UnixMicro(), int64(limit)-n)
+		more, err := s.db.Q.RunEndedSince(ctx, string(status), f.Since.UnixMicro(), int64(limit)-n)
 		if err != nil {
-			return 0, translate(err, "count runs")
+			return 0, core.Translate(err, "count runs")
 		}
 		n += more
 	}

@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func TestASearchIsBounded(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			s := newSearch(scanWindow, 2, quickly)
+			s := newSearch(scanWindow, 2, Quickly)
 			for i, took := range c.took {
 				if s.over() {
 					t.Errorf("%s: over before step %d", c.name, i)
@@ -60,11 +60,11 @@ func TestASearchEndsWithItsQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		defer cancel()
-		if done, err := newSearch(scanWindow, 2, quickly).step(ctx, slowly(time.Second)); done || !errors.Is(err, context.DeadlineExceeded) {
+		if done, err := newSearch(scanWindow, 2, Quickly).step(ctx, slowly(time.Second)); done || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, %v", done, err)
 		}
 		failure := errors.New("no page")
-		if done, err := newSearch(scanWindow, 2, quickly).step(t.Context(), func(context.Context) error { return failure }); done || !errors.Is(err, failure) {
+		if done, err := newSearch(scanWindow, 2, Quickly).step(t.Context(), func(context.Context) error { return failure }); done || !errors.Is(err, failure) {
 			t.Errorf("%v, %v", done, err)
 		}
 	})

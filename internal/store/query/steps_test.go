@@ -1,4 +1,4 @@
-package store_test
+package query_test
 
 import (
 	"context"

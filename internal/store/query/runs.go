@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"context"
@@ -36,7 +36,7 @@ const (
 // Runs lists runs, newest first, by key. A filter that no index serves is
 // answered with what was found in 20 ms; Next then goes on from there, also when
 // the page is short.
-func (s *Store) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error) {
+func (s *Lists) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error) {
 	var list domain.List[domain.Run]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
@@ -49,18 +49,18 @@ func (s *Store) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domai
 	if err != nil || q.none {
 		return list, err
 	}
-	limit := pageLimit(f.Page.Limit)
+	limit := core.PageLimit(f.Page.Limit)
 	var found []core.Numbered[domain.Run]
-	last, err := s.q.RunLast(ctx)
+	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
-		return list, translate(err, "list runs")
+		return list, core.Translate(err, "list runs")
 	}
 	if q.below > 0 {
 		last = min(last, q.below-1)
 	}
 	reached, err := s.scan(ctx, q.scan, 1, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text(runColumns, runJoins, low, high, order, limit+1-len(found))
-		rows, err := s.read.QueryContext(ctx, text, args...)
+		rows, err := s.db.Read.QueryContext(ctx, text, args...)
 		if err != nil {
 			return false, err
 		}
@@ -68,20 +68,20 @@ func (s *Store) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domai
 		return len(found) > limit, err
 	})
 	if err != nil {
-		return list, translate(err, "list runs")
+		return list, core.Translate(err, "list runs")
 	}
 	list.Items, list.Next, list.Prev = core.Window(found, limit, newer, f.Page, kind)
 	if reached > 0 { // not all was looked at
 		if newer {
-			list.Prev = cursor(kind, reached)
+			list.Prev = core.Cursor(kind, reached)
 		} else {
-			list.Next = cursor(kind, reached)
+			list.Next = core.Cursor(kind, reached)
 		}
 		_, at, err := s.runFrom(ctx, reached)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return list, translate(err, "list runs")
+			return list, core.Translate(err, "list runs")
 		}
-		list.Stopped = fromMicros(at)
+		list.Stopped = core.FromMicros(at)
 	}
 	return list, nil
 }
@@ -90,7 +90,7 @@ func (s *Store) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domai
 // step has enough or there are no more: for all rows at once if an index serves
 // the filter, else (sparse) as a search. reached is the number
 // it came to when time was up, 0: it saw all it had to.
-func (s *Store) scan(ctx context.Context, sparse bool, first, last, at int64, newer bool,
+func (s *Lists) scan(ctx context.Context, sparse bool, first, last, at int64, newer bool,
 	step func(ctx context.Context, low, high int64, order string) (bool, error)) (reached int64, err error) {
 	low, high, order := first-1, min(at, last+1), "DESC"
 	if newer {
@@ -100,7 +100,7 @@ func (s *Store) scan(ctx context.Context, sparse bool, first, last, at int64, ne
 		_, err := step(ctx, low, high, order)
 		return 0, err
 	}
-	p := newSearch(scanWindow, 2, s.search)
+	p := newSearch(scanWindow, 2, s.bounds)
 	for low < high-1 {
 		if p.over() && newer {
 			return low, nil
@@ -159,49 +159,10 @@ func scanRun(rows *sql.Rows) (core.Numbered[domain.Run], error) {
 		&planID, &planKey, &number, &hash); err != nil {
 		return core.Numbered[domain.Run]{}, err
 	}
-	return core.Numbered[domain.Run]{ID: r.ID, Item: run(r, d, planID, planKey, number, hash)}, nil
+	return core.Numbered[domain.Run]{ID: r.ID, Item: core.Run(r, d, planID, planKey, number, hash)}, nil
 }
 
-func (s *Store) runFrom(ctx context.Context, id int64) (int64, int64, error) {
-	r, err := s.q.RunFrom(ctx, id)
+func (s *Lists) runFrom(ctx context.Context, id int64) (int64, int64, error) {
+	r, err := s.db.Q.RunFrom(ctx, id)
 	return r.ID, r.CreatedAt, err
-}
-
-// firstAfter is the first row up to last that is later than t, of rows that are
-// numbered in the order of time; from gives number and time (µs) of the first
-// row from a number on. It looks from the newest row on, so that a clock that was
-// wrong long ago does no harm.
-func firstAfter(ctx context.Context, from func(ctx context.Context, number int64) (first, at int64, err error), t time.Time, last int64) (int64, error) {
-	later := func(n int64) (bool, error) {
-		_, at, err := from(ctx, n)
-		if errors.Is(err, sql.ErrNoRows) {
-			return true, nil
-		}
-		return at > t.UnixMicro(), err
-	}
-	low, high := int64(1), last+1 // high is later, or beyond the last row
-	for stride := int64(1); high-stride >= 1; stride *= 4 {
-		ok, err := later(high - stride)
-		if err != nil {
-			return 0, err
-		}
-		if !ok {
-			low = high - stride + 1
-			break
-		}
-		high -= stride
-	}
-	for low < high {
-		middle := low + (high-low)/2
-		ok, err := later(middle)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return low, nil
 }

@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ var sortKeys = map[domain.RunSort]string{
 
 // SortedRuns lists the runs with the most of something, among the newest that
 // match: of a week, at most 100,000, and as far as 20 ms lead. seen says how far.
-func (s *Store) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) (runs []domain.Run, seen domain.SortWindow, err error) {
+func (s *Lists) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) (runs []domain.Run, seen domain.SortWindow, err error) {
 	key := sortKeys[by]
 	if key == "" {
 		return nil, seen, domain.Errorf(domain.CodeInvalid, "runs cannot be sorted by %q", by).Suggest("by took, cost or ended")
@@ -38,22 +38,22 @@ func (s *Store) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.Ru
 	if err != nil || q.none {
 		return nil, seen, err
 	}
-	last, err := s.q.RunLast(ctx)
+	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
-		return nil, seen, translate(err, "sort runs")
+		return nil, seen, core.Translate(err, "sort runs")
 	}
 	if q.below > 0 {
 		last = min(last, q.below-1)
 	}
-	first, err := firstAfter(ctx, s.runFrom, s.now().Add(-sortWindow), last)
+	first, err := core.FirstAfter(ctx, s.runFrom, s.db.Now().Add(-sortWindow), last)
 	if err != nil {
-		return nil, seen, translate(err, "sort runs")
+		return nil, seen, core.Translate(err, "sort runs")
 	}
 	first = max(first, last-sortRuns+1)
-	limit := pageLimit(f.Page.Limit)
+	limit := core.PageLimit(f.Page.Limit)
 	type found struct{ id, key int64 }
 	var top []found
-	low, p := last+1, newSearch(scanWindow, 2, s.search)
+	low, p := last+1, newSearch(scanWindow, 2, s.bounds)
 	for low > first && !p.over() {
 		from := max(first, low-p.size)
 		var rows [][2]int64
@@ -78,9 +78,9 @@ func (s *Store) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.Ru
 	if last > 0 {
 		_, at, err := s.runFrom(ctx, low)
 		if err != nil {
-			return nil, seen, translate(err, "sort runs")
+			return nil, seen, core.Translate(err, "sort runs")
 		}
-		seen.Since = fromMicros(at)
+		seen.Since = core.FromMicros(at)
 	}
 	if len(top) == 0 {
 		return nil, seen, nil
@@ -89,9 +89,9 @@ func (s *Store) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.Ru
 	for i, t := range top {
 		ids[i] = t.id
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+runColumns+" FROM runs"+runJoins+" WHERE runs.id IN ("+core.Marks(len(ids))+")", values(ids)...)
+	rows, err := s.db.Read.QueryContext(ctx, "SELECT "+runColumns+" FROM runs"+runJoins+" WHERE runs.id IN ("+core.Marks(len(ids))+")", values(ids)...)
 	if err != nil {
-		return nil, seen, translate(err, "sort runs")
+		return nil, seen, core.Translate(err, "sort runs")
 	}
 	defer rows.Close()
 	byID := map[int64]domain.Run{}
@@ -107,23 +107,23 @@ func (s *Store) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.Ru
 			runs = append(runs, r)
 		}
 	}
-	return runs, seen, translate(rows.Err(), "sort runs")
+	return runs, seen, core.Translate(rows.Err(), "sort runs")
 }
 
 // topOf gives id and key of the runs with the highest keys in a range of rows.
-func (s *Store) topOf(ctx context.Context, q *runQuery, key string, low, high int64, limit int) (out [][2]int64, err error) {
+func (s *Lists) topOf(ctx context.Context, q *runQuery, key string, low, high int64, limit int) (out [][2]int64, err error) {
 	text, args := q.text("runs.id AS id, "+key+" AS k", "", low, high, "DESC", math.MaxInt32)
-	rows, err := s.read.QueryContext(ctx, "SELECT id, k FROM ("+text+") ORDER BY k DESC, id DESC LIMIT ?", append(args, limit)...)
+	rows, err := s.db.Read.QueryContext(ctx, "SELECT id, k FROM ("+text+") ORDER BY k DESC, id DESC LIMIT ?", append(args, limit)...)
 	if err != nil {
-		return nil, translate(err, "sort runs")
+		return nil, core.Translate(err, "sort runs")
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r [2]int64
 		if err := rows.Scan(&r[0], &r[1]); err != nil {
-			return nil, translate(err, "sort runs")
+			return nil, core.Translate(err, "sort runs")
 		}
 		out = append(out, r)
 	}
-	return out, translate(rows.Err(), "sort runs")
+	return out, core.Translate(rows.Err(), "sort runs")
 }

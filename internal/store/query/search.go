@@ -1,20 +1,21 @@
-package store
+package query
 
 import (
 	"context"
 	"time"
 )
 
-// searchBounds say how long a search that no index serves may take.
-type searchBounds struct {
-	// time is when it ends: what was found by then is shown, with where it stopped.
-	time time.Duration
-	// grace is how long a step may go on behind that. Pages that are not in memory
+// Bounds say how long a search that no index serves may take.
+type Bounds struct {
+	// Time is when it ends: what was found by then is shown, with where it stopped.
+	Time time.Duration
+	// Grace is how long a step may go on behind that. Pages that are not in memory
 	// make one step take as long as a hundred before it.
-	grace time.Duration
+	Grace time.Duration
 }
 
-var quickly = searchBounds{20 * time.Millisecond, 15 * time.Millisecond}
+// Quickly are the bounds of a search that somebody waits for.
+var Quickly = Bounds{20 * time.Millisecond, 15 * time.Millisecond}
 
 const (
 	// searchStep is how long one step of a search may take for the next one to be
@@ -32,18 +33,18 @@ const (
 type search struct {
 	size   int64 // rows that the next step is to look at
 	grow   int64 // how many times as large the one after it may be
-	bounds searchBounds
+	bounds Bounds
 	began  time.Time
 	done   int // steps
 	small  bool
 }
 
-func newSearch(size, grow int64, bounds searchBounds) *search {
+func newSearch(size, grow int64, bounds Bounds) *search {
 	return &search{size: size, grow: grow, bounds: bounds, began: time.Now()}
 }
 
 // over reports that the time is up.
-func (s *search) over() bool { return s.done > 0 && time.Since(s.began) > s.bounds.time }
+func (s *search) over() bool { return s.done > 0 && time.Since(s.began) > s.bounds.Time }
 
 // step does a step, and reports false if it was broken off: nothing of what it found
 // counts.
@@ -51,7 +52,7 @@ func (s *search) step(ctx context.Context, do func(context.Context) error) (bool
 	bound := ctx
 	if !s.small || s.done > 0 {
 		var cancel context.CancelFunc
-		bound, cancel = context.WithDeadline(ctx, s.began.Add(s.bounds.time+s.bounds.grace))
+		bound, cancel = context.WithDeadline(ctx, s.began.Add(s.bounds.Time+s.bounds.Grace))
 		defer cancel()
 	}
 	began := time.Now()
@@ -60,7 +61,7 @@ func (s *search) step(ctx context.Context, do func(context.Context) error) (bool
 			return false, err
 		}
 		if s.size = leastWindow; s.done == 0 {
-			s.small, s.began = true, time.Now().Add(-s.bounds.time/2)
+			s.small, s.began = true, time.Now().Add(-s.bounds.Time/2)
 		}
 		return false, nil
 	}

@@ -1,7 +1,6 @@
-package store
+package query_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,14 +10,17 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/query"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // A list may look at no more rows than it shows: every arm reads an index in
 // the order of the list.
 func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
-	putVersion(t, s, "p", strings.Repeat("a", 64))
+	s := storetest.Open(t)
+	storetest.Plan(t, s, "id: p\nnodes:\n  a: {type: noop}\n")
 	two := []domain.RunStatus{domain.RunFailed, domain.RunCompleted}
 	for name, f := range map[string]domain.RunFilter{
 		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
@@ -33,12 +35,11 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
 			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
 	} {
-		q, err := s.runQuery(context.Background(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, order := range []string{"ASC", "DESC"} {
-			text, args := q.text(runColumns, runJoins, 0, 1<<62, order, 51)
+			text, args, err := s.RunStatement(t.Context(), f, order)
+			if err != nil {
+				t.Fatal(err)
+			}
 			explain(t, s, name+" "+order, text, args)
 		}
 	}
@@ -56,33 +57,32 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		}
 	}
 	for _, f := range []domain.HandoffFilter{{}, {From: "a"}, {To: "b"}, {Status: "failed"}, {Plan: "p"}} {
-		text, args, _ := handoffQuery(f)
-		explain(t, s, "handoffs", text+" ORDER BY h.id DESC LIMIT ?", append(append([]any{0, 1 << 62}, args...), 51))
+		text, args := query.HandoffStatement(f)
+		explain(t, s, "handoffs", text, args)
 	}
-	explain(t, s, "handoff", oneHandoffSQL, []any{"h"})
-	explain(t, s, "handoffs like another", likeHandoffsSQL, []any{"h", "i", 8})
-	at := &approvalAt{1, 1}
+	explain(t, s, "handoff", query.OneHandoffSQL, []any{"h"})
+	explain(t, s, "handoffs like another", query.LikeHandoffsSQL, []any{"h", "i", 8})
 	for _, f := range []domain.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},
 		{Decided: true, Plan: "p"}, {Decided: true, Plan: "p", Node: "n"}} {
-		q := newApprovalQuery(f)
 		for _, newer := range []bool{false, true} {
-			text, args := q.text(at, newer, 51)
+			text, args := query.ApprovalStatement(f, newer)
 			explain(t, s, "approvals", text, args)
 		}
 	}
 	for _, f := range []domain.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
 		{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, Exclude: domain.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}, {Requests: []string{"r"}}, {Addresses: []string{"a"}}, {Result: "denied"},
 		{Results: []string{"denied", "failed"}, Actions: []string{"run.*"}}, {Surfaces: []string{"api"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}}} {
-		q := newAuditQuery(f, 0)
-		text, args := q.text(0, 1<<62, "DESC", 51)
+		text, args := query.AuditStatement(f)
 		explain(t, s, "audit", text, args)
 	}
 }
 
+var queryName = regexp.MustCompile(`(?m)^-- name: (\w+) :`)
+
 // selects gives name and text of every reading query, as SQLite takes it.
 func selects(t *testing.T) (out [][2]string) {
 	t.Helper()
-	files, err := filepath.Glob("../../db/queries/*.sql")
+	files, err := filepath.Glob("../../../db/queries/*.sql")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no query files: %v", err)
 	}
@@ -109,9 +109,9 @@ func selects(t *testing.T) (out [][2]string) {
 	return out
 }
 
-func explain(t *testing.T, s *Store, name, text string, args []any) {
+func explain(t *testing.T, s *store.Store, name, text string, args []any) {
 	t.Helper()
-	rows, err := s.read.Query("EXPLAIN QUERY PLAN "+text, args...)
+	rows, err := s.Core().Read.Query("EXPLAIN QUERY PLAN "+text, args...)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, text)
 	}
