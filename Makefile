@@ -44,7 +44,7 @@ check: ## everything that must hold before a change lands, except `make test`
 race: ## run the tests of concurrent packages with the race detector
 	$(GO) test -race -short ./internal/engine -rapid.checks=20
 	$(GO) test -race -short ./internal/cli -run '$(RACE_CLI)'
-	$(GO) test -race -short ./internal/store -run '$(RACE_STORE)'
+	$(GO) test -race -short ./internal/store ./internal/store/recovery -run '$(RACE_STORE)'
 	$(GO) test -race -short ./web -run '$(RACE_WEB)'
 	$(GO) test -race -short $(RACE)
 
@@ -62,7 +62,7 @@ LARGE := KAIROS_PROOF=$(PROOF) KAIROS_FIGURES=$(FIGURES) $(GO) test -count=1 -ti
 soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other cases) and print the score card (CARD=1: also into docs/reliability.md)
 	@rm -f $(FIGURES)
 	$(call proof,tests,$(GO) test ./...)
-	$(call proof,store,$(LARGE) ./internal/store -run 'TestPowerCuts|TestOneFailing|TestADamagedLog|TestAFlippedBit|TestDamageIsNamed|TestAChangedBackup|TestKillInUpgrade|TestGolden|TestConformance|TestTheStoreIsTheModel|TestARestoreRefuses')
+	$(call proof,store,$(LARGE) ./internal/store ./internal/store/recovery -run 'TestPowerCuts|TestOneFailing|TestADamagedLog|TestAFlippedBit|TestDamageIsNamed|TestAChangedBackup|TestKillInUpgrade|TestGolden|TestConformance|TestTheStoreIsTheModel|TestARestoreRefuses')
 	$(call proof,crashes,$(LARGE) ./crashtest -skip TestSeededBugs)
 	$(call proof,simulation,$(LARGE) ./internal/engine -run 'TestSimulation|TestASimulationRepeatsItself|TestTheSimulationNotices')
 	$(call proof,random plans,$(LARGE) ./internal/engine -run 'TestEveryWayAgrees|TestOperatorsAtOnce|TestPredictionIsExecution' -rapid.checks=$$((250 * $(PROOF))))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // quickDeeds are those of a usual test run.
@@ -174,9 +175,9 @@ func deeds(s scenery) []deed {
 			}},
 		{name: "back up", method: http.MethodPost, path: "/system/backup", body: `{}`, action: "store.backup", steps: true,
 			done: func(_ context.Context, h *house) (bool, error) {
-				found, err := filepath.Glob(filepath.Join(h.data(), "backups", "*"+store.ManifestSuffix))
+				found, err := filepath.Glob(filepath.Join(h.data(), "backups", "*"+recovery.ManifestSuffix))
 				for _, m := range found {
-					if _, statErr := os.Stat(strings.TrimSuffix(m, store.ManifestSuffix)); statErr != nil {
+					if _, statErr := os.Stat(strings.TrimSuffix(m, recovery.ManifestSuffix)); statErr != nil {
 						err = fmt.Errorf("a manifest without its backup: %w", statErr)
 					}
 				}

@@ -24,6 +24,7 @@ import (
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -236,7 +237,7 @@ func (h *house) examine(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	checks, err := s.Verify(ctx)
+	checks, err := recovery.Verify(ctx, s)
 	if err != nil {
 		return err
 	}

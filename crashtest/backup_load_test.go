@@ -12,7 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
-	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -71,12 +71,12 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 		dir := filepath.Join(h.data(), "backups")
 		drill := func(manifest string) {
 			t.Helper()
-			file := manifest[:len(manifest)-len(store.ManifestSuffix)]
+			file := manifest[:len(manifest)-len(recovery.ManifestSuffix)]
 			if _, err := command(bin, "", "restore", "--data", h.data(), "--drill", file); err != nil {
 				t.Errorf("%s: there is a manifest, but no backup: %v", p, err)
 			}
 		}
-		found, err := filepath.Glob(filepath.Join(dir, "*"+store.ManifestSuffix))
+		found, err := filepath.Glob(filepath.Join(dir, "*"+recovery.ManifestSuffix))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 		if err := h.end(); err != nil {
 			t.Fatal(err)
 		}
-		again, err := filepath.Glob(filepath.Join(dir, "*"+store.ManifestSuffix))
+		again, err := filepath.Glob(filepath.Join(dir, "*"+recovery.ManifestSuffix))
 		// Rotation keeps one of an hour: the new one.
 		if err != nil || len(again) == 0 || slices.Contains(found, again[len(again)-1]) {
 			t.Fatalf("%s: the backups %q are there, %q were: %v", p, again, found, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -118,7 +119,7 @@ func TestKillInBackupAndRestore(t *testing.T) {
 		if killed {
 			deaths++
 		}
-		if _, err := os.Stat(file + store.ManifestSuffix); err == nil {
+		if _, err := os.Stat(file + recovery.ManifestSuffix); err == nil {
 			if _, err := command(bin, "", "restore", "--data", data, "--drill", file); err != nil {
 				t.Errorf("%s: there is a manifest, but no backup: %v", p, err)
 			}

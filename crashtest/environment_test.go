@@ -19,6 +19,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -81,7 +82,7 @@ func allThere(t *testing.T, path string, acked []string) {
 			t.Errorf("run %s was acknowledged: %d bytes of input, %v", id, len(r.Input), err)
 		}
 	}
-	checks, err := s.Verify(context.Background())
+	checks, err := recovery.Verify(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

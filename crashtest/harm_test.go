@@ -18,6 +18,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -144,7 +145,7 @@ func TestFilesHarmedUnderTheDaemon(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checks, err := s.Doctor(ctx)
+			checks, err := recovery.Doctor(ctx, s)
 			if err != nil {
 				t.Fatal(err)
 			}

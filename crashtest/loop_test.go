@@ -26,6 +26,7 @@ import (
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -377,7 +378,7 @@ func (l *life) examine(ctx context.Context) (err error) {
 	if s.RolledBack() {
 		return errors.New("a crash looks like a rollback")
 	}
-	checks, err := s.Verify(ctx)
+	checks, err := recovery.Verify(ctx, s)
 	if err != nil {
 		return err
 	}

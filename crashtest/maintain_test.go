@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -129,7 +130,7 @@ func left(t *testing.T, p point, path string, acked []string, least, most int) {
 	if whole < least || whole > most {
 		t.Errorf("after %s: %d whole runs are left", p, whole)
 	}
-	checks, err := s.Verify(context.Background())
+	checks, err := recovery.Verify(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -65,7 +66,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	if err != nil || len(audit.Items) != 1 || audit.Items[0].Reason != "waiting for quota" {
 		t.Errorf("%+v %v", audit.Items, err)
 	}
-	checks, err := site.Store.Doctor(t.Context())
+	checks, err := recovery.Doctor(t.Context(), site.Store)
 	if err != nil {
 		t.Fatal(err)
 	}

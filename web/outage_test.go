@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -152,7 +153,7 @@ func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 	if groups, err := site.Store.FailureGroups(t.Context(), 10); err != nil || len(groups) != 0 {
 		t.Errorf("%+v %v", groups, err)
 	}
-	checks, err := site.Store.Doctor(t.Context())
+	checks, err := recovery.Doctor(t.Context(), site.Store)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -28,13 +29,13 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 	v := storetest.Plan(t, s, "id: one\nnodes:\n  a: {type: set, input: 1}\n")
 	run := storetest.Run(t, s, v, "")
 	backup := filepath.Join(t.TempDir(), "b.db")
-	if _, err := s.Backup(t.Context(), backup, "test"); err != nil {
+	if _, err := recovery.Backup(t.Context(), s, backup, "test"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := store.Restore(t.Context(), backup, path, store.RestoreOptions{Replace: true})
+	r, err := recovery.Restore(t.Context(), backup, path, recovery.RestoreOptions{Replace: true})
 	if err != nil {
 		t.Fatal(err)
 	}

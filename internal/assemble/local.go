@@ -19,6 +19,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/toolbox"
 )
 
@@ -27,7 +28,7 @@ type LocalOptions struct {
 	Config config.Config
 	// Path is the database file; empty: the database is kept in memory.
 	Path string
-	// Open opens the database file; nil: store.Open.
+	// Open opens the database file; nil: recovery.Open.
 	Open Opening
 	// Mocks, if not nil, are the results of all nodes with side effects by node ID.
 	// No tool and no model is called then.
@@ -35,7 +36,7 @@ type LocalOptions struct {
 }
 
 // Opening opens a database.
-type Opening func(context.Context, string, store.Options) (*store.Store, error)
+type Opening func(context.Context, string, recovery.Options) (*store.Store, error)
 
 // Local is the API of a database in this process. It executes only the runs that
 // are started or resumed through it.
@@ -59,16 +60,16 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	log := slog.New(slog.DiscardHandler)
 	l := &Local{}
 	if o.Open == nil {
-		o.Open = store.Open
+		o.Open = recovery.Open
 	}
 	var err error
 	if o.Path == "" {
 		l.store, err = store.OpenMemory(ctx, store.Options{Logger: log})
 	} else {
-		l.store, err = o.Open(ctx, o.Path, store.Options{Logger: log, Recipients: o.Config.Backup.Recipients})
+		l.store, err = o.Open(ctx, o.Path, recovery.Options{Options: store.Options{Logger: log}, Recipients: o.Config.Backup.Recipients})
 		if domain.CodeOf(err) == domain.CodeNoSpace { // what is stored can still be read
 			l.ReadOnly = err
-			l.store, err = o.Open(ctx, o.Path, store.Options{Logger: log, ReadOnly: true})
+			l.store, err = o.Open(ctx, o.Path, recovery.Options{Options: store.Options{Logger: log, ReadOnly: true}})
 		}
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli/kairosd"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // An operator names whom backups are encrypted to: the daemon's and the command's
@@ -90,14 +91,14 @@ func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 	if code := d.end(t); code != 0 {
 		t.Fatalf("serve ended with %d: %s", code, d.log)
 	}
-	later := func(open func(context.Context, string, store.Options) (*store.Store, error), args ...string) (string, int) {
+	later := func(open func(context.Context, string, recovery.Options) (*store.Store, error), args ...string) (string, int) {
 		var out output
 		code := kairosd.Opening(open)(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }}, args)
 		return out.String(), code
 	}
 	for _, with := range []string{"", config} {
 		var told []string
-		if out, code := later(func(_ context.Context, _ string, o store.Options) (*store.Store, error) {
+		if out, code := later(func(_ context.Context, _ string, o recovery.Options) (*store.Store, error) {
 			told = o.Recipients
 			return nil, errors.New("this is only asked")
 		}, "serve", "--data", data, "--config", with, "--listen", "127.0.0.1:0"); code == 0 || told == nil || (with != "") != slices.Equal(told, []string{public}) {
@@ -105,8 +106,9 @@ func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 		}
 	}
 	files := moreMigrations(t, 1)
-	if out, code := later(func(ctx context.Context, path string, o store.Options) (*store.Store, error) {
-		return store.Open(ctx, path, o.Migrating(files))
+	if out, code := later(func(ctx context.Context, path string, o recovery.Options) (*store.Store, error) {
+		o.Migrations = files
+		return recovery.Open(ctx, path, o)
 	}, "migrate", "up", "--data", data); code != 0 {
 		t.Fatalf("migrate up: exit %d, %s", code, out)
 	}

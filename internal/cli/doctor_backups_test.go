@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // aged makes a backup look as if it had been made longer ago.
 func aged(t *testing.T, backup string, by time.Duration) {
 	t.Helper()
-	text, err := os.ReadFile(backup + store.ManifestSuffix)
+	text, err := os.ReadFile(backup + recovery.ManifestSuffix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func aged(t *testing.T, backup string, by time.Duration) {
 	b.Created = b.Created.Add(-by)
 	b.MAC = manifestMAC(t, b, filepath.Join(filepath.Dir(filepath.Dir(backup)), "kairos.db.key"))
 	if text, err = json.Marshal(b); err == nil {
-		err = os.WriteFile(backup+store.ManifestSuffix, text, 0o600)
+		err = os.WriteFile(backup+recovery.ManifestSuffix, text, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range before { // another second, for the order of two
-			aged(t, strings.TrimSuffix(m, store.ManifestSuffix), time.Second)
+			aged(t, strings.TrimSuffix(m, recovery.ManifestSuffix), time.Second)
 		}
 		out, stderr, code := runKairosd("backup", "--data", data, "--config", config)
 		if code != 0 {
@@ -136,7 +136,7 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	expect("a plain one where encrypted ones are wanted", sealed, 1, "are to be encrypted, and these are not: "+first, "make an encrypted one")
 	second := backUp(sealed)
 	expect("a plain one beside an encrypted one", sealed, 1, second+", encrypted to "+keys[0], "these are not: "+first+"\n", "then remove those")
-	for _, p := range []string{first, first + store.ManifestSuffix} {
+	for _, p := range []string{first, first + recovery.ManifestSuffix} {
 		if err := os.Remove(p); err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli/kairosd"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // listeningAt is the daemon's log, which says where it listens.
@@ -85,7 +86,7 @@ func startUpgrade(t *testing.T) *upgrading {
 	}
 	files := moreMigrations(t, 5)
 	reached, release := make(chan struct{}), make(chan struct{})
-	program := kairosd.Opening(func(ctx context.Context, path string, o store.Options) (*store.Store, error) {
+	program := kairosd.Opening(func(ctx context.Context, path string, o recovery.Options) (*store.Store, error) {
 		tell := o.Progress
 		o.Progress = func(p domain.Startup) {
 			tell(p)
@@ -94,7 +95,8 @@ func startUpgrade(t *testing.T) *upgrading {
 				<-release
 			}
 		}
-		return store.Open(ctx, path, o.Migrating(files))
+		o.Migrations = files
+		return recovery.Open(ctx, path, o)
 	})
 	u := &upgrading{goOn: sync.OnceFunc(func() { close(release) }), ready: make(chan string, 1), code: make(chan int, 1), log: &listeningAt{url: make(chan string, 1)}}
 	var ctx context.Context

@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli/kairos"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // transports are the ways in which a command reaches the API.
@@ -369,11 +370,11 @@ func TestParityOnAFullDisk(t *testing.T) {
 	s := newShell(t)
 	plan := s.file("a.yaml", greeting)
 	r := s.result(0, "run", "--plan", plan, "--prompt", "Ana", "--json")
-	full := func(ctx context.Context, path string, o store.Options) (*store.Store, error) {
+	full := func(ctx context.Context, path string, o recovery.Options) (*store.Store, error) {
 		if !o.ReadOnly {
 			return nil, domain.Errorf(domain.CodeNoSpace, "the disk is full")
 		}
-		return store.Open(ctx, path, o)
+		return recovery.Open(ctx, path, o)
 	}
 	run := func(args ...string) (string, string, int) {
 		var out, errs bytes.Buffer

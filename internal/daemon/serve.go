@@ -33,6 +33,7 @@ import (
 	"github.com/kairosd/kairosd/internal/metric"
 	"github.com/kairosd/kairosd/internal/notify"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
@@ -81,7 +82,7 @@ func Serve(ctx context.Context, o Options) error {
 		level = slog.LevelDebug
 	}
 	if o.Open == nil {
-		o.Open = store.Open
+		o.Open = recovery.Open
 	}
 	sink := newLogSink(o.Err)
 	defer sink.Close()
@@ -152,7 +153,7 @@ func (s *server) serve(ctx context.Context) error {
 		defer cancel()
 		s.front.close(ctx)
 	}()
-	if s.store, err = s.Open(ctx, s.Dir.Database(), store.Options{Logger: s.log, Stay: true, Progress: s.front.tell, Recipients: append([]string{}, s.cfg.Backup.Recipients...)}); err != nil {
+	if s.store, err = s.Open(ctx, s.Dir.Database(), recovery.Options{Options: store.Options{Logger: s.log, Stay: true}, Progress: s.front.tell, Recipients: append([]string{}, s.cfg.Backup.Recipients...)}); err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil // told to end; what was upgraded is as it was
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 
 	"github.com/kairosd/kairosd/internal/config"
-	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // ActionBackup is the record of a backup that the daemon made or could not make.
@@ -42,7 +42,7 @@ func (s *system) BackUp(ctx context.Context, actor domain.Actor) (domain.Backup,
 	path, err := datadir.NewBackup(up.backups, prefix, up.keep.Recipients)
 	if err == nil {
 		record.Object = "backup:" + filepath.Base(path)
-		b, err = s.store.EncryptedBackup(ctx, path, buildinfo.Read().Version, up.keep.Recipients)
+		b, err = recovery.EncryptedBackup(ctx, s.store, path, buildinfo.Read().Version, up.keep.Recipients)
 	}
 	if err != nil {
 		record.Result, record.Reason = "failed", err.Error()
@@ -67,11 +67,11 @@ func ListBackups(dir string) ([]domain.Backup, error) {
 	}
 	out := []domain.Backup{}
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), store.ManifestSuffix)
+		name, ok := strings.CutSuffix(e.Name(), recovery.ManifestSuffix)
 		if !ok {
 			continue
 		}
-		if b, err := store.ReadManifest(filepath.Join(dir, name)); err == nil && datadir.Exists(b.Path) {
+		if b, err := recovery.ReadManifest(filepath.Join(dir, name)); err == nil && datadir.Exists(b.Path) {
 			b.Verified = nil
 			out = append(out, b)
 		}
@@ -93,7 +93,7 @@ func (s *system) rotate(up *upkeep) {
 	})
 	for _, b := range superfluous(list, up.keep) {
 		// The manifest first: without it, what is left is no backup.
-		for _, p := range []string{b.Path + store.ManifestSuffix, b.Path} {
+		for _, p := range []string{b.Path + recovery.ManifestSuffix, b.Path} {
 			if err := os.Remove(p); err != nil {
 				s.Logger.Error("rotate backups", "file", p, "err", err)
 				break

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // checkEvery is how often the whole database is examined.
@@ -37,7 +37,7 @@ func (s *system) untilCheck(ctx context.Context) time.Duration {
 // check examines the whole database.
 func (s *system) check(ctx context.Context) error {
 	began := time.Now()
-	checks, err := s.store.Verify(ctx)
+	checks, err := recovery.Verify(ctx, s.store)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *system) check(ctx context.Context) error {
 		}
 	}
 	for _, c := range checks {
-		if c.Name == store.CheckCounters && len(c.Problems) > 0 {
+		if c.Name == recovery.CheckCounters && len(c.Problems) > 0 {
 			if _, err := s.store.RecountRuns(ctx); err != nil {
 				return err
 			}

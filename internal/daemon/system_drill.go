@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 
-	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // drillEvery is how often the newest backup is read back: what was verified when it
@@ -29,7 +29,7 @@ func (s *system) untilDrill(ctx context.Context) time.Duration {
 	}
 	last := list.Items[0]
 	t := domain.RestoreTest{At: last.At, Backup: strings.TrimPrefix(last.Object, "backup:")}
-	t.Encrypted = strings.HasSuffix(t.Backup, store.EncryptedSuffix)
+	t.Encrypted = strings.HasSuffix(t.Backup, recovery.EncryptedSuffix)
 	if last.Result != "ok" {
 		t.Problem = last.Reason
 	}
@@ -55,11 +55,11 @@ func (s *system) drill(ctx context.Context) error {
 		}
 		b = list[i]
 		if b.Encryption != nil { // whose key is not here, and should not be
-			if problem = s.store.CheckManifest(b.Path); problem == nil {
-				problem = store.VerifyIntact(b)
+			if problem = recovery.CheckManifest(s.store, b.Path); problem == nil {
+				problem = recovery.VerifyIntact(b)
 			}
 		} else {
-			_, problem = store.VerifyBackupFile(ctx, b.Path, s.store.Path(), store.RestoreOptions{})
+			_, problem = recovery.VerifyBackupFile(ctx, b.Path, s.store.Path(), recovery.RestoreOptions{})
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

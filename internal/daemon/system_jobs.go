@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 
 	"github.com/kairosd/kairosd/internal/config"
 )
@@ -39,7 +40,7 @@ func (s *system) reconfigure(u *upkeep) {
 		close(before.over)
 	}
 	// For whoever upgrades the database without this configuration.
-	if err := s.store.KeepRecipients(context.Background(), u.keep.Recipients); err != nil {
+	if err := recovery.KeepRecipients(context.Background(), s.store, u.keep.Recipients); err != nil {
 		s.Logger.Error("keep whom backups are encrypted to", "err", err)
 	}
 }

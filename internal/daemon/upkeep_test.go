@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/daemon"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -66,7 +67,7 @@ func TestTheNewestBackupIsReadBack(t *testing.T) {
 		t.Errorf("without any backup: %+v, %v", test, err)
 	}
 	path := filepath.Join(dir, "kairos-1.db")
-	if _, err := s.Backup(t.Context(), path, "test"); err != nil {
+	if _, err := recovery.Backup(t.Context(), s, path, "test"); err != nil {
 		t.Fatal(err)
 	}
 	test, err := daemon.Drill(t.Context(), s, dir)
@@ -103,7 +104,7 @@ func TestAnEncryptedBackupIsReadBack(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kairos-1.db.age")
-	if _, err := s.EncryptedBackup(t.Context(), path, "test", []string{id.Recipient().String()}); err != nil {
+	if _, err := recovery.EncryptedBackup(t.Context(), s, path, "test", []string{id.Recipient().String()}); err != nil {
 		t.Fatal(err)
 	}
 	test, err := daemon.Drill(t.Context(), s, dir)

@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // Dir is the path of a data directory.
@@ -75,8 +76,8 @@ const (
 
 // BackupName adds the suffix of encrypted backups when there are recipients.
 func BackupName(path string, recipients []string) string {
-	if len(recipients) > 0 && !strings.HasSuffix(path, store.EncryptedSuffix) {
-		return path + store.EncryptedSuffix
+	if len(recipients) > 0 && !strings.HasSuffix(path, recovery.EncryptedSuffix) {
+		return path + recovery.EncryptedSuffix
 	}
 	return path
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -138,7 +139,7 @@ func onlyOnce(rt *rapid.T, s *store.Store, run string) {
 		}
 		done[k] = true
 	}
-	checks, err := s.Doctor(context.Background())
+	checks, err := recovery.Doctor(context.Background(), s)
 	if err != nil {
 		rt.Fatal(err)
 	}

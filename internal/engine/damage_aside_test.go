@@ -7,6 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -33,7 +34,7 @@ func TestAnExaminedRunAsksNobody(t *testing.T) {
 	if p := asked(t, e, run.ID); p.Status != "open" {
 		t.Fatalf("before anybody looked: %+v", p)
 	}
-	checks, err := s.Verify(t.Context())
+	checks, err := recovery.Verify(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -31,7 +32,7 @@ func takenBack(t *testing.T, reg *enginetest.Registry, plans ...string) (path st
 		<-inside
 	}
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	if err := s.CopyTo(t.Context(), copied); err != nil {
+	if err := recovery.CopyTo(t.Context(), s, copied); err != nil {
 		t.Fatal(err)
 	}
 	for range len(plans) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -227,7 +228,7 @@ func (w *world) examine() {
 // verify examines the whole database: pages, keys, journals, values, counters,
 // the audit chain.
 func (w *world) verify() {
-	checks, err := w.store.Verify(w.ctx())
+	checks, err := recovery.Verify(w.ctx(), w.store)
 	if err != nil {
 		w.violate("examine the database: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -295,7 +296,7 @@ func TestAClockThatIsPutBack(t *testing.T) {
 		if err != nil || len(list.Items) != 5 || list.Items[0].ID != fresh || list.Items[4].ID != done {
 			t.Errorf("the newest run is not first: %+v, %v", list.Items, err)
 		}
-		checks, err := s.Verify(context.Background())
+		checks, err := recovery.Verify(context.Background(), s)
 		if err != nil {
 			t.Fatal(err)
 		}

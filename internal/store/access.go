@@ -70,8 +70,8 @@ func (s *Store) tokenSeal(t *dbsqlc.Token) []byte {
 // approvalSeal is of the request as it is shown, with whom it is for. What was decided
 // is in the run's journal.
 func (s *Store) approvalSeal(a *dbsqlc.Approval) []byte {
-	return s.rowSeal("approval", []int64{a.RunID, a.Visit, a.Item, a.DueAt, a.CreatedAt, a.Rev, a.MayAsk}, a.PublicID, a.PlanKey, a.Node, a.Message, textOf(a.Form), a.Tool,
-		textOf(a.Arguments), a.Digest, a.Status, a.OnTimeout, a.StartedBy, a.Agent, a.Label, a.Answers, a.Assignee)
+	return s.rowSeal("approval", []int64{a.RunID, a.Visit, a.Item, a.DueAt, a.CreatedAt, a.Rev, a.MayAsk}, a.PublicID, a.PlanKey, a.Node, a.Message, core.OrEmpty(a.Form), a.Tool,
+		core.OrEmpty(a.Arguments), a.Digest, a.Status, a.OnTimeout, a.StartedBy, a.Agent, a.Label, a.Answers, a.Assignee)
 }
 
 func (s *Store) sessionSeal(v *dbsqlc.Session) []byte {
@@ -164,11 +164,11 @@ func (s *Store) sealAccess(ctx context.Context, q *dbsqlc.Queries, seq int64) er
 // was changed by something other than kairosd.
 func (s *Store) CheckAccess(ctx context.Context) ([]string, error) {
 	c := domain.Check{}
-	err := s.checkAccess(ctx, &c)
+	err := s.VerifyAccess(ctx, &c)
 	return c.Problems, err
 }
 
-func (s *Store) checkAccess(ctx context.Context, c *domain.Check) error {
+func (s *Store) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	c.Name = "access"
 	c.Advice = "something other than kairosd changed who may log in or what waits for approval. The rows named grant nothing. Look for what wrote to the file; then restore a backup, or accept the rest with: kairosd user repair"
 	if s.keyless || s.db.Secrets.AuditKey == nil {

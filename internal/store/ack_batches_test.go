@@ -86,7 +86,7 @@ func TestAcknowledgingALargeGroupIsRecordedFirst(t *testing.T) {
 
 func verified(t *testing.T, s *Store) {
 	t.Helper()
-	checks, err := s.Verify(t.Context())
+	checks, err := Examine(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

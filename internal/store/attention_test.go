@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -47,7 +48,7 @@ func found(t *testing.T, s *store.Store, f domain.RunFilter) []string {
 
 func sound(t *testing.T, s *store.Store) {
 	t.Helper()
-	checks, err := s.Verify(t.Context())
+	checks, err := recovery.Verify(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

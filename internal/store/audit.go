@@ -20,9 +20,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// ActionCheckpoint is the action of the record that the store adds for every
-// checkpoint.
-const ActionCheckpoint = "checkpoint"
+// ActionCheckpoint is the action of the record of a checkpoint.
+const ActionCheckpoint = core.ActionCheckpoint
 
 // writeAudit numbers the rows and inserts them; the last one carries the
 // chain's link over all of them.
@@ -121,9 +120,6 @@ type AuditReport struct {
 	Problems []string
 }
 
-// verifyRows is how many rows one read of a verification covers.
-const verifyRows = 10_000
-
 // VerifyAudit reads the whole audit log and checks numbering, chain, the journal
 // rows that its events stand for, and the anchor.
 func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
@@ -216,25 +212,25 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	if silent > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("%d journal rows have no audit event", silent))
 	}
-	at, err := readAnchor(s.path + ".anchor")
+	at, err := core.ReadAnchor(s.path + ".anchor")
 	if err != nil {
 		return r, err
 	}
-	if behind, err := s.behind(ctx, s.q, at); err != nil {
+	if behind, err := s.db.Behind(ctx, s.q, at); err != nil {
 		return r, err
-	} else if behind && at.seq > r.Last {
-		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", at.seq, r.Last+1, at.seq))
+	} else if behind && at.Seq > r.Last {
+		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", at.Seq, r.Last+1, at.Seq))
 	} else if behind {
-		r.Problems = append(r.Problems, fmt.Sprintf("event %d is not the one that the anchor has seen", at.seq))
+		r.Problems = append(r.Problems, fmt.Sprintf("event %d is not the one that the anchor has seen", at.Seq))
 	}
 	return r, nil
 }
 
 // auditWindow reads the next events, without what only lists show.
 func (s *Store) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
-	out := make([]dbsqlc.AuditEvent, 0, verifyRows)
+	out := make([]dbsqlc.AuditEvent, 0, core.VerifyRows)
 	err := s.db.EachRow(ctx, `SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac
-FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, core.Ordinals(after, verifyRows), func(v []driver.Value) error {
+FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		out = append(out, dbsqlc.AuditEvent{Seq: f.Int(), At: f.Int(), RunID: f.IntOrNull(), FirstSeq: f.Int(), RunSeq: f.Int(), Digest: f.Blob(),
 			Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(), Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()})
@@ -295,8 +291,8 @@ func (h *stepHashes) check(ctx context.Context, e *dbsqlc.AuditEvent) (problem s
 }
 
 func (h *stepHashes) fill(ctx context.Context) error {
-	h.buffer = make([]stepHash, 0, verifyRows)
-	err := h.s.db.EachRow(ctx, "SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > ? ORDER BY id LIMIT ?", core.Ordinals(h.last, verifyRows), func(v []driver.Value) error {
+	h.buffer = make([]stepHash, 0, core.VerifyRows)
+	err := h.s.db.EachRow(ctx, "SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > ? ORDER BY id LIMIT ?", core.Ordinals(h.last, core.VerifyRows), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		h.buffer = append(h.buffer, stepHash{id: f.Int(), run: f.Int(), event: f.Int(), hash: f.Blob()})
 		return f.Err
@@ -370,7 +366,7 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 			return nil, translate(err, "read events")
 		}
 		for _, r := range rows {
-			out = append(out, auditEvent(r.AuditEvent, r.Run))
+			out = append(out, core.AuditEvent(r.AuditEvent, r.Run))
 		}
 		return out, s.fillEntries(ctx, out, rowIDsOf(rows))
 	}
@@ -404,7 +400,7 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 	others = others[:min(limit, len(others))]
 	ids := make([]*int64, len(others))
 	for i, e := range others {
-		out = append(out, auditEvent(e, run))
+		out = append(out, core.AuditEvent(e, run))
 		ids[i] = &rowID
 	}
 	return out, s.fillEntries(ctx, out, ids)
@@ -473,14 +469,4 @@ func (s *Store) fillEntries(ctx context.Context, events []domain.AuditEvent, row
 		}
 	}
 	return nil
-}
-
-func auditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
-	out := domain.AuditEvent{Seq: e.Seq, RunSeq: e.RunSeq, FirstSeq: e.FirstSeq, At: fromMicros(e.At),
-		AuditRecord: domain.AuditRecord{Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: run, Object: e.Object, Result: e.Result,
-			Reason: e.Reason, Detail: rawJSON(e.Detail), Request: domain.Request{ID: e.Request, Address: e.Address}}}
-	if e.Mac != nil {
-		out.Mac = hex.EncodeToString(e.Mac)
-	}
-	return out
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -73,7 +74,7 @@ func (s *Store) CutAudit(ctx context.Context, before time.Time, actor domain.Act
 	if err != nil {
 		return 0, translate(err, "read the audit log")
 	}
-	end, err := firstAfter(ctx, s.auditFrom, before, last)
+	end, err := core.FirstAfter(ctx, s.db.AuditFrom, before, last)
 	if err != nil {
 		return 0, translate(err, "find old events")
 	}

@@ -410,28 +410,15 @@ func troubled(before, next *runState, patch *domain.RunPatch) bool {
 	return false
 }
 
-// What stands in the counters for the reason: of failed runs that somebody took
-// note of, of runs that are tried again and again, and of those that work without
-// a sign of life.
-const (
-	acknowledged = "acknowledged"
-	stubborn     = "stubborn"
-	silent       = "silent"
-)
-
-// countedAs is the reason under which a run is counted, as SQL; see countOf.
-const countedAs = `CASE WHEN status = 'failed' AND attention = 0 THEN '` + acknowledged + `' WHEN status = 'running' AND attention = 1 THEN '` + silent +
-	`' WHEN wait_reason = 'retry' AND attention = 1 THEN '` + stubborn + `' ELSE wait_reason END`
-
 // countOf is where a run is counted.
 func countOf(status, reason string, attention int64) countKey {
 	switch {
 	case status == string(domain.RunFailed) && attention == 0:
-		reason = acknowledged
+		reason = core.Acknowledged
 	case status == string(domain.RunRunning) && attention != 0:
-		reason = silent
+		reason = core.Silent
 	case reason == string(domain.WaitRetry) && attention != 0:
-		reason = stubborn
+		reason = core.Stubborn
 	}
 	return countKey{status, reason}
 }

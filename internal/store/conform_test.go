@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -139,7 +140,7 @@ func TestTheStoreIsTheModel(t *testing.T) {
 		if a, b := model.everything(), real.everything(); a != b {
 			rt.Fatalf("the model has\n%s\nthe store has\n%s", a, b)
 		}
-		checks, err := s.Verify(context.Background())
+		checks, err := recovery.Verify(context.Background(), s)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/vfstest"
 )
 
@@ -42,7 +43,7 @@ func find(dir string) (f findings, err error) {
 	if f.last, err = s.LastEvent(ctx); err != nil {
 		f.problems = append(f.problems, err.Error())
 	}
-	checks, err := s.Verify(ctx)
+	checks, err := recovery.Verify(ctx, s)
 	if err != nil {
 		f.problems = append(f.problems, err.Error())
 	}
@@ -285,13 +286,13 @@ func TestAChangedBackupIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Backup(ctx, file, "test"); err != nil {
+	if _, err := recovery.Backup(ctx, s, file, "test"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.VerifyBackupFile(ctx, file, path, store.RestoreOptions{}); err != nil {
+	if _, err := recovery.VerifyBackupFile(ctx, file, path, recovery.RestoreOptions{}); err != nil {
 		t.Fatalf("before any change: %v", err)
 	}
 	sound, err := os.ReadFile(file)
@@ -306,7 +307,7 @@ func TestAChangedBackupIsRefused(t *testing.T) {
 		if err := os.WriteFile(file, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.VerifyBackupFile(ctx, file, path, store.RestoreOptions{}); domain.CodeOf(err) != domain.CodeCorrupt {
+		if _, err := recovery.VerifyBackupFile(ctx, file, path, recovery.RestoreOptions{}); domain.CodeOf(err) != domain.CodeCorrupt {
 			t.Errorf("byte %d: %v", at, err)
 		}
 	}

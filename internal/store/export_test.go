@@ -2,26 +2,12 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
 
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
-
-// RestoreUntil is a Restore that dies after a number of its renames.
-func RestoreUntil(ctx context.Context, backup, path string, renames int) error {
-	_, err := restore(ctx, backup, path, RestoreOptions{Replace: true}, func(from, to string) error {
-		if renames == 0 {
-			return errors.New("died")
-		}
-		renames--
-		return os.Rename(from, to)
-	})
-	return err
-}
 
 // Checkpoint moves the write-ahead log into the database, from another
 // connection.
@@ -37,41 +23,9 @@ func (s *Store) Checkpoint() error {
 // MigrationSums are the hashes of this binary's migrations.
 func MigrationSums() (map[string]string, error) { return core.MigrationSums(db.Migrations()) }
 
-// SignManifest gives a manifest the MAC that somebody with the key file can make.
-func SignManifest(manifest *domain.Backup, keyFile string) ([]byte, error) {
-	key, err := core.LoadKey(keyFile)
-	if err != nil {
-		return nil, err
-	}
-	var k core.Secrets
-	k.SetKey(key)
-	return encodeManifest(manifest, k.Derived)
-}
-
-// Forge changes a copy of a database, as somebody with a shell would, and gives it
-// a manifest that fits: with its MAC if they have the key file, else with that of before.
-func Forge(path, text string, manifest domain.Backup, keyFile string) error {
-	pool, err := core.OpenPlain(path, "&_pragma=journal_mode(DELETE)")
-	if err != nil {
-		return err
-	}
-	if _, err = pool.Exec(text); err == nil && text != "" {
-		_, err = pool.Exec("VACUUM")
-	}
-	if err := errors.Join(err, pool.Close()); err != nil {
-		return err
-	}
-	if manifest.SHA256, manifest.Bytes, err = fileSum(path); err != nil {
-		return err
-	}
-	var signed []byte
-	if keyFile != "" {
-		signed, err = SignManifest(&manifest, keyFile)
-	} else {
-		signed, err = json.MarshalIndent(manifest, "", "  ")
-	}
-	return errors.Join(err, core.WriteWhole(path+ManifestSuffix, signed))
-}
+// Examine and Diagnose are Verify and Doctor of package recovery, which the tests inside
+// this package cannot import.
+var Examine, Diagnose func(context.Context, *Store) ([]domain.Check, error)
 
 // CountFailures makes the next FailureGroups count anew.
 func (s *Store) CountFailures() { s.failures.moved() }

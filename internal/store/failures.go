@@ -5,11 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"maps"
 	"sync/atomic"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -72,49 +71,11 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]domain.FailureG
 			return nil, translate(err, "group failures")
 		}
 		for _, ack := range acks {
-			if a := failureAck(ack, newest.Key); g.Ack == nil || a.At.After(g.Ack.At) {
+			if a := core.FailureAck(ack, newest.Key); g.Ack == nil || a.At.After(g.Ack.At) {
 				g.Ack = &a
 			}
 		}
 		out = append(out, g)
-	}
-	return out, nil
-}
-
-// FailureOrigin says what went before the first failure of a group;
-// CodeNotFound when none of it needs attention any more.
-func (s *Store) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
-	first, err := s.q.FailureGroupFirst(ctx, dbsqlc.FailureGroupFirstParams{Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike})
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.FailureOrigin{}, domain.Errorf(domain.CodeNotFound, "no failure of %s at %s with %s needs attention", ref.PlanKey, ref.Node, ref.Code)
-	} else if err != nil {
-		return domain.FailureOrigin{}, translate(err, "find the first failure")
-	}
-	o := domain.FailureOrigin{Version: int(first.Number), FirstAt: fromMicros(first.CreatedAt)}
-	good, err := s.q.RunGoodBefore(ctx, first.PlanID, first.ID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return o, nil
-	} else if err != nil {
-		return o, translate(err, "find the last success")
-	}
-	o.Good, o.GoodVersion, o.GoodAt = good.PublicID, int(good.Number), fromMicros(good.CreatedAt)
-	return o, nil
-}
-
-func failureAck(r dbsqlc.FailureAck, plan string) domain.FailureAck {
-	return domain.FailureAck{FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Alike: r.Alike}, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: fromMicros(r.At)}
-}
-
-// FailureAcks lists failures that people took note of since a time, the newest
-// first.
-func (s *Store) FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error) {
-	rows, err := s.q.FailureAckList(ctx, micros(since), int64(limit))
-	if err != nil {
-		return nil, translate(err, "list acknowledged failures")
-	}
-	out := make([]domain.FailureAck, len(rows))
-	for i, r := range rows {
-		out[i] = failureAck(dbsqlc.FailureAck{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: r.At}, r.Key)
 	}
 	return out, nil
 }
@@ -200,7 +161,7 @@ func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool
 				delete(w.hot, run.ID)
 				marked += n
 			}
-			from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), acknowledged}
+			from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), core.Acknowledged}
 			if on {
 				from, to = to, from
 			}
@@ -233,33 +194,6 @@ func (s *Store) groupRuns(ctx context.Context, planID int64, ref domain.FailureR
 		out[i] = dbsqlc.FailureAckRunsRow(r)
 	}
 	return out, err
-}
-
-// outcomesMax bounds what charts read.
-const outcomesMax = 50_000
-
-// Outcomes counts how runs ended since a time, per plan and half hour.
-func (s *Store) Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error) {
-	rows, err := s.q.OutcomeList(ctx, slotOf(since.UnixMicro()), outcomesMax)
-	if err != nil {
-		return nil, translate(err, "read outcomes")
-	}
-	out := make([]domain.Outcome, len(rows))
-	for i, r := range rows {
-		out[i] = domain.Outcome{PlanKey: r.Key, From: time.Unix(r.Slot*int64(domain.OutcomeSlot/time.Second), 0).UTC(), Status: domain.RunStatus(r.Status), Runs: r.N}
-	}
-	return out, nil
-}
-
-// PlanOutcomes counts how runs of one plan ended since a time.
-func (s *Store) PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error) {
-	n, err := s.q.OutcomeOfPlan(ctx, plan, slotOf(since.UnixMicro()))
-	if err != nil {
-		return nil, translate(err, "read outcomes")
-	}
-	out := map[domain.RunStatus]int64{domain.RunCompleted: n.Completed, domain.RunFailed: n.Failed, domain.RunCancelled: n.Cancelled}
-	maps.DeleteFunc(out, func(_ domain.RunStatus, n int64) bool { return n == 0 })
-	return out, nil
 }
 
 // Preference gives what a person chose under a key; "" if nothing.

@@ -10,39 +10,6 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// keepPrivate takes away what others may do with a file or directory: journals
-// hold whatever plans work with. A missing file is no error.
-func keepPrivate(path string, mode fs.FileMode) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return domain.Errorf(domain.CodeUnavailable, "look at %s: %w", path, err)
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && foreign(st.Uid, os.Geteuid()) && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0) {
-		return domain.Errorf(domain.CodeForbidden, "%s belongs to another user (%d), who could exchange it at any time", path, st.Uid).
-			Suggest("give it to the user that runs kairosd, or choose another data directory")
-	}
-	if info.Mode().Perm()&0o077 == 0 {
-		return nil
-	}
-	if info.IsDir() && info.Mode()&fs.ModeSticky != 0 {
-		return nil // a shared temporary directory: the files are private
-	}
-	if info.Mode().Perm()&0o007 == 0 && info.IsDir() {
-		return nil // readable by its group, as the administrator wanted
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		return domain.Errorf(domain.CodeForbidden, "%s can be read by others, and that cannot be changed: %w", path, err).
-			Suggest("chmod %o %s, or choose another data directory", mode, path)
-	}
-	return nil
-}
-
-// foreign reports that a file's owner is neither who runs kairosd nor root, who
-// could read it anyway; root itself may work in anybody's directory (O02).
-func foreign(owner uint32, self int) bool { return self != 0 && owner != 0 && int(owner) != self }
-
 // networks are file systems on which SQLite's locks and write-ahead log cannot be
 // relied on, by their magic numbers (statfs(2)); doubtful are those that may be
 // networks, or layers of a container.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // O01: a file system that cannot keep a database is refused, a doubtful one is
@@ -44,7 +45,7 @@ func TestFilesOfOthers(t *testing.T) {
 		self  int
 		want  bool
 	}{{1000, 1000, false}, {0, 1000, false}, {1001, 1000, true}, {1001, 0, false}} {
-		if got := foreign(c.owner, c.self); got != c.want {
+		if got := core.Foreign(c.owner, c.self); got != c.want {
 			t.Errorf("a file of %d, run as %d: %v", c.owner, c.self, got)
 		}
 	}

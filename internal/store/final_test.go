@@ -7,6 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -72,7 +73,7 @@ func TestRowsAfterTheEndCount(t *testing.T) {
 		}
 		commit(t, s, run, want.last, nil, visit("b", 0, "1")) // the writer and the database agree on where it is
 	}
-	checks, err := s.Verify(ctx)
+	checks, err := recovery.Verify(ctx, s)
 	if err != nil {
 		t.Fatal(err)
 	}

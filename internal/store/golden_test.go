@@ -21,6 +21,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -138,7 +139,7 @@ func TestMakeGoldenDatabase(t *testing.T) {
 	}
 	// As a crash leaves it: work is under way, nothing was closed.
 	copied := filepath.Join(t.TempDir(), "kairos.db")
-	if err := s.CopyTo(ctx, copied); err != nil {
+	if err := recovery.CopyTo(ctx, s, copied); err != nil {
 		t.Fatal(err)
 	}
 	files := read(t, copied, "")
@@ -149,7 +150,7 @@ func TestMakeGoldenDatabase(t *testing.T) {
 	if err := putFiles(there, files); err != nil {
 		t.Fatal(err)
 	}
-	g.Outcome = finishGolden(t, filepath.Join(there, "kairos.db"), g, store.Options{})
+	g.Outcome = finishGolden(t, filepath.Join(there, "kairos.db"), g, recovery.Options{})
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -238,10 +239,10 @@ func putFiles(dir string, files map[string][]byte) error {
 
 // finishGolden opens a golden database, examines it, does what people would until
 // every run that can end has ended, and says how they did.
-func finishGolden(t *testing.T, path string, g golden, o store.Options) map[string]goldenState {
+func finishGolden(t *testing.T, path string, g golden, o recovery.Options) map[string]goldenState {
 	t.Helper()
 	ctx := t.Context()
-	s, err := store.Open(ctx, path, o)
+	s, err := recovery.Open(ctx, path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +256,7 @@ func finishGolden(t *testing.T, path string, g golden, o store.Options) map[stri
 	}
 	sound := func() {
 		t.Helper()
-		checks, err := s.Doctor(ctx)
+		checks, err := recovery.Doctor(ctx, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +334,7 @@ func TestGoldenDatabases(t *testing.T) {
 			continue
 		}
 		one := fstest.MapFS{"99999_add_note.sql": {Data: []byte("-- +goose Up\nALTER TABLE run_details ADD COLUMN note TEXT NOT NULL DEFAULT 'none';\n-- +goose Down\n")}}
-		for name, o := range map[string]store.Options{"as it is": {}, "with one more migration": store.Options{}.Migrating(both{db.Migrations(), one})} {
+		for name, o := range map[string]recovery.Options{"as it is": {}, "with one more migration": {Options: store.Options{Migrations: both{db.Migrations(), one}}}} {
 			paths++
 			t.Run(filepath.Base(dir)+" "+name, func(t *testing.T) {
 				t.Parallel()

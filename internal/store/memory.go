@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -13,34 +11,20 @@ import (
 	"unicode"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// scopeOf is one word for an owner and a session, so that the index of words
-// can look only where it may (ruling 42).
-func scopeOf(owner, session string) string {
-	sum := sha256.Sum256([]byte(owner + "\x00" + session))
-	return "s" + hex.EncodeToString(sum[:12])
-}
-
 func memoryParams(m domain.Memory, rowID int64) dbsqlc.MemoryInsertParams {
-	return dbsqlc.MemoryInsertParams{RunID: rowID, Scope: scopeOf(m.Owner, m.Session), Owner: m.Owner, Session: m.Session,
-		Input: clipMemory(m.Input), Output: clipMemory(m.Output), At: micros(m.At)}
-}
-
-func clipMemory(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) > domain.MaxMemory {
-		s = strings.ToValidUTF8(s[:domain.MaxMemory], "") + "…"
-	}
-	return s
+	return dbsqlc.MemoryInsertParams{RunID: rowID, Scope: core.ScopeOf(m.Owner, m.Session), Owner: m.Owner, Session: m.Session,
+		Input: core.ClipMemory(m.Input), Output: core.ClipMemory(m.Output), At: micros(m.At)}
 }
 
 // Recollect gives what a session knows that helps with a text: its last
 // exchanges, and those before them that share most words with the text. Each
 // part has at most limit; all are in the order in which they were said.
 func (s *Store) Recollect(ctx context.Context, owner, session, text string, limit int) ([]domain.Memory, error) {
-	scope := scopeOf(owner, session)
+	scope := core.ScopeOf(owner, session)
 	latest, err := s.q.MemoryLatest(ctx, scope, math.MaxInt64, int64(limit))
 	if err != nil {
 		return nil, translate(err, "read memory")
@@ -136,10 +120,10 @@ func (s *Store) MemorySessions(ctx context.Context, owner string, p domain.Page)
 		}
 		after = name
 		item := domain.MemorySession{Session: name}
-		if item.Exchanges, err = s.q.MemoryCount(ctx, scopeOf(owner, name)); err != nil {
+		if item.Exchanges, err = s.q.MemoryCount(ctx, core.ScopeOf(owner, name)); err != nil {
 			return list, translate(err, "count what a session remembers")
 		}
-		last, err := s.q.MemoryLatest(ctx, scopeOf(owner, name), math.MaxInt64, 1)
+		last, err := s.q.MemoryLatest(ctx, core.ScopeOf(owner, name), math.MaxInt64, 1)
 		if err != nil {
 			return list, translate(err, "read memory")
 		}
@@ -160,7 +144,7 @@ func (s *Store) Memories(ctx context.Context, owner, session string, p domain.Pa
 			return list, err
 		}
 	}
-	rows, err := s.q.MemoryLatest(ctx, scopeOf(owner, session), before, int64(limit)+1)
+	rows, err := s.q.MemoryLatest(ctx, core.ScopeOf(owner, session), before, int64(limit)+1)
 	if err != nil {
 		return list, translate(err, "read memory")
 	}
@@ -181,7 +165,7 @@ func (s *Store) Forget(ctx context.Context, owner, session, reason string, actor
 		return 0, errReadOnly()
 	}
 	err = s.writer.do(op{apply: func(w *writer) ([]auditRow, error) {
-		if n, err = w.q.MemoryForget(w.ctx, scopeOf(owner, session)); err != nil {
+		if n, err = w.q.MemoryForget(w.ctx, core.ScopeOf(owner, session)); err != nil {
 			return nil, err
 		}
 		if n == 0 {

@@ -105,7 +105,7 @@ func TestMemory(t *testing.T) {
 	if got, err := s.Recollect(t.Context(), "eve", "s1", "dog", 2); err != nil || len(got) != 1 {
 		t.Errorf("of another owner: %v %v", asked(got), err)
 	}
-	checks, err := s.Verify(context.Background())
+	checks, err := Examine(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ type MigrationStatus struct {
 // SchemaVersion is the schema this binary works with.
 func SchemaVersion() int64 { return core.SchemaOf(db.Migrations()) }
 
-// create makes the schema of a new database. An existing one has been brought up
-// to date before (see upgrade).
+// create makes the schema of a new database. An existing one must have been
+// upgraded before (see package recovery).
 func (s *Store) create(ctx context.Context) error {
 	fresh, err := s.db.CheckSchema(ctx, s.write)
 	if err != nil {
@@ -40,11 +40,13 @@ func (s *Store) create(ctx context.Context) error {
 		if _, err := s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", core.ApplicationID)); err != nil {
 			return translate(err, "mark the database")
 		}
+	} else if err := s.checkCurrent(ctx); err != nil {
+		return err
 	}
 	return s.db.NoteMigrations(ctx, s.write)
 }
 
-// checkCurrent refuses, for a reader, every schema but this binary's.
+// checkCurrent refuses a schema that is older than this binary's.
 func (s *Store) checkCurrent(ctx context.Context) error {
 	fresh, err := s.db.CheckSchema(ctx, s.read)
 	if err != nil {
@@ -52,7 +54,7 @@ func (s *Store) checkCurrent(ctx context.Context) error {
 	}
 	has, err := int64(0), error(nil)
 	if !fresh {
-		has, err = s.schema(ctx)
+		has, err = s.db.Schema(ctx)
 	}
 	if want := core.SchemaOf(s.migrations); err == nil && has < want {
 		err = domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd works with %d", has, want).
@@ -68,7 +70,7 @@ func (s *Store) Migrations(ctx context.Context) ([]MigrationStatus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	version, err := s.schema(ctx)
+	version, err := s.db.Schema(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +79,6 @@ func (s *Store) Migrations(ctx context.Context) ([]MigrationStatus, error) {
 		out = append(out, MigrationStatus{Version: m.Version, Name: m.Path, Applied: m.Version <= version})
 	}
 	return out, nil
-}
-
-// schema is the schema version that the database has.
-func (s *Store) schema(ctx context.Context) (int64, error) {
-	var version int64
-	err := s.read.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
-	return version, translate(err, "read the schema version")
 }
 
 // SQLiteVersion is the version of the SQLite library in this binary.

@@ -17,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -129,7 +130,7 @@ func TestAMillionRuns(t *testing.T) {
 		if report, err := s.VerifyAudit(t.Context()); err != nil || len(report.Problems) > 0 {
 			t.Errorf("audit: %+v, %v", report, err)
 		}
-		checks, err := s.Doctor(t.Context())
+		checks, err := recovery.Doctor(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -524,7 +525,7 @@ func upkeep(t *testing.T, s *store.Store, large bool) {
 			}
 			return err
 		}},
-		{"backup, verified", func() error { _, err := s.Backup(ctx, filepath.Join(dir, "b"), "test"); return err }},
+		{"backup, verified", func() error { _, err := recovery.Backup(ctx, s, filepath.Join(dir, "b"), "test"); return err }},
 		{"nothing, again", func() error { time.Sleep(quiet); return nil }},
 	} {
 		var mu sync.Mutex

@@ -17,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/store/vfstest"
 )
@@ -147,7 +148,7 @@ func judge(dir string, acks []ack, cut int) (err error) {
 	if s.RolledBack() {
 		return errors.New("the power cut looks like a rollback")
 	}
-	checks, err := s.Verify(ctx)
+	checks, err := recovery.Verify(ctx, s)
 	if err != nil {
 		return err
 	}

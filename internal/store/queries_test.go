@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -208,7 +209,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("approvals", err); len(first.Items) != 1 {
 		t.Errorf("approvals: %d", len(first.Items))
 	}
-	_, err = s.Approvals(ctx, domain.ApprovalFilter{Page: domain.Page{Before: approvalAt{}.cursor()}})
+	_, err = s.Approvals(ctx, domain.ApprovalFilter{Page: domain.Page{Before: core.CursorEncoding.EncodeToString([]byte("0-0." + core.Check("approvals", "0-0")))}})
 	must("approvals", err)
 	_, err = s.Approvals(ctx, domain.ApprovalFilter{Run: parent.ID})
 	must("approvals", err)
@@ -258,6 +259,7 @@ func TestEveryQueryRuns(t *testing.T) {
 		t.Errorf("storage: %+v", plans)
 	}
 	s.now = func() time.Time { return now.Add(2 * orphanAge) } // payloads are old by then
+	s.db.Now = s.now
 	report, err := s.VerifyAudit(ctx)
 	if must("verify", err); len(report.Problems) > 0 {
 		t.Errorf("audit: %v", report.Problems)
@@ -279,7 +281,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("last event", err)
 	_, err = s.AuditLink(ctx, lastEvent)
 	must("a place in the chain", err)
-	if behind, err := s.behind(ctx, s.q, s.anchor.head()); err != nil || behind {
+	if behind, err := s.db.Behind(ctx, s.q, s.anchor.head()); err != nil || behind {
 		t.Errorf("behind the anchor: %v, %v", behind, err)
 	}
 	report, err = s.VerifyAudit(ctx)
@@ -297,7 +299,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if _, err := s.Run(ctx, domain.NewID()); domain.CodeOf(err) != domain.CodeNotFound { // neither with its details nor without
 		t.Errorf("a run there is not: %v", err)
 	}
-	checks, err := s.Doctor(ctx)
+	checks, err := Diagnose(ctx, s)
 	must("doctor", err)
 	for _, c := range checks {
 		if c.Name == "run states" { // no engine ended the child of the run that failed
@@ -350,11 +352,11 @@ func everyPositionQuery(t *testing.T, s *Store, must func(string, error)) {
 	ctx := t.Context()
 	_, err := s.HandoffsOf(ctx, domain.HandoffFilter{Since: time.Now().Add(-time.Hour)})
 	must("handoffs since", err)
-	_, _, err = s.handoffFrom(ctx, 1)
+	_, err = s.q.HandoffFrom(ctx, 1)
 	if !errors.Is(err, sql.ErrNoRows) {
 		must("a handoff", err)
 	}
-	_, _, err = s.runFrom(ctx, 1)
+	_, err = s.q.RunFrom(ctx, 1)
 	must("a run", err)
 	_, err = s.q.VersionName(ctx, 1)
 	must("a version", err)

@@ -3,7 +3,6 @@ package store
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -81,45 +80,5 @@ func TestAReadOnlyStoreCanBeWatched(t *testing.T) {
 	case <-s.Failed():
 		t.Error("it failed")
 	default:
-	}
-}
-
-// A migration that removes rows names their tables; any other loss of rows ends
-// the upgrade.
-func TestAMigrationNamesTheTablesThatLoseRows(t *testing.T) {
-	t.Parallel()
-	const deletes = "-- +goose Up\nDELETE FROM run_labels;\n-- +goose Down\n"
-	for name, c := range map[string]struct {
-		migration string
-		refused   bool
-	}{
-		"unnamed":       {deletes, true},
-		"another table": {"-- deletes rows of: memory\n" + deletes, true},
-		"named":         {"-- deletes rows of: memory, run_labels\n" + deletes, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "kairos.db")
-			s, err := Open(t.Context(), path, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			v := putVersion(t, s, "p", strings.Repeat("a", 64))
-			if _, _, err := s.CreateRun(t.Context(), domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Labels: map[string]string{"a": "b"}}); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			s, err = Open(t.Context(), path, Options{migrations: with(t, map[string]string{"99999_forget.sql": c.migration})})
-			if c.refused != (err != nil) || c.refused && !strings.Contains(err.Error(), "run_labels") {
-				t.Fatalf("the upgrade: %v", err)
-			}
-			if err == nil {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			}
-		})
 	}
 }

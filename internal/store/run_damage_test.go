@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -53,7 +54,7 @@ func TestARunWithDamagedDetailsIsStillThere(t *testing.T) {
 			if err != nil || len(unfinished) != 1 || unfinished[0].ID != r.ID || has(unfinished[0]) != c.listed {
 				t.Errorf("unfinished: %+v, %v", unfinished, err)
 			}
-			checks, err := s.Verify(t.Context())
+			checks, err := recovery.Verify(t.Context(), s)
 			if err != nil || !slices.ContainsFunc(checks, func(k domain.Check) bool { return slices.Contains(k.Runs, r.ID) }) {
 				t.Errorf("the examination does not name it: %+v, %v", checks, err)
 			}

@@ -392,16 +392,16 @@ func (s *Store) RunCounts(ctx context.Context) (domain.RunCounts, error) {
 		c.ByStatus[domain.RunStatus(r.Status)] += r.N
 		c.Total += r.N
 		switch {
-		case r.WaitReason == stubborn:
+		case r.WaitReason == core.Stubborn:
 			c.Waiting[domain.WaitRetry] += r.N
 			c.Stubborn += r.N
 			c.NeedsAttention += r.N
-		case r.WaitReason == silent:
+		case r.WaitReason == core.Silent:
 			c.Silent += r.N
 			c.NeedsAttention += r.N
 		case r.Status == string(domain.RunWaiting):
 			c.Waiting[domain.WaitReason(r.WaitReason)] += r.N
-		case r.WaitReason == acknowledged:
+		case r.WaitReason == core.Acknowledged:
 			c.Acknowledged += r.N
 			continue
 		}

@@ -62,13 +62,6 @@ func (f *sealed) into(records []domain.AuditRecord) []domain.AuditRecord {
 	return records
 }
 
-func textOf(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // checkSeals compares what runs were created with, according to a stretch of the
 // audit log, with what is stored of them. What retention took away is not missed.
 func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (problems []string, err error) {
@@ -93,9 +86,9 @@ d.parent, d.concurrency, d.input, r.priority, r.fork_seq, r.start_at, r.purged_a
 WHERE r.id BETWEEN ? AND ?`, core.Ordinals(low, high), func(v []driver.Value) error {
 		row := core.Fields{Values: v}
 		id := row.Int()
-		f := sealed{id: row.Text(), actor: row.Text(), origin: row.Text(), key: textOf(row.TextOrNull()), concKey: row.Text(), parentRun: row.Text(),
-			forkedFrom: row.Text(), rerunOf: row.Text(), session: row.Text(), labels: row.Text(), parent: textOf(row.TextOrNull()),
-			concurrency: textOf(row.TextOrNull()), input: row.TextOrNull(), priority: row.Int(), forkSeq: row.Int(), startAt: row.Int()}
+		f := sealed{id: row.Text(), actor: row.Text(), origin: row.Text(), key: core.OrEmpty(row.TextOrNull()), concKey: row.Text(), parentRun: row.Text(),
+			forkedFrom: row.Text(), rerunOf: row.Text(), session: row.Text(), labels: row.Text(), parent: core.OrEmpty(row.TextOrNull()),
+			concurrency: core.OrEmpty(row.TextOrNull()), input: row.TextOrNull(), priority: row.Int(), forkSeq: row.Int(), startAt: row.Int()}
 		purged, e := row.Int() != 0, want[id]
 		if delete(want, id); row.Err != nil || e == nil || purged {
 			return row.Err

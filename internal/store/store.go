@@ -20,16 +20,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"modernc.org/sqlite"
-
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/filelayer"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
-	"github.com/kairosd/kairosd/internal/store/latch"
-	"github.com/kairosd/kairosd/internal/store/pagecache"
+	"github.com/kairosd/kairosd/internal/store/query"
 )
 
 //go:generate env CGO_ENABLED=0 go -C ../.. tool -modfile=tools/go.mod sqlc generate
@@ -41,18 +38,11 @@ type Options struct {
 	// ReadOnly opens without the lock, for looking at a store that another
 	// process writes. Everything that writes fails with CodeUnavailable.
 	ReadOnly bool
-	// Migrate may be set to false to refuse an older schema instead of bringing
-	// it up to date; nil means true.
-	Migrate *bool
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
 	// AuditKey is the content of the key file, for a copy that has none beside it;
 	// nil means the one beside the database.
 	AuditKey []byte
-	// Recipients are public keys of age to which the database of before an upgrade is
-	// encrypted; empty: it is not. nil, for who knows of no configuration: those that
-	// KeepRecipients kept.
-	Recipients []string
 	// Restored names the backup that this database was made from: its runs are
 	// then held (G15).
 	Restored string
@@ -67,18 +57,19 @@ type Options struct {
 	// can be authenticated then: all access ends, and execution is held.
 	NewKey bool
 
-	// Progress hears how far opening is: of an upgrade, which may take minutes. It
-	// is called by Open itself, and must not block; nil: nobody does.
-	Progress func(domain.Startup)
+	// Keyless says that nobody has the key that the audit log was written with: all
+	// access ends, and execution is held.
+	Keyless bool
+	// Migrations are those that the schema is made with; nil: those of this binary.
+	Migrations fs.FS
 
-	keyless bool // nobody has the key that the audit log was written with
+	lock *os.File // taken by Lock
 
 	// For tests.
-	migrations fs.FS  // nil: those of this binary
 	vfs        string // SQLite's file layer for writing; empty: filelayer's
 	walPages   int    // 0: walPages
 	watchEvery time.Duration
-	search     searchBounds // zero: quickly
+	search     query.Bounds // zero: query.Quickly
 }
 
 // Through is for proofs: the database is written through another file layer of
@@ -90,26 +81,22 @@ func (o Options) Through(vfs string, walPages int) Options {
 	return o
 }
 
-// Migrating is for proofs: the database is brought to the schema of other
-// migrations than this binary's.
-func (o Options) Migrating(files fs.FS) Options {
-	o.migrations = files
-	return o
-}
+// VFS is SQLite's file layer that Through has set; empty: the usual one.
+func (o Options) VFS() string { return o.vfs }
 
 // Searching is for proofs, which must not depend on how fast the machine is: what
 // no index serves is searched for at most so long.
 func (o Options) Searching(bound time.Duration) Options {
-	o.search = searchBounds{bound, time.Hour}
+	o.search = query.Bounds{Time: bound, Grace: time.Hour}
 	return o
 }
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
+	*query.Lists
 	path   string
 	log    *slog.Logger
 	now    func() time.Time
-	search searchBounds // of what no index serves
 	lock   *os.File
 	dir    string // temporary directory to remove at Close
 	write  *sql.DB
@@ -126,8 +113,6 @@ type Store struct {
 	vfs        string
 	walPages   int
 	keyless    bool
-	recipients []string // as Options have them
-	progress   func(domain.Startup)
 	rolledBack bool
 	watched    []watchedFile
 	watchEvery time.Duration
@@ -143,30 +128,32 @@ type Store struct {
 	closeErr   error
 }
 
-// files are the migrations to work with.
-func (o Options) files() fs.FS {
-	if o.migrations == nil {
+// Files are the migrations to work with.
+func (o Options) Files() fs.FS {
+	if o.Migrations == nil {
 		return db.Migrations()
 	}
-	return o.migrations
+	return o.Migrations
 }
-
-var driverSetup = sync.OnceValue(func() error {
-	latch.Install() // it works without
-	pagecache.Install()
-	// POSIX locks would be dropped by any close of the file in this process.
-	if _, err := sqlite.OFDLocking(true); err != nil {
-		return fmt.Errorf("lock by open file description: %w", err)
-	}
-	return filelayer.Register()
-})
 
 // Open opens the database at path, creating it with its directory if it is not
 // there. A second opener gets CodeLocked with the holder's process id; a
 // database of a newer kairosd, or of another program, CodeInvalid.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	s := &Store{db: &core.DB{Path: path, Migrations: o.files()}, path: path, log: o.Logger, now: o.Now, migrations: o.files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.keyless, recipients: o.Recipients, progress: o.Progress,
-		watchEvery: cmp.Or(o.watchEvery, watchEvery), search: cmp.Or(o.search, quickly), held: map[string]*os.File{}}
+	if err := core.DriverSetup(); err != nil {
+		return nil, err
+	}
+	s := newStore(path, o)
+	if err := s.open(ctx, o); err != nil {
+		return nil, errors.Join(err, s.closeFiles())
+	}
+	return s, nil
+}
+
+// newStore is a store that is not open yet.
+func newStore(path string, o Options) *Store {
+	s := &Store{db: &core.DB{Path: path, Migrations: o.Files()}, path: path, log: o.Logger, now: o.Now, migrations: o.Files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.Keyless,
+		watchEvery: cmp.Or(o.watchEvery, watchEvery), held: map[string]*os.File{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -174,14 +161,12 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		s.now = time.Now
 	}
 	s.db.Now = s.now
-	if err := driverSetup(); err != nil {
-		return nil, err
-	}
-	if err := s.open(ctx, o); err != nil {
-		return nil, errors.Join(err, s.closeFiles())
-	}
-	return s, nil
+	s.Lists = query.New(s.db, cmp.Or(o.search, query.Quickly))
+	return s
 }
+
+// Core is what the packages below this one read and check the database through.
+func (s *Store) Core() *core.DB { return s.db }
 
 // OpenMemory opens a store that is gone at Close: a file in a private temporary
 // directory.
@@ -200,10 +185,12 @@ func OpenMemory(ctx context.Context, o Options) (*Store, error) {
 
 func (s *Store) open(ctx context.Context, o Options) error {
 	if !o.ReadOnly {
-		if err := s.prepareFiles(); err != nil {
-			return err
+		if s.lock = o.lock; s.lock == nil {
+			if err := s.takeLock(); err != nil {
+				return err
+			}
 		}
-		if err := s.upgrade(ctx, o.Migrate == nil || *o.Migrate); err != nil {
+		if err := s.prepareFiles(); err != nil {
 			return err
 		}
 	}
@@ -214,6 +201,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	s.read = sql.OpenDB(readers)
 	s.read.SetMaxOpenConns(8)
 	s.read.SetMaxIdleConns(8)
+	s.db.Read = s.read
 	if !o.ReadOnly {
 		if s.write, err = sql.Open("sqlite", s.dsn(false)); err != nil {
 			return fmt.Errorf("open %s: %w", s.path, err)
@@ -227,7 +215,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	}
 	s.reads.on = s.read
 	s.q = dbsqlc.New(&s.reads)
-	s.db.Read, s.db.Q = s.read, s.q
+	s.db.Q = s.q
 	if o.ReadOnly {
 		return s.loadSecrets(ctx, o.AuditKey)
 	}
@@ -253,14 +241,26 @@ func (s *Store) dsn(reader bool) string {
 	return core.FileURL(s.path) + "?" + q
 }
 
-// prepareFiles makes the directory, takes the lock, and refuses a half-removed
-// database (O07).
-func (s *Store) prepareFiles() error {
+// Lock makes the data directory of the database at path and locks the database, for
+// a caller that has work to do on its files before Open, which then takes the lock
+// over. A caller that does not come to Open calls Unlock.
+func (o Options) Lock(path string) (Options, error) {
+	s := newStore(path, o)
+	err := s.takeLock()
+	o.lock = s.lock
+	return o, err
+}
+
+// Unlock gives up what Lock took.
+func (o Options) Unlock() error { return core.ReleaseLock(o.lock) }
+
+// takeLock makes the directory and takes the lock.
+func (s *Store) takeLock() error {
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return domain.Errorf(domain.CodeUnavailable, "cannot create the data directory: %w", err)
 	}
-	if err := keepPrivate(dir, 0o700); err != nil {
+	if err := core.KeepPrivate(dir, 0o700); err != nil {
 		return err
 	}
 	if err := s.checkFileSystem(dir); err != nil {
@@ -271,15 +271,21 @@ func (s *Store) prepareFiles() error {
 		return err
 	}
 	s.lock = lock
-	if err := errors.Join(finishRestore(s.path, os.Rename), s.removeDecrypted()); err != nil {
-		return err
+	return nil
+}
+
+// prepareFiles makes the files private, and refuses a database that is half
+// removed or half restored.
+func (s *Store) prepareFiles() error {
+	if core.RestorePending(s.path) {
+		return domain.Errorf(domain.CodeUnavailable, "a restore or an upgrade of %s was interrupted", s.path).Suggest("start kairosd, which finishes it")
 	}
 	for _, f := range s.Files() {
-		if err := keepPrivate(f, 0o600); err != nil {
+		if err := core.KeepPrivate(f, 0o600); err != nil {
 			return err
 		}
 	}
-	_, err = os.Stat(s.path)
+	_, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(s.path + "-wal"); err == nil {
 			return domain.Errorf(domain.CodeCorrupt, "%s is missing, but its write-ahead log is there", s.path).
@@ -294,7 +300,7 @@ func (s *Store) prepareFiles() error {
 			return err
 		}
 		failpoint.Hit("create.file")
-		return core.SyncDir(dir) // its name survives a power cut too
+		return core.SyncDir(filepath.Dir(s.path)) // its name survives a power cut too
 	}
 	return err
 }
@@ -309,7 +315,7 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	lost = lost || o.keyless
+	lost = lost || o.Keyless
 	if err := s.begin(ctx, conn, q, lost); err != nil {
 		return errors.Join(err, conn.Close())
 	}
@@ -325,7 +331,7 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	if s.rolledBack, err = s.behind(ctx, q, s.anchor.head()); err != nil {
+	if s.rolledBack, err = s.db.Behind(ctx, q, s.anchor.head()); err != nil {
 		return errors.Join(err, conn.Close())
 	}
 	s.writer, err = newWriter(s, conn, last, mac.Mac)
@@ -352,8 +358,8 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 		if lost {
 			h.Reason = domain.HoldKeyLost
 		}
-		if at := s.anchor.head(); at.seq > last {
-			h.Lost = at.seq
+		if at := s.anchor.head(); at.Seq > last {
+			h.Lost = at.Seq
 		}
 		if err := s.hold(h); err != nil {
 			return err
@@ -371,21 +377,6 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	s.watching, s.unwatch = make(chan struct{}), make(chan struct{})
 	go s.watch()
 	return nil
-}
-
-// behind reports whether the database lacks what the anchor has seen: it was
-// taken back to an earlier state, and may have gone on differently since.
-func (s *Store) behind(ctx context.Context, q *dbsqlc.Queries, h head) (bool, error) {
-	if h.seq == 0 {
-		return false, nil
-	}
-	mac, err := q.AuditMac(ctx, h.seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
-	} else if err != nil {
-		return false, translate(err, "compare the audit anchor")
-	}
-	return hex.EncodeToString(mac) != h.mac, nil
 }
 
 // checkKey refuses a database whose audit log was written with a key that is not
@@ -482,17 +473,8 @@ func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 	if s.db.Secrets.SetKey(auditKey); auditKey != nil {
 		return nil
 	}
-	s.readKey()
+	s.db.ReadKey()
 	return nil
-}
-
-// readKey takes the key file beside the database, if there is a whole one.
-func (s *Store) readKey() {
-	if text, err := os.ReadFile(s.path + ".key"); err == nil {
-		if key, err := hex.DecodeString(string(text[:min(2*core.KeySize, len(text))])); err == nil && len(key) == core.KeySize {
-			s.db.Secrets.SetKey(key)
-		}
-	}
 }
 
 // wrongKey says that the key file beside the database is that of another one.

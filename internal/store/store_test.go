@@ -16,27 +16,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-const twoNodes = `
-id: two
-nodes:
-  a: {type: set, input: 1}
-  b: {type: noop}
-edges:
-  - {from: a, to: b}
-`
+const twoNodes = storetest.TwoNodes
 
-func entry(node string, output string) domain.Entry {
-	now := time.Now()
-	return domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeCompleted, Final: true,
-		Effect: "pure", Output: domain.RawJSON(output), StartedAt: now, At: now}
-}
-
-func commit(tb testing.TB, s *store.Store, run string, fence int64, patch *domain.RunPatch, entries ...domain.Entry) {
-	tb.Helper()
-	if err := s.Commit(context.Background(), domain.Checkpoint{Run: run, Fence: fence, Entries: entries, Patch: patch}); err != nil {
-		tb.Fatalf("commit at %d: %v", fence, err)
-	}
-}
+var entry, commit = storetest.Entry, storetest.Commit
 
 func TestCheckpointsAreReadBackAfterReopening(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,7 @@ func (tx *Tx) AckRun(run, note string) error {
 	tx.then = append(tx.then, func() {
 		delete(w.hot, r.ID)
 		w.counts[countKey{string(domain.RunFailed), ""}]--
-		w.counts[countKey{string(domain.RunFailed), acknowledged}]++
+		w.counts[countKey{string(domain.RunFailed), core.Acknowledged}]++
 	})
 	return nil
 }

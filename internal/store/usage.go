@@ -53,23 +53,3 @@ func (s *Store) size(ctx context.Context) (int64, error) {
 	err := s.read.QueryRowContext(ctx, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size").Scan(&pages, &size)
 	return pages * size, translate(err, "count pages")
 }
-
-// Tables says how much room each table takes, its indexes included, largest first.
-// It reads every page: minutes for a large database.
-func (s *Store) Tables(ctx context.Context) ([]domain.TableStorage, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT m.tbl_name, sum(d.pgsize), sum(CASE m.type WHEN 'index' THEN d.pgsize ELSE 0 END)
-FROM dbstat AS d JOIN sqlite_schema AS m ON m.name = d.name WHERE d.aggregate = TRUE GROUP BY m.tbl_name ORDER BY 2 DESC, 1`)
-	if err != nil {
-		return nil, translate(err, "sum up the tables")
-	}
-	defer rows.Close()
-	var out []domain.TableStorage
-	for rows.Next() {
-		var t domain.TableStorage
-		if err := rows.Scan(&t.Table, &t.Bytes, &t.Index); err != nil {
-			return nil, translate(err, "sum up the tables")
-		}
-		out = append(out, t)
-	}
-	return out, translate(rows.Err(), "sum up the tables")
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -76,7 +77,7 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			checks, err := s.Verify(ctx)
+			checks, err := recovery.Verify(ctx, s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +129,7 @@ func TestTheDoctorPrintsText(t *testing.T) {
 	}
 	storetest.Alter(t, path, `UPDATE responses SET status = 999, route = CAST(x'ff1b5b316d' AS TEXT)`)
 	s = storetest.OpenAt(t, path)
-	checks, err := s.Verify(t.Context())
+	checks, err := recovery.Verify(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

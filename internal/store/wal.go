@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/kairosd/kairosd/internal/failpoint"
@@ -16,9 +18,6 @@ const (
 	// Larger means fewer writes of pages that change in every commit, and a
 	// longer pause when it comes.
 	walPages = 4000
-	// walAlarm is when a log that cannot be emptied, because a reader holds an
-	// old snapshot, is worth a warning: 64 MiB.
-	walAlarm = 64 << 20 / 4096
 	// walRoom is what the log takes when it is moved, the commit that makes it
 	// due included: frames of a page and its header.
 	walRoom  = (walPages + walPages/8) * (4096 + 24)
@@ -165,7 +164,7 @@ func (w *writer) checkpoint() error {
 		w.wal.emptied = w.salts()
 	}
 	w.wal.pages = min(log-moved, w.s.walPages/2) // not again in every commit while a reader is in the way
-	if now := w.s.now(); log > walAlarm && now.Sub(w.wal.warned) > time.Minute {
+	if now := w.s.now(); log > core.WALAlarm && now.Sub(w.wal.warned) > time.Minute {
 		w.wal.warned = now
 		w.s.log.Warn("the write-ahead log grows: a reader holds an old snapshot", "pages", log, "moved", moved)
 	}

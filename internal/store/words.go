@@ -1,97 +1,20 @@
 package store
 
 import (
-	"slices"
-	"strings"
-	"unicode"
-
-	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // The words of runs are in a full text index (UI 3.2.8): the headlines of those
 // that failed and everybody's labels. Runs that work or wait change what they say
 // at every step and are few; their headlines are read instead.
 
-const (
-	dropWordsSQL = `DELETE FROM run_words WHERE rowid = ?`
-	addWordsSQL  = `INSERT INTO run_words (rowid, headline, labels)
-SELECT id, substr(CASE WHEN status = 'failed' THEN headline ELSE '' END, 1, 2000),
-  coalesce((SELECT group_concat(key || ' ' || value, ' ') FROM run_labels WHERE run_id = runs.id), '')
-FROM runs WHERE (status = 'failed' AND headline <> '' OR EXISTS (SELECT 1 FROM run_labels WHERE run_id = runs.id))`
-	maxWords = 32
-)
-
 // wordsOf writes the words of one run anew, in the transaction that changes them.
 func (w *writer) wordsOf(rowID int64) error {
 	// sqlc does not know the rowid of a full-text index.
-	for _, text := range []string{dropWordsSQL, addWordsSQL + " AND id = ?"} {
+	for _, text := range []string{core.DropWordsSQL, core.AddWordsSQL + " AND id = ?"} {
 		if _, err := w.queries.ExecContext(w.ctx, text, rowID); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// wordsIn are the words of a text as the index knows them.
-func wordsIn(text string) []string {
-	words := strings.FieldsFunc(strings.ReplaceAll(text, "\x00", " "), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	})
-	return words[:min(len(words), maxWords)]
-}
-
-// match asks the index for the words of a text, one after the other, the last of
-// which may be only begun; empty: the text has none. A word is quoted, so that
-// nothing in it is an operator.
-func match(text string) string {
-	words := wordsIn(text)
-	if len(words) == 0 {
-		return ""
-	}
-	return `"` + strings.Join(words, " ") + `" *`
-}
-
-// unended are the statuses of runs whose headlines are not in the index.
-var unended = []domain.RunStatus{domain.RunRunning, domain.RunWaiting}
-
-// inIndexSQL: the index knows the words of this run.
-const inIndexSQL = "EXISTS (SELECT 1 FROM run_words WHERE run_words MATCH ? AND run_words.rowid = runs.id)"
-
-// headlineSQL looks for a text in the headlines that are not in the index.
-func headlineSQL(text string) (string, []any) {
-	words := wordsIn(text)
-	if len(words) == 0 {
-		words = []string{text}
-	}
-	clauses := make([]string, len(words))
-	for i := range words {
-		clauses[i] = "instr(lower(runs.headline), lower(?)) > 0"
-	}
-	return strings.Join(clauses, " AND "), values(words)
-}
-
-// saysSQL checks one run for the words of a text. One without any words is looked
-// for in all headlines as it stands.
-func saysSQL(text string) (string, []any) {
-	inHeadline, args := headlineSQL(text)
-	m := match(text)
-	if m == "" {
-		return inHeadline, args
-	}
-	return "(" + inIndexSQL + " OR runs.status IN ('running', 'waiting') AND " + inHeadline + ")", append([]any{m}, args...)
-}
-
-// wordArms are the index of words and, beside it, the runs that are not in it.
-func wordArms(text string, statuses []domain.RunStatus) []arm {
-	m := match(text)
-	arms := []arm{{from: "run_words AS f CROSS JOIN runs ON runs.id = f.rowid", where: "f.run_words MATCH ?", args: []any{m}, id: "f.rowid"}}
-	inHeadline, args := headlineSQL(text)
-	for _, st := range unended {
-		if len(statuses) > 0 && !slices.Contains(statuses, st) {
-			continue
-		}
-		arms = append(arms, arm{from: "runs INDEXED BY runs_by_status", where: "runs.deleted_at = 0 AND runs.status = ? AND " + inHeadline + " AND NOT " + inIndexSQL,
-			args: append(append([]any{string(st)}, args...), m)})
-	}
-	return arms
 }

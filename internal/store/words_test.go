@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -111,7 +112,7 @@ func TestWordsAreExaminedAsTheyAre(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		checks, err := s.Verify(t.Context())
+		checks, err := recovery.Verify(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}

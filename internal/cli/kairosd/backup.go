@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 func (d *program) backupCommand() *cobra.Command {
@@ -50,7 +51,7 @@ proves that nobody forged the backup.`,
 			}
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
 				started := time.Now()
-				b, err := s.EncryptedBackup(cmd.Context(), path, buildinfo.Read().Version, recipients)
+				b, err := recovery.EncryptedBackup(cmd.Context(), s, path, buildinfo.Read().Version, recipients)
 				if err != nil {
 					return err
 				}
@@ -73,7 +74,7 @@ proves that nobody forged the backup.`,
 
 func (d *program) restoreCommand() *cobra.Command {
 	var force, drill bool
-	var o store.RestoreOptions
+	var o recovery.RestoreOptions
 	cmd := &cobra.Command{
 		Use: "restore BACKUP", Short: "Put a backup in the place of the database", Args: cobra.ExactArgs(1),
 		Long: `Verifies a backup completely (that its manifest was written with the key file, its
@@ -107,7 +108,7 @@ directory where there is no --data.`,
 				return d.drill(cmd.Context(), args[0], o)
 			}
 			o.Replace = force
-			r, err := store.Restore(cmd.Context(), args[0], d.dir().Database(), o)
+			r, err := recovery.Restore(cmd.Context(), args[0], d.dir().Database(), o)
 			if err != nil {
 				return err
 			}
@@ -138,8 +139,8 @@ directory where there is no --data.`,
 }
 
 // drill verifies a backup as a restore would.
-func (d *program) drill(ctx context.Context, path string, o store.RestoreOptions) error {
-	b, err := store.VerifyBackupFile(ctx, path, d.dir().Database(), o)
+func (d *program) drill(ctx context.Context, path string, o recovery.RestoreOptions) error {
+	b, err := recovery.VerifyBackupFile(ctx, path, d.dir().Database(), o)
 	if err != nil {
 		return err
 	}

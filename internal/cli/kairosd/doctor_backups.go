@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/daemon"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // backupCheck examines the backups of an installation against what its
@@ -35,7 +36,7 @@ func (d *program) checkBackups(ctx context.Context, s *store.Store, now time.Tim
 	}
 	c.dir = d.dir().Backups(c.cfg)
 	if !c.known { // but the daemon has said whom it encrypts to
-		if c.cfg.Backup.Recipients, err = s.Recipients(ctx); err != nil {
+		if c.cfg.Backup.Recipients, err = recovery.Recipients(ctx, s); err != nil {
 			return c.Check, err
 		}
 		c.say("the schedule and the directory of the configuration are not known: this is %s", c.dir)
@@ -79,7 +80,7 @@ func (c *backupCheck) advise(text string) {
 // lastGood is the newest backup that is the one that this server made; nil: none is.
 func (c *backupCheck) lastGood(s *store.Store, list []domain.Backup) *domain.Backup {
 	for i, b := range list {
-		if err := errors.Join(s.CheckManifest(b.Path), store.VerifyIntact(b)); err != nil {
+		if err := errors.Join(recovery.CheckManifest(s, b.Path), recovery.VerifyIntact(b)); err != nil {
 			c.problem("%s", err)
 			c.advise("look at the disk that holds the backups and at who can write there, and make another one now: kairosd backup")
 			continue

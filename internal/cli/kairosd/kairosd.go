@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 // program is what all commands of kairosd share.
@@ -81,7 +82,7 @@ func (d *program) dir() datadir.Dir { return datadir.Dir(d.data) }
 // withStore opens the database for a maintenance command. Reading commands work
 // beside a running daemon.
 func (d *program) withStore(ctx context.Context, readOnly bool, f func(*store.Store) error) error {
-	return d.withOpened(ctx, store.Options{ReadOnly: readOnly}, f)
+	return d.withOpened(ctx, recovery.Options{Options: store.Options{ReadOnly: readOnly}}, f)
 }
 
 // opened is how the database is opened.
@@ -89,10 +90,10 @@ func (d *program) opened() assemble.Opening {
 	if d.open != nil {
 		return d.open
 	}
-	return store.Open
+	return recovery.Open
 }
 
-func (d *program) withOpened(ctx context.Context, o store.Options, f func(*store.Store) error) error {
+func (d *program) withOpened(ctx context.Context, o recovery.Options, f func(*store.Store) error) error {
 	if o.ReadOnly && !datadir.Exists(d.dir().Database()) {
 		return domain.Errorf(domain.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
 	}

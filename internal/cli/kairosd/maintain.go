@@ -14,6 +14,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
 func (d *program) migrateCommand() *cobra.Command {
@@ -37,7 +38,7 @@ the daemon did.`,
 			if err != nil {
 				return err
 			}
-			var o store.Options
+			var o recovery.Options
 			if d.config != "" {
 				o.Recipients = append([]string{}, cfg.Backup.Recipients...)
 			}
@@ -126,7 +127,7 @@ events count as unauthenticated. It does nothing where there is a key file.`,
 			if datadir.Exists(d.dir().KeyFile()) {
 				return domain.Errorf(domain.CodeConflict, "the key file %s is there", d.dir().KeyFile())
 			}
-			s, err := store.Open(cmd.Context(), d.dir().Database(), store.Options{NewKey: true})
+			s, err := recovery.Open(cmd.Context(), d.dir().Database(), recovery.Options{Options: store.Options{NewKey: true}})
 			if err != nil {
 				return err
 			}
@@ -181,7 +182,7 @@ damaged file is only read. A backup is the better choice if there is one.`,
 						d.Printf("the runs were counted again\n")
 					}
 				}
-				checks, err := s.Doctor(cmd.Context())
+				checks, err := recovery.Doctor(cmd.Context(), s)
 				if err != nil {
 					return err
 				}
@@ -229,7 +230,7 @@ damaged file is only read. A backup is the better choice if there is one.`,
 }
 
 func (d *program) salvage(ctx context.Context, dir string) error {
-	r, err := store.Salvage(ctx, d.dir().Database(), dir, store.Options{})
+	r, err := recovery.Salvage(ctx, d.dir().Database(), dir, store.Options{})
 	if err != nil {
 		return err
 	}

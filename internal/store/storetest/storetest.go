@@ -114,6 +114,31 @@ func RunFrom(tb testing.TB, s *store.Store, v domain.Version, input, origin stri
 	return run
 }
 
+// TwoNodes is a plan with two steps.
+const TwoNodes = `
+id: two
+nodes:
+  a: {type: set, input: 1}
+  b: {type: noop}
+edges:
+  - {from: a, to: b}
+`
+
+// Entry is the result of a step.
+func Entry(node string, output string) domain.Entry {
+	now := time.Now()
+	return domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeCompleted, Final: true,
+		Effect: "pure", Output: domain.RawJSON(output), StartedAt: now, At: now}
+}
+
+// Commit commits a checkpoint of a run.
+func Commit(tb testing.TB, s *store.Store, run string, fence int64, patch *domain.RunPatch, entries ...domain.Entry) {
+	tb.Helper()
+	if err := s.Commit(context.Background(), domain.Checkpoint{Run: run, Fence: fence, Entries: entries, Patch: patch}); err != nil {
+		tb.Fatalf("commit at %d: %v", fence, err)
+	}
+}
+
 // Alter changes a store's file, which may be in use, as nothing in the product does, past the
 // triggers that keep journals as they are: what a failing disk, or a person with
 // another program, may do.

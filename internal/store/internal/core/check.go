@@ -41,3 +41,6 @@ func FindOf(c *domain.Check, run, format string, args ...any) {
 		c.Runs = append(c.Runs, run)
 	}
 }
+
+// VerifyRows is how many rows one read of a verification covers.
+const VerifyRows = 10_000

@@ -5,6 +5,13 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
+
+	"modernc.org/sqlite"
+
+	"github.com/kairosd/kairosd/internal/store/filelayer"
+	"github.com/kairosd/kairosd/internal/store/latch"
+	"github.com/kairosd/kairosd/internal/store/pagecache"
 )
 
 // FileURL is the URL of a database file, to which options can be added.
@@ -24,3 +31,19 @@ func OpenPlain(path, more string) (*sql.DB, error) {
 	pool.SetMaxOpenConns(1)
 	return pool, nil
 }
+
+// DriverSetup prepares the SQLite driver of this process; it is to be called before
+// the first database is opened.
+var DriverSetup = sync.OnceValue(func() error {
+	latch.Install() // it works without
+	pagecache.Install()
+	// POSIX locks would be dropped by any close of the file in this process.
+	if _, err := sqlite.OFDLocking(true); err != nil {
+		return fmt.Errorf("lock by open file description: %w", err)
+	}
+	return filelayer.Register()
+})
+
+// WALAlarm is when a log that cannot be emptied, because a reader holds an
+// old snapshot, is worth a warning, in pages: 64 MiB.
+const WALAlarm = 64 << 20 / 4096

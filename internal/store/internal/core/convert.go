@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"time"
 
@@ -93,8 +94,8 @@ func Version(v dbsqlc.PlanVersion, planID, planKey string) domain.Version {
 }
 
 // Run assembles a run from its hot row and its details; payload references in
-// input and output are not followed.
-// run is a run as stored. What of it cannot be read is left out, and said.
+// input and output are not followed. Parts that cannot be read are left out and
+// listed in Damaged.
 func Run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64, hash string) domain.Run {
 	out := domain.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number), Hash: hash,
 		Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason), Headline: r.Headline, Node: r.Node,
@@ -139,3 +140,40 @@ func Reversed(s string) string {
 
 // SlotOf is the half hour of a time in µs.
 func SlotOf(us int64) int64 { return us / domain.OutcomeSlot.Microseconds() }
+
+// choices reads the answers of a request. Of an open one, the seal was checked; of
+// another, they are only shown.
+func choices(text string) (list []domain.Answer) {
+	if json.Unmarshal([]byte(text), &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// Approval maps the row of an approval request.
+func Approval(a dbsqlc.Approval, run string) domain.Approval {
+	return domain.Approval{ID: a.PublicID, Run: run, PlanKey: a.PlanKey, Node: a.Node, Visit: int(a.Visit), Item: int(a.Item), Message: a.Message,
+		Form: RawJSON(a.Form), Tool: a.Tool, Arguments: RawJSON(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: FromMicros(a.DueAt),
+		CreatedAt: FromMicros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: FromMicros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
+		Values: RawJSON(a.Entered), Rev: a.Rev, Agent: a.Agent, MayAsk: a.MayAsk != 0, Label: a.Label, Choices: choices(a.Answers), Answer: a.Answer, Assignee: a.Assignee}
+}
+
+// ActionCheckpoint is the action of the record that the store adds for every
+// checkpoint.
+const ActionCheckpoint = "checkpoint"
+
+// AuditEvent maps the row of an audit event.
+func AuditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
+	out := domain.AuditEvent{Seq: e.Seq, RunSeq: e.RunSeq, FirstSeq: e.FirstSeq, At: FromMicros(e.At),
+		AuditRecord: domain.AuditRecord{Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: run, Object: e.Object, Result: e.Result,
+			Reason: e.Reason, Detail: RawJSON(e.Detail), Request: domain.Request{ID: e.Request, Address: e.Address}}}
+	if e.Mac != nil {
+		out.Mac = hex.EncodeToString(e.Mac)
+	}
+	return out
+}
+
+// FailureAck maps the row of an acknowledged failure group.
+func FailureAck(r dbsqlc.FailureAck, plan string) domain.FailureAck {
+	return domain.FailureAck{FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Alike: r.Alike}, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: FromMicros(r.At)}
+}

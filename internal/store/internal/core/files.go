@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
@@ -61,3 +62,51 @@ func SyncDir(dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// RestoredDir, in the data directory, holds a restored or upgraded database that is
+// complete. Renaming it so is the moment of the restore: from here on it must be
+// finished before the database is opened.
+const RestoredDir = "restored"
+
+// AsideFile in RestoredDir names the directory for the old files.
+const AsideFile = "aside"
+
+// RestorePending reports whether a restore or an upgrade of the database at path
+// was interrupted after its moment.
+func RestorePending(path string) bool {
+	_, err := os.Stat(filepath.Join(filepath.Dir(path), RestoredDir, AsideFile))
+	return err == nil
+}
+
+// KeepPrivate takes away what others may do with a file or directory: journals
+// hold whatever plans work with. A missing file is no error.
+func KeepPrivate(path string, mode fs.FileMode) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return domain.Errorf(domain.CodeUnavailable, "look at %s: %w", path, err)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && Foreign(st.Uid, os.Geteuid()) && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0) {
+		return domain.Errorf(domain.CodeForbidden, "%s belongs to another user (%d), who could exchange it at any time", path, st.Uid).
+			Suggest("give it to the user that runs kairosd, or choose another data directory")
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if info.IsDir() && info.Mode()&fs.ModeSticky != 0 {
+		return nil // a shared temporary directory: the files are private
+	}
+	if info.Mode().Perm()&0o007 == 0 && info.IsDir() {
+		return nil // readable by its group, as the administrator wanted
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return domain.Errorf(domain.CodeForbidden, "%s can be read by others, and that cannot be changed: %w", path, err).
+			Suggest("chmod %o %s, or choose another data directory", mode, path)
+	}
+	return nil
+}
+
+// Foreign reports that a file's owner is neither who runs kairosd nor root, who
+// could read it anyway; root itself may work in anybody's directory (O02).
+func Foreign(owner uint32, self int) bool { return self != 0 && owner != 0 && int(owner) != self }

@@ -100,3 +100,12 @@ func LoadKey(path string) ([]byte, error) {
 	}
 	return key, nil
 }
+
+// ReadKey takes the key file beside the database, if there is a whole one.
+func (d *DB) ReadKey() {
+	if text, err := os.ReadFile(d.Path + ".key"); err == nil {
+		if key, err := hex.DecodeString(string(text[:min(2*KeySize, len(text))])); err == nil && len(key) == KeySize {
+			d.Secrets.SetKey(key)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
@@ -71,4 +72,49 @@ func (d *DB) Forget(runID string) { d.rowIDs.Delete(runID) }
 // After is the least text that no text beginning with s reaches.
 func After(s string) string {
 	return s[:len(s)-1] + string(s[len(s)-1]+1)
+}
+
+// AuditFrom gives number and time (µs) of the first audit event from a number on.
+func (d *DB) AuditFrom(ctx context.Context, seq int64) (int64, int64, error) {
+	e, err := d.Q.AuditFrom(ctx, seq)
+	return e.Seq, e.At, err
+}
+
+// FirstAfter is the first row up to last that is later than t, of rows that are
+// numbered in the order of time; from gives number and time (µs) of the first
+// row from a number on. It looks from the newest row on, so that a clock that was
+// wrong long ago does no harm.
+func FirstAfter(ctx context.Context, from func(ctx context.Context, number int64) (first, at int64, err error), t time.Time, last int64) (int64, error) {
+	later := func(n int64) (bool, error) {
+		_, at, err := from(ctx, n)
+		if errors.Is(err, sql.ErrNoRows) {
+			return true, nil
+		}
+		return at > t.UnixMicro(), err
+	}
+	low, high := int64(1), last+1 // high is later, or beyond the last row
+	for stride := int64(1); high-stride >= 1; stride *= 4 {
+		ok, err := later(high - stride)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			low = high - stride + 1
+			break
+		}
+		high -= stride
+	}
+	for low < high {
+		middle := low + (high-low)/2
+		ok, err := later(middle)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low, nil
 }

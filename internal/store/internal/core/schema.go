@@ -99,3 +99,10 @@ func SchemaOf(files fs.FS) int64 {
 	sources := p.ListSources()
 	return slices.MaxFunc(sources, func(a, b *goose.Source) int { return int(a.Version - b.Version) }).Version
 }
+
+// Schema is the schema version that the database has.
+func (d *DB) Schema(ctx context.Context) (int64, error) {
+	var version int64
+	err := d.Read.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	return version, Translate(err, "read the schema version")
+}

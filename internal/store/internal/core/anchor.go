@@ -1,0 +1,71 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// Head is a position in the audit chain.
+type Head struct {
+	Seq int64
+	Mac string // hex
+}
+
+// anchorTail is how much of the file is read to find its last whole line.
+const anchorTail = 4 << 10
+
+// ReadAnchor gives the last whole line of an anchor file; a missing file has
+// none. A line cut short by a crash does not count.
+func ReadAnchor(path string) (Head, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Head{}, nil
+	} else if err != nil {
+		return Head{}, domain.Errorf(domain.CodeUnavailable, "cannot read the audit anchor: %w", err)
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = f.Seek(max(0, size-anchorTail), io.SeekStart)
+	}
+	if err != nil {
+		return Head{}, domain.Errorf(domain.CodeUnavailable, "cannot read the audit anchor: %w", err)
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return Head{}, domain.Errorf(domain.CodeUnavailable, "cannot read the audit anchor: %w", err)
+	}
+	var last Head
+	for line := range bytes.Lines(b) {
+		var h Head
+		if n, err := fmt.Sscanf(string(line), "%d %s\n", &h.Seq, &h.Mac); n == 2 && err == nil && len(h.Mac) == 64 && bytes.HasSuffix(line, []byte("\n")) {
+			last = h
+		}
+	}
+	return last, nil
+}
+
+// Behind reports whether the database lacks what the anchor has seen: it was
+// taken back to an earlier state, and may have gone on differently since.
+func (d *DB) Behind(ctx context.Context, q *dbsqlc.Queries, h Head) (bool, error) {
+	if h.Seq == 0 {
+		return false, nil
+	}
+	mac, err := q.AuditMac(ctx, h.Seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	} else if err != nil {
+		return false, Translate(err, "compare the audit anchor")
+	}
+	return hex.EncodeToString(mac) != h.Mac, nil
+}

@@ -1,0 +1,10 @@
+package core
+
+const (
+	DropWordsSQL = `DELETE FROM run_words WHERE rowid = ?`
+	AddWordsSQL  = `INSERT INTO run_words (rowid, headline, labels)
+SELECT id, substr(CASE WHEN status = 'failed' THEN headline ELSE '' END, 1, 2000),
+  coalesce((SELECT group_concat(key || ' ' || value, ' ') FROM run_labels WHERE run_id = runs.id), '')
+FROM runs WHERE (status = 'failed' AND headline <> '' OR EXISTS (SELECT 1 FROM run_labels WHERE run_id = runs.id))`
+	MaxWords = 32
+)

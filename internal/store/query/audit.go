@@ -1,0 +1,266 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+const auditColumns = `audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest,
+audit_events.action, audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail,
+audit_events.request, audit_events.address, audit_events.mac, coalesce(runs.public_id, '')`
+
+// commonActions are recorded for every run: no index by action knows them, and
+// none is needed to find them.
+var commonActions = []string{core.ActionCheckpoint, "run.status", "run.created"}
+
+// auditQuery is a filter as SQL: the events with low < seq < high.
+type auditQuery struct {
+	from  string
+	where string
+	args  []any
+	// arms are values of a column: they are read one by one, each in order, and
+	// merged.
+	column string
+	arms   []string
+	// sparse is set when most of the events that the index gives may be refused.
+	sparse bool
+}
+
+// auditTerm is what a filter says of one column.
+type auditTerm struct {
+	column    string
+	any, none []string
+	prefixes  bool // a value that ends with a star is the beginning of others
+}
+
+// index is the index that finds the events with the values of a term, with what it
+// leaves out; "" if there is none for all of them.
+func (t auditTerm) index() (index, clause string) {
+	for _, v := range t.any {
+		if index, clause = auditIndex(t.column, v); index == "" || t.prefixes && strings.HasSuffix(v, "*") {
+			return "", ""
+		}
+	}
+	return index, clause
+}
+
+func auditTerms(f domain.AuditFilter) []auditTerm {
+	with := func(one string, more []string) []string {
+		if one == "" {
+			return more
+		}
+		return append([]string{one}, more...)
+	}
+	return []auditTerm{
+		{"request", f.Requests, f.Exclude.Requests, false},
+		{"address", f.Addresses, f.Exclude.Addresses, false},
+		{"action", with(f.Action, f.Actions), f.Exclude.Actions, true},
+		{"result", with(f.Result, f.Results), f.Exclude.Results, false},
+		{"actor", with(f.Actor, f.Actors), f.Exclude.Actors, false},
+		{"object", with(f.Object, f.Objects), f.Exclude.Objects, true},
+		{"surface", f.Surfaces, f.Exclude.Surfaces, false},
+	}
+}
+
+// auditIndex is the index that finds the events with a value in a column, with what the
+// index leaves out; "" if there is none.
+func auditIndex(column, value string) (index, clause string) {
+	switch {
+	case column == "request":
+		return "audit_events_by_request", "audit_events.request <> ''"
+	case column == "address":
+		return "audit_events_by_address", "audit_events.address <> ''"
+	case column == "action" && !slices.Contains(commonActions, value):
+		return "audit_events_by_action", "audit_events.action <> 'checkpoint' AND audit_events.action <> 'run.status' AND audit_events.action <> 'run.created'"
+	case column == "result" && value != "ok":
+		return "audit_events_not_ok", "audit_events.result <> 'ok'"
+	case column == "actor" && value != domain.System.Name:
+		return "audit_events_by_actor", "audit_events.actor <> 'system'"
+	}
+	return "", ""
+}
+
+// newAuditQuery finds the index for a filter. Checkpoints, which are many, are
+// skipped by an index that leaves them out; those of one run are found through
+// its journal.
+func newAuditQuery(f domain.AuditFilter, rowID int64) auditQuery {
+	q := auditQuery{from: "audit_events", where: "audit_events.seq > ? AND audit_events.seq < ?"}
+	add := func(clause string, values ...any) {
+		q.where, q.args = q.where+" AND "+clause, append(q.args, values...)
+	}
+	terms := auditTerms(f)
+	checkpoints := f.Run != "" || slices.ContainsFunc(terms, func(t auditTerm) bool { return t.column == "action" && slices.Contains(t.any, core.ActionCheckpoint) })
+	matched := ""
+	if f.Run != "" {
+		of, args := "SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS NOT NULL AND e.digest IS NULL", []any{rowID}
+		if !slices.Contains(f.Exclude.Actions, core.ActionCheckpoint) {
+			of, args = "SELECT audit_seq FROM step_results WHERE step_results.run_id = ? UNION ALL "+of, append(args, rowID)
+		}
+		add("audit_events.seq IN ("+of+")", args...)
+	} else {
+		for _, t := range terms {
+			if index, clause := t.index(); index != "" {
+				matched, q.from = t.column, q.from+" INDEXED BY "+index
+				add(clause)
+				q.column, q.arms = t.column, slices.Compact(slices.Sorted(slices.Values(t.any)))
+				break
+			}
+		}
+		switch {
+		case checkpoints:
+		case matched == "":
+			q.from += " INDEXED BY audit_events_of_people"
+			fallthrough
+		case matched != "action":
+			add("audit_events.action <> 'checkpoint'")
+		}
+	}
+	for _, t := range terms {
+		if len(t.any) > 0 && t.column != matched {
+			clause, values := t.match(t.any)
+			add(clause, values...)
+			q.sparse = q.sparse || f.Run == ""
+		}
+		if len(t.none) > 0 {
+			clause, values := t.match(t.none)
+			add("NOT "+clause, values...)
+			q.sparse = q.sparse || f.Run == "" && matched == ""
+		}
+	}
+	if !f.Since.IsZero() {
+		add("audit_events.at >= ?", f.Since.UnixMicro())
+	}
+	if !f.Until.IsZero() {
+		add("audit_events.at <= ?", f.Until.UnixMicro())
+	}
+	return q
+}
+
+// match is true of events that have one of the values.
+func (t auditTerm) match(list []string) (string, []any) {
+	var exact, args []any
+	var clauses []string
+	for _, v := range list {
+		if begin, ok := strings.CutSuffix(v, "*"); ok && t.prefixes {
+			clauses = append(clauses, "substr(audit_events."+t.column+", 1, ?) = ?")
+			args = append(args, utf8.RuneCountInString(begin), begin)
+		} else {
+			exact = append(exact, v)
+		}
+	}
+	if len(exact) > 0 {
+		clauses = append(clauses, "audit_events."+t.column+" IN ("+core.Marks(len(exact))+")")
+		args = append(args, exact...)
+	}
+	return "(" + strings.Join(clauses, " OR ") + ")", args
+}
+
+func (q *auditQuery) text(low, high int64, order string, limit int) (string, []any) {
+	text := "SELECT " + auditColumns + " FROM " + q.from + " LEFT JOIN runs ON runs.id = audit_events.run_id WHERE " + q.where
+	args := append([]any{low, high}, q.args...)
+	if len(q.arms) == 0 {
+		return text + " ORDER BY audit_events.seq " + order + " LIMIT ?", append(args, limit)
+	}
+	arms, all := make([]string, len(q.arms)), []any(nil)
+	for i, value := range q.arms {
+		arms[i], all = text+" AND audit_events."+q.column+" = ?", append(append(all, args...), value)
+	}
+	return strings.Join(arms, " UNION ALL ") + " ORDER BY 1 " + order + " LIMIT ?", append(all, limit)
+}
+
+// AuditEvents lists audit events, newest first. Checkpoints are left out unless
+// the filter asks for a run or for them. A filter that no index serves is
+// answered with what was found in 20 ms; Next then goes on from there, also when
+// the page is short.
+func (s *Lists) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
+	var list domain.List[domain.AuditEvent]
+	ctx, cancel := context.WithTimeout(ctx, listDeadline)
+	defer cancel()
+	rowID := int64(0)
+	if f.Run != "" {
+		var err error
+		if rowID, err = s.db.RowID(ctx, f.Run); err != nil {
+			return list, err
+		}
+	}
+	at, newer, err := core.Position("audit", f.Page)
+	if err != nil {
+		return list, err
+	}
+	first, last, err := s.auditRange(ctx, f)
+	if err != nil {
+		return list, core.Translate(err, "list audit events")
+	}
+	limit := core.PageLimit(f.Page.Limit)
+	q := newAuditQuery(f, rowID)
+	var found []core.Numbered[domain.AuditEvent]
+	reached, err := s.scan(ctx, q.sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+		text, args := q.text(low, high, order, limit+1-len(found))
+		rows, err := s.db.Read.QueryContext(ctx, text, args...)
+		if err != nil {
+			return false, err
+		}
+		err = gather(rows, &found, func(rows *sql.Rows) (core.Numbered[domain.AuditEvent], error) {
+			var e dbsqlc.AuditEvent
+			var run string
+			err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
+				&e.Reason, &e.Detail, &e.Request, &e.Address, &e.Mac, &run)
+			return core.Numbered[domain.AuditEvent]{ID: e.Seq, Item: core.AuditEvent(e, run)}, err
+		})
+		return len(found) > limit, err
+	})
+	if err != nil {
+		return list, core.Translate(err, "list audit events")
+	}
+	list.Items, list.Next, list.Prev = core.Window(found, limit, newer, f.Page, "audit")
+	if reached > 0 { // not all was looked at
+		if newer {
+			list.Prev = core.Cursor("audit", reached)
+		} else {
+			list.Next = core.Cursor("audit", reached)
+		}
+	}
+	return list, nil
+}
+
+// auditRange is where the events of a time are: they are numbered in its order.
+func (s *Lists) auditRange(ctx context.Context, f domain.AuditFilter) (first, last int64, err error) {
+	if last, err = s.db.Q.AuditLast(ctx); err != nil {
+		return 0, 0, err
+	}
+	first = 1
+	if !f.Since.IsZero() {
+		if first, err = core.FirstAfter(ctx, s.db.AuditFrom, f.Since.Add(-clockSlack), last); err != nil {
+			return 0, 0, err
+		}
+	}
+	if !f.Until.IsZero() {
+		after, err := core.FirstAfter(ctx, s.db.AuditFrom, f.Until.Add(clockSlack), last)
+		if err != nil {
+			return 0, 0, err
+		}
+		last = min(last, after-1)
+	}
+	return first, last, nil
+}
+
+// AuditLog gives audit events with Seq > after in order, without their journal
+// rows, at most limit.
+func (s *Lists) AuditLog(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error) {
+	rows, err := s.db.Q.AuditAfter(ctx, after, int64(limit))
+	if err != nil {
+		return nil, core.Translate(err, "read the audit log")
+	}
+	out := make([]domain.AuditEvent, len(rows))
+	for i, r := range rows {
+		out[i] = core.AuditEvent(r.AuditEvent, r.Run)
+	}
+	return out, nil
+}

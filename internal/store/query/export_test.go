@@ -1,0 +1,42 @@
+package query
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// The statements of lists, for the test of which indexes they read.
+
+const (
+	OneHandoffSQL   = oneHandoffSQL
+	LikeHandoffsSQL = likeHandoffsSQL
+)
+
+// RunStatement is a page of runs.
+func (s *Lists) RunStatement(ctx context.Context, f domain.RunFilter, order string) (string, []any, error) {
+	q, err := s.runQuery(ctx, f)
+	if err != nil {
+		return "", nil, err
+	}
+	text, args := q.text(runColumns, runJoins, 0, 1<<62, order, 51)
+	return text, args, nil
+}
+
+// HandoffStatement is a page of handoffs.
+func HandoffStatement(f domain.HandoffFilter) (string, []any) {
+	text, args, _ := handoffQuery(f)
+	return text + " ORDER BY h.id DESC LIMIT ?", append(append([]any{0, 1 << 62}, args...), 51)
+}
+
+// ApprovalStatement is a page of approvals.
+func ApprovalStatement(f domain.ApprovalFilter, newer bool) (string, []any) {
+	q := newApprovalQuery(f)
+	return q.text(&approvalAt{1, 1}, newer, 51)
+}
+
+// AuditStatement is a page of audit events.
+func AuditStatement(f domain.AuditFilter) (string, []any) {
+	q := newAuditQuery(f, 0)
+	return q.text(0, 1<<62, "DESC", 51)
+}

@@ -1,0 +1,155 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+)
+
+// handoffSQL gives handoffs with what came of them: what the receiver answered, else
+// how the step ended that was handed over.
+const handoffSQL = `SELECT h.id, h.public_id, h.run, h.seq, h.from_agent, h.to_agent, h.node, h.reason, h.context, h.at, h.plan, h.status FROM (
+SELECT handoffs.*, runs.public_id AS run, plans.key AS plan, CASE
+WHEN EXISTS (SELECT 1 FROM messages AS m WHERE m.run_id = handoffs.run_id AND m.correlation = handoffs.public_id || ':request' AND m.type = 'response') THEN 'returned'
+WHEN EXISTS (SELECT 1 FROM messages AS m WHERE m.run_id = handoffs.run_id AND m.correlation = handoffs.public_id || ':request' AND m.type = 'error') THEN 'failed'
+ELSE coalesce((SELECT CASE s.status WHEN 'failed' THEN 'failed' WHEN 'cancelled' THEN 'failed' ELSE 'returned' END FROM step_results AS s
+  WHERE s.run_id = handoffs.run_id AND s.seq > handoffs.seq AND s.node = handoffs.node AND s.final = 1 ORDER BY s.seq LIMIT 1),
+  CASE WHEN runs.ended_at = 0 THEN 'open' ELSE 'failed' END) END AS status
+FROM handoffs`
+
+// handoffMax bounds what one list reads: matrices and loops are made of so many.
+const handoffMax = 2000
+
+// HandoffsOf lists handoffs of all runs, newest first; Limit may be up to 2,000. A
+// filter that no index serves is answered with what was found in 20 ms; Next goes on.
+func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
+	var list domain.List[domain.HandoffSeen]
+	ctx, cancel := context.WithTimeout(ctx, listDeadline)
+	defer cancel()
+	at, newer, err := core.Position("handoffs", f.Page)
+	if err != nil {
+		return list, err
+	}
+	last, err := s.db.Q.HandoffLast(ctx)
+	if err != nil {
+		return list, core.Translate(err, "list handoffs")
+	}
+	first := int64(1)
+	if !f.Since.IsZero() {
+		if first, err = core.FirstAfter(ctx, s.handoffFrom, f.Since, last); err != nil {
+			return list, core.Translate(err, "list handoffs")
+		}
+	}
+	if !f.Until.IsZero() {
+		after, err := core.FirstAfter(ctx, s.handoffFrom, f.Until, last)
+		if err != nil {
+			return list, core.Translate(err, "list handoffs")
+		}
+		last = min(last, after-1)
+	}
+	limit := core.PageLimit(f.Page.Limit)
+	if f.Page.Limit > limit {
+		limit = min(f.Page.Limit, handoffMax)
+	}
+	text, args, sparse := handoffQuery(f)
+	var found []core.Numbered[domain.HandoffSeen]
+	reached, err := s.scan(ctx, sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+		rows, err := s.db.Read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(found))...)
+		if err != nil {
+			return false, err
+		}
+		err = gather(rows, &found, func(rows *sql.Rows) (core.Numbered[domain.HandoffSeen], error) { return readHandoff(rows) })
+		return len(found) > limit, err
+	})
+	if err != nil {
+		return list, core.Translate(err, "list handoffs")
+	}
+	list.Items, list.Next, list.Prev = core.Window(found, limit, newer, f.Page, "handoffs")
+	if reached > 0 {
+		if newer {
+			list.Prev = core.Cursor("handoffs", reached)
+		} else {
+			list.Next = core.Cursor("handoffs", reached)
+		}
+	}
+	return list, nil
+}
+
+// oneHandoffSQL and likeHandoffsSQL find handoffs by their ids.
+const (
+	joinedSQL       = " JOIN runs ON runs.id = handoffs.run_id JOIN plans ON plans.id = runs.plan_id WHERE "
+	oneHandoffSQL   = handoffSQL + joinedSQL + "handoffs.public_id = ?) AS h"
+	likeHandoffsSQL = handoffSQL + joinedSQL + "handoffs.public_id >= ? AND handoffs.public_id < ? ORDER BY handoffs.public_id LIMIT ?) AS h"
+)
+
+// Handoff is one handoff with what came of it; CodeNotFound.
+func (s *Lists) Handoff(ctx context.Context, id string) (domain.HandoffSeen, error) {
+	n, err := readHandoff(s.db.Read.QueryRowContext(ctx, oneHandoffSQL, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return n.Item, domain.Errorf(domain.CodeNotFound, "no handoff %q", id)
+	}
+	return n.Item, core.Translate(err, "read handoff")
+}
+
+// handoffLeast is how much of an id has to be the same for it to be like another.
+const handoffLeast = 6
+
+// HandoffsLike are handoffs whose ids begin as an id does, as far as any do: a few of
+// those with the longest beginning in common.
+func (s *Lists) HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSeen, error) {
+	id = strings.ToLower(id)
+	for n := min(len(id)-1, 200); n >= handoffLeast; n-- {
+		rows, err := s.db.Read.QueryContext(ctx, likeHandoffsSQL, id[:n], id[:n]+"\U0010FFFF", limit)
+		if err != nil {
+			return nil, core.Translate(err, "look for handoffs")
+		}
+		var found []domain.HandoffSeen
+		err = gather(rows, &found, func(rows *sql.Rows) (domain.HandoffSeen, error) {
+			n, err := readHandoff(rows)
+			return n.Item, err
+		})
+		if err != nil || len(found) > 0 {
+			return found, core.Translate(err, "look for handoffs")
+		}
+	}
+	return nil, nil
+}
+
+func readHandoff(row interface{ Scan(...any) error }) (n core.Numbered[domain.HandoffSeen], err error) {
+	var when int64
+	h := &n.Item
+	err = row.Scan(&n.ID, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status)
+	h.At = core.FromMicros(when)
+	return n, err
+}
+
+// handoffQuery is a filter as SQL for the handoffs with low < id < high.
+func handoffQuery(f domain.HandoffFilter) (text string, args []any, sparse bool) {
+	index := ""
+	switch {
+	case f.From != "":
+		index = " INDEXED BY handoffs_by_from"
+	case f.To != "":
+		index = " INDEXED BY handoffs_by_to"
+	}
+	text = handoffSQL + index + joinedSQL + "handoffs.id > ? AND handoffs.id < ?"
+	for _, c := range []struct{ column, value string }{{"handoffs.from_agent", f.From}, {"handoffs.to_agent", f.To}, {"plans.key", f.Plan}} {
+		if c.value != "" {
+			text, args = text+" AND "+c.column+" = ?", append(args, c.value)
+		}
+	}
+	text += ") AS h"
+	if f.Status != "" {
+		text, args = text+" WHERE h.status = ?", append(args, f.Status)
+	}
+	return text, args, f.Plan != "" || f.Status != "" || f.From != "" && f.To != ""
+}
+
+func (s *Lists) handoffFrom(ctx context.Context, id int64) (int64, int64, error) {
+	h, err := s.db.Q.HandoffFrom(ctx, id)
+	return h.ID, h.At, err
+}

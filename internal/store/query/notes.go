@@ -1,0 +1,36 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+)
+
+// Notes gives what people wrote about a run, in order.
+func (s *Lists) Notes(ctx context.Context, run string) ([]domain.Note, error) {
+	rows, err := s.db.Q.NoteList(ctx, run, domain.MaxNotes)
+	if err != nil {
+		return nil, core.Translate(err, "read notes")
+	}
+	out := make([]domain.Note, len(rows))
+	for i, r := range rows {
+		out[i] = domain.Note{ID: r.ID, Run: run, Actor: r.Actor, Text: r.Text, At: core.FromMicros(r.At)}
+	}
+	return out, nil
+}
+
+// RecentNotes gives what people wrote about any run since a time, the newest
+// first, at most limit.
+func (s *Lists) RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error) {
+	rows, err := s.db.Q.NoteRecent(ctx, core.Micros(since), int64(limit))
+	if err != nil {
+		return nil, core.Translate(err, "read notes")
+	}
+	out := make([]domain.Note, len(rows))
+	for i, r := range rows {
+		out[i] = domain.Note{ID: r.ID, Run: r.Run, PlanKey: r.Key, Actor: r.Actor, Text: r.Text, At: core.FromMicros(r.At)}
+	}
+	return out, nil
+}

@@ -1,0 +1,132 @@
+package query_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/query"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+// A list may look at no more rows than it shows: every arm reads an index in
+// the order of the list.
+func TestEveryListReadsAnIndexInOrder(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	storetest.Plan(t, s, "id: p\nnodes:\n  a: {type: noop}\n")
+	two := []domain.RunStatus{domain.RunFailed, domain.RunCompleted}
+	for name, f := range map[string]domain.RunFilter{
+		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
+		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
+		"reasons": {WaitReasons: []domain.WaitReason{domain.WaitInDoubt, domain.WaitPaused, domain.WaitBudget}}, "reason of a plan": {WaitReasons: []domain.WaitReason{domain.WaitApproval}, PlanKey: "p"}, "deleted": {Deleted: true},
+		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
+		"agent": {Agents: []string{"a"}}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
+		"retried": {MinAttempts: 2}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
+		"failed alike": {PlanKey: "p", Node: "n", ErrorCode: "e", Alike: "a", Statuses: two[:1], NeedsAttention: true},
+		"words":        {Text: "rate limit"}, "words of failed": {Text: "rate", Statuses: two[:1]}, "words of a plan": {Text: "rate", PlanKey: "p"}, "words of all that need attention": {Text: "rate", NeedsAttention: true},
+		"stubborn": {NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
+		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
+			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
+	} {
+		for _, order := range []string{"ASC", "DESC"} {
+			text, args, err := s.RunStatement(t.Context(), f, order)
+			if err != nil {
+				t.Fatal(err)
+			}
+			explain(t, s, name+" "+order, text, args)
+		}
+	}
+	// Whole tables, on purpose: small ones, and sums that are made in the background.
+	whole := []string{"UserList", "TokenList", "UserSeals", "TokenSeals", "SessionsAll", "UserCount", "RunCountList", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
+		"StepsWithoutAudit", // the newest 100,000 rows, for a check
+		"FailureGroups",     // it sorts groups, of which there are few
+		"PlannedRuns",       // the versions of all plans, when metrics are read
+		"PlansWithText",     // the newest versions of all plans
+		"VersionsUnderWay",  // the runs that are under way
+		"OutcomeList"}       // a range of the index for each plan
+	for _, q := range selects(t) {
+		if !slices.Contains(whole, q[0]) {
+			explain(t, s, q[0], q[1], nil)
+		}
+	}
+	for _, f := range []domain.HandoffFilter{{}, {From: "a"}, {To: "b"}, {Status: "failed"}, {Plan: "p"}} {
+		text, args := query.HandoffStatement(f)
+		explain(t, s, "handoffs", text, args)
+	}
+	explain(t, s, "handoff", query.OneHandoffSQL, []any{"h"})
+	explain(t, s, "handoffs like another", query.LikeHandoffsSQL, []any{"h", "i", 8})
+	for _, f := range []domain.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},
+		{Decided: true, Plan: "p"}, {Decided: true, Plan: "p", Node: "n"}} {
+		for _, newer := range []bool{false, true} {
+			text, args := query.ApprovalStatement(f, newer)
+			explain(t, s, "approvals", text, args)
+		}
+	}
+	for _, f := range []domain.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
+		{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, Exclude: domain.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}, {Requests: []string{"r"}}, {Addresses: []string{"a"}}, {Result: "denied"},
+		{Results: []string{"denied", "failed"}, Actions: []string{"run.*"}}, {Surfaces: []string{"api"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}}} {
+		text, args := query.AuditStatement(f)
+		explain(t, s, "audit", text, args)
+	}
+}
+
+var queryName = regexp.MustCompile(`(?m)^-- name: (\w+) :`)
+
+// selects gives name and text of every reading query, as SQLite takes it.
+func selects(t *testing.T) (out [][2]string) {
+	t.Helper()
+	files, err := filepath.Glob("../../../db/queries/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no query files: %v", err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(b)
+		at := queryName.FindAllStringSubmatchIndex(text, -1)
+		for i, m := range at {
+			end := len(text)
+			if i+1 < len(at) {
+				end = at[i+1][0]
+			}
+			_, body, _ := strings.Cut(text[m[0]:end], "\n")
+			body, _, _ = strings.Cut(body, ";")
+			if strings.HasPrefix(body, "SELECT") {
+				body = regexp.MustCompile(`sqlc\.embed\((\w+)\)`).ReplaceAllString(body, "$1.*")
+				out = append(out, [2]string{text[m[2]:m[3]], regexp.MustCompile(`@\w+`).ReplaceAllString(body, "'x'")})
+			}
+		}
+	}
+	return out
+}
+
+func explain(t *testing.T, s *store.Store, name, text string, args []any) {
+	t.Helper()
+	rows, err := s.Core().Read.Query("EXPLAIN QUERY PLAN "+text, args...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, text)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, up, unused int
+		var detail string
+		if err := rows.Scan(&id, &up, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(detail, "TEMP B-TREE") || strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "USING INDEX") && !strings.Contains(detail, "subquery") && !strings.Contains(detail, "VIRTUAL TABLE") {
+			t.Errorf("%s: %s\n%s", name, detail, text)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+}

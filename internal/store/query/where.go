@@ -1,0 +1,434 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// The run list has too many combinations of filters for one fixed query that
+// uses an index in each. It is therefore put together here, from constant
+// pieces only; every value is bound. Each arm of it reads one index in the order
+// of run ids; several arms are merged, never sorted.
+
+// arm is one index to read, in the order of run ids.
+type arm struct {
+	from  string // with the index that serves it
+	where string
+	args  []any
+	id    string // the column that is read in order; empty: runs.id
+}
+
+// runQuery is a filter as SQL.
+type runQuery struct {
+	arms []arm
+	// where holds what remains to be checked row by row.
+	where []string
+	args  []any
+	// scan is set when the rest may refuse most rows that the arms give.
+	scan bool
+	// noDry leaves out dry runs.
+	noDry bool
+	none  bool // nothing can match
+	// byReason is set when the arms cover why runs wait, byWords when they cover
+	// what runs say.
+	byReason, byWords bool
+	// below is an id that all matches are below; 0: unknown.
+	below int64
+}
+
+func (q *runQuery) also(clause string, args ...any) {
+	q.where = append(q.where, clause)
+	q.args = append(q.args, args...)
+	q.scan = true
+}
+
+// runQuery finds the index for a filter and what is left to check.
+func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, error) {
+	q := &runQuery{}
+	statuses := slices.Compact(slices.Sorted(slices.Values(f.Statuses)))
+	if len(statuses) == 0 && len(f.WaitReasons) > 0 {
+		statuses = []domain.RunStatus{domain.RunWaiting}
+	}
+	if len(statuses) == len(domain.RunStatuses) {
+		statuses = nil
+	}
+	plans, err := s.plansOf(ctx, &f)
+	if err != nil {
+		return nil, err
+	}
+	if q.none = plans != nil && len(plans) == 0; q.none {
+		return q, nil
+	}
+	if f.Version > 0 && f.PlanKey != "" && len(plans) == 1 {
+		v, err := s.db.Q.VersionByNumber(ctx, plans[0].PublicID, int64(f.Version))
+		if errors.Is(err, sql.ErrNoRows) {
+			q.none = true
+			return q, nil
+		} else if err != nil {
+			return nil, core.Translate(err, "find plan version")
+		}
+		q.also("runs.version_id = ?", v.PlanVersion.ID)
+	} else if f.Version > 0 {
+		q.also("(SELECT number FROM plan_versions WHERE plan_versions.id = runs.version_id) = ?", f.Version)
+	}
+	if err := s.chooseArms(ctx, q, f, statuses, plans); err != nil {
+		return nil, err
+	}
+	if q.noDry = hidesDry(f); q.noDry {
+		q.where = append(q.where, notDry)
+	}
+	if len(f.WaitReasons) > 0 && !q.byReason {
+		q.also("runs.wait_reason IN ("+core.Marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
+	}
+	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.alike", f.Alike}, {"runs.actor", f.Actor}} {
+		if c.value != "" {
+			q.also(c.column+" = ?", c.value)
+		}
+	}
+	if len(f.WaitingFor) > 0 {
+		q.also("(runs.status <> 'waiting' OR runs.wait_reason IN ("+core.Marks(len(f.WaitingFor))+"))", values(f.WaitingFor)...)
+	}
+	if f.Acknowledged {
+		q.also("runs.attention = 0")
+	}
+	alsoMore(q, f)
+	if f.Text != "" && !q.byWords {
+		clause, args := saysSQL(f.Text)
+		q.also(clause, args...)
+	}
+	if !f.Since.IsZero() {
+		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END >= ?", f.Since.UnixMicro())
+	}
+	if !f.Until.IsZero() {
+		// What ended by then was created by then.
+		last, err := s.db.Q.RunLast(ctx)
+		if err == nil {
+			q.below, err = core.FirstAfter(ctx, s.runFrom, f.Until.Add(clockSlack), last)
+		}
+		if err != nil {
+			return nil, core.Translate(err, "list runs")
+		}
+		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END <= ?", f.Until.UnixMicro())
+	}
+	return q, nil
+}
+
+const notDry = "runs.origin <> '" + domain.OriginDry + "'"
+
+// hidesDry reports whether a filter leaves out dry runs: it does unless it asks for
+// them, or for certain runs.
+func hidesDry(f domain.RunFilter) bool {
+	_, labelled := f.Labels["draft"]
+	return !f.WithDry && !labelled && f.Origin != domain.OriginDry && !slices.Contains(f.Origins, domain.OriginDry) &&
+		f.IDs == nil && f.IDTail == "" && f.Bulk == "" && f.Parent == "" && f.RelatedTo == ""
+}
+
+// plansOf are the plans that a filter names; nil: it names none. A bare word is
+// a plan's key if there is such a plan, and else looked for in headlines.
+func (s *Lists) plansOf(ctx context.Context, f *domain.RunFilter) ([]dbsqlc.Plan, error) {
+	keys := slices.Clone(f.PlanKeys)
+	if f.PlanKey != "" {
+		keys = []string{f.PlanKey}
+	}
+	if f.Word != "" {
+		switch _, err := s.db.PlanRow(ctx, f.Word); {
+		case err == nil && len(keys) == 0:
+			keys = []string{f.Word}
+		case err != nil && domain.CodeOf(err) != domain.CodeNotFound:
+			return nil, err
+		default:
+			f.Text = strings.TrimSpace(f.Text + " " + f.Word)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	out := []dbsqlc.Plan{}
+	for _, key := range keys[:min(len(keys), maxChoice)] {
+		p, err := s.db.PlanRow(ctx, key)
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(out, func(o dbsqlc.Plan) bool { return o.ID == p.ID }) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// maxChoice bounds how many indexes one list reads.
+const maxChoice = 50
+
+// usedBy is what took part in a run, of one kind.
+func usedBy(kind string, names []string) (string, []any) {
+	return "EXISTS (SELECT 1 FROM run_uses WHERE run_uses.kind = ? AND run_uses.name IN (" + core.Marks(len(names)) + ") AND run_uses.run_id = runs.id)",
+		append([]any{kind}, values(names)...)
+}
+
+// uses are what a filter asks to have taken part.
+func uses(f domain.RunFilter) []useChoice {
+	return slices.DeleteFunc([]useChoice{{domain.UseAgent, f.Agents}, {domain.UseTool, f.Tools}, {domain.UseProvider, f.Providers}},
+		func(u useChoice) bool { return len(u.names) == 0 })
+}
+
+type useChoice struct {
+	kind  string
+	names []string
+}
+
+// alsoMore adds what no index serves.
+func alsoMore(q *runQuery, f domain.RunFilter) {
+	const took = "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END - runs.created_at)"
+	for _, c := range []struct {
+		on     bool
+		clause string
+		args   []any
+	}{
+		{f.Origin != "", "runs.origin = ?", []any{f.Origin}},
+		{len(f.ErrorCodes) > 0, "runs.error_code IN (" + core.Marks(len(f.ErrorCodes)) + ")", values(f.ErrorCodes)},
+		{f.MinTook > 0, took + " > ?", []any{f.MinTook.Microseconds()}},
+		{f.MaxTook > 0, took + " < ?", []any{f.MaxTook.Microseconds()}},
+		{f.MinCost > 0, "runs.cost > ?", []any{f.MinCost}},
+		{f.MaxCost > 0, "runs.cost < ?", []any{f.MaxCost}},
+		{f.MinAttempts > 0, "runs.tries > ?", []any{f.MinAttempts}},
+		{len(f.Nodes) > 0, "runs.node IN (" + core.Marks(len(f.Nodes)) + ")", values(f.Nodes)},
+		{len(f.Actors) > 0, "runs.actor IN (" + core.Marks(len(f.Actors)) + ")", values(f.Actors)},
+		{len(f.Origins) > 0, "runs.origin IN (" + core.Marks(len(f.Origins)) + ")", values(f.Origins)},
+		{len(f.Exclude.Origins) > 0, "runs.origin NOT IN (" + core.Marks(len(f.Exclude.Origins)) + ")", values(f.Exclude.Origins)},
+		{len(f.Exclude.WaitReasons) > 0, "runs.wait_reason NOT IN (" + core.Marks(len(f.Exclude.WaitReasons)) + ")", values(f.Exclude.WaitReasons)},
+		{f.MinSteps > 0, "runs.steps > ?", []any{f.MinSteps}},
+		{f.MaxSteps > 0, "runs.steps < ?", []any{f.MaxSteps}},
+		{f.HasFork, "runs.forked_from <> ''", nil},
+		{f.HasParent, "runs.parent_run <> ''", nil},
+		{f.HasNote, "EXISTS (SELECT 1 FROM run_notes WHERE run_notes.run_id = runs.id)", nil},
+		{f.HasCrash, "runs.crashes > 0", nil},
+		{f.HasApproval, "EXISTS (SELECT 1 FROM approvals WHERE approvals.run_id = runs.id)", nil},
+		{len(f.Exclude.PlanKeys) > 0, "runs.plan_id NOT IN (SELECT id FROM plans WHERE key IN (" + core.Marks(len(f.Exclude.PlanKeys)) + "))", values(f.Exclude.PlanKeys)},
+		{len(f.Exclude.Nodes) > 0, "runs.node NOT IN (" + core.Marks(len(f.Exclude.Nodes)) + ")", values(f.Exclude.Nodes)},
+		{len(f.Exclude.ErrorCodes) > 0, "runs.error_code NOT IN (" + core.Marks(len(f.Exclude.ErrorCodes)) + ")", values(f.Exclude.ErrorCodes)},
+		{len(f.Exclude.Actors) > 0, "runs.actor NOT IN (" + core.Marks(len(f.Exclude.Actors)) + ")", values(f.Exclude.Actors)},
+	} {
+		if c.on {
+			q.also(c.clause, c.args...)
+		}
+	}
+	for _, u := range []useChoice{{domain.UseAgent, f.Exclude.Agents}, {domain.UseTool, f.Exclude.Tools}, {domain.UseProvider, f.Exclude.Providers}} {
+		if len(u.names) > 0 {
+			clause, args := usedBy(u.kind, u.names)
+			q.also("NOT "+clause, args...)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.Exclude.Labels)) {
+		q.also("NOT EXISTS (SELECT 1 FROM run_labels WHERE run_labels.key = ? AND run_labels.value = ? AND run_labels.run_id = runs.id)", k, f.Exclude.Labels[k])
+	}
+}
+
+// withHeadline are the statuses of runs that have a headline.
+var withHeadline = []domain.RunStatus{domain.RunRunning, domain.RunWaiting, domain.RunFailed}
+
+// chooseArms takes the narrowest index that the filter allows; conditions that
+// it does not cover are added to the rest.
+func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter, statuses []domain.RunStatus, plans []dbsqlc.Plan) error {
+	ids := make([]int64, len(plans))
+	for i, p := range plans {
+		ids[i] = p.ID
+	}
+	kept := func() { // for arms whose index does not cover deletion
+		if f.Deleted {
+			q.where = append(q.where, "runs.deleted_at > 0")
+		} else {
+			q.where = append(q.where, "runs.deleted_at = 0")
+		}
+	}
+	rest := func(plan, status, attention bool) {
+		if plan && len(ids) > 0 {
+			q.also("runs.plan_id IN ("+core.Marks(len(ids))+")", values(ids)...)
+		}
+		if status && len(statuses) > 0 {
+			q.also("runs.status IN ("+core.Marks(len(statuses))+")", values(statuses)...)
+		}
+		if attention && f.NeedsAttention {
+			q.also("runs.attention = 1")
+		}
+	}
+	labels := slices.Sorted(maps.Keys(f.Labels))
+	used := uses(f)
+	alsoUsed := func(from int) {
+		for _, u := range used[from:] {
+			clause, args := usedBy(u.kind, u.names)
+			q.also(clause, args...)
+		}
+	}
+	byUse := len(used) > 0 && len(used[0].names) == 1 && len(labels) == 0 && f.Bulk == "" && f.IDs == nil && f.IDTail == "" && f.Parent == "" && f.RelatedTo == ""
+	if !byUse {
+		alsoUsed(0)
+	}
+	hasLabel := func(from int) {
+		for _, k := range labels[from:] {
+			q.also("EXISTS (SELECT 1 FROM run_labels WHERE run_labels.key = ? AND run_labels.value = ? AND run_labels.run_id = runs.id)", k, f.Labels[k])
+		}
+	}
+	switch {
+	case f.Bulk != "":
+		q.arms = []arm{{from: "runs", where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (SELECT run FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?) " +
+			"UNION SELECT result FROM bulk_items WHERE result <> '' AND bulk_id = (SELECT id FROM bulks WHERE public_id = ?)))", args: []any{f.Bulk, f.Bulk}}}
+		kept()
+		rest(true, true, true)
+		hasLabel(0)
+	case f.IDs != nil:
+		q.none = len(f.IDs) == 0
+		q.arms = []arm{{from: "runs", where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (" + core.Marks(len(f.IDs)) + "))", args: values(f.IDs)}}
+		kept()
+		rest(true, true, true)
+		hasLabel(0)
+	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Alike != "" && f.NeedsAttention && !byUse && !f.Deleted && len(statuses) == 1 && statuses[0] == domain.RunFailed:
+		q.arms = []arm{{from: "runs INDEXED BY runs_that_failed_alike", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
+			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.alike = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Alike}}}
+	case f.IDTail != "":
+		rows, err := s.db.RunsByPart(ctx, strings.ToLower(f.IDTail))
+		if err != nil {
+			return err
+		}
+		q.none = len(rows) == 0
+		q.arms = []arm{{from: "runs", where: "runs.id IN (" + core.Marks(len(rows)) + ")", args: values(rows)}}
+		kept()
+		rest(true, true, true)
+		hasLabel(0)
+	case f.Parent != "":
+		q.arms = []arm{{from: "runs INDEXED BY runs_by_parent", where: "runs.parent_run = ? AND runs.parent_run <> ''", args: []any{f.Parent}}}
+		kept()
+		rest(true, true, true)
+		hasLabel(0)
+	case f.RelatedTo != "":
+		q.arms = []arm{
+			{from: "runs INDEXED BY runs_by_fork", where: "runs.forked_from = ? AND runs.forked_from <> ''", args: []any{f.RelatedTo}},
+			{from: "runs INDEXED BY runs_by_rerun", where: "runs.rerun_of = ? AND runs.rerun_of <> '' AND runs.forked_from <> runs.rerun_of", args: []any{f.RelatedTo}},
+		}
+		kept()
+		rest(true, true, true)
+		hasLabel(0)
+	case len(labels) > 0:
+		q.arms = []arm{{from: "run_labels AS l CROSS JOIN runs ON runs.id = l.run_id", where: "l.key = ? AND l.value = ?",
+			args: []any{labels[0], f.Labels[labels[0]]}, id: "l.run_id"}}
+		kept()
+		rest(true, true, true)
+		hasLabel(1)
+	case byUse:
+		q.arms = []arm{{from: "run_uses AS u CROSS JOIN runs ON runs.id = u.run_id", where: "u.kind = ? AND u.name = ?",
+			args: []any{used[0].kind, used[0].names[0]}, id: "u.run_id"}}
+		kept()
+		rest(true, true, true)
+		alsoUsed(1)
+	case f.HasCrash && !f.Deleted:
+		q.arms = []arm{{from: "runs INDEXED BY runs_that_crashed", where: "runs.deleted_at = 0 AND runs.crashes > 0"}}
+		rest(true, true, true)
+	case f.MinAttempts > 0 && !f.Deleted:
+		q.arms = []arm{{from: "runs INDEXED BY runs_retried", where: "runs.deleted_at = 0 AND runs.tries > 1"}}
+		rest(true, true, true)
+	case f.Actor != "" && len(ids) == 0 && !f.Deleted:
+		q.arms = []arm{{from: "runs INDEXED BY runs_by_actor", where: "runs.deleted_at = 0 AND runs.actor = ?", args: []any{f.Actor}}}
+		rest(false, true, true)
+	case f.ErrorCode != "" && len(ids) == 0 && !f.Deleted:
+		q.arms = []arm{{from: "runs INDEXED BY runs_by_error", where: "runs.deleted_at = 0 AND runs.error_code = ? AND runs.error_code <> ''", args: []any{f.ErrorCode}}}
+		rest(false, true, true)
+	case f.Deleted:
+		q.arms = []arm{{from: "runs NOT INDEXED", where: "runs.deleted_at > 0"}}
+		rest(true, true, true)
+		q.scan = true
+	case f.NeedsAttention && len(ids) == 0 && len(f.WaitReasons) == 0 && !slices.Equal(statuses, []domain.RunStatus{domain.RunRunning}):
+		q.arms = []arm{{from: "runs INDEXED BY runs_that_need_attention", where: "runs.deleted_at = 0 AND runs.attention = 1"}}
+		rest(false, true, false)
+	case f.Text != "" && match(f.Text) != "":
+		q.arms, q.byWords = wordArms(f.Text, statuses), true
+		kept()
+		rest(true, true, true)
+		q.scan = true
+	case len(f.WaitReasons) > 0 && len(ids) == 0 && slices.Equal(statuses, []domain.RunStatus{domain.RunWaiting}):
+		for _, why := range slices.Compact(slices.Sorted(slices.Values(f.WaitReasons))) {
+			q.arms = append(q.arms, arm{from: "runs INDEXED BY runs_that_wait", where: "runs.deleted_at = 0 AND runs.wait_reason = ? AND runs.wait_reason <> ''", args: []any{string(why)}})
+		}
+		q.byReason = true
+		rest(false, false, true)
+	default:
+		if f.Text != "" || f.Node != "" { // other runs have no headline
+			if len(statuses) == 0 {
+				statuses = withHeadline
+			}
+			statuses = slices.DeleteFunc(slices.Clone(statuses), func(st domain.RunStatus) bool { return !slices.Contains(withHeadline, st) })
+			if q.none = len(statuses) == 0; q.none {
+				return nil
+			}
+		}
+		of := []int64{0} // all plans
+		if len(ids) > 0 {
+			of = ids
+		}
+		for _, planID := range of {
+			index, where, args := "runs_by_", "runs.deleted_at = 0", []any(nil)
+			if planID != 0 {
+				index, where, args = index+"plan_", where+" AND runs.plan_id = ?", append(args, planID)
+			}
+			if len(statuses) == 0 {
+				if planID == 0 {
+					index += "age_"
+				}
+				q.arms = append(q.arms, arm{from: "runs INDEXED BY " + strings.TrimSuffix(index, "_"), where: where, args: args})
+			}
+			for _, st := range statuses {
+				q.arms = append(q.arms, arm{from: "runs INDEXED BY " + index + "status", where: where + " AND runs.status = ?",
+					args: append(slices.Clone(args), string(st))})
+			}
+		}
+		rest(false, false, true)
+	}
+	return nil
+}
+
+// text is the query for the runs with low < id < high, newest or oldest first.
+func (q *runQuery) text(columns, joins string, low, high int64, order string, limit int) (string, []any) {
+	var b strings.Builder
+	var args []any
+	for i, a := range q.arms {
+		if i > 0 {
+			b.WriteString(" UNION ALL ")
+		}
+		id := cmp.Or(a.id, "runs.id")
+		b.WriteString("SELECT " + strings.Replace(columns, "runs.id", id, 1) + " FROM " + a.from + joins + " WHERE " + a.where + " AND " + id + " > ? AND " + id + " < ?")
+		args = append(append(args, a.args...), low, high)
+		for _, clause := range q.where {
+			b.WriteString(" AND " + clause)
+		}
+		args = append(args, q.args...)
+	}
+	term := "1"
+	if len(q.arms) == 1 {
+		term = cmp.Or(q.arms[0].id, "runs.id")
+	}
+	b.WriteString(" ORDER BY " + term + " " + order + " LIMIT ?")
+	return b.String(), append(args, limit)
+}
+
+func values[T ~string | ~int64](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		switch v := any(v).(type) {
+		case int64:
+			out[i] = v
+		default:
+			out[i] = fmt.Sprint(v)
+		}
+	}
+	return out
+}

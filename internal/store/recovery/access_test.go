@@ -1,0 +1,470 @@
+package recovery
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+)
+
+// guarded is a database with somebody in every row that grants access, as a server
+// that was stopped leaves it.
+func guarded(t *testing.T) (path string) {
+	t.Helper()
+	ctx := context.Background()
+	path = filepath.Join(t.TempDir(), "kairos.db")
+	s := reopened(t, path)
+	now := time.Now().UTC().Truncate(time.Second)
+	said := func(action string) domain.AuditRecord {
+		return domain.AuditRecord{Action: action, Actor: "cli:root", Surface: "cli"}
+	}
+	for i, u := range []domain.User{{ID: "1", Name: "marta", Role: domain.RoleAdmin}, {ID: "2", Name: "paul", Role: domain.RoleViewer}, {ID: "3", Name: "gone", Role: domain.RoleAdmin}} {
+		u.PasswordHash, u.CreatedAt = "hash of "+u.Name, now
+		must(t, s.CreateUser(ctx, u, said("user.create")))
+		if i == 2 {
+			u.Disabled = true
+			must(t, s.UpdateUserEndingSessions(ctx, u, "", said("user.update")))
+		}
+	}
+	for _, id := range []string{"1", "2"} {
+		must(t, s.CreateToken(ctx, domain.Token{ID: id, Name: "ci", Prefix: "kro_" + id, SecretHash: "token " + id, Role: domain.RoleViewer, Scopes: []string{"runs:read"},
+			CreatedBy: "marta", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}, said("token.create")))
+	}
+	must(t, s.RevokeToken(ctx, "2", now, said("token.revoke")))
+	must(t, s.CreateSession(ctx, domain.Session{IDHash: "session of paul", UserID: "2", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}))
+	must(t, s.SetSealedSetting(ctx, "second-factor.1", `{"secret":"of marta"}`, said("user.second-factor")))
+	askingRun(t, s)
+	if _, err := s.AssignApproval(ctx, domain.Actor{Name: "marta", Role: domain.RoleOperator}, "approval", "", "paul", ""); err != nil {
+		t.Fatal(err)
+	}
+	must(t, s.Close())
+	return path
+}
+
+func reopened(t *testing.T, path string) *store.Store {
+	t.Helper()
+	s, err := Open(context.Background(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// askingRun stores a run that waits for the approval request "approval".
+func askingRun(t *testing.T, s *store.Store) {
+	t.Helper()
+	v := putVersion(t, s, "asks", strings.Repeat("a", 64))
+	r, _, err := s.CreateRun(context.Background(), domain.NewRun{Hash: v.Hash, Actor: "marta", Origin: "api"})
+	must(t, err)
+	must(t, s.Commit(context.Background(), domain.Checkpoint{Run: r.ID, Entries: []domain.Entry{{Kind: domain.EntryWait, Node: "a", Visit: 1, Item: -1, Reason: string(domain.WaitApproval), Ref: "approval", At: time.Now()}},
+		Patch:     &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitApproval},
+		Approvals: []domain.Approval{{ID: "approval", Run: r.ID, PlanKey: "asks", Node: "a", Visit: 1, Item: -1, Message: "pay 5?", Status: "open", OnTimeout: "reject", CreatedAt: time.Now(), StartedBy: "marta"}}}))
+}
+
+// edits are what somebody can do who may write the database's file, but does not have
+// its key file.
+var edits = map[string]struct{ sql, says string }{
+	"a user added":           {`INSERT INTO users SELECT '9', 'mallory', 'admin', 'hash', 0, created_at, 0, '{}', '', '', seal FROM users WHERE id = '1'`, "user mallory"},
+	"a user promoted":        {`UPDATE users SET role = 'admin' WHERE name = 'paul'`, "user paul"},
+	"a user enabled":         {`UPDATE users SET disabled = 0 WHERE name = 'gone'`, "user gone"},
+	"a password replaced":    {`UPDATE users SET password_hash = 'known' WHERE name = 'marta'`, "user marta"},
+	"an identity linked":     {`UPDATE users SET issuer = 'https://idp', subject = 'mallory' WHERE name = 'marta'`, "user marta"},
+	"a user removed":         {`DELETE FROM users WHERE name = 'gone'`, "was removed"},
+	"a token added":          {`INSERT INTO tokens SELECT '9', name, prefix, 'known', 'admin', '[]', created_by, created_at, expires_at, 0, '', 0, seal FROM tokens WHERE id = '1'`, "token ci"},
+	"a token promoted":       {`UPDATE tokens SET role = 'admin', scopes = '[]' WHERE id = '1'`, "token ci"},
+	"a token for longer":     {`UPDATE tokens SET expires_at = expires_at * 2 WHERE id = '1'`, "token ci"},
+	"a token valid again":    {`UPDATE tokens SET revoked_at = 0 WHERE id = '2'`, "token ci"},
+	"a login added":          {`INSERT INTO sessions SELECT 'known', '1', created_at, seen_at, expires_at, '', '', seal FROM sessions`, "login of user 1"},
+	"a login of another":     {`UPDATE sessions SET user_id = '1'`, "login of user 1"},
+	"a second factor gone":   {`DELETE FROM settings WHERE key = 'second-factor.1'`, "was removed"},
+	"another second factor":  {`UPDATE settings SET value = '{"secret":"known"}' WHERE key = 'second-factor.1'`, "second factor of user 1"},
+	"a second factor moved":  {`INSERT INTO settings SELECT 'second-factor.2', value FROM settings WHERE key = 'second-factor.1'`, "second factor of user 2"},
+	"another question":       {`UPDATE approvals SET message = 'pay 888888?'`, "approval request"},
+	"other arguments":        {`UPDATE approvals SET tool = 'pay', arguments = '{"amount":888888}'`, "approval request"},
+	"another assignee":       {`UPDATE approvals SET assignee = 'mallory'`, "approval request"},
+	"no seal of them all":    {`DELETE FROM settings WHERE key = 'access_seal'`, "was removed"},
+	"an empty seal of a row": {`UPDATE users SET seal = x'' WHERE name = 'paul'`, "user paul"},
+}
+
+// What somebody without the key file changes in the database grants nothing, and is
+// found by the check of every start and of doctor, until it is repaired.
+func TestChangedRowsGrantNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range edits {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			path := guarded(t)
+			sound := reopened(t, path)
+			if found, err := sound.CheckAccess(ctx); err != nil || len(found) > 0 {
+				t.Fatalf("before any change: %q, %v", found, err)
+			}
+			must(t, sound.Close())
+			must(t, alter(t, path, c.sql))
+			s := reopened(t, path)
+			found, err := s.CheckAccess(ctx)
+			if err != nil || len(found) == 0 || !strings.Contains(found[0], c.says) {
+				t.Errorf("the check finds %q, %v", found, err)
+			}
+			checks, err := Doctor(ctx, s)
+			must(t, err)
+			for _, check := range checks {
+				if (len(check.Problems) > 0) != (check.Name == "access") && check.Name != "permissions" && check.Name != "space" {
+					t.Errorf("doctor: %+v", check)
+				}
+			}
+			for _, name := range []string{"mallory", "paul", "gone", "marta"} {
+				u, err := s.User(ctx, name)
+				if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
+					t.Error(err)
+				}
+				if strings.HasPrefix(c.says, "user "+name) && err == nil && (!u.Disabled || !u.Unsealed) {
+					t.Errorf("%s may log in: %+v", name, u)
+				}
+			}
+			if k, err := s.TokenByHash(ctx, "known"); err == nil && !k.Unsealed {
+				t.Errorf("the forged token is taken: %+v", k)
+			}
+			if v, err := s.SessionByHash(ctx, "known"); err == nil {
+				t.Errorf("the forged login is taken: %+v", v)
+			}
+			if v, err := s.SessionByHash(ctx, "session of paul"); err == nil && v.UserID == "1" {
+				t.Errorf("the login of paul became marta's: %+v", v)
+			}
+			if text, err := s.SealedSetting(ctx, "second-factor.1"); err == nil && strings.Contains(text, "known") {
+				t.Errorf("the forged second factor is taken: %s", text)
+			}
+			if p, err := s.Approval(ctx, "approval"); (domain.CodeOf(err) == domain.CodeCorrupt) != strings.HasPrefix(c.says, "approval") {
+				t.Errorf("the request is shown as %+v, %v", p, err)
+			}
+			// Another change does not make it valid.
+			must(t, s.CreateToken(ctx, domain.Token{ID: "5", Name: "later", SecretHash: "later", Role: domain.RoleViewer, CreatedBy: "marta", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)},
+				domain.AuditRecord{Action: "token.create", Actor: "marta"}))
+			if again, err := s.CheckAccess(ctx); err != nil || len(again) == 0 {
+				t.Errorf("after another change: %q, %v", again, err)
+			}
+			if done, err := s.RepairAccess(ctx, domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}); err != nil || len(done) == 0 {
+				t.Errorf("repair: %q, %v", done, err)
+			}
+			if found, err := s.CheckAccess(ctx); err != nil || len(found) > 0 {
+				t.Errorf("after the repair: %q, %v", found, err)
+			}
+			if list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: "access.repair"}); err != nil || len(list.Items) != 1 {
+				t.Errorf("the repair is not recorded: %+v, %v", list.Items, err)
+			}
+			if strings.HasPrefix(c.says, "user ") {
+				u, err := s.User(ctx, strings.TrimPrefix(c.says, "user "))
+				if err != nil || !u.Disabled || u.PasswordHash != "" || u.Subject != "" {
+					t.Errorf("after the repair: %+v, %v", u, err)
+				}
+			}
+		})
+	}
+}
+
+// Rows that all have their seals, but are of an earlier time than the audit log, are
+// found.
+func TestAccessThatIsPutBackIsFound(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := guarded(t)
+	old := filepath.Join(t.TempDir(), "old.db")
+	s := reopened(t, path)
+	must(t, CopyTo(ctx, s, old))
+	u, err := s.User(ctx, "paul")
+	must(t, err)
+	u.Disabled = true
+	must(t, s.UpdateUserEndingSessions(ctx, u, "", domain.AuditRecord{Action: "user.update", Actor: "marta"}))
+	must(t, s.Close())
+	must(t, alter(t, path, `ATTACH '`+old+`' AS old; DELETE FROM sessions; DELETE FROM tokens; DELETE FROM users; INSERT INTO users SELECT * FROM old.users; INSERT INTO tokens SELECT * FROM old.tokens;
+UPDATE settings SET value = (SELECT value FROM old.settings AS o WHERE o.key = 'access_seal') WHERE key = 'access_seal'`))
+	s = reopened(t, path)
+	if found, err := s.CheckAccess(ctx); err != nil || len(found) != 1 || !strings.Contains(found[0], "earlier state") {
+		t.Errorf("%q, %v", found, err)
+	}
+}
+
+// A backup is restored only with the key file of the server that made it: without one,
+// with a wrong one, with that of another server, or after any change it is refused,
+// and the refusal says what to do.
+func TestABackupIsRestoredWithItsKeyOnly(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := guarded(t)
+	s := reopened(t, path)
+	dir := t.TempDir()
+	backup := filepath.Join(dir, "b.db")
+	made, err := Backup(ctx, s, backup, "test")
+	must(t, err)
+	must(t, s.Close())
+	other := guarded(t)
+	wrong := filepath.Join(dir, "wrong.key")
+	must(t, os.WriteFile(wrong, []byte(hex.EncodeToString(core.RandomBytes(32))+"\n"), 0o600))
+	forged := filepath.Join(dir, "forged.db")
+	must(t, copyFile(backup, forged))
+	must(t, Forge(forged, edits["a user added"].sql, made, ""))
+	rewritten := filepath.Join(dir, "rewritten.db")
+	must(t, copyFile(backup, rewritten))
+	m := made
+	m.Created = m.Created.Add(time.Hour)
+	must(t, Forge(rewritten, "", m, ""))
+	inside := filepath.Join(dir, "inside.db")
+	must(t, copyFile(backup, inside))
+	must(t, Forge(inside, edits["a user added"].sql, made, path+".key"))
+	for name, c := range map[string]struct {
+		backup, key string
+		code        domain.Code
+		says        []string
+	}{
+		"a lost key":                    {backup, "", domain.CodeInvalid, []string{"key file", "--key", "--without-key"}},
+		"a wrong key":                   {backup, wrong, domain.CodeCorrupt, []string{"fingerprint", "--key"}},
+		"the key of another server":     {backup, other + ".key", domain.CodeCorrupt, []string{"fingerprint", "--key"}},
+		"an edited backup":              {forged, path + ".key", domain.CodeCorrupt, []string{"changed"}},
+		"an edited manifest":            {rewritten, path + ".key", domain.CodeCorrupt, []string{"changed"}},
+		"edited by who has the key":     {inside, path + ".key", domain.CodeCorrupt, []string{"user mallory"}},
+		"the backup as it was, its key": {backup, path + ".key", "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := filepath.Join(t.TempDir(), "new", "kairos.db")
+			for what, do := range map[string]func() error{
+				"drill": func() error {
+					_, err := VerifyBackupFile(ctx, c.backup, target, RestoreOptions{KeyFile: c.key})
+					return err
+				},
+				"restore": func() error {
+					_, err := Restore(ctx, c.backup, target, RestoreOptions{KeyFile: c.key})
+					return err
+				},
+			} {
+				err := do()
+				if domain.CodeOf(err) != c.code {
+					t.Errorf("%s: %v", what, err)
+				}
+				text := ""
+				if e, ok := errors.AsType[*domain.Error](err); ok {
+					text = e.Error() + " " + e.Suggestion
+				}
+				for _, s := range c.says {
+					if !strings.Contains(text, s) {
+						t.Errorf("%s does not say %q: %s", what, s, text)
+					}
+				}
+			}
+			if _, err := os.Stat(target); (err == nil) != (c.code == "") {
+				t.Errorf("the database is there: %v", err)
+			}
+		})
+	}
+}
+
+// Without the key file a restore brings plans, runs and the audit log back, which says
+// that it is not authenticated; all access ends, and nothing is executed until there
+// is a new administrator, who releases it.
+func TestARestoreWithoutTheKeyEndsAllAccess(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := guarded(t)
+	s := reopened(t, path)
+	backup, target := filepath.Join(t.TempDir(), "b.db"), filepath.Join(t.TempDir(), "kairos.db")
+	made, err := Backup(ctx, s, backup, "test")
+	must(t, err)
+	must(t, s.Close())
+	must(t, Forge(backup, edits["a user added"].sql, made, "")) // nobody could tell
+	if _, err := Restore(ctx, backup, target, RestoreOptions{WithoutKey: true}); err != nil {
+		t.Fatal(err)
+	}
+	s = reopened(t, target)
+	accessEnded(t, s)
+	if n, err := s.CountUsers(ctx); err != nil || n != 5 {
+		t.Errorf("%d users, %v", n, err)
+	}
+	r, err := s.VerifyAudit(ctx)
+	if err != nil || len(r.Problems) > 0 || r.Unauthenticated != made.AuditSeq {
+		t.Errorf("audit: %+v, %v", r, err)
+	}
+	_, err = Restore(ctx, backup, filepath.Join(t.TempDir(), "kairos.db"), RestoreOptions{WithoutKey: true, KeyFile: path + ".key"})
+	if domain.CodeOf(err) != domain.CodeInvalid {
+		t.Errorf("with and without a key: %v", err)
+	}
+}
+
+// A database whose key file is lost goes on with a new one the same way; its backups,
+// as those of before, need the key that they were made with.
+func TestALostKeyFileEndsAllAccess(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := guarded(t)
+	must(t, os.Remove(path+".key"))
+	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeCorrupt {
+		t.Fatalf("without the key file: %v", err)
+	}
+	s, err := Open(ctx, path, Options{Options: store.Options{NewKey: true}})
+	must(t, err)
+	accessEnded(t, s)
+	must(t, s.Close())
+	s = reopened(t, path)
+	if h, err := s.Hold(ctx); err != nil || h != nil {
+		t.Errorf("released, and after a start held again: %+v, %v", h, err)
+	}
+}
+
+func accessEnded(t *testing.T, s *store.Store) {
+	t.Helper()
+	ctx := context.Background()
+	h, err := s.Hold(ctx)
+	if err != nil || h == nil || h.Reason != domain.HoldKeyLost || h.Held != 1 {
+		t.Fatalf("hold: %+v, %v", h, err)
+	}
+	users, err := s.Users(ctx)
+	must(t, err)
+	for _, u := range users {
+		if !u.Disabled || u.Unsealed || u.PasswordHash != "" || u.Subject != "" {
+			t.Errorf("user: %+v", u)
+		}
+	}
+	tokens, err := s.Tokens(ctx)
+	if err != nil || len(tokens) > 0 {
+		t.Errorf("tokens: %+v, %v", tokens, err)
+	}
+	if _, err := s.SessionByHash(ctx, "session of paul"); domain.CodeOf(err) != domain.CodeNotFound {
+		t.Errorf("the login of paul: %v", err)
+	}
+	if text, err := s.SealedSetting(ctx, "second-factor.1"); err != nil || text != "" {
+		t.Errorf("the second factor: %q, %v", text, err)
+	}
+	if p, err := s.Approval(ctx, "approval"); err != nil || p.Status != "cancelled" || p.Comment != domain.ApprovalKeyLost {
+		t.Errorf("the approval request: %+v, %v", p, err)
+	}
+	if found, err := s.CheckAccess(ctx); err != nil || len(found) > 0 {
+		t.Errorf("check: %q, %v", found, err)
+	}
+	list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: "access.reset"})
+	if err != nil || len(list.Items) != 1 || !strings.Contains(string(list.Items[0].Detail), `"tokensRemoved":2`) {
+		t.Errorf("audit: %+v, %v", list.Items, err)
+	}
+	root := domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
+	if _, err := s.EndHold(ctx, root, ""); domain.CodeOf(err) != domain.CodeConflict {
+		t.Errorf("released without an administrator: %v", err)
+	}
+	must(t, s.CreateUser(ctx, domain.User{ID: "new", Name: "new", Role: domain.RoleAdmin, PasswordHash: "x", CreatedAt: time.Now()}, domain.AuditRecord{Action: "user.create", Actor: "cli:root"}))
+	if _, err := s.EndHold(ctx, domain.Actor{Name: "op", Role: domain.RoleOperator}, ""); domain.CodeOf(err) != domain.CodeForbidden {
+		t.Errorf("released by an operator: %v", err)
+	}
+	if ended, err := s.EndHold(ctx, domain.Actor{Name: "new", Role: domain.RoleAdmin}, "looked at"); err != nil || !ended {
+		t.Errorf("released by the new administrator: %v, %v", ended, err)
+	}
+}
+
+// A restore, and every other command, as root leaves files that the owner of the data
+// directory can open.
+func TestRootKeepsTheOwnerOfTheDirectory(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files to others")
+	}
+	ctx := context.Background()
+	path := guarded(t)
+	s := reopened(t, path)
+	backups := t.TempDir()
+	const owner = 54321
+	must(t, os.Chown(backups, owner, owner))
+	backup := filepath.Join(backups, "b.db")
+	_, err := Backup(ctx, s, backup, "test")
+	must(t, err)
+	must(t, s.Close())
+	dir := filepath.Dir(path)
+	must(t, filepath.WalkDir(dir, func(p string, _ os.DirEntry, err error) error { return errors.Join(err, os.Chown(p, owner, owner)) }))
+	_, err = Restore(ctx, backup, path, RestoreOptions{Replace: true})
+	must(t, err)
+	must(t, reopened(t, path).Close())
+	for _, root := range []string{dir, backups} {
+		must(t, filepath.WalkDir(root, func(p string, d os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err == nil && info.Sys().(*syscall.Stat_t).Uid != owner {
+				t.Errorf("%s belongs to %d", p, info.Sys().(*syscall.Stat_t).Uid)
+			}
+			return err
+		}))
+	}
+}
+
+// The key file of another database is refused before anything is written with it.
+func TestTheKeyFileOfAnotherDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path, other := guarded(t), guarded(t)
+	must(t, os.Remove(path+".key"))
+	must(t, copyFile(other+".key", path+".key"))
+	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeCorrupt || !strings.Contains(err.Error(), "fingerprint") {
+		t.Errorf("%v", err)
+	}
+	reader, err := Open(ctx, path, Options{Options: store.Options{ReadOnly: true}})
+	must(t, err)
+	defer reader.Close()
+	if r, err := reader.VerifyAudit(ctx); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "fingerprint") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// The database, and with it every backup, opens no second factor: what they are
+// encrypted with follows from the key file alone.
+func TestASecondFactorNeedsTheKeyFile(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := guarded(t)
+	s := reopened(t, path)
+	stolen := filepath.Join(t.TempDir(), "kairos.db")
+	must(t, CopyTo(ctx, s, stolen))
+	instance := s.InstanceKey()
+	if text, err := s.SealedSetting(ctx, "second-factor.1"); err != nil || text != `{"secret":"of marta"}` {
+		t.Fatalf("%q, %v", text, err)
+	}
+	pool, err := sql.Open("sqlite", stolen)
+	must(t, err)
+	defer pool.Close()
+	var sealed string
+	must(t, pool.QueryRow("SELECT value FROM settings WHERE key = 'second-factor.1'").Scan(&sealed))
+	if strings.Contains(sealed, "marta") || !strings.HasPrefix(sealed, "sealed:") {
+		t.Errorf("stored as %s", sealed)
+	}
+	for name, key := range map[string][]byte{"no key": nil, "the key in the database": instance, "another key": core.RandomBytes(32)} {
+		c, err := Open(ctx, stolen, Options{Options: store.Options{ReadOnly: true, AuditKey: key}})
+		must(t, err)
+		if text, err := c.SealedSetting(ctx, "second-factor.1"); domain.CodeOf(err) != domain.CodeCorrupt {
+			t.Errorf("%s opens it: %q, %v", name, text, err)
+		}
+		must(t, c.Close())
+	}
+	must(t, s.Close())
+	must(t, alter(t, path, `INSERT INTO settings SELECT 'second-factor.2', value FROM settings WHERE key = 'second-factor.1'`))
+	s = reopened(t, path)
+	if _, err := s.SealedSetting(ctx, "second-factor.2"); domain.CodeOf(err) != domain.CodeCorrupt {
+		t.Errorf("it opens under another user: %v", err)
+	}
+}

@@ -1,0 +1,501 @@
+package recovery
+
+import (
+	"context"
+	"crypto/hmac"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+)
+
+// RestoreOptions of Restore.
+type RestoreOptions struct {
+	Options
+	// Replace allows a database that is there to be put aside; without it, one is
+	// CodeConflict.
+	Replace bool
+	// KeyFile is the key file of the server that made the backup; empty means the one
+	// beside the database.
+	KeyFile string
+	// WithoutKey restores a backup whose key file is lost, with a new one: nobody can
+	// tell whether the backup was forged, so all access ends and execution is held.
+	WithoutKey bool
+	// IdentityFile holds the private key of a recipient of an encrypted backup.
+	IdentityFile string
+}
+
+// Restored says what a restore did.
+type Restored struct {
+	Backup domain.Backup `json:"backup"`
+	Hold   domain.Hold   `json:"hold"`
+	// Aside is the directory that now holds the files that were there before;
+	// empty if there were none.
+	Aside string `json:"aside"`
+}
+
+const (
+	// restoringDir is where a restored database is built.
+	restoringDir = "restoring"
+	// asideManifest in it, if there, is the manifest that makes what goes aside a
+	// backup.
+	asideManifest = "aside.json"
+	// decryptingDir, behind the database's name, is where an encrypted backup is read.
+	decryptingDir = ".decrypting"
+)
+
+// renamer is os.Rename, or what a test puts in its place.
+type renamer func(from, to string) error
+
+// Restore puts a backup in the place of the database at path. Everything is
+// verified before anything is moved; nothing is deleted; killed at any point,
+// either the old or the new database is in place. All unfinished runs of the
+// restored database are held (G15). It needs the lock: a running daemon is
+// CodeLocked.
+//
+// The database is swapped inside its directory, not with it: a data directory
+// is often a mount point or made by the service manager, and cannot be renamed.
+func Restore(ctx context.Context, backup, path string, o RestoreOptions) (Restored, error) {
+	r, err := restore(ctx, backup, path, o, os.Rename)
+	if err != nil {
+		return r, fmt.Errorf("restore: %w", err)
+	}
+	return r, nil
+}
+
+func restore(ctx context.Context, backup, path string, o RestoreOptions, rename renamer) (r Restored, err error) {
+	if err := core.DriverSetup(); err != nil {
+		return r, err
+	}
+	if r.Backup, err = ReadManifest(backup); err != nil {
+		return r, err
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return r, domain.Errorf(domain.CodeUnavailable, "cannot create the data directory: %w", err)
+	}
+	lock, err := core.TakeLock(path + ".lock")
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, core.ReleaseLock(lock)) }()
+	if err := finishRestore(path, os.Rename); err != nil { // an earlier one
+		return r, err
+	}
+	for _, p := range []string{path, path + "-wal"} {
+		if _, err := os.Stat(p); err == nil && !o.Replace {
+			return r, domain.Errorf(domain.CodeConflict, "%s is there already", p).
+				Suggest("say --force to put it aside; it is kept in a directory beside it")
+		}
+	}
+	key := core.RandomBytes(core.KeySize)
+	if o.WithoutKey && o.KeyFile != "" {
+		return r, domain.Errorf(domain.CodeInvalid, "a key file and --without-key exclude each other")
+	}
+	if !o.WithoutKey {
+		if key, err = keyFor(r.Backup, path, o.KeyFile); err != nil {
+			return r, err
+		}
+	}
+	o.Keyless = o.WithoutKey
+	decrypting := path + decryptingDir
+	defer func() { err = errors.Join(err, os.RemoveAll(decrypting)) }()
+	plain, err := opened(r.Backup, o.IdentityFile, func() (string, error) { return decrypting, freshDir(decrypting) })
+	if err != nil {
+		return r, err
+	}
+	if err := verifyBackup(ctx, plain, key, o.Options); err != nil {
+		return r, err
+	}
+	work := filepath.Join(dir, restoringDir)
+	if err := os.RemoveAll(work); err != nil { // of a restore that was cut short
+		return r, domain.Errorf(domain.CodeUnavailable, "remove %s: %w", work, err)
+	}
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return r, domain.Errorf(domain.CodeUnavailable, "create %s: %w", work, err)
+	}
+	if r.Hold, err = build(ctx, plain, path, work, key, o.Options); err != nil {
+		return r, errors.Join(err, os.RemoveAll(work))
+	}
+	failpoint.Hit("restore.built")
+	aside := "replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
+	if err := core.WriteWhole(filepath.Join(work, core.AsideFile), []byte(aside)); err != nil {
+		return r, errors.Join(err, os.RemoveAll(work))
+	}
+	ready := filepath.Join(dir, core.RestoredDir)
+	if err := os.RemoveAll(ready); err != nil { // what an earlier restore left after it was finished
+		return r, errors.Join(err, os.RemoveAll(work))
+	}
+	if err := store.KeepOwner(dir, work, path+".lock"); err != nil {
+		return r, errors.Join(err, os.RemoveAll(work))
+	}
+	failpoint.Hit("restore.complete")
+	if err := os.Rename(work, ready); err != nil {
+		return r, errors.Join(err, os.RemoveAll(work))
+	}
+	failpoint.Hit("restore.ready")
+	if err := core.SyncDir(dir); err != nil {
+		return r, err
+	}
+	if err := finishRestore(path, rename); err != nil {
+		return r, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, aside)); err == nil {
+		r.Aside = filepath.Join(dir, aside)
+	}
+	return r, store.KeepOwner(dir, filepath.Join(dir, aside))
+}
+
+// keyFor reads the key file of the server that made a backup, and makes sure that
+// the backup's manifest was written with it.
+func keyFor(b domain.Backup, path, file string) ([]byte, error) {
+	if file == "" {
+		file = path + ".key"
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, domain.Errorf(domain.CodeInvalid, "the key file %s is missing; without it, nobody can tell whether the backup was forged", file).
+			Suggest("give the key file of the server that made the backup (kairos.db.key) with --key; if every copy is lost, --without-key restores the data and ends all access")
+	}
+	key, err := core.LoadKey(file)
+	if err != nil {
+		return nil, err
+	}
+	return key, checkManifest(b, key, file)
+}
+
+// checkManifest makes sure that a manifest was written with a key.
+func checkManifest(b domain.Backup, key []byte, file string) error {
+	var k core.Secrets
+	k.SetKey(key)
+	if b.Key != k.Derived.Print {
+		return domain.Errorf(domain.CodeCorrupt, "%s was not made with this key file: %s has the fingerprint %s, the backup's is %q", b.Path, file, k.Derived.Print, b.Key).
+			Suggest("give the key file of the server that made the backup with --key")
+	}
+	if want := manifestMAC(b, k.Derived); !hmac.Equal([]byte(want), []byte(b.MAC)) {
+		return domain.Errorf(domain.CodeCorrupt, "the manifest of %s was changed after the backup was made", b.Path).Suggest("do not use this backup; take another one")
+	}
+	return nil
+}
+
+// VerifyBackupFile does everything that a restore at path would do before it
+// moves anything, and changes nothing. Of the options, the files with keys count.
+func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions) (b domain.Backup, err error) {
+	if err := core.DriverSetup(); err != nil {
+		return b, err
+	}
+	if b, err = ReadManifest(backup); err != nil {
+		return b, err
+	}
+	key, err := keyFor(b, path, o.KeyFile)
+	if err != nil {
+		return b, err
+	}
+	dir := ""
+	defer func() {
+		if dir != "" {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	plain, err := opened(b, o.IdentityFile, func() (_ string, err error) {
+		beside := filepath.Dir(path) // where a database was, there is room for one
+		if _, err := os.Stat(beside); err != nil {
+			beside = ""
+		}
+		dir, err = os.MkdirTemp(beside, filepath.Base(path)+decryptingDir+"-")
+		return dir, err
+	})
+	if err != nil {
+		return b, err
+	}
+	return b, verifyBackup(ctx, plain, key, Options{})
+}
+
+// verifyBackup examines a backup completely: that it is the file its manifest
+// speaks of, that it is a database of ours without anything added, and that
+// every row in it is what was written (O08). One of an older schema is examined
+// as far as SQLite goes; its hash says that it is what was verified when it was
+// made.
+func verifyBackup(ctx context.Context, b domain.Backup, key []byte, o Options) error {
+	files := o.Files()
+	sum, size, err := fileSum(b.Path)
+	if err != nil {
+		return err
+	}
+	if sum != b.SHA256 || size != b.Bytes {
+		return notTheFile(b.Path)
+	}
+	known := core.SchemaOf(files)
+	if b.Schema > known {
+		return domain.Errorf(domain.CodeInvalid, "the backup has schema %d; this kairosd knows up to %d", b.Schema, known).Suggest("restore it with the kairosd that made it")
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if _, err := os.Stat(b.Path + suffix); err == nil {
+			return domain.Errorf(domain.CodeInvalid, "%s%s lies beside the backup and would be taken for a part of it", b.Path, suffix).Suggest("move it away")
+		}
+	}
+	var found domain.Backup
+	if b.Schema < known {
+		found, err = examineOlder(ctx, b)
+	} else {
+		found, err = examine(ctx, b.Path, store.Options{AuditKey: key, Migrations: files, Keyless: o.Keyless})
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range found.Verified {
+		if len(c.Problems) > 0 {
+			e := domain.Errorf(domain.CodeCorrupt, "the backup fails its check of %s: %s", c.Name, c.Problems[0]).Suggest("take another backup")
+			if c.Name == checkAuditName {
+				e.Suggestion = "if another installation made it, give its key file with --key; else take another backup"
+			}
+			return e
+		}
+	}
+	if found.Incarnation != b.Incarnation || found.AuditSeq != b.AuditSeq || found.AuditMac != b.AuditMac || found.Instance != b.Instance {
+		return domain.Errorf(domain.CodeCorrupt, "the backup and its manifest speak of different databases")
+	}
+	return nothingAdded(ctx, b.Path, b.Schema, files)
+}
+
+// examineOlder examines a backup whose schema this binary migrates from.
+func examineOlder(ctx context.Context, b domain.Backup) (domain.Backup, error) {
+	pool, err := core.OpenPlain(b.Path, "&mode=ro&_query_only=1")
+	if err != nil {
+		return b, err
+	}
+	rows, err := soundness(ctx, pool, func(int64, int64) {})
+	if err != nil {
+		return b, errors.Join(err, pool.Close())
+	}
+	found, err := describeAny(ctx, pool, b.Schema, rows)
+	return found, errors.Join(err, pool.Close())
+}
+
+// nothingAdded compares the tables, indexes and triggers of a database with
+// those that its migrations make: a trigger that somebody added would run here.
+func nothingAdded(ctx context.Context, path string, schema int64, files fs.FS) error {
+	dir, err := os.MkdirTemp("", "kairos-schema-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) // a temporary directory; nothing depends on it
+	fresh, err := core.OpenPlain(filepath.Join(dir, "fresh.db"), "")
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	p, err := core.Provider(fresh, files)
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	if _, err := p.UpTo(ctx, schema); err != nil {
+		return core.Translate(err, "make the schema")
+	}
+	copied, err := core.OpenPlain(path, "&mode=ro&_query_only=1")
+	if err != nil {
+		return err
+	}
+	defer copied.Close()
+	want, err := objects(ctx, fresh)
+	if err != nil {
+		return err
+	}
+	got, err := objects(ctx, copied)
+	if err != nil {
+		return err
+	}
+	for _, o := range got {
+		if !slices.Contains(want, o) {
+			name, _, _ := strings.Cut(o, "\n")
+			return domain.Errorf(domain.CodeInvalid, "the backup has a %s that kairosd did not make", name).Suggest("do not use it; somebody changed it")
+		}
+	}
+	if len(got) != len(want) {
+		return domain.Errorf(domain.CodeCorrupt, "the backup lacks a part of its schema")
+	}
+	return nil
+}
+
+// notInternal excludes what SQLite adds to a schema itself: a table of statistics
+// and indexes without a statement. A name that begins with sqlite_ is not enough,
+// because a forged file can give it to a trigger.
+const notInternal = "NOT (type = 'table' AND name IN ('sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4') OR type = 'index' AND sql IS NULL AND name GLOB 'sqlite_autoindex_*')"
+
+func objects(ctx context.Context, pool *sql.DB) ([]string, error) {
+	rows, err := pool.QueryContext(ctx, "SELECT type || ' ' || name || char(10) || coalesce(sql, '') FROM sqlite_schema WHERE "+notInternal)
+	if err != nil {
+		return nil, core.Translate(err, "read the schema")
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var o string
+		if err := rows.Scan(&o); err != nil {
+			return nil, core.Translate(err, "read the schema")
+		}
+		out = append(out, o)
+	}
+	return out, core.Translate(rows.Err(), "read the schema")
+}
+
+// build makes the restored database in a directory of its own, held and closed:
+// no write-ahead log of any other database can be taken for its own.
+func build(ctx context.Context, b domain.Backup, path, work string, key []byte, o Options) (h domain.Hold, err error) {
+	target := filepath.Join(work, filepath.Base(path))
+	if err := copyFile(b.Path, target); err != nil {
+		return h, err
+	}
+	if err := core.WriteWhole(target+".key", []byte(fmt.Sprintf("%x\n", key))); err != nil {
+		return h, err
+	}
+	// The anchor says how far the database had come that is replaced.
+	if err := copyFile(path+".anchor", target+".anchor"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return h, err
+	}
+	o.ReadOnly, o.Restored = false, filepath.Base(b.Path)
+	o.Recipients = []string{} // what an upgrade of it keeps goes with the directory
+	s, err := Open(ctx, target, o)
+	if err != nil {
+		return h, err
+	}
+	held, err := s.Hold(ctx)
+	if err := errors.Join(err, s.Close()); err != nil {
+		return h, err
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(target + suffix); err == nil {
+			return h, domain.Errorf(domain.CodeInternal, "the restored database did not close")
+		}
+	}
+	if err := os.Remove(target + ".lock"); err != nil {
+		return h, err
+	}
+	if err := core.SyncFile(target); err != nil {
+		return h, err
+	}
+	return *held, core.SyncDir(work)
+}
+
+func copyFile(from, to string) error { return copyWith(from, to, func(int64, int64) {}) }
+
+// copyWith is copyFile that tells how many bytes are copied.
+func copyWith(from, to string, tell func(done, of int64)) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	err = copyTelling(out, in, info.Size(), tell)
+	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return domain.Errorf(domain.CodeUnavailable, "copy %s: %w", from, err)
+	}
+	return nil
+}
+
+func copyTelling(out io.Writer, in io.Reader, size int64, tell func(done, of int64)) error {
+	tell(0, size)
+	for done := int64(0); ; {
+		n, err := io.CopyN(out, in, copyPiece)
+		done += n
+		tell(done, max(done, size))
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// copyPiece is how much is copied between two words on it.
+const copyPiece = 16 << 20
+
+// finishRestore completes a restore whose new database is ready: what is in the
+// way goes aside, what is new takes its place. It does the rest of what an
+// earlier call could not finish, and nothing when there is no restore. The
+// caller holds the lock.
+func finishRestore(path string, rename renamer) error {
+	dir, name := filepath.Dir(path), filepath.Base(path)
+	ready := filepath.Join(dir, core.RestoredDir)
+	text, err := os.ReadFile(filepath.Join(ready, core.AsideFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return domain.Errorf(domain.CodeUnavailable, "finish a restore: %w", err)
+	}
+	aside := filepath.Join(dir, filepath.Base(string(text)))
+	if err := moveAll(ready, aside, dir, name, rename); err != nil {
+		return domain.Errorf(domain.CodeUnavailable, "finish a restore: %w", err).Suggest("%s holds the restored database, %s the old one", ready, aside)
+	}
+	return nil
+}
+
+func moveAll(ready, aside, dir, name string, rename renamer) error {
+	there := func(p string) bool { _, err := os.Stat(p); return err == nil }
+	if there(filepath.Join(ready, name)) { // the old database is in its place, or aside
+		kept, err := placeEncrypted(ready, aside, dir, name, rename)
+		if err != nil {
+			return err
+		}
+		for _, suffix := range []string{"-shm", "-wal", "", ".anchor", ".key"} {
+			old := filepath.Join(dir, name+suffix)
+			if suffix == "" && kept != name { // the new one replaces it
+				continue
+			}
+			if !there(old) || suffix != "-shm" && suffix != "-wal" && !there(filepath.Join(ready, name+suffix)) {
+				continue // nothing there, or it is the new one already
+			}
+			if err := os.MkdirAll(aside, 0o700); err != nil {
+				return err
+			}
+			if err := rename(old, filepath.Join(aside, name+suffix)); err != nil {
+				return err
+			}
+			failpoint.Hit("restore.aside")
+		}
+		if manifest := filepath.Join(ready, asideManifest); there(manifest) && there(aside) {
+			if err := rename(manifest, filepath.Join(aside, kept+ManifestSuffix)); err != nil {
+				return err
+			}
+		}
+		if there(aside) {
+			if err := errors.Join(core.SyncDir(aside), core.SyncDir(dir)); err != nil {
+				return err
+			}
+		}
+		for _, suffix := range []string{".key", ".anchor", ""} { // the database last: its absence says that all are moved
+			if from := filepath.Join(ready, name+suffix); there(from) {
+				if err := rename(from, filepath.Join(dir, name+suffix)); err != nil {
+					return err
+				}
+				failpoint.Hit("restore.placed")
+			}
+		}
+		if err := core.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	failpoint.Hit("restore.moved")
+	if err := os.RemoveAll(ready); err != nil {
+		return err
+	}
+	return core.SyncDir(dir)
+}

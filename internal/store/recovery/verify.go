@@ -1,0 +1,315 @@
+package recovery
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// Verify examines everything that is in the database file, without changing it.
+func Verify(ctx context.Context, opened *store.Store) ([]domain.Check, error) {
+	s := of(opened)
+	var out []domain.Check
+	for _, check := range []func(context.Context, *domain.Check) error{s.checkPages, s.checkForeignKeys, s.checkRuns, s.checkStates, s.checkJournals,
+		s.checkApprovals, s.checkPayloads, s.checkMemory, s.checkResponses, s.checkCounters, s.VerifyAccess, s.checkAudit} {
+		c := domain.Check{Problems: []string{}}
+		err := check(ctx, &c)
+		if len(c.Problems) == 0 {
+			c.Advice = ""
+		}
+		out = append(out, c)
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+const adviceDamage = "the file is damaged: stop kairosd, keep all its files, and restore the newest backup (kairosd restore)"
+
+func (s *database) checkPages(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "database pages", adviceDamage
+	tx, err := s.db.Read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return core.Translate(err, c.Name)
+	}
+	defer tx.Rollback()
+	// The check of an index of words goes by what the connection remembers of it,
+	// which a query brings up to date. Without that it takes what others have
+	// written since for damage.
+	for _, index := range []string{"run_words", "memory_words"} {
+		var found int
+		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM "+index+" WHERE "+index+" MATCH 'kairos'").Scan(&found); err != nil {
+			core.Find(c, "%s: %v", index, err)
+		}
+	}
+	rows, err := tx.QueryContext(ctx, "PRAGMA integrity_check(100)")
+	if err != nil {
+		return core.Translate(err, c.Name)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return core.Translate(err, c.Name)
+		}
+		if text != "ok" {
+			core.Find(c, "%s", text)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return core.Translate(err, c.Name)
+	}
+	return core.Translate(tx.QueryRowContext(ctx, "PRAGMA page_count").Scan(&c.Examined), c.Name)
+}
+
+func (s *database) checkForeignKeys(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "foreign keys", adviceDamage
+	rows, err := s.db.Read.QueryContext(ctx, "PRAGMA foreign_key_check")
+	if err != nil {
+		return core.Translate(err, c.Name)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var table, parent string
+		var row sql.NullInt64
+		var key int64
+		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
+			return core.Translate(err, c.Name)
+		}
+		core.Find(c, "row %d of %s names a row of %s that is not there", row.Int64, table, parent)
+	}
+	return core.Translate(rows.Err(), c.Name)
+}
+
+// checkRuns reads what stands of each run besides its journal: that it is there,
+// and what it says is what was written, as far as its form tells.
+func (s *database) checkRuns(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "runs", "restore the newest backup; the runs named cannot go on, start new ones of their plans"
+	last, err := s.db.Q.RunLast(ctx)
+	if err != nil {
+		return core.Translate(err, c.Name)
+	}
+	for low := int64(0); low < last; low += verifyWindow {
+		err := s.db.EachRow(ctx, `SELECT r.public_id, coalesce(d.limits, ''), coalesce(d.labels, ''), coalesce(d.given_labels, ''), d.parent, d.concurrency, d.input, d.output
+FROM runs AS r LEFT JOIN run_details AS d ON d.run_id = r.id WHERE r.id > ? AND r.id <= ? ORDER BY r.id`, core.Ordinals(low, low+verifyWindow), func(v []driver.Value) error {
+			row := core.Fields{Values: v}
+			id := row.Text()
+			d := dbsqlc.RunDetail{Limits: row.Text(), Labels: row.Text(), GivenLabels: row.Text(), Parent: row.TextOrNull(), Concurrency: row.TextOrNull()}
+			c.Examined++
+			for _, p := range core.Run(dbsqlc.Run{}, d, "", "", 0, "").Damaged {
+				core.FindOf(c, id, "run %s: %s: %s", id, p.Part, p.Message)
+			}
+			for _, what := range []string{"input", "output"} {
+				if text := row.TextOrNull(); text != nil && !strings.HasPrefix(*text, core.PayloadMark) && !json.Valid([]byte(*text)) {
+					core.FindOf(c, id, "run %s: %s: it is no JSON any more", id, what)
+				}
+			}
+			return row.Err
+		})
+		if err != nil {
+			return core.Translate(err, c.Name)
+		}
+	}
+	return nil
+}
+
+// verifyWindow is how many runs one snapshot of the journals covers: a longer
+// one would keep the write-ahead log from being emptied.
+const verifyWindow = 200
+
+// checkJournals reads every journal row: its checksum, the numbering, that the
+// values it names are known to its run, and that no visit has two outcomes
+// (ruling 18).
+func (s *database) checkJournals(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "journal rows", "restore the newest backup, or fork the runs named from before the damaged row"
+	last, err := s.db.Q.RunLast(ctx)
+	if err != nil {
+		return core.Translate(err, c.Name)
+	}
+	for low := int64(0); low < last; low += verifyWindow {
+		if err := s.checkJournalsOf(ctx, c, low, low+verifyWindow); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type outcomeKey struct {
+	node        string
+	visit, item int64
+}
+
+func (s *database) checkJournalsOf(ctx context.Context, c *domain.Check, low, high int64) error {
+	type journal struct {
+		run     string
+		at, end int64
+	}
+	runs := map[int64]*journal{}
+	order := make([]*journal, 0, verifyWindow)
+	if err := s.db.EachRow(ctx, "SELECT id, public_id, last_seq FROM runs WHERE id > ? AND id <= ? AND purged_at = 0 ORDER BY id", core.Ordinals(low, high), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		id := f.Int()
+		runs[id] = &journal{run: f.Text(), end: f.Int()}
+		order = append(order, runs[id])
+		return f.Err
+	}); err != nil {
+		return core.Translate(err, c.Name)
+	}
+	outcomes, last := map[outcomeKey]int64{}, int64(0)
+	if err := s.db.EachRow(ctx, "SELECT "+core.StepColumns+" FROM step_results AS s WHERE s.run_id > ? AND s.run_id <= ? ORDER BY s.run_id, s.seq", core.Ordinals(low, high), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		row := core.StepOf(&f)
+		j := runs[row.RunID]
+		if f.Err != nil || j == nil { // of a purged run, which is losing its rows just now
+			return f.Err
+		}
+		if row.RunID != last {
+			last = row.RunID
+			clear(outcomes)
+		}
+		c.Examined++
+		if row.Seq != j.at+1 {
+			core.FindOf(c, j.run, "run %s: row %d is followed by row %d", j.run, j.at, row.Seq)
+		}
+		j.at = row.Seq
+		if string(core.RowHash(j.run, &row)) != string(row.Hash) {
+			core.FindOf(c, j.run, "run %s: row %d fails its checksum", j.run, row.Seq)
+			return nil
+		}
+		switch {
+		case row.Kind == string(domain.EntryReset), row.Kind == string(domain.EntryReplan):
+			clear(outcomes) // what follows decides some visits anew
+		case row.Kind == string(domain.EntryResult) && row.Final != 0:
+			k := outcomeKey{row.Node, row.Visit, row.Item}
+			if first := outcomes[k]; first != 0 {
+				core.FindOf(c, j.run, "run %s: visit %d of node %s has two outcomes, rows %d and %d", j.run, row.Visit, row.Node, first, row.Seq)
+			}
+			outcomes[k] = row.Seq
+		}
+		return nil
+	}); err != nil {
+		return core.Translate(err, c.Name)
+	}
+	for _, j := range order {
+		if j.at < j.end { // it may have grown between the two reads
+			core.FindOf(c, j.run, "run %s: the journal ends at row %d, the run is at %d", j.run, j.at, j.end)
+		}
+	}
+	return nil
+}
+
+// checkPayloads reads every stored value, and looks for rows that name one that
+// is not there.
+func (s *database) checkPayloads(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "values", adviceDamage
+	for after := int64(0); ; {
+		rows, err := s.db.Q.PayloadScan(ctx, after, 100)
+		if err != nil {
+			return core.Translate(err, c.Name)
+		}
+		if len(rows) == 0 {
+			break
+		}
+		for _, p := range rows {
+			after = p.ID
+			c.Examined++
+			mark := core.PayloadMark + hex.EncodeToString(p.Hash)
+			if _, err := s.db.Fetch(ctx, &mark); domain.CodeOf(err) == domain.CodeCorrupt {
+				if err := s.findPayload(ctx, c, p.Hash, err); err != nil {
+					return err
+				}
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT r.public_id, s.seq, s.hash FROM (
+SELECT run_id, seq, unhex(substr(input, 2)) AS hash FROM step_results WHERE substr(input, 1, 1) = '@'
+UNION ALL SELECT run_id, seq, unhex(substr(output, 2)) FROM step_results WHERE substr(output, 1, 1) = '@'
+UNION ALL SELECT run_id, 0, unhex(substr(input, 2)) FROM run_details WHERE substr(input, 1, 1) = '@'
+UNION ALL SELECT run_id, 0, unhex(substr(output, 2)) FROM run_details WHERE substr(output, 1, 1) = '@') AS s
+JOIN runs AS r ON r.id = s.run_id
+WHERE r.purged_at = 0 AND NOT EXISTS (SELECT 1 FROM payload_refs AS p WHERE p.run_id = s.run_id AND p.hash = s.hash) LIMIT 100`)
+	if err != nil {
+		return core.Translate(err, c.Name)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var run string
+		var seq int64
+		var hash []byte
+		if err := rows.Scan(&run, &seq, &hash); err != nil {
+			return core.Translate(err, c.Name)
+		}
+		core.FindOf(c, run, "run %s: row %d names the value %.12x, which nothing keeps for it", run, seq, hash)
+	}
+	return core.Translate(rows.Err(), c.Name)
+}
+
+// findPayload adds the problem of a stored value, with the unfinished runs that
+// name it.
+func (s *database) findPayload(ctx context.Context, c *domain.Check, hash []byte, problem error) error {
+	core.Find(c, "%s", problem)
+	runs, err := s.db.Q.UnfinishedRunsOfPayload(ctx, hash, int64(core.MaxFoundRuns-min(len(c.Runs), core.MaxFoundRuns)))
+	if err != nil {
+		return core.Translate(err, c.Name)
+	}
+	for _, run := range runs {
+		if !slices.Contains(c.Runs, run) {
+			c.Runs = append(c.Runs, run)
+		}
+	}
+	return nil
+}
+
+// CheckCounters is the name of the check of the counters.
+const CheckCounters = "counters"
+
+// checkCounters compares the maintained counters with what they count.
+func (s *database) checkCounters(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = CheckCounters, "the numbers on the dashboard are off; the runs themselves are not touched by this. Stop kairosd and count again: kairosd doctor --repair. A running one does so after its weekly integrity check"
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT status, wait_reason, sum(counted), sum(found) FROM (
+SELECT status, wait_reason, n AS counted, 0 AS found FROM run_counts
+UNION ALL SELECT status, `+core.CountedAs+`, 0, count(*)
+FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2)
+GROUP BY status, wait_reason`)
+	if err != nil {
+		return core.Translate(err, c.Name)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var status, reason string
+		var counted, found int64
+		if err := rows.Scan(&status, &reason, &counted, &found); err != nil {
+			return core.Translate(err, c.Name)
+		}
+		c.Examined++
+		if counted != found {
+			core.Find(c, "%d runs are %s, the counter says %d", found, strings.TrimSpace(status+" "+reason), counted)
+		}
+	}
+	return core.Translate(rows.Err(), c.Name)
+}
+
+// checkAuditName is the name of the check of the audit chain.
+const checkAuditName = "audit chain"
+
+func (s *database) checkAudit(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = checkAuditName, "somebody or something changed the log, or the key beside the database is not the one it was written with. Compare with a backup before anything else"
+	r, err := s.VerifyAudit(ctx)
+	c.Examined = r.Events
+	for _, p := range r.Problems {
+		core.Find(c, "%s", p)
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+package recovery
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+)
+
+// problemRows lists what a query finds: the run, and what is wrong with it.
+func (s *database) problemRows(ctx context.Context, c *domain.Check, query string, args ...int64) error {
+	err := s.db.EachRow(ctx, query, core.Ordinals(args...), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		run, problem := f.Text(), f.Text()
+		if f.Err == nil {
+			core.FindOf(c, run, "run %s: %s", run, problem)
+		}
+		return f.Err
+	})
+	return core.Translate(err, c.Name)
+}
+
+// endingTime is how long what a finished run leaves behind may take to end.
+const endingTime = time.Minute
+
+// checkStates looks for what must not be left of a finished run.
+func (s *database) checkStates(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "run states", "cancel the runs named, or start kairosd again, which ends what a finished run has left; report it with the log"
+	for _, query := range []string{
+		"SELECT count(*) FROM approvals WHERE status = 'open'",
+		"SELECT count(*) FROM runs WHERE ended_at = 0 AND parent_run <> ''",
+		"SELECT count(*) FROM runs WHERE ended_at <> 0",
+	} {
+		var n int64
+		if err := s.db.Read.QueryRowContext(ctx, query).Scan(&n); err != nil {
+			return core.Translate(err, c.Name)
+		}
+		c.Examined += n
+	}
+	long := s.db.Now().Add(-endingTime).UnixMicro()
+	for _, query := range []string{
+		`SELECT r.public_id, 'it is ' || r.status || ', and its approval ' || a.public_id || ' is still open'
+FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.status = 'open' AND r.ended_at <> 0 AND r.ended_at < ?`,
+		`SELECT r.public_id, 'it is ' || r.status || ', and its parent ' || p.public_id || ' has ' || p.status
+FROM runs AS r JOIN runs AS p ON p.public_id = r.parent_run WHERE r.parent_run <> '' AND r.ended_at = 0 AND p.ended_at <> 0 AND p.ended_at < ?`,
+		`SELECT r.public_id, 'it is ' || r.status || ', and paused' FROM runs AS r WHERE r.ended_at <> 0 AND r.paused <> 0 AND r.ended_at < ?`,
+	} {
+		if err := s.problemRows(ctx, c, query, long); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkApprovals compares approvals with the journal rows that opened and decided
+// them, which are under a checksum.
+func (s *database) checkApprovals(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "approvals", "somebody or something changed a decision or a request. Compare with a backup and with the audit log before anything else"
+	last, err := s.db.Q.RunLast(ctx)
+	if err != nil {
+		return core.Translate(err, c.Name)
+	}
+	for low := int64(0); low < last; low += verifyWindow {
+		if err := s.checkApprovalsOf(ctx, c, low, low+verifyWindow); err != nil {
+			return core.Translate(err, c.Name)
+		}
+	}
+	return nil
+}
+
+// askedByJournal is what the journal knows of an approval.
+type askedByJournal struct {
+	node, decision, by, comment string
+	visit, item, due            int64
+}
+
+func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, high int64) error {
+	type stored struct {
+		askedByJournal
+		run, id, status string
+		runID           int64
+	}
+	var approvals []stored
+	err := s.db.EachRow(ctx, `SELECT a.run_id, r.public_id, a.public_id, a.status, a.node, a.visit, a.item, a.due_at, a.decided_by, a.comment
+FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.run_id > ? AND a.run_id <= ? AND r.purged_at = 0 ORDER BY a.run_id, a.id`, core.Ordinals(low, high), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		a := stored{runID: f.Int(), run: f.Text(), id: f.Text(), status: f.Text()}
+		a.node, a.visit, a.item, a.due, a.by, a.comment = f.Text(), f.Int(), f.Int(), f.Int(), f.Text(), f.Text()
+		approvals = append(approvals, a)
+		return f.Err
+	})
+	if err != nil || len(approvals) == 0 {
+		return err
+	}
+	type key struct {
+		run int64
+		ref string
+	}
+	journal := map[key]askedByJournal{}
+	err = s.db.EachRow(ctx, `SELECT run_id, ref, kind, node, visit, item, due_at, coalesce(decision, ''), coalesce(actor, ''), coalesce(reason, '')
+FROM step_results WHERE run_id > ? AND run_id <= ? AND ref IS NOT NULL AND kind IN ('wait', 'resolve') ORDER BY run_id, seq`, core.Ordinals(low, high), func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		k, kind := key{f.Int(), f.Text()}, f.Text()
+		row := askedByJournal{node: f.Text(), visit: f.Int(), item: f.Int(), due: f.Int(), decision: f.Text(), by: f.Text(), comment: f.Text()}
+		if kind == string(domain.EntryWait) {
+			row.decision = ""
+			journal[k] = row
+		} else if opened, ok := journal[k]; ok {
+			var d struct{ Action string }
+			if err := json.Unmarshal([]byte(row.decision), &d); err == nil {
+				opened.decision, opened.by, opened.comment = d.Action, row.by, row.comment
+				journal[k] = opened
+			}
+		}
+		return f.Err
+	})
+	if err != nil {
+		return err
+	}
+	for _, a := range approvals {
+		c.Examined++
+		opened, ok := journal[key{a.runID, a.id}]
+		decided := a.status != "open" && a.status != "cancelled"
+		switch {
+		case !ok:
+			core.FindOf(c, a.run, "run %s: approval %s belongs to no row of its journal", a.run, a.id)
+		case a.node != opened.node || a.visit != opened.visit || a.item != opened.item || a.due != opened.due:
+			core.FindOf(c, a.run, "run %s: approval %s is not the one that its journal row has opened", a.run, a.id)
+		case decided && a.status != opened.decision:
+			core.FindOf(c, a.run, "run %s: approval %s is %s; by the journal it is %s", a.run, a.id, a.status, cmp.Or(opened.decision, "not decided"))
+		case !decided && opened.decision != "":
+			core.FindOf(c, a.run, "run %s: approval %s is %s; by the journal it is %s", a.run, a.id, a.status, opened.decision)
+		case decided && (a.by != opened.by || a.comment != "" && a.comment != opened.comment):
+			core.FindOf(c, a.run, "run %s: approval %s was decided by another person, or for another reason, than the journal has", a.run, a.id)
+		}
+	}
+	return nil
+}
+
+// checkMemory compares what sessions remember with the runs that it is of.
+func (s *database) checkMemory(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "memory", "clear the memory of the sessions of the runs named: kairos memory --help"
+	for after, more := int64(0), true; more; {
+		more = false
+		err := s.db.EachRow(ctx, `SELECT m.id, r.public_id, m.scope, m.owner, m.session, m.input, r.actor, coalesce(d.session, ''), coalesce(d.input, '')
+FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON d.run_id = m.run_id WHERE m.id > ? ORDER BY m.id LIMIT ?`,
+			core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
+				f := core.Fields{Values: v}
+				id, run, scope, owner, session, input := f.Int(), f.Text(), f.Text(), f.Text(), f.Text(), f.Text()
+				actor, ofRun, given := f.Text(), f.Text(), f.Text()
+				after, more = id, true
+				c.Examined++
+				var text string
+				switch {
+				case f.Err != nil:
+				case scope != core.ScopeOf(owner, session) || owner != actor || session != ofRun:
+					core.FindOf(c, run, "run %s: it is remembered in another session, or for another person, than its own", run)
+				case strings.HasPrefix(given, `"`) && json.Unmarshal([]byte(given), &text) == nil && core.ClipMemory(text) != input:
+					core.FindOf(c, run, "run %s: another input is remembered than its own", run)
+				}
+				return f.Err
+			})
+		if err != nil {
+			return core.Translate(err, c.Name)
+		}
+	}
+	return nil
+}
+
+// checkResponses looks at the form of stored responses: their content is under no
+// checksum.
+func (s *database) checkResponses(ctx context.Context, c *domain.Check) error {
+	c.Name, c.Advice = "stored responses", "a repeated request with the key named would get what it did not get before: send it with another key"
+	err := s.db.EachRow(ctx, "SELECT route, key, status, header, body_hash FROM responses", nil, func(v []driver.Value) error {
+		f := core.Fields{Values: v}
+		route, key, status, header, hash := f.Text(), f.Text(), f.Int(), f.Text(), f.Text()
+		c.Examined++
+		var list map[string]string
+		if f.Err == nil && (status != 0 && (status < 200 || status > 599) || json.Unmarshal([]byte(header), &list) != nil || len(hash) == 0) {
+			core.Find(c, "the response to %s with the key %q cannot be one that kairosd gave", route, key)
+		}
+		return f.Err
+	})
+	return core.Translate(err, c.Name)
+}
