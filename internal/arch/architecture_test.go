@@ -1,0 +1,69 @@
+package arch
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every function that docs/internals/architecture.md names is in the file it names, and
+// no walk through the code is longer than 15 functions.
+func TestTheArchitecturePageIsTrue(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	page, err := os.ReadFile(filepath.Join(root, "docs", "internals", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := regexp.MustCompile("(?m)^([0-9]+)\\. `([^`]+)` in `([^`]+)`")
+	steps := step.FindAllStringSubmatch(string(page), -1)
+	if len(steps) < 20 {
+		t.Fatalf("the page names %d functions", len(steps))
+	}
+	for _, s := range steps {
+		if len(s[1]) > 1 && s[1] > "15" {
+			t.Errorf("the walk to %s has %s functions, want at most 15", s[2], s[1])
+		}
+		if !declares(t, filepath.Join(root, filepath.FromSlash(s[3])), s[2]) {
+			t.Errorf("%s has no function %s", s[3], s[2])
+		}
+	}
+	for _, dir := range regexp.MustCompile("`((?:internal|web|cmd)/[a-z/]+|planner|agent|crashtest)`").FindAllStringSubmatch(string(page), -1) {
+		if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(dir[1]))); err != nil || !info.IsDir() {
+			t.Errorf("there is no package %s", dir[1])
+		}
+	}
+}
+
+// declares reports whether a file declares a function "Name" or a method "(*Type).Name".
+func declares(t *testing.T, file, function string) bool {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		name := fn.Name.Name
+		if fn.Recv != nil {
+			if star, ok := fn.Recv.List[0].Type.(*ast.StarExpr); ok {
+				if id, ok := star.X.(*ast.Ident); ok {
+					name = "(*" + id.Name + ")." + name
+				}
+			}
+		}
+		if strings.TrimSpace(name) == function {
+			return true
+		}
+	}
+	return false
+}
