@@ -3,13 +3,10 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
@@ -17,61 +14,9 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// approvalInput is the input of an `approval` node (SPEC 5).
-type approvalInput struct {
-	message   string
-	form      any
-	timeout   time.Duration
-	onTimeout string
-	answers   []domain.Answer // that the plan declares
-}
-
-func readApproval(input any) (approvalInput, error) {
-	var in approvalInput
-	if text, ok := input.(string); ok {
-		in.message, in.onTimeout = text, "reject"
-		return in, nil
-	}
-	m, ok := input.(map[string]any)
-	if !ok {
-		return in, fmt.Errorf("an approval takes {message, answers?, form?, timeout?, on_timeout?}")
-	}
-	in.message = runstate.FormMessage(m)
-	declared, _, _, err := planner.Answers(m)
-	if err != nil {
-		return in, err
-	}
-	for _, a := range declared {
-		in.answers = append(in.answers, domain.Answer{ID: a.ID, Label: a.Label, Kind: domain.AnswerKind(a.Kind)})
-	}
-	in.form = m["form"]
-	if in.form != nil {
-		if err := checkForm(in.form); err != nil {
-			return in, err
-		}
-	}
-	if m["timeout"] != nil {
-		d, err := time.ParseDuration(planner.Text(m["timeout"]))
-		if err != nil || d <= 0 {
-			return in, fmt.Errorf("timeout %q is not a positive duration", planner.Text(m["timeout"]))
-		}
-		in.timeout = d.Truncate(time.Microsecond)
-	}
-	in.onTimeout = "reject"
-	if m["on_timeout"] != nil {
-		in.onTimeout = planner.Text(m["on_timeout"])
-	}
-	switch in.onTimeout {
-	case "approve", "reject", "fail":
-	default:
-		return in, fmt.Errorf("on_timeout is %q; it must be approve, reject or fail", in.onTimeout)
-	}
-	return in, nil
-}
-
 // ask opens an approval: a durable row and a request in the inbox.
 func (a *runner) ask(w *runstate.Step, node *planner.ProgramNode, input any) {
-	in, err := readApproval(input)
+	in, err := runstate.ReadApproval(input)
 	if err == nil {
 		_, err = planner.EncodeValue(input)
 	}
@@ -80,73 +25,18 @@ func (a *runner) ask(w *runstate.Step, node *planner.ProgramNode, input any) {
 		return
 	}
 	a.waitRow(w, domain.WaitApproval, input, func(e *domain.Entry) {
-		e.Ref = derivedID("approval", a.id, node.ID, w.Visit, w.Item, int(a.s.Seq)+1) // each request is one of its own
-		e.Decision = runstate.WaitDecision{Kind: runstate.KindApproval, Digest: a.binding(w.VisitKey, w.Item, input)}.JSON()
-		if in.timeout > 0 {
-			e.DueAt = e.At.Add(in.timeout)
+		e.Ref = runstate.DerivedID("approval", a.id, node.ID, w.Visit, w.Item, int(a.s.Seq)+1) // each request is one of its own
+		e.Decision = runstate.WaitDecision{Kind: runstate.KindApproval, Digest: runstate.ApprovalBinding(&a.run, a.prog, a.s, w.VisitKey, w.Item, input)}.JSON()
+		if in.Timeout > 0 {
+			e.DueAt = e.At.Add(in.Timeout)
 		}
 	})
 	a.pipe.next.Approvals = append(a.pipe.next.Approvals, a.request(w))
 }
 
-// request is the open approval that the work waits for. It follows from the row of
-// the wait, so that an approval can be closed or opened again before it is on disk.
+// request is the open approval that the step waits for.
 func (a *runner) request(w *runstate.Step) domain.Approval {
-	node := &a.prog.Nodes[w.Node]
-	p := domain.Approval{ID: w.Ref, Run: a.id, PlanKey: a.run.PlanKey, Node: node.ID, Visit: w.Visit, Item: w.Item, Status: "open",
-		OnTimeout: "reject", DueAt: w.Due, CreatedAt: w.Since, StartedBy: a.run.Actor, Rev: w.RequestSeq}
-	input, err := runstate.Decode(w.Input)
-	if err != nil {
-		input = nil // the row was read, and its value is JSON
-	}
-	if w.ReplanTarget == nil {
-		p.Label = node.Metadata["risk"]
-		p.Choices = []domain.Answer{{ID: "approve", Label: node.Metadata["approve"], Kind: domain.AnswerApprove}, {ID: "reject", Label: node.Metadata["reject"], Kind: domain.AnswerReject}}
-	}
-	switch c := w.Consent; {
-	case w.ReplanTarget != nil:
-		if m, ok := input.(map[string]any); ok {
-			p.Message = planner.Text(m["message"])
-		}
-		p.Digest = approvalDigest(&p, map[string]any{"tail": w.ReplanTarget.Hash})
-	case c != nil:
-		p.Message, p.Tool, p.Arguments = c.Message(node.ID), c.Tool, c.Args
-		if c.Substep > 0 {
-			p.Agent, p.MayAsk = cmp.Or(a.s.Agents[w.Node], node.Agent, "agent"), true
-		}
-		p.Digest = approvalDigest(&p, map[string]any{"substep": c.Substep, "call": c.Digest, "due": w.Due.UnixMicro()})
-	default:
-		if in, err := readApproval(input); err == nil {
-			p.Message, p.OnTimeout = in.message, in.onTimeout
-			if in.form != nil {
-				p.Form = runstate.MustJSON(in.form)
-			}
-			if in.answers != nil {
-				p.Choices = in.answers
-			}
-		}
-		p.Digest = w.Binding
-	}
-	return p
-}
-
-// approvalDigest binds the answer about a call or a version to exactly that.
-func approvalDigest(p *domain.Approval, input any) string {
-	raw, err := planner.EncodeValue(input)
-	if err != nil {
-		raw = []byte(err.Error())
-	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%d\x00%s\x00", p.Run, p.Node, p.Visit, p.Item, p.PlanKey)
-	h.Write(raw)
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// derivedID is an id that follows from what it names: making it twice gives the
-// same one.
-func derivedID(kind, run, node string, visit, item, n int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d\x00%d\x00%d", kind, run, node, visit, item, n))
-	return domain.IDFrom([16]byte(sum[:16]))
+	return runstate.ApprovalRequest(&a.run, a.s, w)
 }
 
 // decideMsg carries a person's answer to an approval.

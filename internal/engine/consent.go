@@ -134,7 +134,7 @@ func (a *runner) askConsent(w *runstate.Step, c runstate.ConsentRequest, fill fu
 	e.Status, e.Reason, e.Effect = domain.NodeWaiting, string(domain.WaitApproval), string(planner.EffectControl)
 	e.Attempt, e.Substep, e.StartedAt, e.Input = w.Attempt, c.Substep, e.At, c.Args
 	// Every request is one of its own: the position in the journal names it.
-	e.Ref = derivedID("consent", a.id, e.Node, w.Visit, w.Item, int(a.s.Seq)+1)
+	e.Ref = runstate.DerivedID("consent", a.id, e.Node, w.Visit, w.Item, int(a.s.Seq)+1)
 	if timeout := a.e.current().ConsentTimeout; timeout > 0 {
 		e.DueAt = e.At.Add(timeout)
 	}

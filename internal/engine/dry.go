@@ -62,12 +62,12 @@ func stubOf(node *planner.ProgramNode, input, last any) any {
 		return last
 	case planner.TypeApproval:
 		values, answer := any(map[string]any{}), "approve"
-		if in, err := readApproval(input); err == nil {
-			if in.form != nil {
-				values = sample(in.form, 0)
+		if in, err := runstate.ReadApproval(input); err == nil {
+			if in.Form != nil {
+				values = sample(in.Form, 0)
 			}
-			if i := slices.IndexFunc(in.answers, func(a domain.Answer) bool { return !a.Rejects() }); i >= 0 {
-				answer = in.answers[i].ID
+			if i := slices.IndexFunc(in.Answers, func(a domain.Answer) bool { return !a.Rejects() }); i >= 0 {
+				answer = in.Answers[i].ID
 			}
 		}
 		return map[string]any{"answer": answer, "approved": true, "by": "dry run", "comment": "", "values": values}

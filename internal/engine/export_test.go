@@ -47,8 +47,8 @@ func (e *Engine) Attempts() int {
 	return n
 }
 
-// Actors is how many runs have a goroutine.
-func (e *Engine) Actors() int { return e.runs.count() }
+// Runners is how many runs have a goroutine.
+func (e *Engine) Runners() int { return e.runs.count() }
 
 // LookAtClock sets how long a clock that jumps forwards may go unnoticed. It is
 // called before the engine is opened.

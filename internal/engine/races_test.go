@@ -238,7 +238,7 @@ func TestADefectAnswersEverybody(t *testing.T) {
 	until(t, "the slots are free", func() bool { l := e.Load(); return l.Working == 0 && l.Nodes == 0 })
 	close(release)
 	until(t, "the handler has returned", func() bool { return e.Attempts() == 0 })
-	if n := e.Actors(); n != 0 {
+	if n := e.Runners(); n != 0 {
 		t.Errorf("the late result brought %d runs back", n)
 	}
 	if r, err := e.Store.Run(t.Context(), run.ID); err != nil || r.Crashes != 0 || r.Status != domain.RunRunning {

@@ -262,7 +262,7 @@ func (a *runner) askTail(w *runstate.Step, m replanMsg) {
 	node := a.prog.Nodes[w.Node].ID
 	e := a.entry(domain.EntryWait, w.StepKey)
 	e.Status, e.Reason, e.Attempt, e.Usage = domain.NodeWaiting, string(domain.WaitApproval), w.Attempt, m.usage
-	e.Ref = derivedID("replan", a.id, node, w.Visit, w.Item, int(a.s.Seq)+1)
+	e.Ref = runstate.DerivedID("replan", a.id, node, w.Visit, w.Item, int(a.s.Seq)+1)
 	e.Input = runstate.MustJSON(map[string]any{"message": tailQuestion(node, m.tail.Version, m.unsafe), "version": m.tail.Version, "reason": m.tail.Reason})
 	e.Decision = runstate.WaitDecision{Kind: runstate.KindReplan, Tail: &m.tail}.JSON()
 	a.add(e)

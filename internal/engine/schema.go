@@ -49,11 +49,3 @@ func validateRaw(ctx context.Context, schema, raw domain.RawJSON, what string) e
 	}
 	return validate(ctx, v, raw, what)
 }
-
-// checkForm says why a form cannot be filled in.
-func checkForm(form any) error {
-	if _, err := planner.CompileSchema(form); err != nil {
-		return fmt.Errorf("the form is not a JSON Schema: %w", err)
-	}
-	return nil
-}

@@ -78,7 +78,7 @@ func (a *runner) startChild(w *runstate.Step, node *planner.ProgramNode, input a
 			return
 		}
 	}
-	child := derivedID("child", a.id, node.ID, w.Visit, w.Item, w.Retries)
+	child := runstate.DerivedID("child", a.id, node.ID, w.Visit, w.Item, w.Retries)
 	resumed := w.Attempt > 0 // an earlier opening of this visit may have left it
 	a.waitRow(w, domain.WaitChild, input, func(e *domain.Entry) { e.Ref = child })
 	raw, ref := w.Input, domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.Item, Attempt: w.Attempt}

@@ -1,0 +1,168 @@
+package runstate
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// ApprovalInput is the input of an approval step.
+type ApprovalInput struct {
+	message   string
+	Form      any             // JSON Schema of the values that an answer carries; nil: none
+	Timeout   time.Duration   // 0: it waits forever
+	onTimeout string          // "approve", "reject", or "fail"
+	Answers   []domain.Answer // that the plan declares; nil: approve and reject
+}
+
+// ReadApproval reads the input of an approval step: a text, or an object.
+func ReadApproval(input any) (ApprovalInput, error) {
+	var in ApprovalInput
+	if text, ok := input.(string); ok {
+		in.message, in.onTimeout = text, "reject"
+		return in, nil
+	}
+	m, ok := input.(map[string]any)
+	if !ok {
+		return in, fmt.Errorf("an approval takes {message, answers?, form?, timeout?, on_timeout?}")
+	}
+	in.message = FormMessage(m)
+	declared, _, _, err := planner.Answers(m)
+	if err != nil {
+		return in, err
+	}
+	for _, a := range declared {
+		in.Answers = append(in.Answers, domain.Answer{ID: a.ID, Label: a.Label, Kind: domain.AnswerKind(a.Kind)})
+	}
+	in.Form = m["form"]
+	if in.Form != nil {
+		if err := checkForm(in.Form); err != nil {
+			return in, err
+		}
+	}
+	if m["timeout"] != nil {
+		d, err := time.ParseDuration(planner.Text(m["timeout"]))
+		if err != nil || d <= 0 {
+			return in, fmt.Errorf("timeout %q is not a positive duration", planner.Text(m["timeout"]))
+		}
+		in.Timeout = d.Truncate(time.Microsecond)
+	}
+	in.onTimeout = "reject"
+	if m["on_timeout"] != nil {
+		in.onTimeout = planner.Text(m["on_timeout"])
+	}
+	switch in.onTimeout {
+	case "approve", "reject", "fail":
+	default:
+		return in, fmt.Errorf("on_timeout is %q; it must be approve, reject or fail", in.onTimeout)
+	}
+	return in, nil
+}
+
+// ApprovalRequest is the open approval that a step waits for. It follows from the row of
+// the wait, so that an approval can be closed or opened again before it is on disk.
+func ApprovalRequest(run *domain.Run, s *State, w *Step) domain.Approval {
+	node := &s.Program.Nodes[w.Node]
+	p := domain.Approval{ID: w.Ref, Run: run.ID, PlanKey: run.PlanKey, Node: node.ID, Visit: w.Visit, Item: w.Item, Status: "open",
+		OnTimeout: "reject", DueAt: w.Due, CreatedAt: w.Since, StartedBy: run.Actor, Rev: w.RequestSeq}
+	input, err := Decode(w.Input)
+	if err != nil {
+		input = nil // the row was read, and its value is JSON
+	}
+	if w.ReplanTarget == nil {
+		p.Label = node.Metadata["risk"]
+		p.Choices = []domain.Answer{{ID: "approve", Label: node.Metadata["approve"], Kind: domain.AnswerApprove}, {ID: "reject",
+			Label: node.Metadata["reject"], Kind: domain.AnswerReject}}
+	}
+	switch c := w.Consent; {
+	case w.ReplanTarget != nil:
+		if m, ok := input.(map[string]any); ok {
+			p.Message = planner.Text(m["message"])
+		}
+		p.Digest = approvalDigest(&p, map[string]any{"tail": w.ReplanTarget.Hash})
+	case c != nil:
+		p.Message, p.Tool, p.Arguments = c.Message(node.ID), c.Tool, c.Args
+		if c.Substep > 0 {
+			p.Agent, p.MayAsk = cmp.Or(s.Agents[w.Node], node.Agent, "agent"), true
+		}
+		p.Digest = approvalDigest(&p, map[string]any{"substep": c.Substep, "call": c.Digest, "due": w.Due.UnixMicro()})
+	default:
+		if in, err := ReadApproval(input); err == nil {
+			p.Message, p.OnTimeout = in.message, in.onTimeout
+			if in.Form != nil {
+				p.Form = MustJSON(in.Form)
+			}
+			if in.Answers != nil {
+				p.Choices = in.Answers
+			}
+		}
+		p.Digest = w.Binding
+	}
+	return p
+}
+
+// approvalDigest binds the answer about a call or a version to exactly that.
+func approvalDigest(p *domain.Approval, input any) string {
+	raw, err := planner.EncodeValue(input)
+	if err != nil {
+		raw = []byte(err.Error())
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%d\x00%s\x00", p.Run, p.Node, p.Visit, p.Item, p.PlanKey)
+	h.Write(raw)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// DerivedID is an id that follows from what it names: making it twice gives the same one.
+func DerivedID(kind, run, node string, visit, item, n int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d\x00%d\x00%d", kind, run, node, visit, item, n))
+	return domain.IDFrom([16]byte(sum[:16]))
+}
+
+// ApprovalBinding is the digest of what an approval step's request is bound to, so that an
+// answer holds only for that: the request, the version and the input of the run, and every
+// known output that the step or one after it uses.
+func ApprovalBinding(run *domain.Run, prog *Compiled, s *State, k planner.VisitKey, item int, input any) string {
+	h := sha256.New()
+	part := func(name string, raw []byte) { fmt.Fprintf(h, "%s\x00%d\x00%s\x00", name, len(raw), raw) }
+	encode := func(v any) []byte {
+		raw, err := planner.EncodeValue(v)
+		if err != nil {
+			return []byte(err.Error()) // a value of JSON: only its nesting can be too deep
+		}
+		return raw
+	}
+	part("request", fmt.Appendf(nil, "%s %s %s %d %d", run.ID, run.PlanKey, prog.Nodes[k.Node].ID, k.Visit, item))
+	part("version", []byte(prog.Hash))
+	part("question", encode(input))
+	f := s.Foreach[k]
+	if f == nil {
+		f = &Foreach{}
+	}
+	if f.Values == nil { // the items of one visit share it
+		values := sha256.New()
+		fmt.Fprintf(values, "input %d %s\x00", len(run.Input), run.Input)
+		fmt.Fprintf(values, "last %s\x00", encode(s.Walk.Last(k)))
+		for _, n := range prog.BoundNodes(k.Node) {
+			if out, ok := s.Walk.Output(prog.Nodes[n].ID); ok {
+				fmt.Fprintf(values, "%s %s\x00", prog.Nodes[n].ID, encode(out))
+			}
+		}
+		f.Values = values.Sum(nil)
+	}
+	part("values", f.Values)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// checkForm says why a form cannot be filled in.
+func checkForm(form any) error {
+	if _, err := planner.CompileSchema(form); err != nil {
+		return fmt.Errorf("the form is not a JSON Schema: %w", err)
+	}
+	return nil
+}
