@@ -27,12 +27,14 @@ func (a *API) add(op huma.Operation, build func(huma.API)) {
 		build(humaecho.NewWithGroup(own, own.Group(Base), humaConfig(cmp.Or(a.Version.Version, "0"))))
 		return own
 	})
-	path := strings.NewReplacer("{", ":", "}", "").Replace(op.Path)
-	a.echo.Add(op.Method, Base+path, func(c echo.Context) error {
+	a.echo.Add(op.Method, Base+colons.Replace(op.Path), func(c echo.Context) error {
 		handler().ServeHTTP(c.Response(), c.Request())
 		return nil
 	})
 }
+
+// colons turns the {name} of a path into echo's :name.
+var colons = strings.NewReplacer("{", ":", "}", "")
 
 // description is the OpenAPI description of all operations.
 func (a *API) description() ([]byte, error) {

@@ -41,6 +41,7 @@ func pageQuery(p domain.Page) url.Values {
 // SavePlan stores a plan document; known content gives the existing version and
 // created false. One with errors gives CodeInvalid with a *planner.InvalidError
 // in its chain. With the origin "try" it is kept for a trial; the API sets any other.
+// Of the plan its id and key are given, of the version also its number and hash.
 func (c *Client) SavePlan(ctx context.Context, src []byte, f planner.Format, origin, reason string) (plan domain.Plan, v domain.Version, created bool, problems planner.Problems, err error) {
 	var out struct {
 		ID       string           `json:"id"`
@@ -62,13 +63,8 @@ func (c *Client) SavePlan(ctx context.Context, src []byte, f planner.Format, ori
 	if err != nil {
 		return plan, v, false, problemsOf(err), err
 	}
-	if plan, err = c.Plan(ctx, out.ID); err == nil {
-		v, err = c.VersionByNumber(ctx, out.ID, out.Version)
-	}
-	if err != nil { // stored all the same: say what is known
-		plan = domain.Plan{ID: out.ID, Key: out.Key, Latest: out.Version, LatestHash: out.Hash}
-		v = domain.Version{PlanID: out.ID, PlanKey: out.Key, Number: out.Version, Hash: out.Hash}
-	}
+	plan = domain.Plan{ID: out.ID, Key: out.Key}
+	v = domain.Version{PlanID: out.ID, PlanKey: out.Key, Number: out.Version, Hash: out.Hash}
 	return plan, v, status == http.StatusCreated, out.Problems, nil
 }
 
