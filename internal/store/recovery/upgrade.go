@@ -20,6 +20,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // An older database is never changed in place: all pending migrations run in a
@@ -355,8 +356,7 @@ func (s *upgrade) checkMigrations(ctx context.Context, pool *sql.DB, applied int
 		if _, err := fmt.Sscanf(name, "%d_", &number); err != nil || number > applied {
 			continue
 		}
-		var recorded string
-		err := pool.QueryRowContext(ctx, "SELECT value FROM settings WHERE key = ?", core.SettingMigration+name).Scan(&recorded)
+		recorded, err := dbsqlc.New(pool).SettingGet(ctx, core.SettingMigration+name)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // from before they were recorded
 		} else if err != nil {
