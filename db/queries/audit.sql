@@ -68,3 +68,10 @@ SELECT count(*) FROM step_results WHERE run_id = @run_id AND seq >= @first AND s
 -- The first event from a position on.
 -- name: AuditFrom :one
 SELECT seq, at FROM audit_events WHERE seq >= @seq ORDER BY seq LIMIT 1;
+
+-- name: KeptEvents :many
+SELECT seq, action, detail FROM audit_events
+WHERE run_id = @run AND run_id IS NOT NULL AND digest IS NULL AND action IN ('run.created', 'run.status') ORDER BY seq;
+
+-- name: KeptDigests :many
+SELECT seq, first_seq, run_seq, digest FROM audit_events WHERE seq BETWEEN @low AND @high AND +run_id = @run AND digest IS NOT NULL ORDER BY seq;

@@ -228,3 +228,46 @@ SELECT id, created_at FROM runs WHERE id >= @id ORDER BY id LIMIT 1;
 -- Unfinished runs that name a stored value.
 -- name: UnfinishedRunsOfPayload :many
 SELECT r.public_id FROM payload_refs AS p JOIN runs AS r ON r.id = p.run_id WHERE p.hash = @hash AND r.ended_at = 0 LIMIT @max;
+
+-- The different values of an indexed column are found by jumping from one to the next:
+-- as many rows are read as there are values, not as there are runs.
+
+-- name: RunErrorsKnown :many
+WITH RECURSIVE v (x) AS (
+  SELECT min(error_code) FROM runs INDEXED BY runs_by_error WHERE deleted_at = 0 AND error_code <> ''
+  UNION ALL SELECT (SELECT min(error_code) FROM runs INDEXED BY runs_by_error WHERE deleted_at = 0 AND error_code <> '' AND error_code > x) FROM v WHERE x IS NOT NULL
+) SELECT CAST(x AS TEXT) AS x FROM v WHERE x IS NOT NULL LIMIT @most;
+
+-- name: RunActorsKnown :many
+WITH RECURSIVE v (x) AS (
+  SELECT min(actor) FROM runs INDEXED BY runs_by_actor WHERE deleted_at = 0
+  UNION ALL SELECT (SELECT min(actor) FROM runs INDEXED BY runs_by_actor WHERE deleted_at = 0 AND actor > x) FROM v WHERE x IS NOT NULL
+) SELECT CAST(x AS TEXT) AS x FROM v WHERE x IS NOT NULL LIMIT @most;
+
+-- name: RunUsesKnown :many
+WITH RECURSIVE v (x) AS (
+  SELECT min(name) FROM run_uses WHERE run_uses.kind = @kind
+  UNION ALL SELECT (SELECT min(name) FROM run_uses WHERE run_uses.kind = @kind AND name > x) FROM v WHERE x IS NOT NULL
+) SELECT CAST(x AS TEXT) AS x FROM v WHERE x IS NOT NULL LIMIT @most;
+
+-- name: RunCountsClear :exec
+DELETE FROM run_counts;
+
+-- name: RunCountsFill :exec
+-- The reasons are those of countOf.
+INSERT INTO run_counts (status, wait_reason, n)
+SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN 'acknowledged' WHEN status = 'running' AND attention = 1 THEN 'silent'
+  WHEN wait_reason = 'retry' AND attention = 1 THEN 'stubborn' ELSE wait_reason END, count(*)
+FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2;
+
+-- name: RunCountsCheck :many
+SELECT status, wait_reason, CAST(sum(counted) AS INTEGER) AS counted, CAST(sum(found) AS INTEGER) AS found FROM (
+SELECT status, wait_reason, n AS counted, 0 AS found FROM run_counts
+UNION ALL SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN 'acknowledged' WHEN status = 'running' AND attention = 1 THEN 'silent'
+  WHEN wait_reason = 'retry' AND attention = 1 THEN 'stubborn' ELSE wait_reason END, 0, count(*)
+FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2)
+GROUP BY status, wait_reason;
+
+-- name: RunCountsText :one
+SELECT CAST(coalesce(group_concat(status || ' ' || wait_reason || ' ' || n, ', '), '') AS TEXT) AS counted
+FROM (SELECT status, wait_reason, n FROM run_counts WHERE n <> 0 ORDER BY status, wait_reason);

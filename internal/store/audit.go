@@ -229,8 +229,7 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 // auditWindow reads the next events, without what only lists show.
 func (s *Store) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
 	out := make([]dbsqlc.AuditEvent, 0, core.VerifyRows)
-	err := s.db.EachRow(ctx, `SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac
-FROM audit_events WHERE seq > ? ORDER BY seq LIMIT ?`, core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
+	err := s.db.EachRow(ctx, dbsqlc.CheckAuditEvents, core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		out = append(out, dbsqlc.AuditEvent{Seq: f.Int(), At: f.Int(), RunID: f.IntOrNull(), FirstSeq: f.Int(), RunSeq: f.Int(), Digest: f.Blob(),
 			Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(), Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()})
@@ -292,7 +291,7 @@ func (h *stepHashes) check(ctx context.Context, e *dbsqlc.AuditEvent) (problem s
 
 func (h *stepHashes) fill(ctx context.Context) error {
 	h.buffer = make([]stepHash, 0, core.VerifyRows)
-	err := h.s.db.EachRow(ctx, "SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > ? ORDER BY id LIMIT ?", core.Ordinals(h.last, core.VerifyRows), func(v []driver.Value) error {
+	err := h.s.db.EachRow(ctx, dbsqlc.CheckStepHashes, core.Ordinals(h.last, core.VerifyRows), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		h.buffer = append(h.buffer, stepHash{id: f.Int(), run: f.Int(), event: f.Int(), hash: f.Blob()})
 		return f.Err

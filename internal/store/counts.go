@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // RecountRuns counts the runs again, for counters that are off. It reports whether
@@ -17,17 +17,15 @@ func (s *Store) RecountRuns(context.Context) (changed bool, err error) {
 		if err := w.writeCounts(); err != nil { // of this transaction, up to here
 			return nil, err
 		}
-		var before, after string
-		const counted = "SELECT coalesce(group_concat(status || ' ' || wait_reason || ' ' || n, ', '), '') FROM (SELECT * FROM run_counts WHERE n <> 0 ORDER BY status, wait_reason)"
-		if err := w.conn.QueryRowContext(w.ctx, counted).Scan(&before); err != nil {
+		before, err := w.q.RunCountsText(w.ctx)
+		if err != nil {
 			return nil, err
 		}
-		for _, text := range []string{"DELETE FROM run_counts", core.RecountSQL} {
-			if _, err := w.conn.ExecContext(w.ctx, text); err != nil {
-				return nil, err
-			}
+		if err := errors.Join(w.q.RunCountsClear(w.ctx), w.q.RunCountsFill(w.ctx)); err != nil {
+			return nil, err
 		}
-		if err := w.conn.QueryRowContext(w.ctx, counted).Scan(&after); err != nil {
+		after, err := w.q.RunCountsText(w.ctx)
+		if err != nil {
 			return nil, err
 		}
 		w.failures = true // what groups were counted with may be off too

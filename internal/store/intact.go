@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // Intact reads a journal row by row, however damaged it is: the rows that are as
@@ -20,7 +21,7 @@ func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]domain.
 		err error
 	}
 	var rows []read
-	err := s.db.EachRow(ctx, "SELECT "+core.StepColumns+` FROM step_results AS s WHERE s.run_id = (SELECT id FROM runs WHERE public_id = ?) ORDER BY s.seq`,
+	err := s.db.EachRow(ctx, dbsqlc.CheckStepsOfRun,
 		[]driver.NamedValue{{Ordinal: 1, Value: runID}}, func(v []driver.Value) error {
 			f := core.Fields{Values: v}
 			row := core.StepOf(&f)

@@ -81,9 +81,7 @@ func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (pro
 	if len(want) == 0 {
 		return nil, nil
 	}
-	err = s.db.EachRow(ctx, `SELECT r.id, r.public_id, r.actor, r.origin, r.run_key, r.conc_key, r.parent_run, r.forked_from, r.rerun_of, d.session, d.labels,
-d.parent, d.concurrency, d.input, r.priority, r.fork_seq, r.start_at, r.purged_at FROM runs AS r JOIN run_details AS d ON d.run_id = r.id
-WHERE r.id BETWEEN ? AND ?`, core.Ordinals(low, high), func(v []driver.Value) error {
+	err = s.db.EachRow(ctx, dbsqlc.CheckSeals, core.Ordinals(low, high), func(v []driver.Value) error {
 		row := core.Fields{Values: v}
 		id := row.Int()
 		f := sealed{id: row.Text(), actor: row.Text(), origin: row.Text(), key: core.OrEmpty(row.TextOrNull()), concKey: row.Text(), parentRun: row.Text(),

@@ -26,8 +26,6 @@ func slotOf(us int64) int64 { return core.SlotOf(us) }
 
 func jsonText(j domain.RawJSON) *string { return core.JSONText(j) }
 
-func rawJSON(s *string) domain.RawJSON { return core.RawJSON(s) }
-
 func orNull(s string) *string { return core.OrNull(s) }
 
 func orEmpty(s *string) string { return core.OrEmpty(s) }

@@ -166,7 +166,7 @@ func examine(ctx context.Context, path string, o store.Options) (b domain.Backup
 
 // describe fills a manifest with what the database says of itself.
 func (s *database) describe(ctx context.Context) (domain.Backup, error) {
-	b := domain.Backup{Format: manifestFormat, Incarnation: s.db.Secrets.Incarnation, Rows: map[string]int64{}, Path: s.db.Path}
+	b := domain.Backup{Format: manifestFormat, Incarnation: s.db.Secrets.Incarnation, Path: s.db.Path}
 	key, err := s.db.Q.SettingGet(ctx, "instance_key")
 	if err != nil {
 		return b, core.Translate(err, "read the instance key")
@@ -184,13 +184,12 @@ func (s *database) describe(ctx context.Context) (domain.Backup, error) {
 	if b.Schema, err = s.db.Schema(ctx); err != nil {
 		return b, err
 	}
-	for _, table := range []string{"plans", "plan_versions", "runs", "step_results", "payloads", "audit_events", "users", "tokens"} {
-		var n int64
-		if err := s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
-			return b, core.Translate(err, "count "+table)
-		}
-		b.Rows[table] = n
+	n, err := s.db.Q.RowCounts(ctx)
+	if err != nil {
+		return b, core.Translate(err, "count rows")
 	}
+	b.Rows = map[string]int64{"plans": n.Plans, "plan_versions": n.PlanVersions, "runs": n.Runs, "step_results": n.StepResults, "payloads": n.Payloads,
+		"audit_events": n.AuditEvents, "users": n.Users, "tokens": n.Tokens}
 	b.SHA256, b.Bytes, err = fileSum(s.db.Path)
 	return b, err
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -161,7 +162,7 @@ func (c *salvager) all(ctx context.Context) error {
 	}
 	for _, text := range append([]string{
 		"INSERT INTO run_details (run_id) SELECT id FROM runs WHERE id NOT IN (SELECT run_id FROM run_details)",
-		core.RecountSQL,
+		dbsqlc.RunCountsFill,
 		core.AddWordsSQL,
 		"INSERT INTO memory_words (memory_words) VALUES ('rebuild')",
 	}, again...) {
@@ -454,8 +455,8 @@ func (c *salvager) refused(name string, columns []string, values []any) string {
 		c.runs[id] = public
 	case "step_results":
 		f := core.Fields{}
-		for _, column := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(core.StepColumns, "s.", ""), "\n", " "), ",") {
-			f.Values = append(f.Values, get(strings.TrimSpace(column)))
+		for _, column := range core.StepColumns {
+			f.Values = append(f.Values, get(column))
 		}
 		row := core.StepOf(&f)
 		run, known := c.runs[row.RunID]

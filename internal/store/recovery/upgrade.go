@@ -20,6 +20,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // An older database is never changed in place: all pending migrations run in a
@@ -325,20 +326,25 @@ func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (ma
 // have been there from the first.
 func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[string]int64) (domain.Backup, error) {
 	b := domain.Backup{Format: manifestFormat, Schema: schema, Verified: []domain.Check{}, Rows: rows}
-	var key string
-	var mac []byte
-	for _, q := range []struct {
-		text string
-		into []any
-	}{
-		{"SELECT value FROM settings WHERE key = 'instance_key'", []any{&key}},
-		{"SELECT value FROM settings WHERE key = 'incarnation'", []any{&b.Incarnation}},
-		{"SELECT seq, mac FROM audit_events ORDER BY seq DESC LIMIT 1", []any{&b.AuditSeq, &mac}},
-	} {
-		if err := pool.QueryRowContext(ctx, q.text).Scan(q.into...); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return b, core.Translate(err, "describe the database")
+	q := dbsqlc.New(pool)
+	setting := func(name string) (string, error) {
+		text, err := q.SettingGet(ctx, name)
+		if errors.Is(err, sql.ErrNoRows) {
+			return "", nil
 		}
+		return text, err
 	}
+	key, err1 := setting("instance_key")
+	incarnation, err2 := setting("incarnation")
+	last, err3 := q.AuditLast(ctx)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return b, core.Translate(err, "describe the database")
+	}
+	mac, err := q.AuditMac(ctx, last)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return b, core.Translate(err, "describe the database")
+	}
+	b.Incarnation, b.AuditSeq = incarnation, last
 	b.Instance, b.AuditMac = core.Fingerprint(key), hex.EncodeToString(mac)
 	return b, nil
 }
@@ -355,8 +361,7 @@ func (s *upgrade) checkMigrations(ctx context.Context, pool *sql.DB, applied int
 		if _, err := fmt.Sscanf(name, "%d_", &number); err != nil || number > applied {
 			continue
 		}
-		var recorded string
-		err := pool.QueryRowContext(ctx, "SELECT value FROM settings WHERE key = ?", core.SettingMigration+name).Scan(&recorded)
+		recorded, err := dbsqlc.New(pool).SettingGet(ctx, core.SettingMigration+name)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // from before they were recorded
 		} else if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // asideEncrypted, in the directory of an upgrade that is ready, is the encrypted
@@ -45,8 +46,7 @@ func Recipients(ctx context.Context, s *store.Store) ([]string, error) {
 func (s *upgrade) recipientsOf(ctx context.Context, old *sql.DB) ([]string, error) {
 	recipients := s.recipients
 	if recipients == nil {
-		var text string
-		err := old.QueryRowContext(ctx, "SELECT value FROM settings WHERE key = ?", settingRecipients).Scan(&text)
+		text, err := dbsqlc.New(old).SettingGet(ctx, settingRecipients)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return nil, core.Translate(err, "read whom backups are encrypted to")
 		}

@@ -100,8 +100,7 @@ func (s *database) checkRuns(ctx context.Context, c *domain.Check) error {
 		return core.Translate(err, c.Name)
 	}
 	for low := int64(0); low < last; low += verifyWindow {
-		err := s.db.EachRow(ctx, `SELECT r.public_id, coalesce(d.limits, ''), coalesce(d.labels, ''), coalesce(d.given_labels, ''), d.parent, d.concurrency, d.input, d.output
-FROM runs AS r LEFT JOIN run_details AS d ON d.run_id = r.id WHERE r.id > ? AND r.id <= ? ORDER BY r.id`, core.Ordinals(low, low+verifyWindow), func(v []driver.Value) error {
+		err := s.db.EachRow(ctx, dbsqlc.CheckRuns, core.Ordinals(low, low+verifyWindow), func(v []driver.Value) error {
 			row := core.Fields{Values: v}
 			id := row.Text()
 			d := dbsqlc.RunDetail{Limits: row.Text(), Labels: row.Text(), GivenLabels: row.Text(), Parent: row.TextOrNull(), Concurrency: row.TextOrNull()}
@@ -156,7 +155,7 @@ func (s *database) checkJournalsOf(ctx context.Context, c *domain.Check, low, hi
 	}
 	runs := map[int64]*journal{}
 	order := make([]*journal, 0, verifyWindow)
-	if err := s.db.EachRow(ctx, "SELECT id, public_id, last_seq FROM runs WHERE id > ? AND id <= ? AND purged_at = 0 ORDER BY id", core.Ordinals(low, high), func(v []driver.Value) error {
+	if err := s.db.EachRow(ctx, dbsqlc.CheckJournalRuns, core.Ordinals(low, high), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		id := f.Int()
 		runs[id] = &journal{run: f.Text(), end: f.Int()}
@@ -166,7 +165,7 @@ func (s *database) checkJournalsOf(ctx context.Context, c *domain.Check, low, hi
 		return core.Translate(err, c.Name)
 	}
 	outcomes, last := map[outcomeKey]int64{}, int64(0)
-	if err := s.db.EachRow(ctx, "SELECT "+core.StepColumns+" FROM step_results AS s WHERE s.run_id > ? AND s.run_id <= ? ORDER BY s.run_id, s.seq", core.Ordinals(low, high), func(v []driver.Value) error {
+	if err := s.db.EachRow(ctx, dbsqlc.CheckSteps, core.Ordinals(low, high), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		row := core.StepOf(&f)
 		j := runs[row.RunID]
@@ -233,27 +232,11 @@ func (s *database) checkPayloads(ctx context.Context, c *domain.Check) error {
 			}
 		}
 	}
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT r.public_id, s.seq, s.hash FROM (
-SELECT run_id, seq, unhex(substr(input, 2)) AS hash FROM step_results WHERE substr(input, 1, 1) = '@'
-UNION ALL SELECT run_id, seq, unhex(substr(output, 2)) FROM step_results WHERE substr(output, 1, 1) = '@'
-UNION ALL SELECT run_id, 0, unhex(substr(input, 2)) FROM run_details WHERE substr(input, 1, 1) = '@'
-UNION ALL SELECT run_id, 0, unhex(substr(output, 2)) FROM run_details WHERE substr(output, 1, 1) = '@') AS s
-JOIN runs AS r ON r.id = s.run_id
-WHERE r.purged_at = 0 AND NOT EXISTS (SELECT 1 FROM payload_refs AS p WHERE p.run_id = s.run_id AND p.hash = s.hash) LIMIT 100`)
-	if err != nil {
-		return core.Translate(err, c.Name)
+	rows, err := s.db.Q.CheckPayloadRefs(ctx)
+	for _, r := range rows {
+		core.FindOf(c, r.PublicID, "run %s: row %d names the value %.12x, which nothing keeps for it", r.PublicID, r.Seq, r.Hash)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var run string
-		var seq int64
-		var hash []byte
-		if err := rows.Scan(&run, &seq, &hash); err != nil {
-			return core.Translate(err, c.Name)
-		}
-		core.FindOf(c, run, "run %s: row %d names the value %.12x, which nothing keeps for it", run, seq, hash)
-	}
-	return core.Translate(rows.Err(), c.Name)
+	return core.Translate(err, c.Name)
 }
 
 // findPayload adds the problem of a stored value, with the unfinished runs that
@@ -278,27 +261,14 @@ const CheckCounters = "counters"
 // checkCounters compares the maintained counters with what they count.
 func (s *database) checkCounters(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = CheckCounters, "the numbers on the dashboard are off; the runs themselves are not touched by this. Stop kairosd and count again: kairosd doctor --repair. A running one does so after its weekly integrity check"
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT status, wait_reason, sum(counted), sum(found) FROM (
-SELECT status, wait_reason, n AS counted, 0 AS found FROM run_counts
-UNION ALL SELECT status, `+core.CountedAs+`, 0, count(*)
-FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2)
-GROUP BY status, wait_reason`)
-	if err != nil {
-		return core.Translate(err, c.Name)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var status, reason string
-		var counted, found int64
-		if err := rows.Scan(&status, &reason, &counted, &found); err != nil {
-			return core.Translate(err, c.Name)
-		}
+	rows, err := s.db.Q.RunCountsCheck(ctx)
+	for _, r := range rows {
 		c.Examined++
-		if counted != found {
-			core.Find(c, "%d runs are %s, the counter says %d", found, strings.TrimSpace(status+" "+reason), counted)
+		if r.Counted != r.Found {
+			core.Find(c, "%d runs are %s, the counter says %d", r.Found, strings.TrimSpace(r.Status+" "+r.WaitReason), r.Counted)
 		}
 	}
-	return core.Translate(rows.Err(), c.Name)
+	return core.Translate(err, c.Name)
 }
 
 // checkAuditName is the name of the check of the audit chain.

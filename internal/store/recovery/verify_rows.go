@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // problemRows lists what a query finds: the run, and what is wrong with it.
@@ -31,25 +32,12 @@ const endingTime = time.Minute
 // checkStates looks for what must not be left of a finished run.
 func (s *database) checkStates(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "run states", "cancel the runs named, or start kairosd again, which ends what a finished run has left; report it with the log"
-	for _, query := range []string{
-		"SELECT count(*) FROM approvals WHERE status = 'open'",
-		"SELECT count(*) FROM runs WHERE ended_at = 0 AND parent_run <> ''",
-		"SELECT count(*) FROM runs WHERE ended_at <> 0",
-	} {
-		var n int64
-		if err := s.db.Read.QueryRowContext(ctx, query).Scan(&n); err != nil {
-			return core.Translate(err, c.Name)
-		}
-		c.Examined += n
+	var err error
+	if c.Examined, err = s.db.Q.CheckStates(ctx); err != nil {
+		return core.Translate(err, c.Name)
 	}
 	long := s.db.Now().Add(-endingTime).UnixMicro()
-	for _, query := range []string{
-		`SELECT r.public_id, 'it is ' || r.status || ', and its approval ' || a.public_id || ' is still open'
-FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.status = 'open' AND r.ended_at <> 0 AND r.ended_at < ?`,
-		`SELECT r.public_id, 'it is ' || r.status || ', and its parent ' || p.public_id || ' has ' || p.status
-FROM runs AS r JOIN runs AS p ON p.public_id = r.parent_run WHERE r.parent_run <> '' AND r.ended_at = 0 AND p.ended_at <> 0 AND p.ended_at < ?`,
-		`SELECT r.public_id, 'it is ' || r.status || ', and paused' FROM runs AS r WHERE r.ended_at <> 0 AND r.paused <> 0 AND r.ended_at < ?`,
-	} {
+	for _, query := range []string{dbsqlc.CheckLeftApprovals, dbsqlc.CheckLeftChildren, dbsqlc.CheckLeftPaused} {
 		if err := s.problemRows(ctx, c, query, long); err != nil {
 			return err
 		}
@@ -86,8 +74,7 @@ func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, h
 		runID           int64
 	}
 	var approvals []stored
-	err := s.db.EachRow(ctx, `SELECT a.run_id, r.public_id, a.public_id, a.status, a.node, a.visit, a.item, a.due_at, a.decided_by, a.comment
-FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.run_id > ? AND a.run_id <= ? AND r.purged_at = 0 ORDER BY a.run_id, a.id`, core.Ordinals(low, high), func(v []driver.Value) error {
+	err := s.db.EachRow(ctx, dbsqlc.CheckApprovals, core.Ordinals(low, high), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		a := stored{runID: f.Int(), run: f.Text(), id: f.Text(), status: f.Text()}
 		a.node, a.visit, a.item, a.due, a.by, a.comment = f.Text(), f.Int(), f.Int(), f.Int(), f.Text(), f.Text()
@@ -102,8 +89,7 @@ FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.run_id > ? AND a.r
 		ref string
 	}
 	journal := map[key]askedByJournal{}
-	err = s.db.EachRow(ctx, `SELECT run_id, ref, kind, node, visit, item, due_at, coalesce(decision, ''), coalesce(actor, ''), coalesce(reason, '')
-FROM step_results WHERE run_id > ? AND run_id <= ? AND ref IS NOT NULL AND kind IN ('wait', 'resolve') ORDER BY run_id, seq`, core.Ordinals(low, high), func(v []driver.Value) error {
+	err = s.db.EachRow(ctx, dbsqlc.CheckApprovalSteps, core.Ordinals(low, high), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		k, kind := key{f.Int(), f.Text()}, f.Text()
 		row := askedByJournal{node: f.Text(), visit: f.Int(), item: f.Int(), due: f.Int(), decision: f.Text(), by: f.Text(), comment: f.Text()}
@@ -147,8 +133,7 @@ func (s *database) checkMemory(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "memory", "clear the memory of the sessions of the runs named: kairos memory --help"
 	for after, more := int64(0), true; more; {
 		more = false
-		err := s.db.EachRow(ctx, `SELECT m.id, r.public_id, m.scope, m.owner, m.session, m.input, r.actor, coalesce(d.session, ''), coalesce(d.input, '')
-FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON d.run_id = m.run_id WHERE m.id > ? ORDER BY m.id LIMIT ?`,
+		err := s.db.EachRow(ctx, dbsqlc.CheckMemory,
 			core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
 				f := core.Fields{Values: v}
 				id, run, scope, owner, session, input := f.Int(), f.Text(), f.Text(), f.Text(), f.Text(), f.Text()
@@ -176,7 +161,7 @@ FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON
 // checksum.
 func (s *database) checkResponses(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "stored responses", "a repeated request with the key named would get what it did not get before: send it with another key"
-	err := s.db.EachRow(ctx, "SELECT route, key, status, header, body_hash FROM responses", nil, func(v []driver.Value) error {
+	err := s.db.EachRow(ctx, dbsqlc.CheckResponses, nil, func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		route, key, status, header, hash := f.Text(), f.Text(), f.Int(), f.Text(), f.Text()
 		c.Examined++

@@ -11,6 +11,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // Provider applies migrations to a database.
@@ -64,8 +65,9 @@ func (d *DB) NoteMigrations(ctx context.Context, pool *sql.DB) error {
 	if err != nil {
 		return err
 	}
+	q := dbsqlc.New(pool)
 	for name, sum := range files {
-		if _, err := pool.ExecContext(ctx, "INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", SettingMigration+name, sum); err != nil {
+		if err := q.SettingKeep(ctx, SettingMigration+name, sum); err != nil {
 			return Translate(err, "record the migrations")
 		}
 	}

@@ -42,11 +42,12 @@ func RowHash(runID string, p *StepRow) []byte {
 	return sum[:]
 }
 
-// StepColumns are the columns that StepOf reads, of step_results AS s.
-const StepColumns = `s.run_id, s.seq, s.kind, s.node, s.visit, s.item, s.attempt, s.substep, s.status, s.final, s.effect, s.idem_key, s.input, s.output,
-s.decision, s.failure, s.input_tokens, s.output_tokens, s.cost, s.agent, s.due_at, s.ref, s.actor, s.reason, s.log, s.started_at, s.at, s.audit_seq, s.hash`
+// StepColumns are the columns that StepOf reads, in their order.
+var StepColumns = []string{"run_id", "seq", "kind", "node", "visit", "item", "attempt", "substep", "status", "final", "effect", "idem_key", "input",
+	"output", "decision", "failure", "input_tokens", "output_tokens", "cost", "agent", "due_at", "ref", "actor", "reason",
+	"log", "started_at", "at", "audit_seq", "hash"}
 
-// StepOf reads stepColumns.
+// StepOf reads StepColumns.
 func StepOf(f *Fields) StepRow {
 	return StepRow{RunID: f.Int(), Seq: f.Int(), Kind: f.Text(), Node: f.Text(), Visit: f.Int(), Item: f.Int(), Attempt: f.Int(), Substep: f.Int(),
 		Status: f.Text(), Final: f.Int(), Effect: f.Text(), IdemKey: f.TextOrNull(), Input: f.TextOrNull(), Output: f.TextOrNull(),

@@ -340,6 +340,79 @@ func (q *Queries) AuditOfSteps(ctx context.Context, runID int64, afterStep int64
 	return items, nil
 }
 
+const KeptDigests = `-- name: KeptDigests :many
+SELECT seq, first_seq, run_seq, digest FROM audit_events WHERE seq BETWEEN ?1 AND ?2 AND +run_id = ?3 AND digest IS NOT NULL ORDER BY seq
+`
+
+type KeptDigestsRow struct {
+	Seq      int64
+	FirstSeq int64
+	RunSeq   int64
+	Digest   []byte
+}
+
+func (q *Queries) KeptDigests(ctx context.Context, low int64, high int64, run *int64) ([]KeptDigestsRow, error) {
+	rows, err := q.db.QueryContext(ctx, KeptDigests, low, high, run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []KeptDigestsRow{}
+	for rows.Next() {
+		var i KeptDigestsRow
+		if err := rows.Scan(
+			&i.Seq,
+			&i.FirstSeq,
+			&i.RunSeq,
+			&i.Digest,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const KeptEvents = `-- name: KeptEvents :many
+SELECT seq, action, detail FROM audit_events
+WHERE run_id = ?1 AND run_id IS NOT NULL AND digest IS NULL AND action IN ('run.created', 'run.status') ORDER BY seq
+`
+
+type KeptEventsRow struct {
+	Seq    int64
+	Action string
+	Detail *string
+}
+
+func (q *Queries) KeptEvents(ctx context.Context, run *int64) ([]KeptEventsRow, error) {
+	rows, err := q.db.QueryContext(ctx, KeptEvents, run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []KeptEventsRow{}
+	for rows.Next() {
+		var i KeptEventsRow
+		if err := rows.Scan(&i.Seq, &i.Action, &i.Detail); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const StepHashes = `-- name: StepHashes :many
 SELECT hash FROM step_results WHERE run_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq
 `

@@ -39,6 +39,36 @@ func (q *Queries) RunActiveByConcurrency(ctx context.Context, concKey string) ([
 	return items, nil
 }
 
+const RunActorsKnown = `-- name: RunActorsKnown :many
+WITH RECURSIVE v (x) AS (
+  SELECT min(actor) FROM runs INDEXED BY runs_by_actor WHERE deleted_at = 0
+  UNION ALL SELECT (SELECT min(actor) FROM runs INDEXED BY runs_by_actor WHERE deleted_at = 0 AND actor > x) FROM v WHERE x IS NOT NULL
+) SELECT CAST(x AS TEXT) AS x FROM v WHERE x IS NOT NULL LIMIT ?1
+`
+
+func (q *Queries) RunActorsKnown(ctx context.Context, most int64) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, RunActorsKnown, most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var x string
+		if err := rows.Scan(&x); err != nil {
+			return nil, err
+		}
+		items = append(items, x)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const RunAdvance = `-- name: RunAdvance :execrows
 UPDATE runs
 SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5, error_code = ?6, due_at = ?7,
@@ -381,6 +411,84 @@ func (q *Queries) RunCountList(ctx context.Context) ([]RunCount, error) {
 	return items, nil
 }
 
+const RunCountsCheck = `-- name: RunCountsCheck :many
+SELECT status, wait_reason, CAST(sum(counted) AS INTEGER) AS counted, CAST(sum(found) AS INTEGER) AS found FROM (
+SELECT status, wait_reason, n AS counted, 0 AS found FROM run_counts
+UNION ALL SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN 'acknowledged' WHEN status = 'running' AND attention = 1 THEN 'silent'
+  WHEN wait_reason = 'retry' AND attention = 1 THEN 'stubborn' ELSE wait_reason END, 0, count(*)
+FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2)
+GROUP BY status, wait_reason
+`
+
+type RunCountsCheckRow struct {
+	Status     string
+	WaitReason string
+	Counted    int64
+	Found      int64
+}
+
+func (q *Queries) RunCountsCheck(ctx context.Context) ([]RunCountsCheckRow, error) {
+	rows, err := q.db.QueryContext(ctx, RunCountsCheck)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunCountsCheckRow{}
+	for rows.Next() {
+		var i RunCountsCheckRow
+		if err := rows.Scan(
+			&i.Status,
+			&i.WaitReason,
+			&i.Counted,
+			&i.Found,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const RunCountsClear = `-- name: RunCountsClear :exec
+DELETE FROM run_counts
+`
+
+func (q *Queries) RunCountsClear(ctx context.Context) error {
+	_, err := q.db.ExecContext(ctx, RunCountsClear)
+	return err
+}
+
+const RunCountsFill = `-- name: RunCountsFill :exec
+INSERT INTO run_counts (status, wait_reason, n)
+SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN 'acknowledged' WHEN status = 'running' AND attention = 1 THEN 'silent'
+  WHEN wait_reason = 'retry' AND attention = 1 THEN 'stubborn' ELSE wait_reason END, count(*)
+FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2
+`
+
+// The reasons are those of countOf.
+func (q *Queries) RunCountsFill(ctx context.Context) error {
+	_, err := q.db.ExecContext(ctx, RunCountsFill)
+	return err
+}
+
+const RunCountsText = `-- name: RunCountsText :one
+SELECT CAST(coalesce(group_concat(status || ' ' || wait_reason || ' ' || n, ', '), '') AS TEXT) AS counted
+FROM (SELECT status, wait_reason, n FROM run_counts WHERE n <> 0 ORDER BY status, wait_reason)
+`
+
+func (q *Queries) RunCountsText(ctx context.Context) (string, error) {
+	row := q.db.QueryRowContext(ctx, RunCountsText)
+	var counted string
+	err := row.Scan(&counted)
+	return counted, err
+}
+
 const RunDelete = `-- name: RunDelete :exec
 UPDATE runs SET deleted_at = ?1, attention = ?2 WHERE id = ?3
 `
@@ -587,6 +695,39 @@ func (q *Queries) RunEndedSince(ctx context.Context, status string, since int64,
 	var count int64
 	err := row.Scan(&count)
 	return count, err
+}
+
+const RunErrorsKnown = `-- name: RunErrorsKnown :many
+
+WITH RECURSIVE v (x) AS (
+  SELECT min(error_code) FROM runs INDEXED BY runs_by_error WHERE deleted_at = 0 AND error_code <> ''
+  UNION ALL SELECT (SELECT min(error_code) FROM runs INDEXED BY runs_by_error WHERE deleted_at = 0 AND error_code <> '' AND error_code > x) FROM v WHERE x IS NOT NULL
+) SELECT CAST(x AS TEXT) AS x FROM v WHERE x IS NOT NULL LIMIT ?1
+`
+
+// The different values of an indexed column are found by jumping from one to the next:
+// as many rows are read as there are values, not as there are runs.
+func (q *Queries) RunErrorsKnown(ctx context.Context, most int64) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, RunErrorsKnown, most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var x string
+		if err := rows.Scan(&x); err != nil {
+			return nil, err
+		}
+		items = append(items, x)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const RunForks = `-- name: RunForks :many
@@ -1476,6 +1617,36 @@ func (q *Queries) RunUses(ctx context.Context, run string) ([]RunUsesRow, error)
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const RunUsesKnown = `-- name: RunUsesKnown :many
+WITH RECURSIVE v (x) AS (
+  SELECT min(name) FROM run_uses WHERE run_uses.kind = ?2
+  UNION ALL SELECT (SELECT min(name) FROM run_uses WHERE run_uses.kind = ?2 AND name > x) FROM v WHERE x IS NOT NULL
+) SELECT CAST(x AS TEXT) AS x FROM v WHERE x IS NOT NULL LIMIT ?1
+`
+
+func (q *Queries) RunUsesKnown(ctx context.Context, most int64, kind string) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, RunUsesKnown, most, kind)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var x string
+		if err := rows.Scan(&x); err != nil {
+			return nil, err
+		}
+		items = append(items, x)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -59,6 +59,15 @@ func (q *Queries) SettingGet(ctx context.Context, key string) (string, error) {
 	return value, err
 }
 
+const SettingKeep = `-- name: SettingKeep :exec
+INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING
+`
+
+func (q *Queries) SettingKeep(ctx context.Context, key string, value string) error {
+	_, err := q.db.ExecContext(ctx, SettingKeep, key, value)
+	return err
+}
+
 const SettingPut = `-- name: SettingPut :exec
 INSERT INTO settings (key, value) VALUES (?1, ?2)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value
