@@ -61,7 +61,7 @@ func (a *runner) status() {
 	p.Status, p.WaitReason = status, reason
 	a.run.Attention = false // the store knows better; here it stands for silence only
 	if reason == domain.WaitRetry {
-		p.Retrying = a.s.MostAttempts()
+		p.Retrying = runstate.MostAttempts(a.s)
 	}
 	if a.run.Status == domain.RunRunning && !a.runningSince.IsZero() {
 		total := a.run.RunningTime + a.ran()
@@ -195,15 +195,15 @@ func (a *runner) headline(status domain.RunStatus, reason domain.WaitReason, wai
 		}
 		return node, node
 	case domain.RunFailed:
-		return a.s.FailureMessage()
+		return runstate.FailureMessage(a.s)
 	case domain.RunCompleted:
-		return a.s.CompletedMessage()
+		return runstate.CompletedMessage(a.s)
 	case domain.RunWaiting:
 		if len(waits) == 0 {
 			return "", ""
 		}
 		if reason == domain.WaitRetry {
-			return a.s.RetryMessage(waits[0])
+			return runstate.RetryMessage(a.s, waits[0])
 		}
 		return runstate.WaitMessage(reason, waits)
 	}

@@ -53,7 +53,7 @@ func (g ConsentAnswer) Rejection(tool string) *planner.Failure {
 }
 
 // asks applies the row of a question.
-func (s *State) asks(w *Step, e *domain.Entry, p WaitDecision) {
+func (w *Step) asks(e *domain.Entry, p WaitDecision) {
 	w.Consent = &ConsentRequest{Substep: e.Substep, Tool: p.Tool, Digest: p.Digest, Args: e.Input}
 	// The failure of an earlier attempt is no reason to forget what this one did.
 	w.Failure = nil

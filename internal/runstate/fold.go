@@ -150,7 +150,7 @@ func (s *State) Apply(e *domain.Entry) error {
 			case p.Kind == KindReplan && p.Tail != nil:
 				w.ReplanTarget = p.Tail
 			case p.Kind == KindConsent:
-				s.asks(w, e, p)
+				w.asks(e, p)
 			case p.Kind == KindApproval:
 				w.Binding = p.Digest
 			default:

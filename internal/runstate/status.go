@@ -10,7 +10,7 @@ import (
 
 // FailureMessage is the status message of a failed run, and the node that it names, e.g.
 // "fetch failed after 3 of 3 attempts: 503 …".
-func (s *State) FailureMessage() (text, node string) {
+func FailureMessage(s *State) (text, node string) {
 	f := s.Walk.Outcome().Failure
 	if f == nil {
 		return "failed", ""
@@ -33,7 +33,7 @@ func (s *State) FailureMessage() (text, node string) {
 
 // CompletedMessage is the status message of a completed run, and the node that it names:
 // empty, or that steps failed and the run completed all the same.
-func (s *State) CompletedMessage() (text, node string) {
+func CompletedMessage(s *State) (text, node string) {
 	failed := 0
 	for i := range s.Program.Nodes {
 		if s.Walk.Continued(i) {
@@ -52,7 +52,7 @@ func (s *State) CompletedMessage() (text, node string) {
 
 // RetryMessage is the status message of a run that waits for a retry, and the node, e.g.
 // "fetch will be tried again after 2 of 5 attempts: 503 …".
-func (s *State) RetryMessage(w domain.Wait) (text, node string) {
+func RetryMessage(s *State, w domain.Wait) (text, node string) {
 	for _, k := range s.OpenSteps() {
 		if n := s.Program.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.Item == w.Item {
 			return fmt.Sprintf("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(n.MaxAttempts,
@@ -60,4 +60,15 @@ func (s *State) RetryMessage(w domain.Wait) (text, node string) {
 		}
 	}
 	return WaitMessage(domain.WaitRetry, []domain.Wait{w})
+}
+
+// MostAttempts is the largest number of attempts among the steps that wait for a retry.
+func MostAttempts(s *State) int {
+	most := 0
+	for _, w := range s.Open {
+		if w.Phase == PhaseWaiting && w.Reason == domain.WaitRetry {
+			most = max(most, w.Attempt)
+		}
+	}
+	return most
 }

@@ -109,17 +109,6 @@ func (s *State) NextDue(quiet func(*Step) bool) time.Time {
 	return due
 }
 
-// MostAttempts is the largest number of attempts among the steps that wait for a retry.
-func (s *State) MostAttempts() int {
-	most := 0
-	for _, w := range s.Open {
-		if w.Phase == PhaseWaiting && w.Reason == domain.WaitRetry {
-			most = max(most, w.Attempt)
-		}
-	}
-	return most
-}
-
 // UnneededChildren are the child runs that no step waits for.
 func (s *State) UnneededChildren(children []string) []string {
 	return slices.DeleteFunc(slices.Clone(children), func(id string) bool {
