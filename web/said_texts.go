@@ -154,7 +154,7 @@ var saidTexts = []string{
 	locale.Mark("write 2030-01-31T08:00"),
 	locale.Mark("%s is past"),
 	locale.Mark("resume the run now, or give a time to come"),
-	locale.Mark("a view needs a name of at most 40 characters"),
+	locale.Mark("the name of a view has at most %d characters; this one has %d"),
 	locale.Mark("the filter is longer than 4096 characters"),
 	locale.Mark("the filter is not UTF-8"),
 	locale.Mark("%s: needs a value"),

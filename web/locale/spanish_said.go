@@ -139,7 +139,7 @@ var spanishSaid = map[string]string{
 	"write 2030-01-31T08:00":                                                   "escriba 2030-01-31T08:00",
 	"%s is past":                                                               "%s ya ha pasado",
 	"resume the run now, or give a time to come":                               "reanude la ejecución ahora, o dé una hora futura",
-	"a view needs a name of at most 40 characters":                             "una vista necesita un nombre de 40 caracteres como mucho",
+	"the name of a view has at most %d characters; this one has %d":            "el nombre de una vista tiene como mucho %d caracteres; este tiene %d",
 	"the filter is longer than 4096 characters":                                "el filtro pasa de 4096 caracteres",
 	"the filter is not UTF-8":                                                  "el filtro no es UTF-8",
 	"%s: needs a value":                                                        "%s: necesita un valor",
