@@ -155,7 +155,7 @@ func (a *API) acceptPlan(ctx context.Context, in *acceptPlanIn) (*planOut, error
 
 type tryIn struct {
 	ContentType string `header:"Content-Type" hidden:"true"`
-	Input       string `query:"input" maxLength:"4096" doc:"The run's input as JSON."`
+	Input       string `query:"input" maxLength:"1048576" doc:"The run's input as JSON. A server takes as much as fits its limit of headers."`
 	RawBody     []byte `contentType:"application/yaml"`
 }
 

@@ -88,12 +88,14 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 		l.tools.Close()
 		return nil, errors.Join(err, l.store.Close())
 	}
-	l.bulk = bulk.New(bulk.Config{Store: l.store, Engine: l.engine, Log: log, Providers: l.tools.Models.ProviderInfos, Tools: l.tools.Tools, Host: l.tools.Host})
+	l.bulk = bulk.New(bulk.Config{Store: l.store, Engine: l.engine, Log: log,
+		Providers: l.tools.Models.ProviderInfos, Tools: l.tools.Tools, Host: l.tools.Host})
 	a := app.New(app.Config{Store: l.store, Engine: l.engine, Bulk: l.bulk, Log: log})
 	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, Archive: a.Plans.ArchiveAs, Log: log})
 	actor, v := LocalActor(), buildinfo.Read()
-	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor, System: localSystem{l.engine, o.Path}, Tools: l.tools, Memory: l.store, Planner: asker,
-		Drafts: localDrafts{l.drafts}, Bulk: l.bulk, Crew: l.tools, Audit: l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
+	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor, System: localSystem{l.engine, o.Path},
+		Tools: l.tools, Memory: l.store, Planner: asker, Drafts: localDrafts{l.drafts}, Bulk: l.bulk, Crew: l.tools,
+		Audit: l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
 		Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())

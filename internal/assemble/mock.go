@@ -32,8 +32,8 @@ func (m mockRegistry) Handler(node *planner.ProgramNode) (engine.Handler, bool) 
 		mock, ok := m.mocks[node.ID]
 		switch {
 		case !ok:
-			return engine.Result{}, &planner.Failure{Code: "not_mocked", Message: fmt.Sprintf("node %s has no mock", node.ID), Permanent: true, NoEffect: true,
-				Suggestion: fmt.Sprintf("add to the mock file: %s: {output: …}", node.ID)}
+			return engine.Result{}, &planner.Failure{Code: "not_mocked", Message: fmt.Sprintf("node %s has no mock", node.ID),
+				Permanent: true, NoEffect: true, Suggestion: fmt.Sprintf("add to the mock file: %s: {output: …}", node.ID)}
 		case mock.Error != "":
 			return engine.Result{}, &planner.Failure{Code: "mock", Message: mock.Error, Permanent: true, NoEffect: true}
 		}
@@ -47,7 +47,8 @@ func (l *Local) mocked(ctx context.Context, o LocalOptions, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	e, err := engine.New(engine.Config{Store: l.store, Registry: mockRegistry{registry, o.Mocks}, Logger: log, Options: engine.Options{OwnRunsOnly: true, StopGrace: time.Second}})
+	e, err := engine.New(engine.Config{Store: l.store, Registry: mockRegistry{registry, o.Mocks}, Logger: log,
+		Options: engine.Options{OwnRunsOnly: true, StopGrace: time.Second}})
 	if err != nil {
 		return nil, err
 	}

@@ -410,6 +410,10 @@ func TestParityInMemory(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.expect(0, "try", "--memory", plan, "--prompt", "Ana")
+	long := strings.Repeat("x", 100_000)
+	if out, _ := s.expect(0, "try", "--memory", plan, "--prompt", long); out != "hello "+long+"\n" {
+		t.Errorf("a long input comes back as %d bytes", len(out))
+	}
 	s.expect(1, "run", "--memory", "--plan", s.file("bad.yaml", parityPlans["bad.yaml"]))
 	if _, err := os.Stat(filepath.Dir(s.env["KAIROS_DB"])); !os.IsNotExist(err) {
 		t.Errorf("the directory of the database: %v", err)

@@ -25,7 +25,8 @@ func (c *Client) Follow(ctx context.Context, run string, each func(domain.Event)
 
 // follow looks at the run when an event names a status in which it may settle, and,
 // because events may be missing, after some time without a look.
-func follow(ctx context.Context, events <-chan domain.Event, look func() (domain.RunDetailView, error), each func(domain.Event)) (view domain.RunDetailView, err error) {
+func follow(ctx context.Context, events <-chan domain.Event, look func() (domain.RunDetailView, error),
+	each func(domain.Event)) (view domain.RunDetailView, err error) {
 	settledNow := false
 	seen, status := int64(0), domain.RunStatus("")
 	var late <-chan time.Time
