@@ -154,8 +154,10 @@ type Engine interface {
 	Decide(ctx context.Context, actor domain.Actor, r domain.DecideRequest) (domain.Approval, error)
 	// Forecast says for each answer to an open approval what comes next.
 	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
-	// Detail folds a run: its waits, where it stands.
+	// Detail folds a run: its waits, where it stands. Look is Detail together with what
+	// resuming would do; a nil resume: ask Preview.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
+	Look(ctx context.Context, actor domain.Actor, run string) (d domain.RunDetail, resume func() (domain.Preview, error), err error)
 	// Program compiles a stored version (cached).
 	Program(ctx context.Context, hash string) (*planner.Program, error)
 	// Effects is what running each node of a stored version may do, in their order, as

@@ -70,7 +70,7 @@ func (r *request) run() error {
 
 // openRun reads what the pages of a run are made of.
 func (r *request) openRun(id string) (*runPage, error) {
-	d, err := r.s.Engine.Detail(r.ctx, id)
+	d, resume, err := r.s.Engine.Look(r.ctx, r.who.actor(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (r *request) openRun(id string) (*runPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &runPage{request: r, d: d, program: program, effects: effects, steps: stepsOf(d.Run, d.Journal)}
+	b := &runPage{request: r, d: d, foretell: resume, program: program, effects: effects, steps: stepsOf(d.Run, d.Journal)}
 	b.settleLost()
 	return b, nil
 }
@@ -90,22 +90,24 @@ func (r *request) openRun(id string) (*runPage, error) {
 // runPage builds the page of one run.
 type runPage struct {
 	*request
-	d       domain.RunDetail
-	program *planner.Program
-	effects []planner.Effect // what its nodes may do
-	steps   []*step
-	chosen  *step
-	node    string // chosen, when it has no step
-	view    string
-	alike   string              // that other runs failed so, for the summary
-	since   string              // what changed before, for the summary
-	around  []string            // what is still wrong around it, for the summary
-	told    []domain.AuditEvent // what the audit log says of it, once it was read
-	resume  *domain.Preview     // what resuming would do, if it can be asked
-	never   []string            // nodes without a step
-	into    map[int][]string    // sources of the edges to a node
-	front   map[int]bool        // nodes that the run may still come to
-	taken   map[int]int         // how often edges were taken
+	d domain.RunDetail
+	// foretell says once what resuming would do; nil: ask the engine.
+	foretell func() (domain.Preview, error)
+	program  *planner.Program
+	effects  []planner.Effect // what its nodes may do
+	steps    []*step
+	chosen   *step
+	node     string // chosen, when it has no step
+	view     string
+	alike    string              // that other runs failed so, for the summary
+	since    string              // what changed before, for the summary
+	around   []string            // what is still wrong around it, for the summary
+	told     []domain.AuditEvent // what the audit log says of it, once it was read
+	resume   *domain.Preview     // what resuming would do, if it can be asked
+	never    []string            // nodes without a step
+	into     map[int][]string    // sources of the edges to a node
+	front    map[int]bool        // nodes that the run may still come to
+	taken    map[int]int         // how often edges were taken
 }
 
 func (b *runPage) build() (view.RunPage, error) {

@@ -80,7 +80,13 @@ func (b *runPage) why() (*view.Why, error) {
 // foresee says what resuming would do; or why it can do nothing, when the plan
 // names what is no longer configured.
 func (b *runPage) foresee(run domain.Run, w *view.Why) error {
-	pre, err := b.s.Engine.Preview(b.ctx, b.who.actor(), domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+	foretell := b.foretell
+	if b.foretell = nil; foretell == nil {
+		foretell = func() (domain.Preview, error) {
+			return b.s.Engine.Preview(b.ctx, b.who.actor(), domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+		}
+	}
+	pre, err := foretell()
 	if e, ok := errors.AsType[*domain.Error](err); ok && (e.Code == domain.CodeInvalid || e.Code == domain.CodeCorrupt) {
 		w.Then = b.sentence(e)
 		return nil

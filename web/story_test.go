@@ -153,6 +153,11 @@ func (o *told) FindRun(_ context.Context, id string) (domain.Run, error) {
 	return s.run, nil
 }
 
+func (o *told) Look(ctx context.Context, _ domain.Actor, id string) (domain.RunDetail, func() (domain.Preview, error), error) {
+	d, err := o.Detail(ctx, id)
+	return d, nil, err
+}
+
 func (o *told) Detail(_ context.Context, id string) (domain.RunDetail, error) {
 	s, err := o.of(id)
 	if err != nil {

@@ -113,6 +113,26 @@ func (e *Engine) factsOf(ctx context.Context, r domain.Run, input any) runstate.
 // Detail folds a run: its waits, where it stands.
 func (e *Engine) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
 	v, err := e.viewBy(ctx, run, e.legible)
+	return e.detail(ctx, run, v, err)
+}
+
+// Look is Detail together with what resuming would do, of one reading of the journal: that
+// of a run with 50,000 steps takes a third of a second. resume is nil for a run of which
+// that has to be asked by Preview.
+func (e *Engine) Look(ctx context.Context, actor domain.Actor, run string) (d domain.RunDetail, resume func() (domain.Preview, error), err error) {
+	v, err := e.viewBy(ctx, run, e.legible)
+	if d, err = e.detail(ctx, run, v, err); err != nil || v == nil {
+		return d, nil, err
+	}
+	if p, err := e.program(ctx, v.Run.Hash); err != nil || p != v.Program {
+		return d, nil, nil // the plan does not fit this installation
+	}
+	return d, func() (domain.Preview, error) {
+		return e.previewOf(ctx, actor, v, domain.VerbRequest{Run: run, Action: domain.ActionResume})
+	}, nil
+}
+
+func (e *Engine) detail(ctx context.Context, run string, v *preview.View, err error) (domain.RunDetail, error) {
 	if d, is := e.salvage(ctx, run, err, e.legible); is {
 		if r := d.Run; !r.Status.Final() && r.WaitReason != domain.WaitQuarantined && !e.opts.OwnRunsOnly {
 			e.post(r.ID, timerMsg{}) // whoever takes it up puts it aside
@@ -162,7 +182,13 @@ func (e *Engine) Preview(ctx context.Context, actor domain.Actor, req domain.Ver
 	if err != nil {
 		return domain.Preview{}, err
 	}
+	return e.previewOf(ctx, actor, v, req)
+}
+
+// previewOf says what an action would do to the run of a view, which it may use up.
+func (e *Engine) previewOf(ctx context.Context, actor domain.Actor, v *preview.View, req domain.VerbRequest) (domain.Preview, error) {
 	var pre domain.Preview
+	var err error
 	switch {
 	case preview.NeedsJournal(v.Run, req):
 		err = preview.PurgedError(v.Run)
