@@ -105,7 +105,7 @@ func deeds(s scenery) []deed {
 				a, err := h.api.Approval(ctx, s["approval"])
 				return a.Assignee == "marta", err
 			}},
-		{name: "note", method: http.MethodPost, path: "/runs/" + s["naps"] + "/notes", body: `{"text": "let it sleep"}`, action: "run.note",
+		{name: "note", method: http.MethodPost, path: "/runs/" + s["naps"] + "/notes", body: `{"text": "let it sleep"}`, action: "run.note", once: true,
 			done: func(ctx context.Context, h *house) (bool, error) {
 				notes, err := h.api.Notes(ctx, s["naps"])
 				if len(notes) > 1 {
@@ -125,7 +125,7 @@ func deeds(s scenery) []deed {
 			})},
 		{name: "save a plan", method: http.MethodPost, path: "/plans", body: "id: fresh\nnodes:\n  a: {type: set, input: 1}\n", action: "plan.version",
 			done: plan("fresh", func(domain.Plan) bool { return true })},
-		{name: "archive a plan", method: http.MethodPost, path: "/plans/keeps/archive", body: `{"reason": "old"}`, action: "plan.archive",
+		{name: "archive a plan", method: http.MethodPost, path: "/plans/keeps/archive", body: `{"reason": "old"}`, action: "plan.archive", once: true,
 			done: plan("keeps", func(p domain.Plan) bool { return p.Archived })},
 		{name: "accept a plan", method: http.MethodPost, path: "/plans/" + s["draft"] + "/accept", body: `{"reason": "good"}`, action: "plan.accept",
 			done: plan(s["draft"], func(p domain.Plan) bool { return p.Stage == domain.StageUsed })},

@@ -18,7 +18,6 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/prooftest"
-	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -71,7 +70,7 @@ func startRuns(ctx context.Context, d *daemon, most int) (acked []string, err er
 // allThere opens the store and looks for every acknowledged run.
 func allThere(t *testing.T, path string, acked []string) {
 	t.Helper()
-	s, err := store.Open(context.Background(), path, store.Options{})
+	s, err := recovery.Open(context.Background(), path, recovery.Options{}) // it finishes a restore that was interrupted
 	if err != nil {
 		t.Fatal(err)
 	}
