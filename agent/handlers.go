@@ -39,7 +39,7 @@ func (a *Agent) nodeHandlers() map[string]planner.Handler {
 	return h
 }
 
-// arguments parses a string that is a JSON object (SPEC 5).
+// arguments parses a string that is a JSON object.
 func arguments(input any) any {
 	if text, ok := input.(string); ok {
 		if v, err := planner.DecodeValue([]byte(text)); err == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // HandoffTool is the name of the tool by which an agent passes work on to
-// another (SPEC 6.1).
+// another.
 const HandoffTool = "handoff"
 
 // Codes of rejected handoffs, in the order in which they are looked at.

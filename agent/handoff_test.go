@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Handoffs are rejected in the order of SPEC 6.1: unknown, self, system, loop,
+// Handoffs are rejected in this order: unknown, self, system, loop,
 // capability. Each row breaks its rule and all that come later.
 func TestHandoffRules(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ const (
 var errNoProvider = &planner.Failure{Code: CodeNoProvider, Message: "the agent has no provider", Permanent: true, NoEffect: true}
 
 // Loop is one conversation: the model is called with tools, the tools that it
-// asks for run in parallel, their results go back, until it answers (SPEC 6.1).
+// asks for run in parallel, their results go back, until it answers.
 type Loop struct {
 	// Name is the agent's, for errors.
 	Name     string
@@ -240,7 +240,7 @@ func (c *conversation) answer(text string) (v any, problem string) {
 
 // callTools runs calls in parallel. A failing call is an answer to the model,
 // never the end of the loop, except when nobody knows whether it had its effect:
-// then the attempt ends in doubt (ruling 8).
+// then the attempt ends in doubt.
 func (c *conversation) callTools(ctx context.Context, calls []Call) ([]Message, error) {
 	out := make([]Message, len(calls))
 	errs := make([]error, len(calls))
@@ -419,7 +419,7 @@ func digestOf(parts ...any) string {
 }
 
 // JSONAnswer reads an answer that is wholly one JSON object or array, bare or in
-// one code fence (ruling 31).
+// one code fence.
 func JSONAnswer(text string) (any, bool) {
 	t := unfenced(text)
 	if !strings.HasPrefix(t, "{") && !strings.HasPrefix(t, "[") {

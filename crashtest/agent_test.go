@@ -129,8 +129,7 @@ func TestKillAtALimit(t *testing.T) {
 	d.kill(t)
 }
 
-// A crash in turn 7 of an agent repeats neither turns 1 to 6 nor their cost
-// (SPEC 6.1, ruling 21).
+// A crash in turn 7 of an agent repeats neither turns 1 to 6 nor their cost.
 func TestKillInTheMiddleOfAConversation(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

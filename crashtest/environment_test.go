@@ -93,7 +93,7 @@ func allThere(t *testing.T, path string, acked []string) {
 }
 
 // A full disk refuses new work and says why; reading goes on; as soon as there
-// is space, work is accepted again, without a restart (RELIABILITY 2.4).
+// is space, work is accepted again, without a restart.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

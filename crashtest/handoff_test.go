@@ -141,7 +141,7 @@ planner: {mode: model}
 
 // A daemon that is killed between a handoff and the first call of the next agent,
 // or before any other call, repeats nothing: every question reaches the model
-// once, every cost is counted once, the handoff is made once (SPEC 6.1).
+// once, every cost is counted once, the handoff is made once.
 func TestKillAroundAHandoff(t *testing.T) {
 	t.Parallel()
 	// The points are before front's question, sums' first (after the handoff), its
@@ -179,7 +179,7 @@ func TestKillAroundAHandoff(t *testing.T) {
 }
 
 // A daemon that is killed while the planner plans anew asks it again only if its
-// answer was not durable (SPEC 7.5).
+// answer was not durable.
 func TestKillWhilePlanningAnew(t *testing.T) {
 	t.Parallel()
 	const plan = `

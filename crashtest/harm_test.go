@@ -65,7 +65,7 @@ func attempt(t *testing.T, bin, data, config string) (d *daemon, url string, cod
 // its shared memory, removes the log, takes its rights. Whatever the daemon and
 // the next start make of it, nothing acknowledged is missing without a word: it
 // is there, or the start refuses, or nothing is executed until an operator has
-// looked (RELIABILITY 2.2, T7).
+// looked (T7).
 func TestFilesHarmedUnderTheDaemon(t *testing.T) {
 	t.Parallel()
 	cut := func(suffix string, keep int64) func(string) error {

@@ -189,7 +189,7 @@ func TestADirectoryThatIsMovedAway(t *testing.T) {
 }
 
 // The disk fills up under runs that work: none of them fails or loses a step; they
-// wait until there is space, and go on without a restart (RELIABILITY 2.4).
+// wait until there is space, and go on without a restart.
 func TestRunsWaitForSpace(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -106,7 +106,7 @@ func (p *Program) successor(v, i int) (int, bool) {
 }
 
 // tokens finds for every node the source whose token reaches it over edges, -1
-// for none; two sources for one node are an error (ruling 2).
+// for none; two sources for one node are an error.
 func (k *compiler) tokens() []int {
 	owner := make([]int, len(k.p.Nodes))
 	for i := range owner {
@@ -146,8 +146,8 @@ func (k *compiler) tokens() []int {
 	return owner
 }
 
-// cycles refuses needs inside or into cycles (ruling 3) and warns of loops that
-// nothing ends, or that cannot go round (ruling 16). Of a graph that is not
+// cycles refuses needs inside or into cycles and warns of loops that
+// nothing ends, or that cannot go round. Of a graph that is not
 // whole it gives no warnings: an edge that is missing could be the way out.
 func (k *compiler) cycles(components [][]int, whole bool) {
 	in := make([]int, len(k.p.Nodes)) // number of the component, for membership
@@ -294,7 +294,7 @@ func (k *compiler) endings() {
 }
 
 // exclusive warns of needs on branches of which only one is taken: they never
-// complete all (ruling 1).
+// complete all.
 func (k *compiler) exclusive(v *view) {
 	const pairs = 64 // needs that are compared with each other
 	for i := range k.p.Nodes {

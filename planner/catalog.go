@@ -19,8 +19,8 @@ type Catalog struct {
 	Types map[string]Effect
 }
 
-// Check reports what no plan could use: tools that take the name of a node type
-// (SPEC 5), and skills that are bound to nothing.
+// Check reports what no plan could use: tools that take the name of a node type,
+// and skills that are bound to nothing.
 func (c *Catalog) Check() Problems {
 	r := &reporter{}
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// reserved ids would shadow the roots of references (SPEC 2.5), or what every
+// reserved ids would shadow the roots of references, or what every
 // JavaScript object has (P17).
 var reserved = []string{"input", "memory", "last", "item", "index", "run", "secret",
 	"__proto__", "prototype", "constructor", "toString", "valueOf", "hasOwnProperty"}
@@ -217,7 +217,7 @@ func (k *compiler) tool(n *ProgramNode, s *spec) {
 	}
 }
 
-// subPlan checks a node of type plan as far as one document can tell (ruling 13).
+// subPlan checks a node of type plan as far as one document can tell.
 func (k *compiler) subPlan(n *ProgramNode, s *spec) {
 	key, version, versioned := strings.Cut(n.Plan, "@")
 	switch {
@@ -236,7 +236,7 @@ func validVersion(s string) bool {
 }
 
 // secretUse refuses references to secrets anywhere but in the arguments of a
-// tool (ruling 40). A type that is not built in may turn out to be a tool.
+// tool. A type that is not built in may turn out to be a tool.
 func (k *compiler) secretUse(n *ProgramNode, s *spec) {
 	if n.Input == nil || n.Type == TypeTool || builtins[n.Type] == "" {
 		return

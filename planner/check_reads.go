@@ -79,7 +79,7 @@ func (n *ProgramNode) nullOnFailure() bool {
 }
 
 // report is an error, but a warning where a plain condition will merely find
-// nothing (ruling 3).
+// nothing.
 func (k *compiler) report(r read, code, suggestion, format string, args ...any) {
 	if r.plain {
 		k.warn(r, code, suggestion, format, args...)
@@ -121,7 +121,7 @@ func (k *compiler) unknownReads() {
 }
 
 // reads checks everything that nodes read against what may have run before, so
-// that results never depend on timing (ruling 3).
+// that results never depend on timing.
 func (k *compiler) reads(v *view) {
 	k.eachRead(func(r read) {
 		j, ok := k.known(r)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Defaults of the language (SPEC 4.5, 4.6; ruling 28).
+// Defaults of the language.
 const (
 	defaultMaxParallel = 8
 	defaultStepTimeout = 60 * time.Second
-	// MaxItems bounds the list of a foreach (ruling 7).
+	// MaxItems bounds the list of a foreach.
 	MaxItems = 10_000
 )
 

@@ -12,7 +12,7 @@ var stepNames = map[string]string{"needs": "dependencies", "when": "condition", 
 var taskNames = map[string]string{"needs": "dependencies", "when": "condition", "input": "task", "agent": "agentId", "type": "tool", "output_schema": "outputSchema"}
 
 // stepSpecs turns steps into nodes with needs. Without any dependency they run
-// one after the other, by order, else as they are listed (ruling 5).
+// one after the other, by order, else as they are listed.
 func (k *compiler) stepSpecs(s *StepPlan) {
 	list := k.d.tree.get("steps")
 	order := make([]int, len(s.Steps))

@@ -64,7 +64,7 @@ func TestNodeTypes(t *testing.T) {
 	}
 }
 
-// Defaults: the language's, then the plan's, then the node's (SPEC 4.5, 4.6).
+// Defaults: the language's, then the plan's, then the node's.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	p := compile(t, `
@@ -120,7 +120,7 @@ func TestStepDefaults(t *testing.T) {
 	}
 }
 
-// A step plan without dependencies runs in order, else as listed (ruling 5);
+// A step plan without dependencies runs in order, else as listed;
 // with any, every step starts when what it depends on has settled.
 func TestStepOrder(t *testing.T) {
 	t.Parallel()
@@ -173,8 +173,7 @@ func TestGraphProgram(t *testing.T) {
 	}
 }
 
-// Effects: what the document says, else the tool's, the agent's, the type's
-// (SPEC 5, ruling 17).
+// Effects: what the document says, else the tool's, the agent's, the type's.
 // A catalogue says itself what no plan could use.
 func TestCatalogCheck(t *testing.T) {
 	t.Parallel()

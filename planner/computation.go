@@ -13,7 +13,7 @@ import (
 )
 
 // Computation is a compiled CEL expression that gives any JSON value, for tools
-// that transform data. Like in conditions, all numbers are doubles (ruling 32).
+// that transform data. Like in conditions, all numbers are doubles.
 type Computation struct {
 	text    string
 	program cel.Program

@@ -18,8 +18,8 @@ const (
 	condExpr                          // expr: …
 )
 
-// Condition is a compiled condition of an edge or a `when:`; its language is
-// SPEC 3. It is immutable and safe for concurrent use.
+// Condition is a compiled condition of an edge or a `when:`; see
+// docs/plan-language.md. It is immutable and safe for concurrent use.
 type Condition struct {
 	// Text is the condition as written.
 	Text    string
@@ -154,7 +154,7 @@ func ParseExpression(text string) (*Condition, error) {
 }
 
 // evaluate says whether the condition holds and records what it saw. A failing
-// expression is a failure with the condition's text and position (SPEC 3).
+// expression is a failure with the condition's text and position.
 func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 	ev := Evaluation{Condition: c.Text}
 	if s.meter == nil {
@@ -245,7 +245,7 @@ func boolText(b bool) string {
 }
 
 // seen is what a decision keeps of a value that a condition saw: the text up to
-// 1 KiB, else its hash (ruling 23).
+// 1 KiB, else its hash.
 func seen(text string) string {
 	if len(text) <= 1024 {
 		return text

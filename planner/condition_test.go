@@ -13,7 +13,7 @@ func testScope() *scope {
 		outputs: func() map[string]any { return outputs }}
 }
 
-// SPEC 3: the forms of a condition, what they see, and "not found"; an operator
+// The forms of a condition, what they see, and "not found"; an operator
 // between kinds that do not fit is an error, never a conversion (C04).
 func TestConditions(t *testing.T) {
 	t.Parallel()

@@ -186,7 +186,7 @@ func (o *object) texts(key string) []string {
 	return out
 }
 
-// strings reads a map of texts; scalars are turned to text (SPEC 2.1).
+// strings reads a map of texts; scalars are turned to text.
 func (o *object) strings(key string) map[string]string {
 	v := o.field(key)
 	if v == nil {

@@ -21,7 +21,7 @@ func hash(t *testing.T, src string) string {
 	return d.Hash
 }
 
-// Ruling 29: the hash covers everything but `x-` keys, and is the same for
+// The hash covers everything but `x-` keys, and is the same for
 // however the same plan is written.
 func TestHash(t *testing.T) {
 	t.Parallel()

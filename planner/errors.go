@@ -49,7 +49,7 @@ type Failure struct {
 	Permanent bool `json:"permanent,omitempty"`
 	// NoEffect says it is proved that nothing happened outside (connection
 	// refused, rejected before dispatch, a definite 4xx). Without it, a failed
-	// attempt of an unsafe node is in doubt (ruling 8).
+	// attempt of an unsafe node is in doubt.
 	NoEffect bool `json:"noEffect,omitempty"`
 	// RetryAfter is the least wait that the other side asked for.
 	RetryAfter time.Duration `json:"retryAfter,omitempty"`

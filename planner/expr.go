@@ -21,7 +21,7 @@ const (
 	maxNesting    = 32
 )
 
-// expression is a compiled CEL expression. All numbers are doubles (ruling 32).
+// expression is a compiled CEL expression. All numbers are doubles.
 type expression struct {
 	text     string
 	tree     celast.Expr

@@ -35,7 +35,7 @@ func chain(n int, f planner.Format) []byte {
 	return []byte(b.String())
 }
 
-// SPEC 2.5: every limit has a clear error, and nothing just below one is
+// Every limit has a clear error, and nothing just below one is
 // refused (P18, P20, P21).
 func TestLimits(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ const (
 type Document struct {
 	Graph *Graph
 	Steps *StepPlan
-	// ID is the document's id, or "anon-" and 12 hex digits of its hash (ruling 29).
+	// ID is the document's id, or "anon-" and 12 hex digits of its hash.
 	ID          string
 	Name        string
 	Description string

@@ -4,7 +4,7 @@ import "time"
 
 // Semantics numbers the meaning of a compiled program. Plan versions and
 // journals carry it, so that a journal is never folded by rules other than
-// those it was written under (ruling 9).
+// those it was written under.
 const Semantics = 1
 
 // Kind tells the two document shapes apart.
@@ -37,7 +37,7 @@ type Program struct {
 	// UsesNeeds says that some node is activated by needs.
 	UsesNeeds bool
 	// Sequential marks a step plan without dependencies: steps run one after
-	// the other in order (ruling 5).
+	// the other in order.
 	Sequential bool
 
 	owner []int  // token source that reaches a node over edges, -1: none
@@ -138,7 +138,7 @@ const (
 	OnRejectContinue OnReject = "continue"
 )
 
-// Effect is what running a node may do to the world outside (SPEC 4.1).
+// Effect is what running a node may do to the world outside.
 type Effect string
 
 const (

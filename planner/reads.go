@@ -49,7 +49,7 @@ func (p *Program) Reads(node int) []int {
 
 // Fingerprint is the hash of a node's compiled definition, its edges and needs
 // included: equal fingerprints in two versions mean that a recorded visit may
-// be kept (ruling 9).
+// be kept.
 func (p *Program) Fingerprint(node int) string {
 	n := &p.Nodes[node]
 	var input any

@@ -23,7 +23,7 @@ const (
 )
 
 // RefRoots lists every root; node ids may not take these names, apart from
-// "output" and "error", which SPEC 2.5 leaves free.
+// "output" and "error", which the language leaves free.
 var RefRoots = []RefRoot{RefInput, RefLast, RefMemory, RefItem, RefIndex, RefRun, RefSecret, RefOutput}
 
 // Reference is a compiled reference such as ${output.fetch.body.0.id}.
@@ -234,7 +234,7 @@ func clip(s string) string {
 	return strconv.Quote(s)
 }
 
-// idPattern reports whether s is a legal node id (SPEC 2.1).
+// idPattern reports whether s is a legal node id.
 func idPattern(s string) bool {
 	if s == "" || len(s) > 128 || s[0] == '-' {
 		return false

@@ -1,6 +1,6 @@
 package planner
 
-// Sight is what a visit's references and conditions see (SPEC 2.4, 3). It lets
+// Sight is what a visit's references and conditions see. It lets
 // tools evaluate parts of a compiled [Program] apart from a [Walk].
 type Sight struct {
 	RunID  string

@@ -9,7 +9,7 @@ type StepPlan struct {
 	Steps       []Step
 	// EstimatedDurationMs is the planner's estimate in milliseconds.
 	EstimatedDurationMs int64
-	// EstimatedCost is the planner's estimate in tokens (ruling 35).
+	// EstimatedCost is the planner's estimate in tokens.
 	EstimatedCost float64
 	Plan          PlanMetadata
 

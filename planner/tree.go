@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a document (SPEC 2.5).
+// Limits of a document.
 const (
 	MaxDocument = 1 << 20 // bytes
 	MaxNodes    = 5_000

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Built-in node types (SPEC 5).
+// Built-in node types.
 const (
 	TypeTool      = "tool"
 	TypeAgent     = "agent"
@@ -22,7 +22,7 @@ const (
 	TypePlan      = "plan"
 )
 
-// builtins holds each type's default effect (SPEC 5, ruling 17); that of tool
+// builtins holds each type's default effect; that of tool
 // and tools is their tools' own.
 var builtins = map[string]Effect{
 	TypeTool: EffectUnsafe, TypeAgent: EffectIdempotent, TypeLLM: EffectIdempotent, TypeDecision: EffectPure,

@@ -297,7 +297,7 @@ func jsonDepth(b []byte) int {
 	return deepest
 }
 
-// Text is a value's text form (SPEC 3): strings as they are, true, false and
+// Text is a value's text form: strings as they are, true, false and
 // null, numbers in shortest plain decimal form, lists and objects as canonical
 // JSON.
 func Text(v any) string {

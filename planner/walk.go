@@ -106,7 +106,7 @@ type Settlement struct {
 }
 
 // Decision is everything that was decided when a settlement was applied. It is
-// stored with the settlement; replaying it needs no evaluation (ruling 9).
+// stored with the settlement; replaying it needs no evaluation.
 // The zero Decision stands for "the only, unconditional edge was taken" or
 // "nothing was to be decided".
 type Decision struct {
@@ -189,7 +189,7 @@ type Outcome struct {
 	Failure *Failure // the first unhandled failure, if any
 }
 
-// Reset lists what a resume opens again (ruling 10). It is stored and replayed.
+// Reset lists what a resume opens again. It is stored and replayed.
 type Reset struct {
 	// Reopened are visits that run again; items lists, for a foreach visit,
 	// only those of its items that run again.
@@ -239,7 +239,7 @@ func NewWalk(p *Program, f Facts) *Walk {
 }
 
 // neverReached settles as skipped what no token can ever come to, so that what
-// needs it is decided (ruling 1). Nothing is evaluated: a condition in `when`
+// needs it is decided. Nothing is evaluated: a condition in `when`
 // needs all completed.
 func (w *Walk) neverReached() {
 	var dead []int
@@ -375,7 +375,7 @@ func (w *Walk) output() any {
 }
 
 // answer is what a run says whose output a node gave: of a turn of the router
-// graph its response, not its whole state (ruling 36).
+// graph its response, not its whole state.
 func (w *Walk) answer(node int, output any) any {
 	if state, ok := output.(map[string]any); ok && w.p.Nodes[node].Type == TypeGenerator {
 		if response, ok := state["response"]; ok {

@@ -47,7 +47,7 @@ var shapes = []struct {
 	}},
 }
 
-// sizes stay within the 5,000 nodes of one document (SPEC 2.5).
+// sizes stay within the 5,000 nodes of one document.
 var sizes = []int{100, 1000, 5000}
 
 // walkAll settles everything, and returns what a journal would keep.

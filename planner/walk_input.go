@@ -2,7 +2,7 @@ package planner
 
 import "fmt"
 
-// Remember says what memory returned for the run (SPEC 4.4). It is called before
+// Remember says what memory returned for the run. It is called before
 // the first node is given its input, and again by every replay.
 func (w *Walk) Remember(v any) { w.facts.Memory = v }
 

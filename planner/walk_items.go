@@ -57,7 +57,7 @@ func (w *Walk) ItemStatus(k VisitKey, item int) Status {
 }
 
 // NextItem returns the lowest item that was neither started nor settled, and
-// marks it started; -1 when none may start (all did, or one failed: ruling 7).
+// marks it started; -1 when none may start (all did, or one failed).
 // An item failed, nothing runs, and still the visit is open: then an item ran
 // whose start was not recorded, and what ran must finish.
 func (w *Walk) NextItem(k VisitKey) int {
@@ -152,7 +152,7 @@ func (w *Walk) settleItem(v *visit, s Settlement, recorded *Decision) (ended Sta
 }
 
 // reopen makes failed and cancelled items unstarted again and lists them; under
-// on_error: continue a failed item was taken care of and stays (ruling 10).
+// on_error: continue a failed item was taken care of and stays.
 func (it *items) reopen(on OnError) []int {
 	var again []int
 	for i, st := range it.status {

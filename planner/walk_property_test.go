@@ -252,8 +252,7 @@ func (x *pair) run(pick func(n int) int, refold func() (replay, lost bool)) plan
 }
 
 // The walk decides what the reference decides, in any order of arrival, going
-// on from any prefix that is replayed, and after every resume (DESIGN "The
-// walk, precisely", rulings 1 to 10).
+// on from any prefix that is replayed, and after every resume.
 func TestWalkIsTheReference(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

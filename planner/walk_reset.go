@@ -3,7 +3,7 @@ package planner
 import "slices"
 
 // CodeNotResumable: the run failed by a decision on nodes that are kept, so
-// that running again would decide the same (ruling 10).
+// that running again would decide the same.
 const CodeNotResumable = "not_resumable"
 
 // Reset opens a failed or cancelled walk again: unhandled failed and cancelled

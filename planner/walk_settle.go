@@ -152,7 +152,7 @@ func (w *Walk) failRun(f *Failure, node string) {
 	w.failed = true
 }
 
-// errorValue is what an error edge hands on as last (SPEC 4.7).
+// errorValue is what an error edge hands on as last.
 func errorValue(f *Failure, node string) any {
 	if f == nil {
 		return map[string]any{"error": "failed", "code": CodeFailed, "node": node}
@@ -161,7 +161,7 @@ func errorValue(f *Failure, node string) any {
 }
 
 // choose picks the edge out of a completed node: the first true one that is no
-// fallback, else the first fallback (SPEC 3).
+// fallback, else the first fallback.
 func (w *Walk) choose(node *ProgramNode, last any, d *decider) (int, error) {
 	if len(node.Out) == 1 && node.Out[0].Cond.Fallback() {
 		return 0, nil // nothing to decide: the zero Decision
@@ -268,7 +268,7 @@ func (w *Walk) move(node *ProgramNode, edge int, last any, d *decider) {
 	}
 }
 
-// deadPaths settles as skipped what the token can reach no more (ruling 1).
+// deadPaths settles as skipped what the token can reach no more.
 func (w *Walk) deadPaths(t *token, d *decider) {
 	var dead []int
 	for _, i := range w.unreachable(t) {
@@ -354,7 +354,7 @@ func (w *Walk) decide(i int, d *decider) {
 	w.needsOf(i, d)
 }
 
-// when is the activation rule of a node with needs (SPEC 2.3, rulings 4, 5).
+// when is the activation rule of a node with needs.
 func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev *Evaluation) {
 	if d.recorded != nil {
 		for i := range d.recorded.Settled {

@@ -89,7 +89,7 @@ func (s *stage) replayed() *planner.Walk {
 }
 
 // A decision may both take an edge, or end a token, and break a `when:` behind
-// it: the record can be folded all the same (ruling 9).
+// it: the record can be folded all the same.
 func TestReplayOfABrokenWhen(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
@@ -106,12 +106,12 @@ nodes:
 			t.Fatalf("%+v", out)
 		}
 		if _, failure := w.Reset(); failure == nil || failure.Code != planner.CodeNotResumable {
-			t.Fatalf("ruling 10: a broken condition on kept nodes cannot be resumed, got %v", failure)
+			t.Fatalf("a broken condition on kept nodes cannot be resumed, got %v", failure)
 		}
 	}
 }
 
-// Ruling 1: a token that ends at max_visits leaves nothing pending behind it.
+// A token that ends at max_visits leaves nothing pending behind it.
 func TestTooManyVisitsLeaveNothingPending(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
@@ -130,7 +130,7 @@ edges:
 	s.wantOpen("clean")
 }
 
-// Ruling 1: what needs a node that nothing leads to is decided at once (P41).
+// What needs a node that nothing leads to is decided at once (P41).
 func TestNeedsOfWhatIsNeverReached(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
@@ -151,7 +151,7 @@ nodes:
 	}
 }
 
-// Ruling 10: a broken decision of a node that runs again is no reason to refuse.
+// A broken decision of a node that runs again is no reason to refuse.
 func TestResumeWhereTheBrokenDecisionRunsAgain(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
@@ -166,7 +166,7 @@ edges: [{from: b, to: c, condition: "expr: last.gone > 1"}]`)
 	s.wantOpen("a")
 }
 
-// Ruling 10, SPEC 4.1: what completed and has nothing to do with the failure
+// What completed and has nothing to do with the failure
 // stays when the run is resumed, though the same token failed later.
 func TestResumeKeepsWhatWasDecidedBefore(t *testing.T) {
 	t.Parallel()

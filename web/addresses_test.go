@@ -21,7 +21,7 @@ import (
 )
 
 // Addresses as people write them lead to where things are, and what a page shows is
-// there for programs by the same address with .json (UI 3.1).
+// there for programs by the same address with .json.
 func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

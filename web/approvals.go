@@ -11,7 +11,7 @@ import (
 )
 
 // startedIt reports whether the reader may be who started a run: by their name, or by
-// a token that they made. The engine refuses their answer then (ruling 38).
+// a token that they made. The engine refuses their answer then.
 func (r *request) startedIt(starter string) (bool, error) {
 	if starter == r.who.Name || r.s.People == nil {
 		return starter == r.who.Name, nil

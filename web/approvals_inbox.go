@@ -65,7 +65,7 @@ func with(path string, keep url.Values, change ...string) string {
 	return path + "?" + v.Encode()
 }
 
-// approvals is the inbox (UI 3.3.10): what waits, by deadline, then age, beside the
+// approvals is the inbox: what waits, by deadline, then age, beside the
 // first decision.
 func (r *request) approvals() error { return r.inbox(http.StatusOK, nil, "") }
 

@@ -43,7 +43,7 @@ func openApproval(t *testing.T, site *webtest.Site, run string) domain.Approval 
 }
 
 // A decision says what is asked, in the plan's words, what it rests on, where each
-// answer leads and how it was decided before (UI 3.3.10).
+// answer leads and how it was decided before.
 func TestADecisionSaysWhereItLeads(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -288,7 +288,7 @@ func TestTheInboxIsInOrder(t *testing.T) {
 
 // What waits for a person though no approval asks it stands in the inbox too: a call
 // in doubt, and a run that used all it may. The inbox is narrowed to a plan or an agent
-// by a form, without scripts (UI 3.3.10).
+// by a form, without scripts.
 func TestTheInboxIsNarrowed(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

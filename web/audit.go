@@ -36,7 +36,7 @@ func init() {
 	}
 }
 
-// audit is the log of every act (UI 3.3.13): filtered, by key, append only.
+// audit is the log of every act: filtered, by key, append only.
 func (r *request) audit() error {
 	q := strings.TrimSpace(r.c.QueryParam("q"))
 	p := view.AuditPage{Shell: r.shell("audit", "Audit"), Query: q, Ranges: r.rangesAt("/audit", q), Export: listAt("/audit.jsonl", q)}

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The audit log (UI 3.3.13): what was done by whom, with which result, from where
+// The audit log: what was done by whom, with which result, from where
 // and by which request; every value narrows the list, and every event has a page.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()

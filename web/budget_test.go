@@ -42,7 +42,7 @@ func wide(id string, n int) string {
 	return b.String()
 }
 
-// The budgets of pages (UI 3.2.13), printed with -v: make ui-budget.
+// The budgets of pages, printed with -v: make ui-budget.
 func TestPagesAreWithinTheirBudgets(t *testing.T) {
 	t.Parallel()
 	const kb = 1024

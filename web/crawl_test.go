@@ -161,7 +161,7 @@ func kinds(u *url.URL) []string {
 
 // T12: the canary is stored in every text field, and every page that can be
 // reached, whole and as a fragment, is looked at; every answer has its headers
-// (RELIABILITY 4.3) (A26, A27, A28, A29).
+// (A26, A27, A28, A29).
 func TestEncodingCrawl(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -240,7 +240,7 @@ func TestEncodingCrawl(t *testing.T) {
 	prooftest.Figure(t, "access: pages and fragments crawled for a canary", pages)
 }
 
-// secured looks for the headers that every answer has (S08, RELIABILITY 4.3).
+// secured looks for the headers that every answer has (S08).
 func secured(t *testing.T, at string, h http.Header) {
 	t.Helper()
 	for name, want := range map[string]string{
@@ -265,7 +265,7 @@ func secured(t *testing.T, at string, h http.Header) {
 	}
 }
 
-// S08, S09: every route answers with the headers of RELIABILITY 4.3, whatever the
+// S08, S09: every route answers with the headers for security, whatever the
 // answer is, and none of them to another host name.
 func TestEveryRouteHasItsHeaders(t *testing.T) {
 	t.Parallel()

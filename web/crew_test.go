@@ -109,7 +109,7 @@ func TestAProviderThatRestsSaysSo(t *testing.T) {
 }
 
 // A run that was planned anew says from which version to which, and leads to the
-// difference; a version that waits for a person is called so (SPEC 7.5).
+// difference; a version that waits for a person is called so.
 func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
 	t.Parallel()
 	s := tell(t, "01jr8k2mf0s0000000007qxr", "id: draw\nnodes:\n  have: {type: set, input: 1}\n  draw: {type: log, input: x, on_error: replan}\nedges: [{from: have, to: draw}]\n")

@@ -158,7 +158,7 @@ func (r *request) keptDisplay(name string) url.Values {
 }
 
 // restoreDisplay shows pages as a person wants them who logs in: what they chose goes
-// before what this browser was told (UI 3.2.11).
+// before what this browser was told.
 func (r *request) restoreDisplay(name string) { r.showBy(r.keptDisplay(name)) }
 
 // zoneSet is the time zone that the reader chose; empty: the server's.

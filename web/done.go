@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// deed is an act and what the page that follows it says was done (UI 3.3.15): where
+// deed is an act and what the page that follows it says was done: where
 // nothing on that page would show it otherwise.
 type deed struct {
 	name string // of the cookie's value

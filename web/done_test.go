@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The page after an act says what was done, once, in the reader's language
-// (UI 3.3.15); a cookie of somebody else's making says nothing.
+// The page after an act says what was done, once, in the reader's language;
+// a cookie of somebody else's making says nothing.
 func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -64,7 +64,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 }
 
 // What removes runs, and a call by hand that may change something, want a reason
-// (level 2, UI 3.2.4).
+// (level 2).
 func TestActsOfLevelTwoWantAReason(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // acceptPage asks before the plan of a draft is taken into use: what is stored, what
-// it may do, what is still open about it, and what is written down (UI 3.3.9).
+// it may do, what is still open about it, and what is written down.
 func (r *request) acceptPage() error {
 	d, err := r.theDraft()
 	if err != nil {

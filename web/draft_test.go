@@ -236,7 +236,7 @@ func TestProblemsOfADraftAreSaidInTheReadersLanguage(t *testing.T) {
 }
 
 // A model's plan says why each step is there, in the model's words; one that cannot
-// be used is shown, and another provider may try (UI 3.3.9).
+// be used is shown, and another provider may try.
 func TestADraftByAModel(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -139,7 +139,7 @@ func (r *request) theDraft() (domain.Draft, error) {
 	return r.s.Drafts.Draft(r.ctx, r.c.Param("draft"))
 }
 
-// draftPage shows how far a draft is, or what came of it (UI 3.3.9).
+// draftPage shows how far a draft is, or what came of it.
 func (r *request) draftPage() error {
 	d, err := r.theDraft()
 	if err != nil {

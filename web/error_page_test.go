@@ -54,7 +54,7 @@ func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 }
 
 // An error page says in the reader's language what it means; the error's own text
-// stands below it, marked as English (UI 3.2.11).
+// stands below it, marked as English.
 func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -153,7 +153,7 @@ func (r *request) choices(p *view.PreviewPage, v verb, req domain.VerbRequest, p
 		if e.Seq > req.At {
 			break
 		}
-		if !isCheckpoint(e) || e.Item >= 0 || len(e.Output) > editableBytes || b.typeOf(e.Node) == planner.TypeApproval { // ruling 38
+		if !isCheckpoint(e) || e.Item >= 0 || len(e.Output) > editableBytes || b.typeOf(e.Node) == planner.TypeApproval {
 			continue
 		}
 		name := stepName(e.Node, e.Visit)

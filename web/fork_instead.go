@@ -11,7 +11,7 @@ import (
 )
 
 // This file is the part of a fork's preview where one says of each step that would
-// touch the world outside a second time what stands in for it (UI 3.3.3).
+// touch the world outside a second time what stands in for it.
 
 // shownItems is up to how many items of a step have a choice of their own.
 const shownItems = 20

@@ -23,7 +23,7 @@ func word(key, icon, w string, final bool) view.Status {
 	return view.Status{Key: key, Icon: icon, Word: w, Final: final}
 }
 
-// runStatus is a run's state as operators read it (UI 3.2.7).
+// runStatus is a run's state as operators read it.
 func runStatus(s domain.RunStatus, reason domain.WaitReason) view.Status {
 	switch s {
 	case domain.RunQueued:
@@ -134,7 +134,7 @@ func took(d time.Duration) string {
 	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// visible shows characters that would hide or turn text (UI 3.2.10).
+// visible shows characters that would hide or turn text.
 func visible(s string) string {
 	if !strings.ContainsFunc(s, hidden) {
 		return s

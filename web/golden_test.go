@@ -24,7 +24,7 @@ var changing = []struct {
 }
 
 // The pages of told runs, word for word, their timelines and graphs included:
-// look at what changed, then run with -update (UI 3.2.15, 11). The clock stands
+// look at what changed, then run with -update. The clock stands
 // still, so that they are the same at any time.
 func TestRunPagesAreAsTheyWere(t *testing.T) {
 	t.Parallel()

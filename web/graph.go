@@ -18,7 +18,7 @@ import (
 
 const (
 	// foldFrom is from how many nodes on a picture is folded, foldTo to how many
-	// boxes (UI 3.4 size policy).
+	// boxes.
 	foldFrom = 300
 	foldTo   = 120
 )
@@ -204,7 +204,7 @@ func boxes(d *diagram.Drawing) map[string]int {
 }
 
 // ranked are the places of boxes in the order in which Tab goes through them: from
-// left to right, and in a rank from top to bottom (UI 3.4).
+// left to right, and in a rank from top to bottom.
 func ranked(d *diagram.Drawing) []int {
 	out := make([]int, len(d.Nodes))
 	for i := range out {

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// handoffPage is one handoff as a page of its own (UI 3.3.11).
+// handoffPage is one handoff as a page of its own.
 func (r *request) handoffPage() error {
 	id, err := url.PathUnescape(r.c.Param("handoff"))
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	flowAgents = 16
 )
 
-// allHandoffs is who gave what to whom, in all runs (UI 3.3.11).
+// allHandoffs is who gave what to whom, in all runs.
 func (r *request) allHandoffs() error {
 	q := strings.TrimSpace(r.c.QueryParam("q"))
 	p := view.HandoffsPage{Shell: r.shell("handoffs", "Handoffs"), Query: q, Ranges: r.rangesAt("/handoffs", q), Loops: r.c.QueryParam("view") == "loops"}

@@ -15,7 +15,7 @@ import (
 )
 
 // Who gave what to whom, in all runs: filtered, as a matrix with the share that
-// failed, and the runs that go back and forth (UI 3.3.11).
+// failed, and the runs that go back and forth.
 func TestAllHandoffs(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -70,7 +70,7 @@ func TestAllHandoffs(t *testing.T) {
 }
 
 // One handoff is a page, beside the run's others too: what was passed on, with which
-// tools, what came back and how the one became the other (UI 3.3.11).
+// tools, what came back and how the one became the other.
 func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.Handoff) {
 	t.Helper()
 	sum := sha256.Sum256([]byte("compute 6*7"))

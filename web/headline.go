@@ -9,8 +9,7 @@ import (
 )
 
 // A headline is stored in English with times in UTC: lists sort and search it, and
-// it is in the audit log. Pages say it in the reader's language and zone (UI 3.2.6,
-// 3.2.11); what an error or a person said stays as it was said.
+// it is in the audit log. Pages say it in the reader's language and zone; what an error or a person said stays as it was said.
 
 // stood is where a run stood when its headline was written. What a person asks is
 // a headline, too: only the words of the same standing are the engine's.

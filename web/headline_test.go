@@ -14,7 +14,7 @@ import (
 )
 
 // Where a run stands is said in the reader's language and zone; what an error or a
-// person said stays as it was said (UI 3.2.6, 3.2.11).
+// person said stays as it was said.
 func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

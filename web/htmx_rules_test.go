@@ -34,7 +34,7 @@ func within(n *html.Node, name string) bool {
 // nothing more, and logins. All others are numbered (H9).
 var settings = []string{"", "/logout", "/login", "/login/link", "/display", "/columns", "/views", "/views/default", "/me/password", "/me/sessions", "/me/second-factor"}
 
-// The rules of UI 3.2.2 hold on every page: what htmx does, a link or a form does
+// The rules for htmx hold on every page: what htmx does, a link or a form does
 // without it (H1); no boost (H2); live parts hold no form controls and no
 // disclosures (H6); no handlers, styles or scripts in pages (H7); forms that act
 // have a token and a number (H9).
@@ -115,8 +115,7 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 	}
 }
 
-// A part of a page that says what the browser has of it is not sent again
-// (UI 3.2.3).
+// A part of a page that says what the browser has of it is not sent again.
 func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

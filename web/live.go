@@ -13,7 +13,7 @@ import (
 )
 
 // live streams hints: which topic has changed, never what it says. The page
-// fetches its own parts again (UI 3.2.3). Topics are "runs", "run-<id>", "drafts",
+// fetches its own parts again. Topics are "runs", "run-<id>", "drafts",
 // "draft-<id>", "circuits" and the bands of home. Who asks says by Last-Event-ID, or
 // after=, up to where it knows; unless nothing happened since, it is told to ask for
 // all its parts once, so that no hint is lost between a page and its stream, or between
@@ -99,7 +99,7 @@ const (
 	// defaultBeat is how often a stream says that it is there.
 	defaultBeat = 15 * time.Second
 	// beatsPerCheck: once a minute a stream asks whether its reader is still logged
-	// in (ruling 42), which also counts as use of the login.
+	// in, which also counts as use of the login.
 	beatsPerCheck = 4
 )
 

@@ -98,7 +98,7 @@ var known = regexp.MustCompile(`data-after="([^"]+)"`)
 
 // A page says up to where it tells what happened; its stream asks it to look again
 // only if something happened since, also to what is not stored, or if it is another
-// process's page (UI 3.2.3).
+// process's page.
 func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -170,7 +170,7 @@ func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
 }
 
 // A stream ends with the login that it was opened with, and is not for pages of
-// other sites (ruling 42).
+// other sites.
 func TestAStreamEndsWithItsLogin(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -364,7 +364,7 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 }
 
 // The address of an act is safe to open: it shows what the act would do, or the
-// page where its form is (UI 3.1).
+// page where its form is.
 func TestEveryActHasAPage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -21,7 +21,7 @@ type Memory interface {
 }
 
 // remembered finds whose session the address speaks of: one's own, or as an
-// admin another's (ruling 42).
+// admin another's.
 func (r *request) remembered() (owner, session string, err error) {
 	if r.s.Memory == nil {
 		return "", "", domain.Errorf(domain.CodeNotFound, "this installation has no page about memory")

@@ -12,7 +12,7 @@ import (
 )
 
 // What a session remembers is shown to its owner and forgotten by form, with a
-// reason for the audit log; others' sessions are for admins (ruling 42).
+// reason for the audit log; others' sessions are for admins.
 func TestASessionIsForgottenByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

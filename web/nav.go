@@ -18,7 +18,7 @@ type place struct {
 	op                  app.Operation
 }
 
-// places is the main navigation, in its order (UI 3.1).
+// places is the main navigation, in its order.
 var places = []place{
 	{"home", "/", locale.Mark("Home"), ""},
 	{"runs", "/runs", locale.Mark("Runs"), ""},

@@ -185,7 +185,7 @@ func nodeLines(source string) map[string]int {
 }
 
 // checkPlan is the part of the editor beside the text: what is wrong with it, and
-// its picture out of band (UI 3.3.8).
+// its picture out of band.
 func (r *request) checkPlan() error {
 	p := view.PlanForm{Shell: r.shell("plans", "Plan"), Heading: r.t("Plan"), Source: r.typedSource(), Post: "/plans/new", Idem: newID()}
 	r.looked(&p)

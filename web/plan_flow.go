@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// How the runs of a plan went through its nodes, drawn on its picture (UI 3.3.7).
+// How the runs of a plan went through its nodes, drawn on its picture.
 
 // flowWindows are the windows that a plan's page offers; others can be written
 // into its address.

@@ -230,7 +230,7 @@ func TestPlansAreEditedByForm(t *testing.T) {
 }
 
 // A step is added to a plan in JSON as to one in YAML: behind the last one, with the
-// arguments that its tool requires, and nothing else of the text changes (UI 3.3.8).
+// arguments that its tool requires, and nothing else of the text changes.
 func TestAStepIsAddedToJSON(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -293,7 +293,7 @@ func TestACopyHasItsOwnID(t *testing.T) {
 }
 
 // There are three ways to begin; an example can be saved as it is. A run that begins by
-// itself later is said to (UI 3.3.6).
+// itself later is said to.
 func TestPlansBeginWithAnExample(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

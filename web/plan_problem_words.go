@@ -7,7 +7,7 @@ import (
 
 // problemWords say in a few words what is wrong with a plan, by the code of the
 // problem. Readers of other languages than English have them above the planner's own
-// text, which names what it is about and is never translated (UI 3.2.11).
+// text, which names what it is about and is never translated.
 var problemWords = map[string]string{
 	"approval.input":             locale.Mark("The approval is not described as it must be"),
 	"approval.on_timeout":        locale.Mark("This answer after a time can never come"),

@@ -52,7 +52,7 @@ var unheard = map[string]string{
 
 // Every problem and warning that a plan can have stands in the editor as it is
 // typed, with its place, the step, what is wrong and what to do; and the API says the
-// same (UI 3.3.8).
+// same.
 func TestEveryProblemOfAPlanStandsInTheEditor(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -162,7 +162,7 @@ func sameOverTheAPI(t *testing.T, site *webtest.Site, token, name, source string
 }
 
 // A reader of Spanish is told in Spanish what is wrong, above the planner's own words,
-// which say about what; every code that plans can have has such words (UI 3.2.11).
+// which say about what; every code that plans can have has such words.
 func TestProblemsAreSaidInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // Steps are added to a text by snippets: of a tool with the arguments of its
-// schema, or of an agent (UI 3.3.8).
+// schema, or of an agent.
 
 // snippetChoices are what a step may be added of.
 func (r *request) snippetChoices(chosen string) []view.Option {

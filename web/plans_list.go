@@ -20,7 +20,7 @@ const (
 	rateDays  = 7
 )
 
-// plans is the list of plans: how each is doing, at a glance (UI 3.3.6).
+// plans is the list of plans: how each is doing, at a glance.
 func (r *request) plans() error {
 	q, state := strings.TrimSpace(r.c.QueryParam("q")), r.c.QueryParam("state")
 	code := http.StatusOK

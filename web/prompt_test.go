@@ -11,7 +11,7 @@ import (
 )
 
 // What a step asked of models is shown as it was: every message in order with its
-// role, the tools that were offered and called, and what it took (UI 3.3.3).
+// role, the tools that were offered and called, and what it took.
 func TestTheConversationOfAStepIsShown(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

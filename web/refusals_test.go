@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// What refuses an act is said in the language of who acts (UI 3.2.11).
+// What refuses an act is said in the language of who acts.
 func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

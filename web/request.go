@@ -203,7 +203,7 @@ func (r *request) render(code int, c templ.Component) error {
 
 // unchanged reports whether a part of a page is what the browser has of it, which
 // says by If-None-Match what it was given: then it is not sent again, and what is
-// on the page is not touched (UI 3.2.3).
+// on the page is not touched.
 func (r *request) unchanged(part []byte) bool {
 	sum := fnv.New64a()
 	sum.Write(part)
@@ -277,7 +277,7 @@ var headlines = map[int]string{
 }
 
 // explained says what an answer means, where nothing more is known in the reader's
-// language: the error's own text is English, and stands below it (UI 3.2.11).
+// language: the error's own text is English, and stands below it.
 var explained = map[int]string{
 	http.StatusNotFound: locale.Mark("Nothing is at this address, or not any more."), http.StatusForbidden: locale.Mark("You are not allowed to do this."),
 	http.StatusConflict: locale.Mark("It has changed meanwhile. Look at it again."), http.StatusUnprocessableEntity: locale.Mark("Something of what was sent cannot be used."),

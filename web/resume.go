@@ -12,7 +12,7 @@ import (
 )
 
 // This file is what the preview of a resume lets one choose: one step by itself,
-// and other limits for what runs again, off each time (UI 3.3.3).
+// and other limits for what runs again, off each time.
 
 // resumeOptions reads them from the form.
 func (r *request) resumeOptions(req *domain.VerbRequest) error {

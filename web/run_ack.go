@@ -11,7 +11,7 @@ import (
 )
 
 // Taking note of one failed run, for whoever comes next, and resuming it at a
-// time (UI 3.3.3, 5.10).
+// time.
 
 // localTime is how browsers write the value of a datetime-local field.
 const localTime = "2006-01-02T15:04"

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// UI 5.10: one run is taken note of with a word for the next shift, and resumed at
+// One run is taken note of with a word for the next shift, and resumed at
 // a time; whoever comes next reads the word on home and on the run's page.
 func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	}
 }
 
-// A run that is to start later can start at once (UI 3.2.7).
+// A run that is to start later can start at once.
 func TestAScheduledRunStartsNow(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -85,7 +85,7 @@ func TestAScheduledRunStartsNow(t *testing.T) {
 	}
 }
 
-// UI 5.2: a preview says what the work ahead will cost and take, as soon as runs
+// A preview says what the work ahead will cost and take, as soon as runs
 // before tell, and nothing where none does.
 func TestPreviewsSayWhatIsExpected(t *testing.T) {
 	t.Parallel()

@@ -7,8 +7,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// This file says of a failed run that it is not alone, and what changed before it
-// (UI 5.3, 5.4).
+// This file says of a failed run that it is not alone, and what changed before it.
 
 // alikeGroups bounds the groups of failures among which one is looked for.
 const alikeGroups = 100

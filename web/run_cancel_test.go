@@ -11,7 +11,7 @@ import (
 )
 
 // Before a run is cancelled the page says what that does to what is at work: a
-// payment under way may happen all the same (UI 3.3.3, ruling 15).
+// payment under way may happen all the same.
 func TestACancelSaysWhatIsAtWork(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// This file is on which step the page of a run opens: the answer (UI 0.1, 3.3.3).
+// This file is on which step the page of a run opens: the answer.
 
 // choose is the step that was asked for, else the one that the run's state makes the
 // answer.

@@ -10,7 +10,7 @@ import (
 )
 
 // This file is what has to be so before a run goes on: each condition met or not,
-// with what there is to see of it (UI 3.3.3).
+// with what there is to see of it.
 
 // met and unmet are the marks of conditions, as word and shape.
 var (

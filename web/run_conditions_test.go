@@ -13,7 +13,7 @@ import (
 )
 
 // The head of a run that waits says what to do first, and what has to be so before it
-// goes on, with what there is to see of it (UI 3.3.3).
+// goes on, with what there is to see of it.
 func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

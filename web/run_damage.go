@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// This file is what the pages say of a run whose journal is damaged (UI 3.3.3).
+// This file is what the pages say of a run whose journal is damaged.
 
 // shownLost bounds how many steps and rows are named.
 const shownLost = 20

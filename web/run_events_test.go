@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A step that was chosen stays beside every view (UI 3.3.3).
+// A step that was chosen stays beside every view.
 func TestTheInspectorStaysWhileViewsChange(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -50,7 +50,7 @@ func TestTheTabCountsTheEvents(t *testing.T) {
 }
 
 // The events of a run are the whole truth: what the engine did, what people did,
-// under their names, and where the run stood, in order (UI 3.3.3).
+// under their names, and where the run stood, in order.
 func TestEventsNameWhoDidWhat(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -7,7 +7,7 @@ import (
 )
 
 // expected says what an act will probably cost and take, from what runs of the plan
-// did before (UI 5.2); nothing, where none tells.
+// did before; nothing, where none tells.
 func (r *request) expected(plan string, pre domain.Preview) (string, error) {
 	if !pre.Allowed || len(pre.Again)+len(pre.New) == 0 {
 		return "", nil

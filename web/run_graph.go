@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// paints are what the shade of a node may say (UI 3.4 overlay).
+// paints are what the shade of a node may say.
 var paints = []struct{ key, word string }{{"", locale.Mark("Status")}, {"took", locale.Mark("Took")}, {"cost", locale.Mark("Cost")}, {"attempts", locale.Mark("Attempts")}}
 
 // zooms are how large a graph is drawn.

@@ -28,7 +28,7 @@ func (o *told) look(tb testing.TB, path string) string {
 }
 
 // The graph tells what became of each node by shape and word, which edges were
-// taken and how often, and can be shaded by what a node cost (UI 3.4).
+// taken and how often, and can be shaded by what a node cost.
 func TestTheGraphTellsWhatRan(t *testing.T) {
 	t.Parallel()
 	o := &told{runs: []*story{failedStory(t), loopStory(t)}}
@@ -57,7 +57,7 @@ func TestTheGraphTellsWhatRan(t *testing.T) {
 
 // What goes on by itself counts down in its box, with how often it came by; the file,
 // which does not count, says when it was drawn. Tab goes through the boxes as they
-// stand: by rank, not as the document lists them (UI 3.4).
+// stand: by rank, not as the document lists them.
 func TestTheGraphCountsDownAndIsInOrder(t *testing.T) {
 	t.Parallel()
 	s := tell(t, "01jr8k2mf0s0000000007qxd", `

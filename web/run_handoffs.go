@@ -24,7 +24,7 @@ const (
 )
 
 // handoffs is who gave work to whom, in lanes of agents, and below it what they
-// said, called and used (UI 3.3.11).
+// said, called and used.
 func (b *runPage) handoffs() (*view.Handoffs, error) {
 	list, err := b.s.Reader.Handoffs(b.ctx, b.d.Run.ID)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// look is a word of the vocabulary of steps (UI 3.2.7), by the key under which a
+// look is a word of the vocabulary of steps, by the key under which a
 // timeline shows only such.
 type look struct {
 	key    string

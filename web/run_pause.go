@@ -4,7 +4,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// pauseRun pauses a run, or lets it go on. Neither asks back (UI 3.2.4, level 0), so both
+// pauseRun pauses a run, or lets it go on. Neither asks back (level 0), so both
 // may be asked for twice, and of a run that has gone on since its page was made: what it
 // did meanwhile is no reason to refuse them.
 func (r *request) pauseRun(req domain.VerbRequest) error {

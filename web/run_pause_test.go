@@ -35,7 +35,7 @@ func button(t *testing.T, b *webtest.Browser, path, id string) (to string, form 
 
 // A run is paused and continued at one click, from what is looked at and back to it,
 // though it has gone on since its page was made; twice does no harm, and one that is over
-// is refused with the facts (UI 3.2.4).
+// is refused with the facts.
 func TestARunIsPausedAtOneClick(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

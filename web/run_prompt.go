@@ -16,7 +16,7 @@ import (
 )
 
 // This file is what a step asked of models: the conversation in order, put together
-// from the rows of its calls (UI 3.3.3). A row holds what was new in its prompt;
+// from the rows of its calls. A row holds what was new in its prompt;
 // the answers before it and what the tools said are rows of their own.
 
 const (

@@ -9,8 +9,8 @@ import (
 )
 
 // Whoever decides on the page of the run sees where each answer leads and what it
-// touches, and the way to what the question rests on (UI 3.3.3, 3.3.10). A viewer
-// gets no buttons (UI 3.2.4).
+// touches, and the way to what the question rests on. A viewer
+// gets no buttons.
 func TestAQuestionOnItsRunSaysWhereEachAnswerLeads(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// This file is what stands in place of what retention removed (UI 3.3.3): when it
+// This file is what stands in place of what retention removed: when it
 // went, and the digest that the audit log keeps of it.
 
 // shownKept bounds how many digests are listed.

@@ -11,7 +11,7 @@ import (
 )
 
 // stepRaw downloads a part of a step, of its last attempt or the one that is asked
-// for: as an attachment that no browser runs (UI 3.1).
+// for: as an attachment that no browser runs.
 func (r *request) stepRaw() error {
 	b, err := r.openRun(r.c.Param("run"))
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 	smallGraph = 60
 )
 
-// timelinePage builds the timeline of a run (UI 3.5).
+// timelinePage builds the timeline of a run.
 type timelinePage struct {
 	*runPage
 	now    time.Time
@@ -158,7 +158,7 @@ func (t *timelinePage) scale(v *view.Timeline) {
 }
 
 // ticks are round times; choosing one begins a window there, choosing a later one
-// ends it (UI 3.5: no drag).
+// ends it.
 func (t *timelinePage) ticks(v *view.Timeline, hasFrom, hasTo bool) {
 	for _, tick := range t.axis.Ticks(t.origin, 20) {
 		k := view.Tick{X: percent(tick.X), Label: roundTime(tick.At)}
@@ -332,7 +332,7 @@ func (b *runPage) missing() []string {
 }
 
 // lines are the rows of the steps: one per step; items of a foreach below their
-// visit; one per node when there are very many (UI 3.5 Scale).
+// visit; one per node when there are very many.
 func (t *timelinePage) lines() []line {
 	only := t.c.QueryParam("only")
 	var groups [][]*step

@@ -6,7 +6,7 @@ import (
 )
 
 // A run of 10,000 steps is one page of few rows: a row per node, failures on
-// their own, and the rest in pages when they are asked for (UI 3.5 Scale).
+// their own, and the rest in pages when they are asked for.
 func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 	t.Parallel()
 	o := &told{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000)}}
@@ -43,7 +43,7 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 }
 
 // The timeline cuts what nobody worked in and says for what it waited; all
-// settings of it are links (UI 3.5).
+// settings of it are links.
 func TestTheTimelineCutsIdleTime(t *testing.T) {
 	t.Parallel()
 	o := &told{runs: []*story{waitingStory(t), failedStory(t), forkStory(t), loopStory(t)}}

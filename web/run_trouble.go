@@ -11,7 +11,7 @@ import (
 
 // trouble is what is wrong around a run: a provider that it asked and whose calls fail,
 // a tool that it called and whose calls are refused. As long as it is so, resuming fails
-// the same way (UI 5.3).
+// the same way.
 type trouble struct {
 	text string
 	see  view.Link

@@ -44,7 +44,7 @@ func (r *request) inForceAt(at time.Time) (f inForce) {
 }
 
 // doers adds the agent, the models and the tool of a step, as far as there are records
-// each with the version that it was of when the step began (UI 3.3.3).
+// each with the version that it was of when the step began.
 func (b *runPage) doers(st *step, a *attempt, agent string, add func(term, text string)) {
 	tool := ""
 	if i, ok := b.program.Index[st.node]; ok {

@@ -10,7 +10,7 @@ import (
 )
 
 // A step names what did it, of which version: the agent as it was told when the step
-// began, the model as it answered, the tool by where it is from (UI 3.3.3).
+// began, the model as it answered, the tool by where it is from.
 func TestAStepNamesTheVersionsOfWhatDidIt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -197,7 +197,7 @@ func (r *request) sortedRuns(p *view.RunsPage, q string, f domain.RunFilter, by 
 	return list, nil
 }
 
-// peek is a look at a run that does not leave the list (UI 3.3.2).
+// peek is a look at a run that does not leave the list.
 func (r *request) peek() error {
 	run, err := r.s.Reader.FindRun(r.ctx, r.c.Param("run"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 const stripCells = 64
 
 // strip is a run's shape: one cell per step, failures tall, so that it is known at a
-// glance; then what it is at, and dashed what has not started (UI 3.3.2). nodes is
+// glance; then what it is at, and dashed what has not started. nodes is
 // how many its plan has, 0: not known.
 func strip(run domain.Run, at view.Status, nodes int) []view.Cell {
 	var cells []view.Cell

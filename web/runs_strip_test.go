@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The shape of a run shows what it is at, and dashed what has not started (UI 3.3.2).
+// The shape of a run shows what it is at, and dashed what has not started.
 func TestTheShapeOfARunShowsWhatHasNotStarted(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -16,7 +16,7 @@ import (
 // What the engine, the store and the filter say is English wherever it is kept: in
 // journals, in the audit log, in answers to programs. Pages know its sentences by
 // their form and say them in the reader's language; what a sentence quotes (names,
-// values, what an error or a person said) stays as it was said (UI 3.2.11). A sentence
+// values, what an error or a person said) stays as it was said. A sentence
 // that has no form here is shown as it is.
 
 // saidForm is one sentence, as the code that says it formats it.

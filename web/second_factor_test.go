@@ -97,7 +97,7 @@ func TestASecondFactorByForm(t *testing.T) {
 }
 
 // An act of admins wants a proof that is not old: what was posted is kept and done
-// once the password came, and nothing is done before (RELIABILITY 4.2).
+// once the password came, and nothing is done before.
 func TestAnOldLoginIsAskedWhoItIs(t *testing.T) {
 	t.Parallel()
 	ahead := &atomic.Int64{}

@@ -39,7 +39,7 @@ type Config struct {
 	Planner Planner
 	// Drafts makes plans in the background; nil: there are no pages for that.
 	Drafts Drafts
-	// TwoPeople: who started a run may not answer its approvals (ruling 38).
+	// TwoPeople: who started a run may not answer its approvals.
 	// It is asked each time, for it may change; nil: nobody must.
 	TwoPeople func() bool
 	// People are the persons behind the name of an actor: nobody is two people by
@@ -174,8 +174,8 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 	return len(s.Hosts) == 0 || slices.Contains(s.Hosts, r.Host)
 }
 
-// headers are those of every answer, of pages, API and refusals alike
-// (RELIABILITY 4.3). What may be kept, as files are, says so itself.
+// headers are those of every answer, of pages, API and refusals alike.
+// What may be kept, as files are, says so itself.
 func (s *Server) headers(h http.Header, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "+
 		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'")

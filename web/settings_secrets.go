@@ -66,7 +66,7 @@ func (r *request) secretUses(v domain.SecretInfo) []view.Link {
 	return out
 }
 
-// rotateSecretPage asks before a new value is taken up (level 2, UI 3.2.4).
+// rotateSecretPage asks before a new value is taken up (level 2).
 func (r *request) rotateSecretPage() error { return r.showRotateSecret(http.StatusOK, "") }
 
 func (r *request) showRotateSecret(code int, problem string) error {

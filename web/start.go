@@ -17,8 +17,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// newRun begins a run: of a plan that is chosen here, or like another run
-// (UI 3.3.5).
+// newRun begins a run: of a plan that is chosen here, or like another run.
 func (r *request) newRun() error {
 	if like := r.c.QueryParam("like"); like != "" {
 		run, err := r.s.Reader.FindRun(r.ctx, like)

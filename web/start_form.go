@@ -10,7 +10,7 @@ import (
 
 // misfits says in the words of the form what is wrong with the input that was
 // entered into its fields: which are missing, which do not fit, each beside its
-// field and above all of them (UI 3.2.14).
+// field and above all of them.
 func (r *request) misfits(p *view.StartPage, schema any, values map[string]any) bool {
 	props, required, order := properties(schema)
 	wrong := map[string]string{}

@@ -9,7 +9,7 @@ import (
 )
 
 // A form that is sent with mistakes comes back with what was entered, each mistake
-// beside its field and named above them all, where the reader is taken (UI 3.2.14).
+// beside its field and named above them all, where the reader is taken.
 func TestTheStartFormSpeaksOfItsFields(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -36,7 +36,7 @@ const startingPart = "starting"
 
 // NewStarting answers on behalf of a dashboard that is not there yet: the process
 // lives, it is not ready, and every page says how far the start is. It tells
-// nobody anything of what is stored (UI 3.3.16).
+// nobody anything of what is stored.
 func NewStarting(c StartingConfig) http.Handler {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

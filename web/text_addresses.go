@@ -15,7 +15,7 @@ const manyAddresses = 10
 var addressText = regexp.MustCompile(`\b(?:https?|wss?|ftp)://[^\s"'<>\x60\\⟨]+`)
 
 // addressesIn are the addresses in a text that others wrote, each once, in order. They
-// are never links (UI 3.2.10): whoever wants one copies it.
+// are never links: whoever wants one copies it.
 func addressesIn(text string) []string {
 	if !strings.Contains(text, "://") {
 		return nil

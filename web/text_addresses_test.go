@@ -9,7 +9,7 @@ import (
 )
 
 // Addresses in outputs and errors are plain text, each with a button that copies it and
-// nothing after it; a value that is one has its own button already (UI 3.2.10).
+// nothing after it; a value that is one has its own button already.
 func TestAddressesInUntrustedTextAreCopied(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -96,7 +96,7 @@ func (r *request) createToken() error {
 }
 
 // revokeTokenPage asks before a token ends, and why: what uses it stops working
-// (level 2, UI 3.2.4).
+// (level 2).
 func (r *request) revokeTokenPage() error { return r.showRevokeToken(http.StatusOK, "") }
 
 func (r *request) showRevokeToken(code int, problem string) error {

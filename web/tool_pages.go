@@ -345,7 +345,7 @@ func (r *request) tryTool() error {
 		effect = string(info.EffectOf(args))
 	}
 	digest := argumentsDigest(t.Name, effect, raw)
-	// What may change something outside wants a reason (level 2, UI 3.2.4).
+	// What may change something outside wants a reason (level 2).
 	changes, reason := effect != string(planner.EffectPure) && effect != string(planner.EffectRead), strings.TrimSpace(r.c.FormValue("reason"))
 	check := func(code int, problem string) error {
 		return r.showTry(code, func(p *view.TryToolPage) {

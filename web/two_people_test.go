@@ -13,7 +13,7 @@ import (
 
 // Where two people are needed, the inbox, the approval and the run say who is the
 // first; that one is refused by the page and the API, also by a token that they made;
-// another one decides (ruling 38, UI 3.3.10).
+// another one decides.
 func TestTwoPeopleDecide(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTwoPeople(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// This file shows values of any size in little room (UI 3.2.10): trees of a
+// This file shows values of any size in little room: trees of a
 // bounded number of lines, the beginning of long texts, and where the whole is.
 
 const (

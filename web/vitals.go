@@ -126,7 +126,7 @@ func (r *request) vitals(v domain.Vitals, i domain.Installation, providers []dom
 	}
 	add(state, r.t("Last backup"), backup, over(about(backupHigh)), ages(now, made...), r.t("Set backup.every in the configuration, or back up now."))
 	// Each backup is opened as a database and verified when it is made, before it is
-	// encrypted (RELIABILITY 5); the newest is read back again every week.
+	// encrypted; the newest is read back again every week.
 	tested, state, testedAt := r.t("none"), "", made
 	if i.RestoreTest != nil {
 		testedAt = append(testedAt, i.RestoreTest.At)

@@ -168,7 +168,7 @@ func TestApprovalsAreDecidedByForm(t *testing.T) {
 }
 
 // A call whose outcome nobody knows is settled by a person on the run's page;
-// until then nothing repeats it (SPEC 4.1, ruling 8).
+// until then nothing repeats it.
 func TestAnAttemptInDoubtIsResolvedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

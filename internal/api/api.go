@@ -46,7 +46,7 @@ type Config struct {
 	Engine     Engine
 	Principals Principals
 	// Local is who every request acts as, without any credential: for a Unix
-	// socket that only its owner can open (ruling 27).
+	// socket that only its owner can open.
 	Local *domain.Actor
 	// Accounts manages users and tokens; nil: those routes answer 503.
 	Accounts Accounts
@@ -96,7 +96,7 @@ type Config struct {
 
 	MaxStreams int           // open event streams at once; default 256
 	Streams    *Streams      // bounds them together with other pages' streams; nil: MaxStreams alone does
-	Recheck    time.Duration // how often a stream's credential is checked again; default 1 minute (ruling 42)
+	Recheck    time.Duration // how often a stream's credential is checked again; default 1 minute
 	Heartbeat  time.Duration // how often an idle stream says that it is alive; default 15 s
 	// WriteTimeout is how long one event may take to reach a listener; default 30 s.
 	WriteTimeout time.Duration

@@ -260,7 +260,7 @@ func TestPlans(t *testing.T) {
 		t.Errorf("stored %+v %v", v, err)
 	}
 	if a := s.ask(t, "author", "POST /plans", graph, yaml); a.status != 200 || a.json["version"] != 1.0 {
-		t.Errorf("ruling 29: known content answers %d %s", a.status, a.text)
+		t.Errorf("known content answers %d %s", a.status, a.text)
 	}
 	bad := s.ask(t, "author", "POST /plans", "id: x\nnodes:\n  a: {type: noop, inputt: 1}\n  b: {}\n", yaml)
 	problems, _ := bad.json["problems"].([]any)
@@ -341,7 +341,7 @@ func TestStartRun(t *testing.T) {
 	s.world.runs[len(s.world.runs)-1].CreatedAt = s.world.runs[0].CreatedAt
 	again := s.ask(t, "operator", "POST /runs", `{"plan":"p","key":"nightly"}`)
 	if first.status != 201 || again.status != 200 || first.json["runId"] != again.json["runId"] {
-		t.Errorf("ruling 44: the same key answers %d %s, then %d %s", first.status, first.text, again.status, again.text)
+		t.Errorf("the same key answers %d %s, then %d %s", first.status, first.text, again.status, again.text)
 	}
 }
 
@@ -469,7 +469,7 @@ func TestActs(t *testing.T) {
 	}
 	s.ask(t, "operator", "POST /runs/"+run+"/nodes/pay/resolve", `{"visit":1,"attempt":2,"action":"happened","output":{"id":7},"reason":"seen"}`)
 	if got := s.world.resolved[0]; got.Node != "pay" || got.Item != -1 || got.Attempt != 2 || string(got.Output) != `{"id":7}` {
-		t.Errorf("ruling 30: resolve asked for %+v", got)
+		t.Errorf("resolve asked for %+v", got)
 	}
 }
 
@@ -551,7 +551,7 @@ func TestLocalSocketNeedsNoCredential(t *testing.T) {
 		c.Principals, c.Local = nil, &domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
 	})
 	if a := s.ask(t, "", "POST /runs", `{"plan":"p"}`); a.status != 201 {
-		t.Errorf("ruling 27: %d %s", a.status, a.text)
+		t.Errorf("%d %s", a.status, a.text)
 	}
 	if a := s.ask(t, "", "GET /me", ""); a.json["name"] != "cli:root" {
 		t.Errorf("GET /me = %s", a.text)

@@ -48,7 +48,7 @@ func viewApproval(p domain.Approval) ApprovalView {
 		Agent: p.Agent, MayAsk: p.MayAsk, Label: p.Label, Answers: p.Answers(), Answer: p.Answer, Assignee: p.Assignee}
 }
 
-// DecideBody answers an approval (ruling 30).
+// DecideBody answers an approval.
 type DecideBody struct {
 	Answer  string         `json:"answer,omitempty" maxLength:"128" doc:"The id of one of the approval's answers."`
 	Approve *bool          `json:"approve,omitempty" doc:"Instead of answer: true approves, false rejects."`

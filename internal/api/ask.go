@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Planner makes plans of intents (SPEC 7).
+// Planner makes plans of intents.
 type Planner interface {
 	// Classify judges a query without a model.
 	Classify(query string) domain.Classification

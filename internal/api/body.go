@@ -23,7 +23,7 @@ import (
 
 // Limits of what a request may carry (A03, A47).
 const (
-	maxDocument  = 1 << 20 // SPEC 2.5
+	maxDocument  = 1 << 20
 	maxBody      = 4 << 20
 	maxDepth     = 128
 	maxMembers   = 50_000  // in one JSON object

@@ -28,7 +28,6 @@ type fake struct {
 	starts   []domain.StartRequest
 	resolved []domain.ResolveRequest
 	filters  []domain.RunFilter
-	views    []domain.SavedView
 	fail     error // what Act and Start answer, if set
 	stored   map[string]domain.StoredResponse
 	died     bool // claims without an answer are of an earlier process

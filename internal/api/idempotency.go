@@ -32,7 +32,7 @@ const (
 var kept = []string{"Content-Type", "Location", "ETag"}
 
 // once carries out a POST with an Idempotency-Key one time: the same request
-// gets the same answer, another one with the key is refused (A43, ruling 42).
+// gets the same answer, another one with the key is refused (A43).
 func (a *API) once(ctx huma.Context, next func(huma.Context)) {
 	key := ctx.Header("Idempotency-Key")
 	if key == "" || ctx.Method() != http.MethodPost {

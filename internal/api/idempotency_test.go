@@ -23,7 +23,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		t.Errorf("A43: another body answers %d %s", a.status, a.text)
 	}
 	if a := s.ask(t, "admin", "POST /runs", `{"plan":"p"}`, key); a.status != 201 || a.text == first.text {
-		t.Errorf("ruling 42: another principal gets %d %s", a.status, a.text)
+		t.Errorf("another principal gets %d %s", a.status, a.text)
 	}
 	// The daemon died between the start and the answer: the same run is found.
 	for k, v := range s.world.stored {

@@ -176,7 +176,7 @@ func TestStreamsEnd(t *testing.T) {
 	delete(s.world.tokens, "operator")
 	s.world.mu.Unlock()
 	if m, ok := st.next(t); ok {
-		t.Errorf("ruling 42: after the token was revoked comes %+v", m)
+		t.Errorf("after the token was revoked comes %+v", m)
 	}
 	if st.beats == 0 {
 		t.Error("an idle stream does not say that it is alive")
@@ -323,7 +323,7 @@ func TestWebSocket(t *testing.T) {
 	s.world.tokens["operator"] = domain.Actor{Name: "token operator"}
 	s.world.mu.Unlock()
 	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
-		t.Errorf("ruling 42: after the role is gone: %v", err)
+		t.Errorf("after the role is gone: %v", err)
 	}
 	for name, c := range map[string]struct {
 		as      string

@@ -63,7 +63,7 @@ type LimitsBody struct {
 	Raise *domain.LimitsView `json:"raise,omitempty" doc:"Amounts to add to the limits that the run has. Send an Idempotency-Key, so that a repeated request adds nothing."`
 }
 
-// ResolveBody settles an attempt in doubt (ruling 30).
+// ResolveBody settles an attempt in doubt.
 type ResolveBody struct {
 	Visit   int            `json:"visit" minimum:"1"`
 	Item    *int           `json:"item,omitempty" minimum:"-1" doc:"Index in a foreach; absent: none."`

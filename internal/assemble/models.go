@@ -124,7 +124,7 @@ func keyInfo(p config.Provider) *domain.KeyInfo {
 }
 
 // NewAsker makes what turns intents into plans. With the offline provider there
-// is no model to plan with (ruling 33).
+// is no model to plan with.
 func NewAsker(e *engine.Engine, r *handler.Registry, tools *toolbox.Box, s *store.Store, cfg config.Config) *planning.Service {
 	p, m := cfg.Planner, r.Models()
 	general, _ := m.Agent("")

@@ -18,8 +18,8 @@ import (
 )
 
 // Secrets resolves ${secret.NAME} for the tools and hosts that each secret
-// names, and masks their values in everything that is stored, sent or logged
-// (ruling 40). Which secrets there are is for a configuration to say, and another
+// names, and masks their values in everything that is stored, sent or logged.
+// Which secrets there are is for a configuration to say, and another
 // one has others; the value of one that is in a file can be taken up anew.
 type Secrets struct {
 	of map[string]config.Secret

@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Defaults of RELIABILITY 4.2.
+// Defaults of the limits of logins and sessions.
 const (
 	DefaultIdleTimeout     = 30 * time.Minute
 	DefaultSessionLifetime = 12 * time.Hour

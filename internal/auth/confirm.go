@@ -9,7 +9,7 @@ import (
 )
 
 // ConfirmFor is how long a login, or a confirmation of it, is proof enough for acts
-// of admins: an open browser is not the person (RELIABILITY 4.2).
+// of admins: an open browser is not the person.
 const ConfirmFor = 15 * time.Minute
 
 // Confirmed is when the person behind a session last proved who they are; the login

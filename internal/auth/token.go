@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Scopes lists what a token can be narrowed to (RELIABILITY 4.2).
+// Scopes lists what a token can be narrowed to.
 var Scopes = domain.Scopes
 
 // A token's text is kro_<8>_<43>_<8>: a name by which it can be recognised,

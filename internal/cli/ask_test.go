@@ -51,7 +51,7 @@ func (s *shell) ask(config string, args ...string) (plan askedPlan, run string) 
 }
 
 // An equal request finds its plan, a fresh one is planned again; what five runs of
-// a skill took replaces what the configuration says (SPEC 7.3).
+// a skill took replaces what the configuration says.
 func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -112,7 +112,7 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	}
 }
 
-// Priority, timeout and budget become those of the run (ruling 35).
+// Priority, timeout and budget become those of the run.
 func TestConstraintsOfAskBecomeTheRuns(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -65,7 +65,7 @@ edges:
   - {from: step-1, to: step-2}
 `
 
-// result is the object that `run --json` prints (SPEC 9.1).
+// result is the object that `run --json` prints.
 type result struct {
 	RunID      string                     `json:"runId"`
 	Status     string                     `json:"status"`

@@ -41,7 +41,7 @@ func askSocket(t *testing.T, socket, host, path string, header map[string]string
 	return resp, string(b)
 }
 
-// The dashboard on a Unix socket (RELIABILITY 4.2): its mode says who may use it, a
+// The dashboard on a Unix socket: its mode says who may use it, a
 // name of another site is refused there too, the command line uses it with a token,
 // and what a killed daemon left is replaced while what is somebody's is not.
 func TestTheDashboardOnASocket(t *testing.T) {

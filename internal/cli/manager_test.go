@@ -11,7 +11,7 @@ import (
 )
 
 // Under a service manager the daemon says when it is ready, gives signs of life that
-// the database stands behind, and says when it stops (RELIABILITY 4.5).
+// the database stands behind, and says when it stops.
 func TestTheServiceManagerIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

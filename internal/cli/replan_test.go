@@ -41,7 +41,7 @@ steps:
 `
 )
 
-// A step fails, the model plans the rest anew, what is done stays done (SPEC 7.5).
+// A step fails, the model plans the rest anew, what is done stays done.
 func TestReplanByModel(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -97,7 +97,7 @@ func TestReplanByModel(t *testing.T) {
 		t.Errorf("what is the same differs:\n%s", stdout)
 	}
 	// A rerun begins with the version that the run began with: the tail was made for
-	// one run (SPEC 7.5).
+	// one run.
 	stdout, stderr = s.expect(0, "rerun", got.RunID, "--json", "--config", filepath.Join(dir, "kairos.yaml"))
 	var second struct{ RunID string }
 	if err := json.Unmarshal([]byte(stdout), &second); err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// What somebody may do is what they may do now, by the name that their runs have
-// (ruling 41).
+// What somebody may do is what they may do now, by the name that their runs have.
 func TestRightsOfWhoStartedARun(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

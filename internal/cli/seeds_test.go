@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// The example of an answer in [001], its function written as an expression
-// (SPEC 2.2).
+// The example of an answer in [001], its function written as an expression.
 const executionPlan = `{
   "id": "plan-001",
   "description": "Generate professional blog post about AI ethics",

@@ -243,7 +243,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 	}
 }
 
-// RELIABILITY 2.5: by hand, or after three starts that died young.
+// By hand, or after three starts that died young.
 func TestSafeMode(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(data string) []string{

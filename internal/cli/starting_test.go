@@ -159,7 +159,7 @@ func (u *upgrading) ask(t *testing.T, method, path string, head map[string]strin
 // While a database is upgraded, which takes minutes where it is large, the daemon
 // answers: that it lives, that it is not ready, and how far it is, to people in
 // their language and to programs as JSON. Then the pages take over, on the same
-// listener and on connections that were open all the time (UI 3.3.16).
+// listener and on connections that were open all the time.
 func TestAStartingDaemonSaysHowFarItIs(t *testing.T) {
 	t.Parallel()
 	u := startUpgrade(t)

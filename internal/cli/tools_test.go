@@ -13,7 +13,7 @@ import (
 )
 
 // Tools of an MCP server are listed, validated against and run; one that changes
-// is refused until it is accepted (SPEC 6.3, M21, M22).
+// is refused until it is accepted (M21, M22).
 func TestToolsOfAnMCPServer(t *testing.T) {
 	t.Parallel()
 	var version atomic.Value
@@ -97,7 +97,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 }
 
 // Secrets reach the tool and host that they name, and nothing that is stored or
-// printed (ruling 40, S24).
+// printed (S24).
 func TestSecretsInRuns(t *testing.T) {
 	t.Parallel()
 	var told atomic.Value

@@ -9,7 +9,7 @@ import (
 
 // Where two people are needed, whoever started a run does not answer for it, by
 // whatever door; another one does, with values of their own, or rejects it alone; time
-// decides where nobody does (ruling 38).
+// decides where nobody does.
 func TestTwoPeopleAreNeeded(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -6,7 +6,7 @@ import (
 )
 
 // A configuration that offers what no plan can use is a problem of its own,
-// found with the plans that are validated against it (SPEC 5).
+// found with the plans that are validated against it.
 func TestValidateChecksTheConfigurationToo(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

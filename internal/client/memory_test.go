@@ -8,7 +8,7 @@ import (
 )
 
 // What sessions remember is its owner's: others need an admin, and forgetting is
-// in the audit log (ruling 42).
+// in the audit log.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	d := start(t)

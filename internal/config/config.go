@@ -28,7 +28,7 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// Config is the configuration file (SPEC 9.1). The zero value is a working
+// Config is the configuration file. The zero value is a working
 // configuration without providers, agents or skills.
 type Config struct {
 	Providers       map[string]Provider `yaml:"providers"`
@@ -164,7 +164,7 @@ type SkillRetry struct {
 	BackoffMs   []int64 `yaml:"backoff_ms"`
 }
 
-// Planner says how intents become plans (ruling 33).
+// Planner says how intents become plans.
 type Planner struct {
 	Mode          string   `yaml:"mode"` // auto, rules or model
 	Provider      string   `yaml:"provider"`
@@ -174,7 +174,7 @@ type Planner struct {
 	Temperature   *float64 `yaml:"temperature"`
 	UseHeuristics *bool    `yaml:"use_heuristics"`
 	// AutoAccept names unsafe tools and agents whose planner-made plans start
-	// unseen (ruling 41).
+	// unseen.
 	AutoAccept []string `yaml:"auto_accept"`
 	// MaxReplans is how often one run may be planned anew; absent: 2.
 	MaxReplans *int `yaml:"max_replans"`
@@ -204,7 +204,7 @@ type Approvals struct {
 }
 
 // Secret is a value that plans refer to as ${secret.NAME}; it comes from the
-// environment or a file and reaches only the tools it names (ruling 40).
+// environment or a file and reaches only the tools it names.
 type Secret struct {
 	Env  string `yaml:"env"`
 	File string `yaml:"file"`

@@ -11,7 +11,7 @@ import (
 )
 
 // manager tells the service manager that started the daemon how it does, by the
-// protocol of sd_notify (RELIABILITY 4.5). Where none has, it tells nobody.
+// protocol of sd_notify. Where none has, it tells nobody.
 type manager struct {
 	socket string // where it listens
 	// every is how often it wants a sign of life, half of what it waits for; 0: never.

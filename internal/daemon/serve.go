@@ -336,7 +336,7 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// guarded is what every tool is kept away from (ruling 39): the data directory, by
+// guarded is what every tool is kept away from: the data directory, by
 // inode, and the files of the configuration. A root of the file tools that lies in it, as in the documentation's
 // example, stays usable: then what kairosd keeps there is guarded file by file.
 func (s *server) guarded(cfg config.Config) []string {

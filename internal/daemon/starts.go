@@ -13,7 +13,7 @@ import (
 
 const (
 	// A daemon that dies within youngDeath of its start, three times within
-	// crashWindow, starts in safe mode (RELIABILITY 2.5).
+	// crashWindow, starts in safe mode.
 	youngDeath       = 30 * time.Second
 	DefaultCrashLoop = 3
 	crashWindow      = 5 * time.Minute

@@ -15,7 +15,7 @@ const checkEvery = 7 * 24 * time.Hour
 const actionChecked = "store.checked"
 
 // untilCheck is when the next examination is due, by the record of the last one;
-// soon after an unclean stop (RELIABILITY 2.3).
+// soon after an unclean stop.
 func (s *system) untilCheck(ctx context.Context) time.Duration {
 	list, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: actionChecked, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {

@@ -14,8 +14,7 @@ import (
 )
 
 // drillEvery is how often the newest backup is read back: what was verified when it
-// was written may have rotted since, or been cut short by whatever copies backups
-// (RELIABILITY 5).
+// was written may have rotted since, or been cut short by whatever copies backups.
 const drillEvery = 7 * 24 * time.Hour
 
 // ActionDrilled is the record of a restore test.

@@ -372,7 +372,7 @@ func BenchmarkLayout(b *testing.B) {
 }
 
 // An agent that hands its work to another points there; what may do harm says so in
-// boxes of every size, and leaves room for it (UI 3.4).
+// boxes of every size, and leaves room for it.
 func TestWhatNodesShow(t *testing.T) {
 	t.Parallel()
 	for _, compact := range []bool{false, true} {

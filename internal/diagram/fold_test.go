@@ -15,7 +15,7 @@ import (
 
 // A large plan is folded to what can be looked at: every node is in one box or
 // counted as left out, and the focus and what is beside it are boxes of their
-// own (UI 3.4 size policy).
+// own.
 func TestLargePlansAreFolded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -28,11 +28,11 @@ type AskRequest struct {
 	// PlanOnly makes and stores the plan, and starts nothing.
 	PlanOnly bool
 	// Accept starts also a plan with steps that cannot be repeated, which
-	// otherwise waits until a person has seen it (ruling 41). Of an author it also
+	// otherwise waits until a person has seen it. Of an author it also
 	// takes a version into use that was made of a plan in use.
 	Accept  bool
 	Session string
-	// Fresh plans anew where an equal request has a plan already (SPEC 7.3).
+	// Fresh plans anew where an equal request has a plan already.
 	Fresh bool
 	// Provider is the one whose model plans; empty: rules or model, as configured.
 	Provider string
@@ -42,8 +42,8 @@ type AskRequest struct {
 	Before           []string
 	// Tell hears how far planning is, while Ask is under way; nil: nobody does.
 	Tell func(DraftNote)
-	// Constraints bound the plan, and become limits and priority of its runs
-	// (ruling 35). Preferences fill parameters of skills.
+	// Constraints bound the plan, and become limits and priority of its runs.
+	// Preferences fill parameters of skills.
 	Constraints Constraints
 	Preferences map[string]any
 }

@@ -7,8 +7,7 @@ import (
 
 // AuditRecord is an act that a checkpoint or a command adds to the audit log.
 // The store adds one record of its own per checkpoint ("checkpoint"); started,
-// decision and plan_step_* events are derived from journal rows when read
-// (ruling 18).
+// decision and plan_step_* events are derived from journal rows when read.
 type AuditRecord struct {
 	Action  string // e.g. run.created, run.resume, approval.decide, login
 	Actor   string // user or token name, "system", "cli:NAME"
@@ -17,7 +16,7 @@ type AuditRecord struct {
 	Object  string // e.g. plan:invoice, user:marta
 	Result  string // ok, denied, failed; empty: ok
 	Reason  string
-	Detail  RawJSON // small; digests rather than payloads (ruling 19)
+	Detail  RawJSON // small; digests rather than payloads
 	Request Request // by which it was done; the engine's own records have none
 }
 
@@ -28,7 +27,7 @@ type AuditEvent struct {
 	At     time.Time
 	AuditRecord
 	// FirstSeq is the first journal row of a "checkpoint" event; RunSeq is its
-	// last. One record stands for all rows of the checkpoint (ruling 18).
+	// last. One record stands for all rows of the checkpoint.
 	FirstSeq int64
 	// Entry is the journal row a checkpoint event points at (its last);
 	// Entries are all rows of the checkpoint. Both are filled on request, and

@@ -48,7 +48,7 @@ const (
 
 // Chain ties together checkpoints that were made one upon the other without
 // waiting: once the store has refused one, it refuses every later one of the
-// chain, for they build on what never happened (ruling 20). Checkpoints outside
+// chain, for they build on what never happened. Checkpoints outside
 // a chain, and those of other chains of the same run, are judged by their fence
 // alone.
 type Chain struct {

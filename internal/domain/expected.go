@@ -6,7 +6,7 @@ import (
 )
 
 // Expected is what steps will probably take and cost, from what runs of the same
-// plan did before (UI 5.2).
+// plan did before.
 type Expected struct {
 	// Runs were looked at; Steps of those ahead are known from them.
 	Runs  int `json:"runs"`

@@ -3,7 +3,7 @@ package domain
 import "time"
 
 // StoredResponse is the answer to a request that carried an Idempotency-Key: the
-// same request, sent again, gets the same answer (ruling 42).
+// same request, sent again, gets the same answer.
 type StoredResponse struct {
 	Principal string
 	Route     string // method and path

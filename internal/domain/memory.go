@@ -3,8 +3,7 @@ package domain
 import "time"
 
 // Memory is one exchange of a session: what a run was asked, and what it
-// answered. Owner is who started the run: nobody else's runs are told of it
-// (ruling 42).
+// answered. Owner is who started the run: nobody else's runs are told of it.
 type Memory struct {
 	Owner   string    `json:"owner"`
 	Session string    `json:"session"`

@@ -19,7 +19,7 @@ const (
 
 // Message is what one agent says to another: the ACP envelope of [001]. Every
 // invocation of an agent and every handoff is a request; what came of it is a
-// response or an error that names the request (SPEC 6.1).
+// response or an error that names the request.
 type Message struct {
 	ID            string          `json:"id"`
 	CorrelationID string          `json:"correlationId,omitempty" doc:"The request that this answers."`

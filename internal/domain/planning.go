@@ -36,7 +36,7 @@ type SystemContext struct {
 }
 
 // RateLimit is how much of something is left; nothing left makes the skills of
-// that name unavailable (ruling 35).
+// that name unavailable.
 type RateLimit struct {
 	Remaining int64 `json:"remaining"`
 	Limit     int64 `json:"limit,omitempty"`

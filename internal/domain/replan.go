@@ -6,7 +6,7 @@ import (
 )
 
 // ReplanRequest asks for a new tail of a plan: a node of a run has failed under
-// `on_error: replan` (SPEC 7.5).
+// `on_error: replan`.
 type ReplanRequest struct {
 	Run Run
 	// Version is what the run follows, with its source.
@@ -34,7 +34,7 @@ type Replanned struct {
 	Source []byte // a JSON document with the id of the old one
 	Reason string
 	// Unsafe are the new nodes that a person has to accept before the run
-	// follows the version (ruling 41).
+	// follows the version.
 	Unsafe []string
 	Usage  Usage
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Result is what a run has come to so far, in the shape that `kairos --json` and
-// GET /runs/{id} share (SPEC 9.1). Absent values are null, lists never are.
+// GET /runs/{id} share. Absent values are null, lists never are.
 type Result struct {
 	RunID      string     `json:"runId"`
 	Status     RunStatus  `json:"status"`
@@ -26,7 +26,7 @@ type Result struct {
 	// FailedSteps lists the steps whose latest visit failed under on_error: continue, in
 	// the order in which they failed.
 	FailedSteps []RunError `json:"failedSteps"`
-	// Result is what a step plan's run has come to (ruling 34); absent for graphs.
+	// Result is what a step plan's run has come to; absent for graphs.
 	Result *PlanResult `json:"result,omitempty"`
 }
 
@@ -138,7 +138,7 @@ func (f *resultFold) forget(key visitOf) {
 	}
 }
 
-// reset drops what a resume opened again (ruling 10): those visits count where
+// reset drops what a resume opened again: those visits count where
 // they settle next. Items that are not named stay.
 func (f *resultFold) reset(raw RawJSON) {
 	var reset planner.Reset

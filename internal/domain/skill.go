@@ -2,8 +2,7 @@ package domain
 
 import "time"
 
-// SkillRun is what a skill took when it was done: what planners estimate with
-// (SPEC 7.3).
+// SkillRun is what a skill took when it was done: what planners estimate with.
 type SkillRun struct {
 	Skill string
 	// Bound is the tool or agent that did it.

@@ -26,7 +26,7 @@ func (s RunStatus) Final() bool {
 }
 
 // WaitReason says for what a waiting run waits; when there are several, the
-// first of WaitReasons is the run's (ruling 14).
+// first of WaitReasons is the run's.
 type WaitReason string
 
 const (

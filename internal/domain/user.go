@@ -52,5 +52,5 @@ type Token struct {
 	Unsealed bool
 }
 
-// Scopes lists what a token can be narrowed to (RELIABILITY 4.2).
+// Scopes lists what a token can be narrowed to.
 var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "metrics", "admin"}

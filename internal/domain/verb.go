@@ -165,7 +165,7 @@ func (s PreviewStep) Reopened() bool {
 }
 
 // Reasons of a [PreviewStep] that a cancel does not keep: it has not begun, it is at
-// work, or it is at work and what it does cannot be taken back or repeated (ruling 15).
+// work, or it is at work and what it does cannot be taken back or repeated.
 const (
 	ReasonCancelled  = "cancelled with the run"
 	ReasonAtWork     = "it is at work and is asked to end"
@@ -217,7 +217,7 @@ type ForkPoint struct {
 	Closed bool   `json:"closed"`
 }
 
-// ResolveRequest settles an in-doubt attempt (ruling 30).
+// ResolveRequest settles an in-doubt attempt.
 type ResolveRequest struct {
 	Run     string  `json:"-"`
 	Node    string  `json:"-"`

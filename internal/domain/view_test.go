@@ -22,7 +22,7 @@ func TestDetailHoldsTheWholeContract(t *testing.T) {
 	for _, k := range []string{"runId", "status", "waitReason", "waits", "output", "outputs", "path", "error", "usage",
 		"plan", "version", "createdAt", "rev", "input"} {
 		if _, ok := got[k]; !ok {
-			t.Errorf("SPEC 9.1: %q is missing in %s", k, text)
+			t.Errorf("%q is missing in %s", k, text)
 		}
 	}
 	if got["waitReason"] != "approval" || got["limits"].(map[string]any)["maxDuration"] != "1h0m0s" {

@@ -254,10 +254,10 @@ func (s *Service) acceptAlternative(ctx context.Context, actor domain.Actor, has
 }
 
 // Run starts a run of exactly the plan of a draft, with its intent as input and its
-// constraints as bounds (ruling 35). What is started is accepted, but for a version
+// constraints as bounds. What is started is accepted, but for a version
 // that was made of a plan in use: that takes the place of the current one only when
 // the request says so. CodeConflict while there is nothing to start, or while a person
-// has to accept first what it does (ruling 41).
+// has to accept first what it does.
 func (s *Service) Run(ctx context.Context, actor domain.Actor, id string, r domain.DraftStart) (domain.Run, error) {
 	d, err := s.Store.Draft(ctx, id)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // What a planner makes of a plan in use is not current before a person accepts it,
-// and in the place of what a person wrote only an author puts it (ruling 41).
+// and in the place of what a person wrote only an author puts it.
 func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())

@@ -227,8 +227,7 @@ func (a *runner) unpause() {
 	a.due()
 }
 
-// cancelOpen settles everything that does not run and tells what runs to end
-// (SPEC 4.8).
+// cancelOpen settles everything that does not run and tells what runs to end.
 func (a *runner) cancelOpen() {
 	for _, t := range a.running {
 		t.cancel(ErrCancelled)
@@ -261,7 +260,7 @@ func (a *runner) closeFans() {
 	}
 }
 
-// resume continues a failed, cancelled or waiting run (SPEC 4.2, ruling 10).
+// resume continues a failed, cancelled or waiting run.
 func (a *runner) resume(m verbMsg, record domain.AuditRecord) error {
 	if a.run.Status == domain.RunCompleted {
 		return a.conflict("a completed run has nothing to resume").(*domain.Error).Suggest("rerun or fork it")
@@ -378,7 +377,7 @@ func (e *Engine) executes(run string) bool {
 	return false
 }
 
-// Resolve settles an attempt in doubt (ruling 30).
+// Resolve settles an attempt in doubt.
 func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.ResolveRequest) (domain.Run, error) {
 	if err := e.allow(ctx, actor, domain.RoleOperator, "node.resolve", req.Run, "node:"+req.Node); err != nil {
 		return domain.Run{}, err

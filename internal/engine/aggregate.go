@@ -22,7 +22,7 @@ const nothingDone = "I wasn't able to complete the plan due to errors."
 const supervisorAgent = "supervisor"
 
 // aggregate joins the results of steps into one answer: that of the only one
-// that completed, or each under its task (SPEC 8).
+// that completed, or each under its task.
 func aggregate(steps []domain.PlanStepState) string {
 	completed := 0
 	only := ""
@@ -50,7 +50,7 @@ func aggregate(steps []domain.PlanStepState) string {
 func taskOf(n *planner.ProgramNode) string { return cmp.Or(n.Task, n.Tool, n.Plan, n.ID) }
 
 // handover is the agent before a step: that of the last step in order, among
-// those it depends on, that has one, else the supervisor (ruling 34).
+// those it depends on, that has one, else the supervisor.
 func handover(p *planner.Program, index int) string {
 	from, order := supervisorAgent, -1
 	for i, needed := range ancestors(p, index) {

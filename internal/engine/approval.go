@@ -120,7 +120,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 }
 
 // samePerson reports whether one person may be behind both names: nobody is two
-// people by making a token (ruling 38).
+// people by making a token.
 func (e *Engine) samePerson(ctx context.Context, a, b string) (bool, error) {
 	if a == b || e.opts.People == nil {
 		return a == b, nil

@@ -139,7 +139,7 @@ func ancestors(p *planner.Program, node int) []bool {
 }
 
 // idempotencyKey is the same in all attempts of one visit and item, and new for
-// every rerun and fork, whose run id differs (ruling 25).
+// every rerun and fork, whose run id differs.
 func (e *Engine) idempotencyKey(run, node string, visit, item int) string {
 	m, ok := e.keyed.Get().(hash.Hash)
 	if !ok {
@@ -242,7 +242,7 @@ func (t *attempt) timedOut(r Result, err error) error {
 	return f.WithCause(err)
 }
 
-// guard calls the handler; a panic is the node's failure (SPEC 4.10).
+// guard calls the handler; a panic is the node's failure.
 func guard(ctx context.Context, t *attempt) (r Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -337,7 +337,7 @@ func (l *attemptLog) stored() domain.RawJSON {
 }
 
 // logsOf puts what running attempts have logged so far on their intent rows, so
-// that a run can be followed while it works (ruling 43). The rows are a copy.
+// that a run can be followed while it works. The rows are a copy.
 func (e *Engine) logsOf(run string, journal []domain.Entry) {
 	for key := range e.attempts.Range {
 		t := key.(*attempt)

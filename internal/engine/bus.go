@@ -15,7 +15,7 @@ const (
 )
 
 // bus hands committed events to listeners. It never waits for one: a listener
-// that does not keep up is told to start over and cut (SPEC 8).
+// that does not keep up is told to start over and cut.
 type bus struct {
 	store Store
 

@@ -24,14 +24,14 @@ type Question struct {
 }
 
 // Gated is implemented by registries whose nodes may need a person's consent
-// before they run (SPEC 6.3).
+// before they run.
 type Gated interface {
 	// Gate is asked before an attempt with this input, secrets unresolved. A
 	// question must be answered first; an error fails the node.
 	Gate(plan string, node *planner.ProgramNode, input any) (*Question, error)
 }
 
-// consentTo binds a question to its exact arguments (ruling 38).
+// consentTo binds a question to its exact arguments.
 func (e *Engine) consentTo(n int, q Question) (runstate.ConsentRequest, error) {
 	raw, err := planner.EncodeValue(q.Args)
 	if err != nil {
@@ -151,7 +151,7 @@ func (a *runner) askConsent(w *runstate.Step, c runstate.ConsentRequest, fill fu
 }
 
 // answerConsent lets the visit go on: with its call, or with the rejection as
-// the node's failure or, in a conversation, as the tool's answer (ruling 21).
+// the node's failure or, in a conversation, as the tool's answer.
 func (a *runner) answerConsent(w *runstate.Step, c runstate.ConsentRequest) {
 	a.dueDirty = true
 	if g := w.Answers[c.Substep]; !g.Approved && c.Substep == 0 {

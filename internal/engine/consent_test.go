@@ -90,7 +90,7 @@ func decide(t *testing.T, e *enginetest.Engine, p domain.Approval, yes bool, com
 
 // A call inside a conversation parks it durably: across restarts nothing of it
 // runs twice, each call is asked about by itself, and a rejected one is an
-// answer to the model (ruling 21).
+// answer to the model.
 func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 	t.Parallel()
 	k := &talk{}
@@ -217,7 +217,7 @@ func (parallel) Handle(_ context.Context, c *engine.Call) (engine.Result, error)
 }
 
 // Of two unsafe calls in flight the one without an answer is in doubt, whatever
-// became of the other (rulings 8, 21).
+// became of the other.
 func TestParallelCallsAreInDoubtEachByItself(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry()

@@ -10,7 +10,7 @@ import (
 )
 
 // control starts a node of class control: a durable row that waits for time, a
-// person or a child run. It holds no slot while it waits (ruling 17).
+// person or a child run. It holds no slot while it waits.
 func (a *runner) control(w *runstate.Step, node *planner.ProgramNode) {
 	input, failure := a.s.Walk.Input(w.VisitKey, w.Item)
 	if failure != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Speakers is implemented by registries whose nodes may be agents: what these
-// are asked and answer is recorded as messages (SPEC 6.1).
+// are asked and answer is recorded as messages.
 type Speakers interface {
 	// Speaker is the agent behind a node; empty: none is.
 	Speaker(node *planner.ProgramNode) string
@@ -85,7 +85,7 @@ func failurePayload(f *domain.Failure, status string) domain.RawJSON {
 	return raw
 }
 
-// Passing is work that one agent passes on to another inside a node (SPEC 6.1).
+// Passing is work that one agent passes on to another inside a node.
 type Passing struct {
 	From, To            string
 	Reason, Explanation string
@@ -170,7 +170,7 @@ func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from
 
 // remembered is what the session of a run keeps of it: what it was asked and
 // what it answered. Runs that were started without a session, and parts of other
-// runs, are not remembered (ruling 42).
+// runs, are not remembered.
 func (a *runner) remembered(now time.Time) *domain.Memory {
 	if a.run.Session == "" || a.run.Session == a.id || a.run.Parent != nil || a.run.Output == nil {
 		return nil

@@ -73,7 +73,7 @@ func stubOf(node *planner.ProgramNode, input, last any) any {
 		return map[string]any{"answer": answer, "approved": true, "by": "dry run", "comment": "", "values": values}
 	case planner.TypeAgent, planner.TypeLLM:
 		return text
-	case planner.TypeRouter, planner.TypeTools, planner.TypeGenerator: // they hand on the state of their graph (ruling 36)
+	case planner.TypeRouter, planner.TypeTools, planner.TypeGenerator: // they hand on the state of their graph
 		state := map[string]any{}
 		if m, ok := last.(map[string]any); ok {
 			for k, v := range m {

@@ -35,9 +35,9 @@ type Options struct {
 	// before they are abandoned; default 4 s.
 	CancelGrace time.Duration
 	// OwnRunsOnly executes runs that this engine started, and their children,
-	// and leaves all other unfinished ones alone (ruling 27).
+	// and leaves all other unfinished ones alone.
 	OwnRunsOnly bool
-	// SeparateApprovals refuses that who started a run approves it (ruling 38).
+	// SeparateApprovals refuses that who started a run approves it.
 	SeparateApprovals bool
 	// People are the persons behind a name: whoever made the tokens of that name.
 	// nil: a name is a person.
@@ -46,10 +46,10 @@ type Options struct {
 	// counts as rejected; 0: for ever.
 	ConsentTimeout time.Duration
 	// QuarantineAfter is the number of unclean deaths within one node after
-	// which its run is parked; default 3 (SPEC 4.1).
+	// which its run is parked; default 3.
 	QuarantineAfter int
 	// MaxReplans is how often one run may be planned anew; default 2, negative
-	// for never (SPEC 7.5).
+	// for never.
 	MaxReplans int
 	// Safe accepts runs and acts on them, and executes nothing: for an
 	// installation whose runs kill the daemon.

@@ -37,7 +37,7 @@ func (e *Engine) maskFailure(f *domain.Failure) {
 	}
 }
 
-// panicError is a handler's panic with its stack (SPEC 4.10).
+// panicError is a handler's panic with its stack.
 type panicError struct {
 	value any
 	stack string

@@ -12,7 +12,7 @@ import (
 )
 
 // Asked back, an agent's call is not made, also over a restart: the agent reads the
-// question as the tool's answer and goes on (UI 3.3.10).
+// question as the tool's answer and goes on.
 func TestAnAgentIsAskedBack(t *testing.T) {
 	t.Parallel()
 	k := &talk{}

@@ -105,7 +105,7 @@ func (e *Engine) followed(ctx context.Context, v *preview.View, req domain.VerbR
 		hash = ver.Hash
 	case req.Version == 0:
 		// A rerun begins where the run began: a tail was planned for what had been
-		// done and had failed in one run, and is never its plan's (SPEC 7.5).
+		// done and had failed in one run, and is never its plan's.
 		hash = runstate.VersionAt(v.Journal, req.At, v.Program.Hash)
 	case req.Version < 0:
 		p, err := e.store.Plan(ctx, r.PlanID)

@@ -36,7 +36,7 @@ func liveHeap() int64 {
 }
 
 // Everybody who listens hears every stored event once and in order; who does
-// not read is cut off, and holds up nobody (SPEC 8).
+// not read is cut off, and holds up nobody.
 func TestManyListeners(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 // dispatch starts one piece of work; false: it must wait for a node slot. The
 // work is the head of the queue.
 func (a *runner) dispatch(k runstate.StepKey) bool {
-	// A checkpoint written on the way says that the run works (ruling 14), though
+	// A checkpoint written on the way says that the run works, though
 	// this node has left the queue already.
 	a.ready.starting = true
 	defer func() { a.ready.starting = false }()
@@ -43,7 +43,7 @@ func (a *runner) dispatch(k runstate.StepKey) bool {
 	return a.call(w, node)
 }
 
-// inline runs a pure built-in node: one final row, no intent (ruling 17).
+// inline runs a pure built-in node: one final row, no intent.
 func (a *runner) inline(w *runstate.Step, node *planner.ProgramNode) {
 	started := a.e.now()
 	out, failure := a.builtin(w, node)
@@ -69,7 +69,7 @@ func atOnce(w *runstate.Step, started time.Time) func(*domain.Entry) {
 	}
 }
 
-// builtin computes the output of a pure built-in node (SPEC 5).
+// builtin computes the output of a pure built-in node.
 func (a *runner) builtin(w *runstate.Step, node *planner.ProgramNode) (any, *planner.Failure) {
 	switch node.Type {
 	case planner.TypeNoop, planner.TypeDecision:
@@ -158,7 +158,7 @@ func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	}
 	dispatch := input
 	if node.Type == planner.TypeTool && in.Secrets != nil {
-		// Secrets are resolved only now and only in tool arguments (ruling 40).
+		// Secrets are resolved only now and only in tool arguments.
 		dispatch, failure = a.s.Walk.DispatchInput(w.VisitKey, w.Item, func(name string) (string, bool) {
 			return in.Secrets.Secret(name, node.Tool, input)
 		})
@@ -182,7 +182,7 @@ func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	a.running[w.StepKey] = t
 	t.setup, begun = in, true
 	if t.effect == planner.EffectPure {
-		// Pure work needs no durable intent and may run ahead (ruling 17).
+		// Pure work needs no durable intent and may run ahead.
 		a.e.start(t)
 		return true
 	}
@@ -245,7 +245,7 @@ func (a *runner) handOff(e *domain.Entry) {
 }
 
 // sender is the agent that a node takes over from: that of the last ancestor
-// that has one, else the supervisor (ruling 34).
+// that has one, else the supervisor.
 func (a *runner) sender(node *planner.ProgramNode) string {
 	if a.prog.Kind == planner.KindSteps {
 		return handover(a.prog.Program, node.Index) // steps have an order of their own

@@ -54,7 +54,7 @@ func (a *runner) freeNodes() {
 	}
 }
 
-// succeeded settles work with its output, turned into JSON at once (SPEC 4.1).
+// succeeded settles work with its output, turned into JSON at once.
 func (a *runner) succeeded(t *attempt, w *runstate.Step, r Result) {
 	out, raw, failure := a.e.encodeOutput(t.node.ID, r.Output)
 	fill := func(e *domain.Entry) { a.fill(e, t, r.Usage, cmp.Or(r.Agent, t.node.Agent)) }
@@ -75,7 +75,7 @@ func (a *runner) fill(e *domain.Entry, t *attempt, usage domain.Usage, agent str
 }
 
 // encodeOutput turns a handler's output into the value and the text that every
-// reader sees, with secrets masked (ruling 40).
+// reader sees, with secrets masked.
 func (e *Engine) encodeOutput(node string, v any) (out any, raw domain.RawJSON, f *domain.Failure) {
 	out, err := normalize(v)
 	if err == nil {
@@ -177,7 +177,7 @@ func (a *runner) unstarted(t *attempt) {
 }
 
 // abandon records the end of an attempt whose handler ignores its context; what
-// it returns one day is late (SPEC 4.6).
+// it returns one day is late.
 func (a *runner) abandon(t *attempt) {
 	if a.running[t.key] != t {
 		return
@@ -222,7 +222,7 @@ func (a *runner) failed(t *attempt, w *runstate.Step, f *domain.Failure, usage d
 	case runstate.OutcomeInDoubt:
 		a.goesOn(w, domain.NodeInDoubt, f, "", fill)
 		if a.s.Cancelled {
-			// The run is over for this visit, but the doubt stays (ruling 15).
+			// The run is over for this visit, but the doubt stays.
 			a.final(w, domain.NodeCancelled, nil, nil, fill)
 		}
 	case runstate.OutcomeInterrupted:
@@ -249,7 +249,7 @@ func (a *runner) goesOn(w *runstate.Step, status domain.NodeStatus, f *domain.Fa
 	a.add(e)
 }
 
-// retry waits before the next attempt; the wait is durable (SPEC 4.5).
+// retry waits before the next attempt; the wait is durable.
 func (a *runner) retry(node *planner.ProgramNode, w *runstate.Step, f *domain.Failure) {
 	// What a server asks for is the least; runs that it sent away together do not
 	// come back together (L06).
@@ -281,7 +281,7 @@ func (a *runner) late(m lateMsg) {
 	a.add(e)
 }
 
-// recover settles what was in flight when the daemon died (SPEC 4.1).
+// recover settles what was in flight when the daemon died.
 func (a *runner) recover() {
 	if a.ended {
 		return
@@ -321,7 +321,7 @@ func (a *runner) recover() {
 }
 
 // settleFlying settles, by their effect class, attempts that nobody runs any
-// more (SPEC 4.1).
+// more.
 func (a *runner) settleFlying(why, reason string) {
 	for _, w := range a.s.OpenSteps() {
 		if !w.InFlight() {

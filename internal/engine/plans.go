@@ -118,7 +118,7 @@ func whilePaused(p domain.Plan) error {
 const originTry = "try"
 
 // TryPlan starts a dry run of a document that is not saved: it is kept under a key
-// of its own, and no plan has another version for it (UI 3.3.8). Problems are
+// of its own, and no plan has another version for it. Problems are
 // returned also when it runs; with errors the error is CodeInvalid.
 func (e *Engine) TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error) {
 	doc, problems := e.CheckPlan(src, f)
@@ -138,7 +138,7 @@ func (e *Engine) TryPlan(ctx context.Context, actor domain.Actor, src []byte, f 
 }
 
 // RestoreVersion makes an earlier version of a plan its current one: what is
-// started from now on follows it. Versions are content (ruling 29), so that no
+// started from now on follows it. Versions are content, so that no
 // copy of it is made; the audit log says who went back, from where and why.
 // CodeStale when the plan's current version is not the one with the hash base.
 func (e *Engine) RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error) {

@@ -46,7 +46,7 @@ type Store interface {
 	// each, in their order, from the store's writer, when it is durable or
 	// rejected. Checkpoints of one run are committed in the order of their Enqueue
 	// or Commit calls; after a rejected one all later ones of its Chain are
-	// rejected too (ruling 20). The list may be changed after Enqueue returns.
+	// rejected too. The list may be changed after Enqueue returns.
 	Enqueue(list []domain.Checkpoint, done func(error))
 
 	Approval(ctx context.Context, id string) (domain.Approval, error)
@@ -68,7 +68,7 @@ type Store interface {
 	// Incarnation names this life of the database (new after a restore).
 	Incarnation() string
 	// InstanceKey is the secret that idempotency keys are derived with; it
-	// stays the same over restores (ruling 25).
+	// stays the same over restores.
 	InstanceKey() []byte
 	// Hold is why nothing is executed, nil when there is no such reason; a hold
 	// begins only while the store is opened. EndHold ends it for new runs and
@@ -81,7 +81,7 @@ type Store interface {
 
 // Stepped is implemented by handlers that do everything with an effect through
 // [Call.Substep]. Of such an attempt only the sub-step in flight can be in
-// doubt, not the whole attempt (ruling 21).
+// doubt, not the whole attempt.
 type Stepped interface{ Stepped() bool }
 
 // Handler runs nodes of one type.
@@ -127,8 +127,7 @@ type Call struct {
 	Log func(level, message string)
 	// Progress is sent live and kept as the attempt's last progress.
 	Progress func(done, total int64, message string)
-	// Stream sends a part of a model's text to whoever watches; it is not stored
-	// (ruling 43).
+	// Stream sends a part of a model's text to whoever watches; it is not stored.
 	Stream func(text string)
 	// Used says that an agent or provider takes part, so that the run is found by
 	// it; what a handler does through Substep is noted by itself. May be nil.
@@ -136,8 +135,7 @@ type Call struct {
 	// Approve asks a person whether sub-step n may make a call, once for these
 	// exact arguments. nil: it may. A *planner.Failure: it may not, which is the
 	// call's failure. [ErrAsked] in the chain: nobody has answered yet; the
-	// handler must end with that error, and is called again after the answer
-	// (ruling 21).
+	// handler must end with that error, and is called again after the answer.
 	Approve func(n int, q Question) error
 	// Substep runs fn at most once per (visit, item, n) across crashes: a
 	// recorded response is returned without calling fn. [ErrBudget] in the chain:
@@ -186,14 +184,14 @@ type Registry interface {
 }
 
 // Rememberer is implemented by registries that know what earlier runs of a session
-// said (SPEC 6.1).
+// said.
 type Rememberer interface {
 	// Remembered is what is worth knowing of a session, for a text; "": nothing.
 	Remembered(ctx context.Context, owner, session, text string) (string, error)
 }
 
 // Secrets resolves ${secret.NAME}, only for the tools and hosts the secret
-// names (ruling 40).
+// names.
 type Secrets interface {
 	// Secret gives a secret to a call of a tool; input is the call's, with its
 	// secrets unresolved.

@@ -159,7 +159,7 @@ func (e *Engine) Effects(ctx context.Context, hash string) ([]planner.Effect, er
 }
 
 // effect is what running a node with this input may do. A node may make its
-// effect stricter; laxer counts only in plans that a person stored (SPEC 4.1).
+// effect stricter; laxer counts only in plans that a person stored.
 func (e *Engine) effect(p *runstate.Compiled, n *planner.ProgramNode, input any) planner.Effect {
 	return effectIn(e.current().Registry, p, n, input)
 }

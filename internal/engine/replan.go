@@ -39,7 +39,7 @@ func (a *runner) replans(w *runstate.Step) bool {
 }
 
 // awaitReplan records that a node has failed and that the run waits for a new
-// tail (SPEC 7.5).
+// tail.
 func (a *runner) awaitReplan(w *runstate.Step, f *domain.Failure, fill func(*domain.Entry)) {
 	a.goesOn(w, domain.NodeFailed, f, "", func(e *domain.Entry) {
 		e.Attempt = w.Attempt
@@ -257,7 +257,7 @@ func (a *runner) noReplan(w *runstate.Step, why string, usage domain.Usage) {
 	})
 }
 
-// askTail asks a person to accept a tail with unsafe steps (ruling 41).
+// askTail asks a person to accept a tail with unsafe steps.
 func (a *runner) askTail(w *runstate.Step, m replanMsg) {
 	node := a.prog.Nodes[w.Node].ID
 	e := a.entry(domain.EntryWait, w.StepKey)

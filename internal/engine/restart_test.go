@@ -124,7 +124,7 @@ func TestVerbsRefuseWhatTheyDoNotTake(t *testing.T) {
 }
 
 // All attempts of a visit carry one key, also in a restored database; a new visit,
-// a rerun and a fork have their own (G6, ruling 25).
+// a rerun and a fork have their own (G6).
 func TestOneKeyPerVisit(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

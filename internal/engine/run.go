@@ -41,7 +41,7 @@ func (a *runner) advance() {
 func (a *runner) due() {
 	a.dueDirty = true
 	if a.s.Paused || a.s.Held || a.s.Quarantined || a.ended {
-		return // due timers start nothing (ruling 15)
+		return // due timers start nothing
 	}
 	now := a.e.now()
 	for _, w := range a.s.OpenSteps() {
@@ -181,7 +181,7 @@ func (a *runner) settleVisit(v planner.VisitKey, status domain.NodeStatus, out a
 }
 
 // cancelWaiting cancels visits that wait and pending retries, because the run
-// is stopping (ruling 6). What is in doubt stays so until a person resolves it.
+// is stopping. What is in doubt stays so until a person resolves it.
 func (a *runner) cancelWaiting() {
 	for _, w := range a.s.OpenSteps() {
 		if w.Phase == runstate.PhaseWaiting && a.s.StoppedWithRun(w) && a.running[w.StepKey] == nil && a.s.Open[w.StepKey] == w {

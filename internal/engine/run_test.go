@@ -507,7 +507,7 @@ func TestLimitsAreRaised(t *testing.T) {
 }
 
 // What a stopping run waits for is cancelled; what runs because it stops waits
-// and retries as ever (ruling 6).
+// and retries as ever.
 func TestStoppingCancelsWaitsButNotCleanup(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int32

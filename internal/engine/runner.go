@@ -155,7 +155,7 @@ func (a *runner) isStopping() bool {
 }
 
 // load reads the run and folds its journal; what was in flight when the daemon
-// died is settled by its effect class (SPEC 4.1).
+// died is settled by its effect class.
 func (a *runner) load() error {
 	ctx := context.WithoutCancel(a.e.base)
 	fresh := a.created != nil && a.created.LastSeq == 0
@@ -290,7 +290,7 @@ func (a *runner) durable() {
 }
 
 // reject deals with a rejected checkpoint: everything after the last durable
-// row is void (ruling 20).
+// row is void.
 func (a *runner) reject(err error) {
 	code := domain.CodeOf(err)
 	if code == domain.CodeConflict || code == domain.CodeStale {

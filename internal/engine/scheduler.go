@@ -37,7 +37,7 @@ func ticketOf(r *domain.Run) *ticket {
 	return t
 }
 
-// scheduler hands out the two kinds of slots (SPEC 4.11): at most maxRuns runs
+// scheduler hands out the two kinds of slots: at most maxRuns runs
 // work at once and at most maxNodes nodes run at once; the rest queue by
 // priority, then age. A run with a concurrency key is admitted only while fewer
 // than its limit are active, and stays admitted until it is final.

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// UI 3.2.7: a run that works without a sign of life for a minute needs attention
+// A run that works without a sign of life for a minute needs attention
 // until it gives one, and no longer when it is taken up by another engine.
 func TestASilentRunNeedsAttention(t *testing.T) {
 	t.Parallel()

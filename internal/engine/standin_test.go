@@ -72,7 +72,7 @@ func TestForkWithStandIns(t *testing.T) {
 	}
 }
 
-// What a person decides is never supplied (ruling 38).
+// What a person decides is never supplied.
 func TestNothingStandsInForAPerson(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
@@ -84,7 +84,7 @@ func TestNothingStandsInForAPerson(t *testing.T) {
 }
 
 // A preview says where the run would go at decisions that follow from what is
-// edited alone (UI 3.3.3).
+// edited alone.
 func TestDecisionsAreForetold(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)

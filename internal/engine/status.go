@@ -134,7 +134,7 @@ func (a *runner) finish(p *domain.RunPatch, now time.Time) {
 	}
 }
 
-// where says what the run's status is now (ruling 14).
+// where says what the run's status is now.
 func (a *runner) where() (domain.RunStatus, domain.WaitReason, []domain.Wait) {
 	if out := a.s.Walk.Outcome(); out.Done {
 		switch out.Status {

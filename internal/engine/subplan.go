@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// resolvePlans pins every plan node to a version (ruling 13). It is done once,
+// resolvePlans pins every plan node to a version. It is done once,
 // when the run is created.
 func (e *Engine) resolvePlans(ctx context.Context, p *runstate.Compiled) (map[string]string, error) {
 	if !p.HasPlans {

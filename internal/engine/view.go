@@ -164,7 +164,7 @@ func (e *Engine) detail(ctx context.Context, run string, v *preview.View, err er
 	return d, nil
 }
 
-// Result is what a run has come to so far (SPEC 9.1).
+// Result is what a run has come to so far.
 func (e *Engine) Result(ctx context.Context, run string) (domain.Result, error) {
 	d, err := e.Detail(ctx, run)
 	if err != nil {

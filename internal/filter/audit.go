@@ -11,7 +11,7 @@ import (
 )
 
 // AuditKeys lists the keys of the audit log's filter in the order in which help
-// shows them (UI 3.3.13).
+// shows them.
 var AuditKeys = []string{"actor", "action", "object", "result", "surface", "ip", "corr", "run", "since", "until"}
 
 // auditAliases are other words for a key.

@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// The grammar of the audit log's filter (UI 3.2.9, 3.3.13).
+// The grammar of the audit log's filter.
 func TestParseAudit(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[string]domain.AuditFilter{

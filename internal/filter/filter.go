@@ -1,5 +1,5 @@
 // Package filter reads the grammar by which people select runs, on pages, on
-// the command line and over the API alike (UI 3.2.9).
+// the command line and over the API alike.
 package filter
 
 import (

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// HandoffKeys lists the keys of the handoffs' filter (UI 3.3.11).
+// HandoffKeys lists the keys of the handoffs' filter.
 var HandoffKeys = []string{"from", "to", "plan", "status", "since", "until"}
 
 // ParseHandoffs reads a query of handoffs: terms with blanks between them all hold.

@@ -12,7 +12,7 @@ import (
 var PlanKeys = []string{domain.FactTool, domain.FactAgent, domain.FactSecret, domain.FactOwner}
 
 // ParsePlans reads a filter of plans: tool:, agent:, secret:, owner: and label.key=value are
-// all true of a plan, other words are in its name or key (UI 3.3.6).
+// all true of a plan, other words are in its name or key.
 func ParsePlans(q string) (f domain.PlanFilter, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem

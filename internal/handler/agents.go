@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Agent is who acts with a model (SPEC 6.1).
+// Agent is who acts with a model.
 type Agent struct {
 	ID, Name, Description, Icon, Color string
 	Capabilities                       []string
@@ -263,7 +263,7 @@ func (r *Registry) Models() *Models {
 	return r.models
 }
 
-// stepped marks handlers whose every effect is a sub-step (ruling 21).
+// stepped marks handlers whose every effect is a sub-step.
 type stepped struct{ engine.Handler }
 
 func (stepped) Stepped() bool { return true }
@@ -314,14 +314,14 @@ func (m *Models) loop(a Agent, call *engine.Call) *agent.Loop {
 	return l
 }
 
-// schemaOf is what a node's output must fit (ruling 31); nil: nothing.
+// schemaOf is what a node's output must fit; nil: nothing.
 func schemaOf(call *engine.Call) map[string]any {
 	s, _ := call.Node.OutputSchema.(map[string]any)
 	return s
 }
 
 // answer is a node's output: what output_schema asked for, a value where the
-// whole answer is one, else text (ruling 31).
+// whole answer is one, else text.
 func answer(out any, schema map[string]any) any {
 	if text, ok := out.(string); ok && schema == nil {
 		if v, ok := agent.JSONAnswer(text); ok {

@@ -126,7 +126,7 @@ func script(answers ...scripted.Answer) agent.Provider {
 
 // Every model and tool call is a row of the run's journal; failures of tools, of
 // unknown ones and of bad arguments go back to the model (L03); usage and cost are
-// summed (SPEC 6.1, ruling 21).
+// summed.
 func TestTheLoopIsJournalled(t *testing.T) {
 	t.Parallel()
 	run, rows := converse(t, script(
@@ -177,8 +177,7 @@ func TestARepeatedCallEndsTheLoop(t *testing.T) {
 }
 
 // Structured output is checked; an answer that does not fit is sent back once
-// (L01, L02). Without output_schema, an answer that is one JSON value becomes it
-// (ruling 31).
+// (L01, L02). Without output_schema, an answer that is one JSON value becomes it.
 func TestAnswersBecomeValues(t *testing.T) {
 	t.Parallel()
 	const schema = "nodes: {ask: {type: llm, output_schema: {type: object, required: [n], properties: {n: {type: integer}}}}}"
@@ -208,7 +207,7 @@ func TestAnswersBecomeValues(t *testing.T) {
 }
 
 // Calls of the same tool are kept apart by number, an unknown tool and a failure are
-// results of their own (SPEC 6.2).
+// results of their own.
 func TestTheRouterGraph(t *testing.T) {
 	t.Parallel()
 	args := func(e string) map[string]any {
@@ -230,7 +229,7 @@ edges: [{from: router, to: tools, condition: "expr: size(last.selectedTools) > 0
 		Messages      []map[string]string
 	}
 	if string(run.Output) != `"2 and 4"` {
-		t.Errorf("the run's output is %s, want the response (ruling 36)", run.Output)
+		t.Errorf("the run's output is %s, want the response", run.Output)
 	}
 	for _, e := range rows {
 		if e.Node == "generator" && e.Final {

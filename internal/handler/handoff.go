@@ -21,7 +21,7 @@ const (
 )
 
 // table is where the agents of one node talk: the one that the node names, and
-// those that it hands over to (SPEC 6.1).
+// those that it hands over to.
 type table struct {
 	r      *Registry
 	m      *Models

@@ -38,8 +38,7 @@ func (c *counting) Complete(ctx context.Context, r agent.Request) (agent.Respons
 }
 
 // A run that is interrupted inside a handoff goes on there: neither the caller's
-// turn, nor the handoff, nor what the other agent had done happens again
-// (ruling 21).
+// turn, nor the handoff, nor what the other agent had done happens again.
 func TestAHandoffOutlivesTheEngine(t *testing.T) {
 	t.Parallel()
 	script := script(append([]scripted.Answer{

@@ -39,7 +39,7 @@ func said(list []domain.Message) (out []string) {
 }
 
 // A handoff is a request that the target acknowledges and answers; what the
-// target does is journalled as the caller's own steps are (SPEC 6.1).
+// target does is journalled as the caller's own steps are.
 func TestHandoffs(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -98,7 +98,7 @@ func TestHandoffs(t *testing.T) {
 }
 
 // A session remembers what its runs were asked and answered; each run's model is
-// told, and a run outside of it is not (ruling 42).
+// told, and a run outside of it is not.
 func TestMemoryOfASession(t *testing.T) {
 	t.Parallel()
 	model := script(scripted.Answer{Contains: "my name", Text: "Hello Ada."}, scripted.Answer{System: "user: my name is Ada", Text: "You are Ada."}, scripted.Answer{Text: "I do not know."})
@@ -117,7 +117,7 @@ func TestMemoryOfASession(t *testing.T) {
 	}
 }
 
-// The router graph and ${memory} know the session as agents do (SPEC 6.1, 4.4): what
+// The router graph and ${memory} know the session as agents do: what
 // was remembered when the run began is what it goes on with, and what a fork of it
 // has, whatever is said meanwhile.
 func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {

@@ -63,7 +63,7 @@ func (r *Registry) recollect(ctx context.Context, call *engine.Call, text string
 }
 
 // recall is recollect for a conversation that a crash may interrupt: what was
-// remembered when it began is what it goes on with (ruling 21).
+// remembered when it began is what it goes on with.
 func (r *Registry) recall(ctx context.Context, call *engine.Call, text string) (string, error) {
 	if call.Session == "" || call.Session == call.RunID {
 		return "", nil

@@ -65,7 +65,7 @@ func (r *Registry) permitted(call *engine.Call, agent tool.Permissions, name str
 
 // consent asks a person before sub-step n of a node calls a tool that asks: nil
 // when it need not or has been answered, the rejection as the call's failure, or
-// [engine.ErrAsked] when nobody has answered yet (ruling 21).
+// [engine.ErrAsked] when nobody has answered yet.
 func (r *Registry) consent(call *engine.Call, agent tool.Permissions, n int, name string, args any) error {
 	p, err := r.permission(call.PlanKey, call.Node, agent, name)
 	if err != nil || p != tool.Ask || r.tools.Check(name, args) != nil {

@@ -98,7 +98,7 @@ func (d *desk) answer(p domain.Approval, yes bool, comment string) domain.Run {
 }
 
 // A tool whose permission is ask runs only after a person has seen its exact
-// arguments; a rejection is the node's failure (SPEC 6.3).
+// arguments; a rejection is the node's failure.
 func TestAToolThatAsks(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -122,7 +122,7 @@ edges: [{from: save, to: rescue, condition: failed}]`
 	if b, err := os.ReadFile(filepath.Join(root, "note.txt")); err != nil || string(b) != "hello" {
 		t.Errorf("%q %v", b, err)
 	}
-	// What was approved cannot be edited into something else (ruling 38).
+	// What was approved cannot be edited into something else.
 	_, err := d.Preview(t.Context(), ana, domain.VerbRequest{Run: r.ID, Action: domain.ActionFork, At: r.LastSeq, Edits: map[string]domain.RawJSON{"save": domain.RawJSON(`"x"`)}})
 	if domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("edit of an approved call: %v", err)
@@ -180,7 +180,7 @@ func TestPermissionsByPlanAndNode(t *testing.T) {
 }
 
 // An agent's call that asks parks the conversation; the model hears what became
-// of it (ruling 21).
+// of it.
 func TestAnAgentsCallThatAsks(t *testing.T) {
 	t.Parallel()
 	one, two := 0, 1

@@ -119,7 +119,7 @@ func (r *Registry) Handler(node *planner.ProgramNode) (engine.Handler, bool) {
 
 // Effect is what running the node with this input may do by itself: its tool's,
 // its agent's or its type's own effect. What the document says is weighed
-// against it in one place, the engine, which knows who stored the plan (SPEC 4.1).
+// against it in one place, the engine, which knows who stored the plan.
 func (r *Registry) Effect(node *planner.ProgramNode, input any) planner.Effect {
 	if node.Type == planner.TypeTool {
 		return r.tools.Effect(node.Tool, input)
@@ -155,7 +155,7 @@ func (r *Registry) Catalog() *planner.Catalog {
 	return c
 }
 
-// tool runs a tool node (SPEC 5).
+// tool runs a tool node.
 func (r *Registry) tool(ctx context.Context, call *engine.Call) (engine.Result, error) {
 	name := call.Node.Tool
 	out, err := r.tools.Call(activity.In(ctx, call.RunID, call.Node.ID), name, agent.ToolCall{Args: call.Input, IdempotencyKey: call.IdempotencyKey, Log: call.Log, Progress: call.Progress})

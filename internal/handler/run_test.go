@@ -81,7 +81,7 @@ nodes:
 }
 
 // A flaky read is retried, a definite refusal takes the error edge, and a
-// payment that may have happened waits for a person (ruling 8).
+// payment that may have happened waits for a person.
 func TestRunAgainstAServer(t *testing.T) {
 	t.Parallel()
 	var reads, pays atomic.Int32

@@ -14,7 +14,7 @@ import (
 
 // The router graph over a real provider's wire format: the model is asked for
 // tools by schema, two clocks are read in parallel, and the answer is written
-// from their results (SPEC 6.2).
+// from their results.
 func TestTheRouterGraphOverTheWire(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

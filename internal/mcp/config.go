@@ -20,7 +20,7 @@ import (
 type Server struct {
 	// Command is an absolute path and its arguments. It is run only with Allow.
 	Command []string `yaml:"command"`
-	// Allow grants the command (ruling 42).
+	// Allow grants the command.
 	Allow bool `yaml:"allow"`
 	// Env is the command's environment, besides a PATH of the system's own
 	// directories; EnvFrom names variables of kairosd's environment that it is
@@ -102,7 +102,7 @@ func (s Server) Check(name string) error {
 	return errors.Join(errs...)
 }
 
-// granted says why a command is not run, nil if it may be (ruling 42). It is no
+// granted says why a command is not run, nil if it may be. It is no
 // mistake of the configuration: a server may be written down before it is granted.
 func (s Server) granted() error {
 	switch {

@@ -399,7 +399,7 @@ func TestToolsOverHTTP(t *testing.T) {
 	}
 }
 
-// M01, ruling 42: commands need a grant and an absolute path.
+// M01: commands need a grant and an absolute path.
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	ok := mcp.Server{Command: []string{"/bin/true"}, Allow: true}

@@ -96,7 +96,7 @@ func scrape(t *testing.T, r *metric.Recorder) string {
 	return string(text)
 }
 
-// SPEC 9: runs, nodes, checkpoints, queue, tokens, cost, HTTP, and the five
+// Runs, nodes, checkpoints, queue, tokens, cost, HTTP, and the five
 // planner metrics of [001].
 func TestEveryMetricIsServed(t *testing.T) {
 	t.Parallel()
@@ -261,7 +261,7 @@ func collect(t *testing.T) *collector {
 	return c
 }
 
-// SPEC 9: a run is one trace, run → node → model and tool call, with the
+// A run is one trace, run → node → model and tool call, with the
 // attributes of the GenAI conventions. A daemon that tells of the run again, as
 // after a crash, tells of the same spans.
 func TestTracesAndMetricsOverOTLP(t *testing.T) {

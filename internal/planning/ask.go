@@ -35,7 +35,7 @@ type Engine interface {
 type Service struct {
 	*Supervisor
 	engine Engine
-	// accepted are tools and agents whose steps may start unseen (ruling 41).
+	// accepted are tools and agents whose steps may start unseen.
 	accepted []string
 	planned  func(took time.Duration)
 }
@@ -252,7 +252,7 @@ func document(d Decision) ([]byte, error) {
 		"nodes": map[string]any{"answer": map[string]any{"type": "agent", "agent": d.Agent, "input": "${input}"}}})
 }
 
-// known finds the plan that an equal request has (SPEC 7.3): its newest version,
+// known finds the plan that an equal request has: its newest version,
 // if it can still run. nil: there is none.
 func (s *Service) known(ctx context.Context, key string) (*domain.AskedPlan, error) {
 	p, v, err := s.engine.NewestVersion(ctx, key)
@@ -292,7 +292,7 @@ func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.As
 }
 
 // examine says what a plan does. What nobody wrote may use neither secrets nor
-// exec (ruling 41).
+// exec.
 func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.AskedPlan, error) {
 	catalog := s.engine.Catalog()
 	program, err := doc.Program(catalog)
@@ -317,7 +317,7 @@ func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.AskedPl
 }
 
 // store keeps the plan as a version made by the planner, not by a person: the
-// engine then trusts none of its claims (ruling 41).
+// engine then trusts none of its claims.
 func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*domain.AskedPlan, error) {
 	if d.Plan != nil {
 		same, err := s.unchanged(ctx, d.Plan)
@@ -399,12 +399,12 @@ func (s *Service) same(old *domain.AskedPlan, p *planner.StepPlan) (*domain.Aske
 	return old, nil
 }
 
-// forbidden refuses what only a person may write into a plan (ruling 41).
+// forbidden refuses what only a person may write into a plan.
 var forbidden = &Error{Code: CodeNoValidPlan, Suggestion: "write the plan yourself",
 	Message: "Cannot create valid execution plan for request: a plan that nobody wrote may use neither exec nor secrets"}
 
 // mayUse refuses what a plan that nobody wrote may not use: exec, and what whoever
-// asks for it may not (ruling 41). What they may is what the configuration allows
+// asks for it may not. What they may is what the configuration allows
 // in runs of that plan.
 func (s *Service) mayUse(plan string, n *planner.ProgramNode) error {
 	switch {

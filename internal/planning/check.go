@@ -18,7 +18,7 @@ type Broken struct {
 
 // CheckPlan checks the postconditions POST-PLAN-001 to 003 and the invariant
 // INV-PLAN-002 of a step plan, whoever made it, and with a request also
-// POST-PLAN-004 (ruling 35). INV-PLAN-001 is a property of planning twice.
+// POST-PLAN-004. INV-PLAN-001 is a property of planning twice.
 func CheckPlan(p *planner.StepPlan, r *Request) []Broken {
 	var out []Broken
 	add := func(rule, format string, args ...any) {

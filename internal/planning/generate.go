@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Generator asks a model for a plan (SPEC 7.4).
+// Generator asks a model for a plan.
 type Generator struct {
 	Provider agent.Provider
 	// Name of the provider, for people.

@@ -49,7 +49,7 @@ func (s *shelf) AcceptVersion(context.Context, domain.Actor, string, string, str
 }
 
 // An equal request finds its plan unless it is fresh: whoever asks, however it is
-// spaced, in whatever order the skills are named (SPEC 7.3).
+// spaced, in whatever order the skills are named.
 func TestAnEqualRequestFindsItsPlan(t *testing.T) {
 	t.Parallel()
 	catalog := &planner.Catalog{Agents: map[string]planner.AgentInfo{}, Skills: map[string]planner.SkillInfo{}}

@@ -17,7 +17,7 @@ import (
 // maxShown bounds a result that the planning model is shown, in runes.
 const maxShown = 1000
 
-// Replan makes a new tail for a plan that cannot go on (SPEC 7.5). In a step
+// Replan makes a new tail for a plan that cannot go on. In a step
 // plan what is done and what waits stays, and new steps follow; in a graph, whose
 // shape is its author's, the node that failed becomes an agent's task. Skills are
 // planned by rules without the one that failed, everything else by the model.
@@ -70,7 +70,7 @@ func (s *Service) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Re
 }
 
 // mayRequest refuses a tail for somebody who may not start runs any more: a tail is
-// work that nobody has started yet, in the name of who started the run (ruling 41).
+// work that nobody has started yet, in the name of who started the run.
 func (s *Service) mayRequest(ctx context.Context, name string) error {
 	if s.c.Role == nil {
 		return nil
@@ -330,7 +330,7 @@ func (s *Service) replanGraph(ctx context.Context, r domain.ReplanRequest, g *pl
 	return out, err
 }
 
-// judgeTail applies ruling 41 to the nodes that are new.
+// judgeTail judges the nodes that are new.
 func (s *Service) judgeTail(src []byte, added map[string]bool, steps []planner.Step) (unsafe []string, err error) {
 	for _, st := range steps {
 		if raw, err := json.Marshal(st); err != nil || strings.Contains(string(raw), "${secret.") {

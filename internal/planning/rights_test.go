@@ -12,8 +12,7 @@ import (
 )
 
 // A tail is made in the name of who started the run: not for somebody who may not
-// start runs any more, and not with a tool that runs of the plan may not call
-// (ruling 41).
+// start runs any more, and not with a tool that runs of the plan may not call.
 func TestTailsKeepTheRightsOfWhoAsks(t *testing.T) {
 	t.Parallel()
 	skills := []planning.Skill{

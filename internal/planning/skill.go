@@ -7,8 +7,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Skill is a planned capability, bound to a tool or an agent (SPEC 7.3, ruling
-// 35).
+// Skill is a planned capability, bound to a tool or an agent.
 type Skill struct {
 	ID, Description string
 	// Keywords by language; one of them in the intent asks for the skill.

@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Mode says who makes plans (ruling 33).
+// Mode says who makes plans.
 type Mode string
 
 // Auto plans by rules where a skill matches and the preconditions hold, else by
@@ -235,7 +235,7 @@ type Decision struct {
 
 var directed = regexp.MustCompile(`^/([A-Za-z_][A-Za-z0-9_.-]*)\s+(\S(?s:.*))$`)
 
-// Directed reads `/agentId text` (ruling 33). Whether there is such an agent is
+// Directed reads `/agentId text`. Whether there is such an agent is
 // Route's to say.
 func (s *Supervisor) Directed(query string) (agentID, text string, ok bool) {
 	m := directed.FindStringSubmatch(strings.TrimSpace(query))
@@ -300,7 +300,7 @@ func (s *Supervisor) withState(r Request) Request {
 	return r
 }
 
-// Decide says what becomes of an intent (SPEC 7.2). The error is an [*Error], or
+// Decide says what becomes of an intent. The error is an [*Error], or
 // the provider's.
 func (s *Supervisor) Decide(ctx context.Context, in Intent) (Decision, error) {
 	d, err := s.Route(in)

@@ -8,7 +8,7 @@ import (
 )
 
 // Spanish writes a pronoun as part of the verb; a keyword is meant all the same, and
-// no other word that begins with it is (SPEC 7.1, 7.3).
+// no other word that begins with it is.
 func TestSpanishVerbsWithPronouns(t *testing.T) {
 	t.Parallel()
 	got := steps(plan(t, request("Escribe un artículo sobre el té y luego resúmelo", all...)))
@@ -32,7 +32,7 @@ func TestSpanishVerbsWithPronouns(t *testing.T) {
 	}
 }
 
-// `/agent text` that names no agent is told so, not answered by another (ruling 33).
+// `/agent text` that names no agent is told so, not answered by another.
 func TestDirectedToNobody(t *testing.T) {
 	t.Parallel()
 	s := planning.New(planning.Config{Agents: agents, DefaultAgent: "general"})

@@ -330,7 +330,7 @@ func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s has no settled visit before the fork point", name)
 		}
 		if i, ok := b.view.Program.Index[node]; ok && b.view.Program.Nodes[i].Type == planner.TypeApproval {
-			// Ruling 38: nobody edits what a person said.
+			// Nobody edits what a person said.
 			return nil, domain.Errorf(domain.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
 		}
 		if b.view.asked(node) {

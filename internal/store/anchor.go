@@ -14,7 +14,7 @@ import (
 )
 
 // anchor is the audit chain's head, kept outside the database: an append-only
-// file that shows when the database was taken back (RELIABILITY 2.6). The
+// file that shows when the database was taken back. The
 // database is written first, so that the anchor may lag, never lead.
 type anchor struct {
 	mu      sync.Mutex

@@ -60,7 +60,7 @@ func sound(t *testing.T, s *store.Store) {
 }
 
 // Failures are one when their messages say the same but for numbers, ids and
-// times (UI 3.3.1); what is done to a group is done to exactly its runs.
+// times; what is done to a group is done to exactly its runs.
 func TestFailuresAreGroupedByWhatTheySay(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -189,7 +189,7 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 	}
 }
 
-// UI 3.2.7: what is tried for the third time and again, and what works without a
+// What is tried for the third time and again, and what works without a
 // sign of life, needs attention until that changes; the counters know it.
 func TestStubbornRetriesAndSilenceNeedAttention(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 )
 
 // The log is cut at its beginning only, and the cut is vouched for by an event
-// of the chain (ruling 19).
+// of the chain.
 func TestTheAuditLogIsCutAtItsBeginning(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -28,8 +28,8 @@ const (
 
 // ballast is a file that takes space on the database's disk and holds nothing.
 // When the disk is full it is dropped, and what it took is for what makes space:
-// moving the write-ahead log and removing runs, both of which need some first
-// (RELIABILITY 2.4), and for what is small and lets people do that: logins, keys of
+// moving the write-ahead log and removing runs, both of which need some first,
+// and for what is small and lets people do that: logins, keys of
 // requests, settings. All work is refused until there is enough to lay it out again.
 // The zero value keeps none.
 type ballast struct {

@@ -393,7 +393,7 @@ func needsAttention(status, reason string, deletedAt int64) bool {
 	return deletedAt == 0 && (status == string(domain.RunFailed) || status == string(domain.RunWaiting) && domain.WaitReason(reason).NeedsPerson())
 }
 
-// troubled: tried again and again, or at work without a sign of life (UI 3.2.7).
+// troubled: tried again and again, or at work without a sign of life.
 func troubled(before, next *runState, patch *domain.RunPatch) bool {
 	if next.DeletedAt != 0 {
 		return false

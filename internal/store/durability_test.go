@@ -180,7 +180,7 @@ func TestValuesOfEverySizeComeBack(t *testing.T) {
 	}
 }
 
-// Ruling 20: what was made upon a refused checkpoint is void, whenever it
+// What was made upon a refused checkpoint is void, whenever it
 // comes. What another writer of the same run sends at that moment is not.
 func TestARefusedCheckpointBreaksItsChain(t *testing.T) {
 	t.Parallel()

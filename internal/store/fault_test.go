@@ -27,7 +27,7 @@ var faults = map[string]vfstest.Fault{
 
 // Every single operation on the database's files fails in turn. Nothing is
 // acknowledged that is not there afterwards; a full disk refuses and then goes
-// on, any other error stops the store for good (ruling 24, G14).
+// on, any other error stops the store for good (G14).
 func TestOneFailingOperationLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := prooftest.Dir(t)

@@ -168,7 +168,7 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 
 // When the ballast is given up work is refused, and what lets people in is not:
 // keys of requests, users, tokens, settings; the codes of a second factor are used up
-// as a setting (RELIABILITY 2.4).
+// as a setting.
 func TestAFullDiskLetsPeopleMakeSpace(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)

@@ -14,7 +14,7 @@ import (
 const keptScan = 20_000
 
 // Kept gives the digests that the audit log keeps of a run whose journal retention
-// removed (ruling 19). The digests of a run that took very long, beside much else,
+// removed. The digests of a run that took very long, beside much else,
 // are those of its last rows.
 func (s *Store) Kept(ctx context.Context, run string) (domain.KeptDigests, error) {
 	var out domain.KeptDigests

@@ -35,7 +35,7 @@ func asked(list []domain.Memory) (out []string) {
 	return out
 }
 
-// Memory belongs to an owner and a session (ruling 42): the last exchanges come
+// Memory belongs to an owner and a session: the last exchanges come
 // back, and earlier ones by their words, whatever case and accents; nothing in a
 // question is an operator of the search.
 func TestMemory(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 )
 
 // PutVersion stores a plan version, and the plan if it is the first; known
-// content gives the existing version and created false (ruling 29).
+// content gives the existing version and created false.
 func (s *Store) PutVersion(ctx context.Context, v domain.NewVersion, actor domain.Actor) (domain.Plan, domain.Version, bool, error) {
 	created := false
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {

@@ -41,7 +41,7 @@ type purgeable struct {
 // Retain removes the journals and values of finished runs that the rules do not
 // keep, in transactions of about two milliseconds with rests between them, and
 // gives the space back. The runs stay in lists, and the audit log keeps a record
-// of each purge and the digests of what was removed (ruling 19). With dryRun it
+// of each purge and the digests of what was removed. With dryRun it
 // only says what would go (but for the bound on size, which depends on what
 // removing the others frees). It can be ended at any time by the context.
 func (s *Store) Retain(ctx context.Context, policy domain.Retention, actor domain.Actor, dryRun bool) (domain.Retained, error) {

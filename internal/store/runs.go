@@ -86,7 +86,7 @@ func (n *newRun) prepare() error {
 // describe makes what lists do not need of the run, and seals it.
 func (n *newRun) describe() {
 	r := &n.r
-	// ruling 34: the session is the run's id unless one was named
+	// The session is the run's id unless one was named
 	d := dbsqlc.RunDetailInsertParams{Input: n.input, Session: cmp.Or(r.Session, r.ID), Limits: encodeJSON(r.Limits), Labels: "{}"}
 	if len(r.Labels) > 0 {
 		d.Labels = encodeJSON(r.Labels)

@@ -9,7 +9,7 @@ import (
 )
 
 // Medians are of the newest runs of a skill by what it is bound to; nothing else
-// counts, and what is kept is bounded (SPEC 7.3).
+// counts, and what is kept is bounded.
 func TestSkillMedians(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -486,7 +486,7 @@ func (s *Store) wrongKey(wants string) error {
 // Incarnation names this life of the database; a restore begins a new one.
 func (s *Store) Incarnation() string { return s.db.Secrets.Incarnation }
 
-// InstanceKey is the secret that idempotency keys are derived with (ruling 25).
+// InstanceKey is the secret that idempotency keys are derived with.
 func (s *Store) InstanceKey() []byte { return s.db.Secrets.InstanceKey }
 
 // Path is the database file.

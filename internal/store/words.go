@@ -4,7 +4,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// The words of runs are in a full text index (UI 3.2.8): the headlines of those
+// The words of runs are in a full text index: the headlines of those
 // that failed and everybody's labels. Runs that work or wait change what they say
 // at every step and are few; their headlines are read instead.
 

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// Free text finds runs by whole and begun words, whatever stands between them
-// (UI 3.2.8, 3.2.9), and finds them no longer when they say something else.
+// Free text finds runs by whole and begun words, whatever stands between them,
+// and finds them no longer when they say something else.
 func TestRunsAreFoundByTheirWords(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

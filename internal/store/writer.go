@@ -410,7 +410,7 @@ func (w *writer) stoppedBy() error {
 }
 
 // checkEpoch makes sure that no other process has opened the database since:
-// once per transaction (ruling 18). As long as nobody else has written anything,
+// once per transaction. As long as nobody else has written anything,
 // its epoch needs not be read.
 func (w *writer) checkEpoch() error {
 	v, err := w.c.Version()

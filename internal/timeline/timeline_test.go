@@ -18,7 +18,7 @@ func at(d time.Duration) time.Time { return start.Add(d) }
 func span(from, to time.Duration) timeline.Span { return timeline.Span{From: at(from), To: at(to)} }
 
 // A long wait in which nothing works takes a break mark's width, and the work on
-// both sides the rest (UI 3.5).
+// both sides the rest.
 func TestIdleGapsAreCut(t *testing.T) {
 	t.Parallel()
 	busy := []timeline.Span{span(0, 20*time.Second), span(10*time.Second, 30*time.Second), span(41*time.Minute, 41*time.Minute+30*time.Second)}

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Builtin makes the set of built-in tools (SPEC 6.3). The guard, which may be
+// Builtin makes the set of built-in tools. The guard, which may be
 // nil, holds what no tool may reach whatever the configuration allows.
 func Builtin(c Config, guard *Guard) (*Set, error) {
 	c, err := c.withDefaults()

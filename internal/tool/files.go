@@ -15,7 +15,7 @@ import (
 
 // files gives access to the configured roots and to nothing else: every path is
 // resolved by os.Root, which no link leaves (S13), and the guarded files are
-// refused by inode (ruling 39).
+// refused by inode.
 type files struct {
 	roots []string
 	max   int64

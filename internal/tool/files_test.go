@@ -83,7 +83,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Ruling 39: kairosd's own files are refused by inode, under any name.
+// Kairosd's own files are refused by inode, under any name.
 func TestFilesOfKairosdAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

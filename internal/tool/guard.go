@@ -13,8 +13,8 @@ import (
 )
 
 // Guard holds what no tool may reach whatever the configuration allows:
-// kairosd's own listeners, and its data, configuration, key and socket files
-// (ruling 39). It may change while tools run: listeners are known only once
+// kairosd's own listeners, and its data, configuration, key and socket files.
+// It may change while tools run: listeners are known only once
 // they listen.
 type Guard struct {
 	mu        sync.RWMutex

@@ -363,7 +363,7 @@ func reason(err error) string {
 }
 
 // statusFailure classifies a response that is not a result. A definite 4xx says
-// that the server did nothing; 408 and 5xx leave it open (ruling 8).
+// that the server did nothing; 408 and 5xx leave it open.
 func statusFailure(req *http.Request, res *http.Response, body []byte) error {
 	f := &planner.Failure{Code: fmt.Sprintf("http_%d", res.StatusCode), Message: fmt.Sprintf("%s %s: %s", req.Method, req.URL.Host, res.Status),
 		Detail: strings.ToValidUTF8(string(body[:min(len(body), 2048)]), "�")}

@@ -75,7 +75,7 @@ func TestHTTPEffects(t *testing.T) {
 	}
 }
 
-// What a status means for a retry and for doubt (SPEC 4.5, ruling 8).
+// What a status means for a retry and for doubt.
 func TestHTTPStatuses(t *testing.T) {
 	t.Parallel()
 	url := server(t, func(w http.ResponseWriter, r *http.Request) {
@@ -151,7 +151,7 @@ func TestHTTPRefusesAddresses(t *testing.T) {
 }
 
 // kairosd's own listeners are refused even when their address is allow-listed
-// (M15, ruling 39).
+// (M15).
 func TestHTTPNeverReachesKairosdItself(t *testing.T) {
 	t.Parallel()
 	own, err := net.Listen("tcp", "127.0.0.1:0")

@@ -48,7 +48,7 @@ func NewSet(permissions Permissions) *Set {
 var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
 // Register adds a tool. It fails for a name that is taken, is not a name, or is
-// a built-in node type (SPEC 5), and for a schema that does not compile.
+// a built-in node type, and for a schema that does not compile.
 func (s *Set) Register(t agent.Tool) error { return s.add(t, false) }
 
 // Put is Register for a tool that may replace one of the same name.
@@ -157,7 +157,7 @@ func (s *Set) Patience(name string) time.Duration {
 }
 
 // Arguments turns a node's input into arguments: a string that is a JSON object
-// is parsed (SPEC 5), nothing at all is no arguments.
+// is parsed, nothing at all is no arguments.
 func Arguments(input any) any {
 	switch v := input.(type) {
 	case nil:

@@ -22,7 +22,7 @@ import (
 )
 
 // sqlTool is the tool sql_query. A database is opened per call, read-only,
-// without the right to attach another file (ruling 39).
+// without the right to attach another file.
 type sqlTool struct {
 	config SQLConfig
 	guard  *Guard

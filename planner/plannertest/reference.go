@@ -154,7 +154,7 @@ func (r *Reference) Items(k planner.VisitKey) (int, *planner.Failure) {
 }
 
 // NextItem starts the next item in index order; -1: none may start. After a
-// failure none starts (ruling 7), but what an interruption cut off runs again:
+// failure none starts, but what an interruption cut off runs again:
 // the visit cannot be open and have nothing that runs.
 func (r *Reference) NextItem(k planner.VisitKey) int {
 	v := r.nodes[k.Node].open

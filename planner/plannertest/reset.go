@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Reset is ruling 10, said in one sentence: the run is where it would be if
+// Reset says what a resume resets, in one sentence: the run is where it would be if
 // what failed unhandled or was cancelled had not ended yet, and with it nothing
 // that came of that. ok is false when a decision on kept nodes fails the run
 // by itself.

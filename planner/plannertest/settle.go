@@ -121,7 +121,7 @@ func failureValue(f *planner.Failure, node string) any {
 }
 
 // choose: edges in file order; the first true one that is no fallback, else the
-// first fallback, else none (SPEC 3).
+// first fallback, else none.
 func (r *Reference) choose(def *planner.ProgramNode, last any, d *planner.Decision) int {
 	fallback, others := -1, 0
 	for i, e := range def.Out {
@@ -173,7 +173,7 @@ func (r *Reference) take(to int, last any, d *planner.Decision) {
 }
 
 // bury settles as skipped every node that was never visited and that no live
-// visit can reach over edges (ruling 1); then whatever needs one of them.
+// visit can reach over edges; then whatever needs one of them.
 func (r *Reference) bury(d *planner.Decision) {
 	reached := r.reach()
 	var dead []int
@@ -254,7 +254,7 @@ func (r *Reference) activate(j int, d *planner.Decision) {
 
 // when: success, all needs completed (in a plan of steps in order: the previous
 // step has not failed); failure, some need failed; always; or a condition, for
-// which all must have completed (rulings 4, 5).
+// which all must have completed.
 func (r *Reference) when(def *planner.ProgramNode, d *planner.Decision) (bool, *planner.Evaluation) {
 	completed, failed := true, false
 	for _, j := range def.Needs {

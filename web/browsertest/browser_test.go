@@ -1,5 +1,5 @@
 // Package browsertest looks at the dashboard as people do: in a real browser,
-// on the real daemon with plans and runs in every state (UI 3.2.15).
+// on the real daemon with plans and runs in every state.
 package browsertest
 
 import (

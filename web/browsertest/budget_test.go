@@ -198,7 +198,7 @@ func chain(id string, n int) string {
 	return b.String()
 }
 
-// Every budget of UI 3.2.13, measured on the real daemon with many runs ($KAIROS_
+// Every budget, measured on the real daemon with many runs ($KAIROS_
 // MILLION_DIR: a million) and in the browser, printed as a table: make ui-budget.
 func TestBudgets(t *testing.T) {
 	large(t)

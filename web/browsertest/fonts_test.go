@@ -3,7 +3,7 @@ package browsertest
 import "testing"
 
 // What is shown until a font is there takes the room that the font will take: no
-// line breaks elsewhere when it comes (UI 3.2.13). Lines have a height of their own.
+// line breaks elsewhere when it comes. Lines have a height of their own.
 func TestFallbackFontsTakeTheSameRoom(t *testing.T) {
 	d := newDaemon(t)
 	b := d.tab()

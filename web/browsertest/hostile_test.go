@@ -84,8 +84,7 @@ nodes:
 }
 
 // Whatever texts say, they are texts: nothing runs, nothing is loaded, no element
-// comes of them, what is invisible is shown, and pages stay small and quick
-// (UI 3.2.10, 3.2.15).
+// comes of them, what is invisible is shown, and pages stay small and quick.
 func TestHostileContent(t *testing.T) {
 	d := newDaemon(t)
 	runs := hostile(t, d)

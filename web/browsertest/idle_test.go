@@ -7,7 +7,7 @@ import (
 )
 
 // Before a login ends that nobody uses, the page says so, and one button keeps it;
-// what is typed stays (WCAG 2.2.1, UI 3.2.14). The page's half hour passes at once.
+// what is typed stays (WCAG 2.2.1). The page's half hour passes at once.
 func TestALoginThatEndsIsSaidBefore(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -88,7 +88,7 @@ func (b *tab) picking() {
 }
 
 // After whatever scripts change on a page, it is as accessible as before, in light
-// on a desk and in dark on a phone (UI 3.2.15, 1).
+// on a desk and in dark on a phone.
 func TestInteractionsStayAccessible(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -113,7 +113,7 @@ func TestInteractionsStayAccessible(t *testing.T) {
 }
 
 // Every act's preview opens over its page, takes the focus, is accessible, gives
-// the focus back; and every disclosure can stand open (UI 3.2.4, 3.2.15).
+// the focus back; and every disclosure can stand open.
 func TestDialogsAndDisclosures(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -168,7 +168,7 @@ func TestDialogsAndDisclosures(t *testing.T) {
 }
 
 // On a phone, what is pressed is 44 pixels high; anywhere it is 24 by 24, but for
-// links within a text, which axe-core judges with the rest (UI 3.2.14).
+// links within a text, which axe-core judges with the rest.
 func TestTargets(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

@@ -62,7 +62,7 @@ func (b *tab) leaveEditor() {
 }
 
 // The ten core tasks, by Tab, Enter, arrows and typing alone; wherever the focus
-// goes, it is seen (UI 3.2.5, 3.2.15).
+// goes, it is seen.
 func TestCoreTasksByKeyboard(t *testing.T) {
 	large(t)
 	walk(t, func(b *tab) { b.keys = true })
@@ -196,7 +196,7 @@ func TestShortcuts(t *testing.T) {
 	b.quiet("shortcuts")
 }
 
-// The keys of UI 3.2.5 that TestShortcuts leaves out, each of them.
+// The keys that TestShortcuts leaves out, each of them.
 func TestEveryShortcut(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

@@ -9,7 +9,7 @@ import (
 
 // Plans of 2,000 nodes and runs of 500 steps and more are pages like others: small,
 // soon there, without a finding of axe-core, with what was asked for in view, and
-// every step can be reached (UI 3.4, 3.5, 3.2.15).
+// every step can be reached.
 func TestLargePlansAndRuns(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

@@ -58,7 +58,7 @@ type window struct {
 
 // Nothing is cut off, sticks out or lies over something else: on the narrowest
 // phone (320 px, which is also a desktop zoomed to 400%), with texts 40% longer
-// than English, and with text at 200% (UI 3.2.11, 3.2.12, 3.2.15).
+// than English, and with text at 200%.
 func TestEverythingFits(t *testing.T) {
 	d := newDaemon(t)
 	paths := d.furnished().Paths()

@@ -46,7 +46,7 @@ func TestTheRunPageFollowsTheRun(t *testing.T) {
 
 // What an operator holds in an open list is left alone while runs come and end:
 // chosen rows stay chosen, typed text stays, no row moves; new runs wait in a
-// pill (UI 0.8).
+// pill.
 func TestAnOpenListLeavesWhatIsHeldAlone(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -180,7 +180,7 @@ func indicates(state string) string {
 
 // The daemon is killed under an open page, and starts again. The page says since
 // when it knows nothing, asks by itself, comes back, and shows the truth; what the
-// operator holds stays (UI 3.2.3, 5.8).
+// operator holds stays.
 func TestAPageSurvivesTheDaemon(t *testing.T) {
 	d := newDaemon(t)
 	run, open := d.busy(3)
@@ -213,7 +213,7 @@ func TestAPageSurvivesTheDaemon(t *testing.T) {
 	b.quiet("a page over a restart")
 }
 
-// Fifty hints leave alone what the operator holds (UI 3.2.15).
+// Fifty hints leave alone what the operator holds.
 func TestFiftyHintsTakeNothingAway(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

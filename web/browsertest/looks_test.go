@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Twelve key states look as they looked (UI 3.2.15, 11). What is drawn are the
+// Twelve key states look as they looked. What is drawn are the
 // golden pages of told runs, in the real style sheet and fonts, so that no clock
 // and no id changes a pixel; the pictures are kept at half their size. Look at
 // what changed, then run with KAIROS_UPDATE=1.

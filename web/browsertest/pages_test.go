@@ -38,7 +38,7 @@ type look struct {
 	lang  string
 }
 
-// looks are all that UI 3.2.15 asks for, or a sample of them.
+// looks are all of them, or a sample of them.
 func looks() []look {
 	if !everything() {
 		return []look{{"light", 1440, "en"}, {"dark", 1440, "en"}, {"light", 390, "en"}, {"dark", 390, "es"}}

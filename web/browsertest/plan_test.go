@@ -6,7 +6,7 @@ import (
 )
 
 // In the editor a box of the picture leads to its line: the text has the focus, and the
-// line is chosen (UI 3.4).
+// line is chosen.
 func TestABoxLeadsToItsLine(t *testing.T) {
 	d := newDaemon(t)
 	b := d.tab()

@@ -15,8 +15,7 @@ import (
 )
 
 // Two operators look at the same failed run and both resume it: it is resumed
-// once, and the second of them sees what has changed, in place of a second act
-// (UI 3.2.15).
+// once, and the second of them sees what has changed, in place of a second act.
 func TestTwoOperatorsResume(t *testing.T) {
 	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b }, "without": (*tab).withoutScripts} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +146,7 @@ func (b *tab) history(by int64) {
 }
 
 // Filter, open a run, go back: the same list at the same place, a whole page, and
-// forward again. A reload keeps the view (UI 3.2.15).
+// forward again. A reload keeps the view.
 func TestHistory(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -309,7 +308,7 @@ func TestAFormIsSentOnce(t *testing.T) {
 }
 
 // A login that ends while somebody types costs nothing that was typed: the page
-// says so, and after the next login it is where it was (UI 3.2.2, 3.2.14).
+// says so, and after the next login it is where it was.
 func TestWhatWasTypedOutlivesALogin(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

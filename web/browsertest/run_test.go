@@ -48,7 +48,7 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 }
 
 // A run is paused and continued at one click, from the view that was chosen last and
-// back to it; with scripts and without (UI 3.2.4).
+// back to it; with scripts and without.
 func TestAPauseComesBackToTheView(t *testing.T) {
 	d := newDaemon(t)
 	run := d.seed().Waiting

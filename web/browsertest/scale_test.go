@@ -72,7 +72,7 @@ func (b *tab) cost() cost {
 }
 
 // An operator works on a database of a million runs: lists, filters, older pages,
-// a run, back, jumping, home, audit. Pages keep to their budgets (UI 3.2.13);
+// a run, back, jumping, home, audit. Pages keep to their budgets;
 // times are printed, and judged only by what no busy machine excuses.
 func TestAMillionRunsInTheBrowser(t *testing.T) {
 	large(t)

@@ -7,7 +7,7 @@ import (
 )
 
 // A part that cannot be fetched leaves the page as it is; what went wrong stands
-// over it, with what to do, until the part answers again (R17, UI 3.2.2).
+// over it, with what to do, until the part answers again (R17).
 func TestAFailedRequestLeavesThePageAlone(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -54,8 +54,7 @@ func TestAFailedRequestLeavesThePageAlone(t *testing.T) {
 
 // The shell of a page is there for everybody: on a phone the indicator says
 // whether what is shown is old, without moving anything; without scripts there is
-// a link to load the page again; the inspector is as wide as the reader wants it
-// (UI 3.2.1, 3.2.3, 3.2.12).
+// a link to load the page again; the inspector is as wide as the reader wants it.
 func TestTheShell(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

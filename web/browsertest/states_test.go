@@ -68,7 +68,7 @@ func (d *daemon) everyState(t *testing.T) []state {
 
 // Every status is a word and a shape on the run's page and in the list, never a
 // colour alone; its pages have no finding of axe-core in either theme, fit, and
-// say nothing on the console (UI 3.2.7, 3.2.15).
+// say nothing on the console.
 func TestEveryStatus(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

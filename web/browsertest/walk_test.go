@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// coreTask is one of the ten things that an operator must always be able to do
-// (UI 3.2.15). Each begins on the home page and ends with what the daemon says
+// coreTask is one of the ten things that an operator must always be able to do.
+// Each begins on the home page and ends with what the daemon says
 // of it, not with what the page says.
 type coreTask struct {
 	name string
@@ -28,7 +28,7 @@ var coreTasks = []coreTask{
 	}},
 	{"read the error", func(b *tab, _ *daemon, s webtest.Seeded) {
 		b.follow(runLink(s.Failed), "#why")
-		// The answer is there without a click, and without scrolling (UI 0.1).
+		// The answer is there without a click, and without scrolling.
 		why := eval[string](b, `document.querySelector("#why").closest("section").innerText`)
 		if s.Failed.Error == nil || !strings.Contains(why, s.Failed.Error.Message) {
 			b.t.Errorf("the page does not say why: %q", why)
@@ -160,7 +160,7 @@ func (d *daemon) follows(r domain.Run, kind domain.EntryKind) {
 	}
 }
 
-// All ten core tasks are done by pages alone, without any script (UI 0.5).
+// All ten core tasks are done by pages alone, without any script.
 func TestCoreTasksWithoutJavaScript(t *testing.T) {
 	walk(t, func(b *tab) { b.withoutScripts() })
 }

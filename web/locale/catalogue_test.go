@@ -96,7 +96,7 @@ var verb = regexp.MustCompile(`%(\[\d\])?[a-z]`)
 func verbs(s string) []string { return verb.FindAllString(strings.ReplaceAll(s, "%%", ""), -1) }
 
 // Every message has a text in every language, with the same verbs in the same
-// order, and a catalogue holds nothing that no page says (UI 3.2.11).
+// order, and a catalogue holds nothing that no page says.
 func TestEveryMessageIsSpokenInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	m := used(t)

@@ -34,7 +34,7 @@ var English = &Language{Tag: "en", Name: "English", group: ",", point: "."}
 // Spanish is the second language of the first users.
 var Spanish = &Language{Tag: "es", Name: "Español", group: ".", point: ",", texts: spanish, plurals: spanishPlurals}
 
-// Pseudo is English made 40% longer, to find what does not fit (UI 3.2.11). It
+// Pseudo is English made 40% longer, to find what does not fit. It
 // is offered to nobody; tests ask for it by name.
 var Pseudo = &Language{Tag: "en-XA", Name: "Pseudo", group: ",", point: "."}
 

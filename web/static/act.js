@@ -1,6 +1,6 @@
 // Acts are previewed in a dialog instead of on a page of their own, and a run is
 // peeked at in its list. Every link and form leads to the same place without
-// this file (UI 3.2.4).
+// this file.
 (() => {
   "use strict";
   const box = document.getElementById("dialog");

@@ -264,7 +264,7 @@
   document.addEventListener("htmx:oobAfterSwap", along);
 
   // On the page of a run, another step swaps the inspector, another view the pane:
-  // the same addresses, which the server has pushed (UI 3.3.3).
+  // the same addresses, which the server has pushed.
   const pane = () => $("#pane");
   let chosen = "";
   const get = (address, target) => { chosen = address; window.htmx.ajax("GET", address, { target: target, swap: "outerHTML" }); };
@@ -391,7 +391,7 @@
     count();
   });
 
-  // Shortcuts move, open and choose; they never act (UI 3.2.5).
+  // Shortcuts move, open and choose; they never act.
   let g = 0;
   const places = { h: "/", r: "/runs", p: "/plans", a: "/approvals", d: "/handoffs", g: "/agents", u: "/audit", s: "/system" };
   const go = (css) => { const a = $(css); if (a) { if (a.href) location.href = a.href; else a.click(); } return !!a; };

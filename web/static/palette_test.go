@@ -11,7 +11,7 @@ import (
 )
 
 // The colours of the dashboard, read from its style sheet, are told apart by
-// everybody (UI 3.2.14, 4.1): text has a contrast of 4.5:1 on every ground that
+// everybody: text has a contrast of 4.5:1 on every ground that
 // it stands on, graphics and the edges of controls 3:1, and any two colours of
 // statuses differ by a ΔE2000 of 12 for every kind of sight.
 const (

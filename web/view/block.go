@@ -21,7 +21,7 @@ type Block struct {
 	Into   string
 	Found  int
 	Lines  int // that a tree takes
-	// Addresses are those in its text: nothing of it is a link, they are copied (UI 3.2.10).
+	// Addresses are those in its text: nothing of it is a link, they are copied.
 	Addresses []string
 }
 

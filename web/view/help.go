@@ -55,7 +55,7 @@ type shortcut struct {
 	does string
 }
 
-// shortcuts move and open; none of them acts (UI 3.2.5).
+// shortcuts move and open; none of them acts.
 var shortcuts = []shortcut{
 	{[]string{"/"}, locale.Mark("jump to a run, plan or step")},
 	{[]string{"?"}, locale.Mark("this page")},

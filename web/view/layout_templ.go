@@ -13,7 +13,7 @@ import (
 	"fmt"
 )
 
-// Page is a whole page; or, for a dialog, only what the page says (UI 3.2.4).
+// Page is a whole page; or, for a dialog, only what the page says.
 func Page(s Shell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -75,8 +75,7 @@ type Link struct {
 	Class      string
 	Primary    bool
 	Dialog     bool // with scripts it opens in a dialog
-	// Form is the id of the form that a button for an act at one click sends (UI 3.2.4,
-	// level 0), Do what that calls the act.
+	// Form is the id of the form that a button for an act at one click sends, Do what that calls the act.
 	Form, Do string
 }
 

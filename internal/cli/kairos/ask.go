@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// answered is the object that `ask --json` prints (SPEC 9.1).
+// answered is the object that `ask --json` prints.
 type answered struct {
 	Classification  domain.Classification `json:"classification"`
 	Agent           string                `json:"agent,omitempty"`

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/rundiff"
 )
 
-// compareCommand puts two runs side by side (UI 3.3.4).
+// compareCommand puts two runs side by side.
 func (c *program) compareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "compare RUN [RUN]", Short: "Compare two runs: where they part, and what differs", Args: cobra.RangeArgs(1, 2),

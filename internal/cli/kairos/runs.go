@@ -151,7 +151,7 @@ func startTime(r domain.Run) string {
 	return "not yet"
 }
 
-// shown is what `show --json` prints (SPEC 9.1).
+// shown is what `show --json` prints.
 type shown struct {
 	domain.RunDetailView
 	Journal   []domain.Entry        `json:"journal"`

@@ -13,12 +13,12 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// validated is what validate says of one file (SPEC 9.1).
+// validated is what validate says of one file.
 type validated struct {
 	File     string           `json:"file"`
 	Hash     string           `json:"hash"`
 	Problems planner.Problems `json:"problems"`
-	// Effects says what each node may do to the world outside (ruling 37).
+	// Effects says what each node may do to the world outside.
 	Effects map[string]planner.Effect `json:"effects,omitempty"`
 }
 

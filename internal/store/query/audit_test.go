@@ -9,7 +9,7 @@ import (
 )
 
 // Every column of an audit event can be asked for, alone and with others, and
-// excluded; pages by key meet without a gap (UI 3.3.13).
+// excluded; pages by key meet without a gap.
 func TestAuditFilters(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

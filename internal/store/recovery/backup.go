@@ -32,8 +32,8 @@ const manifestFormat = 2
 
 // Backup writes a consistent copy of the database to a new file while it is in
 // use, opens it, verifies everything in it, and writes its manifest last: only
-// then the backup exists (RELIABILITY 5). It reads one snapshot beside the
-// writer, so it finishes under any load (ruling 24). build names the binary.
+// then the backup exists. It reads one snapshot beside the
+// writer, so it finishes under any load. build names the binary.
 // Too little space is CodeNoSpace; a copy that fails a check is CodeCorrupt and
 // is removed.
 func Backup(ctx context.Context, s *store.Store, path, build string) (domain.Backup, error) {

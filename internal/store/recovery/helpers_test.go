@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,20 +9,6 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
-
-func openStore(tb testing.TB) *store.Store {
-	tb.Helper()
-	s, err := Open(context.Background(), filepath.Join(tb.TempDir(), "kairos.db"), Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return s
-}
 
 func putVersion(tb testing.TB, s *store.Store, key, hash string) domain.Version {
 	tb.Helper()

@@ -295,7 +295,7 @@ func TestARestoreIsFinishedByTheNextStart(t *testing.T) {
 	}
 }
 
-// Ruling 24: a backup finishes while everything is busy, and holds exactly what
+// A backup finishes while everything is busy, and holds exactly what
 // was committed at one moment.
 func TestABackupUnderLoadFinishesAndVerifies(t *testing.T) {
 	t.Parallel()

@@ -127,8 +127,7 @@ func (s *database) checkRuns(ctx context.Context, c *domain.Check) error {
 const verifyWindow = 200
 
 // checkJournals reads every journal row: its checksum, the numbering, that the
-// values it names are known to its run, and that no visit has two outcomes
-// (ruling 18).
+// values it names are known to its run, and that no visit has two outcomes.
 func (s *database) checkJournals(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "journal rows", "restore the newest backup, or fork the runs named from before the damaged row"
 	last, err := s.db.Q.RunLast(ctx)

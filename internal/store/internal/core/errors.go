@@ -11,7 +11,7 @@ import (
 )
 
 // Translate turns a driver's error into one of ours; it is the only place that
-// knows result codes (RELIABILITY 2.4). What is ours already passes.
+// knows result codes. What is ours already passes.
 func Translate(err error, doing string) error {
 	if err == nil {
 		return nil

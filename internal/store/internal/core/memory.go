@@ -9,7 +9,7 @@ import (
 )
 
 // ScopeOf is one word for an owner and a session, so that the index of words
-// can look only where it may (ruling 42).
+// can look only where it may.
 func ScopeOf(owner, session string) string {
 	sum := sha256.Sum256([]byte(owner + "\x00" + session))
 	return "s" + hex.EncodeToString(sum[:12])

@@ -19,7 +19,7 @@ const (
 	// inlineLimit is the largest value that stands in its row.
 	inlineLimit = 4 << 10
 	// EarlyLimit is the largest value that travels with its checkpoint; larger
-	// ones are committed first, in transactions of their own (ruling 23).
+	// ones are committed first, in transactions of their own.
 	EarlyLimit = 256 << 10
 	// MaxPayload is the largest value that is stored.
 	MaxPayload = 32 << 20
