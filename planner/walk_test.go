@@ -237,7 +237,7 @@ nodes: {a: {type: work, foreach: "${input.list}", max_parallel: 2}}`)
 	}
 }
 
-// Rulings 7 and 10: a resume runs failed items again, but not those that
+// A resume runs failed items again, but not those that
 // on_error: continue took care of.
 func TestResumeOfItems(t *testing.T) {
 	t.Parallel()
