@@ -86,3 +86,27 @@ func TestFoldRefusesNonsense(t *testing.T) {
 		}
 	}
 }
+
+// An item that was cancelled before it started leaves a resume nothing to continue from,
+// in a replay as in the state of a running process.
+func TestAnItemThatNeverStartedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: set, foreach: "${input}", input: "${item}"}}}`), planner.FormatYAML)
+	if doc == nil {
+		t.Fatal(problems)
+	}
+	p, err := doc.Program(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Fold(p, Facts{Run: "r", Input: []any{"x"}}, []domain.Entry{
+		{Seq: 1, Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbCancel}.JSON()},
+		{Seq: 2, Kind: domain.EntryResult, Node: "a", Visit: 1, Item: 0, Final: true, Status: domain.NodeCancelled, Decision: domain.RawJSON(`{"visit":"cancelled"}`)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Carried) != 0 {
+		t.Errorf("it leaves %+v", s.Carried)
+	}
+}

@@ -75,6 +75,9 @@ func (s *State) close(e *domain.Entry, k StepKey, d planner.Decision, out any) {
 			s.Carried = map[StepKey]Carryover{}
 		}
 		s.Carried[k] = w.leave(e) //seed:resume-forgets
+		if s.Carried[k].empty() { // an item that never started, which only a replay opens
+			delete(s.Carried, k)
+		}
 		if e.Status == domain.NodeCancelled && w.Phase == PhaseInDoubt {
 			if s.Doubts == nil {
 				s.Doubts = map[StepKey]*Doubt{}

@@ -112,6 +112,11 @@ type Carryover struct {
 	Answers          map[int]ConsentAnswer // about these sub-steps
 }
 
+// empty reports whether there is nothing that a resume continues from.
+func (c Carryover) empty() bool {
+	return c.Attempt == 0 && c.Retries == 0 && len(c.Substeps) == 0 && len(c.Answers) == 0
+}
+
 // Settled is a settled visit.
 type Settled struct {
 	Node, Visit int
