@@ -210,22 +210,31 @@ func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, nam
 	}
 }
 
-// settle does what people would until no run is left.
+// settle does what people would until no run is left. An error names the runs that
+// are left, and what each waits for.
 func (c *crowd) settle(ctx context.Context, api *client.Client) error {
+	left := "none"
 	for ctx.Err() == nil {
 		open, err := api.Runs(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting}, Page: domain.Page{Limit: 200}})
-		if err != nil || len(open.Items) == 0 {
-			return err
+		if err != nil {
+			return fmt.Errorf("%w; left: %s", err, left)
 		}
+		if len(open.Items) == 0 {
+			return nil
+		}
+		var of []string
 		for _, r := range open.Items {
+			var err error
 			if r.Status == domain.RunWaiting {
-				if err := c.help(ctx, api, r.ID); !tolerated(err) {
-					return err
+				if err = c.help(ctx, api, r.ID); !tolerated(err) {
+					return fmt.Errorf("run %s: %w; left: %s", r.ID, err, left)
 				}
 			}
+			of = append(of, fmt.Sprintf("%s of %s: %s %s, %v", r.ID, r.PlanKey, r.Status, r.WaitReason, err))
 		}
+		left = strings.Join(of, "\n")
 	}
-	return context.Cause(ctx)
+	return fmt.Errorf("%w; left: %s", context.Cause(ctx), left)
 }
 
 // help gives a run the answer that it waits for.
