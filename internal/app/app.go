@@ -20,6 +20,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -38,6 +39,7 @@ type Store interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
 	// Done finds the object of an operation that was carried out before with its key.
 	Done(ctx context.Context, o store.Operation) (object string, done bool, err error)
+	approvalStore
 	planStore
 	runStore
 	viewStore
@@ -50,9 +52,10 @@ type Bulk interface {
 
 // App is the operations by subject.
 type App struct {
-	Plans *Plans
-	Runs  *Runs
-	Views *Views
+	Approvals *Approvals
+	Plans     *Plans
+	Runs      *Runs
+	Views     *Views
 }
 
 // New makes an App. It panics if Store or Engine is missing.
@@ -68,7 +71,7 @@ func New(c Config) *App {
 	}
 	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
 	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, now: now, log: c.Log}
-	return &App{Plans: &Plans{k}, Runs: &Runs{k}, Views: &Views{k}}
+	return &App{Approvals: &Approvals{k}, Plans: &Plans{k}, Runs: &Runs{k}, Views: &Views{k}}
 }
 
 // kernel is what the subjects share.
@@ -78,6 +81,7 @@ type kernel struct {
 	bulk   Bulk
 	now    func() time.Time
 	log    *slog.Logger
+	keys   keylock.Locks // of commands under way
 }
 
 // Meta is what every request for a change carries.
