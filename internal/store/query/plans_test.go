@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,11 +37,13 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
 	} {
 		for _, order := range []string{"ASC", "DESC"} {
-			text, args, err := s.RunStatement(t.Context(), f, order)
-			if err != nil {
-				t.Fatal(err)
+			for _, statement := range []func(context.Context, domain.RunFilter, string) (string, []any, error){s.RunStatement, s.RunKeys} {
+				text, args, err := statement(t.Context(), f, order)
+				if err != nil {
+					t.Fatal(err)
+				}
+				explain(t, s, name+" "+order, text, args)
 			}
-			explain(t, s, name+" "+order, text, args)
 		}
 	}
 	// Whole tables, on purpose: small ones, and sums that are made in the background.
@@ -59,6 +62,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 	for _, f := range []domain.HandoffFilter{{}, {From: "a"}, {To: "b"}, {Status: "failed"}, {Plan: "p"}} {
 		text, args := query.HandoffStatement(f)
 		explain(t, s, "handoffs", text, args)
+		text, args = query.HandoffKeys(f)
+		explain(t, s, "keys of handoffs", text, args)
 	}
 	explain(t, s, "handoff", query.OneHandoffSQL, []any{"h"})
 	explain(t, s, "handoffs like another", query.LikeHandoffsSQL, []any{"h", "i", 8})
@@ -74,6 +79,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		{Results: []string{"denied", "failed"}, Actions: []string{"run.*"}}, {Surfaces: []string{"api"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}}} {
 		text, args := query.AuditStatement(f)
 		explain(t, s, "audit", text, args)
+		text, args = query.AuditKeys(f)
+		explain(t, s, "keys of audit events", text, args)
 	}
 }
 

@@ -25,19 +25,18 @@ func Open(tb testing.TB) *store.Store {
 // OpenAt opens the store at a path; it is closed with the test.
 func OpenAt(tb testing.TB, path string) *store.Store {
 	tb.Helper()
-	return open(tb, path, time.Hour)
+	return open(tb, path, store.Options{})
 }
 
-// OpenHasty opens a store whose searches end after their first step: what finds
-// more than 256 runs that no index serves is not whole.
-func OpenHasty(tb testing.TB) *store.Store {
+// OpenExamining opens a store whose requests examine at most so many rows.
+func OpenExamining(tb testing.TB, rows int) *store.Store {
 	tb.Helper()
-	return open(tb, filepath.Join(tb.TempDir(), "kairos.db"), 1)
+	return open(tb, filepath.Join(tb.TempDir(), "kairos.db"), store.Options{}.Examining(rows))
 }
 
-func open(tb testing.TB, path string, search time.Duration) *store.Store {
+func open(tb testing.TB, path string, o store.Options) *store.Store {
 	tb.Helper()
-	s, err := store.Open(context.Background(), path, store.Options{}.Searching(search))
+	s, err := store.Open(context.Background(), path, o)
 	if err != nil {
 		tb.Fatalf("open store: %v", err)
 	}
