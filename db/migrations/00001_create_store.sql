@@ -541,6 +541,38 @@ CREATE TABLE tokens (
     seal         BLOB    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Second factors of users: encrypted and authenticated with a key that is not in the
+-- database, and bound to the user.
+CREATE TABLE second_factors (
+    user_id TEXT NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+    sealed  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Circuits that have failed, or that a person has opened.
+CREATE TABLE circuits (
+    subject         TEXT    NOT NULL, -- what is called, such as tool:http
+    part            TEXT    NOT NULL, -- the host, of a tool that has a circuit for each; empty: none
+    state           TEXT    NOT NULL CHECK (state IN ('closed', 'open', 'half_open')),
+    failures_in_row INTEGER NOT NULL,
+    since           INTEGER NOT NULL, -- when it last stopped being closed
+    open_until      INTEGER NOT NULL,
+    last_code       TEXT    NOT NULL, -- of the last failure that counted
+    last_message    TEXT    NOT NULL,
+    last_error_at   INTEGER NOT NULL,
+    opened_by       TEXT    NOT NULL, -- the person who opened it; empty: it opened by itself
+    reason          TEXT    NOT NULL,
+    PRIMARY KEY (subject, part)
+) STRICT, WITHOUT ROWID;
+
+-- Definitions of the tools of MCP servers that were accepted.
+CREATE TABLE tool_pins (
+    server     TEXT NOT NULL,
+    tool       TEXT NOT NULL,
+    hash       TEXT NOT NULL, -- of the definition
+    definition TEXT NOT NULL CHECK (json_valid(definition)),
+    PRIMARY KEY (server, tool)
+) STRICT, WITHOUT ROWID;
+
 -- Answers to requests that carried an Idempotency-Key.
 CREATE TABLE responses (
     principal  TEXT    NOT NULL,
@@ -684,6 +716,9 @@ DROP TABLE bulk_items;
 DROP TABLE bulks;
 DROP TABLE operations;
 DROP TABLE responses;
+DROP TABLE tool_pins;
+DROP TABLE circuits;
+DROP TABLE second_factors;
 DROP TABLE tokens;
 DROP TABLE sessions;
 DROP TABLE users;

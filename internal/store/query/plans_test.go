@@ -47,7 +47,7 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		}
 	}
 	// Whole tables, on purpose: small ones, and sums that are made in the background.
-	whole := []string{"UserList", "TokenList", "UserSeals", "TokenSeals", "SessionsAll", "UserCount", "RunCountList", "RunCountsText", "RunCountsCheck", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
+	whole := []string{"UserList", "TokenList", "UserSeals", "TokenSeals", "SecondFactors", "CircuitList", "SessionsAll", "UserCount", "RunCountList", "RunCountsText", "RunCountsCheck", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
 		"StepsWithoutAudit", // the newest 100,000 rows, for a check
 		"FailureGroups",     // it sorts groups, of which there are few
 		"PlannedRuns",       // the versions of all plans, when metrics are read

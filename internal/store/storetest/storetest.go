@@ -138,6 +138,23 @@ func Commit(tb testing.TB, s *store.Store, run string, fence int64, patch *domai
 	}
 }
 
+// Text reads one value of a store's file, which may be in use.
+func Text(tb testing.TB, path, query string) (text string) {
+	tb.Helper()
+	if err := driver(); err != nil {
+		tb.Fatalf("set up the driver: %v", err)
+	}
+	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(30000)")
+	if err != nil {
+		tb.Fatalf("open the file: %v", err)
+	}
+	defer pool.Close()
+	if err := pool.QueryRow(query).Scan(&text); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return text
+}
+
 // Alter changes a store's file, which may be in use, as nothing in the product does, past the
 // triggers that keep journals as they are: what a failing disk, or a person with
 // another program, may do.

@@ -93,6 +93,20 @@ type BulkItem struct {
 	At       int64
 }
 
+type Circuit struct {
+	Subject       string
+	Part          string
+	State         string
+	FailuresInRow int64
+	Since         int64
+	OpenUntil     int64
+	LastCode      string
+	LastMessage   string
+	LastErrorAt   int64
+	OpenedBy      string
+	Reason        string
+}
+
 type Delivery struct {
 	ID        string
 	Channel   string
@@ -372,6 +386,11 @@ type SavedView struct {
 	CreatedAt int64
 }
 
+type SecondFactor struct {
+	UserID string
+	Sealed string
+}
+
 type Session struct {
 	IDHash    string
 	UserID    string
@@ -444,6 +463,13 @@ type Token struct {
 	LastUsedFrom string
 	RevokedAt    int64
 	Seal         []byte
+}
+
+type ToolPin struct {
+	Server     string
+	Tool       string
+	Hash       string
+	Definition string
 }
 
 type User struct {
