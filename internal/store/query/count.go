@@ -53,19 +53,25 @@ func (s *Lists) countByIndex(ctx context.Context, q *runQuery, last int64, limit
 		err = s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&n)
 		return n, core.Translate(err, "count runs")
 	}
-	all, dry := *q, *q
-	all.where, dry.where = nil, nil
-	dry.arms = slices.Clone(q.arms)
-	for i := range dry.arms {
-		dry.arms[i].from = "runs INDEXED BY runs_dry"
-		dry.arms[i].where += " AND runs.origin = '" + domain.OriginDry + "'"
-	}
-	without, err := count(dry, math.MaxInt32)
+	all := *q
+	all.where = nil
+	without, err := count(q.onlyDry(), math.MaxInt32)
 	if err != nil {
 		return 0, err
 	}
 	n, err := count(all, limit+without)
 	return max(n-without, 0), err
+}
+
+// onlyDry is the same arms of dry runs.
+func (q *runQuery) onlyDry() runQuery {
+	dry := *q
+	dry.where, dry.arms = nil, slices.Clone(q.arms)
+	for i := range dry.arms {
+		dry.arms[i].from = "runs INDEXED BY runs_dry"
+		dry.arms[i].where += " AND runs.origin = '" + domain.OriginDry + "'"
+	}
+	return dry
 }
 
 // onlyEnded reports whether a filter asks for nothing but how runs ended since a

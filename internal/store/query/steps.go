@@ -76,8 +76,8 @@ type stepAt struct{ run, seq int64 }
 // are no more. visit gets the runs that match; it returns false to end the search
 // before the next one.
 func (s *Lists) stepsBefore(ctx context.Context, q *stepQuery, low int64, at stepAt, rows int64, visit func(run int64) bool) (end stepAt, whole bool, err error) {
-	list, err := s.db.Read.QueryContext(ctx, "SELECT runs.id, runs.last_seq, "+q.where+" FROM "+q.from+" WHERE "+q.key+
-		" AND runs.id >= ? AND runs.id <= ? ORDER BY runs.id DESC LIMIT ?", slices.Concat(q.whereArgs, q.keyArgs, []any{low, at.run, rows})...)
+	text, args := q.runs(low, at.run, rows)
+	list, err := s.db.Read.QueryContext(ctx, text, args...)
 	if err != nil {
 		return at, false, err
 	}
@@ -110,10 +110,18 @@ func (s *Lists) stepsBefore(ctx context.Context, q *stepQuery, low int64, at ste
 	return end, false, nil
 }
 
+// runs are runs with their last journal row, and whether they match.
+func (q *stepQuery) runs(low, high, limit int64) (string, []any) {
+	return "SELECT runs.id, runs.last_seq, " + q.where + " FROM " + q.from + " WHERE " + q.key + " AND runs.id >= ? AND runs.id <= ? ORDER BY runs.id DESC LIMIT ?",
+		slices.Concat(q.whereArgs, q.keyArgs, []any{low, high, limit})
+}
+
+const failuresSQL = "SELECT s.run_id, s.seq FROM step_results AS s INDEXED BY step_results_that_failed WHERE s.status = 'failed' AND s.run_id >= ? AND " +
+	"(s.run_id, s.seq) < (?, ?) ORDER BY s.run_id DESC, s.seq DESC LIMIT 1 OFFSET ?"
+
 // failuresBefore is stepsBefore by the index of attempts that failed.
 func (s *Lists) failuresBefore(ctx context.Context, low int64, at stepAt, rows int64) (end stepAt, whole bool, err error) {
-	err = s.db.Read.QueryRowContext(ctx, "SELECT s.run_id, s.seq FROM step_results AS s INDEXED BY step_results_that_failed WHERE s.status = 'failed' AND s.run_id >= ? AND "+
-		"(s.run_id, s.seq) < (?, ?) ORDER BY s.run_id DESC, s.seq DESC LIMIT 1 OFFSET ?", low, at.run, at.seq, rows-1).Scan(&end.run, &end.seq)
+	err = s.db.Read.QueryRowContext(ctx, failuresSQL, low, at.run, at.seq, rows-1).Scan(&end.run, &end.seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		return stepAt{low, 0}, true, nil
 	}
@@ -264,6 +272,13 @@ func openStepCursor(c string) (at stepAt, err error) {
 // stepsBetween adds the attempts from one place to before another, the newest runs
 // first, or the slowest.
 func (s *Lists) stepsBetween(ctx context.Context, q *stepQuery, f domain.StepFilter, from, to stepAt, limit int, into *[]stepHit) error {
+	text, args := q.between(f, from, to, limit)
+	return s.eachHit(ctx, text, args, func(row, versionID, planID int64, h domain.StepHit) {
+		*into = append(*into, stepHit{h, row, planID, versionID})
+	})
+}
+
+func (q *stepQuery) between(f domain.StepFilter, from, to stepAt, limit int) (string, []any) {
 	var match stepRowFilter
 	match.build(f)
 	text, order := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id WHERE runs.id >= ? AND runs.id <= ? AND "+
@@ -278,9 +293,7 @@ func (s *Lists) stepsBetween(ctx context.Context, q *stepQuery, f domain.StepFil
 		order, limit = "CASE WHEN s.started_at <> 0 THEN s.at - s.started_at ELSE 0 END DESC", limit-1
 	}
 	text = "SELECT " + hitColumns + " FROM " + text + " AND " + q.key + " AND " + q.where + " AND " + match.where + " ORDER BY " + order + " LIMIT ?"
-	return s.eachHit(ctx, text, slices.Concat(args, q.keyArgs, q.whereArgs, match.args, []any{limit}), func(row, versionID, planID int64, h domain.StepHit) {
-		*into = append(*into, stepHit{h, row, planID, versionID})
-	})
+	return text, slices.Concat(args, q.keyArgs, q.whereArgs, match.args, []any{limit})
 }
 
 // stepWindow are the rows of runs that were created in a window: from low to

@@ -95,7 +95,7 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 	if len(f.WaitReasons) > 0 && !q.byReason {
 		q.also("runs.wait_reason IN ("+core.Marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
 	}
-	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.alike", f.Alike}, {"runs.actor", f.Actor}} {
+	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.fingerprint", f.Alike}, {"runs.actor", f.Actor}} {
 		if c.value != "" {
 			q.also(c.column+" = ?", c.value)
 		}
@@ -207,7 +207,7 @@ func alsoMore(q *runQuery, f domain.RunFilter) {
 		{f.MaxTook > 0, took + " < ?", []any{f.MaxTook.Microseconds()}},
 		{f.MinCost > 0, "runs.cost > ?", []any{f.MinCost}},
 		{f.MaxCost > 0, "runs.cost < ?", []any{f.MaxCost}},
-		{f.MinAttempts > 0, "runs.tries > ?", []any{f.MinAttempts}},
+		{f.MinAttempts > 0, "runs.max_attempts > ?", []any{f.MinAttempts}},
 		{len(f.Nodes) > 0, "runs.node IN (" + core.Marks(len(f.Nodes)) + ")", values(f.Nodes)},
 		{len(f.Actors) > 0, "runs.actor IN (" + core.Marks(len(f.Actors)) + ")", values(f.Actors)},
 		{len(f.Origins) > 0, "runs.origin IN (" + core.Marks(len(f.Origins)) + ")", values(f.Origins)},
@@ -299,8 +299,8 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		rest(true, true, true)
 		hasLabel(0)
 	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Alike != "" && f.NeedsAttention && !byUse && !f.Deleted && len(statuses) == 1 && statuses[0] == domain.RunFailed:
-		q.arms = []arm{{from: "runs INDEXED BY runs_that_failed_alike", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
-			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.alike = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Alike}}}
+		q.arms = []arm{{from: "runs INDEXED BY runs_failed_by_fingerprint", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
+			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.fingerprint = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Alike}}}
 	case f.IDTail != "":
 		rows, err := s.db.RunsByPart(ctx, strings.ToLower(f.IDTail))
 		if err != nil {
@@ -340,7 +340,7 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_crashed", where: "runs.deleted_at = 0 AND runs.crashes > 0"}}
 		rest(true, true, true)
 	case f.MinAttempts > 0 && !f.Deleted:
-		q.arms = []arm{{from: "runs INDEXED BY runs_retried", where: "runs.deleted_at = 0 AND runs.tries > 1"}}
+		q.arms = []arm{{from: "runs INDEXED BY runs_retried", where: "runs.deleted_at = 0 AND runs.max_attempts > 1"}}
 		rest(true, true, true)
 	case f.Actor != "" && len(ids) == 0 && !f.Deleted:
 		q.arms = []arm{{from: "runs INDEXED BY runs_by_actor", where: "runs.deleted_at = 0 AND runs.actor = ?", args: []any{f.Actor}}}
