@@ -58,15 +58,15 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]domain.FailureG
 	}
 	var out []domain.FailureGroup
 	for _, r := range rows[:min(max(limit, 0), len(rows))] {
-		newest, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike})
+		newest, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // dealt with in between
 		} else if err != nil {
 			return nil, translate(err, "group failures")
 		}
-		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Alike, Runs: r.Runs,
+		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint, Runs: r.Runs,
 			First: fromMicros(r.FirstAt), Last: fromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
-		acks, err := s.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike})
+		acks, err := s.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if err != nil {
 			return nil, translate(err, "group failures")
 		}
@@ -91,7 +91,7 @@ func (s *Store) AckFailures(ctx context.Context, actor domain.Actor, ref domain.
 		return 0, err
 	}
 	n, err := s.setAttention(ctx, ref, false, func(w *writer, planID, n int64) (auditRow, error) {
-		err := w.q.FailureAckPut(w.ctx, dbsqlc.FailureAckPutParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, Headline: headline, Actor: actor.Name, Note: note, Runs: n, At: w.s.now().UnixMicro()})
+		err := w.q.FailureAckPut(w.ctx, dbsqlc.FailureAckPutParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, Headline: headline, Actor: actor.Name, Note: note, Runs: n, At: w.s.now().UnixMicro()})
 		return failureRecord("failure.ack", actor, ref, note, n), err
 	})
 	if err == nil && n == 0 {
@@ -104,7 +104,7 @@ func (s *Store) AckFailures(ctx context.Context, actor domain.Actor, ref domain.
 // UnackFailures takes an acknowledgement back.
 func (s *Store) UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error) {
 	return s.setAttention(ctx, ref, true, func(w *writer, planID, n int64) (auditRow, error) {
-		return failureRecord("failure.unack", actor, ref, "", n), w.q.FailureAckDelete(w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref)})
+		return failureRecord("failure.unack", actor, ref, "", n), w.q.FailureAckDelete(w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)})
 	})
 }
 
@@ -120,7 +120,7 @@ func (s *Store) newestOf(ctx context.Context, ref domain.FailureRef) (string, er
 	if err != nil || ref.Alike == "" {
 		return "", err
 	}
-	r, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike})
+	r, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -184,7 +184,7 @@ func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool
 // groupRuns lists the runs of a group that need attention or, with acknowledged,
 // those that do not, and when each failed.
 func (s *Store) groupRuns(ctx context.Context, planID int64, ref domain.FailureRef, acknowledged bool) ([]dbsqlc.FailureAckRunsRow, error) {
-	p := dbsqlc.FailureAckRunsParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref)}
+	p := dbsqlc.FailureAckRunsParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)}
 	if !acknowledged {
 		return s.q.FailureAckRuns(ctx, p)
 	}

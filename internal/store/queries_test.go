@@ -337,6 +337,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("keep a setting", s.writer.perform(func(w *writer) ([]auditRow, error) { return nil, w.q.SettingKeep(w.ctx, "epoch", "0") })) // of a migration
 	everyUserQuery(t, s, must)
 	everyDeliveryQuery(t, s, must)
+	everyToolQuery(t, s, must)
 	everyPositionQuery(t, s, must)
 	must("remove access", s.writer.perform(func(w *writer) ([]auditRow, error) {
 		return nil, errors.Join(w.q.TokenDelete(w.ctx, "none"), w.q.ApprovalClose(w.ctx, dbsqlc.ApprovalCloseParams{PublicID: "none"}))

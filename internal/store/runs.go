@@ -151,7 +151,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		p.ParentRun = r.Parent.Run
 	}
 	if r.Concurrency != nil {
-		p.ConcKey = r.Concurrency.Key
+		p.ConcurrencyKey = r.Concurrency.Key
 	}
 	inserted, err := w.q.RunInsert(w.ctx, p)
 	if err != nil {
