@@ -129,7 +129,7 @@ func (r *request) lastFailure() (string, error) {
 // restart says what the last start after a crash found in flight, and what has
 // become of it; nil: there was none of late.
 func (r *request) restart() (*view.RestartLine, error) {
-	starts, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "daemon.start", Page: domain.Page{Limit: 1}})
+	starts, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Action: "daemon.start", Page: domain.Page{Limit: 1}})
 	if err != nil || len(starts.Items) == 0 {
 		return nil, err
 	}

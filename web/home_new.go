@@ -52,7 +52,7 @@ func (r *request) changedAround(g domain.FailureGroup, o domain.FailureOrigin) (
 		return "", view.Link{}, err
 	}
 	uses := func(kind, name string) bool { return slices.Contains(used, domain.Use{Kind: kind, Name: name}) }
-	accepted, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "tool.accept", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
+	accepted, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Action: "tool.accept", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
 	if err != nil {
 		return "", view.Link{}, err
 	}
@@ -61,11 +61,11 @@ func (r *request) changedAround(g domain.FailureGroup, o domain.FailureOrigin) (
 			return r.t("new since tool %s changed, %s", visible(name), r.time(e.At).Text), view.Link{Text: r.t("See the tool"), Href: "/agents/tools/" + url.PathEscape(name)}, nil
 		}
 	}
-	starts, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "daemon.start", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
+	starts, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Action: "daemon.start", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
 	if err != nil || len(starts.Items) == 0 {
 		return "", view.Link{}, err
 	}
-	before, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "daemon.start", Until: o.GoodAt, Page: domain.Page{Limit: 1}})
+	before, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Action: "daemon.start", Until: o.GoodAt, Page: domain.Page{Limit: 1}})
 	if err != nil || len(before.Items) == 0 {
 		return "", view.Link{}, err
 	}

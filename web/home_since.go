@@ -11,6 +11,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -32,7 +33,7 @@ var told = []string{"run.resume", "run.rerun", "run.fork", "run.cancel", "run.de
 // visit notes that the reader looks at home now, and says when they last left
 // it; zero: they have not been here before.
 func (r *request) visit(now time.Time) (left time.Time, err error) {
-	kept, err := r.s.Reader.Preference(r.ctx, r.who.Name, homeVisit)
+	kept, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), homeVisit)
 	if err != nil {
 		return left, err
 	}
@@ -54,7 +55,7 @@ func (r *request) visit(now time.Time) (left time.Time, err error) {
 	if !left.IsZero() {
 		text += " " + strconv.FormatInt(left.UnixMicro(), 10)
 	}
-	err = r.s.Reader.SetPreference(r.ctx, r.who.Name, homeVisit, text)
+	err = r.s.App.Preferences.Set(r.ctx, app.Preference{Meta: app.Meta{By: r.who.actor()}, Key: homeVisit, Value: text})
 	if domain.CodeOf(err) == domain.CodeNoSpace {
 		err = nil // the same is told once more
 	}
@@ -97,7 +98,7 @@ func (r *request) sinceBand() (templ.Component, error) {
 			p.Since = append(p.Since, view.Link{Text: r.t("new: %s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)), Href: listAt("/runs", groupQuery(g.Ref()))})
 		}
 	}
-	acts, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Actions: told, Exclude: domain.AuditExclusion{Actors: []string{r.who.Name}}, Since: left, Page: domain.Page{Limit: sinceActs}})
+	acts, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Actions: told, Exclude: domain.AuditExclusion{Actors: []string{r.who.Name}}, Since: left, Page: domain.Page{Limit: sinceActs}})
 	if err != nil {
 		return nil, err
 	}

@@ -77,10 +77,6 @@ type Reader interface {
 	ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, cap int) (int, error)
 	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
 	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
-	// AuditEvent is one event with its journal rows, and AuditLink its place in the
-	// chain; CodeNotFound.
-	AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error)
-	AuditLink(ctx context.Context, seq int64) (domain.AuditLink, error)
 	// EventsAfter gives audit events with Seq > after in order with their
 	// journal rows, at most limit; run restricts to one run.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
@@ -103,9 +99,6 @@ type Reader interface {
 	// PlanOutcomes those of one plan.
 	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)
 	PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error)
-	// Preference is what a person chose under a key, "" if nothing.
-	Preference(ctx context.Context, owner, key string) (string, error)
-	SetPreference(ctx context.Context, owner, key, value string) error
 }
 
 // Drafts makes plans of intents in the background; nothing of them runs before
@@ -237,15 +230,6 @@ type Auth interface {
 // Audit is where acts are recorded that never reached what they were about.
 type Audit interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
-}
-
-// AuditLog verifies the audit log as a whole.
-type AuditLog interface {
-	// VerifyAudit begins a verification in the background; CodeConflict while one is
-	// under way.
-	VerifyAudit(ctx context.Context, actor domain.Actor) error
-	// AuditCheck is the verification under way, else the last one.
-	AuditCheck(ctx context.Context) (domain.AuditCheck, error)
 }
 
 // System looks after the installation as a whole.

@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web"
 )
@@ -346,10 +347,14 @@ func (s stories) Notes(ctx context.Context, run string) ([]domain.Note, error) {
 	return s.told.Notes(ctx, run)
 }
 
+func (s stories) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
+	return s.told.AuditEvents(ctx, f)
+}
+
 // serve is the dashboard over stories, for a user who is logged in.
 func (o *told) serve(tb testing.TB) http.Handler {
 	tb.Helper()
-	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine)}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
+	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Checker: new(store.AuditChecker)}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
 	if err != nil {
 		tb.Fatal(err)
 	}

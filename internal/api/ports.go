@@ -30,7 +30,6 @@ type Reader interface {
 	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
 	Approval(ctx context.Context, id string) (domain.Approval, error)
 	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
-	AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
 	FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error)
@@ -80,15 +79,6 @@ type Principals interface {
 	// MustEnrol reports whether somebody must set up a second factor before anything
 	// else.
 	MustEnrol(ctx context.Context, u domain.User) (bool, error)
-}
-
-// AuditLog verifies the audit log as a whole.
-type AuditLog interface {
-	// VerifyAudit begins a verification in the background; CodeConflict while one is
-	// under way.
-	VerifyAudit(ctx context.Context, actor domain.Actor) error
-	// AuditCheck is the verification under way, else the last one.
-	AuditCheck(ctx context.Context) (domain.AuditCheck, error)
 }
 
 // Audit is where acts are recorded that were denied.

@@ -28,8 +28,10 @@ type Config struct {
 	Store  Store
 	Engine *engine.Engine
 	Bulk   Bulk // nil: nothing acts on runs later
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Checker verifies the audit log; required.
+	Checker *store.AuditChecker
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Store is what operations read and the transactions by which they write.
@@ -41,6 +43,8 @@ type Store interface {
 	planStore
 	runStore
 	viewStore
+	preferenceStore
+	auditStore
 }
 
 // Bulk acts on many runs as one act, at once or later.
@@ -50,15 +54,17 @@ type Bulk interface {
 
 // App is the operations by subject.
 type App struct {
-	Plans *Plans
-	Runs  *Runs
-	Views *Views
+	Plans       *Plans
+	Runs        *Runs
+	Views       *Views
+	Preferences *Preferences
+	Audit       *Audit
 }
 
-// New makes an App. It panics if Store or Engine is missing.
+// New makes an App. It panics if something that is required is missing.
 func New(c Config) *App {
-	if c.Store == nil || c.Engine == nil {
-		panic("app: Store and Engine are required")
+	if c.Store == nil || c.Engine == nil || c.Checker == nil {
+		panic("app: Store, Engine, and Checker are required")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -67,17 +73,18 @@ func New(c Config) *App {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
-	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, now: now, log: c.Log}
-	return &App{Plans: &Plans{k}, Runs: &Runs{k}, Views: &Views{k}}
+	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, now: now, log: c.Log}
+	return &App{Plans: &Plans{k}, Runs: &Runs{k}, Views: &Views{k}, Preferences: &Preferences{k}, Audit: &Audit{k}}
 }
 
 // kernel is what the subjects share.
 type kernel struct {
-	store  Store
-	engine *engine.Engine
-	bulk   Bulk
-	now    func() time.Time
-	log    *slog.Logger
+	store   Store
+	engine  *engine.Engine
+	bulk    Bulk
+	checker *store.AuditChecker
+	now     func() time.Time
+	log     *slog.Logger
 }
 
 // Meta is what every request for a change carries.

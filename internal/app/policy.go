@@ -308,7 +308,7 @@ var policy = map[Operation]Rule{
 	GetAuditEvent: {Query, domain.RoleViewer, "admin", ""},
 	ExportAudit:   {Query, domain.RoleViewer, "admin", ""},
 	GetAuditCheck: {Query, domain.RoleViewer, "admin", ""},
-	VerifyAudit:   {Job, domain.RoleOperator, "admin", ""},
+	VerifyAudit:   {Job, domain.RoleOperator, "admin", "audit.verify.begin"},
 
 	GetOpenAPI:        {Query, "", "", ""},
 	GetVersion:        {Query, domain.RoleViewer, "", ""},

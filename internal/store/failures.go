@@ -204,10 +204,3 @@ func (s *Store) Preference(ctx context.Context, owner, key string) (string, erro
 	}
 	return v, translate(err, "read preference "+key)
 }
-
-// SetPreference keeps what a person chose.
-func (s *Store) SetPreference(_ context.Context, owner, key, value string) error {
-	return s.exec("keep preference "+key, func(ctx context.Context, q *dbsqlc.Queries) error {
-		return q.PreferencePut(ctx, owner, key, value)
-	})
-}
