@@ -76,25 +76,11 @@ type Reader interface {
 	// whom it was given to.
 	ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, cap int) (int, error)
 	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
-	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
 	// EventsAfter gives audit events with Seq > after in order with their
 	// journal rows, at most limit; run restricts to one run.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	// LastEvent is the newest audit sequence number.
 	LastEvent(ctx context.Context) (int64, error)
-	// FailureGroups are failed runs by what failed, the newest failure first.
-	FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error)
-	// FailureOrigin is what went before the first failure of a group; CodeNotFound
-	// when none of it needs attention.
-	FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error)
-	// FailureAcks are failures that people took note of since a time. AckFailures
-	// takes note of a group, CodeConflict if nothing of it is left; UnackFailures
-	// takes that back.
-	FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error)
-	AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error)
-	UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error)
-	// RecentNotes are those of any run since a time, the newest first.
-	RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error)
 	// Outcomes counts how runs ended since a time, per plan and half hour;
 	// PlanOutcomes those of one plan.
 	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)

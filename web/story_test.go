@@ -351,6 +351,18 @@ func (s stories) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.
 	return s.told.AuditEvents(ctx, f)
 }
 
+func (s stories) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
+	return s.told.FailureGroups(ctx, limit)
+}
+
+func (s stories) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
+	return s.told.FailureOrigin(ctx, ref)
+}
+
+func (s stories) FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error) {
+	return s.told.FailureAcks(ctx, since, limit)
+}
+
 // serve is the dashboard over stories, for a user who is logged in.
 func (o *told) serve(tb testing.TB) http.Handler {
 	tb.Helper()

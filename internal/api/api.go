@@ -178,6 +178,7 @@ func New(c Config) (*API, error) {
 	a.draftRoutes()
 	a.agentRoutes()
 	a.bulkRoutes()
+	a.failureRoutes()
 	a.ackRoutes()
 	a.noteRoutes()
 	a.handoffRoutes()

@@ -32,10 +32,6 @@ type Reader interface {
 	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
-	FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error)
-	FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error)
-	AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error)
-	UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error)
 	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
 	// Handoff is one of them; CodeNotFound.

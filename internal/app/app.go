@@ -45,6 +45,7 @@ type Store interface {
 	viewStore
 	preferenceStore
 	auditStore
+	failureStore
 }
 
 // Bulk acts on many runs as one act, at once or later.
@@ -59,6 +60,7 @@ type App struct {
 	Views       *Views
 	Preferences *Preferences
 	Audit       *Audit
+	Failures    *Failures
 }
 
 // New makes an App. It panics if something that is required is missing.
@@ -74,7 +76,8 @@ func New(c Config) *App {
 	}
 	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
 	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, now: now, log: c.Log}
-	return &App{Plans: &Plans{k}, Runs: &Runs{k}, Views: &Views{k}, Preferences: &Preferences{k}, Audit: &Audit{k}}
+	return &App{Plans: &Plans{k}, Runs: &Runs{k}, Views: &Views{k}, Preferences: &Preferences{k}, Audit: &Audit{k},
+		Failures: &Failures{k}}
 }
 
 // kernel is what the subjects share.
@@ -125,13 +128,19 @@ type object[T any] struct {
 // more than once; it reads and writes through tx only. request is what the client sent,
 // without who sent it.
 func perform[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], f func(tx *store.Tx) (T, error)) (T, error) {
-	var out T
+	out, _, err := carryOut(ctx, k, op, m, request, o, f)
+	return out, err
+}
+
+// carryOut is perform for an operation with more to do after its transaction. repeated
+// says that it was carried out before, with the same key.
+func carryOut[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], f func(tx *store.Tx) (T, error)) (out T, repeated bool, err error) {
 	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
-		return out, err
+		return out, false, err
 	}
 	intent, err := k.intent(op, m, request)
 	if err != nil {
-		return out, err
+		return out, false, err
 	}
 	id, repeated, err := k.store.Do(intent, func(tx *store.Tx) (string, error) {
 		var err error
@@ -141,10 +150,20 @@ func perform[T any](ctx context.Context, k *kernel, op Operation, m Meta, reques
 		return o.id(out), nil
 	})
 	if err != nil || !repeated {
-		return out, err
+		return out, false, err
 	}
 	m.repeat()
-	return o.find(ctx, id)
+	out, err = o.find(ctx, id)
+	return out, true, err
+}
+
+// encode is a detail of an audit record: plain values only.
+func encode(v any) domain.RawJSON {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // intent describes an operation to the store.

@@ -122,17 +122,15 @@ func (a *Audit) Check(ctx context.Context, by domain.Actor) (domain.AuditCheck, 
 //
 // Errors: conflict (one is under way), forbidden.
 func (a *Audit) Verify(ctx context.Context, m Meta) (domain.AuditCheck, error) {
-	asked := false
 	check := object[domain.AuditCheck]{
 		id:   func(domain.AuditCheck) string { return "" },
 		find: func(ctx context.Context, _ string) (domain.AuditCheck, error) { return a.checker.AuditCheck(ctx) },
 	}
-	found, err := perform(ctx, a.kernel, VerifyAudit, m, nil, check, func(tx *store.Tx) (domain.AuditCheck, error) {
-		asked = true
+	found, repeated, err := carryOut(ctx, a.kernel, VerifyAudit, m, nil, check, func(tx *store.Tx) (domain.AuditCheck, error) {
 		tx.Audit("", "", nil)
 		return domain.AuditCheck{}, a.checker.Busy()
 	})
-	if err != nil || !asked {
+	if err != nil || repeated {
 		return found, err
 	}
 	return a.checker.Begin(m.By), nil
