@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/locale"
@@ -70,7 +71,7 @@ func (r *request) auditFilter(q string) (domain.AuditFilter, *domain.Error) {
 
 func (r *request) listAudit(p *view.AuditPage, q string, f domain.AuditFilter) error {
 	f.Page = r.page()
-	list, err := r.s.Reader.AuditEvents(r.ctx, f)
+	list, err := r.s.App.Audit.List(r.ctx, r.who.actor(), f)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (r *request) listAudit(p *view.AuditPage, q string, f domain.AuditFilter) e
 
 // auditState says how long the log is kept, and when its chain was verified last.
 func (r *request) auditState(p *view.AuditPage) error {
-	link, err := r.s.Reader.AuditLink(r.ctx, 1)
+	link, err := r.s.App.Audit.Link(r.ctx, r.who.actor(), 1)
 	if err != nil {
 		return err
 	}
@@ -119,15 +120,12 @@ func (r *request) auditState(p *view.AuditPage) error {
 	if link.Cut > 0 {
 		p.Kept += " " + r.t("Retention has removed those up to number %s.", r.number(link.Cut))
 	}
-	if r.s.AuditLog == nil {
-		return nil
-	}
-	check, err := r.s.AuditLog.AuditCheck(r.ctx)
+	check, err := r.s.App.Audit.Check(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
 	p.Verify = view.Link{Text: r.t("Verify the chain…"), Href: "/audit/verify"}
-	p.CanVerify = r.who.Role.Includes(domain.RoleOperator)
+	p.CanVerify = app.May(r.who.actor(), app.VerifyAudit)
 	p.Check, p.Checked = r.checkWords(check)
 	return nil
 }
@@ -274,11 +272,11 @@ func (r *request) auditEvent() error {
 	if err != nil || seq < 1 {
 		return domain.Errorf(domain.CodeNotFound, "no audit event %q", r.c.Param("event"))
 	}
-	e, err := r.s.Reader.AuditEvent(r.ctx, seq)
+	e, err := r.s.App.Audit.Event(r.ctx, r.who.actor(), seq)
 	if err != nil {
 		return err
 	}
-	link, err := r.s.Reader.AuditLink(r.ctx, seq)
+	link, err := r.s.App.Audit.Link(r.ctx, r.who.actor(), seq)
 	if err != nil {
 		return err
 	}
@@ -390,14 +388,11 @@ func (r *request) chainFacts(seq int64, l domain.AuditLink) []view.Fact {
 func (r *request) verifyPage() error { return r.showVerify(http.StatusOK, "") }
 
 func (r *request) showVerify(code int, problem string) error {
-	if r.s.AuditLog == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation does not verify its audit log on request")
-	}
-	check, err := r.s.AuditLog.AuditCheck(r.ctx)
+	check, err := r.s.App.Audit.Check(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
-	link, err := r.s.Reader.AuditLink(r.ctx, 1)
+	link, err := r.s.App.Audit.Link(r.ctx, r.who.actor(), 1)
 	if err != nil {
 		return err
 	}
@@ -410,11 +405,11 @@ func (r *request) showVerify(code int, problem string) error {
 }
 
 func (r *request) verify() error {
-	if r.s.AuditLog == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation does not verify its audit log on request")
-	}
-	err := r.once(func() (string, error) { return "/audit", r.s.AuditLog.VerifyAudit(r.ctx, r.who.actor()) })
-	if domain.CodeOf(err) == domain.CodeConflict {
+	_, err := r.s.App.Audit.Verify(r.ctx, r.meta())
+	switch domain.CodeOf(err) {
+	case "":
+		return r.to("/audit")
+	case domain.CodeConflict:
 		return r.showVerify(http.StatusConflict, r.sentence(err))
 	}
 	return err
@@ -441,7 +436,7 @@ func (r *request) auditValues(key, typed string) ([]view.Link, error) {
 	case "since", "until":
 		add("15m", "1h", "6h", "24h", "7d", "30d")
 	case "actor", "ip", "corr", "object", "run": // what the newest events have
-		list, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Exclude: domain.AuditExclusion{Actors: excluded(key)}, Page: domain.Page{Limit: 200}})
+		list, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Exclude: domain.AuditExclusion{Actors: excluded(key)}, Page: domain.Page{Limit: 200}})
 		if err != nil {
 			return nil, err
 		}

@@ -1,12 +1,9 @@
 package web
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // exportAudit streams the events that a filter matches, one JSON object per line,
@@ -17,8 +14,7 @@ func (r *request) exportAudit() error {
 		return problem
 	}
 	ctx := r.c.Request().Context() // a page's deadline is not an export's
-	f.Page = domain.Page{Limit: 200}
-	list, err := r.s.Reader.AuditEvents(ctx, f)
+	export, err := r.s.App.Audit.Export(ctx, r.who.actor(), f)
 	if err != nil {
 		return err
 	}
@@ -27,33 +23,13 @@ func (r *request) exportAudit() error {
 	w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
-	lines := domain.NewSignedLines(w)
-	out := json.NewEncoder(lines)
-	out.SetEscapeHTML(false)
-	for {
-		for _, e := range list.Items {
-			if out.Encode(domain.ViewAudit(e)) != nil {
-				return nil // the browser has gone
-			}
+	if export.Write(ctx, w, func() error {
+		if err := control.SetWriteDeadline(time.Now().Add(exportDeadline)); err != nil {
+			return err
 		}
-		if control.SetWriteDeadline(time.Now().Add(exportDeadline)) != nil || control.Flush() != nil {
-			return nil
-		}
-		if list.Next == "" {
-			if by, ok := r.s.Reader.(domain.ExportSigner); ok {
-				if err := lines.Sign(ctx, by); err != nil {
-					r.s.Logger.Error("an export of the audit log is not signed", "err", err)
-				}
-			}
-			return nil
-		}
-		f.Page.After = list.Next
-		if list, err = r.s.Reader.AuditEvents(ctx, f); err != nil {
-			if ctx.Err() == nil { // what was sent stands; that it is not all must show
-				r.s.Logger.Error("export of the audit log ended early", "err", err)
-				panic(http.ErrAbortHandler)
-			}
-			return nil
-		}
+		return control.Flush()
+	}) != nil {
+		panic(http.ErrAbortHandler) // what was sent stands; that it is not all must show
 	}
+	return nil
 }

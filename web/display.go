@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -126,9 +127,9 @@ func (r *request) keepDisplay(given url.Values) error {
 	if r.who.Name == "" || len(given) == 0 {
 		return nil
 	}
-	kept := r.keptDisplay(r.who.Name)
+	kept := r.keptDisplay(r.who)
 	maps.Copy(kept, given)
-	err := r.s.Reader.SetPreference(r.ctx, r.who.Name, displayKey, kept.Encode())
+	err := r.s.App.Preferences.Set(r.ctx, app.Preference{Meta: r.meta(), Key: displayKey, Value: kept.Encode()})
 	if domain.CodeOf(err) == domain.CodeNoSpace {
 		return nil
 	}
@@ -136,8 +137,8 @@ func (r *request) keepDisplay(given url.Values) error {
 }
 
 // keptDisplay is what a person has chosen, as far as it is a choice now.
-func (r *request) keptDisplay(name string) url.Values {
-	text, err := r.s.Reader.Preference(r.ctx, name, displayKey)
+func (r *request) keptDisplay(who principal) url.Values {
+	text, err := r.s.App.Preferences.Get(r.ctx, who.actor(), displayKey)
 	if err != nil {
 		r.s.Logger.Error("read how a person wants pages", "err", err) // no reason to keep them out
 	}
@@ -159,7 +160,7 @@ func (r *request) keptDisplay(name string) url.Values {
 
 // restoreDisplay shows pages as a person wants them who logs in: what they chose goes
 // before what this browser was told.
-func (r *request) restoreDisplay(name string) { r.showBy(r.keptDisplay(name)) }
+func (r *request) restoreDisplay(u domain.User) { r.showBy(r.keptDisplay(principal{User: u})) }
 
 // zoneSet is the time zone that the reader chose; empty: the server's.
 func (r *request) zoneSet() string {

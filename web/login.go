@@ -141,7 +141,7 @@ func localPath(next string) string {
 // enter gives the browser its session, and the display that the person chose.
 func (r *request) enter(secret string, u domain.User) {
 	r.setCookie(secret)
-	r.restoreDisplay(u.Name)
+	r.restoreDisplay(u)
 }
 
 func (r *request) setCookie(secret string) {

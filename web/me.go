@@ -33,7 +33,7 @@ func (r *request) mePage(code int, problem string) error {
 // startViews are the views that one's run list may open with, and the query of the
 // one that it does open with (R10).
 func (r *request) startViews() (begins string, options []view.Option, err error) {
-	begins, err = r.s.Reader.Preference(r.ctx, r.who.Name, defaultViewKey)
+	begins, err = r.s.App.Preferences.Get(r.ctx, r.who.actor(), defaultViewKey)
 	if err != nil {
 		return "", nil, err
 	}

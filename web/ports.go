@@ -71,36 +71,15 @@ type Reader interface {
 
 	// ApprovalsCount counts matches up to the cap.
 	ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, cap int) (int, error)
-	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
-	// AuditEvent is one event with its journal rows, and AuditLink its place in the
-	// chain; CodeNotFound.
-	AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error)
-	AuditLink(ctx context.Context, seq int64) (domain.AuditLink, error)
 	// EventsAfter gives audit events with Seq > after in order with their
 	// journal rows, at most limit; run restricts to one run.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	// LastEvent is the newest audit sequence number.
 	LastEvent(ctx context.Context) (int64, error)
-	// FailureGroups are failed runs by what failed, the newest failure first.
-	FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error)
-	// FailureOrigin is what went before the first failure of a group; CodeNotFound
-	// when none of it needs attention.
-	FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error)
-	// FailureAcks are failures that people took note of since a time. AckFailures
-	// takes note of a group, CodeConflict if nothing of it is left; UnackFailures
-	// takes that back.
-	FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error)
-	AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error)
-	UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error)
-	// RecentNotes are those of any run since a time, the newest first.
-	RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error)
 	// Outcomes counts how runs ended since a time, per plan and half hour;
 	// PlanOutcomes those of one plan.
 	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)
 	PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error)
-	// Preference is what a person chose under a key, "" if nothing.
-	Preference(ctx context.Context, owner, key string) (string, error)
-	SetPreference(ctx context.Context, owner, key, value string) error
 }
 
 // Drafts makes plans of intents in the background; nothing of them runs before
@@ -226,15 +205,6 @@ type Auth interface {
 // Audit is where acts are recorded that never reached what they were about.
 type Audit interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
-}
-
-// AuditLog verifies the audit log as a whole.
-type AuditLog interface {
-	// VerifyAudit begins a verification in the background; CodeConflict while one is
-	// under way.
-	VerifyAudit(ctx context.Context, actor domain.Actor) error
-	// AuditCheck is the verification under way, else the last one.
-	AuditCheck(ctx context.Context) (domain.AuditCheck, error)
 }
 
 // System looks after the installation as a whole.

@@ -442,7 +442,7 @@ func (r *request) result(act string, f func() (string, error)) (string, error) {
 // the run that it created, else whatever its last record is about. It is empty if
 // the audit log has no record of the request.
 func (r *request) carriedOut() (string, error) {
-	list, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Requests: []string{r.who.request.ID}, Page: domain.Page{Limit: 50}})
+	list, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Requests: []string{r.who.request.ID}, Page: domain.Page{Limit: 50}})
 	if err != nil {
 		return "", err
 	}

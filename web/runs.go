@@ -303,7 +303,7 @@ func (r *request) views(p *view.RunsPage, q string, valid bool) error {
 	known := slices.ContainsFunc(p.Chips, func(c view.Link) bool { return c.Current && c.Count != "" }) ||
 		slices.ContainsFunc(r.systemViews(q), func(c view.Link) bool { return c.Current })
 	p.CanSave = valid && q != "" && !known && r.who.Role.Includes(domain.RoleOperator)
-	begins, err := r.s.Reader.Preference(r.ctx, r.who.Name, defaultViewKey)
+	begins, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), defaultViewKey)
 	p.DefaultView, p.CanDefault = begins != "" && begins == q, valid && q != "" && begins != q
 	return err
 }

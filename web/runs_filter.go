@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/view"
@@ -50,7 +51,7 @@ func (r *request) elsewhere() (string, error) {
 	if len(v) > 0 || r.htmx() {
 		return "", nil
 	}
-	q, err := r.s.Reader.Preference(r.ctx, r.who.Name, defaultViewKey)
+	q, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), defaultViewKey)
 	if err != nil || q == "" {
 		return "", err
 	}
@@ -66,7 +67,7 @@ func (r *request) setDefaultView() error {
 	} else if _, problem := filter.Parse(q, time.Now()); problem != nil {
 		return problem
 	}
-	if err := r.s.Reader.SetPreference(r.ctx, r.who.Name, defaultViewKey, keep); err != nil {
+	if err := r.s.App.Preferences.Set(r.ctx, app.Preference{Meta: r.meta(), Key: defaultViewKey, Value: keep}); err != nil {
 		return err
 	}
 	if r.c.FormValue("back") == "/me" {

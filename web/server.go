@@ -49,8 +49,6 @@ type Config struct {
 	Settings Settings
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
-	// AuditLog verifies the audit log; nil: there is no button for that.
-	AuditLog AuditLog
 	// API answers below /api/v1; nil: nothing does.
 	API http.Handler
 	// Streams bounds live streams together with those of the API; nil: nothing does but

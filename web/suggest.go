@@ -132,7 +132,7 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 			}
 			add(codes...)
 		}
-		groups, err := r.s.Reader.FailureGroups(r.ctx, 200)
+		groups, err := r.s.App.Failures.List(r.ctx, r.who.actor(), 200)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -360,15 +361,21 @@ func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) 
 
 func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }
 
-func (f *fake) AckFailures(_ context.Context, actor domain.Actor, _ domain.FailureRef, _ string) (int64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record("failure.ack", "", actor)
-	return 1, nil
+type bulks interface{ api.Bulk }
+
+// stoppedBulks are bulk operations of which some can be stopped.
+type stoppedBulks struct {
+	bulks
+	world *fake
 }
-func (f *fake) UnackFailures(context.Context, domain.Actor, domain.FailureRef) (int64, error) {
-	return 0, nil
+
+func (b stoppedBulks) Stop(_ context.Context, actor domain.Actor, id, _ string) (domain.Bulk, error) {
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	b.world.record("bulk.stopped", "", actor)
+	return domain.Bulk{ID: id}, nil
 }
+
 func (f *fake) Handoff(_ context.Context, id string) (domain.HandoffSeen, error) {
 	return domain.HandoffSeen{}, gone("handoff", id)
 }
@@ -380,11 +387,6 @@ func (f *fake) Notes(context.Context, string) ([]domain.Note, error) { return ni
 func (f *fake) record(action, run string, actor domain.Actor) {
 	f.audited = append(f.audited, domain.AuditEvent{Seq: int64(len(f.audited)) + 1, AuditRecord: domain.AuditRecord{Action: action, Run: run, Actor: actor.Name, Request: actor.Request}})
 }
-
-func (f *fake) FailureAcks(context.Context, time.Time, int) ([]domain.FailureAck, error) {
-	return nil, nil
-}
-func (f *fake) FailureGroups(context.Context, int) ([]domain.FailureGroup, error) { return nil, nil }
 
 func (f *fake) TryPlan(context.Context, domain.Actor, []byte, planner.Format, domain.RawJSON) (domain.Run, planner.Problems, error) {
 	return domain.Run{ID: "tried", Status: domain.RunQueued}, nil, nil

@@ -203,7 +203,7 @@ func (a *API) getRun(ctx context.Context, in *RunIn) (*runOut, error) {
 		return nil, err
 	}
 	view := domain.ViewDetail(d, related)
-	if view.Standing, err = domain.StandingOf(ctx, a.Reader, d.Run, time.Now()); err != nil {
+	if view.Standing, err = a.App.Failures.Standing(ctx, actorOf(ctx), d.Run); err != nil {
 		return nil, err
 	}
 	return &runOut{Body: view}, nil

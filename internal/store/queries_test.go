@@ -486,7 +486,8 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	if must("plans that run it", err); len(users) != 0 {
 		t.Errorf("%v", users)
 	}
-	must("prefer", s.SetPreference(ctx, "marta", "columns", "cost"))
+	_, _, err = s.Do(Operation{Name: "set-preference"}, func(tx *Tx) (string, error) { return "", tx.SetPreference("marta", "columns", "cost") })
+	must("prefer", err)
 	if v, err := s.Preference(ctx, "marta", "columns"); err != nil || v != "cost" {
 		t.Errorf("%q %v", v, err)
 	}
