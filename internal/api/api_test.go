@@ -524,7 +524,9 @@ func TestFailuresOfAnOperation(t *testing.T) {
 	} {
 		s := serve(t, func(conf *api.Config) {
 			w := conf.Reader.(*fake)
-			conf.App = app.New(app.Config{Store: unready{w.Store, c.err}, Engine: w.Engine.Engine})
+			of := w.Config
+			of.Store = unready{w.Store, c.err}
+			conf.App = app.New(of)
 		})
 		a := s.ask(t, "operator", "POST /runs/"+s.world.runs[0].ID+"/resume", "")
 		if a.status != c.status || !strings.Contains(a.text, c.says) {
