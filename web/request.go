@@ -230,7 +230,7 @@ func (r *request) shell(section, title string) view.Shell {
 		Density: r.display.density, Inspector: r.display.inspector, Shortcuts: r.display.shortcuts, Display: r.displayChoices(), Began: r.began, At: r.at, Here: "/", Dialog: r.target() == "dialog"}
 	if r.c.Request().Method == http.MethodGet {
 		s.Here = r.c.Request().URL.RequestURI()
-		s.JSON = r.s.jsonOfPage(r.c.Request().URL, r.who.Role)
+		s.JSON = r.apiAddress()
 	}
 	s.Done = r.whatWasDone()
 	if r.who.Name != "" {

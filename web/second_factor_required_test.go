@@ -19,9 +19,9 @@ func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewWith(t, storetest.Open(t), auth.Config{SecondFactorFor: []domain.Role{domain.RoleAuthor}})
 	admin := site.Browser(t).Login()
-	for _, path := range []string{"/", "/runs", "/settings/users", "/me", "/audit.jsonl", "/runs.json"} {
+	for _, path := range []string{"/", "/runs", "/settings/users", "/me", "/audit.jsonl", "/api/v1/runs"} {
 		p := admin.Get(path)
-		if strings.HasSuffix(path, ".json") {
+		if strings.HasPrefix(path, "/api/") {
 			if p.Code != http.StatusForbidden || !strings.Contains(p.Body, "/me/second-factor") {
 				t.Errorf("%s: %d %s", path, p.Code, p.Body)
 			}

@@ -53,6 +53,9 @@ type Config struct {
 	AuditLog AuditLog
 	// API answers below /api/v1; nil: nothing does.
 	API http.Handler
+	// APIPath is where the API reads what an operation gives, with {name} for each
+	// parameter; "" for none. Nil: pages have no links to the API.
+	APIPath func(app.Operation) string
 	// Streams bounds live streams together with those of the API; nil: nothing does but
 	// the bound of each session.
 	Streams interface {

@@ -72,6 +72,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Settings:  set,
 		AuditLog:  s.checker,
 		API:       public,
+		APIPath:   public.Reads,
 		Streams:   base.Streams,
 		Logger:    s.log,
 		Hosts:     s.hosts(ln),
