@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -36,7 +38,7 @@ func (r route) role() domain.Role {
 // POST also answers GET, with a preview of the act or the page of its form.
 func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
-	return []route{
+	return withPages([]route{
 		{get, "/login", app.LogIn, (*request).loginPage},
 		{post, "/login", app.LogIn, (*request).login},
 		{get, "/login/code", app.LogIn, (*request).loginPage},
@@ -49,8 +51,6 @@ func (s *Server) table() []route {
 		{post, "/setup", app.LogIn, (*request).setup},
 		{post, "/logout", app.LogOut, (*request).logout},
 		{post, "/display", app.ChooseDisplay, (*request).setDisplay},
-		{get, "/display", app.ChooseDisplay, see("/me")},
-		{get, "/logout", app.LogOut, see("/me")},
 
 		{get, "/", app.ListFailures, (*request).home},
 		{get, "/failures/ack", app.AcknowledgeFailures, (*request).ackForm},
@@ -69,7 +69,6 @@ func (s *Server) table() []route {
 		{get, "/runs/suggest", app.ListRuns, (*request).suggest},
 		{get, "/runs.csv", app.ListRuns, (*request).exportRuns},
 		{post, "/columns", app.SetPreference, (*request).setColumns},
-		{get, "/columns", app.SetPreference, see("/runs")},
 		{get, "/runs/:run", app.GetRun, (*request).run},
 		{get, "/runs/:run/graph.svg", app.GetRun, (*request).graphFile},
 		{get, "/runs/:run/lineage", app.GetRun, (*request).lineage},
@@ -90,18 +89,14 @@ func (s *Server) table() []route {
 		{get, "/runs/:run/:action", app.ActOnRun, (*request).previewPage},
 		{post, "/runs/:run/:action", app.ActOnRun, (*request).act},
 		{post, "/runs/:run/nodes/:node/resolve", app.ResolveNode, (*request).resolve},
-		{get, "/runs/:run/nodes/:node/resolve", app.ResolveNode, see("/runs/:run?node=:node")},
 
 		{get, "/bulk", app.ListBulks, (*request).bulkList},
 		{get, "/bulk/new", app.StartBulk, (*request).bulkPreview},
 		{post, "/bulk", app.StartBulk, (*request).bulkStart},
 		{get, "/bulk/:bulk", app.GetBulk, (*request).bulkShow},
 		{post, "/bulk/:bulk/stop", app.StopBulk, (*request).bulkStop},
-		{get, "/bulk/:bulk/stop", app.StopBulk, see("/bulk/:bulk")},
 		{post, "/views", app.SaveView, (*request).saveView},
-		{get, "/views", app.SaveView, see("/runs")},
 		{post, "/views/default", app.SetPreference, (*request).setDefaultView},
-		{get, "/views/default", app.SetPreference, see("/runs")},
 
 		{get, "/steps", app.SearchSteps, (*request).steps},
 
@@ -132,10 +127,8 @@ func (s *Server) table() []route {
 		{post, "/ask", app.StartDraft, (*request).makeDraft},
 		{get, "/ask/:plan/v/:number", app.GetPlanVersion, (*request).plannedVersion},
 		{post, "/ask/:plan/v/:number", app.AcceptPlan, (*request).acceptVersion},
-		{get, "/plans/drafts", app.ListDrafts, see("/plans?state=draft")},
 		{post, "/plans/drafts", app.StartDraft, (*request).makeDraft},
 		{get, "/plans/drafts/:draft", app.GetDraft, (*request).draftPage},
-		{get, "/plans/drafts/:draft/refine", app.RefineDraft, see("/plans/drafts/:draft#refine")},
 		{post, "/plans/drafts/:draft/refine", app.RefineDraft, (*request).refineDraft},
 		{get, "/plans/drafts/:draft/accept", app.AcceptDraft, (*request).acceptPage},
 		{post, "/plans/drafts/:draft/accept", app.AcceptDraft, (*request).acceptDraft},
@@ -191,9 +184,6 @@ func (s *Server) table() []route {
 		{post, "/system/release", app.ReleaseHeldRuns, (*request).releaseAll},
 		{post, "/system/maintenance", app.ChangeMaintenance, (*request).maintain},
 		{post, "/system/backup", app.BackUp, (*request).backUp},
-		{get, "/system/release", app.ReleaseHeldRuns, see("/system")},
-		{get, "/system/maintenance", app.ChangeMaintenance, see("/system")},
-		{get, "/system/backup", app.BackUp, see("/system")},
 
 		{get, "/settings", app.GetSettings, (*request).settings},
 		{get, "/settings/users", app.ListUsers, (*request).users},
@@ -212,7 +202,6 @@ func (s *Server) table() []route {
 		{get, "/settings/access", app.GetSettings, (*request).accessSettings},
 		{get, "/settings/notifications", app.GetSettings, (*request).notificationSettings},
 		{post, "/settings/notifications/:channel/test", app.TestNotifications, (*request).testChannel},
-		{get, "/settings/notifications/:channel/test", app.TestNotifications, see("/settings/notifications")},
 		{get, "/settings/retention", app.GetSettings, (*request).retentionSettings},
 		{post, "/settings/retention", app.RunRetention, (*request).runRetention},
 		{get, "/settings/secrets", app.GetSettings, (*request).secretSettings},
@@ -223,14 +212,31 @@ func (s *Server) table() []route {
 		{post, "/me/second-factor", app.ChangeOwnAccount, (*request).setSecondFactor},
 		{post, "/me/password", app.ChangeOwnAccount, (*request).changePassword},
 		{post, "/me/sessions", app.ChangeOwnAccount, (*request).signOut},
-		{get, "/me/password", app.ChangeOwnAccount, see("/me")},
-		{get, "/me/sessions", app.ChangeOwnAccount, see("/me")},
-	}
+	})
 }
 
-// see sends whoever opens the address of an act, or another name of a page, to
-// the page where it is: an address is always safe to open. Parts like :run are
-// those of the address.
+// withPages adds a GET for each address that only answers POST, because an address is
+// always safe to open: it leads to the nearest address above that has a page.
+func withPages(rows []route) []route {
+	pages := map[string]bool{}
+	for _, r := range rows {
+		pages[r.path] = pages[r.path] || r.method == http.MethodGet
+	}
+	for _, r := range slices.Clone(rows) {
+		if pages[r.path] {
+			continue
+		}
+		page := path.Dir(r.path)
+		for page != "/" && !pages[page] {
+			page = path.Dir(page)
+		}
+		rows = append(rows, route{http.MethodGet, r.path, r.op, see(page)})
+	}
+	return rows
+}
+
+// see redirects to the page at a pattern. Parts like :run are those of the request's
+// address.
 func see(page string) func(*request) error {
 	return func(r *request) error {
 		at := page
