@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -92,15 +91,6 @@ func (r *request) usersPage(code int, problem string) error {
 		p.Users = append(p.Users, row)
 	}
 	return r.render(code, view.Users(p))
-}
-
-// refused shows a form again with what is wrong with it; other errors pass.
-func (r *request) refused(err error) (problem string, ok bool) {
-	switch domain.CodeOf(err) {
-	case domain.CodeInvalid, domain.CodeConflict, domain.CodeForbidden, domain.CodeUnauthorized, domain.CodeTooMany:
-		return cmp.Or(r.tooMany(err), r.sentence(err)), true
-	}
-	return "", false
 }
 
 func (r *request) createUser() error {

@@ -147,14 +147,6 @@ func (r *request) checkWords(c domain.AuditCheck) (view.Status, string) {
 		r.time(c.Ended).Text, visible(c.By), r.number(c.Events), r.number(c.Last), r.number(c.Links), took(c.Ended.Sub(c.Began)))
 }
 
-func visibleAll(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = visible(s)
-	}
-	return out
-}
-
 // auditRow is an event as other pages list it.
 func (r *request) auditRow(e domain.AuditEvent) view.EventRow {
 	row := view.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: r.time(e.At), Who: visible(e.Actor), What: e.Action, Text: visible(e.Reason)}
@@ -197,74 +189,6 @@ func auditResult(result string) view.Status {
 		return word("fail", "i-fail", locale.Mark("failed"), true)
 	}
 	return word("quiet", "i-ok", locale.Mark("succeeded"), true)
-}
-
-// auditAbout names what an event is about, with the page of it.
-func (r *request) auditAbout(e domain.AuditEvent) view.Link {
-	if e.Run != "" {
-		l := view.Link{Text: r.t("run %s", domain.ShortID(e.Run)), Href: "/runs/" + e.Run}
-		kind, name, _ := strings.Cut(e.Object, ":")
-		switch kind {
-		case "": // the run itself
-		case "approval":
-			l.Text, l.Href = r.t("approval in run %s", domain.ShortID(e.Run)), "/approvals/"+url.PathEscape(name)
-		case "run":
-			l.Text += " → " + domain.ShortID(name)
-		default:
-			l.Text += " · " + visible(e.Object)
-		}
-		return l
-	}
-	kind, name, _ := strings.Cut(e.Object, ":")
-	l := view.Link{Text: visible(e.Object)}
-	admin := r.who.Role.Includes(domain.RoleAdmin)
-	switch kind {
-	case "plan":
-		l.Href = "/plans/" + url.PathEscape(name)
-	case "run":
-		l.Href = "/runs/" + url.PathEscape(name)
-	case "bulk":
-		l.Href = "/bulk/" + url.PathEscape(name)
-	case "approval":
-		l.Href = "/approvals/" + url.PathEscape(name)
-	case "tool":
-		l.Href = "/agents/tools/" + url.PathEscape(name)
-	case "agent":
-		l.Href = agentHref(name)
-	case "provider":
-		l.Href = providerHref(name)
-	case "draft":
-		l.Href = "/plans/drafts/" + url.PathEscape(name)
-	case "secret":
-		if admin && r.s.Settings != nil {
-			l.Href = "/settings/secrets"
-		}
-	case "mcp":
-		l.Href = "/agents/tools"
-	case "memory":
-		l.Href = "/memory"
-	case "backup":
-		l.Href = "/system/storage"
-	case "version":
-		l.Href = "/system"
-	case "view":
-		l.Href = "/runs"
-	case "user":
-		if l.Href = listAt("/audit", "object:"+filter.Quote(e.Object)); admin && r.s.Accounts != nil {
-			if l.Href = "/settings/users"; e.Result == "ok" { // of whoever was refused there need be none
-				l.Href += "/" + url.PathEscape(name)
-			}
-		}
-	case "token":
-		if l.Href = listAt("/audit", "object:"+filter.Quote(e.Object)); admin && r.s.Accounts != nil {
-			l.Href = "/settings/tokens"
-		}
-	case "channel":
-		if admin && r.s.Settings != nil {
-			l.Href = "/settings/notifications"
-		}
-	}
-	return l
 }
 
 // auditEvent is one event with all that is known of it: what changed, by which

@@ -217,8 +217,6 @@ func (r *request) tools(p *view.CrewPage) error {
 // circuitsListed is how many circuits of a tool a list shows.
 const circuitsListed = 3
 
-func agentHref(id string) string { return "/agents/agents/" + url.PathEscape(id) }
-
 // agentPage shows one agent.
 func (r *request) agentPage() error {
 	if r.s.Crew == nil {

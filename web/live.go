@@ -111,7 +111,7 @@ func (r *request) stillIn() (bool, error) {
 		r.s.Logger.Error("a live stream ends: its login cannot be read", "err", err)
 		return false, err
 	}
-	return r.who.Name == was.Name && r.may(r.op), nil
+	return r.who.Name == was.Name && r.may(r.Op), nil
 }
 
 // position names a moment of this process: how many events it had published.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
@@ -98,7 +97,7 @@ func (r *request) fromProvider() error {
 	return r.render(http.StatusOK, view.LoggedIn(p))
 }
 
-func (r *request) flowCookieName() string { return r.s.cookieName(r.c.Request()) + "-login" }
+func (r *request) flowCookieName() string { return r.s.site.CookieName(r.c.Request()) + "-login" }
 
 // setFlowCookie keeps a login that is under way. It is sent when the provider's
 // site leads back here, so it cannot be as strict as the session's; by itself it
@@ -130,14 +129,6 @@ func (r *request) followLink() error {
 	return r.to("/me")
 }
 
-// localPath allows only addresses of this site (A11).
-func localPath(next string) string {
-	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\t\r\n") {
-		return "/"
-	}
-	return next
-}
-
 // enter gives the browser its session, and the display that the person chose.
 func (r *request) enter(secret string, u domain.User) {
 	r.setCookie(secret)
@@ -145,7 +136,7 @@ func (r *request) enter(secret string, u domain.User) {
 }
 
 func (r *request) setCookie(secret string) {
-	c := &http.Cookie{Name: r.s.cookieName(r.c.Request()), Value: secret, Path: "/", HttpOnly: true, Secure: r.s.secure(r.c.Request()), SameSite: http.SameSiteStrictMode}
+	c := &http.Cookie{Name: r.s.site.CookieName(r.c.Request()), Value: secret, Path: "/", HttpOnly: true, Secure: r.s.secure(r.c.Request()), SameSite: http.SameSiteStrictMode}
 	if secret == "" {
 		c.MaxAge = -1
 	}

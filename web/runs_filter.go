@@ -242,8 +242,3 @@ func (r *request) ranges(p *view.RunsPage, q string) {
 func peekAddress(row view.RunRow, q string) string {
 	return row.Href + "/peek?" + url.Values{"q": {q}}.Encode()
 }
-
-// filterProblem says what is wrong with a filter, and what was perhaps meant.
-func (r *request) filterProblem(problem *domain.Error) (says, suggests string) {
-	return begun(r.said(problem.Message)), begun(r.said(problem.Suggestion))
-}

@@ -3,8 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -17,6 +15,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 // Config is what the dashboard needs. App, Reader, Engine, and Auth are required.
@@ -94,7 +94,7 @@ type Server struct {
 	Config
 	echo    *echo.Echo
 	handler http.Handler
-	posts   *posts
+	site    *ui.Site
 	boot    string // names this process to its live streams
 	streams streams
 	layouts layouts
@@ -120,7 +120,8 @@ func New(c Config) (*Server, error) {
 		c.Now = time.Now
 	}
 	c.Beat = cmp.Or(c.Beat, defaultBeat)
-	s := &Server{Config: c, posts: newPosts(), boot: newID()}
+	s := &Server{Config: c, boot: kit.NewID()}
+	s.site = s.shared()
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.echo = echo.New()
 	s.echo.IPExtractor = s.client
@@ -133,6 +134,16 @@ func New(c Config) (*Server, error) {
 	guard := http.NewCrossOriginProtection()
 	s.handler = s.recovered(s.limited(guard.Handler(s.strict(s.echo))))
 	return s, nil
+}
+
+// shared is what all requests share.
+func (s *Server) shared() *ui.Site {
+	site := &ui.Site{Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Done: deeds, Zone: s.Zone, Version: s.Version, Node: s.Node,
+		Idle: s.Idle, Now: s.Now, Logger: s.Logger}
+	if s.System != nil {
+		site.Notices = s.System.Notices
+	}
+	return site
 }
 
 func (s *Server) now() time.Time { return s.Now() }
@@ -208,7 +219,7 @@ func (s *Server) strict(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			origin := r.Header.Get("Origin")
-			_, err := r.Cookie(s.cookieName(r))
+			_, err := r.Cookie(s.site.CookieName(r))
 			site := r.Header.Get("Sec-Fetch-Site")
 			if err == nil && origin == "" && site == "" || strings.Contains(origin, "@") || origin != "" && site == "" && origin != s.origin(r) {
 				http.Error(w, "cross-origin request refused", http.StatusForbidden)
@@ -237,41 +248,5 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-func newID() string {
-	b := make([]byte, 8)
-	rand.Read(b) // never fails (crypto/rand)
-	return hex.EncodeToString(b)
-}
-
-// cookieName is the session cookie's: with the __Host- prefix wherever the
-// browser demands TLS for it.
-func (s *Server) cookieName(r *http.Request) string {
-	if s.secure(r) {
-		return "__Host-kairos"
-	}
-	return "kairos"
-}
-
 // SessionCookies are the names that a session cookie may have.
 func SessionCookies() []string { return []string{"__Host-kairos", "kairos"} }
-
-// principal is who sends a request.
-type principal struct {
-	domain.User
-	secret  string
-	csrf    string
-	request domain.Request
-}
-
-// may reports whether who asks may use an operation.
-func (r *request) may(op app.Operation) bool { return app.May(r.who.actor(), op) }
-
-// meta is who sends a form, and the key by which it is carried out once.
-func (r *request) meta() app.Meta {
-	return app.Meta{By: r.who.actor(), Key: r.c.FormValue("idem")}
-}
-
-// actor is who asks, and by which request.
-func (p principal) actor() domain.Actor {
-	return domain.Actor{Name: p.Name, Role: p.Role, Surface: "ui", Request: p.request}
-}

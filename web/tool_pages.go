@@ -35,8 +35,6 @@ func (r *request) tool() (domain.ToolInfo, error) {
 	return list[i], nil
 }
 
-func toolHref(name string) string { return "/agents/tools/" + url.PathEscape(name) }
-
 // toolState is a tool's state as operators read it.
 func toolState(state string) view.Status {
 	switch state {

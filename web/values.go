@@ -176,19 +176,6 @@ func mixed(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz")
 }
 
-// size is how long a value is, in the reader's language.
-func (r *request) size(n int) string { return sizeIn(r.display.lang, n) }
-
-func sizeIn(l *locale.Language, n int) string {
-	switch {
-	case n < 1<<10:
-		return strconv.Itoa(n) + " B"
-	case n < 1<<20:
-		return l.Decimal(float64(n)/(1<<10), 1) + " KB"
-	}
-	return l.Decimal(float64(n)/(1<<20), 1) + " MB"
-}
-
 // tree builds the nodes of a value, as many as there are lines for.
 type tree struct {
 	reading
