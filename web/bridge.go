@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -101,3 +102,12 @@ func refusedWith(err error) int               { return ui.RefusedWith(err) }
 
 // statusOf maps a code to the status that browsers get.
 var statusOf = ui.StatusOf
+
+func cutBlock(b kit.Block, s string) kit.Block { return value.Text(b, s) }
+func addressesIn(text string) []string         { return value.Addresses(text) }
+func (r *request) block(id, title string, j domain.RawJSON, raw string) kit.Block {
+	return value.Block(r.display.lang, id, title, j, raw)
+}
+func (r *request) jsonDiff(a, z domain.RawJSON) (lines []kit.DiffLine, note string) {
+	return value.Diff(r.display.lang, a, z)
+}

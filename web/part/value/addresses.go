@@ -1,11 +1,11 @@
-package web
+package value
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/web/view"
+	"github.com/kairosd/kairosd/web/kit"
 )
 
 // manyAddresses bounds how many addresses of a text have a button of their own.
@@ -14,9 +14,9 @@ const manyAddresses = 10
 // addressText is an address in a text, with what may only follow it.
 var addressText = regexp.MustCompile(`\b(?:https?|wss?|ftp)://[^\s"'<>\x60\\⟨]+`)
 
-// addressesIn are the addresses in a text that others wrote, each once, in order. They
+// Addresses are the addresses in a text that others wrote, each once, in order. They
 // are never links: whoever wants one copies it.
-func addressesIn(text string) []string {
+func Addresses(text string) []string {
 	if !strings.Contains(text, "://") {
 		return nil
 	}
@@ -40,11 +40,11 @@ func addressesIn(text string) []string {
 
 // addressesOf are the addresses inside the texts of a value that is shown. A text that
 // is an address and nothing else is copied by its own button.
-func addressesOf(n view.Node) []string {
+func addressesOf(n kit.Node) []string {
 	var text strings.Builder
-	var walk func(view.Node)
-	walk = func(n view.Node) {
-		if list := addressesIn(n.Text); len(list) > 1 || len(list) == 1 && (n.At == "" || n.Text != `"`+list[0]+`"`) {
+	var walk func(kit.Node)
+	walk = func(n kit.Node) {
+		if list := Addresses(n.Text); len(list) > 1 || len(list) == 1 && (n.At == "" || n.Text != `"`+list[0]+`"`) {
 			text.WriteString(n.Text + "\n")
 		}
 		for _, c := range n.Children {
@@ -52,5 +52,5 @@ func addressesOf(n view.Node) []string {
 		}
 	}
 	walk(n)
-	return addressesIn(text.String())
+	return Addresses(text.String())
 }

@@ -1,8 +1,12 @@
-package web
+// Package value shows values of any size in little room: trees of a bounded number of
+// lines, the beginning of long texts, and where the whole is; and how a value became
+// another.
+package value
 
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -11,12 +15,10 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
-	"github.com/kairosd/kairosd/web/view"
+	"github.com/kairosd/kairosd/web/ui"
 )
-
-// This file shows values of any size in little room: trees of a
-// bounded number of lines, the beginning of long texts, and where the whole is.
 
 const (
 	// treeBytes is up to which length a value is shown as a tree.
@@ -25,78 +27,78 @@ const (
 	treeLines       = 200
 	treeString      = 2 << 10
 	previewChildren = 100
-	// previewBytes is what is shown of longer ones.
-	previewBytes = 8 << 10
-	// copyBytes is up to which length the whole is copied.
-	copyBytes = 1 << 20
+	// PreviewBytes is what is shown of longer ones.
+	PreviewBytes = 8 << 10
+	// CopyBytes is up to which length the whole is copied.
+	CopyBytes = 1 << 20
 )
 
-// reading is how values are read on a page: what is looked for in them, and which
+// Reading is how values are read on a page: what is looked for in them, and which
 // part of a long list is shown.
-type reading struct {
-	lang *locale.Language
-	find string
-	into string // path of the part; empty: all of it
-	nth  int    // the first child of it that is shown
-	href func(url.Values) string
+type Reading struct {
+	Lang *locale.Language
+	Find string
+	Into string // path of the part; empty: all of it
+	Nth  int    // the first child of it that is shown
+	Href func(url.Values) string
 }
 
-// block shows a JSON value: as a tree, or its beginning, with the whole to
-// download.
-func (r *request) block(id, title string, j domain.RawJSON, raw string) view.Block {
-	return reading{lang: r.display.lang}.block(id, title, j, raw)
+// Block shows a JSON value: as a tree, or its beginning, with the whole to download.
+func Block(l *locale.Language, id, title string, j domain.RawJSON, raw string) kit.Block {
+	return Reading{Lang: l}.Block(id, title, j, raw)
 }
 
-func (o reading) block(id, title string, j domain.RawJSON, raw string) view.Block {
-	b := view.Block{ID: id, Title: title, Raw: raw}
+// Block is [Block], read so.
+func (o Reading) Block(id, title string, j domain.RawJSON, raw string) kit.Block {
+	b := kit.Block{ID: id, Title: title, Raw: raw}
 	if j == nil {
 		b.Text, b.Raw = "—", ""
 		return b
 	}
-	b.Title = fmt.Sprintf("%s · %s · JSON", title, sizeIn(o.lang, len(j)))
-	if raw != "" && len(j) <= copyBytes {
+	b.Title = fmt.Sprintf("%s · %s · JSON", title, ui.SizeIn(o.Lang, len(j)))
+	if raw != "" && len(j) <= CopyBytes {
 		b.CopyURL = raw
 	}
 	if len(j) > treeBytes && j[0] != '"' {
-		return cutBlock(b, string(j))
+		return Text(b, string(j))
 	}
 	v, err := planner.DecodeValue(j)
 	if err != nil {
-		return cutBlock(b, string(j))
+		return Text(b, string(j))
 	}
 	if s, ok := v.(string); ok {
-		b.Title = fmt.Sprintf("%s · %s", title, sizeIn(o.lang, len(j)))
-		if kind, ok := packedText(o.lang, s); ok {
+		b.Title = fmt.Sprintf("%s · %s", title, ui.SizeIn(o.Lang, len(j)))
+		if kind, ok := packedText(o.Lang, s); ok {
 			b.Text = kind
 			return b
 		}
-		return cutBlock(b, s)
+		return Text(b, s)
 	}
-	t := tree{lines: treeLines, reading: o}
-	if raw != "" && len(j) <= copyBytes {
+	t := tree{lines: treeLines, Reading: o}
+	if raw != "" && len(j) <= CopyBytes {
 		b.Values = raw
 	}
 	part, ok := v, false
-	if o.into != "" {
-		part, ok = at(v, o.into)
+	if o.Into != "" {
+		part, ok = At(v, o.Into)
 	}
-	n := view.Node{}
+	n := kit.Node{}
 	if ok {
-		b.Into = visible(cut(o.into, 200))
-		n = t.node("", o.into, part, 0)
+		b.Into = kit.Visible(kit.Cut(o.Into, 200))
+		n = t.node("", o.Into, part, 0)
 	} else {
-		t.nth = 0
+		t.Nth = 0
 		n = t.node("", "", v, 0)
 	}
 	b.JSON, b.Lines, b.Addresses = &n, treeLines-t.lines, addressesOf(n)
-	if b.Found = t.found; t.cut && o.find == "" {
+	if b.Found = t.found; t.cut && o.Find == "" {
 		b.Note = locale.Mark("Not all of it is shown.")
 	}
 	return b
 }
 
-// at is the part of a value that a path like .vendor.lines[3] leads to.
-func at(v any, path string) (any, bool) {
+// At is the part of a value that a path like .vendor.lines[3] leads to.
+func At(v any, path string) (any, bool) {
 	for path != "" {
 		if m := pathKey.FindStringSubmatch(path); m != nil {
 			o, ok := v.(map[string]any)
@@ -141,11 +143,11 @@ var (
 	pathIndex = regexp.MustCompile(`^\[([0-9]+)\]`)
 )
 
-// cutBlock shows a text, or its beginning.
-func cutBlock(b view.Block, s string) view.Block {
-	short := cut(s, previewBytes)
-	b.Text = visible(short)
-	b.Addresses = addressesIn(b.Text)
+// Text shows a text, or its beginning.
+func Text(b kit.Block, s string) kit.Block {
+	short := kit.Cut(s, PreviewBytes)
+	b.Text = kit.Visible(short)
+	b.Addresses = Addresses(b.Text)
 	if short != s {
 		b.Note = locale.Mark("Only its beginning is shown.")
 	}
@@ -158,10 +160,10 @@ func packedText(l *locale.Language, s string) (kind string, ok bool) {
 		return "", false
 	}
 	if m := dataURI.FindStringSubmatch(s[:min(len(s), 100)]); m != nil {
-		return fmt.Sprintf("%s, %s", m[1], sizeIn(l, (len(s)-len(m[0]))*3/4)), true
+		return fmt.Sprintf("%s, %s", m[1], ui.SizeIn(l, (len(s)-len(m[0]))*3/4)), true
 	}
 	if len(s)%4 == 0 && base64Text.MatchString(s[:256]) && base64Text.MatchString(strings.TrimRight(s[len(s)-256:], "=")) && !strings.ContainsAny(s, " \n{") && mixed(s[:256]) {
-		return "base64, " + sizeIn(l, len(s)*3/4), true
+		return "base64, " + ui.SizeIn(l, len(s)*3/4), true
 	}
 	return "", false
 }
@@ -178,19 +180,25 @@ func mixed(s string) bool {
 
 // tree builds the nodes of a value, as many as there are lines for.
 type tree struct {
-	reading
+	Reading
 	lines int
 	cut   bool
 	found int // matches of what is looked for
 }
 
+// Tree is a value that was made by kairosd, as a tree.
+func Tree(l *locale.Language, v any) kit.Node {
+	t := tree{lines: treeLines, Reading: Reading{Lang: l}}
+	return t.node("", "", v, 0)
+}
+
 // hit reports whether a key or a value holds what is looked for.
-func (o reading) hit(text string) bool {
-	return o.find != "" && strings.Contains(strings.ToLower(text), strings.ToLower(o.find))
+func (o Reading) hit(text string) bool {
+	return o.Find != "" && strings.Contains(strings.ToLower(text), strings.ToLower(o.Find))
 }
 
 // holds reports whether a key, or anything in its value, is a hit.
-func (o reading) holds(key string, v any) bool {
+func (o Reading) holds(key string, v any) bool {
 	if o.hit(key) {
 		return true
 	}
@@ -216,11 +224,11 @@ type child struct {
 	value     any
 }
 
-func (t *tree) node(key, path string, v any, depth int) view.Node {
+func (t *tree) node(key, path string, v any, depth int) kit.Node {
 	t.lines--
-	n := view.Node{Key: visible(cut(key, 100)), Path: visible(cut(path, 300)), Open: depth < 2}
+	n := kit.Node{Key: kit.Visible(kit.Cut(key, 100)), Path: kit.Visible(kit.Cut(path, 300)), Open: depth < 2}
 	if path != "" && strings.HasSuffix(path, `"]`) { // no plain name: it is told from what is around it, and none is not nothing
-		n.Key = visible(strconv.Quote(cut(key, 100)))
+		n.Key = kit.Visible(strconv.Quote(kit.Cut(key, 100)))
 	}
 	if path != "" && len(path) <= maxPath {
 		n.At = path
@@ -235,7 +243,7 @@ func (t *tree) node(key, path string, v any, depth int) view.Node {
 			break
 		}
 		n.Kind, n.Count = "object", fmt.Sprintf("{ %d }", len(v))
-		keys := sorted(v)
+		keys := slices.Sorted(maps.Keys(v))
 		t.children(&n, path, depth, len(keys), func(i int) child { return child{keys[i], path + pathStep(keys[i]), v[keys[i]]} })
 	case []any:
 		if len(v) == 0 {
@@ -246,17 +254,17 @@ func (t *tree) node(key, path string, v any, depth int) view.Node {
 		t.children(&n, path, depth, len(v), func(i int) child { return child{strconv.Itoa(i), path + "[" + strconv.Itoa(i) + "]", v[i]} })
 	case string:
 		n.Kind = "s"
-		if kind, ok := packedText(t.lang, v); ok {
+		if kind, ok := packedText(t.Lang, v); ok {
 			n.Kind, n.Text = "w", kind
 			break
 		}
-		short := cut(v, treeString)
+		short := kit.Cut(v, treeString)
 		if t.lines -= len(strings.Split(short, "\n")) - 1 + len(short)/100; short != v {
 			t.cut = true
-			n.More = sizeIn(t.lang, len(v))
+			n.More = ui.SizeIn(t.Lang, len(v))
 		}
-		if n.Text = visible(strconv.Quote(short)); strings.Contains(v, "\n") {
-			n.Kind, n.Text = "s t", visible(short)
+		if n.Text = kit.Visible(strconv.Quote(short)); strings.Contains(v, "\n") {
+			n.Kind, n.Text = "s t", kit.Visible(short)
 		}
 	case json.Number:
 		n.Kind, n.Text = "n", string(v)
@@ -282,22 +290,22 @@ func scalar(v any) string {
 
 // children adds those that are shown: of many, a block that leads to the next; of
 // a search, those that hold what is looked for, opened.
-func (t *tree) children(n *view.Node, path string, depth, count int, nth func(int) child) {
+func (t *tree) children(n *kit.Node, path string, depth, count int, nth func(int) child) {
 	from := 0
-	if depth == 0 && t.nth > 0 && t.nth < count {
-		from = t.nth
+	if depth == 0 && t.Nth > 0 && t.Nth < count {
+		from = t.Nth
 	}
 	shown, passed := 0, 0
 	for i := from; i < count; i++ {
 		c := nth(i)
-		if t.find != "" && !t.hit(n.Key) && !t.holds(numberless(n.Kind, c.key), c.value) {
+		if t.Find != "" && !t.hit(n.Key) && !t.holds(numberless(n.Kind, c.key), c.value) {
 			passed++
 			continue
 		}
 		if shown == previewChildren || t.lines <= 0 {
 			n.More = fmt.Sprintf("… +%d", count-i)
-			if t.cut = true; t.href != nil && len(path) <= maxPath {
-				n.Next = t.href(url.Values{"into": {path}, "nth": {strconv.Itoa(i)}})
+			if t.cut = true; t.Href != nil && len(path) <= maxPath {
+				n.Next = t.Href(url.Values{"into": {path}, "nth": {strconv.Itoa(i)}})
 			}
 			break
 		}
@@ -307,10 +315,10 @@ func (t *tree) children(n *view.Node, path string, depth, count int, nth func(in
 	if passed > 0 && n.More == "" {
 		n.More = fmt.Sprintf("… +%d", passed)
 	}
-	if from > 0 && t.href != nil {
-		n.Previous = t.href(url.Values{"into": {path}, "nth": {strconv.Itoa(max(from-previewChildren, 0))}})
+	if from > 0 && t.Href != nil {
+		n.Previous = t.Href(url.Values{"into": {path}, "nth": {strconv.Itoa(max(from-previewChildren, 0))}})
 	}
-	if t.find != "" {
+	if t.Find != "" {
 		n.Open = shown > 0
 	}
 }
