@@ -2,26 +2,12 @@ package web_test
 
 import (
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/kairosd/kairosd/web/webtest"
 )
-
-// form reads the hidden fields of the form on a page that holds a mark.
-func form(t *testing.T, body, mark string) url.Values {
-	t.Helper()
-	for _, f := range strings.Split(body, "<form")[1:] {
-		f, _, _ = strings.Cut(f, "</form>")
-		if strings.Contains(f, mark) {
-			return webtest.Page{Body: f}.Hidden()
-		}
-	}
-	t.Fatalf("no form with %q:\n%s", mark, body)
-	return nil
-}
 
 func TestAnAdminManagesUsers(t *testing.T) {
 	t.Parallel()

@@ -8,11 +8,14 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/query"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
+	"github.com/kairosd/kairosd/web/view"
 )
 
 // What pages without a folder of their own take from the kit and from link, under the
@@ -111,3 +114,7 @@ func (r *request) block(id, title string, j domain.RawJSON, raw string) kit.Bloc
 func (r *request) jsonDiff(a, z domain.RawJSON) (lines []kit.DiffLine, note string) {
 	return value.Diff(r.display.lang, a, z)
 }
+
+func (r *request) rangesAt(path, q string) []kit.Link { return query.Ranges(r.Context, path, q) }
+
+func init() { view.AuditHelp = audit.Help() }

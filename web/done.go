@@ -37,7 +37,6 @@ var deeds = []ui.Done{
 	{Name: "logged-out", Path: "/logout", Says: locale.Mark("You are logged out.")},
 	{Name: "released", Path: "/system/release", Says: locale.Mark("All held runs are released.")},
 	{Name: "backed-up", Path: "/system/backup", Says: locale.Mark("The backup is made and verified.")},
-	{Name: "verifying", Path: "/audit/verify", Says: locale.Mark("The chain is being verified; what is found will stand below.")},
 	{Name: "tool-accepted", Path: "/agents/tools/:tool/accept", Says: locale.Mark("What the tool says now is accepted: it can be called again.")},
 	{Name: "tool-stopped", Path: "/agents/tools/:tool/stop", Act: "stop", Says: locale.Mark("No call of it begins any more.")},
 	{Name: "tool-started", Path: "/agents/tools/:tool/stop", Act: "start", Says: locale.Mark("It is called again.")},

@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/part/event"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -102,7 +103,7 @@ func (r *request) sinceBand() (templ.Component, error) {
 		return nil, err
 	}
 	for _, e := range acts.Items {
-		p.Acts = append(p.Acts, r.auditRow(e))
+		p.Acts = append(p.Acts, event.Row(r.Context, e))
 	}
 	if acts.Next != "" {
 		p.MoreActs = listAt("/audit", "since:"+stamp)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -38,7 +39,7 @@ func (r route) role() domain.Role {
 // POST also answers GET, with a preview of the act or the page of its form.
 func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
-	return withPages([]route{
+	rows := []route{
 		{get, "/login", app.LogIn, (*request).loginPage},
 		{post, "/login", app.LogIn, (*request).login},
 		{get, "/login/code", app.LogIn, (*request).loginPage},
@@ -168,12 +169,6 @@ func (s *Server) table() []route {
 		{post, "/agents/servers/:server/retry", app.RetryToolServer, (*request).retryServer},
 		{get, "/handoffs", app.ListHandoffs, (*request).allHandoffs},
 		{get, "/handoffs/:handoff", app.GetHandoff, (*request).handoffPage},
-		{get, "/audit", app.ListAudit, (*request).audit},
-		{get, "/audit.jsonl", app.ExportAudit, (*request).exportAudit},
-		{get, "/audit/suggest", app.ListAudit, (*request).suggestAudit},
-		{get, "/audit/verify", app.VerifyAudit, (*request).verifyPage},
-		{post, "/audit/verify", app.VerifyAudit, (*request).verify},
-		{get, "/audit/:event", app.GetAuditEvent, (*request).auditEvent},
 
 		{get, "/system", app.GetSystem, (*request).system},
 		{get, "/system/storage", app.GetSystem, (*request).systemStorage},
@@ -212,7 +207,17 @@ func (s *Server) table() []route {
 		{post, "/me/second-factor", app.ChangeOwnAccount, (*request).setSecondFactor},
 		{post, "/me/password", app.ChangeOwnAccount, (*request).changePassword},
 		{post, "/me/sessions", app.ChangeOwnAccount, (*request).signOut},
-	})
+	}
+	for _, section := range s.sections {
+		for _, r := range section.Routes {
+			method := get
+			if r.Post != "" {
+				method = post
+			}
+			rows = append(rows, route{method, cmp.Or(r.Get, r.Post), r.Operation, func(in *request) error { return r.Handle(in.Context) }})
+		}
+	}
+	return withPages(rows)
 }
 
 // withPages adds a GET for each address that only answers POST, because an address is

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -95,11 +96,13 @@ type Server struct {
 	echo    *echo.Echo
 	handler http.Handler
 	site    *ui.Site
-	boot    string // names this process to its live streams
-	streams streams
-	layouts layouts
-	closing context.Context
-	close   context.CancelFunc
+	// sections are the parts of the dashboard that have a folder of their own.
+	sections []ui.Section
+	boot     string // names this process to its live streams
+	streams  streams
+	layouts  layouts
+	closing  context.Context
+	close    context.CancelFunc
 }
 
 // readTimeout bounds what a page reads of the store.
@@ -121,6 +124,7 @@ func New(c Config) (*Server, error) {
 	}
 	c.Beat = cmp.Or(c.Beat, defaultBeat)
 	s := &Server{Config: c, boot: kit.NewID()}
+	s.sections = s.mounted()
 	s.site = s.shared()
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.echo = echo.New()
@@ -136,10 +140,20 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
+// mounted are the sections, each with what its pages need.
+func (s *Server) mounted() []ui.Section {
+	return []ui.Section{
+		audit.Section(audit.Ports{Reader: s.Reader, AuditLog: s.AuditLog, Settings: s.Settings}),
+	}
+}
+
 // shared is what all requests share.
 func (s *Server) shared() *ui.Site {
-	site := &ui.Site{Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Done: deeds, Zone: s.Zone, Version: s.Version, Node: s.Node,
+	site := &ui.Site{Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Done: slices.Clone(deeds), Zone: s.Zone, Version: s.Version, Node: s.Node,
 		Idle: s.Idle, Now: s.Now, Logger: s.Logger}
+	for _, section := range s.sections {
+		site.Done = append(site.Done, section.Done...)
+	}
 	if s.System != nil {
 		site.Notices = s.System.Notices
 	}

@@ -1,5 +1,9 @@
 package kit
 
+import (
+	"net/url"
+)
+
 // Notice is what every page says while it is so.
 type Notice struct {
 	Bad             bool
@@ -24,3 +28,9 @@ type EventRow struct {
 	At                          Time
 	Status                      Status
 }
+
+// FilterTerm is a key of the filter with an example.
+type FilterTerm struct{ At, Key, Does, Example string }
+
+// Href is the list that the example selects.
+func (f FilterTerm) Href() string { return f.At + "?q=" + url.QueryEscape(f.Example) }

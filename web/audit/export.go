@@ -1,4 +1,4 @@
-package web
+package audit
 
 import (
 	"encoding/json"
@@ -7,22 +7,23 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 // exportAudit streams the events that a filter matches, one JSON object per line,
 // newest first, page by page: neither the server nor a long log holds anything up.
-func (r *request) exportAudit() error {
-	f, problem := r.auditFilter(strings.TrimSpace(r.c.QueryParam("q")))
+func (s *section) exportAudit(c *ui.Context) error {
+	f, problem := s.auditFilter(c, strings.TrimSpace(c.Query("q")))
 	if problem != nil {
 		return problem
 	}
-	ctx := r.c.Request().Context() // a page's deadline is not an export's
+	ctx := c.Echo.Request().Context() // a page's deadline is not an export's
 	f.Page = domain.Page{Limit: 200}
-	list, err := r.s.Reader.AuditEvents(ctx, f)
+	list, err := s.Reader.AuditEvents(ctx, f)
 	if err != nil {
 		return err
 	}
-	w := r.c.Response()
+	w := c.Echo.Response()
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
 	w.WriteHeader(http.StatusOK)
@@ -40,17 +41,17 @@ func (r *request) exportAudit() error {
 			return nil
 		}
 		if list.Next == "" {
-			if by, ok := r.s.Reader.(domain.ExportSigner); ok {
+			if by, ok := s.Reader.(domain.ExportSigner); ok {
 				if err := lines.Sign(ctx, by); err != nil {
-					r.s.Logger.Error("an export of the audit log is not signed", "err", err)
+					c.Site.Logger.Error("an export of the audit log is not signed", "err", err)
 				}
 			}
 			return nil
 		}
 		f.Page.After = list.Next
-		if list, err = r.s.Reader.AuditEvents(ctx, f); err != nil {
+		if list, err = s.Reader.AuditEvents(ctx, f); err != nil {
 			if ctx.Err() == nil { // what was sent stands; that it is not all must show
-				r.s.Logger.Error("export of the audit log ended early", "err", err)
+				c.Site.Logger.Error("export of the audit log ended early", "err", err)
 				panic(http.ErrAbortHandler)
 			}
 			return nil

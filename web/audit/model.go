@@ -1,19 +1,23 @@
-package view
+package audit
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+)
 
 // AuditPage is the audit log.
 type AuditPage struct {
-	Shell
+	kit.Shell
 	Query, Error, Suggestion string
-	Ranges                   []Link
+	Ranges                   []kit.Link
 	Rows                     []AuditRow
 	Count                    string
 	Newer, Older             string
 	Export                   string
 	Kept                     string // what is kept how long
 	// Check is the last verification, in a word and in a sentence.
-	Check     Status
+	Check     kit.Status
 	Checked   string
-	Verify    Link
+	Verify    kit.Link
 	CanVerify bool
 }
 
@@ -21,31 +25,31 @@ type AuditPage struct {
 // page of what it is about.
 type AuditRow struct {
 	Seq, Href        string
-	At               Time
-	Who, What, About Link
-	Result           Status
+	At               kit.Time
+	Who, What, About kit.Link
+	Result           kit.Status
 	Why              string
-	From             []Link // door and address
-	Corr             Link
+	From             []kit.Link // door and address
+	Corr             kit.Link
 }
 
 // AuditEventPage is one event with all that is known of it.
 type AuditEventPage struct {
-	Shell
+	kit.Shell
 	Action       string
-	Result       Status
-	Facts        []Fact
-	Blocks       []Block // what changed, and its detail
-	Entries      []EventRow
-	Chain        []Fact
+	Result       kit.Status
+	Facts        []kit.Fact
+	Blocks       []kit.Block // what changed, and its detail
+	Entries      []kit.EventRow
+	Chain        []kit.Fact
 	Older, Newer string
 }
 
 // AuditVerifyPage says what a verification does, and what the last one found.
 type AuditVerifyPage struct {
-	Shell
+	kit.Shell
 	Idem, Error, Sentence string
-	Check                 Status
+	Check                 kit.Status
 	Checked               string
 	Problems              []string
 	UnderWay              bool

@@ -1,4 +1,4 @@
-package web_test
+package audit_test
 
 import (
 	"encoding/json"
@@ -25,11 +25,11 @@ func TestAuditLog(t *testing.T) {
 		f.Set("reason", "a <b>mistake</b>")
 		return f
 	}()); p.Code != http.StatusSeeOther {
-		t.Fatal(p.Code, words(p.Body))
+		t.Fatal(p.Code, webtest.Words(p.Body))
 	}
 	p := b.Get("/audit?q=action:run.cancel")
 	short := domain.ShortID(seed.Waiting.ID)
-	says(t, p, http.StatusOK, "run.cancel", "marta", "run "+short, "a &lt;b&gt;mistake", "succeeded", ">ui<", ">127.0.0.1<", "Z")
+	webtest.Says(t, p, http.StatusOK, "run.cancel", "marta", "run "+short, "a &lt;b&gt;mistake", "succeeded", ">ui<", ">127.0.0.1<", "Z")
 	if strings.Contains(p.Body, "<b>mistake") {
 		t.Error("a reason is markup")
 	}
@@ -41,26 +41,26 @@ func TestAuditLog(t *testing.T) {
 	// The request that it came by leads to all that it did.
 	corr := regexp.MustCompile(`corr%3A([0-9a-f]{16})`).FindStringSubmatch(p.Body)
 	if corr == nil {
-		t.Fatalf("no request: %s", words(p.Body))
+		t.Fatalf("no request: %s", webtest.Words(p.Body))
 	}
-	says(t, b.Get("/audit?q=corr:"+corr[1]), http.StatusOK, "run.cancel")
-	says(t, b.Get("/audit?q=corr:0000000000000000"), http.StatusOK, "No event matches.")
+	webtest.Says(t, b.Get("/audit?q=corr:"+corr[1]), http.StatusOK, "run.cancel")
+	webtest.Says(t, b.Get("/audit?q=corr:0000000000000000"), http.StatusOK, "No event matches.")
 
 	seq := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(p.Body)[1]
-	says(t, b.Get("/audit/"+seq), http.StatusOK, "run.cancel", "marta", "127.0.0.1", corr[1], "Place in the chain", "HMAC of the link", "Link before", "Event before")
-	says(t, b.Get("/audit/1"), http.StatusOK, "none: the chain begins here", "Event after")
-	says(t, b.Get("/audit/99999999"), http.StatusNotFound)
-	says(t, b.Get("/audit/x"), http.StatusNotFound)
-	says(t, b.Get("/audit?q=run:"+short+"+action:checkpoint"), http.StatusOK, "checkpoint")
+	webtest.Says(t, b.Get("/audit/"+seq), http.StatusOK, "run.cancel", "marta", "127.0.0.1", corr[1], "Place in the chain", "HMAC of the link", "Link before", "Event before")
+	webtest.Says(t, b.Get("/audit/1"), http.StatusOK, "none: the chain begins here", "Event after")
+	webtest.Says(t, b.Get("/audit/99999999"), http.StatusNotFound)
+	webtest.Says(t, b.Get("/audit/x"), http.StatusNotFound)
+	webtest.Says(t, b.Get("/audit?q=run:"+short+"+action:checkpoint"), http.StatusOK, "checkpoint")
 	checkpoint := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(b.Get("/audit?q=run:" + short + "+action:checkpoint").Body)[1]
-	says(t, b.Get("/audit/"+checkpoint), http.StatusOK, "Journal rows of this checkpoint")
+	webtest.Says(t, b.Get("/audit/"+checkpoint), http.StatusOK, "Journal rows of this checkpoint")
 
-	says(t, b.Get("/audit?q=akter:marta"), http.StatusBadRequest, "Did you mean actor:marta?")
-	says(t, b.Get("/audit?q=result:denid"), http.StatusBadRequest, "Did you mean result:denied?")
-	says(t, b.Get("/audit?q=run:zzzz"), http.StatusBadRequest, "run:zzzz")
-	says(t, b.Get("/audit/suggest?q=ac"), http.StatusOK, "actor:", "action:")
-	says(t, b.Get("/audit/suggest?q=action:run.f"), http.StatusOK, "action:run.fork")
-	says(t, b.Get("/audit/suggest?q=actor:mar"), http.StatusOK, "actor:marta")
+	webtest.Says(t, b.Get("/audit?q=akter:marta"), http.StatusBadRequest, "Did you mean actor:marta?")
+	webtest.Says(t, b.Get("/audit?q=result:denid"), http.StatusBadRequest, "Did you mean result:denied?")
+	webtest.Says(t, b.Get("/audit?q=run:zzzz"), http.StatusBadRequest, "run:zzzz")
+	webtest.Says(t, b.Get("/audit/suggest?q=ac"), http.StatusOK, "actor:", "action:")
+	webtest.Says(t, b.Get("/audit/suggest?q=action:run.f"), http.StatusOK, "action:run.fork")
+	webtest.Says(t, b.Get("/audit/suggest?q=actor:mar"), http.StatusOK, "actor:marta")
 	if n := len(regexp.MustCompile(`href="/audit/\d+"`).FindAllString(b.Get("/audit?n=5").Body, -1)); n != 5 {
 		t.Errorf("%d rows on a page of 5", n)
 	}
@@ -68,7 +68,7 @@ func TestAuditLog(t *testing.T) {
 	if older == nil {
 		t.Fatal("no older page")
 	}
-	says(t, b.Get(strings.ReplaceAll(older[1], "&amp;", "&")), http.StatusOK, "Newer")
+	webtest.Says(t, b.Get(strings.ReplaceAll(older[1], "&amp;", "&")), http.StatusOK, "Newer")
 }
 
 // A change says how it was before and how it is after.
@@ -85,7 +85,7 @@ func TestAuditChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	seq := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(b.Get("/audit?q=action:user.update").Body)[1]
-	says(t, b.Get("/audit/"+seq), http.StatusOK, "What changed", "− .role", "+ .role", "viewer", "author")
+	webtest.Says(t, b.Get("/audit/"+seq), http.StatusOK, "What changed", "− .role", "+ .role", "viewer", "author")
 }
 
 // Everything that a filter matches can be taken away as JSON lines.
@@ -115,7 +115,7 @@ func TestAuditExport(t *testing.T) {
 	if n < 20 {
 		t.Errorf("%d lines", n)
 	}
-	says(t, b.Get("/audit.jsonl?q=akter:marta"), http.StatusUnprocessableEntity)
+	webtest.Says(t, b.Get("/audit.jsonl?q=akter:marta"), http.StatusUnprocessableEntity)
 }
 
 // Who may act can have the chain verified; the page says when that was done last,
@@ -125,17 +125,17 @@ func TestAuditVerify(t *testing.T) {
 	site := webtest.New(t)
 	site.Seed(t)
 	b := site.Browser(t).Login()
-	says(t, b.Get("/audit"), http.StatusOK, "Not verified yet", "kept for ever")
+	webtest.Says(t, b.Get("/audit"), http.StatusOK, "Not verified yet", "kept for ever")
 	p := b.Get("/audit/verify")
-	says(t, p, http.StatusOK, "Verify the chain", "none is missing")
+	webtest.Says(t, p, http.StatusOK, "Verify the chain", "none is missing")
 	if p := b.Post("/audit/verify", p.Hidden()); p.Code != http.StatusSeeOther || p.Location != "/audit" {
-		t.Fatal(p.Code, words(p.Body))
+		t.Fatal(p.Code, webtest.Words(p.Body))
 	}
 	for end := time.Now().Add(time.Minute); !strings.Contains(b.Get("/audit").Body, "The chain is whole"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal(words(b.Get("/audit").Body))
+			t.Fatal(webtest.Words(b.Get("/audit").Body))
 		}
 	}
-	says(t, b.Get("/audit"), http.StatusOK, "by marta")
-	says(t, b.Get("/audit?q=action:audit.verify"), http.StatusOK, "audit.verify", "succeeded")
+	webtest.Says(t, b.Get("/audit"), http.StatusOK, "by marta")
+	webtest.Says(t, b.Get("/audit?q=action:audit.verify"), http.StatusOK, "audit.verify", "succeeded")
 }
