@@ -1,10 +1,12 @@
 package web_test
 
 import (
+	"net/http"
 	"net/url"
 	"regexp"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -21,4 +23,24 @@ func words(body string) string { return webtest.Words(body) }
 func form(t *testing.T, body, mark string) url.Values {
 	t.Helper()
 	return webtest.Form(t, body, mark)
+}
+
+func crawl(t *testing.T, path, body string) {
+	t.Helper()
+	webtest.Safe(t, path, body)
+}
+
+func request(t *testing.T, method, address, body string, header ...string) *http.Request {
+	t.Helper()
+	return webtest.Request(t, method, address, body, header...)
+}
+
+func everybody(t *testing.T, site *webtest.Site) map[domain.Role]*webtest.Browser {
+	t.Helper()
+	return webtest.Everybody(t, site)
+}
+
+func has(t *testing.T, p webtest.Page, what string, texts ...string) {
+	t.Helper()
+	webtest.Has(t, p, what, texts...)
 }

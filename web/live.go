@@ -19,7 +19,7 @@ import (
 // all its parts once, so that no hint is lost between a page and its stream, or between
 // two streams.
 func (r *request) live() error {
-	if from := r.c.Request().Header.Get("Origin"); from != "" && from != r.origin() {
+	if from := r.c.Request().Header.Get("Origin"); from != "" && from != r.Site.Origin(r.c.Request()) {
 		return domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
 	}
 	topics := strings.Split(r.c.QueryParam("t"), ",")

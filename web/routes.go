@@ -4,16 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"net/url"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/static"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 // unlisted are the addresses besides the table: they are for everybody, and say
@@ -40,17 +39,6 @@ func (r route) role() domain.Role {
 func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	rows := []route{
-		{get, "/login", app.LogIn, (*request).loginPage},
-		{post, "/login", app.LogIn, (*request).login},
-		{get, "/login/code", app.LogIn, (*request).loginPage},
-		{post, "/login/code", app.LogIn, (*request).loginCode},
-		{get, "/login/oidc", app.LogIn, (*request).toProvider},
-		{get, "/login/oidc/callback", app.LogIn, (*request).fromProvider},
-		{get, "/login/link", app.LogIn, (*request).linkPage},
-		{post, "/login/link", app.LogIn, (*request).followLink},
-		{get, "/setup", app.LogIn, (*request).setupPage},
-		{post, "/setup", app.LogIn, (*request).setup},
-		{post, "/logout", app.LogOut, (*request).logout},
 		{post, "/display", app.ChooseDisplay, (*request).setDisplay},
 
 		{get, "/", app.ListFailures, (*request).home},
@@ -180,17 +168,6 @@ func (s *Server) table() []route {
 		{post, "/system/maintenance", app.ChangeMaintenance, (*request).maintain},
 		{post, "/system/backup", app.BackUp, (*request).backUp},
 
-		{get, "/settings", app.GetSettings, (*request).settings},
-		{get, "/settings/users", app.ListUsers, (*request).users},
-		{post, "/settings/users", app.CreateUser, (*request).createUser},
-		{get, "/settings/users/:user", app.GetUser, (*request).user},
-		{post, "/settings/users/:user", app.UpdateUser, (*request).changeUser},
-		{get, "/settings/roles", app.ListUsers, (*request).roleSettings},
-		{get, "/settings/tokens", app.ListTokens, (*request).tokens},
-		{post, "/settings/tokens", app.CreateToken, (*request).createToken},
-		{get, "/settings/tokens/:token", app.ListTokens, see("/settings/tokens")},
-		{get, "/settings/tokens/:token/revoke", app.RevokeToken, (*request).revokeTokenPage},
-		{post, "/settings/tokens/:token/revoke", app.RevokeToken, (*request).revokeToken},
 		{get, "/memory", app.ListSessions, (*request).memory},
 		{get, "/memory/forget", app.ForgetSession, (*request).forgetPage},
 		{post, "/memory/forget", app.ForgetSession, (*request).forget},
@@ -202,11 +179,6 @@ func (s *Server) table() []route {
 		{get, "/settings/secrets", app.GetSettings, (*request).secretSettings},
 		{get, "/settings/secrets/:secret/rotate", app.RotateSecret, (*request).rotateSecretPage},
 		{post, "/settings/secrets/:secret/rotate", app.RotateSecret, (*request).rotateSecret},
-		{get, "/me", app.GetMe, (*request).me},
-		{get, "/me/second-factor", app.ChangeOwnAccount, (*request).secondFactorPage},
-		{post, "/me/second-factor", app.ChangeOwnAccount, (*request).setSecondFactor},
-		{post, "/me/password", app.ChangeOwnAccount, (*request).changePassword},
-		{post, "/me/sessions", app.ChangeOwnAccount, (*request).signOut},
 	}
 	for _, section := range s.sections {
 		for _, r := range section.Routes {
@@ -240,16 +212,10 @@ func withPages(rows []route) []route {
 	return rows
 }
 
-// see redirects to the page at a pattern. Parts like :run are those of the request's
-// address.
+// see redirects to the page at a pattern.
 func see(page string) func(*request) error {
-	return func(r *request) error {
-		at := page
-		for _, name := range r.c.ParamNames() {
-			at = strings.Replace(at, ":"+name, url.PathEscape(r.c.Param(name)), 1)
-		}
-		return r.c.Redirect(http.StatusSeeOther, at)
-	}
+	to := ui.See(page)
+	return func(r *request) error { return to(r.Context) }
 }
 
 // Route is an address of the dashboard and the role that it needs; an empty role

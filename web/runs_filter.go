@@ -9,12 +9,9 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/part/views"
 	"github.com/kairosd/kairosd/web/view"
 )
-
-// defaultViewKey is the preference that holds the query which the run list opens
-// with (UI R10).
-const defaultViewKey = "run view"
 
 // elsewhere is the address that a request of the run list means: a range of time
 // that was typed into its form becomes terms of the query, and a list without a
@@ -50,7 +47,7 @@ func (r *request) elsewhere() (string, error) {
 	if len(v) > 0 || r.htmx() {
 		return "", nil
 	}
-	q, err := r.s.Reader.Preference(r.ctx, r.who.Name, defaultViewKey)
+	q, err := r.s.Reader.Preference(r.ctx, r.who.Name, views.DefaultKey)
 	if err != nil || q == "" {
 		return "", err
 	}
@@ -66,7 +63,7 @@ func (r *request) setDefaultView() error {
 	} else if _, problem := filter.Parse(q, time.Now()); problem != nil {
 		return problem
 	}
-	if err := r.s.Reader.SetPreference(r.ctx, r.who.Name, defaultViewKey, keep); err != nil {
+	if err := r.s.Reader.SetPreference(r.ctx, r.who.Name, views.DefaultKey, keep); err != nil {
 		return err
 	}
 	if r.c.FormValue("back") == "/me" {

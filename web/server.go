@@ -15,6 +15,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/account"
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/ui"
@@ -29,7 +30,7 @@ type Config struct {
 	// System looks after the installation; nil: there is no page about it.
 	System System
 	// Accounts manages users and tokens; nil: there are no pages for it.
-	Accounts Accounts
+	Accounts account.Accounts
 	// Bulk acts on many runs; nil: there are no pages for that.
 	Bulk Bulk
 	// Crew lists agents, providers and tools; nil: there is no page about them.
@@ -51,7 +52,7 @@ type Config struct {
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
 	// AuditLog verifies the audit log; nil: there is no button for that.
-	AuditLog AuditLog
+	AuditLog audit.Verifier
 	// API answers below /api/v1; nil: nothing does.
 	API http.Handler
 	// APIPath is where the API reads what an operation gives, with {name} for each
@@ -143,6 +144,7 @@ func New(c Config) (*Server, error) {
 // mounted are the sections, each with what its pages need.
 func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
+		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts, Memory: s.Memory != nil}),
 		audit.Section(audit.Ports{Reader: s.Reader, AuditLog: s.AuditLog, Settings: s.Settings}),
 	}
 }
@@ -235,7 +237,7 @@ func (s *Server) strict(next http.Handler) http.Handler {
 			origin := r.Header.Get("Origin")
 			_, err := r.Cookie(s.site.CookieName(r))
 			site := r.Header.Get("Sec-Fetch-Site")
-			if err == nil && origin == "" && site == "" || strings.Contains(origin, "@") || origin != "" && site == "" && origin != s.origin(r) {
+			if err == nil && origin == "" && site == "" || strings.Contains(origin, "@") || origin != "" && site == "" && origin != s.site.Origin(r) {
 				http.Error(w, "cross-origin request refused", http.StatusForbidden)
 				return
 			}

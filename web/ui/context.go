@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -111,4 +113,16 @@ func SizeIn(l *locale.Language, n int) string {
 		return l.Decimal(float64(n)/(1<<10), 1) + " KB"
 	}
 	return l.Decimal(float64(n)/(1<<20), 1) + " MB"
+}
+
+// See redirects to the page at a pattern. Parts like :run are those of the request's
+// address.
+func See(page string) func(*Context) error {
+	return func(c *Context) error {
+		at := page
+		for _, name := range c.Echo.ParamNames() {
+			at = strings.Replace(at, ":"+name, url.PathEscape(c.Param(name)), 1)
+		}
+		return c.Echo.Redirect(http.StatusSeeOther, at)
+	}
 }

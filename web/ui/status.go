@@ -53,3 +53,6 @@ func StepStatus(s domain.NodeStatus) kit.Status {
 	}
 	return kit.Word("idle", "i-queued", locale.Mark("not started"), false)
 }
+
+// MaxReason bounds the reason for an act, in bytes.
+const MaxReason = 500

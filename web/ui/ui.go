@@ -69,6 +69,14 @@ func (s *Site) CookieName(r *http.Request) string {
 	return "kairos"
 }
 
+// Origin is that of this server's pages, as a request came to it.
+func (s *Site) Origin(r *http.Request) string {
+	if s.Secure(r) {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
 // Principal is who sends a request; without a Name, nobody who is known.
 type Principal struct {
 	domain.User

@@ -1,9 +1,13 @@
-package view
+package account
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+)
 
 // LoginPage asks for name and password, offers the identity provider, or sets up
 // the first user.
 type LoginPage struct {
-	Shell
+	kit.Shell
 	Setup bool
 	Token string
 	Next  string
@@ -20,13 +24,13 @@ type LoginPage struct {
 
 // LoggedInPage leads from the identity provider to the page that was wanted.
 type LoggedInPage struct {
-	Shell
+	kit.Shell
 	Next string
 }
 
 // LoginLinkPage asks before a login link is used up.
 type LoginLinkPage struct {
-	Shell
+	kit.Shell
 	Token string
 	Error string
 }

@@ -1,4 +1,4 @@
-package web_test
+package account_test
 
 import (
 	"context"
@@ -134,7 +134,7 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 	}
 
 	// Out again: the session is over here, whatever the provider thinks.
-	f := form(t, again.Get("/me").Body, `action="/logout"`)
+	f := webtest.Form(t, again.Get("/me").Body, `action="/logout"`)
 	if p := again.Post("/logout", f); p.Code != http.StatusSeeOther {
 		t.Errorf("sign out: %d", p.Code)
 	}
@@ -347,7 +347,7 @@ func TestAnAdminLinksAUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := "/settings/users/" + u.ID
-	f := form(t, admin.Get(page).Body, `value="link"`)
+	f := webtest.Form(t, admin.Get(page).Body, `value="link"`)
 	f.Set("do", "link")
 	f.Set("subject", "subject-of-olga")
 	if p := admin.Post(page, f); p.Code != http.StatusSeeOther || !strings.Contains(admin.Get(page).Body, "subject-of-olga") {
@@ -364,7 +364,7 @@ func TestAnAdminLinksAUser(t *testing.T) {
 	if _, err := h.Auth.LinkUser(t.Context(), h.Admin, marta.ID, "subject-of-olga"); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("two users are one person: %v", err)
 	}
-	f = form(t, admin.Get(page).Body, `value="unlink"`)
+	f = webtest.Form(t, admin.Get(page).Body, `value="unlink"`)
 	f.Set("do", "unlink")
 	if p := admin.Post(page, f); p.Code != http.StatusSeeOther {
 		t.Errorf("unlink: %d", p.Code)
@@ -440,7 +440,7 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 	if p.Code != http.StatusOK {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
-	f := form(t, p.Body, `action="/login/link"`)
+	f := webtest.Form(t, p.Body, `action="/login/link"`)
 	if p := b.Post("/login/link", f); p.Code != http.StatusSeeOther || b.Get("/runs").Code != http.StatusOK {
 		t.Errorf("the login link: %d\n%s", p.Code, p.Body)
 	}

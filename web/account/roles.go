@@ -1,4 +1,4 @@
-package web
+package account
 
 import (
 	"net/http"
@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
-	"github.com/kairosd/kairosd/web/view"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 // roleActs say what a role may beyond the one before it.
@@ -19,31 +20,31 @@ var roleActs = map[domain.Role]string{
 }
 
 // roleSettings lists the roles with what each may, and who has it.
-func (r *request) roleSettings() error {
-	a, err := r.accounts()
+func (s *section) roleSettings(c *ui.Context) error {
+	a, err := s.accounts(c)
 	if err != nil {
 		return err
 	}
-	users, err := a.Users(r.ctx)
+	users, err := a.Users(c)
 	if err != nil {
 		return err
 	}
-	p := view.RolesPage{Shell: r.shell("settings", "Roles")}
+	p := RolesPage{Shell: c.Shell("settings", "Roles")}
 	for _, role := range roles {
-		row := view.RoleRow{Name: string(role), May: r.t(roleActs[role])}
+		row := RoleRow{Name: string(role), May: c.T(roleActs[role])}
 		var names []string
 		for _, u := range users {
 			if u.Role == role && !u.Disabled {
-				names = append(names, visible(u.Name))
+				names = append(names, kit.Visible(u.Name))
 			}
 		}
 		slices.Sort(names)
-		row.People = r.number(int64(len(names)))
+		row.People = c.Number(int64(len(names)))
 		row.Names = strings.Join(names[:min(len(names), 5)], ", ")
 		if len(names) > 5 {
 			row.Names += ", …"
 		}
 		p.Roles = append(p.Roles, row)
 	}
-	return r.render(http.StatusOK, view.Roles(p))
+	return c.Render(http.StatusOK, Roles(p))
 }

@@ -1,8 +1,12 @@
-package view
+package account
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+)
 
 // RolesPage says what each role may.
 type RolesPage struct {
-	Shell
+	kit.Shell
 	Roles []RoleRow
 }
 

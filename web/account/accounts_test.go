@@ -1,4 +1,4 @@
-package web_test
+package account_test
 
 import (
 	"net/http"
@@ -13,7 +13,7 @@ func TestAnAdminManagesUsers(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	admin := site.Browser(t).Login()
-	f := form(t, admin.Get("/settings/users").Body, `name="name"`)
+	f := webtest.Form(t, admin.Get("/settings/users").Body, `name="name"`)
 	f.Set("name", "olga")
 	f.Set("password", "short")
 	f.Set("role", "operator")
@@ -39,7 +39,7 @@ func TestAnAdminManagesUsers(t *testing.T) {
 	if strings.Contains(olga.Get("/").Body, `href="/settings/users"`) {
 		t.Error("an operator is shown the settings")
 	}
-	f = form(t, admin.Get(page).Body, `value="disable"`)
+	f = webtest.Form(t, admin.Get(page).Body, `value="disable"`)
 	f.Set("do", "disable")
 	if p := admin.Post(page, f); p.Code != http.StatusSeeOther || !strings.Contains(admin.Get(page).Body, "disabled") {
 		t.Errorf("disable: %d", p.Code)
@@ -52,7 +52,7 @@ func TestAnAdminManagesUsers(t *testing.T) {
 	}
 	// The last admin stays one.
 	marta := regexp.MustCompile(`href="(/settings/users/[^"]+)">marta`).FindStringSubmatch(admin.Get("/settings/users").Body)[1]
-	f = form(t, admin.Get(marta).Body, `value="role"`)
+	f = webtest.Form(t, admin.Get(marta).Body, `value="role"`)
 	f.Set("do", "role")
 	f.Set("role", "viewer")
 	if p := admin.Post(marta, f); p.Code != http.StatusUnprocessableEntity {
@@ -70,7 +70,7 @@ func TestATokenIsShownOnceAndRevoked(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	admin := site.Browser(t).Login()
-	f := form(t, admin.Get("/settings/tokens").Body, `name="name"`)
+	f := webtest.Form(t, admin.Get("/settings/tokens").Body, `name="name"`)
 	f.Set("name", "ci <b>")
 	f.Set("role", "viewer")
 	f.Set("lifetime", "24h")
@@ -101,21 +101,21 @@ func TestATokenIsShownOnceAndRevoked(t *testing.T) {
 	if !strings.Contains(page.Body, "cannot be undone") {
 		t.Errorf("no question before it:\n%s", page.Body)
 	}
-	if !strings.Contains(words(page.Body), "from 127.0.0.1") {
-		t.Errorf("it does not say from where the token was used last: %s", words(page.Body))
+	if !strings.Contains(webtest.Words(page.Body), "from 127.0.0.1") {
+		t.Errorf("it does not say from where the token was used last: %s", webtest.Words(page.Body))
 	}
-	why := form(t, page.Body, `action="`+revoke)
+	why := webtest.Form(t, page.Body, `action="`+revoke)
 	if p := admin.Post(revoke, why); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
-		t.Errorf("without a reason: %d %s", p.Code, words(p.Body))
+		t.Errorf("without a reason: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	why.Set("reason", "the laptop was stolen")
 	if p := admin.Post(revoke, why); p.Code != http.StatusSeeOther {
 		t.Errorf("revoke: %d", p.Code)
 	}
-	if text := words(admin.Get("/audit?q=action:token.revoke").Body); !strings.Contains(text, "the laptop was stolen") {
+	if text := webtest.Words(admin.Get("/audit?q=action:token.revoke").Body); !strings.Contains(text, "the laptop was stolen") {
 		t.Errorf("the audit log does not say why: %s", text)
 	}
-	if text := words(admin.Get(revoke).Body); !strings.Contains(text, "there is nothing to revoke") {
+	if text := webtest.Words(admin.Get(revoke).Body); !strings.Contains(text, "there is nothing to revoke") {
 		t.Errorf("a second time: %s", text)
 	}
 	if code := use(); code != http.StatusUnauthorized {
@@ -127,7 +127,7 @@ func TestOnesOwnPage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	here, there := site.Browser(t).Login(), site.Browser(t).Login()
-	f := form(t, here.Get("/me").Body, `name="old"`)
+	f := webtest.Form(t, here.Get("/me").Body, `name="old"`)
 	f.Set("old", "wrong password 12")
 	f.Set("password", "another good password")
 	f.Set("again", "another good password")
@@ -142,7 +142,7 @@ func TestOnesOwnPage(t *testing.T) {
 	if p := there.Get("/runs"); p.Code != http.StatusOK {
 		t.Fatalf("the other login: %d", p.Code)
 	}
-	f = form(t, here.Get("/me").Body, `value="others"`)
+	f = webtest.Form(t, here.Get("/me").Body, `value="others"`)
 	f.Set("session", "others")
 	if p := here.Post("/me/sessions", f); p.Code != http.StatusSeeOther {
 		t.Errorf("sign out elsewhere: %d", p.Code)
@@ -153,7 +153,7 @@ func TestOnesOwnPage(t *testing.T) {
 	if p := here.Get("/runs"); p.Code != http.StatusOK {
 		t.Errorf("this login died: %d", p.Code)
 	}
-	f = form(t, here.Get("/me").Body, `name="old"`)
+	f = webtest.Form(t, here.Get("/me").Body, `name="old"`)
 	for k, v := range map[string]string{"old": webtest.Password, "password": "another good password", "again": "another good password"} {
 		f.Set(k, v)
 	}

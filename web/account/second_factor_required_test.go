@@ -1,4 +1,4 @@
-package web_test
+package account_test
 
 import (
 	"net/http"
@@ -32,8 +32,8 @@ func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 		}
 	}
 	page := admin.Get("/me/second-factor")
-	if !strings.Contains(words(page.Body), "Your role must have a second factor") {
-		t.Fatalf("%d %s", page.Code, words(page.Body))
+	if !strings.Contains(webtest.Words(page.Body), "Your role must have a second factor") {
+		t.Fatalf("%d %s", page.Code, webtest.Words(page.Body))
 	}
 	f := page.Hidden()
 	f.Set("name", "otto")
@@ -43,9 +43,9 @@ func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 	}
 	f = page.Hidden()
 	f.Set("do", "on")
-	f.Set("code", authenticator(t, f.Get("secret"), time.Now()))
+	f.Set("code", webtest.Authenticator(t, f.Get("secret"), time.Now()))
 	if p := admin.Post("/me/second-factor", f); p.Code != http.StatusOK || !strings.Contains(p.Body, "recovery codes") {
-		t.Fatalf("turned on: %d %s", p.Code, words(p.Body))
+		t.Fatalf("turned on: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	if p := admin.Get("/settings/users"); p.Code != http.StatusOK {
 		t.Errorf("afterwards: %d", p.Code)
@@ -53,20 +53,20 @@ func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 	f = admin.Get("/me/second-factor").Hidden()
 	f.Set("do", "off")
 	if p := admin.Post("/me/second-factor", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "must have a second factor") {
-		t.Errorf("turned off: %d %s", p.Code, words(p.Body))
+		t.Errorf("turned off: %d %s", p.Code, webtest.Words(p.Body))
 	}
 
 	// A weaker role may do without.
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
 	}
-	if text := words(admin.Get("/settings/users").Body); strings.Contains(text, "must have one") {
+	if text := webtest.Words(admin.Get("/settings/users").Body); strings.Contains(text, "must have one") {
 		t.Errorf("of an operator it is demanded: %s", text)
 	}
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "paula", webtest.Password, domain.RoleAuthor); err != nil {
 		t.Fatal(err)
 	}
-	if text := words(admin.Get("/settings/users").Body); !strings.Contains(text, "off, though the role must have one") {
+	if text := webtest.Words(admin.Get("/settings/users").Body); !strings.Contains(text, "off, though the role must have one") {
 		t.Errorf("of an author it is not demanded: %s", text)
 	}
 }
