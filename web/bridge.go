@@ -64,7 +64,6 @@ func (r *request) to(address string) error                           { return r.
 func (r *request) once(f func() (string, error)) error               { return r.Once(f) }
 func (r *request) shell(section, title string) kit.Shell             { return r.Shell(section, title) }
 func (r *request) render(code int, page templ.Component) error       { return r.Render(code, page) }
-func (r *request) restoreDisplay(name string)                        { r.RestoreDisplay(name) }
 func (r *request) zoneSet() string                                   { return r.ZoneSet() }
 func (r *request) setDisplay() error                                 { return r.SetDisplay() }
 func (r *request) auditAbout(e domain.AuditEvent) kit.Link           { return r.About(e) }

@@ -150,7 +150,7 @@ func (b *runPage) readActs() ([]domain.AuditEvent, error) {
 	var out []domain.AuditEvent
 	f := domain.AuditFilter{Run: b.d.Run.ID, Exclude: domain.AuditExclusion{Actions: []string{"checkpoint"}}, Page: domain.Page{Limit: 200}}
 	for len(out) < manyActs {
-		list, err := b.s.Reader.AuditEvents(b.ctx, f)
+		list, err := b.s.App.Audit.List(b.ctx, b.who.actor(), f)
 		if err != nil {
 			return nil, err
 		}

@@ -155,7 +155,7 @@ func (r *request) listRuns(p *view.RunsPage, q string, f domain.RunFilter) error
 		}
 	}
 	if !list.Stopped.IsZero() {
-		p.Stopped = r.t("Search stopped after %s at %s; narrow it, or go on with Older:", "20 ms", r.time(list.Stopped).Text)
+		p.Stopped = r.t("Search stopped at %s; narrow it, or continue with Older:", r.time(list.Stopped).Text)
 		p.Narrowings = r.narrowings(q, list.Items)
 		matching = unknown
 	}
@@ -201,9 +201,8 @@ func (r *request) offerActs(p *view.RunsPage, q string, matching int) {
 	}
 }
 
-// narrowerTime bounds how long it is counted what other filters would give: a count
-// may take 20 ms.
-const narrowerTime = 10 * time.Millisecond
+// narrowerCounts is for how many other filters it is counted what they would give.
+const narrowerCounts = 3
 
 // unknown is how many runs match where a search was not finished.
 const unknown = -1
@@ -215,7 +214,6 @@ func (r *request) narrower(p *view.RunsPage, q string) {
 	if len(parts) > 8 {
 		return
 	}
-	began := time.Now()
 	for i := range parts {
 		rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), " ")
 		f, problem := filter.Parse(rest, time.Now())
@@ -223,7 +221,7 @@ func (r *request) narrower(p *view.RunsPage, q string) {
 			continue
 		}
 		l := view.Link{Text: r.t("Without %s", visible(parts[i])), Href: listAt("/runs", rest)}
-		if i == 0 || time.Since(began) < narrowerTime {
+		if i < narrowerCounts {
 			var err error
 			if l.Count, err = r.matchText(f); err != nil {
 				continue
@@ -306,7 +304,7 @@ func (r *request) views(p *view.RunsPage, q string, valid bool) error {
 	known := slices.ContainsFunc(p.Chips, func(c view.Link) bool { return c.Current && c.Count != "" }) ||
 		slices.ContainsFunc(views.Common(r.Context, q), func(c view.Link) bool { return c.Current })
 	p.CanSave = valid && q != "" && !known && r.who.Role.Includes(domain.RoleOperator)
-	begins, err := r.s.Reader.Preference(r.ctx, r.who.Name, views.DefaultKey)
+	begins, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), views.DefaultKey)
 	p.DefaultView, p.CanDefault = begins != "" && begins == q, valid && q != "" && begins != q
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/locale"
@@ -98,7 +99,7 @@ const columnsKey = "run columns"
 // chosenColumns are the columns that the reader wants besides those that are
 // always there.
 func (r *request) chosenColumns() ([]column, error) {
-	v, err := r.s.Reader.Preference(r.ctx, r.who.Name, columnsKey)
+	v, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), columnsKey)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func (r *request) setColumns() error {
 			keys = append(keys, c.key)
 		}
 	}
-	if err := r.s.Reader.SetPreference(r.ctx, r.who.Name, columnsKey, strings.Join(keys, ",")); err != nil {
+	if err := r.s.App.Preferences.Set(r.ctx, app.Preference{Meta: r.meta(), Key: columnsKey, Value: strings.Join(keys, ",")}); err != nil {
 		return err
 	}
 	return r.c.Redirect(http.StatusSeeOther, localPath(r.c.FormValue("back")))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/part/views"
@@ -47,7 +48,7 @@ func (r *request) elsewhere() (string, error) {
 	if len(v) > 0 || r.htmx() {
 		return "", nil
 	}
-	q, err := r.s.Reader.Preference(r.ctx, r.who.Name, views.DefaultKey)
+	q, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), views.DefaultKey)
 	if err != nil || q == "" {
 		return "", err
 	}
@@ -63,7 +64,7 @@ func (r *request) setDefaultView() error {
 	} else if _, problem := filter.Parse(q, time.Now()); problem != nil {
 		return problem
 	}
-	if err := r.s.Reader.SetPreference(r.ctx, r.who.Name, views.DefaultKey, keep); err != nil {
+	if err := r.s.App.Preferences.Set(r.ctx, app.Preference{Meta: r.meta(), Key: views.DefaultKey, Value: keep}); err != nil {
 		return err
 	}
 	if r.c.FormValue("back") == "/me" {

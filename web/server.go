@@ -51,8 +51,6 @@ type Config struct {
 	Settings Settings
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
-	// AuditLog verifies the audit log; nil: there is no button for that.
-	AuditLog audit.Verifier
 	// API answers below /api/v1; nil: nothing does.
 	API http.Handler
 	// APIPath is where the API reads what an operation gives, with {name} for each
@@ -145,13 +143,13 @@ func New(c Config) (*Server, error) {
 func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
 		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts, Memory: s.Memory != nil}),
-		audit.Section(audit.Ports{Reader: s.Reader, AuditLog: s.AuditLog, Settings: s.Settings}),
+		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
 	}
 }
 
 // shared is what all requests share.
 func (s *Server) shared() *ui.Site {
-	site := &ui.Site{Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Done: slices.Clone(deeds), Zone: s.Zone, Version: s.Version, Node: s.Node,
+	site := &ui.Site{App: s.App, Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Done: slices.Clone(deeds), Zone: s.Zone, Version: s.Version, Node: s.Node,
 		Idle: s.Idle, Now: s.Now, Logger: s.Logger}
 	for _, section := range s.sections {
 		site.Done = append(site.Done, section.Done...)

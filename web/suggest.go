@@ -2,7 +2,6 @@ package web
 
 import (
 	"slices"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -91,7 +90,7 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 			}
 			add(codes...)
 		}
-		groups, err := r.s.Reader.FailureGroups(r.ctx, 200)
+		groups, err := r.s.App.Failures.List(r.ctx, r.who.actor(), 200)
 		if err != nil {
 			return nil, err
 		}
@@ -135,16 +134,14 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 	return r.counted(key, query.Matching(all, typed)), nil
 }
 
-// counted says of the values that are shown how many runs have them, where an index
-// tells and as long as that is quick.
+// counted adds to the first values how many runs have them, where an index gives it.
 func (r *request) counted(key string, values []view.Link) []view.Link {
 	if !slices.Contains([]string{"agent", "tool", "provider", "by", "error"}, key) {
 		return values
 	}
-	began := time.Now()
-	for i := range values[:min(len(values), query.Most)] {
+	for i := range values[:min(len(values), narrowerCounts)] {
 		v := &values[i]
-		if v.Count != "" || i > 0 && time.Since(began) > narrowerTime {
+		if v.Count != "" {
 			continue
 		}
 		if f, problem := filter.Parse(key+":"+filter.Quote(v.Text), r.s.now()); problem == nil {

@@ -26,17 +26,9 @@ type Reader interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 
 	Notes(ctx context.Context, run string) ([]domain.Note, error)
-	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
-	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
-	Approval(ctx context.Context, id string) (domain.Approval, error)
 	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
-	AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
-	FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error)
-	FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error)
-	AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error)
-	UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error)
 	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
 	// Handoff is one of them; CodeNotFound.
@@ -45,12 +37,7 @@ type Reader interface {
 
 // Engine is what the API does; see web.Engine for the promises.
 type Engine interface {
-	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
-	Act(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error)
-	Resolve(ctx context.Context, actor domain.Actor, r domain.ResolveRequest) (domain.Run, error)
-	Decide(ctx context.Context, actor domain.Actor, r domain.DecideRequest) (domain.Approval, error)
-	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	// SavePlanOver is SavePlan for a document that was made from the version with
@@ -80,15 +67,6 @@ type Principals interface {
 	// MustEnrol reports whether somebody must set up a second factor before anything
 	// else.
 	MustEnrol(ctx context.Context, u domain.User) (bool, error)
-}
-
-// AuditLog verifies the audit log as a whole.
-type AuditLog interface {
-	// VerifyAudit begins a verification in the background; CodeConflict while one is
-	// under way.
-	VerifyAudit(ctx context.Context, actor domain.Actor) error
-	// AuditCheck is the verification under way, else the last one.
-	AuditCheck(ctx context.Context) (domain.AuditCheck, error)
 }
 
 // Audit is where acts are recorded that were denied.

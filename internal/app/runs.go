@@ -15,6 +15,7 @@ type Runs struct{ *kernel }
 type runStore interface {
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 	Notes(ctx context.Context, run string) ([]domain.Note, error)
+	RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error)
 }
 
 // Notes lists what people wrote about a run, oldest first.
@@ -29,6 +30,16 @@ func (r *Runs) Notes(ctx context.Context, by domain.Actor, run string) ([]domain
 		return nil, err
 	}
 	return r.store.Notes(ctx, found.ID)
+}
+
+// RecentNotes lists notes about any run since a time, newest first.
+//
+// Errors: forbidden.
+func (r *Runs) RecentNotes(ctx context.Context, by domain.Actor, since time.Time, limit int) ([]domain.Note, error) {
+	if err := r.allow(ctx, ListNotes, by, ""); err != nil {
+		return nil, err
+	}
+	return r.store.RecentNotes(ctx, since, limit)
 }
 
 // NoteRequest is a note about a run.
@@ -129,17 +140,23 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 // resumeLater starts a bulk operation that resumes the run at the time that is asked
 // for. It returns the note with that time.
 func (r *Runs) resumeLater(ctx context.Context, req AcknowledgeRequest, run domain.Run, note string) (string, error) {
-	if !req.ResumeAt.After(r.now()) {
-		return "", domain.Errorf(domain.CodeInvalid, "%s is past", req.ResumeAt.UTC().Format(time.RFC3339)).Suggest("resume the run now, or give a time to come")
-	}
-	if r.bulk == nil {
-		return "", domain.Errorf(domain.CodeUnavailable, "nothing here resumes runs at a time").Suggest("a daemon (kairosd serve) does")
-	}
-	b := domain.BulkRequest{Action: domain.ActionResume, Runs: []string{run.ID}, Reason: clip(note, 500), NotBefore: req.ResumeAt}
-	if _, err := r.bulk.Start(ctx, req.By, b); err != nil {
+	if err := r.startAt(ctx, req.By, req.ResumeAt, domain.BulkRequest{Runs: []string{run.ID}, Reason: clip(note, 500)}); err != nil {
 		return "", err
 	}
 	return strings.TrimSpace(clip(note, domain.MaxNoteLength-60) + "\n↻ " + req.ResumeAt.UTC().Format(time.RFC3339)), nil
+}
+
+// startAt starts a bulk operation that resumes runs at a time.
+func (k *kernel) startAt(ctx context.Context, by domain.Actor, at time.Time, b domain.BulkRequest) error {
+	if !at.After(k.now()) {
+		return domain.Errorf(domain.CodeInvalid, "%s is past", at.UTC().Format(time.RFC3339)).Suggest("resume the run now, or give a time to come")
+	}
+	if k.bulk == nil {
+		return domain.Errorf(domain.CodeUnavailable, "nothing here resumes runs at a time").Suggest("a daemon (kairosd serve) does")
+	}
+	b.Action, b.NotBefore = domain.ActionResume, at
+	_, err := k.bulk.Start(ctx, by, b)
+	return err
 }
 
 // clip is the beginning of a text, of at most n characters.

@@ -41,7 +41,7 @@ type Box struct {
 	mask  func([]byte) []byte
 	pins  mcp.Pins
 	audit func(context.Context, domain.AuditRecord) error
-	stops activity.Recorder // nil: nothing can be stopped, no circuit changed
+	keep  keeper // nil: nothing can be stopped, no circuit changed
 }
 
 // Options of a [Box]; the zero value is for looking only.
@@ -54,8 +54,8 @@ type Options struct {
 	// and the circuits carry over, and MCP servers that are configured as before go
 	// on. nil: there is none.
 	Before *Box
-	// Pins keeps accepted definitions; nil: for the life of the box. One that is a
-	// [Recorder] keeps what a person accepts together with the record of it.
+	// Pins keeps accepted definitions; nil: for the life of the box. One that also
+	// stores what is stopped and circuits lets people change them.
 	Pins    mcp.Pins
 	PidFile string
 	Idle    bool         // no server is started: what was accepted before is all there is
@@ -65,10 +65,10 @@ type Options struct {
 	Version string              // of kairosd, told to servers
 }
 
-// Recorder keeps a value as the act of somebody, in one transaction with its
-// record (G12).
-type Recorder interface {
-	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
+// keeper stores what people change, in one transaction with the records of it.
+type keeper interface {
+	activity.Recorder
+	circuit.Recorder
 }
 
 // New offers the tools of a configuration and starts its MCP servers.
@@ -85,7 +85,7 @@ func New(ctx context.Context, o Options) (*Box, error) {
 		t.Calls, t.Circuits = activity.New(o.Mask), circuit.NewBoard(o.Mask)
 	}
 	set.Watch(t.Calls, t.Circuits)
-	t.stops, _ = o.Pins.(activity.Recorder)
+	t.keep, _ = o.Pins.(keeper)
 	if len(o.Servers) == 0 && before == nil { // a host without servers still knows of the processes of those before
 		return t, nil
 	}
@@ -237,12 +237,7 @@ func (t *Box) AcceptTool(ctx context.Context, actor domain.Actor, name, digest, 
 		}
 	}
 	record.Detail = domain.RawJSON(fmt.Sprintf(`{"digest":%q}`, digest))
-	err := t.host.Accept(ctx, name, digest, func(ctx context.Context, key, value string) error {
-		if s, ok := t.pins.(Recorder); ok {
-			return s.SetSettingAs(ctx, key, value, record)
-		}
-		return t.pins.SetSetting(ctx, key, value)
-	})
+	err := t.host.Accept(ctx, name, digest, record)
 	switch {
 	case errors.Is(err, mcp.ErrNoTool):
 		return domain.Errorf(domain.CodeNotFound, "no MCP server that runs offers %q", name).Suggest("kairos tools lists what there is")
@@ -293,10 +288,10 @@ func (t *Box) stop(ctx context.Context, actor domain.Actor, kind, name string, k
 		return domain.Errorf(domain.CodeForbidden, "stopping calls needs the role operator")
 	case !known && !stopped: // one that is no longer configured can be let go
 		return domain.Errorf(domain.CodeNotFound, "there is no %s %q", strings.TrimSuffix(kind, ":"), name)
-	case t.stops == nil:
+	case t.keep == nil:
 		return domain.Errorf(domain.CodeUnavailable, "nothing can be stopped here")
 	}
-	return t.Calls.Stop(ctx, t.stops, actor, kind+name, on, reason)
+	return t.Calls.Stop(ctx, t.keep, actor, kind+name, on, reason)
 }
 
 // ChangeToolCircuit opens or closes a circuit of a tool by hand. It needs an
@@ -336,30 +331,30 @@ func (t *Box) change(ctx context.Context, actor domain.Actor, id circuit.ID, kno
 	case !known:
 		kind, name, _ := strings.Cut(id.Subject, ":")
 		return domain.Errorf(domain.CodeNotFound, "there is no %s %q", kind, name)
-	case t.stops == nil:
+	case t.keep == nil:
 		return domain.Errorf(domain.CodeUnavailable, "no circuit can be changed here")
 	}
-	return t.Circuits.Change(ctx, t.stops, actor, id, c)
+	return t.Circuits.Change(ctx, t.keep, actor, id, c)
 }
 
 // forgetful keeps accepted definitions for the life of a command.
 type forgetful struct {
-	mu sync.Mutex
-	m  map[string]string
+	mu   sync.Mutex
+	pins []domain.ToolPin
 }
 
-func (f *forgetful) Setting(_ context.Context, key string) (string, error) {
+func (f *forgetful) ToolPins(_ context.Context, server string) ([]domain.ToolPin, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.m[key], nil
+	return slices.DeleteFunc(slices.Clone(f.pins), func(p domain.ToolPin) bool { return p.Server != server }), nil
 }
 
-func (f *forgetful) SetSetting(_ context.Context, key, value string) error {
+func (f *forgetful) PutToolPins(_ context.Context, pins []domain.ToolPin, _ ...domain.AuditRecord) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.m == nil {
-		f.m = map[string]string{}
+	for _, p := range pins {
+		f.pins = slices.DeleteFunc(f.pins, func(o domain.ToolPin) bool { return o.Server == p.Server && o.Tool == p.Tool })
+		f.pins = append(f.pins, p)
 	}
-	f.m[key] = value
 	return nil
 }

@@ -136,7 +136,7 @@ func (s *section) followLink(c *ui.Context) error {
 // enter gives the browser its session, and the display that the person chose.
 func (s *section) enter(c *ui.Context, secret string, u domain.User) {
 	s.setCookie(c, secret)
-	c.RestoreDisplay(u.Name)
+	c.RestoreDisplay(u)
 }
 
 func (s *section) setCookie(c *ui.Context, secret string) {

@@ -35,7 +35,7 @@ func (s *section) mePage(c *ui.Context, code int, problem string) error {
 // startViews are the views that one's run list may open with, and the query of the
 // one that it does open with (R10).
 func (s *section) startViews(c *ui.Context) (begins string, options []kit.Option, err error) {
-	begins, err = c.Site.Reader.Preference(c, c.Who.Name, views.DefaultKey)
+	begins, err = s.App.Preferences.Get(c, c.Who.Actor(), views.DefaultKey)
 	if err != nil {
 		return "", nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
@@ -77,7 +78,7 @@ func (s *section) auditFilter(c *ui.Context, q string) (domain.AuditFilter, *dom
 
 func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.AuditFilter) error {
 	f.Page = c.Page()
-	list, err := s.Reader.AuditEvents(c, f)
+	list, err := s.App.Audit.List(c, c.Who.Actor(), f)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.Audi
 
 // auditState says how long the log is kept, and when its chain was verified last.
 func (s *section) auditState(c *ui.Context, p *AuditPage) error {
-	link, err := s.Reader.AuditLink(c, 1)
+	link, err := s.App.Audit.Link(c, c.Who.Actor(), 1)
 	if err != nil {
 		return err
 	}
@@ -126,15 +127,12 @@ func (s *section) auditState(c *ui.Context, p *AuditPage) error {
 	if link.Cut > 0 {
 		p.Kept += " " + c.T("Retention has removed those up to number %s.", c.Number(link.Cut))
 	}
-	if s.AuditLog == nil {
-		return nil
-	}
-	check, err := s.AuditLog.AuditCheck(c)
+	check, err := s.App.Audit.Check(c, c.Who.Actor())
 	if err != nil {
 		return err
 	}
 	p.Verify = kit.Link{Text: c.T("Verify the chain…"), Href: "/audit/verify"}
-	p.CanVerify = c.Who.Role.Includes(domain.RoleOperator)
+	p.CanVerify = c.May(app.VerifyAudit)
 	p.Check, p.Checked = s.checkWords(c, check)
 	return nil
 }
@@ -184,11 +182,11 @@ func (s *section) auditEvent(c *ui.Context) error {
 	if err != nil || seq < 1 {
 		return domain.Errorf(domain.CodeNotFound, "no audit event %q", c.Param("event"))
 	}
-	e, err := s.Reader.AuditEvent(c, seq)
+	e, err := s.App.Audit.Event(c, c.Who.Actor(), seq)
 	if err != nil {
 		return err
 	}
-	link, err := s.Reader.AuditLink(c, seq)
+	link, err := s.App.Audit.Link(c, c.Who.Actor(), seq)
 	if err != nil {
 		return err
 	}
@@ -300,14 +298,11 @@ func (s *section) chainFacts(c *ui.Context, seq int64, l domain.AuditLink) []kit
 func (s *section) verifyPage(c *ui.Context) error { return s.showVerify(c, http.StatusOK, "") }
 
 func (s *section) showVerify(c *ui.Context, code int, problem string) error {
-	if s.AuditLog == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation does not verify its audit log on request")
-	}
-	check, err := s.AuditLog.AuditCheck(c)
+	check, err := s.App.Audit.Check(c, c.Who.Actor())
 	if err != nil {
 		return err
 	}
-	link, err := s.Reader.AuditLink(c, 1)
+	link, err := s.App.Audit.Link(c, c.Who.Actor(), 1)
 	if err != nil {
 		return err
 	}
@@ -320,11 +315,11 @@ func (s *section) showVerify(c *ui.Context, code int, problem string) error {
 }
 
 func (s *section) verify(c *ui.Context) error {
-	if s.AuditLog == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation does not verify its audit log on request")
-	}
-	err := c.Once(func() (string, error) { return "/audit", s.AuditLog.VerifyAudit(c, c.Who.Actor()) })
-	if domain.CodeOf(err) == domain.CodeConflict {
+	_, err := s.App.Audit.Verify(c, c.Meta())
+	switch domain.CodeOf(err) {
+	case "":
+		return c.To("/audit")
+	case domain.CodeConflict:
 		return s.showVerify(c, http.StatusConflict, c.Sentence(err))
 	}
 	return err
@@ -351,7 +346,7 @@ func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, err
 	case "since", "until":
 		add("15m", "1h", "6h", "24h", "7d", "30d")
 	case "actor", "ip", "corr", "object", "run": // what the newest events have
-		list, err := s.Reader.AuditEvents(c, domain.AuditFilter{Exclude: domain.AuditExclusion{Actors: excluded(key)}, Page: domain.Page{Limit: 200}})
+		list, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Exclude: domain.AuditExclusion{Actors: excluded(key)}, Page: domain.Page{Limit: 200}})
 		if err != nil {
 			return nil, err
 		}

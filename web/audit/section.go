@@ -13,30 +13,16 @@ import (
 
 // Ports are what these pages need of the server.
 type Ports struct {
+	App      *app.App
 	Reader   Reader
-	AuditLog Verifier // nil: the log is not verified on request
 	Settings Settings // nil: nothing is known of how long events are kept
 }
 
-// Reader reads the audit log.
+// Reader finds the run that a filter names.
 type Reader interface {
-	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
-	// AuditEvent is one event with its journal rows, and AuditLink its place in the
-	// chain; CodeNotFound.
-	AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error)
-	AuditLink(ctx context.Context, seq int64) (domain.AuditLink, error)
 	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
 	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
 	FindRun(ctx context.Context, id string) (domain.Run, error)
-}
-
-// Verifier verifies the audit log as a whole.
-type Verifier interface {
-	// VerifyAudit begins a verification in the background; CodeConflict while one is
-	// under way.
-	VerifyAudit(ctx context.Context, actor domain.Actor) error
-	// AuditCheck is the verification under way, else the last one.
-	AuditCheck(ctx context.Context) (domain.AuditCheck, error)
 }
 
 // Settings says how long events are kept.

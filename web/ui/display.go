@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
@@ -128,9 +129,9 @@ func keepDisplay(c *Context, given url.Values) error {
 	if c.Who.Name == "" || len(given) == 0 {
 		return nil
 	}
-	kept := keptDisplay(c, c.Who.Name)
+	kept := keptDisplay(c, c.Who)
 	maps.Copy(kept, given)
-	err := c.Site.Reader.SetPreference(c, c.Who.Name, displayKey, kept.Encode())
+	err := c.Site.App.Preferences.Set(c, app.Preference{Meta: c.Meta(), Key: displayKey, Value: kept.Encode()})
 	if domain.CodeOf(err) == domain.CodeNoSpace {
 		return nil
 	}
@@ -138,8 +139,8 @@ func keepDisplay(c *Context, given url.Values) error {
 }
 
 // keptDisplay is what a person has chosen, as far as it is a choice now.
-func keptDisplay(c *Context, name string) url.Values {
-	text, err := c.Site.Reader.Preference(c, name, displayKey)
+func keptDisplay(c *Context, who Principal) url.Values {
+	text, err := c.Site.App.Preferences.Get(c, who.Actor(), displayKey)
 	if err != nil {
 		c.Site.Logger.Error("read how a person wants pages", "err", err) // no reason to keep them out
 	}
@@ -161,7 +162,7 @@ func keptDisplay(c *Context, name string) url.Values {
 
 // RestoreDisplay shows pages as a person wants them who logs in: what they chose goes
 // before what this browser was told.
-func (c *Context) RestoreDisplay(name string) { showBy(c, keptDisplay(c, name)) }
+func (c *Context) RestoreDisplay(u domain.User) { showBy(c, keptDisplay(c, Principal{User: u})) }
 
 // ZoneSet is the time zone that the reader chose; empty: the server's.
 func (c *Context) ZoneSet() string {

@@ -101,7 +101,7 @@ func (c *Context) Result(act string, f func() (string, error)) (string, error) {
 // the run that it created, else whatever its last record is about. It is empty if
 // the audit log has no record of the request.
 func carriedOut(c *Context) (string, error) {
-	list, err := c.Site.Reader.AuditEvents(c, domain.AuditFilter{Requests: []string{c.Who.Request.ID}, Page: domain.Page{Limit: 50}})
+	list, err := c.Site.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Requests: []string{c.Who.Request.ID}, Page: domain.Page{Limit: 50}})
 	if err != nil {
 		return "", err
 	}

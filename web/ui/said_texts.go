@@ -1,6 +1,8 @@
 package ui
 
-import "github.com/kairosd/kairosd/web/locale"
+import (
+	"github.com/kairosd/kairosd/web/locale"
+)
 
 // saidTexts are the sentences that pages know, as the code that says them formats them;
 // a test looks for each there.

@@ -1,6 +1,8 @@
 package ui
 
-import "github.com/kairosd/kairosd/web/locale"
+import (
+	"github.com/kairosd/kairosd/web/locale"
+)
 
 // What those say who look after users, logins, tokens and secrets.
 func init() {

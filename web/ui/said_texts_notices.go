@@ -1,6 +1,8 @@
 package ui
 
-import "github.com/kairosd/kairosd/web/locale"
+import (
+	"github.com/kairosd/kairosd/web/locale"
+)
 
 // What every page says while something is wrong with the installation itself.
 func init() {

@@ -34,14 +34,11 @@ type Route struct {
 type Reader interface {
 	// RunCounts are the numbers of runs by status, and of open approvals.
 	RunCounts(ctx context.Context) (domain.RunCounts, error)
-	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
-	// Preference is what a person chose under a key, "" if nothing.
-	Preference(ctx context.Context, owner, key string) (string, error)
-	SetPreference(ctx context.Context, owner, key, value string) error
 }
 
 // Site is what all requests share.
 type Site struct {
+	App    *app.App
 	Reader Reader
 	// Notices are what every page says now; nil: there are none.
 	Notices func(context.Context) []domain.Notice
