@@ -70,6 +70,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Audit:     s.store,
 		Settings:  set,
 		API:       public,
+		APIPath:   public.Reads,
 		Streams:   base.Streams,
 		Logger:    s.log,
 		Hosts:     s.hosts(ln),
