@@ -144,7 +144,7 @@ func (s *Store) execAccess(doing string, said []domain.AuditRecord, f func(ctx c
 		}
 		return rows, s.sealAccess(w.ctx, w.q, seq)
 	})
-	return translate(err, doing)
+	return core.Translate(err, doing)
 }
 
 func (s *Store) sealAccess(ctx context.Context, q *dbsqlc.Queries, seq int64) error {
@@ -152,7 +152,7 @@ func (s *Store) sealAccess(ctx context.Context, q *dbsqlc.Queries, seq int64) er
 	if err != nil {
 		return err
 	}
-	return q.SettingPut(ctx, settingAccess, encodeJSON(accessSeal{seq, mac}))
+	return q.SettingPut(ctx, settingAccess, core.EncodeJSON(accessSeal{seq, mac}))
 }
 
 // CheckAccess compares every row that grants access with its seal. What it returns
@@ -171,13 +171,13 @@ func (s *Store) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	}
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one snapshot
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	defer tx.Rollback()
 	q := dbsqlc.New(tx)
 	broken, of, err := s.brokenAccess(ctx, q)
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	c.Examined = int64(of)
 	for _, p := range broken.problems() {
@@ -185,7 +185,7 @@ func (s *Store) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	}
 	if len(broken.users)+len(broken.tokens)+len(broken.factors) == 0 { // else it is broken with them
 		if err := s.checkAccessSeal(ctx, tx, q, c); err != nil {
-			return translate(err, c.Name)
+			return core.Translate(err, c.Name)
 		}
 	}
 	return nil
@@ -294,10 +294,10 @@ func (s *Store) RepairAccess(ctx context.Context, actor domain.Actor) (found []s
 			return nil, err
 		}
 		record := domain.AuditRecord{Action: "access.repair", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
-			Detail: domain.RawJSON(encodeJSON(map[string]any{"found": found}))}
+			Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"found": found}))}
 		return []auditRow{{record: record}}, s.sealAccess(w.ctx, w.q, w.next+1)
 	})
-	return found, translate(err, "repair access")
+	return found, core.Translate(err, "repair access")
 }
 
 // resetAccess ends all access that the database grants, because nobody can tell
@@ -315,7 +315,7 @@ func (s *Store) resetAccess() error {
 			return nil, err
 		}
 		record := domain.AuditRecord{Action: actionAccessReset, Actor: domain.System.Name, Surface: domain.System.Surface, Reason: "the key file was lost",
-			Detail: domain.RawJSON(encodeJSON(map[string]int{"usersDisabled": len(all.users), "tokensRemoved": len(all.tokens), "sessionsRemoved": len(all.sessions),
+			Detail: domain.RawJSON(core.EncodeJSON(map[string]int{"usersDisabled": len(all.users), "tokensRemoved": len(all.tokens), "sessionsRemoved": len(all.sessions),
 				"secondFactorsRemoved": len(all.factors), "approvalsCancelled": len(all.approvals)}))}
 		return []auditRow{{record: record}}, s.sealAccess(w.ctx, w.q, w.next+1)
 	})

@@ -15,9 +15,9 @@ import (
 
 func (s *Store) approvalParams(a domain.Approval, rowID int64) dbsqlc.ApprovalPutParams {
 	row := dbsqlc.Approval{PublicID: a.ID, RunID: rowID, PlanKey: a.PlanKey, Node: a.Node, Visit: int64(a.Visit), Item: int64(a.Item),
-		Message: a.Message, Form: jsonText(a.Form), Tool: a.Tool, Arguments: jsonText(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: micros(a.DueAt),
-		CreatedAt: micros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
-		Entered: jsonText(a.Values), Rev: a.Rev, Agent: a.Agent, MayAsk: flag(a.MayAsk), Label: a.Label, Answers: answersText(a.Choices), Answer: a.Answer,
+		Message: a.Message, Form: core.JSONText(a.Form), Tool: a.Tool, Arguments: core.JSONText(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: core.Micros(a.DueAt),
+		CreatedAt: core.Micros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: core.Micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
+		Entered: core.JSONText(a.Values), Rev: a.Rev, Agent: a.Agent, MayAsk: core.Flag(a.MayAsk), Label: a.Label, Answers: answersText(a.Choices), Answer: a.Answer,
 		Assignee: a.Assignee, DueKey: dueKey(a.DueAt)}
 	return dbsqlc.ApprovalPutParams{PublicID: row.PublicID, RunID: row.RunID, PlanKey: row.PlanKey, Node: row.Node, Visit: row.Visit, Item: row.Item,
 		Message: row.Message, Form: row.Form, Tool: row.Tool, Arguments: row.Arguments, Digest: row.Digest, Status: row.Status, OnTimeout: row.OnTimeout, DueAt: row.DueAt,
@@ -54,7 +54,7 @@ func (s *Store) Approval(ctx context.Context, id string) (domain.Approval, error
 		return domain.Approval{}, domain.Errorf(domain.CodeCorrupt, "approval request %s was changed by something other than kairosd", id).
 			Suggest("run kairosd doctor at the server; kairosd user repair cancels the request")
 	}
-	return core.Approval(r.Approval, r.Run), translate(err, "read approval")
+	return core.Approval(r.Approval, r.Run), core.Translate(err, "read approval")
 }
 
 // AssignApproval says who is to answer an open approval; "": whoever may.
@@ -98,5 +98,5 @@ func (s *Store) AssignApproval(ctx context.Context, actor domain.Actor, id, befo
 			Reason: reason, Detail: domain.ChangeDetail(map[string]string{"assignee": before}, map[string]string{"assignee": assignee})}}}, nil
 	})
 	a.Assignee = assignee
-	return a, translate(err, "assign approval")
+	return a, core.Translate(err, "assign approval")
 }

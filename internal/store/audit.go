@@ -37,7 +37,7 @@ func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error
 		r := &rows[i]
 		p := dbsqlc.AuditEvent{Seq: w.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
 			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Request: r.record.Request.ID, Address: r.record.Request.Address, Object: r.record.Object,
-			Result: r.record.Result, Reason: r.record.Reason, Detail: jsonText(r.record.Detail)}
+			Result: r.record.Result, Reason: r.record.Reason, Detail: core.JSONText(r.record.Detail)}
 		if r.rowID != 0 {
 			p.RunID = &r.rowID
 		}
@@ -140,7 +140,7 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	if s.keyless {
 		old = math.MaxInt64
 	} else if last, err := s.q.AuditLast(ctx); err != nil {
-		return r, translate(err, "read the audit log")
+		return r, core.Translate(err, "read the audit log")
 	} else if len(s.db.Secrets.AuditKey) == 0 && last > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing: without it no link of the chain can be checked; put it back from where you keep a copy", s.path))
 		r.Last = last
@@ -179,7 +179,7 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 			r.Events++
 			l.add(e)
 			unlinked++
-			if e.Action == actionCut && e.Detail != nil && *e.Detail == encodeJSON(cut) {
+			if e.Action == actionCut && e.Detail != nil && *e.Detail == core.EncodeJSON(cut) {
 				vouched = true
 			}
 			problem, err := steps.check(ctx, e)
@@ -207,7 +207,7 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	// One statement is one snapshot: a row and its event are committed together.
 	silent, err := s.q.StepsWithoutAudit(ctx)
 	if err != nil {
-		return r, translate(err, "read journal rows")
+		return r, core.Translate(err, "read journal rows")
 	}
 	if silent > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("%d journal rows have no audit event", silent))
@@ -235,7 +235,7 @@ func (s *Store) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEve
 			Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(), Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()})
 		return f.Err
 	})
-	return out, translate(err, "read the audit log")
+	return out, core.Translate(err, "read the audit log")
 }
 
 // stepHashes compares events with the journal rows that they stand for. Rows are
@@ -286,7 +286,7 @@ func (h *stepHashes) check(ctx context.Context, e *dbsqlc.AuditEvent) (problem s
 	if at != 0 && len(h.purged) < 1_000_000 {
 		h.purged[*e.RunID] = true
 	}
-	return "", translate(err, "read a run")
+	return "", core.Translate(err, "read a run")
 }
 
 func (h *stepHashes) fill(ctx context.Context) error {
@@ -300,7 +300,7 @@ func (h *stepHashes) fill(ctx context.Context) error {
 		h.last = h.buffer[n-1].id
 	}
 	h.end = len(h.buffer) == 0
-	return translate(err, "read journal rows")
+	return core.Translate(err, "read journal rows")
 }
 
 // checkDigest compares the journal rows that an event stands for with what it
@@ -311,7 +311,7 @@ func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, e
 	}
 	hashes, err := s.q.StepHashes(ctx, *e.RunID, e.FirstSeq, e.RunSeq)
 	if err != nil {
-		return "", translate(err, "read journal rows")
+		return "", core.Translate(err, "read journal rows")
 	}
 	sum := sha256.New()
 	for _, h := range hashes {
@@ -321,7 +321,7 @@ func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, e
 		if purged, err := s.q.RunPurgedAt(ctx, *e.RunID); errors.Is(err, sql.ErrNoRows) {
 			return fmt.Sprintf("event %d stands for journal rows of a run that is not there", e.Seq), nil
 		} else if err != nil || purged != 0 {
-			return "", translate(err, "read a run")
+			return "", core.Translate(err, "read a run")
 		}
 		return fmt.Sprintf("event %d does not fit the journal rows %d to %d that it stands for", e.Seq, e.FirstSeq, e.RunSeq), nil
 	}
@@ -329,7 +329,7 @@ func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, e
 	// they are hashed.
 	astray, err := s.q.StepsOfAnotherAudit(ctx, dbsqlc.StepsOfAnotherAuditParams{RunID: *e.RunID, First: e.FirstSeq, Last: e.RunSeq, AuditSeq: e.Seq})
 	if err != nil {
-		return "", translate(err, "read journal rows")
+		return "", core.Translate(err, "read journal rows")
 	}
 	if astray > 0 {
 		return fmt.Sprintf("%d of the journal rows %d to %d name another event than %d, which stands for them", astray, e.FirstSeq, e.RunSeq, e.Seq), nil
@@ -352,7 +352,7 @@ func (s *Store) Audit(ctx context.Context, r domain.AuditRecord) error {
 // LastEvent is the newest audit sequence number.
 func (s *Store) LastEvent(ctx context.Context) (int64, error) {
 	n, err := s.q.AuditLast(ctx)
-	return n, translate(err, "read the audit log")
+	return n, core.Translate(err, "read the audit log")
 }
 
 // EventsAfter gives audit events with Seq > after in order, with their journal
@@ -362,7 +362,7 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 	if run == "" {
 		rows, err := s.q.AuditAfter(ctx, after, int64(limit))
 		if err != nil {
-			return nil, translate(err, "read events")
+			return nil, core.Translate(err, "read events")
 		}
 		for _, r := range rows {
 			out = append(out, core.AuditEvent(r.AuditEvent, r.Run))
@@ -385,11 +385,11 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 	}
 	steps, err := s.q.AuditOfSteps(ctx, rowID, from, int64(limit))
 	if err != nil {
-		return nil, translate(err, "read events")
+		return nil, core.Translate(err, "read events")
 	}
 	others, err := s.q.AuditOfRun(ctx, rowID, after, int64(limit))
 	if err != nil {
-		return nil, translate(err, "read events")
+		return nil, core.Translate(err, "read events")
 	}
 	for _, r := range steps {
 		others = append(others, r.AuditEvent)
@@ -410,7 +410,7 @@ func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit 
 func (s *Store) stepAfterEvent(ctx context.Context, run string, rowID, after int64) (int64, error) {
 	st, err := s.q.RunState(ctx, run)
 	if err != nil {
-		return 0, translate(err, "find run "+run)
+		return 0, core.Translate(err, "find run "+run)
 	}
 	low, high := int64(0), st.LastSeq
 	for low < high {
@@ -420,7 +420,7 @@ func (s *Store) stepAfterEvent(ctx context.Context, run string, rowID, after int
 		case errors.Is(err, sql.ErrNoRows): // purged
 			return 0, nil
 		case err != nil:
-			return 0, translate(err, "read events")
+			return 0, core.Translate(err, "read events")
 		case seq <= after:
 			low = middle
 		default:
@@ -445,11 +445,11 @@ func (s *Store) fillEntries(ctx context.Context, events []domain.AuditEvent, row
 			continue
 		}
 		rows, err := s.q.StepRange(ctx, *rowIDs[i], e.FirstSeq, e.RunSeq)
-		if err != nil && primary(err) == 0 && ctx.Err() == nil {
+		if err != nil && core.Primary(err) == 0 && ctx.Err() == nil {
 			continue // a row holds what no row holds
 		}
 		if err != nil {
-			return translate(err, "read journal rows")
+			return core.Translate(err, "read journal rows")
 		}
 		for _, row := range rows {
 			entry, err := s.entry(ctx, e.Run, row)

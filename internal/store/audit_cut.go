@@ -44,7 +44,7 @@ func cutOf(ctx context.Context, q *dbsqlc.Queries) (auditCut, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return c, nil
 	} else if err != nil {
-		return c, translate(err, "read where the audit log begins")
+		return c, core.Translate(err, "read where the audit log begins")
 	}
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return c, domain.Errorf(domain.CodeCorrupt, "where the audit log begins cannot be read: %w", err)
@@ -72,15 +72,15 @@ func (s *Store) keyedFrom(ctx context.Context) (int64, error) {
 func (s *Store) CutAudit(ctx context.Context, before time.Time, actor domain.Actor) (int64, error) {
 	last, err := s.q.AuditLast(ctx)
 	if err != nil {
-		return 0, translate(err, "read the audit log")
+		return 0, core.Translate(err, "read the audit log")
 	}
 	end, err := core.FirstAfter(ctx, s.db.AuditFrom, before, last)
 	if err != nil {
-		return 0, translate(err, "find old events")
+		return 0, core.Translate(err, "find old events")
 	}
 	at, err := s.q.AuditLinkBefore(ctx, min(end, last))
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, translate(err, "find old events")
+		return 0, core.Translate(err, "find old events")
 	}
 	old, cutErr := cutOf(ctx, s.q)
 	if cutErr != nil {
@@ -88,7 +88,7 @@ func (s *Store) CutAudit(ctx context.Context, before time.Time, actor domain.Act
 	}
 	if err == nil && at.Seq > old.Seq {
 		old = auditCut{at.Seq, hex.EncodeToString(at.Mac)}
-		detail := encodeJSON(old)
+		detail := core.EncodeJSON(old)
 		if err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 			if err := w.q.SettingPut(w.ctx, settingCut, detail); err != nil {
 				return nil, err

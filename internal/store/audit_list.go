@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // AuditEvent gives one event with the journal rows that it stands for; CodeNotFound
@@ -40,7 +41,7 @@ func (s *Store) AuditLink(ctx context.Context, seq int64) (domain.AuditLink, err
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // its batch is being written
 	case err != nil:
-		return l, translate(err, "read the chain")
+		return l, core.Translate(err, "read the chain")
 	default:
 		l.Seq, l.Mac = next.Seq, hex.EncodeToString(next.Mac)
 	}
@@ -49,10 +50,10 @@ func (s *Store) AuditLink(ctx context.Context, seq int64) (domain.AuditLink, err
 	case errors.Is(err, sql.ErrNoRows):
 		l.Before, l.BeforeMac = cut.Seq, cut.Mac
 	case err != nil:
-		return l, translate(err, "read the chain")
+		return l, core.Translate(err, "read the chain")
 	default:
 		l.Before, l.BeforeMac = before.Seq, hex.EncodeToString(before.Mac)
 	}
 	l.Last, err = s.q.AuditLast(ctx)
-	return l, translate(err, "read the chain")
+	return l, core.Translate(err, "read the chain")
 }

@@ -12,7 +12,7 @@ import (
 func (s *Store) Circuits(ctx context.Context) ([]domain.KeptCircuit, error) {
 	rows, err := s.q.CircuitList(ctx)
 	if err != nil {
-		return nil, translate(err, "read circuits")
+		return nil, core.Translate(err, "read circuits")
 	}
 	out := make([]domain.KeptCircuit, len(rows))
 	for i, r := range rows {
@@ -39,8 +39,8 @@ func (s *Store) SetCircuits(_ context.Context, list []domain.KeptCircuit, said .
 				stored[key{r.Subject, r.Part}] = r
 			}
 			for _, c := range list {
-				r := dbsqlc.Circuit{Subject: c.Subject, Part: c.Part, State: string(c.State), FailuresInRow: int64(c.FailuresInRow), Since: micros(c.Since), OpenUntil: micros(c.OpenUntil),
-					LastCode: c.LastCode, LastMessage: c.LastMessage, LastErrorAt: micros(c.LastErrorAt), OpenedBy: c.By, Reason: c.Reason}
+				r := dbsqlc.Circuit{Subject: c.Subject, Part: c.Part, State: string(c.State), FailuresInRow: int64(c.FailuresInRow), Since: core.Micros(c.Since), OpenUntil: core.Micros(c.OpenUntil),
+					LastCode: c.LastCode, LastMessage: c.LastMessage, LastErrorAt: core.Micros(c.LastErrorAt), OpenedBy: c.By, Reason: c.Reason}
 				before := stored[key{r.Subject, r.Part}]
 				delete(stored, key{r.Subject, r.Part})
 				if before == r {
@@ -64,7 +64,7 @@ func (s *Store) SetCircuits(_ context.Context, list []domain.KeptCircuit, said .
 func (s *Store) ToolPins(ctx context.Context, server string) ([]domain.ToolPin, error) {
 	rows, err := s.q.ToolPinList(ctx, server)
 	if err != nil {
-		return nil, translate(err, "read accepted tools")
+		return nil, core.Translate(err, "read accepted tools")
 	}
 	out := make([]domain.ToolPin, len(rows))
 	for i, r := range rows {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // RecountRuns counts the runs again, for counters that are off. It reports whether
@@ -35,5 +36,5 @@ func (s *Store) RecountRuns(context.Context) (changed bool, err error) {
 		return []auditRow{{record: domain.AuditRecord{Action: "store.recounted", Actor: domain.System.Name, Surface: domain.System.Surface,
 			Reason: "before: " + before + "; now: " + after}}}, nil
 	})
-	return changed, translate(err, "count the runs again")
+	return changed, core.Translate(err, "count the runs again")
 }

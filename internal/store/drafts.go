@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -15,8 +16,8 @@ import (
 func (s *Store) CreateDraft(ctx context.Context, d domain.Draft) error {
 	return s.execAs("store draft", []domain.AuditRecord{draftRecord(d, "draft.begin", domain.Actor{Name: d.Actor, Surface: d.Surface, Request: domain.RequestOf(ctx)}, "")},
 		func(ctx context.Context, q *dbsqlc.Queries) error {
-			return q.DraftInsert(ctx, dbsqlc.DraftInsertParams{PublicID: d.ID, Request: encodeJSON(d.DraftRequest), Actor: d.Actor, Role: string(d.Role), Surface: d.Surface,
-				Parent: d.Parent, Revision: int64(d.Revision), CreatedAt: micros(d.CreatedAt)})
+			return q.DraftInsert(ctx, dbsqlc.DraftInsertParams{PublicID: d.ID, Request: core.EncodeJSON(d.DraftRequest), Actor: d.Actor, Role: string(d.Role), Surface: d.Surface,
+				Parent: d.Parent, Revision: int64(d.Revision), CreatedAt: core.Micros(d.CreatedAt)})
 		})
 }
 
@@ -34,7 +35,7 @@ func draftRecord(d domain.Draft, action string, actor domain.Actor, reason strin
 	if d.Error != nil {
 		detail["error"] = d.Error.Code
 	}
-	return domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "draft:" + d.ID, Reason: reason, Detail: domain.RawJSON(encodeJSON(detail))}
+	return domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "draft:" + d.ID, Reason: reason, Detail: domain.RawJSON(core.EncodeJSON(detail))}
 }
 
 func clipped(s string, most int) string {
@@ -52,7 +53,7 @@ func (s *Store) Draft(ctx context.Context, id string) (domain.Draft, error) {
 		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft %q", id)
 	}
 	if err != nil {
-		return domain.Draft{}, translate(err, "read draft")
+		return domain.Draft{}, core.Translate(err, "read draft")
 	}
 	return draft(row)
 }
@@ -64,7 +65,7 @@ func (s *Store) DraftOfVersion(ctx context.Context, hash string) (domain.Draft, 
 		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft of version %q", hash)
 	}
 	if err != nil {
-		return domain.Draft{}, translate(err, "read draft")
+		return domain.Draft{}, core.Translate(err, "read draft")
 	}
 	return draft(row)
 }
@@ -128,7 +129,7 @@ func (s *Store) EndDraft(_ context.Context, d domain.Draft) (moved bool, err err
 		}
 		return []auditRow{{record: draftRecord(d, "draft."+string(d.State), domain.System, "")}}, nil
 	})
-	return moved, translate(err, "record draft")
+	return moved, core.Translate(err, "record draft")
 }
 
 // DecideDraft says what becomes of a draft: it is accepted or discarded. One that
@@ -154,13 +155,13 @@ func (s *Store) DecideDraft(_ context.Context, id string, state domain.DraftStat
 		}
 		if chosen != nil {
 			d.DraftOutcome = *chosen
-			if err := w.q.DraftChoose(w.ctx, encodeJSON(chosen), chosen.Hash, id); err != nil {
+			if err := w.q.DraftChoose(w.ctx, core.EncodeJSON(chosen), chosen.Hash, id); err != nil {
 				return nil, err
 			}
 		}
 		return []auditRow{{record: draftRecord(d, action, actor, reason)}}, nil
 	})
-	return moved, translate(err, "record draft")
+	return moved, core.Translate(err, "record draft")
 }
 
 func (s *Store) performDraft(f func(*writer) ([]auditRow, error)) error {
@@ -172,7 +173,7 @@ func (s *Store) performDraft(f func(*writer) ([]auditRow, error)) error {
 
 func draft(r dbsqlc.Draft) (domain.Draft, error) {
 	d := domain.Draft{ID: r.PublicID, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface, Parent: r.Parent, Revision: int(r.Revision), State: domain.DraftState(r.State),
-		Begun: int(r.Begun), CreatedAt: fromMicros(r.CreatedAt), EndedAt: fromMicros(r.EndedAt)}
+		Begun: int(r.Begun), CreatedAt: core.FromMicros(r.CreatedAt), EndedAt: core.FromMicros(r.EndedAt)}
 	for _, part := range []struct {
 		text string
 		into any
@@ -186,7 +187,7 @@ func draft(r dbsqlc.Draft) (domain.Draft, error) {
 
 func drafts(rows []dbsqlc.Draft, err error) ([]domain.Draft, error) {
 	if err != nil {
-		return nil, translate(err, "list drafts")
+		return nil, core.Translate(err, "list drafts")
 	}
 	out := make([]domain.Draft, len(rows))
 	for i, r := range rows {

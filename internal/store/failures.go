@@ -54,7 +54,7 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]domain.FailureG
 	}
 	rows, err := s.failures.read(ctx, s.q)
 	if err != nil {
-		return nil, translate(err, "group failures")
+		return nil, core.Translate(err, "group failures")
 	}
 	var out []domain.FailureGroup
 	for _, r := range rows[:min(max(limit, 0), len(rows))] {
@@ -62,13 +62,13 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]domain.FailureG
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // dealt with in between
 		} else if err != nil {
-			return nil, translate(err, "group failures")
+			return nil, core.Translate(err, "group failures")
 		}
 		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint, Runs: r.Runs,
-			First: fromMicros(r.FirstAt), Last: fromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
+			First: core.FromMicros(r.FirstAt), Last: core.FromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
 		acks, err := s.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if err != nil {
-			return nil, translate(err, "group failures")
+			return nil, core.Translate(err, "group failures")
 		}
 		for _, ack := range acks {
 			if a := core.FailureAck(ack, newest.Key); g.Ack == nil || a.At.After(g.Ack.At) {
@@ -124,12 +124,12 @@ func (s *Store) newestOf(ctx context.Context, ref domain.FailureRef) (string, er
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return r.Headline, translate(err, "find the newest failure")
+	return r.Headline, core.Translate(err, "find the newest failure")
 }
 
 func failureRecord(action string, actor domain.Actor, ref domain.FailureRef, note string, n int64) auditRow {
 	return auditRow{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + ref.PlanKey, Reason: note,
-		Detail: domain.RawJSON(encodeJSON(map[string]any{"node": ref.Node, "code": ref.Code, "alike": ref.Alike, "runs": n}))}}
+		Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"node": ref.Node, "code": ref.Code, "alike": ref.Alike, "runs": n}))}}
 }
 
 // setAttention marks the runs of a group as they are listed now. The first
@@ -145,7 +145,7 @@ func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool
 	}
 	group, err := s.groupRuns(ctx, p.ID, ref, on)
 	if err != nil {
-		return 0, translate(err, "list failures")
+		return 0, core.Translate(err, "list failures")
 	}
 	for first := true; len(group) > 0; first = false {
 		batch := group[:min(ackBatch, len(group))]
@@ -154,7 +154,7 @@ func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool
 		err := s.writer.perform(func(w *writer) ([]auditRow, error) {
 			marked = 0
 			for _, run := range batch {
-				n, err := w.q.RunAttention(w.ctx, flag(on), run.ID, run.EndedAt)
+				n, err := w.q.RunAttention(w.ctx, core.Flag(on), run.ID, run.EndedAt)
 				if err != nil {
 					return nil, err
 				}
@@ -174,7 +174,7 @@ func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool
 			return []auditRow{row}, err
 		})
 		if err != nil {
-			return total, translate(err, "acknowledge failures")
+			return total, core.Translate(err, "acknowledge failures")
 		}
 		total += marked
 	}
@@ -202,7 +202,7 @@ func (s *Store) Preference(ctx context.Context, owner, key string) (string, erro
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return v, translate(err, "read preference "+key)
+	return v, core.Translate(err, "read preference "+key)
 }
 
 // SetPreference keeps what a person chose.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // settingHold holds the domain.Hold while there is one.
@@ -29,7 +30,7 @@ func (s *Store) hold(h domain.Hold) error {
 		if err := w.q.SettingPut(w.ctx, "incarnation", incarnation); err != nil {
 			return nil, err
 		}
-		if err := w.q.SettingPut(w.ctx, settingHold, encodeJSON(h)); err != nil {
+		if err := w.q.SettingPut(w.ctx, settingHold, core.EncodeJSON(h)); err != nil {
 			return nil, err
 		}
 		failpoint.Hit("hold.begun")
@@ -38,11 +39,11 @@ func (s *Store) hold(h domain.Hold) error {
 			reason += fmt.Sprintf("; events up to %d were recorded and are missing", h.Lost)
 		}
 		rows := []auditRow{{record: domain.AuditRecord{Action: "store." + h.Reason, Actor: domain.System.Name, Surface: domain.System.Surface,
-			Reason: reason, Detail: domain.RawJSON(encodeJSON(h))}}}
+			Reason: reason, Detail: domain.RawJSON(core.EncodeJSON(h))}}}
 		detail := domain.RawJSON(`{"status":"waiting","waitReason":"held"}`)
 		for _, r := range runs {
 			counted := r.DeletedAt == 0 && r.Origin != domain.OriginDry
-			if err := w.q.RunHold(w.ctx, flag(counted), r.ID); err != nil {
+			if err := w.q.RunHold(w.ctx, core.Flag(counted), r.ID); err != nil {
 				return nil, err
 			}
 			delete(w.hot, r.ID)
@@ -75,7 +76,7 @@ func (s *Store) Hold(ctx context.Context) (*domain.Hold, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	} else if err != nil {
-		return nil, translate(err, "read the hold")
+		return nil, core.Translate(err, "read the hold")
 	}
 	var h domain.Hold
 	if err := json.Unmarshal([]byte(text), &h); err != nil {

@@ -29,7 +29,7 @@ func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]domain.
 			return nil
 		})
 	if err != nil {
-		return nil, nil, translate(err, "read the journal of run "+runID)
+		return nil, nil, core.Translate(err, "read the journal of run "+runID)
 	}
 	good, bad, next := make([]domain.Entry, 0, len(rows)), []domain.DamagedRow(nil), int64(1)
 	missing := func(to int64) {

@@ -16,9 +16,9 @@ import (
 // included, so that a row that was changed or moved is found when it is read.
 func (s *Store) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[]dbsqlc.PayloadInsertParams) error {
 	*p = core.StepRow{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
-		Substep: int64(e.Substep), Status: string(e.Status), Final: flag(e.Final), Effect: e.Effect, IdemKey: orNull(e.IdempotencyKey),
-		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, Cost: e.Usage.Cost, Agent: orNull(e.Agent), DueAt: micros(e.DueAt),
-		Ref: orNull(e.Ref), Actor: orNull(e.Actor), Reason: orNull(e.Reason), StartedAt: micros(e.StartedAt), At: micros(e.At)}
+		Substep: int64(e.Substep), Status: string(e.Status), Final: core.Flag(e.Final), Effect: e.Effect, IdemKey: core.OrNull(e.IdempotencyKey),
+		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, Cost: e.Usage.Cost, Agent: core.OrNull(e.Agent), DueAt: core.Micros(e.DueAt),
+		Ref: core.OrNull(e.Ref), Actor: core.OrNull(e.Actor), Reason: core.OrNull(e.Reason), StartedAt: core.Micros(e.StartedAt), At: core.Micros(e.At)}
 	var err error
 	for _, f := range []struct {
 		from domain.RawJSON
@@ -51,10 +51,10 @@ func (s *Store) entry(ctx context.Context, runID string, r core.StepRow) (domain
 			Suggest("restore a backup, or fork the run from before this row")
 	}
 	e := domain.Entry{Seq: r.Seq, Kind: domain.EntryKind(r.Kind), Node: r.Node, Visit: int(r.Visit), Item: int(r.Item), Attempt: int(r.Attempt),
-		Substep: int(r.Substep), Status: domain.NodeStatus(r.Status), Final: r.Final != 0, Effect: r.Effect, IdempotencyKey: orEmpty(r.IdemKey),
-		Usage: domain.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost}, Agent: orEmpty(r.Agent),
-		DueAt: fromMicros(r.DueAt), Ref: orEmpty(r.Ref), Actor: orEmpty(r.Actor), Reason: orEmpty(r.Reason), StartedAt: fromMicros(r.StartedAt),
-		At: fromMicros(r.At), Hash: hex.EncodeToString(r.Hash)}
+		Substep: int(r.Substep), Status: domain.NodeStatus(r.Status), Final: r.Final != 0, Effect: r.Effect, IdempotencyKey: core.OrEmpty(r.IdemKey),
+		Usage: domain.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost}, Agent: core.OrEmpty(r.Agent),
+		DueAt: core.FromMicros(r.DueAt), Ref: core.OrEmpty(r.Ref), Actor: core.OrEmpty(r.Actor), Reason: core.OrEmpty(r.Reason), StartedAt: core.FromMicros(r.StartedAt),
+		At: core.FromMicros(r.At), Hash: hex.EncodeToString(r.Hash)}
 	var failure domain.RawJSON
 	for _, f := range []struct {
 		column *string
@@ -90,12 +90,12 @@ func (s *Store) JournalPage(ctx context.Context, runID string, after int64, limi
 		limit = math.MaxInt32
 	}
 	rows, err := s.q.StepList(ctx, runID, after, int64(limit))
-	if err != nil && primary(err) == 0 && ctx.Err() == nil {
+	if err != nil && core.Primary(err) == 0 && ctx.Err() == nil {
 		// SQLite has given the rows; one of them holds what no row holds.
 		return nil, domain.Errorf(domain.CodeCorrupt, "the journal of run %s cannot be read: %w", runID, err)
 	}
 	if err != nil {
-		return nil, translate(err, "read the journal of run "+runID)
+		return nil, core.Translate(err, "read the journal of run "+runID)
 	}
 	out := make([]domain.Entry, len(rows))
 	for i, r := range rows {
@@ -113,12 +113,12 @@ func (s *Store) JournalPage(ctx context.Context, runID string, after int64, limi
 func (s *Store) Handoffs(ctx context.Context, runID string) ([]domain.Handoff, error) {
 	rows, err := s.q.HandoffList(ctx, runID)
 	if err != nil {
-		return nil, translate(err, "read handoffs")
+		return nil, core.Translate(err, "read handoffs")
 	}
 	out := make([]domain.Handoff, len(rows))
 	for i, h := range rows {
 		out[i] = domain.Handoff{ID: h.PublicID, Run: runID, Seq: h.Seq, From: h.FromAgent, To: h.ToAgent, Node: h.Node, Reason: h.Reason,
-			Context: h.Context, At: fromMicros(h.At)}
+			Context: h.Context, At: core.FromMicros(h.At)}
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // keptScan bounds how many audit events are read for the digests of one run: those
@@ -26,7 +27,7 @@ func (s *Store) Kept(ctx context.Context, run string) (domain.KeptDigests, error
 	var first, last int64
 	events, err := s.q.KeptEvents(ctx, &id)
 	if err != nil {
-		return out, translate(err, "read the audit log")
+		return out, core.Translate(err, "read the audit log")
 	}
 	for _, e := range events {
 		if first == 0 {
@@ -47,5 +48,5 @@ func (s *Store) Kept(ctx context.Context, run string) (domain.KeptDigests, error
 		out.Rows = append(out.Rows, domain.KeptDigest{Event: r.Seq, First: r.FirstSeq, Last: r.RunSeq, Digest: hex.EncodeToString(r.Digest)})
 	}
 	slices.SortFunc(out.Rows, func(a, b domain.KeptDigest) int { return int(a.First - b.First) })
-	return out, translate(err, "read the audit log")
+	return out, core.Translate(err, "read the audit log")
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // AckRun takes note of one failed run: it needs attention no more until it fails
@@ -39,7 +40,7 @@ func (s *Store) LabelRun(_ context.Context, actor domain.Actor, run string, labe
 			return nil, domain.Errorf(domain.CodeCorrupt, "labels of run %s: %w", run, err)
 		}
 		maps.Copy(given, labels)
-		if err := w.q.RunGiveLabels(w.ctx, encodeJSON(given), r.ID); err != nil {
+		if err := w.q.RunGiveLabels(w.ctx, core.EncodeJSON(given), r.ID); err != nil {
 			return nil, err
 		}
 		for _, k := range slices.Sorted(maps.Keys(labels)) {
@@ -54,7 +55,7 @@ func (s *Store) LabelRun(_ context.Context, actor domain.Actor, run string, labe
 			return nil, err
 		}
 		return []auditRow{{record: domain.AuditRecord{Action: "run.label", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: reason,
-			Detail: domain.RawJSON(encodeJSON(labels))}}}, nil
+			Detail: domain.RawJSON(core.EncodeJSON(labels))}}}, nil
 	})
-	return translate(err, "label run")
+	return core.Translate(err, "label run")
 }

@@ -17,7 +17,7 @@ import (
 
 func memoryParams(m domain.Memory, rowID int64) dbsqlc.MemoryInsertParams {
 	return dbsqlc.MemoryInsertParams{RunID: rowID, Scope: core.ScopeOf(m.Owner, m.Session), Owner: m.Owner, Session: m.Session,
-		Input: core.ClipMemory(m.Input), Output: core.ClipMemory(m.Output), At: micros(m.At)}
+		Input: core.ClipMemory(m.Input), Output: core.ClipMemory(m.Output), At: core.Micros(m.At)}
 }
 
 // Recollect gives what a session knows that helps with a text: its last
@@ -27,11 +27,11 @@ func (s *Store) Recollect(ctx context.Context, owner, session, text string, limi
 	scope := core.ScopeOf(owner, session)
 	latest, err := s.q.MemoryLatest(ctx, scope, math.MaxInt64, int64(limit))
 	if err != nil {
-		return nil, translate(err, "read memory")
+		return nil, core.Translate(err, "read memory")
 	}
 	found := map[int64]domain.Memory{}
 	for _, r := range latest {
-		found[r.ID] = domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)}
+		found[r.ID] = domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: core.FromMicros(r.At)}
 	}
 	if len(latest) == limit { // there may be more
 		ids, err := s.memoryMatches(ctx, scope, text, 2*limit)
@@ -46,9 +46,9 @@ func (s *Store) Recollect(ctx context.Context, owner, session, text string, limi
 			if errors.Is(err, sql.ErrNoRows) {
 				continue // retention took it meanwhile
 			} else if err != nil {
-				return nil, translate(err, "read memory")
+				return nil, core.Translate(err, "read memory")
 			}
-			found[id] = domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)}
+			found[id] = domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: core.FromMicros(r.At)}
 		}
 	}
 	ids := make([]int64, 0, len(found))
@@ -73,17 +73,17 @@ func (s *Store) memoryMatches(ctx context.Context, scope, text string, limit int
 	match := `scope : "` + scope + `" AND {input output} : ("` + strings.Join(words, `" OR "`) + `")`
 	rows, err := s.read.QueryContext(ctx, "SELECT rowid FROM memory_words WHERE memory_words MATCH ?1 ORDER BY rank LIMIT ?2", match, limit)
 	if err != nil {
-		return nil, translate(err, "search memory")
+		return nil, core.Translate(err, "search memory")
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
-			return nil, translate(err, "search memory")
+			return nil, core.Translate(err, "search memory")
 		}
 		ids = append(ids, id)
 	}
-	return ids, translate(rows.Err(), "search memory")
+	return ids, core.Translate(rows.Err(), "search memory")
 }
 
 // maxMemoryWords bounds a search.
@@ -106,14 +106,14 @@ func memoryWords(text string) []string {
 // MemorySessions lists the sessions of an owner that remember something, by name.
 func (s *Store) MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error) {
 	var list domain.List[domain.MemorySession]
-	limit := pageLimit(p.Limit)
+	limit := core.PageLimit(p.Limit)
 	for after := p.After; ; {
 		name, err := s.q.MemorySessionAfter(ctx, owner, after)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return list, nil
 		case err != nil:
-			return list, translate(err, "list sessions")
+			return list, core.Translate(err, "list sessions")
 		case len(list.Items) == limit:
 			list.Next = after
 			return list, nil
@@ -121,14 +121,14 @@ func (s *Store) MemorySessions(ctx context.Context, owner string, p domain.Page)
 		after = name
 		item := domain.MemorySession{Session: name}
 		if item.Exchanges, err = s.q.MemoryCount(ctx, core.ScopeOf(owner, name)); err != nil {
-			return list, translate(err, "count what a session remembers")
+			return list, core.Translate(err, "count what a session remembers")
 		}
 		last, err := s.q.MemoryLatest(ctx, core.ScopeOf(owner, name), math.MaxInt64, 1)
 		if err != nil {
-			return list, translate(err, "read memory")
+			return list, core.Translate(err, "read memory")
 		}
 		if len(last) > 0 {
-			item.LastAt = fromMicros(last[0].At)
+			item.LastAt = core.FromMicros(last[0].At)
 		}
 		list.Items = append(list.Items, item)
 	}
@@ -137,23 +137,23 @@ func (s *Store) MemorySessions(ctx context.Context, owner string, p domain.Page)
 // Memories lists what a session of an owner remembers, newest first.
 func (s *Store) Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error) {
 	var list domain.List[domain.Memory]
-	limit, before := pageLimit(p.Limit), int64(math.MaxInt64)
+	limit, before := core.PageLimit(p.Limit), int64(math.MaxInt64)
 	if p.After != "" {
 		var err error
-		if before, err = openCursor("memory", p.After); err != nil {
+		if before, err = core.OpenCursor("memory", p.After); err != nil {
 			return list, err
 		}
 	}
 	rows, err := s.q.MemoryLatest(ctx, core.ScopeOf(owner, session), before, int64(limit)+1)
 	if err != nil {
-		return list, translate(err, "read memory")
+		return list, core.Translate(err, "read memory")
 	}
 	for i, r := range rows {
 		if i == limit {
-			list.Next = cursor("memory", rows[i-1].ID)
+			list.Next = core.Cursor("memory", rows[i-1].ID)
 			break
 		}
-		list.Items = append(list.Items, domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)})
+		list.Items = append(list.Items, domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: core.FromMicros(r.At)})
 	}
 	return list, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -21,7 +22,7 @@ func (s *Store) letters(list []domain.Message, rowID int64, payloads *[]dbsqlc.P
 		d := m.Metadata
 		out[i] = dbsqlc.MessageInsertParams{PublicID: m.ID, RunID: rowID, Seq: m.Seq, Node: m.Node, Visit: int64(m.Visit), Item: int64(m.Item),
 			Correlation: m.CorrelationID, FromAgent: m.From, ToAgent: m.To, Type: string(m.Type), Payload: payload, Priority: d.Priority, TtlMs: d.TTL,
-			RetryCount: int64(d.RetryCount), RequiresAck: flag(d.RequiresAck), PlanContext: flag(d.IsPlanContext), At: micros(d.Timestamp)}
+			RetryCount: int64(d.RetryCount), RequiresAck: core.Flag(d.RequiresAck), PlanContext: core.Flag(d.IsPlanContext), At: core.Micros(d.Timestamp)}
 	}
 	return out, nil
 }
@@ -30,7 +31,7 @@ func (s *Store) letters(list []domain.Message, rowID int64, payloads *[]dbsqlc.P
 func (s *Store) Messages(ctx context.Context, runID string) ([]domain.Message, error) {
 	rows, err := s.q.MessageList(ctx, runID, 0, maxMessages)
 	if err != nil {
-		return nil, translate(err, "read messages")
+		return nil, core.Translate(err, "read messages")
 	}
 	out := make([]domain.Message, len(rows))
 	for i, r := range rows {
@@ -39,7 +40,7 @@ func (s *Store) Messages(ctx context.Context, runID string) ([]domain.Message, e
 			return nil, err
 		}
 		out[i] = domain.Message{ID: r.PublicID, CorrelationID: r.Correlation, From: r.FromAgent, To: r.ToAgent, Type: domain.MessageType(r.Type), Payload: payload,
-			Metadata: domain.MessageMetadata{Timestamp: fromMicros(r.At), Priority: r.Priority, TTL: r.TtlMs, RetryCount: int(r.RetryCount), RequiresAck: r.RequiresAck != 0},
+			Metadata: domain.MessageMetadata{Timestamp: core.FromMicros(r.At), Priority: r.Priority, TTL: r.TtlMs, RetryCount: int(r.RetryCount), RequiresAck: r.RequiresAck != 0},
 			Seq:      r.Seq, Node: r.Node, Visit: int(r.Visit), Item: int(r.Item)}
 		if r.PlanContext != 0 {
 			out[i].Metadata.IsPlanContext, out[i].Metadata.StepID = true, r.Node

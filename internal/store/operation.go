@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -48,7 +49,7 @@ func (s *Store) Done(ctx context.Context, o Operation) (object string, done bool
 	case err == nil && known.Digest != o.Digest:
 		return "", false, keyReused()
 	}
-	return known.Object, err == nil, translate(err, "look up an idempotency key")
+	return known.Object, err == nil, core.Translate(err, "look up an idempotency key")
 }
 
 func (o Operation) principal() string { return o.By.Surface + ":" + o.By.Name }
@@ -88,11 +89,11 @@ func (s *Store) Do(o Operation, f func(tx *Tx) (object string, err error)) (obje
 		if o.Key == "" {
 			return tx.said, nil
 		}
-		if err := w.q.OperationsDeleteBefore(w.ctx, micros(o.At.Add(-operationLifetime))); err != nil {
+		if err := w.q.OperationsDeleteBefore(w.ctx, core.Micros(o.At.Add(-operationLifetime))); err != nil {
 			return nil, err
 		}
 		return tx.said, w.q.OperationInsert(w.ctx, dbsqlc.OperationInsertParams{Principal: o.principal(), Operation: o.Name, Key: o.Key,
-			Digest: o.Digest, Object: object, CreatedAt: micros(o.At)})
+			Digest: o.Digest, Object: object, CreatedAt: core.Micros(o.At)})
 	}})
-	return object, repeated, translate(err, cmp.Or(o.Action, o.Name))
+	return object, repeated, core.Translate(err, cmp.Or(o.Action, o.Name))
 }

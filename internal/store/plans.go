@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -61,11 +62,11 @@ func (s *Store) PutVersion(ctx context.Context, v domain.NewVersion, actor domai
 			return nil, err
 		}
 		_, err = w.q.VersionInsert(w.ctx, dbsqlc.VersionInsertParams{PlanID: p.ID, Number: number, Hash: v.Hash, Semantics: int64(v.Semantics),
-			Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: flag(v.ByPerson),
+			Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: core.Flag(v.ByPerson),
 			ParentHash: v.ParentHash, Reason: v.Reason, Author: v.Author, CreatedAt: now})
 		created = true
 		return []auditRow{{record: domain.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + v.Key,
-			Reason: v.Reason, Detail: domain.RawJSON(encodeJSON(map[string]any{"version": number, "hash": v.Hash}))}}}, err
+			Reason: v.Reason, Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": number, "hash": v.Hash}))}}}, err
 	})
 	if err != nil {
 		return domain.Plan{}, domain.Version{}, false, err
@@ -114,7 +115,7 @@ func (w *writer) putFacts(planID int64, facts []domain.PlanFact) error {
 func (s *Store) PlanFacts(ctx context.Context, plan string) ([]domain.PlanFact, error) {
 	rows, err := s.q.PlanFacts(ctx, plan)
 	if err != nil {
-		return nil, translate(err, "read what plan "+plan+" is found by")
+		return nil, core.Translate(err, "read what plan "+plan+" is found by")
 	}
 	out := make([]domain.PlanFact, len(rows))
 	for i, r := range rows {
@@ -152,10 +153,10 @@ func (s *Store) RestoreVersion(ctx context.Context, r domain.RestoredVersion, ac
 			return nil, err
 		}
 		return []auditRow{{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: r.Reason,
-			Detail: domain.RawJSON(encodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}}}, w.putFacts(p.ID, r.Facts)
+			Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}}}, w.putFacts(p.ID, r.Facts)
 	})
 	if err != nil {
-		return domain.Plan{}, translate(err, "restore a plan version")
+		return domain.Plan{}, core.Translate(err, "restore a plan version")
 	}
 	return s.Plan(ctx, r.PlanID)
 }
@@ -173,11 +174,11 @@ func (s *Store) AcceptPlan(ctx context.Context, planID string, actor domain.Acto
 			return nil, nil // somebody else was first
 		}
 		return []auditRow{{record: domain.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
-				Detail: domain.RawJSON(encodeJSON(map[string]any{"version": p.Latest, "hash": p.LatestHash}))}}},
+				Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": p.Latest, "hash": p.LatestHash}))}}},
 			w.q.PlanAccept(w.ctx, w.s.now().UnixMicro(), planID)
 	})
 	if err != nil {
-		return domain.Plan{}, translate(err, "accept a plan")
+		return domain.Plan{}, core.Translate(err, "accept a plan")
 	}
 	return s.Plan(ctx, planID)
 }
@@ -187,15 +188,15 @@ func (s *Store) AcceptPlan(ctx context.Context, planID string, actor domain.Acto
 func (s *Store) VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]domain.VersionRuns, error) {
 	versions, err := s.q.VersionList(ctx, planID)
 	if err != nil {
-		return nil, translate(err, "list plan versions")
+		return nil, core.Translate(err, "list plan versions")
 	}
 	numbers := make(map[int64]int, len(versions))
 	for _, v := range versions {
 		numbers[v.ID] = int(v.Number)
 	}
-	ended, err := s.q.OutcomeOfVersions(ctx, planID, slotOf(since.UnixMicro()))
+	ended, err := s.q.OutcomeOfVersions(ctx, planID, core.SlotOf(since.UnixMicro()))
 	if err != nil {
-		return nil, translate(err, "read outcomes of versions")
+		return nil, core.Translate(err, "read outcomes of versions")
 	}
 	out := map[int]domain.VersionRuns{}
 	for _, r := range ended {
@@ -210,7 +211,7 @@ func (s *Store) VersionRuns(ctx context.Context, planID string, since time.Time)
 	}
 	active, err := s.q.VersionsUnderWay(ctx, planID)
 	if err != nil {
-		return nil, translate(err, "count runs of versions")
+		return nil, core.Translate(err, "count runs of versions")
 	}
 	for _, r := range active {
 		n := out[numbers[r.VersionID]]
@@ -226,7 +227,7 @@ func factList(facts []domain.PlanFact) string {
 	for i, f := range facts {
 		list[i] = [2]string{f.Kind, f.Value}
 	}
-	return encodeJSON(list)
+	return core.EncodeJSON(list)
 }
 
 // Plan finds a plan by key or id, archived ones included; CodeNotFound.
@@ -235,13 +236,13 @@ func (s *Store) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
 	if err != nil {
 		return domain.Plan{}, err
 	}
-	return plan(p), nil
+	return core.Plan(p), nil
 }
 
 // Plans lists plans, latest change first, by key.
 func (s *Store) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
 	var list domain.List[domain.Plan]
-	limit := pageLimit(f.Page.Limit)
+	limit := core.PageLimit(f.Page.Limit)
 	at, id, newer := int64(math.MaxInt64), int64(math.MaxInt64), false
 	const kind = "plans"
 	for _, c := range []struct {
@@ -255,10 +256,10 @@ func (s *Store) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[dom
 		// front, the page does not.
 		first, second, ok := strings.Cut(c.cursor, "-")
 		var err error
-		if at, err = openCursor(kind, first); err != nil || !ok {
-			return list, cmp.Or(err, badCursor())
+		if at, err = core.OpenCursor(kind, first); err != nil || !ok {
+			return list, cmp.Or(err, core.BadCursor())
 		}
-		if id, err = openCursor(kind, second); err != nil {
+		if id, err = core.OpenCursor(kind, second); err != nil {
 			return list, err
 		}
 		newer = c.newer
@@ -266,19 +267,19 @@ func (s *Store) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[dom
 	var rows []dbsqlc.Plan
 	var err error
 	if newer {
-		rows, err = s.q.PlanListNewer(ctx, dbsqlc.PlanListNewerParams{Archived: flag(f.Archived), Paused: flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
+		rows, err = s.q.PlanListNewer(ctx, dbsqlc.PlanListNewerParams{Archived: core.Flag(f.Archived), Paused: core.Flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
 	} else {
-		rows, err = s.q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: flag(f.Archived), Paused: flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
+		rows, err = s.q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: core.Flag(f.Archived), Paused: core.Flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
 	}
 	if err != nil {
-		return list, translate(err, "list plans")
+		return list, core.Translate(err, "list plans")
 	}
 	cursors := make(map[string]string, len(rows)) // plan id → its cursor
 	for _, r := range rows {
-		list.Items = append(list.Items, plan(r))
-		cursors[r.PublicID] = cursor(kind, r.UpdatedAt) + "-" + cursor(kind, r.ID)
+		list.Items = append(list.Items, core.Plan(r))
+		cursors[r.PublicID] = core.Cursor(kind, r.UpdatedAt) + "-" + core.Cursor(kind, r.ID)
 	}
-	list.Items, list.Next, list.Prev = windowBy(list.Items, limit, newer, f.Page, func(p domain.Plan) string { return cursors[p.ID] })
+	list.Items, list.Next, list.Prev = core.WindowBy(list.Items, limit, newer, f.Page, func(p domain.Plan) string { return cursors[p.ID] })
 	return list, nil
 }
 
@@ -288,7 +289,7 @@ func (s *Store) VersionByHash(ctx context.Context, hash string) (domain.Version,
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Version{}, domain.Errorf(domain.CodeNotFound, "no plan version with hash %s", hash)
 	}
-	return version(r.PlanVersion, r.PlanPublicID, r.PlanKey), translate(err, "read plan version")
+	return core.Version(r.PlanVersion, r.PlanPublicID, r.PlanKey), core.Translate(err, "read plan version")
 }
 
 // VersionByNumber gives one version with its source; CodeNotFound.
@@ -297,20 +298,20 @@ func (s *Store) VersionByNumber(ctx context.Context, planID string, number int) 
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Version{}, domain.Errorf(domain.CodeNotFound, "the plan has no version %d", number)
 	}
-	return version(r.PlanVersion, r.PlanPublicID, r.PlanKey), translate(err, "read plan version")
+	return core.Version(r.PlanVersion, r.PlanPublicID, r.PlanKey), core.Translate(err, "read plan version")
 }
 
 // Versions lists a plan's versions, newest first, without their documents.
 func (s *Store) Versions(ctx context.Context, planID string) ([]domain.Version, error) {
 	rows, err := s.q.VersionList(ctx, planID)
 	if err != nil {
-		return nil, translate(err, "list plan versions")
+		return nil, core.Translate(err, "list plan versions")
 	}
 	out := make([]domain.Version, len(rows))
 	for i, r := range rows {
 		out[i] = domain.Version{PlanID: r.PlanPublicID, PlanKey: r.PlanKey, Number: int(r.Number), Hash: r.Hash, Semantics: int(r.Semantics),
 			Kind: r.Kind, Format: r.Format, Origin: r.Origin, ByPerson: r.ByPerson != 0, ParentHash: r.ParentHash, Reason: r.Reason,
-			Author: r.Author, CreatedAt: fromMicros(r.CreatedAt)}
+			Author: r.Author, CreatedAt: core.FromMicros(r.CreatedAt)}
 	}
 	return out, nil
 }
@@ -320,12 +321,12 @@ func (s *Store) Versions(ctx context.Context, planID string) ([]domain.Version, 
 func (s *Store) LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error) {
 	rows, err := s.q.RunsOfPlan(ctx, plan, int64(limit))
 	if err != nil {
-		return nil, translate(err, "read the last runs of "+plan)
+		return nil, core.Translate(err, "read the last runs of "+plan)
 	}
 	out := make([]domain.Run, len(rows))
 	for i, r := range rows {
 		out[i] = domain.Run{ID: r.PublicID, PlanKey: plan, Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason),
-			CreatedAt: fromMicros(r.CreatedAt), EndedAt: fromMicros(r.EndedAt)}
+			CreatedAt: core.FromMicros(r.CreatedAt), EndedAt: core.FromMicros(r.EndedAt)}
 	}
 	return out, nil
 }
@@ -336,10 +337,10 @@ func (s *Store) NextStart(ctx context.Context, plan string) (run string, at time
 	const most = 100
 	rows, err := s.q.RunsQueuedOfPlan(ctx, plan, most+1)
 	if err != nil || len(rows) > most {
-		return "", at, translate(err, "read the queued runs of "+plan)
+		return "", at, core.Translate(err, "read the queued runs of "+plan)
 	}
 	for _, r := range rows {
-		if start := fromMicros(r.StartAt); start.After(s.now()) && (run == "" || start.Before(at)) {
+		if start := core.FromMicros(r.StartAt); start.After(s.now()) && (run == "" || start.Before(at)) {
 			run, at = r.PublicID, start
 		}
 	}
@@ -349,10 +350,10 @@ func (s *Store) NextStart(ctx context.Context, plan string) (run string, at time
 // PlansThatRun are the keys of plans whose newest version runs another plan.
 func (s *Store) PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error) {
 	var out []string
-	for _, text := range []string{`"plan":` + encodeJSON(plan) + `,`, `"plan":` + encodeJSON(plan) + `}`, `"plan":` + strings.TrimSuffix(encodeJSON(plan), `"`) + `@`} {
+	for _, text := range []string{`"plan":` + core.EncodeJSON(plan) + `,`, `"plan":` + core.EncodeJSON(plan) + `}`, `"plan":` + strings.TrimSuffix(core.EncodeJSON(plan), `"`) + `@`} {
 		keys, err := s.q.PlansWithText(ctx, text, int64(limit))
 		if err != nil {
-			return nil, translate(err, "find what runs "+plan)
+			return nil, core.Translate(err, "find what runs "+plan)
 		}
 		for _, k := range keys {
 			if !slices.Contains(out, k) {

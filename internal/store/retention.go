@@ -53,7 +53,7 @@ func (s *Store) Retain(ctx context.Context, policy domain.Retention, actor domai
 	}
 	names, err := s.q.PlanNames(ctx)
 	if err != nil {
-		return domain.Retained{}, translate(err, "list plans")
+		return domain.Retained{}, core.Translate(err, "list plans")
 	}
 	r.names = make(map[int64]string, len(names))
 	for _, p := range names {
@@ -124,7 +124,7 @@ func (r *retaining) plan(ctx context.Context, plan int64, rule domain.RetentionR
 		for p.Before > 0 {
 			rows, err := r.s.q.RunEndedOfPlan(ctx, p)
 			if err != nil {
-				return translate(err, "find old runs")
+				return core.Translate(err, "find old runs")
 			}
 			batch := make([]purgeable, 0, len(rows))
 			for _, row := range rows {
@@ -155,7 +155,7 @@ func (r *retaining) beyond(ctx context.Context, plan, keep int64) (int64, error)
 	for _, status := range []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
 		list, err := r.s.q.RunNewestEnds(ctx, plan, string(status), keep+1)
 		if err != nil {
-			return 0, translate(err, "count runs")
+			return 0, core.Translate(err, "count runs")
 		}
 		ends = append(ends, list...)
 	}
@@ -178,7 +178,7 @@ func (r *retaining) size(ctx context.Context, most int64) error {
 		for _, status := range []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
 			rows, err := r.s.q.RunEnded(ctx, dbsqlc.RunEndedParams{Status: string(status), AfterEnd: end, AfterID: id, Max: purgeRuns})
 			if err != nil {
-				return translate(err, "find old runs")
+				return core.Translate(err, "find old runs")
 			}
 			for _, row := range rows {
 				batch = append(batch, purgeable{row.ID, row.PlanID, row.EndedAt, row.LastSeq, row.PublicID, "size"})
@@ -202,7 +202,7 @@ func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) 
 	for _, p := range batch {
 		kept, err := r.s.q.RunKept(ctx, p.row)
 		if err != nil {
-			return 0, translate(err, "look at a run")
+			return 0, core.Translate(err, "look at a run")
 		}
 		if kept == 0 {
 			free = append(free, p)
@@ -369,7 +369,7 @@ func (s *Store) CollectPayloads(ctx context.Context) (int, error) {
 	for after := int64(0); ; {
 		rows, err := s.q.PayloadOrphans(ctx, after, before, 100)
 		if err != nil {
-			return removed, translate(err, "find payloads")
+			return removed, core.Translate(err, "find payloads")
 		}
 		if len(rows) == 0 {
 			return removed, nil
@@ -395,7 +395,7 @@ func (s *Store) GiveBack(ctx context.Context) error {
 	for {
 		var free int64
 		if err := s.read.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free); err != nil {
-			return translate(err, "count free pages")
+			return core.Translate(err, "count free pages")
 		}
 		if free <= keptFree {
 			return nil
@@ -444,19 +444,19 @@ func (w *writer) vacuum() (int64, error) {
 func (s *Store) PlanStorage(ctx context.Context) ([]domain.PlanStorage, error) {
 	names, err := s.q.PlanNames(ctx)
 	if err != nil {
-		return nil, translate(err, "list plans")
+		return nil, core.Translate(err, "list plans")
 	}
 	totals, err := s.q.RunTotals(ctx)
 	if err != nil {
-		return nil, translate(err, "sum up runs")
+		return nil, core.Translate(err, "sum up runs")
 	}
 	values, err := s.q.PayloadTotals(ctx)
 	if err != nil {
-		return nil, translate(err, "sum up values")
+		return nil, core.Translate(err, "sum up values")
 	}
 	stored, err := s.q.PayloadBytes(ctx)
 	if err != nil {
-		return nil, translate(err, "sum up values")
+		return nil, core.Translate(err, "sum up values")
 	}
 	u, err := s.Usage(ctx)
 	if err != nil {

@@ -102,7 +102,7 @@ func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (pro
 		return nil
 	})
 	if err != nil {
-		return nil, translate(err, "read runs")
+		return nil, core.Translate(err, "read runs")
 	}
 	for _, e := range want {
 		problems = append(problems, fmt.Sprintf("event %d created a run that is not there", e.Seq))

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -19,7 +20,7 @@ func (s *Store) SecondFactor(ctx context.Context, userID string) (string, error)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	} else if err != nil {
-		return "", translate(err, "read a second factor")
+		return "", core.Translate(err, "read a second factor")
 	}
 	return s.unsealText(factorName(userID), sealed)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // Setting gives what was kept under a key, "" if nothing was.
@@ -14,7 +15,7 @@ func (s *Store) Setting(ctx context.Context, key string) (string, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return text, translate(err, "read setting "+key)
+	return text, core.Translate(err, "read setting "+key)
 }
 
 // SetSetting keeps a value under a key; it is durable on return. It is kept also when

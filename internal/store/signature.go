@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // exportFormat is the form of signatures of exports.
@@ -20,12 +21,12 @@ func (s *Store) SignExport(ctx context.Context, sha256 []byte) (domain.ExportSig
 	}
 	var err error
 	if out.Head, err = s.q.AuditLast(ctx); err != nil {
-		return out, translate(err, "read the audit log")
+		return out, core.Translate(err, "read the audit log")
 	}
 	if out.Head > 0 {
 		mac, err := s.q.AuditMac(ctx, out.Head)
 		if err != nil {
-			return out, translate(err, "read the audit chain")
+			return out, core.Translate(err, "read the audit chain")
 		}
 		out.MAC = hex.EncodeToString(mac)
 	}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // measure keeps what a skill took, and forgets the oldest beyond the bound.
 func (w *writer) measure(m domain.SkillRun) error {
 	err := w.q.SkillRunInsert(w.ctx, dbsqlc.SkillRunInsertParams{Skill: m.Skill, Bound: m.Bound,
-		Ms: max(m.Time.Milliseconds(), 0), Tokens: max(m.Tokens, 0), At: micros(m.At)})
+		Ms: max(m.Time.Milliseconds(), 0), Tokens: max(m.Tokens, 0), At: core.Micros(m.At)})
 	if err != nil {
 		return err
 	}
@@ -24,7 +25,7 @@ func (w *writer) measure(m domain.SkillRun) error {
 func (s *Store) SkillMedians(ctx context.Context, skill, bound string) (domain.SkillMedians, error) {
 	rows, err := s.q.SkillRunList(ctx, skill, bound)
 	if err != nil {
-		return domain.SkillMedians{}, translate(err, "read runs of skill "+skill)
+		return domain.SkillMedians{}, core.Translate(err, "read runs of skill "+skill)
 	}
 	ms, tokens := make([]int64, len(rows)), make([]int64, len(rows))
 	for i, r := range rows {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // Usage says how much room the database takes and has.
@@ -35,7 +36,7 @@ func (s *Store) Usage(ctx context.Context) (domain.Storage, error) {
 	}
 	var pages, size int64
 	if err := s.read.QueryRowContext(ctx, "SELECT freelist_count, page_size FROM pragma_freelist_count, pragma_page_size").Scan(&pages, &size); err != nil {
-		return u, translate(err, "count free pages")
+		return u, core.Translate(err, "count free pages")
 	}
 	u.Unused = pages * size
 	var disk syscall.Statfs_t
@@ -51,5 +52,5 @@ func (s *Store) Usage(ctx context.Context) (domain.Storage, error) {
 func (s *Store) size(ctx context.Context) (int64, error) {
 	var pages, size int64
 	err := s.read.QueryRowContext(ctx, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size").Scan(&pages, &size)
-	return pages * size, translate(err, "count pages")
+	return pages * size, core.Translate(err, "count pages")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -22,13 +23,13 @@ func (s *Store) execAs(doing string, said []domain.AuditRecord, f func(ctx conte
 		return errReadOnly()
 	}
 	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) { return w.applyAs(doing, said, f) })
-	return translate(err, doing)
+	return core.Translate(err, doing)
 }
 
 func (w *writer) applyAs(doing string, said []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) ([]auditRow, error) {
 	err := f(w.ctx, w.q)
-	if code := domain.CodeOf(translate(err, doing)); code == domain.CodeConflict || code == domain.CodeNotFound {
-		return nil, translate(err, doing)
+	if code := domain.CodeOf(core.Translate(err, doing)); code == domain.CodeConflict || code == domain.CodeNotFound {
+		return nil, core.Translate(err, doing)
 	}
 	if err != nil {
 		return nil, err
@@ -45,8 +46,8 @@ func (s *Store) userParams(u domain.User) dbsqlc.UserInsertParams {
 	if settings == "" {
 		settings = "{}"
 	}
-	row := dbsqlc.User{ID: u.ID, Name: u.Name, Role: string(u.Role), PasswordHash: u.PasswordHash, Disabled: flag(u.Disabled),
-		CreatedAt: micros(u.CreatedAt), LastSeenAt: micros(u.LastSeenAt), Settings: settings, Issuer: u.Issuer, Subject: u.Subject}
+	row := dbsqlc.User{ID: u.ID, Name: u.Name, Role: string(u.Role), PasswordHash: u.PasswordHash, Disabled: core.Flag(u.Disabled),
+		CreatedAt: core.Micros(u.CreatedAt), LastSeenAt: core.Micros(u.LastSeenAt), Settings: settings, Issuer: u.Issuer, Subject: u.Subject}
 	row.Seal = s.userSeal(&row)
 	return dbsqlc.UserInsertParams(row)
 }
@@ -55,7 +56,7 @@ func (s *Store) userParams(u domain.User) dbsqlc.UserInsertParams {
 func (s *Store) user(u dbsqlc.User) domain.User {
 	unsealed := !s.matches(u.Seal, s.userSeal(&u))
 	return domain.User{ID: u.ID, Name: u.Name, Role: domain.Role(u.Role), PasswordHash: u.PasswordHash, Disabled: u.Disabled != 0 || unsealed, Unsealed: unsealed,
-		CreatedAt: fromMicros(u.CreatedAt), LastSeenAt: fromMicros(u.LastSeenAt), Settings: domain.RawJSON(u.Settings), Issuer: u.Issuer, Subject: u.Subject}
+		CreatedAt: core.FromMicros(u.CreatedAt), LastSeenAt: core.FromMicros(u.LastSeenAt), Settings: domain.RawJSON(u.Settings), Issuer: u.Issuer, Subject: u.Subject}
 }
 
 // CreateUser stores a new user; a taken name is CodeConflict.
@@ -97,7 +98,7 @@ func (s *Store) UserByIdentity(ctx context.Context, issuer, subject string) (dom
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.User{}, domain.Errorf(domain.CodeNotFound, "no user is %q of %s", subject, issuer)
 	}
-	return s.user(u), translate(err, "read user")
+	return s.user(u), core.Translate(err, "read user")
 }
 
 // CreateFirstUser stores u only if there is no user at all, in one transaction;
@@ -121,7 +122,7 @@ func (s *Store) User(ctx context.Context, idOrName string) (domain.User, error) 
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.User{}, domain.Errorf(domain.CodeNotFound, "no user %q", idOrName)
 	}
-	return s.user(u), translate(err, "read user")
+	return s.user(u), core.Translate(err, "read user")
 }
 
 // Users lists all users by name.
@@ -131,7 +132,7 @@ func (s *Store) Users(ctx context.Context) ([]domain.User, error) {
 	for i, u := range rows {
 		out[i] = s.user(u)
 	}
-	return out, translate(err, "list users")
+	return out, core.Translate(err, "list users")
 }
 
 // UpdateUser replaces everything but ID, Name and CreatedAt. A user that something
@@ -165,7 +166,7 @@ func (s *Store) updateUser(ctx context.Context, q *dbsqlc.Queries, u domain.User
 	if err := identityIsFree(ctx, q, u); err != nil {
 		return err
 	}
-	u.Name, u.CreatedAt = stored.Name, fromMicros(stored.CreatedAt)
+	u.Name, u.CreatedAt = stored.Name, core.FromMicros(stored.CreatedAt)
 	p := s.userParams(u)
 	_, err = q.UserUpdate(ctx, dbsqlc.UserUpdateParams{Role: p.Role, PasswordHash: p.PasswordHash, Disabled: p.Disabled, LastSeenAt: p.LastSeenAt,
 		Settings: p.Settings, Issuer: p.Issuer, Subject: p.Subject, Seal: p.Seal, ID: stored.ID})
@@ -175,19 +176,19 @@ func (s *Store) updateUser(ctx context.Context, q *dbsqlc.Queries, u domain.User
 // CountUsers counts all users.
 func (s *Store) CountUsers(ctx context.Context) (int, error) {
 	n, err := s.q.UserCount(ctx)
-	return int(n), translate(err, "count users")
+	return int(n), core.Translate(err, "count users")
 }
 
 func session(r dbsqlc.Session) domain.Session {
-	return domain.Session{IDHash: r.IDHash, UserID: r.UserID, CreatedAt: fromMicros(r.CreatedAt), SeenAt: fromMicros(r.SeenAt),
-		ExpiresAt: fromMicros(r.ExpiresAt), Address: r.Address, Agent: r.Agent}
+	return domain.Session{IDHash: r.IDHash, UserID: r.UserID, CreatedAt: core.FromMicros(r.CreatedAt), SeenAt: core.FromMicros(r.SeenAt),
+		ExpiresAt: core.FromMicros(r.ExpiresAt), Address: r.Address, Agent: r.Agent}
 }
 
 // CreateSession stores a session.
 func (s *Store) CreateSession(_ context.Context, v domain.Session, said ...domain.AuditRecord) error {
 	return s.execAs("create session", said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		row := dbsqlc.Session{IDHash: v.IDHash, UserID: v.UserID, CreatedAt: micros(v.CreatedAt), SeenAt: micros(v.SeenAt),
-			ExpiresAt: micros(v.ExpiresAt), Address: v.Address, Agent: v.Agent}
+		row := dbsqlc.Session{IDHash: v.IDHash, UserID: v.UserID, CreatedAt: core.Micros(v.CreatedAt), SeenAt: core.Micros(v.SeenAt),
+			ExpiresAt: core.Micros(v.ExpiresAt), Address: v.Address, Agent: v.Agent}
 		row.Seal = s.sessionSeal(&row)
 		return q.SessionInsert(ctx, dbsqlc.SessionInsertParams(row))
 	})
@@ -199,7 +200,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (domain.Session,
 	if err == nil && !s.matches(r.Seal, s.sessionSeal(&r)) {
 		err = sql.ErrNoRows // it proves nothing
 	}
-	return session(r), translate(err, "read session")
+	return session(r), core.Translate(err, "read session")
 }
 
 // Sessions lists the sessions of one user, newest first.
@@ -209,12 +210,14 @@ func (s *Store) Sessions(ctx context.Context, userID string) ([]domain.Session, 
 	for i, r := range rows {
 		out[i] = session(r)
 	}
-	return out, translate(err, "list sessions")
+	return out, core.Translate(err, "list sessions")
 }
 
 // TouchSession sets SeenAt; it never moves it back.
 func (s *Store) TouchSession(_ context.Context, hash string, seen time.Time) error {
-	return s.exec("touch session", func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionTouch(ctx, micros(seen), hash) })
+	return s.exec("touch session", func(ctx context.Context, q *dbsqlc.Queries) error {
+		return q.SessionTouch(ctx, core.Micros(seen), hash)
+	})
 }
 
 // DeleteSession removes one session; a missing one is no error.
@@ -231,14 +234,14 @@ func (s *Store) DeleteSessions(_ context.Context, userID, keep string, said ...d
 // last seen at or before idle.
 func (s *Store) DeleteExpiredSessions(_ context.Context, now, idle time.Time) error {
 	return s.exec("delete expired sessions", func(ctx context.Context, q *dbsqlc.Queries) error {
-		return q.SessionDeleteExpired(ctx, micros(now), micros(idle))
+		return q.SessionDeleteExpired(ctx, core.Micros(now), core.Micros(idle))
 	})
 }
 
 // token is a row as a token. One whose seal does not match says so, and proves nothing.
 func (s *Store) token(r dbsqlc.Token) (domain.Token, error) {
 	t := domain.Token{ID: r.ID, Unsealed: !s.matches(r.Seal, s.tokenSeal(&r)), Name: r.Name, Prefix: r.Prefix, SecretHash: r.SecretHash, Role: domain.Role(r.Role), CreatedBy: r.CreatedBy,
-		CreatedAt: fromMicros(r.CreatedAt), ExpiresAt: fromMicros(r.ExpiresAt), LastUsedAt: fromMicros(r.LastUsedAt), LastUsedFrom: r.LastUsedFrom, RevokedAt: fromMicros(r.RevokedAt)}
+		CreatedAt: core.FromMicros(r.CreatedAt), ExpiresAt: core.FromMicros(r.ExpiresAt), LastUsedAt: core.FromMicros(r.LastUsedAt), LastUsedFrom: r.LastUsedFrom, RevokedAt: core.FromMicros(r.RevokedAt)}
 	if err := json.Unmarshal([]byte(r.Scopes), &t.Scopes); err != nil {
 		return t, domain.Errorf(domain.CodeCorrupt, "scopes of token %s: %w", r.Name, err)
 	}
@@ -252,7 +255,7 @@ func (s *Store) CreateToken(_ context.Context, t domain.Token, said ...domain.Au
 		scopes = []string{}
 	}
 	row := dbsqlc.Token{ID: t.ID, Name: t.Name, Prefix: t.Prefix, SecretHash: t.SecretHash, Role: string(t.Role),
-		Scopes: encodeJSON(scopes), CreatedBy: t.CreatedBy, CreatedAt: micros(t.CreatedAt), ExpiresAt: micros(t.ExpiresAt)}
+		Scopes: core.EncodeJSON(scopes), CreatedBy: t.CreatedBy, CreatedAt: core.Micros(t.CreatedAt), ExpiresAt: core.Micros(t.ExpiresAt)}
 	row.Seal = s.tokenSeal(&row)
 	return s.execAccess("create token "+t.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		return q.TokenInsert(ctx, dbsqlc.TokenInsertParams{ID: row.ID, Name: row.Name, Prefix: row.Prefix, SecretHash: row.SecretHash, Role: row.Role,
@@ -264,7 +267,7 @@ func (s *Store) CreateToken(_ context.Context, t domain.Token, said ...domain.Au
 func (s *Store) TokenByHash(ctx context.Context, hash string) (domain.Token, error) {
 	r, err := s.q.TokenByHash(ctx, hash)
 	if err != nil {
-		return domain.Token{}, translate(err, "read token")
+		return domain.Token{}, core.Translate(err, "read token")
 	}
 	return s.token(r)
 }
@@ -275,7 +278,7 @@ func (s *Store) TokenByID(ctx context.Context, id string) (domain.Token, error) 
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Token{}, domain.Errorf(domain.CodeNotFound, "token %q not found", id)
 	} else if err != nil {
-		return domain.Token{}, translate(err, "read token")
+		return domain.Token{}, core.Translate(err, "read token")
 	}
 	return s.token(r)
 }
@@ -284,7 +287,7 @@ func (s *Store) TokenByID(ctx context.Context, id string) (domain.Token, error) 
 func (s *Store) Tokens(ctx context.Context) ([]domain.Token, error) {
 	rows, err := s.q.TokenList(ctx)
 	if err != nil {
-		return nil, translate(err, "list tokens")
+		return nil, core.Translate(err, "list tokens")
 	}
 	out := make([]domain.Token, len(rows))
 	for i, r := range rows {
@@ -305,7 +308,7 @@ func (s *Store) RevokeToken(_ context.Context, id string, at time.Time, said ...
 			return err
 		}
 		if row.RevokedAt == 0 {
-			row.RevokedAt = micros(at)
+			row.RevokedAt = core.Micros(at)
 		}
 		return q.TokenRevoke(ctx, row.RevokedAt, s.tokenSeal(&row), id)
 	})
@@ -315,7 +318,7 @@ func (s *Store) RevokeToken(_ context.Context, id string, at time.Time, said ...
 // moves the time back.
 func (s *Store) TouchToken(_ context.Context, id string, used time.Time, from string) error {
 	return s.exec("touch token", func(ctx context.Context, q *dbsqlc.Queries) error {
-		return q.TokenTouch(ctx, micros(used), from, id)
+		return q.TokenTouch(ctx, core.Micros(used), from, id)
 	})
 }
 
@@ -325,8 +328,8 @@ func (s *Store) TouchToken(_ context.Context, id string, used time.Time, from st
 // CreatedAt when the same request claims it again: what the request derives
 // from it stays the same, so that what it began is found and not begun twice.
 func (s *Store) ReserveResponse(_ context.Context, r domain.StoredResponse, staleAfter time.Duration) (stored domain.StoredResponse, claimed bool, err error) {
-	stale := micros(r.CreatedAt.Add(-staleAfter))
-	insert := dbsqlc.ResponseInsertParams{Principal: r.Principal, Route: r.Route, Key: r.Key, BodyHash: r.BodyHash, CreatedAt: micros(r.CreatedAt)}
+	stale := core.Micros(r.CreatedAt.Add(-staleAfter))
+	insert := dbsqlc.ResponseInsertParams{Principal: r.Principal, Route: r.Route, Key: r.Key, BodyHash: r.BodyHash, CreatedAt: core.Micros(r.CreatedAt)}
 	var row dbsqlc.Response
 	err = s.exec("reserve response", func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.ResponseInsert(ctx, insert)
@@ -342,7 +345,7 @@ func (s *Store) ReserveResponse(_ context.Context, r domain.StoredResponse, stal
 		}
 		claimed = true
 		if row.BodyHash == r.BodyHash {
-			r.CreatedAt = fromMicros(row.CreatedAt)
+			r.CreatedAt = core.FromMicros(row.CreatedAt)
 			return nil
 		}
 		if err := q.ResponseDeleteStale(ctx, dbsqlc.ResponseDeleteStaleParams{Principal: r.Principal, Route: r.Route, Key: r.Key, StaleBefore: stale}); err != nil {
@@ -358,7 +361,7 @@ func (s *Store) ReserveResponse(_ context.Context, r domain.StoredResponse, stal
 		return r, claimed && err == nil, err
 	}
 	stored = domain.StoredResponse{Principal: row.Principal, Route: row.Route, Key: row.Key, BodyHash: row.BodyHash, Status: int(row.Status),
-		Body: row.Body, CreatedAt: fromMicros(row.CreatedAt)}
+		Body: row.Body, CreatedAt: core.FromMicros(row.CreatedAt)}
 	if err := json.Unmarshal([]byte(row.Header), &stored.Header); err != nil {
 		return stored, false, domain.Errorf(domain.CodeCorrupt, "stored response: %w", err)
 	}
@@ -376,7 +379,7 @@ func (s *Store) CompleteResponse(_ context.Context, r domain.StoredResponse) err
 		if body == nil {
 			body = []byte{}
 		}
-		return q.ResponseComplete(ctx, dbsqlc.ResponseCompleteParams{Status: int64(r.Status), Header: encodeJSON(r.Header), Body: body,
+		return q.ResponseComplete(ctx, dbsqlc.ResponseCompleteParams{Status: int64(r.Status), Header: core.EncodeJSON(r.Header), Body: body,
 			Principal: r.Principal, Route: r.Route, Key: r.Key})
 	})
 }
@@ -391,5 +394,7 @@ func (s *Store) ReleaseResponse(_ context.Context, principal, route, key string)
 
 // DeleteResponses removes records created before a time.
 func (s *Store) DeleteResponses(_ context.Context, before time.Time) error {
-	return s.exec("delete stored responses", func(ctx context.Context, q *dbsqlc.Queries) error { return q.ResponseDeleteBefore(ctx, micros(before)) })
+	return s.exec("delete stored responses", func(ctx context.Context, q *dbsqlc.Queries) error {
+		return q.ResponseDeleteBefore(ctx, core.Micros(before))
+	})
 }
