@@ -59,7 +59,7 @@ var bugs = []bug{
 	seed("no fence on checkpoints", "internal/store/checkpoint.go", "\tif st.LastSeq != c.Fence {\n", "\tif false {\n", "./internal/store", "TestASecondWriter"),
 	seed("no epoch check", "internal/store/writer.go", "if epoch != strconv.FormatInt(w.s.epoch, 10) {", "if epoch == strconv.Itoa(-1) {", "./internal/store", "TestAnotherEpoch"),
 	seed("the epoch is checked once and never again", "internal/store/writer.go", "if err != nil || v == w.version {", "if err != nil || v > 0 && w.version >= 0 {", "./internal/store", "TestAnotherEpoch"),
-	seed("row hashes not verified", "internal/store/journal.go", "if string(core.RowHash(runID, &r)) != string(r.Hash) {", "if false {", "./internal/store/...", "TestDamage|TestSalvage|TestASecond"),
+	seed("row hashes not verified", "internal/store/internal/core/entry.go", "if string(RowHash(runID, &r)) != string(r.Hash) {", "if false {", "./internal/store/...", "TestDamage|TestSalvage|TestASecond"),
 	seed("value hashes not verified", "internal/store/internal/core/payloads.go", "if sum := sha256.Sum256(data); string(sum[:]) != string(hash) {",
 		"if sum := sha256.Sum256(data); len(sum) == 0 {", "./internal/store/...", "TestDamage|TestSalvage|TestAFlipped"),
 	seed("an I/O error does not stop the store", "internal/store/internal/core/errors.go", "case lib.SQLITE_IOERR, lib.SQLITE_CORRUPT,", "case lib.SQLITE_CORRUPT,",

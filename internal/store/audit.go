@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -12,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -347,125 +345,4 @@ func (s *Store) Audit(ctx context.Context, r domain.AuditRecord) error {
 		r.Request = domain.RequestOf(ctx)
 	}
 	return s.writer.perform(func(*writer) ([]auditRow, error) { return []auditRow{{rowID: rowID, record: r}}, nil })
-}
-
-// LastEvent is the newest audit sequence number.
-func (s *Store) LastEvent(ctx context.Context) (int64, error) {
-	n, err := s.q.AuditLast(ctx)
-	return n, core.Translate(err, "read the audit log")
-}
-
-// EventsAfter gives audit events with Seq > after in order, with their journal
-// rows, at most limit; run restricts to one run.
-func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error) {
-	var out []domain.AuditEvent
-	if run == "" {
-		rows, err := s.q.AuditAfter(ctx, after, int64(limit))
-		if err != nil {
-			return nil, core.Translate(err, "read events")
-		}
-		for _, r := range rows {
-			out = append(out, core.AuditEvent(r.AuditEvent, r.Run))
-		}
-		return out, s.fillEntries(ctx, out, rowIDsOf(rows))
-	}
-	rowID, err := s.db.RowID(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	// What is committed between the two reads below must not be in the second
-	// alone: whoever goes on behind it would never get what the first has missed.
-	last, err := s.LastEvent(ctx)
-	if err != nil {
-		return nil, err
-	}
-	from, err := s.stepAfterEvent(ctx, run, rowID, after)
-	if err != nil {
-		return nil, err
-	}
-	steps, err := s.q.AuditOfSteps(ctx, rowID, from, int64(limit))
-	if err != nil {
-		return nil, core.Translate(err, "read events")
-	}
-	others, err := s.q.AuditOfRun(ctx, rowID, after, int64(limit))
-	if err != nil {
-		return nil, core.Translate(err, "read events")
-	}
-	for _, r := range steps {
-		others = append(others, r.AuditEvent)
-	}
-	others = slices.DeleteFunc(others, func(e dbsqlc.AuditEvent) bool { return e.Seq > last })
-	slices.SortFunc(others, func(a, b dbsqlc.AuditEvent) int { return cmp.Compare(a.Seq, b.Seq) })
-	others = others[:min(limit, len(others))]
-	ids := make([]*int64, len(others))
-	for i, e := range others {
-		out = append(out, core.AuditEvent(e, run))
-		ids[i] = &rowID
-	}
-	return out, s.fillEntries(ctx, out, ids)
-}
-
-// stepAfterEvent is the last journal row of a run that stands for an audit event
-// up to after. Both count upwards, so it is found by halving.
-func (s *Store) stepAfterEvent(ctx context.Context, run string, rowID, after int64) (int64, error) {
-	st, err := s.q.RunState(ctx, run)
-	if err != nil {
-		return 0, core.Translate(err, "find run "+run)
-	}
-	low, high := int64(0), st.LastSeq
-	for low < high {
-		middle := (low + high + 1) / 2
-		seq, err := s.q.StepAuditSeq(ctx, rowID, middle)
-		switch {
-		case errors.Is(err, sql.ErrNoRows): // purged
-			return 0, nil
-		case err != nil:
-			return 0, core.Translate(err, "read events")
-		case seq <= after:
-			low = middle
-		default:
-			high = middle - 1
-		}
-	}
-	return low, nil
-}
-
-func rowIDsOf(rows []dbsqlc.AuditAfterRow) []*int64 {
-	ids := make([]*int64, len(rows))
-	for i, r := range rows {
-		ids[i] = r.AuditEvent.RunID
-	}
-	return ids
-}
-
-func (s *Store) fillEntries(ctx context.Context, events []domain.AuditEvent, rowIDs []*int64) error {
-	for i := range events {
-		e := &events[i]
-		if e.Action != ActionCheckpoint || rowIDs[i] == nil || e.RunSeq == 0 {
-			continue
-		}
-		rows, err := s.q.StepRange(ctx, *rowIDs[i], e.FirstSeq, e.RunSeq)
-		if err != nil && core.Primary(err) == 0 && ctx.Err() == nil {
-			continue // a row holds what no row holds
-		}
-		if err != nil {
-			return core.Translate(err, "read journal rows")
-		}
-		for _, row := range rows {
-			entry, err := s.entry(ctx, e.Run, row)
-			if domain.CodeOf(err) == domain.CodeCorrupt {
-				// One damaged row must not end everybody's events: the event comes
-				// without it, and whoever opens the run hears of it.
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			e.Entries = append(e.Entries, entry)
-		}
-		if n := len(e.Entries); n > 0 {
-			e.Entry = &e.Entries[n-1]
-		}
-	}
-	return nil
 }

@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
@@ -37,40 +34,6 @@ func bulkRecord(b domain.Bulk, action string, actor domain.Actor, reason string)
 		Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"action": b.Action, "filter": b.Query, "runs": b.Total, "acted": b.Acted, "refused": b.Refused}))}}
 }
 
-// Bulk finds a bulk act; CodeNotFound.
-func (s *Store) Bulk(ctx context.Context, id string) (domain.Bulk, error) {
-	row, err := s.q.BulkGet(ctx, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Bulk{}, domain.Errorf(domain.CodeNotFound, "no bulk act %q", id)
-	}
-	return bulk(row), core.Translate(err, "read bulk act")
-}
-
-// Bulks lists the newest bulk acts.
-func (s *Store) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
-	rows, err := s.q.BulkNewest(ctx, int64(limit))
-	return bulks(rows), core.Translate(err, "list bulk acts")
-}
-
-// BulksUnderWay lists the bulk acts that are not over, oldest first.
-func (s *Store) BulksUnderWay(ctx context.Context) ([]domain.Bulk, error) {
-	rows, err := s.q.BulkUnderWay(ctx)
-	return bulks(rows), core.Translate(err, "list bulk acts")
-}
-
-// BulkItems lists runs of a bulk act in order, those after a position.
-func (s *Store) BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
-	rows, err := s.q.BulkItemList(ctx, id, after, int64(limit))
-	if err != nil {
-		return nil, core.Translate(err, "read bulk act")
-	}
-	out := make([]domain.BulkItem, len(rows))
-	for i, r := range rows {
-		out[i] = domain.BulkItem{Position: r.Position, Run: r.Run, Rev: r.Rev, Node: r.Node, Code: r.Code, State: r.State, Result: r.Result, Detail: r.Detail, At: core.FromMicros(r.At)}
-	}
-	return out, nil
-}
-
 // SettleBulkItem records what became of one run of a bulk act.
 func (s *Store) SettleBulkItem(_ context.Context, id string, it domain.BulkItem) error {
 	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
@@ -100,19 +63,9 @@ func (s *Store) MoveBulk(_ context.Context, id string, state domain.BulkState, n
 		if err != nil {
 			return nil, err
 		}
-		return []auditRow{bulkRecord(bulk(row), "bulk."+string(state), actor, note)}, nil
+		return []auditRow{bulkRecord(core.Bulk(row), "bulk."+string(state), actor, note)}, nil
 	})
 	return moved, core.Translate(err, "record bulk act")
-}
-
-func bulk(r dbsqlc.Bulk) domain.Bulk {
-	var labels map[string]string
-	if json.Unmarshal([]byte(r.Labels), &labels) != nil || len(labels) == 0 {
-		labels = nil // the database checks that it is JSON, and only this package writes it
-	}
-	return domain.Bulk{ID: r.PublicID, Labels: labels, NotBefore: core.FromMicros(r.NotBefore), Provider: r.Provider, Tool: r.Tool, Action: domain.Action(r.Action), Query: r.Query, Reason: r.Reason, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface,
-		Canary: r.Canary != 0, Rate: int(r.Rate), State: domain.BulkState(r.State), Note: r.Note, Total: r.Total, CreatedAt: core.FromMicros(r.CreatedAt),
-		EndedAt: core.FromMicros(r.EndedAt), Acted: r.Acted, Refused: r.Refused}
 }
 
 func labelsJSON(labels map[string]string) string {
@@ -120,25 +73,4 @@ func labelsJSON(labels map[string]string) string {
 		return "{}"
 	}
 	return core.EncodeJSON(labels)
-}
-
-func bulks(rows []dbsqlc.Bulk) []domain.Bulk {
-	out := make([]domain.Bulk, len(rows))
-	for i, r := range rows {
-		out[i] = bulk(r)
-	}
-	return out
-}
-
-// SavedViews lists a person's views and everybody's.
-func (s *Store) SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error) {
-	rows, err := s.q.SavedViewList(ctx, owner)
-	if err != nil {
-		return nil, core.Translate(err, "list views")
-	}
-	out := make([]domain.SavedView, len(rows))
-	for i, r := range rows {
-		out[i] = domain.SavedView{Owner: r.Owner, Name: r.Name, Query: r.Query}
-	}
-	return out, nil
 }

@@ -341,7 +341,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	if !final {
 		next.EndedAt = 0
 	}
-	next.Attention = core.Flag(next.Origin != domain.OriginDry && (needsAttention(next.Status, next.WaitReason, next.DeletedAt) || troubled(before, next, patch)))
+	next.Attention = core.Flag(next.Origin != domain.OriginDry && (core.NeedsAttention(next.Status, next.WaitReason, next.DeletedAt) || troubled(before, next, patch)))
 	n, err := p.update(w, before, next)
 	if n != 1 || err != nil {
 		return n, err
@@ -386,11 +386,6 @@ func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 		AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
 		Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs,
 		Status: next.Status, WaitReason: next.WaitReason, Attention: next.Attention, EndedAt: next.EndedAt, Fingerprint: next.Fingerprint, ID: p.rowID, Fence: p.c.Fence})
-}
-
-// needsAttention: failed, or waiting for a person, and not deleted.
-func needsAttention(status, reason string, deletedAt int64) bool {
-	return deletedAt == 0 && (status == string(domain.RunFailed) || status == string(domain.RunWaiting) && domain.WaitReason(reason).NeedsPerson())
 }
 
 // troubled: tried again and again, or at work without a sign of life.

@@ -8,21 +8,6 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// Circuits gives the circuits that SetCircuits stored.
-func (s *Store) Circuits(ctx context.Context) ([]domain.KeptCircuit, error) {
-	rows, err := s.q.CircuitList(ctx)
-	if err != nil {
-		return nil, core.Translate(err, "read circuits")
-	}
-	out := make([]domain.KeptCircuit, len(rows))
-	for i, r := range rows {
-		out[i] = domain.KeptCircuit{Subject: r.Subject, LastCode: r.LastCode, LastMessage: r.LastMessage, Circuit: domain.Circuit{Part: r.Part, State: domain.CircuitState(r.State),
-			FailuresInRow: int(r.FailuresInRow), Since: core.FromMicros(r.Since), OpenUntil: core.FromMicros(r.OpenUntil), LastError: r.LastMessage,
-			LastErrorAt: core.FromMicros(r.LastErrorAt), By: r.OpenedBy, Reason: r.Reason}}
-	}
-	return out, nil
-}
-
 // SetCircuits stores all circuits, with the records of who changed them, also when the
 // disk is full. A circuit that is not in the list is removed; one that is as it was is
 // not written.
@@ -58,19 +43,6 @@ func (s *Store) SetCircuits(_ context.Context, list []domain.KeptCircuit, said .
 			return nil
 		})
 	})
-}
-
-// ToolPins gives the accepted definitions of the tools of an MCP server.
-func (s *Store) ToolPins(ctx context.Context, server string) ([]domain.ToolPin, error) {
-	rows, err := s.q.ToolPinList(ctx, server)
-	if err != nil {
-		return nil, core.Translate(err, "read accepted tools")
-	}
-	out := make([]domain.ToolPin, len(rows))
-	for i, r := range rows {
-		out[i] = domain.ToolPin{Server: r.Server, Tool: r.Tool, Hash: r.Hash, Definition: domain.RawJSON(r.Definition)}
-	}
-	return out, nil
 }
 
 // PutToolPins stores definitions that were accepted, with the record of who accepted

@@ -12,33 +12,6 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// told is the setting that holds the last audit event that messages were made of.
-const told = "notify/told"
-
-// Told is the last audit event that messages were made of; 0: none was yet.
-func (s *Store) Told(ctx context.Context) (int64, error) {
-	text, err := s.Setting(ctx, told)
-	if err != nil || text == "" {
-		return 0, err
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, domain.Errorf(domain.CodeCorrupt, "setting %s: %w", told, err)
-	}
-	return n, nil
-}
-
-// Happenings are audit events with Seq > after in order, without checkpoints and
-// without their journal rows, at most limit.
-func (s *Store) Happenings(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error) {
-	rows, err := s.q.DeliveryEvents(ctx, after, int64(limit))
-	out := make([]domain.AuditEvent, len(rows))
-	for i, r := range rows {
-		out[i] = domain.AuditEvent{Seq: r.Seq, At: core.FromMicros(r.At), AuditRecord: domain.AuditRecord{Action: r.Action, Result: r.Result, Reason: r.Reason, Run: r.Run, Detail: domain.RawJSON(r.Detail)}}
-	}
-	return out, core.Translate(err, "read what happened")
-}
-
 // Tell stores messages and that all events up to a sequence number were looked
 // at, together. A message like another one of the last quiet time is only
 // counted with that one.
@@ -63,7 +36,7 @@ func (s *Store) Tell(_ context.Context, upTo int64, messages []domain.Delivery, 
 		if upTo == 0 {
 			return nil
 		}
-		return q.SettingPut(ctx, told, strconv.FormatInt(upTo, 10))
+		return q.SettingPut(ctx, core.SettingTold, strconv.FormatInt(upTo, 10))
 	})
 }
 
@@ -84,17 +57,6 @@ func (s *Store) TellMore(_ context.Context, of domain.Delivery, message domain.D
 	})
 }
 
-// DueDeliveries are messages to send now, and when the next one is due (zero:
-// none waits).
-func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]domain.Delivery, time.Time, error) {
-	rows, err := s.q.DeliveryDue(ctx, core.Micros(now), int64(limit))
-	if err != nil {
-		return nil, time.Time{}, core.Translate(err, "read messages")
-	}
-	next, err := s.q.DeliveryNext(ctx)
-	return deliveries(rows), core.FromMicros(next), core.Translate(err, "read messages")
-}
-
 // SettleDelivery notes what came of an attempt.
 func (s *Store) SettleDelivery(_ context.Context, d domain.Delivery) error {
 	return s.exec("settle a message", func(ctx context.Context, q *dbsqlc.Queries) error {
@@ -107,29 +69,7 @@ func (s *Store) SettleDelivery(_ context.Context, d domain.Delivery) error {
 	})
 }
 
-// Deliveries are the newest messages of a channel, newest first.
-func (s *Store) Deliveries(ctx context.Context, channel string, limit int) ([]domain.Delivery, error) {
-	rows, err := s.q.DeliveryList(ctx, channel, int64(limit))
-	return deliveries(rows), core.Translate(err, "list messages")
-}
-
-// Repeated are messages made at or before a time that stand for more than
-// themselves.
-func (s *Store) Repeated(ctx context.Context, before time.Time, limit int) ([]domain.Delivery, error) {
-	rows, err := s.q.DeliveryWithMore(ctx, core.Micros(before), int64(limit))
-	return deliveries(rows), core.Translate(err, "read repeated messages")
-}
-
 // ForgetDeliveries removes messages that are over and were made before a time.
 func (s *Store) ForgetDeliveries(_ context.Context, before time.Time) error {
 	return s.exec("forget messages", func(ctx context.Context, q *dbsqlc.Queries) error { return q.DeliveryPrune(ctx, core.Micros(before)) })
-}
-
-func deliveries(rows []dbsqlc.Delivery) []domain.Delivery {
-	out := make([]domain.Delivery, len(rows))
-	for i, r := range rows {
-		out[i] = domain.Delivery{ID: r.ID, Channel: r.Channel, Kind: r.Kind, Seq: r.Seq, Like: r.DedupKey, More: r.Repeats, Body: domain.RawJSON(r.Body), Status: domain.DeliveryStatus(r.Status),
-			Attempts: int(r.Attempts), DueAt: core.FromMicros(r.DueAt), CreatedAt: core.FromMicros(r.CreatedAt), EndedAt: core.FromMicros(r.EndedAt), Error: r.Error}
-	}
-	return out
 }

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -44,52 +42,6 @@ func clipped(s string, most int) string {
 		return s
 	}
 	return string(r[:most]) + "…"
-}
-
-// Draft finds a draft; CodeNotFound.
-func (s *Store) Draft(ctx context.Context, id string) (domain.Draft, error) {
-	row, err := s.q.DraftGet(ctx, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft %q", id)
-	}
-	if err != nil {
-		return domain.Draft{}, core.Translate(err, "read draft")
-	}
-	return draft(row)
-}
-
-// DraftOfVersion finds the newest draft whose plan is a version; CodeNotFound.
-func (s *Store) DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error) {
-	row, err := s.q.DraftByVersion(ctx, hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft of version %q", hash)
-	}
-	if err != nil {
-		return domain.Draft{}, core.Translate(err, "read draft")
-	}
-	return draft(row)
-}
-
-// Drafts lists the newest drafts: those that are open, or all.
-func (s *Store) Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error) {
-	list := s.q.DraftOpen
-	if all {
-		list = s.q.DraftNewest
-	}
-	rows, err := list(ctx, int64(limit))
-	return drafts(rows, err)
-}
-
-// DraftsUnderWay lists what is being planned, oldest first.
-func (s *Store) DraftsUnderWay(ctx context.Context) ([]domain.Draft, error) {
-	rows, err := s.q.DraftUnderWay(ctx)
-	return drafts(rows, err)
-}
-
-// DraftsFrom lists the drafts that refine one, oldest first.
-func (s *Store) DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error) {
-	rows, err := s.q.DraftChildren(ctx, parent)
-	return drafts(rows, err)
 }
 
 // BeginDraft counts a process that begins to plan; a draft whose planning is over is
@@ -149,7 +101,7 @@ func (s *Store) DecideDraft(_ context.Context, id string, state domain.DraftStat
 		if err != nil {
 			return nil, err
 		}
-		d, err := draft(row)
+		d, err := core.Draft(row)
 		if err != nil {
 			return nil, err
 		}
@@ -169,31 +121,4 @@ func (s *Store) performDraft(f func(*writer) ([]auditRow, error)) error {
 		return errReadOnly()
 	}
 	return s.writer.perform(f)
-}
-
-func draft(r dbsqlc.Draft) (domain.Draft, error) {
-	d := domain.Draft{ID: r.PublicID, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface, Parent: r.Parent, Revision: int(r.Revision), State: domain.DraftState(r.State),
-		Begun: int(r.Begun), CreatedAt: core.FromMicros(r.CreatedAt), EndedAt: core.FromMicros(r.EndedAt)}
-	for _, part := range []struct {
-		text string
-		into any
-	}{{r.Request, &d.DraftRequest}, {r.Progress, &d.Progress}, {r.Outcome, &d.DraftOutcome}} {
-		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
-			return d, fmt.Errorf("draft %s: %w", d.ID, err)
-		}
-	}
-	return d, nil
-}
-
-func drafts(rows []dbsqlc.Draft, err error) ([]domain.Draft, error) {
-	if err != nil {
-		return nil, core.Translate(err, "list drafts")
-	}
-	out := make([]domain.Draft, len(rows))
-	for i, r := range rows {
-		if out[i], err = draft(r); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }

@@ -196,15 +196,6 @@ func (s *Store) groupRuns(ctx context.Context, planID int64, ref domain.FailureR
 	return out, err
 }
 
-// Preference gives what a person chose under a key; "" if nothing.
-func (s *Store) Preference(ctx context.Context, owner, key string) (string, error) {
-	v, err := s.q.PreferenceGet(ctx, owner, key)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return v, core.Translate(err, "read preference "+key)
-}
-
 // SetPreference keeps what a person chose.
 func (s *Store) SetPreference(_ context.Context, owner, key, value string) error {
 	return s.exec("keep preference "+key, func(ctx context.Context, q *dbsqlc.Queries) error {

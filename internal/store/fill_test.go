@@ -79,7 +79,7 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 		}
 		return at.Add(shift)
 	}
-	attention := core.Flag(needsAttention(string(t.Status), string(t.WaitReason), 0))
+	attention := core.Flag(core.NeedsAttention(string(t.Status), string(t.WaitReason), 0))
 	code, alike := "", ""
 	if t.Error != nil {
 		code, alike = t.Error.Code, domain.Alike(t.Error.Message)
@@ -117,7 +117,7 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	for _, e := range f.Template.Events {
 		row := auditRow{rowID: rowID, firstSeq: e.FirstSeq, runSeq: e.RunSeq, record: e.AuditRecord}
 		row.record.Run = id
-		if row.record.Action == actionCreated {
+		if row.record.Action == core.ActionCreated {
 			seal := sealed{id: id, actor: t.Actor, origin: t.Origin, session: d.Session, labels: d.Labels, input: d.Input}
 			plain, _, _ := strings.Cut(string(row.record.Detail), `,"seal":`) // the template's
 			row.record.Detail = domain.RawJSON(plain + "}")

@@ -46,7 +46,7 @@ func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]domain.
 		var e domain.Entry
 		err := rows[i].err
 		if err == nil {
-			if e, err = s.entry(ctx, runID, *r); err == nil {
+			if e, err = s.db.Entry(ctx, runID, *r); err == nil {
 				if r.Seq >= next { // written since the run was looked at
 					missing(r.Seq)
 					next = r.Seq + 1

@@ -20,9 +20,6 @@ import (
 // The record of its creation therefore carries a digest of them, the seal: with
 // the record, it is under the audit chain.
 
-// actionCreated is the record that a run's seal is part of.
-const actionCreated = "run.created"
-
 // sealed are the fields that a run is created with and keeps.
 type sealed struct {
 	id, actor, origin, key, concKey, parentRun, forkedFrom, rerunOf string
@@ -49,7 +46,7 @@ func (f *sealed) seal() string {
 
 // into puts the seal into the record of the run's creation, if there is one.
 func (f *sealed) into(records []domain.AuditRecord) []domain.AuditRecord {
-	if len(records) == 0 || records[0].Action != actionCreated {
+	if len(records) == 0 || records[0].Action != core.ActionCreated {
 		return records
 	}
 	records = slices.Clone(records)
@@ -69,7 +66,7 @@ func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (pro
 	low, high := int64(0), int64(0)
 	for i := range events {
 		e := &events[i]
-		if e.Action != actionCreated || e.RunID == nil || e.Detail == nil {
+		if e.Action != core.ActionCreated || e.RunID == nil || e.Detail == nil {
 			continue
 		}
 		want[*e.RunID] = e

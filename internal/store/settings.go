@@ -2,21 +2,9 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
-
-// Setting gives what was kept under a key, "" if nothing was.
-func (s *Store) Setting(ctx context.Context, key string) (string, error) {
-	text, err := s.q.SettingGet(ctx, key)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return text, core.Translate(err, "read setting "+key)
-}
 
 // SetSetting keeps a value under a key; it is durable on return. It is kept also when
 // the disk is full.

@@ -93,6 +93,11 @@ func (o Options) Examining(rows int) Options {
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	*query.Lists
+	*query.RunReader
+	*query.PlanReader
+	*query.JournalReader
+	*query.MemoryReader
+	*query.SmallReader
 	path   string
 	log    *slog.Logger
 	now    func() time.Time
@@ -161,6 +166,7 @@ func newStore(path string, o Options) *Store {
 	}
 	s.db.Now = s.now
 	s.Lists = query.New(s.db, cmp.Or(o.rows, query.Rows))
+	s.RunReader, s.PlanReader, s.JournalReader, s.MemoryReader, s.SmallReader = query.Readers(s.db)
 	return s
 }
 

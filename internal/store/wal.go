@@ -6,11 +6,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/store/internal/core"
-
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 const (

@@ -18,7 +18,7 @@ audit_events.request, audit_events.address, audit_events.mac, coalesce(runs.publ
 
 // commonActions are recorded for every run: no index by action knows them, and
 // none is needed to find them.
-var commonActions = []string{core.ActionCheckpoint, "run.status", "run.created"}
+var commonActions = []string{core.ActionCheckpoint, "run.status", core.ActionCreated}
 
 // auditQuery is a filter as SQL.
 type auditQuery struct {

@@ -15,3 +15,8 @@ type Lists struct {
 
 // New gives the lists of a database. A request examines at most so many rows.
 func New(db *core.DB, rows int) *Lists { return &Lists{db, rows} }
+
+// Readers give the other reading rooms of a database.
+func Readers(db *core.DB) (*RunReader, *PlanReader, *JournalReader, *MemoryReader, *SmallReader) {
+	return &RunReader{db}, &PlanReader{db}, &JournalReader{db}, &MemoryReader{db}, &SmallReader{db}
+}
