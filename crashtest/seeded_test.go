@@ -106,7 +106,7 @@ var bugs = []bug{
 		"\tgo func() {\n\t\tfor _, record := range said {\n\t\t\t_ = w.s.Audit(context.Background(), record)\n\t\t}\n\t}()\n\tif len(said) >= 0 {\n\t\treturn nil, nil\n\t}\n\trows := make([]auditRow, len(said))\n",
 		"./internal/auth", "TestAChangeAndItsRecord"),
 	seed("what a lost request did is not asked", "internal/api/idempotency.go", "\tif info.claim.CreatedAt.Equal(now) {", "\tif !info.claim.CreatedAt.IsZero() {", "./internal/api", "TestWhatWasDone"),
-	seed("a claim outlives its process", "internal/store/users.go", "alive && row.CreatedAt >= stale", "(alive || !alive) && row.CreatedAt >= stale", "./internal/store", "TestAClaimDies"),
+	seed("a claim outlives its process", "internal/store/responses.go", "alive && row.CreatedAt >= stale", "(alive || !alive) && row.CreatedAt >= stale", "./internal/store", "TestAClaimDies"),
 	seed("a run that kills the daemon is tried for ever", "internal/engine/outcome.go", "w.Crashes >= a.e.opts.QuarantineAfter && ", "w.Crashes > 100*a.e.opts.QuarantineAfter && ", "./internal/engine", "TestQuarantine"),
 	marked("a model call reserves nothing", "internal/engine/ledger.go", "reserve", "",
 		"./internal/engine", "TestParallelItemsShareOneLimit"),

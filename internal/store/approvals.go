@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-func (s *Store) approvalParams(a domain.Approval, rowID int64) dbsqlc.ApprovalPutParams {
+func (s approvals) approvalParams(a domain.Approval, rowID int64) dbsqlc.ApprovalPutParams {
 	row := dbsqlc.Approval{PublicID: a.ID, RunID: rowID, PlanKey: a.PlanKey, Node: a.Node, Visit: int64(a.Visit), Item: int64(a.Item),
 		Message: a.Message, Form: core.JSONText(a.Form), Tool: a.Tool, Arguments: core.JSONText(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: core.Micros(a.DueAt),
 		CreatedAt: core.Micros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: core.Micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
@@ -23,7 +23,7 @@ func (s *Store) approvalParams(a domain.Approval, rowID int64) dbsqlc.ApprovalPu
 		Message: row.Message, Form: row.Form, Tool: row.Tool, Arguments: row.Arguments, Digest: row.Digest, Status: row.Status, OnTimeout: row.OnTimeout, DueAt: row.DueAt,
 		CreatedAt: row.CreatedAt, StartedBy: row.StartedBy, DecidedAt: row.DecidedAt, DecidedBy: row.DecidedBy, Comment: row.Comment,
 		Entered: row.Entered, Rev: row.Rev, Agent: row.Agent, MayAsk: row.MayAsk, Label: row.Label, Answers: row.Answers, Answer: row.Answer,
-		Assignee: row.Assignee, DueKey: row.DueKey, Seal: s.approvalSeal(&row)}
+		Assignee: row.Assignee, DueKey: row.DueKey, Seal: s.store.approvalSeal(&row)}
 }
 
 // answersText is the answers of a request as they are stored.
@@ -45,12 +45,12 @@ func dueKey(due time.Time) int64 {
 
 // Approval finds one approval; CodeNotFound. An open one that something other than
 // kairosd changed is CodeCorrupt.
-func (s *Store) Approval(ctx context.Context, id string) (domain.Approval, error) {
-	r, err := s.q.ApprovalGet(ctx, id)
+func (s approvals) Approval(ctx context.Context, id string) (domain.Approval, error) {
+	r, err := s.store.q.ApprovalGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "no approval %q", id)
 	}
-	if err == nil && r.Approval.Status == "open" && !s.matches(r.Approval.Seal, s.approvalSeal(&r.Approval)) {
+	if err == nil && r.Approval.Status == "open" && !s.store.matches(r.Approval.Seal, s.store.approvalSeal(&r.Approval)) {
 		return domain.Approval{}, domain.Errorf(domain.CodeCorrupt, "approval request %s was changed by something other than kairosd", id).
 			Suggest("run kairosd doctor at the server; kairosd user repair cancels the request")
 	}
@@ -60,11 +60,11 @@ func (s *Store) Approval(ctx context.Context, id string) (domain.Approval, error
 // AssignApproval says who is to answer an open approval; "": whoever may.
 // CodeForbidden without the role operator, CodeConflict when it is not open, or
 // assigned to others than before by now.
-func (s *Store) AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error) {
+func (s approvals) AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error) {
 	const action = "approval.assign"
 	if !actor.Role.Includes(domain.RoleOperator) {
 		err := domain.Errorf(domain.CodeForbidden, "this needs the role %s; %s has the role %s", domain.RoleOperator, actor.Name, actor.Role)
-		if auditErr := s.Audit(ctx, domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "approval:" + id, Result: "denied", Reason: err.Message}); auditErr != nil {
+		if auditErr := s.store.Audit(ctx, domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "approval:" + id, Result: "denied", Reason: err.Message}); auditErr != nil {
 			return domain.Approval{}, auditErr
 		}
 		err.Audited = true
@@ -73,21 +73,21 @@ func (s *Store) AssignApproval(ctx context.Context, actor domain.Actor, id, befo
 	if len(assignee) > 128 {
 		return domain.Approval{}, domain.Errorf(domain.CodeInvalid, "a name has at most 128 characters")
 	}
-	a, err := s.Approval(ctx, id)
+	a, err := s.store.Approval(ctx, id)
 	if err != nil {
 		return a, err
 	}
-	rowID, err := s.db.RowID(ctx, a.Run)
+	rowID, err := s.store.db.RowID(ctx, a.Run)
 	if err != nil {
 		return a, err
 	}
-	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
+	err = s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		row, err := w.q.ApprovalGet(w.ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		row.Approval.Assignee = assignee
-		n, err := w.q.ApprovalAssign(w.ctx, dbsqlc.ApprovalAssignParams{Assignee: assignee, Seal: s.approvalSeal(&row.Approval), PublicID: id, Before: before})
+		n, err := w.q.ApprovalAssign(w.ctx, dbsqlc.ApprovalAssignParams{Assignee: assignee, Seal: s.store.approvalSeal(&row.Approval), PublicID: id, Before: before})
 		if err != nil {
 			return nil, err
 		}

@@ -120,9 +120,9 @@ type AuditReport struct {
 
 // VerifyAudit reads the whole audit log and checks numbering, chain, the journal
 // rows that its events stand for, and the anchor.
-func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
+func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	var r AuditReport
-	cut, err := cutOf(ctx, s.q)
+	cut, err := cutOf(ctx, s.store.q)
 	if err != nil {
 		return r, err
 	}
@@ -130,40 +130,40 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	if err != nil {
 		r.Problems = append(r.Problems, "where the log was cut cannot be read")
 	}
-	old, err := s.keyedFrom(ctx)
+	old, err := s.store.keyedFrom(ctx)
 	if err != nil {
 		return r, err
 	}
 	r.Unauthenticated = old
-	if s.keyless {
+	if s.store.keyless {
 		old = math.MaxInt64
-	} else if last, err := s.q.AuditLast(ctx); err != nil {
+	} else if last, err := s.store.q.AuditLast(ctx); err != nil {
 		return r, core.Translate(err, "read the audit log")
-	} else if len(s.db.Secrets.AuditKey) == 0 && last > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing: without it no link of the chain can be checked; put it back from where you keep a copy", s.path))
+	} else if len(s.store.db.Secrets.AuditKey) == 0 && last > 0 {
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing: without it no link of the chain can be checked; put it back from where you keep a copy", s.store.path))
 		r.Last = last
 		return r, nil
-	} else if print, err := s.Setting(ctx, settingKeyPrint); err != nil {
+	} else if print, err := s.store.Setting(ctx, settingKeyPrint); err != nil {
 		return r, err
-	} else if print != "" && print != s.db.Secrets.Derived.Print {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file is not that of this database: it has the fingerprint %s, not %s", s.db.Secrets.Derived.Print, print))
+	} else if print != "" && print != s.store.db.Secrets.Derived.Print {
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file is not that of this database: it has the fingerprint %s, not %s", s.store.db.Secrets.Derived.Print, print))
 		r.Last = last
 		return r, nil
 	}
 	r.Last = cut.Seq
 	vouched := cut.Seq == 0
-	l := newLink(s.db.Secrets.AuditKey, begin)
+	l := newLink(s.store.db.Secrets.AuditKey, begin)
 	unlinked := int64(0)
-	steps := &stepHashes{s: s, purged: map[int64]bool{}}
+	steps := &stepHashes{s: s.store, purged: map[int64]bool{}}
 	for {
-		events, err := s.auditWindow(ctx, r.Last)
+		events, err := s.store.auditWindow(ctx, r.Last)
 		if err != nil {
 			return r, err
 		}
 		if len(events) == 0 {
 			break
 		}
-		changed, err := s.checkSeals(ctx, events)
+		changed, err := s.store.checkSeals(ctx, events)
 		if err != nil {
 			return r, err
 		}
@@ -190,7 +190,7 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 				if sum := l.sum(); e.Seq > old && !hmac.Equal(sum, e.Mac) {
 					r.Problems = append(r.Problems, fmt.Sprintf("the chain breaks between events %d and %d", e.Seq-unlinked+1, e.Seq))
 				}
-				l = newLink(s.db.Secrets.AuditKey, e.Mac)
+				l = newLink(s.store.db.Secrets.AuditKey, e.Mac)
 				r.Links++
 				unlinked = 0
 			}
@@ -203,18 +203,18 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events have no link", unlinked))
 	}
 	// One statement is one snapshot: a row and its event are committed together.
-	silent, err := s.q.StepsWithoutAudit(ctx)
+	silent, err := s.store.q.StepsWithoutAudit(ctx)
 	if err != nil {
 		return r, core.Translate(err, "read journal rows")
 	}
 	if silent > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("%d journal rows have no audit event", silent))
 	}
-	at, err := core.ReadAnchor(s.path + ".anchor")
+	at, err := core.ReadAnchor(s.store.path + ".anchor")
 	if err != nil {
 		return r, err
 	}
-	if behind, err := s.db.Behind(ctx, s.q, at); err != nil {
+	if behind, err := s.store.db.Behind(ctx, s.store.q, at); err != nil {
 		return r, err
 	} else if behind && at.Seq > r.Last {
 		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", at.Seq, r.Last+1, at.Seq))
@@ -225,9 +225,9 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 }
 
 // auditWindow reads the next events, without what only lists show.
-func (s *Store) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
+func (s auditLog) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
 	out := make([]dbsqlc.AuditEvent, 0, core.VerifyRows)
-	err := s.db.EachRow(ctx, dbsqlc.CheckAuditEvents, core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
+	err := s.store.db.EachRow(ctx, dbsqlc.CheckAuditEvents, core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		out = append(out, dbsqlc.AuditEvent{Seq: f.Int(), At: f.Int(), RunID: f.IntOrNull(), FirstSeq: f.Int(), RunSeq: f.Int(), Digest: f.Blob(),
 			Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(), Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()})
@@ -303,11 +303,11 @@ func (h *stepHashes) fill(ctx context.Context) error {
 
 // checkDigest compares the journal rows that an event stands for with what it
 // says of them. Rows that retention took away leave only their digest.
-func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, error) {
+func (s auditLog) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, error) {
 	if e.Digest == nil || e.RunID == nil {
 		return "", nil
 	}
-	hashes, err := s.q.StepHashes(ctx, *e.RunID, e.FirstSeq, e.RunSeq)
+	hashes, err := s.store.q.StepHashes(ctx, *e.RunID, e.FirstSeq, e.RunSeq)
 	if err != nil {
 		return "", core.Translate(err, "read journal rows")
 	}
@@ -316,7 +316,7 @@ func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, e
 		sum.Write(h)
 	}
 	if int64(len(hashes)) != e.RunSeq-e.FirstSeq+1 || !hmac.Equal(sum.Sum(nil), e.Digest) {
-		if purged, err := s.q.RunPurgedAt(ctx, *e.RunID); errors.Is(err, sql.ErrNoRows) {
+		if purged, err := s.store.q.RunPurgedAt(ctx, *e.RunID); errors.Is(err, sql.ErrNoRows) {
 			return fmt.Sprintf("event %d stands for journal rows of a run that is not there", e.Seq), nil
 		} else if err != nil || purged != 0 {
 			return "", core.Translate(err, "read a run")
@@ -325,7 +325,7 @@ func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, e
 	}
 	// The rows' way back to their event is under no hash: it is not known when
 	// they are hashed.
-	astray, err := s.q.StepsOfAnotherAudit(ctx, dbsqlc.StepsOfAnotherAuditParams{RunID: *e.RunID, First: e.FirstSeq, Last: e.RunSeq, AuditSeq: e.Seq})
+	astray, err := s.store.q.StepsOfAnotherAudit(ctx, dbsqlc.StepsOfAnotherAuditParams{RunID: *e.RunID, First: e.FirstSeq, Last: e.RunSeq, AuditSeq: e.Seq})
 	if err != nil {
 		return "", core.Translate(err, "read journal rows")
 	}
@@ -336,13 +336,13 @@ func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, e
 }
 
 // Audit adds a record that belongs to no checkpoint.
-func (s *Store) Audit(ctx context.Context, r domain.AuditRecord) error {
-	rowID, err := s.db.RowID(ctx, r.Run)
+func (s auditLog) Audit(ctx context.Context, r domain.AuditRecord) error {
+	rowID, err := s.store.db.RowID(ctx, r.Run)
 	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 		return err
 	}
 	if r.Request == (domain.Request{}) {
 		r.Request = domain.RequestOf(ctx)
 	}
-	return s.writer.perform(func(*writer) ([]auditRow, error) { return []auditRow{{rowID: rowID, record: r}}, nil })
+	return s.store.writer.perform(func(*writer) ([]auditRow, error) { return []auditRow{{rowID: rowID, record: r}}, nil })
 }

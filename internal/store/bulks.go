@@ -9,11 +9,11 @@ import (
 )
 
 // CreateBulk stores a bulk act with all its runs, and says so in the audit log.
-func (s *Store) CreateBulk(ctx context.Context, b domain.Bulk, items []domain.BulkItem) error {
-	if s.writer == nil {
+func (s work) CreateBulk(ctx context.Context, b domain.Bulk, items []domain.BulkItem) error {
+	if s.store.writer == nil {
 		return errReadOnly()
 	}
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		id, err := w.q.BulkInsert(w.ctx, dbsqlc.BulkInsertParams{PublicID: b.ID, Action: string(b.Action), Query: b.Query, Reason: b.Reason, Actor: b.Actor,
 			Role: string(b.Role), Surface: b.Surface, Canary: core.Flag(b.Canary), Rate: int64(b.Rate), Labels: labelsJSON(b.Labels), NotBefore: core.Micros(b.NotBefore), Provider: b.Provider, Tool: b.Tool, State: string(b.State), Total: b.Total, CreatedAt: core.Micros(b.CreatedAt)})
 		if err != nil {
@@ -35,8 +35,8 @@ func bulkRecord(b domain.Bulk, action string, actor domain.Actor, reason string)
 }
 
 // SettleBulkItem records what became of one run of a bulk act.
-func (s *Store) SettleBulkItem(_ context.Context, id string, it domain.BulkItem) error {
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+func (s work) SettleBulkItem(_ context.Context, id string, it domain.BulkItem) error {
+	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.BulkItemSettle(w.ctx, dbsqlc.BulkItemSettleParams{State: it.State, Result: it.Result, Detail: it.Detail, At: core.Micros(it.At), Bulk: id, Position: it.Position})
 		if err != nil || n == 0 {
 			return nil, err
@@ -49,8 +49,8 @@ func (s *Store) SettleBulkItem(_ context.Context, id string, it domain.BulkItem)
 
 // MoveBulk says where a bulk act stands; its end is recorded in the audit log.
 // A bulk act that is over stays so: moved is false.
-func (s *Store) MoveBulk(_ context.Context, id string, state domain.BulkState, note string, actor domain.Actor) (moved bool, err error) {
-	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
+func (s work) MoveBulk(_ context.Context, id string, state domain.BulkState, note string, actor domain.Actor) (moved bool, err error) {
+	err = s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		var ended int64
 		if state.Final() {
 			ended = w.s.now().UnixMicro()

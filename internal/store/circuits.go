@@ -11,8 +11,8 @@ import (
 // SetCircuits stores all circuits, with the records of who changed them, also when the
 // disk is full. A circuit that is not in the list is removed; one that is as it was is
 // not written.
-func (s *Store) SetCircuits(_ context.Context, list []domain.KeptCircuit, said ...domain.AuditRecord) error {
-	return s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
+func (s entities) SetCircuits(_ context.Context, list []domain.KeptCircuit, said ...domain.AuditRecord) error {
+	return s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		return w.applyAs("store circuits", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 			rows, err := q.CircuitList(ctx)
 			if err != nil {
@@ -47,8 +47,8 @@ func (s *Store) SetCircuits(_ context.Context, list []domain.KeptCircuit, said .
 
 // PutToolPins stores definitions that were accepted, with the record of who accepted
 // them, also when the disk is full.
-func (s *Store) PutToolPins(_ context.Context, pins []domain.ToolPin, said ...domain.AuditRecord) error {
-	return s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
+func (s entities) PutToolPins(_ context.Context, pins []domain.ToolPin, said ...domain.AuditRecord) error {
+	return s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		return w.applyAs("store accepted tools", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 			for _, p := range pins {
 				if err := q.ToolPinPut(ctx, dbsqlc.ToolPinPutParams{Server: p.Server, Tool: p.Tool, Hash: p.Hash, Definition: string(p.Definition)}); err != nil {

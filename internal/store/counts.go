@@ -10,11 +10,11 @@ import (
 
 // RecountRuns counts the runs again, for counters that are off. It reports whether
 // they were.
-func (s *Store) RecountRuns(context.Context) (changed bool, err error) {
-	if s.writer == nil {
+func (s retention) RecountRuns(context.Context) (changed bool, err error) {
+	if s.store.writer == nil {
 		return false, errReadOnly()
 	}
-	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
+	err = s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		if err := w.writeCounts(); err != nil { // of this transaction, up to here
 			return nil, err
 		}

@@ -15,8 +15,8 @@ import (
 // Tell stores messages and that all events up to a sequence number were looked
 // at, together. A message like another one of the last quiet time is only
 // counted with that one.
-func (s *Store) Tell(_ context.Context, upTo int64, messages []domain.Delivery, quiet time.Duration) error {
-	return s.exec("store messages", func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s work) Tell(_ context.Context, upTo int64, messages []domain.Delivery, quiet time.Duration) error {
+	return s.store.exec("store messages", func(ctx context.Context, q *dbsqlc.Queries) error {
 		for _, m := range messages {
 			if m.Like != "" {
 				id, err := q.DeliveryByDedupKey(ctx, m.Channel, m.Like, core.Micros(m.CreatedAt.Add(-quiet)))
@@ -48,8 +48,8 @@ func insertDelivery(ctx context.Context, q *dbsqlc.Queries, m domain.Delivery) e
 
 // TellMore stores a message about those that were only counted with another one,
 // and sets that count back; it does nothing if there are others by now.
-func (s *Store) TellMore(_ context.Context, of domain.Delivery, message domain.Delivery) error {
-	return s.exec("store a message", func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s work) TellMore(_ context.Context, of domain.Delivery, message domain.Delivery) error {
+	return s.store.exec("store a message", func(ctx context.Context, q *dbsqlc.Queries) error {
 		if n, err := q.DeliveryNoMore(ctx, of.ID, of.More); err != nil || n == 0 {
 			return err
 		}
@@ -58,8 +58,8 @@ func (s *Store) TellMore(_ context.Context, of domain.Delivery, message domain.D
 }
 
 // SettleDelivery notes what came of an attempt.
-func (s *Store) SettleDelivery(_ context.Context, d domain.Delivery) error {
-	return s.exec("settle a message", func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s work) SettleDelivery(_ context.Context, d domain.Delivery) error {
+	return s.store.exec("settle a message", func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.DeliveryUpdate(ctx, dbsqlc.DeliveryUpdateParams{Status: string(d.Status), Attempts: int64(d.Attempts), DueAt: core.Micros(d.DueAt),
 			EndedAt: core.Micros(d.EndedAt), Error: d.Error, ID: d.ID})
 		if err == nil && n == 0 {
@@ -70,6 +70,6 @@ func (s *Store) SettleDelivery(_ context.Context, d domain.Delivery) error {
 }
 
 // ForgetDeliveries removes messages that are over and were made before a time.
-func (s *Store) ForgetDeliveries(_ context.Context, before time.Time) error {
-	return s.exec("forget messages", func(ctx context.Context, q *dbsqlc.Queries) error { return q.DeliveryPrune(ctx, core.Micros(before)) })
+func (s work) ForgetDeliveries(_ context.Context, before time.Time) error {
+	return s.store.exec("forget messages", func(ctx context.Context, q *dbsqlc.Queries) error { return q.DeliveryPrune(ctx, core.Micros(before)) })
 }

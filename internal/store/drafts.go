@@ -11,8 +11,8 @@ import (
 )
 
 // CreateDraft stores a draft that is being planned, and says so in the audit log.
-func (s *Store) CreateDraft(ctx context.Context, d domain.Draft) error {
-	return s.execAs("store draft", []domain.AuditRecord{draftRecord(d, "draft.begin", domain.Actor{Name: d.Actor, Surface: d.Surface, Request: domain.RequestOf(ctx)}, "")},
+func (s work) CreateDraft(ctx context.Context, d domain.Draft) error {
+	return s.store.execAs("store draft", []domain.AuditRecord{draftRecord(d, "draft.begin", domain.Actor{Name: d.Actor, Surface: d.Surface, Request: domain.RequestOf(ctx)}, "")},
 		func(ctx context.Context, q *dbsqlc.Queries) error {
 			return q.DraftInsert(ctx, dbsqlc.DraftInsertParams{PublicID: d.ID, Request: core.EncodeJSON(d.DraftRequest), Actor: d.Actor, Role: string(d.Role), Surface: d.Surface,
 				Parent: d.Parent, Revision: int64(d.Revision), CreatedAt: core.Micros(d.CreatedAt)})
@@ -46,8 +46,8 @@ func clipped(s string, most int) string {
 
 // BeginDraft counts a process that begins to plan; a draft whose planning is over is
 // not begun.
-func (s *Store) BeginDraft(_ context.Context, id string) (begun bool, err error) {
-	err = s.exec("begin draft", func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s work) BeginDraft(_ context.Context, id string) (begun bool, err error) {
+	err = s.store.exec("begin draft", func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.DraftBegin(ctx, id)
 		begun = n > 0
 		return err
@@ -56,12 +56,12 @@ func (s *Store) BeginDraft(_ context.Context, id string) (begun bool, err error)
 }
 
 // TellDraft keeps how far planning is.
-func (s *Store) TellDraft(_ context.Context, id string, progress []domain.DraftNote) error {
+func (s work) TellDraft(_ context.Context, id string, progress []domain.DraftNote) error {
 	text, err := json.Marshal(progress)
 	if err != nil {
 		return fmt.Errorf("progress of draft %s: %w", id, err)
 	}
-	return s.exec("record progress of draft", func(ctx context.Context, q *dbsqlc.Queries) error {
+	return s.store.exec("record progress of draft", func(ctx context.Context, q *dbsqlc.Queries) error {
 		_, err := q.DraftProgress(ctx, string(text), id)
 		return err
 	})
@@ -69,12 +69,12 @@ func (s *Store) TellDraft(_ context.Context, id string, progress []domain.DraftN
 
 // EndDraft records what planning came to. A draft that somebody discarded meanwhile
 // stays so: moved is false.
-func (s *Store) EndDraft(_ context.Context, d domain.Draft) (moved bool, err error) {
+func (s work) EndDraft(_ context.Context, d domain.Draft) (moved bool, err error) {
 	outcome, err := json.Marshal(d.DraftOutcome)
 	if err != nil {
 		return false, fmt.Errorf("outcome of draft %s: %w", d.ID, err)
 	}
-	err = s.performDraft(func(w *writer) ([]auditRow, error) {
+	err = s.store.performDraft(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.DraftEnd(w.ctx, dbsqlc.DraftEndParams{State: string(d.State), Outcome: string(outcome), Hash: d.Hash, EndedAt: w.s.now().UnixMicro(), PublicID: d.ID})
 		if moved = n > 0; err != nil || !moved {
 			return nil, err
@@ -87,12 +87,12 @@ func (s *Store) EndDraft(_ context.Context, d domain.Draft) (moved bool, err err
 // DecideDraft says what becomes of a draft: it is accepted or discarded. One that
 // was decided stays so: moved is false. What was chosen instead of what was proposed
 // takes its place.
-func (s *Store) DecideDraft(_ context.Context, id string, state domain.DraftState, chosen *domain.DraftOutcome, actor domain.Actor, reason string) (moved bool, err error) {
+func (s work) DecideDraft(_ context.Context, id string, state domain.DraftState, chosen *domain.DraftOutcome, actor domain.Actor, reason string) (moved bool, err error) {
 	action := map[domain.DraftState]string{domain.DraftAccepted: "draft.accept", domain.DraftDiscarded: "draft.discard"}[state]
 	if action == "" {
 		return false, domain.Errorf(domain.CodeInvalid, "a draft cannot be made %s", state)
 	}
-	err = s.performDraft(func(w *writer) ([]auditRow, error) {
+	err = s.store.performDraft(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.DraftDecide(w.ctx, string(state), id)
 		if moved = n > 0; err != nil || !moved {
 			return nil, err
@@ -116,9 +116,9 @@ func (s *Store) DecideDraft(_ context.Context, id string, state domain.DraftStat
 	return moved, core.Translate(err, "record draft")
 }
 
-func (s *Store) performDraft(f func(*writer) ([]auditRow, error)) error {
-	if s.writer == nil {
+func (s work) performDraft(f func(*writer) ([]auditRow, error)) error {
+	if s.store.writer == nil {
 		return errReadOnly()
 	}
-	return s.writer.perform(f)
+	return s.store.writer.perform(f)
 }

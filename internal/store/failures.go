@@ -48,17 +48,17 @@ func (f *failureRows) read(ctx context.Context, q *dbsqlc.Queries) ([]dbsqlc.Fai
 // FailureGroups lists failed runs that nobody has dealt with or taken note of by
 // what failed: plan, node, error code and what the error says, the newest failure
 // first, at most limit groups, and at most 200.
-func (s *Store) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
-	if s.writer == nil { // another process may move them
-		s.failures.moved()
+func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
+	if s.store.writer == nil { // another process may move them
+		s.store.failures.moved()
 	}
-	rows, err := s.failures.read(ctx, s.q)
+	rows, err := s.store.failures.read(ctx, s.store.q)
 	if err != nil {
 		return nil, core.Translate(err, "group failures")
 	}
 	var out []domain.FailureGroup
 	for _, r := range rows[:min(max(limit, 0), len(rows))] {
-		newest, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
+		newest, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // dealt with in between
 		} else if err != nil {
@@ -66,7 +66,7 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]domain.FailureG
 		}
 		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint, Runs: r.Runs,
 			First: core.FromMicros(r.FirstAt), Last: core.FromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
-		acks, err := s.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
+		acks, err := s.store.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if err != nil {
 			return nil, core.Translate(err, "group failures")
 		}
@@ -85,12 +85,12 @@ const ackBatch = 2000
 
 // AckFailures takes note of a group: its runs need no attention until they, or
 // others like them, fail anew. It says how many runs that were; CodeConflict: none.
-func (s *Store) AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error) {
-	headline, err := s.newestOf(ctx, ref)
+func (s attention) AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error) {
+	headline, err := s.store.newestOf(ctx, ref)
 	if err != nil {
 		return 0, err
 	}
-	n, err := s.setAttention(ctx, ref, false, func(w *writer, planID, n int64) (auditRow, error) {
+	n, err := s.store.setAttention(ctx, ref, false, func(w *writer, planID, n int64) (auditRow, error) {
 		err := w.q.FailureAckPut(w.ctx, dbsqlc.FailureAckPutParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, Headline: headline, Actor: actor.Name, Note: note, Runs: n, At: w.s.now().UnixMicro()})
 		return failureRecord("failure.ack", actor, ref, note, n), err
 	})
@@ -102,8 +102,8 @@ func (s *Store) AckFailures(ctx context.Context, actor domain.Actor, ref domain.
 }
 
 // UnackFailures takes an acknowledgement back.
-func (s *Store) UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error) {
-	return s.setAttention(ctx, ref, true, func(w *writer, planID, n int64) (auditRow, error) {
+func (s attention) UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error) {
+	return s.store.setAttention(ctx, ref, true, func(w *writer, planID, n int64) (auditRow, error) {
 		return failureRecord("failure.unack", actor, ref, "", n), w.q.FailureAckDelete(w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)})
 	})
 }
@@ -115,12 +115,12 @@ func lastAlike(ref domain.FailureRef) string {
 
 // newestOf is the headline of the run of a group that failed last; empty: none
 // of it needs attention any more, or what they say is left open.
-func (s *Store) newestOf(ctx context.Context, ref domain.FailureRef) (string, error) {
-	p, err := s.db.PlanRow(ctx, ref.PlanKey)
+func (s attention) newestOf(ctx context.Context, ref domain.FailureRef) (string, error) {
+	p, err := s.store.db.PlanRow(ctx, ref.PlanKey)
 	if err != nil || ref.Alike == "" {
 		return "", err
 	}
-	r, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
+	r, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -135,15 +135,15 @@ func failureRecord(action string, actor domain.Actor, ref domain.FailureRef, not
 // setAttention marks the runs of a group as they are listed now. The first
 // transaction writes what record returns: a crash between two of them leaves runs
 // unmarked, but none marked without a record.
-func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool, record func(w *writer, planID, n int64) (auditRow, error)) (total int64, err error) {
-	if s.writer == nil {
+func (s attention) setAttention(ctx context.Context, ref domain.FailureRef, on bool, record func(w *writer, planID, n int64) (auditRow, error)) (total int64, err error) {
+	if s.store.writer == nil {
 		return 0, errReadOnly()
 	}
-	p, err := s.db.PlanRow(ctx, ref.PlanKey)
+	p, err := s.store.db.PlanRow(ctx, ref.PlanKey)
 	if err != nil {
 		return 0, err
 	}
-	group, err := s.groupRuns(ctx, p.ID, ref, on)
+	group, err := s.store.groupRuns(ctx, p.ID, ref, on)
 	if err != nil {
 		return 0, core.Translate(err, "list failures")
 	}
@@ -151,7 +151,7 @@ func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool
 		batch := group[:min(ackBatch, len(group))]
 		group = group[len(batch):]
 		var marked int64
-		err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+		err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 			marked = 0
 			for _, run := range batch {
 				n, err := w.q.RunAttention(w.ctx, core.Flag(on), run.ID, run.EndedAt)
@@ -183,12 +183,12 @@ func (s *Store) setAttention(ctx context.Context, ref domain.FailureRef, on bool
 
 // groupRuns lists the runs of a group that need attention or, with acknowledged,
 // those that do not, and when each failed.
-func (s *Store) groupRuns(ctx context.Context, planID int64, ref domain.FailureRef, acknowledged bool) ([]dbsqlc.FailureAckRunsRow, error) {
+func (s attention) groupRuns(ctx context.Context, planID int64, ref domain.FailureRef, acknowledged bool) ([]dbsqlc.FailureAckRunsRow, error) {
 	p := dbsqlc.FailureAckRunsParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)}
 	if !acknowledged {
-		return s.q.FailureAckRuns(ctx, p)
+		return s.store.q.FailureAckRuns(ctx, p)
 	}
-	rows, err := s.q.FailureUnackRuns(ctx, dbsqlc.FailureUnackRunsParams(p))
+	rows, err := s.store.q.FailureUnackRuns(ctx, dbsqlc.FailureUnackRunsParams(p))
 	out := make([]dbsqlc.FailureAckRunsRow, len(rows))
 	for i, r := range rows {
 		out[i] = dbsqlc.FailureAckRunsRow(r)
@@ -197,8 +197,8 @@ func (s *Store) groupRuns(ctx context.Context, planID int64, ref domain.FailureR
 }
 
 // SetPreference keeps what a person chose.
-func (s *Store) SetPreference(_ context.Context, owner, key, value string) error {
-	return s.exec("keep preference "+key, func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s attention) SetPreference(_ context.Context, owner, key, value string) error {
+	return s.store.exec("keep preference "+key, func(ctx context.Context, q *dbsqlc.Queries) error {
 		return q.PreferencePut(ctx, owner, key, value)
 	})
 }

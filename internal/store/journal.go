@@ -12,7 +12,7 @@ import (
 
 // step prepares a journal row; its hash covers every field, the run and seq
 // included, so that a row that was changed or moved is found when it is read.
-func (s *Store) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[]dbsqlc.PayloadInsertParams) error {
+func (s rows) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[]dbsqlc.PayloadInsertParams) error {
 	*p = core.StepRow{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
 		Substep: int64(e.Substep), Status: string(e.Status), Final: core.Flag(e.Final), Effect: e.Effect, IdemKey: core.OrNull(e.IdempotencyKey),
 		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, Cost: e.Usage.Cost, Agent: core.OrNull(e.Agent), DueAt: core.Micros(e.DueAt),
@@ -22,7 +22,7 @@ func (s *Store) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[
 		from domain.RawJSON
 		into **string
 	}{{e.Input, &p.Input}, {e.Output, &p.Output}, {e.Decision, &p.Decision}, {e.Log, &p.Log}} {
-		if *f.into, err = s.db.Stow(f.from, payloads); err != nil {
+		if *f.into, err = s.store.db.Stow(f.from, payloads); err != nil {
 			return err
 		}
 	}
@@ -31,7 +31,7 @@ func (s *Store) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[
 		if err != nil {
 			return domain.Errorf(domain.CodeInvalid, "failure of node %s: %w", e.Node, err)
 		}
-		if p.Failure, err = s.db.Stow(b, payloads); err != nil {
+		if p.Failure, err = s.store.db.Stow(b, payloads); err != nil {
 			return err
 		}
 	}

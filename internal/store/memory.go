@@ -16,11 +16,11 @@ func memoryParams(m domain.Memory, rowID int64) dbsqlc.MemoryInsertParams {
 
 // Forget removes what a session of an owner remembers and says how much that was;
 // CodeNotFound if it remembers nothing. Journals keep what was said in their runs.
-func (s *Store) Forget(ctx context.Context, owner, session, reason string, actor domain.Actor) (n int64, err error) {
-	if s.writer == nil {
+func (s entities) Forget(ctx context.Context, owner, session, reason string, actor domain.Actor) (n int64, err error) {
+	if s.store.writer == nil {
 		return 0, errReadOnly()
 	}
-	err = s.writer.do(op{apply: func(w *writer) ([]auditRow, error) {
+	err = s.store.writer.do(op{apply: func(w *writer) ([]auditRow, error) {
 		if n, err = w.q.MemoryForget(w.ctx, core.ScopeOf(owner, session)); err != nil {
 			return nil, err
 		}

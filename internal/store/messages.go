@@ -7,10 +7,10 @@ import (
 )
 
 // letters turns messages into rows; long payloads are shared with the journal.
-func (s *Store) letters(list []domain.Message, rowID int64, payloads *[]dbsqlc.PayloadInsertParams) ([]dbsqlc.MessageInsertParams, error) {
+func (s rows) letters(list []domain.Message, rowID int64, payloads *[]dbsqlc.PayloadInsertParams) ([]dbsqlc.MessageInsertParams, error) {
 	out := make([]dbsqlc.MessageInsertParams, len(list))
 	for i, m := range list {
-		payload, err := s.db.Stow(m.Payload, payloads)
+		payload, err := s.store.db.Stow(m.Payload, payloads)
 		if err != nil {
 			return nil, err
 		}

@@ -12,9 +12,9 @@ import (
 
 // PutVersion stores a plan version, and the plan if it is the first; known
 // content gives the existing version and created false.
-func (s *Store) PutVersion(ctx context.Context, v domain.NewVersion, actor domain.Actor) (domain.Plan, domain.Version, bool, error) {
+func (s entities) PutVersion(ctx context.Context, v domain.NewVersion, actor domain.Actor) (domain.Plan, domain.Version, bool, error) {
 	created := false
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		created = false
 		if _, err := w.q.VersionOfRun(w.ctx, v.Hash); err == nil {
 			return nil, nil
@@ -66,11 +66,11 @@ func (s *Store) PutVersion(ctx context.Context, v domain.NewVersion, actor domai
 	if err != nil {
 		return domain.Plan{}, domain.Version{}, false, err
 	}
-	stored, err := s.VersionByHash(ctx, v.Hash)
+	stored, err := s.store.VersionByHash(ctx, v.Hash)
 	if err != nil {
 		return domain.Plan{}, domain.Version{}, false, err
 	}
-	p, err := s.Plan(ctx, stored.PlanID)
+	p, err := s.store.Plan(ctx, stored.PlanID)
 	return p, stored, created, err
 }
 
@@ -108,8 +108,8 @@ func (w *writer) putFacts(planID int64, facts []domain.PlanFact) error {
 
 // RestoreVersion makes another version of a plan its current one: an earlier one, or
 // one that a planner made and a person accepts.
-func (s *Store) RestoreVersion(ctx context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error) {
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+func (s entities) RestoreVersion(ctx context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error) {
+	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		p, err := w.q.PlanByPublicID(w.ctx, r.PlanID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, domain.Errorf(domain.CodeNotFound, "no plan %q", r.PlanID)
@@ -140,12 +140,12 @@ func (s *Store) RestoreVersion(ctx context.Context, r domain.RestoredVersion, ac
 	if err != nil {
 		return domain.Plan{}, core.Translate(err, "restore a plan version")
 	}
-	return s.Plan(ctx, r.PlanID)
+	return s.store.Plan(ctx, r.PlanID)
 }
 
 // AcceptPlan takes a draft into use.
-func (s *Store) AcceptPlan(ctx context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error) {
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+func (s entities) AcceptPlan(ctx context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error) {
+	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		p, err := w.q.PlanByPublicID(w.ctx, planID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
@@ -162,5 +162,5 @@ func (s *Store) AcceptPlan(ctx context.Context, planID string, actor domain.Acto
 	if err != nil {
 		return domain.Plan{}, core.Translate(err, "accept a plan")
 	}
-	return s.Plan(ctx, planID)
+	return s.store.Plan(ctx, planID)
 }

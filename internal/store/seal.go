@@ -61,7 +61,7 @@ func (f *sealed) into(records []domain.AuditRecord) []domain.AuditRecord {
 
 // checkSeals compares what runs were created with, according to a stretch of the
 // audit log, with what is stored of them. What retention took away is not missed.
-func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (problems []string, err error) {
+func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (problems []string, err error) {
 	want := map[int64]*dbsqlc.AuditEvent{}
 	low, high := int64(0), int64(0)
 	for i := range events {
@@ -78,7 +78,7 @@ func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (pro
 	if len(want) == 0 {
 		return nil, nil
 	}
-	err = s.db.EachRow(ctx, dbsqlc.CheckSeals, core.Ordinals(low, high), func(v []driver.Value) error {
+	err = s.store.db.EachRow(ctx, dbsqlc.CheckSeals, core.Ordinals(low, high), func(v []driver.Value) error {
 		row := core.Fields{Values: v}
 		id := row.Int()
 		f := sealed{id: row.Text(), actor: row.Text(), origin: row.Text(), key: core.OrEmpty(row.TextOrNull()), concKey: row.Text(), parentRun: row.Text(),

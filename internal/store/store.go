@@ -98,6 +98,7 @@ type Store struct {
 	*query.JournalReader
 	*query.MemoryReader
 	*query.SmallReader
+	subjects
 	path   string
 	log    *slog.Logger
 	now    func() time.Time
@@ -167,6 +168,7 @@ func newStore(path string, o Options) *Store {
 	s.db.Now = s.now
 	s.Lists = query.New(s.db, cmp.Or(o.rows, query.Rows))
 	s.RunReader, s.PlanReader, s.JournalReader, s.MemoryReader, s.SmallReader = query.Readers(s.db)
+	s.subjects = subjectsOf(s)
 	return s
 }
 

@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 // they were written, in order, and those that are not, or that miss up to last,
 // where the journal is known to end. Nothing is changed. CodeCorrupt when the
 // file itself does not give its rows.
-func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]domain.Entry, []domain.DamagedRow, error) {
+func (s *JournalReader) Intact(ctx context.Context, runID string, last int64) ([]domain.Entry, []domain.DamagedRow, error) {
 	type read struct {
 		row core.StepRow
 		err error
