@@ -93,11 +93,7 @@ func (o Options) Examining(rows int) Options {
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	*query.Lists
-	*query.RunReader
-	*query.PlanReader
-	*query.JournalReader
-	*query.MemoryReader
-	*query.SmallReader
+	query.Readers
 	subjects
 	path   string
 	log    *slog.Logger
@@ -167,7 +163,7 @@ func newStore(path string, o Options) *Store {
 	}
 	s.db.Now = s.now
 	s.Lists = query.New(s.db, cmp.Or(o.rows, query.Rows))
-	s.RunReader, s.PlanReader, s.JournalReader, s.MemoryReader, s.SmallReader = query.Readers(s.db)
+	s.Readers = query.ReadersOf(s.db)
 	s.subjects = subjectsOf(s)
 	return s
 }

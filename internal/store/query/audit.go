@@ -264,7 +264,7 @@ func (s *Lists) auditRange(ctx context.Context, f domain.AuditFilter) (first, la
 
 // AuditLog gives audit events with Seq > after in order, without their journal
 // rows, at most limit.
-func (s *Lists) AuditLog(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error) {
+func (s *SummaryReader) AuditLog(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error) {
 	rows, err := s.db.Q.AuditAfter(ctx, after, int64(limit))
 	if err != nil {
 		return nil, core.Translate(err, "read the audit log")
