@@ -26,7 +26,7 @@ type agentSpan struct {
 // agentSpans are the versions of an agent, the newest first: every start of the
 // daemon, and every configuration that it took up, says which there was.
 func (r *request) agentSpans(id string) ([]agentSpan, error) {
-	events, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Actions: []string{"daemon.start", "config.reload"}, Page: domain.Page{Limit: spansRead}})
+	events, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Actions: []string{"daemon.start", "config.reload"}, Page: domain.Page{Limit: spansRead}})
 	if err != nil {
 		return nil, err
 	}

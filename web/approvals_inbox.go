@@ -48,30 +48,13 @@ func (r *request) inboxFilter() (f domain.ApprovalFilter, show string, keep url.
 	return f, show, keep
 }
 
-// with is an address with the inbox's filter.
-func with(path string, keep url.Values, change ...string) string {
-	v := url.Values{}
-	for k, x := range keep {
-		v[k] = x
-	}
-	for i := 0; i+1 < len(change); i += 2 {
-		if v.Del(change[i]); change[i+1] != "" {
-			v.Set(change[i], change[i+1])
-		}
-	}
-	if len(v) == 0 {
-		return path
-	}
-	return path + "?" + v.Encode()
-}
-
 // approvals is the inbox: what waits, by deadline, then age, beside the
 // first decision.
 func (r *request) approvals() error { return r.inbox(http.StatusOK, nil, "") }
 
 // approval is one decision beside the inbox.
 func (r *request) approval() error {
-	a, err := r.s.Reader.Approval(r.ctx, r.c.Param("approval"))
+	a, err := r.s.App.Approvals.Get(r.ctx, r.who.actor(), r.c.Param("approval"))
 	if err != nil {
 		return err
 	}
@@ -91,7 +74,7 @@ func (r *request) inbox(code int, chosen *domain.Approval, problem string) error
 	p.Live = true
 	f, show, keep := r.inboxFilter()
 	f.Page = r.page()
-	list, err := r.s.Reader.Approvals(r.ctx, f)
+	list, err := r.s.App.Approvals.List(r.ctx, r.who.actor(), f)
 	if err != nil {
 		return err
 	}

@@ -58,19 +58,11 @@ func (r *request) bulkHeading(a domain.Action, n int) string {
 }
 
 // groupQuery selects the runs of a failure group that need attention.
-func groupQuery(g domain.FailureRef) string {
-	return "status:failed is:attention " + groupTerms(g)
-}
+func groupQuery(g domain.FailureRef) string { return filter.FailuresToHandle(g) }
 
 // groupTerms are the terms of a filter for the failures of a group, whether they
 // need attention or not.
-func groupTerms(g domain.FailureRef) string {
-	q := fmt.Sprintf("plan:%s step:%s error:%s", quoted(g.PlanKey), quoted(g.Node), quoted(g.Code))
-	if g.Alike != "" {
-		q += " alike:" + g.Alike
-	}
-	return q
-}
+func groupTerms(g domain.FailureRef) string { return filter.Failures(g) }
 
 func quoted(s string) string { return filter.Quote(s) }
 

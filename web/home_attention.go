@@ -35,7 +35,7 @@ func (r *request) attentionBand() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := r.s.Reader.FailureGroups(r.ctx, homeGroups+1)
+	groups, err := r.s.App.Failures.List(r.ctx, r.who.actor(), homeGroups+1)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (r *request) attentionBand() (templ.Component, error) {
 
 // acked adds the failures that people took note of and that are not back.
 func (r *request) acked(p *view.AttentionBand, groups []domain.FailureGroup) error {
-	acks, err := r.s.Reader.FailureAcks(r.ctx, r.s.now().Add(-ackedDays*24*time.Hour), 50)
+	acks, err := r.s.App.Failures.Acknowledged(r.ctx, r.who.actor(), r.s.now().Add(-ackedDays*24*time.Hour), 50)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (r *request) lastFailure() (string, error) {
 // restart says what the last start after a crash found in flight, and what has
 // become of it; nil: there was none of late.
 func (r *request) restart() (*view.RestartLine, error) {
-	starts, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "daemon.start", Page: domain.Page{Limit: 1}})
+	starts, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Action: "daemon.start", Page: domain.Page{Limit: 1}})
 	if err != nil || len(starts.Items) == 0 {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (r *request) restart() (*view.RestartLine, error) {
 // approvalsBand is what waits for a decision.
 func (r *request) approvalsBand() (templ.Component, error) {
 	var p view.ApprovalsBand
-	open, err := r.s.Reader.Approvals(r.ctx, domain.ApprovalFilter{Page: domain.Page{Limit: 200}})
+	open, err := r.s.App.Approvals.List(r.ctx, r.who.actor(), domain.ApprovalFilter{Page: domain.Page{Limit: 200}})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -16,7 +17,7 @@ import (
 // between the last run of the plan that succeeded and the first that failed so.
 // It says nothing where nothing changed, or where the plan never succeeded.
 func (r *request) newSince(row *view.GroupRow, g domain.FailureGroup) error {
-	o, err := r.s.Reader.FailureOrigin(r.ctx, g.Ref())
+	o, err := r.s.App.Failures.Origin(r.ctx, r.who.actor(), g.Ref())
 	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && o.Good == "" {
 		return nil
 	} else if err != nil {
@@ -52,7 +53,7 @@ func (r *request) changedAround(g domain.FailureGroup, o domain.FailureOrigin) (
 		return "", view.Link{}, err
 	}
 	uses := func(kind, name string) bool { return slices.Contains(used, domain.Use{Kind: kind, Name: name}) }
-	accepted, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "tool.accept", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
+	accepted, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Action: "tool.accept", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
 	if err != nil {
 		return "", view.Link{}, err
 	}
@@ -61,11 +62,11 @@ func (r *request) changedAround(g domain.FailureGroup, o domain.FailureOrigin) (
 			return r.t("new since tool %s changed, %s", visible(name), r.time(e.At).Text), view.Link{Text: r.t("See the tool"), Href: "/agents/tools/" + url.PathEscape(name)}, nil
 		}
 	}
-	starts, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "daemon.start", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
+	starts, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Action: "daemon.start", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
 	if err != nil || len(starts.Items) == 0 {
 		return "", view.Link{}, err
 	}
-	before, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: "daemon.start", Until: o.GoodAt, Page: domain.Page{Limit: 1}})
+	before, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Action: "daemon.start", Until: o.GoodAt, Page: domain.Page{Limit: 1}})
 	if err != nil || len(before.Items) == 0 {
 		return "", view.Link{}, err
 	}
@@ -101,7 +102,7 @@ func startedWith(e domain.AuditEvent) map[string]map[string]string {
 
 // ackAll asks for one note about all failures that home lists.
 func (r *request) ackAllForm() (view.AckPage, error) {
-	groups, err := r.s.Reader.FailureGroups(r.ctx, homeGroups)
+	groups, err := r.s.App.Failures.List(r.ctx, r.who.actor(), homeGroups)
 	if err != nil {
 		return view.AckPage{}, err
 	}
@@ -130,7 +131,11 @@ func (r *request) ackChosen(refs []string, note string) error {
 		if err != nil {
 			return domain.Errorf(domain.CodeInvalid, "the form names no failure: %w", err)
 		}
-		_, err = r.s.Reader.AckFailures(r.ctx, r.who.actor(), domain.FailureRef{PlanKey: v.Get("plan"), Node: v.Get("node"), Code: v.Get("code"), Alike: v.Get("alike")}, note)
+		req := app.FailureChange{Meta: r.meta(), FailureRef: domain.FailureRef{PlanKey: v.Get("plan"), Node: v.Get("node"), Code: v.Get("code"), Alike: v.Get("alike")}, Note: note}
+		if req.Key != "" {
+			req.Key += " " + ref
+		}
+		_, err = r.s.App.Failures.Acknowledge(r.ctx, req)
 		switch domain.CodeOf(err) {
 		case "":
 			done++

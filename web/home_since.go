@@ -11,7 +11,9 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/part/event"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -32,7 +34,7 @@ var told = []string{"run.resume", "run.rerun", "run.fork", "run.cancel", "run.de
 // visit notes that the reader looks at home now, and says when they last left
 // it; zero: they have not been here before.
 func (r *request) visit(now time.Time) (left time.Time, err error) {
-	kept, err := r.s.Reader.Preference(r.ctx, r.who.Name, homeVisit)
+	kept, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), homeVisit)
 	if err != nil {
 		return left, err
 	}
@@ -54,7 +56,7 @@ func (r *request) visit(now time.Time) (left time.Time, err error) {
 	if !left.IsZero() {
 		text += " " + strconv.FormatInt(left.UnixMicro(), 10)
 	}
-	err = r.s.Reader.SetPreference(r.ctx, r.who.Name, homeVisit, text)
+	err = r.s.App.Preferences.Set(r.ctx, app.Preference{Meta: app.Meta{By: r.who.actor()}, Key: homeVisit, Value: text})
 	if domain.CodeOf(err) == domain.CodeNoSpace {
 		err = nil // the same is told once more
 	}
@@ -88,7 +90,7 @@ func (r *request) sinceBand() (templ.Component, error) {
 		}
 		p.Since = append(p.Since, l)
 	}
-	groups, err := r.s.Reader.FailureGroups(r.ctx, homeGroups)
+	groups, err := r.s.App.Failures.List(r.ctx, r.who.actor(), homeGroups)
 	if err != nil {
 		return nil, err
 	}
@@ -97,17 +99,17 @@ func (r *request) sinceBand() (templ.Component, error) {
 			p.Since = append(p.Since, view.Link{Text: r.t("new: %s at %s of %s", visible(g.Code), visible(g.Node), visible(g.PlanKey)), Href: listAt("/runs", groupQuery(g.Ref()))})
 		}
 	}
-	acts, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Actions: told, Exclude: domain.AuditExclusion{Actors: []string{r.who.Name}}, Since: left, Page: domain.Page{Limit: sinceActs}})
+	acts, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Actions: told, Exclude: domain.AuditExclusion{Actors: []string{r.who.Name}}, Since: left, Page: domain.Page{Limit: sinceActs}})
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range acts.Items {
-		p.Acts = append(p.Acts, r.auditRow(e))
+		p.Acts = append(p.Acts, event.Row(r.Context, e))
 	}
 	if acts.Next != "" {
 		p.MoreActs = listAt("/audit", "since:"+stamp)
 	}
-	notes, err := r.s.Reader.RecentNotes(r.ctx, left, 2*sinceActs)
+	notes, err := r.s.App.Runs.RecentNotes(r.ctx, r.who.actor(), left, 2*sinceActs)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +225,7 @@ func (r *request) showAck(code int, problem string) error {
 		return domain.Errorf(domain.CodeNotFound, "this address names no failure")
 	}
 	p := view.AckPage{Plan: ref.PlanKey, Node: ref.Node, Code: ref.Code, Alike: ref.Alike, Idem: newID(), Error: problem}
-	groups, err := r.s.Reader.FailureGroups(r.ctx, alikeGroups)
+	groups, err := r.s.App.Failures.List(r.ctx, r.who.actor(), alikeGroups)
 	if err != nil {
 		return err
 	}
@@ -253,31 +255,29 @@ func (r *request) ack() error {
 	if len(note) > 2000 {
 		return r.showAck(http.StatusUnprocessableEntity, r.t("A note has at most 2,000 characters."))
 	}
-	err := r.onceOf(strings.Join(r.c.Request().PostForm["group"], " "), func() (string, error) {
-		if strings.HasSuffix(r.c.Path(), "/unack") {
-			_, err := r.s.Reader.UnackFailures(r.ctx, r.who.actor(), ref)
-			return "/", err
-		}
-		if r.c.FormValue("all") != "" {
-			return "/", r.ackChosen(r.c.Request().PostForm["group"], note)
-		}
-		at, err := r.resumeAt()
-		if err != nil {
-			return "", err
-		}
-		if !at.IsZero() {
-			if _, err := r.s.Bulk.Start(r.ctx, r.who.actor(), domain.BulkRequest{Action: domain.ActionResume, Query: groupQuery(ref), Reason: cut(note, 500), NotBefore: at, Canary: true, Rate: 60}); err != nil {
-				return "", err
-			}
-		}
-		_, err = r.s.Reader.AckFailures(r.ctx, r.who.actor(), ref, note)
-		return "/", err
-	})
+	err := r.acknowledge(ref, note)
 	switch domain.CodeOf(err) {
+	case "":
+		return r.to("/")
 	case domain.CodeConflict:
 		return r.showAck(http.StatusConflict, r.sentence(err))
 	case domain.CodeInvalid:
 		return r.showAck(http.StatusUnprocessableEntity, r.sentence(err))
+	}
+	return err
+}
+
+func (r *request) acknowledge(ref domain.FailureRef, note string) error {
+	switch {
+	case strings.HasSuffix(r.c.Path(), "/unack"):
+		_, err := r.s.App.Failures.Unacknowledge(r.ctx, app.FailureChange{Meta: r.meta(), FailureRef: ref})
+		return err
+	case r.c.FormValue("all") != "":
+		return r.ackChosen(r.c.Request().PostForm["group"], note)
+	}
+	at, err := r.resumeAt()
+	if err == nil {
+		_, err = r.s.App.Failures.Acknowledge(r.ctx, app.FailureChange{Meta: r.meta(), FailureRef: ref, Note: note, ResumeAt: at})
 	}
 	return err
 }

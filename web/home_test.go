@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/web/webtest"
@@ -83,7 +84,7 @@ func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	if err := site.Store.SetPreference(t.Context(), "marta", "home visit", "1000000"); err != nil { // a long time ago
+	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit", Value: "1000000"}); err != nil { // a long time ago
 		t.Fatal(err)
 	}
 	site.Seed(t)
@@ -97,7 +98,7 @@ func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
 		t.Error("a second look takes it away")
 	}
 	// Who has never been here is told nothing of that.
-	if err := site.Store.SetPreference(t.Context(), "marta", "home visit", ""); err != nil {
+	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit", Value: ""}); err != nil {
 		t.Fatal(err)
 	}
 	if fresh := b.Get("/"); strings.Contains(fresh.Body, "Since you left") {

@@ -3,18 +3,19 @@ package web
 
 import (
 	"context"
-	"net/url"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/account"
+	"github.com/kairosd/kairosd/web/audit"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 // Reader is what pages read. The store implements it; every list is by key.
 type Reader interface {
-	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
-	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
-	FindRun(ctx context.Context, id string) (domain.Run, error)
+	ui.Reader
+	audit.Reader
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// SortedRuns lists the runs with the most of something among the newest that
 	// match, and says among how many.
@@ -28,7 +29,6 @@ type Reader interface {
 	ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error)
 	// RunsCount counts matches up to the cap; not whole: there may be more.
 	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)
-	RunCounts(ctx context.Context) (domain.RunCounts, error)
 	// Journal gives rows with Seq > after in order, at most limit (0: all).
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 	// Kept are the digests that the audit log keeps of a run that retention took the
@@ -69,43 +69,17 @@ type Reader interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 
-	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
-	Approval(ctx context.Context, id string) (domain.Approval, error)
-	// ApprovalsCount counts matches up to the cap. AssignApproval says who is to answer
-	// an open one ("": whoever may); CodeConflict if it is not open, or before is not
-	// whom it was given to.
+	// ApprovalsCount counts matches up to the cap.
 	ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, cap int) (int, error)
-	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
-	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
-	// AuditEvent is one event with its journal rows, and AuditLink its place in the
-	// chain; CodeNotFound.
-	AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error)
-	AuditLink(ctx context.Context, seq int64) (domain.AuditLink, error)
 	// EventsAfter gives audit events with Seq > after in order with their
 	// journal rows, at most limit; run restricts to one run.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	// LastEvent is the newest audit sequence number.
 	LastEvent(ctx context.Context) (int64, error)
-	// FailureGroups are failed runs by what failed, the newest failure first.
-	FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error)
-	// FailureOrigin is what went before the first failure of a group; CodeNotFound
-	// when none of it needs attention.
-	FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error)
-	// FailureAcks are failures that people took note of since a time. AckFailures
-	// takes note of a group, CodeConflict if nothing of it is left; UnackFailures
-	// takes that back.
-	FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error)
-	AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error)
-	UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error)
-	// RecentNotes are those of any run since a time, the newest first.
-	RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error)
 	// Outcomes counts how runs ended since a time, per plan and half hour;
 	// PlanOutcomes those of one plan.
 	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)
 	PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error)
-	// Preference is what a person chose under a key, "" if nothing.
-	Preference(ctx context.Context, owner, key string) (string, error)
-	SetPreference(ctx context.Context, owner, key, value string) error
 }
 
 // Drafts makes plans of intents in the background; nothing of them runs before
@@ -145,13 +119,7 @@ type Bulk interface {
 
 // Engine is what pages and the API do.
 type Engine interface {
-	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
-	// Act does what a VerbRequest asks and returns the run it is about: the
-	// same run, or the new one of a rerun or fork.
-	Act(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error)
-	Resolve(ctx context.Context, actor domain.Actor, r domain.ResolveRequest) (domain.Run, error)
-	Decide(ctx context.Context, actor domain.Actor, r domain.DecideRequest) (domain.Approval, error)
 	// Forecast says for each answer to an open approval what comes next.
 	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
 	// Detail folds a run: its waits, where it stands. Look is Detail together with what
@@ -190,62 +158,20 @@ type Engine interface {
 
 // Auth is who may come in.
 type Auth interface {
-	// Login checks a name and password and opens a session; it is throttled
-	// per account and address (CodeTooMany) and never tells which was wrong.
-	Login(ctx context.Context, name, password, address, userAgent string) (secret string, u domain.User, err error)
+	account.Auth
 	// Session finds the user of a session secret; CodeUnauthorized.
 	Session(ctx context.Context, secret string) (domain.User, error)
-	Logout(ctx context.Context, secret string) error
 	// Token finds the principal of an API token; CodeUnauthorized.
 	Token(ctx context.Context, token string) (domain.Actor, error)
-	// NeedsSetup reports whether there is no user yet.
-	NeedsSetup(ctx context.Context) (bool, error)
-	// Setup consumes the one-time setup secret, creates the first admin and opens
-	// a session for them.
-	Setup(ctx context.Context, setup, name, password, address, userAgent string) (secret string, u domain.User, err error)
-	// Ways says whether passwords are taken, and the name of the identity provider
-	// ("": there is none).
-	Ways() (password bool, provider string)
-	// BeginSSO gives the address of the identity provider and what the browser
-	// keeps meanwhile; redirect is where the provider sends it back to.
-	// CodeUnavailable when the provider does not answer.
-	BeginSSO(ctx context.Context, redirect, next string) (address, kept string, err error)
-	// FinishSSO opens a session for whom the provider vouches, by the query that it
-	// sent the browser back with; next is what BeginSSO was given.
-	FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u domain.User, next string, err error)
-	// LoginCode finishes a login that waits for a code: Login failed with an error in
-	// whose chain is one with NeedsCode() string, the ticket.
-	LoginCode(ctx context.Context, ticket, code, address, userAgent string) (secret string, u domain.User, err error)
 	// Fresh reports whether the person behind a session proved lately who they are;
 	// Confirm proves it again (CodeForbidden, CodeTooMany).
 	Fresh(ctx context.Context, secret string) (bool, error)
 	Confirm(ctx context.Context, secret, password, code string) error
-	// SecondFactor reports whether a user has one, and how many recovery codes are
-	// left; NewSecondFactor is a fresh secret, which counts once EnableSecondFactor
-	// was given a code of it. It returns recovery codes, shown only then.
-	SecondFactor(ctx context.Context, userID string) (on bool, left int, err error)
-	NewSecondFactor() string
-	// MustEnrol reports whether somebody must set up a second factor before anything
-	// else.
-	MustEnrol(ctx context.Context, u domain.User) (bool, error)
-	EnableSecondFactor(ctx context.Context, u domain.User, secret, code, keep string) (recovery []string, err error)
-	DisableSecondFactor(ctx context.Context, actor domain.Actor, idOrName string) error
-	// FollowLink uses up a login link and opens a session.
-	FollowLink(ctx context.Context, link, address, userAgent string) (secret string, u domain.User, err error)
 }
 
 // Audit is where acts are recorded that never reached what they were about.
 type Audit interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
-}
-
-// AuditLog verifies the audit log as a whole.
-type AuditLog interface {
-	// VerifyAudit begins a verification in the background; CodeConflict while one is
-	// under way.
-	VerifyAudit(ctx context.Context, actor domain.Actor) error
-	// AuditCheck is the verification under way, else the last one.
-	AuditCheck(ctx context.Context) (domain.AuditCheck, error)
 }
 
 // System looks after the installation as a whole.

@@ -220,7 +220,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Log = b.log()
 	case "io":
 		read := b.reading()
-		p.Blocks = []view.Block{read.block("run-in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.block("run-out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
+		p.Blocks = []view.Block{read.Block("run-in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.Block("run-out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
 		for i, part := range []domain.RunPart{domain.PartInput, domain.PartOutput} {
 			if text := b.damagedValue(run, part); text != "" {
 				p.Blocks[i].Text, p.Blocks[i].Raw = text, ""
@@ -304,7 +304,7 @@ func (b *runPage) approvals(p *view.RunPage) error {
 	if b.d.Run.Status.Final() { // it may be asked while another branch runs
 		return nil
 	}
-	list, err := b.s.Reader.Approvals(b.ctx, domain.ApprovalFilter{Run: b.d.Run.ID, Status: "open"})
+	list, err := b.s.App.Approvals.List(b.ctx, b.who.actor(), domain.ApprovalFilter{Run: b.d.Run.ID, Status: "open"})
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	if _, err := site.App.Runs.AddNote(t.Context(), app.NoteRequest{Meta: app.Meta{By: paul}, Run: seed.Completed.ID, Text: "look at the totals"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Store.SetPreference(t.Context(), "marta", "home visit", "1000000"); err != nil {
+	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit", Value: "1000000"}); err != nil {
 		t.Fatal(err)
 	}
 	home := b.Get("/")

@@ -44,7 +44,7 @@ func (b *runPage) whyLinks(w *view.Why) error {
 	if err := b.troubles(w); err != nil {
 		return err
 	}
-	stands, err := domain.StandingOf(b.ctx, b.s.Reader, run, b.s.now())
+	stands, err := b.s.App.Failures.Standing(b.ctx, b.who.actor(), run)
 	if err != nil {
 		return err
 	}

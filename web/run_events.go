@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/event"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -149,7 +150,7 @@ func (b *runPage) readActs() ([]domain.AuditEvent, error) {
 	var out []domain.AuditEvent
 	f := domain.AuditFilter{Run: b.d.Run.ID, Exclude: domain.AuditExclusion{Actions: []string{"checkpoint"}}, Page: domain.Page{Limit: 200}}
 	for len(out) < manyActs {
-		list, err := b.s.Reader.AuditEvents(b.ctx, f)
+		list, err := b.s.App.Audit.List(b.ctx, b.who.actor(), f)
 		if err != nil {
 			return nil, err
 		}
@@ -297,7 +298,7 @@ func (b *runPage) actEvent(a *domain.AuditEvent) view.EventRow {
 		}
 	}
 	if a.Result != "ok" {
-		row.What += " · " + b.t(auditResult(a.Result).Word)
+		row.What += " · " + b.t(event.Result(a.Result).Word)
 	}
 	return row
 }

@@ -28,7 +28,7 @@ func (r *request) noRun(id string, missing error) error {
 	p.SimilarTitle = r.t("Runs with an id like it")
 	id = alike.Replace(strings.ToLower(strings.TrimSpace(id)))
 	if domain.ValidID(id) {
-		last, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Run: id, Page: domain.Page{Limit: 1}})
+		last, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Run: id, Page: domain.Page{Limit: 1}})
 		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 			return err
 		}

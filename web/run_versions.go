@@ -21,7 +21,7 @@ type inForce struct {
 func (r *request) inForceAt(at time.Time) (f inForce) {
 	var since time.Time
 	for _, action := range []string{"daemon.start", "config.reload"} {
-		list, err := r.s.Reader.AuditEvents(r.ctx, domain.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: domain.Page{Limit: 1}})
+		list, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: domain.Page{Limit: 1}})
 		if err != nil {
 			r.s.Logger.Error("what was in force", "action", action, "err", err)
 			return inForce{}

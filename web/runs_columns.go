@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/locale"
@@ -92,21 +93,13 @@ func (r *request) labelled(q, key, value string) view.Link {
 	return view.Link{Text: visible(key + "=" + value), Href: listAt("/runs", strings.TrimSpace(q+" "+term))}
 }
 
-// listAt is the address of a list with a query.
-func listAt(path, q string) string {
-	if q == "" && path != "/runs" { // the run list without a query is the reader's default view
-		return path
-	}
-	return path + "?q=" + url.QueryEscape(q)
-}
-
 // columnsKey is the preference that names the chosen columns.
 const columnsKey = "run columns"
 
 // chosenColumns are the columns that the reader wants besides those that are
 // always there.
 func (r *request) chosenColumns() ([]column, error) {
-	v, err := r.s.Reader.Preference(r.ctx, r.who.Name, columnsKey)
+	v, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), columnsKey)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +115,7 @@ func (r *request) setColumns() error {
 			keys = append(keys, c.key)
 		}
 	}
-	if err := r.s.Reader.SetPreference(r.ctx, r.who.Name, columnsKey, strings.Join(keys, ",")); err != nil {
+	if err := r.s.App.Preferences.Set(r.ctx, app.Preference{Meta: r.meta(), Key: columnsKey, Value: strings.Join(keys, ",")}); err != nil {
 		return err
 	}
 	return r.c.Redirect(http.StatusSeeOther, localPath(r.c.FormValue("back")))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -98,8 +99,8 @@ func (r *request) runRetention() error {
 		return err
 	}
 	reason := strings.TrimSpace(r.c.FormValue("reason"))
-	if reason == "" || len(reason) > maxReason {
-		return r.showRetention(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
+	if reason == "" || len(reason) > ui.MaxReason {
+		return r.showRetention(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
 	}
 	return r.once(func() (string, error) {
 		// It goes on when the browser is closed: there may be much to remove.

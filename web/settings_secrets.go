@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -99,8 +100,8 @@ func (r *request) rotateSecret() error {
 		return err
 	}
 	reason := strings.TrimSpace(r.c.FormValue("reason"))
-	if reason == "" || len(reason) > maxReason {
-		return r.showRotateSecret(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
+	if reason == "" || len(reason) > ui.MaxReason {
+		return r.showRotateSecret(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
 	}
 	to, err := r.result("", func() (string, error) {
 		return "/settings/secrets", r.s.Settings.RotateSecret(r.ctx, r.who.actor(), v.Name, reason)

@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web"
 )
@@ -342,14 +343,34 @@ func (s stories) FindRun(ctx context.Context, id string) (domain.Run, error) {
 	return s.told.FindRun(ctx, id)
 }
 
+func (s stories) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
+	return s.told.Approvals(ctx, f)
+}
+
 func (s stories) Notes(ctx context.Context, run string) ([]domain.Note, error) {
 	return s.told.Notes(ctx, run)
+}
+
+func (s stories) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
+	return s.told.AuditEvents(ctx, f)
+}
+
+func (s stories) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
+	return s.told.FailureGroups(ctx, limit)
+}
+
+func (s stories) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
+	return s.told.FailureOrigin(ctx, ref)
+}
+
+func (s stories) FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error) {
+	return s.told.FailureAcks(ctx, since, limit)
 }
 
 // serve is the dashboard over stories, for a user who is logged in.
 func (o *told) serve(tb testing.TB) http.Handler {
 	tb.Helper()
-	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine)}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
+	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Checker: new(store.AuditChecker)}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
 	if err != nil {
 		tb.Fatal(err)
 	}

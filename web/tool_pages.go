@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -34,8 +35,6 @@ func (r *request) tool() (domain.ToolInfo, error) {
 	}
 	return list[i], nil
 }
-
-func toolHref(name string) string { return "/agents/tools/" + url.PathEscape(name) }
 
 // toolState is a tool's state as operators read it.
 func toolState(state string) view.Status {
@@ -359,25 +358,25 @@ func (r *request) tryTool() error {
 		return check(http.StatusOK, "")
 	case r.c.FormValue("digest") != digest:
 		return check(http.StatusOK, r.t("The arguments have changed since they were checked. This is what would be called now."))
-	case changes && (reason == "" || len(reason) > maxReason):
-		return check(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
+	case changes && (reason == "" || len(reason) > ui.MaxReason):
+		return check(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
 	}
-	return r.once(func() (string, error) {
-		plan, version, err := r.savePlanFor(t.Name)
-		if err != nil {
-			return "", err
+	plan, version, err := r.savePlanFor(t.Name)
+	if err != nil {
+		return err
+	}
+	m, repeated := r.meta(), false
+	m.Repeated = &repeated
+	run, err := r.s.App.Runs.Start(r.ctx, app.StartRequest{Meta: m, StartRequest: domain.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}}})
+	if err != nil {
+		return err
+	}
+	if changes && !repeated { // the call is on its way: that its note cannot be kept must not make it again
+		if _, err := r.s.App.Runs.AddNote(r.ctx, app.NoteRequest{Meta: app.Meta{By: r.who.actor()}, Run: run.ID, Text: reason}); err != nil {
+			r.s.Logger.Error("keep why a tool is tried", "run_id", run.ID, "reason", reason, "err", err)
 		}
-		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), domain.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}})
-		if err != nil {
-			return "", err
-		}
-		if changes { // the call is on its way: that its note cannot be kept must not make it again
-			if _, err := r.s.App.Runs.AddNote(r.ctx, app.NoteRequest{Meta: app.Meta{By: r.who.actor()}, Run: run.ID, Text: reason}); err != nil {
-				r.s.Logger.Error("keep why a tool is tried", "run_id", run.ID, "reason", reason, "err", err)
-			}
-		}
-		return "/runs/" + run.ID, nil
-	})
+	}
+	return r.to("/runs/" + run.ID)
 }
 
 // savePlanFor stores the plan that calls one tool with a run's input; it is the

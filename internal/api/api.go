@@ -68,8 +68,6 @@ type Config struct {
 	Settings Settings
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
-	// AuditLog verifies the audit log; nil: those routes answer 503.
-	AuditLog AuditLog
 	// Lazy builds each operation with its first request: for a process that serves a
 	// few requests.
 	Lazy bool
@@ -180,6 +178,7 @@ func New(c Config) (*API, error) {
 	a.draftRoutes()
 	a.agentRoutes()
 	a.bulkRoutes()
+	a.failureRoutes()
 	a.ackRoutes()
 	a.noteRoutes()
 	a.handoffRoutes()

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -24,7 +23,7 @@ func (a *API) auditRoutes() {
 		Responses: map[string]*huma.Response{"200": {Description: "JSON lines", Content: map[string]*huma.MediaType{"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}}}}}}, a.exportAudit)
 	register(a, huma.Operation{OperationID: "get-audit-check", Method: http.MethodGet, Path: "/audit/check", Tags: tags,
 		Summary: "The last verification of the audit log that was asked for, or the one under way"}, a.auditCheck)
-	register(a, huma.Operation{OperationID: "verify-audit", Method: http.MethodPost, Path: "/audit/check", Tags: tags, DefaultStatus: http.StatusAccepted,
+	mount(a, huma.Operation{OperationID: "verify-audit", Method: http.MethodPost, Path: "/audit/check", Tags: tags, DefaultStatus: http.StatusAccepted,
 		Summary: "Begin a verification of the whole audit log"}, a.verifyAudit)
 }
 
@@ -56,7 +55,7 @@ func (a *API) auditFilter(ctx context.Context, in AuditQuery) (domain.AuditFilte
 		f.Until = in.Until
 	}
 	if f.Run != "" {
-		run, err := a.findRun(ctx, f.Run)
+		run, err := a.App.Runs.Find(ctx, actorOf(ctx), f.Run)
 		if err != nil {
 			return f, err
 		}
@@ -89,7 +88,7 @@ func (a *API) listAudit(ctx context.Context, in *listAuditIn) (*auditOut, error)
 		return nil, err
 	}
 	f.Page = domain.Page{After: after, Limit: in.Limit}
-	list, err := a.Reader.AuditEvents(ctx, f)
+	list, err := a.App.Audit.List(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +96,7 @@ func (a *API) listAudit(ctx context.Context, in *listAuditIn) (*auditOut, error)
 }
 
 func (a *API) auditEvent(ctx context.Context, in *auditEventIn) (*auditEventOut, error) {
-	e, err := a.Reader.AuditEvent(ctx, in.Seq)
+	e, err := a.App.Audit.Event(ctx, actorOf(ctx), in.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -110,70 +109,25 @@ func (a *API) exportAudit(ctx context.Context, in *exportAuditIn) (*huma.StreamR
 	if err != nil {
 		return nil, err
 	}
-	f.Page = domain.Page{Limit: 200}
-	list, err := a.Reader.AuditEvents(ctx, f)
+	export, err := a.App.Audit.Export(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		c := humaecho.Unwrap(hc)
-		w, control := c.Response(), http.NewResponseController(c.Response())
+		w := humaecho.Unwrap(hc).Response()
 		w.Header().Set("Content-Type", "application/jsonl")
-		lines := domain.NewSignedLines(w)
-		out := json.NewEncoder(lines)
-		out.SetEscapeHTML(false)
-		for {
-			for _, e := range list.Items {
-				if out.Encode(domain.ViewAudit(e)) != nil {
-					return // whoever asked has gone
-				}
-			}
-			if control.Flush() != nil {
-				return
-			}
-			if list.Next == "" {
-				if by, ok := a.Reader.(domain.ExportSigner); ok {
-					if err := lines.Sign(ctx, by); err != nil {
-						a.Log.Error("an export of the audit log is not signed", "err", err)
-					}
-				}
-				return
-			}
-			f.Page.After = list.Next
-			if list, err = a.Reader.AuditEvents(ctx, f); err != nil {
-				if ctx.Err() == nil { // what was sent stands; that it is not all must show
-					a.Log.Error("export of the audit log ended early", "err", err)
-					panic(http.ErrAbortHandler)
-				}
-				return
-			}
+		if export.Write(ctx, w, http.NewResponseController(w).Flush) != nil {
+			panic(http.ErrAbortHandler) // what was sent stands; that it is not all must show
 		}
 	}}, nil
 }
 
-func (a *API) auditLog() (AuditLog, error) {
-	if a.AuditLog == nil {
-		return nil, domain.Errorf(domain.CodeUnavailable, "the audit log is not verified here")
-	}
-	return a.AuditLog, nil
-}
-
 func (a *API) auditCheck(ctx context.Context, _ *struct{}) (*auditCheckOut, error) {
-	l, err := a.auditLog()
-	if err != nil {
-		return nil, err
-	}
-	check, err := l.AuditCheck(ctx)
+	check, err := a.App.Audit.Check(ctx, actorOf(ctx))
 	return &auditCheckOut{check}, err
 }
 
 func (a *API) verifyAudit(ctx context.Context, _ *struct{}) (*auditCheckOut, error) {
-	l, err := a.auditLog()
-	if err != nil {
-		return nil, err
-	}
-	if err := l.VerifyAudit(ctx, actorOf(ctx)); err != nil {
-		return nil, err
-	}
-	return a.auditCheck(ctx, nil)
+	check, err := a.App.Audit.Verify(ctx, meta(ctx))
+	return &auditCheckOut{check}, err
 }

@@ -55,31 +55,12 @@ type BulkList struct {
 	Items []domain.Bulk `json:"items"`
 }
 
-// AckBody names the failures that are taken note of.
-type AckBody struct {
-	domain.FailureRef
-	Note string `json:"note,omitempty" maxLength:"2000" doc:"Why, for whoever looks next."`
-}
-
-// Acked says how many runs that was.
-type Acked struct {
-	Runs int64 `json:"runs"`
-}
-
-// FailureList lists groups of failed runs.
-type FailureList struct {
-	Items []domain.FailureGroup `json:"items"`
-}
-
 type (
 	bulkIn      struct{ Body BulkBody }
 	bulkPreview struct{ Body domain.BulkPreview }
 	bulkOut     struct{ Body domain.Bulk }
 	bulkViewOut struct{ Body BulkView }
 	bulkListOut struct{ Body BulkList }
-	failuresOut struct{ Body FailureList }
-	ackIn       struct{ Body AckBody }
-	ackOut      struct{ Body Acked }
 	bulkIDIn    struct {
 		ID    string `path:"id" maxLength:"64"`
 		After int64  `query:"after" minimum:"0" doc:"Position of the last run that is known."`
@@ -98,32 +79,6 @@ func (a *API) bulkRoutes() {
 			return domain.Errorf(domain.CodeUnavailable, "acts on many runs are not offered here")
 		}
 		return nil
-	}
-	register(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
-		Summary: "Failed runs by what failed: plan, node, error code and what the error says"},
-		func(ctx context.Context, _ *struct{}) (*failuresOut, error) {
-			groups, err := a.Reader.FailureGroups(ctx, 200)
-			if groups == nil {
-				groups = []domain.FailureGroup{}
-			}
-			return &failuresOut{FailureList{groups}}, err
-		})
-	for _, act := range []struct {
-		id, path, summary string
-		do                func(context.Context, AckBody) (int64, error)
-	}{
-		{"acknowledge-failures", "/failures/ack", "Take note of failures: their runs need attention no more until they fail anew", func(ctx context.Context, b AckBody) (int64, error) {
-			return a.Reader.AckFailures(ctx, actorOf(ctx), b.FailureRef, b.Note)
-		}},
-		{"unacknowledge-failures", "/failures/unack", "Take an acknowledgement back", func(ctx context.Context, b AckBody) (int64, error) {
-			return a.Reader.UnackFailures(ctx, actorOf(ctx), b.FailureRef)
-		}},
-	} {
-		register(a, huma.Operation{OperationID: act.id, Method: http.MethodPost, Path: act.path, Tags: tags, Summary: act.summary},
-			func(ctx context.Context, in *ackIn) (*ackOut, error) {
-				n, err := act.do(ctx, in.Body)
-				return &ackOut{Acked{n}}, err
-			})
 	}
 	register(a, huma.Operation{OperationID: "preview-bulk", Method: http.MethodPost, Path: "/bulk/preview", Tags: tags,
 		Summary: "What an act on many runs would do, and to how many"},

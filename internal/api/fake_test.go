@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -24,11 +24,6 @@ type fake struct {
 	runs     []domain.Run
 	events   []domain.Event
 	subs     map[chan domain.Event]bool
-	acts     []domain.VerbRequest
-	starts   []domain.StartRequest
-	resolved []domain.ResolveRequest
-	filters  []domain.RunFilter
-	fail     error // what Act and Start answer, if set
 	stored   map[string]domain.StoredResponse
 	died     bool // claims without an answer are of an earlier process
 	audited  []domain.AuditEvent
@@ -95,9 +90,11 @@ func newFake(tb testing.TB) *fake {
 	f.tokens["nobody"] = domain.Actor{Name: "token nobody", Surface: "api"}
 	f.tokens["reader"] = domain.Actor{Name: "token reader", Role: domain.RoleAdmin, Surface: "api", Scopes: "runs:read plans:read"}
 	f.sessions["marta-session"] = domain.User{Name: "marta", Role: domain.RoleAdmin}
-	for i := range 5 {
-		f.runs = append(f.runs, domain.Run{ID: fmt.Sprintf("01h000000000000000000000r%d", i), PlanKey: "p", Status: domain.RunCompleted,
-			LastSeq: 3, CreatedAt: time.Unix(int64(i), 0)})
+	if tb != nil {
+		v := f.Engine.Save("{id: p, nodes: {a: {type: set, input: 12345678901234567890.10}, b: {type: set, input: {}}, c: {type: set, input: {of: \"${output.a}\"}}}, edges: [{from: a, to: b}, {from: b, to: c}]}")
+		for range 5 {
+			f.runs = append(f.runs, f.Engine.Settle(f.Engine.Begin(v, "").ID))
+		}
 	}
 	return f
 }
@@ -106,60 +103,16 @@ func gone(what, id string) error {
 	return domain.Errorf(domain.CodeNotFound, "there is no %s %s", what, id)
 }
 
-func (f *fake) FindRun(_ context.Context, id string) (domain.Run, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, r := range f.runs {
-		if strings.HasSuffix(r.ID, id) {
-			return r, nil
-		}
+// asking starts a run of a plan that asks a person, and waits until it does.
+func (f *fake) asking(t *testing.T) (domain.Run, domain.Approval) {
+	t.Helper()
+	run := f.Engine.Run(`{id: asks, nodes: {ask: {type: approval, input: {message: "go on?", answers: [{id: approve, label: Pay, kind: approve}, {id: reject, label: Reject, kind: reject}]}}}}`, "")
+	run = f.Engine.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
+	list, err := f.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%+v %v", list.Items, err)
 	}
-	return domain.Run{}, gone("run", id)
-}
-
-func (f *fake) Runs(_ context.Context, q domain.RunFilter) (domain.List[domain.Run], error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.filters = append(f.filters, q)
-	runs := slices.Clone(f.runs)
-	slices.Reverse(runs)
-	if q.Page.After != "" {
-		runs = slices.DeleteFunc(runs, func(r domain.Run) bool { return r.ID >= q.Page.After })
-	}
-	l := domain.List[domain.Run]{Items: runs}
-	if len(runs) > q.Page.Limit {
-		l.Items = runs[:q.Page.Limit]
-		l.Next = l.Items[q.Page.Limit-1].ID
-	}
-	return l, nil
-}
-
-func (f *fake) JournalPage(_ context.Context, _ string, after int64, limit int) ([]domain.Entry, error) {
-	var out []domain.Entry
-	for seq := after + 1; seq <= 3 && len(out) < limit; seq++ {
-		out = append(out, domain.Entry{Seq: seq, Kind: domain.EntryResult, Node: "n", Visit: 1, Item: -1, Final: true,
-			Status: domain.NodeCompleted, Output: domain.RawJSON(`12345678901234567890.10`)})
-	}
-	return out, nil
-}
-
-func (f *fake) Conversation(_ context.Context, run string) (domain.Conversation, error) {
-	return domain.Conversation{Messages: []domain.Message{{ID: run + ":1", From: "supervisor", To: "writer", Type: domain.MessageRequest, Metadata: domain.MessageMetadata{Priority: "medium"}}}, Handoffs: []domain.Handoff{}}, nil
-}
-
-func (f *fake) Uses(context.Context, string) ([]domain.Use, error) { return nil, nil }
-
-func (f *fake) Lineage(context.Context, string) ([]domain.Run, error) { return nil, nil }
-
-func (f *fake) Approvals(context.Context, domain.ApprovalFilter) (domain.List[domain.Approval], error) {
-	return domain.List[domain.Approval]{Items: []domain.Approval{{ID: "a1", Status: "open"}}}, nil
-}
-
-func (f *fake) Approval(_ context.Context, id string) (domain.Approval, error) {
-	if id != "a1" {
-		return domain.Approval{}, gone("approval", id)
-	}
-	return domain.Approval{ID: id, Status: "open"}, nil
+	return run, list.Items[0]
 }
 
 func (f *fake) AuditEvents(_ context.Context, q domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
@@ -194,71 +147,6 @@ func (f *fake) LastEvent(context.Context) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return int64(len(f.events)), nil
-}
-
-func (f *fake) Start(_ context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.fail != nil {
-		return domain.Run{}, f.fail
-	}
-	for _, run := range f.runs {
-		if r.Key != "" && run.Key == r.Key {
-			return run, nil
-		}
-	}
-	f.starts = append(f.starts, r)
-	run := domain.Run{ID: domain.NewID(), PlanKey: r.Plan, Status: domain.RunQueued, Key: r.Key, Actor: actor.Name, CreatedAt: time.Now()}
-	f.runs = append(f.runs, run)
-	return run, nil
-}
-
-func (f *fake) Preview(_ context.Context, _ domain.Actor, r domain.VerbRequest) (domain.Preview, error) {
-	return domain.Preview{Run: r.Run, Action: r.Action, Allowed: true, Digest: "d"}, nil
-}
-
-func (f *fake) Act(_ context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.fail != nil {
-		return domain.Run{}, f.fail
-	}
-	f.acts = append(f.acts, r)
-	if r.Action == domain.ActionFork {
-		f.record("run.created", f.runs[4].ID, actor)
-	}
-	f.record("run."+string(r.Action), r.Run, actor)
-	return domain.Run{ID: r.Run, Status: domain.RunRunning}, nil
-}
-
-func (f *fake) Resolve(_ context.Context, _ domain.Actor, r domain.ResolveRequest) (domain.Run, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.resolved = append(f.resolved, r)
-	return domain.Run{ID: r.Run, Status: domain.RunRunning}, nil
-}
-
-func (f *fake) Decide(_ context.Context, _ domain.Actor, r domain.DecideRequest) (domain.Approval, error) {
-	status := "rejected"
-	if r.Answer == "approve" {
-		status = "approved"
-	}
-	return domain.Approval{ID: r.Approval, Status: status, Choices: []domain.Answer{{ID: "approve", Label: "Pay", Kind: domain.AnswerApprove}, {ID: "reject", Kind: domain.AnswerReject}}}, nil
-}
-
-func (f *fake) Forecast(context.Context, string) ([]domain.Forecast, error) { return nil, nil }
-
-func (f *fake) AssignApproval(_ context.Context, _ domain.Actor, id, _, assignee, _ string) (domain.Approval, error) {
-	return domain.Approval{ID: id, Status: "open", Assignee: assignee}, nil
-}
-
-func (f *fake) Detail(ctx context.Context, id string) (domain.RunDetail, error) {
-	run, err := f.FindRun(ctx, id)
-	if err != nil {
-		return domain.RunDetail{}, err
-	}
-	journal, err := f.JournalPage(ctx, id, 0, 10)
-	return domain.RunDetail{Run: run, Journal: journal}, err
 }
 
 // emit stores an event and delivers it; who does not take it gets a reset.
@@ -415,31 +303,24 @@ func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) 
 
 func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }
 
-func (f *fake) AckFailures(_ context.Context, actor domain.Actor, _ domain.FailureRef, _ string) (int64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record("failure.ack", "", actor)
-	return 1, nil
-}
-func (f *fake) UnackFailures(context.Context, domain.Actor, domain.FailureRef) (int64, error) {
-	return 0, nil
-}
-func (f *fake) Handoff(_ context.Context, id string) (domain.HandoffSeen, error) {
-	return domain.HandoffSeen{}, gone("handoff", id)
+type bulks interface{ api.Bulk }
+
+// stoppedBulks are bulk operations of which some can be stopped.
+type stoppedBulks struct {
+	bulks
+	world *fake
 }
 
-func (f *fake) HandoffsOf(context.Context, domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
-	return domain.List[domain.HandoffSeen]{}, nil
+func (b stoppedBulks) Stop(_ context.Context, actor domain.Actor, id, _ string) (domain.Bulk, error) {
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	b.world.record("bulk.stopped", "", actor)
+	return domain.Bulk{ID: id}, nil
 }
-func (f *fake) Notes(context.Context, string) ([]domain.Note, error) { return nil, nil }
+
 func (f *fake) record(action, run string, actor domain.Actor) {
 	f.audited = append(f.audited, domain.AuditEvent{Seq: int64(len(f.audited)) + 1, AuditRecord: domain.AuditRecord{Action: action, Run: run, Actor: actor.Name, Request: actor.Request}})
 }
-
-func (f *fake) FailureAcks(context.Context, time.Time, int) ([]domain.FailureAck, error) {
-	return nil, nil
-}
-func (f *fake) FailureGroups(context.Context, int) ([]domain.FailureGroup, error) { return nil, nil }
 
 func (f *fake) TryPlan(context.Context, domain.Actor, []byte, planner.Format, domain.RawJSON) (domain.Run, planner.Problems, error) {
 	return domain.Run{ID: "tried", Status: domain.RunQueued}, nil, nil
@@ -447,8 +328,4 @@ func (f *fake) TryPlan(context.Context, domain.Actor, []byte, planner.Format, do
 
 func (f *fake) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlow, error) {
 	return domain.PlanFlow{Whole: true, Runs: 1, Nodes: map[string]*domain.NodeFlow{"a": {Runs: 1, Failures: []domain.StepHit{{Run: "r", Node: "a"}}}}}, nil
-}
-
-func (f *fake) Steps(context.Context, domain.StepFilter) (domain.StepHits, error) {
-	return domain.StepHits{Items: []domain.StepHit{{Run: "r", Node: "a"}}}, nil
 }

@@ -17,8 +17,8 @@ import (
 // builds them at once, also while many arrive, and describes the same.
 func TestLazyAnswersTheSame(t *testing.T) {
 	t.Parallel()
+	world := newFake(t)
 	build := func(lazy bool) *api.API {
-		world := newFake(t)
 		h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world, Idempotency: world, CursorKey: []byte("key"), Lazy: lazy})
 		if err != nil {
 			t.Fatal(err)

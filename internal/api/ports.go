@@ -10,48 +10,19 @@ import (
 
 // Reader is what the API reads of the store; see web.Reader for the promises.
 type Reader interface {
-	FindRun(ctx context.Context, id string) (domain.Run, error)
-	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
-	Lineage(ctx context.Context, run string) ([]domain.Run, error)
-	Conversation(ctx context.Context, run string) (domain.Conversation, error)
-	// Uses are the agents, tools and providers of a run.
-	Uses(ctx context.Context, run string) ([]domain.Use, error)
-
 	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
-	Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error)
 	Versions(ctx context.Context, planID string) ([]domain.Version, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 
-	Notes(ctx context.Context, run string) ([]domain.Note, error)
-	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
-	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
-	Approval(ctx context.Context, id string) (domain.Approval, error)
 	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
-	AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
-	FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error)
-	FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error)
-	AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error)
-	UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error)
-	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
-	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
-	// Handoff is one of them; CodeNotFound.
-	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
 }
 
 // Engine is what the API does; see web.Engine for the promises.
 type Engine interface {
-	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
-	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
-	Act(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error)
-	Resolve(ctx context.Context, actor domain.Actor, r domain.ResolveRequest) (domain.Run, error)
-	Decide(ctx context.Context, actor domain.Actor, r domain.DecideRequest) (domain.Approval, error)
-	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
-	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	// SavePlanOver is SavePlan for a document that was made from the version with
 	// the hash base; CodeStale when the plan has a newer one.
@@ -80,15 +51,6 @@ type Principals interface {
 	// MustEnrol reports whether somebody must set up a second factor before anything
 	// else.
 	MustEnrol(ctx context.Context, u domain.User) (bool, error)
-}
-
-// AuditLog verifies the audit log as a whole.
-type AuditLog interface {
-	// VerifyAudit begins a verification in the background; CodeConflict while one is
-	// under way.
-	VerifyAudit(ctx context.Context, actor domain.Actor) error
-	// AuditCheck is the verification under way, else the last one.
-	AuditCheck(ctx context.Context) (domain.AuditCheck, error)
 }
 
 // Audit is where acts are recorded that were denied.

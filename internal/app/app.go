@@ -20,6 +20,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/store"
 )
 
@@ -28,8 +29,10 @@ type Config struct {
 	Store  Store
 	Engine *engine.Engine
 	Bulk   Bulk // nil: nothing acts on runs later
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Checker verifies the audit log; required.
+	Checker *store.AuditChecker
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Store is what operations read and the transactions by which they write.
@@ -38,9 +41,13 @@ type Store interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
 	// Done finds the object of an operation that was carried out before with its key.
 	Done(ctx context.Context, o store.Operation) (object string, done bool, err error)
+	approvalStore
 	planStore
 	runStore
 	viewStore
+	preferenceStore
+	auditStore
+	failureStore
 }
 
 // Bulk acts on many runs as one act, at once or later.
@@ -50,15 +57,19 @@ type Bulk interface {
 
 // App is the operations by subject.
 type App struct {
-	Plans *Plans
-	Runs  *Runs
-	Views *Views
+	Approvals   *Approvals
+	Audit       *Audit
+	Failures    *Failures
+	Plans       *Plans
+	Preferences *Preferences
+	Runs        *Runs
+	Views       *Views
 }
 
-// New makes an App. It panics if Store or Engine is missing.
+// New makes an App. It panics if something that is required is missing.
 func New(c Config) *App {
-	if c.Store == nil || c.Engine == nil {
-		panic("app: Store and Engine are required")
+	if c.Store == nil || c.Engine == nil || c.Checker == nil {
+		panic("app: Store, Engine, and Checker are required")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -67,17 +78,20 @@ func New(c Config) *App {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
-	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, now: now, log: c.Log}
-	return &App{Plans: &Plans{k}, Runs: &Runs{k}, Views: &Views{k}}
+	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, now: now, log: c.Log}
+	return &App{Approvals: &Approvals{k}, Audit: &Audit{k}, Failures: &Failures{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Runs: &Runs{k},
+		Views: &Views{k}}
 }
 
 // kernel is what the subjects share.
 type kernel struct {
-	store  Store
-	engine *engine.Engine
-	bulk   Bulk
-	now    func() time.Time
-	log    *slog.Logger
+	store   Store
+	engine  *engine.Engine
+	bulk    Bulk
+	checker *store.AuditChecker
+	now     func() time.Time
+	log     *slog.Logger
+	keys    keylock.Locks // of commands under way
 }
 
 // Meta is what every request for a change carries.
@@ -118,13 +132,19 @@ type object[T any] struct {
 // more than once; it reads and writes through tx only. request is what the client sent,
 // without who sent it.
 func perform[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], f func(tx *store.Tx) (T, error)) (T, error) {
-	var out T
+	out, _, err := carryOut(ctx, k, op, m, request, o, f)
+	return out, err
+}
+
+// carryOut is perform for an operation with more to do after its transaction. repeated
+// says that it was carried out before, with the same key.
+func carryOut[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], f func(tx *store.Tx) (T, error)) (out T, repeated bool, err error) {
 	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
-		return out, err
+		return out, false, err
 	}
 	intent, err := k.intent(op, m, request)
 	if err != nil {
-		return out, err
+		return out, false, err
 	}
 	id, repeated, err := k.store.Do(intent, func(tx *store.Tx) (string, error) {
 		var err error
@@ -134,10 +154,20 @@ func perform[T any](ctx context.Context, k *kernel, op Operation, m Meta, reques
 		return o.id(out), nil
 	})
 	if err != nil || !repeated {
-		return out, err
+		return out, false, err
 	}
 	m.repeat()
-	return o.find(ctx, id)
+	out, err = o.find(ctx, id)
+	return out, true, err
+}
+
+// encode is a detail of an audit record: plain values only.
+func encode(v any) domain.RawJSON {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // intent describes an operation to the store.

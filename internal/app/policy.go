@@ -264,8 +264,8 @@ var policy = map[Operation]Rule{
 	AddNote:               {Entity, domain.RoleOperator, "runs:write", ""},
 	AcknowledgeRun:        {Entity, domain.RoleOperator, "runs:write", ""},
 	ListFailures:          {Query, domain.RoleViewer, "runs:read", ""},
-	AcknowledgeFailures:   {Entity, domain.RoleOperator, "runs:write", ""},
-	UnacknowledgeFailures: {Entity, domain.RoleOperator, "runs:write", ""},
+	AcknowledgeFailures:   {Entity, domain.RoleOperator, "runs:write", "failure.ack"},
+	UnacknowledgeFailures: {Entity, domain.RoleOperator, "runs:write", "failure.unack"},
 	ListViews:             {Query, domain.RoleViewer, "runs:read", ""},
 	SaveView:              {Entity, domain.RoleOperator, "runs:write", "view.save"},
 	DeleteView:            {Entity, domain.RoleOperator, "runs:write", "view.delete"},
@@ -281,7 +281,7 @@ var policy = map[Operation]Rule{
 	GetApproval:      {Query, domain.RoleViewer, "runs:read", ""},
 	ForecastApproval: {Query, domain.RoleViewer, "runs:read", ""},
 	DecideApproval:   {Command, domain.RoleOperator, "approvals", ""},
-	AssignApproval:   {Entity, domain.RoleOperator, "approvals", ""},
+	AssignApproval:   {Entity, domain.RoleOperator, "approvals", "approval.assign"},
 
 	ListAgents:            {Query, domain.RoleViewer, "plans:read", ""},
 	GetAgent:              {Query, domain.RoleViewer, "plans:read", ""},
@@ -308,7 +308,7 @@ var policy = map[Operation]Rule{
 	GetAuditEvent: {Query, domain.RoleViewer, "admin", ""},
 	ExportAudit:   {Query, domain.RoleViewer, "admin", ""},
 	GetAuditCheck: {Query, domain.RoleViewer, "admin", ""},
-	VerifyAudit:   {Job, domain.RoleOperator, "admin", ""},
+	VerifyAudit:   {Job, domain.RoleOperator, "admin", "audit.verify.begin"},
 
 	GetOpenAPI:        {Query, "", "", ""},
 	GetVersion:        {Query, domain.RoleViewer, "", ""},

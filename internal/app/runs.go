@@ -13,8 +13,19 @@ import (
 type Runs struct{ *kernel }
 
 type runStore interface {
+	domain.ExportSigner
 	FindRun(ctx context.Context, id string) (domain.Run, error)
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
+	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
+	Lineage(ctx context.Context, run string) ([]domain.Run, error)
+	Conversation(ctx context.Context, run string) (domain.Conversation, error)
+	Uses(ctx context.Context, run string) ([]domain.Use, error)
+	Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error)
+	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
+	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
 	Notes(ctx context.Context, run string) ([]domain.Note, error)
+	RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error)
 }
 
 // Notes lists what people wrote about a run, oldest first.
@@ -24,11 +35,21 @@ func (r *Runs) Notes(ctx context.Context, by domain.Actor, run string) ([]domain
 	if err := r.allow(ctx, ListNotes, by, ""); err != nil {
 		return nil, err
 	}
-	found, err := r.store.FindRun(ctx, run)
+	found, err := r.find(ctx, run)
 	if err != nil {
 		return nil, err
 	}
 	return r.store.Notes(ctx, found.ID)
+}
+
+// RecentNotes lists notes about any run since a time, newest first.
+//
+// Errors: forbidden.
+func (r *Runs) RecentNotes(ctx context.Context, by domain.Actor, since time.Time, limit int) ([]domain.Note, error) {
+	if err := r.allow(ctx, ListNotes, by, ""); err != nil {
+		return nil, err
+	}
+	return r.store.RecentNotes(ctx, since, limit)
 }
 
 // NoteRequest is a note about a run.
@@ -48,7 +69,7 @@ func (r *Runs) AddNote(ctx context.Context, req NoteRequest) (domain.Note, error
 	if err != nil {
 		return domain.Note{}, err
 	}
-	run, err := r.store.FindRun(ctx, req.Run)
+	run, err := r.find(ctx, req.Run)
 	if err != nil {
 		return domain.Note{}, err
 	}
@@ -99,7 +120,7 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 			return domain.Run{}, err
 		}
 	}
-	run, err := r.store.FindRun(ctx, req.Run)
+	run, err := r.find(ctx, req.Run)
 	switch {
 	case err != nil:
 		return run, err
@@ -129,17 +150,23 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 // resumeLater starts a bulk operation that resumes the run at the time that is asked
 // for. It returns the note with that time.
 func (r *Runs) resumeLater(ctx context.Context, req AcknowledgeRequest, run domain.Run, note string) (string, error) {
-	if !req.ResumeAt.After(r.now()) {
-		return "", domain.Errorf(domain.CodeInvalid, "%s is past", req.ResumeAt.UTC().Format(time.RFC3339)).Suggest("resume the run now, or give a time to come")
-	}
-	if r.bulk == nil {
-		return "", domain.Errorf(domain.CodeUnavailable, "nothing here resumes runs at a time").Suggest("a daemon (kairosd serve) does")
-	}
-	b := domain.BulkRequest{Action: domain.ActionResume, Runs: []string{run.ID}, Reason: clip(note, 500), NotBefore: req.ResumeAt}
-	if _, err := r.bulk.Start(ctx, req.By, b); err != nil {
+	if err := r.startAt(ctx, req.By, req.ResumeAt, domain.BulkRequest{Runs: []string{run.ID}, Reason: clip(note, 500)}); err != nil {
 		return "", err
 	}
 	return strings.TrimSpace(clip(note, domain.MaxNoteLength-60) + "\n↻ " + req.ResumeAt.UTC().Format(time.RFC3339)), nil
+}
+
+// startAt starts a bulk operation that resumes runs at a time.
+func (k *kernel) startAt(ctx context.Context, by domain.Actor, at time.Time, b domain.BulkRequest) error {
+	if !at.After(k.now()) {
+		return domain.Errorf(domain.CodeInvalid, "%s is past", at.UTC().Format(time.RFC3339)).Suggest("resume the run now, or give a time to come")
+	}
+	if k.bulk == nil {
+		return domain.Errorf(domain.CodeUnavailable, "nothing here resumes runs at a time").Suggest("a daemon (kairosd serve) does")
+	}
+	b.Action, b.NotBefore = domain.ActionResume, at
+	_, err := k.bulk.Start(ctx, by, b)
+	return err
 }
 
 // clip is the beginning of a text, of at most n characters.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/api"
@@ -52,6 +53,9 @@ type Local struct {
 	tools  *toolbox.Box
 	bulk   *bulk.Service
 	drafts *draft.Service
+
+	stop       context.CancelFunc // ends the background
+	background sync.WaitGroup
 }
 
 // OpenLocal opens a database and builds its API. On a full disk the database is
@@ -90,7 +94,11 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	}
 	l.bulk = bulk.New(bulk.Config{Store: l.store, Engine: l.engine, Log: log,
 		Providers: l.tools.Models.ProviderInfos, Tools: l.tools.Tools, Host: l.tools.Host})
-	a := app.New(app.Config{Store: l.store, Engine: l.engine, Bulk: l.bulk, Log: log})
+	checker := store.NewAuditChecker(l.store, log)
+	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.background.Go(func() { checker.Run(checking) })
+	l.stop = stop
+	a := app.New(app.Config{Store: l.store, Engine: l.engine, Bulk: l.bulk, Checker: checker, Log: log})
 	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, Archive: a.Plans.ArchiveAs, Log: log})
 	actor, v := LocalActor(), buildinfo.Read()
 	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor, System: localSystem{l.engine, o.Path},
@@ -115,6 +123,8 @@ func (l *Local) Close() error {
 	if l.api != nil {
 		l.api.Close()
 	}
+	l.stop()
+	l.background.Wait()
 	l.bulk.Close()
 	l.drafts.Close()
 	err := l.engine.Stop(ctx)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -54,7 +55,7 @@ func start(t *testing.T) *daemon {
 	if d.auth, err = auth.New(auth.Config{Store: s, Audit: s}); err != nil {
 		t.Fatal(err)
 	}
-	d.api, err = api.New(api.Config{App: app.New(app.Config{Store: s, Engine: d.engine.Engine}), Reader: s, Memory: s, Engine: d.engine.Engine, Principals: d.auth, Accounts: d.auth, Idempotency: s,
+	d.api, err = api.New(api.Config{App: app.New(apptest.Config(t, s, d.engine.Engine)), Reader: s, Memory: s, Engine: d.engine.Engine, Principals: d.auth, Accounts: d.auth, Idempotency: s,
 		Version: api.Version{Version: "1.2.3"}, Heartbeat: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -378,7 +379,7 @@ func TestAccounts(t *testing.T) {
 func TestUnixSocketNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	h, err := api.New(api.Config{App: app.New(app.Config{Store: e.Store, Engine: e.Engine}), Reader: e.Store, Engine: e.Engine, Idempotency: e.Store, Local: &root})
+	h, err := api.New(api.Config{App: app.New(apptest.Config(t, e.Store, e.Engine)), Reader: e.Store, Engine: e.Engine, Idempotency: e.Store, Local: &root})
 	if err != nil {
 		t.Fatal(err)
 	}

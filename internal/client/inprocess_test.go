@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
@@ -183,7 +184,7 @@ func TestInProcessPanics(t *testing.T) {
 func TestInProcessPrincipal(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	h, err := api.New(api.Config{App: app.New(app.Config{Store: e.Store, Engine: e.Engine}), Reader: e.Store, Engine: e.Engine, Local: &root, SessionCookies: []string{"session"}})
+	h, err := api.New(api.Config{App: app.New(apptest.Config(t, e.Store, e.Engine)), Reader: e.Store, Engine: e.Engine, Local: &root, SessionCookies: []string{"session"}})
 	if err != nil {
 		t.Fatal(err)
 	}

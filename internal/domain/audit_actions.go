@@ -3,7 +3,7 @@ package domain
 // AuditActions lists the actions that audit records have, by what they are about:
 // what a filter of the audit log knows and suggests.
 var AuditActions = []string{
-	"access.denied", "approval.ask_back", "approval.assign", "approval.decide", "audit.cut", "audit.new_key", "audit.verify",
+	"access.denied", "approval.ask_back", "approval.assign", "approval.decide", "audit.cut", "audit.new_key", "audit.verify", "audit.verify.begin",
 	"bulk.ack", "bulk.cancel", "bulk.delete", "bulk.done", "bulk.label", "bulk.release", "bulk.rerun", "bulk.resume", "bulk.stopped",
 	"calls.start", "calls.stop", "checkpoint", "circuit.close", "circuit.open", "config.reload", "daemon.start", "draft.accept", "draft.begin", "draft.discard", "draft.failed", "draft.ready", "failure.ack", "failure.unack", "login", "logout", "maintenance.begin", "maintenance.end",
 	"mcp.retry", "memory.forget", "node.resolve", "notification.test",

@@ -11,9 +11,12 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// actionVerify is the record of a verification; its detail is the
-// [domain.AuditCheck].
-const actionVerify = "audit.verify"
+// Records of a verification: that somebody asked for one, and its result, whose detail
+// is the [domain.AuditCheck].
+const (
+	actionVerifyBegin = "audit.verify.begin"
+	actionVerify      = "audit.verify"
+)
 
 // keptProblems bounds the problems that a record names; their number is exact.
 const keptProblems = 20
@@ -34,8 +37,14 @@ func NewAuditChecker(s *Store, log *slog.Logger) *AuditChecker {
 	return &AuditChecker{s: s, log: log, ask: make(chan domain.Actor, 1)}
 }
 
-// Run verifies whenever it is asked, until the context ends.
+// Run verifies whenever it is asked, until the context ends. It begins with what an
+// earlier process was asked for and did not finish.
 func (c *AuditChecker) Run(ctx context.Context) {
+	if by, err := c.unfinished(ctx); err != nil {
+		c.log.Error("look for a verification of the audit log that was not finished", "err", err)
+	} else if by.Name != "" {
+		c.Begin(by)
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -51,25 +60,37 @@ func (c *AuditChecker) Run(ctx context.Context) {
 	}
 }
 
-// VerifyAudit begins a verification of the whole log; CodeForbidden without the
-// role operator, CodeConflict while one is under way.
-func (c *AuditChecker) VerifyAudit(ctx context.Context, actor domain.Actor) error {
-	if !actor.Role.Includes(domain.RoleOperator) {
-		err := domain.Errorf(domain.CodeForbidden, "this needs the role %s; %s has the role %s", domain.RoleOperator, actor.Name, actor.Role)
-		if auditErr := c.s.Audit(ctx, domain.AuditRecord{Action: actionVerify, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Result: "denied", Reason: err.Message}); auditErr != nil {
-			return auditErr
-		}
-		err.Audited = true
-		return err
+// unfinished finds who asked for a verification that has no result; the zero value:
+// nobody.
+func (c *AuditChecker) unfinished(ctx context.Context) (domain.Actor, error) {
+	list, err := c.s.AuditEvents(ctx, domain.AuditFilter{Actions: []string{actionVerify, actionVerifyBegin}, Exclude: domain.AuditExclusion{Results: []string{"denied"}}, Page: domain.Page{Limit: 1}})
+	if err != nil || len(list.Items) == 0 || list.Items[0].Action == actionVerify {
+		return domain.Actor{}, err
 	}
+	e := list.Items[0]
+	return domain.Actor{Name: e.Actor, Surface: e.Surface, Request: e.Request}, nil
+}
+
+// Busy gives CodeConflict while a verification is under way.
+func (c *AuditChecker) Busy() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now != nil {
-		return domain.Errorf(domain.CodeConflict, "the chain is being verified since %s", c.now.Began.Format(time.RFC3339)).Suggest("wait for its result")
+	if c.now == nil {
+		return nil
 	}
-	c.now = &domain.AuditCheck{Began: c.s.now().UTC(), By: actor.Name, Problems: []string{}}
-	c.ask <- actor // there is room: one is under way at most
-	return nil
+	return domain.Errorf(domain.CodeConflict, "the chain is being verified since %s", c.now.Began.Format(time.RFC3339)).Suggest("wait for its result")
+}
+
+// Begin begins a verification of the whole log, unless one is under way, and gives the
+// one that is under way then.
+func (c *AuditChecker) Begin(by domain.Actor) domain.AuditCheck {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now == nil {
+		c.now = &domain.AuditCheck{Began: c.s.now().UTC(), By: by.Name, Problems: []string{}}
+		c.ask <- by // there is room: one is under way at most
+	}
+	return *c.now
 }
 
 // AuditCheck is the verification under way, else the last one that was asked for;

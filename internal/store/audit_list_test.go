@@ -65,14 +65,18 @@ func TestAuditChecker(t *testing.T) {
 		t.Errorf("before any: %+v %v", check, err)
 	}
 	ana := domain.Actor{Name: "ana", Role: domain.RoleOperator, Surface: "ui", Request: domain.Request{ID: "r1"}}
-	if err := c.VerifyAudit(t.Context(), ana); err != nil {
+	if err := s.Audit(t.Context(), domain.AuditRecord{Action: actionVerify, Actor: "vera", Result: "denied"}); err != nil { // is no verification
 		t.Fatal(err)
 	}
-	if err := c.VerifyAudit(t.Context(), ana); domain.CodeOf(err) != domain.CodeConflict {
-		t.Errorf("a second at once: %v", err)
+	if err := c.Busy(); err != nil {
+		t.Fatal(err)
 	}
-	if err := c.VerifyAudit(t.Context(), domain.Actor{Name: "vera", Role: domain.RoleViewer}); domain.CodeOf(err) != domain.CodeForbidden {
-		t.Errorf("by a viewer: %v", err)
+	first := c.Begin(ana)
+	if err := c.Busy(); domain.CodeOf(err) != domain.CodeConflict {
+		t.Errorf("while one is under way: %v", err)
+	}
+	if second := c.Begin(domain.Actor{Name: "eve"}); second.By != "ana" || !second.Began.Equal(first.Began) {
+		t.Errorf("a second at once: %+v", second)
 	}
 	go c.Run(t.Context())
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {

@@ -499,6 +499,11 @@ func (p *prepared) details(w *writer) error {
 			return err
 		}
 	}
+	for _, r := range p.c.Receipts {
+		if err := w.keepReceipt(r); err != nil {
+			return err
+		}
+	}
 	for _, u := range p.c.Uses {
 		if err := w.q.RunUsePut(w.ctx, u.Kind, u.Name, p.rowID); err != nil {
 			return err

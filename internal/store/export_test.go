@@ -29,3 +29,37 @@ var Examine, Diagnose func(context.Context, *Store) ([]domain.Check, error)
 
 // CountFailures makes the next FailureGroups count anew.
 func (s *Store) CountFailures() { s.failures.moved() }
+
+// AckFailures acknowledges a group as the application does.
+func (s *Store) AckFailures(ctx context.Context, by domain.Actor, ref domain.FailureRef, note string) (int64, error) {
+	return s.markFailures(ctx, by, ref, false, func(tx *Tx, f FailedRuns, n int64) error { return tx.AckFailures(f, ref, n, note) })
+}
+
+// UnackFailures takes an acknowledgment back as the application does.
+func (s *Store) UnackFailures(ctx context.Context, by domain.Actor, ref domain.FailureRef) (int64, error) {
+	return s.markFailures(ctx, by, ref, true, func(tx *Tx, f FailedRuns, _ int64) error { return tx.UnackFailures(f, ref) })
+}
+
+func (s *Store) markFailures(ctx context.Context, by domain.Actor, ref domain.FailureRef, on bool, first func(*Tx, FailedRuns, int64) error) (total int64, err error) {
+	batch, err := s.FailedRuns(ctx, ref, on)
+	for rest, begun := batch, false; err == nil && (rest.Len() > 0 || !begun); begun = true {
+		batch, rest = rest.Split()
+		var n int64
+		_, _, err = s.Do(Operation{Name: "acknowledge-failures", By: by, At: s.now()}, func(tx *Tx) (string, error) {
+			var err error
+			if n, err = tx.SetAttention(batch, on); err != nil || begun {
+				return "", err
+			}
+			switch {
+			case n+int64(rest.Len()) > 0:
+			case on:
+				return "", nil
+			default:
+				return "", domain.Errorf(domain.CodeConflict, "none of them needs attention")
+			}
+			return "", first(tx, batch, n+int64(rest.Len()))
+		})
+		total += n
+	}
+	return total, err
+}

@@ -80,34 +80,6 @@ func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.Failu
 	return out, nil
 }
 
-// ackBatch is how many runs one write acknowledges: others write in between.
-const ackBatch = 2000
-
-// AckFailures takes note of a group: its runs need no attention until they, or
-// others like them, fail anew. It says how many runs that were; CodeConflict: none.
-func (s attention) AckFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef, note string) (int64, error) {
-	headline, err := s.store.newestOf(ctx, ref)
-	if err != nil {
-		return 0, err
-	}
-	n, err := s.store.setAttention(ctx, ref, false, func(w *writer, planID, n int64) (auditRow, error) {
-		err := w.q.FailureAckPut(w.ctx, dbsqlc.FailureAckPutParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, Headline: headline, Actor: actor.Name, Note: note, Runs: n, At: w.s.now().UnixMicro()})
-		return failureRecord("failure.ack", actor, ref, note, n), err
-	})
-	if err == nil && n == 0 {
-		err = domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention any more", ref.PlanKey, ref.Node, ref.Code).
-			Suggest("somebody else took note of it, or the runs were resumed")
-	}
-	return n, err
-}
-
-// UnackFailures takes an acknowledgement back.
-func (s attention) UnackFailures(ctx context.Context, actor domain.Actor, ref domain.FailureRef) (int64, error) {
-	return s.store.setAttention(ctx, ref, true, func(w *writer, planID, n int64) (auditRow, error) {
-		return failureRecord("failure.unack", actor, ref, "", n), w.q.FailureAckDelete(w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)})
-	})
-}
-
 // lastAlike is, with what a name says of messages, the range of those it means.
 func lastAlike(ref domain.FailureRef) string {
 	return cmp.Or(ref.Alike, "g") // beyond all that are hexadecimal
@@ -115,70 +87,90 @@ func lastAlike(ref domain.FailureRef) string {
 
 // newestOf is the headline of the run of a group that failed last; empty: none
 // of it needs attention any more, or what they say is left open.
-func (s attention) newestOf(ctx context.Context, ref domain.FailureRef) (string, error) {
-	p, err := s.store.db.PlanRow(ctx, ref.PlanKey)
-	if err != nil || ref.Alike == "" {
-		return "", err
+func (s attention) newestOf(ctx context.Context, planID int64, ref domain.FailureRef) (string, error) {
+	if ref.Alike == "" {
+		return "", nil
 	}
-	r, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: p.ID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
+	r, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
 	return r.Headline, core.Translate(err, "find the newest failure")
 }
 
-func failureRecord(action string, actor domain.Actor, ref domain.FailureRef, note string, n int64) auditRow {
-	return auditRow{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + ref.PlanKey, Reason: note,
-		Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"node": ref.Node, "code": ref.Code, "alike": ref.Alike, "runs": n}))}}
+// ackBatch is how many runs one write acknowledges: others write in between.
+const ackBatch = 2000
+
+// FailedRuns are the runs of a group of failures as they were listed.
+type FailedRuns struct {
+	planID   int64
+	headline string // of the newest that needs attention
+	runs     []dbsqlc.FailureAckRunsRow
 }
 
-// setAttention marks the runs of a group as they are listed now. The first
-// transaction writes what record returns: a crash between two of them leaves runs
-// unmarked, but none marked without a record.
-func (s attention) setAttention(ctx context.Context, ref domain.FailureRef, on bool, record func(w *writer, planID, n int64) (auditRow, error)) (total int64, err error) {
-	if s.store.writer == nil {
-		return 0, errReadOnly()
-	}
+// FailedRuns lists the runs of a group that need attention or, with acknowledged, those
+// that do not. CodeNotFound: there is no such plan.
+func (s attention) FailedRuns(ctx context.Context, ref domain.FailureRef, acknowledged bool) (FailedRuns, error) {
 	p, err := s.store.db.PlanRow(ctx, ref.PlanKey)
 	if err != nil {
-		return 0, err
+		return FailedRuns{}, err
 	}
-	group, err := s.store.groupRuns(ctx, p.ID, ref, on)
-	if err != nil {
-		return 0, core.Translate(err, "list failures")
-	}
-	for first := true; len(group) > 0; first = false {
-		batch := group[:min(ackBatch, len(group))]
-		group = group[len(batch):]
-		var marked int64
-		err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
-			marked = 0
-			for _, run := range batch {
-				n, err := w.q.RunAttention(w.ctx, core.Flag(on), run.ID, run.EndedAt)
-				if err != nil {
-					return nil, err
-				}
-				delete(w.hot, run.ID)
-				marked += n
-			}
-			from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), core.Acknowledged}
-			if on {
-				from, to = to, from
-			}
-			w.counts[from] -= marked
-			w.counts[to] += marked
-			if !first || marked == 0 && len(group) == 0 {
-				return nil, nil
-			}
-			row, err := record(w, p.ID, marked+int64(len(group)))
-			return []auditRow{row}, err
-		})
-		if err != nil {
-			return total, core.Translate(err, "acknowledge failures")
+	f := FailedRuns{planID: p.ID}
+	if !acknowledged {
+		if f.headline, err = s.store.newestOf(ctx, p.ID, ref); err != nil {
+			return f, err
 		}
-		total += marked
 	}
-	return total, nil
+	f.runs, err = s.store.groupRuns(ctx, p.ID, ref, acknowledged)
+	return f, core.Translate(err, "list failures")
+}
+
+// Len is how many runs there are.
+func (f FailedRuns) Len() int { return len(f.runs) }
+
+// Split gives what one transaction may mark, and the rest.
+func (f FailedRuns) Split() (batch, rest FailedRuns) {
+	batch, rest = f, f
+	n := min(ackBatch, len(f.runs))
+	batch.runs, rest.runs = f.runs[:n], f.runs[n:]
+	return batch, rest
+}
+
+// SetAttention marks that runs need attention, or no more. Runs that were resumed or
+// deleted since they were listed stay as they are; it returns how many were marked.
+func (tx *Tx) SetAttention(f FailedRuns, on bool) (int64, error) {
+	var marked int64
+	for _, run := range f.runs {
+		n, err := tx.w.q.RunAttention(tx.w.ctx, core.Flag(on), run.ID, run.EndedAt)
+		if err != nil {
+			return marked, err
+		}
+		marked += n
+	}
+	from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), core.Acknowledged}
+	if on {
+		from, to = to, from
+	}
+	w := tx.w
+	tx.then = append(tx.then, func() {
+		for _, run := range f.runs {
+			delete(w.hot, run.ID)
+		}
+		w.counts[from] -= marked
+		w.counts[to] += marked
+	})
+	return marked, nil
+}
+
+// AckFailures keeps who acknowledged a group, of how many runs, and why.
+func (tx *Tx) AckFailures(f FailedRuns, ref domain.FailureRef, runs int64, note string) error {
+	return tx.w.q.FailureAckPut(tx.w.ctx, dbsqlc.FailureAckPutParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike,
+		Headline: f.headline, Actor: tx.op.By.Name, Note: note, Runs: runs, At: core.Micros(tx.op.At)})
+}
+
+// UnackFailures removes the acknowledgments of a group.
+func (tx *Tx) UnackFailures(f FailedRuns, ref domain.FailureRef) error {
+	return tx.w.q.FailureAckDelete(tx.w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)})
 }
 
 // groupRuns lists the runs of a group that need attention or, with acknowledged,
@@ -194,11 +186,4 @@ func (s attention) groupRuns(ctx context.Context, planID int64, ref domain.Failu
 		out[i] = dbsqlc.FailureAckRunsRow(r)
 	}
 	return out, err
-}
-
-// SetPreference keeps what a person chose.
-func (s attention) SetPreference(_ context.Context, owner, key, value string) error {
-	return s.store.exec("keep preference "+key, func(ctx context.Context, q *dbsqlc.Queries) error {
-		return q.PreferencePut(ctx, owner, key, value)
-	})
 }

@@ -197,9 +197,15 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("forget", err)
 	_, err = s.Approval(ctx, approval.ID)
 	must("approval", err)
-	_, err = s.AssignApproval(ctx, domain.System, approval.ID, "", "ana", "knows it")
-	must("assign", err)
-	if _, err := s.AssignApproval(ctx, domain.System, approval.ID, "", "otto", ""); domain.CodeOf(err) != domain.CodeConflict {
+	assign := func(to, reason string) error {
+		_, _, err := s.Do(Operation{Name: "assign-approval", Action: "approval.assign", By: domain.System, At: time.Now()}, func(tx *Tx) (string, error) {
+			p, err := tx.AssignApproval(approval.ID, "", to, reason)
+			return p.ID, err
+		})
+		return err
+	}
+	must("assign", assign("ana", "knows it"))
+	if err := assign("otto", ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("assigned over another: %v", err)
 	}
 	if n, err := s.ApprovalsCount(ctx, domain.ApprovalFilter{For: "otto"}, 10); err != nil || n != 0 {
@@ -480,7 +486,8 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	if must("plans that run it", err); len(users) != 0 {
 		t.Errorf("%v", users)
 	}
-	must("prefer", s.SetPreference(ctx, "marta", "columns", "cost"))
+	_, _, err = s.Do(Operation{Name: "set-preference"}, func(tx *Tx) (string, error) { return "", tx.SetPreference("marta", "columns", "cost") })
+	must("prefer", err)
 	if v, err := s.Preference(ctx, "marta", "columns"); err != nil || v != "cost" {
 		t.Errorf("%q %v", v, err)
 	}

@@ -176,6 +176,11 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			return nil, err
 		}
 	}
+	if r.Receipt != nil {
+		if err := w.keepReceipt(*r.Receipt); err != nil {
+			return nil, err
+		}
+	}
 	for _, pl := range n.payloads {
 		if err := w.q.PayloadInsert(w.ctx, pl); err != nil {
 			return nil, err

@@ -106,6 +106,11 @@ func (tx *Tx) AckRun(run, note string) error {
 	return nil
 }
 
+// SetPreference keeps what a person chose.
+func (tx *Tx) SetPreference(owner, key, value string) error {
+	return tx.w.q.PreferencePut(tx.w.ctx, owner, key, value)
+}
+
 // SaveView keeps a view in place of one with its name.
 func (tx *Tx) SaveView(v domain.SavedView) error {
 	return tx.w.q.SavedViewPut(tx.w.ctx, dbsqlc.SavedViewPutParams{Owner: v.Owner, Name: v.Name, Query: v.Query, CreatedAt: core.Micros(tx.op.At)})

@@ -8,11 +8,10 @@ import (
 	"context"
 	"fmt"
 	"github.com/kairosd/kairosd/internal/app"
-	"log/slog"
+	"github.com/kairosd/kairosd/internal/app/apptest"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -120,7 +119,9 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	}
 	s.System = &System{engine: s.Engine}
 	s.Bulk = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine, Tools: s.Tools.Tools, Host: s.Tools.Host})
-	s.App = app.New(app.Config{Store: s.Store, Engine: s.Engine, Bulk: s.Bulk})
+	config := apptest.Config(tb, s.Store, s.Engine)
+	config.Bulk = s.Bulk
+	s.App = app.New(config)
 	if err := s.Bulk.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
@@ -129,18 +130,13 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if err := s.Drafts.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	checker := store.NewAuditChecker(s.Store, slog.New(slog.DiscardHandler))
-	checking, stopChecking := context.WithCancel(context.Background())
-	var checks sync.WaitGroup
-	checks.Go(func() { checker.Run(checking) })
-	tb.Cleanup(func() { stopChecking(); checks.Wait() })
 	server := httptest.NewUnstartedServer(nil)
 	set := newSettings(tb, s.Store)
-	public, err := api.New(api.Config{App: s.App, AuditLog: checker, Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, System: installed{s.System, set}, Settings: set, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{App: s.App, Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, System: installed{s.System, set}, Settings: set, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, AuditLog: checker, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
+	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
 	if err != nil {
 		tb.Fatal(err)
 	}

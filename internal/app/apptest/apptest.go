@@ -2,6 +2,9 @@
 package apptest
 
 import (
+	"context"
+	"log/slog"
+	"sync"
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/app"
@@ -22,6 +25,7 @@ var (
 // World is an App with what it works on. It ends with the test.
 type World struct {
 	*app.App
+	Config app.Config // of the App
 	Store  *store.Store
 	Engine *enginetest.Engine
 }
@@ -35,6 +39,24 @@ func New(tb testing.TB) *World {
 // On makes an App on a store.
 func On(tb testing.TB, s *store.Store) *World {
 	tb.Helper()
-	e := enginetest.OpenOn(tb, s, enginetest.NewRegistry(), engine.Options{})
-	return &World{App: app.New(app.Config{Store: s, Engine: e.Engine}), Store: s, Engine: e}
+	return With(tb, s, enginetest.NewRegistry())
+}
+
+// With makes an App on a store, whose plans call the handlers of a registry.
+func With(tb testing.TB, s *store.Store, r *enginetest.Registry) *World {
+	tb.Helper()
+	e := enginetest.OpenOn(tb, s, r, engine.Options{})
+	c := Config(tb, s, e.Engine)
+	return &World{App: app.New(c), Config: c, Store: s, Engine: e}
+}
+
+// Config is what an App works with that has everything it requires.
+func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
+	tb.Helper()
+	checker := store.NewAuditChecker(s, slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(context.Background())
+	var background sync.WaitGroup
+	background.Go(func() { checker.Run(ctx) })
+	tb.Cleanup(func() { stop(); background.Wait() })
+	return app.Config{Store: s, Engine: e, Checker: checker}
 }

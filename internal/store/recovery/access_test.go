@@ -44,9 +44,11 @@ func guarded(t *testing.T) (path string) {
 	must(t, s.CreateSession(ctx, domain.Session{IDHash: "session of paul", UserID: "2", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}))
 	must(t, s.SetSecondFactor(ctx, "1", `{"secret":"of marta"}`, said("user.second-factor")))
 	askingRun(t, s)
-	if _, err := s.AssignApproval(ctx, domain.Actor{Name: "marta", Role: domain.RoleOperator}, "approval", "", "paul", ""); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := s.Do(store.Operation{Name: "assign-approval", Action: "approval.assign", By: domain.Actor{Name: "marta", Role: domain.RoleOperator}, At: now}, func(tx *store.Tx) (string, error) {
+		p, err := tx.AssignApproval("approval", "", "paul", "")
+		return p.ID, err
+	})
+	must(t, err)
 	must(t, s.Close())
 	return path
 }

@@ -1,0 +1,58 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// AckBody names the failures that are taken note of.
+type AckBody struct {
+	domain.FailureRef
+	Note string `json:"note,omitempty" maxLength:"2000" doc:"Why, for whoever looks next."`
+}
+
+// Acked says how many runs that was.
+type Acked struct {
+	Runs int64 `json:"runs"`
+}
+
+// FailureList lists groups of failed runs.
+type FailureList struct {
+	Items []domain.FailureGroup `json:"items"`
+}
+
+type (
+	failuresOut struct{ Body FailureList }
+	ackIn       struct{ Body AckBody }
+	ackOut      struct{ Body Acked }
+)
+
+func (a *API) failureRoutes() {
+	tags := []string{"bulk"}
+	register(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
+		Summary: "Failed runs by what failed: plan, node, error code and what the error says"},
+		func(ctx context.Context, _ *struct{}) (*failuresOut, error) {
+			groups, err := a.App.Failures.List(ctx, actorOf(ctx), 200)
+			if groups == nil {
+				groups = []domain.FailureGroup{}
+			}
+			return &failuresOut{FailureList{groups}}, err
+		})
+	mount(a, huma.Operation{OperationID: "acknowledge-failures", Method: http.MethodPost, Path: "/failures/ack", Tags: tags,
+		Summary: "Take note of failures: their runs need attention no more until they fail anew"},
+		func(ctx context.Context, in *ackIn) (*ackOut, error) {
+			n, err := a.App.Failures.Acknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef, Note: in.Body.Note})
+			return &ackOut{Acked{n}}, err
+		})
+	mount(a, huma.Operation{OperationID: "unacknowledge-failures", Method: http.MethodPost, Path: "/failures/unack", Tags: tags,
+		Summary: "Take an acknowledgement back"},
+		func(ctx context.Context, in *ackIn) (*ackOut, error) {
+			n, err := a.App.Failures.Unacknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef})
+			return &ackOut{Acked{n}}, err
+		})
+}

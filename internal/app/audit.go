@@ -1,0 +1,137 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Audit are the operations on the audit log.
+type Audit struct{ *kernel }
+
+type auditStore interface {
+	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
+	AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error)
+	AuditLink(ctx context.Context, seq int64) (domain.AuditLink, error)
+	domain.ExportSigner
+}
+
+// List gives a page of the events that a filter matches, newest first.
+//
+// Errors: invalid (the position of a page), forbidden.
+func (a *Audit) List(ctx context.Context, by domain.Actor, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
+	if err := a.allow(ctx, ListAudit, by, ""); err != nil {
+		return domain.List[domain.AuditEvent]{}, err
+	}
+	return a.store.AuditEvents(ctx, f)
+}
+
+// Event gives one event with its journal rows.
+//
+// Errors: not_found, forbidden.
+func (a *Audit) Event(ctx context.Context, by domain.Actor, seq int64) (domain.AuditEvent, error) {
+	if err := a.allow(ctx, GetAuditEvent, by, ""); err != nil {
+		return domain.AuditEvent{}, err
+	}
+	return a.store.AuditEvent(ctx, seq)
+}
+
+// Link gives the position of an event in the chain of the log.
+//
+// Errors: forbidden.
+func (a *Audit) Link(ctx context.Context, by domain.Actor, seq int64) (domain.AuditLink, error) {
+	if err := a.allow(ctx, GetAuditEvent, by, ""); err != nil {
+		return domain.AuditLink{}, err
+	}
+	return a.store.AuditLink(ctx, seq)
+}
+
+// exportPage is how many events an export reads at a time.
+const exportPage = 200
+
+// AuditExport is an export that was begun; Write does the rest of it.
+type AuditExport struct {
+	*kernel
+	filter domain.AuditFilter
+	page   domain.List[domain.AuditEvent]
+}
+
+// Export begins an export of the events that a filter matches, newest first. It reads
+// the first of them, so that an error can still be answered.
+//
+// Errors: forbidden.
+func (a *Audit) Export(ctx context.Context, by domain.Actor, f domain.AuditFilter) (*AuditExport, error) {
+	if err := a.allow(ctx, ExportAudit, by, ""); err != nil {
+		return nil, err
+	}
+	f.Page = domain.Page{Limit: exportPage}
+	page, err := a.store.AuditEvents(ctx, f)
+	return &AuditExport{a.kernel, f, page}, err
+}
+
+// Write writes one JSON object per line and, at the end, a signature. It calls flush
+// after each page, and stops without an error when flush or a write fails: nobody
+// listens any more. An error means that the export is not whole.
+func (e *AuditExport) Write(ctx context.Context, w io.Writer, flush func() error) error {
+	lines := domain.NewSignedLines(w)
+	out := json.NewEncoder(lines)
+	out.SetEscapeHTML(false)
+	for {
+		for _, event := range e.page.Items {
+			if out.Encode(domain.ViewAudit(event)) != nil {
+				return nil
+			}
+		}
+		if flush() != nil {
+			return nil
+		}
+		if e.page.Next == "" {
+			if err := lines.Sign(ctx, e.store); err != nil {
+				e.log.Error("an export of the audit log is not signed", "err", err)
+			}
+			return nil
+		}
+		e.filter.Page.After = e.page.Next
+		var err error
+		if e.page, err = e.store.AuditEvents(ctx, e.filter); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			e.log.Error("export of the audit log ended early", "err", err)
+			return err
+		}
+	}
+}
+
+// Check gives the verification of the log that is under way, else the last one; the zero
+// value if there was none.
+//
+// Errors: forbidden.
+func (a *Audit) Check(ctx context.Context, by domain.Actor) (domain.AuditCheck, error) {
+	if err := a.allow(ctx, GetAuditCheck, by, ""); err != nil {
+		return domain.AuditCheck{}, err
+	}
+	return a.checker.AuditCheck(ctx)
+}
+
+// Verify begins a verification of the whole log in the background, and gives what there
+// is to say of it now. A restart of kairosd begins it again.
+//
+// Errors: conflict (one is under way), forbidden.
+func (a *Audit) Verify(ctx context.Context, m Meta) (domain.AuditCheck, error) {
+	check := object[domain.AuditCheck]{
+		id:   func(domain.AuditCheck) string { return "" },
+		find: func(ctx context.Context, _ string) (domain.AuditCheck, error) { return a.checker.AuditCheck(ctx) },
+	}
+	found, repeated, err := carryOut(ctx, a.kernel, VerifyAudit, m, nil, check, func(tx *store.Tx) (domain.AuditCheck, error) {
+		tx.Audit("", "", nil)
+		return domain.AuditCheck{}, a.checker.Busy()
+	})
+	if err != nil || repeated {
+		return found, err
+	}
+	return a.checker.Begin(m.By), nil
+}

@@ -1,0 +1,210 @@
+package app
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Failures are the operations on groups of failed runs.
+type Failures struct{ *kernel }
+
+type failureStore interface {
+	FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error)
+	FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error)
+	FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error)
+	FailedRuns(ctx context.Context, ref domain.FailureRef, acknowledged bool) (store.FailedRuns, error)
+}
+
+// List gives the groups of failures that need attention, the newest failure first.
+//
+// Errors: forbidden.
+func (f *Failures) List(ctx context.Context, by domain.Actor, limit int) ([]domain.FailureGroup, error) {
+	if err := f.allow(ctx, ListFailures, by, ""); err != nil {
+		return nil, err
+	}
+	return f.store.FailureGroups(ctx, limit)
+}
+
+// Origin gives the run that failed first in a group, and the last success before it.
+//
+// Errors: not_found (none of the group needs attention), forbidden.
+func (f *Failures) Origin(ctx context.Context, by domain.Actor, ref domain.FailureRef) (domain.FailureOrigin, error) {
+	if err := f.allow(ctx, ListFailures, by, ""); err != nil {
+		return domain.FailureOrigin{}, err
+	}
+	return f.store.FailureOrigin(ctx, ref)
+}
+
+// Acknowledged gives the acknowledgments since a time, the newest first.
+//
+// Errors: forbidden.
+func (f *Failures) Acknowledged(ctx context.Context, by domain.Actor, since time.Time, limit int) ([]domain.FailureAck, error) {
+	if err := f.allow(ctx, ListFailures, by, ""); err != nil {
+		return nil, err
+	}
+	return f.store.FailureAcks(ctx, since, limit)
+}
+
+const (
+	// standingGroups bounds the groups among which a run's is looked for.
+	standingGroups = 100
+	// standingFor is how long it is shown who acknowledged a failure.
+	standingFor = 30 * 24 * time.Hour
+)
+
+// Standing tells whether the failure of a run needs attention, and who acknowledged it;
+// nothing of a run that has not failed.
+//
+// Errors: forbidden.
+func (f *Failures) Standing(ctx context.Context, by domain.Actor, run domain.Run) (domain.Standing, error) {
+	var s domain.Standing
+	if err := f.allow(ctx, ListFailures, by, ""); err != nil {
+		return s, err
+	}
+	ref, failed := run.Failure()
+	if !failed {
+		return s, nil
+	}
+	groups, err := f.store.FailureGroups(ctx, standingGroups)
+	if err != nil {
+		return s, err
+	}
+	for _, g := range groups {
+		if g.Ref() == ref {
+			s.FailureGroup = &g
+			break
+		}
+	}
+	if run.Attention || run.EndedAt.Before(f.now().Add(-standingFor)) {
+		return s, nil
+	}
+	s.Acknowledged, err = f.acknowledgment(ctx, run, ref)
+	return s, err
+}
+
+// acknowledgment finds who acknowledged a run that failed, or all that failed like it.
+func (f *Failures) acknowledgment(ctx context.Context, run domain.Run, ref domain.FailureRef) (*domain.FailureAck, error) {
+	acks, err := f.store.FailureAcks(ctx, run.EndedAt, standingGroups)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range acks {
+		if a.Covers(ref) && !a.At.Before(run.EndedAt) {
+			return &a, nil
+		}
+	}
+	records, err := f.store.AuditEvents(ctx, domain.AuditFilter{Action: "run.ack", Object: "run:" + run.ID, Since: run.EndedAt, Page: domain.Page{Limit: 1}})
+	if err != nil || len(records.Items) == 0 {
+		return nil, err
+	}
+	e := records.Items[0]
+	return &domain.FailureAck{FailureRef: ref, Actor: e.Actor, Note: e.Reason, Runs: 1, Headline: run.Headline, At: e.At}, nil
+}
+
+// FailureChange names a group of failures.
+type FailureChange struct {
+	Meta `json:"-"`
+	domain.FailureRef
+	Note string // of an acknowledgment: why; may be empty
+	// ResumeAt is when the runs are resumed, first one of them; zero: not by themselves.
+	ResumeAt time.Time
+}
+
+// Acknowledge says that somebody knows of a group of failures: its runs need attention
+// no more until they, or others like them, fail again. It returns how many runs that
+// were; the same number for a repeated key.
+//
+// Errors: not_found (the plan), conflict (none of the group needs attention), invalid (a
+// time that is past), unavailable (nothing here resumes runs at a time), forbidden.
+func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (int64, error) {
+	if !req.ResumeAt.IsZero() {
+		if err := f.resumeAt(ctx, req); err != nil {
+			return 0, err
+		}
+	}
+	return f.change(ctx, AcknowledgeFailures, req, false, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
+		if n == 0 {
+			return domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention any more", req.PlanKey, req.Node, req.Code).
+				Suggest("somebody else took note of it, or the runs were resumed")
+		}
+		f.record(tx, req, n)
+		return tx.AckFailures(runs, req.FailureRef, n, req.Note)
+	})
+}
+
+// resumeAt starts the bulk operation that resumes the runs, unless it was started with
+// the same key.
+func (f *Failures) resumeAt(ctx context.Context, req FailureChange) error {
+	intent, err := f.intent(AcknowledgeFailures, req.Meta, req)
+	if err != nil {
+		return err
+	}
+	if _, done, err := f.store.Done(ctx, intent); err != nil || done {
+		return err
+	}
+	return f.startAt(ctx, req.By, req.ResumeAt, domain.BulkRequest{Query: filter.FailuresToHandle(req.FailureRef), Reason: clip(req.Note, 500), Canary: true, Rate: 60})
+}
+
+// Unacknowledge takes an acknowledgment back. It returns how many runs need attention
+// again.
+//
+// Errors: not_found (the plan), forbidden.
+func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (int64, error) {
+	req.Note = ""
+	return f.change(ctx, UnacknowledgeFailures, req, true, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
+		if n == 0 {
+			return nil
+		}
+		f.record(tx, req, n)
+		return tx.UnackFailures(runs, req.FailureRef)
+	})
+}
+
+func (f *Failures) record(tx *store.Tx, req FailureChange, n int64) {
+	tx.Audit("plan:"+req.PlanKey, req.Note, encode(map[string]any{"node": req.Node, "code": req.Code, "alike": req.Alike, "runs": n}))
+}
+
+// change marks the runs of a group as they are listed now. Large groups take several
+// transactions, so that others can write in between. The first one writes the record:
+// a crash between two leaves runs unmarked, but none marked without a record.
+func (f *Failures) change(ctx context.Context, op Operation, req FailureChange, attention bool, first func(tx *store.Tx, runs store.FailedRuns, n int64) error) (int64, error) {
+	runs, err := f.store.FailedRuns(ctx, req.FailureRef, attention)
+	if err != nil {
+		return 0, err
+	}
+	batch, rest := runs.Split()
+	done := object[int64]{
+		id:   func(n int64) string { return strconv.FormatInt(n, 10) },
+		find: func(_ context.Context, n string) (int64, error) { return strconv.ParseInt(n, 10, 64) },
+	}
+	n, repeated, err := carryOut(ctx, f.kernel, op, req.Meta, req, done, func(tx *store.Tx) (int64, error) {
+		n, err := tx.SetAttention(batch, attention)
+		n += int64(rest.Len())
+		if err == nil {
+			err = first(tx, batch, n)
+		}
+		return n, err
+	})
+	if err != nil || repeated || rest.Len() == 0 {
+		return n, err
+	}
+	n -= int64(rest.Len())
+	for rest.Len() > 0 {
+		batch, rest = rest.Split()
+		var marked int64
+		if _, _, err := f.store.Do(store.Operation{Name: string(op), By: req.By, At: f.now()}, func(tx *store.Tx) (string, error) {
+			var err error
+			marked, err = tx.SetAttention(batch, attention)
+			return "", err
+		}); err != nil {
+			return n, err
+		}
+		n += marked
+	}
+	return n, nil
+}

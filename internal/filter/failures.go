@@ -1,0 +1,21 @@
+package filter
+
+import (
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Failures is the query for the runs of a group of failures.
+func Failures(g domain.FailureRef) string {
+	q := fmt.Sprintf("plan:%s step:%s error:%s", Quote(g.PlanKey), Quote(g.Node), Quote(g.Code))
+	if g.Alike != "" {
+		q += " alike:" + g.Alike
+	}
+	return q
+}
+
+// FailuresToHandle is the query for those of them that need attention.
+func FailuresToHandle(g domain.FailureRef) string {
+	return "status:failed is:attention " + Failures(g)
+}

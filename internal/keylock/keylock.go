@@ -1,0 +1,40 @@
+// Package keylock has one mutex per key.
+package keylock
+
+import "sync"
+
+// Locks is a mutex per key. A key that nobody holds or waits for takes no memory. The
+// zero value is ready for use.
+type Locks struct {
+	mu    sync.Mutex
+	locks map[string]*keyLock
+}
+
+type keyLock struct {
+	sync.Mutex
+	users int // holders and waiters
+}
+
+// Lock locks a key and returns the function that unlocks it.
+func (l *Locks) Lock(key string) (unlock func()) {
+	l.mu.Lock()
+	if l.locks == nil {
+		l.locks = map[string]*keyLock{}
+	}
+	k := l.locks[key]
+	if k == nil {
+		k = &keyLock{}
+		l.locks[key] = k
+	}
+	k.users++
+	l.mu.Unlock()
+	k.Lock()
+	return func() {
+		k.Unlock()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if k.users--; k.users == 0 {
+			delete(l.locks, key)
+		}
+	}
+}
