@@ -13,6 +13,7 @@ type Plans struct{ *kernel }
 
 type planStore interface {
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
+	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 }
 
 func (p *Plans) object() object[domain.Plan] {
