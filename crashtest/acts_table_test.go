@@ -61,10 +61,10 @@ func deeds(s scenery) []deed {
 		return len(groups) == 0 || groups[0].Ack != nil, err
 	}
 	verb := func(name, of string, action domain.Action, body string, d done) deed {
-		return deed{name: name, method: http.MethodPost, path: "/runs/" + s[of] + "/" + string(action), body: body, action: "run." + string(action), done: d}
+		return deed{name: name, method: http.MethodPost, path: "/runs/" + s[of] + "/" + string(action), body: body, action: "run." + string(action), once: true, done: d}
 	}
 	list := []deed{
-		{name: "start", method: http.MethodPost, path: "/runs", body: `{"plan": "naps", "labels": {"mark": "new"}}`, action: "run.created",
+		{name: "start", method: http.MethodPost, path: "/runs", body: `{"plan": "naps", "labels": {"mark": "new"}}`, action: "run.created", once: true,
 			done: more(domain.RunFilter{Labels: map[string]string{"mark": "new"}})},
 		verb("cancel", "naps", domain.ActionCancel, `{"reason": "enough"}`, run("naps", func(r domain.Run) bool { return r.Status == domain.RunCancelled })),
 		verb("pause", "naps", domain.ActionPause, `{}`, run("naps", func(r domain.Run) bool { return r.Paused })),
@@ -92,15 +92,15 @@ func deeds(s scenery) []deed {
 		verb("fork", "kept", domain.ActionFork, `{"reason": "from here", "at": 0}`, more(domain.RunFilter{RelatedTo: s["kept"]})),
 		verb("limits", "naps", domain.ActionLimits, `{"raise": {"maxSteps": 77}}`, run("naps", func(r domain.Run) bool { return r.Limits.MaxSteps == 100_077 })), // once
 		{name: "delete", method: http.MethodDelete, path: "/runs/" + s["fails"], action: "run.delete", done: run("fails", func(r domain.Run) bool { return !r.DeletedAt.IsZero() })},
-		{name: "resolve", method: http.MethodPost, path: "/runs/" + s["doubts"] + "/nodes/pay/resolve", action: "node.resolve",
+		{name: "resolve", method: http.MethodPost, path: "/runs/" + s["doubts"] + "/nodes/pay/resolve", action: "node.resolve", once: true,
 			body: `{"visit": 1, "attempt": 1, "action": "happened", "output": {"ok": true}, "reason": "seen"}`,
 			done: run("doubts", func(r domain.Run) bool { return r.WaitReason != domain.WaitInDoubt })},
-		{name: "decide", method: http.MethodPost, path: "/approvals/" + s["approval"], body: `{"approve": true, "comment": "yes"}`, action: "approval.decide",
+		{name: "decide", method: http.MethodPost, path: "/approvals/" + s["approval"], body: `{"approve": true, "comment": "yes"}`, action: "approval.decide", once: true,
 			done: func(ctx context.Context, h *house) (bool, error) {
 				a, err := h.api.Approval(ctx, s["approval"])
 				return a.Status == "approved", err
 			}},
-		{name: "assign", method: http.MethodPost, path: "/approvals/" + s["approval"] + "/assign", body: `{"assignee": "marta"}`, action: "approval.assign",
+		{name: "assign", method: http.MethodPost, path: "/approvals/" + s["approval"] + "/assign", body: `{"assignee": "marta"}`, action: "approval.assign", once: true,
 			done: func(ctx context.Context, h *house) (bool, error) {
 				a, err := h.api.Approval(ctx, s["approval"])
 				return a.Assignee == "marta", err

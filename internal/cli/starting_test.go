@@ -181,7 +181,6 @@ func TestAStartingDaemonSaysHowFarItIs(t *testing.T) {
 		"a part of an open page":      {"GET", "/runs", map[string]string{"HX-Request": "true", "HX-Target": "list"}, 503, far},
 		"the API":                     {"GET", "/api/v1/runs", nil, 503, far},
 		"an act by the API":           {"POST", "/api/v1/runs", map[string]string{"Content-Type": "application/json"}, 503, `"reason":"starting"`},
-		"a page's data":               {"GET", "/runs.json", nil, 503, `"code":"unavailable"`},
 		"metrics":                     {"GET", "/metrics", nil, 503, far},
 		"a stream of events":          {"GET", "/live?t=runs", nil, 503, far},
 		"another host's name":         {"GET", "/", map[string]string{"Host": "evil.example"}, 421, "not served here"},
