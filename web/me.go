@@ -27,7 +27,7 @@ func (r *request) mePage(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	return r.render(code, view.Me(view.MePage{Begins: begins, Views: views, Second: second, ZoneSet: r.zoneSet(), ZoneError: r.c.QueryParam("zone") == "unknown", Memory: r.s.Memory != nil, Shell: r.shell("me", "You"), Idem: newID(), Error: problem, Name: visible(r.who.Name), Role: r.t(roleWords[r.who.Role]), HasPassword: r.who.PasswordHash != "", Sessions: list}))
+	return r.render(code, view.Me(view.MePage{Begins: begins, Views: views, Second: second, ZoneSet: r.zoneSet(), ZoneError: r.c.QueryParam("zone") == "unknown", Memory: true, Shell: r.shell("me", "You"), Idem: newID(), Error: problem, Name: visible(r.who.Name), Role: r.t(roleWords[r.who.Role]), HasPassword: r.who.PasswordHash != "", Sessions: list}))
 }
 
 // startViews are the views that one's run list may open with, and the query of the

@@ -65,10 +65,10 @@ func (r *request) planRights(p *view.PlanPage, pl domain.Plan, program *planner.
 			used[t] = append(used[t], program.Nodes[i].ID)
 		}
 	}
-	if len(used) == 0 || r.s.Crew == nil {
+	if len(used) == 0 {
 		return nil
 	}
-	list, err := r.s.Crew.Tools(r.ctx)
+	list, err := r.s.App.Tools.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}

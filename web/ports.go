@@ -240,29 +240,3 @@ type System interface {
 	// BackUp makes a verified backup in the configured directory.
 	BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error)
 }
-
-// Crew is who acts with models, and with which tools.
-type Crew interface {
-	Agents(ctx context.Context) ([]domain.AgentInfo, error)
-	Providers(ctx context.Context) ([]domain.ProviderInfo, error)
-	Tools(ctx context.Context) ([]domain.ToolInfo, error)
-	// AcceptTool takes the definition that an MCP server offers now for the
-	// accepted one, if it has the digest; CodeStale if it has another,
-	// CodeConflict if it is the accepted one, CodeNotFound, CodeForbidden.
-	AcceptTool(ctx context.Context, actor domain.Actor, name, digest, reason string) error
-	// ToolServers lists the MCP servers.
-	ToolServers(ctx context.Context) ([]domain.ToolServer, error)
-	// RetryToolServer starts an MCP server again that was given up; CodeNotFound,
-	// CodeForbidden, CodeConflict when it may not be run.
-	RetryToolServer(ctx context.Context, actor domain.Actor, name, reason string) error
-	// StopTool lets nobody call a tool any more, or with on false lets it be called
-	// again; StopProvider the same of a provider. CodeNotFound, CodeForbidden,
-	// CodeConflict when it is so already.
-	StopTool(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error
-	StopProvider(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error
-	// ChangeToolCircuit opens or closes a circuit of a tool, ChangeProviderCircuit
-	// that of a provider. CodeNotFound, CodeForbidden, CodeInvalid for a circuit that
-	// is none, CodeConflict when one is closed that is closed already.
-	ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error
-	ChangeProviderCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error
-}

@@ -31,10 +31,6 @@ type Config struct {
 	Accounts Accounts
 	// Bulk acts on many runs; nil: there are no pages for that.
 	Bulk Bulk
-	// Crew lists agents, providers and tools; nil: there is no page about them.
-	Crew Crew
-	// Memory is what sessions remember; nil: there are no pages about it.
-	Memory Memory
 	// Planner makes plans of intents; nil: there are no pages for that.
 	Planner Planner
 	// Drafts makes plans in the background; nil: there are no pages for that.

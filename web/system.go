@@ -28,15 +28,13 @@ func (r *request) system() error {
 	if err != nil {
 		return err
 	}
-	var providers []domain.ProviderInfo
-	var tools []domain.ToolInfo
-	if r.s.Crew != nil {
-		if tools, err = r.s.Crew.Tools(r.ctx); err != nil {
-			return err
-		}
-		if providers, err = r.s.Crew.Providers(r.ctx); err != nil {
-			return err
-		}
+	tools, err := r.s.App.Tools.List(r.ctx, r.who.actor())
+	if err != nil {
+		return err
+	}
+	providers, err := r.s.App.Providers.List(r.ctx, r.who.actor())
+	if err != nil {
+		return err
 	}
 	p := view.SystemPage{Vitals: r.vitals(v, i, providers, tools), Shell: r.shell("system", "System"), Idem: newID(), Parts: r.systemTabs("/system"),
 		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held")}

@@ -16,11 +16,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/toolbox"
 )
 
 // Config is what an [App] works with; Log may be nil, and Now defaults to time.Now.
@@ -30,8 +32,11 @@ type Config struct {
 	Bulk   Bulk // nil: nothing acts on runs later
 	// Checker verifies the audit log; required.
 	Checker *store.AuditChecker
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Tools gives the tools, agents, and providers of the configuration that is active
+	// now; required.
+	Tools func() *toolbox.Box
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Store is what operations read and the transactions by which they write.
@@ -46,6 +51,7 @@ type Store interface {
 	preferenceStore
 	auditStore
 	failureStore
+	memoryStore
 }
 
 // Bulk acts on many runs as one act, at once or later.
@@ -61,12 +67,16 @@ type App struct {
 	Preferences *Preferences
 	Audit       *Audit
 	Failures    *Failures
+	Tools       *Tools
+	Agents      *Agents
+	Providers   *Providers
+	Memory      *Memory
 }
 
 // New makes an App. It panics if something that is required is missing.
 func New(c Config) *App {
-	if c.Store == nil || c.Engine == nil || c.Checker == nil {
-		panic("app: Store, Engine, and Checker are required")
+	if c.Store == nil || c.Engine == nil || c.Checker == nil || c.Tools == nil {
+		panic("app: Store, Engine, Checker, and Tools are required")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -75,9 +85,9 @@ func New(c Config) *App {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
-	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, now: now, log: c.Log}
+	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, tools: c.Tools, now: now, log: c.Log}
 	return &App{Plans: &Plans{k}, Runs: &Runs{k}, Views: &Views{k}, Preferences: &Preferences{k}, Audit: &Audit{k},
-		Failures: &Failures{k}}
+		Failures: &Failures{k}, Tools: &Tools{k}, Agents: &Agents{k}, Providers: &Providers{k}, Memory: &Memory{k}}
 }
 
 // kernel is what the subjects share.
@@ -86,6 +96,7 @@ type kernel struct {
 	engine  *engine.Engine
 	bulk    Bulk
 	checker *store.AuditChecker
+	tools   func() *toolbox.Box
 	now     func() time.Time
 	log     *slog.Logger
 }
@@ -103,8 +114,12 @@ type Meta struct {
 // allow refuses a principal who may not use an operation, and records the refusal of
 // one that would change something.
 func (k *kernel) allow(ctx context.Context, op Operation, who domain.Actor, object string) error {
-	err := Allow(who, op)
-	if err == nil || policy[op].Kind == Query {
+	return k.permit(ctx, op, who, object, Allow(who, op))
+}
+
+// permit records that an operation which would change something is refused.
+func (k *kernel) permit(ctx context.Context, op Operation, who domain.Actor, object string, err error) error {
+	if domain.CodeOf(err) != domain.CodeForbidden || policy[op].Kind == Query {
 		return err
 	}
 	denial := domain.AuditRecord{Action: "access.denied", Actor: who.Name, Surface: who.Surface, Request: who.Request, Object: object, Result: "denied", Reason: err.Error()}
@@ -121,6 +136,13 @@ func (k *kernel) allow(ctx context.Context, op Operation, who domain.Actor, obje
 type object[T any] struct {
 	id   func(T) string
 	find func(ctx context.Context, id string) (T, error)
+}
+
+// counted is an operation that returns how many things it changed: a repetition gets
+// the same number.
+var counted = object[int64]{
+	id:   func(n int64) string { return strconv.FormatInt(n, 10) },
+	find: func(_ context.Context, n string) (int64, error) { return strconv.ParseInt(n, 10, 64) },
 }
 
 // perform carries out an entity operation: it asks the policy, then runs f in one

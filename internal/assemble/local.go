@@ -98,11 +98,11 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.background.Go(func() { checker.Run(checking) })
 	l.stop = stop
-	a := app.New(app.Config{Store: l.store, Engine: l.engine, Bulk: l.bulk, Checker: checker, Log: log})
+	a := app.New(app.Config{Store: l.store, Engine: l.engine, Bulk: l.bulk, Checker: checker, Tools: func() *toolbox.Box { return l.tools }, Log: log})
 	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, Archive: a.Plans.ArchiveAs, Log: log})
 	actor, v := LocalActor(), buildinfo.Read()
 	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor, System: localSystem{l.engine, o.Path},
-		Tools: l.tools, Memory: l.store, Planner: asker, Drafts: localDrafts{l.drafts}, Bulk: l.bulk, Crew: l.tools,
+		Planner: asker, Drafts: localDrafts{l.drafts}, Bulk: l.bulk,
 		Audit: l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
 		Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}})
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		return nil, nil, nil, exit.With(exit.SysConfig, err)
 	}
 	set := &settings{now: s.now, file: s.ConfigFile, listen: s.listen, listenFrom: s.listenFrom, data: string(s.Dir), notify: s.notifier, system: s.system, store: s.store}
-	who, plans := crew{s.now}, planners{s.now}
+	plans := planners{s.now}
 	base := api.Config{
 		App:            s.app,
 		Metrics:        s.metrics.Handler(),
@@ -30,9 +30,6 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		CursorKey:      assemble.CursorKey(s.store),
 		System:         s.system,
 		Planner:        plans,
-		Tools:          who,
-		Memory:         s.store,
-		Crew:           who,
 		Reader:         s.store,
 		Engine:         s.engine,
 		Principals:     s.auth,
@@ -57,9 +54,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	site, err = web.New(web.Config{
 		App:       s.app,
 		Observe:   s.metrics.Request,
-		Memory:    s.store,
 		Planner:   plans,
-		Crew:      who,
 		Reader:    s.store,
 		Engine:    s.engine,
 		Auth:      s.auth,

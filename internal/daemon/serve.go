@@ -259,7 +259,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	}
 	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: crew{s.now}.providerInfos, Tools: crew{s.now}.Tools, Host: crew{s.now}.Host})
 	s.checker = store.NewAuditChecker(s.store, s.log)
-	s.app = app.New(app.Config{Store: s.store, Engine: s.engine, Bulk: s.bulk, Checker: s.checker, Log: s.log})
+	s.app = app.New(app.Config{Store: s.store, Engine: s.engine, Bulk: s.bulk, Checker: s.checker, Tools: crew{s.now}.box, Log: s.log})
 	s.drafts = draft.New(draft.Config{Store: s.store, Planner: planners{s.now}, Engine: s.engine, Archive: s.app.Plans.ArchiveAs, Log: s.log})
 	wake := make(chan struct{}, 1)
 	if s.notifier, err = notify.New(notify.Config{Store: s.store, Channels: first.reach.Channels, Dialer: first.reach.Dialer, URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -158,21 +157,13 @@ func (s *Store) Memories(ctx context.Context, owner, session string, p domain.Pa
 	return list, nil
 }
 
-// Forget removes what a session of an owner remembers and says how much that was;
-// CodeNotFound if it remembers nothing. Journals keep what was said in their runs.
-func (s *Store) Forget(ctx context.Context, owner, session, reason string, actor domain.Actor) (n int64, err error) {
-	if s.writer == nil {
-		return 0, errReadOnly()
+// Forget removes what a session of an owner remembers and returns how many exchanges
+// that were; CodeNotFound if it remembers nothing. Journals keep what was said in their
+// runs.
+func (tx *Tx) Forget(owner, session string) (int64, error) {
+	n, err := tx.w.q.MemoryForget(tx.w.ctx, core.ScopeOf(owner, session))
+	if err == nil && n == 0 {
+		err = domain.Errorf(domain.CodeNotFound, "the session %q of %s remembers nothing", session, owner)
 	}
-	err = s.writer.do(op{apply: func(w *writer) ([]auditRow, error) {
-		if n, err = w.q.MemoryForget(w.ctx, core.ScopeOf(owner, session)); err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			return nil, domain.Errorf(domain.CodeNotFound, "the session %q of %s remembers nothing", session, owner)
-		}
-		return []auditRow{{record: domain.AuditRecord{Action: "memory.forget", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "memory:" + owner + "/" + session, Reason: reason,
-			Detail: domain.RawJSON(fmt.Sprintf(`{"exchanges":%d}`, n))}}}, nil
-	}})
 	return n, err
 }
