@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -208,10 +209,9 @@ func (r *request) restore() error {
 	if reason == "" {
 		return r.showRestore(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
 	}
-	err = r.once(func() (string, error) {
-		_, err := r.s.Engine.RestoreVersion(r.ctx, r.who.actor(), pl.ID, v.Number, r.c.FormValue("base"), reason)
-		return "/plans/" + url.PathEscape(pl.Key), err
-	})
+	if pl, err = r.s.App.Plans.Restore(r.ctx, app.VersionChange{Meta: r.meta(), Plan: pl.ID, Number: v.Number, Base: r.c.FormValue("base"), Reason: reason}); err == nil {
+		return r.to(planURL(pl))
+	}
 	if code := domain.CodeOf(err); code == domain.CodeStale || code == domain.CodeConflict || code == domain.CodeInvalid {
 		return r.showRestore(statusOf[code], r.sentence(err))
 	}

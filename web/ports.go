@@ -142,20 +142,8 @@ type Engine interface {
 	// Effects is what running each node of a stored version may do, in their order, as
 	// far as that is known before it has its input.
 	Effects(ctx context.Context, hash string) ([]planner.Effect, error)
-	// SavePlan parses, validates and stores a document. Problems are returned
-	// also when it is stored (warnings); with errors the error is CodeInvalid.
-	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
-	// SavePlanOver is SavePlan for a document that was made from the version with
-	// the hash base; CodeStale when the plan has a newer one.
-	SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	// CheckPlan validates without storing.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
-	// RestoreVersion makes an earlier version of a plan its current one; CodeStale
-	// when the current one has another hash than base.
-	RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error)
-	// AcceptVersion takes a version that a planner made into use: it becomes its plan's
-	// current one; CodeConflict if a person made it.
-	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
 	// TryPlan starts a dry run of a document without saving it.
 	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error)
 	// Catalog is what this installation offers to plans.

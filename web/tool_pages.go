@@ -385,8 +385,8 @@ func (r *request) savePlanFor(tool string) (domain.Plan, domain.Version, error) 
 	if err != nil {
 		return domain.Plan{}, domain.Version{}, err
 	}
-	plan, version, _, _, err := r.s.Engine.SavePlan(r.ctx, r.who.actor(), src, planner.FormatJSON, "try", "tried on the page of the tool")
-	return plan, version, err
+	stored, err := r.s.App.Plans.Store(r.ctx, app.PlanDocument{Meta: app.Meta{By: r.who.actor()}, Source: src, Format: planner.FormatJSON, Origin: "try", Reason: "tried on the page of the tool"})
+	return stored.Plan, stored.Version, err
 }
 
 var effectWords = map[string]string{

@@ -56,30 +56,6 @@ func (r realPlans) VersionByNumber(ctx context.Context, planID string, number in
 	return r.Store.VersionByNumber(ctx, planID, number)
 }
 
-func (r realPlans) SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
-	return r.Engine.SavePlan(ctx, actor, src, f, origin, reason)
-}
-
-func (r realPlans) SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
-	return r.Engine.SavePlanOver(ctx, actor, src, f, origin, reason, base)
-}
-
-func (r realPlans) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
-	return r.Engine.CheckPlan(src, f)
-}
-
-func (r realPlans) RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error) {
-	return r.Engine.RestoreVersion(ctx, actor, plan, number, base, reason)
-}
-
-func (r realPlans) AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error) {
-	return r.Engine.AcceptVersion(ctx, actor, plan, hash, reason)
-}
-
-func (r realPlans) AcceptPlan(ctx context.Context, actor domain.Actor, plan, reason string) (domain.Plan, error) {
-	return r.Engine.AcceptPlan(ctx, actor, plan, reason)
-}
-
 const incarnation = "abc"
 
 // newFake makes a world; nil: one without plans.

@@ -47,14 +47,6 @@ type Engine interface {
 	Decide(ctx context.Context, actor domain.Actor, r domain.DecideRequest) (domain.Approval, error)
 	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
-	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
-	// SavePlanOver is SavePlan for a document that was made from the version with
-	// the hash base; CodeStale when the plan has a newer one.
-	SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error)
-	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
-	RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error)
-	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
-	AcceptPlan(ctx context.Context, actor domain.Actor, plan, reason string) (domain.Plan, error)
 	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error)
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
 	// Events gives the stored events after a position, in order: what Subscribe

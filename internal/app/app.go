@@ -179,6 +179,26 @@ func carryOut[T any](ctx context.Context, k *kernel, op Operation, m Meta, reque
 	return out, true, err
 }
 
+// before asks the policy, and finds what an operation with this key did. It is for
+// operations that check or read something before their transaction: of a repetition,
+// nothing is checked again.
+func before[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T]) (out T, done bool, err error) {
+	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
+		return out, false, err
+	}
+	intent, err := k.intent(op, m, request)
+	if err != nil {
+		return out, false, err
+	}
+	id, done, err := k.store.Done(ctx, intent)
+	if err != nil || !done {
+		return out, false, err
+	}
+	m.repeat()
+	out, err = o.find(ctx, id)
+	return out, true, err
+}
+
 // encode is a detail of an audit record: plain values only.
 func encode(v any) domain.RawJSON {
 	text, err := json.Marshal(v)
