@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -17,7 +18,7 @@ func (r *request) alike() (list []domain.Approval, answer string, err error) {
 	if plan == "" || node == "" || answer == "" {
 		return nil, "", domain.Errorf(domain.CodeInvalid, "say which plan, which step and which answer")
 	}
-	all, err := r.s.Reader.Approvals(r.ctx, domain.ApprovalFilter{Plan: plan, Node: node, For: r.who.Name, Page: domain.Page{Limit: alikeMax}})
+	all, err := r.s.App.Approvals.List(r.ctx, r.who.actor(), domain.ApprovalFilter{Plan: plan, Node: node, For: r.who.Name, Page: domain.Page{Limit: alikeMax}})
 	if err != nil {
 		return nil, "", err
 	}
@@ -77,27 +78,23 @@ func (r *request) decideAlike() error {
 		return domain.Errorf(domain.CodeInvalid, "say which approvals, at most %d, and which answer", alikeMax)
 	}
 	var refused []string
-	err := r.once(func() (string, error) {
-		for i, id := range items {
-			_, err := r.s.Engine.Decide(r.ctx, r.who.actor(), domain.DecideRequest{Approval: id, Answer: answer, Comment: comment, Digest: digests[i]})
-			switch domain.CodeOf(err) {
-			case "":
-				if err != nil {
-					return "", err
-				}
-			case domain.CodeConflict, domain.CodeStale, domain.CodeNotFound, domain.CodeForbidden:
-				refused = append(refused, r.sentence(err))
-			default:
-				return "", err
-			}
+	for i, id := range items {
+		m := r.meta()
+		if m.Key != "" {
+			m.Key += ":" + id
 		}
-		if len(refused) > 0 {
-			return "", domain.Errorf(domain.CodeConflict, "%d of %d were not decided", len(refused), len(items))
+		_, err := r.s.App.Approvals.Decide(r.ctx, app.DecideRequest{Meta: m, DecideRequest: domain.DecideRequest{Approval: id, Answer: answer, Comment: comment, Digest: digests[i]}})
+		switch domain.CodeOf(err) {
+		case "":
+		case domain.CodeConflict, domain.CodeStale, domain.CodeNotFound, domain.CodeForbidden:
+			refused = append(refused, r.sentence(err))
+		default:
+			return err
 		}
-		return with("/approvals", url.Values{"show": {"decided"}, "plan": {form.Get("plan")}}), nil
-	})
-	if domain.CodeOf(err) == domain.CodeConflict {
+	}
+	if len(refused) > 0 {
+		err := domain.Errorf(domain.CodeConflict, "%d of %d were not decided", len(refused), len(items))
 		return r.showAlike(http.StatusConflict, r.sentence(err), refused)
 	}
-	return err
+	return r.to(with("/approvals", url.Values{"show": {"decided"}, "plan": {form.Get("plan")}}))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/view"
@@ -23,7 +24,7 @@ func (r *request) decision(a domain.Approval) (view.ApprovalView, error) {
 	if err := r.context(a, &v); err != nil {
 		return v, err
 	}
-	past, err := r.s.Reader.Approvals(r.ctx, domain.ApprovalFilter{Decided: true, Plan: a.PlanKey, Node: a.Node, Tool: a.Tool, Page: domain.Page{Limit: historyMax + 1}})
+	past, err := r.s.App.Approvals.List(r.ctx, r.who.actor(), domain.ApprovalFilter{Decided: true, Plan: a.PlanKey, Node: a.Node, Tool: a.Tool, Page: domain.Page{Limit: historyMax + 1}})
 	if err != nil {
 		return v, err
 	}
@@ -244,7 +245,7 @@ func (r *request) forecast(f domain.Forecast, v view.ApprovalView) view.Ahead {
 // decide answers, or only shows what was changed. If the question has changed or
 // was answered meanwhile, the page comes back with how it stands (409).
 func (r *request) decide() error {
-	a, err := r.s.Reader.Approval(r.ctx, r.c.Param("approval"))
+	a, err := r.s.App.Approvals.Get(r.ctx, r.who.actor(), r.c.Param("approval"))
 	if err != nil {
 		return err
 	}
@@ -271,18 +272,15 @@ func (r *request) decide() error {
 		return r.checked(a, req)
 	}
 	if problem == "" {
-		err = r.once(func() (string, error) {
-			decided, err := r.s.Engine.Decide(r.ctx, r.who.actor(), req)
-			if err != nil {
-				return "", err
-			}
+		decided, err := r.s.App.Approvals.Decide(r.ctx, app.DecideRequest{Meta: r.meta(), DecideRequest: req})
+		if err == nil {
 			return r.after(decided)
-		})
+		}
 		switch domain.CodeOf(err) {
 		case domain.CodeInvalid:
 			problem = r.sentence(err)
 		case domain.CodeConflict, domain.CodeStale:
-			fresh, readErr := r.s.Reader.Approval(r.ctx, a.ID)
+			fresh, readErr := r.s.App.Approvals.Get(r.ctx, r.who.actor(), a.ID)
 			if readErr != nil {
 				return readErr
 			}
@@ -309,38 +307,38 @@ func (r *request) checked(a domain.Approval, req domain.DecideRequest) error {
 }
 
 // after is where a decision leads: back to its run, or on to what waits next.
-func (r *request) after(a domain.Approval) (string, error) {
+func (r *request) after(a domain.Approval) error {
 	if r.c.FormValue("back") == "run" {
-		return "/runs/" + a.Run, nil
+		return r.to("/runs/" + a.Run)
 	}
 	keep, err := url.ParseQuery(r.c.FormValue("keep"))
 	if err != nil {
 		keep = url.Values{}
 	}
-	list, err := r.s.Reader.Approvals(r.ctx, domain.ApprovalFilter{For: r.who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: 2}})
+	list, err := r.s.App.Approvals.List(r.ctx, r.who.actor(), domain.ApprovalFilter{For: r.who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: 2}})
 	if err != nil {
-		return "/approvals", nil // what was decided is; where to go next is not worth a failure
+		return r.to("/approvals") // what was decided is; where to go next is not worth a failure
 	}
 	for _, next := range list.Items {
 		if next.ID != a.ID {
-			return with("/approvals/"+next.ID, keep, "show", "", "status", ""), nil
+			return r.to(with("/approvals/"+next.ID, keep, "show", "", "status", ""))
 		}
 	}
-	return "/approvals/" + a.ID, nil
+	return r.to("/approvals/" + a.ID)
 }
 
 // assign gives an approval to somebody, or to whoever may.
 func (r *request) assign() error {
-	a, err := r.s.Reader.Approval(r.ctx, r.c.Param("approval"))
+	a, err := r.s.App.Approvals.Get(r.ctx, r.who.actor(), r.c.Param("approval"))
 	if err != nil {
 		return err
 	}
-	err = r.once(func() (string, error) {
-		_, err := r.s.Reader.AssignApproval(r.ctx, r.who.actor(), a.ID, r.c.FormValue("before"), strings.TrimSpace(r.c.FormValue("assignee")), strings.TrimSpace(r.c.FormValue("reason")))
-		return "/approvals/" + a.ID, err
-	})
+	_, err = r.s.App.Approvals.Assign(r.ctx, app.AssignRequest{Meta: r.meta(), Approval: a.ID, Before: r.c.FormValue("before"), Assignee: r.c.FormValue("assignee"), Reason: r.c.FormValue("reason")})
+	if err == nil {
+		return r.to("/approvals/" + a.ID)
+	}
 	if code := domain.CodeOf(err); code == domain.CodeConflict || code == domain.CodeInvalid {
-		fresh, readErr := r.s.Reader.Approval(r.ctx, a.ID)
+		fresh, readErr := r.s.App.Approvals.Get(r.ctx, r.who.actor(), a.ID)
 		if readErr != nil {
 			return readErr
 		}

@@ -71,7 +71,7 @@ func (r *request) approvals() error { return r.inbox(http.StatusOK, nil, "") }
 
 // approval is one decision beside the inbox.
 func (r *request) approval() error {
-	a, err := r.s.Reader.Approval(r.ctx, r.c.Param("approval"))
+	a, err := r.s.App.Approvals.Get(r.ctx, r.who.actor(), r.c.Param("approval"))
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (r *request) inbox(code int, chosen *domain.Approval, problem string) error
 	p.Live = true
 	f, show, keep := r.inboxFilter()
 	f.Page = r.page()
-	list, err := r.s.Reader.Approvals(r.ctx, f)
+	list, err := r.s.App.Approvals.List(r.ctx, r.who.actor(), f)
 	if err != nil {
 		return err
 	}

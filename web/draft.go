@@ -324,11 +324,13 @@ func (r *request) startDrafted(pl domain.Plan, v domain.Version, intent string, 
 		req.Dry, req.Labels = true, map[string]string{"draft": "yes"}
 		act = ":try"
 	}
-	return r.onceOf(act, func() (string, error) {
-		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), req)
-		if err != nil {
-			return "", err
-		}
-		return "/runs/" + run.ID, nil
-	})
+	m := r.meta()
+	if m.Key != "" {
+		m.Key += act
+	}
+	run, err := r.s.App.Runs.Start(r.ctx, app.StartRequest{Meta: m, StartRequest: req})
+	if err != nil {
+		return err
+	}
+	return r.to("/runs/" + run.ID)
 }

@@ -171,7 +171,7 @@ func (r *request) restart() (*view.RestartLine, error) {
 // approvalsBand is what waits for a decision.
 func (r *request) approvalsBand() (templ.Component, error) {
 	var p view.ApprovalsBand
-	open, err := r.s.Reader.Approvals(r.ctx, domain.ApprovalFilter{Page: domain.Page{Limit: 200}})
+	open, err := r.s.App.Approvals.List(r.ctx, r.who.actor(), domain.ApprovalFilter{Page: domain.Page{Limit: 200}})
 	if err != nil {
 		return nil, err
 	}

@@ -69,13 +69,8 @@ type Reader interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 
-	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
-	Approval(ctx context.Context, id string) (domain.Approval, error)
-	// ApprovalsCount counts matches up to the cap. AssignApproval says who is to answer
-	// an open one ("": whoever may); CodeConflict if it is not open, or before is not
-	// whom it was given to.
+	// ApprovalsCount counts matches up to the cap.
 	ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, cap int) (int, error)
-	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
 	// EventsAfter gives audit events with Seq > after in order with their
 	// journal rows, at most limit; run restricts to one run.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
@@ -124,13 +119,7 @@ type Bulk interface {
 
 // Engine is what pages and the API do.
 type Engine interface {
-	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
-	// Act does what a VerbRequest asks and returns the run it is about: the
-	// same run, or the new one of a rerun or fork.
-	Act(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error)
-	Resolve(ctx context.Context, actor domain.Actor, r domain.ResolveRequest) (domain.Run, error)
-	Decide(ctx context.Context, actor domain.Actor, r domain.DecideRequest) (domain.Approval, error)
 	// Forecast says for each answer to an open approval what comes next.
 	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
 	// Detail folds a run: its waits, where it stands. Look is Detail together with what

@@ -304,7 +304,7 @@ func (b *runPage) approvals(p *view.RunPage) error {
 	if b.d.Run.Status.Final() { // it may be asked while another branch runs
 		return nil
 	}
-	list, err := b.s.Reader.Approvals(b.ctx, domain.ApprovalFilter{Run: b.d.Run.ID, Status: "open"})
+	list, err := b.s.App.Approvals.List(b.ctx, b.who.actor(), domain.ApprovalFilter{Run: b.d.Run.ID, Status: "open"})
 	if err != nil {
 		return err
 	}

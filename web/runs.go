@@ -154,7 +154,7 @@ func (r *request) listRuns(p *view.RunsPage, q string, f domain.RunFilter) error
 		}
 	}
 	if !list.Stopped.IsZero() {
-		p.Stopped = r.t("Search stopped after %s at %s; narrow it, or go on with Older:", "20 ms", r.time(list.Stopped).Text)
+		p.Stopped = r.t("Search stopped at %s; narrow it, or continue with Older:", r.time(list.Stopped).Text)
 		p.Narrowings = r.narrowings(q, list.Items)
 		matching = unknown
 	}
@@ -200,9 +200,8 @@ func (r *request) offerActs(p *view.RunsPage, q string, matching int) {
 	}
 }
 
-// narrowerTime bounds how long it is counted what other filters would give: a count
-// may take 20 ms.
-const narrowerTime = 10 * time.Millisecond
+// narrowerCounts is for how many other filters it is counted what they would give.
+const narrowerCounts = 3
 
 // unknown is how many runs match where a search was not finished.
 const unknown = -1
@@ -214,7 +213,6 @@ func (r *request) narrower(p *view.RunsPage, q string) {
 	if len(parts) > 8 {
 		return
 	}
-	began := time.Now()
 	for i := range parts {
 		rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), " ")
 		f, problem := filter.Parse(rest, time.Now())
@@ -222,7 +220,7 @@ func (r *request) narrower(p *view.RunsPage, q string) {
 			continue
 		}
 		l := view.Link{Text: r.t("Without %s", visible(parts[i])), Href: listAt("/runs", rest)}
-		if i == 0 || time.Since(began) < narrowerTime {
+		if i < narrowerCounts {
 			var err error
 			if l.Count, err = r.matchText(f); err != nil {
 				continue

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/planner"
@@ -248,13 +249,10 @@ func (r *request) start() error {
 	if req.Labels, err = labelsOf(r.c.FormValue("labels")); err != nil {
 		return again(r.sentence(err))
 	}
-	err = r.once(func() (string, error) {
-		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), req)
-		if err != nil {
-			return "", err
-		}
-		return "/runs/" + run.ID, nil
-	})
+	run, err := r.s.App.Runs.Start(r.ctx, app.StartRequest{Meta: r.meta(), StartRequest: req})
+	if err == nil {
+		return r.to("/runs/" + run.ID)
+	}
 	if domain.CodeOf(err) == domain.CodeConflict {
 		p, formErr := r.startForm(r.c.Param("plan"), number)
 		if formErr != nil {

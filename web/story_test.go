@@ -346,6 +346,10 @@ func (s stories) FindRun(ctx context.Context, id string) (domain.Run, error) {
 	return s.told.FindRun(ctx, id)
 }
 
+func (s stories) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
+	return s.told.Approvals(ctx, f)
+}
+
 func (s stories) Notes(ctx context.Context, run string) ([]domain.Note, error) {
 	return s.told.Notes(ctx, run)
 }

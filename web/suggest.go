@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -177,16 +176,14 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 	return r.counted(key, matching(all, typed)), nil
 }
 
-// counted says of the values that are shown how many runs have them, where an index
-// tells and as long as that is quick.
+// counted adds to the first values how many runs have them, where an index gives it.
 func (r *request) counted(key string, values []view.Link) []view.Link {
 	if !slices.Contains([]string{"agent", "tool", "provider", "by", "error"}, key) {
 		return values
 	}
-	began := time.Now()
-	for i := range values[:min(len(values), suggestMax)] {
+	for i := range values[:min(len(values), narrowerCounts)] {
 		v := &values[i]
-		if v.Count != "" || i > 0 && time.Since(began) > narrowerTime {
+		if v.Count != "" {
 			continue
 		}
 		if f, problem := filter.Parse(key+":"+filter.Quote(v.Text), r.s.now()); problem == nil {

@@ -357,22 +357,22 @@ func (r *request) tryTool() error {
 	case changes && (reason == "" || len(reason) > maxReason):
 		return check(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
 	}
-	return r.once(func() (string, error) {
-		plan, version, err := r.savePlanFor(t.Name)
-		if err != nil {
-			return "", err
+	plan, version, err := r.savePlanFor(t.Name)
+	if err != nil {
+		return err
+	}
+	m, repeated := r.meta(), false
+	m.Repeated = &repeated
+	run, err := r.s.App.Runs.Start(r.ctx, app.StartRequest{Meta: m, StartRequest: domain.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}}})
+	if err != nil {
+		return err
+	}
+	if changes && !repeated { // the call is on its way: that its note cannot be kept must not make it again
+		if _, err := r.s.App.Runs.AddNote(r.ctx, app.NoteRequest{Meta: app.Meta{By: r.who.actor()}, Run: run.ID, Text: reason}); err != nil {
+			r.s.Logger.Error("keep why a tool is tried", "run_id", run.ID, "reason", reason, "err", err)
 		}
-		run, err := r.s.Engine.Start(r.ctx, r.who.actor(), domain.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}})
-		if err != nil {
-			return "", err
-		}
-		if changes { // the call is on its way: that its note cannot be kept must not make it again
-			if _, err := r.s.App.Runs.AddNote(r.ctx, app.NoteRequest{Meta: app.Meta{By: r.who.actor()}, Run: run.ID, Text: reason}); err != nil {
-				r.s.Logger.Error("keep why a tool is tried", "run_id", run.ID, "reason", reason, "err", err)
-			}
-		}
-		return "/runs/" + run.ID, nil
-	})
+	}
+	return r.to("/runs/" + run.ID)
 }
 
 // savePlanFor stores the plan that calls one tool with a run's input; it is the

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
@@ -397,18 +398,13 @@ func (r *request) act() error {
 		req.Digest = ""
 	}
 	if v.action == domain.ActionPause || v.action == domain.ActionContinue {
-		err = r.pauseRun(req)
-	} else {
-		err = r.once(func() (string, error) {
-			run, err := r.s.Engine.Act(r.ctx, r.who.actor(), req)
-			if err != nil {
-				return "", err
-			}
-			if v.action == domain.ActionDelete {
-				return "/runs", nil
-			}
-			return "/runs/" + run.ID, nil
-		})
+		req.Rev = 0 // what it did since its page was made is no reason to refuse
+	}
+	run, err := r.s.App.Runs.Act(r.ctx, app.ActRequest{Meta: r.meta(), VerbRequest: req})
+	if err == nil && v.action == domain.ActionDelete {
+		return r.to("/runs")
+	} else if err == nil {
+		return r.to(r.runAt(run.ID, nil))
 	}
 	switch domain.CodeOf(err) {
 	case domain.CodeStale, domain.CodeConflict:
@@ -444,11 +440,9 @@ func (r *request) resolve() error {
 		}
 		req.Output = j
 	}
-	return r.once(func() (string, error) {
-		run, err := r.s.Engine.Resolve(r.ctx, r.who.actor(), req)
-		if err != nil {
-			return "", err
-		}
-		return "/runs/" + url.PathEscape(run.ID), nil
-	})
+	run, err := r.s.App.Runs.Resolve(r.ctx, app.ResolveRequest{Meta: r.meta(), ResolveRequest: req})
+	if err != nil {
+		return err
+	}
+	return r.to("/runs/" + url.PathEscape(run.ID))
 }

@@ -32,6 +32,7 @@ CREATE TABLE plan_facts (
     PRIMARY KEY (plan_id, kind, value)
 ) STRICT, WITHOUT ROWID;
 
+-- Serves PlanListNewer, PlanListOlder.
 CREATE INDEX plans_by_update ON plans ((archived_at <> 0), updated_at, id);
 
 -- Immutable: a version is never changed and never deleted while a run names it.
@@ -84,7 +85,7 @@ CREATE TABLE runs (
     origin        TEXT    NOT NULL,
     priority      INTEGER NOT NULL DEFAULT 0,
     run_key       TEXT    UNIQUE,
-    conc_key      TEXT    NOT NULL DEFAULT '',
+    concurrency_key TEXT    NOT NULL DEFAULT '',
     parent_run    TEXT    NOT NULL DEFAULT '',
     forked_from   TEXT    NOT NULL DEFAULT '',
     fork_seq      INTEGER NOT NULL DEFAULT 0,
@@ -102,34 +103,54 @@ CREATE TABLE runs (
     running_us    INTEGER NOT NULL DEFAULT 0,
     deleted_at    INTEGER NOT NULL DEFAULT 0,
     purged_at     INTEGER NOT NULL DEFAULT 0,
-    tries         INTEGER NOT NULL DEFAULT 0, -- most attempts of one step, if more than one
-    alike         TEXT    NOT NULL DEFAULT '', -- of what a failed run's error says
+    max_attempts  INTEGER NOT NULL DEFAULT 0, -- most attempts of one step, if more than one
+    fingerprint   TEXT    NOT NULL DEFAULT '', -- of what a failed run's error says
     CONSTRAINT wait_reason_belongs_to_waiting CHECK ((status = 'waiting') = (wait_reason <> '')),
     CONSTRAINT ended_exactly_when_final CHECK ((status = 'completed' OR status = 'failed' OR status = 'cancelled') = (ended_at <> 0))
 ) STRICT;
 
+-- Serves Runs, Steps.
 CREATE INDEX runs_by_age ON runs (deleted_at, id);
+-- Serves Runs.
 CREATE INDEX runs_by_status ON runs (deleted_at, status, id);
+-- Serves Runs, Steps, PlanInsert, RunsOfPlan.
 CREATE INDEX runs_by_plan ON runs (deleted_at, plan_id, id);
+-- Serves Runs, FailureUnackRuns, RunGoodBefore, RunsQueuedOfPlan.
 CREATE INDEX runs_by_plan_status ON runs (deleted_at, plan_id, status, id);
+-- Serves RunByTail, RunRowsByTail.
 CREATE INDEX runs_by_tail ON runs (tail);
+-- Serves Runs, RunActorsKnown.
 CREATE INDEX runs_by_actor ON runs (deleted_at, actor, id);
+-- Serves Runs, RunErrorsKnown.
 CREATE INDEX runs_by_error ON runs (deleted_at, error_code, id) WHERE error_code <> '';
+-- Serves Runs.
 CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention = 1;
-CREATE INDEX runs_that_failed_alike ON runs (plan_id, node, error_code, alike, id, ended_at) WHERE attention = 1 AND status = 'failed' AND deleted_at = 0;
+-- Serves Runs, FailureAckRuns, FailureGroupFirst, FailureGroupNewest.
+CREATE INDEX runs_failed_by_fingerprint ON runs (plan_id, node, error_code, fingerprint, id, ended_at) WHERE attention = 1 AND status = 'failed' AND deleted_at = 0;
+-- Serves RunHoldable, RunUnfinished, RunUnfinishedBare.
 CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE ended_at = 0;
-CREATE INDEX runs_by_concurrency ON runs (conc_key, id) WHERE conc_key <> '' AND ended_at = 0;
+-- Serves RunActiveByConcurrency.
+CREATE INDEX runs_by_concurrency ON runs (concurrency_key, id) WHERE concurrency_key <> '' AND ended_at = 0;
+-- Serves RunEnded, RunEndedOfPlan, RunEndedSince.
 CREATE INDEX runs_by_end ON runs (status, ended_at) WHERE ended_at <> 0;
+-- Serves Runs.
 CREATE INDEX runs_that_wait ON runs (deleted_at, wait_reason, id) WHERE wait_reason <> '';
+-- Serves PlannedRuns, RunNewestEnds.
 CREATE INDEX runs_of_plan_by_end ON runs (plan_id, status, ended_at) WHERE ended_at <> 0 AND purged_at = 0;
-CREATE INDEX runs_retried ON runs (deleted_at, id) WHERE tries > 1;
+-- Serves Runs.
+CREATE INDEX runs_retried ON runs (deleted_at, id) WHERE max_attempts > 1;
+-- Serves Runs.
 CREATE INDEX runs_that_crashed ON runs (deleted_at, id) WHERE crashes > 0;
+-- Serves Runs, RunChildren, RunLiveChildren.
 CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';
+-- Serves Runs, RunForks.
 CREATE INDEX runs_by_fork ON runs (forked_from, id) WHERE forked_from <> '';
+-- Serves Runs, RunReruns.
 CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';
+-- Serves RunsCount.
 CREATE INDEX runs_dry ON runs (deleted_at, id) WHERE origin = 'dry'; -- left out of lists
 
--- Legal moves, as in kairos.CanMove: a run that completed stays so, and one that
+-- Legal moves, as in domain.CanMove: a run that completed stays so, and one that
 -- failed or was cancelled can only go on.
 -- +goose StatementBegin
 CREATE TRIGGER runs_move_legally BEFORE UPDATE OF status ON runs
@@ -160,6 +181,7 @@ CREATE TABLE run_labels (
     PRIMARY KEY (key, value, run_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Serves Runs, RunLabelDrop.
 CREATE INDEX run_labels_by_run ON run_labels (run_id);
 
 -- Words of runs, by their row: of the headlines of those that failed, and of
@@ -175,6 +197,7 @@ CREATE TABLE run_uses (
     PRIMARY KEY (kind, name, run_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Serves Runs, RunUses.
 CREATE INDEX run_uses_by_run ON run_uses (run_id);
 
 -- Maintained with every status change: counting a million rows takes longer
@@ -207,15 +230,16 @@ CREATE TABLE failure_acks (
     plan_id    INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
     node       TEXT    NOT NULL,
     error_code TEXT    NOT NULL,
-    alike      TEXT    NOT NULL DEFAULT '',
+    fingerprint TEXT   NOT NULL DEFAULT '',
     headline   TEXT    NOT NULL DEFAULT '', -- of the newest
     actor      TEXT    NOT NULL,
     note       TEXT    NOT NULL,
     runs       INTEGER NOT NULL,
     at         INTEGER NOT NULL,
-    PRIMARY KEY (plan_id, node, error_code, alike)
+    PRIMARY KEY (plan_id, node, error_code, fingerprint)
 ) STRICT, WITHOUT ROWID;
 
+-- Serves FailureAckList.
 CREATE INDEX failure_acks_by_age ON failure_acks (at);
 
 -- What people wrote about a run for whoever looks at it next.
@@ -227,7 +251,9 @@ CREATE TABLE run_notes (
     at     INTEGER NOT NULL
 ) STRICT;
 
+-- Serves NoteCount, NoteList.
 CREATE INDEX run_notes_by_run ON run_notes (run_id, id);
+-- Serves NoteRecent.
 CREATE INDEX run_notes_by_age ON run_notes (at);
 
 -- The journal. Append-only: a rowid table with one unique index; clustering it
@@ -267,6 +293,7 @@ CREATE TABLE step_results (
 ) STRICT;
 
 -- Attempts that failed, also those that a retry or an edge made good.
+-- Serves Steps.
 CREATE INDEX step_results_that_failed ON step_results (run_id, seq) WHERE status = 'failed';
 
 -- +goose StatementBegin
@@ -303,6 +330,7 @@ CREATE TABLE payload_refs (
     PRIMARY KEY (run_id, hash)
 ) STRICT, WITHOUT ROWID;
 
+-- Serves PayloadDelete, PayloadOnlyOf, PayloadOrphans, PayloadTotals.
 CREATE INDEX payload_refs_by_hash ON payload_refs (hash);
 
 CREATE TABLE handoffs (
@@ -318,8 +346,11 @@ CREATE TABLE handoffs (
     at         INTEGER NOT NULL
 ) STRICT;
 
+-- Serves HandoffDelete, HandoffList.
 CREATE INDEX handoffs_by_run ON handoffs (run_id, id);
+-- Serves HandoffsOf.
 CREATE INDEX handoffs_by_from ON handoffs (from_agent, id);
+-- Serves HandoffsOf.
 CREATE INDEX handoffs_by_to ON handoffs (to_agent, id);
 
 -- What agents say to each other: every invocation and handoff is a request, and
@@ -345,6 +376,7 @@ CREATE TABLE messages (
     at           INTEGER NOT NULL
 ) STRICT;
 
+-- Serves HandoffsOf, Handoff, MessageDelete, MessageList.
 CREATE INDEX messages_by_run ON messages (run_id, id);
 
 -- What was said in a session: one row per run that was started in it. scope is
@@ -360,7 +392,9 @@ CREATE TABLE memory (
     at      INTEGER NOT NULL
 ) STRICT;
 
+-- Serves MemoryCount, MemoryForget, MemoryLatest.
 CREATE INDEX memory_by_scope ON memory (scope, id);
+-- Serves MemorySessionAfter.
 CREATE INDEX memory_by_owner ON memory (owner, session);
 
 CREATE VIRTUAL TABLE memory_words USING fts5 (scope, input, output, content = 'memory', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2');
@@ -398,6 +432,7 @@ CREATE TABLE skill_runs (
     at     INTEGER NOT NULL
 ) STRICT;
 
+-- Serves SkillRunList, SkillRunTrim.
 CREATE INDEX skill_runs_by_skill ON skill_runs (skill, bound, id);
 
 CREATE TABLE approvals (
@@ -434,17 +469,26 @@ CREATE TABLE approvals (
     CONSTRAINT decided_exactly_when_closed CHECK ((status = 'open') = (decided_at = 0))
 ) STRICT;
 
+-- Serves Approvals, ApprovalCountOpen, ApprovalsAllOpen.
 CREATE INDEX approvals_by_status ON approvals (status, id);
+-- Serves ApprovalListByRun, ApprovalPurge.
 CREATE INDEX approvals_by_run ON approvals (run_id, id);
 -- What waits, in the order of the inbox: deadline, then age.
+-- Serves Approvals.
 CREATE INDEX approvals_open ON approvals (due_key, id) WHERE status = 'open';
+-- Serves Approvals.
 CREATE INDEX approvals_open_of_plan ON approvals (plan_key, due_key, id) WHERE status = 'open';
+-- Serves Approvals.
 CREATE INDEX approvals_open_of_agent ON approvals (agent, due_key, id) WHERE status = 'open' AND agent <> '';
+-- Serves Approvals.
 CREATE INDEX approvals_open_of_person ON approvals (assignee, due_key, id) WHERE status = 'open' AND assignee <> '';
 -- What was decided, newest first.
+-- Serves Approvals.
 CREATE INDEX approvals_decided ON approvals (id) WHERE status <> 'open';
+-- Serves Approvals.
 CREATE INDEX approvals_decided_of_plan ON approvals (plan_key, id) WHERE status <> 'open';
-CREATE INDEX approvals_decided_alike ON approvals (plan_key, node, tool, id) WHERE status <> 'open';
+-- Serves Approvals.
+CREATE INDEX approvals_decided_of_step ON approvals (plan_key, node, tool, id) WHERE status <> 'open';
 
 -- One row per checkpoint and per operator's act, in commit order. The chain is
 -- linked once per commit batch: mac covers all rows since the last one that
@@ -470,14 +514,21 @@ CREATE TABLE audit_events (
 
 -- Events with a digest stand for journal rows, which name them in audit_seq: an
 -- index over all events would cost a third of the commit rate.
+-- Serves AuditOfRun.
 CREATE INDEX audit_events_by_run ON audit_events (run_id, seq) WHERE digest IS NULL AND run_id IS NOT NULL;
+-- Serves AuditEvents, DeliveryEvents.
 CREATE INDEX audit_events_of_people ON audit_events (seq) WHERE action <> 'checkpoint';
 -- What people and programs do, and what is rare. Records that every run makes
 -- are in neither: they need no index to be found, and would pay for it.
+-- Serves AuditEvents.
 CREATE INDEX audit_events_by_actor ON audit_events (actor, seq) WHERE actor <> 'system';
+-- Serves AuditEvents, AuditNewestOf.
 CREATE INDEX audit_events_by_action ON audit_events (action, seq) WHERE action <> 'checkpoint' AND action <> 'run.status' AND action <> 'run.created';
+-- Serves AuditEvents.
 CREATE INDEX audit_events_by_request ON audit_events (request, seq) WHERE request <> '';
+-- Serves AuditEvents.
 CREATE INDEX audit_events_by_address ON audit_events (address, seq) WHERE address <> '';
+-- Serves AuditEvents.
 CREATE INDEX audit_events_not_ok ON audit_events (result, seq) WHERE result <> 'ok';
 
 -- +goose StatementBegin
@@ -523,6 +574,7 @@ CREATE TABLE sessions (
     seal       BLOB    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Serves SessionDeleteOfUser, SessionList.
 CREATE INDEX sessions_by_user ON sessions (user_id, created_at);
 
 CREATE TABLE tokens (
@@ -541,6 +593,38 @@ CREATE TABLE tokens (
     seal         BLOB    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Second factors of users: encrypted and authenticated with a key that is not in the
+-- database, and bound to the user.
+CREATE TABLE second_factors (
+    user_id TEXT NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+    sealed  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Circuits that have failed, or that a person has opened.
+CREATE TABLE circuits (
+    subject         TEXT    NOT NULL, -- what is called, such as tool:http
+    part            TEXT    NOT NULL, -- the host, of a tool that has a circuit for each; empty: none
+    state           TEXT    NOT NULL CHECK (state IN ('closed', 'open', 'half_open')),
+    failures_in_row INTEGER NOT NULL,
+    since           INTEGER NOT NULL, -- when it last stopped being closed
+    open_until      INTEGER NOT NULL,
+    last_code       TEXT    NOT NULL, -- of the last failure that counted
+    last_message    TEXT    NOT NULL,
+    last_error_at   INTEGER NOT NULL,
+    opened_by       TEXT    NOT NULL, -- the person who opened it; empty: it opened by itself
+    reason          TEXT    NOT NULL,
+    PRIMARY KEY (subject, part)
+) STRICT, WITHOUT ROWID;
+
+-- Definitions of the tools of MCP servers that were accepted.
+CREATE TABLE tool_pins (
+    server     TEXT NOT NULL,
+    tool       TEXT NOT NULL,
+    hash       TEXT NOT NULL, -- of the definition
+    definition TEXT NOT NULL CHECK (json_valid(definition)),
+    PRIMARY KEY (server, tool)
+) STRICT, WITHOUT ROWID;
+
 -- Answers to requests that carried an Idempotency-Key.
 CREATE TABLE responses (
     principal  TEXT    NOT NULL,
@@ -554,6 +638,7 @@ CREATE TABLE responses (
     PRIMARY KEY (principal, route, key)
 ) STRICT, WITHOUT ROWID;
 
+-- Serves ResponseDeleteBefore.
 CREATE INDEX responses_by_age ON responses (created_at);
 
 -- Operations that came with an idempotency key, each written with its effect.
@@ -567,6 +652,7 @@ CREATE TABLE operations (
     PRIMARY KEY (principal, operation, key)
 ) STRICT, WITHOUT ROWID;
 
+-- Serves OperationsDeleteBefore.
 CREATE INDEX operations_by_age ON operations (created_at);
 
 -- One act on many runs, and each of them.
@@ -594,6 +680,7 @@ CREATE TABLE bulks (
     ended_at   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
+-- Serves BulkUnderWay.
 CREATE INDEX bulks_under_way ON bulks (id) WHERE ended_at = 0;
 
 CREATE TABLE bulk_items (
@@ -630,9 +717,13 @@ CREATE TABLE drafts (
     ended_at   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
+-- Serves DraftUnderWay.
 CREATE INDEX drafts_under_way ON drafts (id) WHERE state = 'planning';
+-- Serves DraftOpen.
 CREATE INDEX drafts_open ON drafts (id) WHERE state IN ('planning', 'ready', 'failed');
+-- Serves DraftByVersion.
 CREATE INDEX drafts_by_version ON drafts (hash, id) WHERE hash <> '';
+-- Serves DraftChildren.
 CREATE INDEX drafts_by_parent ON drafts (parent, id) WHERE parent <> '';
 
 -- What is told to people outside kairosd: a message per channel, until it has
@@ -642,8 +733,8 @@ CREATE TABLE deliveries (
     channel    TEXT    NOT NULL,
     kind       TEXT    NOT NULL,
     seq        INTEGER NOT NULL, -- the audit event that it tells of; 0: a test, or how many more there were
-    likeness   TEXT    NOT NULL, -- the same for messages that say the same of another run
-    more       INTEGER NOT NULL, -- how many alike came since and were not sent
+    dedup_key  TEXT    NOT NULL, -- the same for messages that say the same of another run
+    repeats    INTEGER NOT NULL, -- how many alike came since and were not sent
     body       TEXT    NOT NULL CHECK (json_valid(body)),
     status     TEXT    NOT NULL CHECK (status IN ('pending', 'sent', 'failed')),
     attempts   INTEGER NOT NULL,
@@ -653,10 +744,14 @@ CREATE TABLE deliveries (
     error      TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX deliveries_once ON deliveries (channel, seq) WHERE seq > 0;
+-- Serves DeliveryDue, DeliveryNext.
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE status = 'pending';
-CREATE INDEX deliveries_alike ON deliveries (channel, likeness, created_at);
+-- Serves DeliveryByDedupKey.
+CREATE INDEX deliveries_by_dedup_key ON deliveries (channel, dedup_key, created_at);
+-- Serves DeliveryList.
 CREATE INDEX deliveries_list ON deliveries (channel, created_at, id);
-CREATE INDEX deliveries_with_more ON deliveries (created_at) WHERE more > 0;
+-- Serves DeliveryWithMore.
+CREATE INDEX deliveries_repeated ON deliveries (created_at) WHERE repeats > 0;
 
 -- Views that people saved: a name for a query of the run list.
 CREATE TABLE saved_views (
@@ -684,6 +779,9 @@ DROP TABLE bulk_items;
 DROP TABLE bulks;
 DROP TABLE operations;
 DROP TABLE responses;
+DROP TABLE tool_pins;
+DROP TABLE circuits;
+DROP TABLE second_factors;
 DROP TABLE tokens;
 DROP TABLE sessions;
 DROP TABLE users;

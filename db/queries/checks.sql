@@ -55,7 +55,7 @@ FROM audit_events WHERE seq > @above ORDER BY seq LIMIT @most;
 SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > @above ORDER BY id LIMIT @most;
 
 -- name: CheckSeals :many
-SELECT r.id, r.public_id, r.actor, r.origin, r.run_key, r.conc_key, r.parent_run, r.forked_from, r.rerun_of, d.session, d.labels,
+SELECT r.id, r.public_id, r.actor, r.origin, r.run_key, r.concurrency_key, r.parent_run, r.forked_from, r.rerun_of, d.session, d.labels,
   d.parent, d.concurrency, d.input, r.priority, r.fork_seq, r.start_at, r.purged_at FROM runs AS r JOIN run_details AS d ON d.run_id = r.id
 WHERE r.id BETWEEN @low AND @high;
 

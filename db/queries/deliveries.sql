@@ -9,15 +9,15 @@ ORDER BY e.seq
 LIMIT @max;
 
 -- The newest message that says the same and is not older than a time.
--- name: DeliveryAlike :one
-SELECT id FROM deliveries WHERE channel = @channel AND likeness = @likeness AND created_at > @since ORDER BY created_at DESC LIMIT 1;
+-- name: DeliveryByDedupKey :one
+SELECT id FROM deliveries WHERE channel = @channel AND dedup_key = @dedup_key AND created_at > @since ORDER BY created_at DESC LIMIT 1;
 
 -- name: DeliveryMore :exec
-UPDATE deliveries SET more = more + 1 WHERE id = @id;
+UPDATE deliveries SET repeats = repeats + 1 WHERE id = @id;
 
 -- name: DeliveryInsert :execrows
-INSERT OR IGNORE INTO deliveries (id, channel, kind, seq, likeness, more, body, status, attempts, due_at, created_at, ended_at, error)
-VALUES (@id, @channel, @kind, @seq, @likeness, 0, @body, 'pending', 0, @due_at, @created_at, 0, '');
+INSERT OR IGNORE INTO deliveries (id, channel, kind, seq, dedup_key, repeats, body, status, attempts, due_at, created_at, ended_at, error)
+VALUES (@id, @channel, @kind, @seq, @dedup_key, 0, @body, 'pending', 0, @due_at, @created_at, 0, '');
 
 -- name: DeliveryDue :many
 SELECT * FROM deliveries WHERE status = 'pending' AND due_at <= @now ORDER BY due_at LIMIT @max;
@@ -33,10 +33,10 @@ SELECT * FROM deliveries WHERE channel = @channel ORDER BY created_at DESC, id D
 
 -- Messages whose quiet time is over and that stand for more than themselves.
 -- name: DeliveryWithMore :many
-SELECT * FROM deliveries WHERE more > 0 AND created_at <= @before ORDER BY created_at LIMIT @max;
+SELECT * FROM deliveries WHERE repeats > 0 AND created_at <= @before ORDER BY created_at LIMIT @max;
 
 -- name: DeliveryNoMore :execrows
-UPDATE deliveries SET more = 0 WHERE id = @id AND more = @more;
+UPDATE deliveries SET repeats = 0 WHERE id = @id AND repeats = @repeats;
 
 -- name: DeliveryPrune :exec
-DELETE FROM deliveries WHERE status <> 'pending' AND more = 0 AND created_at < @before;
+DELETE FROM deliveries WHERE status <> 'pending' AND repeats = 0 AND created_at < @before;

@@ -1,23 +1,23 @@
 -- name: FailureGroups :many
-SELECT r.plan_id, r.node, r.error_code, r.alike, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
-FROM runs AS r INDEXED BY runs_that_failed_alike
+SELECT r.plan_id, r.node, r.error_code, r.fingerprint, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
+FROM runs AS r INDEXED BY runs_failed_by_fingerprint
 WHERE r.attention = 1 AND r.status = 'failed' AND r.deleted_at = 0
-GROUP BY r.plan_id, r.node, r.error_code, r.alike
+GROUP BY r.plan_id, r.node, r.error_code, r.fingerprint
 ORDER BY last_at DESC LIMIT @max;
 
 -- name: FailureGroupNewest :one
 SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
-FROM runs INDEXED BY runs_that_failed_alike
+FROM runs INDEXED BY runs_failed_by_fingerprint
 JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id
-WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code AND runs.alike = @alike
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code AND runs.fingerprint = @fingerprint
 ORDER BY runs.id DESC LIMIT 1;
 
 -- The first of the failures that are alike.
 -- name: FailureGroupFirst :one
 SELECT runs.id, runs.created_at, plan_versions.number, runs.plan_id
-FROM runs INDEXED BY runs_that_failed_alike JOIN plan_versions ON plan_versions.id = runs.version_id
+FROM runs INDEXED BY runs_failed_by_fingerprint JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0
-AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = @plan) AND runs.node = @node AND runs.error_code = @error_code AND runs.alike = @alike
+AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = @plan) AND runs.node = @node AND runs.error_code = @error_code AND runs.fingerprint = @fingerprint
 ORDER BY runs.id LIMIT 1;
 
 -- The last run of a plan before another that succeeded.
@@ -29,14 +29,14 @@ ORDER BY runs.id DESC LIMIT 1;
 
 -- The notes of failures that are alike, and of all with their code: at most two.
 -- name: FailureAcks :many
-SELECT * FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND (alike = @alike OR alike = '');
+SELECT * FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND (fingerprint = @fingerprint OR fingerprint = '');
 
 -- name: FailureAckPut :exec
-INSERT INTO failure_acks (plan_id, node, error_code, alike, headline, actor, note, runs, at) VALUES (@plan_id, @node, @error_code, @alike, @headline, @actor, @note, @runs, @at)
-ON CONFLICT (plan_id, node, error_code, alike) DO UPDATE SET headline = excluded.headline, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at;
+INSERT INTO failure_acks (plan_id, node, error_code, fingerprint, headline, actor, note, runs, at) VALUES (@plan_id, @node, @error_code, @fingerprint, @headline, @actor, @note, @runs, @at)
+ON CONFLICT (plan_id, node, error_code, fingerprint) DO UPDATE SET headline = excluded.headline, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at;
 
 -- name: FailureAckDelete :exec
-DELETE FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND alike >= @alike AND alike <= @alike_last;
+DELETE FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND fingerprint >= @fingerprint AND fingerprint <= @fingerprint_last;
 
 -- Failures that people took note of since a time, the newest first.
 -- name: FailureAckList :many
@@ -47,14 +47,14 @@ WHERE failure_acks.at >= @since ORDER BY failure_acks.at DESC LIMIT @max;
 -- Failed runs that failed alike and need attention; and those that did. Both ends
 -- of alike are the same, or take all in.
 -- name: FailureAckRuns :many
-SELECT runs.id, runs.ended_at FROM runs INDEXED BY runs_that_failed_alike
+SELECT runs.id, runs.ended_at FROM runs INDEXED BY runs_failed_by_fingerprint
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code
-AND runs.alike >= @alike AND runs.alike <= @alike_last;
+AND runs.fingerprint >= @fingerprint AND runs.fingerprint <= @fingerprint_last;
 
 -- name: FailureUnackRuns :many
 SELECT runs.id, runs.ended_at FROM runs INDEXED BY runs_by_plan_status
 WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'failed' AND runs.attention = 0 AND runs.node = @node AND runs.error_code = @error_code
-  AND runs.alike >= @alike AND runs.alike <= @alike_last AND runs.origin <> 'dry'
+  AND runs.fingerprint >= @fingerprint AND runs.fingerprint <= @fingerprint_last AND runs.origin <> 'dry'
 ORDER BY runs.id;
 
 -- Runs that were resumed or deleted since they were listed stay as they are.

@@ -1,9 +1,9 @@
 -- A run whose id is there already is not inserted again.
 -- name: RunInsert :execresult
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
-                  conc_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at)
+                  concurrency_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at)
 VALUES (@public_id, @tail, @plan_id, @version_id, @status, @wait_reason, @attention, @last_seq, @steps, @path, @actor, @origin, @priority, @run_key,
-        @conc_key, @parent_run, @forked_from, @fork_seq, @rerun_of, @start_at, @created_at)
+        @concurrency_key, @parent_run, @forked_from, @fork_seq, @rerun_of, @start_at, @created_at)
 ON CONFLICT (public_id) DO NOTHING;
 
 -- name: RunDetailInsert :exec
@@ -78,7 +78,7 @@ ORDER BY runs.priority DESC, runs.id;
 
 -- name: RunActiveByConcurrency :many
 SELECT public_id FROM runs
-WHERE conc_key = @conc_key AND conc_key <> '' AND ended_at = 0
+WHERE concurrency_key = @concurrency_key AND concurrency_key <> '' AND ended_at = 0
 ORDER BY id;
 
 -- A run's children, oldest first.
@@ -107,7 +107,7 @@ UPDATE runs
 SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, headline = @headline, node = @node, error_code = @error_code, due_at = @due_at,
     input_tokens = input_tokens + @add_input_tokens, output_tokens = output_tokens + @add_output_tokens, cost = cost + @add_cost,
     crashes = @crashes, paused = @paused, started_at = @started_at, running_us = @running_us,
-    status = @status, wait_reason = @wait_reason, attention = @attention, ended_at = @ended_at, alike = @alike
+    status = @status, wait_reason = @wait_reason, attention = @attention, ended_at = @ended_at, fingerprint = @fingerprint
 WHERE id = @id AND last_seq = @fence;
 
 -- name: RunRepin :exec
@@ -127,7 +127,7 @@ WHERE id = @id AND last_seq = @before;
 
 -- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at, tries, origin, alike
+       running_us, deleted_at, max_attempts, origin, fingerprint
 FROM runs WHERE public_id = @public_id;
 
 -- name: RunDetailOutput :exec
@@ -198,8 +198,8 @@ ORDER BY priority DESC, id;
 -- name: RunHold :exec
 UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = @attention, headline = 'held since the database was taken back' WHERE id = @id;
 
--- name: RunTries :exec
-UPDATE runs SET tries = @tries WHERE id = @id;
+-- name: RunMaxAttempts :exec
+UPDATE runs SET max_attempts = @max_attempts WHERE id = @id;
 
 -- name: RunUsePut :exec
 INSERT OR IGNORE INTO run_uses (kind, name, run_id) VALUES (@kind, @name, @run_id);

@@ -8,8 +8,5 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 -- name: SettingDelete :execrows
 DELETE FROM settings WHERE key = @key;
 
--- name: SecondFactors :many
-SELECT * FROM settings WHERE key >= 'second-factor.' AND key < 'second-factor/' ORDER BY key;
-
 -- name: SettingKeep :exec
 INSERT INTO settings (key, value) VALUES (@key, @value) ON CONFLICT (key) DO NOTHING;

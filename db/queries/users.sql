@@ -90,3 +90,16 @@ DELETE FROM responses WHERE principal = @principal AND route = @route AND key = 
 
 -- name: ResponseDeleteBefore :exec
 DELETE FROM responses WHERE created_at < @before;
+
+-- name: SecondFactorGet :one
+SELECT sealed FROM second_factors WHERE user_id = @user_id;
+
+-- name: SecondFactorPut :exec
+INSERT INTO second_factors (user_id, sealed) VALUES (@user_id, @sealed)
+ON CONFLICT (user_id) DO UPDATE SET sealed = excluded.sealed;
+
+-- name: SecondFactorDelete :exec
+DELETE FROM second_factors WHERE user_id = @user_id;
+
+-- name: SecondFactors :many
+SELECT * FROM second_factors ORDER BY user_id;

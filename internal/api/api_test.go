@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,10 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/store"
 )
 
 const graph = `id: hello
@@ -215,6 +219,7 @@ func TestEveryAnswerToABadRequest(t *testing.T) {
 func TestCookiesNeedProofOfTheirPage(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
+	s.world.Engine.Save("{id: p, nodes: {a: {type: set, input: 1}}}")
 	host := strings.TrimPrefix(s.URL, "http://")
 	for _, c := range []struct {
 		name    string
@@ -325,22 +330,26 @@ func TestPlans(t *testing.T) {
 func TestStartRun(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
+	s.world.Engine.Save("{id: p, nodes: {a: {type: set, input: 1}}}")
 	a := s.ask(t, "operator", "POST /runs", `{"plan":"p","input":{"n":12345678901234567890.10},"priority":2,"labels":{"env":"prod"},
-		"limits":{"maxDuration":"1h"},"startAt":"2030-01-01T00:00:00Z","concurrency":{"key":"k","limit":1,"onConflict":"queue"}}`)
+		"limits":{"maxDuration":"1h"},"startAt":"2130-01-01T00:00:00Z","concurrency":{"key":"k","limit":1,"onConflict":"queue"}}`)
 	if a.status != 201 || a.json["runId"] == "" || a.json["status"] != "queued" || a.header.Get("Location") != api.Base+"/runs/"+a.json["runId"].(string) {
 		t.Fatalf("POST /runs = %d %s", a.status, a.text)
 	}
-	got := s.world.starts[0]
-	if string(got.Input) != `{"n":12345678901234567890.10}` {
-		t.Errorf("the input became %s: numbers keep their text", got.Input)
+	got, err := s.world.Store.Run(t.Context(), a.json["runId"].(string))
+	if err != nil || string(got.Input) != `{"n":12345678901234567890.10}` {
+		t.Errorf("the input became %s: numbers keep their text; %v", got.Input, err)
 	}
-	if got.Limits.MaxDuration.Hours() != 1 || got.Concurrency.OnConflict != "queue" || got.StartAt.Year() != 2030 || got.Labels["env"] != "prod" {
+	if got.Limits.MaxDuration.Hours() != 1 || got.Concurrency.OnConflict != "queue" || got.StartAt.Year() != 2130 || got.Labels["env"] != "prod" || got.Priority != 2 {
 		t.Errorf("asked for %+v", got)
 	}
 	first := s.ask(t, "operator", "POST /runs", `{"plan":"p","key":"nightly"}`)
-	s.world.runs[len(s.world.runs)-1].CreatedAt = s.world.runs[0].CreatedAt
+	if first.status != 201 {
+		t.Fatalf("%d %s", first.status, first.text)
+	}
+	s.world.Engine.Settle(first.json["runId"].(string))
 	again := s.ask(t, "operator", "POST /runs", `{"plan":"p","key":"nightly"}`)
-	if first.status != 201 || again.status != 200 || first.json["runId"] != again.json["runId"] {
+	if again.status != 200 || first.json["runId"] != again.json["runId"] {
 		t.Errorf("the same key answers %d %s, then %d %s", first.status, first.text, again.status, again.text)
 	}
 }
@@ -422,58 +431,82 @@ func TestOneRun(t *testing.T) {
 	}
 }
 
+// Each action does what its body says, to the run that the path names, and answers with
+// the run.
 func TestActs(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	run := s.world.runs[0].ID
+	run, _ := s.world.asking(t)
+	pre, err := s.world.Engine.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.world.Engine.Save(`{id: asks, nodes: {ask: {type: approval, input: {message: "go on now?"}}}}`)
+	s.world.Engine.Save(`{id: asks, nodes: {ask: {type: approval, input: {message: "really?"}}}}`)
+	path, tail := "/runs/"+run.ID, "/runs/"+run.ID[len(run.ID)-8:]
 	for _, c := range []struct {
 		as, line, body string
 		status         int
-		want           domain.VerbRequest
+		says           string
 	}{
-		{"operator", "POST /runs/" + run + "/resume", `{"reason":"r","rev":3,"digest":"d"}`, 202, domain.VerbRequest{Reason: "r", Rev: 3, Digest: "d"}},
-		{"operator", "POST /runs/" + run + "/resume", ``, 202, domain.VerbRequest{}},
-		{"operator", "POST /runs/" + run + "/rerun", `{"input":{"a":1},"version":-1}`, 201, domain.VerbRequest{Version: -1, Input: domain.RawJSON(`{"a":1}`)}},
-		{"operator", "POST /runs/" + run + "/fork", `{"at":2,"edits":{"a#1":null}}`, 201, domain.VerbRequest{At: 2}},
-		{"operator", "POST /runs/" + run + "/fork", `{"at":2,"version":4}`, 403, domain.VerbRequest{}},
-		{"operator", "POST /runs/" + run + "/rerun", `{"version":4}`, 403, domain.VerbRequest{}},
-		{"author", "POST /runs/" + run + "/fork", `{"at":2,"version":4}`, 201, domain.VerbRequest{At: 2, Version: 4}},
-		{"operator", "POST /runs/" + run + "/cancel", `{"reason":"r"}`, 202, domain.VerbRequest{Reason: "r"}},
-		{"operator", "POST /runs/" + run + "/pause", ``, 202, domain.VerbRequest{}},
-		{"operator", "POST /runs/" + run + "/continue", ``, 202, domain.VerbRequest{}},
-		{"operator", "POST /runs/" + run + "/retry-now", `{}`, 202, domain.VerbRequest{}},
-		{"operator", "POST /runs/" + run + "/release", ``, 202, domain.VerbRequest{}},
-		{"operator", "POST /runs/" + run + "/limits", `{"maxSteps":9,"reason":"more"}`, 200, domain.VerbRequest{Reason: "more", Limits: domain.Limits{MaxSteps: 9}}},
-		{"operator", "DELETE /runs/" + run + "?reason=old", ``, 204, domain.VerbRequest{Reason: "old"}},
+		{"operator", "POST " + path + "/pause", ``, 202, `"paused":true`},
+		{"operator", "POST " + tail + "/continue", ``, 202, run.ID},
+		{"operator", "POST " + path + "/limits", `{"maxSteps":9,"reason":"more"}`, 200, `"maxSteps":9`},
+		{"operator", "POST " + path + "/limits", `{"raise":{"maxSteps":3}}`, 200, `"maxSteps":12`},
+		{"operator", "POST " + path + "/retry-now", `{}`, 409, "no retry is pending"},
+		{"operator", "POST " + path + "/release", ``, 409, "neither held nor quarantined"},
+		{"operator", "POST " + path + "/start-now", ``, 409, "waits for no time"},
+		{"operator", "POST " + path + "/resume", ``, 409, "nothing to resume"},
+		{"operator", "POST " + path + "/cancel", fmt.Sprintf(`{"rev":%d}`, pre.Rev+100), 409, "stale"},
+		{"operator", "DELETE " + path, ``, 409, "cancel it first"},
+		{"operator", "POST " + path + "/cancel", `{"reason":"enough"}`, 202, `"status":"cancelled"`},
+		{"operator", "POST " + path + "/resume", `{"digest":"other"}`, 409, "stale"},
+		{"operator", "POST " + path + "/resume", `{"reason":"r"}`, 202, run.ID},
+		{"author", "POST " + path + "/rerun", `{"input":{"a":1},"version":-1,"labels":{"of":"test"}}`, 201, `"version":3`},
+		{"operator", "POST " + path + "/rerun", `{"version":-1}`, 403, "author"},
+		{"operator", "POST " + path + "/rerun", `{"version":2}`, 403, "author"},
+		{"operator", "POST " + path + "/fork", `{"version":2}`, 403, "author"},
+		{"author", "POST " + path + "/fork", `{"version":2}`, 201, `"version":2`},
+		{"operator", "POST " + path + "/fork", `{"at":99}`, 422, "99"},
+		{"operator", "POST " + path + "/nodes/ask/resolve", `{"visit":1,"attempt":2,"action":"happened","output":{"id":7},"reason":"seen"}`, 409, "not in doubt"},
+		{"operator", "POST /runs/zzzzzzzz/cancel", ``, 404, "not_found"},
+		{"operator", "POST " + path + "/cancel", ``, 202, `"status":"cancelled"`},
+		{"operator", "DELETE " + path + "?reason=old", ``, 204, ""},
 	} {
-		before := len(s.world.acts)
 		a := s.ask(t, c.as, c.line, c.body)
-		if a.status != c.status {
-			t.Errorf("%s %s answers %d %s, want %d", c.line, c.body, a.status, a.text, c.status)
+		if a.status != c.status || !strings.Contains(a.text, c.says) {
+			t.Errorf("%s %s answers %d %s, want %d with %s", c.line, c.body, a.status, a.text, c.status, c.says)
 			continue
 		}
-		if a.status >= 400 {
-			continue
+		if a.status == 201 {
+			made, err := s.world.Store.Run(t.Context(), a.json["runId"].(string))
+			if err != nil || made.RerunOf != run.ID && made.ForkedFrom != run.ID || a.header.Get("Location") != api.Base+"/runs/"+made.ID {
+				t.Errorf("%s made %+v, %v, at %s", c.line, made, err, a.header.Get("Location"))
+			}
+			if strings.HasSuffix(c.line, "/rerun") && (string(made.Input) != `{"a":1}` || made.Labels["of"] != "test") {
+				t.Errorf("%s made a run with %s and %v", c.line, made.Input, made.Labels)
+			}
+			s.world.Engine.Until(made.ID, domain.RunWaiting, domain.WaitApproval)
 		}
-		if len(s.world.acts) != before+1 {
-			t.Fatalf("%s did nothing", c.line)
-		}
-		got := s.world.acts[before]
-		if got.Run != run || got.Reason != c.want.Reason || got.Rev != c.want.Rev || got.Digest != c.want.Digest || got.At != c.want.At ||
-			got.Version != c.want.Version || string(got.Input) != string(c.want.Input) || got.Limits != c.want.Limits {
-			t.Errorf("%s %s asked for %+v", c.line, c.body, got)
-		}
-		if a.status == 201 && a.header.Get("Location") == "" {
-			t.Errorf("%s has no Location", c.line)
+		if strings.HasSuffix(c.line, "/resume") && a.status == 202 {
+			s.world.Engine.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 		}
 	}
-	s.ask(t, "operator", "POST /runs/"+run+"/nodes/pay/resolve", `{"visit":1,"attempt":2,"action":"happened","output":{"id":7},"reason":"seen"}`)
-	if got := s.world.resolved[0]; got.Node != "pay" || got.Item != -1 || got.Attempt != 2 || string(got.Output) != `{"id":7}` {
-		t.Errorf("resolve asked for %+v", got)
+	list, err := s.world.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "run.cancel", Run: run.ID})
+	if err != nil || len(list.Items) != 2 || list.Items[1].Reason != "enough" || list.Items[1].Actor != "token operator" {
+		t.Errorf("audited: %+v %v", list.Items, err)
 	}
 }
 
-func TestFailuresOfTheEngine(t *testing.T) {
+// unready is a store of which a look-up of a run fails.
+type unready struct {
+	*store.Store
+	err error
+}
+
+func (u unready) FindRun(context.Context, string) (domain.Run, error) { return domain.Run{}, u.err }
+
+func TestFailuresOfAnOperation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err    error
@@ -489,8 +522,12 @@ func TestFailuresOfTheEngine(t *testing.T) {
 		{errors.New("sqlite: secret path /var/lib"), 500, "errorId"},
 		{domain.Errorf(domain.CodeCorrupt, "journal row 5 of /var/lib"), 500, "doctor"},
 	} {
-		s := serve(t)
-		s.world.fail = c.err
+		s := serve(t, func(conf *api.Config) {
+			w := conf.Reader.(*fake)
+			of := w.Config
+			of.Store = unready{w.Store, c.err}
+			conf.App = app.New(of)
+		})
 		a := s.ask(t, "operator", "POST /runs/"+s.world.runs[0].ID+"/resume", "")
 		if a.status != c.status || !strings.Contains(a.text, c.says) {
 			t.Errorf("%v answers %d %s", c.err, a.status, a.text)
@@ -550,6 +587,7 @@ func TestLocalSocketNeedsNoCredential(t *testing.T) {
 	s := serve(t, func(c *api.Config) {
 		c.Principals, c.Local = nil, &domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
 	})
+	s.world.Engine.Save("{id: p, nodes: {a: {type: set, input: 1}}}")
 	if a := s.ask(t, "", "POST /runs", `{"plan":"p"}`); a.status != 201 {
 		t.Errorf("%d %s", a.status, a.text)
 	}

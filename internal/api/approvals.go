@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -67,15 +68,15 @@ type AssignBody struct {
 
 func (a *API) approvalRoutes() {
 	tags := []string{"approvals"}
-	register(a, huma.Operation{OperationID: "list-approvals", Method: http.MethodGet, Path: "/approvals", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-approvals", Method: http.MethodGet, Path: "/approvals", Tags: tags,
 		Summary: "List approvals, open ones unless asked otherwise"}, a.listApprovals)
-	register(a, huma.Operation{OperationID: "get-approval", Method: http.MethodGet, Path: "/approvals/{id}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-approval", Method: http.MethodGet, Path: "/approvals/{id}", Tags: tags,
 		Summary: "One approval"}, a.getApproval)
-	register(a, huma.Operation{OperationID: "decide-approval", Method: http.MethodPost, Path: "/approvals/{id}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "decide-approval", Method: http.MethodPost, Path: "/approvals/{id}", Tags: tags,
 		Summary: "Approve, reject, or ask the agent back"}, a.decide)
-	register(a, huma.Operation{OperationID: "assign-approval", Method: http.MethodPost, Path: "/approvals/{id}/assign", Tags: tags,
+	mount(a, huma.Operation{OperationID: "assign-approval", Method: http.MethodPost, Path: "/approvals/{id}/assign", Tags: tags,
 		Summary: "Say who is to answer"}, a.assign)
-	register(a, huma.Operation{OperationID: "forecast-approval", Method: http.MethodGet, Path: "/approvals/{id}/forecast", Tags: tags,
+	mount(a, huma.Operation{OperationID: "forecast-approval", Method: http.MethodGet, Path: "/approvals/{id}/forecast", Tags: tags,
 		Summary: "Where each answer leads"}, a.forecast)
 }
 
@@ -111,7 +112,7 @@ func (a *API) listApprovals(ctx context.Context, in *listApprovalsIn) (*approval
 		}
 		f.Run = run.ID
 	}
-	list, err := a.Reader.Approvals(ctx, f)
+	list, err := a.App.Approvals.List(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ type ApprovalIn struct {
 type approvalOut struct{ Body ApprovalView }
 
 func (a *API) getApproval(ctx context.Context, in *ApprovalIn) (*approvalOut, error) {
-	p, err := a.Reader.Approval(ctx, in.ID)
+	p, err := a.App.Approvals.Get(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ type decideIn struct {
 
 func (a *API) decide(ctx context.Context, in *decideIn) (*approvalOut, error) {
 	b := &in.Body
-	p, err := a.Reader.Approval(ctx, in.ID)
+	p, err := a.App.Approvals.Get(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func (a *API) decide(ctx context.Context, in *decideIn) (*approvalOut, error) {
 		}
 		r.Answer, r.Approve = given.ID, false
 	}
-	if p, err = a.Engine.Decide(ctx, actorOf(ctx), r); err != nil {
+	if p, err = a.App.Approvals.Decide(ctx, app.DecideRequest{Meta: meta(ctx), DecideRequest: r}); err != nil {
 		return nil, err
 	}
 	return &approvalOut{Body: viewApproval(p)}, nil
@@ -175,7 +176,7 @@ type assignIn struct {
 }
 
 func (a *API) assign(ctx context.Context, in *assignIn) (*approvalOut, error) {
-	p, err := a.Reader.AssignApproval(ctx, actorOf(ctx), in.ID, in.Body.Before, in.Body.Assignee, in.Body.Reason)
+	p, err := a.App.Approvals.Assign(ctx, app.AssignRequest{Meta: meta(ctx), Approval: in.ID, Before: in.Body.Before, Assignee: in.Body.Assignee, Reason: in.Body.Reason})
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +186,7 @@ func (a *API) assign(ctx context.Context, in *assignIn) (*approvalOut, error) {
 type forecastOut struct{ Body List[domain.Forecast] }
 
 func (a *API) forecast(ctx context.Context, in *ApprovalIn) (*forecastOut, error) {
-	list, err := a.Engine.Forecast(ctx, in.ID)
+	list, err := a.App.Approvals.Forecast(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,8 @@ func TestAnApprovalTakesOneOfItsAnswers(t *testing.T) {
 		{`{"comment": "no answer"}`, http.StatusUnprocessableEntity, "answers: approve, reject"},
 		{`{"answer": "approve", "approve": false}`, http.StatusUnprocessableEntity, "leave approve out"},
 	} {
-		if a := s.ask(t, "operator", "POST /approvals/a1", tt.body); a.status != tt.code || !strings.Contains(a.text, tt.want) {
+		_, approval := s.world.asking(t)
+		if a := s.ask(t, "operator", "POST /approvals/"+approval.ID, tt.body); a.status != tt.code || !strings.Contains(a.text, tt.want) {
 			t.Errorf("%s: %d %s, want %d with %s", tt.body, a.status, a.text, tt.code, tt.want)
 		}
 	}

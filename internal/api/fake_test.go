@@ -25,11 +25,7 @@ type fake struct {
 	runs     []domain.Run
 	events   []domain.Event
 	subs     map[chan domain.Event]bool
-	acts     []domain.VerbRequest
-	starts   []domain.StartRequest
-	resolved []domain.ResolveRequest
 	filters  []domain.RunFilter
-	fail     error // what Act and Start answer, if set
 	stored   map[string]domain.StoredResponse
 	died     bool // claims without an answer are of an earlier process
 	audited  []domain.AuditEvent
@@ -94,6 +90,18 @@ func (f *fake) FindRun(_ context.Context, id string) (domain.Run, error) {
 	return domain.Run{}, gone("run", id)
 }
 
+// asking starts a run of a plan that asks a person, and waits until it does.
+func (f *fake) asking(t *testing.T) (domain.Run, domain.Approval) {
+	t.Helper()
+	run := f.Engine.Run(`{id: asks, nodes: {ask: {type: approval, input: {message: "go on?", answers: [{id: approve, label: Pay, kind: approve}, {id: reject, label: Reject, kind: reject}]}}}}`, "")
+	run = f.Engine.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
+	list, err := f.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%+v %v", list.Items, err)
+	}
+	return run, list.Items[0]
+}
+
 func (f *fake) Runs(_ context.Context, q domain.RunFilter) (domain.List[domain.Run], error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,17 +135,6 @@ func (f *fake) Conversation(_ context.Context, run string) (domain.Conversation,
 func (f *fake) Uses(context.Context, string) ([]domain.Use, error) { return nil, nil }
 
 func (f *fake) Lineage(context.Context, string) ([]domain.Run, error) { return nil, nil }
-
-func (f *fake) Approvals(context.Context, domain.ApprovalFilter) (domain.List[domain.Approval], error) {
-	return domain.List[domain.Approval]{Items: []domain.Approval{{ID: "a1", Status: "open"}}}, nil
-}
-
-func (f *fake) Approval(_ context.Context, id string) (domain.Approval, error) {
-	if id != "a1" {
-		return domain.Approval{}, gone("approval", id)
-	}
-	return domain.Approval{ID: id, Status: "open"}, nil
-}
 
 func (f *fake) AuditEvents(_ context.Context, q domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
 	f.mu.Lock()
@@ -173,60 +170,8 @@ func (f *fake) LastEvent(context.Context) (int64, error) {
 	return int64(len(f.events)), nil
 }
 
-func (f *fake) Start(_ context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.fail != nil {
-		return domain.Run{}, f.fail
-	}
-	for _, run := range f.runs {
-		if r.Key != "" && run.Key == r.Key {
-			return run, nil
-		}
-	}
-	f.starts = append(f.starts, r)
-	run := domain.Run{ID: domain.NewID(), PlanKey: r.Plan, Status: domain.RunQueued, Key: r.Key, Actor: actor.Name, CreatedAt: time.Now()}
-	f.runs = append(f.runs, run)
-	return run, nil
-}
-
 func (f *fake) Preview(_ context.Context, _ domain.Actor, r domain.VerbRequest) (domain.Preview, error) {
 	return domain.Preview{Run: r.Run, Action: r.Action, Allowed: true, Digest: "d"}, nil
-}
-
-func (f *fake) Act(_ context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.fail != nil {
-		return domain.Run{}, f.fail
-	}
-	f.acts = append(f.acts, r)
-	if r.Action == domain.ActionFork {
-		f.record("run.created", f.runs[4].ID, actor)
-	}
-	f.record("run."+string(r.Action), r.Run, actor)
-	return domain.Run{ID: r.Run, Status: domain.RunRunning}, nil
-}
-
-func (f *fake) Resolve(_ context.Context, _ domain.Actor, r domain.ResolveRequest) (domain.Run, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.resolved = append(f.resolved, r)
-	return domain.Run{ID: r.Run, Status: domain.RunRunning}, nil
-}
-
-func (f *fake) Decide(_ context.Context, _ domain.Actor, r domain.DecideRequest) (domain.Approval, error) {
-	status := "rejected"
-	if r.Answer == "approve" {
-		status = "approved"
-	}
-	return domain.Approval{ID: r.Approval, Status: status, Choices: []domain.Answer{{ID: "approve", Label: "Pay", Kind: domain.AnswerApprove}, {ID: "reject", Kind: domain.AnswerReject}}}, nil
-}
-
-func (f *fake) Forecast(context.Context, string) ([]domain.Forecast, error) { return nil, nil }
-
-func (f *fake) AssignApproval(_ context.Context, _ domain.Actor, id, _, assignee, _ string) (domain.Approval, error) {
-	return domain.Approval{ID: id, Status: "open", Assignee: assignee}, nil
 }
 
 func (f *fake) Detail(ctx context.Context, id string) (domain.RunDetail, error) {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -238,26 +237,7 @@ func (a *API) continued(ctx context.Context, route string, now time.Time) *Probl
 	if len(info.done) == 0 || resumed[route] {
 		return nil
 	}
-	if run := info.doneOn(); run != "" && (strings.HasPrefix(route, "/runs/{id}/nodes/") || acts[strings.TrimPrefix(route, "/runs/{id}/")]) {
-		return nil // the handler answers with the run
-	}
 	return carriedOut(info.done)
-}
-
-// acts are the verbs on a run.
-var acts = map[string]bool{string(domain.ActionResume): true, string(domain.ActionCancel): true, string(domain.ActionPause): true, string(domain.ActionContinue): true,
-	string(domain.ActionRetryNow): true, string(domain.ActionRelease): true, string(domain.ActionLimits): true}
-
-// doneOn is the run that the same request created or acted on before; empty: none.
-func (i *requestInfo) doneOn() string {
-	run := ""
-	for _, e := range i.done {
-		if e.Action == "run.created" {
-			return e.Run
-		}
-		run = cmp.Or(run, e.Run)
-	}
-	return run
 }
 
 // carriedOut answers a request that was carried out though nobody heard of it.

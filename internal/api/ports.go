@@ -26,9 +26,6 @@ type Reader interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 
 	Notes(ctx context.Context, run string) ([]domain.Note, error)
-	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
-	AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error)
-	Approval(ctx context.Context, id string) (domain.Approval, error)
 	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
@@ -40,12 +37,7 @@ type Reader interface {
 
 // Engine is what the API does; see web.Engine for the promises.
 type Engine interface {
-	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
-	Act(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error)
-	Resolve(ctx context.Context, actor domain.Actor, r domain.ResolveRequest) (domain.Run, error)
-	Decide(ctx context.Context, actor domain.Actor, r domain.DecideRequest) (domain.Approval, error)
-	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error)
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 )
@@ -40,7 +41,7 @@ type Started struct {
 
 func (a *API) runRoutes() {
 	tags := []string{"runs"}
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "start-run", Method: http.MethodPost, Path: "/runs", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary:     "Start a run",
 		Description: "Answers once the run is durable. A key that is known answers 200 with its run.",
@@ -72,9 +73,6 @@ type startedOut struct {
 
 func (a *API) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
 	b := &in.Body
-	if err := domain.CheckLabels(b.Labels); err != nil {
-		return nil, err
-	}
 	r := domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
 		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"), Dry: b.DryRun, Offline: b.Offline}
 	if b.Limits != nil {
@@ -84,11 +82,8 @@ func (a *API) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
 		}
 		r.Limits = limits
 	}
-	if r.Key == "" {
-		r.Key = runKey(infoOf(ctx).claim)
-	}
 	began := time.Now()
-	run, err := a.Engine.Start(ctx, actorOf(ctx), r)
+	run, err := a.App.Runs.Start(ctx, app.StartRequest{Meta: meta(ctx), StartRequest: r})
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,9 @@
 package api_test
 
 import (
-	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,17 +14,16 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// slow is a world whose starts wait until they are let go.
+// slow is a body that does not arrive until it is let go.
 type slow struct {
-	*fake
-	begun atomic.Int64
+	begun *atomic.Int64
 	let   chan struct{}
 }
 
-func (s *slow) Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
+func (s slow) Read([]byte) (int, error) {
 	s.begun.Add(1)
 	<-s.let
-	return s.fake.Start(ctx, actor, r)
+	return 0, io.EOF
 }
 
 // Of many runs that are started at once only some are worked on at a time, and
@@ -34,41 +32,43 @@ func (s *slow) Start(ctx context.Context, actor domain.Actor, r domain.StartRequ
 func TestStartsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &slow{fake: newFake(nil), let: make(chan struct{})}
+		world := newFake(nil)
 		h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer h.Close()
-		ask := func(method, path, body string) int {
-			w, r := httptest.NewRecorder(), httptest.NewRequest(method, api.Base+path, strings.NewReader(body))
+		ask := func(method, path string, body io.Reader) int {
+			w, r := httptest.NewRecorder(), httptest.NewRequest(method, api.Base+path, body)
 			r.Header.Set("Authorization", "Bearer operator")
 			r.Header.Set("Content-Type", "application/json")
 			h.ServeHTTP(w, r)
 			return w.Code
 		}
 		const many = 500
+		var begun atomic.Int64
+		let := make(chan struct{})
 		var all sync.WaitGroup
 		for range many {
 			all.Go(func() {
-				if status := ask(http.MethodPost, "/runs", `{"plan":"p"}`); status != http.StatusCreated {
-					t.Errorf("a start is answered %d", status)
+				if status := ask(http.MethodPost, "/runs", slow{&begun, let}); status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
+					t.Errorf("a start without a body is answered %d", status)
 				}
 			})
 		}
 		synctest.Wait()
-		if n := world.begun.Load(); n == 0 || n > 64 {
+		if n := begun.Load(); n == 0 || n > 64 {
 			t.Errorf("%d starts are worked on at a time", n)
 		}
-		if status := ask(http.MethodGet, "/me", ""); status != http.StatusOK {
+		if status := ask(http.MethodGet, "/me", nil); status != http.StatusOK {
 			t.Errorf("meanwhile /me is answered %d", status)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if n := world.begun.Load(); n != many {
+		if n := begun.Load(); n != many {
 			t.Errorf("%d of %d starts are worked on though the others do not get on", n, many)
 		}
-		close(world.let)
+		close(let)
 		all.Wait()
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -80,15 +81,15 @@ func (a *API) verbRoutes() {
 		return huma.Operation{OperationID: string(action) + "-run", Method: http.MethodPost, Path: "/runs/{id}/" + string(action),
 			Tags: tags, Summary: summary, DefaultStatus: status}
 	}
-	register(a, verb(domain.ActionResume, "Go on at what failed or was not finished", http.StatusAccepted),
+	mount(a, verb(domain.ActionResume, "Go on at what failed or was not finished", http.StatusAccepted),
 		func(ctx context.Context, in *resumeIn) (*actedOut, error) {
 			return a.act(ctx, in.ID, domain.ActionResume, http.StatusAccepted, in.Body.request())
 		})
-	register(a, verb(domain.ActionRerun, "Start a new run of the same plan", http.StatusCreated),
+	mount(a, verb(domain.ActionRerun, "Start a new run of the same plan", http.StatusCreated),
 		func(ctx context.Context, in *rerunIn) (*actedOut, error) {
 			return a.act(ctx, in.ID, domain.ActionRerun, http.StatusCreated, in.Body.request())
 		})
-	register(a, verb(domain.ActionFork, "Start a new run that keeps the journal up to a point", http.StatusCreated),
+	mount(a, verb(domain.ActionFork, "Start a new run that keeps the journal up to a point", http.StatusCreated),
 		func(ctx context.Context, in *forkIn) (*actedOut, error) {
 			return a.act(ctx, in.ID, domain.ActionFork, http.StatusCreated, in.Body.request())
 		})
@@ -103,11 +104,11 @@ func (a *API) verbRoutes() {
 		{domain.ActionRelease, "Let a held or quarantined run go on"},
 		{domain.ActionStartNow, "Start a run at once that was to start later"},
 	} {
-		register(a, verb(v.action, v.summary, http.StatusAccepted), func(ctx context.Context, in *actIn) (*actedOut, error) {
+		mount(a, verb(v.action, v.summary, http.StatusAccepted), func(ctx context.Context, in *actIn) (*actedOut, error) {
 			return a.act(ctx, in.ID, v.action, http.StatusAccepted, in.Body.request())
 		})
 	}
-	register(a, verb(domain.ActionLimits, "Change what a run may use", http.StatusOK),
+	mount(a, verb(domain.ActionLimits, "Change what a run may use", http.StatusOK),
 		func(ctx context.Context, in *limitsIn) (*actedOut, error) {
 			limits, err := in.Body.Limits()
 			if err != nil {
@@ -121,17 +122,17 @@ func (a *API) verbRoutes() {
 			}
 			return a.act(ctx, in.ID, domain.ActionLimits, http.StatusOK, r)
 		})
-	register(a, huma.Operation{OperationID: "delete-run", Method: http.MethodDelete, Path: "/runs/{id}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "delete-run", Method: http.MethodDelete, Path: "/runs/{id}", Tags: tags,
 		Summary: "Delete a run: hide it, and remove it when its retention ends"},
 		func(ctx context.Context, in *deleteIn) (*struct{}, error) {
 			_, err := a.act(ctx, in.ID, domain.ActionDelete, http.StatusOK, domain.VerbRequest{Reason: in.Reason, Rev: in.Rev})
 			return nil, err
 		})
-	register(a, huma.Operation{OperationID: "preview", Method: http.MethodGet, Path: "/runs/{id}/preview", Tags: tags,
+	mount(a, huma.Operation{OperationID: "preview", Method: http.MethodGet, Path: "/runs/{id}/preview", Tags: tags,
 		Summary: "What an act would do"}, a.preview)
-	register(a, huma.Operation{OperationID: "preview-edits", Method: http.MethodPost, Path: "/runs/{id}/preview", Tags: tags,
+	mount(a, huma.Operation{OperationID: "preview-edits", Method: http.MethodPost, Path: "/runs/{id}/preview", Tags: tags,
 		Summary: "What an act with edits would do; changes nothing"}, a.previewEdits)
-	register(a, huma.Operation{OperationID: "resolve-node", Method: http.MethodPost, Path: "/runs/{id}/nodes/{node}/resolve", Tags: tags,
+	mount(a, huma.Operation{OperationID: "resolve-node", Method: http.MethodPost, Path: "/runs/{id}/nodes/{node}/resolve", Tags: tags,
 		Summary: "Say what became of an attempt in doubt"}, a.resolve)
 }
 
@@ -213,51 +214,12 @@ type actedOut struct {
 }
 
 func (a *API) act(ctx context.Context, id string, action domain.Action, status int, r domain.VerbRequest) (*actedOut, error) {
-	run, err := a.findRun(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := domain.CheckLabels(r.Labels); err != nil {
-		return nil, err
-	}
-	actor := actorOf(ctx)
-	if err := mayChoose(actor, action, r.Version); err != nil {
-		return nil, err
-	}
-	if out, err := a.acted(ctx, status); out != nil || err != nil {
-		return out, err
-	}
-	r.Run, r.Action = run.ID, action
-	done, err := a.Engine.Act(ctx, actor, r)
+	r.Run, r.Action = id, action
+	done, err := a.App.Runs.Act(ctx, app.ActRequest{Meta: meta(ctx), VerbRequest: r})
 	if err != nil {
 		return nil, err
 	}
 	return &actedOut{Status: status, Location: Base + "/runs/" + done.ID, Body: domain.ViewRun(done)}, nil
-}
-
-// acted answers an act that the same request did before, with the run as it is
-// now; nil: it did not.
-func (a *API) acted(ctx context.Context, status int) (*actedOut, error) {
-	id := infoOf(ctx).doneOn()
-	if id == "" {
-		return nil, nil
-	}
-	run, err := a.Reader.FindRun(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return &actedOut{Status: status, Location: Base + "/runs/" + run.ID, Body: domain.ViewRun(run)}, nil
-}
-
-// mayChoose lets an operator rerun what there is; a version that the run was
-// not pinned to is an author's choice.
-func mayChoose(actor domain.Actor, action domain.Action, version int) error {
-	newest := action == domain.ActionRerun && version == -1
-	if version == 0 || newest || actor.Role.Includes(domain.RoleAuthor) {
-		return nil
-	}
-	return domain.Errorf(domain.CodeForbidden, "choosing another version needs the role %s", domain.RoleAuthor).
-		Suggest("leave version out to keep the run's own")
 }
 
 type previewIn struct {
@@ -319,20 +281,13 @@ type resolveIn struct {
 }
 
 func (a *API) resolve(ctx context.Context, in *resolveIn) (*actedOut, error) {
-	run, err := a.findRun(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	if out, err := a.acted(ctx, http.StatusOK); out != nil || err != nil {
-		return out, err
-	}
 	b := &in.Body
 	item := -1
 	if b.Item != nil {
 		item = *b.Item
 	}
-	done, err := a.Engine.Resolve(ctx, actorOf(ctx), domain.ResolveRequest{Run: run.ID, Node: in.Node, Visit: b.Visit, Item: item,
-		Attempt: b.Attempt, Action: b.Action, Output: b.Output, Reason: b.Reason, Rev: b.Rev})
+	done, err := a.App.Runs.Resolve(ctx, app.ResolveRequest{Meta: meta(ctx), ResolveRequest: domain.ResolveRequest{Run: in.ID, Node: in.Node, Visit: b.Visit, Item: item,
+		Attempt: b.Attempt, Action: b.Action, Output: b.Output, Reason: b.Reason, Rev: b.Rev}})
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/toolbox"
 )
@@ -45,6 +46,7 @@ type Store interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
 	// Done finds the object of an operation that was carried out before with its key.
 	Done(ctx context.Context, o store.Operation) (object string, done bool, err error)
+	approvalStore
 	planStore
 	runStore
 	viewStore
@@ -61,16 +63,17 @@ type Bulk interface {
 
 // App is the operations by subject.
 type App struct {
-	Plans       *Plans
-	Runs        *Runs
-	Views       *Views
-	Preferences *Preferences
+	Agents      *Agents
+	Approvals   *Approvals
 	Audit       *Audit
 	Failures    *Failures
-	Tools       *Tools
-	Agents      *Agents
-	Providers   *Providers
 	Memory      *Memory
+	Plans       *Plans
+	Preferences *Preferences
+	Providers   *Providers
+	Runs        *Runs
+	Tools       *Tools
+	Views       *Views
 }
 
 // New makes an App. It panics if something that is required is missing.
@@ -86,8 +89,8 @@ func New(c Config) *App {
 	}
 	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
 	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, tools: c.Tools, now: now, log: c.Log}
-	return &App{Plans: &Plans{k}, Runs: &Runs{k}, Views: &Views{k}, Preferences: &Preferences{k}, Audit: &Audit{k},
-		Failures: &Failures{k}, Tools: &Tools{k}, Agents: &Agents{k}, Providers: &Providers{k}, Memory: &Memory{k}}
+	return &App{Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Failures: &Failures{k}, Memory: &Memory{k}, Plans: &Plans{k},
+		Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
 // kernel is what the subjects share.
@@ -99,6 +102,7 @@ type kernel struct {
 	tools   func() *toolbox.Box
 	now     func() time.Time
 	log     *slog.Logger
+	keys    keylock.Locks // of commands under way
 }
 
 // Meta is what every request for a change carries.

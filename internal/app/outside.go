@@ -12,40 +12,49 @@ import (
 // keeps the new state by keep, and then takes it up. What is kept, the audit record, and
 // the record of the key are one transaction.
 func (k *kernel) change(ctx context.Context, op Operation, m Meta, request any, do func(keep keeper) error) error {
-	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
-		return err
-	}
 	intent, err := k.intent(op, m, request)
 	if err != nil {
 		return err
 	}
 	intent.EvenFull = true
-	if _, done, err := k.store.Done(ctx, intent); err != nil || done {
-		m.repeat()
-		return err
-	}
-	err = do(keeper{k, intent})
-	if domain.CodeOf(err) == domain.CodeConflict { // perhaps it is so since the same request a moment ago
-		if _, done, doneErr := k.store.Done(ctx, intent); doneErr == nil && done {
-			m.repeat()
-			return nil
-		}
-	}
+	nothing := func(context.Context, string) (struct{}, error) { return struct{}{}, nil }
+	_, err = command(ctx, k, op, m, request, nothing, func(context.Context, *domain.Receipt) (struct{}, error) {
+		return struct{}{}, do(keeper{k, intent})
+	})
 	return err
 }
 
-// keeper keeps a value with the record of an operation.
+// keeper stores what an operation changes with its record; it is a toolbox.Recorder.
 type keeper struct {
 	k  *kernel
 	op store.Operation
 }
 
-// SetSettingAs keeps a value under a key, durably, with the record r of it.
-func (s keeper) SetSettingAs(_ context.Context, key, value string, r domain.AuditRecord) error {
-	s.op.Action = r.Action
+func (s keeper) keep(records []domain.AuditRecord, f func(tx *store.Tx) error) error {
+	object := ""
+	for _, r := range records {
+		s.op.Action, object = r.Action, r.Object // there is one
+	}
 	_, _, err := s.k.store.Do(s.op, func(tx *store.Tx) (string, error) {
-		tx.Audit(r.Object, r.Reason, r.Detail)
-		return r.Object, tx.SetSetting(key, value)
+		for _, r := range records {
+			tx.Audit(r.Object, r.Reason, r.Detail)
+		}
+		return object, f(tx)
 	})
 	return err
+}
+
+// SetSettingAs stores a value under a key.
+func (s keeper) SetSettingAs(_ context.Context, key, value string, r domain.AuditRecord) error {
+	return s.keep([]domain.AuditRecord{r}, func(tx *store.Tx) error { return tx.SetSetting(key, value) })
+}
+
+// SetCircuits stores all circuits.
+func (s keeper) SetCircuits(_ context.Context, list []domain.KeptCircuit, records ...domain.AuditRecord) error {
+	return s.keep(records, func(tx *store.Tx) error { return tx.SetCircuits(list) })
+}
+
+// PutToolPins stores definitions of tools that were accepted.
+func (s keeper) PutToolPins(_ context.Context, pins []domain.ToolPin, records ...domain.AuditRecord) error {
+	return s.keep(records, func(tx *store.Tx) error { return tx.PutToolPins(pins) })
 }

@@ -281,7 +281,7 @@ var policy = map[Operation]Rule{
 	GetApproval:      {Query, domain.RoleViewer, "runs:read", ""},
 	ForecastApproval: {Query, domain.RoleViewer, "runs:read", ""},
 	DecideApproval:   {Command, domain.RoleOperator, "approvals", ""},
-	AssignApproval:   {Entity, domain.RoleOperator, "approvals", ""},
+	AssignApproval:   {Entity, domain.RoleOperator, "approvals", "approval.assign"},
 
 	ListAgents:            {Query, domain.RoleViewer, "plans:read", ""},
 	GetAgent:              {Query, domain.RoleViewer, "plans:read", ""},

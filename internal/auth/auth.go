@@ -70,7 +70,7 @@ type Access struct {
 // that is half-way at a provider ends where it began. With an error nothing has
 // changed.
 func (s *Service) Reconfigure(w Access) error {
-	if len(w.SecondFactorFor) > 0 && s.settings == nil {
+	if len(w.SecondFactorFor) > 0 && s.factors == nil {
 		return errors.New("auth: a second factor is demanded that cannot be kept")
 	}
 	if w.Provider != nil && w.Issuer == "" {
@@ -104,7 +104,7 @@ type Service struct {
 	tickets   map[string]*ticket
 	confirmed map[string]time.Time
 
-	settings Settings // nil: nobody has a second factor
+	factors Factors // nil: nobody has a second factor
 
 	// change orders changes of users, so that the last admin stays one.
 	change sync.Mutex
@@ -121,7 +121,7 @@ func New(c Config) (*Service, error) {
 		lifetime: cmp.Or(c.SessionLifetime, DefaultSessionLifetime),
 		hasher:   newHasher(), throttle: newThrottle(), links: map[string]loginLink{}, tickets: map[string]*ticket{}, confirmed: map[string]time.Time{},
 	}
-	s.settings, _ = c.Store.(Settings)
+	s.factors, _ = c.Store.(Factors)
 	if err := s.Reconfigure(Access{Provider: c.Provider, Issuer: c.Issuer, CreateUsers: c.CreateUsers, NoPassword: c.NoPassword, SecondFactorFor: c.SecondFactorFor}); err != nil {
 		return nil, err
 	}

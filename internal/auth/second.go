@@ -28,10 +28,10 @@ const (
 	recoveryMany = 10
 )
 
-// Settings keep second factors, encrypted with a key that is not in the database.
-type Settings interface {
-	SealedSetting(ctx context.Context, key string) (string, error)
-	SetSealedSetting(ctx context.Context, key, value string, said ...domain.AuditRecord) error
+// Factors store second factors, encrypted with a key that is not in the database.
+type Factors interface {
+	SecondFactor(ctx context.Context, userID string) (string, error)
+	SetSecondFactor(ctx context.Context, userID, value string, said ...domain.AuditRecord) error
 }
 
 // factor is what is stored of a second factor.
@@ -64,14 +64,12 @@ const (
 	maxTickets     = 1000
 )
 
-func factorKey(userID string) string { return "second-factor." + userID }
-
 // factorOf is a user's second factor; nil: they have none.
 func (s *Service) factorOf(ctx context.Context, userID string) (*factor, error) {
-	if s.settings == nil {
+	if s.factors == nil {
 		return nil, nil
 	}
-	text, err := s.settings.SealedSetting(ctx, factorKey(userID))
+	text, err := s.factors.SecondFactor(ctx, userID)
 	if err != nil || text == "" {
 		return nil, err
 	}
@@ -121,7 +119,7 @@ var codeText = base32.StdEncoding.WithPadding(base32.NoPadding)
 // by a code that they have it. It returns recovery codes, which are shown only here.
 // All other sessions of the user end; the one with the secret keep stays.
 func (s *Service) EnableSecondFactor(ctx context.Context, u domain.User, secret, code, keep string) ([]string, error) {
-	if s.settings == nil {
+	if s.factors == nil {
 		return nil, domain.Errorf(domain.CodeUnavailable, "second factors cannot be kept here")
 	}
 	if u.PasswordHash == "" {
@@ -208,7 +206,7 @@ func (s *Service) keepFactor(ctx context.Context, userID string, f *factor, reco
 	if record != nil {
 		said = append(said, *record)
 	}
-	return s.settings.SetSealedSetting(ctx, factorKey(userID), text, said...)
+	return s.factors.SetSecondFactor(ctx, userID, text, said...)
 }
 
 // checkCode uses up a code, or a recovery code. A code that was used, or is older

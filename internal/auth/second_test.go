@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -146,18 +146,17 @@ func TestStoredSecretsAreSealed(t *testing.T) {
 	s, at := clocked(t)
 	ctx := t.Context()
 	u, raw := enrolled(t, s, at)
-	stored, err := s.store.Store.(interface {
-		Setting(ctx context.Context, key string) (string, error)
-	}).Setting(ctx, factorKey(u.ID))
-	if err != nil || stored == "" || strings.Contains(stored, base64.StdEncoding.EncodeToString(raw)) || strings.Contains(stored, "secret") {
-		t.Errorf("stored as %q, %v", stored, err)
-	}
-	if err := s.store.Store.(interface {
-		SetSetting(ctx context.Context, key, value string) error
-	}).SetSetting(ctx, factorKey("another"), stored); err != nil {
+	another, err := s.CreateUser(ctx, domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}, "paul", good, domain.RoleViewer)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.SecondFactor(ctx, "another"); domain.CodeOf(err) != domain.CodeCorrupt {
+	path := s.store.Store.(*store.Store).Path()
+	stored := storetest.Text(t, path, "SELECT sealed FROM second_factors WHERE user_id = '"+u.ID+"'")
+	if stored == "" || strings.Contains(stored, base64.StdEncoding.EncodeToString(raw)) || strings.Contains(stored, "secret") {
+		t.Errorf("stored as %q", stored)
+	}
+	storetest.Alter(t, path, "INSERT INTO second_factors SELECT '"+another.ID+"', sealed FROM second_factors")
+	if _, _, err := s.SecondFactor(ctx, another.ID); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("it opens for another user: %v", err)
 	}
 }

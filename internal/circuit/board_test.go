@@ -235,7 +235,7 @@ func TestAPersonOpensAndClosesACircuit(t *testing.T) {
 
 type refusing struct{ err error }
 
-func (r refusing) SetSettingAs(context.Context, string, string, domain.AuditRecord) error {
+func (r refusing) SetCircuits(context.Context, []domain.KeptCircuit, ...domain.AuditRecord) error {
 	return r.err
 }
 

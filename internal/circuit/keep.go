@@ -12,30 +12,21 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Store keeps values under keys, durably.
+// Store stores circuits: all of them at once, in one transaction with the records of
+// who changed them.
 type Store interface {
-	Setting(ctx context.Context, key string) (string, error)
-	SetSetting(ctx context.Context, key, value string) error
+	Circuits(ctx context.Context) ([]domain.KeptCircuit, error)
+	Recorder
 }
 
-// Recorder keeps a value as the act of somebody, in one transaction with its
-// record (G12).
+// Recorder is the part of a [Store] that a person's change needs.
 type Recorder interface {
-	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
+	SetCircuits(ctx context.Context, list []domain.KeptCircuit, said ...domain.AuditRecord) error
 }
-
-const circuitsKey = "circuits"
 
 // keepEvery is how long what was learned may wait until it is kept: a server that
 // fails under load must not make every call a write.
 const keepEvery = time.Second
-
-// kept is a circuit as it is kept over restarts.
-type kept struct {
-	Subject string         `json:"subject"`
-	Last    planner.Behind `json:"last"` // the failure that counted, whole
-	domain.Circuit
-}
 
 // Keep takes up what was known before a restart, and keeps what is learned from
 // now on, until close is called.
@@ -71,22 +62,17 @@ func (b *Board) Keep(ctx context.Context, s Store, log *slog.Logger) (closeKeepe
 	}), nil
 }
 
-// restore reads what was kept. What cannot be read is forgotten: it is learned
-// anew.
+// restore reads what was stored.
 func (b *Board) restore(ctx context.Context, s Store) error {
-	text, err := s.Setting(ctx, circuitsKey)
+	list, err := s.Circuits(ctx)
 	if err != nil {
 		return fmt.Errorf("what is known of circuits: %w", err)
-	}
-	var list []kept
-	if text == "" || json.Unmarshal([]byte(text), &list) != nil {
-		return nil
 	}
 	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, k := range list[:min(len(list), maxCircuits)] {
-		e := &entry{since: k.Since, last: k.Last, lastAt: k.LastErrorAt, by: k.By, reason: k.Reason}
+		e := &entry{since: k.Since, last: planner.Behind{Code: k.LastCode, Message: k.LastMessage}, lastAt: k.LastErrorAt, by: k.By, reason: k.Reason}
 		e.breaker.Restore(now, k.State, k.FailuresInRow, k.OpenUntil, k.By != "")
 		b.of[ID{k.Subject, k.Part}] = e
 	}
@@ -100,15 +86,13 @@ func (b *Board) save(ctx context.Context, s Store) {
 	defer b.saving.Unlock()
 	b.mu.Lock()
 	dirty, log := b.dirty, b.log
-	text, err := b.encode(b.of)
+	list := b.list(b.of)
 	b.dirty = false
 	b.mu.Unlock()
 	if !dirty {
 		return
 	}
-	if err == nil {
-		err = s.SetSetting(ctx, circuitsKey, text)
-	}
+	err := s.SetCircuits(ctx, list)
 	if err == nil {
 		return
 	}
@@ -120,14 +104,14 @@ func (b *Board) save(ctx context.Context, s Store) {
 	}
 }
 
-func (b *Board) encode(of map[ID]*entry) (string, error) {
+// list is circuits as they are stored.
+func (b *Board) list(of map[ID]*entry) []domain.KeptCircuit {
 	now := b.now()
-	list := make([]kept, 0, len(of))
+	out := make([]domain.KeptCircuit, 0, len(of))
 	for id, e := range of {
-		list = append(list, kept{id.Subject, e.last, e.circuit(id, now)})
+		out = append(out, domain.KeptCircuit{Subject: id.Subject, Circuit: e.circuit(id, now), LastCode: e.last.Code, LastMessage: e.last.Message})
 	}
-	raw, err := json.Marshal(list)
-	return string(raw), err
+	return out
 }
 
 // Change opens or closes a circuit as the act of a person. It is durable, with the
@@ -170,20 +154,19 @@ func (b *Board) Change(ctx context.Context, keep Recorder, actor domain.Actor, i
 		delete(next, id)
 		detail["was"], detail["failuresInRow"] = state.State, state.FailuresInRow
 	}
-	text, err := b.encode(next)
+	list := b.list(next)
 	b.mu.Unlock()
 	switch {
 	case !c.Open && !state.Disturbed():
 		return domain.Errorf(domain.CodeConflict, "the circuit of %s is closed already", id)
 	case c.Open && was == nil && len(next) > maxCircuits:
 		return domain.Errorf(domain.CodeConflict, "%d circuits are open or have failed; no more are kept", maxCircuits).Suggest("close one first")
-	case err != nil:
-		return fmt.Errorf("encode circuits: %w", err)
 	}
+	var err error
 	if record.Detail, err = json.Marshal(detail); err != nil {
 		return fmt.Errorf("encode the record of a circuit: %w", err)
 	}
-	if err := keep.SetSettingAs(ctx, circuitsKey, text, record); err != nil {
+	if err := keep.SetCircuits(ctx, list, record); err != nil {
 		return err
 	}
 	b.mu.Lock()

@@ -20,8 +20,10 @@ type Checkpoint struct {
 	Chain   *Chain
 	Entries []Entry
 	// Patch changes the run; nil leaves all but LastSeq as it is.
-	Patch    *RunPatch
-	Audit    []AuditRecord
+	Patch *RunPatch
+	Audit []AuditRecord
+	// Receipts are of the operations whose effect the checkpoint is.
+	Receipts []Receipt
 	Handoffs []Handoff
 	// Messages between agents; one whose ID is stored already is left as it is.
 	Messages []Message

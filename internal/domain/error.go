@@ -26,6 +26,10 @@ const (
 	CodeInternal     Code = "internal"      // 500
 )
 
+// ReasonInDoubt refines a conflict: something may or may not have happened, and a person
+// says first which.
+const ReasonInDoubt = "in_doubt"
+
 // Error is a failure for its three readers: a code for programs, a message and
 // a suggestion for people, a cause for the log.
 type Error struct {

@@ -94,8 +94,8 @@ type List[T any] struct {
 	Items []T
 	Next  string // cursor for Page.After; empty: no older items
 	Prev  string // cursor for Page.Before; empty: no newer items
-	// Stopped is how old the items are that a search came to when its time was up;
-	// zero: it looked at all that it had to. Next, or Prev, goes on from there.
+	// Stopped is how old the items are at which a search stopped, because a request
+	// examines only so many; zero: it examined all. Next, or Prev, continues there.
 	Stopped time.Time
 }
 

@@ -136,6 +136,8 @@ type NewRun struct {
 	// Entries is the journal that a fork starts with, renumbered from 1.
 	Entries []Entry
 	Audit   []AuditRecord
+	// Receipt, if not nil, is of the operation that makes the run, which is its object.
+	Receipt *Receipt
 }
 
 // Wait is one thing that a run waits for.

@@ -42,6 +42,8 @@ type StartRequest struct {
 	Dry bool
 	// Offline is Dry, and leaves undone what reads from outside as well.
 	Offline bool
+	// Receipt, if not nil, is kept with the new run.
+	Receipt *Receipt `json:"-"`
 }
 
 // VerbRequest asks for an act on a run. Which fields matter depends on the
@@ -85,6 +87,8 @@ type VerbRequest struct {
 	// Raise for ActionLimits: adds its non-zero fields to the limits that there are.
 	Raise  Limits
 	Labels map[string]string
+	// Receipt, if not nil, is kept with what the action does.
+	Receipt *Receipt `json:"-"`
 }
 
 // StandIn is a result that is given to a step instead of running it.
@@ -228,6 +232,8 @@ type ResolveRequest struct {
 	Output  RawJSON `json:"output,omitempty"`
 	Reason  string  `json:"reason"`
 	Rev     int64   `json:"rev,omitempty"`
+	// Receipt, if not nil, is kept with the resolution.
+	Receipt *Receipt `json:"-"`
 }
 
 // DecideRequest answers an approval.
@@ -243,6 +249,8 @@ type DecideRequest struct {
 	// AskBack gives the comment to the agent that asks, instead of an answer: it goes
 	// on, and may ask again.
 	AskBack bool `json:"askBack,omitempty"`
+	// Receipt, if not nil, is kept with the answer.
+	Receipt *Receipt `json:"-"`
 }
 
 // Forecast is what an answer to an approval leads to, as far as it is known.

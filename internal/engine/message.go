@@ -46,6 +46,8 @@ func (childrenMsg) apply(a *runner) { a.lookForChildren() }
 type childMsg struct {
 	run string
 	err error
+	// refused is why a child that ended cannot be resumed; nil: nobody tried.
+	refused error
 }
 
 func (m childMsg) apply(a *runner) { a.childEnded(m) }

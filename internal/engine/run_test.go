@@ -355,17 +355,6 @@ edges: [{from: ask, to: out}]`)
 			t.Errorf("got %+v %q", r.Error, r.Headline)
 		}
 	})
-	t.Run("viewers may not", func(t *testing.T) {
-		_, a := open(t)
-		_, err := e.Decide(t.Context(), domain.Actor{Name: "eve", Role: domain.RoleViewer}, domain.DecideRequest{Approval: a.ID, Approve: true})
-		if domain.CodeOf(err) != domain.CodeForbidden {
-			t.Errorf("got %v", err)
-		}
-		events, err := e.Store.AuditEvents(t.Context(), domain.AuditFilter{Actor: "eve"})
-		if err != nil || len(events.Items) != 1 || events.Items[0].Result != "denied" {
-			t.Errorf("audit of the refusal: %+v, %v", events.Items, err)
-		}
-	})
 	t.Run("nobody answers", func(t *testing.T) {
 		for on, want := range map[string]string{
 			", on_timeout: approve}": `completed {"answer":"approve","approved":true,"by":"system","comment":"nobody answered in time","values":null}`,

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -119,15 +120,23 @@ func (e *Engine) ensureChild(id, hash string, input domain.RawJSON, ref domain.P
 		e.post(ref.Run, childMsg{run: id, err: err})
 		return
 	}
+	ended := childMsg{run: id}
 	if resume && (child.Status == domain.RunFailed || child.Status == domain.RunCancelled) {
 		_, err := e.Act(ctx, domain.System, domain.VerbRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed"})
-		if err == nil || domain.CodeOf(err) == domain.CodeConflict {
+		if err == nil {
 			return
 		}
-		e.log.Warn("child run cannot be resumed", "run_id", id, "parent", ref.Run, "err", err)
+		now, unread := e.store.Run(ctx, id)
+		if unread == nil {
+			child = now // somebody else may have resumed it: then it tells
+		}
+		if child.Status == domain.RunFailed || child.Status == domain.RunCancelled {
+			e.log.Warn("child run cannot be resumed", "run_id", id, "parent", ref.Run, "err", err)
+			ended.refused = err //seed:child-refused
+		}
 	}
 	if child.Status.Final() {
-		e.post(ref.Run, childMsg{run: id})
+		e.post(ref.Run, ended)
 	}
 }
 
@@ -168,7 +177,7 @@ func (a *runner) childEnded(m childMsg) {
 	if err == nil && !child.Status.Final() {
 		return
 	}
-	if hash := a.s.Plans[node.Plan]; err == nil && child.Status == domain.RunCancelled && !a.s.StoppedWithRun(w) && hash != "" && a.e.cancelledByItsParent(m.run) {
+	if hash := a.s.Plans[node.Plan]; err == nil && m.refused == nil && child.Status == domain.RunCancelled && !a.s.StoppedWithRun(w) && hash != "" && a.e.cancelledByItsParent(m.run) {
 		// The run was resumed before its own cancel had reached the child.
 		raw, ref := w.Input, domain.ParentRef{Run: a.id, Node: node.ID, Visit: w.Visit, Item: w.Item, Attempt: w.Attempt}
 		a.e.background(func() { a.e.ensureChild(m.run, hash, raw, ref, true) })
@@ -204,6 +213,13 @@ func (a *runner) childEnded(m childMsg) {
 		f.Message = fmt.Sprintf("run %s of plan %s failed", domain.ShortID(m.run), node.Plan)
 		if child.Error != nil {
 			f.Message += ": " + child.Error.Message
+		}
+	}
+	if err == nil && m.refused != nil {
+		f.Message += "; it cannot be resumed: " + m.refused.Error()
+		// Another run in its place would do again what may have happened.
+		if refusal, ok := errors.AsType[*domain.Error](m.refused); ok && refusal.Reason == domain.ReasonInDoubt {
+			f.Message, f.Permanent = f.Message+". Resolve that, then resume this run", true
 		}
 	}
 	a.add(e)

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -74,6 +76,46 @@ func TestAResumeBeforeTheChildIsCancelled(t *testing.T) {
 	}
 	close(end)
 	<-ended
+	if r := e.Settle(run.ID); r.Status != domain.RunCompleted {
+		t.Errorf("%s %+v\n%s", r.Status, r.Error, e.Journal(run.ID))
+	}
+}
+
+// A cancelled child in which something is in doubt cannot be resumed. The run that waits
+// for it says so, and goes on once the doubt is resolved.
+func TestAResumeOfAChildInDoubt(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{}, 8)
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("pay", planner.EffectUnsafe, func(context.Context, *engine.Call) (engine.Result, error) {
+		began <- struct{}{}
+		return engine.Result{}, errors.New("the line went dead")
+	}))
+	e.Save(`{id: helper, nodes: {a: {type: pay}}}`)
+	run := e.Run(`{nodes: {sub: {type: plan, plan: helper, retry: {max_attempts: 3}}}}`, "")
+	<-began
+	e.Until(run.ID, domain.RunWaiting, domain.WaitChild)
+	d, err := e.Detail(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := d.Waits[0].Child
+	e.Until(child, domain.RunWaiting, domain.WaitInDoubt)
+	if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(child, domain.RunCancelled, "")
+	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.Settle(run.ID); r.Status != domain.RunFailed || r.Error == nil || !strings.Contains(r.Error.Message, "visit 1 of node a is in doubt") {
+		t.Fatalf("%s %+v\n%s", r.Status, r.Error, e.Journal(run.ID))
+	}
+	if _, err := e.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: child, Node: "a", Visit: 1, Action: "happened", Output: domain.RawJSON(`"paid"`), Reason: "it is in the ledger"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
+		t.Fatal(err)
+	}
 	if r := e.Settle(run.ID); r.Status != domain.RunCompleted {
 		t.Errorf("%s %+v\n%s", r.Status, r.Error, e.Journal(run.ID))
 	}

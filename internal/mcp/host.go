@@ -14,14 +14,22 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
 // Pins keeps the accepted definitions of tools over restarts.
 type Pins interface {
-	// Setting gives the value of a key, "" if there is none.
-	Setting(ctx context.Context, key string) (string, error)
-	SetSetting(ctx context.Context, key, value string) error
+	// ToolPins gives those of the tools of a server.
+	ToolPins(ctx context.Context, server string) ([]domain.ToolPin, error)
+	PinRecorder
+}
+
+// PinRecorder is the part of [Pins] that accepting a definition needs.
+type PinRecorder interface {
+	// PutToolPins adds some, or replaces them, in one transaction with the records of
+	// who accepted them.
+	PutToolPins(ctx context.Context, pins []domain.ToolPin, said ...domain.AuditRecord) error
 }
 
 // Registry is told of tools; Put replaces one of the same name.
@@ -264,15 +272,18 @@ var (
 )
 
 // Accept takes the definition that a server offers now for the accepted one, if
-// it is the one with this digest ([Change]; empty: whatever it is). The accepted
-// definitions are kept by save.
-func (h *Host) Accept(ctx context.Context, tool, digest string, save func(ctx context.Context, key, value string) error) error {
+// it is the one with this digest ([Change]; empty: whatever it is). keep stores it with
+// the records of who accepted it; nil: what keeps the host's other definitions does.
+func (h *Host) Accept(ctx context.Context, tool, digest string, keep PinRecorder, said ...domain.AuditRecord) error {
 	name, own, _ := strings.Cut(tool, ".")
 	s := h.servers[name]
 	if s == nil {
 		return ErrNoTool
 	}
-	return s.accept(ctx, own, digest, save)
+	if keep == nil {
+		keep = h.o.Pins
+	}
+	return s.accept(ctx, own, digest, keep, said)
 }
 
 // Retry starts a server again that was given up or waits for its restart (M16);
@@ -300,36 +311,40 @@ var errIdle = errors.New("servers are not started")
 
 // pin is an accepted definition.
 type pin struct {
-	Hash       string     `json:"hash"`
-	Definition Definition `json:"definition"`
+	hash       string
+	definition Definition
 }
-
-func (s *server) key() string { return "mcp/" + s.name }
 
 // recall takes up the definitions that were accepted in an earlier life, so that
 // plans that name their tools are still understood while the server is away.
 func (s *server) recall(ctx context.Context) error {
-	text, err := s.host.o.Pins.Setting(ctx, s.key())
+	pins, err := s.host.o.Pins.ToolPins(ctx, s.name)
 	if err != nil {
 		return fmt.Errorf("read the accepted tools of %s: %w", s.name, err)
 	}
-	if text == "" {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), &s.pins); err != nil {
-		return fmt.Errorf("read the accepted tools of %s: %w", s.name, err)
+	for _, p := range pins {
+		accepted := pin{hash: p.Hash}
+		if err := json.Unmarshal(p.Definition, &accepted.definition); err != nil {
+			return fmt.Errorf("read the accepted tool %s of %s: %w", p.Tool, s.name, err)
+		}
+		s.pins[p.Tool] = accepted
 	}
 	s.offerAll(s.registry)
 	return nil
 }
 
-// save stores the accepted definitions; s.mu is held.
-func (s *server) save(ctx context.Context, put func(ctx context.Context, key, value string) error) error {
-	b, err := json.Marshal(s.pins)
-	if err != nil {
-		return fmt.Errorf("encode the accepted tools of %s: %w", s.name, err)
+// save stores accepted definitions; s.mu is held.
+func (s *server) save(ctx context.Context, keep PinRecorder, tools []string, said ...domain.AuditRecord) error {
+	pins := make([]domain.ToolPin, len(tools))
+	for i, name := range tools {
+		p := s.pins[name]
+		b, err := json.Marshal(p.definition)
+		if err != nil {
+			return fmt.Errorf("encode the accepted tool %s of %s: %w", name, s.name, err)
+		}
+		pins[i] = domain.ToolPin{Server: s.name, Tool: name, Hash: p.hash, Definition: b}
 	}
-	return put(ctx, s.key(), string(b))
+	return keep.PutToolPins(ctx, pins, said...)
 }
 
 // wants reports whether the configuration lets a tool be offered.
@@ -366,7 +381,7 @@ func (s *server) offerAll(r Registry) {
 func (s *server) put(tool string) error { return s.putTo(s.registry, tool) }
 
 func (s *server) putTo(r Registry, tool string) error {
-	d := s.pins[tool].Definition
+	d := s.pins[tool].definition
 	err := r.Put(&remote{s, agent.ToolSpec{Name: s.name + "." + tool, Description: d.Description, Schema: d.Schema, Effect: s.config.effect(d)}, tool})
 	if err != nil {
 		return fmt.Errorf("tool %s of MCP server %s: %w", tool, s.name, err)
@@ -381,27 +396,29 @@ func (s *server) take(ctx context.Context, offered map[string]Definition) error 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offered = offered
-	fresh := false
+	var fresh []string
 	for _, name := range slices.Sorted(maps.Keys(offered)) {
 		d := offered[name]
 		switch p, known := s.pins[name]; {
 		case !known:
-			s.pins[name], fresh = pin{d.hash(), d}, true
+			s.pins[name] = pin{d.hash(), d}
 			if err := s.put(name); err != nil {
 				delete(s.pins, name)
 				s.log.Warn("a tool cannot be offered", "tool", name, "err", err)
+			} else {
+				fresh = append(fresh, name)
 			}
-		case p.Hash != d.hash():
+		case p.hash != d.hash():
 			s.log.Warn("a tool has changed since it was accepted; its calls are refused", "tool", name)
 		}
 	}
-	if !fresh {
+	if len(fresh) == 0 {
 		return nil
 	}
-	return s.save(ctx, s.host.o.Pins.SetSetting)
+	return s.save(ctx, s.host.o.Pins, fresh)
 }
 
-func (s *server) accept(ctx context.Context, tool, digest string, save func(ctx context.Context, key, value string) error) error {
+func (s *server) accept(ctx context.Context, tool, digest string, keep PinRecorder, said []domain.AuditRecord) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.offered[tool]
@@ -409,13 +426,13 @@ func (s *server) accept(ctx context.Context, tool, digest string, save func(ctx 
 	switch {
 	case !ok || s.session == nil:
 		return ErrNoTool
-	case before.Hash == d.hash():
+	case before.hash == d.hash():
 		return ErrUnchanged
 	case digest != "" && digest != d.hash():
 		return ErrStale
 	}
 	s.pins[tool] = pin{d.hash(), d}
-	if err := s.save(ctx, save); err != nil {
+	if err := s.save(ctx, keep, []string{tool}, said...); err != nil {
 		s.pins[tool] = before
 		return err
 	}
@@ -430,7 +447,7 @@ func (s *server) state(tool string) (state, reason string) {
 		return StateUnavailable, s.why
 	case !offered:
 		return StateGone, "the server does not offer it any more"
-	case s.pins[tool].Hash != d.hash():
+	case s.pins[tool].hash != d.hash():
 		return StateChanged, "its definition has changed since it was accepted"
 	}
 	return StateReady, ""
@@ -446,7 +463,7 @@ func (s *server) list() []Tool {
 		}
 		t := Tool{Name: s.name + "." + name, Server: s.name}
 		if t.State, t.Reason = s.state(name); t.State == StateChanged {
-			was, is := s.pins[name].Definition, s.offered[name]
+			was, is := s.pins[name].definition, s.offered[name]
 			t.Change = &Change{Accepted: was, Offered: is, AcceptedEffect: s.config.effect(was), OfferedEffect: s.config.effect(is), Digest: is.hash()}
 		}
 		list = append(list, t)

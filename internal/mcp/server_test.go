@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
@@ -200,24 +201,42 @@ func raw(send string) {
 
 // pins keeps accepted definitions as the store does.
 type pins struct {
-	mu sync.Mutex
-	m  map[string]string
+	mu  sync.Mutex
+	m   map[string]domain.ToolPin // by server and tool
+	err error                     // of the next that is put
 }
 
-func (p *pins) Setting(_ context.Context, key string) (string, error) {
+func (p *pins) ToolPins(_ context.Context, server string) (out []domain.ToolPin, _ error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.m[key], nil
-}
-
-func (p *pins) SetSetting(_ context.Context, key, value string) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.m == nil {
-		p.m = map[string]string{}
+	for _, x := range p.m {
+		if x.Server == server {
+			out = append(out, x)
+		}
 	}
-	p.m[key] = value
+	return out, nil
+}
+
+func (p *pins) PutToolPins(_ context.Context, list []domain.ToolPin, _ ...domain.AuditRecord) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return p.err
+	}
+	if p.m == nil {
+		p.m = map[string]domain.ToolPin{}
+	}
+	for _, x := range list {
+		p.m[x.Server+"."+x.Tool] = x
+	}
 	return nil
+}
+
+// refuse lets nothing be put any more, for a reason; nil: it may be.
+func (p *pins) refuse(why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = why
 }
 
 // command is a server of a kind that runs as this test.

@@ -246,8 +246,10 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *r
 	}
 	for _, k := range v.State.UnresolvedDoubts() {
 		n := &v.Program.Nodes[k.Node]
-		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
+		err := domain.Errorf(domain.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
 			Suggest("say first whether it happened: happened, retry, skip or fail")
+		err.Reason = domain.ReasonInDoubt
+		return p, planner.Reset{}, nil, err
 	}
 	reset, failure := v.State.Walk.Reset()
 	if failure != nil {

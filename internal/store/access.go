@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
@@ -25,12 +24,8 @@ import (
 // whole. Over all users, tokens, and second factors there is one more seal, so that
 // a removed row, or one put back to an earlier state, is found too.
 
-const (
-	// settingAccess holds the accessSeal.
-	settingAccess = "access_seal"
-	// factorPrefix begins the settings that hold second factors.
-	factorPrefix = "second-factor."
-)
+// settingAccess holds the accessSeal.
+const settingAccess = "access_seal"
 
 // accessActions are the audit records that are written together with a change of
 // users, tokens, or second factors.
@@ -107,7 +102,7 @@ func (s *Store) accessMAC(ctx context.Context, q *dbsqlc.Queries, seq int64) (ma
 		return "", 0, err
 	}
 	for _, f := range factors {
-		fmt.Fprintf(m, "factor %q %q\n", f.Key, f.Value)
+		fmt.Fprintf(m, "factor %q %q\n", f.UserID, f.Sealed)
 	}
 	return hex.EncodeToString(m.Sum(nil)), len(users) + len(tokens) + len(factors), nil
 }
@@ -226,7 +221,7 @@ type accessRows struct {
 	users     []dbsqlc.User
 	tokens    []dbsqlc.Token
 	sessions  []dbsqlc.Session
-	factors   []dbsqlc.Setting
+	factors   []dbsqlc.SecondFactor
 	approvals []dbsqlc.Approval // open
 }
 
@@ -253,7 +248,10 @@ func (s *Store) brokenAccess(ctx context.Context, q *dbsqlc.Queries) (broken acc
 	broken.users = slices.DeleteFunc(broken.users, func(u dbsqlc.User) bool { return s.matches(u.Seal, s.userSeal(&u)) })
 	broken.tokens = slices.DeleteFunc(broken.tokens, func(t dbsqlc.Token) bool { return s.matches(t.Seal, s.tokenSeal(&t)) })
 	broken.sessions = slices.DeleteFunc(broken.sessions, func(v dbsqlc.Session) bool { return s.matches(v.Seal, s.sessionSeal(&v)) })
-	broken.factors = slices.DeleteFunc(broken.factors, func(f dbsqlc.Setting) bool { _, err := s.unsealText(f.Key, f.Value); return err == nil })
+	broken.factors = slices.DeleteFunc(broken.factors, func(f dbsqlc.SecondFactor) bool {
+		_, err := s.unsealText(factorName(f.UserID), f.Sealed)
+		return err == nil
+	})
 	broken.approvals = slices.DeleteFunc(broken.approvals, func(a dbsqlc.Approval) bool { return s.matches(a.Seal, s.approvalSeal(&a)) })
 	return broken, of, nil
 }
@@ -270,7 +268,7 @@ func (r *accessRows) problems() []string {
 		out = append(out, fmt.Sprintf("a login of user %s was added or changed", v.UserID))
 	}
 	for _, f := range r.factors {
-		out = append(out, fmt.Sprintf("the second factor of user %s was added or changed", strings.TrimPrefix(f.Key, factorPrefix)))
+		out = append(out, fmt.Sprintf("the second factor of user %s was added or changed", f.UserID))
 	}
 	for _, a := range r.approvals {
 		out = append(out, fmt.Sprintf("approval request %s was added or changed", a.PublicID))
@@ -347,7 +345,7 @@ func (s *Store) endAccess(w *writer, rows accessRows, why string) error {
 		}
 	}
 	for _, f := range rows.factors {
-		if _, err := w.q.SettingDelete(w.ctx, f.Key); err != nil {
+		if err := w.q.SecondFactorDelete(w.ctx, f.UserID); err != nil {
 			return err
 		}
 	}

@@ -57,46 +57,25 @@ func (s *Store) Approval(ctx context.Context, id string) (domain.Approval, error
 	return core.Approval(r.Approval, r.Run), translate(err, "read approval")
 }
 
-// AssignApproval says who is to answer an open approval; "": whoever may.
-// CodeForbidden without the role operator, CodeConflict when it is not open, or
-// assigned to others than before by now.
-func (s *Store) AssignApproval(ctx context.Context, actor domain.Actor, id, before, assignee, reason string) (domain.Approval, error) {
-	const action = "approval.assign"
-	if !actor.Role.Includes(domain.RoleOperator) {
-		err := domain.Errorf(domain.CodeForbidden, "this needs the role %s; %s has the role %s", domain.RoleOperator, actor.Name, actor.Role)
-		if auditErr := s.Audit(ctx, domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "approval:" + id, Result: "denied", Reason: err.Message}); auditErr != nil {
-			return domain.Approval{}, auditErr
-		}
-		err.Audited = true
+// AssignApproval says who is to answer an open approval; "": whoever may. CodeNotFound;
+// CodeConflict when it is not open, or assigned to others than before by now.
+func (tx *Tx) AssignApproval(id, before, assignee, reason string) (domain.Approval, error) {
+	w := tx.w
+	row, err := w.q.ApprovalGet(w.ctx, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "no approval %q", id)
+	} else if err != nil {
 		return domain.Approval{}, err
 	}
-	if len(assignee) > 128 {
-		return domain.Approval{}, domain.Errorf(domain.CodeInvalid, "a name has at most 128 characters")
-	}
-	a, err := s.Approval(ctx, id)
+	row.Approval.Assignee = assignee
+	n, err := w.q.ApprovalAssign(w.ctx, dbsqlc.ApprovalAssignParams{Assignee: assignee, Seal: w.s.approvalSeal(&row.Approval), PublicID: id, Before: before})
 	if err != nil {
-		return a, err
+		return domain.Approval{}, err
 	}
-	rowID, err := s.db.RowID(ctx, a.Run)
-	if err != nil {
-		return a, err
+	if n == 0 {
+		return domain.Approval{}, domain.Errorf(domain.CodeConflict, "it was decided, or given to somebody else, meanwhile").Suggest("look at it again")
 	}
-	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
-		row, err := w.q.ApprovalGet(w.ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		row.Approval.Assignee = assignee
-		n, err := w.q.ApprovalAssign(w.ctx, dbsqlc.ApprovalAssignParams{Assignee: assignee, Seal: s.approvalSeal(&row.Approval), PublicID: id, Before: before})
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			return nil, domain.Errorf(domain.CodeConflict, "it was decided, or given to somebody else, meanwhile").Suggest("look at it again")
-		}
-		return []auditRow{{rowID: rowID, record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: a.Run, Object: "approval:" + id,
-			Reason: reason, Detail: domain.ChangeDetail(map[string]string{"assignee": before}, map[string]string{"assignee": assignee})}}}, nil
-	})
-	a.Assignee = assignee
-	return a, translate(err, "assign approval")
+	tx.audit(tx.op.Action, auditRow{rowID: row.Approval.RunID, record: domain.AuditRecord{Run: row.Run, Object: "approval:" + id, Reason: reason,
+		Detail: domain.ChangeDetail(map[string]string{"assignee": before}, map[string]string{"assignee": assignee})}})
+	return core.Approval(row.Approval, row.Run), nil
 }

@@ -190,9 +190,9 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 		}
 	}
 	failpoint.Hit("checkpoint.inserted")
-	if p.tries > 1 && p.tries > st.Tries {
-		next.Tries = p.tries
-		if err := w.q.RunTries(w.ctx, p.tries, p.rowID); err != nil {
+	if p.tries > 1 && p.tries > st.MaxAttempts {
+		next.MaxAttempts = p.tries
+		if err := w.q.RunMaxAttempts(w.ctx, p.tries, p.rowID); err != nil {
 			return nil, err
 		}
 	}
@@ -301,10 +301,10 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	set(&next.Headline, patch.Headline)
 	set(&next.Node, patch.Node)
 	if patch.Error != nil {
-		next.ErrorCode, next.Alike = patch.Error.Code, domain.Alike(patch.Error.Message)
+		next.ErrorCode, next.Fingerprint = patch.Error.Code, domain.Alike(patch.Error.Message)
 	}
 	if patch.ClearError {
-		next.ErrorCode, next.Alike = "", ""
+		next.ErrorCode, next.Fingerprint = "", ""
 	}
 	if patch.Hash != "" {
 		v, err := w.planVersionOf(patch.Hash)
@@ -375,7 +375,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 // list's index knows the status.
 func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 	patch := p.c.Patch
-	if next.Status == before.Status && next.WaitReason == before.WaitReason && next.Attention == before.Attention && next.EndedAt == before.EndedAt && next.Alike == before.Alike {
+	if next.Status == before.Status && next.WaitReason == before.WaitReason && next.Attention == before.Attention && next.EndedAt == before.EndedAt && next.Fingerprint == before.Fingerprint {
 		return w.q.RunProgress(w.ctx, dbsqlc.RunProgressParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path,
 			Headline: next.Headline, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
 			AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
@@ -385,7 +385,7 @@ func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 		Headline: next.Headline, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
 		AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
 		Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs,
-		Status: next.Status, WaitReason: next.WaitReason, Attention: next.Attention, EndedAt: next.EndedAt, Alike: next.Alike, ID: p.rowID, Fence: p.c.Fence})
+		Status: next.Status, WaitReason: next.WaitReason, Attention: next.Attention, EndedAt: next.EndedAt, Fingerprint: next.Fingerprint, ID: p.rowID, Fence: p.c.Fence})
 }
 
 // needsAttention: failed, or waiting for a person, and not deleted.
@@ -501,6 +501,11 @@ func (p *prepared) details(w *writer) error {
 	}
 	for _, m := range p.c.Measured {
 		if err := w.measure(m); err != nil {
+			return err
+		}
+	}
+	for _, r := range p.c.Receipts {
+		if err := w.keepReceipt(r); err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,7 @@ func dump(path string) (map[string]string, error) {
 		"runs":        "id, public_id, plan_id, version_id, status, wait_reason, last_seq, steps, path, headline, node, error_code, actor, origin, created_at",
 		"run_details": "run_id, output, limits",
 		// What runs are created with.
-		"runs AS created":        "id, public_id, actor, origin, priority, run_key, conc_key, parent_run, forked_from, fork_seq, rerun_of, start_at",
+		"runs AS created":        "id, public_id, actor, origin, priority, run_key, concurrency_key, parent_run, forked_from, fork_seq, rerun_of, start_at",
 		"run_details AS created": "run_id, input, session, labels, parent, concurrency",
 		"step_results":           "*",
 		"payloads":               "hash, size, encoding, data",

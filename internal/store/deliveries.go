@@ -45,7 +45,7 @@ func (s *Store) Tell(_ context.Context, upTo int64, messages []domain.Delivery, 
 	return s.exec("store messages", func(ctx context.Context, q *dbsqlc.Queries) error {
 		for _, m := range messages {
 			if m.Like != "" {
-				id, err := q.DeliveryAlike(ctx, m.Channel, m.Like, micros(m.CreatedAt.Add(-quiet)))
+				id, err := q.DeliveryByDedupKey(ctx, m.Channel, m.Like, micros(m.CreatedAt.Add(-quiet)))
 				if err == nil {
 					if err := q.DeliveryMore(ctx, id); err != nil {
 						return err
@@ -67,7 +67,7 @@ func (s *Store) Tell(_ context.Context, upTo int64, messages []domain.Delivery, 
 }
 
 func insertDelivery(ctx context.Context, q *dbsqlc.Queries, m domain.Delivery) error {
-	_, err := q.DeliveryInsert(ctx, dbsqlc.DeliveryInsertParams{ID: m.ID, Channel: m.Channel, Kind: m.Kind, Seq: m.Seq, Likeness: m.Like, Body: string(m.Body),
+	_, err := q.DeliveryInsert(ctx, dbsqlc.DeliveryInsertParams{ID: m.ID, Channel: m.Channel, Kind: m.Kind, Seq: m.Seq, DedupKey: m.Like, Body: string(m.Body),
 		DueAt: micros(m.DueAt), CreatedAt: micros(m.CreatedAt)})
 	return err
 }
@@ -127,7 +127,7 @@ func (s *Store) ForgetDeliveries(_ context.Context, before time.Time) error {
 func deliveries(rows []dbsqlc.Delivery) []domain.Delivery {
 	out := make([]domain.Delivery, len(rows))
 	for i, r := range rows {
-		out[i] = domain.Delivery{ID: r.ID, Channel: r.Channel, Kind: r.Kind, Seq: r.Seq, Like: r.Likeness, More: r.More, Body: domain.RawJSON(r.Body), Status: domain.DeliveryStatus(r.Status),
+		out[i] = domain.Delivery{ID: r.ID, Channel: r.Channel, Kind: r.Kind, Seq: r.Seq, Like: r.DedupKey, More: r.Repeats, Body: domain.RawJSON(r.Body), Status: domain.DeliveryStatus(r.Status),
 			Attempts: int(r.Attempts), DueAt: fromMicros(r.DueAt), CreatedAt: fromMicros(r.CreatedAt), EndedAt: fromMicros(r.EndedAt), Error: r.Error}
 	}
 	return out

@@ -58,15 +58,15 @@ func (s *Store) FailureGroups(ctx context.Context, limit int) ([]domain.FailureG
 	}
 	var out []domain.FailureGroup
 	for _, r := range rows[:min(max(limit, 0), len(rows))] {
-		newest, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike})
+		newest, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // dealt with in between
 		} else if err != nil {
 			return nil, translate(err, "group failures")
 		}
-		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Alike, Runs: r.Runs,
+		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint, Runs: r.Runs,
 			First: fromMicros(r.FirstAt), Last: fromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
-		acks, err := s.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike})
+		acks, err := s.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if err != nil {
 			return nil, translate(err, "group failures")
 		}
@@ -91,7 +91,7 @@ func (s *Store) newestOf(ctx context.Context, planID int64, ref domain.FailureRe
 	if ref.Alike == "" {
 		return "", nil
 	}
-	r, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike})
+	r, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -164,19 +164,19 @@ func (tx *Tx) SetAttention(f FailedRuns, on bool) (int64, error) {
 
 // AckFailures keeps who acknowledged a group, of how many runs, and why.
 func (tx *Tx) AckFailures(f FailedRuns, ref domain.FailureRef, runs int64, note string) error {
-	return tx.w.q.FailureAckPut(tx.w.ctx, dbsqlc.FailureAckPutParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike,
+	return tx.w.q.FailureAckPut(tx.w.ctx, dbsqlc.FailureAckPutParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike,
 		Headline: f.headline, Actor: tx.op.By.Name, Note: note, Runs: runs, At: micros(tx.op.At)})
 }
 
 // UnackFailures removes the acknowledgments of a group.
 func (tx *Tx) UnackFailures(f FailedRuns, ref domain.FailureRef) error {
-	return tx.w.q.FailureAckDelete(tx.w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref)})
+	return tx.w.q.FailureAckDelete(tx.w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)})
 }
 
 // groupRuns lists the runs of a group that need attention or, with acknowledged,
 // those that do not, and when each failed.
 func (s *Store) groupRuns(ctx context.Context, planID int64, ref domain.FailureRef, acknowledged bool) ([]dbsqlc.FailureAckRunsRow, error) {
-	p := dbsqlc.FailureAckRunsParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike, AlikeLast: lastAlike(ref)}
+	p := dbsqlc.FailureAckRunsParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)}
 	if !acknowledged {
 		return s.q.FailureAckRuns(ctx, p)
 	}

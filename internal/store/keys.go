@@ -16,10 +16,10 @@ import (
 // settingKeyPrint holds the fingerprint of the key that the database is sealed with.
 const settingKeyPrint = "key_fingerprint"
 
-// sealedMark begins a setting that is encrypted.
+// sealedMark begins a text that is encrypted.
 const sealedMark = "sealed:"
 
-// sealText encrypts the value of a setting, and binds it to the setting's name.
+// sealText encrypts a text, and binds it to a name.
 func (s *Store) sealText(name, text string) (string, error) {
 	aead := s.db.Secrets.Derived.Secrets
 	if aead == nil {
@@ -30,7 +30,7 @@ func (s *Store) sealText(name, text string) (string, error) {
 	return sealedMark + base64.StdEncoding.EncodeToString(aead.Seal(nonce, nonce, []byte(text), []byte(name))), nil
 }
 
-// unsealText decrypts the value of a setting; CodeCorrupt if it was not encrypted
+// unsealText decrypts what sealText encrypted; CodeCorrupt if it was not encrypted
 // with this key, under this name.
 func (s *Store) unsealText(name, sealed string) (string, error) {
 	aead := s.db.Secrets.Derived.Secrets
@@ -43,7 +43,7 @@ func (s *Store) unsealText(name, sealed string) (string, error) {
 		plain, err = aead.Open(nil, raw[:aead.NonceSize()], raw[aead.NonceSize():], []byte(name))
 	}
 	if err != nil {
-		return "", domain.Errorf(domain.CodeCorrupt, "the setting %q cannot be decrypted: %w", name, err)
+		return "", domain.Errorf(domain.CodeCorrupt, "the %s cannot be decrypted: %w", name, err)
 	}
 	return string(plain), nil
 }

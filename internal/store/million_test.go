@@ -47,7 +47,7 @@ edges: [{from: fetch, to: check}, {from: check, to: price}, {from: price, to: bo
 
 // templates makes one real run of every kind for each plan: of the runs that
 // finish, each has ten journal rows.
-func templates(t *testing.T, s *store.Store, plans int) map[string][]store.Template {
+func templates(t testing.TB, s *store.Store, plans int) map[string][]store.Template {
 	t.Helper()
 	inside, leave := make(chan struct{}), make(chan struct{})
 	reg := enginetest.NewRegistry().Handle("datetime", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
@@ -144,7 +144,7 @@ func TestAMillionRuns(t *testing.T) {
 
 // fill makes the past: most runs completed, one in a hundred unfinished, spread
 // over twenty plans of unequal use and ninety days.
-func fill(t *testing.T, s *store.Store, n int) {
+func fill(t testing.TB, s *store.Store, n int) {
 	t.Helper()
 	began := time.Now()
 	plans := 20

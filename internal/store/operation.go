@@ -91,11 +91,24 @@ func (s *Store) Do(o Operation, f func(tx *Tx) (object string, err error)) (obje
 		if o.Key == "" {
 			return tx.said, nil
 		}
-		if err := w.q.OperationsDeleteBefore(w.ctx, micros(o.At.Add(-operationLifetime))); err != nil {
-			return nil, err
-		}
-		return tx.said, w.q.OperationInsert(w.ctx, dbsqlc.OperationInsertParams{Principal: o.principal(), Operation: o.Name, Key: o.Key,
-			Digest: o.Digest, Object: object, CreatedAt: micros(o.At)})
+		return tx.said, w.keepReceipt(*o.Receipt(object))
 	}})
 	return object, repeated, translate(err, cmp.Or(o.Action, o.Name))
+}
+
+// Receipt is what is kept of the operation once it is carried out; nil: it has no key.
+func (o Operation) Receipt(object string) *domain.Receipt {
+	if o.Key == "" {
+		return nil
+	}
+	return &domain.Receipt{Principal: o.principal(), Operation: o.Name, Key: o.Key, Digest: o.Digest, Object: object, At: o.At}
+}
+
+// keepReceipt writes a receipt, and removes those that have expired.
+func (w *writer) keepReceipt(r domain.Receipt) error {
+	if err := w.q.OperationsDeleteBefore(w.ctx, micros(r.At.Add(-operationLifetime))); err != nil {
+		return err
+	}
+	return w.q.OperationInsert(w.ctx, dbsqlc.OperationInsertParams{Principal: r.Principal, Operation: r.Operation, Key: r.Key,
+		Digest: r.Digest, Object: r.Object, CreatedAt: micros(r.At)})
 }

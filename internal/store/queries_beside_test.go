@@ -164,6 +164,32 @@ func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 }
 
+func everyToolQuery(t *testing.T, s *Store, must func(string, error)) {
+	t.Helper()
+	ctx := context.Background()
+	at := time.Now().UTC().Truncate(time.Microsecond)
+	one := domain.KeptCircuit{Subject: "tool:http", LastCode: "down", LastMessage: "no answer", Circuit: domain.Circuit{Part: "a.example", State: domain.CircuitOpen, FailuresInRow: 5,
+		Since: at, OpenUntil: at.Add(time.Minute), LastError: "no answer", LastErrorAt: at, By: "ana", Reason: "they move"}}
+	two := domain.KeptCircuit{Subject: "provider:one", Circuit: domain.Circuit{State: domain.CircuitClosed, FailuresInRow: 1}}
+	must("circuits", s.SetCircuits(ctx, []domain.KeptCircuit{one, two}, domain.AuditRecord{Action: "circuit.open", Actor: "ana"}))
+	two.FailuresInRow = 2
+	must("circuits", s.SetCircuits(ctx, []domain.KeptCircuit{one, two}))
+	list, err := s.Circuits(ctx)
+	if must("circuits", err); len(list) != 2 || !reflect.DeepEqual(list[0], two) || !reflect.DeepEqual(list[1], one) {
+		t.Errorf("circuits: %+v", list)
+	}
+	must("circuits", s.SetCircuits(ctx, nil))
+	if list, err := s.Circuits(ctx); err != nil || len(list) != 0 {
+		t.Errorf("circuits that are gone: %+v, %v", list, err)
+	}
+	pin := domain.ToolPin{Server: "crm", Tool: "find", Hash: "h", Definition: domain.RawJSON(`{"name":"find"}`)}
+	must("pin", s.PutToolPins(ctx, []domain.ToolPin{{Server: "crm", Tool: "find", Hash: "older", Definition: domain.RawJSON(`{}`)}, {Server: "other", Tool: "find", Definition: domain.RawJSON(`{}`)}}))
+	must("pin", s.PutToolPins(ctx, []domain.ToolPin{pin}, domain.AuditRecord{Action: "tool.accept", Actor: "ana"}))
+	if pins, err := s.ToolPins(ctx, "crm"); err != nil || !reflect.DeepEqual(pins, []domain.ToolPin{pin}) {
+		t.Errorf("pins: %+v, %v", pins, err)
+	}
+}
+
 func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx, now := context.Background(), time.Now()
@@ -215,6 +241,14 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	must("expired", s.DeleteExpiredSessions(ctx, now.Add(2*time.Hour), time.Time{}))
 	if _, err := s.SessionByHash(ctx, "h3"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("an expired session: %v", err)
+	}
+	must("second factor", s.SetSecondFactor(ctx, u.ID, "{}"))
+	if text, err := s.SecondFactor(ctx, u.ID); err != nil || text != "{}" {
+		t.Errorf("second factor: %q, %v", text, err)
+	}
+	must("no second factor", s.SetSecondFactor(ctx, u.ID, ""))
+	if text, err := s.SecondFactor(ctx, u.ID); err != nil || text != "" {
+		t.Errorf("a second factor that is gone: %q, %v", text, err)
 	}
 	tok := domain.Token{ID: domain.NewID(), Name: "ci", Prefix: "kt_", SecretHash: "s", Role: domain.RoleOperator, Scopes: []string{"runs:read"}, CreatedAt: now}
 	must("token", s.CreateToken(ctx, tok))

@@ -197,9 +197,15 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("forget", err)
 	_, err = s.Approval(ctx, approval.ID)
 	must("approval", err)
-	_, err = s.AssignApproval(ctx, domain.System, approval.ID, "", "ana", "knows it")
-	must("assign", err)
-	if _, err := s.AssignApproval(ctx, domain.System, approval.ID, "", "otto", ""); domain.CodeOf(err) != domain.CodeConflict {
+	assign := func(to, reason string) error {
+		_, _, err := s.Do(Operation{Name: "assign-approval", Action: "approval.assign", By: domain.System, At: time.Now()}, func(tx *Tx) (string, error) {
+			p, err := tx.AssignApproval(approval.ID, "", to, reason)
+			return p.ID, err
+		})
+		return err
+	}
+	must("assign", assign("ana", "knows it"))
+	if err := assign("otto", ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("assigned over another: %v", err)
 	}
 	if n, err := s.ApprovalsCount(ctx, domain.ApprovalFilter{For: "otto"}, 10); err != nil || n != 0 {
@@ -331,6 +337,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("keep a setting", s.writer.perform(func(w *writer) ([]auditRow, error) { return nil, w.q.SettingKeep(w.ctx, "epoch", "0") })) // of a migration
 	everyUserQuery(t, s, must)
 	everyDeliveryQuery(t, s, must)
+	everyToolQuery(t, s, must)
 	everyPositionQuery(t, s, must)
 	must("remove access", s.writer.perform(func(w *writer) ([]auditRow, error) {
 		return nil, errors.Join(w.q.TokenDelete(w.ctx, "none"), w.q.ApprovalClose(w.ctx, dbsqlc.ApprovalCloseParams{PublicID: "none"}))

@@ -151,7 +151,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		p.ParentRun = r.Parent.Run
 	}
 	if r.Concurrency != nil {
-		p.ConcKey = r.Concurrency.Key
+		p.ConcurrencyKey = r.Concurrency.Key
 	}
 	inserted, err := w.q.RunInsert(w.ctx, p)
 	if err != nil {
@@ -175,6 +175,11 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	}
 	if len(r.Labels) > 0 {
 		if err := w.wordsOf(rowID); err != nil {
+			return nil, err
+		}
+	}
+	if r.Receipt != nil {
+		if err := w.keepReceipt(*r.Receipt); err != nil {
 			return nil, err
 		}
 	}

@@ -79,7 +79,7 @@ func TestAChangedInputIsFound(t *testing.T) {
 		{`UPDATE runs SET actor = 'eve' WHERE id = 1`, `UPDATE runs SET actor = 'marta' WHERE id = 1`},
 		{`UPDATE runs SET priority = 4 WHERE id = 1`, `UPDATE runs SET priority = 3 WHERE id = 1`},
 		{`UPDATE runs SET run_key = 'x' WHERE id = 1`, `UPDATE runs SET run_key = 'k' WHERE id = 1`},
-		{`UPDATE runs SET conc_key = 'x' WHERE id = 1`, `UPDATE runs SET conc_key = 'c' WHERE id = 1`},
+		{`UPDATE runs SET concurrency_key = 'x' WHERE id = 1`, `UPDATE runs SET concurrency_key = 'c' WHERE id = 1`},
 		{`UPDATE runs SET forked_from = 'x' WHERE id = 2`, `UPDATE runs SET forked_from = '' WHERE id = 2`},
 	} {
 		if _, err := pool.Exec(change[0]); err != nil {

@@ -22,14 +22,14 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// G12: an act that changes a setting and its record are one transaction.
+// An act that changes a setting and its record are one transaction.
 func TestSettingsOfPeopleAreAudited(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	if err := s.SetSettingAs(t.Context(), "mcp/crm", "{}", domain.AuditRecord{Action: "tool.accept", Actor: "ana", Object: "tool:crm.find", Detail: domain.RawJSON(`{"digest":"d"}`)}); err != nil {
+	if err := s.SetSettingAs(t.Context(), "stopped", "{}", domain.AuditRecord{Action: "tool.accept", Actor: "ana", Object: "tool:crm.find", Detail: domain.RawJSON(`{"digest":"d"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Setting(t.Context(), "mcp/crm"); err != nil || got != "{}" {
+	if got, err := s.Setting(t.Context(), "stopped"); err != nil || got != "{}" {
 		t.Errorf("%q %v", got, err)
 	}
 	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Actor: "ana"})

@@ -69,7 +69,7 @@ type Options struct {
 	vfs        string // SQLite's file layer for writing; empty: filelayer's
 	walPages   int    // 0: walPages
 	watchEvery time.Duration
-	search     query.Bounds // zero: query.Quickly
+	rows       int // 0: query.Rows
 }
 
 // Through is for proofs: the database is written through another file layer of
@@ -84,10 +84,9 @@ func (o Options) Through(vfs string, walPages int) Options {
 // VFS is SQLite's file layer that Through has set; empty: the usual one.
 func (o Options) VFS() string { return o.vfs }
 
-// Searching is for proofs, which must not depend on how fast the machine is: what
-// no index serves is searched for at most so long.
-func (o Options) Searching(bound time.Duration) Options {
-	o.search = query.Bounds{Time: bound, Grace: time.Hour}
+// Examining is for tests of searches: a request examines at most so many rows.
+func (o Options) Examining(rows int) Options {
+	o.rows = rows
 	return o
 }
 
@@ -161,7 +160,7 @@ func newStore(path string, o Options) *Store {
 		s.now = time.Now
 	}
 	s.db.Now = s.now
-	s.Lists = query.New(s.db, cmp.Or(o.search, query.Quickly))
+	s.Lists = query.New(s.db, cmp.Or(o.rows, query.Rows))
 	return s
 }
 

@@ -63,10 +63,11 @@ type Options struct {
 	Version string              // of kairosd, told to servers
 }
 
-// Recorder keeps a value as the act of somebody, in one transaction with its
-// record (G12).
+// Recorder stores what people change, in one transaction with the records of it.
 type Recorder interface {
-	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
+	activity.Recorder
+	circuit.Recorder
+	mcp.PinRecorder
 }
 
 // New offers the tools of a configuration and starts its MCP servers.
@@ -230,12 +231,11 @@ func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reaso
 		}
 	}
 	record.Detail = domain.RawJSON(fmt.Sprintf(`{"digest":%q}`, digest))
-	err := t.host.Accept(ctx, name, digest, func(ctx context.Context, key, value string) error {
-		if t.keeps {
-			return keep.SetSettingAs(ctx, key, value, record)
-		}
-		return t.pins.SetSetting(ctx, key, value)
-	})
+	var into mcp.PinRecorder // nil: it is accepted for the life of the box
+	if t.keeps {
+		into = keep
+	}
+	err := t.host.Accept(ctx, name, digest, into, record)
 	switch {
 	case errors.Is(err, mcp.ErrNoTool):
 		return domain.Errorf(domain.CodeNotFound, "no MCP server that runs offers %q", name).Suggest("kairos tools lists what there is")
@@ -332,22 +332,22 @@ func (t *Box) change(ctx context.Context, keep Recorder, actor domain.Actor, id 
 
 // forgetful keeps accepted definitions for the life of a command.
 type forgetful struct {
-	mu sync.Mutex
-	m  map[string]string
+	mu   sync.Mutex
+	pins []domain.ToolPin
 }
 
-func (f *forgetful) Setting(_ context.Context, key string) (string, error) {
+func (f *forgetful) ToolPins(_ context.Context, server string) ([]domain.ToolPin, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.m[key], nil
+	return slices.DeleteFunc(slices.Clone(f.pins), func(p domain.ToolPin) bool { return p.Server != server }), nil
 }
 
-func (f *forgetful) SetSetting(_ context.Context, key, value string) error {
+func (f *forgetful) PutToolPins(_ context.Context, pins []domain.ToolPin, _ ...domain.AuditRecord) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.m == nil {
-		f.m = map[string]string{}
+	for _, p := range pins {
+		f.pins = slices.DeleteFunc(f.pins, func(o domain.ToolPin) bool { return o.Server == p.Server && o.Tool == p.Tool })
+		f.pins = append(f.pins, p)
 	}
-	f.m[key] = value
 	return nil
 }

@@ -40,7 +40,13 @@ func New(tb testing.TB) *World {
 // On makes an App on a store.
 func On(tb testing.TB, s *store.Store) *World {
 	tb.Helper()
-	e := enginetest.OpenOn(tb, s, enginetest.NewRegistry(), engine.Options{})
+	return With(tb, s, enginetest.NewRegistry())
+}
+
+// With makes an App on a store, whose plans call the handlers of a registry.
+func With(tb testing.TB, s *store.Store, r *enginetest.Registry) *World {
+	tb.Helper()
+	e := enginetest.OpenOn(tb, s, r, engine.Options{})
 	c := Config(tb, s, e.Engine)
 	return &World{App: app.New(c), Config: c, Store: s, Engine: e}
 }

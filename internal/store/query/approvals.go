@@ -32,7 +32,7 @@ func newApprovalQuery(f domain.ApprovalFilter) approvalQuery {
 		add("approvals.status <> 'open'")
 		switch index = "approvals_decided"; {
 		case f.Plan != "" && f.Node != "":
-			index = "approvals_decided_alike"
+			index = "approvals_decided_of_step"
 			add("approvals.tool = ?", f.Tool)
 		case f.Plan != "":
 			index = "approvals_decided_of_plan"

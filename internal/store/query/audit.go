@@ -20,17 +20,16 @@ audit_events.request, audit_events.address, audit_events.mac, coalesce(runs.publ
 // none is needed to find them.
 var commonActions = []string{core.ActionCheckpoint, "run.status", "run.created"}
 
-// auditQuery is a filter as SQL: the events with low < seq < high.
+// auditQuery is a filter as SQL.
 type auditQuery struct {
-	from  string
-	where string
-	args  []any
+	from string
+	// key is what the index covers, where what is checked row by row.
+	key, where         string
+	keyArgs, whereArgs []any
 	// arms are values of a column: they are read one by one, each in order, and
 	// merged.
 	column string
 	arms   []string
-	// sparse is set when most of the events that the index gives may be refused.
-	sparse bool
 }
 
 // auditTerm is what a filter says of one column.
@@ -91,9 +90,12 @@ func auditIndex(column, value string) (index, clause string) {
 // skipped by an index that leaves them out; those of one run are found through
 // its journal.
 func newAuditQuery(f domain.AuditFilter, rowID int64) auditQuery {
-	q := auditQuery{from: "audit_events", where: "audit_events.seq > ? AND audit_events.seq < ?"}
+	q := auditQuery{from: "audit_events"}
+	covered := func(clause string, values ...any) {
+		q.key, q.keyArgs = q.key+" AND "+clause, append(q.keyArgs, values...)
+	}
 	add := func(clause string, values ...any) {
-		q.where, q.args = q.where+" AND "+clause, append(q.args, values...)
+		q.where, q.whereArgs = q.where+" AND "+clause, append(q.whereArgs, values...)
 	}
 	terms := auditTerms(f)
 	checkpoints := f.Run != "" || slices.ContainsFunc(terms, func(t auditTerm) bool { return t.column == "action" && slices.Contains(t.any, core.ActionCheckpoint) })
@@ -103,12 +105,12 @@ func newAuditQuery(f domain.AuditFilter, rowID int64) auditQuery {
 		if !slices.Contains(f.Exclude.Actions, core.ActionCheckpoint) {
 			of, args = "SELECT audit_seq FROM step_results WHERE step_results.run_id = ? UNION ALL "+of, append(args, rowID)
 		}
-		add("audit_events.seq IN ("+of+")", args...)
+		covered("audit_events.seq IN ("+of+")", args...)
 	} else {
 		for _, t := range terms {
 			if index, clause := t.index(); index != "" {
 				matched, q.from = t.column, q.from+" INDEXED BY "+index
-				add(clause)
+				covered(clause)
 				q.column, q.arms = t.column, slices.Compact(slices.Sorted(slices.Values(t.any)))
 				break
 			}
@@ -117,7 +119,7 @@ func newAuditQuery(f domain.AuditFilter, rowID int64) auditQuery {
 		case checkpoints:
 		case matched == "":
 			q.from += " INDEXED BY audit_events_of_people"
-			fallthrough
+			covered("audit_events.action <> 'checkpoint'")
 		case matched != "action":
 			add("audit_events.action <> 'checkpoint'")
 		}
@@ -126,12 +128,10 @@ func newAuditQuery(f domain.AuditFilter, rowID int64) auditQuery {
 		if len(t.any) > 0 && t.column != matched {
 			clause, values := t.match(t.any)
 			add(clause, values...)
-			q.sparse = q.sparse || f.Run == ""
 		}
 		if len(t.none) > 0 {
 			clause, values := t.match(t.none)
 			add("NOT "+clause, values...)
-			q.sparse = q.sparse || f.Run == "" && matched == ""
 		}
 	}
 	if !f.Since.IsZero() {
@@ -162,23 +162,34 @@ func (t auditTerm) match(list []string) (string, []any) {
 	return "(" + strings.Join(clauses, " OR ") + ")", args
 }
 
+// text is the query for the events with low < seq < high, newest or oldest first.
 func (q *auditQuery) text(low, high int64, order string, limit int) (string, []any) {
-	text := "SELECT " + auditColumns + " FROM " + q.from + " LEFT JOIN runs ON runs.id = audit_events.run_id WHERE " + q.where
-	args := append([]any{low, high}, q.args...)
+	text, args := q.of(auditColumns, " LEFT JOIN runs ON runs.id = audit_events.run_id", q.where, q.whereArgs, low, high, order)
+	return text + " LIMIT ?", append(args, limit)
+}
+
+func (q *auditQuery) keys(low, high int64, order string, skip int) (string, []any) {
+	text, args := q.of("audit_events.seq", "", "", nil, low, high, order)
+	return text + " LIMIT 1 OFFSET ?", append(args, skip)
+}
+
+func (q *auditQuery) of(columns, joins, where string, whereArgs []any, low, high int64, order string) (string, []any) {
+	text := "SELECT " + columns + " FROM " + q.from + joins + " WHERE audit_events.seq > ? AND audit_events.seq < ?" + q.key + where
+	args := slices.Concat([]any{low, high}, q.keyArgs, whereArgs)
 	if len(q.arms) == 0 {
-		return text + " ORDER BY audit_events.seq " + order + " LIMIT ?", append(args, limit)
+		return text + " ORDER BY audit_events.seq " + order, args
 	}
 	arms, all := make([]string, len(q.arms)), []any(nil)
 	for i, value := range q.arms {
 		arms[i], all = text+" AND audit_events."+q.column+" = ?", append(append(all, args...), value)
 	}
-	return strings.Join(arms, " UNION ALL ") + " ORDER BY 1 " + order + " LIMIT ?", append(all, limit)
+	return strings.Join(arms, " UNION ALL ") + " ORDER BY 1 " + order, all
 }
 
 // AuditEvents lists audit events, newest first. Checkpoints are left out unless
-// the filter asks for a run or for them. A filter that no index serves is
-// answered with what was found in 20 ms; Next then goes on from there, also when
-// the page is short.
+// the filter asks for a run or for them. Where no index serves a filter, a page is
+// what was found among the Rows that a request examines; Next then continues from
+// there, also when the page is short.
 func (s *Lists) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
 	var list domain.List[domain.AuditEvent]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -201,7 +212,7 @@ func (s *Lists) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.L
 	limit := core.PageLimit(f.Page.Limit)
 	q := newAuditQuery(f, rowID)
 	var found []core.Numbered[domain.AuditEvent]
-	reached, err := s.scan(ctx, q.sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+	reached, err := s.scan(ctx, search{of: q.keys, first: first, last: last, at: at, newer: newer}, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text(low, high, order, limit+1-len(found))
 		rows, err := s.db.Read.QueryContext(ctx, text, args...)
 		if err != nil {

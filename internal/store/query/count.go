@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// RunsCount counts matches up to the cap. For a filter that no index serves it is as
-// many as are found in 20 ms, and not whole if there may be more.
+// RunsCount counts matches up to a limit. Where no index serves a filter, they are
+// those among the Rows that a request examines, and not whole if there may be more.
 func (s *Lists) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n int, whole bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
@@ -33,7 +33,7 @@ func (s *Lists) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n
 		n, err := s.countByIndex(ctx, q, last, limit)
 		return n, true, err
 	}
-	reached, err := s.scan(ctx, q.scan, 1, last, math.MaxInt64, false, func(ctx context.Context, low, high int64, order string) (bool, error) {
+	reached, err := s.scan(ctx, q.search(s, last, math.MaxInt64, false), func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text("runs.id", "", low, high, order, limit-n)
 		var found int
 		if err := s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found); err != nil {
@@ -53,19 +53,25 @@ func (s *Lists) countByIndex(ctx context.Context, q *runQuery, last int64, limit
 		err = s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&n)
 		return n, core.Translate(err, "count runs")
 	}
-	all, dry := *q, *q
-	all.where, dry.where = nil, nil
-	dry.arms = slices.Clone(q.arms)
-	for i := range dry.arms {
-		dry.arms[i].from = "runs INDEXED BY runs_dry"
-		dry.arms[i].where += " AND runs.origin = '" + domain.OriginDry + "'"
-	}
-	without, err := count(dry, math.MaxInt32)
+	all := *q
+	all.where = nil
+	without, err := count(q.onlyDry(), math.MaxInt32)
 	if err != nil {
 		return 0, err
 	}
 	n, err := count(all, limit+without)
 	return max(n-without, 0), err
+}
+
+// onlyDry is the same arms of dry runs.
+func (q *runQuery) onlyDry() runQuery {
+	dry := *q
+	dry.where, dry.arms = nil, slices.Clone(q.arms)
+	for i := range dry.arms {
+		dry.arms[i].from = "runs INDEXED BY runs_dry"
+		dry.arms[i].where += " AND runs.origin = '" + domain.OriginDry + "'"
+	}
+	return dry
 }
 
 // onlyEnded reports whether a filter asks for nothing but how runs ended since a

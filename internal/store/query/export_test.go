@@ -23,9 +23,56 @@ func (s *Lists) RunStatement(ctx context.Context, f domain.RunFilter, order stri
 	return text, args, nil
 }
 
+// DryStatement are the dry runs that a count leaves out.
+func (s *Lists) DryStatement(ctx context.Context, f domain.RunFilter) (string, []any, error) {
+	q, err := s.runQuery(ctx, f)
+	if err != nil {
+		return "", nil, err
+	}
+	dry := q.onlyDry()
+	text, args := dry.text("runs.id", "", 0, 1<<62, "DESC", 51)
+	return text, args, nil
+}
+
+// RunKeys finds where the rows end that a page of runs examines.
+func (s *Lists) RunKeys(ctx context.Context, f domain.RunFilter, order string) (string, []any, error) {
+	q, err := s.runQuery(ctx, f)
+	if err != nil {
+		return "", nil, err
+	}
+	text, args := q.keys(0, 1<<62, order, 51)
+	return text, args, nil
+}
+
+// HandoffKeys is RunKeys for handoffs, AuditKeys for audit events.
+func HandoffKeys(f domain.HandoffFilter) (string, []any) { return handoffKeys(f)(0, 1<<62, "DESC", 51) }
+
+func AuditKeys(f domain.AuditFilter) (string, []any) {
+	q := newAuditQuery(f, 0)
+	return q.keys(0, 1<<62, "DESC", 51)
+}
+
+// StepStatements are a page of steps, and what finds where its rows end.
+func (s *Lists) StepStatements(ctx context.Context, f domain.StepFilter) (out []Statement, err error) {
+	q, err := s.stepQuery(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	text, args := q.between(f, stepAt{1, 1}, stepAt{9, 9}, 51)
+	out = append(out, Statement{text, args})
+	text, args = q.runs(1, 9, 51)
+	return append(out, Statement{text, args}, Statement{failuresSQL, []any{1, 9, 9, 51}}), nil
+}
+
+// Statement is SQL with its arguments.
+type Statement struct {
+	Text string
+	Args []any
+}
+
 // HandoffStatement is a page of handoffs.
 func HandoffStatement(f domain.HandoffFilter) (string, []any) {
-	text, args, _ := handoffQuery(f)
+	text, args := handoffQuery(f)
 	return text + " ORDER BY h.id DESC LIMIT ?", append(append([]any{0, 1 << 62}, args...), 51)
 }
 

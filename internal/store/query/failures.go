@@ -15,7 +15,7 @@ import (
 // FailureOrigin says what went before the first failure of a group;
 // CodeNotFound when none of it needs attention any more.
 func (s *Lists) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
-	first, err := s.db.Q.FailureGroupFirst(ctx, dbsqlc.FailureGroupFirstParams{Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike})
+	first, err := s.db.Q.FailureGroupFirst(ctx, dbsqlc.FailureGroupFirstParams{Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.FailureOrigin{}, domain.Errorf(domain.CodeNotFound, "no failure of %s at %s with %s needs attention", ref.PlanKey, ref.Node, ref.Code)
 	} else if err != nil {
@@ -41,7 +41,7 @@ func (s *Lists) FailureAcks(ctx context.Context, since time.Time, limit int) ([]
 	}
 	out := make([]domain.FailureAck, len(rows))
 	for i, r := range rows {
-		out[i] = core.FailureAck(dbsqlc.FailureAck{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Alike: r.Alike, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: r.At}, r.Key)
+		out[i] = core.FailureAck(dbsqlc.FailureAck{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: r.At}, r.Key)
 	}
 	return out, nil
 }

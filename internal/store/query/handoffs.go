@@ -24,8 +24,9 @@ FROM handoffs`
 // handoffMax bounds what one list reads: matrices and loops are made of so many.
 const handoffMax = 2000
 
-// HandoffsOf lists handoffs of all runs, newest first; Limit may be up to 2,000. A
-// filter that no index serves is answered with what was found in 20 ms; Next goes on.
+// HandoffsOf lists handoffs of all runs, newest first; Limit may be up to 2,000.
+// Where no index serves a filter, a page is what was found among the Rows that a
+// request examines; Next continues from there.
 func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
 	var list domain.List[domain.HandoffSeen]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -55,9 +56,9 @@ func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.
 	if f.Page.Limit > limit {
 		limit = min(f.Page.Limit, handoffMax)
 	}
-	text, args, sparse := handoffQuery(f)
+	text, args := handoffQuery(f)
 	var found []core.Numbered[domain.HandoffSeen]
-	reached, err := s.scan(ctx, sparse, first, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+	reached, err := s.scan(ctx, search{of: handoffKeys(f), first: first, last: last, at: at, newer: newer}, func(ctx context.Context, low, high int64, order string) (bool, error) {
 		rows, err := s.db.Read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(found))...)
 		if err != nil {
 			return false, err
@@ -127,15 +128,32 @@ func readHandoff(row interface{ Scan(...any) error }) (n core.Numbered[domain.Ha
 	return n, err
 }
 
-// handoffQuery is a filter as SQL for the handoffs with low < id < high.
-func handoffQuery(f domain.HandoffFilter) (text string, args []any, sparse bool) {
-	index := ""
+// handoffIndex serves a filter: a clause that names it, and the column it is by.
+func handoffIndex(f domain.HandoffFilter) (index, column, value string) {
 	switch {
 	case f.From != "":
-		index = " INDEXED BY handoffs_by_from"
+		return " INDEXED BY handoffs_by_from", "handoffs.from_agent", f.From
 	case f.To != "":
-		index = " INDEXED BY handoffs_by_to"
+		return " INDEXED BY handoffs_by_to", "handoffs.to_agent", f.To
 	}
+	return "", "", ""
+}
+
+// handoffKeys are the handoffs that the index for a filter gives.
+func handoffKeys(f domain.HandoffFilter) keys {
+	index, column, value := handoffIndex(f)
+	return func(low, high int64, order string, skip int) (string, []any) {
+		text, args := "SELECT handoffs.id FROM handoffs"+index+" WHERE handoffs.id > ? AND handoffs.id < ?", []any{low, high}
+		if column != "" {
+			text, args = text+" AND "+column+" = ?", append(args, value)
+		}
+		return text + " ORDER BY handoffs.id " + order + " LIMIT 1 OFFSET ?", append(args, skip)
+	}
+}
+
+// handoffQuery is a filter as SQL for the handoffs with low < id < high.
+func handoffQuery(f domain.HandoffFilter) (text string, args []any) {
+	index, _, _ := handoffIndex(f)
 	text = handoffSQL + index + joinedSQL + "handoffs.id > ? AND handoffs.id < ?"
 	for _, c := range []struct{ column, value string }{{"handoffs.from_agent", f.From}, {"handoffs.to_agent", f.To}, {"plans.key", f.Plan}} {
 		if c.value != "" {
@@ -146,7 +164,7 @@ func handoffQuery(f domain.HandoffFilter) (text string, args []any, sparse bool)
 	if f.Status != "" {
 		text, args = text+" WHERE h.status = ?", append(args, f.Status)
 	}
-	return text, args, f.Plan != "" || f.Status != "" || f.From != "" && f.To != ""
+	return text, args
 }
 
 func (s *Lists) handoffFrom(ctx context.Context, id int64) (int64, int64, error) {

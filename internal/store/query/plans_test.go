@@ -1,6 +1,8 @@
 package query_test
 
 import (
+	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,73 +23,154 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	storetest.Plan(t, s, "id: p\nnodes:\n  a: {type: noop}\n")
-	two := []domain.RunStatus{domain.RunFailed, domain.RunCompleted}
-	for name, f := range map[string]domain.RunFilter{
-		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
-		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
-		"reasons": {WaitReasons: []domain.WaitReason{domain.WaitInDoubt, domain.WaitPaused, domain.WaitBudget}}, "reason of a plan": {WaitReasons: []domain.WaitReason{domain.WaitApproval}, PlanKey: "p"}, "deleted": {Deleted: true},
-		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
-		"agent": {Agents: []string{"a"}}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
-		"retried": {MinAttempts: 2}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
-		"failed alike": {PlanKey: "p", Node: "n", ErrorCode: "e", Alike: "a", Statuses: two[:1], NeedsAttention: true},
-		"words":        {Text: "rate limit"}, "words of failed": {Text: "rate", Statuses: two[:1]}, "words of a plan": {Text: "rate", PlanKey: "p"}, "words of all that need attention": {Text: "rate", NeedsAttention: true},
-		"stubborn": {NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
-		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
-			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
-	} {
+	for name, f := range runFilters() {
 		for _, order := range []string{"ASC", "DESC"} {
-			text, args, err := s.RunStatement(t.Context(), f, order)
-			if err != nil {
-				t.Fatal(err)
+			for _, statement := range []func(context.Context, domain.RunFilter, string) (string, []any, error){s.RunStatement, s.RunKeys} {
+				text, args, err := statement(t.Context(), f, order)
+				if err != nil {
+					t.Fatal(err)
+				}
+				explain(t, s, name+" "+order, text, args)
 			}
-			explain(t, s, name+" "+order, text, args)
 		}
 	}
 	// Whole tables, on purpose: small ones, and sums that are made in the background.
-	whole := []string{"UserList", "TokenList", "UserSeals", "TokenSeals", "SessionsAll", "UserCount", "RunCountList", "RunCountsText", "RunCountsCheck", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
+	whole := []string{"UserList", "TokenList", "UserSeals", "TokenSeals", "SecondFactors", "CircuitList", "SessionsAll", "UserCount", "RunCountList", "RunCountsText", "RunCountsCheck", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
 		"StepsWithoutAudit", // the newest 100,000 rows, for a check
 		"FailureGroups",     // it sorts groups, of which there are few
 		"PlannedRuns",       // the versions of all plans, when metrics are read
 		"PlansWithText",     // the newest versions of all plans
 		"VersionsUnderWay",  // the runs that are under way
 		"OutcomeList"}       // a range of the index for each plan
-	for _, q := range selects(t) {
-		if !slices.Contains(whole, q[0]) {
+	for _, q := range named(t, func(file string) bool { return file != "checks.sql" }) { // those read everything, on purpose
+		if strings.HasPrefix(q[1], "SELECT") && !slices.Contains(whole, q[0]) {
 			explain(t, s, q[0], q[1], nil)
 		}
 	}
-	for _, f := range []domain.HandoffFilter{{}, {From: "a"}, {To: "b"}, {Status: "failed"}, {Plan: "p"}} {
+	for _, f := range handoffFilters {
 		text, args := query.HandoffStatement(f)
 		explain(t, s, "handoffs", text, args)
+		text, args = query.HandoffKeys(f)
+		explain(t, s, "keys of handoffs", text, args)
 	}
 	explain(t, s, "handoff", query.OneHandoffSQL, []any{"h"})
 	explain(t, s, "handoffs like another", query.LikeHandoffsSQL, []any{"h", "i", 8})
-	for _, f := range []domain.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},
-		{Decided: true, Plan: "p"}, {Decided: true, Plan: "p", Node: "n"}} {
+	for _, f := range approvalFilters {
 		for _, newer := range []bool{false, true} {
 			text, args := query.ApprovalStatement(f, newer)
 			explain(t, s, "approvals", text, args)
 		}
 	}
-	for _, f := range []domain.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
-		{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, Exclude: domain.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}, {Requests: []string{"r"}}, {Addresses: []string{"a"}}, {Result: "denied"},
-		{Results: []string{"denied", "failed"}, Actions: []string{"run.*"}}, {Surfaces: []string{"api"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}}} {
+	for _, f := range auditFilters {
 		text, args := query.AuditStatement(f)
 		explain(t, s, "audit", text, args)
+		text, args = query.AuditKeys(f)
+		explain(t, s, "keys of audit events", text, args)
+	}
+	for _, f := range stepFilters {
+		statements, err := s.StepStatements(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, statement := range statements {
+			explain(t, s, "steps", statement.Text, statement.Args)
+		}
 	}
 }
 
+// An index costs with every row that is written: each serves a query, which the
+// migration names beside it.
+func TestEveryIndexServesAQuery(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	storetest.Plan(t, s, "id: p\nnodes:\n  a: {type: noop}\n")
+	serves := map[string]map[string]bool{} // index, query
+	look := func(name, text string, args ...any) {
+		for _, step := range planOf(t, s, text, args) {
+			if m := indexName.FindStringSubmatch(step); m != nil {
+				if serves[m[1]] == nil {
+					serves[m[1]] = map[string]bool{}
+				}
+				serves[m[1]][name] = true
+			}
+		}
+	}
+	for _, q := range named(t, func(string) bool { return true }) {
+		look(q[0], q[1])
+	}
+	for _, f := range runFilters() {
+		text, args, err := s.RunStatement(t.Context(), f, "DESC")
+		if err != nil {
+			t.Fatal(err)
+		}
+		look("Runs", text, args...)
+	}
+	text, args, err := s.DryStatement(t.Context(), domain.RunFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look("RunsCount", text, args...)
+	for _, f := range handoffFilters {
+		text, args := query.HandoffStatement(f)
+		look("HandoffsOf", text, args...)
+	}
+	look("Handoff", query.OneHandoffSQL, "h")
+	for _, f := range approvalFilters {
+		text, args := query.ApprovalStatement(f, false)
+		look("Approvals", text, args...)
+	}
+	for _, f := range auditFilters {
+		text, args := query.AuditStatement(f)
+		look("AuditEvents", text, args...)
+	}
+	for _, f := range stepFilters {
+		statements, err := s.StepStatements(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, statement := range statements {
+			look("Steps", statement.Text, statement.Args...)
+		}
+	}
+	migration, err := os.ReadFile("../../../db/migrations/00001_create_store.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range indexLine.FindAllStringSubmatch(string(migration), -1) {
+		comment, unique, index := m[1], m[2] != "", m[3]
+		if unique {
+			continue // it keeps a rule
+		}
+		names := servesNames.FindStringSubmatch(comment)
+		if names == nil {
+			t.Errorf("no comment says what %s serves; it serves %v", index, slices.Sorted(maps.Keys(serves[index])))
+			continue
+		}
+		for _, name := range strings.Split(names[1], ", ") {
+			if !serves[index][name] {
+				t.Errorf("%s does not serve %s; it serves %v", index, name, slices.Sorted(maps.Keys(serves[index])))
+			}
+		}
+	}
+}
+
+var (
+	indexName   = regexp.MustCompile(`USING (?:COVERING )?INDEX (\w+)`)
+	indexLine   = regexp.MustCompile(`(?m)((?:^--.*\n)*)^CREATE (UNIQUE )?INDEX (\w+)`)
+	servesNames = regexp.MustCompile(`-- Serves ([\w, ]+)\.`)
+)
+
 var queryName = regexp.MustCompile(`(?m)^-- name: (\w+) :`)
 
-// selects gives name and text of every reading query, as SQLite takes it.
-func selects(t *testing.T) (out [][2]string) {
+// named gives name and text of every query of these files, as SQLite takes it.
+func named(t *testing.T, kept func(file string) bool) (out [][2]string) {
 	t.Helper()
 	files, err := filepath.Glob("../../../db/queries/*.sql")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no query files: %v", err)
 	}
 	for _, f := range files {
-		if filepath.Base(f) == "checks.sql" { // they read everything, on purpose
+		if !kept(filepath.Base(f)) {
 			continue
 		}
 		b, err := os.ReadFile(f)
@@ -103,10 +186,8 @@ func selects(t *testing.T) (out [][2]string) {
 			}
 			_, body, _ := strings.Cut(text[m[0]:end], "\n")
 			body, _, _ = strings.Cut(body, ";")
-			if strings.HasPrefix(body, "SELECT") {
-				body = regexp.MustCompile(`sqlc\.embed\((\w+)\)`).ReplaceAllString(body, "$1.*")
-				out = append(out, [2]string{text[m[2]:m[3]], regexp.MustCompile(`@\w+`).ReplaceAllString(body, "'x'")})
-			}
+			body = regexp.MustCompile(`sqlc\.embed\((\w+)\)`).ReplaceAllString(body, "$1.*")
+			out = append(out, [2]string{text[m[2]:m[3]], regexp.MustCompile(`@\w+`).ReplaceAllString(body, "'x'")})
 		}
 	}
 	return out
@@ -114,9 +195,19 @@ func selects(t *testing.T) (out [][2]string) {
 
 func explain(t *testing.T, s *store.Store, name, text string, args []any) {
 	t.Helper()
+	for _, detail := range planOf(t, s, text, args) {
+		if strings.Contains(detail, "TEMP B-TREE") || strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "USING INDEX") && !strings.Contains(detail, "subquery") && !strings.Contains(detail, "VIRTUAL TABLE") {
+			t.Errorf("%s: %s\n%s", name, detail, text)
+		}
+	}
+}
+
+// planOf is how SQLite executes a statement.
+func planOf(t *testing.T, s *store.Store, text string, args []any) (out []string) {
+	t.Helper()
 	rows, err := s.Core().Read.Query("EXPLAIN QUERY PLAN "+text, args...)
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", name, err, text)
+		t.Fatalf("%v\n%s", err, text)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -125,11 +216,38 @@ func explain(t *testing.T, s *store.Store, name, text string, args []any) {
 		if err := rows.Scan(&id, &up, &unused, &detail); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(detail, "TEMP B-TREE") || strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "USING INDEX") && !strings.Contains(detail, "subquery") && !strings.Contains(detail, "VIRTUAL TABLE") {
-			t.Errorf("%s: %s\n%s", name, detail, text)
-		}
+		out = append(out, detail)
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
+	return out
 }
+
+func runFilters() map[string]domain.RunFilter {
+	two := []domain.RunStatus{domain.RunFailed, domain.RunCompleted}
+	return map[string]domain.RunFilter{
+		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
+		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
+		"reasons": {WaitReasons: []domain.WaitReason{domain.WaitInDoubt, domain.WaitPaused, domain.WaitBudget}}, "reason of a plan": {WaitReasons: []domain.WaitReason{domain.WaitApproval}, PlanKey: "p"}, "deleted": {Deleted: true},
+		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
+		"agent": {Agents: []string{"a"}}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
+		"retried": {MinAttempts: 2}, "crashed": {HasCrash: true}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
+		"failed alike": {PlanKey: "p", Node: "n", ErrorCode: "e", Alike: "a", Statuses: two[:1], NeedsAttention: true},
+		"words":        {Text: "rate limit"}, "words of failed": {Text: "rate", Statuses: two[:1]}, "words of a plan": {Text: "rate", PlanKey: "p"}, "words of all that need attention": {Text: "rate", NeedsAttention: true},
+		"stubborn": {NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
+		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
+			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
+	}
+}
+
+var handoffFilters = []domain.HandoffFilter{{}, {From: "a"}, {To: "b"}, {Status: "failed"}, {Plan: "p"}}
+
+var approvalFilters = []domain.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},
+	{Decided: true, Plan: "p"}, {Decided: true, Plan: "p", Node: "n"}}
+
+var auditFilters = []domain.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
+	{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, Exclude: domain.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}, {Requests: []string{"r"}}, {Addresses: []string{"a"}}, {Result: "denied"},
+	{Results: []string{"denied", "failed"}, Actions: []string{"run.*"}}, {Surfaces: []string{"api"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}}}
+
+var stepFilters = []domain.StepFilter{{}, {PlanKey: "p", Version: 1}, {Nodes: []string{"a"}}, {Statuses: []domain.NodeStatus{domain.NodeFailed}}, {ErrorCodes: []string{"x"}, PlanKey: "p"}}

@@ -9,9 +9,9 @@ import (
 
 // Lists are the lists of an open database. They are safe for concurrent use.
 type Lists struct {
-	db     *core.DB
-	bounds Bounds // of searches that no index serves
+	db   *core.DB
+	rows int // that a request examines at most
 }
 
-// New gives the lists of a database.
-func New(db *core.DB, bounds Bounds) *Lists { return &Lists{db, bounds} }
+// New gives the lists of a database. A request examines at most so many rows.
+func New(db *core.DB, rows int) *Lists { return &Lists{db, rows} }

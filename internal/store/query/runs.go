@@ -12,9 +12,9 @@ import (
 )
 
 const runColumns = `runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq,
-runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run,
+runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run,
 runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused,
-runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.alike,
+runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.fingerprint,
 coalesce(run_details.error_message, ''), coalesce(run_details.error_node, ''), coalesce(run_details.session, ''), coalesce(run_details.limits, ''), coalesce(run_details.labels, ''),
 coalesce(run_details.given_labels, ''), run_details.parent, run_details.concurrency,
 plans.public_id, plans.key, plan_versions.number, plan_versions.hash`
@@ -23,9 +23,6 @@ plans.public_id, plans.key, plan_versions.number, plan_versions.hash`
 const runJoins = ` LEFT JOIN run_details ON run_details.run_id = runs.id JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id`
 
 const (
-	// scanWindow is how many rows a list whose filter no index serves looks at in
-	// its first step.
-	scanWindow = 256
 	// clockSlack is how far the clock may have been put back while rows were
 	// written, for bounds that assume that it was not.
 	clockSlack = time.Hour
@@ -33,9 +30,9 @@ const (
 	listDeadline = 2 * time.Second
 )
 
-// Runs lists runs, newest first, by key. A filter that no index serves is
-// answered with what was found in 20 ms; Next then goes on from there, also when
-// the page is short.
+// Runs lists runs, newest first, by key. Where no index serves a filter, a page is
+// what was found among the Rows that a request examines; Next then continues from
+// there, also when the page is short.
 func (s *Lists) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error) {
 	var list domain.List[domain.Run]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -58,7 +55,7 @@ func (s *Lists) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domai
 	if q.below > 0 {
 		last = min(last, q.below-1)
 	}
-	reached, err := s.scan(ctx, q.scan, 1, last, at, newer, func(ctx context.Context, low, high int64, order string) (bool, error) {
+	reached, err := s.scan(ctx, q.search(s, last, at, newer), func(ctx context.Context, low, high int64, order string) (bool, error) {
 		text, args := q.text(runColumns, runJoins, low, high, order, limit+1-len(found))
 		rows, err := s.db.Read.QueryContext(ctx, text, args...)
 		if err != nil {
@@ -86,48 +83,6 @@ func (s *Lists) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domai
 	return list, nil
 }
 
-// scan calls step for ranges of row numbers from first to last, from a position on, until
-// step has enough or there are no more: for all rows at once if an index serves
-// the filter, else (sparse) as a search. reached is the number
-// it came to when time was up, 0: it saw all it had to.
-func (s *Lists) scan(ctx context.Context, sparse bool, first, last, at int64, newer bool,
-	step func(ctx context.Context, low, high int64, order string) (bool, error)) (reached int64, err error) {
-	low, high, order := first-1, min(at, last+1), "DESC"
-	if newer {
-		low, high, order = max(at, first-1), last+1, "ASC"
-	}
-	if !sparse {
-		_, err := step(ctx, low, high, order)
-		return 0, err
-	}
-	p := newSearch(scanWindow, 2, s.bounds)
-	for low < high-1 {
-		if p.over() && newer {
-			return low, nil
-		} else if p.over() {
-			return high, nil
-		}
-		from, to := max(low, high-1-p.size), high
-		if newer {
-			from, to = low, min(high, low+1+p.size)
-		}
-		var enough bool
-		done, err := p.step(ctx, func(ctx context.Context) (err error) {
-			enough, err = step(ctx, from, to, order)
-			return err
-		})
-		switch {
-		case err != nil || done && enough:
-			return 0, err
-		case done && newer:
-			low = to - 1
-		case done:
-			high = from + 1
-		}
-	}
-	return 0, nil
-}
-
 // gather adds what is in rows, or nothing of it if a row cannot be read.
 func gather[T any](rows *sql.Rows, into *[]T, read func(*sql.Rows) (T, error)) error {
 	defer rows.Close()
@@ -153,9 +108,9 @@ func scanRun(rows *sql.Rows) (core.Numbered[domain.Run], error) {
 	var planID, planKey, hash string
 	var number int64
 	if err := rows.Scan(&r.ID, &r.PublicID, &r.Tail, &r.PlanID, &r.VersionID, &r.Status, &r.WaitReason, &r.Attention, &r.LastSeq, &r.Steps, &r.Path,
-		&r.Headline, &r.Node, &r.ErrorCode, &r.Actor, &r.Origin, &r.Priority, &r.RunKey, &r.ConcKey, &r.ParentRun, &r.ForkedFrom, &r.ForkSeq, &r.RerunOf,
+		&r.Headline, &r.Node, &r.ErrorCode, &r.Actor, &r.Origin, &r.Priority, &r.RunKey, &r.ConcurrencyKey, &r.ParentRun, &r.ForkedFrom, &r.ForkSeq, &r.RerunOf,
 		&r.StartAt, &r.DueAt, &r.InputTokens, &r.OutputTokens, &r.Cost, &r.Crashes, &r.Paused, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.RunningUs,
-		&r.DeletedAt, &r.PurgedAt, &r.Alike, &d.ErrorMessage, &d.ErrorNode, &d.Session, &d.Limits, &d.Labels, &d.GivenLabels, &d.Parent, &d.Concurrency,
+		&r.DeletedAt, &r.PurgedAt, &r.Fingerprint, &d.ErrorMessage, &d.ErrorNode, &d.Session, &d.Limits, &d.Labels, &d.GivenLabels, &d.Parent, &d.Concurrency,
 		&planID, &planKey, &number, &hash); err != nil {
 		return core.Numbered[domain.Run]{}, err
 	}

@@ -2,77 +2,90 @@ package query
 
 import (
 	"context"
-	"time"
+	"database/sql"
+	"errors"
+
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Bounds say how long a search that no index serves may take.
-type Bounds struct {
-	// Time is when it ends: what was found by then is shown, with where it stopped.
-	Time time.Duration
-	// Grace is how long a step may go on behind that. Pages that are not in memory
-	// make one step take as long as a hundred before it.
-	Grace time.Duration
+// Rows is how many rows a request examines at most that it may not show. It bounds a
+// search that no index serves: the page then ends where the search stopped, and its
+// cursor continues there. Rows are counted, not milliseconds, so that the same request
+// on the same data gives the same page. BenchmarkSearch measures what a row costs.
+const Rows = 5_000
+
+// keys is the statement that gives the keys of a list between low and high (both
+// exclusive) in an order, skipping some: of the rows that an index gives, before
+// any is refused. It gives at most one.
+type keys func(low, high int64, order string, skip int) (text string, args []any)
+
+// windows are how many rows the steps of one request examine. Most pages are full
+// after the first, and need not find out where the rows of the request end.
+func (s *Lists) windows() []int {
+	first := max(s.rows/10, 1)
+	return []int{first, s.rows - first}
 }
 
-// Quickly are the bounds of a search that somebody waits for.
-var Quickly = Bounds{20 * time.Millisecond, 15 * time.Millisecond}
-
-const (
-	// searchStep is how long one step of a search may take for the next one to be
-	// larger.
-	searchStep = time.Millisecond
-	// leastWindow is how many rows a step looks at even where rows are slow.
-	leastWindow = 16
-)
-
-// search goes through rows in steps, for a bounded time. Its steps grow while they
-// are quick, and shrink where they are slow. One that takes too long is broken off,
-// and what it saw is lost; the search then ends where that step began. There is
-// always one step: if the first is broken off, a small one takes its place, as long
-// as that may take, and others follow for half the time.
+// search is a range of rows to go through, newest first or (newer) oldest first.
 type search struct {
-	size   int64 // rows that the next step is to look at
-	grow   int64 // how many times as large the one after it may be
-	bounds Bounds
-	began  time.Time
-	done   int // steps
-	small  bool
+	of          keys
+	first, last int64
+	at          int64 // where it begins
+	newer       bool
+	ids         int64 // how many row numbers it goes through at most; 0: any
 }
 
-func newSearch(size, grow int64, bounds Bounds) *search {
-	return &search{size: size, grow: grow, bounds: bounds, began: time.Now()}
+// scan calls step for ranges of row numbers until step has enough, there are no more,
+// or the rows that a request may examine are used up. reached is the number that it
+// came to in the last case, else 0.
+func (s *Lists) scan(ctx context.Context, r search, step func(ctx context.Context, low, high int64, order string) (bool, error)) (reached int64, err error) {
+	low, high, order := r.first-1, min(r.at, r.last+1), "DESC"
+	if r.newer {
+		low, high, order = max(r.at, r.first-1), r.last+1, "ASC"
+	}
+	cut := r.ids > 0 && high-low > r.ids
+	if cut && r.newer {
+		high = low + r.ids
+	} else if cut {
+		low = high - r.ids
+	}
+	for _, rows := range s.windows() {
+		end, more, err := s.skip(ctx, r.of, low, high, order, rows)
+		if err != nil {
+			return 0, err
+		}
+		from, to := low, high
+		switch {
+		case more && r.newer:
+			to = end
+		case more:
+			from = end
+		}
+		if enough, err := step(ctx, from, to, order); err != nil || enough {
+			return 0, err
+		}
+		if r.newer {
+			low = to - 1
+			reached = low
+		} else {
+			high = from + 1
+			reached = high
+		}
+		if !more && cut {
+			return reached, nil
+		} else if !more {
+			return 0, nil
+		}
+	}
+	return reached, nil
 }
 
-// over reports that the time is up.
-func (s *search) over() bool { return s.done > 0 && time.Since(s.began) > s.bounds.Time }
-
-// step does a step, and reports false if it was broken off: nothing of what it found
-// counts.
-func (s *search) step(ctx context.Context, do func(context.Context) error) (bool, error) {
-	bound := ctx
-	if !s.small || s.done > 0 {
-		var cancel context.CancelFunc
-		bound, cancel = context.WithDeadline(ctx, s.began.Add(s.bounds.Time+s.bounds.Grace))
-		defer cancel()
+// skip gives the key that comes after so many rows; false: there are no more.
+func (s *Lists) skip(ctx context.Context, of keys, low, high int64, order string, rows int) (key int64, more bool, err error) {
+	text, args := of(low, high, order, rows)
+	err = s.db.Read.QueryRowContext(ctx, text, args...).Scan(&key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
 	}
-	began := time.Now()
-	if err := do(bound); err != nil {
-		if bound.Err() == nil || ctx.Err() != nil {
-			return false, err
-		}
-		if s.size = leastWindow; s.done == 0 {
-			s.small, s.began = true, time.Now().Add(-s.bounds.Time/2)
-		}
-		return false, nil
-	}
-	s.done++
-	switch took := time.Since(began); {
-	case took < searchStep/time.Duration(s.grow):
-		s.size *= s.grow
-	case took < searchStep:
-		s.size *= 2
-	case took > 2*searchStep:
-		s.size = max(s.size/2, leastWindow)
-	}
-	return true, nil
+	return key, err == nil, core.Translate(err, "search")
 }

@@ -1,71 +1,222 @@
-package query
+package query_test
 
 import (
-	"context"
-	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// slowly is a step that takes so long, or until it is broken off.
-func slowly(took time.Duration) func(context.Context) error {
-	return func(ctx context.Context) error {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(took):
-			return nil
+// past is a store whose requests examine 100 rows, with 250 runs of one step each.
+// Every fiftieth of them failed.
+func past(t *testing.T) *store.Store {
+	t.Helper()
+	s := storetest.OpenExamining(t, 100)
+	v := storetest.Plan(t, s, storetest.TwoNodes)
+	for i := range 250 {
+		run := storetest.RunFrom(t, s, v, "", "api")
+		e, patch := storetest.Entry("a", "1"), &domain.RunPatch{AddSteps: 1}
+		if i%50 == 0 {
+			e.Status, e.Failure = domain.NodeFailed, &domain.Failure{Code: "odd", Message: "no"}
+			patch.Status, patch.Error = domain.RunFailed, &domain.RunError{Code: "odd", Message: "no"}
 		}
+		storetest.Commit(t, s, run.ID, 0, patch, e)
 	}
+	return s
 }
 
-// A step that takes too long ends the search where it began, and no sooner than one
-// step was done: a list must come further with every page.
-func TestASearchIsBounded(t *testing.T) {
+// A request that no index serves examines a hundred rows, whatever it finds among
+// them and however long that takes, and the next one continues there.
+func TestASearchExaminesSoManyRows(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name  string
-		took  []time.Duration
-		done  []bool
-		total time.Duration
+	s := past(t)
+	ctx := t.Context()
+	runs := func(f domain.RunFilter) (int, string, error) {
+		list, err := s.Runs(ctx, f)
+		if (list.Next == "") != list.Stopped.IsZero() && len(list.Items) < 50 {
+			t.Errorf("%+v: stopped at %s, next %q", f, list.Stopped, list.Next)
+		}
+		return len(list.Items), list.Next, err
+	}
+	events := func(f domain.AuditFilter) (int, string, error) {
+		list, err := s.AuditEvents(ctx, f)
+		return len(list.Items), list.Next, err
+	}
+	steps := func(f domain.StepFilter) (int, string, error) {
+		list, err := s.Steps(ctx, f)
+		return len(list.Items), list.Next, err
+	}
+	last, err := s.LastEvent(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		ask   func(after string) (int, string, error)
+		pages []int // how many items each has
 	}{
-		{"quick steps", []time.Duration{8 * time.Millisecond, 8 * time.Millisecond, 8 * time.Millisecond}, []bool{true, true, true}, 24 * time.Millisecond},
-		{"a slow step behind quick ones", []time.Duration{10 * time.Millisecond, time.Second}, []bool{true, false}, 35 * time.Millisecond},
-		{"a slow step that ends in time", []time.Duration{10 * time.Millisecond, 24 * time.Millisecond}, []bool{true, true}, 34 * time.Millisecond},
-		{"the first is slow", []time.Duration{time.Second, 4 * time.Millisecond, 4 * time.Millisecond, 4 * time.Millisecond}, []bool{false, true, true, true}, 47 * time.Millisecond},
-		{"the first and a later one are slow", []time.Duration{time.Second, 4 * time.Millisecond, time.Second}, []bool{false, true, false}, 60 * time.Millisecond},
-		{"all is slow", []time.Duration{time.Second, 200 * time.Millisecond}, []bool{false, true}, 235 * time.Millisecond},
+		"runs, none": {func(after string) (int, string, error) {
+			return runs(domain.RunFilter{MinCost: 1, Page: domain.Page{After: after}})
+		}, []int{0, 0, 0}},
+		"runs, few": {func(after string) (int, string, error) {
+			return runs(domain.RunFilter{ErrorCodes: []string{"odd"}, Page: domain.Page{After: after}})
+		}, []int{2, 2, 1}},
+		"runs of two kinds, few": {func(after string) (int, string, error) {
+			return runs(domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunFailed}, ErrorCodes: []string{"odd"}, Page: domain.Page{After: after}})
+		}, []int{2, 2, 1}},
+		"runs that an index gives": {func(after string) (int, string, error) {
+			return runs(domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, MaxCost: 1, Page: domain.Page{After: after}})
+		}, []int{5}},
+		"steps, none": {func(after string) (int, string, error) {
+			return steps(domain.StepFilter{MinAttempt: 7, Page: domain.Page{After: after}})
+		}, []int{0, 0, 0, 0, 0, 0}}, // a run and its row are two
+		"steps of failures": {func(after string) (int, string, error) {
+			return steps(domain.StepFilter{Statuses: []domain.NodeStatus{domain.NodeFailed}, Page: domain.Page{After: after}})
+		}, []int{5}},
+		"audit, none": {func(after string) (int, string, error) {
+			return events(domain.AuditFilter{Action: store.ActionCheckpoint, Objects: []string{"none"}, Page: domain.Page{After: after}})
+		}, make([]int, (last+99)/100)},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			began := time.Now()
-			s := newSearch(scanWindow, 2, Quickly)
-			for i, took := range c.took {
-				if s.over() {
-					t.Errorf("%s: over before step %d", c.name, i)
-				}
-				if done, err := s.step(t.Context(), slowly(took)); err != nil || done != c.done[i] {
-					t.Errorf("%s: step %d: %v, %v", c.name, i, done, err)
-				}
+		after := ""
+		for i := 0; ; i++ {
+			n, next, err := c.ask(after)
+			if again, same, _ := c.ask(after); err != nil || again != n || same != next {
+				t.Fatalf("%s: page %d: %d, then %d; %v", name, i, n, again, err)
 			}
-			if took := time.Since(began); !s.over() || took != c.total {
-				t.Errorf("%s: %v, over: %v", c.name, took, s.over())
+			if i < len(c.pages) && n != c.pages[i] || (next == "") != (i >= len(c.pages)-1) {
+				t.Errorf("%s: page %d of %d has %d items, next %q", name, i, len(c.pages), n, next)
+				break
 			}
-		})
+			if after = next; next == "" {
+				break
+			}
+		}
+	}
+	if n, whole, err := s.RunsCount(ctx, domain.RunFilter{MaxCost: 1}, 1000); err != nil || n != 100 || whole {
+		t.Errorf("counted %d, whole %v, %v", n, whole, err)
+	}
+	oldest, err := s.Runs(ctx, domain.RunFilter{MinCost: 1, Page: domain.Page{Oldest: true}})
+	if err != nil || oldest.Prev == "" || oldest.Stopped.IsZero() {
+		t.Errorf("from the oldest on: %+v, %v", oldest, err)
 	}
 }
 
-func TestASearchEndsWithItsQuestion(t *testing.T) {
+// What is not in the order of age, and a picture of a plan, are made of as many rows,
+// and name how far they go.
+func TestASortedListExaminesSoManyRows(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
-		defer cancel()
-		if done, err := newSearch(scanWindow, 2, Quickly).step(ctx, slowly(time.Second)); done || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, %v", done, err)
+	s := past(t)
+	ctx := t.Context()
+	sorted := func() (out string) {
+		runs, seen, err := s.SortedRuns(ctx, domain.RunFilter{}, domain.SortEnded)
+		if err != nil || seen.Runs != 100 || seen.Whole || len(runs) != 50 || runs[0].Status != domain.RunFailed || runs[1].Status != domain.RunFailed || runs[2].Status == domain.RunFailed {
+			t.Fatalf("%d of %+v, %v", len(runs), seen, err)
 		}
-		failure := errors.New("no page")
-		if done, err := newSearch(scanWindow, 2, Quickly).step(t.Context(), func(context.Context) error { return failure }); done || !errors.Is(err, failure) {
-			t.Errorf("%v, %v", done, err)
+		for _, r := range runs {
+			out += r.ID
 		}
-	})
+		return out
+	}
+	if sorted() != sorted() {
+		t.Error("not the same list")
+	}
+	flow, err := s.PlanFlow(ctx, "two", 0, time.Time{})
+	if err != nil || flow.Runs != 50 || flow.Whole || flow.Nodes["a"].Runs != 50 {
+		t.Errorf("%d runs, whole %v, %v", flow.Runs, flow.Whole, err)
+	}
+	if again, err := s.PlanFlow(ctx, "two", 0, time.Time{}); err != nil || !reflect.DeepEqual(again, flow) {
+		t.Errorf("then %d runs, %v", again.Runs, err)
+	}
+	slow, err := s.Steps(ctx, domain.StepFilter{Slowest: true, Page: domain.Page{Limit: 3}})
+	if err != nil || len(slow.Items) != 3 || slow.Whole || slow.Next != "" {
+		t.Errorf("%+v, %v", slow, err)
+	}
+}
+
+// One run may have more rows than a request examines: the search stops in the middle of
+// it, and finds each of its steps once.
+func TestASearchStopsInsideARun(t *testing.T) {
+	t.Parallel()
+	s := storetest.OpenExamining(t, 100)
+	run := storetest.Run(t, s, storetest.Plan(t, s, storetest.TwoNodes), "")
+	var entries []domain.Entry
+	for i := range 350 {
+		e := storetest.Entry("a", "1")
+		e.Visit, e.Attempt = i+1, 1+i%100/99 // three of them were tried twice
+		entries = append(entries, e)
+	}
+	storetest.Commit(t, s, run.ID, 0, &domain.RunPatch{AddSteps: 350}, entries...)
+	seen := map[int64]bool{}
+	f := domain.StepFilter{MinAttempt: 1}
+	pages := 0
+	for ; ; pages++ {
+		got, err := s.Steps(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range got.Items {
+			if seen[h.Seq] {
+				t.Errorf("row %d twice", h.Seq)
+			}
+			seen[h.Seq] = true
+		}
+		if f.Page.After = got.Next; got.Next == "" {
+			break
+		}
+	}
+	if len(seen) != 3 || pages < 3 {
+		t.Errorf("%d steps on %d pages", len(seen), pages)
+	}
+	flow, err := s.PlanFlow(t.Context(), "two", 0, time.Time{})
+	if err != nil || flow.Whole || flow.Nodes["a"].Attempts > 100 {
+		t.Errorf("%s, %v", fmt.Sprint(flow.Nodes["a"]), err)
+	}
+}
+
+// Several words are looked for in so many runs, however few have them all.
+func TestASearchForAPhraseIsBounded(t *testing.T) {
+	t.Parallel()
+	s := storetest.OpenExamining(t, 4)
+	v := storetest.Plan(t, s, storetest.TwoNodes)
+	for i := range 250 {
+		run := storetest.Run(t, s, v, "")
+		headline := "the bank is closed"
+		if i == 10 {
+			headline = "the bank knows"
+		}
+		storetest.Commit(t, s, run.ID, 0, &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, Error: &domain.RunError{Code: "x", Message: headline}}, storetest.Entry("a", "1"))
+	}
+	f := domain.RunFilter{Text: "bank knows"}
+	first, err := s.Runs(t.Context(), f)
+	if err != nil || len(first.Items) != 0 || first.Next == "" || first.Stopped.IsZero() {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	f.Page.After = first.Next
+	if second, err := s.Runs(t.Context(), f); err != nil || len(second.Items) != 1 || second.Next != "" || !second.Stopped.IsZero() {
+		t.Errorf("%+v, %v", second, err)
+	}
+	f.Page = domain.Page{Oldest: true}
+	if oldest, err := s.Runs(t.Context(), f); err != nil || len(oldest.Items) != 1 || oldest.Prev == "" {
+		t.Errorf("%+v, %v", oldest, err)
+	}
+}
+
+// Runs that are older than what is sorted leave the list empty.
+func TestNoRunOfTheWeekIsNoFailure(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "kairos.db"), store.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	storetest.Run(t, s, storetest.Plan(t, s, storetest.TwoNodes), "")
+	now = now.Add(60 * 24 * time.Hour)
+	if runs, seen, err := s.SortedRuns(t.Context(), domain.RunFilter{}, domain.SortEnded); err != nil || len(runs) != 0 || seen.Runs != 0 {
+		t.Errorf("%d runs of %+v, %v", len(runs), seen, err)
+	}
 }

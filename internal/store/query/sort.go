@@ -1,22 +1,18 @@
 package query
 
 import (
-	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-const (
-	// sortRuns and sortWindow bound what a list that is not in the order of age
-	// looks at.
-	sortRuns   = 100_000
-	sortWindow = 7 * 24 * time.Hour
-)
+// sortWindow is how old the runs of a list may be that is not in the order of age.
+const sortWindow = 7 * 24 * time.Hour
 
 // sortKeys are what a list may be sorted by besides age, as SQL.
 var sortKeys = map[domain.RunSort]string{
@@ -26,7 +22,7 @@ var sortKeys = map[domain.RunSort]string{
 }
 
 // SortedRuns lists the runs with the most of something, among the newest that
-// match: of a week, at most 100,000, and as far as 20 ms lead. seen says how far.
+// match: of a week, as far as the Rows of a request lead. seen says how far.
 func (s *Lists) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) (runs []domain.Run, seen domain.SortWindow, err error) {
 	key := sortKeys[by]
 	if key == "" {
@@ -49,45 +45,25 @@ func (s *Lists) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.Ru
 	if err != nil {
 		return nil, seen, core.Translate(err, "sort runs")
 	}
-	first = max(first, last-sortRuns+1)
-	limit := core.PageLimit(f.Page.Limit)
-	type found struct{ id, key int64 }
-	var top []found
-	low, p := last+1, newSearch(scanWindow, 2, s.bounds)
-	for low > first && !p.over() {
-		from := max(first, low-p.size)
-		var rows [][2]int64
-		done, err := p.step(ctx, func(ctx context.Context) (err error) {
-			rows, err = s.topOf(ctx, q, key, from-1, low, limit)
-			return err
-		})
-		if err != nil {
-			return nil, seen, err
-		}
-		if !done {
-			continue
-		}
-		low = from
-		for _, r := range rows {
-			top = append(top, found{r[0], r[1]})
-		}
-		slices.SortFunc(top, func(a, b found) int { return cmp.Or(cmp.Compare(b.key, a.key), cmp.Compare(b.id, a.id)) })
-		top = top[:min(len(top), limit)]
+	low, more, err := s.skip(ctx, q.keys, first-1, last+1, "DESC", s.rows)
+	if err != nil {
+		return nil, seen, err
+	}
+	if low++; !more {
+		low = first
+	}
+	ids, err := s.topOf(ctx, q, key, low-1, last+1, core.PageLimit(f.Page.Limit))
+	if err != nil {
+		return nil, seen, err
 	}
 	seen = domain.SortWindow{Runs: last - low + 1, Whole: low <= 1}
-	if last > 0 {
-		_, at, err := s.runFrom(ctx, low)
-		if err != nil {
-			return nil, seen, core.Translate(err, "sort runs")
-		}
-		seen.Since = core.FromMicros(at)
+	_, at, err := s.runFrom(ctx, low)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, seen, core.Translate(err, "sort runs")
 	}
-	if len(top) == 0 {
+	seen.Since = core.FromMicros(at)
+	if len(ids) == 0 {
 		return nil, seen, nil
-	}
-	ids := make([]int64, len(top))
-	for i, t := range top {
-		ids[i] = t.id
 	}
 	rows, err := s.db.Read.QueryContext(ctx, "SELECT "+runColumns+" FROM runs"+runJoins+" WHERE runs.id IN ("+core.Marks(len(ids))+")", values(ids)...)
 	if err != nil {
@@ -110,20 +86,12 @@ func (s *Lists) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.Ru
 	return runs, seen, core.Translate(rows.Err(), "sort runs")
 }
 
-// topOf gives id and key of the runs with the highest keys in a range of rows.
-func (s *Lists) topOf(ctx context.Context, q *runQuery, key string, low, high int64, limit int) (out [][2]int64, err error) {
+// topOf gives the runs with the highest keys in a range of rows.
+func (s *Lists) topOf(ctx context.Context, q *runQuery, key string, low, high int64, limit int) (ids []int64, err error) {
 	text, args := q.text("runs.id AS id, "+key+" AS k", "", low, high, "DESC", math.MaxInt32)
-	rows, err := s.db.Read.QueryContext(ctx, "SELECT id, k FROM ("+text+") ORDER BY k DESC, id DESC LIMIT ?", append(args, limit)...)
+	rows, err := s.db.Read.QueryContext(ctx, "SELECT id FROM ("+text+") ORDER BY k DESC, id DESC LIMIT ?", append(args, limit)...)
 	if err != nil {
 		return nil, core.Translate(err, "sort runs")
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var r [2]int64
-		if err := rows.Scan(&r[0], &r[1]); err != nil {
-			return nil, core.Translate(err, "sort runs")
-		}
-		out = append(out, r)
-	}
-	return out, core.Translate(rows.Err(), "sort runs")
+	return ids, core.Translate(gather(rows, &ids, scanID), "sort runs")
 }

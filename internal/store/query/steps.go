@@ -17,34 +17,33 @@ import (
 )
 
 // The journal is in the order of time and found by run. Steps across runs are
-// therefore read run by run, the newest first, as far as a bound of time leads;
+// therefore read run by run, the newest first, as far as the Rows of a request lead;
 // only attempts that failed have an index of their own.
 
 const (
-	// stepRuns is how many runs a search of steps or a picture of a plan begins with.
-	stepRuns = 64
 	// flowRuns is how many runs a picture of a plan is made of at most.
 	flowRuns = 500
-	// sortSteps is how many attempts are kept while the slowest are looked for.
-	sortSteps = 200
 	// hitsPerNode is how many failures and slow attempts a node shows.
 	hitsPerNode = 5
 )
 
-// stepQuery is a filter of steps as SQL: runs from an index, and their rows.
+// stepQuery is a filter of steps as SQL: runs from an index, and what is checked of
+// each of them.
 type stepQuery struct {
-	from, where string
-	args        []any
-	none        bool
+	from, key string
+	keyArgs   []any
+	where     string
+	whereArgs []any
+	none      bool
 }
 
 func (q *stepQuery) also(clause string, args ...any) {
 	q.where += " AND " + clause
-	q.args = append(q.args, args...)
+	q.whereArgs = append(q.whereArgs, args...)
 }
 
 func (s *Lists) stepQuery(ctx context.Context, f domain.StepFilter) (*stepQuery, error) {
-	q := &stepQuery{from: "runs INDEXED BY runs_by_age", where: "runs.deleted_at = 0"}
+	q := &stepQuery{from: "runs INDEXED BY runs_by_age", key: "runs.deleted_at = 0", where: notDry}
 	if f.PlanKey != "" {
 		p, err := s.db.PlanRow(ctx, f.PlanKey)
 		if domain.CodeOf(err) == domain.CodeNotFound {
@@ -54,7 +53,7 @@ func (s *Lists) stepQuery(ctx context.Context, f domain.StepFilter) (*stepQuery,
 			return nil, err
 		}
 		q.from = "runs INDEXED BY runs_by_plan"
-		q.also("runs.plan_id = ?", p.ID)
+		q.key, q.keyArgs = q.key+" AND runs.plan_id = ?", []any{p.ID}
 		if f.Version > 0 {
 			v, err := s.db.Q.VersionByNumber(ctx, p.PublicID, int64(f.Version))
 			if errors.Is(err, sql.ErrNoRows) {
@@ -66,8 +65,67 @@ func (s *Lists) stepQuery(ctx context.Context, f domain.StepFilter) (*stepQuery,
 			q.also("runs.version_id = ?", v.PlanVersion.ID)
 		}
 	}
-	q.also(notDry)
 	return q, nil
+}
+
+// stepAt is a place in the journals of all runs: before a row of a run.
+type stepAt struct{ run, seq int64 }
+
+// stepsBefore gives where a search from a place on, down to the runs from low on, has
+// examined so many rows: runs, and the journal rows of those that match. whole: there
+// are no more. visit gets the runs that match; it returns false to end the search
+// before the next one.
+func (s *Lists) stepsBefore(ctx context.Context, q *stepQuery, low int64, at stepAt, rows int64, visit func(run int64) bool) (end stepAt, whole bool, err error) {
+	text, args := q.runs(low, at.run, rows)
+	list, err := s.db.Read.QueryContext(ctx, text, args...)
+	if err != nil {
+		return at, false, err
+	}
+	defer list.Close()
+	for end = at; rows > 0; rows-- {
+		if !list.Next() {
+			return stepAt{low, 0}, true, list.Err()
+		}
+		var run, last int64
+		var matches bool
+		if err := list.Scan(&run, &last, &matches); err != nil {
+			return at, false, err
+		}
+		if !matches {
+			end = stepAt{run, 0}
+			continue
+		}
+		if !visit(run) {
+			return end, false, nil
+		}
+		if run == at.run {
+			last = min(last, at.seq-1)
+		}
+		if last >= rows {
+			return stepAt{run, last - rows + 1}, false, nil
+		}
+		rows -= max(last, 0)
+		end = stepAt{run, 0}
+	}
+	return end, false, nil
+}
+
+// runs are runs with their last journal row, and whether they match.
+func (q *stepQuery) runs(low, high, limit int64) (string, []any) {
+	return "SELECT runs.id, runs.last_seq, " + q.where + " FROM " + q.from + " WHERE " + q.key + " AND runs.id >= ? AND runs.id <= ? ORDER BY runs.id DESC LIMIT ?",
+		slices.Concat(q.whereArgs, q.keyArgs, []any{low, high, limit})
+}
+
+const failuresSQL = "SELECT s.run_id, s.seq FROM step_results AS s INDEXED BY step_results_that_failed WHERE s.status = 'failed' AND s.run_id >= ? AND " +
+	"(s.run_id, s.seq) < (?, ?) ORDER BY s.run_id DESC, s.seq DESC LIMIT 1 OFFSET ?"
+
+// failuresBefore is stepsBefore by the index of attempts that failed.
+func (s *Lists) failuresBefore(ctx context.Context, low int64, at stepAt, rows int64) (end stepAt, whole bool, err error) {
+	err = s.db.Read.QueryRowContext(ctx, failuresSQL, low, at.run, at.seq, rows-1).Scan(&end.run, &end.seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return stepAt{low, 0}, true, nil
+	}
+	return end, false, err
 }
 
 // stepRowFilter is what is checked of each attempt.
@@ -113,99 +171,66 @@ func onlyFailed(f domain.StepFilter) bool {
 const hitColumns = `runs.id, runs.public_id, runs.version_id, runs.plan_id, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.started_at, s.at,
 CASE WHEN s.status <> 'completed' THEN s.failure END`
 
+// stepHit is a hit, and the rows of its run, plan, and version.
+type stepHit struct {
+	hit                domain.StepHit
+	row, plan, version int64
+}
+
 // Steps finds attempts of steps across runs, those of the newest runs first. It
-// looks as far as 20 ms lead and says how far that was.
+// goes as far as the Rows of a request lead, and shows how far that was.
 func (s *Lists) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error) {
 	var out domain.StepHits
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
-	const kind = "steps"
-	at, first, err := int64(math.MaxInt64), int64(0), error(nil)
-	if f.Page.After != "" {
-		a, b, ok := strings.Cut(f.Page.After, "-")
-		if at, err = core.OpenCursor(kind, a); err == nil && ok {
-			first, err = core.OpenCursor(kind, b)
-		}
-		if err != nil || !ok {
-			return out, cmp.Or(err, core.BadCursor())
-		}
+	at, err := openStepCursor(f.Page.After)
+	if err != nil {
+		return out, err
 	}
 	q, err := s.stepQuery(ctx, f)
 	if err != nil || q.none {
 		out.Whole = true
 		return out, err
 	}
-	var rows stepRowFilter
-	rows.build(f)
-	// Every run is looked up in the journal; failures are found by themselves.
-	from, order, p := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id", "runs.id DESC, s.seq DESC", newSearch(stepRuns, 4, s.bounds)
-	if onlyFailed(f) {
-		from, order, p.size = "step_results AS s INDEXED BY step_results_that_failed CROSS JOIN runs ON runs.id = s.run_id", "s.run_id DESC, s.seq DESC", scanWindow
-		q.also("s.status = 'failed' AND s.run_id >= ? AND s.run_id < ?")
-	}
-	if f.Slowest {
-		order = "CASE WHEN s.started_at <> 0 THEN s.at - s.started_at ELSE 0 END DESC"
-	}
 	low, high, err := s.stepWindow(ctx, f.Since, f.Until)
 	if err != nil {
 		return out, err
 	}
+	if at.run >= high {
+		at = stepAt{high - 1, math.MaxInt64}
+	}
 	limit := core.PageLimit(f.Page.Limit)
-	most := limit
+	windows := s.windows()
 	if f.Slowest {
-		most = sortSteps
+		windows = []int{s.rows}
 	}
-	type found struct {
-		hit                domain.StepHit
-		row, plan, version int64
-	}
-	var hits []found
-	// The run at which the page before ended is looked at again, from the attempt
-	// before that on.
-	if f.Page.After != "" {
-		high = min(high, at+1)
-	}
-	for high > low {
-		if p.over() {
-			out.Next = core.Cursor(kind, high-1) + "-" + core.Cursor(kind, math.MaxInt64)
+	var hits []stepHit
+	whole := at.run < low
+	for _, rows := range windows {
+		if whole || len(hits) > limit {
 			break
 		}
-		after := max(low, high-p.size)
-		text := "SELECT " + hitColumns + " FROM " + from + " WHERE " + q.where + " AND runs.id >= ? AND runs.id < ? AND (runs.id < ? OR s.seq < ?) AND " + rows.where +
-			" ORDER BY " + order + " LIMIT ?"
-		args := slices.Clone(q.args)
+		var end stepAt
 		if onlyFailed(f) {
-			args = append(args, after, high)
+			end, whole, err = s.failuresBefore(ctx, low, at, int64(rows))
+		} else {
+			end, whole, err = s.stepsBefore(ctx, q, low, at, int64(rows), func(int64) bool { return true })
 		}
-		args = append(append(args, after, high, at, first), rows.args...)
-		room := most + 1 - len(hits)
-		if f.Slowest {
-			room = limit
+		if err == nil {
+			err = s.stepsBetween(ctx, q, f, end, at, limit+1-len(hits), &hits)
 		}
-		more := hits
-		done, err := p.step(ctx, func(ctx context.Context) error {
-			return s.eachHit(ctx, text, append(args, room), func(row, versionID, planID int64, h domain.StepHit) {
-				more = append(more, found{h, row, planID, versionID})
-			})
-		})
 		if err != nil {
 			return out, core.Translate(err, "search steps")
 		}
-		if !done {
-			continue
-		}
-		hits = more
-		if f.Slowest {
-			slices.SortStableFunc(hits, func(a, b found) int { return cmp.Compare(b.hit.Took(), a.hit.Took()) })
-			hits = hits[:min(len(hits), limit)]
-		} else if len(hits) > limit {
-			hits = hits[:limit]
-			last := hits[limit-1]
-			out.Next = core.Cursor(kind, last.row) + "-" + core.Cursor(kind, last.hit.Seq)
-			high = last.row
-			break
-		}
-		high = after
+		at = end
+	}
+	if len(hits) > limit {
+		hits = hits[:limit]
+		last := hits[limit-1]
+		at, whole = stepAt{last.row, last.hit.Seq}, false
+	}
+	if !whole && !f.Slowest {
+		out.Next = at.cursor()
 	}
 	names := planNames{s: s}
 	for _, h := range hits {
@@ -214,16 +239,61 @@ func (s *Lists) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits
 		}
 		out.Items = append(out.Items, h.hit)
 	}
-	out.Whole = out.Next == "" && f.Page.After == ""
-	if f.Slowest {
-		out.Next = ""
-	}
-	if _, since, err := s.runFrom(ctx, high); err == nil {
+	out.Whole = whole && f.Page.After == ""
+	if _, since, err := s.runFrom(ctx, at.run); err == nil {
 		out.Since = core.FromMicros(since)
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return out, core.Translate(err, "search steps")
 	}
 	return out, nil
+}
+
+const stepCursor = "steps"
+
+func (a stepAt) cursor() string {
+	return core.Cursor(stepCursor, a.run) + "-" + core.Cursor(stepCursor, a.seq)
+}
+
+// openStepCursor gives the place that a page begins before; CodeInvalid.
+func openStepCursor(c string) (at stepAt, err error) {
+	if c == "" {
+		return stepAt{math.MaxInt64, math.MaxInt64}, nil
+	}
+	run, seq, ok := strings.Cut(c, "-")
+	if !ok {
+		return at, core.BadCursor()
+	}
+	if at.run, err = core.OpenCursor(stepCursor, run); err == nil {
+		at.seq, err = core.OpenCursor(stepCursor, seq)
+	}
+	return at, err
+}
+
+// stepsBetween adds the attempts from one place to before another, the newest runs
+// first, or the slowest.
+func (s *Lists) stepsBetween(ctx context.Context, q *stepQuery, f domain.StepFilter, from, to stepAt, limit int, into *[]stepHit) error {
+	text, args := q.between(f, from, to, limit)
+	return s.eachHit(ctx, text, args, func(row, versionID, planID int64, h domain.StepHit) {
+		*into = append(*into, stepHit{h, row, planID, versionID})
+	})
+}
+
+func (q *stepQuery) between(f domain.StepFilter, from, to stepAt, limit int) (string, []any) {
+	var match stepRowFilter
+	match.build(f)
+	text, order := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id WHERE runs.id >= ? AND runs.id <= ? AND "+
+		"s.seq >= CASE runs.id WHEN ? THEN ? ELSE 0 END AND s.seq < CASE runs.id WHEN ? THEN ? ELSE 9223372036854775807 END", "runs.id DESC, s.seq DESC"
+	args := []any{from.run, to.run, from.run, from.seq, to.run, to.seq}
+	if onlyFailed(f) {
+		text, order = "step_results AS s INDEXED BY step_results_that_failed CROSS JOIN runs ON runs.id = s.run_id WHERE s.status = 'failed' AND "+
+			"(s.run_id, s.seq) >= (?, ?) AND (s.run_id, s.seq) < (?, ?)", "s.run_id DESC, s.seq DESC"
+		args = []any{from.run, from.seq, to.run, to.seq}
+	}
+	if f.Slowest {
+		order, limit = "CASE WHEN s.started_at <> 0 THEN s.at - s.started_at ELSE 0 END DESC", limit-1
+	}
+	text = "SELECT " + hitColumns + " FROM " + text + " AND " + q.key + " AND " + q.where + " AND " + match.where + " ORDER BY " + order + " LIMIT ?"
+	return text, slices.Concat(args, q.keyArgs, q.whereArgs, match.args, []any{limit})
 }
 
 // stepWindow are the rows of runs that were created in a window: from low to
@@ -299,7 +369,8 @@ func (n *planNames) of(ctx context.Context, plan, version int64) (string, int, e
 }
 
 // PlanFlow is how the newest runs of a plan that were created since a time went
-// through its nodes: at most 500, and as far as 20 ms lead. version 0 is any.
+// through its nodes: at most 500, and as far as the Rows of a request lead. version 0
+// is any.
 func (s *Lists) PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error) {
 	out := domain.PlanFlow{Whole: true, Nodes: map[string]*domain.NodeFlow{}, Edges: map[int]int{}}
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -312,58 +383,31 @@ func (s *Lists) PlanFlow(ctx context.Context, plan string, version int, since ti
 	if err != nil {
 		return out, err
 	}
-	flow := flow{of: &out, took: map[string][]int64{}, last: map[string]int64{}, plan: plan, version: version}
-	began := time.Now()
-	for high > low && out.Runs < flowRuns {
-		ids, next, err := s.newestRuns(ctx, q, low, high, min(stepRuns, flowRuns-out.Runs))
-		if err != nil {
-			return out, err
+	var ids []int64
+	end, whole, err := s.stepsBefore(ctx, q, low, stepAt{high - 1, math.MaxInt64}, int64(s.rows), func(run int64) bool {
+		if len(ids) == flowRuns {
+			return false
 		}
-		if err := s.flowOf(ctx, ids, &flow); err != nil {
-			return out, err
-		}
-		out.Runs += len(ids)
-		high = next
-		if out.Whole = high <= low; !out.Whole && time.Since(began) > s.bounds.Time {
-			break
-		}
+		ids = append(ids, run)
+		return true
+	})
+	if err != nil {
+		return out, core.Translate(err, "read the runs of a plan")
 	}
+	flow := flow{of: &out, took: map[string][]int64{}, last: map[string]int64{}, plan: plan, version: version}
+	if err := s.flowOf(ctx, ids, end, &flow); err != nil {
+		return out, err
+	}
+	out.Runs, out.Whole = len(ids), whole
 	flow.end()
 	if out.Runs > 0 {
-		if _, at, err := s.runFrom(ctx, high); err == nil {
+		if _, at, err := s.runFrom(ctx, end.run); err == nil {
 			out.Since = core.FromMicros(at)
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return out, core.Translate(err, "read what runs did")
 		}
 	}
 	return out, nil
-}
-
-// newestRuns are the newest runs of a window, and the row from which on they were
-// looked at: all of the window when there are fewer than asked for.
-func (s *Lists) newestRuns(ctx context.Context, q *stepQuery, low, high int64, most int) (ids []int64, reached int64, err error) {
-	p := newSearch(scanWindow, 4, s.bounds)
-	for high > low && len(ids) < most && !p.over() {
-		from := max(low, high-p.size)
-		done, err := p.step(ctx, func(ctx context.Context) error {
-			rows, err := s.db.Read.QueryContext(ctx, "SELECT runs.id FROM "+q.from+" WHERE "+q.where+" AND runs.id >= ? AND runs.id < ? ORDER BY runs.id DESC LIMIT ?",
-				append(slices.Clone(q.args), from, high, most-len(ids))...)
-			if err != nil {
-				return err
-			}
-			return gather(rows, &ids, scanID)
-		})
-		if err != nil {
-			return nil, 0, core.Translate(err, "read the runs of a plan")
-		}
-		if done {
-			high = from
-		}
-		if len(ids) == most {
-			high = ids[most-1]
-		}
-	}
-	return ids, high, nil
 }
 
 func scanID(rows *sql.Rows) (id int64, err error) {
@@ -380,8 +424,9 @@ type flow struct {
 	version int
 }
 
-// flowOf reads what runs did, the newest run first.
-func (s *Lists) flowOf(ctx context.Context, ids []int64, into *flow) error {
+// flowOf reads what runs did, the newest run first, of the oldest of them from a
+// place on.
+func (s *Lists) flowOf(ctx context.Context, ids []int64, from stepAt, into *flow) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -394,7 +439,7 @@ func (s *Lists) flowOf(ctx context.Context, ids []int64, into *flow) error {
 CASE WHEN s.final <> 0 AND s.decision LIKE '{"edge":%' THEN json_extract(s.decision, '$.edge') ELSE 0 END,
 CASE WHEN s.status = 'failed' THEN s.failure END, s.kind = 'substep', s.cost
 FROM json_each(?) AS j CROSS JOIN runs ON runs.id = j.value CROSS JOIN step_results AS s ON s.run_id = runs.id
-WHERE (s.kind = 'result' OR s.kind = 'substep' AND s.cost > 0) ORDER BY j.key, s.seq`, "["+strings.Join(list, ",")+"]")
+WHERE s.seq >= CASE runs.id WHEN ? THEN ? ELSE 0 END AND (s.kind = 'result' OR s.kind = 'substep' AND s.cost > 0) ORDER BY j.key, s.seq`, "["+strings.Join(list, ",")+"]", from.run, from.seq)
 	if err != nil {
 		return core.Translate(err, "read what runs did")
 	}

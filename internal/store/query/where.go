@@ -23,9 +23,13 @@ import (
 // arm is one index to read, in the order of run ids.
 type arm struct {
 	from  string // with the index that serves it
-	where string
+	where string // what the index covers
 	args  []any
 	id    string // the column that is read in order; empty: runs.id
+	join  string // gives the runs, where from does not
+	// also is what is checked of each row that the index gives.
+	also     string
+	alsoArgs []any
 }
 
 // runQuery is a filter as SQL.
@@ -34,7 +38,7 @@ type runQuery struct {
 	// where holds what remains to be checked row by row.
 	where []string
 	args  []any
-	// scan is set when the rest may refuse most rows that the arms give.
+	// scan is set when the rest may refuse rows that the arms give.
 	scan bool
 	// noDry leaves out dry runs.
 	noDry bool
@@ -42,6 +46,7 @@ type runQuery struct {
 	// byReason is set when the arms cover why runs wait, byWords when they cover
 	// what runs say.
 	byReason, byWords bool
+	phrase            bool // they cover several words
 	// below is an id that all matches are below; 0: unknown.
 	below int64
 }
@@ -90,7 +95,7 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 	if len(f.WaitReasons) > 0 && !q.byReason {
 		q.also("runs.wait_reason IN ("+core.Marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
 	}
-	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.alike", f.Alike}, {"runs.actor", f.Actor}} {
+	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.fingerprint", f.Alike}, {"runs.actor", f.Actor}} {
 		if c.value != "" {
 			q.also(c.column+" = ?", c.value)
 		}
@@ -202,7 +207,7 @@ func alsoMore(q *runQuery, f domain.RunFilter) {
 		{f.MaxTook > 0, took + " < ?", []any{f.MaxTook.Microseconds()}},
 		{f.MinCost > 0, "runs.cost > ?", []any{f.MinCost}},
 		{f.MaxCost > 0, "runs.cost < ?", []any{f.MaxCost}},
-		{f.MinAttempts > 0, "runs.tries > ?", []any{f.MinAttempts}},
+		{f.MinAttempts > 0, "runs.max_attempts > ?", []any{f.MinAttempts}},
 		{len(f.Nodes) > 0, "runs.node IN (" + core.Marks(len(f.Nodes)) + ")", values(f.Nodes)},
 		{len(f.Actors) > 0, "runs.actor IN (" + core.Marks(len(f.Actors)) + ")", values(f.Actors)},
 		{len(f.Origins) > 0, "runs.origin IN (" + core.Marks(len(f.Origins)) + ")", values(f.Origins)},
@@ -294,8 +299,8 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		rest(true, true, true)
 		hasLabel(0)
 	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Alike != "" && f.NeedsAttention && !byUse && !f.Deleted && len(statuses) == 1 && statuses[0] == domain.RunFailed:
-		q.arms = []arm{{from: "runs INDEXED BY runs_that_failed_alike", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
-			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.alike = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Alike}}}
+		q.arms = []arm{{from: "runs INDEXED BY runs_failed_by_fingerprint", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
+			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.fingerprint = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Alike}}}
 	case f.IDTail != "":
 		rows, err := s.db.RunsByPart(ctx, strings.ToLower(f.IDTail))
 		if err != nil {
@@ -320,13 +325,13 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		rest(true, true, true)
 		hasLabel(0)
 	case len(labels) > 0:
-		q.arms = []arm{{from: "run_labels AS l CROSS JOIN runs ON runs.id = l.run_id", where: "l.key = ? AND l.value = ?",
+		q.arms = []arm{{from: "run_labels AS l", join: " CROSS JOIN runs ON runs.id = l.run_id", where: "l.key = ? AND l.value = ?",
 			args: []any{labels[0], f.Labels[labels[0]]}, id: "l.run_id"}}
 		kept()
 		rest(true, true, true)
 		hasLabel(1)
 	case byUse:
-		q.arms = []arm{{from: "run_uses AS u CROSS JOIN runs ON runs.id = u.run_id", where: "u.kind = ? AND u.name = ?",
+		q.arms = []arm{{from: "run_uses AS u", join: " CROSS JOIN runs ON runs.id = u.run_id", where: "u.kind = ? AND u.name = ?",
 			args: []any{used[0].kind, used[0].names[0]}, id: "u.run_id"}}
 		kept()
 		rest(true, true, true)
@@ -335,7 +340,7 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_crashed", where: "runs.deleted_at = 0 AND runs.crashes > 0"}}
 		rest(true, true, true)
 	case f.MinAttempts > 0 && !f.Deleted:
-		q.arms = []arm{{from: "runs INDEXED BY runs_retried", where: "runs.deleted_at = 0 AND runs.tries > 1"}}
+		q.arms = []arm{{from: "runs INDEXED BY runs_retried", where: "runs.deleted_at = 0 AND runs.max_attempts > 1"}}
 		rest(true, true, true)
 	case f.Actor != "" && len(ids) == 0 && !f.Deleted:
 		q.arms = []arm{{from: "runs INDEXED BY runs_by_actor", where: "runs.deleted_at = 0 AND runs.actor = ?", args: []any{f.Actor}}}
@@ -344,14 +349,14 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		q.arms = []arm{{from: "runs INDEXED BY runs_by_error", where: "runs.deleted_at = 0 AND runs.error_code = ? AND runs.error_code <> ''", args: []any{f.ErrorCode}}}
 		rest(false, true, true)
 	case f.Deleted:
-		q.arms = []arm{{from: "runs NOT INDEXED", where: "runs.deleted_at > 0"}}
+		q.arms = []arm{{from: "runs NOT INDEXED", where: "TRUE", also: " AND runs.deleted_at > 0"}}
 		rest(true, true, true)
 		q.scan = true
 	case f.NeedsAttention && len(ids) == 0 && len(f.WaitReasons) == 0 && !slices.Equal(statuses, []domain.RunStatus{domain.RunRunning}):
 		q.arms = []arm{{from: "runs INDEXED BY runs_that_need_attention", where: "runs.deleted_at = 0 AND runs.attention = 1"}}
 		rest(false, true, false)
 	case f.Text != "" && match(f.Text) != "":
-		q.arms, q.byWords = wordArms(f.Text, statuses), true
+		q.arms, q.byWords, q.phrase = wordArms(f.Text, statuses), true, len(wordsIn(f.Text)) > 1
 		kept()
 		rest(true, true, true)
 		q.scan = true
@@ -401,23 +406,55 @@ func (q *runQuery) text(columns, joins string, low, high int64, order string, li
 	var b strings.Builder
 	var args []any
 	for i, a := range q.arms {
-		if i > 0 {
-			b.WriteString(" UNION ALL ")
-		}
-		id := cmp.Or(a.id, "runs.id")
-		b.WriteString("SELECT " + strings.Replace(columns, "runs.id", id, 1) + " FROM " + a.from + joins + " WHERE " + a.where + " AND " + id + " > ? AND " + id + " < ?")
-		args = append(append(args, a.args...), low, high)
+		b.WriteString(a.begin(i, columns, a.join+joins) + a.also)
+		args = slices.Concat(args, a.args, []any{low, high}, a.alsoArgs)
 		for _, clause := range q.where {
 			b.WriteString(" AND " + clause)
 		}
 		args = append(args, q.args...)
 	}
-	term := "1"
-	if len(q.arms) == 1 {
-		term = cmp.Or(q.arms[0].id, "runs.id")
-	}
-	b.WriteString(" ORDER BY " + term + " " + order + " LIMIT ?")
+	b.WriteString(q.inOrder(order) + " LIMIT ?")
 	return b.String(), append(args, limit)
+}
+
+// phraseIDs is how many row numbers a search for several words goes through, for each
+// row that a request examines: the index of words reads all the places of each of
+// them, also where they are not next to each other.
+const phraseIDs = 50
+
+func (q *runQuery) search(s *Lists, last, at int64, newer bool) search {
+	r := search{of: q.keys, first: 1, last: last, at: at, newer: newer}
+	if q.phrase {
+		r.ids = int64(s.rows) * phraseIDs
+	}
+	return r
+}
+
+func (q *runQuery) keys(low, high int64, order string, skip int) (string, []any) {
+	var b strings.Builder
+	var args []any
+	for i, a := range q.arms {
+		b.WriteString(a.begin(i, "runs.id", ""))
+		args = append(append(args, a.args...), low, high)
+	}
+	b.WriteString(q.inOrder(order) + " LIMIT 1 OFFSET ?")
+	return b.String(), append(args, skip)
+}
+
+// begin is the query of an arm as far as its index covers it.
+func (a *arm) begin(i int, columns, joins string) string {
+	union, id := "", cmp.Or(a.id, "runs.id")
+	if i > 0 {
+		union = " UNION ALL "
+	}
+	return union + "SELECT " + strings.Replace(columns, "runs.id", id, 1) + " FROM " + a.from + joins + " WHERE " + a.where + " AND " + id + " > ? AND " + id + " < ?"
+}
+
+func (q *runQuery) inOrder(order string) string {
+	if len(q.arms) == 1 {
+		return " ORDER BY " + cmp.Or(q.arms[0].id, "runs.id") + " " + order
+	}
+	return " ORDER BY 1 " + order
 }
 
 func values[T ~string | ~int64](list []T) []any {

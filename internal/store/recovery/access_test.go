@@ -42,11 +42,13 @@ func guarded(t *testing.T) (path string) {
 	}
 	must(t, s.RevokeToken(ctx, "2", now, said("token.revoke")))
 	must(t, s.CreateSession(ctx, domain.Session{IDHash: "session of paul", UserID: "2", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}))
-	must(t, s.SetSealedSetting(ctx, "second-factor.1", `{"secret":"of marta"}`, said("user.second-factor")))
+	must(t, s.SetSecondFactor(ctx, "1", `{"secret":"of marta"}`, said("user.second-factor")))
 	askingRun(t, s)
-	if _, err := s.AssignApproval(ctx, domain.Actor{Name: "marta", Role: domain.RoleOperator}, "approval", "", "paul", ""); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := s.Do(store.Operation{Name: "assign-approval", Action: "approval.assign", By: domain.Actor{Name: "marta", Role: domain.RoleOperator}, At: now}, func(tx *store.Tx) (string, error) {
+		p, err := tx.AssignApproval("approval", "", "paul", "")
+		return p.ID, err
+	})
+	must(t, err)
 	must(t, s.Close())
 	return path
 }
@@ -98,9 +100,9 @@ var edits = map[string]struct{ sql, says string }{
 	"a token valid again":    {`UPDATE tokens SET revoked_at = 0 WHERE id = '2'`, "token ci"},
 	"a login added":          {`INSERT INTO sessions SELECT 'known', '1', created_at, seen_at, expires_at, '', '', seal FROM sessions`, "login of user 1"},
 	"a login of another":     {`UPDATE sessions SET user_id = '1'`, "login of user 1"},
-	"a second factor gone":   {`DELETE FROM settings WHERE key = 'second-factor.1'`, "was removed"},
-	"another second factor":  {`UPDATE settings SET value = '{"secret":"known"}' WHERE key = 'second-factor.1'`, "second factor of user 1"},
-	"a second factor moved":  {`INSERT INTO settings SELECT 'second-factor.2', value FROM settings WHERE key = 'second-factor.1'`, "second factor of user 2"},
+	"a second factor gone":   {`DELETE FROM second_factors WHERE user_id = '1'`, "was removed"},
+	"another second factor":  {`UPDATE second_factors SET sealed = '{"secret":"known"}' WHERE user_id = '1'`, "second factor of user 1"},
+	"a second factor moved":  {`INSERT INTO second_factors SELECT '2', sealed FROM second_factors WHERE user_id = '1'`, "second factor of user 2"},
 	"another question":       {`UPDATE approvals SET message = 'pay 888888?'`, "approval request"},
 	"other arguments":        {`UPDATE approvals SET tool = 'pay', arguments = '{"amount":888888}'`, "approval request"},
 	"another assignee":       {`UPDATE approvals SET assignee = 'mallory'`, "approval request"},
@@ -153,7 +155,7 @@ func TestChangedRowsGrantNothing(t *testing.T) {
 			if v, err := s.SessionByHash(ctx, "session of paul"); err == nil && v.UserID == "1" {
 				t.Errorf("the login of paul became marta's: %+v", v)
 			}
-			if text, err := s.SealedSetting(ctx, "second-factor.1"); err == nil && strings.Contains(text, "known") {
+			if text, err := s.SecondFactor(ctx, "1"); err == nil && strings.Contains(text, "known") {
 				t.Errorf("the forged second factor is taken: %s", text)
 			}
 			if p, err := s.Approval(ctx, "approval"); (domain.CodeOf(err) == domain.CodeCorrupt) != strings.HasPrefix(c.says, "approval") {
@@ -352,7 +354,7 @@ func accessEnded(t *testing.T, s *store.Store) {
 	if _, err := s.SessionByHash(ctx, "session of paul"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("the login of paul: %v", err)
 	}
-	if text, err := s.SealedSetting(ctx, "second-factor.1"); err != nil || text != "" {
+	if text, err := s.SecondFactor(ctx, "1"); err != nil || text != "" {
 		t.Errorf("the second factor: %q, %v", text, err)
 	}
 	if p, err := s.Approval(ctx, "approval"); err != nil || p.Status != "cancelled" || p.Comment != domain.ApprovalKeyLost {
@@ -442,29 +444,29 @@ func TestASecondFactorNeedsTheKeyFile(t *testing.T) {
 	stolen := filepath.Join(t.TempDir(), "kairos.db")
 	must(t, CopyTo(ctx, s, stolen))
 	instance := s.InstanceKey()
-	if text, err := s.SealedSetting(ctx, "second-factor.1"); err != nil || text != `{"secret":"of marta"}` {
+	if text, err := s.SecondFactor(ctx, "1"); err != nil || text != `{"secret":"of marta"}` {
 		t.Fatalf("%q, %v", text, err)
 	}
 	pool, err := sql.Open("sqlite", stolen)
 	must(t, err)
 	defer pool.Close()
 	var sealed string
-	must(t, pool.QueryRow("SELECT value FROM settings WHERE key = 'second-factor.1'").Scan(&sealed))
+	must(t, pool.QueryRow("SELECT sealed FROM second_factors WHERE user_id = '1'").Scan(&sealed))
 	if strings.Contains(sealed, "marta") || !strings.HasPrefix(sealed, "sealed:") {
 		t.Errorf("stored as %s", sealed)
 	}
 	for name, key := range map[string][]byte{"no key": nil, "the key in the database": instance, "another key": core.RandomBytes(32)} {
 		c, err := Open(ctx, stolen, Options{Options: store.Options{ReadOnly: true, AuditKey: key}})
 		must(t, err)
-		if text, err := c.SealedSetting(ctx, "second-factor.1"); domain.CodeOf(err) != domain.CodeCorrupt {
+		if text, err := c.SecondFactor(ctx, "1"); domain.CodeOf(err) != domain.CodeCorrupt {
 			t.Errorf("%s opens it: %q, %v", name, text, err)
 		}
 		must(t, c.Close())
 	}
 	must(t, s.Close())
-	must(t, alter(t, path, `INSERT INTO settings SELECT 'second-factor.2', value FROM settings WHERE key = 'second-factor.1'`))
+	must(t, alter(t, path, `INSERT INTO second_factors SELECT '2', sealed FROM second_factors WHERE user_id = '1'`))
 	s = reopened(t, path)
-	if _, err := s.SealedSetting(ctx, "second-factor.2"); domain.CodeOf(err) != domain.CodeCorrupt {
+	if _, err := s.SecondFactor(ctx, "2"); domain.CodeOf(err) != domain.CodeCorrupt {
 		t.Errorf("it opens under another user: %v", err)
 	}
 }

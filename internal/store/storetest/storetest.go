@@ -25,19 +25,18 @@ func Open(tb testing.TB) *store.Store {
 // OpenAt opens the store at a path; it is closed with the test.
 func OpenAt(tb testing.TB, path string) *store.Store {
 	tb.Helper()
-	return open(tb, path, time.Hour)
+	return open(tb, path, store.Options{})
 }
 
-// OpenHasty opens a store whose searches end after their first step: what finds
-// more than 256 runs that no index serves is not whole.
-func OpenHasty(tb testing.TB) *store.Store {
+// OpenExamining opens a store whose requests examine at most so many rows.
+func OpenExamining(tb testing.TB, rows int) *store.Store {
 	tb.Helper()
-	return open(tb, filepath.Join(tb.TempDir(), "kairos.db"), 1)
+	return open(tb, filepath.Join(tb.TempDir(), "kairos.db"), store.Options{}.Examining(rows))
 }
 
-func open(tb testing.TB, path string, search time.Duration) *store.Store {
+func open(tb testing.TB, path string, o store.Options) *store.Store {
 	tb.Helper()
-	s, err := store.Open(context.Background(), path, store.Options{}.Searching(search))
+	s, err := store.Open(context.Background(), path, o)
 	if err != nil {
 		tb.Fatalf("open store: %v", err)
 	}
@@ -137,6 +136,23 @@ func Commit(tb testing.TB, s *store.Store, run string, fence int64, patch *domai
 	if err := s.Commit(context.Background(), domain.Checkpoint{Run: run, Fence: fence, Entries: entries, Patch: patch}); err != nil {
 		tb.Fatalf("commit at %d: %v", fence, err)
 	}
+}
+
+// Text reads one value of a store's file, which may be in use.
+func Text(tb testing.TB, path, query string) (text string) {
+	tb.Helper()
+	if err := driver(); err != nil {
+		tb.Fatalf("set up the driver: %v", err)
+	}
+	pool, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(30000)")
+	if err != nil {
+		tb.Fatalf("open the file: %v", err)
+	}
+	defer pool.Close()
+	if err := pool.QueryRow(query).Scan(&text); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return text
 }
 
 // Alter changes a store's file, which may be in use, as nothing in the product does, past the

@@ -472,30 +472,30 @@ func (q *Queries) CheckRuns(ctx context.Context, above int64, upto int64) ([]Che
 }
 
 const CheckSeals = `-- name: CheckSeals :many
-SELECT r.id, r.public_id, r.actor, r.origin, r.run_key, r.conc_key, r.parent_run, r.forked_from, r.rerun_of, d.session, d.labels,
+SELECT r.id, r.public_id, r.actor, r.origin, r.run_key, r.concurrency_key, r.parent_run, r.forked_from, r.rerun_of, d.session, d.labels,
   d.parent, d.concurrency, d.input, r.priority, r.fork_seq, r.start_at, r.purged_at FROM runs AS r JOIN run_details AS d ON d.run_id = r.id
 WHERE r.id BETWEEN ?1 AND ?2
 `
 
 type CheckSealsRow struct {
-	ID          int64
-	PublicID    string
-	Actor       string
-	Origin      string
-	RunKey      *string
-	ConcKey     string
-	ParentRun   string
-	ForkedFrom  string
-	RerunOf     string
-	Session     string
-	Labels      string
-	Parent      *string
-	Concurrency *string
-	Input       *string
-	Priority    int64
-	ForkSeq     int64
-	StartAt     int64
-	PurgedAt    int64
+	ID             int64
+	PublicID       string
+	Actor          string
+	Origin         string
+	RunKey         *string
+	ConcurrencyKey string
+	ParentRun      string
+	ForkedFrom     string
+	RerunOf        string
+	Session        string
+	Labels         string
+	Parent         *string
+	Concurrency    *string
+	Input          *string
+	Priority       int64
+	ForkSeq        int64
+	StartAt        int64
+	PurgedAt       int64
 }
 
 func (q *Queries) CheckSeals(ctx context.Context, low int64, high int64) ([]CheckSealsRow, error) {
@@ -513,7 +513,7 @@ func (q *Queries) CheckSeals(ctx context.Context, low int64, high int64) ([]Chec
 			&i.Actor,
 			&i.Origin,
 			&i.RunKey,
-			&i.ConcKey,
+			&i.ConcurrencyKey,
 			&i.ParentRun,
 			&i.ForkedFrom,
 			&i.RerunOf,

@@ -9,20 +9,20 @@ import (
 	"context"
 )
 
-const DeliveryAlike = `-- name: DeliveryAlike :one
-SELECT id FROM deliveries WHERE channel = ?1 AND likeness = ?2 AND created_at > ?3 ORDER BY created_at DESC LIMIT 1
+const DeliveryByDedupKey = `-- name: DeliveryByDedupKey :one
+SELECT id FROM deliveries WHERE channel = ?1 AND dedup_key = ?2 AND created_at > ?3 ORDER BY created_at DESC LIMIT 1
 `
 
 // The newest message that says the same and is not older than a time.
-func (q *Queries) DeliveryAlike(ctx context.Context, channel string, likeness string, since int64) (string, error) {
-	row := q.db.QueryRowContext(ctx, DeliveryAlike, channel, likeness, since)
+func (q *Queries) DeliveryByDedupKey(ctx context.Context, channel string, dedupKey string, since int64) (string, error) {
+	row := q.db.QueryRowContext(ctx, DeliveryByDedupKey, channel, dedupKey, since)
 	var id string
 	err := row.Scan(&id)
 	return id, err
 }
 
 const DeliveryDue = `-- name: DeliveryDue :many
-SELECT id, channel, kind, seq, likeness, more, body, status, attempts, due_at, created_at, ended_at, error FROM deliveries WHERE status = 'pending' AND due_at <= ?1 ORDER BY due_at LIMIT ?2
+SELECT id, channel, kind, seq, dedup_key, repeats, body, status, attempts, due_at, created_at, ended_at, error FROM deliveries WHERE status = 'pending' AND due_at <= ?1 ORDER BY due_at LIMIT ?2
 `
 
 func (q *Queries) DeliveryDue(ctx context.Context, now int64, max int64) ([]Delivery, error) {
@@ -39,8 +39,8 @@ func (q *Queries) DeliveryDue(ctx context.Context, now int64, max int64) ([]Deli
 			&i.Channel,
 			&i.Kind,
 			&i.Seq,
-			&i.Likeness,
-			&i.More,
+			&i.DedupKey,
+			&i.Repeats,
 			&i.Body,
 			&i.Status,
 			&i.Attempts,
@@ -115,7 +115,7 @@ func (q *Queries) DeliveryEvents(ctx context.Context, after int64, max int64) ([
 }
 
 const DeliveryInsert = `-- name: DeliveryInsert :execrows
-INSERT OR IGNORE INTO deliveries (id, channel, kind, seq, likeness, more, body, status, attempts, due_at, created_at, ended_at, error)
+INSERT OR IGNORE INTO deliveries (id, channel, kind, seq, dedup_key, repeats, body, status, attempts, due_at, created_at, ended_at, error)
 VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, 'pending', 0, ?7, ?8, 0, '')
 `
 
@@ -124,7 +124,7 @@ type DeliveryInsertParams struct {
 	Channel   string
 	Kind      string
 	Seq       int64
-	Likeness  string
+	DedupKey  string
 	Body      string
 	DueAt     int64
 	CreatedAt int64
@@ -136,7 +136,7 @@ func (q *Queries) DeliveryInsert(ctx context.Context, arg DeliveryInsertParams) 
 		arg.Channel,
 		arg.Kind,
 		arg.Seq,
-		arg.Likeness,
+		arg.DedupKey,
 		arg.Body,
 		arg.DueAt,
 		arg.CreatedAt,
@@ -148,7 +148,7 @@ func (q *Queries) DeliveryInsert(ctx context.Context, arg DeliveryInsertParams) 
 }
 
 const DeliveryList = `-- name: DeliveryList :many
-SELECT id, channel, kind, seq, likeness, more, body, status, attempts, due_at, created_at, ended_at, error FROM deliveries WHERE channel = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2
+SELECT id, channel, kind, seq, dedup_key, repeats, body, status, attempts, due_at, created_at, ended_at, error FROM deliveries WHERE channel = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2
 `
 
 func (q *Queries) DeliveryList(ctx context.Context, channel string, max int64) ([]Delivery, error) {
@@ -165,8 +165,8 @@ func (q *Queries) DeliveryList(ctx context.Context, channel string, max int64) (
 			&i.Channel,
 			&i.Kind,
 			&i.Seq,
-			&i.Likeness,
-			&i.More,
+			&i.DedupKey,
+			&i.Repeats,
 			&i.Body,
 			&i.Status,
 			&i.Attempts,
@@ -189,7 +189,7 @@ func (q *Queries) DeliveryList(ctx context.Context, channel string, max int64) (
 }
 
 const DeliveryMore = `-- name: DeliveryMore :exec
-UPDATE deliveries SET more = more + 1 WHERE id = ?1
+UPDATE deliveries SET repeats = repeats + 1 WHERE id = ?1
 `
 
 func (q *Queries) DeliveryMore(ctx context.Context, id string) error {
@@ -209,11 +209,11 @@ func (q *Queries) DeliveryNext(ctx context.Context) (int64, error) {
 }
 
 const DeliveryNoMore = `-- name: DeliveryNoMore :execrows
-UPDATE deliveries SET more = 0 WHERE id = ?1 AND more = ?2
+UPDATE deliveries SET repeats = 0 WHERE id = ?1 AND repeats = ?2
 `
 
-func (q *Queries) DeliveryNoMore(ctx context.Context, iD string, more int64) (int64, error) {
-	result, err := q.db.ExecContext(ctx, DeliveryNoMore, iD, more)
+func (q *Queries) DeliveryNoMore(ctx context.Context, iD string, repeats int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, DeliveryNoMore, iD, repeats)
 	if err != nil {
 		return 0, err
 	}
@@ -221,7 +221,7 @@ func (q *Queries) DeliveryNoMore(ctx context.Context, iD string, more int64) (in
 }
 
 const DeliveryPrune = `-- name: DeliveryPrune :exec
-DELETE FROM deliveries WHERE status <> 'pending' AND more = 0 AND created_at < ?1
+DELETE FROM deliveries WHERE status <> 'pending' AND repeats = 0 AND created_at < ?1
 `
 
 func (q *Queries) DeliveryPrune(ctx context.Context, before int64) error {
@@ -258,7 +258,7 @@ func (q *Queries) DeliveryUpdate(ctx context.Context, arg DeliveryUpdateParams) 
 }
 
 const DeliveryWithMore = `-- name: DeliveryWithMore :many
-SELECT id, channel, kind, seq, likeness, more, body, status, attempts, due_at, created_at, ended_at, error FROM deliveries WHERE more > 0 AND created_at <= ?1 ORDER BY created_at LIMIT ?2
+SELECT id, channel, kind, seq, dedup_key, repeats, body, status, attempts, due_at, created_at, ended_at, error FROM deliveries WHERE repeats > 0 AND created_at <= ?1 ORDER BY created_at LIMIT ?2
 `
 
 // Messages whose quiet time is over and that stand for more than themselves.
@@ -276,8 +276,8 @@ func (q *Queries) DeliveryWithMore(ctx context.Context, before int64, max int64)
 			&i.Channel,
 			&i.Kind,
 			&i.Seq,
-			&i.Likeness,
-			&i.More,
+			&i.DedupKey,
+			&i.Repeats,
 			&i.Body,
 			&i.Status,
 			&i.Attempts,

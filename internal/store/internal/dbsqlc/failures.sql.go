@@ -10,15 +10,15 @@ import (
 )
 
 const FailureAckDelete = `-- name: FailureAckDelete :exec
-DELETE FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND alike >= ?4 AND alike <= ?5
+DELETE FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND fingerprint >= ?4 AND fingerprint <= ?5
 `
 
 type FailureAckDeleteParams struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
-	AlikeLast string
+	PlanID          int64
+	Node            string
+	ErrorCode       string
+	Fingerprint     string
+	FingerprintLast string
 }
 
 func (q *Queries) FailureAckDelete(ctx context.Context, arg FailureAckDeleteParams) error {
@@ -26,14 +26,14 @@ func (q *Queries) FailureAckDelete(ctx context.Context, arg FailureAckDeletePara
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
-		arg.Alike,
-		arg.AlikeLast,
+		arg.Fingerprint,
+		arg.FingerprintLast,
 	)
 	return err
 }
 
 const FailureAckList = `-- name: FailureAckList :many
-SELECT failure_acks.plan_id, failure_acks.node, failure_acks.error_code, failure_acks.alike, failure_acks.headline, failure_acks.actor, failure_acks.note, failure_acks.runs, failure_acks.at, plans.key, plans.public_id AS plan_public_id
+SELECT failure_acks.plan_id, failure_acks.node, failure_acks.error_code, failure_acks.fingerprint, failure_acks.headline, failure_acks.actor, failure_acks.note, failure_acks.runs, failure_acks.at, plans.key, plans.public_id AS plan_public_id
 FROM failure_acks INDEXED BY failure_acks_by_age JOIN plans ON plans.id = failure_acks.plan_id
 WHERE failure_acks.at >= ?1 ORDER BY failure_acks.at DESC LIMIT ?2
 `
@@ -42,7 +42,7 @@ type FailureAckListRow struct {
 	PlanID       int64
 	Node         string
 	ErrorCode    string
-	Alike        string
+	Fingerprint  string
 	Headline     string
 	Actor        string
 	Note         string
@@ -66,7 +66,7 @@ func (q *Queries) FailureAckList(ctx context.Context, since int64, max int64) ([
 			&i.PlanID,
 			&i.Node,
 			&i.ErrorCode,
-			&i.Alike,
+			&i.Fingerprint,
 			&i.Headline,
 			&i.Actor,
 			&i.Note,
@@ -89,20 +89,20 @@ func (q *Queries) FailureAckList(ctx context.Context, since int64, max int64) ([
 }
 
 const FailureAckPut = `-- name: FailureAckPut :exec
-INSERT INTO failure_acks (plan_id, node, error_code, alike, headline, actor, note, runs, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-ON CONFLICT (plan_id, node, error_code, alike) DO UPDATE SET headline = excluded.headline, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at
+INSERT INTO failure_acks (plan_id, node, error_code, fingerprint, headline, actor, note, runs, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+ON CONFLICT (plan_id, node, error_code, fingerprint) DO UPDATE SET headline = excluded.headline, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at
 `
 
 type FailureAckPutParams struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
-	Headline  string
-	Actor     string
-	Note      string
-	Runs      int64
-	At        int64
+	PlanID      int64
+	Node        string
+	ErrorCode   string
+	Fingerprint string
+	Headline    string
+	Actor       string
+	Note        string
+	Runs        int64
+	At          int64
 }
 
 func (q *Queries) FailureAckPut(ctx context.Context, arg FailureAckPutParams) error {
@@ -110,7 +110,7 @@ func (q *Queries) FailureAckPut(ctx context.Context, arg FailureAckPutParams) er
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
-		arg.Alike,
+		arg.Fingerprint,
 		arg.Headline,
 		arg.Actor,
 		arg.Note,
@@ -121,17 +121,17 @@ func (q *Queries) FailureAckPut(ctx context.Context, arg FailureAckPutParams) er
 }
 
 const FailureAckRuns = `-- name: FailureAckRuns :many
-SELECT runs.id, runs.ended_at FROM runs INDEXED BY runs_that_failed_alike
+SELECT runs.id, runs.ended_at FROM runs INDEXED BY runs_failed_by_fingerprint
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.node = ?2 AND runs.error_code = ?3
-AND runs.alike >= ?4 AND runs.alike <= ?5
+AND runs.fingerprint >= ?4 AND runs.fingerprint <= ?5
 `
 
 type FailureAckRunsParams struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
-	AlikeLast string
+	PlanID          int64
+	Node            string
+	ErrorCode       string
+	Fingerprint     string
+	FingerprintLast string
 }
 
 type FailureAckRunsRow struct {
@@ -146,8 +146,8 @@ func (q *Queries) FailureAckRuns(ctx context.Context, arg FailureAckRunsParams) 
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
-		arg.Alike,
-		arg.AlikeLast,
+		arg.Fingerprint,
+		arg.FingerprintLast,
 	)
 	if err != nil {
 		return nil, err
@@ -171,14 +171,14 @@ func (q *Queries) FailureAckRuns(ctx context.Context, arg FailureAckRunsParams) 
 }
 
 const FailureAcks = `-- name: FailureAcks :many
-SELECT plan_id, node, error_code, alike, headline, actor, note, runs, at FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND (alike = ?4 OR alike = '')
+SELECT plan_id, node, error_code, fingerprint, headline, actor, note, runs, at FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND (fingerprint = ?4 OR fingerprint = '')
 `
 
 type FailureAcksParams struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
+	PlanID      int64
+	Node        string
+	ErrorCode   string
+	Fingerprint string
 }
 
 // The notes of failures that are alike, and of all with their code: at most two.
@@ -187,7 +187,7 @@ func (q *Queries) FailureAcks(ctx context.Context, arg FailureAcksParams) ([]Fai
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
-		arg.Alike,
+		arg.Fingerprint,
 	)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (q *Queries) FailureAcks(ctx context.Context, arg FailureAcksParams) ([]Fai
 			&i.PlanID,
 			&i.Node,
 			&i.ErrorCode,
-			&i.Alike,
+			&i.Fingerprint,
 			&i.Headline,
 			&i.Actor,
 			&i.Note,
@@ -222,17 +222,17 @@ func (q *Queries) FailureAcks(ctx context.Context, arg FailureAcksParams) ([]Fai
 
 const FailureGroupFirst = `-- name: FailureGroupFirst :one
 SELECT runs.id, runs.created_at, plan_versions.number, runs.plan_id
-FROM runs INDEXED BY runs_that_failed_alike JOIN plan_versions ON plan_versions.id = runs.version_id
+FROM runs INDEXED BY runs_failed_by_fingerprint JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0
-AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = ?1) AND runs.node = ?2 AND runs.error_code = ?3 AND runs.alike = ?4
+AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = ?1) AND runs.node = ?2 AND runs.error_code = ?3 AND runs.fingerprint = ?4
 ORDER BY runs.id LIMIT 1
 `
 
 type FailureGroupFirstParams struct {
-	Plan      string
-	Node      string
-	ErrorCode string
-	Alike     string
+	Plan        string
+	Node        string
+	ErrorCode   string
+	Fingerprint string
 }
 
 type FailureGroupFirstRow struct {
@@ -248,7 +248,7 @@ func (q *Queries) FailureGroupFirst(ctx context.Context, arg FailureGroupFirstPa
 		arg.Plan,
 		arg.Node,
 		arg.ErrorCode,
-		arg.Alike,
+		arg.Fingerprint,
 	)
 	var i FailureGroupFirstRow
 	err := row.Scan(
@@ -262,17 +262,17 @@ func (q *Queries) FailureGroupFirst(ctx context.Context, arg FailureGroupFirstPa
 
 const FailureGroupNewest = `-- name: FailureGroupNewest :one
 SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
-FROM runs INDEXED BY runs_that_failed_alike
+FROM runs INDEXED BY runs_failed_by_fingerprint
 JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id
-WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.node = ?2 AND runs.error_code = ?3 AND runs.alike = ?4
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.node = ?2 AND runs.error_code = ?3 AND runs.fingerprint = ?4
 ORDER BY runs.id DESC LIMIT 1
 `
 
 type FailureGroupNewestParams struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
+	PlanID      int64
+	Node        string
+	ErrorCode   string
+	Fingerprint string
 }
 
 type FailureGroupNewestRow struct {
@@ -288,7 +288,7 @@ func (q *Queries) FailureGroupNewest(ctx context.Context, arg FailureGroupNewest
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
-		arg.Alike,
+		arg.Fingerprint,
 	)
 	var i FailureGroupNewestRow
 	err := row.Scan(
@@ -302,21 +302,21 @@ func (q *Queries) FailureGroupNewest(ctx context.Context, arg FailureGroupNewest
 }
 
 const FailureGroups = `-- name: FailureGroups :many
-SELECT r.plan_id, r.node, r.error_code, r.alike, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
-FROM runs AS r INDEXED BY runs_that_failed_alike
+SELECT r.plan_id, r.node, r.error_code, r.fingerprint, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
+FROM runs AS r INDEXED BY runs_failed_by_fingerprint
 WHERE r.attention = 1 AND r.status = 'failed' AND r.deleted_at = 0
-GROUP BY r.plan_id, r.node, r.error_code, r.alike
+GROUP BY r.plan_id, r.node, r.error_code, r.fingerprint
 ORDER BY last_at DESC LIMIT ?1
 `
 
 type FailureGroupsRow struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
-	Runs      int64
-	FirstAt   int64
-	LastAt    int64
+	PlanID      int64
+	Node        string
+	ErrorCode   string
+	Fingerprint string
+	Runs        int64
+	FirstAt     int64
+	LastAt      int64
 }
 
 func (q *Queries) FailureGroups(ctx context.Context, max int64) ([]FailureGroupsRow, error) {
@@ -332,7 +332,7 @@ func (q *Queries) FailureGroups(ctx context.Context, max int64) ([]FailureGroups
 			&i.PlanID,
 			&i.Node,
 			&i.ErrorCode,
-			&i.Alike,
+			&i.Fingerprint,
 			&i.Runs,
 			&i.FirstAt,
 			&i.LastAt,
@@ -353,16 +353,16 @@ func (q *Queries) FailureGroups(ctx context.Context, max int64) ([]FailureGroups
 const FailureUnackRuns = `-- name: FailureUnackRuns :many
 SELECT runs.id, runs.ended_at FROM runs INDEXED BY runs_by_plan_status
 WHERE runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.status = 'failed' AND runs.attention = 0 AND runs.node = ?2 AND runs.error_code = ?3
-  AND runs.alike >= ?4 AND runs.alike <= ?5 AND runs.origin <> 'dry'
+  AND runs.fingerprint >= ?4 AND runs.fingerprint <= ?5 AND runs.origin <> 'dry'
 ORDER BY runs.id
 `
 
 type FailureUnackRunsParams struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
-	AlikeLast string
+	PlanID          int64
+	Node            string
+	ErrorCode       string
+	Fingerprint     string
+	FingerprintLast string
 }
 
 type FailureUnackRunsRow struct {
@@ -375,8 +375,8 @@ func (q *Queries) FailureUnackRuns(ctx context.Context, arg FailureUnackRunsPara
 		arg.PlanID,
 		arg.Node,
 		arg.ErrorCode,
-		arg.Alike,
-		arg.AlikeLast,
+		arg.Fingerprint,
+		arg.FingerprintLast,
 	)
 	if err != nil {
 		return nil, err

@@ -93,13 +93,27 @@ type BulkItem struct {
 	At       int64
 }
 
+type Circuit struct {
+	Subject       string
+	Part          string
+	State         string
+	FailuresInRow int64
+	Since         int64
+	OpenUntil     int64
+	LastCode      string
+	LastMessage   string
+	LastErrorAt   int64
+	OpenedBy      string
+	Reason        string
+}
+
 type Delivery struct {
 	ID        string
 	Channel   string
 	Kind      string
 	Seq       int64
-	Likeness  string
-	More      int64
+	DedupKey  string
+	Repeats   int64
 	Body      string
 	Status    string
 	Attempts  int64
@@ -128,15 +142,15 @@ type Draft struct {
 }
 
 type FailureAck struct {
-	PlanID    int64
-	Node      string
-	ErrorCode string
-	Alike     string
-	Headline  string
-	Actor     string
-	Note      string
-	Runs      int64
-	At        int64
+	PlanID      int64
+	Node        string
+	ErrorCode   string
+	Fingerprint string
+	Headline    string
+	Actor       string
+	Note        string
+	Runs        int64
+	At          int64
 }
 
 type Handoff struct {
@@ -272,44 +286,44 @@ type Response struct {
 }
 
 type Run struct {
-	ID           int64
-	PublicID     string
-	Tail         string
-	PlanID       int64
-	VersionID    int64
-	Status       string
-	WaitReason   string
-	Attention    int64
-	LastSeq      int64
-	Steps        int64
-	Path         string
-	Headline     string
-	Node         string
-	ErrorCode    string
-	Actor        string
-	Origin       string
-	Priority     int64
-	RunKey       *string
-	ConcKey      string
-	ParentRun    string
-	ForkedFrom   string
-	ForkSeq      int64
-	RerunOf      string
-	StartAt      int64
-	DueAt        int64
-	InputTokens  int64
-	OutputTokens int64
-	Cost         float64
-	Crashes      int64
-	Paused       int64
-	CreatedAt    int64
-	StartedAt    int64
-	EndedAt      int64
-	RunningUs    int64
-	DeletedAt    int64
-	PurgedAt     int64
-	Tries        int64
-	Alike        string
+	ID             int64
+	PublicID       string
+	Tail           string
+	PlanID         int64
+	VersionID      int64
+	Status         string
+	WaitReason     string
+	Attention      int64
+	LastSeq        int64
+	Steps          int64
+	Path           string
+	Headline       string
+	Node           string
+	ErrorCode      string
+	Actor          string
+	Origin         string
+	Priority       int64
+	RunKey         *string
+	ConcurrencyKey string
+	ParentRun      string
+	ForkedFrom     string
+	ForkSeq        int64
+	RerunOf        string
+	StartAt        int64
+	DueAt          int64
+	InputTokens    int64
+	OutputTokens   int64
+	Cost           float64
+	Crashes        int64
+	Paused         int64
+	CreatedAt      int64
+	StartedAt      int64
+	EndedAt        int64
+	RunningUs      int64
+	DeletedAt      int64
+	PurgedAt       int64
+	MaxAttempts    int64
+	Fingerprint    string
 }
 
 type RunCount struct {
@@ -370,6 +384,11 @@ type SavedView struct {
 	Name      string
 	Query     string
 	CreatedAt int64
+}
+
+type SecondFactor struct {
+	UserID string
+	Sealed string
 }
 
 type Session struct {
@@ -444,6 +463,13 @@ type Token struct {
 	LastUsedFrom string
 	RevokedAt    int64
 	Seal         []byte
+}
+
+type ToolPin struct {
+	Server     string
+	Tool       string
+	Hash       string
+	Definition string
 }
 
 type User struct {

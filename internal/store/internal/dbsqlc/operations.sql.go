@@ -28,6 +28,7 @@ func (q *Queries) OperationGet(ctx context.Context, principal string, operation 
 const OperationInsert = `-- name: OperationInsert :exec
 INSERT INTO operations (principal, operation, key, digest, object, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT DO NOTHING
 `
 
 type OperationInsertParams struct {

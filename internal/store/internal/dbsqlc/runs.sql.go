@@ -12,12 +12,12 @@ import (
 
 const RunActiveByConcurrency = `-- name: RunActiveByConcurrency :many
 SELECT public_id FROM runs
-WHERE conc_key = ?1 AND conc_key <> '' AND ended_at = 0
+WHERE concurrency_key = ?1 AND concurrency_key <> '' AND ended_at = 0
 ORDER BY id
 `
 
-func (q *Queries) RunActiveByConcurrency(ctx context.Context, concKey string) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, RunActiveByConcurrency, concKey)
+func (q *Queries) RunActiveByConcurrency(ctx context.Context, concurrencyKey string) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, RunActiveByConcurrency, concurrencyKey)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ UPDATE runs
 SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5, error_code = ?6, due_at = ?7,
     input_tokens = input_tokens + ?8, output_tokens = output_tokens + ?9, cost = cost + ?10,
     crashes = ?11, paused = ?12, started_at = ?13, running_us = ?14,
-    status = ?15, wait_reason = ?16, attention = ?17, ended_at = ?18, alike = ?19
+    status = ?15, wait_reason = ?16, attention = ?17, ended_at = ?18, fingerprint = ?19
 WHERE id = ?20 AND last_seq = ?21
 `
 
@@ -97,7 +97,7 @@ type RunAdvanceParams struct {
 	WaitReason      string
 	Attention       int64
 	EndedAt         int64
-	Alike           string
+	Fingerprint     string
 	ID              int64
 	Fence           int64
 }
@@ -122,7 +122,7 @@ func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, 
 		arg.WaitReason,
 		arg.Attention,
 		arg.EndedAt,
-		arg.Alike,
+		arg.Fingerprint,
 		arg.ID,
 		arg.Fence,
 	)
@@ -133,7 +133,7 @@ func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, 
 }
 
 const RunBare = `-- name: RunBare :one
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
@@ -171,7 +171,7 @@ func (q *Queries) RunBare(ctx context.Context, publicID string) (RunBareRow, err
 		&i.Run.Origin,
 		&i.Run.Priority,
 		&i.Run.RunKey,
-		&i.Run.ConcKey,
+		&i.Run.ConcurrencyKey,
 		&i.Run.ParentRun,
 		&i.Run.ForkedFrom,
 		&i.Run.ForkSeq,
@@ -189,8 +189,8 @@ func (q *Queries) RunBare(ctx context.Context, publicID string) (RunBareRow, err
 		&i.Run.RunningUs,
 		&i.Run.DeletedAt,
 		&i.Run.PurgedAt,
-		&i.Run.Tries,
-		&i.Run.Alike,
+		&i.Run.MaxAttempts,
+		&i.Run.Fingerprint,
 		&i.PlanPublicID,
 		&i.PlanKey,
 		&i.Version,
@@ -239,7 +239,7 @@ func (q *Queries) RunByPrefix(ctx context.Context, low string, high string) ([]s
 }
 
 const RunByPublicID = `-- name: RunByPublicID :one
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -279,7 +279,7 @@ func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPubl
 		&i.Run.Origin,
 		&i.Run.Priority,
 		&i.Run.RunKey,
-		&i.Run.ConcKey,
+		&i.Run.ConcurrencyKey,
 		&i.Run.ParentRun,
 		&i.Run.ForkedFrom,
 		&i.Run.ForkSeq,
@@ -297,8 +297,8 @@ func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPubl
 		&i.Run.RunningUs,
 		&i.Run.DeletedAt,
 		&i.Run.PurgedAt,
-		&i.Run.Tries,
-		&i.Run.Alike,
+		&i.Run.MaxAttempts,
+		&i.Run.Fingerprint,
 		&i.RunDetail.RunID,
 		&i.RunDetail.Input,
 		&i.RunDetail.Output,
@@ -861,34 +861,34 @@ func (q *Queries) RunHoldable(ctx context.Context) ([]RunHoldableRow, error) {
 
 const RunInsert = `-- name: RunInsert :execresult
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
-                  conc_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at)
+                  concurrency_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
         ?15, ?16, ?17, ?18, ?19, ?20, ?21)
 ON CONFLICT (public_id) DO NOTHING
 `
 
 type RunInsertParams struct {
-	PublicID   string
-	Tail       string
-	PlanID     int64
-	VersionID  int64
-	Status     string
-	WaitReason string
-	Attention  int64
-	LastSeq    int64
-	Steps      int64
-	Path       string
-	Actor      string
-	Origin     string
-	Priority   int64
-	RunKey     *string
-	ConcKey    string
-	ParentRun  string
-	ForkedFrom string
-	ForkSeq    int64
-	RerunOf    string
-	StartAt    int64
-	CreatedAt  int64
+	PublicID       string
+	Tail           string
+	PlanID         int64
+	VersionID      int64
+	Status         string
+	WaitReason     string
+	Attention      int64
+	LastSeq        int64
+	Steps          int64
+	Path           string
+	Actor          string
+	Origin         string
+	Priority       int64
+	RunKey         *string
+	ConcurrencyKey string
+	ParentRun      string
+	ForkedFrom     string
+	ForkSeq        int64
+	RerunOf        string
+	StartAt        int64
+	CreatedAt      int64
 }
 
 // A run whose id is there already is not inserted again.
@@ -908,7 +908,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (sql.Resul
 		arg.Origin,
 		arg.Priority,
 		arg.RunKey,
-		arg.ConcKey,
+		arg.ConcurrencyKey,
 		arg.ParentRun,
 		arg.ForkedFrom,
 		arg.ForkSeq,
@@ -986,6 +986,15 @@ func (q *Queries) RunLiveChildren(ctx context.Context, run string) ([]string, er
 		return nil, err
 	}
 	return items, nil
+}
+
+const RunMaxAttempts = `-- name: RunMaxAttempts :exec
+UPDATE runs SET max_attempts = ?1 WHERE id = ?2
+`
+
+func (q *Queries) RunMaxAttempts(ctx context.Context, maxAttempts int64, iD int64) error {
+	_, err := q.db.ExecContext(ctx, RunMaxAttempts, maxAttempts, iD)
+	return err
 }
 
 const RunMove = `-- name: RunMove :execrows
@@ -1271,32 +1280,32 @@ func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([
 
 const RunState = `-- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at, tries, origin, alike
+       running_us, deleted_at, max_attempts, origin, fingerprint
 FROM runs WHERE public_id = ?1
 `
 
 type RunStateRow struct {
-	ID         int64
-	PlanID     int64
-	Status     string
-	WaitReason string
-	Attention  int64
-	LastSeq    int64
-	Path       string
-	Headline   string
-	Node       string
-	ErrorCode  string
-	VersionID  int64
-	DueAt      int64
-	Crashes    int64
-	Paused     int64
-	StartedAt  int64
-	EndedAt    int64
-	RunningUs  int64
-	DeletedAt  int64
-	Tries      int64
-	Origin     string
-	Alike      string
+	ID          int64
+	PlanID      int64
+	Status      string
+	WaitReason  string
+	Attention   int64
+	LastSeq     int64
+	Path        string
+	Headline    string
+	Node        string
+	ErrorCode   string
+	VersionID   int64
+	DueAt       int64
+	Crashes     int64
+	Paused      int64
+	StartedAt   int64
+	EndedAt     int64
+	RunningUs   int64
+	DeletedAt   int64
+	MaxAttempts int64
+	Origin      string
+	Fingerprint string
 }
 
 func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, error) {
@@ -1321,9 +1330,9 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 		&i.EndedAt,
 		&i.RunningUs,
 		&i.DeletedAt,
-		&i.Tries,
+		&i.MaxAttempts,
 		&i.Origin,
-		&i.Alike,
+		&i.Fingerprint,
 	)
 	return i, err
 }
@@ -1395,17 +1404,8 @@ func (q *Queries) RunTotals(ctx context.Context) ([]RunTotalsRow, error) {
 	return items, nil
 }
 
-const RunTries = `-- name: RunTries :exec
-UPDATE runs SET tries = ?1 WHERE id = ?2
-`
-
-func (q *Queries) RunTries(ctx context.Context, tries int64, iD int64) error {
-	_, err := q.db.ExecContext(ctx, RunTries, tries, iD)
-	return err
-}
-
 const RunUnfinished = `-- name: RunUnfinished :many
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -1452,7 +1452,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 			&i.Run.Origin,
 			&i.Run.Priority,
 			&i.Run.RunKey,
-			&i.Run.ConcKey,
+			&i.Run.ConcurrencyKey,
 			&i.Run.ParentRun,
 			&i.Run.ForkedFrom,
 			&i.Run.ForkSeq,
@@ -1470,8 +1470,8 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 			&i.Run.RunningUs,
 			&i.Run.DeletedAt,
 			&i.Run.PurgedAt,
-			&i.Run.Tries,
-			&i.Run.Alike,
+			&i.Run.MaxAttempts,
+			&i.Run.Fingerprint,
 			&i.RunDetail.RunID,
 			&i.RunDetail.Input,
 			&i.RunDetail.Output,
@@ -1502,7 +1502,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 }
 
 const RunUnfinishedBare = `-- name: RunUnfinishedBare :many
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.conc_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.tries, runs.alike, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
@@ -1547,7 +1547,7 @@ func (q *Queries) RunUnfinishedBare(ctx context.Context) ([]RunUnfinishedBareRow
 			&i.Run.Origin,
 			&i.Run.Priority,
 			&i.Run.RunKey,
-			&i.Run.ConcKey,
+			&i.Run.ConcurrencyKey,
 			&i.Run.ParentRun,
 			&i.Run.ForkedFrom,
 			&i.Run.ForkSeq,
@@ -1565,8 +1565,8 @@ func (q *Queries) RunUnfinishedBare(ctx context.Context) ([]RunUnfinishedBareRow
 			&i.Run.RunningUs,
 			&i.Run.DeletedAt,
 			&i.Run.PurgedAt,
-			&i.Run.Tries,
-			&i.Run.Alike,
+			&i.Run.MaxAttempts,
+			&i.Run.Fingerprint,
 			&i.PlanPublicID,
 			&i.PlanKey,
 			&i.Version,

@@ -9,33 +9,6 @@ import (
 	"context"
 )
 
-const SecondFactors = `-- name: SecondFactors :many
-SELECT "key", value FROM settings WHERE key >= 'second-factor.' AND key < 'second-factor/' ORDER BY key
-`
-
-func (q *Queries) SecondFactors(ctx context.Context) ([]Setting, error) {
-	rows, err := q.db.QueryContext(ctx, SecondFactors)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Setting{}
-	for rows.Next() {
-		var i Setting
-		if err := rows.Scan(&i.Key, &i.Value); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const SettingDelete = `-- name: SettingDelete :execrows
 DELETE FROM settings WHERE key = ?1
 `

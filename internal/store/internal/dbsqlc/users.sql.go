@@ -121,6 +121,63 @@ func (q *Queries) ResponseRelease(ctx context.Context, principal string, route s
 	return err
 }
 
+const SecondFactorDelete = `-- name: SecondFactorDelete :exec
+DELETE FROM second_factors WHERE user_id = ?1
+`
+
+func (q *Queries) SecondFactorDelete(ctx context.Context, userID string) error {
+	_, err := q.db.ExecContext(ctx, SecondFactorDelete, userID)
+	return err
+}
+
+const SecondFactorGet = `-- name: SecondFactorGet :one
+SELECT sealed FROM second_factors WHERE user_id = ?1
+`
+
+func (q *Queries) SecondFactorGet(ctx context.Context, userID string) (string, error) {
+	row := q.db.QueryRowContext(ctx, SecondFactorGet, userID)
+	var sealed string
+	err := row.Scan(&sealed)
+	return sealed, err
+}
+
+const SecondFactorPut = `-- name: SecondFactorPut :exec
+INSERT INTO second_factors (user_id, sealed) VALUES (?1, ?2)
+ON CONFLICT (user_id) DO UPDATE SET sealed = excluded.sealed
+`
+
+func (q *Queries) SecondFactorPut(ctx context.Context, userID string, sealed string) error {
+	_, err := q.db.ExecContext(ctx, SecondFactorPut, userID, sealed)
+	return err
+}
+
+const SecondFactors = `-- name: SecondFactors :many
+SELECT user_id, sealed FROM second_factors ORDER BY user_id
+`
+
+func (q *Queries) SecondFactors(ctx context.Context) ([]SecondFactor, error) {
+	rows, err := q.db.QueryContext(ctx, SecondFactors)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SecondFactor{}
+	for rows.Next() {
+		var i SecondFactor
+		if err := rows.Scan(&i.UserID, &i.Sealed); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SessionDelete = `-- name: SessionDelete :exec
 DELETE FROM sessions WHERE id_hash = ?1
 `

@@ -1,10 +1,11 @@
-package engine
+// Package keylock has one mutex per key.
+package keylock
 
 import "sync"
 
-// keyLocks is a mutex per key. A key that nobody holds or waits for takes no
-// memory. The zero value is ready for use.
-type keyLocks struct {
+// Locks is a mutex per key. A key that nobody holds or waits for takes no memory. The
+// zero value is ready for use.
+type Locks struct {
 	mu    sync.Mutex
 	locks map[string]*keyLock
 }
@@ -14,8 +15,8 @@ type keyLock struct {
 	users int // holders and waiters
 }
 
-// lock locks a key and returns the function that unlocks it.
-func (l *keyLocks) lock(key string) (unlock func()) {
+// Lock locks a key and returns the function that unlocks it.
+func (l *Locks) Lock(key string) (unlock func()) {
 	l.mu.Lock()
 	if l.locks == nil {
 		l.locks = map[string]*keyLock{}

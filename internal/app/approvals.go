@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Approvals are the operations on the questions that runs ask people.
+type Approvals struct{ *kernel }
+
+type approvalStore interface {
+	Approval(ctx context.Context, id string) (domain.Approval, error)
+	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
+}
+
+// List gives the approvals that match a filter, the longest open first.
+//
+// Errors: invalid (the filter), forbidden.
+func (a *Approvals) List(ctx context.Context, by domain.Actor, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
+	if err := a.allow(ctx, ListApprovals, by, ""); err != nil {
+		return domain.List[domain.Approval]{}, err
+	}
+	return a.store.Approvals(ctx, f)
+}
+
+// Get gives one approval.
+//
+// Errors: not_found, forbidden.
+func (a *Approvals) Get(ctx context.Context, by domain.Actor, id string) (domain.Approval, error) {
+	if err := a.allow(ctx, GetApproval, by, ""); err != nil {
+		return domain.Approval{}, err
+	}
+	return a.store.Approval(ctx, id)
+}
+
+// Forecast says where each answer to an approval leads, as far as it is known.
+//
+// Errors: not_found, conflict (it is not open), forbidden.
+func (a *Approvals) Forecast(ctx context.Context, by domain.Actor, id string) ([]domain.Forecast, error) {
+	if err := a.allow(ctx, ForecastApproval, by, ""); err != nil {
+		return nil, err
+	}
+	return a.engine.Forecast(ctx, id)
+}
+
+// DecideRequest answers an approval.
+type DecideRequest struct {
+	Meta `json:"-"`
+	domain.DecideRequest
+}
+
+// Decide answers an approval, and the run goes on. It returns the approval with the
+// answer, which is durable.
+//
+// Errors: invalid (the answer or its values), not_found, conflict (it was answered
+// already), stale (Digest is of another question), forbidden (the person started the run,
+// and approvals are separated), unavailable.
+func (a *Approvals) Decide(ctx context.Context, req DecideRequest) (domain.Approval, error) {
+	return command(ctx, a.kernel, DecideApproval, req.Meta, []any{req.Approval, req.DecideRequest}, a.store.Approval, func(ctx context.Context, receipt *domain.Receipt) (domain.Approval, error) {
+		req.Receipt = receipt
+		return a.engine.Decide(ctx, req.By, req.DecideRequest)
+	})
+}
+
+// AssignRequest gives an approval to somebody.
+type AssignRequest struct {
+	Meta     `json:"-"`
+	Approval string
+	Before   string // who it was given to, as the caller saw it; empty: nobody
+	Assignee string // empty: whoever may answer
+	Reason   string
+}
+
+// Assign says who is to answer an approval.
+//
+// Errors: invalid (the name), not_found, conflict (it was answered, or given to somebody
+// else, meanwhile), forbidden.
+func (a *Approvals) Assign(ctx context.Context, req AssignRequest) (domain.Approval, error) {
+	req.Assignee, req.Reason = strings.TrimSpace(req.Assignee), strings.TrimSpace(req.Reason)
+	if len(req.Assignee) > 128 {
+		return domain.Approval{}, domain.Errorf(domain.CodeInvalid, "a name has at most 128 characters")
+	}
+	found := object[domain.Approval]{id: func(p domain.Approval) string { return p.ID }, find: a.store.Approval}
+	return perform(ctx, a.kernel, AssignApproval, req.Meta, req, found, func(tx *store.Tx) (domain.Approval, error) {
+		return tx.AssignApproval(req.Approval, req.Before, req.Assignee, req.Reason)
+	})
+}

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// StartRequest asks for a new run.
+type StartRequest struct {
+	Meta `json:"-"`
+	domain.StartRequest
+}
+
+// Start creates a run; it is durable when Start returns. A request with the Key of a
+// run that exists returns that run.
+//
+// Errors: invalid (labels, or an input that does not match the plan's schema), not_found
+// (the plan or its version), conflict (the plan is paused or archived, or its concurrency
+// rule refuses another run), forbidden, unavailable.
+func (r *Runs) Start(ctx context.Context, req StartRequest) (domain.Run, error) {
+	if err := domain.CheckLabels(req.Labels); err != nil {
+		return domain.Run{}, err
+	}
+	return command(ctx, r.kernel, StartRun, req.Meta, req, r.store.FindRun, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
+		req.Receipt = receipt
+		return r.engine.Start(ctx, req.By, req.StartRequest)
+	})
+}
+
+// ActRequest asks for an action on a run.
+type ActRequest struct {
+	Meta `json:"-"`
+	domain.VerbRequest
+}
+
+var actions = map[domain.Action]Operation{
+	domain.ActionResume: ResumeRun, domain.ActionRerun: RerunRun, domain.ActionFork: ForkRun, domain.ActionCancel: CancelRun, domain.ActionPause: PauseRun,
+	domain.ActionContinue: ContinueRun, domain.ActionRetryNow: RetryNow, domain.ActionStartNow: StartNow, domain.ActionRelease: ReleaseRun,
+	domain.ActionLimits: ChangeLimits, domain.ActionDelete: DeleteRun,
+}
+
+// Act acts on a run. It returns the run as it is then, or the new run of a rerun or
+// fork. What it says is durable. Pausing a paused run, and continuing one that is not
+// paused, returns it unchanged.
+//
+// Errors: invalid (the request), not_found, conflict (the run is not in a state for it, or
+// the id is of several runs), stale (Rev or Digest is of an earlier state), not_resumable,
+// forbidden, unavailable.
+func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
+	op, ok := actions[req.Action]
+	if !ok {
+		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "there is no action %q", req.Action)
+	}
+	if err := domain.CheckLabels(req.Labels); err != nil {
+		return domain.Run{}, err
+	}
+	find := r.store.FindRun
+	if req.Action == domain.ActionDelete { // nobody finds it any more
+		find = func(_ context.Context, id string) (domain.Run, error) { return domain.Run{ID: id}, nil }
+	}
+	return command(ctx, r.kernel, op, req.Meta, req, find, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
+		run, err := r.store.FindRun(ctx, req.Run)
+		if err != nil {
+			return run, err
+		}
+		req.Run, req.Receipt = run.ID, receipt
+		done, err := r.engine.Act(ctx, req.By, req.VerbRequest)
+		if domain.CodeOf(err) == domain.CodeConflict && (req.Action == domain.ActionPause || req.Action == domain.ActionContinue) {
+			now, unread := r.store.FindRun(ctx, run.ID)
+			if unread == nil && !now.Status.Final() && now.Paused == (req.Action == domain.ActionPause) {
+				return now, nil
+			}
+		}
+		return done, err
+	})
+}
+
+// ResolveRequest says what became of an attempt in doubt.
+type ResolveRequest struct {
+	Meta `json:"-"`
+	domain.ResolveRequest
+}
+
+// Resolve settles an attempt in doubt, and the run goes on.
+//
+// Errors: invalid (the request), not_found (the run or the node), conflict (nothing is in
+// doubt there), stale (Rev, or another attempt), forbidden, unavailable.
+func (r *Runs) Resolve(ctx context.Context, req ResolveRequest) (domain.Run, error) {
+	return command(ctx, r.kernel, ResolveNode, req.Meta, []any{req.Run, req.Node, req.ResolveRequest}, r.store.FindRun, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
+		run, err := r.store.FindRun(ctx, req.Run)
+		if err != nil {
+			return run, err
+		}
+		req.Run, req.Receipt = run.ID, receipt
+		return r.engine.Resolve(ctx, req.By, req.ResolveRequest)
+	})
+}
