@@ -208,12 +208,4 @@ type System interface {
 	Notices(ctx context.Context) []domain.Notice
 	// Retention is what is removed by itself, and when.
 	Retention() domain.Retention
-	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
-	// plan; CodeConflict when nothing is held.
-	ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error)
-	// Maintain lets no step start any more, or lets them start again; CodeConflict
-	// when that is so already.
-	Maintain(ctx context.Context, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error)
-	// BackUp makes a verified backup in the configured directory.
-	BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -17,15 +18,6 @@ import (
 // are changed in the configuration file: a page never holds a secret.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
-	// Retain removes what retention says, or only says what it would remove; why goes
-	// to the audit log.
-	Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.Retained, error)
-	// TestChannel sends a message at once, and gives what came of it;
-	// CodeNotFound, CodeForbidden.
-	TestChannel(ctx context.Context, actor domain.Actor, channel string) (domain.Delivery, error)
-	// RotateSecret takes up what a secret's file holds now; CodeNotFound,
-	// CodeConflict if nothing new is there, CodeForbidden.
-	RotateSecret(ctx context.Context, actor domain.Actor, name, reason string) error
 }
 
 func (r *request) configured() (domain.Settings, error) {
@@ -74,7 +66,7 @@ func (r *request) showRetention(code int, problem string) error {
 		}
 		p.Rules = append(p.Rules, row)
 	}
-	would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), "", true)
+	would, err := r.s.App.System.RunRetention(r.ctx, app.RetentionRequest{Meta: app.Meta{By: r.who.actor()}, DryRun: true})
 	switch domain.CodeOf(err) {
 	case "":
 		p.Would = r.n(int(would.Runs), "Now %s run would lose its journal and values", "Now %s runs would lose their journals and values") + ", " +
@@ -101,11 +93,10 @@ func (r *request) runRetention() error {
 	if reason == "" || len(reason) > maxReason {
 		return r.showRetention(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
 	}
-	return r.once(func() (string, error) {
-		// It goes on when the browser is closed: there may be much to remove.
-		_, err := r.s.Settings.Retain(context.WithoutCancel(r.ctx), r.who.actor(), reason, false)
-		return "/settings/retention", err
-	})
+	if _, err := r.s.App.System.RunRetention(r.ctx, app.RetentionRequest{Meta: r.meta(), Reason: reason}); err != nil {
+		return err
+	}
+	return r.to("/settings/retention")
 }
 
 var kindWords = map[string]string{
@@ -153,8 +144,8 @@ func (r *request) testChannel() error {
 	if _, err := r.configured(); err != nil {
 		return err
 	}
-	return r.once(func() (string, error) {
-		_, err := r.s.Settings.TestChannel(context.WithoutCancel(r.ctx), r.who.actor(), r.c.Param("channel"))
-		return "/settings/notifications", err
-	})
+	if _, err := r.s.App.System.TestNotifications(r.ctx, app.ChannelTest{Meta: r.meta(), Channel: r.c.Param("channel")}); err != nil {
+		return err
+	}
+	return r.to("/settings/notifications")
 }

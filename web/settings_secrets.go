@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -102,14 +103,12 @@ func (r *request) rotateSecret() error {
 	if reason == "" || len(reason) > maxReason {
 		return r.showRotateSecret(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
 	}
-	to, err := r.result("", func() (string, error) {
-		return "/settings/secrets", r.s.Settings.RotateSecret(r.ctx, r.who.actor(), v.Name, reason)
-	})
+	err = r.s.App.System.RotateSecret(r.ctx, app.SecretChange{Meta: r.meta(), Name: v.Name, Reason: reason})
 	if problem, ok := r.refused(err); ok {
 		return r.showRotateSecret(http.StatusUnprocessableEntity, problem)
 	}
 	if err != nil {
 		return err
 	}
-	return r.to(to)
+	return r.to("/settings/secrets")
 }

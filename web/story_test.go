@@ -377,7 +377,7 @@ func (o *told) serve(tb testing.TB) http.Handler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Checker: new(store.AuditChecker), Tools: func() *toolbox.Box { return tools }}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
+	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Checker: new(store.AuditChecker), Tools: func() *toolbox.Box { return tools }, Server: app.NoServer{}, Settings: app.NoServer{}}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
 	if err != nil {
 		tb.Fatal(err)
 	}

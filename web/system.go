@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -169,8 +168,8 @@ func (r *request) systemStorage() error {
 		p.Backups = append(p.Backups, view.BackupRow{Name: visible(filepath.Base(b.Path)), Created: r.time(b.Created), Size: r.bytes(b.Bytes),
 			Event: r.number(b.AuditSeq), Runs: r.number(b.Rows["runs"])})
 	}
-	if r.s.Settings != nil && r.who.Role.Includes(domain.RoleAdmin) && len(i.Retention) > 0 {
-		if would, err := r.s.Settings.Retain(r.ctx, r.who.actor(), "", true); err == nil {
+	if app.May(r.who.actor(), app.RunRetention) && len(i.Retention) > 0 {
+		if would, err := r.s.App.System.RunRetention(r.ctx, app.RetentionRequest{Meta: app.Meta{By: r.who.actor()}, DryRun: true}); err == nil {
 			p.Would = r.t("Retention would free about %s now.", r.bytes(wouldFree(would, i.Plans)))
 		}
 	}
@@ -280,36 +279,27 @@ func (r *request) systemConfig() error {
 
 // releaseAll ends a hold.
 func (r *request) releaseAll() error {
-	return r.once(func() (string, error) {
-		if r.s.System == nil {
-			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
-		}
-		_, err := r.s.System.ReleaseHeld(r.ctx, r.who.actor(), "", r.c.FormValue("reason"))
-		return "/system", err
-	})
+	if _, err := r.s.App.System.Release(r.ctx, app.HeldRuns{Meta: r.meta(), Reason: r.c.FormValue("reason")}); err != nil {
+		return err
+	}
+	return r.to("/system")
 }
 
 // maintain begins or ends maintenance.
 func (r *request) maintain() error {
-	return r.once(func() (string, error) {
-		if r.s.System == nil {
-			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
-		}
-		_, err := r.s.System.Maintain(r.ctx, r.who.actor(), r.c.FormValue("on") == "true", r.c.FormValue("reason"))
-		return "/system", err
-	})
+	if _, err := r.s.App.System.Maintain(r.ctx, app.MaintenanceChange{Meta: r.meta(), On: r.c.FormValue("on") == "true", Reason: r.c.FormValue("reason")}); err != nil {
+		return err
+	}
+	return r.to("/system")
 }
 
-// backUp makes a backup.
+// backUp makes a backup. It goes on when the browser is closed: a large database takes
+// minutes.
 func (r *request) backUp() error {
-	return r.once(func() (string, error) {
-		if r.s.System == nil {
-			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
-		}
-		// It goes on when the browser is closed: a large database takes minutes.
-		_, err := r.s.System.BackUp(context.WithoutCancel(r.ctx), r.who.actor())
-		return "/system/storage", err
-	})
+	if _, err := r.s.App.System.BackUp(r.ctx, r.meta()); err != nil {
+		return err
+	}
+	return r.to("/system/storage")
 }
 
 // bytesText is a size for people.

@@ -36,8 +36,12 @@ type Config struct {
 	// Tools gives the tools, agents, and providers of the configuration that is active
 	// now; required.
 	Tools func() *toolbox.Box
-	Now   func() time.Time
-	Log   *slog.Logger
+	// Server and Settings are the running server; required. Where there is none, they
+	// are [NoServer].
+	Server   Server
+	Settings Settings
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Store is what operations read and the transactions by which they write.
@@ -72,14 +76,15 @@ type App struct {
 	Preferences *Preferences
 	Providers   *Providers
 	Runs        *Runs
+	System      *System
 	Tools       *Tools
 	Views       *Views
 }
 
 // New makes an App. It panics if something that is required is missing.
 func New(c Config) *App {
-	if c.Store == nil || c.Engine == nil || c.Checker == nil || c.Tools == nil {
-		panic("app: Store, Engine, Checker, and Tools are required")
+	if c.Store == nil || c.Engine == nil || c.Checker == nil || c.Tools == nil || c.Server == nil || c.Settings == nil {
+		panic("app: Store, Engine, Checker, Tools, Server, and Settings are required")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -88,21 +93,23 @@ func New(c Config) *App {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
-	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, tools: c.Tools, now: now, log: c.Log}
+	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, tools: c.Tools, server: c.Server, settings: c.Settings, now: now, log: c.Log}
 	return &App{Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Failures: &Failures{k}, Memory: &Memory{k}, Plans: &Plans{k},
-		Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, Tools: &Tools{k}, Views: &Views{k}}
+		Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
 // kernel is what the subjects share.
 type kernel struct {
-	store   Store
-	engine  *engine.Engine
-	bulk    Bulk
-	checker *store.AuditChecker
-	tools   func() *toolbox.Box
-	now     func() time.Time
-	log     *slog.Logger
-	keys    keylock.Locks // of commands under way
+	store    Store
+	engine   *engine.Engine
+	bulk     Bulk
+	checker  *store.AuditChecker
+	tools    func() *toolbox.Box
+	server   Server
+	settings Settings
+	now      func() time.Time
+	log      *slog.Logger
+	keys     keylock.Locks // of commands under way
 }
 
 // Meta is what every request for a change carries.

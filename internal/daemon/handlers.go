@@ -21,14 +21,12 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	if err != nil {
 		return nil, nil, nil, exit.With(exit.SysConfig, err)
 	}
-	set := &settings{now: s.now, file: s.ConfigFile, listen: s.listen, listenFrom: s.listenFrom, data: string(s.Dir), notify: s.notifier, system: s.system, store: s.store}
 	plans := planners{s.now}
 	base := api.Config{
 		App:            s.app,
 		Metrics:        s.metrics.Handler(),
 		Observe:        s.metrics.Request,
 		CursorKey:      assemble.CursorKey(s.store),
-		System:         s.system,
 		Planner:        plans,
 		Reader:         s.store,
 		Engine:         s.engine,
@@ -38,7 +36,6 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Bulk:           s.bulk,
 		Drafts:         s.drafts,
 		Audit:          s.store,
-		Settings:       set,
 		SessionCookies: web.SessionCookies(),
 		Version:        api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},
 		Log:            s.log,
@@ -63,7 +60,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Bulk:      s.bulk,
 		Drafts:    s.drafts,
 		Audit:     s.store,
-		Settings:  set,
+		Settings:  s.settings,
 		API:       public,
 		Streams:   base.Streams,
 		Logger:    s.log,

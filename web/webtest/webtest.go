@@ -117,10 +117,12 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if s.Setup, err = s.Auth.BeginSetup(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	s.System = &System{engine: s.Engine}
+	s.System = &System{}
 	s.Bulk = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine, Tools: s.Tools.Tools, Host: s.Tools.Host})
 	config := apptest.Config(tb, s.Store, s.Engine)
+	set := newSettings(tb, s.Store)
 	config.Bulk, config.Tools = s.Bulk, func() *toolbox.Box { return s.Tools }
+	config.Server, config.Settings = installed{s.System, set}, set
 	s.App = app.New(config)
 	if err := s.Bulk.Open(context.Background()); err != nil {
 		tb.Fatal(err)
@@ -131,8 +133,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	set := newSettings(tb, s.Store)
-	public, err := api.New(api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, System: installed{s.System, set}, Settings: set, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}

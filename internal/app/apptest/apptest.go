@@ -64,5 +64,6 @@ func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(tools.Close)
-	return app.Config{Store: s, Engine: e, Checker: checker, Tools: func() *toolbox.Box { return tools }}
+	none := app.NoServer{Refusal: domain.Errorf(domain.CodeUnavailable, "no daemon runs in this test")}
+	return app.Config{Store: s, Engine: e, Checker: checker, Tools: func() *toolbox.Box { return tools }, Server: none, Settings: none}
 }
