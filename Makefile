@@ -103,7 +103,7 @@ golden-db: ## make the golden database of this schema, for tests of later upgrad
 
 fmt: ## format everything
 	gofmt -w $$(git ls-files '*.go')
-	$(TOOL) templ fmt web/view
+	$(TOOL) templ fmt web
 
 fuzz: ## fuzz each parser for 30 seconds
 	$(GO) run ./internal/prooftest/fuzz -time 30s

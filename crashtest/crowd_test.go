@@ -147,6 +147,8 @@ type crowd struct {
 	world *crowdWorld
 	mu    sync.Mutex
 	runs  []string // acknowledged
+	// outlived are runs that were over, and not cancelled, when their cancel was answered.
+	outlived []string
 }
 
 func (c *crowd) known(r *rand.Rand) string {
@@ -194,7 +196,9 @@ func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, nam
 				c.t.Errorf("%s %s: %v", req.Action, id, err)
 			}
 			if err == nil && req.Action == domain.ActionCancel && got.Status.Final() && got.Status != domain.RunCancelled {
-				c.t.Errorf("the cancel of %s was acknowledged, and the run is %s", id, got.Status)
+				c.mu.Lock()
+				c.outlived = append(c.outlived, id)
+				c.mu.Unlock()
 			}
 			id = c.known(r)
 		}
@@ -302,6 +306,17 @@ func (c *crowd) judge(ctx context.Context, api *client.Client, failed []string) 
 	for _, id := range c.runs {
 		if !seen[id] {
 			c.t.Errorf("run %s was acknowledged, and is not there", id)
+		}
+	}
+	for _, id := range c.outlived { // somebody may have resumed it before the answer
+		d, err := api.Detail(ctx, id)
+		cancelled, resumed := false, false
+		for _, e := range d.Journal {
+			cancelled = cancelled || e.Kind == domain.EntryVerb && strings.Contains(string(e.Decision), `"cancel"`)
+			resumed = resumed || cancelled && e.Kind == domain.EntryReset
+		}
+		if !resumed || err != nil {
+			c.t.Errorf("the cancel of %s was acknowledged, and the run is %s, %v:\n%+v", id, d.Run.Status, err, d.Journal)
 		}
 	}
 	for _, id := range failed {

@@ -241,10 +241,10 @@ func (s *scene) secondFactor() {
 	carla.LoginAs("carla", webtest.Password)
 	f := carla.Get("/me/second-factor").Hidden()
 	f.Set("do", "on")
-	f.Set("code", authenticator(s.t, f.Get("secret"), time.Now()))
+	f.Set("code", webtest.Authenticator(s.t, f.Get("secret"), time.Now()))
 	var codes []string
 	s.recorded("page POST /me/second-factor", "carla", func() {
-		codes = recoveryCode.FindAllString(carla.Post("/me/second-factor", f).Body, -1)
+		codes = webtest.RecoveryCode.FindAllString(carla.Post("/me/second-factor", f).Body, -1)
 	})
 	if len(codes) == 0 {
 		s.t.Fatal("no recovery codes")

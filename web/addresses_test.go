@@ -45,7 +45,7 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 			t.Errorf("%s: %d %s, want %s", path, p.Code, p.Location, want)
 		}
 	}
-	for _, path := range []string{run + "/state/x", run + "/state/999.json", "/plans/ledger/diff/1", "/runs?view=nobody%27s", run + "/steps/999.json"} {
+	for _, path := range []string{run + "/state/x", run + "/state/999.json", "/plans/ledger/diff/1", "/runs?view=nobody%27s", run + "/steps/999"} {
 		if p := b.Get(path); p.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, p.Code)
 		}
@@ -80,13 +80,13 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	}
 	for _, r := range rows {
 		if r.Node != "" {
-			read(run+"/steps/"+number(r.Seq)+".json", &step)
+			read("/api/v1"+run+"/steps/"+number(r.Seq), &step)
 			if step.Node != r.Node || len(step.Items) == 0 || step.Items[0].Node != r.Node {
 				t.Errorf("row %d of %s: %+v", r.Seq, r.Node, step)
 			}
 		}
 	}
-	if p := b.Get(run + "/steps/" + number(last)); !strings.Contains(p.Body, `href="`+run+"/steps/"+number(last)+`.json"`) {
+	if p := b.Get(run + "/steps/" + number(last)); !strings.Contains(p.Body, `href="/api/v1`+run+"/steps/"+number(last)+`"`) {
 		t.Error("the page of a step does not lead to its data")
 	}
 	fork, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: seed.Completed.ID, Action: domain.ActionRerun})
@@ -94,12 +94,12 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	var related struct{ Items []struct{ RunID string } }
-	read(run+"/lineage.json", &related)
+	read("/api/v1/runs?related="+seed.Completed.ID, &related)
 	if len(related.Items) != 1 || related.Items[0].RunID != fork.ID {
 		t.Errorf("the lineage is %+v, want %s", related, fork.ID)
 	}
 	var compared map[string]any
-	read("/runs/compare.json?a="+seed.Completed.ID+"&b="+fork.ID, &compared)
+	read("/api/v1/runs/compare?a="+seed.Completed.ID+"&b="+fork.ID, &compared)
 	lines := strings.Split(strings.TrimSpace(b.Get("/runs/"+seed.Failed.ID+"/log.jsonl").Body), "\n")
 	for _, l := range lines {
 		if l != "" && !json.Valid([]byte(l)) {

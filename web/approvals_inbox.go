@@ -48,23 +48,6 @@ func (r *request) inboxFilter() (f domain.ApprovalFilter, show string, keep url.
 	return f, show, keep
 }
 
-// with is an address with the inbox's filter.
-func with(path string, keep url.Values, change ...string) string {
-	v := url.Values{}
-	for k, x := range keep {
-		v[k] = x
-	}
-	for i := 0; i+1 < len(change); i += 2 {
-		if v.Del(change[i]); change[i+1] != "" {
-			v.Set(change[i], change[i+1])
-		}
-	}
-	if len(v) == 0 {
-		return path
-	}
-	return path + "?" + v.Encode()
-}
-
 // approvals is the inbox: what waits, by deadline, then age, beside the
 // first decision.
 func (r *request) approvals() error { return r.inbox(http.StatusOK, nil, "") }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -28,10 +29,7 @@ var crewParts = []struct{ id, href, word string }{
 
 // crew shows the agents, the providers behind them, or the tools.
 func (r *request) crew() error {
-	part := r.c.Param("part")
-	if part == "" {
-		part = "agents"
-	}
+	part := path.Base(r.c.Path())
 	p := view.CrewPage{Part: part}
 	title := ""
 	for _, c := range crewParts {
@@ -39,9 +37,6 @@ func (r *request) crew() error {
 		if c.id == part {
 			title = c.word
 		}
-	}
-	if title == "" {
-		return domain.Errorf(domain.CodeNotFound, "there is no page %q", part)
 	}
 	p.Shell = r.shell("agents", r.t(title))
 	p.Live = part != "agents"
@@ -218,8 +213,6 @@ func (r *request) tools(p *view.CrewPage) error {
 
 // circuitsListed is how many circuits of a tool a list shows.
 const circuitsListed = 3
-
-func agentHref(id string) string { return "/agents/agents/" + url.PathEscape(id) }
 
 // agentPage shows one agent.
 func (r *request) agentPage() error {

@@ -11,13 +11,6 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-var tags = regexp.MustCompile(`<[^>]*>|\s+`)
-
-// words is a page's text with single spaces.
-func words(body string) string {
-	return strings.Join(strings.Fields(tags.ReplaceAllString(body, " ")), " ")
-}
-
 // The run page says what agents did: calls of models and tools, tokens and cost
 // per step and for the run, and what they said to each other; data
 // stays text.

@@ -83,7 +83,7 @@ func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.H
 	says(t, b.Get(page[:len(page)-1]), http.StatusNotFound, "Handoffs with an id like it", page+`"`)
 	says(t, b.Get("/handoffs/nothing"), http.StatusNotFound, "There is no handoff nothing.", `href="/handoffs"`)
 	var d domain.HandoffDetail
-	p := b.Get(page + ".json")
+	p := b.Get("/api/v1" + page)
 	if err := json.Unmarshal([]byte(p.Body), &d); err != nil || p.Code != http.StatusOK {
 		t.Fatal(p.Code, err, p.Body)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/part/event"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -103,7 +104,7 @@ func (r *request) sinceBand() (templ.Component, error) {
 		return nil, err
 	}
 	for _, e := range acts.Items {
-		p.Acts = append(p.Acts, r.auditRow(e))
+		p.Acts = append(p.Acts, event.Row(r.Context, e))
 	}
 	if acts.Next != "" {
 		p.MoreActs = listAt("/audit", "since:"+stamp)

@@ -19,7 +19,7 @@ import (
 // all its parts once, so that no hint is lost between a page and its stream, or between
 // two streams.
 func (r *request) live() error {
-	if from := r.c.Request().Header.Get("Origin"); from != "" && from != r.origin() {
+	if from := r.c.Request().Header.Get("Origin"); from != "" && from != r.Site.Origin(r.c.Request()) {
 		return domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
 	}
 	topics := strings.Split(r.c.QueryParam("t"), ",")
@@ -111,7 +111,7 @@ func (r *request) stillIn() (bool, error) {
 		r.s.Logger.Error("a live stream ends: its login cannot be read", "err", err)
 		return false, err
 	}
-	return r.who.Name == was.Name && r.may(r.op), nil
+	return r.who.Name == was.Name && r.may(r.Op), nil
 }
 
 // position names a moment of this process: how many events it had published.

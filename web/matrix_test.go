@@ -34,34 +34,6 @@ func asked(t *testing.T, b *webtest.Browser, req *http.Request) (int, string) {
 	return resp.StatusCode, resp.Header.Get("Location")
 }
 
-func request(t *testing.T, method, address, body string, header ...string) *http.Request {
-	t.Helper()
-	req, err := http.NewRequest(method, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	return req
-}
-
-// everybody logs in one user of each role; "" is nobody.
-func everybody(t *testing.T, site *webtest.Site) map[domain.Role]*webtest.Browser {
-	t.Helper()
-	who := map[domain.Role]*webtest.Browser{"": site.Browser(t), domain.RoleAdmin: site.Browser(t).Login()}
-	for _, role := range []domain.Role{domain.RoleViewer, domain.RoleOperator, domain.RoleAuthor} {
-		if _, err := site.Auth.CreateUser(t.Context(), site.Admin, string(role), webtest.Password, role); err != nil {
-			t.Fatal(err)
-		}
-		who[role] = site.Browser(t)
-		if !who[role].LoginAs(string(role), webtest.Password) {
-			t.Fatalf("%s cannot log in", role)
-		}
-	}
-	return who
-}
-
 // T11, pages: every route by who asks. Who has the role passes, others are
 // refused; a form without its token, in another form, by another method or sent
 // from another site does nothing; and no GET leaves a trace in the audit log (A17).

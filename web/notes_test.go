@@ -3,7 +3,6 @@ package web_test
 import (
 	"archive/tar"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -44,42 +43,6 @@ func TestANoteIsKeptWithARun(t *testing.T) {
 	}
 	if full := write("one more"); full.Code != http.StatusConflict {
 		t.Errorf("the 101st note: %d", full.Code)
-	}
-}
-
-func TestAPageHasATwinForPrograms(t *testing.T) {
-	t.Parallel()
-	site := webtest.New(t)
-	seed := site.Seed(t)
-	b := site.Browser(t).Login()
-	for page, want := range map[string]string{
-		"/runs/" + seed.Failed.ID:                               seed.Failed.ID,
-		"/runs?q=status%3Afailed+plan%3A" + seed.Failed.PlanKey: seed.Failed.ID,
-		"/plans/" + seed.Failed.PlanKey:                         seed.Failed.PlanKey,
-		"/plans/" + seed.Failed.PlanKey + "/v/1":                seed.Failed.Hash,
-		"/plans":                                                seed.Failed.PlanKey, "/steps": `"items"`, "/handoffs?q=status%3Aopen": `"items"`, "/approvals": `"items"`, "/agents": `"items"`, "/agents/tools": "calculator", "/agents/tools/calculator": "calculator", "/agents/agents/desk": `"desk"`, "/agents/providers/script": `"script"`, "/audit": "run.created", "/me": `"role"`,
-	} {
-		path, query, _ := strings.Cut(page, "?")
-		address := path + ".json"
-		if query != "" {
-			address += "?" + query
-		}
-		shown := b.Get(page)
-		if link := strings.ReplaceAll(address, "&", "&amp;"); !strings.Contains(shown.Body, `href="`+link+`"`) {
-			t.Errorf("%s has no link %s", page, link)
-		}
-		data := b.Get(address)
-		if data.Code != http.StatusOK || !strings.Contains(data.Header.Get("Content-Type"), "json") || !json.Valid([]byte(data.Body)) || !strings.Contains(data.Body, want) {
-			t.Errorf("%s: %d %s\n%.300s", address, data.Code, data.Header.Get("Content-Type"), data.Body)
-		}
-	}
-	for _, address := range []string{"/runs/new.json", "/nothing.json", "/settings/users/x.json"} {
-		if p := b.Get(address); p.Code == http.StatusOK {
-			t.Errorf("%s: %d", address, p.Code)
-		}
-	}
-	if p := site.Browser(t).Get("/runs.json"); p.Code != http.StatusUnauthorized {
-		t.Errorf("a stranger: %d", p.Code)
 	}
 }
 

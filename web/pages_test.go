@@ -9,19 +9,6 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// says checks that a page is there and says what it must.
-func says(t *testing.T, p webtest.Page, code int, wanted ...string) {
-	t.Helper()
-	if p.Code != code {
-		t.Errorf("%d, want %d\n%s", p.Code, code, p.Body)
-	}
-	for _, w := range wanted {
-		if !strings.Contains(p.Body, w) {
-			t.Errorf("the page does not say %q", w)
-		}
-	}
-}
-
 func TestStateIsShownAtEveryCheckpoint(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -14,16 +14,6 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// has wants texts in a page.
-func has(t *testing.T, p webtest.Page, what string, texts ...string) {
-	t.Helper()
-	for _, want := range texts {
-		if !strings.Contains(p.Body, want) {
-			t.Errorf("%s does not say %q:\n%s", what, want, words(p.Body))
-		}
-	}
-}
-
 // A plan's page says how its runs went: in the picture, in a table, and of a
 // chosen step what failed last and took longest.
 func TestAPlanSaysHowItsRunsWent(t *testing.T) {

@@ -3,18 +3,19 @@ package web
 
 import (
 	"context"
-	"net/url"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/account"
+	"github.com/kairosd/kairosd/web/audit"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 // Reader is what pages read. The store implements it; every list is by key.
 type Reader interface {
-	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
-	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
-	FindRun(ctx context.Context, id string) (domain.Run, error)
+	ui.Reader
+	audit.Reader
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// SortedRuns lists the runs with the most of something among the newest that
 	// match, and says among how many.
@@ -28,7 +29,6 @@ type Reader interface {
 	ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error)
 	// RunsCount counts matches up to the cap; not whole: there may be more.
 	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)
-	RunCounts(ctx context.Context) (domain.RunCounts, error)
 	// Journal gives rows with Seq > after in order, at most limit (0: all).
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 	// Kept are the digests that the audit log keeps of a run that retention took the
@@ -146,48 +146,15 @@ type Engine interface {
 
 // Auth is who may come in.
 type Auth interface {
-	// Login checks a name and password and opens a session; it is throttled
-	// per account and address (CodeTooMany) and never tells which was wrong.
-	Login(ctx context.Context, name, password, address, userAgent string) (secret string, u domain.User, err error)
+	account.Auth
 	// Session finds the user of a session secret; CodeUnauthorized.
 	Session(ctx context.Context, secret string) (domain.User, error)
-	Logout(ctx context.Context, secret string) error
 	// Token finds the principal of an API token; CodeUnauthorized.
 	Token(ctx context.Context, token string) (domain.Actor, error)
-	// NeedsSetup reports whether there is no user yet.
-	NeedsSetup(ctx context.Context) (bool, error)
-	// Setup consumes the one-time setup secret, creates the first admin and opens
-	// a session for them.
-	Setup(ctx context.Context, setup, name, password, address, userAgent string) (secret string, u domain.User, err error)
-	// Ways says whether passwords are taken, and the name of the identity provider
-	// ("": there is none).
-	Ways() (password bool, provider string)
-	// BeginSSO gives the address of the identity provider and what the browser
-	// keeps meanwhile; redirect is where the provider sends it back to.
-	// CodeUnavailable when the provider does not answer.
-	BeginSSO(ctx context.Context, redirect, next string) (address, kept string, err error)
-	// FinishSSO opens a session for whom the provider vouches, by the query that it
-	// sent the browser back with; next is what BeginSSO was given.
-	FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u domain.User, next string, err error)
-	// LoginCode finishes a login that waits for a code: Login failed with an error in
-	// whose chain is one with NeedsCode() string, the ticket.
-	LoginCode(ctx context.Context, ticket, code, address, userAgent string) (secret string, u domain.User, err error)
 	// Fresh reports whether the person behind a session proved lately who they are;
 	// Confirm proves it again (CodeForbidden, CodeTooMany).
 	Fresh(ctx context.Context, secret string) (bool, error)
 	Confirm(ctx context.Context, secret, password, code string) error
-	// SecondFactor reports whether a user has one, and how many recovery codes are
-	// left; NewSecondFactor is a fresh secret, which counts once EnableSecondFactor
-	// was given a code of it. It returns recovery codes, shown only then.
-	SecondFactor(ctx context.Context, userID string) (on bool, left int, err error)
-	NewSecondFactor() string
-	// MustEnrol reports whether somebody must set up a second factor before anything
-	// else.
-	MustEnrol(ctx context.Context, u domain.User) (bool, error)
-	EnableSecondFactor(ctx context.Context, u domain.User, secret, code, keep string) (recovery []string, err error)
-	DisableSecondFactor(ctx context.Context, actor domain.Actor, idOrName string) error
-	// FollowLink uses up a login link and opens a session.
-	FollowLink(ctx context.Context, link, address, userAgent string) (secret string, u domain.User, err error)
 }
 
 // Audit is where acts are recorded that never reached what they were about.

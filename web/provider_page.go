@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
-
-func providerHref(name string) string { return "/agents/providers/" + url.PathEscape(name) }
 
 // provider finds the provider that the address names.
 func (r *request) provider() (domain.ProviderInfo, error) {

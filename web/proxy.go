@@ -45,14 +45,6 @@ func (s *Server) client(r *http.Request) string {
 	return from.String()
 }
 
-// origin is that of this server's pages, as the request came to it.
-func (s *Server) origin(r *http.Request) string {
-	if s.secure(r) {
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
-}
-
 // Secure reports whether the browser came over TLS, to kairosd or to a trusted
 // proxy before it.
 func (s *Server) Secure(r *http.Request) bool { return s.secure(r) }

@@ -1,16 +1,18 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
+	"path"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/static"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 // unlisted are the addresses besides the table: they are for everybody, and say
@@ -36,21 +38,8 @@ func (r route) role() domain.Role {
 // POST also answers GET, with a preview of the act or the page of its form.
 func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
-	return []route{
-		{get, "/login", app.LogIn, (*request).loginPage},
-		{post, "/login", app.LogIn, (*request).login},
-		{get, "/login/code", app.LogIn, (*request).loginPage},
-		{post, "/login/code", app.LogIn, (*request).loginCode},
-		{get, "/login/oidc", app.LogIn, (*request).toProvider},
-		{get, "/login/oidc/callback", app.LogIn, (*request).fromProvider},
-		{get, "/login/link", app.LogIn, (*request).linkPage},
-		{post, "/login/link", app.LogIn, (*request).followLink},
-		{get, "/setup", app.LogIn, (*request).setupPage},
-		{post, "/setup", app.LogIn, (*request).setup},
-		{post, "/logout", app.LogOut, (*request).logout},
+	rows := []route{
 		{post, "/display", app.ChooseDisplay, (*request).setDisplay},
-		{get, "/display", app.ChooseDisplay, see("/me")},
-		{get, "/logout", app.LogOut, see("/me")},
 
 		{get, "/", app.ListFailures, (*request).home},
 		{get, "/failures/ack", app.AcknowledgeFailures, (*request).ackForm},
@@ -69,7 +58,6 @@ func (s *Server) table() []route {
 		{get, "/runs/suggest", app.ListRuns, (*request).suggest},
 		{get, "/runs.csv", app.ListRuns, (*request).exportRuns},
 		{post, "/columns", app.SetPreference, (*request).setColumns},
-		{get, "/columns", app.SetPreference, see("/runs")},
 		{get, "/runs/:run", app.GetRun, (*request).run},
 		{get, "/runs/:run/graph.svg", app.GetRun, (*request).graphFile},
 		{get, "/runs/:run/lineage", app.GetRun, (*request).lineage},
@@ -90,18 +78,14 @@ func (s *Server) table() []route {
 		{get, "/runs/:run/:action", app.ActOnRun, (*request).previewPage},
 		{post, "/runs/:run/:action", app.ActOnRun, (*request).act},
 		{post, "/runs/:run/nodes/:node/resolve", app.ResolveNode, (*request).resolve},
-		{get, "/runs/:run/nodes/:node/resolve", app.ResolveNode, see("/runs/:run?node=:node")},
 
 		{get, "/bulk", app.ListBulks, (*request).bulkList},
 		{get, "/bulk/new", app.StartBulk, (*request).bulkPreview},
 		{post, "/bulk", app.StartBulk, (*request).bulkStart},
 		{get, "/bulk/:bulk", app.GetBulk, (*request).bulkShow},
 		{post, "/bulk/:bulk/stop", app.StopBulk, (*request).bulkStop},
-		{get, "/bulk/:bulk/stop", app.StopBulk, see("/bulk/:bulk")},
 		{post, "/views", app.SaveView, (*request).saveView},
-		{get, "/views", app.SaveView, see("/runs")},
 		{post, "/views/default", app.SetPreference, (*request).setDefaultView},
-		{get, "/views/default", app.SetPreference, see("/runs")},
 
 		{get, "/steps", app.SearchSteps, (*request).steps},
 
@@ -132,10 +116,8 @@ func (s *Server) table() []route {
 		{post, "/ask", app.StartDraft, (*request).makeDraft},
 		{get, "/ask/:plan/v/:number", app.GetPlanVersion, (*request).plannedVersion},
 		{post, "/ask/:plan/v/:number", app.AcceptPlan, (*request).acceptVersion},
-		{get, "/plans/drafts", app.ListDrafts, see("/plans?state=draft")},
 		{post, "/plans/drafts", app.StartDraft, (*request).makeDraft},
 		{get, "/plans/drafts/:draft", app.GetDraft, (*request).draftPage},
-		{get, "/plans/drafts/:draft/refine", app.RefineDraft, see("/plans/drafts/:draft#refine")},
 		{post, "/plans/drafts/:draft/refine", app.RefineDraft, (*request).refineDraft},
 		{get, "/plans/drafts/:draft/accept", app.AcceptDraft, (*request).acceptPage},
 		{post, "/plans/drafts/:draft/accept", app.AcceptDraft, (*request).acceptDraft},
@@ -154,7 +136,8 @@ func (s *Server) table() []route {
 		{get, "/tools/:tool", app.GetTool, see("/agents/tools/:tool")},
 		{get, "/providers", app.ListProviders, see("/agents/providers")},
 		{get, "/providers/:provider", app.GetProvider, see("/agents/providers/:provider")},
-		{get, "/agents/:part", app.ListAgents, (*request).crew},
+		{get, "/agents/providers", app.ListProviders, (*request).crew},
+		{get, "/agents/tools", app.ListTools, (*request).crew},
 		{get, "/agents/agents/:agent", app.GetAgent, (*request).agentPage},
 		{get, "/agents/tools/:tool", app.GetTool, (*request).toolPage},
 		{get, "/agents/tools/:tool/accept", app.AcceptTool, (*request).acceptToolPage},
@@ -174,12 +157,6 @@ func (s *Server) table() []route {
 		{post, "/agents/servers/:server/retry", app.RetryToolServer, (*request).retryServer},
 		{get, "/handoffs", app.ListHandoffs, (*request).allHandoffs},
 		{get, "/handoffs/:handoff", app.GetHandoff, (*request).handoffPage},
-		{get, "/audit", app.ListAudit, (*request).audit},
-		{get, "/audit.jsonl", app.ExportAudit, (*request).exportAudit},
-		{get, "/audit/suggest", app.ListAudit, (*request).suggestAudit},
-		{get, "/audit/verify", app.VerifyAudit, (*request).verifyPage},
-		{post, "/audit/verify", app.VerifyAudit, (*request).verify},
-		{get, "/audit/:event", app.GetAuditEvent, (*request).auditEvent},
 
 		{get, "/system", app.GetSystem, (*request).system},
 		{get, "/system/storage", app.GetSystem, (*request).systemStorage},
@@ -190,54 +167,55 @@ func (s *Server) table() []route {
 		{post, "/system/release", app.ReleaseHeldRuns, (*request).releaseAll},
 		{post, "/system/maintenance", app.ChangeMaintenance, (*request).maintain},
 		{post, "/system/backup", app.BackUp, (*request).backUp},
-		{get, "/system/release", app.ReleaseHeldRuns, see("/system")},
-		{get, "/system/maintenance", app.ChangeMaintenance, see("/system")},
-		{get, "/system/backup", app.BackUp, see("/system")},
 
-		{get, "/settings", app.GetSettings, (*request).settings},
-		{get, "/settings/users", app.ListUsers, (*request).users},
-		{post, "/settings/users", app.CreateUser, (*request).createUser},
-		{get, "/settings/users/:user", app.GetUser, (*request).user},
-		{post, "/settings/users/:user", app.UpdateUser, (*request).changeUser},
-		{get, "/settings/roles", app.ListUsers, (*request).roleSettings},
-		{get, "/settings/tokens", app.ListTokens, (*request).tokens},
-		{post, "/settings/tokens", app.CreateToken, (*request).createToken},
-		{get, "/settings/tokens/:token", app.ListTokens, see("/settings/tokens")},
-		{get, "/settings/tokens/:token/revoke", app.RevokeToken, (*request).revokeTokenPage},
-		{post, "/settings/tokens/:token/revoke", app.RevokeToken, (*request).revokeToken},
 		{get, "/memory", app.ListSessions, (*request).memory},
 		{get, "/memory/forget", app.ForgetSession, (*request).forgetPage},
 		{post, "/memory/forget", app.ForgetSession, (*request).forget},
 		{get, "/settings/access", app.GetSettings, (*request).accessSettings},
 		{get, "/settings/notifications", app.GetSettings, (*request).notificationSettings},
 		{post, "/settings/notifications/:channel/test", app.TestNotifications, (*request).testChannel},
-		{get, "/settings/notifications/:channel/test", app.TestNotifications, see("/settings/notifications")},
 		{get, "/settings/retention", app.GetSettings, (*request).retentionSettings},
 		{post, "/settings/retention", app.RunRetention, (*request).runRetention},
 		{get, "/settings/secrets", app.GetSettings, (*request).secretSettings},
 		{get, "/settings/secrets/:secret/rotate", app.RotateSecret, (*request).rotateSecretPage},
 		{post, "/settings/secrets/:secret/rotate", app.RotateSecret, (*request).rotateSecret},
-		{get, "/me", app.GetMe, (*request).me},
-		{get, "/me/second-factor", app.ChangeOwnAccount, (*request).secondFactorPage},
-		{post, "/me/second-factor", app.ChangeOwnAccount, (*request).setSecondFactor},
-		{post, "/me/password", app.ChangeOwnAccount, (*request).changePassword},
-		{post, "/me/sessions", app.ChangeOwnAccount, (*request).signOut},
-		{get, "/me/password", app.ChangeOwnAccount, see("/me")},
-		{get, "/me/sessions", app.ChangeOwnAccount, see("/me")},
 	}
+	for _, section := range s.sections {
+		for _, r := range section.Routes {
+			method := get
+			if r.Post != "" {
+				method = post
+			}
+			rows = append(rows, route{method, cmp.Or(r.Get, r.Post), r.Operation, func(in *request) error { return r.Handle(in.Context) }})
+		}
+	}
+	return withPages(rows)
 }
 
-// see sends whoever opens the address of an act, or another name of a page, to
-// the page where it is: an address is always safe to open. Parts like :run are
-// those of the address.
-func see(page string) func(*request) error {
-	return func(r *request) error {
-		at := page
-		for _, name := range r.c.ParamNames() {
-			at = strings.Replace(at, ":"+name, url.PathEscape(r.c.Param(name)), 1)
-		}
-		return r.c.Redirect(http.StatusSeeOther, at)
+// withPages adds a GET for each address that only answers POST, because an address is
+// always safe to open: it leads to the nearest address above that has a page.
+func withPages(rows []route) []route {
+	pages := map[string]bool{}
+	for _, r := range rows {
+		pages[r.path] = pages[r.path] || r.method == http.MethodGet
 	}
+	for _, r := range slices.Clone(rows) {
+		if pages[r.path] {
+			continue
+		}
+		page := path.Dir(r.path)
+		for page != "/" && !pages[page] {
+			page = path.Dir(page)
+		}
+		rows = append(rows, route{http.MethodGet, r.path, r.op, see(page)})
+	}
+	return rows
+}
+
+// see redirects to the page at a pattern.
+func see(page string) func(*request) error {
+	to := ui.See(page)
+	return func(r *request) error { return to(r.Context) }
 }
 
 // Route is an address of the dashboard and the role that it needs; an empty role

@@ -220,7 +220,7 @@ func (b *runPage) build() (view.RunPage, error) {
 		p.Log = b.log()
 	case "io":
 		read := b.reading()
-		p.Blocks = []view.Block{read.block("run-in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.block("run-out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
+		p.Blocks = []view.Block{read.Block("run-in", b.t("Input"), run.Input, "/runs/"+run.ID+"/raw/0/input"), read.Block("run-out", b.t("Output"), run.Output, "/runs/"+run.ID+"/raw/0/output")}
 		for i, part := range []domain.RunPart{domain.PartInput, domain.PartOutput} {
 			if text := b.damagedValue(run, part); text != "" {
 				p.Blocks[i].Text, p.Blocks[i].Raw = text, ""

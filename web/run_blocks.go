@@ -8,17 +8,14 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/jsondiff"
 	"github.com/kairosd/kairosd/planner"
-	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 const (
 	// shownCalls bounds the calls of a step in the inspector.
 	shownCalls = 40
-	// shownChanges bounds the differences of two values.
-	shownChanges = 200
 	// shownLog bounds the lines of a log in the inspector.
 	shownLog = 200
 )
@@ -79,7 +76,7 @@ func (b *runPage) source(st *step, v view.Block) view.Block {
 
 // value shows a value of a journal row, with ways to the rest of it.
 func (b *runPage) value(id, title string, j domain.RawJSON, seq int64, part string) view.Block {
-	v := b.reading().block(id, title, j, fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, seq, part))
+	v := b.reading().Block(id, title, j, fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, seq, part))
 	if v.Note != "" {
 		page := fmt.Sprintf("/runs/%s/steps/%d?part=%s", b.d.Run.ID, seq, part)
 		v.More = []view.Link{{Text: b.t("Show more"), Href: page}, {Text: b.t("Show the end"), Href: page + "&from=end"}}
@@ -91,12 +88,12 @@ func (b *runPage) value(id, title string, j domain.RawJSON, seq int64, part stri
 const findFrom = 12
 
 // reading is how this page's address says that values are read.
-func (b *runPage) reading() reading {
+func (b *runPage) reading() value.Reading {
 	nth, err := strconv.Atoi(b.c.QueryParam("nth"))
 	if err != nil || nth < 0 {
 		nth = 0
 	}
-	return reading{lang: b.display.lang, find: strings.TrimSpace(b.c.QueryParam("find")), into: b.c.QueryParam("into"), nth: nth, href: func(set url.Values) string {
+	return value.Reading{Lang: b.display.lang, Find: strings.TrimSpace(b.c.QueryParam("find")), Into: b.c.QueryParam("into"), Nth: nth, Href: func(set url.Values) string {
 		if b.view == "timeline" || b.view == "graph" {
 			return b.href(set) + "#inspector"
 		}
@@ -200,7 +197,7 @@ func (b *runPage) decisionBlocks(st *step) []view.Block {
 	case d.Ended != "":
 		lines = append(lines, b.t("ended: %s", b.said(d.Ended)))
 	}
-	return []view.Block{{ID: "dec", Title: b.t("Why did it go there?"), Text: visible(cut(strings.Join(lines, "\n"), previewBytes))}}
+	return []view.Block{{ID: "dec", Title: b.t("Why did it go there?"), Text: visible(cut(strings.Join(lines, "\n"), value.PreviewBytes))}}
 }
 
 // callBlocks are the calls of models and tools inside a step: what they were
@@ -286,55 +283,6 @@ func (b *runPage) changeBlock(st *step) view.Block {
 	return v
 }
 
-// jsonDiff is the difference of two values in lines; a value that is not there is
-// nil.
-func (r *request) jsonDiff(a, z domain.RawJSON) (lines []view.DiffLine, note string) {
-	if len(a) > copyBytes || len(z) > copyBytes {
-		return []view.DiffLine{{Sign: "~", Text: r.t("%s became %s", r.size(len(a)), r.size(len(z)))}}, locale.Mark("Too long to compare here.")
-	}
-	decode := func(j domain.RawJSON) any {
-		v, err := planner.DecodeValue(j)
-		if err != nil {
-			return string(j)
-		}
-		return v
-	}
-	if a == nil {
-		return []view.DiffLine{{Sign: "+", Class: "ins", Text: shortValue(decode(z))}}, ""
-	}
-	if z == nil {
-		return []view.DiffLine{{Sign: "−", Class: "del", Text: shortValue(decode(a))}}, ""
-	}
-	changes, more := jsondiff.Diff(decode(a), decode(z), shownChanges)
-	for _, c := range changes {
-		path := visible(cut(c.Path, 300))
-		switch c.Op {
-		case jsondiff.Added:
-			lines = append(lines, view.DiffLine{Sign: "+", Class: "ins", Text: path + "  " + shortValue(c.New)})
-		case jsondiff.Removed:
-			lines = append(lines, view.DiffLine{Sign: "−", Class: "del", Text: path + "  " + shortValue(c.Old)})
-		default:
-			lines = append(lines, view.DiffLine{Sign: "−", Class: "del", Text: path + "  " + shortValue(c.Old)}, view.DiffLine{Sign: "+", Class: "ins", Text: path + "  " + shortValue(c.New)})
-		}
-	}
-	if len(lines) == 0 {
-		lines = []view.DiffLine{{Sign: "=", Text: r.t("the same")}}
-	}
-	if more {
-		note = locale.Mark("More differs than is shown.")
-	}
-	return lines, note
-}
-
-// shortValue is a value in a line of a difference.
-func shortValue(v any) string {
-	j, err := planner.EncodeValue(v)
-	if err != nil {
-		return ""
-	}
-	return visible(cut(string(j), 400))
-}
-
 // definition is a node as the plan has it.
 func (b *runPage) definition(node string) view.Block {
 	v := view.Block{ID: "def", Title: b.t("Definition in v%d", b.d.Run.Version)}
@@ -345,9 +293,9 @@ func (b *runPage) definition(node string) view.Block {
 	}
 	n := &b.program.Nodes[i]
 	d := map[string]any{"type": n.TypeName}
-	set := func(key, value string) {
-		if value != "" {
-			d[key] = value
+	set := func(key, text string) {
+		if text != "" {
+			d[key] = text
 		}
 	}
 	set("tool", n.Tool)
@@ -380,8 +328,7 @@ func (b *runPage) definition(node string) view.Block {
 	if edges != nil {
 		d["edges"] = edges
 	}
-	t := tree{lines: treeLines}
-	root := t.node("", "", d, 0)
+	root := value.Tree(b.display.lang, d)
 	v.JSON = &root
 	return v
 }

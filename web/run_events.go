@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/event"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -297,7 +298,7 @@ func (b *runPage) actEvent(a *domain.AuditEvent) view.EventRow {
 		}
 	}
 	if a.Result != "ok" {
-		row.What += " · " + b.t(auditResult(a.Result).Word)
+		row.What += " · " + b.t(event.Result(a.Result).Word)
 	}
 	return row
 }

@@ -88,5 +88,5 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 func tableText(body string) string {
 	_, rest, _ := strings.Cut(body, `<table class="list">`)
 	table, _, _ := strings.Cut(rest, "</table>")
-	return strings.Join(strings.Fields(tags.ReplaceAllString(table, " ")), " ")
+	return strings.Join(strings.Fields(anyTag.ReplaceAllString(table, " ")), " ")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/part/value"
 )
 
 // raw downloads a journal row's value: as an attachment that no browser runs.
@@ -57,7 +58,7 @@ func partOf(j domain.RawJSON, path string) (domain.RawJSON, error) {
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeNotFound, "the value cannot be read in parts")
 	}
-	v, ok := at(v, path)
+	v, ok := value.At(v, path)
 	if !ok {
 		return nil, domain.Errorf(domain.CodeNotFound, "the value has no part %s", cut(path, 100))
 	}

@@ -106,7 +106,7 @@ func (b *runPage) state() view.StateView {
 			note = b.t("Too long to show here; open the step.")
 			out = nil
 		}
-		bl := b.reading().block(fmt.Sprintf("cp-%d", e.Seq), "output."+e.Node, out, fmt.Sprintf("/runs/%s/raw/%d/output", run.ID, e.Seq))
+		bl := b.reading().Block(fmt.Sprintf("cp-%d", e.Seq), "output."+e.Node, out, fmt.Sprintf("/runs/%s/raw/%d/output", run.ID, e.Seq))
 		if note != "" {
 			bl.Note = note
 		}
@@ -119,7 +119,7 @@ func (b *runPage) state() view.StateView {
 		v.Same = b.n(n, "%s older output is not shown: open its step, or look at an earlier checkpoint.", "%s older outputs are not shown: open their steps, or look at an earlier checkpoint.")
 	}
 	if against < 0 {
-		input := b.reading().block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input")
+		input := b.reading().Block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input")
 		if text := b.damagedValue(run, domain.PartInput); text != "" {
 			input.Text, input.Raw = text, ""
 		}

@@ -16,17 +16,6 @@ func stepName(node string, visit int) string {
 	return node
 }
 
-// cut shortens a text at a rune, saying so.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
-}
-
 // alikeCap bounds how many runs that failed as this one did are counted.
 const alikeCap = 1000
 

@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/part/views"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -293,7 +294,7 @@ func (r *request) views(p *view.RunsPage, q string, valid bool) error {
 	if err != nil {
 		return err
 	}
-	p.Views = append(p.Views, r.systemViews(q)...)
+	p.Views = append(p.Views, views.Common(r.Context, q)...)
 	for _, v := range saved {
 		p.Views = append(p.Views, view.Link{Text: visible(v.Name), Href: "/runs?q=" + url.QueryEscape(v.Query), Current: v.Query == q})
 		if v.Query == q {
@@ -301,21 +302,11 @@ func (r *request) views(p *view.RunsPage, q string, valid bool) error {
 		}
 	}
 	known := slices.ContainsFunc(p.Chips, func(c view.Link) bool { return c.Current && c.Count != "" }) ||
-		slices.ContainsFunc(r.systemViews(q), func(c view.Link) bool { return c.Current })
+		slices.ContainsFunc(views.Common(r.Context, q), func(c view.Link) bool { return c.Current })
 	p.CanSave = valid && q != "" && !known && r.who.Role.Includes(domain.RoleOperator)
-	begins, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), defaultViewKey)
+	begins, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), views.DefaultKey)
 	p.DefaultView, p.CanDefault = begins != "" && begins == q, valid && q != "" && begins != q
 	return err
-}
-
-// systemViews are the questions that everybody asks.
-func (r *request) systemViews(q string) []view.Link {
-	var out []view.Link
-	for _, v := range []struct{ word, query string }{{r.t("Failed in 24 h"), "status:failed since:24h"}, {r.t("Slow"), "took:>5m since:24h"},
-		{r.t("Mine"), "by:" + filter.Quote(r.who.Name)}} {
-		out = append(out, view.Link{Text: v.word, Href: listAt("/runs", v.query), Current: q == v.query})
-	}
-	return out
 }
 
 // saveView keeps a query of the run list under a name, or forgets it.

@@ -93,14 +93,6 @@ func (r *request) labelled(q, key, value string) view.Link {
 	return view.Link{Text: visible(key + "=" + value), Href: listAt("/runs", strings.TrimSpace(q+" "+term))}
 }
 
-// listAt is the address of a list with a query.
-func listAt(path, q string) string {
-	if q == "" && path != "/runs" { // the run list without a query is the reader's default view
-		return path
-	}
-	return path + "?q=" + url.QueryEscape(q)
-}
-
 // columnsKey is the preference that names the chosen columns.
 const columnsKey = "run columns"
 

@@ -10,12 +10,9 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/part/views"
 	"github.com/kairosd/kairosd/web/view"
 )
-
-// defaultViewKey is the preference that holds the query which the run list opens
-// with (UI R10).
-const defaultViewKey = "run view"
 
 // elsewhere is the address that a request of the run list means: a range of time
 // that was typed into its form becomes terms of the query, and a list without a
@@ -51,7 +48,7 @@ func (r *request) elsewhere() (string, error) {
 	if len(v) > 0 || r.htmx() {
 		return "", nil
 	}
-	q, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), defaultViewKey)
+	q, err := r.s.App.Preferences.Get(r.ctx, r.who.actor(), views.DefaultKey)
 	if err != nil || q == "" {
 		return "", err
 	}
@@ -67,7 +64,7 @@ func (r *request) setDefaultView() error {
 	} else if _, problem := filter.Parse(q, time.Now()); problem != nil {
 		return problem
 	}
-	if err := r.s.App.Preferences.Set(r.ctx, app.Preference{Meta: r.meta(), Key: defaultViewKey, Value: keep}); err != nil {
+	if err := r.s.App.Preferences.Set(r.ctx, app.Preference{Meta: r.meta(), Key: views.DefaultKey, Value: keep}); err != nil {
 		return err
 	}
 	if r.c.FormValue("back") == "/me" {
@@ -242,9 +239,4 @@ func (r *request) ranges(p *view.RunsPage, q string) {
 // peekAddress is where a look at a run is.
 func peekAddress(row view.RunRow, q string) string {
 	return row.Href + "/peek?" + url.Values{"q": {q}}.Encode()
-}
-
-// filterProblem says what is wrong with a filter, and what was perhaps meant.
-func (r *request) filterProblem(problem *domain.Error) (says, suggests string) {
-	return begun(r.said(problem.Message)), begun(r.said(problem.Suggestion))
 }

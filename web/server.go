@@ -3,8 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -17,6 +15,10 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/account"
+	"github.com/kairosd/kairosd/web/audit"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 // Config is what the dashboard needs. App, Reader, Engine, and Auth are required.
@@ -28,7 +30,7 @@ type Config struct {
 	// System looks after the installation; nil: there is no page about it.
 	System System
 	// Accounts manages users and tokens; nil: there are no pages for it.
-	Accounts Accounts
+	Accounts account.Accounts
 	// Bulk acts on many runs; nil: there are no pages for that.
 	Bulk Bulk
 	// Planner makes plans of intents; nil: there are no pages for that.
@@ -47,6 +49,9 @@ type Config struct {
 	Audit Audit
 	// API answers below /api/v1; nil: nothing does.
 	API http.Handler
+	// APIPath is where the API reads what an operation gives, with {name} for each
+	// parameter; "" for none. Nil: pages have no links to the API.
+	APIPath func(app.Operation) string
 	// Streams bounds live streams together with those of the API; nil: nothing does but
 	// the bound of each session.
 	Streams interface {
@@ -85,12 +90,14 @@ type Server struct {
 	Config
 	echo    *echo.Echo
 	handler http.Handler
-	posts   *posts
-	boot    string // names this process to its live streams
-	streams streams
-	layouts layouts
-	closing context.Context
-	close   context.CancelFunc
+	site    *ui.Site
+	// sections are the parts of the dashboard that have a folder of their own.
+	sections []ui.Section
+	boot     string // names this process to its live streams
+	streams  streams
+	layouts  layouts
+	closing  context.Context
+	close    context.CancelFunc
 }
 
 // readTimeout bounds what a page reads of the store.
@@ -111,7 +118,9 @@ func New(c Config) (*Server, error) {
 		c.Now = time.Now
 	}
 	c.Beat = cmp.Or(c.Beat, defaultBeat)
-	s := &Server{Config: c, posts: newPosts(), boot: newID()}
+	s := &Server{Config: c, boot: kit.NewID()}
+	s.sections = s.mounted()
+	s.site = s.shared()
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.echo = echo.New()
 	s.echo.IPExtractor = s.client
@@ -124,6 +133,27 @@ func New(c Config) (*Server, error) {
 	guard := http.NewCrossOriginProtection()
 	s.handler = s.recovered(s.limited(guard.Handler(s.strict(s.echo))))
 	return s, nil
+}
+
+// mounted are the sections, each with what its pages need.
+func (s *Server) mounted() []ui.Section {
+	return []ui.Section{
+		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts, Memory: true}),
+		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
+	}
+}
+
+// shared is what all requests share.
+func (s *Server) shared() *ui.Site {
+	site := &ui.Site{App: s.App, Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Done: slices.Clone(deeds), Zone: s.Zone, Version: s.Version, Node: s.Node,
+		Idle: s.Idle, Now: s.Now, Logger: s.Logger}
+	for _, section := range s.sections {
+		site.Done = append(site.Done, section.Done...)
+	}
+	if s.System != nil {
+		site.Notices = s.System.Notices
+	}
+	return site
 }
 
 func (s *Server) now() time.Time { return s.Now() }
@@ -199,9 +229,9 @@ func (s *Server) strict(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			origin := r.Header.Get("Origin")
-			_, err := r.Cookie(s.cookieName(r))
+			_, err := r.Cookie(s.site.CookieName(r))
 			site := r.Header.Get("Sec-Fetch-Site")
-			if err == nil && origin == "" && site == "" || strings.Contains(origin, "@") || origin != "" && site == "" && origin != s.origin(r) {
+			if err == nil && origin == "" && site == "" || strings.Contains(origin, "@") || origin != "" && site == "" && origin != s.site.Origin(r) {
 				http.Error(w, "cross-origin request refused", http.StatusForbidden)
 				return
 			}
@@ -228,41 +258,5 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-func newID() string {
-	b := make([]byte, 8)
-	rand.Read(b) // never fails (crypto/rand)
-	return hex.EncodeToString(b)
-}
-
-// cookieName is the session cookie's: with the __Host- prefix wherever the
-// browser demands TLS for it.
-func (s *Server) cookieName(r *http.Request) string {
-	if s.secure(r) {
-		return "__Host-kairos"
-	}
-	return "kairos"
-}
-
 // SessionCookies are the names that a session cookie may have.
 func SessionCookies() []string { return []string{"__Host-kairos", "kairos"} }
-
-// principal is who sends a request.
-type principal struct {
-	domain.User
-	secret  string
-	csrf    string
-	request domain.Request
-}
-
-// may reports whether who asks may use an operation.
-func (r *request) may(op app.Operation) bool { return app.May(r.who.actor(), op) }
-
-// meta is who sends a form, and the key by which it is carried out once.
-func (r *request) meta() app.Meta {
-	return app.Meta{By: r.who.actor(), Key: r.c.FormValue("idem")}
-}
-
-// actor is who asks, and by which request.
-func (p principal) actor() domain.Actor {
-	return domain.Actor{Name: p.Name, Role: p.Role, Surface: "ui", Request: p.request}
-}

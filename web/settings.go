@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -90,8 +91,8 @@ func (r *request) runRetention() error {
 		return err
 	}
 	reason := strings.TrimSpace(r.c.FormValue("reason"))
-	if reason == "" || len(reason) > maxReason {
-		return r.showRetention(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
+	if reason == "" || len(reason) > ui.MaxReason {
+		return r.showRetention(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
 	}
 	if _, err := r.s.App.System.RunRetention(r.ctx, app.RetentionRequest{Meta: r.meta(), Reason: reason}); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -100,8 +101,8 @@ func (r *request) rotateSecret() error {
 		return err
 	}
 	reason := strings.TrimSpace(r.c.FormValue("reason"))
-	if reason == "" || len(reason) > maxReason {
-		return r.showRotateSecret(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
+	if reason == "" || len(reason) > ui.MaxReason {
+		return r.showRotateSecret(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
 	}
 	err = r.s.App.System.RotateSecret(r.ctx, app.SecretChange{Meta: r.meta(), Name: v.Name, Reason: reason})
 	if problem, ok := r.refused(err); ok {

@@ -42,6 +42,7 @@ func NewStarting(c StartingConfig) http.Handler {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{Config: Config{API: c.API, Hosts: c.Hosts, TLS: c.TLS, Proxies: c.Proxies, Version: c.Version, Logger: c.Logger, Zone: time.UTC, Now: time.Now}, echo: echo.New()}
+	s.site = s.shared()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.starting(w, r, c.Progress) })
 }
 
@@ -77,15 +78,13 @@ func (s *Server) starting(w http.ResponseWriter, r *http.Request, progress func(
 
 // startingPage is what every address shows meanwhile.
 func (s *Server) startingPage(c echo.Context, p domain.Startup) error {
-	r := &request{s: s, c: c, began: time.Now(), who: principal{csrf: "anonymous"}}
-	r.display = r.readDisplay()
-	r.ctx = locale.With(c.Request().Context(), r.display.lang)
+	r := s.open(c.Request().Context(), c, "")
 	c.Response().Header().Set("Vary", "HX-Request, HX-Target")
 	v := view.StartingPage{Shell: r.shell("", ""), Sent: c.Request().Method != http.MethodGet && c.Request().Method != http.MethodHead}
 	v.Display = nil // a form would not be answered
 	v.Stage = r.t("kairosd is starting: %s", r.stage(p))
 	v.Title = v.Stage
-	v.Began = r.began
+	v.Began = r.Began
 	v.For = r.t("It has been at it for %s.", took(s.now().Sub(p.Since)))
 	if p.Percent >= 0 {
 		v.Done = fmt.Sprintf("%d%%", min(p.Percent, 100))

@@ -1,18 +1,15 @@
 package web
 
 import (
-	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/query"
 	"github.com/kairosd/kairosd/web/view"
 )
-
-// suggestMax is how many suggestions are made.
-const suggestMax = 12
 
 // keyWords say what each key of the filter selects.
 var keyWords = map[string]string{
@@ -37,52 +34,13 @@ var examples = map[string]string{
 
 func init() {
 	for _, k := range filter.Keys {
-		view.FilterHelp = append(view.FilterHelp, view.FilterTerm{At: "/runs", Key: k, Does: keyWords[k], Example: examples[k]})
+		view.FilterHelp = append(view.FilterHelp, kit.FilterTerm{At: "/runs", Key: k, Does: keyWords[k], Example: examples[k]})
 	}
 }
 
 // suggest offers what may follow in the filter: keys, or values of the key that
 // is being written.
-func (r *request) suggest() error { return r.suggestFrom(filter.Keys, keyWords, r.valuesOf) }
-
-// suggestAudit is suggest for the audit log.
-func (r *request) suggestAudit() error {
-	return r.suggestFrom(filter.AuditKeys, auditKeyWords, r.auditValues)
-}
-
-func (r *request) suggestFrom(keys []string, words map[string]string, valuesOf func(key, typed string) ([]view.Link, error)) error {
-	q := r.c.QueryParam("q")
-	done, last := "", q
-	if i := strings.LastIndexAny(q, " \t"); i >= 0 && len(strings.Split(q[:i], `"`))%2 == 1 {
-		done, last = q[:i+1], q[i+1:]
-	}
-	not := ""
-	if strings.HasPrefix(last, "-") {
-		not, last = "-", last[1:]
-	}
-	key, typed, hasKey := strings.Cut(last, ":")
-	var out []view.Link
-	if !hasKey {
-		for _, k := range keys {
-			if strings.HasPrefix(k, key) {
-				out = append(out, view.Link{Text: not + k + ":", Count: r.t(words[k]), Href: done + not + k + ":"})
-			}
-		}
-	} else {
-		before, part := "", typed
-		if i := strings.LastIndex(typed, ","); i >= 0 { // one more choice
-			before, part = typed[:i+1], typed[i+1:]
-		}
-		values, err := valuesOf(key, part)
-		if err != nil {
-			return err
-		}
-		for _, v := range values {
-			out = append(out, view.Link{Text: not + key + ":" + before + visible(v.Text), Count: v.Count, Href: done + not + key + ":" + before + filter.Quote(v.Text) + " "})
-		}
-	}
-	return r.render(http.StatusOK, view.Suggestions(out[:min(len(out), suggestMax)]))
-}
+func (r *request) suggest() error { return query.Suggest(r.Context, filter.Keys, keyWords, r.valuesOf) }
 
 // valuesOf are the values that a key may have and that contain what was typed.
 func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
@@ -116,7 +74,7 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 			all = append(all, view.Link{Text: string(w), Count: r.number(counts.Waiting[w])})
 		}
 	case "plan":
-		list, err := r.s.Reader.Plans(r.ctx, domain.PlanFilter{Text: typed, Page: domain.Page{Limit: suggestMax}})
+		list, err := r.s.Reader.Plans(r.ctx, domain.PlanFilter{Text: typed, Page: domain.Page{Limit: query.Most}})
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +131,7 @@ func (r *request) valuesOf(key, typed string) ([]view.Link, error) {
 	case "is":
 		add("attention", "acknowledged", "deleted")
 	}
-	return r.counted(key, matching(all, typed)), nil
+	return r.counted(key, query.Matching(all, typed)), nil
 }
 
 // counted adds to the first values how many runs have them, where an index gives it.

@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -31,8 +32,6 @@ func (r *request) tool() (domain.ToolInfo, error) {
 	}
 	return list[i], nil
 }
-
-func toolHref(name string) string { return "/agents/tools/" + url.PathEscape(name) }
 
 // toolState is a tool's state as operators read it.
 func toolState(state string) view.Status {
@@ -354,8 +353,8 @@ func (r *request) tryTool() error {
 		return check(http.StatusOK, "")
 	case r.c.FormValue("digest") != digest:
 		return check(http.StatusOK, r.t("The arguments have changed since they were checked. This is what would be called now."))
-	case changes && (reason == "" || len(reason) > maxReason):
-		return check(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", maxReason))
+	case changes && (reason == "" || len(reason) > ui.MaxReason):
+		return check(http.StatusUnprocessableEntity, r.t("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
 	}
 	plan, version, err := r.savePlanFor(t.Name)
 	if err != nil {

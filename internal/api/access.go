@@ -64,3 +64,14 @@ func (a *API) Permissions() []Permission {
 func unsafeMethod(m string) bool {
 	return m != http.MethodGet && m != http.MethodHead && m != http.MethodOptions
 }
+
+// Reads is the address, with {names}, at which an operation answers GET; "" if it
+// has none.
+func (a *API) Reads(op app.Operation) string {
+	for _, r := range a.routes {
+		if r.op == op && r.method == http.MethodGet {
+			return Base + r.path
+		}
+	}
+	return ""
+}

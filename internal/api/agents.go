@@ -52,11 +52,7 @@ func (a *API) agentRoutes() {
 	register(a, huma.Operation{OperationID: "list-messages", Method: http.MethodGet, Path: "/runs/{id}/messages", Tags: []string{"runs"},
 		Summary: "List what a run's agents said to each other, and its handoffs"},
 		func(ctx context.Context, in *messagesIn) (*messagesOut, error) {
-			run, err := a.findRun(ctx, in.ID)
-			if err != nil {
-				return nil, err
-			}
-			c, err := a.Reader.Conversation(ctx, run.ID)
+			c, err := a.App.Runs.Conversation(ctx, actorOf(ctx), in.ID)
 			return &messagesOut{c}, err
 		})
 }

@@ -106,7 +106,7 @@ func (a *API) listApprovals(ctx context.Context, in *listApprovalsIn) (*approval
 		f.Overdue = time.Now()
 	}
 	if in.Run != "" {
-		run, err := a.findRun(ctx, in.Run)
+		run, err := a.App.Runs.Find(ctx, actorOf(ctx), in.Run)
 		if err != nil {
 			return nil, err
 		}

@@ -55,7 +55,7 @@ func (a *API) auditFilter(ctx context.Context, in AuditQuery) (domain.AuditFilte
 		f.Until = in.Until
 	}
 	if f.Run != "" {
-		run, err := a.findRun(ctx, f.Run)
+		run, err := a.App.Runs.Find(ctx, actorOf(ctx), f.Run)
 		if err != nil {
 			return f, err
 		}

@@ -3,11 +3,9 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/rundiff"
 )
 
@@ -18,26 +16,11 @@ type compareIn struct {
 
 type compareOut struct{ Body rundiff.Comparison }
 
-// compared is where two runs are read from; what cannot be an id is not looked
-// for.
-type compared struct {
-	*API
-	Reader
-}
-
-func (c compared) FindRun(ctx context.Context, id string) (domain.Run, error) {
-	return c.findRun(ctx, id)
-}
-
-func (c compared) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
-	return c.API.Engine.Detail(ctx, run)
-}
-
 func (a *API) compareRoutes() {
 	register(a, huma.Operation{OperationID: "compare-runs", Method: http.MethodGet, Path: "/runs/compare", Tags: []string{"runs"},
 		Summary: "Two runs side by side: where they part, and what differs in every step"},
 		func(ctx context.Context, in *compareIn) (*compareOut, error) {
-			c, err := rundiff.Read(ctx, compared{a, a.Reader}, in.A, in.B, time.Now())
+			c, err := a.App.Runs.Compare(ctx, actorOf(ctx), in.A, in.B)
 			return &compareOut{c}, err
 		})
 }

@@ -64,7 +64,7 @@ type runEventsIn struct {
 }
 
 func (a *API) runEvents(ctx context.Context, in *runEventsIn) (*huma.StreamResponse, error) {
-	run, err := a.findRun(ctx, in.ID)
+	run, err := a.App.Runs.Find(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (a *API) stream(ctx context.Context, in *streamIn, otherwise string) (*huma
 	}
 	run := in.Run
 	if run != "" && otherwise == "" {
-		found, err := a.findRun(ctx, run)
+		found, err := a.App.Runs.Find(ctx, actorOf(ctx), run)
 		if err != nil {
 			return nil, err
 		}

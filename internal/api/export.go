@@ -7,20 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/kairosd/kairosd/internal/bundle"
-	"github.com/kairosd/kairosd/internal/domain"
 )
-
-// source is where bundles are read from.
-type source struct {
-	Reader
-	Engine
-}
-
-// signedSource is a source whose bundles are signed.
-type signedSource struct {
-	source
-	domain.ExportSigner
-}
 
 func (a *API) exportRoutes() {
 	register(a, huma.Operation{OperationID: "export-run", Method: http.MethodGet, Path: "/runs/{id}/export", Tags: []string{"runs"},
@@ -30,15 +17,7 @@ func (a *API) exportRoutes() {
 }
 
 func (a *API) exportRun(ctx context.Context, in *RunIn) (*huma.StreamResponse, error) {
-	run, err := a.findRun(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	var from bundle.Source = source{a.Reader, a.Engine}
-	if signer, ok := a.Reader.(domain.ExportSigner); ok {
-		from = signedSource{source{a.Reader, a.Engine}, signer}
-	}
-	b, err := bundle.Read(ctx, from, run.ID)
+	run, b, err := a.App.Runs.Export(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,7 +24,6 @@ type fake struct {
 	runs     []domain.Run
 	events   []domain.Event
 	subs     map[chan domain.Event]bool
-	filters  []domain.RunFilter
 	stored   map[string]domain.StoredResponse
 	died     bool // claims without an answer are of an earlier process
 	audited  []domain.AuditEvent
@@ -68,26 +66,17 @@ func newFake(tb testing.TB) *fake {
 	f.tokens["nobody"] = domain.Actor{Name: "token nobody", Surface: "api"}
 	f.tokens["reader"] = domain.Actor{Name: "token reader", Role: domain.RoleAdmin, Surface: "api", Scopes: "runs:read plans:read"}
 	f.sessions["marta-session"] = domain.User{Name: "marta", Role: domain.RoleAdmin}
-	for i := range 5 {
-		f.runs = append(f.runs, domain.Run{ID: fmt.Sprintf("01h000000000000000000000r%d", i), PlanKey: "p", Status: domain.RunCompleted,
-			LastSeq: 3, CreatedAt: time.Unix(int64(i), 0)})
+	if tb != nil {
+		v := f.Engine.Save("{id: p, nodes: {a: {type: set, input: 12345678901234567890.10}, b: {type: set, input: {}}, c: {type: set, input: {of: \"${output.a}\"}}}, edges: [{from: a, to: b}, {from: b, to: c}]}")
+		for range 5 {
+			f.runs = append(f.runs, f.Engine.Settle(f.Engine.Begin(v, "").ID))
+		}
 	}
 	return f
 }
 
 func gone(what, id string) error {
 	return domain.Errorf(domain.CodeNotFound, "there is no %s %s", what, id)
-}
-
-func (f *fake) FindRun(_ context.Context, id string) (domain.Run, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, r := range f.runs {
-		if strings.HasSuffix(r.ID, id) {
-			return r, nil
-		}
-	}
-	return domain.Run{}, gone("run", id)
 }
 
 // asking starts a run of a plan that asks a person, and waits until it does.
@@ -101,40 +90,6 @@ func (f *fake) asking(t *testing.T) (domain.Run, domain.Approval) {
 	}
 	return run, list.Items[0]
 }
-
-func (f *fake) Runs(_ context.Context, q domain.RunFilter) (domain.List[domain.Run], error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.filters = append(f.filters, q)
-	runs := slices.Clone(f.runs)
-	slices.Reverse(runs)
-	if q.Page.After != "" {
-		runs = slices.DeleteFunc(runs, func(r domain.Run) bool { return r.ID >= q.Page.After })
-	}
-	l := domain.List[domain.Run]{Items: runs}
-	if len(runs) > q.Page.Limit {
-		l.Items = runs[:q.Page.Limit]
-		l.Next = l.Items[q.Page.Limit-1].ID
-	}
-	return l, nil
-}
-
-func (f *fake) JournalPage(_ context.Context, _ string, after int64, limit int) ([]domain.Entry, error) {
-	var out []domain.Entry
-	for seq := after + 1; seq <= 3 && len(out) < limit; seq++ {
-		out = append(out, domain.Entry{Seq: seq, Kind: domain.EntryResult, Node: "n", Visit: 1, Item: -1, Final: true,
-			Status: domain.NodeCompleted, Output: domain.RawJSON(`12345678901234567890.10`)})
-	}
-	return out, nil
-}
-
-func (f *fake) Conversation(_ context.Context, run string) (domain.Conversation, error) {
-	return domain.Conversation{Messages: []domain.Message{{ID: run + ":1", From: "supervisor", To: "writer", Type: domain.MessageRequest, Metadata: domain.MessageMetadata{Priority: "medium"}}}, Handoffs: []domain.Handoff{}}, nil
-}
-
-func (f *fake) Uses(context.Context, string) ([]domain.Use, error) { return nil, nil }
-
-func (f *fake) Lineage(context.Context, string) ([]domain.Run, error) { return nil, nil }
 
 func (f *fake) AuditEvents(_ context.Context, q domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
 	f.mu.Lock()
@@ -168,19 +123,6 @@ func (f *fake) LastEvent(context.Context) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return int64(len(f.events)), nil
-}
-
-func (f *fake) Preview(_ context.Context, _ domain.Actor, r domain.VerbRequest) (domain.Preview, error) {
-	return domain.Preview{Run: r.Run, Action: r.Action, Allowed: true, Digest: "d"}, nil
-}
-
-func (f *fake) Detail(ctx context.Context, id string) (domain.RunDetail, error) {
-	run, err := f.FindRun(ctx, id)
-	if err != nil {
-		return domain.RunDetail{}, err
-	}
-	journal, err := f.JournalPage(ctx, id, 0, 10)
-	return domain.RunDetail{Run: run, Journal: journal}, err
 }
 
 // emit stores an event and delivers it; who does not take it gets a reset.
@@ -352,14 +294,6 @@ func (b stoppedBulks) Stop(_ context.Context, actor domain.Actor, id, _ string) 
 	return domain.Bulk{ID: id}, nil
 }
 
-func (f *fake) Handoff(_ context.Context, id string) (domain.HandoffSeen, error) {
-	return domain.HandoffSeen{}, gone("handoff", id)
-}
-
-func (f *fake) HandoffsOf(context.Context, domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
-	return domain.List[domain.HandoffSeen]{}, nil
-}
-func (f *fake) Notes(context.Context, string) ([]domain.Note, error) { return nil, nil }
 func (f *fake) record(action, run string, actor domain.Actor) {
 	f.audited = append(f.audited, domain.AuditEvent{Seq: int64(len(f.audited)) + 1, AuditRecord: domain.AuditRecord{Action: action, Run: run, Actor: actor.Name, Request: actor.Request}})
 }
@@ -370,8 +304,4 @@ func (f *fake) TryPlan(context.Context, domain.Actor, []byte, planner.Format, do
 
 func (f *fake) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlow, error) {
 	return domain.PlanFlow{Whole: true, Runs: 1, Nodes: map[string]*domain.NodeFlow{"a": {Runs: 1, Failures: []domain.StepHit{{Run: "r", Node: "a"}}}}}, nil
-}
-
-func (f *fake) Steps(context.Context, domain.StepFilter) (domain.StepHits, error) {
-	return domain.StepHits{Items: []domain.StepHit{{Run: "r", Node: "a"}}}, nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/handoff"
 )
 
 type handoffsIn struct {
@@ -43,7 +42,7 @@ func (a *API) listHandoffs(ctx context.Context, in *handoffsIn) (*handoffsOut, e
 		return nil, problem
 	}
 	f.Page = domain.Page{After: after, Limit: in.Limit}
-	list, err := a.Reader.HandoffsOf(ctx, f)
+	list, err := a.App.Runs.Handoffs(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
@@ -56,17 +55,6 @@ func (a *API) getHandoff(ctx context.Context, in *handoffIn) (*handoffOut, error
 	if err != nil {
 		id = in.ID
 	}
-	h, err := a.Reader.Handoff(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	d, err := a.Engine.Detail(ctx, h.Run)
-	if err != nil {
-		return nil, err
-	}
-	said, err := a.Reader.Conversation(ctx, h.Run)
-	if err != nil {
-		return nil, err
-	}
-	return &handoffOut{Body: handoff.In(d, said.Messages).Of(h.Handoff, time.Now())}, nil
+	h, err := a.App.Runs.Handoff(ctx, actorOf(ctx), id)
+	return &handoffOut{Body: h}, err
 }

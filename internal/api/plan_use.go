@@ -59,7 +59,7 @@ func (a *API) searchSteps(ctx context.Context, in *searchStepsIn) (*stepsOut, er
 		return nil, problem
 	}
 	f.Page, f.Slowest = domain.Page{After: after, Limit: in.Limit}, in.Sort == "took"
-	hits, err := a.Reader.Steps(ctx, f)
+	hits, err := a.App.Runs.SearchSteps(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}

@@ -10,35 +10,19 @@ import (
 
 // Reader is what the API reads of the store; see web.Reader for the promises.
 type Reader interface {
-	FindRun(ctx context.Context, id string) (domain.Run, error)
-	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
-	Lineage(ctx context.Context, run string) ([]domain.Run, error)
-	Conversation(ctx context.Context, run string) (domain.Conversation, error)
-	// Uses are the agents, tools and providers of a run.
-	Uses(ctx context.Context, run string) ([]domain.Use, error)
-
 	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
-	Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error)
 	Versions(ctx context.Context, planID string) ([]domain.Version, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 
-	Notes(ctx context.Context, run string) ([]domain.Note, error)
 	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
-	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
-	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
-	// Handoff is one of them; CodeNotFound.
-	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
 }
 
 // Engine is what the API does; see web.Engine for the promises.
 type Engine interface {
-	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
-	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error)
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
 	// Events gives the stored events after a position, in order: what Subscribe

@@ -124,14 +124,19 @@ func TestScopesNarrow(t *testing.T) {
 func TestReadingChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
+	before, err := s.world.Store.LastEvent(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, route := range api.Routes(s.api) {
 		if !strings.HasPrefix(route, "GET ") || strings.HasSuffix(route, "/events") || strings.HasSuffix(route, "/ws") || strings.HasSuffix(route, "/export") {
 			continue
 		}
 		s.ask(t, "admin", strings.NewReplacer("/runs/{id}", "/runs/"+s.world.runs[0].ID, "{n}", "1", "{id}", "x").Replace(route), "")
 	}
-	if list, err := s.world.Store.AuditEvents(t.Context(), domain.AuditFilter{}); err != nil || len(list.Items) > 0 {
-		t.Errorf("A17: a GET had an effect: %+v %v", list.Items, err)
+	after, err := s.world.Store.LastEvent(t.Context())
+	if err != nil || after != before {
+		t.Errorf("A17: a GET had an effect: %d records, %v", after-before, err)
 	}
 }
 

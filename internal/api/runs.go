@@ -164,15 +164,9 @@ func (a *API) listRuns(ctx context.Context, in *listRunsIn) (*runsOut, error) {
 	}
 	f.Page.Limit = in.Limit
 	if in.Plan != "" {
-		p, err := a.Reader.Plan(ctx, in.Plan)
-		if domain.CodeOf(err) == domain.CodeNotFound {
-			return &runsOut{Body: listOf(nil, "", domain.ViewRun)}, nil
-		} else if err != nil {
-			return nil, err
-		}
-		f.PlanKey = p.Key
+		f.PlanKey = in.Plan
 	}
-	list, err := a.Reader.Runs(ctx, f)
+	list, err := a.App.Runs.List(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
@@ -190,31 +184,15 @@ type runOut struct {
 }
 
 func (a *API) getRun(ctx context.Context, in *RunIn) (*runOut, error) {
-	run, err := a.findRun(ctx, in.ID)
+	d, err := a.App.Runs.Get(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	d, err := a.Engine.Detail(ctx, run.ID)
-	if err != nil {
-		return nil, err
-	}
-	related, err := a.Reader.Lineage(ctx, run.ID)
-	if err != nil {
-		return nil, err
-	}
-	view := domain.ViewDetail(d, related)
+	view := domain.ViewDetail(d.RunDetail, d.Lineage)
 	if view.Standing, err = a.App.Failures.Standing(ctx, actorOf(ctx), d.Run); err != nil {
 		return nil, err
 	}
 	return &runOut{Body: view}, nil
-}
-
-// findRun finds a run; what cannot be an id or a part of one is not looked for.
-func (a *API) findRun(ctx context.Context, id string) (domain.Run, error) {
-	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
-		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "there is no run %.64q", id)
-	}
-	return a.Reader.FindRun(ctx, id)
 }
 
 type journalIn struct {
@@ -234,23 +212,13 @@ type Journal struct {
 }
 
 func (a *API) getJournal(ctx context.Context, in *journalIn) (*journalOut, error) {
-	run, err := a.findRun(ctx, in.ID)
+	part, err := a.App.Runs.Journal(ctx, actorOf(ctx), in.ID, in.After, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.Reader.JournalPage(ctx, run.ID, in.After, in.Limit)
-	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
-		return nil, err
-	}
-	out := &journalOut{Body: Journal{Items: rows}}
-	if err != nil {
-		out.Body.Damage = err.Error()
-	}
-	if rows == nil {
-		out.Body.Items = []domain.Entry{}
-	}
-	if n := len(rows); n == in.Limit && rows[n-1].Seq < run.LastSeq {
-		out.Body.Next = &rows[n-1].Seq
+	out := &journalOut{Body: Journal{Items: append([]domain.Entry{}, part.Rows...), Damage: part.Damage}}
+	if part.More {
+		out.Body.Next = &part.Rows[len(part.Rows)-1].Seq
 	}
 	return out, nil
 }
@@ -274,29 +242,12 @@ type StepRows struct {
 }
 
 func (a *API) getStep(ctx context.Context, in *stepIn) (*stepOut, error) {
-	run, err := a.findRun(ctx, in.ID)
+	run, part, err := a.App.Runs.Step(ctx, actorOf(ctx), in.ID, in.Seq)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.Reader.JournalPage(ctx, run.ID, 0, 0)
-	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
-		return nil, err
-	}
-	i := slices.IndexFunc(rows, func(e domain.Entry) bool { return e.Seq == in.Seq })
-	if i < 0 || rows[i].Node == "" {
-		return nil, domain.Errorf(domain.CodeNotFound, "run %s has no step %d", domain.ShortID(run.ID), in.Seq)
-	}
-	of := &rows[i]
-	out := &stepOut{StepRows{Run: run.ID, Node: of.Node, Visit: of.Visit, Item: of.Item}}
-	if err != nil {
-		out.Body.Damage = err.Error()
-	}
-	for _, e := range rows {
-		if e.Node == of.Node && e.Visit == of.Visit && e.Item == of.Item {
-			out.Body.Items = append(out.Body.Items, e)
-		}
-	}
-	return out, nil
+	of := &part.Rows[0]
+	return &stepOut{StepRows{Run: run.ID, Node: of.Node, Visit: of.Visit, Item: of.Item, Items: part.Rows, Damage: part.Damage}}, nil
 }
 
 func (a *API) writeJSON(ctx huma.Context, status int, v any) {

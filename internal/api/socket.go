@@ -26,7 +26,7 @@ func (a *API) socket(ctx context.Context, in *streamIn) (*huma.StreamResponse, e
 	}
 	run := ""
 	if in.Run != "" {
-		found, err := a.findRun(ctx, in.Run)
+		found, err := a.App.Runs.Find(ctx, actorOf(ctx), in.Run)
 		if err != nil {
 			return nil, err
 		}

@@ -255,23 +255,9 @@ func (a *API) previewEdits(ctx context.Context, in *previewEditsIn) (*previewOut
 }
 
 func (a *API) previewOf(ctx context.Context, id string, r domain.VerbRequest) (*previewOut, error) {
-	run, err := a.findRun(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	r.Run = run.ID
-	p, err := a.Engine.Preview(ctx, actorOf(ctx), r)
-	if err != nil {
-		return nil, err
-	}
-	if a.Reader != nil && p.Allowed && len(p.Again)+len(p.New) > 0 {
-		flow, err := a.Reader.PlanFlow(ctx, run.PlanKey, 0, time.Now().Add(-domain.ExpectedSince))
-		if err != nil {
-			return nil, err
-		}
-		p.Expected = flow.Expect(p.Again, p.New)
-	}
-	return &previewOut{Body: p}, nil
+	r.Run = id
+	p, err := a.App.Runs.Preview(ctx, actorOf(ctx), r)
+	return &previewOut{Body: p}, err
 }
 
 type resolveIn struct {

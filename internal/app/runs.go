@@ -13,7 +13,17 @@ import (
 type Runs struct{ *kernel }
 
 type runStore interface {
+	domain.ExportSigner
 	FindRun(ctx context.Context, id string) (domain.Run, error)
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
+	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
+	Lineage(ctx context.Context, run string) ([]domain.Run, error)
+	Conversation(ctx context.Context, run string) (domain.Conversation, error)
+	Uses(ctx context.Context, run string) ([]domain.Use, error)
+	Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error)
+	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
+	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
 	Notes(ctx context.Context, run string) ([]domain.Note, error)
 	RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error)
 }
@@ -25,7 +35,7 @@ func (r *Runs) Notes(ctx context.Context, by domain.Actor, run string) ([]domain
 	if err := r.allow(ctx, ListNotes, by, ""); err != nil {
 		return nil, err
 	}
-	found, err := r.store.FindRun(ctx, run)
+	found, err := r.find(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +69,7 @@ func (r *Runs) AddNote(ctx context.Context, req NoteRequest) (domain.Note, error
 	if err != nil {
 		return domain.Note{}, err
 	}
-	run, err := r.store.FindRun(ctx, req.Run)
+	run, err := r.find(ctx, req.Run)
 	if err != nil {
 		return domain.Note{}, err
 	}
@@ -110,7 +120,7 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 			return domain.Run{}, err
 		}
 	}
-	run, err := r.store.FindRun(ctx, req.Run)
+	run, err := r.find(ctx, req.Run)
 	switch {
 	case err != nil:
 		return run, err

@@ -60,7 +60,7 @@ func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
 		find = func(_ context.Context, id string) (domain.Run, error) { return domain.Run{ID: id}, nil }
 	}
 	return command(ctx, r.kernel, op, req.Meta, req, find, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
-		run, err := r.store.FindRun(ctx, req.Run)
+		run, err := r.find(ctx, req.Run)
 		if err != nil {
 			return run, err
 		}
@@ -88,7 +88,7 @@ type ResolveRequest struct {
 // doubt there), stale (Rev, or another attempt), forbidden, unavailable.
 func (r *Runs) Resolve(ctx context.Context, req ResolveRequest) (domain.Run, error) {
 	return command(ctx, r.kernel, ResolveNode, req.Meta, []any{req.Run, req.Node, req.ResolveRequest}, r.store.FindRun, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
-		run, err := r.store.FindRun(ctx, req.Run)
+		run, err := r.find(ctx, req.Run)
 		if err != nil {
 			return run, err
 		}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +40,8 @@ var rules = []rule{
 	{"internal/cli/kairos", []string{"internal/api", "internal/store", "internal/engine", "internal/handler", "internal/daemon", "web"}, "a command is a call of the API's client and a printer"},
 	{"internal/daemon", []string{"internal/cli"}, "commands start the daemon, not the other way round"},
 	{"web", []string{"internal/store", "internal/engine", "internal/auth", "internal/tool", "internal/handler", "internal/cli"}, "pages know ports, never what is behind them"},
+	{"web/kit", []string{"internal", "planner", "agent", "db"}, "templates take view models, never domain types"},
+	{"web/link", []string{"internal", "planner", "agent", "db"}, "addresses are addresses"},
 	{"web/view", []string{"internal", "planner", "agent", "db"}, "templates take view models, never domain types"},
 	{"web/locale", []string{"internal", "planner", "agent", "db"}, "words are words"},
 	{"web/static", []string{"internal", "planner", "agent", "db"}, "files are files"},
@@ -114,6 +118,26 @@ func TestOnePlaceWires(t *testing.T) {
 		if both == 2 && !slices.Contains(builders, strings.TrimPrefix(p.ImportPath, module)) && !strings.HasSuffix(p.ImportPath, "test") {
 			t.Errorf("%s wires store and engine; only %v may", p.ImportPath, builders)
 		}
+	}
+}
+
+// What every page gets stays small: what only some pages need is a function of theirs.
+func TestTheContextOfAPageStaysSmall(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("..", "..", "web", "ui", "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	methods := 0
+	for _, f := range files {
+		source, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		methods += strings.Count(string(source), "\nfunc (c *Context) ")
+	}
+	if methods == 0 || methods > 40 {
+		t.Errorf("ui.Context has %d methods, want at most 40", methods)
 	}
 }
 

@@ -62,6 +62,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Audit:     s.store,
 		Settings:  s.settings,
 		API:       public,
+		APIPath:   public.Reads,
 		Streams:   base.Streams,
 		Logger:    s.log,
 		Hosts:     s.hosts(ln),

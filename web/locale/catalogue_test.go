@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -23,34 +24,51 @@ type messages struct {
 	plurals map[[2]string]string
 }
 
-// position of the text among the arguments, by function.
-var namers = map[string]int{"T": 1, "t": 0, "Mark": 0, "Text": 0, "shell": 1}
-var counters = map[string]int{"N": 2, "n": 1, "Count": 1}
+// position of the text among the arguments, by function. The functions T and N of
+// templates take a context before it; the methods of a request do not.
+var namers = map[string]int{"T": 0, "t": 0, "Mark": 0, "Text": 0, "shell": 1, "Shell": 1}
+var counters = map[string]int{"N": 1, "n": 1, "Count": 1}
+
+// sources are the files of the dashboard whose names end so, but for tests and catalogs.
+func sources(t *testing.T, suffix string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{"locale", "testdata", "webtest", "browsertest", "static"}, d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(path, suffix) && !strings.HasSuffix(path, "_test.go") {
+			out = append(out, path)
+		}
+		return nil
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatalf("%d files, %v", len(out), err)
+	}
+	return out
+}
 
 // used reads all messages out of the sources of the dashboard.
 func used(t *testing.T) messages {
 	t.Helper()
 	m := messages{map[string]string{}, map[[2]string]string{}}
-	for _, pattern := range []string{"../*.go", "../view/*.go"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	for _, f := range sources(t, ".go") {
+		parsed, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, f := range files {
-			if strings.HasSuffix(f, "_test.go") {
-				continue
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				m.add(f, call)
 			}
-			parsed, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ast.Inspect(parsed, func(n ast.Node) bool {
-				if call, ok := n.(*ast.CallExpr); ok {
-					m.add(f, call)
-				}
-				return true
-			})
-		}
+			return true
+		})
 	}
 	return m
 }
@@ -77,12 +95,20 @@ func (m *messages) add(file string, call *ast.CallExpr) {
 		}
 		return s
 	}
+	after := 0
+	if (name == "T" || name == "N") && len(call.Args) > 0 {
+		if id, ok := call.Args[0].(*ast.Ident); ok && id.Name == "ctx" {
+			after = 1
+		}
+	}
 	if at, ok := namers[name]; ok {
+		at += after
 		if s := literal(at); strings.ContainsFunc(s, isLetter) {
 			m.texts[s] = file
 		}
 	}
 	if at, ok := counters[name]; ok {
+		at += after
 		if one := literal(at); one != "" {
 			m.plurals[[2]string{one, literal(at + 1)}] = file
 		}
@@ -185,12 +211,8 @@ var shown = []string{"aria-label", "title", "placeholder", "alt"}
 // mark for each value between them, they are a page to read.
 func TestTemplatesHoldNoRawText(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../view/*_templ.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(len(files), err)
-	}
 	const value = "\x01"
-	for _, f := range files {
+	for _, f := range sources(t, "_templ.go") {
 		parsed, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -6,52 +6,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// currentPage marks a link to the page one is on.
-func currentPage(is bool) templ.Attributes {
-	if is {
-		return templ.Attributes{"aria-current": "page"}
-	}
-	return nil
-}
-
-// current marks a chosen item that is not a page of its own.
-func current(is bool) templ.Attributes {
-	if is {
-		return templ.Attributes{"aria-current": "true"}
-	}
-	return nil
-}
-
-// outOfBand marks what comes along with another fragment.
-func outOfBand(along bool) templ.Attributes {
-	if along {
-		return templ.Attributes{"hx-swap-oob": "true"}
-	}
-	return nil
-}
-
 func num(i int) string { return strconv.Itoa(i) }
-
-// sorted marks the column that a table is sorted by.
-func sorted(is bool) templ.Attributes {
-	if is {
-		return templ.Attributes{"aria-sort": "descending"}
-	}
-	return nil
-}
-
-// wrongField names a field, and says that what is in it does not fit, and where it
-// is said why.
-func wrongField(f Field) templ.Attributes {
-	out := templ.Attributes{}
-	if f.ID != "" {
-		out["id"] = f.ID
-	}
-	if f.Wrong != "" {
-		out["aria-invalid"], out["aria-describedby"] = "true", f.ID+"-why"
-	}
-	return out
-}
 
 // truth is a yes or no as attributes want it.
 func truth(b bool) string { return strconv.FormatBool(b) }
@@ -110,11 +65,3 @@ func acceptAt(p DraftPage) string {
 }
 
 func ms(at int64) string { return strconv.FormatInt(at, 10) }
-
-// classed gives an element a class, or none at all.
-func classed(class string, is bool) templ.Attributes {
-	if is {
-		return templ.Attributes{"class": class}
-	}
-	return nil
-}

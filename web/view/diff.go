@@ -12,7 +12,3 @@ type DiffPage struct {
 	Graph          *Graph
 	Steps          string // how many were added, removed, changed
 }
-
-// DiffLine is a line of a difference; Sign is "+", "-" or blank, and "…" where
-// lines that are the same are left out.
-type DiffLine struct{ Sign, Text, Class string }

@@ -7,11 +7,3 @@ type Events struct {
 	Rows  []EventRow
 	Pages RowPages
 }
-
-// EventRow is one journal row or audit event.
-type EventRow struct {
-	Seq, What, Where, Who, Text string
-	Href                        string // of what it is about
-	At                          Time
-	Status                      Status
-}

@@ -1,22 +1,15 @@
 package view
 
 import (
-	"net/url"
-
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// FilterTerm is a key of the filter with an example.
-type FilterTerm struct{ At, Key, Does, Example string }
-
-// Href is the list that the example selects.
-func (f FilterTerm) Href() string { return f.At + "?q=" + url.QueryEscape(f.Example) }
-
 // FilterHelp is the grammar of the filter, key by key; pages fill it in.
-var FilterHelp []FilterTerm
+var FilterHelp []kit.FilterTerm
 
 // AuditHelp is the grammar of the audit log's filter.
-var AuditHelp []FilterTerm
+var AuditHelp []kit.FilterTerm
 
 // stateHelp says what the states of a run mean; a dashed shape is not final.
 var stateHelp = []struct {

@@ -43,13 +43,6 @@ type PreviewGroup struct {
 	Note  string
 }
 
-// Option is a choice of a select.
-type Option struct {
-	Value, Text string
-	Selected    bool
-	Disabled    bool
-}
-
 // ResumeForm is what a resume may be asked for besides going on.
 type ResumeForm struct {
 	Only              []Option

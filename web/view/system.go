@@ -1,11 +1,5 @@
 package view
 
-// Notice is what every page says while it is so.
-type Notice struct {
-	Bad             bool
-	Text, Href, Act string
-}
-
 // SystemPage shows how the daemon and its data are.
 type SystemPage struct {
 	Shell

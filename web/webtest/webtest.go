@@ -137,7 +137,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
+	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
 	if err != nil {
 		tb.Fatal(err)
 	}

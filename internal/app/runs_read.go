@@ -1,0 +1,245 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/bundle"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/handoff"
+	"github.com/kairosd/kairosd/internal/rundiff"
+)
+
+// find finds a run by its id, or by at least four characters that its id alone begins
+// or ends with. What cannot be of an id is not looked for.
+func (r *Runs) find(ctx context.Context, id string) (domain.Run, error) {
+	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "there is no run %.64q", id)
+	}
+	return r.store.FindRun(ctx, id)
+}
+
+// seen finds a run for a query.
+func (r *Runs) seen(ctx context.Context, op Operation, by domain.Actor, id string) (domain.Run, error) {
+	if err := r.allow(ctx, op, by, ""); err != nil {
+		return domain.Run{}, err
+	}
+	return r.find(ctx, id)
+}
+
+// Find gives a run without its journal; see [Runs.Get].
+func (r *Runs) Find(ctx context.Context, by domain.Actor, id string) (domain.Run, error) {
+	return r.seen(ctx, GetRun, by, id)
+}
+
+// List gives the runs that match a filter, newest first. The filter may name a plan by
+// its id or its key; a plan that does not exist has no runs.
+//
+// Errors: invalid (the filter), forbidden.
+func (r *Runs) List(ctx context.Context, by domain.Actor, f domain.RunFilter) (domain.List[domain.Run], error) {
+	var none domain.List[domain.Run]
+	if err := r.allow(ctx, ListRuns, by, ""); err != nil {
+		return none, err
+	}
+	if f.PlanKey != "" {
+		switch p, err := r.store.Plan(ctx, f.PlanKey); {
+		case err == nil:
+			f.PlanKey = p.Key
+		case domain.CodeOf(err) == domain.CodeNotFound:
+			return none, nil
+		default:
+			return none, err
+		}
+	}
+	return r.store.Runs(ctx, f)
+}
+
+// Facts are what there is to know of one run.
+type Facts struct {
+	domain.RunDetail
+	// Lineage are the runs that it came from, and those that came from it.
+	Lineage []domain.Run
+}
+
+// Get gives a run with its journal, its waits, and its relatives.
+//
+// Errors: not_found, conflict (the id is of several runs), forbidden.
+func (r *Runs) Get(ctx context.Context, by domain.Actor, id string) (Facts, error) {
+	run, err := r.seen(ctx, GetRun, by, id)
+	if err != nil {
+		return Facts{}, err
+	}
+	d, err := r.engine.Detail(ctx, run.ID)
+	if err != nil {
+		return Facts{}, err
+	}
+	lineage, err := r.store.Lineage(ctx, run.ID)
+	return Facts{d, lineage}, err
+}
+
+// JournalPart are consecutive rows of a journal.
+type JournalPart struct {
+	Rows []domain.Entry
+	// More says that rows follow.
+	More bool
+	// Damage is why the journal ends here: the row that follows is damaged. Empty: none is.
+	Damage string
+}
+
+// Journal gives rows of a run's journal: at most limit, in order, with Seq > after.
+//
+// Errors: not_found, conflict (the id is of several runs), forbidden.
+func (r *Runs) Journal(ctx context.Context, by domain.Actor, id string, after int64, limit int) (JournalPart, error) {
+	run, err := r.seen(ctx, GetJournal, by, id)
+	if err != nil {
+		return JournalPart{}, err
+	}
+	part := JournalPart{}
+	if part.Rows, err = r.store.JournalPage(ctx, run.ID, after, limit); domain.CodeOf(err) == domain.CodeCorrupt {
+		part.Damage = err.Error()
+	} else if err != nil {
+		return part, err
+	}
+	n := len(part.Rows)
+	part.More = n > 0 && n == limit && part.Rows[n-1].Seq < run.LastSeq
+	return part, nil
+}
+
+// Step gives the journal rows of a visit, or of one of its items: of which the row with
+// the number seq is one.
+//
+// Errors: not_found, conflict (the id is of several runs), forbidden.
+func (r *Runs) Step(ctx context.Context, by domain.Actor, id string, seq int64) (run domain.Run, part JournalPart, err error) {
+	if run, err = r.seen(ctx, GetStep, by, id); err != nil {
+		return run, part, err
+	}
+	rows, err := r.store.JournalPage(ctx, run.ID, 0, 0)
+	if domain.CodeOf(err) == domain.CodeCorrupt {
+		part.Damage = err.Error()
+	} else if err != nil {
+		return run, part, err
+	}
+	i := slices.IndexFunc(rows, func(e domain.Entry) bool { return e.Seq == seq })
+	if i < 0 || rows[i].Node == "" {
+		return run, part, domain.Errorf(domain.CodeNotFound, "run %s has no step %d", domain.ShortID(run.ID), seq)
+	}
+	of := &rows[i]
+	for _, e := range rows {
+		if e.Node == of.Node && e.Visit == of.Visit && e.Item == of.Item {
+			part.Rows = append(part.Rows, e)
+		}
+	}
+	return run, part, nil
+}
+
+// SearchSteps finds steps of all runs.
+//
+// Errors: invalid (the filter), forbidden.
+func (r *Runs) SearchSteps(ctx context.Context, by domain.Actor, f domain.StepFilter) (domain.StepHits, error) {
+	if err := r.allow(ctx, SearchSteps, by, ""); err != nil {
+		return domain.StepHits{}, err
+	}
+	return r.store.Steps(ctx, f)
+}
+
+// Conversation is what the agents of a run said to each other.
+//
+// Errors: not_found, conflict (the id is of several runs), forbidden.
+func (r *Runs) Conversation(ctx context.Context, by domain.Actor, id string) (domain.Conversation, error) {
+	run, err := r.seen(ctx, ListMessages, by, id)
+	if err != nil {
+		return domain.Conversation{}, err
+	}
+	return r.store.Conversation(ctx, run.ID)
+}
+
+// Handoffs lists which agent gave what to which, over all runs, newest first.
+//
+// Errors: invalid (the filter), forbidden.
+func (r *Runs) Handoffs(ctx context.Context, by domain.Actor, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
+	if err := r.allow(ctx, ListHandoffs, by, ""); err != nil {
+		return domain.List[domain.HandoffSeen]{}, err
+	}
+	return r.store.HandoffsOf(ctx, f)
+}
+
+// Handoff gives one handoff: what was passed on, with which tools, and what came back.
+//
+// Errors: not_found, forbidden.
+func (r *Runs) Handoff(ctx context.Context, by domain.Actor, id string) (domain.HandoffDetail, error) {
+	if err := r.allow(ctx, GetHandoff, by, ""); err != nil {
+		return domain.HandoffDetail{}, err
+	}
+	h, err := r.store.Handoff(ctx, id)
+	if err != nil {
+		return domain.HandoffDetail{}, err
+	}
+	d, err := r.engine.Detail(ctx, h.Run)
+	if err != nil {
+		return domain.HandoffDetail{}, err
+	}
+	said, err := r.store.Conversation(ctx, h.Run)
+	if err != nil {
+		return domain.HandoffDetail{}, err
+	}
+	return handoff.In(d, said.Messages).Of(h.Handoff, r.now()), nil
+}
+
+// Preview says what an action on a run would do, and what it will probably take.
+//
+// Errors: invalid (the request), not_found, conflict (the id is of several runs), forbidden.
+func (r *Runs) Preview(ctx context.Context, by domain.Actor, req domain.VerbRequest) (domain.Preview, error) {
+	run, err := r.seen(ctx, PreviewRun, by, req.Run)
+	if err != nil {
+		return domain.Preview{}, err
+	}
+	req.Run = run.ID
+	p, err := r.engine.Preview(ctx, by, req)
+	if err != nil || !p.Allowed || len(p.Again)+len(p.New) == 0 {
+		return p, err
+	}
+	flow, err := r.store.PlanFlow(ctx, run.PlanKey, 0, r.now().Add(-domain.ExpectedSince))
+	if err != nil {
+		return p, err
+	}
+	p.Expected = flow.Expect(p.Again, p.New)
+	return p, nil
+}
+
+// Compare puts two runs side by side; an empty b is the last run of the same plan that
+// went well.
+//
+// Errors: not_found, conflict (the id is of several runs), forbidden.
+func (r *Runs) Compare(ctx context.Context, by domain.Actor, a, b string) (rundiff.Comparison, error) {
+	if err := r.allow(ctx, CompareRuns, by, ""); err != nil {
+		return rundiff.Comparison{}, err
+	}
+	return rundiff.Read(ctx, source{r.store, r}, a, b, r.now())
+}
+
+// Export gives everything that is known of a run as one file.
+//
+// Errors: not_found, conflict (the id is of several runs), forbidden.
+func (r *Runs) Export(ctx context.Context, by domain.Actor, id string) (domain.Run, *bundle.Bundle, error) {
+	run, err := r.seen(ctx, ExportRun, by, id)
+	if err != nil {
+		return run, nil, err
+	}
+	b, err := bundle.Read(ctx, source{r.store, r}, run.ID)
+	return run, b, err
+}
+
+// source is where a comparison and an export read runs.
+type source struct {
+	Store
+	runs *Runs
+}
+
+func (s source) FindRun(ctx context.Context, id string) (domain.Run, error) {
+	return s.runs.find(ctx, id)
+}
+
+func (s source) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
+	return s.runs.engine.Detail(ctx, run)
+}

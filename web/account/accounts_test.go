@@ -1,0 +1,166 @@
+package account_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+func TestAnAdminManagesUsers(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	admin := site.Browser(t).Login()
+	f := webtest.Form(t, admin.Get("/settings/users").Body, `name="name"`)
+	f.Set("name", "olga")
+	f.Set("password", "short")
+	f.Set("role", "operator")
+	if p := admin.Post("/settings/users", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "12") || !strings.Contains(p.Body, `value="olga"`) {
+		t.Errorf("a short password: %d\n%s", p.Code, p.Body)
+	}
+	f.Set("password", webtest.Password)
+	p := admin.Post("/settings/users", f)
+	if p.Code != http.StatusSeeOther {
+		t.Fatalf("create: %d\n%s", p.Code, p.Body)
+	}
+	page := p.Location
+	if again := admin.Post("/settings/users", f); again.Location != page {
+		t.Errorf("the form sent twice: %d %s", again.Code, again.Location)
+	}
+	olga := site.Browser(t)
+	if !olga.LoginAs("olga", webtest.Password) {
+		t.Fatal("olga cannot log in")
+	}
+	if p := olga.Get("/settings/users"); p.Code != http.StatusForbidden {
+		t.Errorf("an operator sees the users: %d", p.Code)
+	}
+	if strings.Contains(olga.Get("/").Body, `href="/settings/users"`) {
+		t.Error("an operator is shown the settings")
+	}
+	f = webtest.Form(t, admin.Get(page).Body, `value="disable"`)
+	f.Set("do", "disable")
+	if p := admin.Post(page, f); p.Code != http.StatusSeeOther || !strings.Contains(admin.Get(page).Body, "disabled") {
+		t.Errorf("disable: %d", p.Code)
+	}
+	if p := olga.Get("/runs"); p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/login") {
+		t.Errorf("a disabled user is still in: %d", p.Code)
+	}
+	if olga.LoginAs("olga", webtest.Password) {
+		t.Error("a disabled user logs in")
+	}
+	// The last admin stays one.
+	marta := regexp.MustCompile(`href="(/settings/users/[^"]+)">marta`).FindStringSubmatch(admin.Get("/settings/users").Body)[1]
+	f = webtest.Form(t, admin.Get(marta).Body, `value="role"`)
+	f.Set("do", "role")
+	f.Set("role", "viewer")
+	if p := admin.Post(marta, f); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("the last admin becomes a viewer: %d", p.Code)
+	}
+	seen := site.Audited(t)
+	for _, action := range []string{"user.create", "user.update"} {
+		if !seen[action] {
+			t.Errorf("%s is not in the audit log: %v", action, seen)
+		}
+	}
+}
+
+func TestATokenIsShownOnceAndRevoked(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	admin := site.Browser(t).Login()
+	f := webtest.Form(t, admin.Get("/settings/tokens").Body, `name="name"`)
+	f.Set("name", "ci <b>")
+	f.Set("role", "viewer")
+	f.Set("lifetime", "24h")
+	p := admin.Post("/settings/tokens", f)
+	made := regexp.MustCompile(`kro_[a-z0-9]{8}_[A-Za-z0-9_-]{43}_[0-9a-f]{8}`).FindString(p.Body)
+	if p.Code != http.StatusOK || made == "" || !strings.Contains(p.Body, "ci &lt;b&gt;") {
+		t.Fatalf("%d\n%s", p.Code, p.Body)
+	}
+	if p := admin.Post("/settings/tokens", f); p.Code != http.StatusSeeOther || strings.Contains(p.Body, made) {
+		t.Errorf("the form sent twice: %d", p.Code)
+	}
+	if strings.Contains(admin.Get("/settings/tokens").Body, made) {
+		t.Error("the token is shown again")
+	}
+	use := func() int {
+		req, err := http.NewRequest(http.MethodGet, site.URL+"/api/v1/me", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+made)
+		return site.Browser(t).Do(req).Code
+	}
+	if code := use(); code != http.StatusOK {
+		t.Errorf("the token is good for %d", code)
+	}
+	revoke := regexp.MustCompile(`/settings/tokens/[^"/]+/revoke`).FindString(admin.Get("/settings/tokens").Body)
+	page := admin.Get(revoke)
+	if !strings.Contains(page.Body, "cannot be undone") {
+		t.Errorf("no question before it:\n%s", page.Body)
+	}
+	if !strings.Contains(webtest.Words(page.Body), "from 127.0.0.1") {
+		t.Errorf("it does not say from where the token was used last: %s", webtest.Words(page.Body))
+	}
+	why := webtest.Form(t, page.Body, `action="`+revoke)
+	if p := admin.Post(revoke, why); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+		t.Errorf("without a reason: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	why.Set("reason", "the laptop was stolen")
+	if p := admin.Post(revoke, why); p.Code != http.StatusSeeOther {
+		t.Errorf("revoke: %d", p.Code)
+	}
+	if text := webtest.Words(admin.Get("/audit?q=action:token.revoke").Body); !strings.Contains(text, "the laptop was stolen") {
+		t.Errorf("the audit log does not say why: %s", text)
+	}
+	if text := webtest.Words(admin.Get(revoke).Body); !strings.Contains(text, "there is nothing to revoke") {
+		t.Errorf("a second time: %s", text)
+	}
+	if code := use(); code != http.StatusUnauthorized {
+		t.Errorf("a revoked token is good for %d", code)
+	}
+}
+
+func TestOnesOwnPage(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	here, there := site.Browser(t).Login(), site.Browser(t).Login()
+	f := webtest.Form(t, here.Get("/me").Body, `name="old"`)
+	f.Set("old", "wrong password 12")
+	f.Set("password", "another good password")
+	f.Set("again", "another good password")
+	if p := here.Post("/me/password", f); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a wrong old password: %d", p.Code)
+	}
+	f.Set("old", webtest.Password)
+	f.Set("again", "different")
+	if p := here.Post("/me/password", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "differ") {
+		t.Errorf("two different ones: %d", p.Code)
+	}
+	if p := there.Get("/runs"); p.Code != http.StatusOK {
+		t.Fatalf("the other login: %d", p.Code)
+	}
+	f = webtest.Form(t, here.Get("/me").Body, `value="others"`)
+	f.Set("session", "others")
+	if p := here.Post("/me/sessions", f); p.Code != http.StatusSeeOther {
+		t.Errorf("sign out elsewhere: %d", p.Code)
+	}
+	if p := there.Get("/runs"); p.Code != http.StatusSeeOther {
+		t.Errorf("the other login lives: %d", p.Code)
+	}
+	if p := here.Get("/runs"); p.Code != http.StatusOK {
+		t.Errorf("this login died: %d", p.Code)
+	}
+	f = webtest.Form(t, here.Get("/me").Body, `name="old"`)
+	for k, v := range map[string]string{"old": webtest.Password, "password": "another good password", "again": "another good password"} {
+		f.Set(k, v)
+	}
+	if p := here.Post("/me/password", f); p.Code != http.StatusSeeOther {
+		t.Errorf("change: %d\n%s", p.Code, p.Body)
+	}
+	if !site.Browser(t).LoginAs("marta", "another good password") {
+		t.Error("the new password is refused")
+	}
+}

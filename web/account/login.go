@@ -1,0 +1,184 @@
+package account
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+func (s *section) loginPage(c *ui.Context) error {
+	needs, err := s.Auth.NeedsSetup(c)
+	if err != nil {
+		return err
+	}
+	if _, provider := s.Auth.Ways(); needs && provider == "" {
+		return c.Echo.Redirect(http.StatusSeeOther, "/setup")
+	}
+	p := LoginPage{Next: c.Query("next"), SetupHint: needs}
+	return s.showLogin(c, http.StatusOK, p)
+}
+
+// showLogin offers the ways to log in that are configured.
+func (s *section) showLogin(c *ui.Context, code int, p LoginPage) error {
+	p.Shell = c.Shell("", "Log in")
+	p.Here = "/login" // not the provider's answer, which is used up
+	password, provider := s.Auth.Ways()
+	if p.Password = password; provider != "" {
+		p.Provider, p.ProviderHref = c.T("Log in with %s", kit.Visible(provider)), "/login/oidc"
+		if p.Next != "" {
+			p.ProviderHref += "?next=" + url.QueryEscape(p.Next)
+		}
+	}
+	return c.Render(code, Login(p))
+}
+
+// loginFailed shows what is wrong above the form, which stays.
+func (s *section) loginFailed(c *ui.Context, err error, p LoginPage) error {
+	code := ui.StatusOf[domain.CodeOf(err)]
+	if code == 0 {
+		return err
+	}
+	if code == http.StatusUnauthorized {
+		code = http.StatusUnprocessableEntity
+	}
+	p.Error = cmp.Or(c.TooMany(err), c.Sentence(err))
+	return s.showLogin(c, code, p)
+}
+
+func (s *section) login(c *ui.Context) error {
+	name := c.Field("name")
+	secret, user, err := s.Auth.Login(c, name, c.Field("password"), domain.RequestOf(c).Address, c.Echo.Request().UserAgent())
+	if ticket, ok := needsCode(err); ok {
+		return s.askCode(c, http.StatusOK, LoginCodePage{Ticket: ticket, Next: c.Field("next")})
+	}
+	if err != nil {
+		return s.loginFailed(c, err, LoginPage{Next: c.Field("next"), Name: name})
+	}
+	s.enter(c, secret, user)
+	return c.To(link.Local(c.Field("next")))
+}
+
+// toProvider sends the browser to the identity provider. It is a link and no
+// form: a form may only lead to this site. Nothing happens here by it.
+func (s *section) toProvider(c *ui.Context) error {
+	next := link.Local(c.Query("next"))
+	address, kept, err := s.Auth.BeginSSO(c, c.Site.Origin(c.Echo.Request())+"/login/oidc/callback", next)
+	if err != nil {
+		return s.loginFailed(c, err, LoginPage{Next: next})
+	}
+	s.setFlowCookie(c, kept)
+	return c.Echo.Redirect(http.StatusSeeOther, address)
+}
+
+// fromProvider is where the identity provider sends the browser back to. It is
+// the one GET that acts, as the protocol has it: what it does was begun by this
+// browser, which proves it by its cookie.
+func (s *section) fromProvider(c *ui.Context) error {
+	kept := ""
+	if k, err := c.Echo.Cookie(s.flowCookieName(c)); err == nil {
+		kept = k.Value
+	}
+	s.setFlowCookie(c, "")
+	secret, user, next, err := s.Auth.FinishSSO(c, kept, c.Echo.QueryParams(), domain.RequestOf(c).Address, c.Echo.Request().UserAgent())
+	if err != nil {
+		return s.loginFailed(c, err, LoginPage{})
+	}
+	s.enter(c, secret, user)
+	next = link.Local(next)
+	// A redirect would still count as coming from the provider's site, and the
+	// session's cookie would stay at home; a page of ours that goes on does not.
+	c.Echo.Response().Header().Set("Refresh", "0; url="+next)
+	c.Who = ui.Principal{CSRF: "anonymous"} // the session begins with the next page
+	p := LoggedInPage{Shell: c.Shell("", "Log in"), Next: next}
+	p.Here = next
+	return c.Render(http.StatusOK, LoggedIn(p))
+}
+
+func (s *section) flowCookieName(c *ui.Context) string {
+	return c.Site.CookieName(c.Echo.Request()) + "-login"
+}
+
+// setFlowCookie keeps a login that is under way. It is sent when the provider's
+// site leads back here, so it cannot be as strict as the session's; by itself it
+// is worth nothing.
+func (s *section) setFlowCookie(c *ui.Context, kept string) {
+	k := &http.Cookie{Name: s.flowCookieName(c), Value: kept, Path: "/", MaxAge: 600, HttpOnly: true, Secure: c.Site.Secure(c.Echo.Request()), SameSite: http.SameSiteLaxMode}
+	if kept == "" {
+		k.MaxAge = -1
+	}
+	c.Echo.SetCookie(k)
+}
+
+// linkPage asks before a login link is used: whatever looks at links in advance
+// must not use them up.
+func (s *section) linkPage(c *ui.Context) error {
+	return c.Render(http.StatusOK, LoginLink(LoginLinkPage{Shell: c.Shell("", "Log in"), Token: c.Query("token")}))
+}
+
+func (s *section) followLink(c *ui.Context) error {
+	token := c.Field("token")
+	secret, user, err := s.Auth.FollowLink(c, token, domain.RequestOf(c).Address, c.Echo.Request().UserAgent())
+	if problem, ok := c.Refused(err); ok {
+		return c.Render(ui.StatusOf[domain.CodeOf(err)], LoginLink(LoginLinkPage{Shell: c.Shell("", "Log in"), Token: token, Error: problem}))
+	}
+	if err != nil {
+		return err
+	}
+	s.enter(c, secret, user)
+	return c.To("/me")
+}
+
+// enter gives the browser its session, and the display that the person chose.
+func (s *section) enter(c *ui.Context, secret string, u domain.User) {
+	s.setCookie(c, secret)
+	c.RestoreDisplay(u)
+}
+
+func (s *section) setCookie(c *ui.Context, secret string) {
+	k := &http.Cookie{Name: c.Site.CookieName(c.Echo.Request()), Value: secret, Path: "/", HttpOnly: true, Secure: c.Site.Secure(c.Echo.Request()), SameSite: http.SameSiteStrictMode}
+	if secret == "" {
+		k.MaxAge = -1
+	}
+	c.Echo.SetCookie(k)
+}
+
+func (s *section) logout(c *ui.Context) error {
+	if err := s.Auth.Logout(c, c.Who.Secret); err != nil {
+		return err
+	}
+	s.setCookie(c, "")
+	return c.To("/login")
+}
+
+func (s *section) setupPage(c *ui.Context) error {
+	if needs, err := s.Auth.NeedsSetup(c); err != nil {
+		return err
+	} else if !needs {
+		return c.Echo.Redirect(http.StatusSeeOther, "/login")
+	}
+	p := LoginPage{Shell: c.Shell("", "Set up"), Setup: true, Password: true, Token: c.Query("token")}
+	if p.Token == "" { // nothing could come of the form
+		p.Password, p.SetupHint = false, true
+	}
+	return c.Render(http.StatusOK, Login(p))
+}
+
+func (s *section) setup(c *ui.Context) error {
+	name, password := c.Field("name"), c.Field("password")
+	secret, _, err := s.Auth.Setup(c, c.Field("token"), name, password, domain.RequestOf(c).Address, c.Echo.Request().UserAgent())
+	if err != nil {
+		code := ui.StatusOf[domain.CodeOf(err)]
+		if code == 0 {
+			return err
+		}
+		return c.Render(http.StatusUnprocessableEntity, Login(LoginPage{Shell: c.Shell("", "Set up"), Setup: true, Password: true,
+			Token: c.Field("token"), Name: name, Error: c.Sentence(err)}))
+	}
+	s.setCookie(c, secret)
+	return c.To("/")
+}

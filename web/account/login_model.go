@@ -1,0 +1,36 @@
+package account
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// LoginPage asks for name and password, offers the identity provider, or sets up
+// the first user.
+type LoginPage struct {
+	kit.Shell
+	Setup bool
+	Token string
+	Next  string
+	Name  string
+	Error string
+	// Password says that the form is shown; NoPassword what to do without it.
+	Password bool
+	// Provider is the words on the button that leads to the identity provider;
+	// empty: there is none.
+	Provider, ProviderHref string
+	// SetupHint says that there is no user yet.
+	SetupHint bool
+}
+
+// LoggedInPage leads from the identity provider to the page that was wanted.
+type LoggedInPage struct {
+	kit.Shell
+	Next string
+}
+
+// LoginLinkPage asks before a login link is used up.
+type LoginLinkPage struct {
+	kit.Shell
+	Token string
+	Error string
+}

@@ -1,0 +1,109 @@
+package account
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/views"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// me is the page of whoever reads it: password and open logins.
+func (s *section) me(c *ui.Context) error { return s.mePage(c, http.StatusOK, "") }
+
+func (s *section) mePage(c *ui.Context, code int, problem string) error {
+	list, err := s.sessions(c, c.Who.ID)
+	if err != nil {
+		return err
+	}
+	second, err := s.secondFactorWord(c, c.Who.User)
+	if err != nil {
+		return err
+	}
+	begins, views, err := s.startViews(c)
+	if err != nil {
+		return err
+	}
+	return c.Render(code, Me(MePage{Begins: begins, Views: views, Second: second, ZoneSet: c.ZoneSet(), ZoneError: c.Query("zone") == "unknown", Memory: s.Memory, Shell: c.Shell("me", "You"), Idem: kit.NewID(), Error: problem, Name: kit.Visible(c.Who.Name), Role: c.T(roleWords[c.Who.Role]), HasPassword: c.Who.PasswordHash != "", Sessions: list}))
+}
+
+// startViews are the views that one's run list may open with, and the query of the
+// one that it does open with (R10).
+func (s *section) startViews(c *ui.Context) (begins string, options []kit.Option, err error) {
+	begins, err = s.App.Preferences.Get(c, c.Who.Actor(), views.DefaultKey)
+	if err != nil {
+		return "", nil, err
+	}
+	saved, err := s.App.Views.List(c, c.Who.Actor())
+	if err != nil {
+		return "", nil, err
+	}
+	known := begins == ""
+	add := func(query, text string) {
+		if slices.ContainsFunc(options, func(o kit.Option) bool { return o.Value == query }) {
+			return
+		}
+		known = known || query == begins
+		options = append(options, kit.Option{Value: query, Text: text, Selected: query == begins})
+	}
+	add("", c.T("All runs"))
+	for _, l := range views.Common(c, "") {
+		if u, err := url.Parse(l.Href); err == nil {
+			add(u.Query().Get("q"), l.Text)
+		}
+	}
+	for _, v := range saved {
+		add(v.Query, kit.Visible(v.Name))
+	}
+	if !known {
+		add(begins, kit.Visible(begins))
+	}
+	return begins, options, nil
+}
+
+func (s *section) changePassword(c *ui.Context) error {
+	a, err := s.accounts(c)
+	if err != nil {
+		return err
+	}
+	if c.Field("password") != c.Field("again") {
+		return s.mePage(c, http.StatusUnprocessableEntity, c.T("The two new passwords differ."))
+	}
+	err = a.ChangePassword(c, c.Who.User, c.Field("old"), c.Field("password"), c.Who.Secret)
+	if problem, ok := c.Refused(err); ok {
+		return s.mePage(c, ui.RefusedWith(err), problem)
+	}
+	if err != nil {
+		return err
+	}
+	return c.To("/me")
+}
+
+// signOut ends one of one's own logins, or all but this one.
+func (s *section) signOut(c *ui.Context) error {
+	a, err := s.accounts(c)
+	if err != nil {
+		return err
+	}
+	return c.Once(func() (string, error) {
+		switch hash := c.Field("session"); hash {
+		case "":
+			return "", domain.Errorf(domain.CodeInvalid, "no session is named")
+		case "others":
+			return "/me", a.EndSessions(c, c.Who.Actor(), c.Who.ID, c.Who.Secret)
+		default:
+			return "/me", a.EndSession(c, c.Who.Actor(), c.Who.ID, hash)
+		}
+	})
+}
+
+// hashOf is how a session's secret is stored.
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,50 @@
+package account
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// roleActs say what a role may beyond the one before it.
+var roleActs = map[domain.Role]string{
+	domain.RoleViewer:   locale.Mark("see runs, plans, approvals, agents, the audit log and the state of the installation"),
+	domain.RoleOperator: locale.Mark("start, resume, fork, cancel and delete runs; decide approvals and doubts; stop tools and providers; maintenance; verify the audit log"),
+	domain.RoleAuthor:   locale.Mark("write, restore and archive plans; try tools; resume and fork onto another version of a plan"),
+	domain.RoleAdmin:    locale.Mark("users, API tokens, secrets, retention, notifications and backups; accept changed tools; see the configuration"),
+}
+
+// roleSettings lists the roles with what each may, and who has it.
+func (s *section) roleSettings(c *ui.Context) error {
+	a, err := s.accounts(c)
+	if err != nil {
+		return err
+	}
+	users, err := a.Users(c)
+	if err != nil {
+		return err
+	}
+	p := RolesPage{Shell: c.Shell("settings", "Roles")}
+	for _, role := range roles {
+		row := RoleRow{Name: string(role), May: c.T(roleActs[role])}
+		var names []string
+		for _, u := range users {
+			if u.Role == role && !u.Disabled {
+				names = append(names, kit.Visible(u.Name))
+			}
+		}
+		slices.Sort(names)
+		row.People = c.Number(int64(len(names)))
+		row.Names = strings.Join(names[:min(len(names), 5)], ", ")
+		if len(names) > 5 {
+			row.Names += ", …"
+		}
+		p.Roles = append(p.Roles, row)
+	}
+	return c.Render(http.StatusOK, Roles(p))
+}

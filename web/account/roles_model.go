@@ -1,0 +1,14 @@
+package account
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// RolesPage says what each role may.
+type RolesPage struct {
+	kit.Shell
+	Roles []RoleRow
+}
+
+// RoleRow is a role, what it may beyond the one before it, and who has it.
+type RoleRow struct{ Name, May, People, Names string }

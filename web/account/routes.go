@@ -1,0 +1,58 @@
+package account
+
+import (
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+func (s *section) routes() []ui.Route {
+	return []ui.Route{
+		{Get: "/login", Operation: app.LogIn, Handle: s.loginPage},
+		{Post: "/login", Operation: app.LogIn, Handle: s.login},
+		{Get: "/login/code", Operation: app.LogIn, Handle: s.loginPage},
+		{Post: "/login/code", Operation: app.LogIn, Handle: s.loginCode},
+		{Get: "/login/oidc", Operation: app.LogIn, Handle: s.toProvider},
+		{Get: "/login/oidc/callback", Operation: app.LogIn, Handle: s.fromProvider},
+		{Get: "/login/link", Operation: app.LogIn, Handle: s.linkPage},
+		{Post: "/login/link", Operation: app.LogIn, Handle: s.followLink},
+		{Get: "/setup", Operation: app.LogIn, Handle: s.setupPage},
+		{Post: "/setup", Operation: app.LogIn, Handle: s.setup},
+		{Post: "/logout", Operation: app.LogOut, Handle: s.logout},
+		{Get: "/settings", Operation: app.GetSettings, Handle: ui.See("/settings/users")},
+		{Get: "/settings/users", Operation: app.ListUsers, Handle: s.users},
+		{Post: "/settings/users", Operation: app.CreateUser, Handle: s.createUser},
+		{Get: "/settings/users/:user", Operation: app.GetUser, Handle: s.user},
+		{Post: "/settings/users/:user", Operation: app.UpdateUser, Handle: s.changeUser},
+		{Get: "/settings/roles", Operation: app.ListUsers, Handle: s.roleSettings},
+		{Get: "/settings/tokens", Operation: app.ListTokens, Handle: s.tokens},
+		{Post: "/settings/tokens", Operation: app.CreateToken, Handle: s.createToken},
+		{Get: "/settings/tokens/:token", Operation: app.ListTokens, Handle: ui.See("/settings/tokens")},
+		{Get: "/settings/tokens/:token/revoke", Operation: app.RevokeToken, Handle: s.revokeTokenPage},
+		{Post: "/settings/tokens/:token/revoke", Operation: app.RevokeToken, Handle: s.revokeToken},
+		{Get: "/me", Operation: app.GetMe, Handle: s.me},
+		{Get: "/me/second-factor", Operation: app.ChangeOwnAccount, Handle: s.secondFactorPage},
+		{Post: "/me/second-factor", Operation: app.ChangeOwnAccount, Handle: s.setSecondFactor},
+		{Post: "/me/password", Operation: app.ChangeOwnAccount, Handle: s.changePassword},
+		{Post: "/me/sessions", Operation: app.ChangeOwnAccount, Handle: s.signOut},
+	}
+}
+
+// done are the acts after which a page says what was done.
+var done = []ui.Done{
+	{Name: "user-created", Path: "/settings/users", Says: locale.Mark("The user is created and may log in.")},
+	{Name: "role-changed", Path: "/settings/users/:user", Act: "role", Says: locale.Mark("The role is changed; all their logins have ended.")},
+	{Name: "password-set", Path: "/settings/users/:user", Act: "password", Says: locale.Mark("The password is set; all their logins have ended.")},
+	{Name: "user-disabled", Path: "/settings/users/:user", Act: "disable", Says: locale.Mark("They are logged out and cannot log in any more.")},
+	{Name: "user-enabled", Path: "/settings/users/:user", Act: "enable", Says: locale.Mark("They may log in again.")},
+	{Name: "user-linked", Path: "/settings/users/:user", Act: "link", Says: locale.Mark("They log in with the identity provider now.")},
+	{Name: "user-unlinked", Path: "/settings/users/:user", Act: "unlink", Says: locale.Mark("The link to the identity provider has ended.")},
+	{Name: "second-taken", Path: "/settings/users/:user", Act: "second-factor-off", Says: locale.Mark("Their second factor is taken away.")},
+	{Name: "logins-ended", Path: "/settings/users/:user", Act: "sign-out", Says: locale.Mark("Their logins have ended.")},
+	{Name: "token-revoked", Path: "/settings/tokens/:token/revoke", Says: locale.Mark("The token is revoked: whatever uses it is refused from now on.")},
+	{Name: "my-password", Path: "/me/password", Says: locale.Mark("Your password is changed; your other logins have ended.")},
+	{Name: "signed-out", Path: "/me/sessions", Says: locale.Mark("That login has ended.")},
+	{Name: "others-out", Path: "/me/sessions", Act: "others", Says: locale.Mark("Your other logins have ended.")},
+	{Name: "second-off", Path: "/me/second-factor", Act: "off", Says: locale.Mark("Your second factor is off.")},
+	{Name: "logged-out", Path: "/logout", Says: locale.Mark("You are logged out.")},
+}

@@ -1,0 +1,141 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"rsc.io/qr"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// loginCode finishes a login that waits for a code of the second factor.
+func (s *section) loginCode(c *ui.Context) error {
+	ticket := c.Field("ticket")
+	secret, user, err := s.Auth.LoginCode(c, ticket, c.Field("code"), domain.RequestOf(c).Address, c.Echo.Request().UserAgent())
+	if domain.CodeOf(err) == domain.CodeForbidden { // another code may be right
+		return s.askCode(c, http.StatusUnprocessableEntity, LoginCodePage{Ticket: ticket, Next: c.Field("next"), Error: c.Sentence(err)})
+	}
+	if err != nil {
+		return s.loginFailed(c, err, LoginPage{Next: c.Field("next")})
+	}
+	s.enter(c, secret, user)
+	return c.To(link.Local(c.Field("next")))
+}
+
+func (s *section) askCode(c *ui.Context, code int, p LoginCodePage) error {
+	p.Shell = c.Shell("", "Log in")
+	p.Here = "/login"
+	return c.Render(code, LoginCode(p))
+}
+
+// needsCode is the ticket of a login whose password was right and that wants a code.
+func needsCode(err error) (ticket string, ok bool) {
+	var e interface{ NeedsCode() string }
+	if !errors.As(err, &e) {
+		return "", false
+	}
+	return e.NeedsCode(), true
+}
+
+// secondFactorPage turns one's second factor on or off.
+func (s *section) secondFactorPage(c *ui.Context) error {
+	return s.showSecondFactor(c, http.StatusOK, "", "")
+}
+
+// showSecondFactor shows the page; with a secret, the one that was shown before.
+func (s *section) showSecondFactor(c *ui.Context, code int, problem, secret string) error {
+	on, left, err := s.Auth.SecondFactor(c, c.Who.ID)
+	if err != nil {
+		return err
+	}
+	p := SecondFactorPage{Shell: c.Shell("me", "Second factor"), Idem: kit.NewID(), Error: problem, On: on, HasPassword: c.Who.PasswordHash != "", Left: c.N(left, "%s recovery code is left.", "%s recovery codes are left.")}
+	if p.Must, err = s.Auth.MustEnrol(c, c.Who.User); err != nil {
+		return err
+	}
+	if on || !p.HasPassword {
+		return c.Render(code, SecondFactor(p))
+	}
+	if secret == "" {
+		secret = s.Auth.NewSecondFactor()
+	}
+	p.Secret = secret
+	for i := 0; i < len(secret); i += 4 {
+		p.Spelled = strings.TrimSpace(p.Spelled + " " + secret[i:min(i+4, len(secret))])
+	}
+	label := url.PathEscape("kairosd:" + c.Who.Name + "@" + c.Echo.Request().Host)
+	p.URI = "otpauth://totp/" + label + "?secret=" + secret + "&issuer=kairosd"
+	if p.Picture, p.Size, err = qrPath(p.URI); err != nil {
+		return err
+	}
+	return c.Render(code, SecondFactor(p))
+}
+
+// qrPath draws a text as a QR code: the dark squares as one path, in modules, with the
+// quiet zone that readers need.
+func qrPath(text string) (path string, size int, err error) {
+	c, err := qr.Encode(text, qr.M)
+	if err != nil {
+		return "", 0, err
+	}
+	const quiet = 4
+	var b strings.Builder
+	for y := range c.Size {
+		for x := 0; x < c.Size; x++ {
+			if !c.Black(x, y) {
+				continue
+			}
+			from := x
+			for x+1 < c.Size && c.Black(x+1, y) {
+				x++
+			}
+			fmt.Fprintf(&b, "M%d %dh%dv1h-%dz", from+quiet, y+quiet, x-from+1, x-from+1)
+		}
+	}
+	return b.String(), c.Size + 2*quiet, nil
+}
+
+// setSecondFactor turns the reader's second factor on, by a code of it, or off.
+func (s *section) setSecondFactor(c *ui.Context) error {
+	switch do := c.Field("do"); do {
+	case "on":
+		secret := c.Field("secret")
+		codes, err := s.Auth.EnableSecondFactor(c, c.Who.User, secret, c.Field("code"), c.Who.Secret)
+		if problem, ok := c.Refused(err); ok {
+			return s.showSecondFactor(c, ui.RefusedWith(err), problem, secret)
+		}
+		if err != nil {
+			return err
+		}
+		return c.Render(http.StatusOK, SecondFactor(SecondFactorPage{Shell: c.Shell("me", "Second factor"), On: true, HasPassword: true, Codes: codes}))
+	case "off":
+		return c.Once(func() (string, error) {
+			return "/me", s.Auth.DisableSecondFactor(c, c.Who.Actor(), c.Who.ID)
+		})
+	default:
+		return domain.Errorf(domain.CodeInvalid, "nothing is done by %q", kit.Visible(do))
+	}
+}
+
+// secondWords say whether somebody has a second factor.
+var secondWords = map[bool]string{true: locale.Mark("on"), false: locale.Mark("off")}
+
+// secondFactorWord is that for a user; empty for those who log in elsewhere only.
+func (s *section) secondFactorWord(c *ui.Context, u domain.User) (string, error) {
+	if u.PasswordHash == "" {
+		return "–", nil
+	}
+	must, err := s.Auth.MustEnrol(c, u)
+	if err != nil || must {
+		return c.T("off, though the role must have one"), err
+	}
+	on, _, err := s.Auth.SecondFactor(c, u.ID)
+	return c.T(secondWords[on]), err
+}

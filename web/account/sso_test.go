@@ -1,0 +1,470 @@
+package account_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/auth/oidc"
+	"github.com/kairosd/kairosd/internal/auth/oidc/oidctest"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// house is an installation with an identity provider beside it.
+type house struct {
+	*webtest.Site
+	idp   *oidctest.Provider
+	clock *atomic.Int64 // nanoseconds that the client of the provider is ahead
+	// quiet are nanoseconds that who guards the doors is ahead: refusals are
+	// throttled.
+	quiet *atomic.Int64
+}
+
+func newHouse(t *testing.T, change func(*oidc.Config, *auth.Config)) *house {
+	t.Helper()
+	h := &house{idp: oidctest.New(t), clock: new(atomic.Int64), quiet: new(atomic.Int64)}
+	c := oidc.Config{Issuer: h.idp.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Scopes: []string{"profile", "groups"}, Label: "Example",
+		Roles: map[string]domain.Role{"ops": domain.RoleOperator, "boss": domain.RoleAdmin, "all": domain.RoleViewer},
+		Now:   func() time.Time { return time.Now().Add(time.Duration(h.clock.Load())) }}
+	access := auth.Config{CreateUsers: true, Now: func() time.Time { return time.Now().Add(time.Duration(h.quiet.Load())) }}
+	if change != nil {
+		change(&c, &access)
+	}
+	provider, err := oidc.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	access.Provider = provider
+	h.Site = webtest.NewWith(t, storetest.Open(t), access)
+	return h
+}
+
+// visit does what a browser does after the button: it goes to the provider and
+// comes back with its answer, which is not opened yet.
+func visit(t *testing.T, b *webtest.Browser) (callback string) {
+	t.Helper()
+	p := b.Get("/login/oidc?next=%2Fruns")
+	if p.Code != http.StatusSeeOther {
+		t.Fatalf("the button: %d\n%s", p.Code, p.Body)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := elsewhere.Get(p.Location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	back, err := url.Parse(resp.Header.Get("Location"))
+	if err != nil || back.Path != "/login/oidc/callback" {
+		t.Fatalf("the provider leads to %v: %d %v", back, resp.StatusCode, err)
+	}
+	return back.RequestURI()
+}
+
+// enter logs in at the provider, and says whether the browser is in.
+func (h *house) enter(t *testing.T, b *webtest.Browser) webtest.Page {
+	t.Helper()
+	return b.Get(visit(t, b))
+}
+
+// refusedWith wants a page that says why, a record of it, and nobody let in.
+func (h *house) refusedWith(t *testing.T, b *webtest.Browser, p webtest.Page, code int, words string) {
+	t.Helper()
+	if p.Code != code || !strings.Contains(p.Body, words) || !strings.Contains(p.Body, `role="alert"`) {
+		t.Errorf("%d, want %d and a page that says %q:\n%s", p.Code, code, words, p.Body)
+	}
+	if in := b.Get("/runs"); in.Code == http.StatusOK {
+		t.Error("they are in all the same")
+	}
+	list, err := h.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "login", Result: "denied", Page: domain.Page{Limit: 1}})
+	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Reason, "Example") || !strings.Contains(list.Items[0].Reason, "127.0.0.1") {
+		t.Errorf("the refusal is not in the audit log: %+v %v", list.Items, err)
+	}
+}
+
+func TestTheIdentityProviderLogsIn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, nil)
+	h.Browser(t).Login() // marta, with a password
+	b := h.Browser(t)
+	if p := b.Get("/login?next=%2Fruns"); !strings.Contains(p.Body, `href="/login/oidc?next=%2Fruns"`) || !strings.Contains(p.Body, "Log in with Example") || !strings.Contains(p.Body, `name="password"`) {
+		t.Fatalf("the login page offers not both ways:\n%s", p.Body)
+	}
+	h.idp.Person("248289761001", "Olga", "all", "ops")
+	p := h.enter(t, b)
+	if p.Code != http.StatusOK || p.Header.Get("Refresh") != "0; url=/runs" || !strings.Contains(p.Body, `href="/runs"`) {
+		t.Fatalf("%d %q\n%s", p.Code, p.Header.Get("Refresh"), p.Body)
+	}
+	for _, c := range p.Header["Set-Cookie"] {
+		if strings.HasPrefix(c, "kairos=") && (!strings.Contains(c, "SameSite=Strict") || !strings.Contains(c, "HttpOnly")) {
+			t.Errorf("the session's cookie: %s", c)
+		}
+	}
+	if p := b.Get("/me"); p.Code != http.StatusOK || !strings.Contains(p.Body, "olga") || strings.Contains(p.Body, `action="/me/password"`) {
+		t.Errorf("her own page: %d\n%s", p.Code, p.Body)
+	}
+	u, err := h.Store.User(t.Context(), "olga")
+	if err != nil || u.Role != domain.RoleOperator || u.Issuer != h.idp.URL || u.Subject != "248289761001" || u.PasswordHash != "" {
+		t.Fatalf("%+v %v", u, err)
+	}
+
+	// The provider's word on the role counts at every login, and ends what was open.
+	again := h.Browser(t)
+	h.idp.Person("248289761001", "olga.renamed", "boss")
+	h.enter(t, again)
+	if u, _ := h.Store.User(t.Context(), "olga"); u.Role != domain.RoleAdmin {
+		t.Errorf("the role did not follow: %s", u.Role)
+	}
+	if p := b.Get("/runs"); p.Code != http.StatusSeeOther {
+		t.Errorf("A19: a login from before the role changed still works: %d", p.Code)
+	}
+	if users, _ := h.Auth.Users(t.Context()); len(users) != 2 {
+		t.Errorf("another name made another user: %v", users)
+	}
+
+	// Out again: the session is over here, whatever the provider thinks.
+	f := webtest.Form(t, again.Get("/me").Body, `action="/logout"`)
+	if p := again.Post("/logout", f); p.Code != http.StatusSeeOther {
+		t.Errorf("sign out: %d", p.Code)
+	}
+	if p := again.Get("/runs"); p.Code != http.StatusSeeOther {
+		t.Errorf("after signing out: %d", p.Code)
+	}
+	seen := h.Audited(t)
+	for _, action := range []string{"login", "user.create", "user.update", "logout"} {
+		if !seen[action] {
+			t.Errorf("%s is not in the audit log", action)
+		}
+	}
+}
+
+// Whatever an answer lacks, nobody comes in by it (S05 and the rules of OpenID
+// Connect Core 3.1.3.7).
+func TestAnswersThatProveNothingAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, nil)
+	h.Browser(t).Login()
+	for name, c := range map[string]struct {
+		do    func(h *house)
+		words string
+	}{
+		"wrong nonce":    {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["nonce"] = "another" }) }, "wrong nonce"},
+		"no nonce":       {func(h *house) { h.idp.Tamper(func(c map[string]any) { delete(c, "nonce") }) }, "wrong nonce"},
+		"wrong audience": {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["aud"] = "another" }) }, "expected audience"},
+		"two audiences":  {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["aud"] = []string{"kairosd", "other"} }) }, "another client"},
+		"other party":    {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["azp"] = "other" }) }, "another client"},
+		"expired": {func(h *house) {
+			h.idp.Tamper(func(c map[string]any) { c["exp"] = time.Now().Add(-time.Minute).Unix() })
+		}, "expired"},
+		"not yet valid":    {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["nbf"] = time.Now().Add(time.Hour).Unix() }) }, "nbf"},
+		"wrong issuer":     {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["iss"] = "https://evil.example" }) }, "issued by a different provider"},
+		"nobody":           {func(h *house) { h.idp.Tamper(func(c map[string]any) { delete(c, "sub") }) }, "names nobody"},
+		"access token":     {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" }) }, "access token"},
+		"forged signature": {func(h *house) { h.idp.Forge(true) }, "signature"},
+		"no signature":     {func(h *house) { h.idp.Unsigned(true) }, "cannot be trusted"},
+		"refused there":    {func(h *house) { h.idp.Refuse("access_denied") }, "did not let you in: access_denied"},
+		"unmapped group":   {func(h *house) { h.idp.Person("7", "olga", "strangers") }, "None of your groups has a role here"},
+		"no group": {func(h *house) {
+			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "groups": []string{}})
+		}, "None of your groups"},
+		"name cannot be used": {func(h *house) { h.idp.Person("7", "<script>", "ops") }, "cannot be a name here"},
+		"reserved name":       {func(h *house) { h.idp.Person("7", "system", "ops") }, "cannot be a name here"},
+		"name of another":     {func(h *house) { h.idp.Person("7", "marta", "boss") }, "There is a user marta here already"},
+		"e-mail of another": {func(h *house) {
+			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "marta", "email": "marta@example.com", "email_verified": true, "groups": "boss"})
+		}, "not linked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.idp.Person("7", "olga", "ops").Tamper(nil).Forge(false).Unsigned(false).Refuse("")
+			h.quiet.Add(int64(20 * time.Second))
+			c.do(h)
+			b := h.Browser(t)
+			h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, c.words)
+			if users, _ := h.Auth.Users(t.Context()); len(users) != 1 {
+				t.Errorf("a user was made: %v", users)
+			}
+		})
+	}
+}
+
+func TestALoginAtTheProviderEndsOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, nil)
+	h.Browser(t).Login()
+	h.idp.Person("7", "olga", "ops")
+
+	b := h.Browser(t)
+	callback := visit(t, b)
+	u, err := url.Parse(callback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	with := func(key, value string) string {
+		changed := url.Values{}
+		for k, v := range q {
+			changed[k] = v
+		}
+		changed.Set(key, value)
+		return "/login/oidc/callback?" + changed.Encode()
+	}
+	stranger := h.Browser(t)
+	h.refusedWith(t, stranger, stranger.Get(callback), http.StatusForbidden, "has begun no login")
+
+	h.refusedWith(t, b, b.Get(with("state", "guess")), http.StatusForbidden, "wrong state")
+	b = h.Browser(t)
+	visit(t, b)
+	h.refusedWith(t, b, b.Get(callback), http.StatusForbidden, "wrong state") // somebody else's answer: login CSRF
+
+	b = h.Browser(t)
+	callback = visit(t, b)
+	h.refusedWith(t, b, b.Get(callback+"&iss=https%3A%2F%2Fevil.example"), http.StatusForbidden, "given twice")
+	b = h.Browser(t)
+	callback = visit(t, b)
+	evil := strings.Replace(callback, url.QueryEscape(h.idp.URL), "https%3A%2F%2Fevil.example", 1)
+	h.refusedWith(t, b, b.Get(evil), http.StatusForbidden, "another issuer")
+
+	// The answer a second time, even with the cookie of the login.
+	b = h.Browser(t)
+	p := b.Get("/login/oidc")
+	cookie := p.Header.Get("Set-Cookie")
+	kept, _, _ := strings.Cut(strings.TrimPrefix(cookie, "kairos-login="), ";")
+	resp, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Get(p.Location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	back, err := url.Parse(resp.Header.Get("Location"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Lax") {
+		t.Errorf("the cookie of a login: %s", cookie)
+	}
+	if p := b.Get(back.RequestURI()); p.Code != http.StatusOK {
+		t.Fatalf("%d\n%s", p.Code, p.Body)
+	}
+	thief := h.Browser(t)
+	req, err := http.NewRequest(http.MethodGet, h.URL+back.RequestURI(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.AddCookie(&http.Cookie{Name: "kairos-login", Value: kept})
+	h.refusedWith(t, thief, thief.Do(req), http.StatusForbidden, "second time")
+
+	// A code that the provider has already redeemed, in a login of one's own.
+	b = h.Browser(t)
+	callback = visit(t, b)
+	own, _ := url.Parse(callback)
+	h.refusedWith(t, b, b.Get("/login/oidc/callback?"+url.Values{"state": {own.Query().Get("state")}, "code": {back.Query().Get("code")}}.Encode()), http.StatusForbidden, "code was not accepted")
+
+	// A login that was left lying.
+	b = h.Browser(t)
+	callback = visit(t, b)
+	h.clock.Store(int64(oidc.Lifetime))
+	h.refusedWith(t, b, b.Get(callback), http.StatusForbidden, "took too long")
+}
+
+func TestDisabledUsersStayOut(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, nil)
+	h.Browser(t).Login()
+	h.idp.Person("7", "olga", "ops")
+	b := h.Browser(t)
+	h.enter(t, b)
+	yes := true
+	if _, err := h.Auth.UpdateUser(t.Context(), h.Admin, "olga", nil, nil, &yes); err != nil {
+		t.Fatal(err)
+	}
+	if p := b.Get("/runs"); p.Code != http.StatusSeeOther {
+		t.Errorf("a disabled user is still in: %d", p.Code)
+	}
+	b = h.Browser(t)
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "Your account olga is disabled")
+}
+
+func TestOnlyAllowedGroupsComeIn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(c *oidc.Config, _ *auth.Config) {
+		c.RoleClaim, c.Roles, c.AllowedGroups = "realm_access.roles", nil, []string{"kairos users"}
+	})
+	h.Browser(t).Login()
+	h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "realm_access": map[string]any{"roles": []string{"others"}}})
+	b := h.Browser(t)
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "no group that may use this installation")
+	h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "realm_access": map[string]any{"roles": []string{"others", "kairos users"}}})
+	if p := h.enter(t, b); p.Code != http.StatusOK {
+		t.Fatalf("%d\n%s", p.Code, p.Body)
+	}
+	// Roles are given here: the provider says nothing of them.
+	author := domain.RoleAuthor
+	if u, err := h.Auth.UpdateUser(t.Context(), h.Admin, "olga", &author, nil, nil); err != nil || u.Role != author {
+		t.Fatal(u, err)
+	}
+	if h.enter(t, b); b.Get("/plans/new").Code != http.StatusOK {
+		t.Error("the role that was given here is gone after a login")
+	}
+}
+
+func TestGroupsMayComeFromTheUserInformation(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, nil)
+	h.Browser(t).Login()
+	h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga"}).UserInfo(map[string]any{"sub": "8", "groups": []string{"boss"}})
+	b := h.Browser(t)
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "somebody else")
+	h.idp.UserInfo(map[string]any{"sub": "7", "groups": []string{"ops"}})
+	h.enter(t, b)
+	if u, err := h.Store.User(t.Context(), "olga"); err != nil || u.Role != domain.RoleOperator {
+		t.Errorf("%+v %v", u, err)
+	}
+}
+
+// Whom nobody knows is let in only after an admin has linked them.
+func TestAnAdminLinksAUser(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(_ *oidc.Config, a *auth.Config) { a.CreateUsers = false })
+	admin := h.Browser(t).Login()
+	h.idp.Person("subject-of-olga", "olga", "ops")
+	b := h.Browser(t)
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "You have no account here")
+	if p := admin.Get("/audit?q=action:login"); !strings.Contains(p.Body, "subject:subject-of-olga") {
+		t.Errorf("the audit log does not name the subject:\n%s", p.Body)
+	}
+	u, err := h.Auth.CreateUser(t.Context(), h.Admin, "olga", webtest.Password, domain.RoleViewer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := "/settings/users/" + u.ID
+	f := webtest.Form(t, admin.Get(page).Body, `value="link"`)
+	f.Set("do", "link")
+	f.Set("subject", "subject-of-olga")
+	if p := admin.Post(page, f); p.Code != http.StatusSeeOther || !strings.Contains(admin.Get(page).Body, "subject-of-olga") {
+		t.Fatalf("link: %d", p.Code)
+	}
+	if p := h.enter(t, b); p.Code != http.StatusOK {
+		t.Fatalf("%d\n%s", p.Code, p.Body)
+	}
+	// Nobody else can be the same person.
+	marta, err := h.Auth.User(t.Context(), "marta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Auth.LinkUser(t.Context(), h.Admin, marta.ID, "subject-of-olga"); domain.CodeOf(err) != domain.CodeConflict {
+		t.Errorf("two users are one person: %v", err)
+	}
+	f = webtest.Form(t, admin.Get(page).Body, `value="unlink"`)
+	f.Set("do", "unlink")
+	if p := admin.Post(page, f); p.Code != http.StatusSeeOther {
+		t.Errorf("unlink: %d", p.Code)
+	}
+	if p := b.Get("/runs"); p.Code != http.StatusSeeOther {
+		t.Errorf("the login outlives the link: %d", p.Code)
+	}
+}
+
+// The provider may be down at any time: the other ways in still work, and this
+// one does as soon as it is back.
+func TestTheProviderIsDown(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, nil)
+	h.idp.Down(true)
+	h.Browser(t).Login()
+	b := h.Browser(t)
+	if p := b.Get("/login/oidc"); p.Code != http.StatusServiceUnavailable || !strings.Contains(p.Body, "Example cannot be used now") || !strings.Contains(p.Body, `name="password"`) {
+		t.Errorf("%d\n%s", p.Code, p.Body)
+	}
+	h.idp.Down(false).Person("7", "olga", "ops")
+	h.clock.Store(int64(time.Minute))
+	callback := visit(t, b)
+	h.idp.Down(true) // between the two visits
+	h.refusedWith(t, b, b.Get(callback), http.StatusServiceUnavailable, "Example cannot be used now")
+	h.idp.Down(false)
+	if p := h.enter(t, b); p.Code != http.StatusOK {
+		t.Errorf("%d\n%s", p.Code, p.Body)
+	}
+	// What it said of itself is still believed when it cannot be asked anew.
+	h.clock.Store(int64(3 * time.Hour))
+	h.idp.Down(true)
+	if p := b.Get("/login/oidc"); p.Code != http.StatusSeeOther {
+		t.Errorf("the known provider: %d", p.Code)
+	}
+}
+
+// Without passwords, the setup link and a login link still let people in.
+func TestPasswordsAreSwitchedOff(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(_ *oidc.Config, a *auth.Config) { a.NoPassword = true })
+	h.idp.Person("7", "olga", "ops")
+	b := h.Browser(t)
+	// The first of all must be an admin.
+	if p := b.Get("/login"); p.Code != http.StatusOK || !strings.Contains(p.Body, "There is no user yet") {
+		t.Errorf("%d\n%s", p.Code, p.Body)
+	}
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "not set up yet")
+	if p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {h.Setup}, "name": {"marta"}, "password": {webtest.Password}}); p.Code != http.StatusSeeOther || b.Get("/runs").Code != http.StatusOK {
+		t.Fatalf("setup: %d\n%s", p.Code, p.Body)
+	}
+	b = h.Browser(t)
+	if p := b.Get("/login"); strings.Contains(p.Body, `name="password"`) || !strings.Contains(p.Body, "kairosd user login-link") {
+		t.Errorf("the form is still there:\n%s", p.Body)
+	}
+	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}); p.Code != http.StatusForbidden || !strings.Contains(p.Body, "Nobody logs in with a password here") {
+		t.Errorf("a password: %d\n%s", p.Code, p.Body)
+	}
+	if p := h.enter(t, b); p.Code != http.StatusOK {
+		t.Errorf("the provider: %d\n%s", p.Code, p.Body)
+	}
+
+	if _, err := h.Auth.LoginLink(t.Context(), h.Admin, "marta"); domain.CodeOf(err) != domain.CodeForbidden {
+		t.Errorf("a login link from elsewhere than the machine: %v", err)
+	}
+	atTheMachine := domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
+	secret, err := h.Auth.LoginLink(context.Background(), atTheMachine, "marta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = h.Browser(t)
+	p := b.Get("/login/link?token=" + secret) // looking does not use it up
+	if p.Code != http.StatusOK {
+		t.Fatalf("%d\n%s", p.Code, p.Body)
+	}
+	f := webtest.Form(t, p.Body, `action="/login/link"`)
+	if p := b.Post("/login/link", f); p.Code != http.StatusSeeOther || b.Get("/runs").Code != http.StatusOK {
+		t.Errorf("the login link: %d\n%s", p.Code, p.Body)
+	}
+	second := h.Browser(t)
+	if p := second.Post("/login/link", f); p.Code != http.StatusForbidden || !strings.Contains(p.Body, "wrong, used or expired") {
+		t.Errorf("the login link a second time: %d\n%s", p.Code, p.Body)
+	}
+}
+
+// An admin by the provider's word may be the first user; the setup link is void
+// then.
+func TestTheFirstUserMayComeFromTheProvider(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, nil)
+	h.idp.Person("1", "marta", "boss")
+	b := h.Browser(t)
+	if p := h.enter(t, b); p.Code != http.StatusOK || b.Get("/settings/users").Code != http.StatusOK {
+		t.Fatalf("%d\n%s", p.Code, p.Body)
+	}
+	other := h.Browser(t)
+	if p := other.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {h.Setup}, "name": {"eve"}, "password": {webtest.Password}}); p.Code == http.StatusSeeOther {
+		t.Error("the setup link still makes an admin")
+	}
+	// The provider cannot take the last admin away.
+	h.idp.Person("1", "marta", "ops")
+	h.refusedWith(t, other, h.enter(t, other), http.StatusConflict, "only admin")
+}

@@ -1,0 +1,142 @@
+package account
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// lifetimes are how long a token may be valid.
+var lifetimes = []struct {
+	value string
+	words string
+	of    time.Duration
+}{
+	{"24h", locale.Mark("a day"), 24 * time.Hour}, {"720h", locale.Mark("30 days"), 30 * 24 * time.Hour},
+	{"2160h", locale.Mark("90 days"), 90 * 24 * time.Hour}, {"8760h", locale.Mark("a year"), 365 * 24 * time.Hour},
+}
+
+func (s *section) tokens(c *ui.Context) error { return s.tokensPage(c, http.StatusOK, "", "") }
+
+// tokensPage lists tokens; made is the text of one that was just made and is
+// shown this once.
+func (s *section) tokensPage(c *ui.Context, code int, problem, made string) error {
+	a, err := s.accounts(c)
+	if err != nil {
+		return err
+	}
+	list, err := a.Tokens(c)
+	if err != nil {
+		return err
+	}
+	p := TokensPage{Shell: c.Shell("settings", "Tokens"), Idem: kit.NewID(), Error: problem, Made: made, Roles: s.roleOptions(c, domain.RoleOperator), Scopes: domain.Scopes}
+	if made != "" {
+		p.Try = "curl -H 'Authorization: Bearer " + made + "' " + c.Site.Origin(c.Echo.Request()) + "/api/v1/me"
+	} else {
+		p.Name = c.Field("name")
+	}
+	for _, l := range lifetimes {
+		p.Lifetimes = append(p.Lifetimes, kit.Option{Value: l.value, Text: c.T(l.words), Selected: l.value == "2160h"})
+	}
+	for _, t := range list {
+		row := TokenRow{ID: t.ID, Name: kit.Visible(t.Name), Prefix: t.Prefix, Role: string(t.Role), Scopes: strings.Join(t.Scopes, ", "), By: kit.Visible(t.CreatedBy),
+			Created: c.Time(t.CreatedAt), Expires: c.Time(t.ExpiresAt), Used: c.Time(t.LastUsedAt), From: kit.Visible(t.LastUsedFrom), Log: "/audit?q=" + url.QueryEscape("object:token:"+t.ID), Revoked: c.Time(t.RevokedAt), Over: !t.ExpiresAt.After(time.Now())}
+		if row.Live = !row.Over && t.RevokedAt.IsZero(); row.Live {
+			row.Href = "/settings/tokens/" + t.ID + "/revoke"
+		}
+		p.Tokens = append(p.Tokens, row)
+	}
+	return c.Render(code, Tokens(p))
+}
+
+func (s *section) createToken(c *ui.Context) error {
+	a, err := s.accounts(c)
+	if err != nil {
+		return err
+	}
+	lifetime := time.Duration(0)
+	for _, l := range lifetimes {
+		if l.value == c.Field("lifetime") {
+			lifetime = l.of
+		}
+	}
+	var scopes []string
+	for _, s := range c.Echo.Request().PostForm["scope"] {
+		if slices.Contains(domain.Scopes, s) {
+			scopes = append(scopes, s)
+		}
+	}
+	made := ""
+	_, err = c.Result("", func() (string, error) {
+		text, _, err := a.CreateToken(c, c.Who.Actor(), strings.TrimSpace(c.Field("name")), domain.Role(c.Field("role")), scopes, lifetime)
+		made = text
+		return "/settings/tokens", err
+	})
+	if problem, ok := c.Refused(err); ok {
+		return s.tokensPage(c, http.StatusUnprocessableEntity, problem, "")
+	}
+	if err != nil {
+		return err
+	}
+	if made == "" { // the form came a second time
+		return c.To("/settings/tokens")
+	}
+	return s.tokensPage(c, http.StatusOK, "", made)
+}
+
+// revokeTokenPage asks before a token ends, and why: what uses it stops working
+// (level 2).
+func (s *section) revokeTokenPage(c *ui.Context) error {
+	return s.showRevokeToken(c, http.StatusOK, "")
+}
+
+func (s *section) showRevokeToken(c *ui.Context, code int, problem string) error {
+	t, err := s.token(c)
+	if err != nil {
+		return err
+	}
+	p := RevokeTokenPage{Shell: c.Shell("settings", "Tokens"), Idem: kit.NewID(), Error: problem, Prefix: t.Prefix, By: kit.Visible(t.CreatedBy),
+		Used: c.Time(t.LastUsedAt), From: kit.Visible(t.LastUsedFrom), Action: "/settings/tokens/" + t.ID + "/revoke", Question: c.T("Revoke the token %s?", kit.Visible(t.Name))}
+	p.Title, p.Verb = p.Question, c.T("Revoke %s", kit.Visible(t.Name))
+	if !t.RevokedAt.IsZero() || !t.ExpiresAt.After(c.Site.Now()) {
+		p.Over = true
+	}
+	return c.Render(code, RevokeToken(p))
+}
+
+func (s *section) token(c *ui.Context) (domain.Token, error) {
+	a, err := s.accounts(c)
+	if err != nil {
+		return domain.Token{}, err
+	}
+	list, err := a.Tokens(c)
+	if err != nil {
+		return domain.Token{}, err
+	}
+	i := slices.IndexFunc(list, func(t domain.Token) bool { return t.ID == c.Param("token") })
+	if i < 0 {
+		return domain.Token{}, domain.Errorf(domain.CodeNotFound, "there is no such token")
+	}
+	return list[i], nil
+}
+
+func (s *section) revokeToken(c *ui.Context) error {
+	t, err := s.token(c)
+	if err != nil {
+		return err
+	}
+	reason := strings.TrimSpace(c.Field("reason"))
+	if reason == "" || len(reason) > ui.MaxReason {
+		return s.showRevokeToken(c, http.StatusUnprocessableEntity, c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
+	}
+	return c.Once(func() (string, error) {
+		return "/settings/tokens", s.Accounts.RevokeToken(c, c.Who.Actor(), t.ID, reason)
+	})
+}

@@ -1,0 +1,33 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// forAPI turns the request for an address that the API answers in the dashboard's
+// place into one for the API: what scrapers look for, and exports of runs. The API
+// asks by itself who may.
+func (s *Server) forAPI(r *http.Request) (*http.Request, bool) {
+	if s.API == nil {
+		return r, false
+	}
+	path := r.URL.EscapedPath()
+	run, isExport := strings.CutSuffix(strings.TrimPrefix(path, "/runs/"), "/export")
+	switch {
+	case path == "/api/v1" || strings.HasPrefix(path, "/api/v1/"):
+		return r, true
+	case path == "/metrics":
+	case isExport && strings.HasPrefix(path, "/runs/") && !strings.Contains(run, "/"):
+	default:
+		return r, false
+	}
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return r, false
+	}
+	r = r.Clone(r.Context())
+	r.URL.Path, r.URL.RawPath = "/api/v1"+plain, "/api/v1"+path
+	return r, true
+}

@@ -1,0 +1,379 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/event"
+	"github.com/kairosd/kairosd/web/part/query"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// auditKeyWords say what each key of the audit log's filter selects.
+var auditKeyWords = map[string]string{
+	"actor": locale.Mark("who did it: a person, a token, system"), "action": locale.Mark("what was done; run.* is all that begin with run."),
+	"object": locale.Mark("what it is about: plan:invoice, user:ana"), "result": locale.Mark("ok, denied or failed"), "surface": locale.Mark("through which door: ui, api, cli, engine"),
+	"ip": locale.Mark("the address that the request came from"), "corr": locale.Mark("the request: all records that it led to"), "run": locale.Mark("a run, with its checkpoints"),
+	"since": locale.Mark("after"), "until": locale.Mark("before"),
+}
+
+var auditExamples = map[string]string{
+	"actor": "actor:marta,ana", "action": "action:run.* -action:run.status", "object": "object:plan:invoice", "result": "result:denied,failed", "surface": "surface:api", "ip": "ip:10.0.0.7",
+	"corr": "corr:2f9c1b7d5e60aa31", "run": "run:7qx2", "since": "since:24h", "until": "until:2030-01-31T08:00",
+}
+
+// Help is the grammar of the audit log's filter, key by key.
+func Help() []kit.FilterTerm {
+	out := make([]kit.FilterTerm, len(filter.AuditKeys))
+	for i, k := range filter.AuditKeys {
+		out[i] = kit.FilterTerm{At: "/audit", Key: k, Does: auditKeyWords[k], Example: auditExamples[k]}
+	}
+	return out
+}
+
+// audit is the log of every act: filtered, by key, append only.
+func (s *section) audit(c *ui.Context) error {
+	q := strings.TrimSpace(c.Query("q"))
+	p := AuditPage{Shell: c.Shell("audit", "Audit"), Query: q, Ranges: query.Ranges(c, "/audit", q), Export: link.List("/audit.jsonl", q)}
+	code := http.StatusOK
+	f, problem := s.auditFilter(c, q)
+	if problem != nil {
+		p.Error, p.Suggestion = c.FilterProblem(problem)
+		code = http.StatusBadRequest
+	} else if err := s.listAudit(c, &p, q, f); err != nil {
+		return err
+	}
+	if err := s.auditState(c, &p); err != nil {
+		return err
+	}
+	return c.Render(code, Audit(p))
+}
+
+// auditFilter reads a query, and finds the run that it names.
+func (s *section) auditFilter(c *ui.Context, q string) (domain.AuditFilter, *domain.Error) {
+	f, problem := filter.ParseAudit(q, c.Site.Now())
+	if problem != nil || f.Run == "" {
+		return f, problem
+	}
+	run, err := s.Reader.FindRun(c, f.Run)
+	if err != nil {
+		return f, domain.Errorf(domain.CodeInvalid, "run:%s: %s", f.Run, err).Suggest("give the run's id, or at least four characters of its end")
+	}
+	f.Run = run.ID
+	return f, nil
+}
+
+func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.AuditFilter) error {
+	f.Page = c.Page()
+	list, err := s.App.Audit.List(c, c.Who.Actor(), f)
+	if err != nil {
+		return err
+	}
+	for _, e := range list.Items {
+		p.Rows = append(p.Rows, s.auditLine(c, q, e))
+	}
+	at := func(key, cursor string) string {
+		if cursor == "" {
+			return ""
+		}
+		v := url.Values{key: {cursor}}
+		if q != "" {
+			v.Set("q", q)
+		}
+		if n := c.Query("n"); n != "" {
+			v.Set("n", n)
+		}
+		return "/audit?" + v.Encode()
+	}
+	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
+	p.Count = c.N(len(p.Rows), "%s shown", "%s shown")
+	if list.Next != "" && len(p.Rows) < max(f.Page.Limit, 50) {
+		p.Count += c.T(", as far as was looked: Older goes on from there, since: or action: makes it narrower")
+	}
+	return nil
+}
+
+// auditState says how long the log is kept, and when its chain was verified last.
+func (s *section) auditState(c *ui.Context, p *AuditPage) error {
+	link, err := s.App.Audit.Link(c, c.Who.Actor(), 1)
+	if err != nil {
+		return err
+	}
+	p.Kept = c.T("Events are only ever added: none is edited or deleted.")
+	keep := ""
+	if s.Settings != nil {
+		if set, err := s.Settings.Settings(c); err == nil {
+			keep = set.Retention.Audit
+		}
+	}
+	if keep == "" {
+		p.Kept += " " + c.T("They are kept for ever.")
+	} else {
+		p.Kept += " " + c.T("They are kept for %s.", keep)
+	}
+	if link.Cut > 0 {
+		p.Kept += " " + c.T("Retention has removed those up to number %s.", c.Number(link.Cut))
+	}
+	check, err := s.App.Audit.Check(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	p.Verify = kit.Link{Text: c.T("Verify the chain…"), Href: "/audit/verify"}
+	p.CanVerify = c.May(app.VerifyAudit)
+	p.Check, p.Checked = s.checkWords(c, check)
+	return nil
+}
+
+// checkWords is a verification in a sentence, with its state.
+func (s *section) checkWords(c *ui.Context, k domain.AuditCheck) (kit.Status, string) {
+	switch {
+	case k.Began.IsZero():
+		return kit.Word("idle", "i-queued", locale.Mark("Not verified yet"), false), c.T("Nobody has asked for a verification yet.")
+	case k.Ended.IsZero():
+		return kit.Word("now", "i-now", locale.Mark("Under way"), false), c.T("%s asked for it at %s.", kit.Visible(k.By), c.Time(k.Began).Text)
+	case k.Found > 0:
+		return kit.Word("fail", "i-fail", locale.Mark("The chain does not fit"), true),
+			c.N(k.Found, "Verified %[2]s by %[3]s: %[1]s problem. %[4]s", "Verified %[2]s by %[3]s: %[1]s problems. %[4]s", c.Time(k.Ended).Text, kit.Visible(k.By), strings.Join(kit.VisibleAll(k.Problems), "; "))
+	}
+	return kit.Word("ok", "i-ok", locale.Mark("The chain is whole"), true), c.T("Verified %s by %s: %s events up to number %s, %s links, in %s.",
+		c.Time(k.Ended).Text, kit.Visible(k.By), c.Number(k.Events), c.Number(k.Last), c.Number(k.Links), kit.Took(k.Ended.Sub(k.Began)))
+}
+
+// auditLine is an event as the log lists it: every value that can be filtered is a
+// link that adds its term.
+func (s *section) auditLine(c *ui.Context, q string, e domain.AuditEvent) AuditRow {
+	seq := strconv.FormatInt(e.Seq, 10)
+	row := AuditRow{Seq: seq, Href: "/audit/" + seq, At: c.Time(e.At), Who: s.auditTerm(c, q, "actor", e.Actor), What: s.auditTerm(c, q, "action", e.Action),
+		About: c.About(e), Result: event.Result(e.Result), Why: kit.Visible(kit.Cut(e.Reason, 300))}
+	if e.Surface != "" {
+		row.From = append(row.From, s.auditTerm(c, q, "surface", e.Surface))
+	}
+	if e.Request.Address != "" {
+		row.From = append(row.From, s.auditTerm(c, q, "ip", e.Request.Address))
+	}
+	if e.Request.ID != "" {
+		row.Corr = s.auditTerm(c, q, "corr", e.Request.ID)
+		row.Corr.Text = kit.Visible(kit.Cut(e.Request.ID, 8))
+	}
+	return row
+}
+
+func (s *section) auditTerm(c *ui.Context, q, key, value string) kit.Link {
+	return kit.Link{Text: kit.Visible(value), Href: link.List("/audit", strings.TrimSpace(filter.Without(q, key)+" "+key+":"+filter.Quote(value)))}
+}
+
+// auditEvent is one event with all that is known of it: what changed, by which
+// request, and where in the chain it stands.
+func (s *section) auditEvent(c *ui.Context) error {
+	seq, err := strconv.ParseInt(c.Param("event"), 10, 64)
+	if err != nil || seq < 1 {
+		return domain.Errorf(domain.CodeNotFound, "no audit event %q", c.Param("event"))
+	}
+	e, err := s.App.Audit.Event(c, c.Who.Actor(), seq)
+	if err != nil {
+		return err
+	}
+	link, err := s.App.Audit.Link(c, c.Who.Actor(), seq)
+	if err != nil {
+		return err
+	}
+	p := AuditEventPage{Shell: c.Shell("audit", c.T("Audit event %s", strconv.FormatInt(seq, 10))), Action: e.Action, Result: event.Result(e.Result)}
+	add := func(term string, l kit.Link, mono bool) {
+		if l.Text != "" {
+			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: l.Text, Href: l.Href, Mono: mono})
+		}
+	}
+	text := func(s string) kit.Link { return kit.Link{Text: kit.Visible(s)} }
+	add(c.T("Number"), kit.Link{Text: strconv.FormatInt(seq, 10)}, true)
+	at := c.Time(e.At)
+	add(c.T("When"), kit.Link{Text: at.Title + " · " + at.UTC}, false)
+	add(c.T("Who"), s.auditTerm(c, "", "actor", e.Actor), false)
+	add(c.T("Action"), s.auditTerm(c, "", "action", e.Action), true)
+	add(c.T("About"), c.About(e), false)
+	add(c.T("Object"), text(e.Object), true)
+	add(c.T("Why"), text(e.Reason), false)
+	add(c.T("Through"), s.auditTerm(c, "", "surface", e.Surface), false)
+	if e.Request.Address != "" {
+		add(c.T("From address"), s.auditTerm(c, "", "ip", e.Request.Address), true)
+	}
+	if e.Request.ID != "" {
+		add(c.T("Request"), s.auditTerm(c, "", "corr", e.Request.ID), true)
+	}
+	if e.RunSeq > 0 {
+		rows := strconv.FormatInt(e.RunSeq, 10)
+		if e.FirstSeq > 0 && e.FirstSeq < e.RunSeq {
+			rows = fmt.Sprintf("%d–%d", e.FirstSeq, e.RunSeq)
+		}
+		add(c.T("Journal rows"), kit.Link{Text: rows, Href: "/runs/" + e.Run + "?view=events"}, true)
+	}
+	if e.Action == "plan.version" {
+		var d struct{ Version int }
+		if json.Unmarshal(e.Detail, &d) == nil && d.Version > 1 {
+			add(c.T("What changed"), kit.Link{Text: c.T("from version %d to %d", d.Version-1, d.Version), Href: fmt.Sprintf("%s/diff/%d/%d", c.About(e).Href, d.Version-1, d.Version)}, false)
+		}
+	}
+	for _, entry := range e.Entries {
+		p.Entries = append(p.Entries, s.auditEntry(c, e.Run, entry))
+	}
+	p.Blocks = s.auditDetail(c, e)
+	p.Chain = s.chainFacts(c, seq, link)
+	if seq > max(1, link.Cut+1) {
+		p.Older = "/audit/" + strconv.FormatInt(seq-1, 10)
+	}
+	if seq < link.Last {
+		p.Newer = "/audit/" + strconv.FormatInt(seq+1, 10)
+	}
+	return c.Render(http.StatusOK, AuditEvent(p))
+}
+
+func (s *section) auditEntry(c *ui.Context, run string, e domain.Entry) kit.EventRow {
+	row := kit.EventRow{Seq: strconv.FormatInt(e.Seq, 10), What: strings.TrimSpace(string(e.Kind) + " " + string(e.Status)), Where: kit.Visible(e.Node), Who: kit.Visible(e.Actor),
+		At: c.Time(e.At), Text: kit.Visible(kit.Cut(e.Reason, 300)), Href: fmt.Sprintf("/runs/%s/steps/%d", run, e.Seq)}
+	if e.Failure != nil {
+		row.Text = kit.Visible(kit.Cut(e.Failure.Message, 300))
+	}
+	if e.Node == "" {
+		row.Href = ""
+	}
+	return row
+}
+
+// auditDetail is what changed, where the event says how it was before; else the
+// event's detail as it is.
+func (s *section) auditDetail(c *ui.Context, e domain.AuditEvent) []kit.Block {
+	if len(e.Detail) == 0 {
+		return nil
+	}
+	var out []kit.Block
+	before, after, rest := domain.SplitDetail(e.Detail)
+	if before != nil || after != nil {
+		lines, note := value.Diff(c.Display.Lang, before, after)
+		out = append(out, kit.Block{ID: "changed", Title: c.T("What changed"), Diff: lines, Note: note})
+	}
+	if rest != nil {
+		out = append(out, value.Block(c.Display.Lang, "detail", c.T("Detail"), rest, ""))
+	}
+	return out
+}
+
+// chainFacts say where in the chain an event stands: which link covers it, and
+// which events that link covers with it.
+func (s *section) chainFacts(c *ui.Context, seq int64, l domain.AuditLink) []kit.Fact {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	out := []kit.Fact{{Term: c.T("Position"), Text: c.T("event %s of %s", number(seq), number(l.Last))}}
+	if l.Mac == "" {
+		return append(out, kit.Fact{Term: c.T("Link of the chain"), Text: c.T("its commit is being written")})
+	}
+	covered := c.T("events %s to %s, made with the commit of event %s", number(l.Before+1), number(l.Seq), number(l.Seq))
+	if l.Before+1 == l.Seq {
+		covered = c.T("this event alone, made with its commit")
+	}
+	out = append(out, kit.Fact{Term: c.T("Link over"), Text: covered, Href: "/audit/" + number(l.Seq)}, kit.Fact{Term: c.T("HMAC of the link"), Text: l.Mac, Mono: true})
+	if l.BeforeMac != "" {
+		f := kit.Fact{Term: c.T("Link before"), Text: c.T("event %s", number(l.Before)) + " · " + l.BeforeMac, Mono: true}
+		if l.Before > l.Cut {
+			f.Href = "/audit/" + number(l.Before)
+		}
+		out = append(out, f)
+	} else {
+		out = append(out, kit.Fact{Term: c.T("Link before"), Text: c.T("none: the chain begins here")})
+	}
+	return out
+}
+
+// verifyPage says what a verification does; it is safe to open.
+func (s *section) verifyPage(c *ui.Context) error { return s.showVerify(c, http.StatusOK, "") }
+
+func (s *section) showVerify(c *ui.Context, code int, problem string) error {
+	check, err := s.App.Audit.Check(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	link, err := s.App.Audit.Link(c, c.Who.Actor(), 1)
+	if err != nil {
+		return err
+	}
+	p := AuditVerifyPage{Shell: c.Shell("audit", "Verify the chain of the audit log"), Idem: kit.NewID(), Error: problem, Problems: kit.VisibleAll(check.Problems)}
+	p.Sentence = c.N(int(link.Last-link.Cut), "All of it is read, %s event: that none is missing, that each link fits, and that the journals are what the events say. Runs go on meanwhile.",
+		"All of it is read, %s events: that none is missing, that each link fits, and that the journals are what the events say. Runs go on meanwhile.")
+	p.Check, p.Checked = s.checkWords(c, check)
+	p.UnderWay = !check.Began.IsZero() && check.Ended.IsZero()
+	return c.Render(code, AuditVerify(p))
+}
+
+func (s *section) verify(c *ui.Context) error {
+	_, err := s.App.Audit.Verify(c, c.Meta())
+	switch domain.CodeOf(err) {
+	case "":
+		return c.To("/audit")
+	case domain.CodeConflict:
+		return s.showVerify(c, http.StatusConflict, c.Sentence(err))
+	}
+	return err
+}
+
+// auditValues are the values that a key of the audit log's filter may have.
+func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, error) {
+	var all []kit.Link
+	add := func(values ...string) {
+		for _, v := range values {
+			if !slices.ContainsFunc(all, func(l kit.Link) bool { return l.Text == v }) {
+				all = append(all, kit.Link{Text: v})
+			}
+		}
+	}
+	switch key {
+	case "action":
+		add("run.*", "plan.*", "user.*", "store.*")
+		add(domain.AuditActions...)
+	case "result":
+		add(filter.AuditResults...)
+	case "surface":
+		add(filter.AuditSurfaces...)
+	case "since", "until":
+		add("15m", "1h", "6h", "24h", "7d", "30d")
+	case "actor", "ip", "corr", "object", "run": // what the newest events have
+		list, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Exclude: domain.AuditExclusion{Actors: excluded(key)}, Page: domain.Page{Limit: 200}})
+		if err != nil {
+			return nil, err
+		}
+		if key == "actor" {
+			add(c.Who.Name, domain.System.Name)
+		}
+		for _, e := range list.Items {
+			if v := map[string]string{"actor": e.Actor, "ip": e.Request.Address, "corr": e.Request.ID, "object": e.Object, "run": e.Run}[key]; v != "" {
+				add(v)
+			}
+		}
+	}
+	return query.Matching(all, typed), nil
+}
+
+// excluded: the engine's own events name no request and few objects of people.
+func excluded(key string) []string {
+	if key == "run" || key == "actor" {
+		return nil
+	}
+	return []string{domain.System.Name}
+}
+
+// exportDeadline is how long one page of an export may take to reach a reader.
+const exportDeadline = 30 * time.Second
+
+// suggestAudit is suggest for the audit log.
+func (s *section) suggestAudit(c *ui.Context) error {
+	return query.Suggest(c, filter.AuditKeys, auditKeyWords, func(key, typed string) ([]kit.Link, error) { return s.auditValues(c, key, typed) })
+}

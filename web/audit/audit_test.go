@@ -1,0 +1,141 @@
+package audit_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// The audit log: what was done by whom, with which result, from where
+// and by which request; every value narrows the list, and every event has a page.
+func TestAuditLog(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	if p := b.Post("/runs/"+seed.Waiting.ID+"/cancel", func() url.Values {
+		f := b.Get("/runs/" + seed.Waiting.ID + "/cancel").Hidden()
+		f.Set("reason", "a <b>mistake</b>")
+		return f
+	}()); p.Code != http.StatusSeeOther {
+		t.Fatal(p.Code, webtest.Words(p.Body))
+	}
+	p := b.Get("/audit?q=action:run.cancel")
+	short := domain.ShortID(seed.Waiting.ID)
+	webtest.Says(t, p, http.StatusOK, "run.cancel", "marta", "run "+short, "a &lt;b&gt;mistake", "succeeded", ">ui<", ">127.0.0.1<", "Z")
+	if strings.Contains(p.Body, "<b>mistake") {
+		t.Error("a reason is markup")
+	}
+	for _, want := range []string{`href="/runs/` + seed.Waiting.ID + `"`, `href="/audit?q=action%3Arun.cancel+actor%3Amarta"`, `ip%3A127.0.0.1`, `surface%3Aui`, `/audit.jsonl?q=action%3Arun.cancel`} {
+		if !strings.Contains(p.Body, want) {
+			t.Errorf("the list has no %s", want)
+		}
+	}
+	// The request that it came by leads to all that it did.
+	corr := regexp.MustCompile(`corr%3A([0-9a-f]{16})`).FindStringSubmatch(p.Body)
+	if corr == nil {
+		t.Fatalf("no request: %s", webtest.Words(p.Body))
+	}
+	webtest.Says(t, b.Get("/audit?q=corr:"+corr[1]), http.StatusOK, "run.cancel")
+	webtest.Says(t, b.Get("/audit?q=corr:0000000000000000"), http.StatusOK, "No event matches.")
+
+	seq := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(p.Body)[1]
+	webtest.Says(t, b.Get("/audit/"+seq), http.StatusOK, "run.cancel", "marta", "127.0.0.1", corr[1], "Place in the chain", "HMAC of the link", "Link before", "Event before")
+	webtest.Says(t, b.Get("/audit/1"), http.StatusOK, "none: the chain begins here", "Event after")
+	webtest.Says(t, b.Get("/audit/99999999"), http.StatusNotFound)
+	webtest.Says(t, b.Get("/audit/x"), http.StatusNotFound)
+	webtest.Says(t, b.Get("/audit?q=run:"+short+"+action:checkpoint"), http.StatusOK, "checkpoint")
+	checkpoint := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(b.Get("/audit?q=run:" + short + "+action:checkpoint").Body)[1]
+	webtest.Says(t, b.Get("/audit/"+checkpoint), http.StatusOK, "Journal rows of this checkpoint")
+
+	webtest.Says(t, b.Get("/audit?q=akter:marta"), http.StatusBadRequest, "Did you mean actor:marta?")
+	webtest.Says(t, b.Get("/audit?q=result:denid"), http.StatusBadRequest, "Did you mean result:denied?")
+	webtest.Says(t, b.Get("/audit?q=run:zzzz"), http.StatusBadRequest, "run:zzzz")
+	webtest.Says(t, b.Get("/audit/suggest?q=ac"), http.StatusOK, "actor:", "action:")
+	webtest.Says(t, b.Get("/audit/suggest?q=action:run.f"), http.StatusOK, "action:run.fork")
+	webtest.Says(t, b.Get("/audit/suggest?q=actor:mar"), http.StatusOK, "actor:marta")
+	if n := len(regexp.MustCompile(`href="/audit/\d+"`).FindAllString(b.Get("/audit?n=5").Body, -1)); n != 5 {
+		t.Errorf("%d rows on a page of 5", n)
+	}
+	older := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(b.Get("/audit?n=5").Body)
+	if older == nil {
+		t.Fatal("no older page")
+	}
+	webtest.Says(t, b.Get(strings.ReplaceAll(older[1], "&amp;", "&")), http.StatusOK, "Newer")
+}
+
+// A change says how it was before and how it is after.
+func TestAuditChange(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	ana, err := site.Auth.CreateUser(t.Context(), site.Admin, "ana", webtest.Password, domain.RoleViewer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := domain.RoleAuthor
+	if _, err := site.Auth.UpdateUser(t.Context(), site.Admin, ana.ID, &role, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	seq := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(b.Get("/audit?q=action:user.update").Body)[1]
+	webtest.Says(t, b.Get("/audit/"+seq), http.StatusOK, "What changed", "− .role", "+ .role", "viewer", "author")
+}
+
+// Everything that a filter matches can be taken away as JSON lines.
+func TestAuditExport(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	b := site.Browser(t).Login()
+	p := b.Get("/audit.jsonl?q=" + url.QueryEscape("-action:checkpoint"))
+	if p.Code != http.StatusOK || !strings.HasPrefix(p.Header.Get("Content-Type"), "application/jsonl") || !strings.Contains(p.Header.Get("Content-Disposition"), "audit.jsonl") {
+		t.Fatal(p.Code, p.Header)
+	}
+	events, signature, _ := strings.Cut(p.Body, `{"signature":`)
+	if key, err := site.Store.PublicKey(); err != nil || signature == "" {
+		t.Errorf("the export has no signature: %v", err)
+	} else if _, _, err := domain.VerifyLines(strings.NewReader(p.Body), key); err != nil {
+		t.Error(err)
+	}
+	last, n := int64(1<<62), 0
+	for line := range strings.Lines(events) {
+		var e domain.AuditView
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq >= last || e.Action == "checkpoint" || e.Result == "" {
+			t.Fatalf("%v: %s", err, line)
+		}
+		last, n = e.Seq, n+1
+	}
+	if n < 20 {
+		t.Errorf("%d lines", n)
+	}
+	webtest.Says(t, b.Get("/audit.jsonl?q=akter:marta"), http.StatusUnprocessableEntity)
+}
+
+// Who may act can have the chain verified; the page says when that was done last,
+// by whom and with which result.
+func TestAuditVerify(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	b := site.Browser(t).Login()
+	webtest.Says(t, b.Get("/audit"), http.StatusOK, "Not verified yet", "kept for ever")
+	p := b.Get("/audit/verify")
+	webtest.Says(t, p, http.StatusOK, "Verify the chain", "none is missing")
+	if p := b.Post("/audit/verify", p.Hidden()); p.Code != http.StatusSeeOther || p.Location != "/audit" {
+		t.Fatal(p.Code, webtest.Words(p.Body))
+	}
+	for end := time.Now().Add(time.Minute); !strings.Contains(b.Get("/audit").Body, "The chain is whole"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(webtest.Words(b.Get("/audit").Body))
+		}
+	}
+	webtest.Says(t, b.Get("/audit"), http.StatusOK, "by marta")
+	webtest.Says(t, b.Get("/audit?q=action:audit.verify"), http.StatusOK, "audit.verify", "succeeded")
+}

@@ -1,0 +1,119 @@
+package web
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/audit"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/query"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+	"github.com/kairosd/kairosd/web/view"
+)
+
+// What pages without a folder of their own take from the kit and from link, under the
+// names that they know it by.
+
+func word(key, icon, w string, final bool) kit.Status { return kit.Word(key, icon, w, final) }
+func took(d time.Duration) string                     { return kit.Took(d) }
+func visible(s string) string                         { return kit.Visible(s) }
+func visibleAll(list []string) []string               { return kit.VisibleAll(list) }
+func begun(text string) string                        { return kit.Begun(text) }
+func plural(n int, one, many string) string           { return kit.Plural(n, one, many) }
+func cut(s string, n int) string                      { return kit.Cut(s, n) }
+func about(d time.Duration) string                    { return kit.About(d) }
+func newID() string                                   { return kit.NewID() }
+
+func listAt(path, q string) string { return link.List(path, q) }
+func with(path string, keep url.Values, change ...string) string {
+	return link.With(path, keep, change...)
+}
+func localPath(next string) string    { return link.Local(next) }
+func agentHref(id string) string      { return link.Agent(id) }
+func providerHref(name string) string { return link.Provider(name) }
+func toolHref(name string) string     { return link.Tool(name) }
+
+func (r *request) t(text string, args ...any) string { return r.T(text, args...) }
+func (r *request) n(n int, one, other string, args ...any) string {
+	return r.N(n, one, other, args...)
+}
+func (r *request) number(n int64) string                             { return r.Number(n) }
+func (r *request) time(t time.Time) kit.Time                         { return r.Time(t) }
+func (r *request) ago(d time.Duration) string                        { return r.Ago(d) }
+func (r *request) size(n int) string                                 { return r.Size(n) }
+func (r *request) said(text string) string                           { return r.Said(text) }
+func (r *request) saidInside(text string) string                     { return r.SaidInside(text) }
+func (r *request) sentence(err error) string                         { return r.Sentence(err) }
+func (r *request) wait(err error) string                             { return r.Wait(err) }
+func (r *request) tooMany(err error) string                          { return r.TooMany(err) }
+func (r *request) refused(err error) (problem string, ok bool)       { return r.Refused(err) }
+func (r *request) htmx() bool                                        { return r.HTMX() }
+func (r *request) target() string                                    { return r.Target() }
+func (r *request) page() domain.Page                                 { return r.Page() }
+func (r *request) lists() []kit.Link                                 { return r.Lists() }
+func (r *request) may(op app.Operation) bool                         { return r.May(op) }
+func (r *request) meta() app.Meta                                    { return r.Meta() }
+func (r *request) to(address string) error                           { return r.To(address) }
+func (r *request) once(f func() (string, error)) error               { return r.Once(f) }
+func (r *request) shell(section, title string) kit.Shell             { return r.Shell(section, title) }
+func (r *request) render(code int, page templ.Component) error       { return r.Render(code, page) }
+func (r *request) zoneSet() string                                   { return r.ZoneSet() }
+func (r *request) setDisplay() error                                 { return r.SetDisplay() }
+func (r *request) auditAbout(e domain.AuditEvent) kit.Link           { return r.About(e) }
+func (r *request) onceOf(act string, f func() (string, error)) error { return r.OnceOf(act, f) }
+func (r *request) result(act string, f func() (string, error)) (string, error) {
+	return r.Result(act, f)
+}
+func (r *request) filterProblem(problem *domain.Error) (says, suggests string) {
+	return r.FilterProblem(problem)
+}
+
+// headline says where a run stands, in the reader's language and zone.
+func (r *request) headline(run domain.Run) string {
+	return r.HeadlineOf(run.Status, run.WaitReason, run.Headline)
+}
+
+// failureLine is the headline of a failure of which there may be many.
+func (r *request) failureLine(text string) string { return r.HeadlineOf(domain.RunFailed, "", text) }
+
+func (r *request) headlineOf(status domain.RunStatus, reason domain.WaitReason, text string) string {
+	return r.HeadlineOf(status, reason, text)
+}
+
+func runStatus(s domain.RunStatus, reason domain.WaitReason) kit.Status {
+	return ui.RunStatus(s, reason)
+}
+
+// stepStatus is a step's state as operators read it.
+func stepStatus(s domain.NodeStatus) kit.Status {
+	if s == nodeLost {
+		return lostStatus()
+	}
+	return ui.StepStatus(s)
+}
+
+func sizeIn(l *locale.Language, n int) string { return ui.SizeIn(l, n) }
+func refusedWith(err error) int               { return ui.RefusedWith(err) }
+
+// statusOf maps a code to the status that browsers get.
+var statusOf = ui.StatusOf
+
+func cutBlock(b kit.Block, s string) kit.Block { return value.Text(b, s) }
+func addressesIn(text string) []string         { return value.Addresses(text) }
+func (r *request) block(id, title string, j domain.RawJSON, raw string) kit.Block {
+	return value.Block(r.display.lang, id, title, j, raw)
+}
+func (r *request) jsonDiff(a, z domain.RawJSON) (lines []kit.DiffLine, note string) {
+	return value.Diff(r.display.lang, a, z)
+}
+
+func (r *request) rangesAt(path, q string) []kit.Link { return query.Ranges(r.Context, path, q) }
+
+func init() { view.AuditHelp = audit.Help() }

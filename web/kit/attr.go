@@ -1,0 +1,56 @@
+package kit
+
+import "github.com/a-h/templ"
+
+// CurrentPage marks a link to the page one is on.
+func CurrentPage(is bool) templ.Attributes {
+	if is {
+		return templ.Attributes{"aria-current": "page"}
+	}
+	return nil
+}
+
+// Current marks a chosen item that is not a page of its own.
+func Current(is bool) templ.Attributes {
+	if is {
+		return templ.Attributes{"aria-current": "true"}
+	}
+	return nil
+}
+
+// OutOfBand marks what comes along with another fragment.
+func OutOfBand(along bool) templ.Attributes {
+	if along {
+		return templ.Attributes{"hx-swap-oob": "true"}
+	}
+	return nil
+}
+
+// Sorted marks the column that a table is sorted by.
+func Sorted(is bool) templ.Attributes {
+	if is {
+		return templ.Attributes{"aria-sort": "descending"}
+	}
+	return nil
+}
+
+// wrongField names a field, and says that what is in it does not fit, and where it
+// is said why.
+func wrongField(f Field) templ.Attributes {
+	out := templ.Attributes{}
+	if f.ID != "" {
+		out["id"] = f.ID
+	}
+	if f.Wrong != "" {
+		out["aria-invalid"], out["aria-describedby"] = "true", f.ID+"-why"
+	}
+	return out
+}
+
+// Classed gives an element a class, or none at all.
+func Classed(class string, is bool) templ.Attributes {
+	if is {
+		return templ.Attributes{"class": class}
+	}
+	return nil
+}

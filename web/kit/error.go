@@ -1,0 +1,20 @@
+package kit
+
+// ErrorPage says what happened and what still works.
+type ErrorPage struct {
+	Shell
+	Code       int
+	Headline   string
+	Says       string // what it means, where the message is not in the reader's language
+	Message    string
+	Suggestion string
+	Wait       string // for how long to wait before trying again; empty: nobody knows
+	ID         string
+	Details    string // what to send to whoever is to look at it; empty: nobody need
+	Links      []Link
+	Lists      []Link // where to go on
+	// Similar is what may have been meant, under a title.
+	SimilarTitle string
+	Similar      []Link
+	Part         bool // it is shown over a page that has its own heading
+}

@@ -1,0 +1,11 @@
+package kit
+
+// Field is an input of a form made from a JSON Schema.
+type Field struct {
+	Name, Label, Type, Value, Hint string
+	Required                       bool
+	Options                        []string
+	Rows                           int
+	// ID names the field in the page, for the summary of what is wrong; Wrong says it.
+	ID, Wrong string
+}

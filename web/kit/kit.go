@@ -1,0 +1,94 @@
+// Package kit holds the templates and view models that several pages share. Templates
+// take view models only: strings and numbers, ready to print; nothing here knows plans,
+// runs, or the store.
+package kit
+
+import "time"
+
+// Shell is what every page has around its content.
+type Shell struct {
+	Title   string
+	Section string // which navigation entry is current
+	User    string
+	// Initials stand for User where the whole name has no room.
+	Initials string
+	Role     string
+	CSRF     string
+	Version  string
+	Live     bool   // the page has live parts
+	Theme    string // "", light, dark
+	Favicon  string // failed, completed, running, waiting, idle
+	Now      int64  // server's clock, ms
+	Pending  int64  // open approvals
+	Static   func(string) string
+	Zone     string
+	Idle     int64  // ms without a request after which the login ends; 0: it does not
+	Done     string // what the act before this page did
+	Notices  []Notice
+	Nav      []Link
+	Own      []Link // what lives behind the initials
+	Density  string // "", compact
+	// Inspector is how wide the column beside a run's steps is: "", s, l.
+	Inspector string
+	Node      string // the machine; empty: who is not logged in is not told
+	// Shortcuts is "off" for those who want no single keys.
+	Shortcuts string
+	Display   []Choice
+	Here      string // this page's address, to come back to
+	JSON      string // address of the same data for programs
+	At        string // up to where the page knows what happened, for its live stream
+	Dialog    bool   // only the content is wanted: it is shown in a dialog
+	Once      []Once // the forms that the page's buttons for acts at one click send
+	Began     time.Time
+}
+
+// Once is what an act at one click is sent with: it stands outside the live parts, which
+// hold its buttons (H6).
+type Once struct{ ID, Action, Idem, Rev string }
+
+// Elapsed is how long the page took so far, in ms.
+func (s Shell) Elapsed() int64 { return time.Since(s.Began).Milliseconds() }
+
+// Choice is one setting of the display.
+type Choice struct {
+	Name, Label string
+	Options     []Option
+}
+
+// Status is a state in word, shape and colour, in that order of trust.
+type Status struct {
+	Key   string // class: ok fail now need idle
+	Icon  string // id of the glyph
+	Word  string
+	Final bool
+	// Detail follows the word: when it is tried again, what is waited for.
+	Detail string
+}
+
+// Link is a named address.
+type Link struct {
+	Text, Href string
+	Current    bool
+	Count      string
+	Key        string // data-key for shortcuts
+	Danger     bool
+	Icon       string // glyph before the text
+	Class      string
+	Primary    bool
+	Dialog     bool // with scripts it opens in a dialog
+	// Form is the id of the form that a button for an act at one click sends, Do what that calls the act.
+	Form, Do string
+}
+
+// Time is a moment in both forms that pages print.
+type Time struct {
+	Text  string // in the operator's zone
+	UTC   string // RFC 3339
+	Title string
+}
+
+// Fact is a term and its value.
+type Fact struct {
+	Term, Text, Href string
+	Mono             bool
+}

@@ -1,0 +1,28 @@
+package kit
+
+import (
+	"context"
+
+	"github.com/a-h/templ"
+
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// T is a message in the reader's language; it is named by its English text
+// (package locale).
+func T(ctx context.Context, text string, args ...any) string { return locale.T(ctx, text, args...) }
+
+// N is a message about n things.
+func N(ctx context.Context, n int, one, other string, args ...any) string {
+	return locale.N(ctx, n, one, other, args...)
+}
+
+// Lang is the tag of the reader's language.
+func Lang(ctx context.Context) string { return locale.Of(ctx).Tag }
+
+// words are what the script says, in the reader's language.
+func words(ctx context.Context) templ.Attributes {
+	return templ.Attributes{"data-w-live": T(ctx, "Live"), "data-w-polling": T(ctx, "Polling"), "data-w-stale": T(ctx, "Stale since"),
+		"data-w-paused": T(ctx, "Paused"), "data-w-copied": T(ctx, "Copied"), "data-w-nocopy": T(ctx, "Copying failed"), "data-w-offline": T(ctx, "Offline"),
+		"data-w-close": T(ctx, "Close"), "data-w-unread": T(ctx, "The daemon did not answer. What the page shows is as it was; try again."), "data-w-ending": T(ctx, "Your login ends soon, since nothing was asked for. What you typed is still there."), "data-w-stay": T(ctx, "Stay logged in"), "data-w-kept": T(ctx, "Your login has ended. What you typed is kept until you are back."), "data-w-lost": T(ctx, "It is not known whether this arrived. Send it again: it is done once.")}
+}

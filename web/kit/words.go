@@ -1,0 +1,131 @@
+package kit
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// firstWord is a word that may be written with a capital: no key, path or name.
+var firstWord = regexp.MustCompile(`^\p{Ll}+[ ,]`)
+
+// Word is a status in a word, with its color and glyph; a final one does not change.
+func Word(key, icon, w string, final bool) Status {
+	return Status{Key: key, Icon: icon, Word: w, Final: final}
+}
+
+// Took is an elapsed time: 100 ms, 11.2 s, 3m 41s, 2h 11m, 4d 3h.
+func Took(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0 ms"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d.Round(100*time.Millisecond) < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute: // rounded
+		return "1m 0s"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh %dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// Visible shows characters that would hide or turn text.
+func Visible(s string) string {
+	if !strings.ContainsFunc(s, Hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if Hidden(c) {
+			fmt.Fprintf(&b, "⟨U+%04X⟩", c)
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// Hidden reports whether a character hides or turns text.
+func Hidden(c rune) bool {
+	return c != '\n' && c != '\t' && c != '\r' && (unicode.Is(unicode.Cc, c) || unicode.Is(unicode.Cf, c))
+}
+
+// Begun is an error's text as a sentence begins: errors have no capital, pages do.
+func Begun(text string) string {
+	if firstWord.MatchString(text) {
+		_, n := utf8.DecodeRuneInString(text)
+		return strings.ToUpper(text[:n]) + text[n:]
+	}
+	return text
+}
+
+// Plural is a number of things, in English.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Cut shortens a text at a rune, saying so.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// About is a duration in its largest unit.
+func About(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d d", int(d.Hours())/24)
+}
+
+// NewID is a new random name of a request or a form: 16 hexadecimal digits.
+func NewID() string {
+	b := make([]byte, 8)
+	rand.Read(b) // never fails (crypto/rand)
+	return hex.EncodeToString(b)
+}
+
+// Initials are two letters that stand for a name: of its first two words, or the
+// first two of its only one.
+func Initials(name string) string {
+	words := strings.FieldsFunc(name, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsNumber(c) })
+	switch len(words) {
+	case 0:
+		return "?"
+	case 1:
+		letters := []rune(words[0])
+		return strings.ToUpper(string(letters[:min(2, len(letters))]))
+	}
+	return strings.ToUpper(string([]rune(words[0])[:1]) + string([]rune(words[1])[:1]))
+}
+
+// VisibleAll is [Visible] of each.
+func VisibleAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = Visible(s)
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+// Package link holds the addresses of pages.
+package link
+
+import (
+	"net/url"
+	"strings"
+)
+
+// List is the address of a list with a query.
+func List(path, q string) string {
+	if q == "" && path != "/runs" { // the run list without a query is the reader's default view
+		return path
+	}
+	return path + "?q=" + url.QueryEscape(q)
+}
+
+// With is an address with parameters: those kept, each of change (name, value) set, or
+// removed if its value is empty.
+func With(path string, keep url.Values, change ...string) string {
+	v := url.Values{}
+	for k, x := range keep {
+		v[k] = x
+	}
+	for i := 0; i+1 < len(change); i += 2 {
+		if v.Del(change[i]); change[i+1] != "" {
+			v.Set(change[i], change[i+1])
+		}
+	}
+	if len(v) == 0 {
+		return path
+	}
+	return path + "?" + v.Encode()
+}
+
+// Local is an address if it is one of this site, else home.
+func Local(next string) string {
+	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\t\r\n") {
+		return "/"
+	}
+	return next
+}
+
+// Agent is the page of an agent.
+func Agent(id string) string { return "/agents/agents/" + url.PathEscape(id) }
+
+// Provider is the page of a provider of models.
+func Provider(name string) string { return "/agents/providers/" + url.PathEscape(name) }
+
+// Tool is the page of a tool.
+func Tool(name string) string { return "/agents/tools/" + url.PathEscape(name) }

@@ -1,0 +1,33 @@
+// Package event shows events of the audit log where other pages list them.
+package event
+
+import (
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Row is an event as other pages list it.
+func Row(c *ui.Context, e domain.AuditEvent) kit.EventRow {
+	row := kit.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: c.Time(e.At), Who: kit.Visible(e.Actor), What: e.Action, Text: kit.Visible(e.Reason)}
+	about := c.About(e)
+	row.Where, row.Href = about.Text, about.Href
+	if e.Result != "ok" {
+		row.What += " (" + e.Result + ")"
+	}
+	return row
+}
+
+// Result is the result of an act as a status.
+func Result(result string) kit.Status {
+	switch result {
+	case "denied":
+		return kit.Word("need", "i-cancel", locale.Mark("denied"), true)
+	case "failed":
+		return kit.Word("fail", "i-fail", locale.Mark("failed"), true)
+	}
+	return kit.Word("quiet", "i-ok", locale.Mark("succeeded"), true)
+}

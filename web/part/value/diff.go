@@ -1,0 +1,62 @@
+package value
+
+import (
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/jsondiff"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// shownChanges bounds the lines of a difference.
+const shownChanges = 200
+
+// Diff is the difference of two values in lines; a value that is not there is
+// nil.
+func Diff(l *locale.Language, a, z domain.RawJSON) (lines []kit.DiffLine, note string) {
+	if len(a) > CopyBytes || len(z) > CopyBytes {
+		return []kit.DiffLine{{Sign: "~", Text: l.Text("%s became %s", ui.SizeIn(l, len(a)), ui.SizeIn(l, len(z)))}}, locale.Mark("Too long to compare here.")
+	}
+	decode := func(j domain.RawJSON) any {
+		v, err := planner.DecodeValue(j)
+		if err != nil {
+			return string(j)
+		}
+		return v
+	}
+	if a == nil {
+		return []kit.DiffLine{{Sign: "+", Class: "ins", Text: shortValue(decode(z))}}, ""
+	}
+	if z == nil {
+		return []kit.DiffLine{{Sign: "−", Class: "del", Text: shortValue(decode(a))}}, ""
+	}
+	changes, more := jsondiff.Diff(decode(a), decode(z), shownChanges)
+	for _, c := range changes {
+		path := kit.Visible(kit.Cut(c.Path, 300))
+		switch c.Op {
+		case jsondiff.Added:
+			lines = append(lines, kit.DiffLine{Sign: "+", Class: "ins", Text: path + "  " + shortValue(c.New)})
+		case jsondiff.Removed:
+			lines = append(lines, kit.DiffLine{Sign: "−", Class: "del", Text: path + "  " + shortValue(c.Old)})
+		default:
+			lines = append(lines, kit.DiffLine{Sign: "−", Class: "del", Text: path + "  " + shortValue(c.Old)}, kit.DiffLine{Sign: "+", Class: "ins", Text: path + "  " + shortValue(c.New)})
+		}
+	}
+	if len(lines) == 0 {
+		lines = []kit.DiffLine{{Sign: "=", Text: l.Text("the same")}}
+	}
+	if more {
+		note = locale.Mark("More differs than is shown.")
+	}
+	return lines, note
+}
+
+// shortValue is a value in a line of a difference.
+func shortValue(v any) string {
+	j, err := planner.EncodeValue(v)
+	if err != nil {
+		return ""
+	}
+	return kit.Visible(kit.Cut(string(j), 400))
+}

@@ -1,0 +1,104 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// StatusOf maps a code to the status that browsers get.
+var StatusOf = map[domain.Code]int{
+	domain.CodeInvalid: http.StatusUnprocessableEntity, domain.CodeNotFound: http.StatusNotFound, domain.CodeConflict: http.StatusConflict,
+	domain.CodeNotResumable: http.StatusConflict, domain.CodeStale: http.StatusConflict, domain.CodeForbidden: http.StatusForbidden,
+	domain.CodeUnauthorized: http.StatusUnauthorized, domain.CodeTooLarge: http.StatusRequestEntityTooLarge, domain.CodeTooMany: http.StatusTooManyRequests,
+	domain.CodeUnavailable: http.StatusServiceUnavailable, domain.CodeLocked: http.StatusServiceUnavailable, domain.CodeNoSpace: http.StatusInsufficientStorage,
+}
+
+var headlines = map[int]string{
+	http.StatusNotFound: locale.Mark("Not found"), http.StatusForbidden: locale.Mark("Not allowed"), http.StatusConflict: locale.Mark("Changed since you looked"),
+	http.StatusUnprocessableEntity: locale.Mark("That cannot be used"), http.StatusTooManyRequests: locale.Mark("Too many tries"), http.StatusServiceUnavailable: locale.Mark("Not available now"),
+	http.StatusInsufficientStorage: locale.Mark("The disk is full"), http.StatusRequestEntityTooLarge: locale.Mark("Too large"),
+}
+
+// explained says what an answer means, where nothing more is known in the reader's
+// language: the error's own text is English, and stands below it.
+var explained = map[int]string{
+	http.StatusNotFound: locale.Mark("Nothing is at this address, or not any more."), http.StatusForbidden: locale.Mark("You are not allowed to do this."),
+	http.StatusConflict: locale.Mark("It has changed meanwhile. Look at it again."), http.StatusUnprocessableEntity: locale.Mark("Something of what was sent cannot be used."),
+	http.StatusTooManyRequests: locale.Mark("Wait a moment, then try again."), http.StatusServiceUnavailable: locale.Mark("kairosd cannot do this now. Try again in a moment."),
+	http.StatusInsufficientStorage: locale.Mark("Nothing can be stored until there is room on the disk."), http.StatusRequestEntityTooLarge: locale.Mark("More was sent than is taken."),
+}
+
+// Spoken is an error with what a page says of it in the reader's language. Logs and
+// the audit log have the error itself.
+type Spoken struct {
+	Err            *domain.Error
+	Says, Suggests string
+}
+
+// Error returns the error's own text.
+func (e *Spoken) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e *Spoken) Unwrap() error { return e.Err }
+
+// Fail shows an error: what happened, what to do. What is not made for people
+// is logged under an id, and only the id is shown.
+func (c *Context) Fail(err error) {
+	p := kit.ErrorPage{Shell: c.Shell("", "Error"), Code: http.StatusInternalServerError, Headline: locale.Mark("Something went wrong here"),
+		Message: c.T("Nothing that was stored is lost.")}
+	var httpError *echo.HTTPError
+	var tooLarge *http.MaxBytesError
+	e, ours := errors.AsType[*domain.Error](err)
+	said, translated := errors.AsType[*Spoken](err)
+	switch {
+	case errors.As(err, &tooLarge):
+		p.Code, p.Message = http.StatusRequestEntityTooLarge, c.T(explained[http.StatusRequestEntityTooLarge])
+	case errors.As(err, &httpError):
+		p.Code = httpError.Code
+		p.Message = http.StatusText(httpError.Code)
+		if says := explained[p.Code]; says != "" {
+			p.Message = c.T(says)
+		}
+	case translated:
+		p.Code, p.Message, p.Suggestion = StatusOf[said.Err.Code], said.Says, said.Suggests
+	case ours && StatusOf[e.Code] != 0:
+		says := c.SaidInside(e.Message)
+		p.Code, p.Message, p.Suggestion = StatusOf[e.Code], kit.Begun(says), kit.Begun(c.Said(e.Suggestion))
+		if p.Wait = c.Wait(err); p.Wait != "" && e.Code == domain.CodeTooMany {
+			p.Suggestion = "" // it says to wait, not how long
+		}
+		if c.Display.Lang != locale.English && says == kit.Visible(e.Message) && explained[p.Code] != "" {
+			p.Says = c.T(explained[p.Code])
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		p.Code, p.Message = http.StatusServiceUnavailable, c.T("The answer took too long.")
+	default:
+		p.ID = domain.RequestOf(c).ID
+		c.Site.Logger.Error("page failed", "id", p.ID, "path", c.Echo.Request().URL.Path, "err", err)
+		// The address without its query, in which may be what somebody typed.
+		p.Details = strings.Join([]string{"error " + p.ID, "kairosd " + c.Site.Version, c.Echo.Request().Method + " " + kit.Visible(c.Echo.Request().URL.Path), c.Site.Now().UTC().Format(time.RFC3339)}, "\n")
+	}
+	if h := headlines[p.Code]; h != "" {
+		p.Headline = h
+	}
+	p.Headline = c.T(p.Headline)
+	p.Title = p.Headline
+	p.Lists = c.Lists()
+	component := kit.Error(p)
+	if c.HTMX() {
+		p.Part = c.Target() != "dialog"
+		component = kit.ErrorPanel(p)
+	}
+	if err := c.Render(p.Code, component); err != nil {
+		c.Site.Logger.Error("error page failed", "err", err)
+	}
+}

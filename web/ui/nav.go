@@ -1,0 +1,70 @@
+package ui
+
+import (
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// place is a word of the navigation. A page belongs to one by the section that it
+// gives to shell.
+//
+// A place with an operation is shown to those who may use it.
+type place struct {
+	section, href, word string
+	op                  app.Operation
+}
+
+// places is the main navigation, in its order.
+var places = []place{
+	{"home", "/", locale.Mark("Home"), ""},
+	{"runs", "/runs", locale.Mark("Runs"), ""},
+	{"plans", "/plans", locale.Mark("Plans"), ""},
+	{"approvals", "/approvals", locale.Mark("Approvals"), ""},
+	{"handoffs", "/handoffs", locale.Mark("Handoffs"), ""},
+	{"agents", "/agents", locale.Mark("Agents"), ""},
+	{"audit", "/audit", locale.Mark("Audit"), ""},
+	{"system", "/system", locale.Mark("System"), ""},
+}
+
+// ownPlaces live behind the initials of whoever reads: what is set, and who they are.
+var ownPlaces = []place{
+	{"me", "/me", locale.Mark("You"), ""},
+	{"settings", "/settings/users", locale.Mark("Settings"), app.ListUsers},
+}
+
+// nav is a navigation as a page shows it.
+func nav(c *Context, places []place, section string, pending int64) []kit.Link {
+	out := make([]kit.Link, 0, len(places))
+	for _, p := range places {
+		if p.op != "" && !c.May(p.op) {
+			continue
+		}
+		l := kit.Link{Text: c.T(p.word), Href: p.href, Current: p.section == section}
+		if p.section == "approvals" && pending > 0 {
+			l.Count = c.Number(pending)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// lists are where an error page leads: home, and the list that the address belongs to.
+func (c *Context) Lists() []kit.Link {
+	section := "runs"
+	if first, _, _ := strings.Cut(strings.TrimPrefix(c.Echo.Request().URL.Path, "/"), "/"); first != "" {
+		section = first
+	}
+	var home, list kit.Link
+	for _, l := range append(nav(c, places, section, 0), nav(c, ownPlaces, section, 0)...) {
+		switch {
+		case l.Href == "/":
+			home = kit.Link{Text: l.Text, Href: l.Href}
+		case l.Current || l.Href == "/runs" && list.Href == "":
+			list = kit.Link{Text: l.Text, Href: l.Href}
+		}
+	}
+	return []kit.Link{home, list}
+}

@@ -1,0 +1,39 @@
+package ui
+
+import (
+	"net/http"
+
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/static"
+)
+
+// Shell is what surrounds a page: section names its place in the navigation,
+// title is a message or ready text.
+func (c *Context) Shell(section, title string) kit.Shell {
+	s := kit.Shell{Title: c.T(title), Section: section, User: c.Who.Name, Role: string(c.Who.Role), CSRF: c.Who.CSRF, Version: c.Site.Version,
+		Static: static.Path, Zone: c.Display.Zone.String(), Now: c.Site.Now().UnixMilli(), Favicon: "idle", Theme: c.Display.Theme,
+		Density: c.Display.Density, Inspector: c.Display.Inspector, Shortcuts: c.Display.Shortcuts, Display: displayChoices(c), Began: c.Began, At: c.At, Here: "/", Dialog: c.Target() == "dialog"}
+	if c.Echo.Request().Method == http.MethodGet {
+		s.Here = c.Echo.Request().URL.RequestURI()
+		s.JSON = apiAddress(c)
+	}
+	s.Done = whatWasDone(c)
+	if c.Who.Name != "" {
+		s.Node, s.Idle = c.Site.Node, c.Site.Idle.Milliseconds()
+		if counts, err := c.Site.Reader.RunCounts(c); err == nil {
+			if s.Pending = counts.OpenApprovals; s.Pending > 0 {
+				s.Favicon = "waiting" // somebody waits for a person
+			}
+		}
+		if c.Site.Notices != nil {
+			for _, n := range c.Site.Notices(c) {
+				if section == "system" && n.Href == "/system" {
+					n.Href = "" // it is said here in full
+				}
+				s.Notices = append(s.Notices, kit.Notice{Bad: n.Bad, Text: c.Said(n.Text), Href: n.Href, Act: c.Said(n.Act)})
+			}
+		}
+	}
+	s.Initials, s.Own, s.Nav = kit.Initials(c.Who.Name), nav(c, ownPlaces, section, 0), nav(c, places, section, s.Pending)
+	return s
+}

@@ -1,0 +1,58 @@
+package ui
+
+import (
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// RunStatus is a run's state as operators read it.
+func RunStatus(s domain.RunStatus, reason domain.WaitReason) kit.Status {
+	switch s {
+	case domain.RunQueued:
+		return kit.Word("idle", "i-queued", locale.Mark("Queued"), false)
+	case domain.RunRunning:
+		return kit.Word("now", "i-now", locale.Mark("Running"), false)
+	case domain.RunCompleted:
+		return kit.Word("ok", "i-ok", locale.Mark("Succeeded"), true)
+	case domain.RunFailed:
+		return kit.Word("fail", "i-fail", locale.Mark("Failed"), true)
+	case domain.RunCancelled:
+		return kit.Word("idle", "i-cancel", locale.Mark("Cancelled"), true)
+	}
+	switch reason {
+	case domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined:
+		return kit.Word("need", "i-need", locale.Mark("Needs you"), false)
+	case domain.WaitInDoubt:
+		return kit.Word("fail", "i-doubt", locale.Mark("Interrupted"), false)
+	case domain.WaitPaused:
+		return kit.Word("idle", "i-pause", locale.Mark("Paused"), false)
+	case domain.WaitRetry:
+		return kit.Word("need", "i-retry", locale.Mark("Retrying"), false)
+	}
+	return kit.Word("idle", "i-wait", locale.Mark("Waiting"), false)
+}
+
+// StepStatus is a step's state as operators read it.
+func StepStatus(s domain.NodeStatus) kit.Status {
+	switch s {
+	case domain.NodeRunning:
+		return kit.Word("now", "i-now", locale.Mark("running"), false)
+	case domain.NodeCompleted:
+		return kit.Word("ok", "i-ok", locale.Mark("succeeded"), true)
+	case domain.NodeFailed:
+		return kit.Word("fail", "i-fail", locale.Mark("failed"), true)
+	case domain.NodeSkipped:
+		return kit.Word("idle", "i-skip", locale.Mark("skipped"), true)
+	case domain.NodeCancelled:
+		return kit.Word("idle", "i-cancel", locale.Mark("cancelled"), true)
+	case domain.NodeInDoubt:
+		return kit.Word("fail", "i-doubt", locale.Mark("interrupted"), false)
+	case domain.NodeWaiting:
+		return kit.Word("idle", "i-wait", locale.Mark("waiting"), false)
+	}
+	return kit.Word("idle", "i-queued", locale.Mark("not started"), false)
+}
+
+// MaxReason bounds the reason for an act, in bytes.
+const MaxReason = 500

@@ -1,0 +1,64 @@
+package ui
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// respite is how long whoever was refused is to wait, in seconds or, where that is
+// long, in minutes, and until when: the page stays open while the time passes. 0: the
+// error does not know. The answer's header says it too.
+func respite(c *Context, err error) (n int, minutes bool, until string) {
+	e, ok := errors.AsType[*domain.Error](err)
+	if !ok || e.RetryAfter <= 0 {
+		return 0, false, ""
+	}
+	seconds := int(math.Ceil(e.RetryAfter.Seconds()))
+	c.Echo.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
+	until = c.Site.Now().Add(e.RetryAfter).In(c.Display.Zone).Format(time.TimeOnly)
+	if seconds <= 90 {
+		return seconds, false, until
+	}
+	return (seconds + 59) / 60, true, until
+}
+
+// Wait says when to try again; empty: the error does not know.
+func (c *Context) Wait(err error) string {
+	n, minutes, until := respite(c, err)
+	switch {
+	case n == 0:
+		return ""
+	case minutes:
+		return c.N(n, "Try again in %s minute, at %s.", "Try again in %s minutes, at %s.", until)
+	}
+	return c.N(n, "Try again in %s second, at %s.", "Try again in %s seconds, at %s.", until)
+}
+
+// TooMany is what a form says that was sent too often; empty: that is not why it was
+// refused.
+func (c *Context) TooMany(err error) string {
+	if domain.CodeOf(err) != domain.CodeTooMany {
+		return ""
+	}
+	n, minutes, until := respite(c, err)
+	switch {
+	case n == 0:
+		return ""
+	case minutes:
+		return c.N(n, "Too many tries. Try again in %s minute, at %s.", "Too many tries. Try again in %s minutes, at %s.", until)
+	}
+	return c.N(n, "Too many tries. Try again in %s second, at %s.", "Too many tries. Try again in %s seconds, at %s.", until)
+}
+
+// RefusedWith is the status of a form that is shown again with what is wrong.
+func RefusedWith(err error) int {
+	if domain.CodeOf(err) == domain.CodeTooMany {
+		return http.StatusTooManyRequests
+	}
+	return http.StatusUnprocessableEntity
+}

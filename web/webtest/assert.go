@@ -1,0 +1,148 @@
+package webtest
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Says checks that a page is there and says what it must.
+func Says(t *testing.T, p Page, code int, wanted ...string) {
+	t.Helper()
+	if p.Code != code {
+		t.Errorf("%d, want %d\n%s", p.Code, code, p.Body)
+	}
+	for _, w := range wanted {
+		if !strings.Contains(p.Body, w) {
+			t.Errorf("the page does not say %q", w)
+		}
+	}
+}
+
+var tags = regexp.MustCompile(`<[^>]*>|\s+`)
+
+// Words is a page's text with single spaces.
+func Words(body string) string {
+	return strings.Join(strings.Fields(tags.ReplaceAllString(body, " ")), " ")
+}
+
+// Form reads the hidden fields of the form on a page that holds a mark.
+func Form(t *testing.T, body, mark string) url.Values {
+	t.Helper()
+	for _, f := range strings.Split(body, "<form")[1:] {
+		f, _, _ = strings.Cut(f, "</form>")
+		if strings.Contains(f, mark) {
+			return Page{Body: f}.Hidden()
+		}
+	}
+	t.Fatalf("no form with %q:\n%s", mark, body)
+	return nil
+}
+
+// Safe looks for markup that came from data: scripts other than our
+// own, handlers, styles, and one heading per page.
+func Safe(t *testing.T, path, body string) {
+	t.Helper()
+	doc, err := html.Parse(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := 0
+	var visit func(n *html.Node)
+	visit = func(n *html.Node) {
+		if n.Type == html.ElementNode {
+			if n.Data == "h1" {
+				headings++
+			}
+			for _, a := range n.Attr {
+				switch {
+				case strings.HasPrefix(a.Key, "on"), a.Key == "style", a.Key == "srcdoc", strings.HasPrefix(strings.ToLower(a.Val), "javascript:"):
+					t.Errorf("%s: <%s %s=%q>", path, n.Data, a.Key, a.Val)
+				case n.Data == "script" && a.Key == "src" && !strings.HasPrefix(a.Val, "/static/"):
+					t.Errorf("%s: script from %s", path, a.Val)
+				}
+			}
+			if n.Data == "img" || n.Data == "script" && n.FirstChild != nil {
+				t.Errorf("%s: a <%s> that no page has", path, n.Data)
+			}
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			visit(c)
+		}
+	}
+	visit(doc)
+	if headings != 1 {
+		t.Errorf("%s: %d first-level headings, want 1", path, headings)
+	}
+}
+
+// Authenticator is the code that a telephone shows for a secret of a second factor at a
+// time (RFC 6238), written apart from the daemon's.
+func Authenticator(t *testing.T, secret string, at time.Time) string {
+	t.Helper()
+	key, err := base32.StdEncoding.DecodeString(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha1.New, key)
+	if err := binary.Write(mac, binary.BigEndian, at.Unix()/30); err != nil {
+		t.Fatal(err)
+	}
+	sum := mac.Sum(nil)
+	i := sum[19] & 15
+	return fmt.Sprintf("%06d", (binary.BigEndian.Uint32(sum[i:])&0x7fffffff)%1e6)
+}
+
+// Request is one that a browser sends by [Browser.Do]; header are names and values.
+func Request(t *testing.T, method, address, body string, header ...string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequest(method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	return req
+}
+
+// Everybody logs in one user of each role; "" is nobody.
+func Everybody(t *testing.T, site *Site) map[domain.Role]*Browser {
+	t.Helper()
+	who := map[domain.Role]*Browser{"": site.Browser(t), domain.RoleAdmin: site.Browser(t).Login()}
+	for _, role := range []domain.Role{domain.RoleViewer, domain.RoleOperator, domain.RoleAuthor} {
+		if _, err := site.Auth.CreateUser(t.Context(), site.Admin, string(role), Password, role); err != nil {
+			t.Fatal(err)
+		}
+		who[role] = site.Browser(t)
+		if !who[role].LoginAs(string(role), Password) {
+			t.Fatalf("%s cannot log in", role)
+		}
+	}
+	return who
+}
+
+// Has wants texts in a page.
+func Has(t *testing.T, p Page, what string, texts ...string) {
+	t.Helper()
+	for _, want := range texts {
+		if !strings.Contains(p.Body, want) {
+			t.Errorf("%s does not say %q:\n%s", what, want, Words(p.Body))
+		}
+	}
+}
+
+// RecoveryCode is what one of a second factor looks like.
+var RecoveryCode = regexp.MustCompile(`\b[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}\b`)
