@@ -34,22 +34,6 @@ type fake struct {
 // realPlans is what the API asks about plans, of a real store and a real engine.
 type realPlans struct{ *apptest.World }
 
-func (r realPlans) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
-	return r.Store.Plans(ctx, f)
-}
-
-func (r realPlans) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
-	return r.Store.Plan(ctx, idOrKey)
-}
-
-func (r realPlans) Versions(ctx context.Context, planID string) ([]domain.Version, error) {
-	return r.Store.Versions(ctx, planID)
-}
-
-func (r realPlans) VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error) {
-	return r.Store.VersionByNumber(ctx, planID, number)
-}
-
 const incarnation = "abc"
 
 // newFake makes a world; nil: one without plans.
@@ -300,8 +284,4 @@ func (f *fake) record(action, run string, actor domain.Actor) {
 
 func (f *fake) TryPlan(context.Context, domain.Actor, []byte, planner.Format, domain.RawJSON) (domain.Run, planner.Problems, error) {
 	return domain.Run{ID: "tried", Status: domain.RunQueued}, nil, nil
-}
-
-func (f *fake) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlow, error) {
-	return domain.PlanFlow{Whole: true, Runs: 1, Nodes: map[string]*domain.NodeFlow{"a": {Runs: 1, Failures: []domain.StepHit{{Run: "r", Node: "a"}}}}}, nil
 }

@@ -10,12 +10,6 @@ import (
 
 // Reader is what the API reads of the store; see web.Reader for the promises.
 type Reader interface {
-	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
-	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
-	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
-	Versions(ctx context.Context, planID string) ([]domain.Version, error)
-	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
-
 	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
