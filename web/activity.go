@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/part/vital"
 	"github.com/kairosd/kairosd/web/view"
@@ -104,13 +105,16 @@ func (r *request) stopPage(code int, p view.ConfirmPage, name string, stopped *d
 }
 
 // stop does what a stopPage announced; show shows that page again.
-func (r *request) stop(name, back string, do func(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error, show func(code int, problem string) error) error {
+func (r *request) stop(name, back string, do func(context.Context, app.StopCalls) error, show func(code int, problem string) error) error {
 	on, reason := r.c.FormValue("do") == "stop", strings.TrimSpace(r.c.FormValue("reason"))
 	if on && reason == "" {
 		return show(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
 	}
-	err := r.once(func() (string, error) { return back, do(r.ctx, r.who.actor(), name, on, reason) })
-	if domain.CodeOf(err) == domain.CodeConflict {
+	err := do(r.ctx, app.StopCalls{Meta: r.meta(), Name: name, On: on, Reason: reason})
+	switch domain.CodeOf(err) {
+	case "":
+		return r.to(back)
+	case domain.CodeConflict:
 		return show(http.StatusConflict, r.t("That is so already. This is how it is now."))
 	}
 	return err

@@ -342,8 +342,8 @@ func (r *request) bulkShow() error {
 		tool, part, _ := strings.Cut(b.Tool, " ")
 		add(r.t("When it takes calls"), kit.CircuitOf(tool, part), toolHref(tool))
 	}
-	if !b.State.Final() && b.Tool != "" && r.s.Crew != nil {
-		tools, err := r.s.Crew.Tools(r.ctx)
+	if !b.State.Final() && b.Tool != "" {
+		tools, err := r.s.App.Tools.List(r.ctx, r.who.actor())
 		if err != nil {
 			return err
 		}

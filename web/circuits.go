@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/kit"
@@ -158,7 +159,7 @@ func (r *request) circuitPage(code int, p view.ConfirmPage, name string, b domai
 }
 
 // changeCircuit does what a circuitPage announced; show shows that page again.
-func (r *request) changeCircuit(name, back string, do func(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error, show func(code int, problem string) error) error {
+func (r *request) changeCircuit(name, back string, do func(context.Context, app.CircuitRequest) error, show func(code int, problem string) error) error {
 	c := domain.CircuitChange{Part: strings.TrimSpace(r.c.FormValue("part")), Open: r.c.FormValue("do") == "open", Reason: strings.TrimSpace(r.c.FormValue("reason"))}
 	if !c.Open && r.c.FormValue("do") != "close" {
 		return domain.Errorf(domain.CodeInvalid, "the form does not say whether to open or to close the circuit")
@@ -170,8 +171,10 @@ func (r *request) changeCircuit(name, back string, do func(ctx context.Context, 
 		}
 		c.For = d
 	}
-	err := r.once(func() (string, error) { return back, do(r.ctx, r.who.actor(), name, c) })
+	err := do(r.ctx, app.CircuitRequest{Meta: r.meta(), Name: name, CircuitChange: c})
 	switch domain.CodeOf(err) {
+	case "":
+		return r.to(back)
 	case domain.CodeConflict:
 		return show(http.StatusConflict, r.t("That is so already. This is how it is now."))
 	case domain.CodeInvalid:
@@ -208,11 +211,8 @@ func (r *request) showToolCircuit(code int, problem string) error {
 }
 
 func (r *request) changeToolCircuit() error {
-	if r.s.Crew == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation has no page about tools")
-	}
 	name := r.c.Param("tool")
-	return r.changeCircuit(name, toolHref(name), r.s.Crew.ChangeToolCircuit, r.showToolCircuit)
+	return r.changeCircuit(name, toolHref(name), r.s.App.Tools.ChangeCircuit, r.showToolCircuit)
 }
 
 // providerCircuitPage asks before the circuit of a provider is opened or closed.
@@ -228,11 +228,8 @@ func (r *request) showProviderCircuit(code int, problem string) error {
 }
 
 func (r *request) changeProviderCircuit() error {
-	if r.s.Crew == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation has no page about providers")
-	}
 	name := r.c.Param("provider")
-	return r.changeCircuit(name, providerHref(name), r.s.Crew.ChangeProviderCircuit, r.showProviderCircuit)
+	return r.changeCircuit(name, providerHref(name), r.s.App.Providers.ChangeCircuit, r.showProviderCircuit)
 }
 
 // runsSearched bounds how many unfinished runs are looked through for what they call.
@@ -241,10 +238,7 @@ const runsSearched = 200
 // missed are the tools with an open circuit that plans of unfinished runs call, by
 // themselves or through an agent.
 func (r *request) missed() ([]domain.ToolInfo, error) {
-	if r.s.Crew == nil {
-		return nil, nil
-	}
-	list, err := r.s.Crew.Tools(r.ctx)
+	list, err := r.s.App.Tools.List(r.ctx, r.who.actor())
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +246,7 @@ func (r *request) missed() ([]domain.ToolInfo, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	agents, err := r.s.Crew.Agents(r.ctx)
+	agents, err := r.s.App.Agents.List(r.ctx, r.who.actor())
 	if err != nil {
 		return nil, err
 	}

@@ -30,9 +30,6 @@ var crewParts = []struct{ id, href, word string }{
 
 // crew shows the agents, the providers behind them, or the tools.
 func (r *request) crew() error {
-	if r.s.Crew == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation has no page about agents")
-	}
 	part := path.Base(r.c.Path())
 	p := view.CrewPage{Part: part}
 	title := ""
@@ -60,11 +57,11 @@ func (r *request) crew() error {
 }
 
 func (r *request) agents(p *view.CrewPage) error {
-	list, err := r.s.Crew.Agents(r.ctx)
+	list, err := r.s.App.Agents.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
-	providers, err := r.s.Crew.Providers(r.ctx)
+	providers, err := r.s.App.Providers.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
@@ -153,7 +150,7 @@ func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (view.Statu
 }
 
 func (r *request) providers(p *view.CrewPage) error {
-	list, err := r.s.Crew.Providers(r.ctx)
+	list, err := r.s.App.Providers.List(r.ctx, r.who.actor())
 	for _, v := range list {
 		row := view.ProviderRow{Name: visible(v.Name), Href: providerHref(v.Name), Type: v.Type, Model: visible(v.Model), Address: visible(v.BaseURL), Pulse: r.pulse(v.Activity), Limits: r.providerLimits(v),
 			In: r.number(v.Activity.Usage.InputTokens), Out: r.number(v.Activity.Usage.OutputTokens), Cost: r.cost(r.today(v.Activity).Cost), Error: shortened(visible(v.LastError)), ErrorAt: r.time(v.LastErrorAt)}
@@ -173,7 +170,7 @@ func (r *request) providers(p *view.CrewPage) error {
 }
 
 func (r *request) tools(p *view.CrewPage) error {
-	list, err := r.s.Crew.Tools(r.ctx)
+	list, err := r.s.App.Tools.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
@@ -200,7 +197,7 @@ func (r *request) tools(p *view.CrewPage) error {
 			p.Changed = append(p.Changed, l)
 		}
 	}
-	servers, err := r.s.Crew.ToolServers(r.ctx)
+	servers, err := r.s.App.Tools.Servers(r.ctx, r.who.actor())
 	if len(servers) == 0 && err == nil {
 		p.Empty = "mcp:\n  servers:\n    files:\n      command: [/opt/files-server]\n      allow: true\n    remote:\n      url: https://mcp.example.com"
 	}
@@ -217,10 +214,7 @@ func (r *request) tools(p *view.CrewPage) error {
 
 // agentPage shows one agent.
 func (r *request) agentPage() error {
-	if r.s.Crew == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation has no page about agents")
-	}
-	list, err := r.s.Crew.Agents(r.ctx)
+	list, err := r.s.App.Agents.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
@@ -256,7 +250,7 @@ func (r *request) agentPage() error {
 	if note := r.agentNote(a); note != "" {
 		p.Facts = append(p.Facts, view.Fact{Term: r.t("Notes"), Text: note})
 	}
-	providers, err := r.s.Crew.Providers(r.ctx)
+	providers, err := r.s.App.Providers.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
@@ -270,7 +264,7 @@ func (r *request) agentPage() error {
 			p.Error, p.ErrorAt = visible(v.LastError), r.time(v.LastErrorAt)
 		}
 	}
-	tools, err := r.s.Crew.Tools(r.ctx)
+	tools, err := r.s.App.Tools.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}

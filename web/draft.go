@@ -292,12 +292,15 @@ func (r *request) acceptVersion() error {
 	switch r.c.FormValue("do") {
 	case "accept":
 		kind := r.c.FormValue("alternative")
-		return r.onceOf(":accept"+kind, func() (string, error) {
-			if kind != "" {
-				_, err := r.s.Drafts.AcceptAlternative(r.ctx, r.who.actor(), v.Hash, domain.DraftAcceptance{Alternative: kind, Reason: r.t("v%d, made of: %s", v.Number, cut(intent, 400))})
-				return path, err
+		reason := r.t("v%d, made of: %s", v.Number, cut(intent, 400))
+		if kind == "" {
+			if _, err := r.s.App.Plans.Accept(r.ctx, app.VersionChange{Meta: r.meta(), Plan: pl.ID, Number: v.Number, Reason: reason}); err != nil {
+				return err
 			}
-			_, err := r.s.Engine.AcceptVersion(r.ctx, r.who.actor(), pl.ID, v.Hash, r.t("v%d, made of: %s", v.Number, cut(intent, 400)))
+			return r.to(path)
+		}
+		return r.onceOf(":accept"+kind, func() (string, error) {
+			_, err := r.s.Drafts.AcceptAlternative(r.ctx, r.who.actor(), v.Hash, domain.DraftAcceptance{Alternative: kind, Reason: reason})
 			return path, err
 		})
 	case "discard":

@@ -112,10 +112,7 @@ func (r *request) systemBand() (templ.Component, error) {
 // degraded are the providers whose last call failed, or that are not called for
 // a while because of that.
 func (r *request) degraded() ([]domain.ProviderInfo, error) {
-	if r.s.Crew == nil {
-		return nil, nil
-	}
-	list, err := r.s.Crew.Providers(r.ctx)
+	list, err := r.s.App.Providers.List(r.ctx, r.who.actor())
 	if err != nil {
 		return nil, err
 	}

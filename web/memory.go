@@ -1,39 +1,21 @@
 package web
 
 import (
-	"context"
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// Memory is what sessions remember, by who started their runs.
-type Memory interface {
-	// MemorySessions lists an owner's sessions that remember something, by name.
-	MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error)
-	// Memories lists what a session remembers, newest first.
-	Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error)
-	// Forget removes what a session remembers; CodeNotFound if that is nothing.
-	Forget(ctx context.Context, owner, session, reason string, actor domain.Actor) (int64, error)
-}
-
 // remembered finds whose session the address speaks of: one's own, or as an
 // admin another's.
 func (r *request) remembered() (owner, session string, err error) {
-	if r.s.Memory == nil {
-		return "", "", domain.Errorf(domain.CodeNotFound, "this installation has no page about memory")
-	}
-	owner, session = r.c.FormValue("owner"), r.c.FormValue("session")
-	if owner == "" {
-		owner = r.who.Name
-	}
-	if owner != r.who.Name && !r.who.Role.Includes(domain.RoleAdmin) {
-		return "", "", domain.Errorf(domain.CodeForbidden, "what others' sessions remember is for admins")
-	}
-	return owner, session, nil
+	owner, session = cmp.Or(r.c.FormValue("owner"), r.who.Name), r.c.FormValue("session")
+	return owner, session, domain.CheckMemoryOwner(r.who.actor(), owner)
 }
 
 // memoryHref is the address of a page about memory.
@@ -70,7 +52,7 @@ func (r *request) memory() error {
 	}
 	page := r.page()
 	if session == "" {
-		list, err := r.s.Memory.MemorySessions(r.ctx, owner, page)
+		list, err := r.s.App.Memory.Sessions(r.ctx, r.who.actor(), owner, page)
 		if err != nil {
 			return err
 		}
@@ -82,7 +64,7 @@ func (r *request) memory() error {
 		}
 		return r.render(http.StatusOK, view.Memory(p))
 	}
-	list, err := r.s.Memory.Memories(r.ctx, owner, session, page)
+	list, err := r.s.App.Memory.Exchanges(r.ctx, r.who.actor(), owner, session, page)
 	if err != nil {
 		return err
 	}
@@ -109,7 +91,7 @@ func (r *request) showForget(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	list, err := r.s.Memory.Memories(r.ctx, owner, session, domain.Page{Limit: 1})
+	list, err := r.s.App.Memory.Exchanges(r.ctx, r.who.actor(), owner, session, domain.Page{Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -132,8 +114,8 @@ func (r *request) forget() error {
 	if reason == "" {
 		return r.showForget(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
 	}
-	return r.once(func() (string, error) {
-		_, err := r.s.Memory.Forget(r.ctx, owner, session, reason, r.who.actor())
-		return r.memoryHref("/memory", owner, "", ""), err
-	})
+	if _, err := r.s.App.Memory.Forget(r.ctx, app.SessionChange{Meta: r.meta(), Owner: owner, Session: session, Reason: reason}); err != nil {
+		return err
+	}
+	return r.to(r.memoryHref("/memory", owner, "", ""))
 }

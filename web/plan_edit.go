@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	plans "github.com/kairosd/kairosd/examples"
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
@@ -235,14 +236,12 @@ func (r *request) savePlan() error {
 	if !valid {
 		return r.render(http.StatusUnprocessableEntity, view.PlanEditor(p))
 	}
-	err := r.once(func() (string, error) {
-		pl, v, _, _, err := r.s.Engine.SavePlanOver(r.ctx, r.who.actor(), []byte(source), format, "upload", r.c.FormValue("reason"), p.Base)
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(pl.Key), v.Number), nil
-	})
-	if domain.CodeOf(err) != domain.CodeStale {
+	stored, err := r.s.App.Plans.Store(r.ctx, app.PlanDocument{Meta: r.meta(), Source: []byte(source), Format: format, Origin: "upload", Reason: r.c.FormValue("reason"), Base: p.Base})
+	switch domain.CodeOf(err) {
+	case "":
+		return r.to(fmt.Sprintf("%s/v/%d", planURL(stored.Plan), stored.Version.Number))
+	case domain.CodeStale:
+	default:
 		return err
 	}
 	return r.savedMeanwhile(&p, doc, format, err)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -65,10 +66,10 @@ func (r *request) planRights(p *view.PlanPage, pl domain.Plan, program *planner.
 			used[t] = append(used[t], program.Nodes[i].ID)
 		}
 	}
-	if len(used) == 0 || r.s.Crew == nil {
+	if len(used) == 0 {
 		return nil
 	}
-	list, err := r.s.Crew.Tools(r.ctx)
+	list, err := r.s.App.Tools.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
@@ -208,10 +209,9 @@ func (r *request) restore() error {
 	if reason == "" {
 		return r.showRestore(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
 	}
-	err = r.once(func() (string, error) {
-		_, err := r.s.Engine.RestoreVersion(r.ctx, r.who.actor(), pl.ID, v.Number, r.c.FormValue("base"), reason)
-		return "/plans/" + url.PathEscape(pl.Key), err
-	})
+	if pl, err = r.s.App.Plans.Restore(r.ctx, app.VersionChange{Meta: r.meta(), Plan: pl.ID, Number: v.Number, Base: r.c.FormValue("base"), Reason: reason}); err == nil {
+		return r.to(planURL(pl))
+	}
 	if code := domain.CodeOf(err); code == domain.CodeStale || code == domain.CodeConflict || code == domain.CodeInvalid {
 		return r.showRestore(statusOf[code], r.sentence(err))
 	}

@@ -131,20 +131,8 @@ type Engine interface {
 	// Effects is what running each node of a stored version may do, in their order, as
 	// far as that is known before it has its input.
 	Effects(ctx context.Context, hash string) ([]planner.Effect, error)
-	// SavePlan parses, validates and stores a document. Problems are returned
-	// also when it is stored (warnings); with errors the error is CodeInvalid.
-	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
-	// SavePlanOver is SavePlan for a document that was made from the version with
-	// the hash base; CodeStale when the plan has a newer one.
-	SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	// CheckPlan validates without storing.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
-	// RestoreVersion makes an earlier version of a plan its current one; CodeStale
-	// when the current one has another hash than base.
-	RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error)
-	// AcceptVersion takes a version that a planner made into use: it becomes its plan's
-	// current one; CodeConflict if a person made it.
-	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
 	// TryPlan starts a dry run of a document without saving it.
 	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error)
 	// Catalog is what this installation offers to plans.
@@ -172,30 +160,4 @@ type Auth interface {
 // Audit is where acts are recorded that never reached what they were about.
 type Audit interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
-}
-
-// Crew is who acts with models, and with which tools.
-type Crew interface {
-	Agents(ctx context.Context) ([]domain.AgentInfo, error)
-	Providers(ctx context.Context) ([]domain.ProviderInfo, error)
-	Tools(ctx context.Context) ([]domain.ToolInfo, error)
-	// AcceptTool takes the definition that an MCP server offers now for the
-	// accepted one, if it has the digest; CodeStale if it has another,
-	// CodeConflict if it is the accepted one, CodeNotFound, CodeForbidden.
-	AcceptTool(ctx context.Context, actor domain.Actor, name, digest, reason string) error
-	// ToolServers lists the MCP servers.
-	ToolServers(ctx context.Context) ([]domain.ToolServer, error)
-	// RetryToolServer starts an MCP server again that was given up; CodeNotFound,
-	// CodeForbidden, CodeConflict when it may not be run.
-	RetryToolServer(ctx context.Context, actor domain.Actor, name, reason string) error
-	// StopTool lets nobody call a tool any more, or with on false lets it be called
-	// again; StopProvider the same of a provider. CodeNotFound, CodeForbidden,
-	// CodeConflict when it is so already.
-	StopTool(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error
-	StopProvider(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error
-	// ChangeToolCircuit opens or closes a circuit of a tool, ChangeProviderCircuit
-	// that of a provider. CodeNotFound, CodeForbidden, CodeInvalid for a circuit that
-	// is none, CodeConflict when one is closed that is closed already.
-	ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error
-	ChangeProviderCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error
 }

@@ -14,10 +14,7 @@ import (
 
 // provider finds the provider that the address names.
 func (r *request) provider() (domain.ProviderInfo, error) {
-	if r.s.Crew == nil {
-		return domain.ProviderInfo{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about providers")
-	}
-	list, err := r.s.Crew.Providers(r.ctx)
+	list, err := r.s.App.Providers.List(r.ctx, r.who.actor())
 	if err != nil {
 		return domain.ProviderInfo{}, err
 	}
@@ -59,7 +56,7 @@ func (r *request) providerPage() error {
 	fact(locale.Mark("Cost in 24 hours"), r.cost(v.Activity.Usage.Cost))
 	fact(locale.Mark("Key"), r.keyText(v.Key))
 	fact(locale.Mark("If it fails"), r.t("Calls wait as their steps' retries say; no other provider takes over by itself."))
-	agents, err := r.s.Crew.Agents(r.ctx)
+	agents, err := r.s.App.Agents.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
@@ -129,7 +126,7 @@ func (r *request) showStopProvider(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	agents, err := r.s.Crew.Agents(r.ctx)
+	agents, err := r.s.App.Agents.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
@@ -140,9 +137,6 @@ func (r *request) showStopProvider(code int, problem string) error {
 }
 
 func (r *request) stopProvider() error {
-	if r.s.Crew == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation has no page about providers")
-	}
 	name := r.c.Param("provider")
-	return r.stop(name, providerHref(name), r.s.Crew.StopProvider, r.showStopProvider)
+	return r.stop(name, providerHref(name), r.s.App.Providers.Stop, r.showStopProvider)
 }

@@ -44,7 +44,7 @@ func (b *runPage) facts(p *view.RunPage) {
 	}
 	if run.Session != "" && run.Session != run.ID {
 		href := ""
-		if b.s.Memory != nil && (run.Actor == b.who.Name || b.who.Role.Includes(domain.RoleAdmin)) {
+		if domain.CheckMemoryOwner(b.who.actor(), run.Actor) == nil {
 			href = b.memoryHref("/memory", run.Actor, run.Session, "")
 		}
 		add(b.t("Session"), visible(run.Session), href)

@@ -23,15 +23,12 @@ type trouble struct {
 // troublesOf are the troubles of a run. A circuit of a host is one of them only where
 // the run names the host.
 func (r *request) troublesOf(d domain.RunDetail) ([]trouble, error) {
-	if r.s.Crew == nil {
-		return nil, nil
-	}
 	uses, err := r.s.Reader.Uses(r.ctx, d.Run.ID)
 	if err != nil {
 		return nil, err
 	}
 	used := func(kind, name string) bool { return slices.Contains(uses, domain.Use{Kind: kind, Name: name}) }
-	providers, err := r.s.Crew.Providers(r.ctx)
+	providers, err := r.s.App.Providers.List(r.ctx, r.who.actor())
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +43,7 @@ func (r *request) troublesOf(d domain.RunDetail) ([]trouble, error) {
 		}
 		out = append(out, trouble{text, view.Link{Text: r.t("See the provider"), Href: "/agents/providers/" + url.PathEscape(p.Name)}, url.Values{"provider": {p.Name}}})
 	}
-	tools, err := r.s.Crew.Tools(r.ctx)
+	tools, err := r.s.App.Tools.List(r.ctx, r.who.actor())
 	if err != nil {
 		return nil, err
 	}

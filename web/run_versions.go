@@ -80,11 +80,9 @@ func (b *runPage) doers(st *step, a *attempt, agent string, add func(term, text 
 // toolVersion says where a tool is from, which is what its version depends on.
 func (b *runPage) toolVersion(name string, f inForce) string {
 	source := ""
-	if b.s.Crew != nil {
-		if tools, err := b.s.Crew.Tools(b.ctx); err == nil {
-			if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {
-				source = tools[i].Source
-			}
+	if tools, err := b.s.App.Tools.List(b.ctx, b.who.actor()); err == nil {
+		if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {
+			source = tools[i].Source
 		}
 	}
 	switch {

@@ -35,10 +35,6 @@ type Config struct {
 	Accounts account.Accounts
 	// Bulk acts on many runs; nil: there are no pages for that.
 	Bulk Bulk
-	// Crew lists agents, providers and tools; nil: there is no page about them.
-	Crew Crew
-	// Memory is what sessions remember; nil: there are no pages about it.
-	Memory Memory
 	// Planner makes plans of intents; nil: there are no pages for that.
 	Planner Planner
 	// Drafts makes plans in the background; nil: there are no pages for that.
@@ -144,10 +140,10 @@ func New(c Config) (*Server, error) {
 // mounted are the sections, each with what its pages need.
 func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
-		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts, Memory: s.Memory != nil}),
+		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts, Memory: true}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
-		settings.Section(settings.Ports{Settings: s.Settings}),
-		system.Section(system.Ports{System: s.System, Settings: s.Settings, Crew: s.Crew}),
+		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),
+		system.Section(system.Ports{App: s.App, System: s.System, Settings: s.Settings}),
 	}
 }
 

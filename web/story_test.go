@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web"
 )
@@ -265,6 +266,8 @@ func (o *told) VersionByNumber(_ context.Context, plan string, number int) (doma
 	return domain.Version{PlanID: plan, Number: number, Author: "marta", CreatedAt: epoch.Add(-20 * time.Minute)}, nil
 }
 
+func (o *told) Uses(context.Context, string) ([]domain.Use, error) { return nil, nil }
+
 func (o *told) RunCounts(context.Context) (domain.RunCounts, error) {
 	return domain.RunCounts{OpenApprovals: 3}, nil
 }
@@ -370,7 +373,11 @@ func (s stories) FailureAcks(ctx context.Context, since time.Time, limit int) ([
 // serve is the dashboard over stories, for a user who is logged in.
 func (o *told) serve(tb testing.TB) http.Handler {
 	tb.Helper()
-	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Checker: new(store.AuditChecker)}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
+	tools, err := toolbox.New(tb.Context(), toolbox.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Checker: new(store.AuditChecker), Tools: func() *toolbox.Box { return tools }, Server: app.NoServer{}, Settings: app.NoServer{}}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -152,24 +152,21 @@ func (r *request) counted(key string, values []view.Link) []view.Link {
 }
 
 func (r *request) crewNames(kind string, add func(...string)) error {
-	if r.s.Crew == nil {
-		return nil
-	}
 	switch kind {
 	case "agent":
-		list, err := r.s.Crew.Agents(r.ctx)
+		list, err := r.s.App.Agents.List(r.ctx, r.who.actor())
 		for _, a := range list {
 			add(a.ID)
 		}
 		return err
 	case "provider":
-		list, err := r.s.Crew.Providers(r.ctx)
+		list, err := r.s.App.Providers.List(r.ctx, r.who.actor())
 		for _, p := range list {
 			add(p.Name)
 		}
 		return err
 	}
-	list, err := r.s.Crew.Tools(r.ctx)
+	list, err := r.s.App.Tools.List(r.ctx, r.who.actor())
 	for _, t := range list {
 		add(t.Name)
 	}

@@ -22,11 +22,8 @@ import (
 
 // tool finds the tool that the address names.
 func (r *request) tool() (domain.ToolInfo, error) {
-	if r.s.Crew == nil {
-		return domain.ToolInfo{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about tools")
-	}
 	name := r.c.Param("tool")
-	list, err := r.s.Crew.Tools(r.ctx)
+	list, err := r.s.App.Tools.List(r.ctx, r.who.actor())
 	if err != nil {
 		return domain.ToolInfo{}, err
 	}
@@ -110,11 +107,8 @@ func (r *request) showStopTool(code int, problem string) error {
 }
 
 func (r *request) stopTool() error {
-	if r.s.Crew == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation has no page about tools")
-	}
 	name := r.c.Param("tool")
-	return r.stop(name, toolHref(name), r.s.Crew.StopTool, r.showStopTool)
+	return r.stop(name, toolHref(name), r.s.App.Tools.Stop, r.showStopTool)
 }
 
 // toolPage shows one tool.
@@ -140,7 +134,7 @@ func (r *request) toolPage() error {
 	if names := r.secretsOf(t.Name); names != "" {
 		p.Facts = append(p.Facts, view.Fact{Term: r.t("Secrets it may be given"), Text: names})
 	}
-	agents, err := r.s.Crew.Agents(r.ctx)
+	agents, err := r.s.App.Agents.List(r.ctx, r.who.actor())
 	if err != nil {
 		return err
 	}
@@ -275,9 +269,10 @@ func (r *request) acceptTool() error {
 	case reason == "" && t.Change != nil:
 		return r.showAccept(http.StatusUnprocessableEntity, r.t("Say why: it is kept in the audit log."))
 	}
-	err = r.once(func() (string, error) {
-		return toolHref(t.Name), r.s.Crew.AcceptTool(r.ctx, r.who.actor(), t.Name, digest, reason)
-	})
+	err = r.s.App.Tools.Accept(r.ctx, app.ToolAcceptance{Meta: r.meta(), Tool: t.Name, Digest: digest, Reason: reason})
+	if err == nil {
+		return r.to(toolHref(t.Name))
+	}
 	if domain.CodeOf(err) == domain.CodeStale && t.Change != nil {
 		return r.showAccept(http.StatusConflict, r.t("It says something else again since you looked. This is what it says now."))
 	}
@@ -390,8 +385,8 @@ func (r *request) savePlanFor(tool string) (domain.Plan, domain.Version, error) 
 	if err != nil {
 		return domain.Plan{}, domain.Version{}, err
 	}
-	plan, version, _, _, err := r.s.Engine.SavePlan(r.ctx, r.who.actor(), src, planner.FormatJSON, "try", "tried on the page of the tool")
-	return plan, version, err
+	stored, err := r.s.App.Plans.Store(r.ctx, app.PlanDocument{Meta: app.Meta{By: r.who.actor()}, Source: src, Format: planner.FormatJSON, Origin: "try", Reason: "tried on the page of the tool"})
+	return stored.Plan, stored.Version, err
 }
 
 var effectWords = map[string]string{
@@ -424,10 +419,7 @@ func (r *request) retryServerPage() error {
 }
 
 func (r *request) server() (domain.ToolServer, error) {
-	if r.s.Crew == nil {
-		return domain.ToolServer{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about tools")
-	}
-	list, err := r.s.Crew.ToolServers(r.ctx)
+	list, err := r.s.App.Tools.Servers(r.ctx, r.who.actor())
 	if err != nil {
 		return domain.ToolServer{}, err
 	}
@@ -444,7 +436,8 @@ func (r *request) retryServer() error {
 	if err != nil {
 		return err
 	}
-	return r.once(func() (string, error) {
-		return "/agents/tools", r.s.Crew.RetryToolServer(r.ctx, r.who.actor(), s.Name, strings.TrimSpace(r.c.FormValue("reason")))
-	})
+	if err := r.s.App.Tools.RetryServer(r.ctx, app.ServerRetry{Meta: r.meta(), Server: s.Name, Reason: strings.TrimSpace(r.c.FormValue("reason"))}); err != nil {
+		return err
+	}
+	return r.to("/agents/tools")
 }

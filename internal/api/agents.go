@@ -10,14 +10,6 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Crew is who acts with models.
-type Crew interface {
-	// Agents lists the agents by id.
-	Agents(ctx context.Context) ([]domain.AgentInfo, error)
-	// Providers lists the models' providers by name, with how their calls went.
-	Providers(ctx context.Context) ([]domain.ProviderInfo, error)
-}
-
 type (
 	agentsOut    struct{ Body List[domain.AgentInfo] }
 	providersOut struct{ Body List[domain.ProviderInfo] }
@@ -35,58 +27,26 @@ type (
 
 func (a *API) agentRoutes() {
 	tags := []string{"agents"}
-	there := func() error {
-		if a.Crew == nil {
-			return domain.Errorf(domain.CodeUnavailable, "there are no agents here")
-		}
-		return nil
-	}
 	register(a, huma.Operation{OperationID: "list-agents", Method: http.MethodGet, Path: "/agents", Tags: tags,
 		Summary: "List agents: what they can do, with which model and tools"},
 		func(ctx context.Context, _ *struct{}) (*agentsOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			list, err := a.Crew.Agents(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return &agentsOut{Body: listOf(list, "", func(v domain.AgentInfo) domain.AgentInfo { return v })}, nil
+			list, err := a.App.Agents.List(ctx, actorOf(ctx))
+			return &agentsOut{Body: listOf(list, "", func(v domain.AgentInfo) domain.AgentInfo { return v })}, err
 		})
 	register(a, huma.Operation{OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
 		Summary: "List the providers of models: how their calls went, and the last error"},
 		func(ctx context.Context, _ *struct{}) (*providersOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			list, err := a.Crew.Providers(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return &providersOut{Body: listOf(list, "", func(v domain.ProviderInfo) domain.ProviderInfo { return v })}, nil
+			list, err := a.App.Providers.List(ctx, actorOf(ctx))
+			return &providersOut{Body: listOf(list, "", func(v domain.ProviderInfo) domain.ProviderInfo { return v })}, err
 		})
 	register(a, huma.Operation{OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{id}", Tags: tags, Summary: "One agent"},
 		func(ctx context.Context, in *agentIn) (*agentOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			list, err := a.Crew.Agents(ctx)
-			if err != nil {
-				return nil, err
-			}
-			v, err := named(list, in.ID, "agent", "/agents", func(v domain.AgentInfo) string { return v.ID })
+			v, err := a.App.Agents.Get(ctx, actorOf(ctx), unescaped(in.ID))
 			return &agentOut{v}, err
 		})
 	register(a, huma.Operation{OperationID: "get-provider", Method: http.MethodGet, Path: "/providers/{name}", Tags: tags, Summary: "One provider of models"},
 		func(ctx context.Context, in *providerIn) (*providerOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			list, err := a.Crew.Providers(ctx)
-			if err != nil {
-				return nil, err
-			}
-			v, err := named(list, in.Name, "provider", "/providers", func(v domain.ProviderInfo) string { return v.Name })
+			v, err := a.App.Providers.Get(ctx, actorOf(ctx), unescaped(in.Name))
 			return &providerOut{v}, err
 		})
 	register(a, huma.Operation{OperationID: "list-messages", Method: http.MethodGet, Path: "/runs/{id}/messages", Tags: []string{"runs"},
@@ -97,16 +57,10 @@ func (a *API) agentRoutes() {
 		})
 }
 
-// named finds one of a list by its name, as it stands in an address.
-func named[T any](list []T, escaped, what, at string, name func(T) string) (found T, err error) {
-	want, err := url.PathUnescape(escaped)
-	if err != nil {
-		want = escaped
+// unescaped is a name as it was before it became part of an address.
+func unescaped(name string) string {
+	if want, err := url.PathUnescape(name); err == nil {
+		return want
 	}
-	for _, x := range list {
-		if name(x) == want {
-			return x, nil
-		}
-	}
-	return found, domain.Errorf(domain.CodeNotFound, "there is no %s %q", what, want).Suggest("GET %s lists them", at)
+	return name
 }

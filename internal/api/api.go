@@ -50,22 +50,12 @@ type Config struct {
 	Local *domain.Actor
 	// Accounts manages users and tokens; nil: those routes answer 503.
 	Accounts Accounts
-	// System looks after the installation; nil: those routes answer 503.
-	System System
-	// Tools are what plans may call; nil: those routes answer 503.
-	Tools Tools
-	// Memory is what sessions remember; nil: those routes answer 503.
-	Memory Memory
 	// Planner makes plans of intents; nil: those routes answer 503.
 	Planner Planner
 	// Drafts makes plans in the background; nil: those routes answer 503.
 	Drafts Drafts
 	// Bulk acts on many runs; nil: those routes answer 503.
 	Bulk Bulk
-	// Crew lists agents and providers; nil: those routes answer 503.
-	Crew Crew
-	// Settings shows what the configuration says; nil: those routes answer 503.
-	Settings Settings
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
 	// Lazy builds each operation with its first request: for a process that serves a

@@ -34,46 +34,6 @@ type fake struct {
 // realPlans is what the API asks about plans, of a real store and a real engine.
 type realPlans struct{ *apptest.World }
 
-func (r realPlans) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
-	return r.Store.Plans(ctx, f)
-}
-
-func (r realPlans) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
-	return r.Store.Plan(ctx, idOrKey)
-}
-
-func (r realPlans) Versions(ctx context.Context, planID string) ([]domain.Version, error) {
-	return r.Store.Versions(ctx, planID)
-}
-
-func (r realPlans) VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error) {
-	return r.Store.VersionByNumber(ctx, planID, number)
-}
-
-func (r realPlans) SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
-	return r.Engine.SavePlan(ctx, actor, src, f, origin, reason)
-}
-
-func (r realPlans) SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
-	return r.Engine.SavePlanOver(ctx, actor, src, f, origin, reason, base)
-}
-
-func (r realPlans) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
-	return r.Engine.CheckPlan(src, f)
-}
-
-func (r realPlans) RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error) {
-	return r.Engine.RestoreVersion(ctx, actor, plan, number, base, reason)
-}
-
-func (r realPlans) AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error) {
-	return r.Engine.AcceptVersion(ctx, actor, plan, hash, reason)
-}
-
-func (r realPlans) AcceptPlan(ctx context.Context, actor domain.Actor, plan, reason string) (domain.Plan, error) {
-	return r.Engine.AcceptPlan(ctx, actor, plan, reason)
-}
-
 const incarnation = "abc"
 
 // newFake makes a world; nil: one without plans.
@@ -324,8 +284,4 @@ func (f *fake) record(action, run string, actor domain.Actor) {
 
 func (f *fake) TryPlan(context.Context, domain.Actor, []byte, planner.Format, domain.RawJSON) (domain.Run, planner.Problems, error) {
 	return domain.Run{ID: "tried", Status: domain.RunQueued}, nil, nil
-}
-
-func (f *fake) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlow, error) {
-	return domain.PlanFlow{Whole: true, Runs: 1, Nodes: map[string]*domain.NodeFlow{"a": {Runs: 1, Failures: []domain.StepHit{{Run: "r", Node: "a"}}}}}, nil
 }

@@ -43,18 +43,15 @@ type planDiffIn struct {
 type planDiffOut struct{ Body PlanDiffView }
 
 func (a *API) planDiff(ctx context.Context, in *planDiffIn) (*planDiffOut, error) {
-	p, err := a.Reader.Plan(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
 	var versions [2]domain.Version
 	for i, n := range []int{in.A, in.B} {
-		if versions[i], err = a.Reader.VersionByNumber(ctx, p.ID, n); err != nil {
+		var err error
+		if versions[i], err = a.App.Plans.Version(ctx, actorOf(ctx), in.ID, n); err != nil {
 			return nil, err
 		}
 	}
 	d := plandiff.Versions(versions[0], versions[1])
-	out := PlanDiffView{Plan: p.Key, From: in.A, To: in.B, Hashes: [2]string{versions[0].Hash, versions[1].Hash}, Added: d.Added, Removed: d.Removed, Lines: make([]DiffLineView, 0, len(d.Lines))}
+	out := PlanDiffView{Plan: versions[0].PlanKey, From: in.A, To: in.B, Hashes: [2]string{versions[0].Hash, versions[1].Hash}, Added: d.Added, Removed: d.Removed, Lines: make([]DiffLineView, 0, len(d.Lines))}
 	for _, l := range d.Lines {
 		out.Lines = append(out.Lines, DiffLineView(l))
 	}

@@ -1,13 +1,13 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/planner"
@@ -24,12 +24,12 @@ func (a *API) planUseRoutes() {
 		OperationID: "plan-flow", Method: http.MethodGet, Path: "/plans/{id}/flow", Tags: []string{"plans"},
 		Summary: "How the newest runs of a plan went through its nodes",
 	}, a.planFlow)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "restore-version", Method: http.MethodPost, Path: "/plans/{id}/versions/{n}/restore", Tags: []string{"plans"},
 		Summary:     "Make an earlier version the current one",
 		Description: "What is started from now on follows it; runs under way keep theirs. With If-Match, the answer is 409 when the plan's current version is another.",
 	}, a.restoreVersion)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "accept-plan", Method: http.MethodPost, Path: "/plans/{id}/accept", Tags: []string{"plans"},
 		Summary: "Take a planner's draft into use",
 	}, a.acceptPlan)
@@ -75,15 +75,11 @@ type planFlowIn struct {
 type planFlowOut struct{ Body domain.PlanFlowView }
 
 func (a *API) planFlow(ctx context.Context, in *planFlowIn) (*planFlowOut, error) {
-	p, err := a.Reader.Plan(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
 	since, err := filter.Moment(in.Since, time.Now())
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "since: %w", err).Suggest("write 24h, 7d or 2030-01-31T08:00")
 	}
-	flow, err := a.Reader.PlanFlow(ctx, p.Key, in.Version, since)
+	flow, err := a.App.Plans.Flow(ctx, actorOf(ctx), in.ID, in.Version, since)
 	if err != nil {
 		return nil, err
 	}
@@ -102,10 +98,8 @@ func (a *API) restoreVersion(ctx context.Context, in *restoreIn) (*planOut, erro
 	if in.Body != nil {
 		reason = in.Body.Reason
 	}
-	if _, err := a.Engine.RestoreVersion(ctx, actorOf(ctx), in.ID, in.N, (&documentIn{IfMatch: in.IfMatch}).base(), reason); err != nil {
-		return nil, err
-	}
-	return a.planNamed(ctx, in.ID)
+	plan, err := a.App.Plans.Restore(ctx, app.VersionChange{Meta: meta(ctx), Plan: in.ID, Number: in.N, Base: (&documentIn{IfMatch: in.IfMatch}).base(), Reason: reason})
+	return planAnswer(plan), err
 }
 
 // AcceptPlanBody says which version of a plan is taken into use.
@@ -125,29 +119,18 @@ func (a *API) acceptPlan(ctx context.Context, in *acceptPlanIn) (*planOut, error
 	if in.Body != nil {
 		b = *in.Body
 	}
-	if b.Version == 0 && b.Alternative == "" {
-		if _, err := a.Engine.AcceptPlan(ctx, actorOf(ctx), in.ID, b.Reason); err != nil {
-			return nil, err
-		}
-		return a.planNamed(ctx, in.ID)
+	if b.Alternative == "" {
+		plan, err := a.App.Plans.Accept(ctx, app.VersionChange{Meta: meta(ctx), Plan: in.ID, Number: b.Version, Reason: b.Reason})
+		return planAnswer(plan), err
 	}
-	p, err := a.Reader.Plan(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	v, err := a.Reader.VersionByNumber(ctx, p.ID, cmp.Or(b.Version, p.Latest))
-	if err != nil {
-		return nil, err
-	}
+	v, err := a.App.Plans.Version(ctx, actorOf(ctx), in.ID, b.Version)
 	switch {
-	case b.Alternative == "":
-		_, err = a.Engine.AcceptVersion(ctx, actorOf(ctx), p.ID, v.Hash, b.Reason)
+	case err != nil:
+		return nil, err
 	case a.Drafts == nil:
-		err = domain.Errorf(domain.CodeUnavailable, "nothing makes plans here")
-	default:
-		_, err = a.Drafts.AcceptAlternative(ctx, actorOf(ctx), v.Hash, domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason})
+		return nil, domain.Errorf(domain.CodeUnavailable, "nothing makes plans here")
 	}
-	if err != nil {
+	if _, err = a.Drafts.AcceptAlternative(ctx, actorOf(ctx), v.Hash, domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason}); err != nil {
 		return nil, err
 	}
 	return a.planNamed(ctx, in.ID)

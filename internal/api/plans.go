@@ -111,7 +111,7 @@ func (in *documentIn) format() planner.Format {
 func (a *API) planRoutes() {
 	a.planUseRoutes()
 	tags := []string{"plans"}
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "store-plan", Method: http.MethodPost, Path: "/plans", Tags: tags, MaxBodyBytes: maxDocument,
 		Summary:     "Store a plan document",
 		Description: "Stores a new version. Content that is known already answers 200 with the existing version. A document with errors answers 422 with all of them.",
@@ -199,18 +199,19 @@ func (a *API) storePlan(ctx context.Context, in *documentIn) (*storedPlanOut, er
 	if in.Trial {
 		origin = "try"
 	}
-	plan, v, created, problems, err := a.Engine.SavePlanOver(ctx, actorOf(ctx), in.document(), in.format(), origin, in.Reason, in.base())
+	stored, err := a.App.Plans.Store(ctx, app.PlanDocument{Meta: meta(ctx), Source: in.document(), Format: in.format(), Origin: origin, Reason: in.Reason, Base: in.base()})
 	if err != nil {
 		p := a.problem(ctx, err)
-		if len(p.Problems) == 0 && len(problems) > 0 {
+		if len(p.Problems) == 0 && len(stored.Problems) > 0 {
 			p.Errors = nil
-			p.withProblems(problems)
+			p.withProblems(stored.Problems)
 		}
 		return nil, p
 	}
+	plan, v := stored.Plan, stored.Version
 	out := &storedPlanOut{Status: http.StatusOK, ETag: etag(v.Hash), Location: Base + "/plans/" + plan.ID + "/versions/" + strconv.Itoa(v.Number),
-		Body: StoredPlan{ID: plan.ID, Key: plan.Key, Version: v.Number, Hash: v.Hash, Problems: orEmpty(problems)}}
-	if created {
+		Body: StoredPlan{ID: plan.ID, Key: plan.Key, Version: v.Number, Hash: v.Hash, Problems: orEmpty(stored.Problems)}}
+	if stored.Created {
 		out.Status = http.StatusCreated
 	}
 	return out, nil
@@ -218,8 +219,11 @@ func (a *API) storePlan(ctx context.Context, in *documentIn) (*storedPlanOut, er
 
 type checkedOut struct{ Body Checked }
 
-func (a *API) checkPlan(_ context.Context, in *documentIn) (*checkedOut, error) {
-	doc, problems := a.Engine.CheckPlan(in.document(), in.format())
+func (a *API) checkPlan(ctx context.Context, in *documentIn) (*checkedOut, error) {
+	doc, problems, err := a.App.Plans.Check(ctx, actorOf(ctx), in.document(), in.format())
+	if err != nil {
+		return nil, err
+	}
 	out := &checkedOut{Body: Checked{Valid: problems.Err() == nil, Problems: orEmpty(problems)}}
 	if doc != nil {
 		out.Body.Key, out.Body.Hash = doc.ID, doc.Hash
@@ -254,7 +258,7 @@ func (a *API) listPlans(ctx context.Context, in *listPlansIn) (*plansOut, error)
 		return nil, problem
 	}
 	f.Archived, f.Paused, f.Stage, f.Page = in.Archived, in.Paused, in.Stage, domain.Page{After: after, Limit: in.Limit}
-	list, err := a.Reader.Plans(ctx, f)
+	list, err := a.App.Plans.List(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +306,7 @@ func (a *API) getPlan(ctx context.Context, in *planIn) (*planOut, error) {
 }
 
 func (a *API) planNamed(ctx context.Context, id string) (*planOut, error) {
-	p, err := a.Reader.Plan(ctx, id)
+	p, err := a.App.Plans.Get(ctx, actorOf(ctx), id)
 	if err != nil {
 		return nil, err
 	}
@@ -327,11 +331,7 @@ type versionsIn struct {
 type versionsOut struct{ Body List[VersionView] }
 
 func (a *API) listVersions(ctx context.Context, in *versionsIn) (*versionsOut, error) {
-	p, err := a.Reader.Plan(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	versions, err := a.Reader.Versions(ctx, p.ID)
+	versions, err := a.App.Plans.Versions(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -351,17 +351,14 @@ type versionIn struct {
 }
 
 func (a *API) getVersion(ctx context.Context, in *versionIn) (*huma.StreamResponse, error) {
-	p, err := a.Reader.Plan(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	n := p.Latest
+	n := 0
 	if in.Number != "latest" {
+		var err error
 		if n, err = strconv.Atoi(in.Number); err != nil {
-			return nil, domain.Errorf(domain.CodeNotFound, "plan %s has no version %s", p.Key, in.Number)
+			return nil, domain.Errorf(domain.CodeNotFound, "plan %s has no version %s", in.ID, in.Number)
 		}
 	}
-	v, err := a.Reader.VersionByNumber(ctx, p.ID, n)
+	v, err := a.App.Plans.Version(ctx, actorOf(ctx), in.ID, n)
 	if err != nil {
 		return nil, err
 	}

@@ -10,12 +10,6 @@ import (
 
 // Reader is what the API reads of the store; see web.Reader for the promises.
 type Reader interface {
-	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
-	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
-	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
-	Versions(ctx context.Context, planID string) ([]domain.Version, error)
-	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
-
 	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
@@ -23,14 +17,6 @@ type Reader interface {
 
 // Engine is what the API does; see web.Engine for the promises.
 type Engine interface {
-	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
-	// SavePlanOver is SavePlan for a document that was made from the version with
-	// the hash base; CodeStale when the plan has a newer one.
-	SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error)
-	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
-	RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error)
-	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
-	AcceptPlan(ctx context.Context, actor domain.Actor, plan, reason string) (domain.Plan, error)
 	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error)
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
 	// Events gives the stored events after a position, in order: what Subscribe

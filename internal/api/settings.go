@@ -6,19 +6,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
-
-// Settings is what the configuration says, and what can be tried of it.
-type Settings interface {
-	Settings(ctx context.Context) (domain.Settings, error)
-	// TestChannel sends a message at once, and gives what came of it;
-	// CodeNotFound, CodeForbidden.
-	TestChannel(ctx context.Context, actor domain.Actor, channel string) (domain.Delivery, error)
-	// RotateSecret takes up what a secret's file holds now; CodeNotFound,
-	// CodeConflict if nothing new is there, CodeForbidden.
-	RotateSecret(ctx context.Context, actor domain.Actor, name, reason string) error
-}
 
 type (
 	settingsOut   struct{ Body domain.Settings }
@@ -35,36 +25,21 @@ type (
 )
 
 func (a *API) settingsRoutes() {
-	there := func() error {
-		if a.Settings == nil {
-			return domain.Errorf(domain.CodeUnavailable, "settings are not shown here")
-		}
-		return nil
-	}
 	register(a, huma.Operation{OperationID: "get-settings", Method: http.MethodGet, Path: "/settings", Tags: []string{"settings"},
 		Summary: "What the configuration says: access, retention, names of secrets, notifications with their newest messages"},
 		func(ctx context.Context, _ *struct{}) (*settingsOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			s, err := a.Settings.Settings(ctx)
+			s, err := a.App.System.Settings(ctx, actorOf(ctx))
 			return &settingsOut{Body: s}, err
 		})
-	register(a, huma.Operation{OperationID: "test-notifications", Method: http.MethodPost, Path: "/notifications/{channel}/test", Tags: []string{"settings"},
+	mount(a, huma.Operation{OperationID: "test-notifications", Method: http.MethodPost, Path: "/notifications/{channel}/test", Tags: []string{"settings"},
 		Summary: "Send a test message at once; the answer says what came of it"},
 		func(ctx context.Context, in *testChannelIn) (*deliveryOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			d, err := a.Settings.TestChannel(ctx, actorOf(ctx), in.Channel)
+			d, err := a.App.System.TestNotifications(ctx, app.ChannelTest{Meta: meta(ctx), Channel: in.Channel})
 			return &deliveryOut{Body: d}, err
 		})
-	register(a, huma.Operation{OperationID: "rotate-secret", Method: http.MethodPost, Path: "/secrets/{name}/rotate", Tags: []string{"settings"},
+	mount(a, huma.Operation{OperationID: "rotate-secret", Method: http.MethodPost, Path: "/secrets/{name}/rotate", Tags: []string{"settings"},
 		Summary: "Take up the value that a secret's file holds now; 409 if it is in use already"},
 		func(ctx context.Context, in *rotateIn) (*struct{}, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			return nil, a.Settings.RotateSecret(ctx, actorOf(ctx), in.Name, in.Body.Reason)
+			return nil, a.App.System.RotateSecret(ctx, app.SecretChange{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
 		})
 }

@@ -16,12 +16,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/toolbox"
 )
 
 // Config is what an [App] works with; Log may be nil, and Now defaults to time.Now.
@@ -31,8 +33,15 @@ type Config struct {
 	Bulk   Bulk // nil: nothing acts on runs later
 	// Checker verifies the audit log; required.
 	Checker *store.AuditChecker
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Tools gives the tools, agents, and providers of the configuration that is active
+	// now; required.
+	Tools func() *toolbox.Box
+	// Server and Settings are the running server; required. Where there is none, they
+	// are [NoServer].
+	Server   Server
+	Settings Settings
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Store is what operations read and the transactions by which they write.
@@ -48,6 +57,7 @@ type Store interface {
 	preferenceStore
 	auditStore
 	failureStore
+	memoryStore
 }
 
 // Bulk acts on many runs as one act, at once or later.
@@ -57,19 +67,24 @@ type Bulk interface {
 
 // App is the operations by subject.
 type App struct {
+	Agents      *Agents
 	Approvals   *Approvals
 	Audit       *Audit
 	Failures    *Failures
+	Memory      *Memory
 	Plans       *Plans
 	Preferences *Preferences
+	Providers   *Providers
 	Runs        *Runs
+	System      *System
+	Tools       *Tools
 	Views       *Views
 }
 
 // New makes an App. It panics if something that is required is missing.
 func New(c Config) *App {
-	if c.Store == nil || c.Engine == nil || c.Checker == nil {
-		panic("app: Store, Engine, and Checker are required")
+	if c.Store == nil || c.Engine == nil || c.Checker == nil || c.Tools == nil || c.Server == nil || c.Settings == nil {
+		panic("app: Store, Engine, Checker, Tools, Server, and Settings are required")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -78,20 +93,23 @@ func New(c Config) *App {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
-	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, now: now, log: c.Log}
-	return &App{Approvals: &Approvals{k}, Audit: &Audit{k}, Failures: &Failures{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Runs: &Runs{k},
-		Views: &Views{k}}
+	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, tools: c.Tools, server: c.Server, settings: c.Settings, now: now, log: c.Log}
+	return &App{Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Failures: &Failures{k}, Memory: &Memory{k}, Plans: &Plans{k},
+		Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
 // kernel is what the subjects share.
 type kernel struct {
-	store   Store
-	engine  *engine.Engine
-	bulk    Bulk
-	checker *store.AuditChecker
-	now     func() time.Time
-	log     *slog.Logger
-	keys    keylock.Locks // of commands under way
+	store    Store
+	engine   *engine.Engine
+	bulk     Bulk
+	checker  *store.AuditChecker
+	tools    func() *toolbox.Box
+	server   Server
+	settings Settings
+	now      func() time.Time
+	log      *slog.Logger
+	keys     keylock.Locks // of commands under way
 }
 
 // Meta is what every request for a change carries.
@@ -107,8 +125,12 @@ type Meta struct {
 // allow refuses a principal who may not use an operation, and records the refusal of
 // one that would change something.
 func (k *kernel) allow(ctx context.Context, op Operation, who domain.Actor, object string) error {
-	err := Allow(who, op)
-	if err == nil || policy[op].Kind == Query {
+	return k.permit(ctx, op, who, object, Allow(who, op))
+}
+
+// permit records that an operation which would change something is refused.
+func (k *kernel) permit(ctx context.Context, op Operation, who domain.Actor, object string, err error) error {
+	if domain.CodeOf(err) != domain.CodeForbidden || policy[op].Kind == Query {
 		return err
 	}
 	denial := domain.AuditRecord{Action: "access.denied", Actor: who.Name, Surface: who.Surface, Request: who.Request, Object: object, Result: "denied", Reason: err.Error()}
@@ -125,6 +147,13 @@ func (k *kernel) allow(ctx context.Context, op Operation, who domain.Actor, obje
 type object[T any] struct {
 	id   func(T) string
 	find func(ctx context.Context, id string) (T, error)
+}
+
+// counted is an operation that returns how many things it changed: a repetition gets
+// the same number.
+var counted = object[int64]{
+	id:   func(n int64) string { return strconv.FormatInt(n, 10) },
+	find: func(_ context.Context, n string) (int64, error) { return strconv.ParseInt(n, 10, 64) },
 }
 
 // perform carries out an entity operation: it asks the policy, then runs f in one
@@ -154,6 +183,26 @@ func carryOut[T any](ctx context.Context, k *kernel, op Operation, m Meta, reque
 		return o.id(out), nil
 	})
 	if err != nil || !repeated {
+		return out, false, err
+	}
+	m.repeat()
+	out, err = o.find(ctx, id)
+	return out, true, err
+}
+
+// before asks the policy, and finds what an operation with this key did. It is for
+// operations that check or read something before their transaction: of a repetition,
+// nothing is checked again.
+func before[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T]) (out T, done bool, err error) {
+	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
+		return out, false, err
+	}
+	intent, err := k.intent(op, m, request)
+	if err != nil {
+		return out, false, err
+	}
+	id, done, err := k.store.Done(ctx, intent)
+	if err != nil || !done {
 		return out, false, err
 	}
 	m.repeat()

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -178,11 +177,7 @@ func (f *Failures) change(ctx context.Context, op Operation, req FailureChange, 
 		return 0, err
 	}
 	batch, rest := runs.Split()
-	done := object[int64]{
-		id:   func(n int64) string { return strconv.FormatInt(n, 10) },
-		find: func(_ context.Context, n string) (int64, error) { return strconv.ParseInt(n, 10, 64) },
-	}
-	n, repeated, err := carryOut(ctx, f.kernel, op, req.Meta, req, done, func(tx *store.Tx) (int64, error) {
+	n, repeated, err := carryOut(ctx, f.kernel, op, req.Meta, req, counted, func(tx *store.Tx) (int64, error) {
 		n, err := tx.SetAttention(batch, attention)
 		n += int64(rest.Len())
 		if err == nil {

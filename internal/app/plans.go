@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -13,7 +14,74 @@ type Plans struct{ *kernel }
 
 type planStore interface {
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
+	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
+	Versions(ctx context.Context, planID string) ([]domain.Version, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
+	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
+}
+
+// List gives a page of the plans that a filter matches, latest change first.
+//
+// Errors: invalid (the position of a page), forbidden.
+func (p *Plans) List(ctx context.Context, by domain.Actor, f domain.PlanFilter) (domain.List[domain.Plan], error) {
+	if err := p.allow(ctx, ListPlans, by, ""); err != nil {
+		return domain.List[domain.Plan]{}, err
+	}
+	return p.store.Plans(ctx, f)
+}
+
+// Get finds a plan by id or key, archived ones included.
+//
+// Errors: not_found, forbidden.
+func (p *Plans) Get(ctx context.Context, by domain.Actor, idOrKey string) (domain.Plan, error) {
+	if err := p.allow(ctx, GetPlan, by, ""); err != nil {
+		return domain.Plan{}, err
+	}
+	return p.store.Plan(ctx, idOrKey)
+}
+
+// Versions gives the versions of a plan, newest first, without their documents.
+//
+// Errors: not_found, forbidden.
+func (p *Plans) Versions(ctx context.Context, by domain.Actor, idOrKey string) ([]domain.Version, error) {
+	if err := p.allow(ctx, ListVersions, by, ""); err != nil {
+		return nil, err
+	}
+	plan, err := p.store.Plan(ctx, idOrKey)
+	if err != nil {
+		return nil, err
+	}
+	return p.store.Versions(ctx, plan.ID)
+}
+
+// Version gives one version of a plan with its document; number 0 is the current one.
+//
+// Errors: not_found, forbidden.
+func (p *Plans) Version(ctx context.Context, by domain.Actor, idOrKey string, number int) (domain.Version, error) {
+	if err := p.allow(ctx, GetPlanVersion, by, ""); err != nil {
+		return domain.Version{}, err
+	}
+	plan, err := p.store.Plan(ctx, idOrKey)
+	if err != nil {
+		return domain.Version{}, err
+	}
+	return p.store.VersionByNumber(ctx, plan.ID, cmp.Or(number, plan.Latest))
+}
+
+// Flow counts how the newest runs of a plan since a time went through its nodes; version
+// 0 is any. It looks at a bounded number of runs.
+//
+// Errors: not_found, forbidden.
+func (p *Plans) Flow(ctx context.Context, by domain.Actor, idOrKey string, version int, since time.Time) (domain.PlanFlow, error) {
+	if err := p.allow(ctx, GetPlanFlow, by, ""); err != nil {
+		return domain.PlanFlow{}, err
+	}
+	plan, err := p.store.Plan(ctx, idOrKey)
+	if err != nil {
+		return domain.PlanFlow{}, err
+	}
+	return p.store.PlanFlow(ctx, plan.Key, version, since)
 }
 
 func (p *Plans) object() object[domain.Plan] {

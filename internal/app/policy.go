@@ -296,10 +296,10 @@ var policy = map[Operation]Rule{
 	StopTool:              {Entity, domain.RoleOperator, "runs:write", ""},
 	ChangeToolCircuit:     {Entity, domain.RoleOperator, "runs:write", ""},
 	ListToolServers:       {Query, domain.RoleViewer, "plans:read", ""},
-	RetryToolServer:       {Entity, domain.RoleOperator, "runs:write", ""},
+	RetryToolServer:       {Entity, domain.RoleOperator, "runs:write", "mcp.retry"},
 	ListSessions:          {Query, domain.RoleViewer, "runs:read", ""},
 	GetSession:            {Query, domain.RoleViewer, "runs:read", ""},
-	ForgetSession:         {Entity, domain.RoleOperator, "runs:write", ""},
+	ForgetSession:         {Entity, domain.RoleOperator, "runs:write", "memory.forget"},
 
 	StreamEvents:  {Query, domain.RoleViewer, "runs:read", ""},
 	OpenSocket:    {Query, domain.RoleViewer, "runs:read", ""},

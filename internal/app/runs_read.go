@@ -236,7 +236,9 @@ type source struct {
 	runs *Runs
 }
 
-func (s source) FindRun(ctx context.Context, id string) (domain.Run, error) { return s.runs.find(ctx, id) }
+func (s source) FindRun(ctx context.Context, id string) (domain.Run, error) {
+	return s.runs.find(ctx, id)
+}
 
 func (s source) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
 	return s.runs.engine.Detail(ctx, run)

@@ -98,11 +98,12 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.background.Go(func() { checker.Run(checking) })
 	l.stop = stop
-	a := app.New(app.Config{Store: l.store, Engine: l.engine, Bulk: l.bulk, Checker: checker, Log: log})
+	none := app.NoServer{Refusal: noDaemon(o.Path)}
+	a := app.New(app.Config{Store: l.store, Engine: l.engine, Bulk: l.bulk, Checker: checker, Tools: func() *toolbox.Box { return l.tools }, Server: none, Settings: none, Log: log})
 	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, Archive: a.Plans.ArchiveAs, Log: log})
 	actor, v := LocalActor(), buildinfo.Read()
-	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor, System: localSystem{l.engine, o.Path},
-		Tools: l.tools, Memory: l.store, Planner: asker, Drafts: localDrafts{l.drafts}, Bulk: l.bulk, Crew: l.tools,
+	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor,
+		Planner: asker, Drafts: localDrafts{l.drafts}, Bulk: l.bulk,
 		Audit: l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
 		Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}})
 	if err != nil {
@@ -152,43 +153,8 @@ func (s localDrafts) Draft(ctx context.Context, id string) (domain.Draft, error)
 	return d, err
 }
 
-// localSystem refuses what only a daemon can do.
-type localSystem struct {
-	engine *engine.Engine
-	path   string
-}
-
-func (s localSystem) refusal() error {
-	return domain.Errorf(domain.CodeUnavailable, "no daemon serves %s", s.path).
+// noDaemon says that only a daemon can do something, of the database at path.
+func noDaemon(path string) error {
+	return domain.Errorf(domain.CodeUnavailable, "no daemon serves %s", path).
 		Suggest("start one with kairosd serve, or name one with --server URL; kairosd doctor and kairosd backup need none")
-}
-
-// ReleaseHeld ends a hold. The runs continue when a daemon starts, or when each is
-// resumed: a command executes only its own run.
-func (s localSystem) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error) {
-	return s.engine.ReleaseHeld(ctx, actor, plan, reason)
-}
-
-func (s localSystem) Installation(context.Context) (domain.Installation, error) {
-	return domain.Installation{}, s.refusal()
-}
-
-func (s localSystem) Vitals(context.Context) (domain.Vitals, error) {
-	return domain.Vitals{}, s.refusal()
-}
-
-func (s localSystem) Log(context.Context, string, string) ([]domain.DaemonLog, error) {
-	return nil, s.refusal()
-}
-
-func (s localSystem) Maintain(context.Context, domain.Actor, bool, string) (*domain.Maintenance, error) {
-	return nil, s.refusal()
-}
-
-func (s localSystem) BackUp(context.Context, domain.Actor) (domain.Backup, error) {
-	return domain.Backup{}, s.refusal()
-}
-
-func (s localSystem) Retain(context.Context, domain.Actor, string, bool) (domain.Retained, error) {
-	return domain.Retained{}, s.refusal()
 }

@@ -90,7 +90,7 @@ func NewCrew(ctx context.Context, s *store.Store, cfg config.Config, secrets *Se
 	for _, name := range secrets.readable {
 		log.Warn("everybody on this machine may read the file of a secret", "secret", name)
 	}
-	to := toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Before: before, Pins: s, Idle: idle, Logger: log, Audit: s.Audit, Mask: secrets.Mask, Version: buildinfo.Read().Version,
+	to := toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Before: before, Pins: s, Idle: idle, Logger: log, Mask: secrets.Mask, Version: buildinfo.Read().Version,
 		PidFile: pidFile(s)}
 	tools, err := toolbox.New(ctx, to)
 	if err != nil {

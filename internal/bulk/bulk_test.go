@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
@@ -273,7 +274,7 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 	host := site.Tools.Host("http", program.Nodes[program.Index["push"]].Input.Source)
 	turn := func(part string, open bool) {
 		t.Helper()
-		if err := site.Tools.ChangeToolCircuit(t.Context(), site.Admin, "http", domain.CircuitChange{Part: part, Open: open, Reason: "they migrate"}); err != nil {
+		if err := site.App.Tools.ChangeCircuit(t.Context(), app.CircuitRequest{Meta: app.Meta{By: site.Admin}, Name: "http", CircuitChange: domain.CircuitChange{Part: part, Open: open, Reason: "they migrate"}}); err != nil {
 			t.Fatal(err)
 		}
 	}

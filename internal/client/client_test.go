@@ -55,7 +55,7 @@ func start(t *testing.T) *daemon {
 	if d.auth, err = auth.New(auth.Config{Store: s, Audit: s}); err != nil {
 		t.Fatal(err)
 	}
-	d.api, err = api.New(api.Config{App: app.New(apptest.Config(t, s, d.engine.Engine)), Reader: s, Memory: s, Engine: d.engine.Engine, Principals: d.auth, Accounts: d.auth, Idempotency: s,
+	d.api, err = api.New(api.Config{App: app.New(apptest.Config(t, s, d.engine.Engine)), Reader: s, Engine: d.engine.Engine, Principals: d.auth, Accounts: d.auth, Idempotency: s,
 		Version: api.Version{Version: "1.2.3"}, Heartbeat: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

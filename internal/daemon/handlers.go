@@ -21,18 +21,13 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	if err != nil {
 		return nil, nil, nil, exit.With(exit.SysConfig, err)
 	}
-	set := &settings{now: s.now, file: s.ConfigFile, listen: s.listen, listenFrom: s.listenFrom, data: string(s.Dir), notify: s.notifier, system: s.system, store: s.store}
-	who, plans := crew{s.now}, planners{s.now}
+	plans := planners{s.now}
 	base := api.Config{
 		App:            s.app,
 		Metrics:        s.metrics.Handler(),
 		Observe:        s.metrics.Request,
 		CursorKey:      assemble.CursorKey(s.store),
-		System:         s.system,
 		Planner:        plans,
-		Tools:          who,
-		Memory:         s.store,
-		Crew:           who,
 		Reader:         s.store,
 		Engine:         s.engine,
 		Principals:     s.auth,
@@ -41,7 +36,6 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Bulk:           s.bulk,
 		Drafts:         s.drafts,
 		Audit:          s.store,
-		Settings:       set,
 		SessionCookies: web.SessionCookies(),
 		Version:        api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},
 		Log:            s.log,
@@ -57,9 +51,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	site, err = web.New(web.Config{
 		App:       s.app,
 		Observe:   s.metrics.Request,
-		Memory:    s.store,
 		Planner:   plans,
-		Crew:      who,
 		Reader:    s.store,
 		Engine:    s.engine,
 		Auth:      s.auth,
@@ -68,7 +60,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Bulk:      s.bulk,
 		Drafts:    s.drafts,
 		Audit:     s.store,
-		Settings:  set,
+		Settings:  s.settings,
 		API:       public,
 		APIPath:   public.Reads,
 		Streams:   base.Streams,

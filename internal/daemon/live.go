@@ -49,43 +49,9 @@ type crew struct{ now func() *world }
 
 func (c crew) box() *toolbox.Box { return c.now().tools }
 
-func (c crew) Agents(ctx context.Context) ([]domain.AgentInfo, error) { return c.box().Agents(ctx) }
-
-func (c crew) Providers(ctx context.Context) ([]domain.ProviderInfo, error) {
-	return c.box().Providers(ctx)
-}
-
 // providerInfos is Providers for those who cannot fail.
 func (c crew) providerInfos() []domain.ProviderInfo { return c.box().Models.ProviderInfos() }
 
 func (c crew) Tools(ctx context.Context) ([]domain.ToolInfo, error) { return c.box().Tools(ctx) }
 
-func (c crew) ToolServers(ctx context.Context) ([]domain.ToolServer, error) {
-	return c.box().ToolServers(ctx)
-}
-
 func (c crew) Host(name string, args any) string { return c.box().Host(name, args) }
-
-func (c crew) AcceptTool(ctx context.Context, actor domain.Actor, name, digest, reason string) error {
-	return c.box().AcceptTool(ctx, actor, name, digest, reason)
-}
-
-func (c crew) RetryToolServer(ctx context.Context, actor domain.Actor, name, reason string) error {
-	return c.box().RetryToolServer(ctx, actor, name, reason)
-}
-
-func (c crew) StopTool(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error {
-	return c.box().StopTool(ctx, actor, name, on, reason)
-}
-
-func (c crew) StopProvider(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error {
-	return c.box().StopProvider(ctx, actor, name, on, reason)
-}
-
-func (c crew) ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, change domain.CircuitChange) error {
-	return c.box().ChangeToolCircuit(ctx, actor, name, change)
-}
-
-func (c crew) ChangeProviderCircuit(ctx context.Context, actor domain.Actor, name string, change domain.CircuitChange) error {
-	return c.box().ChangeProviderCircuit(ctx, actor, name, change)
-}

@@ -117,6 +117,7 @@ type server struct {
 	metrics  *metric.Recorder
 	masks    *assemble.Masks
 	checker  *store.AuditChecker
+	settings *settings
 
 	// world is what the configuration in force makes of all that; ended is closed
 	// when nobody works any more, and retired when the toolbox before has closed.
@@ -259,12 +260,13 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 	}
 	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: crew{s.now}.providerInfos, Tools: crew{s.now}.Tools, Host: crew{s.now}.Host})
 	s.checker = store.NewAuditChecker(s.store, s.log)
-	s.app = app.New(app.Config{Store: s.store, Engine: s.engine, Bulk: s.bulk, Checker: s.checker, Log: s.log})
-	s.drafts = draft.New(draft.Config{Store: s.store, Planner: planners{s.now}, Engine: s.engine, Archive: s.app.Plans.ArchiveAs, Log: s.log})
 	wake := make(chan struct{}, 1)
 	if s.notifier, err = notify.New(notify.Config{Store: s.store, Channels: first.reach.Channels, Dialer: first.reach.Dialer, URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {
 		return err
 	}
+	s.settings = &settings{now: s.now, file: s.ConfigFile, listen: s.listen, listenFrom: s.listenFrom, data: string(s.Dir), notify: s.notifier, system: s.system, store: s.store}
+	s.app = app.New(app.Config{Store: s.store, Engine: s.engine, Bulk: s.bulk, Checker: s.checker, Tools: crew{s.now}.box, Server: s.system, Settings: s.settings, Log: s.log})
+	s.drafts = draft.New(draft.Config{Store: s.store, Planner: planners{s.now}, Engine: s.engine, Archive: s.app.Plans.ArchiveAs, Log: s.log})
 	handler, local, closeAPI, err := s.handlers(ln)
 	if err != nil {
 		return err

@@ -47,11 +47,6 @@ func (s *settings) TestChannel(ctx context.Context, actor domain.Actor, channel 
 	return s.notify.Test(ctx, actor, channel)
 }
 
-// Retain removes what retention says, or only says what it would remove.
-func (s *settings) Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.Retained, error) {
-	return s.system.Retain(ctx, actor, reason, dryRun)
-}
-
 func (s *settings) access() []domain.Setting {
 	var out []domain.Setting
 	add := func(key, value, standard string) {

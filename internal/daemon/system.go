@@ -104,28 +104,6 @@ func (s *system) Installation(ctx context.Context) (domain.Installation, error) 
 // Vitals is how the daemon does now and did over the last day.
 func (s *system) Vitals(ctx context.Context) (domain.Vitals, error) { return s.metrics.Vitals(ctx) }
 
-// ReleaseHeld ends a hold and lets all held runs go on, or only those of a plan.
-func (s *system) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error) {
-	return s.engine.ReleaseHeld(ctx, actor, plan, reason)
-}
-
-// admin refuses who may not manage the installation.
-func (s *system) admin(ctx context.Context, actor domain.Actor, action string) error {
-	return s.allow(ctx, actor, domain.RoleAdmin, action)
-}
-
-// allow refuses who lacks a role, and records that.
-func (s *system) allow(ctx context.Context, actor domain.Actor, role domain.Role, action string) error {
-	if actor.Role.Includes(role) {
-		return nil
-	}
-	err := domain.Errorf(domain.CodeForbidden, "this needs the role %s; %s has the role %s", role, actor.Name, actor.Role)
-	if auditErr := s.store.Audit(ctx, domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Result: "denied", Reason: err.Message}); auditErr != nil {
-		s.Logger.Error("a refusal could not be audited", "action", action, "err", auditErr)
-	}
-	return err
-}
-
 // alone refuses a second backup or retention while one is under way.
 func (s *system) alone() (func(), error) {
 	if !s.working.TryLock() {

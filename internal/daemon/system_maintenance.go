@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
@@ -26,8 +27,8 @@ func MaintenanceOf(ctx context.Context, s *store.Store) (*domain.Maintenance, er
 	return &m, nil
 }
 
-// SetMaintenance begins or ends maintenance, with its record.
-func SetMaintenance(ctx context.Context, s *store.Store, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
+// SetMaintenance begins or ends maintenance, once keep has stored it with its record.
+func SetMaintenance(ctx context.Context, s *store.Store, keep app.Recorder, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
 	now, err := MaintenanceOf(ctx, s)
 	if err != nil {
 		return nil, err
@@ -50,17 +51,14 @@ func SetMaintenance(ctx context.Context, s *store.Store, actor domain.Actor, on 
 		}
 		text = string(b)
 	}
-	return now, s.SetSettingAs(ctx, maintenanceKey, text, r)
+	return now, keep.SetSettingAs(ctx, maintenanceKey, text, r)
 }
 
 // Maintain lets no step start any more, or lets them start again.
-func (s *system) Maintain(ctx context.Context, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
-	if err := s.allow(ctx, actor, domain.RoleOperator, "maintenance"); err != nil {
-		return nil, err
-	}
+func (s *system) Maintain(ctx context.Context, keep app.Recorder, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
 	s.maintaining.Lock()
 	defer s.maintaining.Unlock()
-	m, err := SetMaintenance(ctx, s.store, actor, on, reason)
+	m, err := SetMaintenance(ctx, s.store, keep, actor, on, reason)
 	if err != nil {
 		return nil, err
 	}

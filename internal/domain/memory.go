@@ -22,3 +22,12 @@ type MemorySession struct {
 	Exchanges int64     `json:"exchanges"`
 	LastAt    time.Time `json:"lastAt,omitzero"`
 }
+
+// CheckMemoryOwner refuses a principal who may not see what an owner's sessions
+// remember: CodeForbidden. One's own may be seen; those of others by admins.
+func CheckMemoryOwner(who Actor, owner string) error {
+	if owner == who.Name || who.Role.Includes(RoleAdmin) {
+		return nil
+	}
+	return Errorf(CodeForbidden, "what others' sessions remember is for admins")
+}

@@ -135,3 +135,12 @@ func (u Usage) Zero() bool { return u == Usage{} }
 
 // RawJSON is a JSON text; nil stands for "absent".
 type RawJSON = json.RawMessage
+
+// CheckReplaces refuses an actor who may not put another version in the place of an old
+// one: CodeForbidden. What a person wrote, authors replace.
+func CheckReplaces(who Actor, old Version) error {
+	if !old.ByPerson || who.Role.Includes(RoleAuthor) {
+		return nil
+	}
+	return Errorf(CodeForbidden, "this needs the role %s; %s has the role %s", RoleAuthor, who.Name, who.Role)
+}

@@ -152,47 +152,6 @@ func TestADraftIsTriedWithoutAVersion(t *testing.T) {
 	}
 }
 
-func TestAVersionIsRestored(t *testing.T) {
-	t.Parallel()
-	e, _ := dryEngine(t)
-	first := e.Save("id: p\nmetadata: {env: prod, owner: ada}\nnodes: {a: {type: set, input: 1}}")
-	second := e.Save("id: p\nmetadata: {env: dev}\nnodes: {a: {type: set, input: 2}}")
-	by := func(kind, value string) int {
-		t.Helper()
-		l, err := e.Store.Plans(t.Context(), domain.PlanFilter{Facts: []domain.PlanFact{{Kind: kind, Value: value}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(l.Items)
-	}
-	if by(domain.FactLabel, "env=dev") != 1 || by(domain.FactLabel, "env=prod") != 0 || by(domain.FactOwner, "ada") != 0 {
-		t.Error("the plan is not found by its newest version alone")
-	}
-	if _, err := e.RestoreVersion(t.Context(), plainOperator, "p", 1, "", "no"); domain.CodeOf(err) != domain.CodeForbidden {
-		t.Errorf("an operator restores: %v", err)
-	}
-	if _, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 1, first.Hash, "no"); domain.CodeOf(err) != domain.CodeStale {
-		t.Errorf("restored over what was not seen: %v", err)
-	}
-	p, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 1, second.Hash, "v2 was wrong")
-	if err != nil || p.Latest != 1 || p.LatestHash != first.Hash {
-		t.Fatalf("restored: %+v, %v", p, err)
-	}
-	if by(domain.FactLabel, "env=prod") != 1 || by(domain.FactOwner, "ada") != 1 {
-		t.Error("the plan is not found by what was restored")
-	}
-	if run := e.Begin(first, `null`); run.Version != 1 {
-		t.Errorf("a run follows v%d", run.Version)
-	}
-	third := e.Save("id: p\nnodes: {a: {type: set, input: 3}}")
-	if third.Number != 3 {
-		t.Errorf("the next version is v%d, want v3", third.Number)
-	}
-	if _, err := e.RestoreVersion(t.Context(), enginetest.Operator, "p", 3, "", "again"); domain.CodeOf(err) != domain.CodeConflict {
-		t.Errorf("the current version is restored: %v", err)
-	}
-}
-
 // An offline dry run makes no call at all, nor do its rerun and its children.
 func TestAnOfflineDryRunSendsNothing(t *testing.T) {
 	t.Parallel()

@@ -39,34 +39,63 @@ func (e *Engine) SavePlanOver(ctx context.Context, actor domain.Actor, src []byt
 	if err := e.allow(ctx, actor, domain.RoleAuthor, "plan.save", "", ""); err != nil {
 		return domain.Plan{}, domain.Version{}, false, nil, err
 	}
+	v, problems, err := e.ReadPlan(src, f, origin)
+	if err != nil {
+		return domain.Plan{}, domain.Version{}, false, problems, err
+	}
+	v.Reason, v.Base = reason, base
+	p, stored, created, err := e.store.PutVersion(ctx, v.By(actor.Name), actor)
+	if err == nil && created {
+		e.KeepPlan(v, stored)
+	}
+	return p, stored, created, problems, err
+}
+
+// NewPlan is a document that can be stored: Base, Reason, and the author are left to
+// the caller.
+type NewPlan struct {
+	domain.NewVersion
+	doc     *planner.Document
+	program *planner.Program
+	in      *setup
+}
+
+// By is the version to store for an author.
+func (p NewPlan) By(author string) domain.NewVersion {
+	v := p.NewVersion
+	v.Author, v.Facts = author, factsOf(p.program, v.Canonical, author)
+	return v
+}
+
+// ReadPlan parses and validates a document that is to be stored. Problems are returned
+// also when it can be (warnings); with errors the error is CodeInvalid.
+func (e *Engine) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan, planner.Problems, error) {
 	in := e.current()
-	catalog := in.Registry.Catalog()
-	doc, problems := checkPlan(catalog, src, f)
+	doc, problems := checkPlan(in.Registry.Catalog(), src, f)
 	if err := problems.Err(); err != nil {
-		return domain.Plan{}, domain.Version{}, false, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
+		return NewPlan{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
 	v := domain.NewVersion{Key: doc.ID, Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: origin,
-		Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
-		ByPerson: origin != originPlanner && origin != "replan", Reason: reason, Author: actor.Name, Base: base}
+		Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(), ByPerson: origin != originPlanner && origin != "replan"}
 	if doc.Graph != nil {
 		v.Name, v.Description = doc.Graph.Name, doc.Graph.Description
 	} else {
 		v.Name, v.Description = doc.Steps.Name, doc.Steps.Description
 	}
-	program, err := doc.Program(catalog)
+	program, err := doc.Program(in.Registry.Catalog())
 	if err != nil {
-		return domain.Plan{}, domain.Version{}, false, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
+		return NewPlan{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
-	v.Facts = factsOf(program, v.Canonical, v.Author)
-	p, stored, created, err := e.store.PutVersion(ctx, v, actor)
-	if err == nil && created {
-		// Its first run need not wait for it to be read and compiled again. What was
-		// stored before may be another document of the same hash.
-		if compiled, err := doc.Program(catalog); err == nil {
-			in.keepProgram(compiled, stored)
-		}
+	return NewPlan{v, doc, program, in}, problems, nil
+}
+
+// KeepPlan takes up a plan that was stored just now: its first run need not wait for it
+// to be read and compiled again. Do not call it for known content: what was stored
+// before may be another document of the same hash.
+func (e *Engine) KeepPlan(p NewPlan, stored domain.Version) {
+	if compiled, err := p.doc.Program(p.in.Registry.Catalog()); err == nil {
+		p.in.keepProgram(compiled, stored)
 	}
-	return p, stored, created, problems, err
 }
 
 // NewestVersion finds a plan by key or id, archived ones included, with its newest
@@ -137,31 +166,15 @@ func (e *Engine) TryPlan(ctx context.Context, actor domain.Actor, src []byte, f 
 	return run, problems, err
 }
 
-// RestoreVersion makes an earlier version of a plan its current one: what is
-// started from now on follows it. Versions are content, so that no
-// copy of it is made; the audit log says who went back, from where and why.
-// CodeStale when the plan's current version is not the one with the hash base.
-func (e *Engine) RestoreVersion(ctx context.Context, actor domain.Actor, plan string, number int, base, reason string) (domain.Plan, error) {
-	if err := e.allow(ctx, actor, domain.RoleAuthor, "plan.restore", "", "plan:"+plan); err != nil {
-		return domain.Plan{}, err
-	}
-	p, err := e.store.Plan(ctx, plan)
-	if err != nil {
-		return p, err
-	}
-	v, err := e.store.VersionByNumber(ctx, p.ID, number)
-	if err != nil {
-		return p, err
-	}
-	if v.Hash == p.LatestHash {
-		return p, domain.Errorf(domain.CodeConflict, "v%d is the current version of %s already", number, p.Key)
-	}
+// Restored is what making a version the current one of its plan writes; Base is left to
+// the caller.
+func (e *Engine) Restored(ctx context.Context, v domain.Version, reason string) (domain.RestoredVersion, error) {
 	prog, err := e.program(ctx, v.Hash)
 	if err != nil {
-		return p, err
+		return domain.RestoredVersion{}, err
 	}
-	return e.store.RestoreVersion(ctx, domain.RestoredVersion{PlanID: p.ID, Hash: v.Hash, Base: base, Name: prog.Name, Description: prog.Description,
-		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author)}, actor)
+	return domain.RestoredVersion{PlanID: v.PlanID, Hash: v.Hash, Name: prog.Name, Description: prog.Description,
+		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author)}, nil
 }
 
 // AcceptVersion takes a version that a planner made into use: from now on it is the
@@ -172,63 +185,59 @@ func (e *Engine) AcceptVersion(ctx context.Context, actor domain.Actor, plan, ha
 	if err := e.allow(ctx, actor, domain.RoleOperator, "plan.accept", "", "plan:"+plan); err != nil {
 		return domain.Plan{}, err
 	}
+	p, r, err := e.Acceptance(ctx, actor, plan, hash, reason)
+	switch {
+	case domain.CodeOf(err) == domain.CodeForbidden:
+		return p, e.allow(ctx, actor, domain.RoleAuthor, "plan.accept", "", "plan:"+p.Key)
+	case err != nil:
+		return p, err
+	case r == nil:
+		return e.store.AcceptPlan(ctx, p.ID, actor, reason)
+	}
+	return e.store.RestoreVersion(ctx, *r, actor)
+}
+
+// Acceptance is what taking a version into use writes; nil: that the plan, whose current
+// version it is, is no draft any more. See AcceptVersion for the errors.
+func (e *Engine) Acceptance(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, *domain.RestoredVersion, error) {
 	p, err := e.store.Plan(ctx, plan)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	v, err := e.store.VersionByHash(ctx, hash)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	switch current := v.Hash == p.LatestHash; {
 	case v.PlanID != p.ID:
-		return p, domain.Errorf(domain.CodeNotFound, "plan %s has no such version", p.Key)
+		return p, nil, domain.Errorf(domain.CodeNotFound, "plan %s has no such version", p.Key)
 	case current && p.Stage != domain.StageDraft:
-		return p, nil
+		return p, nil, nil
 	case p.Archived:
-		return p, domain.Errorf(domain.CodeConflict, "the plan %s is archived", p.Key)
+		return p, nil, domain.Errorf(domain.CodeConflict, "the plan %s is archived", p.Key)
 	case current:
-		return e.store.AcceptPlan(ctx, p.ID, actor, reason)
+		return p, nil, nil
 	case v.Origin != originPlanner:
-		return p, domain.Errorf(domain.CodeConflict, "v%d of %s is no draft", v.Number, p.Key).Suggest("an author can make it current again: restore it")
+		return p, nil, domain.Errorf(domain.CodeConflict, "v%d of %s is no draft", v.Number, p.Key).Suggest("an author can make it current again: restore it")
 	}
 	if p.Stage != domain.StageDraft {
 		old, err := e.store.VersionByHash(ctx, p.LatestHash)
 		if err != nil {
-			return p, err
+			return p, nil, err
 		}
-		if old.ByPerson {
-			if err := e.allow(ctx, actor, domain.RoleAuthor, "plan.accept", "", "plan:"+p.Key); err != nil {
-				return p, err
-			}
+		if err := domain.CheckReplaces(actor, old); err != nil {
+			return p, nil, err
 		}
 	}
-	return e.acceptVersion(ctx, actor, p, v, reason)
+	r, err := e.accepted(ctx, p, v, reason)
+	return p, &r, err
 }
 
-// acceptVersion makes a planner's version the current one of its plan.
-func (e *Engine) acceptVersion(ctx context.Context, actor domain.Actor, p domain.Plan, v domain.Version, reason string) (domain.Plan, error) {
-	prog, err := e.program(ctx, v.Hash)
-	if err != nil {
-		return p, err
-	}
-	return e.store.RestoreVersion(ctx, domain.RestoredVersion{PlanID: p.ID, Hash: v.Hash, Base: p.LatestHash, Name: prog.Name, Description: prog.Description,
-		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author), Accepts: true}, actor)
-}
-
-// AcceptPlan takes a planner's draft into use; CodeConflict if it is no draft.
-func (e *Engine) AcceptPlan(ctx context.Context, actor domain.Actor, plan, reason string) (domain.Plan, error) {
-	if err := e.allow(ctx, actor, domain.RoleOperator, "plan.accept", "", "plan:"+plan); err != nil {
-		return domain.Plan{}, err
-	}
-	p, err := e.store.Plan(ctx, plan)
-	if err != nil {
-		return p, err
-	}
-	if p.Stage != domain.StageDraft {
-		return p, domain.Errorf(domain.CodeConflict, "plan %s is no draft", p.Key)
-	}
-	return e.store.AcceptPlan(ctx, p.ID, actor, reason)
+// accepted is what making a planner's version the current one of its plan writes.
+func (e *Engine) accepted(ctx context.Context, p domain.Plan, v domain.Version, reason string) (domain.RestoredVersion, error) {
+	r, err := e.Restored(ctx, v, reason)
+	r.Base, r.Accepts = p.LatestHash, true
+	return r, err
 }
 
 // outgrowDraft takes a draft into use whose version is started: nobody starts what
@@ -244,8 +253,11 @@ func (e *Engine) outgrowDraft(ctx context.Context, actor domain.Actor, p *runsta
 	const reason = "a run of it was started"
 	if plan.LatestHash == p.Version.Hash {
 		_, err = e.store.AcceptPlan(ctx, plan.ID, actor, reason)
-	} else {
-		_, err = e.acceptVersion(ctx, actor, plan, p.Version, reason)
+		return err
+	}
+	r, err := e.accepted(ctx, plan, p.Version, reason)
+	if err == nil {
+		_, err = e.store.RestoreVersion(ctx, r, actor)
 	}
 	return err
 }

@@ -22,6 +22,11 @@ import (
 type Pins interface {
 	// ToolPins gives those of the tools of a server.
 	ToolPins(ctx context.Context, server string) ([]domain.ToolPin, error)
+	PinRecorder
+}
+
+// PinRecorder is the part of [Pins] that accepting a definition needs.
+type PinRecorder interface {
 	// PutToolPins adds some, or replaces them, in one transaction with the records of
 	// who accepted them.
 	PutToolPins(ctx context.Context, pins []domain.ToolPin, said ...domain.AuditRecord) error
@@ -267,15 +272,18 @@ var (
 )
 
 // Accept takes the definition that a server offers now for the accepted one, if
-// it is the one with this digest ([Change]; empty: whatever it is). It is stored with the records of
-// who accepted it.
-func (h *Host) Accept(ctx context.Context, tool, digest string, said ...domain.AuditRecord) error {
+// it is the one with this digest ([Change]; empty: whatever it is). keep stores it with
+// the records of who accepted it; nil: what keeps the host's other definitions does.
+func (h *Host) Accept(ctx context.Context, tool, digest string, keep PinRecorder, said ...domain.AuditRecord) error {
 	name, own, _ := strings.Cut(tool, ".")
 	s := h.servers[name]
 	if s == nil {
 		return ErrNoTool
 	}
-	return s.accept(ctx, own, digest, said)
+	if keep == nil {
+		keep = h.o.Pins
+	}
+	return s.accept(ctx, own, digest, keep, said)
 }
 
 // Retry starts a server again that was given up or waits for its restart (M16);
@@ -326,7 +334,7 @@ func (s *server) recall(ctx context.Context) error {
 }
 
 // save stores accepted definitions; s.mu is held.
-func (s *server) save(ctx context.Context, tools []string, said ...domain.AuditRecord) error {
+func (s *server) save(ctx context.Context, keep PinRecorder, tools []string, said ...domain.AuditRecord) error {
 	pins := make([]domain.ToolPin, len(tools))
 	for i, name := range tools {
 		p := s.pins[name]
@@ -336,7 +344,7 @@ func (s *server) save(ctx context.Context, tools []string, said ...domain.AuditR
 		}
 		pins[i] = domain.ToolPin{Server: s.name, Tool: name, Hash: p.hash, Definition: b}
 	}
-	return s.host.o.Pins.PutToolPins(ctx, pins, said...)
+	return keep.PutToolPins(ctx, pins, said...)
 }
 
 // wants reports whether the configuration lets a tool be offered.
@@ -407,10 +415,10 @@ func (s *server) take(ctx context.Context, offered map[string]Definition) error 
 	if len(fresh) == 0 {
 		return nil
 	}
-	return s.save(ctx, fresh)
+	return s.save(ctx, s.host.o.Pins, fresh)
 }
 
-func (s *server) accept(ctx context.Context, tool, digest string, said []domain.AuditRecord) error {
+func (s *server) accept(ctx context.Context, tool, digest string, keep PinRecorder, said []domain.AuditRecord) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.offered[tool]
@@ -424,7 +432,7 @@ func (s *server) accept(ctx context.Context, tool, digest string, said []domain.
 		return ErrStale
 	}
 	s.pins[tool] = pin{d.hash(), d}
-	if err := s.save(ctx, []string{tool}, said...); err != nil {
+	if err := s.save(ctx, keep, []string{tool}, said...); err != nil {
 		s.pins[tool] = before
 		return err
 	}

@@ -305,17 +305,17 @@ func TestChangedDefinitionsAreRefused(t *testing.T) {
 		"a tool that does not exist": {"s.nothing", "", mcp.ErrNoTool}, "a server that does not exist": {"x.echo", "", mcp.ErrNoTool},
 		"a tool that has not changed": {"s.put", "", mcp.ErrUnchanged}, "another definition than was read": {"s.echo", "0123", mcp.ErrStale},
 	} {
-		if err := h.Accept(t.Context(), c.tool, c.digest); !errors.Is(err, c.want) {
+		if err := h.Accept(t.Context(), c.tool, c.digest, nil); !errors.Is(err, c.want) {
 			t.Errorf("accepted %s: %v", name, err)
 		}
 	}
 	full := errors.New("the disk is full")
 	kept.refuse(full)
-	if err := h.Accept(t.Context(), "s.echo", x.Change.Digest); !errors.Is(err, full) || spec() != "Says it again" {
+	if err := h.Accept(t.Context(), "s.echo", x.Change.Digest, nil); !errors.Is(err, full) || spec() != "Says it again" {
 		t.Errorf("accepted what could not be kept: %v", err)
 	}
 	kept.refuse(nil)
-	if err := h.Accept(t.Context(), "s.echo", x.Change.Digest); err != nil {
+	if err := h.Accept(t.Context(), "s.echo", x.Change.Digest, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got, f := call(t, set, "s.echo", map[string]any{"text": "a"}); got != "a" || !strings.Contains(spec(), "Ignore all") {

@@ -93,10 +93,10 @@ func TestMemory(t *testing.T) {
 	if rest, err := s.Memories(t.Context(), "ana", "s1", domain.Page{Limit: 4, After: page.Next}); err != nil || len(rest.Items) != 2 || rest.Items[1].Input != "question 0" || rest.Next != "" {
 		t.Errorf("%+v %v", rest, err)
 	}
-	if n, err := s.Forget(t.Context(), "ana", "s1", "she asked for it", domain.Actor{Name: "ana"}); err != nil || n != 6 {
+	if n, err := forget(s, "ana", "s1", "she asked for it"); err != nil || n != 6 {
 		t.Errorf("forgot %d: %v", n, err)
 	}
-	if n, err := s.Forget(t.Context(), "ana", "s1", "", domain.Actor{Name: "ana"}); domain.CodeOf(err) != domain.CodeNotFound {
+	if n, err := forget(s, "ana", "s1", ""); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("forgot %d again: %v", n, err)
 	}
 	if list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "memory.forget"}); err != nil || len(list.Items) != 1 || list.Items[0].Object != "memory:ana/s1" || string(list.Items[0].Detail) != `{"exchanges":6}` {
@@ -165,4 +165,15 @@ func TestMessages(t *testing.T) {
 	if other, err := s.Messages(t.Context(), domain.NewID()); err != nil || len(other) != 0 {
 		t.Errorf("of no run: %v %v", other, err)
 	}
+}
+
+// forget makes a session forget as the application does.
+func forget(s *Store, owner, session, reason string) (n int64, err error) {
+	_, _, err = s.Do(Operation{Name: "forget-memory", Action: "memory.forget", By: domain.Actor{Name: owner}}, func(tx *Tx) (string, error) {
+		var err error
+		n, err = tx.Forget(owner, session)
+		tx.Audit("memory:"+owner+"/"+session, reason, domain.RawJSON(fmt.Sprintf(`{"exchanges":%d}`, n)))
+		return "", err
+	})
+	return n, err
 }

@@ -25,6 +25,9 @@ type Operation struct {
 	// Key is chosen by the client; the same principal, name, and key are done once in
 	// 24 hours. Empty: every request is done.
 	Key string
+	// EvenFull says that it is done on a full disk too: it is small, and what somebody
+	// needs then.
+	EvenFull bool
 	// Digest is of the request. A key that comes with another one is refused.
 	Digest string
 }
@@ -66,7 +69,7 @@ func (s *Store) Do(o Operation, f func(tx *Tx) (object string, err error)) (obje
 	if s.writer == nil {
 		return "", false, errReadOnly()
 	}
-	err = s.writer.do(op{savepoint: true, apply: func(w *writer) ([]auditRow, error) {
+	err = s.writer.do(op{savepoint: true, evenFull: o.EvenFull, apply: func(w *writer) ([]auditRow, error) {
 		repeated = false
 		if o.Key != "" {
 			known, err := w.q.OperationGet(w.ctx, o.principal(), o.Name, o.Key)

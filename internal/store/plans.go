@@ -12,66 +12,74 @@ import (
 
 // PutVersion stores a plan version, and the plan if it is the first; known
 // content gives the existing version and created false.
-func (s entities) PutVersion(ctx context.Context, v domain.NewVersion, actor domain.Actor) (domain.Plan, domain.Version, bool, error) {
-	created := false
-	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
-		created = false
-		if _, err := w.q.VersionOfRun(w.ctx, v.Hash); err == nil {
-			return nil, nil
-		} else if !errors.Is(err, sql.ErrNoRows) {
-			return nil, err
-		}
-		now := w.s.now().UnixMicro()
-		p, err := w.q.PlanByKey(w.ctx, v.Key)
-		number, apart := int64(1), false // apart: the plan stays as it is
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: domain.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
-				LatestHash: v.Hash, Stage: string(firstStage(v.Origin)), CreatedAt: now})
-		case err == nil && v.Base != "" && v.Base != p.LatestHash:
-			return nil, domain.Errorf(domain.CodeStale, "plan %s has version %d by now, which is not the one that this was made from", v.Key, p.Latest).
-				Suggest("look at what has changed, and save on top of that")
-		case err == nil:
-			if number, err = w.q.VersionLast(w.ctx, p.ID); err != nil {
-				return nil, err
-			}
-			number++
-			if apart = v.Origin == originReplan || v.Origin == originPlanner && p.Stage == string(domain.StageUsed) && p.ArchivedAt == 0; apart {
-				break // it is one run's, or nobody has accepted it: others follow what a person chose
-			}
-			switch v.Origin {
-			case originTry:
-			case originPlanner:
-				if p.Stage == string(domain.StageUsed) { // it was archived
-					p.Stage = string(domain.StageDraft)
-				}
-			default:
-				p.Stage = string(domain.StageUsed) // a person has saved it
-			}
-			err = w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: number, LatestHash: v.Hash, Name: v.Name, Description: v.Description, UpdatedAt: now, Stage: p.Stage, ID: p.ID})
-		}
-		if err == nil && !apart {
-			err = w.putFacts(p.ID, v.Facts)
-		}
-		if err != nil {
-			return nil, err
-		}
-		_, err = w.q.VersionInsert(w.ctx, dbsqlc.VersionInsertParams{PlanID: p.ID, Number: number, Hash: v.Hash, Semantics: int64(v.Semantics),
-			Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: core.Flag(v.ByPerson),
-			ParentHash: v.ParentHash, Reason: v.Reason, Author: v.Author, CreatedAt: now})
-		created = true
-		return []auditRow{{record: domain.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + v.Key,
-			Reason: v.Reason, Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": number, "hash": v.Hash}))}}}, err
-	})
-	if err != nil {
-		return domain.Plan{}, domain.Version{}, false, err
+func (s entities) PutVersion(ctx context.Context, v domain.NewVersion, actor domain.Actor) (p domain.Plan, stored domain.Version, created bool, err error) {
+	if _, _, err = s.store.Do(s.store.by("store a plan", actor), func(tx *Tx) (string, error) {
+		created, err = tx.PutVersion(v)
+		return "", err
+	}); err != nil {
+		return p, stored, false, err
 	}
-	stored, err := s.store.VersionByHash(ctx, v.Hash)
-	if err != nil {
-		return domain.Plan{}, domain.Version{}, false, err
+	if stored, err = s.store.VersionByHash(ctx, v.Hash); err == nil {
+		p, err = s.store.Plan(ctx, stored.PlanID)
 	}
-	p, err := s.store.Plan(ctx, stored.PlanID)
 	return p, stored, created, err
+}
+
+// by is an operation that somebody carries out now.
+func (s *Store) by(name string, actor domain.Actor) Operation {
+	return Operation{Name: name, By: actor, At: s.now()}
+}
+
+// PutVersion stores a plan version, and the plan if it is the first ("plan.version").
+// Of known content it changes nothing; created is false. CodeStale when the plan has
+// another newest version than the one that this was made from.
+func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
+	w, now := tx.w, core.Micros(tx.op.At)
+	if _, err := w.q.VersionOfRun(w.ctx, v.Hash); err == nil {
+		return false, nil
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return false, err
+	}
+	p, err := w.q.PlanByKey(w.ctx, v.Key)
+	number, apart := int64(1), false // apart: the plan stays as it is
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: domain.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
+			LatestHash: v.Hash, Stage: string(firstStage(v.Origin)), CreatedAt: now})
+	case err == nil && v.Base != "" && v.Base != p.LatestHash:
+		return false, domain.Errorf(domain.CodeStale, "plan %s has version %d by now, which is not the one that this was made from", v.Key, p.Latest).
+			Suggest("look at what has changed, and save on top of that")
+	case err == nil:
+		if number, err = w.q.VersionLast(w.ctx, p.ID); err != nil {
+			return false, err
+		}
+		number++
+		if apart = v.Origin == originReplan || v.Origin == originPlanner && p.Stage == string(domain.StageUsed) && p.ArchivedAt == 0; apart {
+			break // it is one run's, or nobody has accepted it: others follow what a person chose
+		}
+		switch v.Origin {
+		case originTry:
+		case originPlanner:
+			if p.Stage == string(domain.StageUsed) { // it was archived
+				p.Stage = string(domain.StageDraft)
+			}
+		default:
+			p.Stage = string(domain.StageUsed) // a person has saved it
+		}
+		err = w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: number, LatestHash: v.Hash, Name: v.Name, Description: v.Description, UpdatedAt: now, Stage: p.Stage, ID: p.ID})
+	}
+	if err == nil && !apart {
+		err = w.putFacts(p.ID, v.Facts)
+	}
+	if err != nil {
+		return false, err
+	}
+	tx.audit("plan.version", auditRow{record: domain.AuditRecord{Object: "plan:" + v.Key, Reason: v.Reason,
+		Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": number, "hash": v.Hash}))}})
+	_, err = w.q.VersionInsert(w.ctx, dbsqlc.VersionInsertParams{PlanID: p.ID, Number: number, Hash: v.Hash, Semantics: int64(v.Semantics),
+		Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: core.Flag(v.ByPerson),
+		ParentHash: v.ParentHash, Reason: v.Reason, Author: v.Author, CreatedAt: now})
+	return true, err
 }
 
 // Origins of versions that people did not save as such: made for one run under
@@ -109,58 +117,65 @@ func (w *writer) putFacts(planID int64, facts []domain.PlanFact) error {
 // RestoreVersion makes another version of a plan its current one: an earlier one, or
 // one that a planner made and a person accepts.
 func (s entities) RestoreVersion(ctx context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error) {
-	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
-		p, err := w.q.PlanByPublicID(w.ctx, r.PlanID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, domain.Errorf(domain.CodeNotFound, "no plan %q", r.PlanID)
-		} else if err != nil {
-			return nil, err
-		}
-		if r.Base != "" && r.Base != p.LatestHash {
-			return nil, domain.Errorf(domain.CodeStale, "plan %s follows version %d by now", p.Key, p.Latest).Suggest("look at what has changed, and restore on top of that")
-		}
-		v, err := w.q.VersionByHash(w.ctx, r.Hash)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, err
-		}
-		if err != nil || v.PlanVersion.PlanID != p.ID {
-			return nil, domain.Errorf(domain.CodeNotFound, "plan %s has no version with hash %s", p.Key, r.Hash)
-		}
-		action, stage := "plan.restore", p.Stage
-		if r.Accepts {
-			action, stage = "plan.accept", string(domain.StageUsed)
-		}
-		if err := w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: v.PlanVersion.Number, LatestHash: r.Hash, Name: r.Name, Description: r.Description,
-			UpdatedAt: w.s.now().UnixMicro(), Stage: stage, ID: p.ID}); err != nil {
-			return nil, err
-		}
-		return []auditRow{{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: r.Reason,
-			Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}}}, w.putFacts(p.ID, r.Facts)
-	})
-	if err != nil {
-		return domain.Plan{}, core.Translate(err, "restore a plan version")
+	if _, _, err := s.store.Do(s.store.by("restore a plan version", actor), func(tx *Tx) (string, error) { return r.PlanID, tx.RestoreVersion(r) }); err != nil {
+		return domain.Plan{}, err
 	}
 	return s.store.Plan(ctx, r.PlanID)
 }
 
+// RestoreVersion makes another version of a plan its current one ("plan.restore", or
+// "plan.accept" of one that a planner made). CodeNotFound; CodeStale when the plan's
+// current version is not r.Base.
+func (tx *Tx) RestoreVersion(r domain.RestoredVersion) error {
+	w := tx.w
+	p, err := w.q.PlanByPublicID(w.ctx, r.PlanID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Errorf(domain.CodeNotFound, "no plan %q", r.PlanID)
+	} else if err != nil {
+		return err
+	}
+	if r.Base != "" && r.Base != p.LatestHash {
+		return domain.Errorf(domain.CodeStale, "plan %s follows version %d by now", p.Key, p.Latest).Suggest("look at what has changed, and restore on top of that")
+	}
+	v, err := w.q.VersionByHash(w.ctx, r.Hash)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if err != nil || v.PlanVersion.PlanID != p.ID {
+		return domain.Errorf(domain.CodeNotFound, "plan %s has no version with hash %s", p.Key, r.Hash)
+	}
+	action, stage := "plan.restore", p.Stage
+	if r.Accepts {
+		action, stage = "plan.accept", string(domain.StageUsed)
+	}
+	if err := w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: v.PlanVersion.Number, LatestHash: r.Hash, Name: r.Name, Description: r.Description,
+		UpdatedAt: core.Micros(tx.op.At), Stage: stage, ID: p.ID}); err != nil {
+		return err
+	}
+	tx.audit(action, auditRow{record: domain.AuditRecord{Object: "plan:" + p.Key, Reason: r.Reason,
+		Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}})
+	return w.putFacts(p.ID, r.Facts)
+}
+
 // AcceptPlan takes a draft into use.
 func (s entities) AcceptPlan(ctx context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error) {
-	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
-		p, err := w.q.PlanByPublicID(w.ctx, planID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
-		} else if err != nil {
-			return nil, err
-		}
-		if p.Stage != string(domain.StageDraft) {
-			return nil, nil // somebody else was first
-		}
-		return []auditRow{{record: domain.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
-				Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": p.Latest, "hash": p.LatestHash}))}}},
-			w.q.PlanAccept(w.ctx, w.s.now().UnixMicro(), planID)
-	})
-	if err != nil {
-		return domain.Plan{}, core.Translate(err, "accept a plan")
+	if _, _, err := s.store.Do(s.store.by("accept a plan", actor), func(tx *Tx) (string, error) { return planID, tx.AcceptPlan(planID, reason) }); err != nil {
+		return domain.Plan{}, err
 	}
 	return s.store.Plan(ctx, planID)
+}
+
+// AcceptPlan takes a draft into use ("plan.accept"); a plan that is no draft stays as it
+// is. CodeNotFound.
+func (tx *Tx) AcceptPlan(planID, reason string) error {
+	w := tx.w
+	p, err := w.q.PlanByPublicID(w.ctx, planID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
+	} else if err != nil || p.Stage != string(domain.StageDraft) {
+		return err
+	}
+	tx.audit("plan.accept", auditRow{record: domain.AuditRecord{Object: "plan:" + p.Key, Reason: reason,
+		Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": p.Latest, "hash": p.LatestHash}))}})
+	return w.q.PlanAccept(w.ctx, core.Micros(tx.op.At), planID)
 }

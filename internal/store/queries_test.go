@@ -193,7 +193,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	}
 	_, err = s.Memories(ctx, "t", "s", domain.Page{})
 	must("memories", err)
-	_, err = s.Forget(ctx, "t", "s", "", domain.Actor{Name: "t"})
+	_, _, err = s.Do(Operation{Name: "forget-memory"}, func(tx *Tx) (string, error) { _, err := tx.Forget("t", "s"); return "", err })
 	must("forget", err)
 	_, err = s.Approval(ctx, approval.ID)
 	must("approval", err)

@@ -106,6 +106,9 @@ func (tx *Tx) AckRun(run, note string) error {
 	return nil
 }
 
+// SetSetting keeps a value under a key.
+func (tx *Tx) SetSetting(key, value string) error { return tx.w.q.SettingPut(tx.w.ctx, key, value) }
+
 // SetPreference keeps what a person chose.
 func (tx *Tx) SetPreference(owner, key, value string) error {
 	return tx.w.q.PreferencePut(tx.w.ctx, owner, key, value)

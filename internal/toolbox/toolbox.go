@@ -40,8 +40,7 @@ type Box struct {
 	host  *mcp.Host // nil: no servers are configured
 	mask  func([]byte) []byte
 	pins  mcp.Pins
-	audit func(context.Context, domain.AuditRecord) error
-	keep  keeper // nil: nothing can be stopped, no circuit changed
+	keeps bool // what people change is kept; else nothing can be stopped, no circuit changed
 }
 
 // Options of a [Box]; the zero value is for looking only.
@@ -54,21 +53,21 @@ type Options struct {
 	// and the circuits carry over, and MCP servers that are configured as before go
 	// on. nil: there is none.
 	Before *Box
-	// Pins keeps accepted definitions; nil: for the life of the box. One that also
-	// stores what is stopped and circuits lets people change them.
+	// Pins keeps accepted definitions; nil: for the life of the box, and nothing that
+	// people change is kept.
 	Pins    mcp.Pins
 	PidFile string
-	Idle    bool         // no server is started: what was accepted before is all there is
-	Logger  *slog.Logger // nil: nothing is logged
-	Audit   func(context.Context, domain.AuditRecord) error
+	Idle    bool                // no server is started: what was accepted before is all there is
+	Logger  *slog.Logger        // nil: nothing is logged
 	Mask    func([]byte) []byte // takes secrets out of a text; nil: there are none
 	Version string              // of kairosd, told to servers
 }
 
-// keeper stores what people change, in one transaction with the records of it.
-type keeper interface {
+// Recorder stores what people change, in one transaction with the records of it.
+type Recorder interface {
 	activity.Recorder
 	circuit.Recorder
+	mcp.PinRecorder
 }
 
 // New offers the tools of a configuration and starts its MCP servers.
@@ -77,7 +76,7 @@ func New(ctx context.Context, o Options) (*Box, error) {
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "configuration: %w", err)
 	}
-	t := &Box{set: set, mask: o.Mask, audit: o.Audit}
+	t := &Box{set: set, mask: o.Mask, keeps: o.Pins != nil}
 	var before *mcp.Host
 	if o.Before != nil {
 		t.Calls, t.Circuits, before = o.Before.Calls, o.Before.Circuits, o.Before.host
@@ -85,7 +84,6 @@ func New(ctx context.Context, o Options) (*Box, error) {
 		t.Calls, t.Circuits = activity.New(o.Mask), circuit.NewBoard(o.Mask)
 	}
 	set.Watch(t.Calls, t.Circuits)
-	t.keep, _ = o.Pins.(keeper)
 	if len(o.Servers) == 0 && before == nil { // a host without servers still knows of the processes of those before
 		return t, nil
 	}
@@ -220,24 +218,24 @@ func (t *Box) ToolServers(context.Context) ([]domain.ToolServer, error) {
 }
 
 // AcceptTool takes the definition that an MCP server offers now for the accepted
-// one, if it is the one with the digest (empty: whatever it is); that needs an
-// admin, because models read it. What is accepted and the record of who accepted
-// it are one transaction.
-func (t *Box) AcceptTool(ctx context.Context, actor domain.Actor, name, digest, reason string) error {
-	if !actor.Role.Includes(domain.RoleAdmin) {
-		return domain.Errorf(domain.CodeForbidden, "accepting a tool needs the role admin")
-	}
+// one, if it is the one with the digest (empty: whatever it is). What is accepted and
+// the record of it are one transaction.
+func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reason string) error {
 	if t.host == nil {
 		return domain.Errorf(domain.CodeNotFound, "no MCP server offers %q", name)
 	}
-	record := domain.AuditRecord{Action: "tool.accept", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "tool:" + name, Reason: reason}
+	record := domain.AuditRecord{Action: "tool.accept", Object: "tool:" + name, Reason: reason}
 	for _, r := range t.host.Tools() {
 		if r.Name == name && r.Change != nil && digest == "" {
 			digest = r.Change.Digest
 		}
 	}
 	record.Detail = domain.RawJSON(fmt.Sprintf(`{"digest":%q}`, digest))
-	err := t.host.Accept(ctx, name, digest, record)
+	var into mcp.PinRecorder // nil: it is accepted for the life of the box
+	if t.keeps {
+		into = keep
+	}
+	err := t.host.Accept(ctx, name, digest, into, record)
 	switch {
 	case errors.Is(err, mcp.ErrNoTool):
 		return domain.Errorf(domain.CodeNotFound, "no MCP server that runs offers %q", name).Suggest("kairos tools lists what there is")
@@ -249,19 +247,19 @@ func (t *Box) AcceptTool(ctx context.Context, actor domain.Actor, name, digest, 
 	return err
 }
 
-// RetryToolServer starts an MCP server again that was given up; one that runs
-// lists its tools again.
-func (t *Box) RetryToolServer(ctx context.Context, actor domain.Actor, name, reason string) error {
-	if !actor.Role.Includes(domain.RoleOperator) {
-		return domain.Errorf(domain.CodeForbidden, "starting a server again needs the role operator")
-	}
+// CheckToolServer gives CodeNotFound for an MCP server that is not configured.
+func (t *Box) CheckToolServer(name string) error {
 	if t.host == nil || !slices.ContainsFunc(t.host.Servers(), func(s mcp.ServerStatus) bool { return s.Name == name }) {
 		return domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", name).Suggest("kairos tools servers lists them")
 	}
-	if t.audit != nil {
-		if err := t.audit(ctx, domain.AuditRecord{Action: "mcp.retry", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "mcp:" + name, Reason: reason}); err != nil {
-			return err
-		}
+	return nil
+}
+
+// RetryToolServer starts an MCP server again that was given up; one that runs lists its
+// tools again. CodeNotFound; CodeConflict if it may not be run.
+func (t *Box) RetryToolServer(name string) error {
+	if err := t.CheckToolServer(name); err != nil {
+		return err
 	}
 	if err := t.host.Retry(name); err != nil {
 		return domain.Errorf(domain.CodeConflict, "the MCP server %s is not started: %w", name, err)
@@ -270,33 +268,30 @@ func (t *Box) RetryToolServer(ctx context.Context, actor domain.Actor, name, rea
 }
 
 // StopTool lets nobody call a tool any more; with on false, it may be called again.
-// What is under way goes on. It needs an operator, and is recorded.
-func (t *Box) StopTool(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error {
+// What is under way goes on.
+func (t *Box) StopTool(ctx context.Context, keep Recorder, actor domain.Actor, name string, on bool, reason string) error {
 	_, known := t.set.Lookup(name)
-	return t.stop(ctx, actor, activity.Tool, name, known, on, reason)
+	return t.stop(ctx, keep, actor, activity.Tool, name, known, on, reason)
 }
 
 // StopProvider is StopTool for a provider of models: it is drained.
-func (t *Box) StopProvider(ctx context.Context, actor domain.Actor, name string, on bool, reason string) error {
-	return t.stop(ctx, actor, activity.Provider, name, t.Models != nil && t.Models.HasProvider(name), on, reason)
+func (t *Box) StopProvider(ctx context.Context, keep Recorder, actor domain.Actor, name string, on bool, reason string) error {
+	return t.stop(ctx, keep, actor, activity.Provider, name, t.Models != nil && t.Models.HasProvider(name), on, reason)
 }
 
-func (t *Box) stop(ctx context.Context, actor domain.Actor, kind, name string, known, on bool, reason string) error {
+func (t *Box) stop(ctx context.Context, keep Recorder, actor domain.Actor, kind, name string, known, on bool, reason string) error {
 	_, stopped := t.Calls.Stopped(kind + name)
 	switch {
-	case !actor.Role.Includes(domain.RoleOperator):
-		return domain.Errorf(domain.CodeForbidden, "stopping calls needs the role operator")
 	case !known && !stopped: // one that is no longer configured can be let go
 		return domain.Errorf(domain.CodeNotFound, "there is no %s %q", strings.TrimSuffix(kind, ":"), name)
-	case t.keep == nil:
+	case !t.keeps:
 		return domain.Errorf(domain.CodeUnavailable, "nothing can be stopped here")
 	}
-	return t.Calls.Stop(ctx, t.keep, actor, kind+name, on, reason)
+	return t.Calls.Stop(ctx, keep, actor, kind+name, on, reason)
 }
 
-// ChangeToolCircuit opens or closes a circuit of a tool by hand. It needs an
-// operator, and is recorded.
-func (t *Box) ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error {
+// ChangeToolCircuit opens or closes a circuit of a tool by hand.
+func (t *Box) ChangeToolCircuit(ctx context.Context, keep Recorder, actor domain.Actor, name string, c domain.CircuitChange) error {
 	_, known := t.set.Lookup(name)
 	if known {
 		c.Part = strings.ToLower(strings.TrimSpace(c.Part))
@@ -311,30 +306,28 @@ func (t *Box) ChangeToolCircuit(ctx context.Context, actor domain.Actor, name st
 			return domain.Errorf(domain.CodeInvalid, "%q is not a host", c.Part).Suggest("a host is written like api.example, or with its port like api.example:8080")
 		}
 	}
-	return t.change(ctx, actor, circuit.ID{Subject: activity.Tool + name, Part: c.Part}, known, c)
+	return t.change(ctx, keep, actor, circuit.ID{Subject: activity.Tool + name, Part: c.Part}, known, c)
 }
 
 const maxHost = 255
 
 // ChangeProviderCircuit is ChangeToolCircuit for a provider of models.
-func (t *Box) ChangeProviderCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error {
+func (t *Box) ChangeProviderCircuit(ctx context.Context, keep Recorder, actor domain.Actor, name string, c domain.CircuitChange) error {
 	if c.Part != "" {
 		return domain.Errorf(domain.CodeInvalid, "a provider has one circuit, none for %s", c.Part)
 	}
-	return t.change(ctx, actor, circuit.ID{Subject: activity.Provider + name}, t.Models != nil && t.Models.HasProvider(name), c)
+	return t.change(ctx, keep, actor, circuit.ID{Subject: activity.Provider + name}, t.Models != nil && t.Models.HasProvider(name), c)
 }
 
-func (t *Box) change(ctx context.Context, actor domain.Actor, id circuit.ID, known bool, c domain.CircuitChange) error {
+func (t *Box) change(ctx context.Context, keep Recorder, actor domain.Actor, id circuit.ID, known bool, c domain.CircuitChange) error {
 	switch {
-	case !actor.Role.Includes(domain.RoleOperator):
-		return domain.Errorf(domain.CodeForbidden, "opening and closing circuits needs the role operator")
 	case !known:
 		kind, name, _ := strings.Cut(id.Subject, ":")
 		return domain.Errorf(domain.CodeNotFound, "there is no %s %q", kind, name)
-	case t.keep == nil:
+	case !t.keeps:
 		return domain.Errorf(domain.CodeUnavailable, "no circuit can be changed here")
 	}
-	return t.Circuits.Change(ctx, t.keep, actor, id, c)
+	return t.Circuits.Change(ctx, keep, actor, id, c)
 }
 
 // forgetful keeps accepted definitions for the life of a command.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
@@ -106,14 +107,12 @@ func (s *section) rotateSecret(c *ui.Context) error {
 	if reason == "" || len(reason) > ui.MaxReason {
 		return s.showRotateSecret(c, http.StatusUnprocessableEntity, c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
 	}
-	to, err := c.Result("", func() (string, error) {
-		return "/settings/secrets", s.Settings.RotateSecret(c, c.Who.Actor(), v.Name, reason)
-	})
+	err = s.App.System.RotateSecret(c, app.SecretChange{Meta: c.Meta(), Name: v.Name, Reason: reason})
 	if problem, ok := c.Refused(err); ok {
 		return s.showRotateSecret(c, http.StatusUnprocessableEntity, problem)
 	}
 	if err != nil {
 		return err
 	}
-	return c.To(to)
+	return c.To("/settings/secrets")
 }

@@ -1,13 +1,13 @@
 package settings
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
@@ -51,7 +51,7 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 		}
 		p.Rules = append(p.Rules, row)
 	}
-	would, err := s.Settings.Retain(c, c.Who.Actor(), "", true)
+	would, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: app.Meta{By: c.Who.Actor()}, DryRun: true})
 	switch domain.CodeOf(err) {
 	case "":
 		p.Would = c.N(int(would.Runs), "Now %s run would lose its journal and values", "Now %s runs would lose their journals and values") + ", " +
@@ -78,11 +78,10 @@ func (s *section) runRetention(c *ui.Context) error {
 	if reason == "" || len(reason) > ui.MaxReason {
 		return s.showRetention(c, http.StatusUnprocessableEntity, c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
 	}
-	return c.Once(func() (string, error) {
-		// It goes on when the browser is closed: there may be much to remove.
-		_, err := s.Settings.Retain(context.WithoutCancel(c), c.Who.Actor(), reason, false)
-		return "/settings/retention", err
-	})
+	if _, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: c.Meta(), Reason: reason}); err != nil {
+		return err
+	}
+	return c.To("/settings/retention")
 }
 
 var kindWords = map[string]string{
@@ -130,8 +129,8 @@ func (s *section) testChannel(c *ui.Context) error {
 	if _, err := s.configured(c); err != nil {
 		return err
 	}
-	return c.Once(func() (string, error) {
-		_, err := s.Settings.TestChannel(context.WithoutCancel(c), c.Who.Actor(), c.Param("channel"))
-		return "/settings/notifications", err
-	})
+	if _, err := s.App.System.TestNotifications(c, app.ChannelTest{Meta: c.Meta(), Channel: c.Param("channel")}); err != nil {
+		return err
+	}
+	return c.To("/settings/notifications")
 }

@@ -5,15 +5,16 @@ package system
 import (
 	"context"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
 // Ports are what these pages need of the server.
 type Ports struct {
+	App      *app.App
 	System   System   // nil: there are no such pages
 	Settings Settings // nil: the configuration is not shown
-	Crew     Crew     // nil: there are no providers and tools
 }
 
 // System looks after the installation as a whole.
@@ -29,27 +30,11 @@ type System interface {
 	Notices(ctx context.Context) []domain.Notice
 	// Retention is what is removed by itself, and when.
 	Retention() domain.Retention
-	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
-	// plan; CodeConflict when nothing is held.
-	ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error)
-	// Maintain lets no step start any more, or lets them start again; CodeConflict
-	// when that is so already.
-	Maintain(ctx context.Context, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error)
-	// BackUp makes a verified backup in the configured directory.
-	BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error)
 }
 
 // Settings is what the configuration says.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
-	// Retain removes what retention says, or only says what it would remove.
-	Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.Retained, error)
-}
-
-// Crew lists providers of models, and tools.
-type Crew interface {
-	Providers(ctx context.Context) ([]domain.ProviderInfo, error)
-	Tools(ctx context.Context) ([]domain.ToolInfo, error)
 }
 
 type section struct{ Ports }

@@ -2,7 +2,6 @@ package system
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -31,15 +30,13 @@ func (s *section) system(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	var providers []domain.ProviderInfo
-	var tools []domain.ToolInfo
-	if s.Crew != nil {
-		if tools, err = s.Crew.Tools(c); err != nil {
-			return err
-		}
-		if providers, err = s.Crew.Providers(c); err != nil {
-			return err
-		}
+	tools, err := s.App.Tools.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	providers, err := s.App.Providers.List(c, c.Who.Actor())
+	if err != nil {
+		return err
 	}
 	p := SystemPage{Vitals: s.vitals(c, v, i, providers, tools), Shell: c.Shell("system", "System"), Idem: kit.NewID(), Parts: s.systemTabs(c, "/system"),
 		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held")}
@@ -174,8 +171,8 @@ func (s *section) systemStorage(c *ui.Context) error {
 		p.Backups = append(p.Backups, BackupRow{Name: kit.Visible(filepath.Base(b.Path)), Created: c.Time(b.Created), Size: vital.Bytes(c.Display.Lang, b.Bytes),
 			Event: c.Number(b.AuditSeq), Runs: c.Number(b.Rows["runs"])})
 	}
-	if s.Settings != nil && c.Who.Role.Includes(domain.RoleAdmin) && len(i.Retention) > 0 {
-		if would, err := s.Settings.Retain(c, c.Who.Actor(), "", true); err == nil {
+	if app.May(c.Who.Actor(), app.RunRetention) && len(i.Retention) > 0 {
+		if would, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: app.Meta{By: c.Who.Actor()}, DryRun: true}); err == nil {
 			p.Would = c.T("Retention would free about %s now.", vital.Bytes(c.Display.Lang, wouldFree(would, i.Plans)))
 		}
 	}
@@ -291,34 +288,25 @@ func (s *section) systemConfig(c *ui.Context) error {
 
 // releaseAll ends a hold.
 func (s *section) releaseAll(c *ui.Context) error {
-	return c.Once(func() (string, error) {
-		if s.System == nil {
-			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
-		}
-		_, err := s.System.ReleaseHeld(c, c.Who.Actor(), "", c.Field("reason"))
-		return "/system", err
-	})
+	if _, err := s.App.System.Release(c, app.HeldRuns{Meta: c.Meta(), Reason: c.Field("reason")}); err != nil {
+		return err
+	}
+	return c.To("/system")
 }
 
 // maintain begins or ends maintenance.
 func (s *section) maintain(c *ui.Context) error {
-	return c.Once(func() (string, error) {
-		if s.System == nil {
-			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
-		}
-		_, err := s.System.Maintain(c, c.Who.Actor(), c.Field("on") == "true", c.Field("reason"))
-		return "/system", err
-	})
+	if _, err := s.App.System.Maintain(c, app.MaintenanceChange{Meta: c.Meta(), On: c.Field("on") == "true", Reason: c.Field("reason")}); err != nil {
+		return err
+	}
+	return c.To("/system")
 }
 
-// backUp makes a backup.
+// backUp makes a backup. It goes on when the browser is closed: a large database takes
+// minutes.
 func (s *section) backUp(c *ui.Context) error {
-	return c.Once(func() (string, error) {
-		if s.System == nil {
-			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
-		}
-		// It goes on when the browser is closed: a large database takes minutes.
-		_, err := s.System.BackUp(context.WithoutCancel(c), c.Who.Actor())
-		return "/system/storage", err
-	})
+	if _, err := s.App.System.BackUp(c, c.Meta()); err != nil {
+		return err
+	}
+	return c.To("/system/storage")
 }

@@ -54,7 +54,7 @@ func (s *Site) ChangeTool(tb testing.TB, text string) {
 	tb.Helper()
 	s.crm.text.Store(text)
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if err := s.Tools.RetryToolServer(context.Background(), s.Admin, "crm", "a test looks again"); err != nil {
+		if err := s.Tools.RetryToolServer("crm"); err != nil {
 			tb.Fatal(err)
 		}
 		list, err := s.Tools.Tools(context.Background())

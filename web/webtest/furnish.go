@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
@@ -40,7 +41,7 @@ func (f furnished) Draft(ctx context.Context, id string) (domain.Draft, error) {
 	return f.Drafts.Draft(ctx, id)
 }
 func (f furnished) ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error {
-	return f.Tools.ChangeToolCircuit(ctx, actor, name, c)
+	return f.App.Tools.ChangeCircuit(ctx, app.CircuitRequest{Meta: app.Meta{By: actor}, Name: name, CircuitChange: c})
 }
 func (f furnished) Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
 	return f.Engine.Start(ctx, actor, r)

@@ -7,14 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/engine"
 )
 
 // System is an installation whose state a test sets.
 type System struct {
-	engine *engine.Engine
-
 	mu      sync.Mutex
 	now     domain.Installation
 	notices []domain.Notice
@@ -58,11 +56,18 @@ func (s *System) Installation(context.Context) (domain.Installation, error) {
 }
 
 // Maintain changes what was set.
-func (s *System) Maintain(_ context.Context, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
+func (s *System) Maintain(ctx context.Context, keep app.Recorder, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if on == (s.now.Maintenance != nil) {
 		return nil, domain.Errorf(domain.CodeConflict, "that is so already")
+	}
+	record := domain.AuditRecord{Action: "maintenance.end", Reason: reason}
+	if on {
+		record.Action = "maintenance.begin"
+	}
+	if err := keep.SetSettingAs(ctx, "maintenance", "", record); err != nil {
+		return nil, err
 	}
 	s.now.Maintenance = nil
 	if on {
@@ -117,11 +122,6 @@ func (s *System) Notices(context.Context) []domain.Notice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.notices
-}
-
-// ReleaseHeld asks the engine.
-func (s *System) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error) {
-	return s.engine.ReleaseHeld(ctx, actor, plan, reason)
 }
 
 // BackUp counts.

@@ -95,7 +95,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	s := &Site{Store: on, Admin: domain.Actor{Name: "marta", Role: domain.RoleAdmin, Surface: "ui"}}
 	s.crm = newCRM(tb)
 	var err error
-	if s.Tools, err = toolbox.New(context.Background(), toolbox.Options{Tools: tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}, Breakers: breakers}, Pins: on, Audit: on.Audit,
+	if s.Tools, err = toolbox.New(context.Background(), toolbox.Options{Tools: tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}, Breakers: breakers}, Pins: on,
 		Servers: map[string]mcp.Server{"crm": {URL: s.crm.url, TrustAnnotations: true}, "files": {Command: []string{"/usr/local/bin/mcp-files"}}}}); err != nil {
 		tb.Fatal(err)
 	}
@@ -117,10 +117,12 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if s.Setup, err = s.Auth.BeginSetup(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	s.System = &System{engine: s.Engine}
+	s.System = &System{}
 	s.Bulk = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine, Tools: s.Tools.Tools, Host: s.Tools.Host})
 	config := apptest.Config(tb, s.Store, s.Engine)
-	config.Bulk = s.Bulk
+	set := newSettings(tb, s.Store)
+	config.Bulk, config.Tools = s.Bulk, func() *toolbox.Box { return s.Tools }
+	config.Server, config.Settings = installed{s.System, set}, set
 	s.App = app.New(config)
 	if err := s.Bulk.Open(context.Background()); err != nil {
 		tb.Fatal(err)
@@ -131,12 +133,11 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	set := newSettings(tb, s.Store)
-	public, err := api.New(api.Config{App: s.App, Crew: s.Tools, Tools: s.Tools, Memory: s.Store, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, System: installed{s.System, set}, Settings: set, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Memory: s.Store, Planner: planners, Drafts: s.Drafts, Crew: s.Tools, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
+	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/toolbox"
 )
 
 // Principals of each role.
@@ -58,5 +59,11 @@ func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
 	var background sync.WaitGroup
 	background.Go(func() { checker.Run(ctx) })
 	tb.Cleanup(func() { stop(); background.Wait() })
-	return app.Config{Store: s, Engine: e, Checker: checker}
+	tools, err := toolbox.New(ctx, toolbox.Options{Pins: s})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(tools.Close)
+	none := app.NoServer{Refusal: domain.Errorf(domain.CodeUnavailable, "no daemon runs in this test")}
+	return app.Config{Store: s, Engine: e, Checker: checker, Tools: func() *toolbox.Box { return tools }, Server: none, Settings: none}
 }

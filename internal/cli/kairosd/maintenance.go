@@ -58,7 +58,7 @@ func (d *program) maintain(ctx context.Context, args []string, reason string) (m
 		if len(args) == 0 {
 			m, err = daemon.MaintenanceOf(ctx, s)
 		} else {
-			m, err = daemon.SetMaintenance(ctx, s, assemble.LocalActor(), args[0] == "on", reason)
+			m, err = daemon.SetMaintenance(ctx, s, s, assemble.LocalActor(), args[0] == "on", reason)
 		}
 		return err
 	})

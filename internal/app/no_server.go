@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// NoServer is a [Server] and [Settings] where no daemon runs: it refuses everything.
+type NoServer struct{ Refusal error }
+
+func (n NoServer) Installation(context.Context) (domain.Installation, error) {
+	return domain.Installation{}, n.Refusal
+}
+
+func (n NoServer) Vitals(context.Context) (domain.Vitals, error) { return domain.Vitals{}, n.Refusal }
+
+func (n NoServer) Log(context.Context, string, string) ([]domain.DaemonLog, error) {
+	return nil, n.Refusal
+}
+
+func (n NoServer) Maintain(context.Context, Recorder, domain.Actor, bool, string) (*domain.Maintenance, error) {
+	return nil, n.Refusal
+}
+
+func (n NoServer) BackUp(context.Context, domain.Actor) (domain.Backup, error) {
+	return domain.Backup{}, n.Refusal
+}
+
+func (n NoServer) Retain(context.Context, domain.Actor, string, bool) (domain.Retained, error) {
+	return domain.Retained{}, n.Refusal
+}
+
+func (n NoServer) Settings(context.Context) (domain.Settings, error) {
+	return domain.Settings{}, n.Refusal
+}
+
+func (n NoServer) TestChannel(context.Context, domain.Actor, string) (domain.Delivery, error) {
+	return domain.Delivery{}, n.Refusal
+}
+
+func (n NoServer) RotateSecret(context.Context, domain.Actor, string, string) error { return n.Refusal }

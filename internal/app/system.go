@@ -1,0 +1,242 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// System are the operations on the server as a whole.
+type System struct{ *kernel }
+
+// Server is what looks after the server as a whole. Where no daemon runs, its methods
+// give CodeUnavailable.
+type Server interface {
+	Installation(ctx context.Context) (domain.Installation, error)
+	Vitals(ctx context.Context) (domain.Vitals, error)
+	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)
+	// Maintain lets no step start any more, or lets them start again, once keep has
+	// stored it; CodeConflict when that is so already.
+	Maintain(ctx context.Context, keep Recorder, by domain.Actor, on bool, reason string) (*domain.Maintenance, error)
+	// BackUp makes a verified backup in the configured directory, with its audit record.
+	BackUp(ctx context.Context, by domain.Actor) (domain.Backup, error)
+	// Retain removes what retention says, with its audit record, or only says what it
+	// would remove.
+	Retain(ctx context.Context, by domain.Actor, reason string, dryRun bool) (domain.Retained, error)
+}
+
+// Recorder stores a value under a key with the audit record of who changed it.
+type Recorder interface {
+	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
+}
+
+// Settings is what the configuration sets.
+type Settings interface {
+	Settings(ctx context.Context) (domain.Settings, error)
+	// TestChannel sends a message at once, and gives what came of it, with its audit
+	// record; CodeNotFound.
+	TestChannel(ctx context.Context, by domain.Actor, channel string) (domain.Delivery, error)
+	// RotateSecret takes up what a secret's file holds now, with its audit record;
+	// CodeNotFound, CodeConflict if it is in use already.
+	RotateSecret(ctx context.Context, by domain.Actor, name, reason string) error
+}
+
+// Get describes the server and its data.
+//
+// Errors: unavailable (no daemon), forbidden.
+func (s *System) Get(ctx context.Context, by domain.Actor) (domain.Installation, error) {
+	if err := s.allow(ctx, GetSystem, by, ""); err != nil {
+		return domain.Installation{}, err
+	}
+	return s.server.Installation(ctx)
+}
+
+// Vitals gives the health metrics of the server, now and of the last day.
+//
+// Errors: unavailable (no daemon), forbidden.
+func (s *System) Vitals(ctx context.Context, by domain.Actor) (domain.Vitals, error) {
+	if err := s.allow(ctx, GetVitals, by, ""); err != nil {
+		return domain.Vitals{}, err
+	}
+	return s.server.Vitals(ctx)
+}
+
+// Log gives the newest lines of the server's log, newest first, of a level or worse
+// (empty: all) that contain a text (empty: any).
+//
+// Errors: unavailable (no daemon), forbidden.
+func (s *System) Log(ctx context.Context, by domain.Actor, level, text string) ([]domain.DaemonLog, error) {
+	if err := s.allow(ctx, GetLog, by, ""); err != nil {
+		return nil, err
+	}
+	return s.server.Log(ctx, level, text)
+}
+
+// Settings gives what the configuration sets, without any secret.
+//
+// Errors: unavailable (no daemon), forbidden.
+func (s *System) Settings(ctx context.Context, by domain.Actor) (domain.Settings, error) {
+	if err := s.allow(ctx, GetSettings, by, ""); err != nil {
+		return domain.Settings{}, err
+	}
+	return s.settings.Settings(ctx)
+}
+
+// MaintenanceChange begins or ends maintenance.
+type MaintenanceChange struct {
+	Meta   `json:"-"`
+	On     bool   // true: no step starts any more
+	Reason string // kept in the audit log, and shown on every page
+}
+
+// Maintain lets no step start any more, or lets them start again. Steps under way
+// finish. It survives restarts. It returns the maintenance, nil for none.
+//
+// Errors: conflict (it is so already), unavailable (no daemon), forbidden.
+func (s *System) Maintain(ctx context.Context, req MaintenanceChange) (*domain.Maintenance, error) {
+	var now *domain.Maintenance
+	repeated, m := false, req.Meta
+	m.Repeated = &repeated
+	err := s.change(ctx, ChangeMaintenance, m, req, func(keep keeper) error {
+		var err error
+		now, err = s.server.Maintain(ctx, keep, req.By, req.On, req.Reason)
+		return err
+	})
+	if err != nil || !repeated {
+		return now, err
+	}
+	req.repeat()
+	i, err := s.server.Installation(ctx)
+	return i.Maintenance, err
+}
+
+// BackUp makes a verified backup in the configured directory. It goes on when ctx ends.
+//
+// Errors: conflict (a backup or retention is under way), unavailable (no daemon),
+// no_space, forbidden.
+func (s *System) BackUp(ctx context.Context, m Meta) (domain.Backup, error) {
+	backup := object[domain.Backup]{
+		id: func(b domain.Backup) string { return filepath.Base(b.Path) },
+		find: func(ctx context.Context, name string) (domain.Backup, error) {
+			i, err := s.server.Installation(ctx)
+			for _, b := range i.Backups {
+				if filepath.Base(b.Path) == name {
+					return b, nil
+				}
+			}
+			return domain.Backup{}, err // it was removed since
+		},
+	}
+	return effect(ctx, s.kernel, BackUp, m, nil, backup, func(ctx context.Context) (domain.Backup, error) { return s.server.BackUp(ctx, m.By) })
+}
+
+// RetentionRequest asks for retention.
+type RetentionRequest struct {
+	Meta   `json:"-"`
+	Reason string // kept in the audit log
+	DryRun bool   // only say what would be removed
+}
+
+// RunRetention removes what the rules of retention say, or says what it would remove. It
+// goes on when ctx ends. A repeated key gets what is left to remove.
+//
+// Errors: conflict (a backup or retention is under way), unavailable (no daemon),
+// forbidden.
+func (s *System) RunRetention(ctx context.Context, req RetentionRequest) (domain.Retained, error) {
+	left := object[domain.Retained]{
+		id: func(r domain.Retained) string { return strconv.Itoa(int(r.Runs)) },
+		find: func(ctx context.Context, _ string) (domain.Retained, error) {
+			return s.server.Retain(ctx, req.By, "", true)
+		},
+	}
+	return effect(ctx, s.kernel, RunRetention, req.Meta, req, left, func(ctx context.Context) (domain.Retained, error) {
+		return s.server.Retain(ctx, req.By, req.Reason, req.DryRun)
+	})
+}
+
+// SecretChange names a secret of the configuration.
+type SecretChange struct {
+	Meta   `json:"-"`
+	Name   string
+	Reason string // kept in the audit log
+}
+
+// RotateSecret takes up the value that a secret's file holds now.
+//
+// Errors: not_found, conflict (it is in use already), unavailable (no daemon), forbidden.
+func (s *System) RotateSecret(ctx context.Context, req SecretChange) error {
+	secret := object[string]{
+		id:   func(name string) string { return name },
+		find: func(_ context.Context, name string) (string, error) { return name, nil },
+	}
+	_, err := effect(ctx, s.kernel, RotateSecret, req.Meta, req, secret, func(ctx context.Context) (string, error) {
+		return req.Name, s.settings.RotateSecret(ctx, req.By, req.Name, req.Reason)
+	})
+	return err
+}
+
+// ChannelTest names a notification channel.
+type ChannelTest struct {
+	Meta    `json:"-"`
+	Channel string
+}
+
+// TestNotifications sends a test message at once, and gives what came of it. A repeated
+// key gets the newest message of the channel.
+//
+// Errors: not_found, unavailable (no daemon), forbidden.
+func (s *System) TestNotifications(ctx context.Context, req ChannelTest) (domain.Delivery, error) {
+	message := object[domain.Delivery]{
+		id: func(domain.Delivery) string { return req.Channel },
+		find: func(ctx context.Context, name string) (domain.Delivery, error) {
+			set, err := s.settings.Settings(ctx)
+			for _, c := range set.Notifications {
+				if c.Name == name && len(c.Last) > 0 {
+					return c.Last[0], nil
+				}
+			}
+			return domain.Delivery{}, err
+		},
+	}
+	return effect(ctx, s.kernel, TestNotifications, req.Meta, req, message, func(ctx context.Context) (domain.Delivery, error) {
+		return s.settings.TestChannel(ctx, req.By, req.Channel)
+	})
+}
+
+// HeldRuns names runs that are held after a restore.
+type HeldRuns struct {
+	Meta   `json:"-"`
+	Plan   string // only those of this plan, by id or key: the hold lasts; empty: all
+	Reason string // kept in the audit log
+}
+
+// Release ends a hold: held runs continue, and new ones are executed again. It returns
+// how many runs continue.
+//
+// Errors: conflict (nothing is held), not_found (the plan), forbidden.
+func (s *System) Release(ctx context.Context, req HeldRuns) (int64, error) {
+	return effect(ctx, s.kernel, ReleaseHeldRuns, req.Meta, req, counted, func(ctx context.Context) (int64, error) {
+		n, err := s.engine.ReleaseHeld(ctx, req.By, req.Plan, req.Reason)
+		return int64(n), err
+	})
+}
+
+// effect carries out an operation whose effect is outside the database, and which writes
+// its audit record itself. It goes on when ctx ends. The record of the key is written
+// after the effect: if kairosd is killed between them, a repetition has the effect again.
+func effect[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], do func(ctx context.Context) (T, error)) (T, error) {
+	return command(ctx, k, op, m, request, o.find, func(ctx context.Context, receipt *domain.Receipt) (T, error) {
+		out, err := do(context.WithoutCancel(ctx))
+		if err != nil || receipt == nil {
+			return out, err
+		}
+		intent, err := k.intent(op, m, request)
+		if err == nil {
+			_, _, err = k.store.Do(intent, func(*store.Tx) (string, error) { return o.id(out), nil })
+		}
+		return out, err
+	})
+}

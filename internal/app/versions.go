@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// Check validates a document without storing it. Problems are returned also for one that
+// could be stored (warnings).
+//
+// Errors: forbidden.
+func (p *Plans) Check(ctx context.Context, by domain.Actor, source []byte, f planner.Format) (*planner.Document, planner.Problems, error) {
+	if err := p.allow(ctx, CheckPlan, by, ""); err != nil {
+		return nil, nil, err
+	}
+	doc, problems := p.engine.CheckPlan(source, f)
+	return doc, problems, nil
+}
+
+// PlanDocument is a document to store.
+type PlanDocument struct {
+	Meta   `json:"-"`
+	Source []byte
+	Format planner.Format
+	Origin string // where it comes from: upload, cli, try
+	Reason string // kept with the version
+	Base   string // hash of the version that it was made from; empty: any
+}
+
+// StoredPlan is a version that is stored.
+type StoredPlan struct {
+	Plan    domain.Plan
+	Version domain.Version
+	Created bool // else its content was known
+	// Problems are those of the document: warnings, if it is stored.
+	Problems planner.Problems
+}
+
+// Store stores a document as a new version of its plan. Known content gives the existing
+// version. Problems are returned also with an error.
+//
+// Errors: invalid (the document), stale (the plan has a newer version than Base),
+// forbidden.
+func (p *Plans) Store(ctx context.Context, req PlanDocument) (StoredPlan, error) {
+	if err := p.allow(ctx, StorePlan, req.By, string(StorePlan)); err != nil {
+		return StoredPlan{}, err
+	}
+	read, problems, err := p.engine.ReadPlan(req.Source, req.Format, req.Origin)
+	if err != nil {
+		return StoredPlan{Problems: problems}, err
+	}
+	read.Reason, read.Base = req.Reason, req.Base
+	version := object[StoredPlan]{
+		id: func(s StoredPlan) string { return s.Version.Hash },
+		find: func(ctx context.Context, hash string) (StoredPlan, error) {
+			v, err := p.store.VersionByHash(ctx, hash)
+			if err != nil {
+				return StoredPlan{}, err
+			}
+			plan, err := p.store.Plan(ctx, v.PlanID)
+			return StoredPlan{Plan: plan, Version: v}, err
+		},
+	}
+	out, repeated, err := carryOut(ctx, p.kernel, StorePlan, req.Meta, req, version, func(tx *store.Tx) (StoredPlan, error) {
+		created, err := tx.PutVersion(read.By(req.By.Name))
+		return StoredPlan{Version: domain.Version{Hash: read.Hash}, Created: created}, err
+	})
+	if err == nil && !repeated {
+		created := out.Created
+		if out, err = version.find(ctx, read.Hash); err == nil && created {
+			out.Created = true
+			p.engine.KeepPlan(read, out.Version)
+		}
+	}
+	out.Problems = problems
+	return out, err
+}
+
+// VersionChange names a version of a plan that becomes its current one.
+type VersionChange struct {
+	Meta   `json:"-"`
+	Plan   string // id or key
+	Number int    // of the version; 0: the plan's current one
+	Base   string // hash of the version that is current now; empty: any
+	Reason string // kept in the audit log
+}
+
+// Restore makes an earlier version of a plan its current one: runs that are started from
+// now on follow it.
+//
+// Errors: not_found, conflict (it is the current one), stale (the current one is not
+// Base), invalid (it can no longer be read), forbidden.
+func (p *Plans) Restore(ctx context.Context, req VersionChange) (domain.Plan, error) {
+	if plan, done, err := before(ctx, p.kernel, RestoreVersion, req.Meta, req, p.object()); done || err != nil {
+		return plan, err
+	}
+	plan, err := p.store.Plan(ctx, req.Plan)
+	if err != nil {
+		return plan, err
+	}
+	v, err := p.store.VersionByNumber(ctx, plan.ID, req.Number)
+	if err != nil {
+		return plan, err
+	}
+	if v.Hash == plan.LatestHash {
+		return plan, domain.Errorf(domain.CodeConflict, "v%d is the current version of %s already", req.Number, plan.Key)
+	}
+	r, err := p.engine.Restored(ctx, v, req.Reason)
+	if err != nil {
+		return plan, err
+	}
+	r.Base = req.Base
+	return perform(ctx, p.kernel, RestoreVersion, req.Meta, req, p.object(), func(tx *store.Tx) (domain.Plan, error) {
+		if err := tx.RestoreVersion(r); err != nil {
+			return domain.Plan{}, err
+		}
+		return tx.Plan(plan.ID)
+	})
+}
+
+// Accept takes a version that a planner made into use: it becomes the plan's current
+// one. A version in use stays as it is. With Number 0 the plan must be a draft.
+//
+// Errors: not_found, conflict (a person made the version, or the plan is no draft or is
+// archived), stale (the plan has another current version meanwhile), forbidden (also
+// when a person wrote the current version, and the principal writes no plans).
+func (p *Plans) Accept(ctx context.Context, req VersionChange) (domain.Plan, error) {
+	if plan, done, err := before(ctx, p.kernel, AcceptPlan, req.Meta, req, p.object()); done || err != nil {
+		return plan, err
+	}
+	plan, err := p.store.Plan(ctx, req.Plan)
+	if err != nil {
+		return plan, err
+	}
+	hash := plan.LatestHash
+	switch {
+	case req.Number != 0:
+		v, err := p.store.VersionByNumber(ctx, plan.ID, req.Number)
+		if err != nil {
+			return plan, err
+		}
+		hash = v.Hash
+	case plan.Stage != domain.StageDraft:
+		return plan, domain.Errorf(domain.CodeConflict, "plan %s is no draft", plan.Key)
+	}
+	_, r, err := p.engine.Acceptance(ctx, req.By, plan.ID, hash, req.Reason)
+	if err != nil {
+		return plan, p.permit(ctx, AcceptPlan, req.By, "plan:"+plan.Key, err)
+	}
+	return perform(ctx, p.kernel, AcceptPlan, req.Meta, req, p.object(), func(tx *store.Tx) (domain.Plan, error) {
+		var err error
+		if r == nil {
+			err = tx.AcceptPlan(plan.ID, req.Reason)
+		} else {
+			err = tx.RestoreVersion(*r)
+		}
+		stored, planErr := tx.Plan(plan.ID)
+		return stored, errors.Join(err, planErr)
+	})
+}
