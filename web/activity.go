@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/part/vital"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -23,7 +24,7 @@ const troubled = 0.2
 func (r *request) pulse(a domain.Activity) view.Pulse {
 	p := view.Pulse{Calls: r.number(a.Calls), Last: r.time(a.LastCallAt), Text: r.t("no call")}
 	if a.P95 > 0 {
-		p.P95 = span(a.P95)
+		p.P95 = vital.Span(a.P95)
 	}
 	if a.Hour.Calls > 0 {
 		share := float64(a.Hour.Failures) / float64(a.Hour.Calls)
@@ -50,11 +51,11 @@ func (r *request) pulse(a domain.Activity) view.Pulse {
 			top = max(top, calls[i])
 		}
 	}
-	p.Points = spark(calls)
+	p.Points = vital.Line(calls)
 	for i, n := range failed {
 		if n > 0 && top > 0 {
-			height := max(n/top*(sparkHeight-2), 2)
-			p.Bars = append(p.Bars, view.PulseBar{X: fmt.Sprintf("%.1f", float64(i)*sparkWidth/float64(slots)), Y: fmt.Sprintf("%.1f", sparkHeight-1-height), Height: fmt.Sprintf("%.1f", height)})
+			height := max(n/top*(vital.Height-2), 2)
+			p.Bars = append(p.Bars, view.PulseBar{X: fmt.Sprintf("%.1f", float64(i)*vital.Width/float64(slots)), Y: fmt.Sprintf("%.1f", vital.Height-1-height), Height: fmt.Sprintf("%.1f", height)})
 		}
 	}
 	return p

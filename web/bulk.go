@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -270,11 +271,11 @@ func (r *request) bulkConditions(p *view.BulkPage, req domain.BulkRequest, v bul
 	}
 	for _, c := range open {
 		p.Circuits = append(p.Circuits, r.openCircuit(c))
-		p.Tools = append(p.Tools, view.Option{Value: c.Name(), Text: circuitOf(c.Tool, c.Part), Selected: c.Name() == req.Tool})
+		p.Tools = append(p.Tools, view.Option{Value: c.Name(), Text: kit.CircuitOf(c.Tool, c.Part), Selected: c.Name() == req.Tool})
 	}
 	if req.Tool != "" && !slices.ContainsFunc(open, func(c domain.ToolCircuit) bool { return c.Name() == req.Tool }) {
 		tool, part, _ := strings.Cut(req.Tool, " ")
-		p.Tools = append(p.Tools, view.Option{Value: req.Tool, Text: circuitOf(tool, part), Selected: true})
+		p.Tools = append(p.Tools, view.Option{Value: req.Tool, Text: kit.CircuitOf(tool, part), Selected: true})
 	}
 	return nil
 }
@@ -339,7 +340,7 @@ func (r *request) bulkShow() error {
 	}
 	if b.Tool != "" {
 		tool, part, _ := strings.Cut(b.Tool, " ")
-		add(r.t("When it takes calls"), circuitOf(tool, part), toolHref(tool))
+		add(r.t("When it takes calls"), kit.CircuitOf(tool, part), toolHref(tool))
 	}
 	if !b.State.Final() && b.Tool != "" && r.s.Crew != nil {
 		tools, err := r.s.Crew.Tools(r.ctx)

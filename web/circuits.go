@@ -10,7 +10,9 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/vital"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -59,18 +61,10 @@ func (r *request) circuitRows(list []domain.Circuit, page string) []view.Circuit
 	return out
 }
 
-// circuitOf names a circuit of a tool.
-func circuitOf(tool, part string) string {
-	if part == "" {
-		return visible(tool)
-	}
-	return visible(part) + " (" + visible(tool) + ")"
-}
-
 // openCircuit is one circuit of a tool where something waits for it, with a link to
 // the tool.
 func (r *request) openCircuit(c domain.ToolCircuit) view.OpenCircuit {
-	return view.OpenCircuit{Name: circuitOf(c.Tool, c.Part), Href: toolHref(c.Tool), CircuitRow: r.circuitRow(c.Circuit, toolHref(c.Tool))}
+	return view.OpenCircuit{Name: kit.CircuitOf(c.Tool, c.Part), Href: toolHref(c.Tool), CircuitRow: r.circuitRow(c.Circuit, toolHref(c.Tool))}
 }
 
 func circuitHref(page, do, part string) string {
@@ -85,7 +79,7 @@ func circuitHref(page, do, part string) string {
 func (r *request) circuitRule(b domain.Breaker) string {
 	text := r.t("It does not open by itself.")
 	if b.Failures > 0 {
-		text = r.n(b.Failures, "It opens after %s failure that says that the other side is down, for %s at first.", "It opens after %s failures in a row that say that the other side is down, for %s at first.", span(b.Rest))
+		text = r.n(b.Failures, "It opens after %s failure that says that the other side is down, for %s at first.", "It opens after %s failures in a row that say that the other side is down, for %s at first.", vital.Span(b.Rest))
 	}
 	if b.PerHost {
 		text += " " + r.t("Each host has its own.")

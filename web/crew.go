@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -186,8 +187,8 @@ func (r *request) tools(p *view.CrewPage) error {
 			row.Href = toolHref(t.Name)
 		}
 		disturbed := t.Disturbed()
-		row.Circuits = r.circuitRows(disturbed[:min(len(disturbed), circuitsListed)], row.Href)
-		if n := len(disturbed) - circuitsListed; n > 0 {
+		row.Circuits = r.circuitRows(disturbed[:min(len(disturbed), kit.CircuitsListed)], row.Href)
+		if n := len(disturbed) - kit.CircuitsListed; n > 0 {
 			row.More = view.Link{Text: r.n(n, "%s more", "%s more"), Href: row.Href}
 		}
 		p.Tools = append(p.Tools, row)
@@ -213,9 +214,6 @@ func (r *request) tools(p *view.CrewPage) error {
 	}
 	return err
 }
-
-// circuitsListed is how many circuits of a tool a list shows.
-const circuitsListed = 3
 
 // agentPage shows one agent.
 func (r *request) agentPage() error {

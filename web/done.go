@@ -8,9 +8,6 @@ import (
 // deeds are the acts of pages without a folder of their own after which a page says
 // what was done.
 var deeds = []ui.Done{
-	{Name: "retained", Path: "/settings/retention", Says: locale.Mark("What retention says is removed.")},
-	{Name: "tested", Path: "/settings/notifications/:channel/test", Says: locale.Mark("A test was made: the newest line of its list says what came of it.")},
-	{Name: "rotated", Path: "/settings/secrets/:secret/rotate", Says: locale.Mark("The new value is in use.")},
 	{Name: "opens-with", Path: "/views/default", Says: locale.Mark("What the run list opens with is changed.")},
 	{Name: "forgotten", Path: "/memory/forget", Says: locale.Mark("The session remembers nothing any more.")},
 	{Name: "run-paused", Path: "/runs/:run/:action", Act: "pause", Says: locale.Mark("The run is paused: it stops after the running step, if there is one.")},
@@ -20,8 +17,6 @@ var deeds = []ui.Done{
 	{Name: "failure-back", Path: "/failures/unack", Says: locale.Mark("It needs attention again.")},
 	{Name: "plan-paused", Path: "/plans/:plan/pause", Act: "pause", Says: locale.Mark("No run of the plan starts any more. What is under way goes on.")},
 	{Name: "plan-unpaused", Path: "/plans/:plan/pause", Act: "unpause", Says: locale.Mark("Runs of the plan start again.")},
-	{Name: "released", Path: "/system/release", Says: locale.Mark("All held runs are released.")},
-	{Name: "backed-up", Path: "/system/backup", Says: locale.Mark("The backup is made and verified.")},
 	{Name: "tool-accepted", Path: "/agents/tools/:tool/accept", Says: locale.Mark("What the tool says now is accepted: it can be called again.")},
 	{Name: "tool-stopped", Path: "/agents/tools/:tool/stop", Act: "stop", Says: locale.Mark("No call of it begins any more.")},
 	{Name: "tool-started", Path: "/agents/tools/:tool/stop", Act: "start", Says: locale.Mark("It is called again.")},

@@ -15,12 +15,10 @@ import (
 )
 
 const (
-	// flowMax is how many of the newest handoffs matrix and loops are made of.
+	// flowMax is how many of the newest handoffs loops are looked for in.
 	flowMax = 2000
 	// loopMin: so often has work gone from one to another and back where it is a loop.
 	loopMin = 3
-	// flowAgents bounds the sides of the matrix.
-	flowAgents = 16
 )
 
 // allHandoffs is who gave what to whom, in all runs.
@@ -33,20 +31,19 @@ func (r *request) allHandoffs() error {
 		p.Error, p.Suggestion = r.filterProblem(problem)
 		return r.render(http.StatusBadRequest, view.AllHandoffs(p))
 	}
-	f.Page = domain.Page{Limit: flowMax}
-	flow, err := r.s.Reader.HandoffsOf(r.ctx, f)
-	if err != nil {
-		return err
-	}
-	p.Among = r.n(len(flow.Items), "Made of %s handoff", "Made of %s handoffs")
-	if flow.Next != "" {
-		p.Among = r.n(len(flow.Items), "Made of the newest %s handoff that matches; there are older ones", "Made of the newest %s handoffs that match; there are older ones")
-	}
 	if p.Loops {
+		f.Page = domain.Page{Limit: flowMax}
+		flow, err := r.s.Reader.HandoffsOf(r.ctx, f)
+		if err != nil {
+			return err
+		}
+		p.Among = r.n(len(flow.Items), "Made of %s handoff", "Made of %s handoffs")
+		if flow.Next != "" {
+			p.Among = r.n(len(flow.Items), "Made of the newest %s handoff that matches; there are older ones", "Made of the newest %s handoffs that match; there are older ones")
+		}
 		p.Rows2 = r.loops(flow.Items)
 		return r.render(http.StatusOK, view.AllHandoffs(p))
 	}
-	p.Matrix = r.matrix(q, flow.Items)
 	f.Page = r.page()
 	list, err := r.s.Reader.HandoffsOf(r.ctx, f)
 	if err != nil {
@@ -79,51 +76,6 @@ func handoffStatus(s string) view.Status {
 		return word("fail", "i-fail", locale.Mark("failed"), true)
 	}
 	return word("now", "i-now", locale.Mark("still open"), false)
-}
-
-// matrix counts handoffs from x to, with the share of those that failed.
-func (r *request) matrix(q string, list []domain.HandoffSeen) *view.HandoffMatrix {
-	type cell struct{ n, failed int }
-	cells, weight := map[[2]string]*cell{}, map[string]int{}
-	most := 0
-	for _, h := range list {
-		k := [2]string{h.From, h.To}
-		if cells[k] == nil {
-			cells[k] = &cell{}
-		}
-		cells[k].n++
-		if h.Status == "failed" {
-			cells[k].failed++
-		}
-		most = max(most, cells[k].n)
-		weight[h.From]++
-		weight[h.To]++
-	}
-	if len(cells) == 0 {
-		return nil
-	}
-	agents := slices.SortedFunc(maps.Keys(weight), func(a, b string) int { return cmp.Or(cmp.Compare(weight[b], weight[a]), strings.Compare(a, b)) })
-	m := &view.HandoffMatrix{Left: max(0, len(agents)-flowAgents)}
-	agents = agents[:min(len(agents), flowAgents)]
-	for _, a := range agents {
-		m.Agents = append(m.Agents, visible(a))
-		row := view.HandoffMatrixRow{From: visible(a)}
-		for _, b := range agents {
-			c := cells[[2]string{a, b}]
-			if c == nil {
-				row.Cells = append(row.Cells, view.HandoffCell{})
-				continue
-			}
-			v := view.HandoffCell{Text: r.number(int64(c.n)), Shade: min(4, 1+3*c.n/most),
-				Href: listAt("/handoffs", strings.TrimSpace(filter.Without(filter.Without(q, "from"), "to")+" from:"+filter.Quote(a)+" to:"+filter.Quote(b)))}
-			if c.failed > 0 {
-				v.Failed = r.t("%s failed", r.share(c.failed, c.n))
-			}
-			row.Cells = append(row.Cells, v)
-		}
-		m.Rows = append(m.Rows, row)
-	}
-	return m
 }
 
 // loops are runs in which work went from one agent to another and back more than twice.

@@ -7,6 +7,8 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/vital"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -65,10 +67,10 @@ func (r *request) systemBand() (templ.Component, error) {
 	}
 	commits := r.t("no checkpoint yet")
 	if v.Commits.P95 > 0 {
-		commits = r.t("checkpoints p95 %s", span(v.Commits.P95))
+		commits = r.t("checkpoints p95 %s", vital.Span(v.Commits.P95))
 	}
-	add(grade(v.Commits.P95, commitHigh, commitBad), commits, "/system")
-	add(grade(i.Storage.WAL, walHigh, walBad), r.t("WAL %s", r.bytes(i.Storage.WAL)), "/system")
+	add(vital.Grade(v.Commits.P95, vital.CommitHigh, vital.CommitBad), commits, "/system")
+	add(vital.Grade(i.Storage.WAL, vital.WALHigh, vital.WALBad), r.t("WAL %s", vital.Bytes(r.display.lang, i.Storage.WAL)), "/system")
 	if i.Storage.Disk > 0 {
 		free := int(100 * float64(i.Storage.Free) / float64(i.Storage.Disk))
 		state := ""
@@ -83,7 +85,7 @@ func (r *request) systemBand() (templ.Component, error) {
 	switch {
 	case len(i.Backups) > 0:
 		age := r.s.now().Sub(i.Backups[0].Created)
-		add(grade(age, backupHigh, backupBad), r.t("backup %s", r.ago(age)), "/system")
+		add(vital.Grade(age, vital.BackupHigh, vital.BackupBad), r.t("backup %s", r.ago(age)), "/system")
 	case i.BackupDir != "":
 		add("need", r.t("no backup yet"), "/system")
 	default:
@@ -102,7 +104,7 @@ func (r *request) systemBand() (templ.Component, error) {
 	}
 	for _, t := range tools {
 		c := t.Circuits[0] // those that are open come first
-		add("need", r.t("circuit of %s open for %s", circuitOf(t.Name, c.Part), about(r.s.now().Sub(c.Since))), toolHref(t.Name))
+		add("need", r.t("circuit of %s open for %s", kit.CircuitOf(t.Name, c.Part), about(r.s.now().Sub(c.Since))), toolHref(t.Name))
 	}
 	return view.SystemNow(p), nil
 }

@@ -174,29 +174,6 @@ type Audit interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
 }
 
-// System looks after the installation as a whole.
-type System interface {
-	// Installation says how the daemon and its data are.
-	Installation(ctx context.Context) (domain.Installation, error)
-	// Vitals is how the daemon does now and did over the last day.
-	Vitals(ctx context.Context) (domain.Vitals, error)
-	// Log is the newest lines of the daemon's log, newest first, of a level or worse
-	// (empty: all) that hold a text (empty: any).
-	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)
-	// Notices are what every page says now; they are cheap.
-	Notices(ctx context.Context) []domain.Notice
-	// Retention is what is removed by itself, and when.
-	Retention() domain.Retention
-	// ReleaseHeld ends a hold and lets all held runs go on, or only those of a
-	// plan; CodeConflict when nothing is held.
-	ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error)
-	// Maintain lets no step start any more, or lets them start again; CodeConflict
-	// when that is so already.
-	Maintain(ctx context.Context, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error)
-	// BackUp makes a verified backup in the configured directory.
-	BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error)
-}
-
 // Crew is who acts with models, and with which tools.
 type Crew interface {
 	Agents(ctx context.Context) ([]domain.AgentInfo, error)

@@ -158,27 +158,9 @@ func (s *Server) table() []route {
 		{get, "/handoffs", app.ListHandoffs, (*request).allHandoffs},
 		{get, "/handoffs/:handoff", app.GetHandoff, (*request).handoffPage},
 
-		{get, "/system", app.GetSystem, (*request).system},
-		{get, "/system/storage", app.GetSystem, (*request).systemStorage},
-		{get, "/system/jobs", app.GetSystem, (*request).systemJobs},
-		{get, "/system/log", app.GetLog, (*request).systemLog},
-		{get, "/system/logs", app.GetLog, see("/system/log")},
-		{get, "/system/config", app.GetSettings, (*request).systemConfig},
-		{post, "/system/release", app.ReleaseHeldRuns, (*request).releaseAll},
-		{post, "/system/maintenance", app.ChangeMaintenance, (*request).maintain},
-		{post, "/system/backup", app.BackUp, (*request).backUp},
-
 		{get, "/memory", app.ListSessions, (*request).memory},
 		{get, "/memory/forget", app.ForgetSession, (*request).forgetPage},
 		{post, "/memory/forget", app.ForgetSession, (*request).forget},
-		{get, "/settings/access", app.GetSettings, (*request).accessSettings},
-		{get, "/settings/notifications", app.GetSettings, (*request).notificationSettings},
-		{post, "/settings/notifications/:channel/test", app.TestNotifications, (*request).testChannel},
-		{get, "/settings/retention", app.GetSettings, (*request).retentionSettings},
-		{post, "/settings/retention", app.RunRetention, (*request).runRetention},
-		{get, "/settings/secrets", app.GetSettings, (*request).secretSettings},
-		{get, "/settings/secrets/:secret/rotate", app.RotateSecret, (*request).rotateSecretPage},
-		{post, "/settings/secrets/:secret/rotate", app.RotateSecret, (*request).rotateSecret},
 	}
 	for _, section := range s.sections {
 		for _, r := range section.Routes {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -55,7 +56,7 @@ func (r *request) troublesOf(d domain.RunDetail) ([]trouble, error) {
 			continue
 		}
 		c := t.Circuits[i] // the others are on the tool's page
-		text := r.t("Calls of %s are refused since %s", circuitOf(t.Name, c.Part), r.time(c.Since).Text)
+		text := r.t("Calls of %s are refused since %s", kit.CircuitOf(t.Name, c.Part), r.time(c.Since).Text)
 		if !c.OpenUntil.IsZero() {
 			text += r.t(", until %s", r.time(c.OpenUntil).Text)
 		}

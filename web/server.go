@@ -18,6 +18,8 @@ import (
 	"github.com/kairosd/kairosd/web/account"
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/settings"
+	"github.com/kairosd/kairosd/web/system"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -28,7 +30,7 @@ type Config struct {
 	Engine Engine
 	Auth   Auth
 	// System looks after the installation; nil: there is no page about it.
-	System System
+	System system.System
 	// Accounts manages users and tokens; nil: there are no pages for it.
 	Accounts account.Accounts
 	// Bulk acts on many runs; nil: there are no pages for that.
@@ -48,7 +50,7 @@ type Config struct {
 	// making a token. Nil: a name is a person.
 	People func(ctx context.Context, name string) ([]string, error)
 	// Settings shows what the configuration says; nil: there are no pages for it.
-	Settings Settings
+	Settings settings.Settings
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
 	// API answers below /api/v1; nil: nothing does.
@@ -144,6 +146,8 @@ func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
 		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts, Memory: s.Memory != nil}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
+		settings.Section(settings.Ports{Settings: s.Settings}),
+		system.Section(system.Ports{System: s.System, Settings: s.Settings, Crew: s.Crew}),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/vital"
 	"github.com/kairosd/kairosd/web/ui"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -68,7 +69,7 @@ func (r *request) callFacts(a domain.Activity) []view.Fact {
 	p := r.pulse(a)
 	facts := []view.Fact{{Term: r.t("Last call"), Text: cmp.Or(p.Last.Text, r.t("none"))}, {Term: r.t("Failed in the last hour"), Text: cmp.Or(p.Share, r.t("no call"))}}
 	if a.P95 > 0 {
-		facts = append(facts, view.Fact{Term: r.t("Took"), Text: "p50 " + span(a.P50) + " · p95 " + span(a.P95)})
+		facts = append(facts, view.Fact{Term: r.t("Took"), Text: "p50 " + vital.Span(a.P50) + " · p95 " + vital.Span(a.P95)})
 	}
 	return facts
 }
@@ -132,7 +133,7 @@ func (r *request) toolPage() error {
 	p.Facts = []view.Fact{{Term: r.t("From"), Text: visible(t.Source)}, {Term: r.t("Effect"), Text: r.effect(t.Effect)}, {Term: r.t("Permission"), Text: t.Permission}, {Term: r.t("State"), Text: r.t(callState(t).Word)}}
 	limit := r.t("as the step says")
 	if t.Timeout > 0 {
-		limit = span(t.Timeout)
+		limit = vital.Span(t.Timeout)
 	}
 	p.Facts = append(p.Facts, view.Fact{Term: r.t("A call may take"), Text: limit})
 	p.Facts = append(p.Facts, r.callFacts(t.Activity)...)

@@ -129,3 +129,14 @@ func VisibleAll(list []string) []string {
 	}
 	return out
 }
+
+// CircuitOf names a circuit of a tool.
+func CircuitOf(tool, part string) string {
+	if part == "" {
+		return Visible(tool)
+	}
+	return Visible(part) + " (" + Visible(tool) + ")"
+}
+
+// CircuitsListed is how many circuits of a tool a list shows.
+const CircuitsListed = 3

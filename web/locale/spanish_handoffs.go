@@ -22,14 +22,12 @@ var spanishHandoffs = map[string]string{
 	"There is no handoff %s.":     "No hay ningún traspaso %s.",
 	"Tools granted":               "Herramientas concedidas",
 	"Filter handoffs":             "Filtrar traspasos",
-	"From whom to whom":           "De quién a quién",
-	"Handoffs from the agent of the row to that of the column": "Traspasos del agente de la fila al de la columna",
-	"Handoffs, newest first":                                   "Traspasos, los más recientes primero",
-	"Last at":                                                  "Último a las",
-	"Loops":                                                    "Bucles",
-	"Newest first":                                             "Los más recientes primero",
-	"No handoff matches.":                                      "Ningún traspaso coincide.",
-	"No agent has handed work to another yet.":                 "Ningún agente ha pasado trabajo a otro todavía.",
+	"Handoffs, newest first":      "Traspasos, los más recientes primero",
+	"Last at":                     "Último a las",
+	"Loops":                       "Bucles",
+	"Newest first":                "Los más recientes primero",
+	"No handoff matches.":         "Ningún traspaso coincide.",
+	"No agent has handed work to another yet.":                        "Ningún agente ha pasado trabajo a otro todavía.",
 	"One is recorded whenever work passes from one agent to another.": "Se registra uno cada vez que el trabajo pasa de un agente a otro.",
 	"No run goes back and forth.":                                     "Ninguna ejecución va y viene.",
 	"Returns":                                                         "Vueltas",
@@ -40,8 +38,7 @@ var spanishHandoffs = map[string]string{
 }
 
 var spanishHandoffsPlurals = map[string][2]string{
-	"%s connection":             {"%s conexión", "%s conexiones"},
-	"%s agent has no room here": {"%s agente no cabe aquí", "%s agentes no caben aquí"},
-	"Made of %s handoff":        {"Hecho con %s traspaso", "Hecho con %s traspasos"},
+	"%s connection":      {"%s conexión", "%s conexiones"},
+	"Made of %s handoff": {"Hecho con %s traspaso", "Hecho con %s traspasos"},
 	"Made of the newest %s handoff that matches; there are older ones": {"Hecho con el traspaso más reciente que coincide (%s); hay anteriores", "Hecho con los %s traspasos más recientes que coinciden; hay anteriores"},
 }

@@ -7,29 +7,9 @@ type HandoffsPage struct {
 	Ranges, Views            []Link
 	Loops                    bool
 	Among                    string
-	Matrix                   *HandoffMatrix
 	Rows                     []HandoffLine
 	Rows2                    []HandoffLoop
 	Newer, Older             string
-}
-
-// HandoffMatrix counts handoffs from x to; Left are agents that have no room.
-type HandoffMatrix struct {
-	Agents []string
-	Rows   []HandoffMatrixRow
-	Left   int
-}
-
-// HandoffMatrixRow is what one agent gave to others.
-type HandoffMatrixRow struct {
-	From  string
-	Cells []HandoffCell
-}
-
-// HandoffCell is a number of handoffs and the share of those that failed.
-type HandoffCell struct {
-	Text, Failed, Href string
-	Shade              int
 }
 
 // HandoffLine is a handoff of some run.

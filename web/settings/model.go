@@ -1,18 +1,20 @@
-package view
+package settings
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/config"
+)
 
 // AccessPage shows how people and programs come in.
 type AccessPage struct {
-	Shell
+	kit.Shell
 	Source   string
-	Settings []SettingRow
+	Settings []config.Row
 }
-
-// SettingRow is one value of the configuration.
-type SettingRow struct{ Key, Value, Origin string }
 
 // SecretsPage lists secrets by name, never by value.
 type SecretsPage struct {
-	Shell
+	kit.Shell
 	Source  string
 	Secrets []SecretRow
 }
@@ -21,25 +23,25 @@ type SecretsPage struct {
 type SecretRow struct {
 	Name, Source, Tools, Hosts string
 	Plain                      bool // plans may refer to it
-	Changed, Taken             Time
+	Changed, Taken             kit.Time
 	Age                        string // since the file was written
 	Pending                    bool   // the file was written since it was read
 	Rotate                     string // takes up the file's value; empty: a restart does
-	Uses                       []Link
+	Uses                       []kit.Link
 }
 
 // RotateSecretPage asks before a new value is taken up.
 type RotateSecretPage struct {
-	Shell
+	kit.Shell
 	Idem, Error, Source, Action, Question string
-	Changed, Taken                        Time
+	Changed, Taken                        kit.Time
 	Pending                               bool
-	Uses                                  []Link
+	Uses                                  []kit.Link
 }
 
 // RetentionPage shows what is kept for how long, and what would go now.
 type RetentionPage struct {
-	Shell
+	kit.Shell
 	Source, Idem, Error, Every, Audit, MaxSize, Would string
 	Rules                                             []RetentionRow
 	Plans                                             []RetainedRow
@@ -54,7 +56,7 @@ type RetainedRow struct{ Plan, Href, Reason, Runs, Rows string }
 
 // NotificationsPage shows who is told of what.
 type NotificationsPage struct {
-	Shell
+	kit.Shell
 	Source   string
 	Channels []ChannelView
 }
@@ -70,5 +72,5 @@ type ChannelView struct {
 type DeliveryRow struct {
 	ID, Kind, State, Attempts, Error, More string
 	Bad                                    bool
-	Created, Due                           Time
+	Created, Due                           kit.Time
 }

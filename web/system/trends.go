@@ -1,45 +1,14 @@
-package web
+package system
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/part/vital"
 )
-
-// The drawing area of a trend, in the units of its viewBox.
-const sparkWidth, sparkHeight, sparkPoints = 120, 24, 96
-
-// spark is a line of values, the highest of each stretch, as the points of an
-// SVG polyline; empty for less than two values.
-func spark(values []float64) string {
-	if len(values) < 2 {
-		return ""
-	}
-	n := min(len(values), sparkPoints)
-	high := make([]float64, n)
-	top := 0.0
-	for i, v := range values {
-		j := i * n / len(values)
-		high[j] = math.Max(high[j], v)
-		top = math.Max(top, v)
-	}
-	var b strings.Builder
-	for i, v := range high {
-		y := float64(sparkHeight - 1)
-		if top > 0 {
-			y -= v / top * (sparkHeight - 2)
-		}
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		fmt.Fprintf(&b, "%.1f,%.1f", float64(i)*sparkWidth/float64(n-1), y)
-	}
-	return b.String()
-}
 
 // point is a figure at its time.
 type point struct {
@@ -55,7 +24,7 @@ func sparks(points []point, now time.Time) []string {
 	if len(points) > 0 && points[0].at.After(from) {
 		from = points[0].at
 	}
-	n := min(int(now.Sub(from)/time.Minute), sparkPoints)
+	n := min(int(now.Sub(from)/time.Minute), vital.Points)
 	if n < 2 {
 		return nil
 	}
@@ -87,11 +56,11 @@ func sparks(points []point, now time.Time) []string {
 			continue
 		}
 		empty = 0
-		y := float64(sparkHeight - 1)
+		y := float64(vital.Height - 1)
 		if top > 0 {
-			y -= v / top * (sparkHeight - 2)
+			y -= v / top * (vital.Height - 2)
 		}
-		line = append(line, fmt.Sprintf("%.1f,%.1f", float64(j)*sparkWidth/float64(n-1), y))
+		line = append(line, fmt.Sprintf("%.1f,%.1f", float64(j)*vital.Width/float64(n-1), y))
 	}
 	end()
 	return out

@@ -1,8 +1,13 @@
-package view
+package system
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/config"
+)
 
 // SystemPage shows how the daemon and its data are.
 type SystemPage struct {
-	Shell
+	kit.Shell
 	// Hold, if not empty, says why nothing is executed; it can be released here.
 	Hold       string
 	Held       string // "3 runs are held"; empty: none
@@ -11,20 +16,20 @@ type SystemPage struct {
 	// Maintenance, if not empty, says since when no step starts, and by whom.
 	Maintenance string
 	CanMaintain bool
-	Health      []Fact
+	Health      []kit.Fact
 	Vitals      []Vital
-	Storage     []Fact
+	Storage     []kit.Fact
 	Plans       []PlanStorage
-	PlansAt     Time
+	PlansAt     kit.Time
 	Backups     []BackupRow
 	BackupDir   string
 	Encrypted   bool // a backup is
 	CanBackUp   bool
 	Retention   []string
 	Idem        string
-	Parts       []Link
+	Parts       []kit.Link
 	Tables      []TableRow
-	TablesAt    Time
+	TablesAt    kit.Time
 	Would       string // what retention would free now; empty: nobody says
 	Jobs        []JobRow
 }
@@ -35,15 +40,15 @@ type TableRow struct{ Name, Size, Index string }
 // JobRow is something that the daemon does by itself.
 type JobRow struct {
 	Name, Every, Took, Error string
-	State                    Status
-	Last, Next               Time
+	State                    kit.Status
+	Last, Next               kit.Time
 }
 
 // SystemLogPage is the end of the daemon's own log.
 type SystemLogPage struct {
-	Shell
-	Parts  []Link
-	Levels []Option
+	kit.Shell
+	Parts  []kit.Link
+	Levels []kit.Option
 	Query  string
 	Says   string
 	Lines  []DaemonLine
@@ -51,18 +56,18 @@ type SystemLogPage struct {
 
 // DaemonLine is a line of the daemon's log.
 type DaemonLine struct {
-	At                 Time
+	At                 kit.Time
 	Level, Text, Facts string
 	Bad                bool
 }
 
 // SystemConfigPage is what the daemon goes by.
 type SystemConfigPage struct {
-	Shell
-	Parts    []Link
+	kit.Shell
+	Parts    []kit.Link
 	Source   string
-	Facts    []Fact
-	Settings []SettingRow
+	Facts    []kit.Fact
+	Settings []config.Row
 }
 
 // PlanStorage is what the runs of a plan take.
@@ -75,7 +80,7 @@ type PlanStorage struct {
 // BackupRow is a backup.
 type BackupRow struct {
 	Name    string
-	Created Time
+	Created kit.Time
 	Size    string
 	Event   string
 	Runs    string

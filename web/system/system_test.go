@@ -1,4 +1,4 @@
-package web_test
+package system_test
 
 import (
 	"net/http"
@@ -100,7 +100,7 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 		if len(cells) != 5 || strings.Contains(cells[0][0], `scope="col"`) {
 			continue
 		}
-		name := words(cells[0][1])
+		name := webtest.Words(cells[0][1])
 		for n, what := range []string{"name", "value", "threshold", "trend", "sentence"} {
 			if strings.TrimSpace(cells[n][1]) == "" && !(what == "trend" && slices.Contains(notYet, name)) {
 				t.Errorf("%s has no %s", name, what)
@@ -133,20 +133,20 @@ func TestEncryptedBackupsAreSaid(t *testing.T) {
 	backup := domain.Backup{Path: "/backups/kairos-1.db.age", Created: time.Now().Add(-time.Hour), Encryption: &domain.Encryption{Recipients: []string{"age1x"}}}
 	i := domain.Installation{Version: "test", Started: time.Now(), Backups: []domain.Backup{backup}}
 	site.System.Set(i)
-	if text := words(b.Get("/system").Body); !strings.Contains(text, "opened and verified as a restore would, then encrypted") {
+	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(text, "opened and verified as a restore would, then encrypted") {
 		t.Errorf("a new one: %s", text)
 	}
-	if text := words(b.Get("/system/storage").Body); !strings.Contains(text, "Those that end in .age are encrypted") || !strings.Contains(text, "--identity FILE") || strings.Contains(text, "not encrypted") {
+	if text := webtest.Words(b.Get("/system/storage").Body); !strings.Contains(text, "Those that end in .age are encrypted") || !strings.Contains(text, "--identity FILE") || strings.Contains(text, "not encrypted") {
 		t.Errorf("storage: %s", text)
 	}
 	i.RestoreTest = &domain.RestoreTest{At: time.Now(), Backup: "kairos-1.db.age", Encrypted: true}
 	site.System.Set(i)
-	if text := words(b.Get("/system").Body); !strings.Contains(text, "kairos-1.db.age is the file that was written; it is encrypted") || strings.Contains(text, "can be restored") {
+	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(text, "kairos-1.db.age is the file that was written; it is encrypted") || strings.Contains(text, "can be restored") {
 		t.Errorf("read back: %s", text)
 	}
 	i.Backups[0].Encryption, i.RestoreTest = nil, nil
 	site.System.Set(i)
-	if text := words(b.Get("/system/storage").Body); !strings.Contains(text, "They are not encrypted") || !strings.Contains(text, "backup.recipients") {
+	if text := webtest.Words(b.Get("/system/storage").Body); !strings.Contains(text, "They are not encrypted") || !strings.Contains(text, "backup.recipients") {
 		t.Errorf("storage of one that is not: %s", text)
 	}
 }
@@ -171,18 +171,18 @@ func TestPartsOfTheSystem(t *testing.T) {
 		"/system/config":          {"approvals.separate false as it comes"},
 	} {
 		p := b.Get(path)
-		text := words(p.Body)
+		text := webtest.Words(p.Body)
 		for _, want := range wants {
 			if p.Code != http.StatusOK || !strings.Contains(text, want) {
 				t.Errorf("%s: %d does not say %q:\n%s", path, p.Code, want, text)
 			}
 		}
-		crawl(t, path, p.Body)
+		webtest.Safe(t, path, p.Body)
 	}
 	if p := b.Get("/system/log?level=LOUD"); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a level that is none: %d", p.Code)
 	}
-	if text := words(b.Get("/system/log?level=ERROR").Body); strings.Contains(text, "kairosd is ready") {
+	if text := webtest.Words(b.Get("/system/log?level=ERROR").Body); strings.Contains(text, "kairosd is ready") {
 		t.Errorf("a line of another level: %s", text)
 	}
 }
@@ -219,7 +219,7 @@ func TestVitalLinesThatCompare(t *testing.T) {
 		samples[i] = domain.Sample{At: now.Add(time.Duration(i-59) * time.Minute), Ended: 10, Failed: 2, Nodes: int64(max(40-i, 0))}
 	}
 	site.System.SetVitals(domain.Vitals{At: now, Working: 1, Slots: 4, Samples: samples})
-	if row := line("Failed runs a minute"); !strings.Contains(row, alarm) || !strings.Contains(words(row), "2; 120 of 600 in the last hour") {
+	if row := line("Failed runs a minute"); !strings.Contains(row, alarm) || !strings.Contains(webtest.Words(row), "2; 120 of 600 in the last hour") {
 		t.Errorf("a fifth of the runs fails: %s", row)
 	}
 	if row := line("Steps a minute"); !strings.Contains(row, alarm) {

@@ -1,4 +1,4 @@
-package web_test
+package settings_test
 
 import (
 	"net/http"
@@ -21,8 +21,8 @@ func TestSettingsAreShownWithoutSecrets(t *testing.T) {
 	} {
 		p := b.Get(path)
 		for _, want := range wants {
-			if p.Code != http.StatusOK || !strings.Contains(words(p.Body), want) {
-				t.Errorf("%s: %d does not say %q:\n%s", path, p.Code, want, words(p.Body))
+			if p.Code != http.StatusOK || !strings.Contains(webtest.Words(p.Body), want) {
+				t.Errorf("%s: %d does not say %q:\n%s", path, p.Code, want, webtest.Words(p.Body))
 			}
 		}
 		if strings.Contains(p.Body, "secret-path") {
@@ -35,18 +35,18 @@ func TestATestMessageSaysWhatCameOfIt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	f := form(t, b.Get("/settings/notifications").Body, "/ops/test")
+	f := webtest.Form(t, b.Get("/settings/notifications").Body, "/ops/test")
 	if p := b.Post("/settings/notifications/ops/test", f); p.Code != http.StatusSeeOther || p.Location != "/settings/notifications" {
 		t.Fatalf("%d %s", p.Code, p.Body)
 	}
 	b.Post("/settings/notifications/ops/test", f) // the form sent twice tests once
-	text := words(b.Get("/settings/notifications").Body)
+	text := webtest.Words(b.Get("/settings/notifications").Body)
 	if strings.Count(text, "a test delivered 1") != 1 {
 		t.Errorf("the message is not listed once: %s", text)
 	}
-	f = form(t, b.Get("/settings/notifications").Body, "/mail%20%3Cb%3E/test")
+	f = webtest.Form(t, b.Get("/settings/notifications").Body, "/mail%20%3Cb%3E/test")
 	b.Post("/settings/notifications/mail%20%3Cb%3E/test", f)
-	if text := words(b.Get("/settings/notifications").Body); !strings.Contains(text, "a test waits until") || !strings.Contains(text, "refused") {
+	if text := webtest.Words(b.Get("/settings/notifications").Body); !strings.Contains(text, "a test waits until") || !strings.Contains(text, "refused") {
 		t.Errorf("the mail that cannot be sent: %s", text)
 	}
 	if !site.Audited(t)["notification.test"] {

@@ -1,0 +1,27 @@
+package settings
+
+import (
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+func (s *section) routes() []ui.Route {
+	return []ui.Route{
+		{Get: "/settings/access", Operation: app.GetSettings, Handle: s.accessSettings},
+		{Get: "/settings/notifications", Operation: app.GetSettings, Handle: s.notificationSettings},
+		{Post: "/settings/notifications/:channel/test", Operation: app.TestNotifications, Handle: s.testChannel},
+		{Get: "/settings/retention", Operation: app.GetSettings, Handle: s.retentionSettings},
+		{Post: "/settings/retention", Operation: app.RunRetention, Handle: s.runRetention},
+		{Get: "/settings/secrets", Operation: app.GetSettings, Handle: s.secretSettings},
+		{Get: "/settings/secrets/:secret/rotate", Operation: app.RotateSecret, Handle: s.rotateSecretPage},
+		{Post: "/settings/secrets/:secret/rotate", Operation: app.RotateSecret, Handle: s.rotateSecret},
+	}
+}
+
+// done are the acts after which a page says what was done.
+var done = []ui.Done{
+	{Name: "retained", Path: "/settings/retention", Says: locale.Mark("What retention says is removed.")},
+	{Name: "tested", Path: "/settings/notifications/:channel/test", Says: locale.Mark("A test was made: the newest line of its list says what came of it.")},
+	{Name: "rotated", Path: "/settings/secrets/:secret/rotate", Says: locale.Mark("The new value is in use.")},
+}

@@ -1,0 +1,137 @@
+package settings
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/config"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+func (s *section) configured(c *ui.Context) (domain.Settings, error) {
+	if s.Settings == nil {
+		return domain.Settings{}, domain.Errorf(domain.CodeNotFound, "settings are not shown here")
+	}
+	return s.Settings.Settings(c)
+}
+
+// accessSettings shows how people come in.
+func (s *section) accessSettings(c *ui.Context) error {
+	set, err := s.configured(c)
+	if err != nil {
+		return err
+	}
+	p := AccessPage{Shell: c.Shell("settings", "Access"), Source: config.Source(c, set)}
+	p.Settings = config.Rows(c, set.Access)
+	return c.Render(http.StatusOK, AccessSettings(p))
+}
+
+// retentionSettings shows the rules and what they would remove now.
+func (s *section) retentionSettings(c *ui.Context) error {
+	return s.showRetention(c, http.StatusOK, "")
+}
+
+func (s *section) showRetention(c *ui.Context, code int, problem string) error {
+	set, err := s.configured(c)
+	if err != nil {
+		return err
+	}
+	p := RetentionPage{Shell: c.Shell("settings", "Retention"), Source: config.Source(c, set), Idem: kit.NewID(), Error: problem, Every: kit.Visible(set.Retention.Every), Audit: kit.Visible(set.Retention.Audit), MaxSize: kit.Visible(set.Retention.MaxSize)}
+	for _, v := range set.Retention.Rules {
+		row := RetentionRow{Plan: kit.Visible(v.Plan), Completed: kit.Visible(v.Completed), Failed: kit.Visible(v.Failed), Cancelled: kit.Visible(v.Cancelled)}
+		if v.Keep > 0 {
+			row.Keep = c.Number(v.Keep)
+		}
+		p.Rules = append(p.Rules, row)
+	}
+	would, err := s.Settings.Retain(c, c.Who.Actor(), "", true)
+	switch domain.CodeOf(err) {
+	case "":
+		p.Would = c.N(int(would.Runs), "Now %s run would lose its journal and values", "Now %s runs would lose their journals and values") + ", " +
+			c.N(int(would.Rows), "%s journal row in all.", "%s journal rows in all.")
+		for _, plan := range would.Plans {
+			p.Plans = append(p.Plans, RetainedRow{Plan: kit.Visible(plan.Plan), Href: "/plans/" + url.PathEscape(plan.Plan), Reason: kit.Visible(plan.Reason), Runs: c.Number(plan.Runs), Rows: c.Number(plan.Rows)})
+		}
+		if p.CanRun = would.Runs+would.Events > 0; !p.CanRun {
+			p.Would = c.T("Nothing would go now.")
+		}
+	case domain.CodeConflict, domain.CodeUnavailable:
+		p.Would = c.Sentence(err) // it is at work
+	default:
+		return err
+	}
+	return c.Render(code, Retention(p))
+}
+
+func (s *section) runRetention(c *ui.Context) error {
+	if _, err := s.configured(c); err != nil {
+		return err
+	}
+	reason := strings.TrimSpace(c.Field("reason"))
+	if reason == "" || len(reason) > ui.MaxReason {
+		return s.showRetention(c, http.StatusUnprocessableEntity, c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
+	}
+	return c.Once(func() (string, error) {
+		// It goes on when the browser is closed: there may be much to remove.
+		_, err := s.Settings.Retain(context.WithoutCancel(c), c.Who.Actor(), reason, false)
+		return "/settings/retention", err
+	})
+}
+
+var kindWords = map[string]string{
+	"failed": locale.Mark("a run failed"), "completed": locale.Mark("a run completed"), "cancelled": locale.Mark("a run was cancelled"), "approval": locale.Mark("an approval waits"),
+	"in_doubt": locale.Mark("a step is in doubt"), "quarantined": locale.Mark("a run is quarantined"), "held": locale.Mark("a run is held"), "budget": locale.Mark("a budget is used up"),
+	"system": locale.Mark("kairosd itself is in trouble"), "test": locale.Mark("a test"),
+}
+
+var deliveryWords = map[domain.DeliveryStatus]string{
+	domain.DeliveryPending: locale.Mark("waits"), domain.DeliverySent: locale.Mark("delivered"), domain.DeliveryFailed: locale.Mark("given up"),
+}
+
+// notificationSettings shows who is told of what, and the newest messages.
+func (s *section) notificationSettings(c *ui.Context) error {
+	set, err := s.configured(c)
+	if err != nil {
+		return err
+	}
+	p := NotificationsPage{Shell: c.Shell("settings", "Notifications"), Source: config.Source(c, set)}
+	for i, to := range set.Notifications {
+		ch := ChannelView{ID: "c" + strconv.Itoa(i), Name: kit.Visible(to.Name), Type: to.Type, Target: kit.Visible(to.Target), Plans: kit.Visible(strings.Join(to.Plans, ", ")), Signed: to.Signed, Idem: kit.NewID(),
+			Test: "/settings/notifications/" + url.PathEscape(to.Name) + "/test"}
+		var kinds []string
+		for _, k := range to.On {
+			kinds = append(kinds, c.T(kindWords[k]))
+		}
+		ch.On = strings.Join(kinds, ", ")
+		for _, d := range to.Last {
+			row := DeliveryRow{ID: d.ID, Kind: c.T(kindWords[d.Kind]), Created: c.Time(d.CreatedAt), State: c.T(deliveryWords[d.Status]), Bad: d.Status == domain.DeliveryFailed, Attempts: c.Number(int64(d.Attempts)), Error: kit.Visible(d.Error)}
+			if d.Status == domain.DeliveryPending && d.DueAt.After(time.Now()) {
+				row.Due = c.Time(d.DueAt)
+			}
+			if d.More > 0 {
+				row.More = c.N(int(d.More), "and %s more like it", "and %s more like it")
+			}
+			ch.Last = append(ch.Last, row)
+		}
+		p.Channels = append(p.Channels, ch)
+	}
+	return c.Render(http.StatusOK, Notifications(p))
+}
+
+// testChannel sends a test message; what came of it is the newest in the list.
+func (s *section) testChannel(c *ui.Context) error {
+	if _, err := s.configured(c); err != nil {
+		return err
+	}
+	return c.Once(func() (string, error) {
+		_, err := s.Settings.TestChannel(context.WithoutCancel(c), c.Who.Actor(), c.Param("channel"))
+		return "/settings/notifications", err
+	})
+}

@@ -1,0 +1,324 @@
+package system
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/config"
+	"github.com/kairosd/kairosd/web/part/vital"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// system shows how the daemon and its data are, and what can be done about it.
+func (s *section) system(c *ui.Context) error {
+	if s.System == nil {
+		return domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
+	}
+	i, err := s.System.Installation(c)
+	if err != nil {
+		return err
+	}
+	v, err := s.System.Vitals(c)
+	if err != nil {
+		return err
+	}
+	var providers []domain.ProviderInfo
+	var tools []domain.ToolInfo
+	if s.Crew != nil {
+		if tools, err = s.Crew.Tools(c); err != nil {
+			return err
+		}
+		if providers, err = s.Crew.Providers(c); err != nil {
+			return err
+		}
+	}
+	p := SystemPage{Vitals: s.vitals(c, v, i, providers, tools), Shell: c.Shell("system", "System"), Idem: kit.NewID(), Parts: s.systemTabs(c, "/system"),
+		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held")}
+	if h := i.Hold; h != nil {
+		p.Hold = c.T("This database is older than what was recorded of it.") + " "
+		if h.Reason == domain.HoldRestored {
+			p.Hold = c.T("This database was restored from %s.", kit.Visible(h.Backup)) + " "
+		}
+		if h.Reason == domain.HoldKeyLost {
+			p.Hold = c.T("The key file of this database was lost: all access was ended, and only a new administrator can release the runs.") + " "
+		}
+		p.Hold += c.T("It ends at audit event %d.", h.Last) + " "
+		if h.Lost > h.Last {
+			p.Hold += c.N(int(h.Lost-h.Last), "%s event after that is lost.", "%s events after that are lost.") + " "
+		}
+		p.Hold += c.T("New runs wait, too, until you release all.")
+	}
+	if i.Held > 0 {
+		p.Held = c.N(int(i.Held), "%s run is held", "%s runs are held")
+	}
+	p.CanMaintain = c.Who.Role.Includes(domain.RoleOperator)
+	if m := i.Maintenance; m != nil {
+		p.Maintenance = c.T("Since %s, by %s: %s", c.Time(m.Since).Text, kit.Visible(m.By), cmp.Or(kit.Visible(m.Reason), "-"))
+	}
+	p.CanRelease = (p.Hold != "" || p.Held != "") && c.Who.Role.Includes(domain.RoleOperator)
+	fact := func(list *[]kit.Fact, term, format string, args ...any) {
+		*list = append(*list, kit.Fact{Term: term, Text: fmt.Sprintf(format, args...)})
+	}
+	state := c.T("running")
+	switch {
+	case i.Failed != "":
+		state = c.T("stopping: %s", i.Failed)
+	case i.Safe != "":
+		state = c.T("safe mode: %s", i.Safe)
+	case i.Hold != nil:
+		state = c.T("held")
+	}
+	fact(&p.Health, c.T("State"), "%s", state)
+	fact(&p.Health, c.T("Started"), "%s", c.Time(i.Started).Text)
+	if i.LastFailure != "" {
+		fact(&p.Health, c.T("Stopped before by"), "%s", kit.Visible(i.LastFailure))
+	}
+	if !i.CheckedAt.IsZero() {
+		found := c.T("nothing was found")
+		if i.Finding != "" {
+			found = kit.Visible(i.Finding)
+		}
+		fact(&p.Health, c.T("Examined"), "%s: %s", c.Time(i.CheckedAt).Text, found)
+	}
+	fact(&p.Health, c.T("Start number"), "%d", i.Epoch)
+	fact(&p.Health, c.T("Audit events"), "%d", i.Events)
+	fact(&p.Health, c.T("Installation"), "%s", i.Instance)
+	fact(&p.Health, c.T("Version"), "%s, schema %d", i.Version, i.Schema)
+	if i.Host != "" {
+		fact(&p.Health, c.T("Machine"), "%s", kit.Visible(i.Host))
+	}
+	if i.ConfigSum != "" {
+		fact(&p.Health, c.T("Configuration"), "%s, sha256:%.12s", kit.Visible(filepath.Base(i.ConfigFile)), i.ConfigSum)
+	}
+	p.Health = append(p.Health, s.configFacts(c, i)...)
+	return c.Render(http.StatusOK, Health(p))
+}
+
+// configFacts say since when the configuration is in force, and what of its file is
+// not (O13).
+func (s *section) configFacts(c *ui.Context, i domain.Installation) (facts []kit.Fact) {
+	if !i.ConfigAt.IsZero() {
+		facts = append(facts, kit.Fact{Term: c.T("In force since"), Text: c.Time(i.ConfigAt).Text})
+	}
+	if len(i.ConfigLater) > 0 {
+		facts = append(facts, kit.Fact{Term: c.T("Takes effect at the next start"), Text: kit.Visible(strings.Join(i.ConfigLater, ", "))})
+	}
+	if i.ConfigError != "" {
+		facts = append(facts, kit.Fact{Term: c.T("Not taken up"), Text: kit.Visible(i.ConfigError)})
+	}
+	return facts
+}
+
+// systemParts are the pages about the installation and who may see each.
+var systemParts = []struct {
+	href, word string
+	op         app.Operation
+}{
+	{"/system", locale.Mark("Health"), app.GetSystem},
+	{"/system/storage", locale.Mark("Storage"), app.GetSystem},
+	{"/system/jobs", locale.Mark("Background jobs"), app.GetSystem},
+	{"/system/log", locale.Mark("Daemon log"), app.GetLog},
+	{"/system/config", locale.Mark("Configuration"), app.GetSettings},
+}
+
+func (s *section) systemTabs(c *ui.Context, current string) []kit.Link {
+	var out []kit.Link
+	for _, p := range systemParts {
+		if c.May(p.op) {
+			out = append(out, kit.Link{Text: c.T(p.word), Href: p.href, Current: p.href == current})
+		}
+	}
+	return out
+}
+
+// installation is how the daemon and its data are.
+func (s *section) installation(c *ui.Context) (domain.Installation, error) {
+	if s.System == nil {
+		return domain.Installation{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
+	}
+	return s.System.Installation(c)
+}
+
+// systemStorage shows what takes room, what would free it, and the backups.
+func (s *section) systemStorage(c *ui.Context) error {
+	i, err := s.installation(c)
+	if err != nil {
+		return err
+	}
+	p := SystemPage{Shell: c.Shell("system", "Storage"), Parts: s.systemTabs(c, "/system/storage"), Idem: kit.NewID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: c.Time(i.PlansAt), TablesAt: c.Time(i.TablesAt),
+		CanBackUp: c.Who.Role.Includes(domain.RoleAdmin)}
+	p.Storage = []kit.Fact{
+		{Term: c.T("Database"), Text: vital.Bytes(c.Display.Lang, i.Storage.Database)},
+		{Term: c.T("Free in it"), Text: vital.Bytes(c.Display.Lang, i.Storage.Unused)},
+		{Term: c.T("Write-ahead log"), Text: vital.Bytes(c.Display.Lang, i.Storage.WAL)},
+		{Term: c.T("Free on the disk"), Text: c.T("%s of %s", vital.Bytes(c.Display.Lang, i.Storage.Free), vital.Bytes(c.Display.Lang, i.Storage.Disk))},
+	}
+	for _, s := range i.Plans {
+		p.Plans = append(p.Plans, PlanStorage{Plan: kit.Visible(s.Plan), Href: "/plans/" + url.PathEscape(s.Plan), Runs: c.Number(s.Runs),
+			Rows: c.Number(s.Rows), Purged: c.Number(s.Purged), Size: vital.Bytes(c.Display.Lang, s.Bytes)})
+	}
+	for _, t := range i.Tables {
+		p.Tables = append(p.Tables, TableRow{Name: kit.Visible(t.Table), Size: vital.Bytes(c.Display.Lang, t.Bytes), Index: vital.Bytes(c.Display.Lang, t.Index)})
+	}
+	for _, b := range i.Backups {
+		p.Encrypted = p.Encrypted || b.Encryption != nil
+		p.Backups = append(p.Backups, BackupRow{Name: kit.Visible(filepath.Base(b.Path)), Created: c.Time(b.Created), Size: vital.Bytes(c.Display.Lang, b.Bytes),
+			Event: c.Number(b.AuditSeq), Runs: c.Number(b.Rows["runs"])})
+	}
+	if s.Settings != nil && c.Who.Role.Includes(domain.RoleAdmin) && len(i.Retention) > 0 {
+		if would, err := s.Settings.Retain(c, c.Who.Actor(), "", true); err == nil {
+			p.Would = c.T("Retention would free about %s now.", vital.Bytes(c.Display.Lang, wouldFree(would, i.Plans)))
+		}
+	}
+	return c.Render(http.StatusOK, SystemStorage(p))
+}
+
+// wouldFree estimates what retention would free by what the rows of each plan take
+// on average.
+func wouldFree(would domain.Retained, plans []domain.PlanStorage) int64 {
+	per := map[string]float64{}
+	for _, s := range plans {
+		if s.Rows > 0 {
+			per[s.Plan] = float64(s.Bytes) / float64(s.Rows)
+		}
+	}
+	total := 0.0
+	for _, p := range would.Plans {
+		total += per[p.Plan] * float64(p.Rows)
+	}
+	return int64(total)
+}
+
+// systemJobs shows what the daemon does by itself.
+func (s *section) systemJobs(c *ui.Context) error {
+	i, err := s.installation(c)
+	if err != nil {
+		return err
+	}
+	p := SystemPage{Shell: c.Shell("system", "Background jobs"), Parts: s.systemTabs(c, "/system/jobs")}
+	for _, j := range i.Jobs {
+		row := JobRow{Name: c.T(j.Name), Every: kit.About(j.Every), Error: kit.Visible(j.Error), Last: c.Time(j.LastAt), Next: c.Time(j.NextAt), State: kit.Word("idle", "i-wait", locale.Mark("waits"), true)}
+		switch {
+		case j.Running:
+			row.State, row.Next = kit.Word("now", "i-now", locale.Mark("running"), false), kit.Time{}
+		case j.Error != "":
+			row.State = kit.Word("fail", "i-fail", locale.Mark("failed"), true)
+		case !j.LastAt.IsZero():
+			row.State = kit.Word("ok", "i-ok", locale.Mark("done"), true)
+		}
+		if j.Took > 0 {
+			row.Took = vital.Span(j.Took)
+		}
+		p.Jobs = append(p.Jobs, row)
+	}
+	return c.Render(http.StatusOK, SystemJobs(p))
+}
+
+// The jobs of the daemon, for the catalogue of words.
+var _ = []string{locale.Mark("sum up storage"), locale.Mark("retention"), locale.Mark("examine the database"), locale.Mark("backup"), locale.Mark("test a restore")}
+
+// shownLines is how many lines of the log a page holds.
+const shownLines = 200
+
+// systemLog shows the end of the daemon's own log.
+func (s *section) systemLog(c *ui.Context) error {
+	if s.System == nil {
+		return domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
+	}
+	level, text := c.Query("level"), c.Query("q")
+	p := SystemLogPage{Shell: c.Shell("system", "Daemon log"), Parts: s.systemTabs(c, "/system/log"), Query: text}
+	known := false
+	for _, l := range []struct{ value, word string }{{"", locale.Mark("all")}, {"INFO", locale.Mark("info and worse")}, {"WARN", locale.Mark("warnings and errors")}, {"ERROR", locale.Mark("errors")}} {
+		known = known || l.value == level
+		p.Levels = append(p.Levels, kit.Option{Value: l.value, Text: c.T(l.word), Selected: l.value == level})
+	}
+	if !known {
+		return domain.Errorf(domain.CodeInvalid, "there is no level %q", kit.Visible(level)).Suggest("INFO, WARN or ERROR")
+	}
+	lines, err := s.System.Log(c, level, text)
+	if err != nil {
+		return err
+	}
+	p.Says = c.T("The newest lines since the start, newest first. Everything is on the daemon's standard error.")
+	if len(lines) > shownLines {
+		p.Says = c.T("The newest %s of %s lines that match, newest first.", c.Number(shownLines), c.Number(int64(len(lines))))
+		lines = lines[:shownLines]
+	}
+	if len(lines) == 0 {
+		p.Says = c.T("No line matches.")
+	}
+	for _, l := range lines {
+		p.Lines = append(p.Lines, DaemonLine{At: c.Time(l.At), Level: kit.Visible(l.Level), Text: kit.Visible(l.Message), Facts: kit.Visible(l.Facts), Bad: l.Level == "ERROR" || l.Level == "WARN"})
+	}
+	return c.Render(http.StatusOK, SystemLog(p))
+}
+
+// configured is what the configuration says.
+func (s *section) configured(c *ui.Context) (domain.Settings, error) {
+	if s.Settings == nil {
+		return domain.Settings{}, domain.Errorf(domain.CodeNotFound, "settings are not shown here")
+	}
+	return s.Settings.Settings(c)
+}
+
+// systemConfig shows what the daemon goes by, and where it is from; no secret is in it.
+func (s *section) systemConfig(c *ui.Context) error {
+	set, err := s.configured(c)
+	if err != nil {
+		return err
+	}
+	i, err := s.installation(c)
+	if err != nil {
+		return err
+	}
+	p := SystemConfigPage{Shell: c.Shell("system", "Configuration"), Parts: s.systemTabs(c, "/system/config"), Source: config.Source(c, set)}
+	if i.ConfigSum != "" {
+		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Checksum"), Text: "sha256:" + i.ConfigSum})
+	}
+	p.Facts = append(p.Facts, s.configFacts(c, i)...)
+	p.Settings = config.Rows(c, set.Effective)
+	return c.Render(http.StatusOK, SystemConfig(p))
+}
+
+// releaseAll ends a hold.
+func (s *section) releaseAll(c *ui.Context) error {
+	return c.Once(func() (string, error) {
+		if s.System == nil {
+			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
+		}
+		_, err := s.System.ReleaseHeld(c, c.Who.Actor(), "", c.Field("reason"))
+		return "/system", err
+	})
+}
+
+// maintain begins or ends maintenance.
+func (s *section) maintain(c *ui.Context) error {
+	return c.Once(func() (string, error) {
+		if s.System == nil {
+			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
+		}
+		_, err := s.System.Maintain(c, c.Who.Actor(), c.Field("on") == "true", c.Field("reason"))
+		return "/system", err
+	})
+}
+
+// backUp makes a backup.
+func (s *section) backUp(c *ui.Context) error {
+	return c.Once(func() (string, error) {
+		if s.System == nil {
+			return "", domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
+		}
+		// It goes on when the browser is closed: a large database takes minutes.
+		_, err := s.System.BackUp(context.WithoutCancel(c), c.Who.Actor())
+		return "/system/storage", err
+	})
+}
