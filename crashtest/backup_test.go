@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/planner"
 )
 

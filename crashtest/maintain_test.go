@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/planner"
 )
 

@@ -126,7 +126,7 @@ func malformed(text string, lead int) *SyntaxError {
 	case strings.HasPrefix(text, "=") || strings.Contains(text, "="):
 		e.Suggestion = "equality is written =="
 	default:
-		if near := nearest(word, []string{"default", "always", "failed"}); near != "" {
+		if near := Nearest(word, []string{"default", "always", "failed"}); near != "" {
 			e.Suggestion = fmt.Sprintf("did you mean %s?", near)
 		}
 	}

@@ -242,7 +242,7 @@ func (o *object) advice(key string) string {
 		return s
 	}
 	known := slices.Sorted(slices.Values(o.read))
-	if near := nearest(key, known); near != "" {
+	if near := Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	if len(known) <= 12 {

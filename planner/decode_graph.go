@@ -42,7 +42,7 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	if v := t.get("type"); n.Type == "" && !o.bad && (v == nil || v.kind == treeNull || v.kind == treeString) {
 		suggestion := "say what the node does, e.g. type: tool"
 		for _, k := range t.keys {
-			if near := nearest(k.text, []string{"type"}); near != "" && k.text != "type" {
+			if near := Nearest(k.text, []string{"type"}); near != "" && k.text != "type" {
 				suggestion = fmt.Sprintf("did you mean type instead of %s?", k.text)
 			}
 		}

@@ -138,7 +138,7 @@ func celError(issues *cel.Issues, lead int) *SyntaxError {
 		name, _, _ = strings.Cut(name, "'")
 		e.Message = fmt.Sprintf("unknown name %s", clip(name))
 		e.Suggestion = "expressions see last, input, output, memory, item, index and error"
-		if near := nearest(name, []string{"last", "input", "output", "memory", "item", "index", "error"}); near != "" {
+		if near := Nearest(name, []string{"last", "input", "output", "memory", "item", "index", "error"}); near != "" {
 			e.Suggestion = fmt.Sprintf("did you mean %s?", near)
 		}
 	}

@@ -2,10 +2,10 @@ package planner
 
 import "strings"
 
-// nearest returns the candidate that word was most likely meant to be, or ""
+// Nearest returns the candidate that word was most likely meant to be, or ""
 // when none is close. Long words and long lists are not searched: a suggestion
 // is a courtesy, not worth quadratic time.
-func nearest(word string, candidates []string) string {
+func Nearest(word string, candidates []string) string {
 	if len(word) > 64 || len(candidates) > 5000 || word == "" {
 		return ""
 	}

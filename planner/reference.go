@@ -91,7 +91,7 @@ func (r *Reference) parseTarget(body string) (rest string, _ *SyntaxError) {
 	word := body[:n]
 	if !slices.Contains(RefRoots, RefRoot(word)) {
 		suggestion := "references begin with input, last, memory, item, index, run, secret or output"
-		if near := nearest(word, rootNames()); near != "" {
+		if near := Nearest(word, rootNames()); near != "" {
 			suggestion = fmt.Sprintf("did you mean %s?", near)
 		} else if idPattern(word) {
 			suggestion = fmt.Sprintf("a node's output is written output.%s", word)

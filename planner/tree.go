@@ -156,7 +156,7 @@ func (r *reporter) suggest(word string, names func() []string, otherwise string)
 	}
 	candidates := names()
 	slices.Sort(candidates)
-	if near := nearest(word, candidates); near != "" {
+	if near := Nearest(word, candidates); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	return otherwise

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/planner"
 )
 

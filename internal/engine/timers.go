@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // timers is the one heap of due times of all runs: a waiting run costs an entry

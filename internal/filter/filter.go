@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // plain are the characters of a word that may be a plan's key.
@@ -104,7 +105,7 @@ func Parse(q string, now time.Time) (f domain.RunFilter, problem *domain.Error) 
 		read := keys[t.key]
 		if read == nil {
 			e := domain.Errorf(domain.CodeInvalid, "unknown filter %q", t.key)
-			if near := nearest(t.key, append(slices.Collect(maps.Keys(aliases)), Keys...)); near != "" {
+			if near := planner.Nearest(t.key, append(slices.Collect(maps.Keys(aliases)), Keys...)); near != "" {
 				return f, e.Suggest("did you mean %s:%s?", near, t.value)
 			}
 			return f, e.Suggest("filters: %s, label.key=value", strings.Join(Keys, ", "))
@@ -248,7 +249,7 @@ func choice(of func(f *domain.RunFilter) (one *string, any, none *[]string)) rea
 // Mistyped says that a key has no such value, if it has one that is near: nil,
 // if it has not.
 func Mistyped(key, value string, known []string) *domain.Error {
-	if nearest(value, known) == "" {
+	if planner.Nearest(value, known) == "" {
 		return nil
 	}
 	return unknown(key, value, known)
@@ -260,7 +261,7 @@ const shownValues = 12
 // unknown says that a key has no such value, and the nearest that it has.
 func unknown(key, value string, known []string) *domain.Error {
 	e := domain.Errorf(domain.CodeInvalid, "%s:%s is not understood", key, value)
-	if near := nearest(value, known); near != "" {
+	if near := planner.Nearest(value, known); near != "" {
 		return e.Suggest("did you mean %s:%s?", key, near)
 	}
 	if len(known) > shownValues {
@@ -301,7 +302,7 @@ func readStatus(f *domain.RunFilter, value string, not bool, _ time.Time) *domai
 			if !slices.Contains(domain.RunStatuses, domain.RunStatus(v)) {
 				names := []string{"queued", "running", "waiting", "completed", "failed", "cancelled", "succeeded", "interrupted", "retrying", "paused", "needs_you"}
 				e := domain.Errorf(domain.CodeInvalid, "unknown status %q", v)
-				if near := nearest(v, names); near != "" {
+				if near := planner.Nearest(v, names); near != "" {
 					return e.Suggest("did you mean status:%s?", near)
 				}
 				return e.Suggest("statuses: %s", strings.Join(names, ", "))
@@ -512,37 +513,4 @@ func Moment(s string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is not a time", s)
-}
-
-// nearest is the candidate that differs from s by at most two edits.
-func nearest(s string, candidates []string) string {
-	best, least := "", 3
-	for _, c := range candidates {
-		if d := distance(s, c); d < least && d < len(c) {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-func distance(a, b string) int {
-	if len(a) > 32 || len(b) > 32 {
-		return 99
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			last, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, last+cost)
-		}
-	}
-	return row[len(b)]
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // HandoffKeys lists the keys of the handoffs' filter.
@@ -31,7 +32,7 @@ func ParseHandoffs(q string, now time.Time) (f domain.HandoffFilter, problem *do
 		case "status":
 			if !slices.Contains(domain.HandoffStatuses, t.value) {
 				e := domain.Errorf(domain.CodeInvalid, "unknown status %q", t.value)
-				if near := nearest(t.value, domain.HandoffStatuses); near != "" {
+				if near := planner.Nearest(t.value, domain.HandoffStatuses); near != "" {
 					return f, e.Suggest("did you mean status:%s?", near)
 				}
 				return f, e.Suggest("write one of: %s", strings.Join(domain.HandoffStatuses, ", "))
@@ -49,7 +50,7 @@ func ParseHandoffs(q string, now time.Time) (f domain.HandoffFilter, problem *do
 			}
 		default:
 			e := domain.Errorf(domain.CodeInvalid, "unknown filter %q", t.key)
-			if near := nearest(t.key, HandoffKeys); near != "" {
+			if near := planner.Nearest(t.key, HandoffKeys); near != "" {
 				return f, e.Suggest("did you mean %s:%s?", near, t.value)
 			}
 			return f, e.Suggest("filters: %s", strings.Join(HandoffKeys, ", "))

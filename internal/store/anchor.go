@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // anchor is the audit chain's head, kept outside the database: an append-only

@@ -8,9 +8,9 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // pathLimit bounds the strip of a run's shape that lists show.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // MigrationStatus says of one migration whether it is applied.

@@ -1,9 +1,9 @@
 package store
 
 import (
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // early commits payloads that are too large to travel with a checkpoint and

@@ -22,11 +22,11 @@ import (
 
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/filelayer"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 	"github.com/kairosd/kairosd/internal/store/query"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 //go:generate env CGO_ENABLED=0 go -C ../.. tool -modfile=tools/go.mod sqlc generate

@@ -8,8 +8,8 @@ import (
 
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 const (

@@ -13,10 +13,10 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 	"github.com/kairosd/kairosd/internal/store/statement"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // batchCap bounds how many operations one transaction takes.

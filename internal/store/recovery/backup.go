@@ -16,9 +16,9 @@ import (
 	"syscall"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // EncryptedSuffix ends the name of a backup that the age program can read.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/encrypt"
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // encryptingDir, behind the database's name, is where a copy is verified that will

@@ -18,9 +18,9 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // An older database is never changed in place: all pending migrations run in a

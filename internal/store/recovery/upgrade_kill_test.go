@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
 	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // upgradeEnv makes this test binary a process that upgrades a database; the other

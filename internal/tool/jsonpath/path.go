@@ -1,6 +1,10 @@
 // Package jsonpath finds parts of JSON values by JSONPath queries (RFC 9535).
 // Objects are visited in the order of their keys, so that a query gives the
 // same list every time; regular expressions of match and search are RE2.
+//
+// The queries come from models and plans. No library that we know bounds what a query
+// may visit, compare, and match, or ends it with a context, which is why this is
+// written here.
 package jsonpath
 
 import (

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // WriteWhole writes a private file that is there completely or not at all.

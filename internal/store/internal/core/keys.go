@@ -13,7 +13,7 @@ import (
 	"os"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // Fingerprint names an installation without giving its key away.
