@@ -18,6 +18,7 @@ import (
 	"github.com/kairosd/kairosd/web/account"
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/memory"
 	"github.com/kairosd/kairosd/web/settings"
 	"github.com/kairosd/kairosd/web/system"
 	"github.com/kairosd/kairosd/web/ui"
@@ -38,7 +39,7 @@ type Config struct {
 	// Crew lists agents, providers and tools; nil: there is no page about them.
 	Crew Crew
 	// Memory is what sessions remember; nil: there are no pages about it.
-	Memory Memory
+	Memory memory.Sessions
 	// Planner makes plans of intents; nil: there are no pages for that.
 	Planner Planner
 	// Drafts makes plans in the background; nil: there are no pages for that.
@@ -146,6 +147,7 @@ func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
 		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts, Memory: s.Memory != nil}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
+		memory.Section(memory.Ports{Memory: s.Memory}),
 		settings.Section(settings.Ports{Settings: s.Settings}),
 		system.Section(system.Ports{System: s.System, Settings: s.Settings, Crew: s.Crew}),
 	}
