@@ -34,7 +34,7 @@ var statements = map[string]struct {
 	"recovery/verify.go":      {1, "asks the full-text indexes"},
 	"internal/core/schema.go": {4, "reads the schema itself"},
 	"internal/core/words.go":  {2, "writes the full-text index, whose row ids sqlc does not know"},
-	"memory.go":               {1, "asks the full-text index"},
+	"query/memory_reader.go":  {1, "asks the full-text index"},
 	"migrate.go":              {1, "asks SQLite for its version"},
 	"query/tables.go":         {1, "reads dbstat, which sqlc does not know"},
 	"usage.go":                {2, "reads pragmas"},

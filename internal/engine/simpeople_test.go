@@ -22,10 +22,30 @@ func (w *world) verb() {
 		w.start()
 		return
 	}
+	if w.rng.IntN(3) == 0 && w.giveUpADoubt() {
+		return
+	}
 	id := runs[w.rng.IntN(len(runs))]
 	actions := []domain.Action{domain.ActionPause, domain.ActionContinue, domain.ActionCancel, domain.ActionResume, domain.ActionResume,
 		domain.ActionRetryNow, domain.ActionLimits, domain.ActionRelease, domain.ActionRerun, domain.ActionFork}
 	w.press(domain.VerbRequest{Run: id, Action: actions[w.rng.IntN(len(actions))], Reason: "try"})
+}
+
+// giveUpADoubt cancels a run with a child that is in doubt, and resumes it; false: there
+// is none.
+func (w *world) giveUpADoubt() bool {
+	for _, id := range w.runs() {
+		root := w.root(id)
+		r, ok := w.run(id)
+		if !ok || root == id || r.WaitReason != domain.WaitInDoubt {
+			continue
+		}
+		w.tampered[root] = true
+		w.press(domain.VerbRequest{Run: root, Action: domain.ActionCancel, Reason: "enough"})
+		w.press(domain.VerbRequest{Run: root, Action: domain.ActionResume, Reason: "after all"})
+		return true
+	}
+	return false
 }
 
 func (w *world) press(req domain.VerbRequest) {

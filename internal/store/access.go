@@ -35,7 +35,7 @@ var accessActions = []string{"setup", "user.create", "user.update", "user.second
 const actionAccessReset = "access.reset"
 
 // rowSeal is the seal of a row.
-func (s *Store) rowSeal(kind string, numbers []int64, texts ...string) []byte {
+func (s access) rowSeal(kind string, numbers []int64, texts ...string) []byte {
 	b := append(binary.BigEndian.AppendUint32(nil, uint32(len(kind))), kind...)
 	for _, n := range numbers {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
@@ -43,34 +43,34 @@ func (s *Store) rowSeal(kind string, numbers []int64, texts ...string) []byte {
 	for _, t := range texts {
 		b = append(binary.BigEndian.AppendUint32(b, uint32(len(t))), t...)
 	}
-	m := hmac.New(sha256.New, s.db.Secrets.Derived.Access)
+	m := hmac.New(sha256.New, s.store.db.Secrets.Derived.Access)
 	m.Write(b)
 	return m.Sum(nil)
 }
 
 // matches reports whether a row has its seal. Without the key nothing can be said;
 // a store that writes always has it.
-func (s *Store) matches(seal, want []byte) bool {
-	return s.db.Secrets.AuditKey == nil || s.keyless || hmac.Equal(seal, want)
+func (s access) matches(seal, want []byte) bool {
+	return s.store.db.Secrets.AuditKey == nil || s.store.keyless || hmac.Equal(seal, want)
 }
 
-func (s *Store) userSeal(u *dbsqlc.User) []byte {
-	return s.rowSeal("user", []int64{u.Disabled, u.CreatedAt}, u.ID, u.Name, u.Role, u.PasswordHash, u.Issuer, u.Subject)
+func (s access) userSeal(u *dbsqlc.User) []byte {
+	return s.store.rowSeal("user", []int64{u.Disabled, u.CreatedAt}, u.ID, u.Name, u.Role, u.PasswordHash, u.Issuer, u.Subject)
 }
 
-func (s *Store) tokenSeal(t *dbsqlc.Token) []byte {
-	return s.rowSeal("token", []int64{t.CreatedAt, t.ExpiresAt, t.RevokedAt}, t.ID, t.Name, t.Prefix, t.SecretHash, t.Role, t.Scopes, t.CreatedBy)
+func (s access) tokenSeal(t *dbsqlc.Token) []byte {
+	return s.store.rowSeal("token", []int64{t.CreatedAt, t.ExpiresAt, t.RevokedAt}, t.ID, t.Name, t.Prefix, t.SecretHash, t.Role, t.Scopes, t.CreatedBy)
 }
 
 // approvalSeal is of the request as it is shown, with whom it is for. What was decided
 // is in the run's journal.
-func (s *Store) approvalSeal(a *dbsqlc.Approval) []byte {
-	return s.rowSeal("approval", []int64{a.RunID, a.Visit, a.Item, a.DueAt, a.CreatedAt, a.Rev, a.MayAsk}, a.PublicID, a.PlanKey, a.Node, a.Message, core.OrEmpty(a.Form), a.Tool,
+func (s access) approvalSeal(a *dbsqlc.Approval) []byte {
+	return s.store.rowSeal("approval", []int64{a.RunID, a.Visit, a.Item, a.DueAt, a.CreatedAt, a.Rev, a.MayAsk}, a.PublicID, a.PlanKey, a.Node, a.Message, core.OrEmpty(a.Form), a.Tool,
 		core.OrEmpty(a.Arguments), a.Digest, a.Status, a.OnTimeout, a.StartedBy, a.Agent, a.Label, a.Answers, a.Assignee)
 }
 
-func (s *Store) sessionSeal(v *dbsqlc.Session) []byte {
-	return s.rowSeal("session", []int64{v.CreatedAt, v.ExpiresAt}, v.IDHash, v.UserID)
+func (s access) sessionSeal(v *dbsqlc.Session) []byte {
+	return s.store.rowSeal("session", []int64{v.CreatedAt, v.ExpiresAt}, v.IDHash, v.UserID)
 }
 
 // accessSeal covers all users, tokens, and second factors as of an audit event.
@@ -80,8 +80,8 @@ type accessSeal struct {
 }
 
 // accessMAC is the MAC of an accessSeal over what is stored now; rows counts that.
-func (s *Store) accessMAC(ctx context.Context, q *dbsqlc.Queries, seq int64) (mac string, rows int, err error) {
-	m := hmac.New(sha256.New, s.db.Secrets.Derived.Access)
+func (s access) accessMAC(ctx context.Context, q *dbsqlc.Queries, seq int64) (mac string, rows int, err error) {
+	m := hmac.New(sha256.New, s.store.db.Secrets.Derived.Access)
 	fmt.Fprintf(m, "access at %d\n", seq)
 	users, err := q.UserSeals(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Store) accessMAC(ctx context.Context, q *dbsqlc.Queries, seq int64) (ma
 }
 
 // accessNow compares what is stored with its seal; seq is the seal's event.
-func (s *Store) accessNow(ctx context.Context, q *dbsqlc.Queries) (whole bool, seq int64, err error) {
+func (s access) accessNow(ctx context.Context, q *dbsqlc.Queries) (whole bool, seq int64, err error) {
 	var at accessSeal
 	text, err := q.SettingGet(ctx, settingAccess)
 	if err == nil {
@@ -117,7 +117,7 @@ func (s *Store) accessNow(ctx context.Context, q *dbsqlc.Queries) (whole bool, s
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, 0, err
 	}
-	mac, rows, err := s.accessMAC(ctx, q, at.Seq)
+	mac, rows, err := s.store.accessMAC(ctx, q, at.Seq)
 	if err != nil {
 		return false, 0, err
 	}
@@ -126,12 +126,12 @@ func (s *Store) accessNow(ctx context.Context, q *dbsqlc.Queries) (whole bool, s
 
 // execAccess is execAs for a change of users, tokens, or second factors. It renews
 // their common seal, unless that does not match: a change must not hide another.
-func (s *Store) execAccess(doing string, said []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
-	if s.writer == nil {
+func (s access) execAccess(doing string, said []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
+	if s.store.writer == nil {
 		return errReadOnly()
 	}
-	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
-		whole, seq, err := s.accessNow(w.ctx, w.q)
+	err := s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
+		whole, seq, err := s.store.accessNow(w.ctx, w.q)
 		if err != nil {
 			return nil, err
 		}
@@ -142,58 +142,58 @@ func (s *Store) execAccess(doing string, said []domain.AuditRecord, f func(ctx c
 		if len(rows) > 0 {
 			seq = w.next + int64(len(rows))
 		}
-		return rows, s.sealAccess(w.ctx, w.q, seq)
+		return rows, s.store.sealAccess(w.ctx, w.q, seq)
 	})
-	return translate(err, doing)
+	return core.Translate(err, doing)
 }
 
-func (s *Store) sealAccess(ctx context.Context, q *dbsqlc.Queries, seq int64) error {
-	mac, _, err := s.accessMAC(ctx, q, seq)
+func (s access) sealAccess(ctx context.Context, q *dbsqlc.Queries, seq int64) error {
+	mac, _, err := s.store.accessMAC(ctx, q, seq)
 	if err != nil {
 		return err
 	}
-	return q.SettingPut(ctx, settingAccess, encodeJSON(accessSeal{seq, mac}))
+	return q.SettingPut(ctx, settingAccess, core.EncodeJSON(accessSeal{seq, mac}))
 }
 
 // CheckAccess compares every row that grants access with its seal. What it returns
 // was changed by something other than kairosd.
-func (s *Store) CheckAccess(ctx context.Context) ([]string, error) {
+func (s access) CheckAccess(ctx context.Context) ([]string, error) {
 	c := domain.Check{}
-	err := s.VerifyAccess(ctx, &c)
+	err := s.store.VerifyAccess(ctx, &c)
 	return c.Problems, err
 }
 
-func (s *Store) VerifyAccess(ctx context.Context, c *domain.Check) error {
+func (s access) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	c.Name = "access"
 	c.Advice = "something other than kairosd changed who may log in or what waits for approval. The rows named grant nothing. Look for what wrote to the file; then restore a backup, or accept the rest with: kairosd user repair"
-	if s.keyless || s.db.Secrets.AuditKey == nil {
+	if s.store.keyless || s.store.db.Secrets.AuditKey == nil {
 		return nil
 	}
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one snapshot
+	tx, err := s.store.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one snapshot
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	defer tx.Rollback()
 	q := dbsqlc.New(tx)
-	broken, of, err := s.brokenAccess(ctx, q)
+	broken, of, err := s.store.brokenAccess(ctx, q)
 	if err != nil {
-		return translate(err, c.Name)
+		return core.Translate(err, c.Name)
 	}
 	c.Examined = int64(of)
 	for _, p := range broken.problems() {
 		core.Find(c, "%s", p)
 	}
 	if len(broken.users)+len(broken.tokens)+len(broken.factors) == 0 { // else it is broken with them
-		if err := s.checkAccessSeal(ctx, tx, q, c); err != nil {
-			return translate(err, c.Name)
+		if err := s.store.checkAccessSeal(ctx, tx, q, c); err != nil {
+			return core.Translate(err, c.Name)
 		}
 	}
 	return nil
 }
 
 // checkAccessSeal looks for rows that are missing, or are older than they should be.
-func (s *Store) checkAccessSeal(ctx context.Context, tx *sql.Tx, q *dbsqlc.Queries, c *domain.Check) error {
-	whole, seq, err := s.accessNow(ctx, q)
+func (s access) checkAccessSeal(ctx context.Context, tx *sql.Tx, q *dbsqlc.Queries, c *domain.Check) error {
+	whole, seq, err := s.store.accessNow(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -240,19 +240,19 @@ func (r *accessRows) count() int {
 }
 
 // brokenAccess gives the rows whose seal does not match, and how many there are in all.
-func (s *Store) brokenAccess(ctx context.Context, q *dbsqlc.Queries) (broken accessRows, of int, err error) {
+func (s access) brokenAccess(ctx context.Context, q *dbsqlc.Queries) (broken accessRows, of int, err error) {
 	if err := broken.read(ctx, q); err != nil {
 		return broken, 0, err
 	}
 	of = broken.count()
-	broken.users = slices.DeleteFunc(broken.users, func(u dbsqlc.User) bool { return s.matches(u.Seal, s.userSeal(&u)) })
-	broken.tokens = slices.DeleteFunc(broken.tokens, func(t dbsqlc.Token) bool { return s.matches(t.Seal, s.tokenSeal(&t)) })
-	broken.sessions = slices.DeleteFunc(broken.sessions, func(v dbsqlc.Session) bool { return s.matches(v.Seal, s.sessionSeal(&v)) })
+	broken.users = slices.DeleteFunc(broken.users, func(u dbsqlc.User) bool { return s.store.matches(u.Seal, s.store.userSeal(&u)) })
+	broken.tokens = slices.DeleteFunc(broken.tokens, func(t dbsqlc.Token) bool { return s.store.matches(t.Seal, s.store.tokenSeal(&t)) })
+	broken.sessions = slices.DeleteFunc(broken.sessions, func(v dbsqlc.Session) bool { return s.store.matches(v.Seal, s.store.sessionSeal(&v)) })
 	broken.factors = slices.DeleteFunc(broken.factors, func(f dbsqlc.SecondFactor) bool {
-		_, err := s.unsealText(factorName(f.UserID), f.Sealed)
+		_, err := s.store.unsealText(factorName(f.UserID), f.Sealed)
 		return err == nil
 	})
-	broken.approvals = slices.DeleteFunc(broken.approvals, func(a dbsqlc.Approval) bool { return s.matches(a.Seal, s.approvalSeal(&a)) })
+	broken.approvals = slices.DeleteFunc(broken.approvals, func(a dbsqlc.Approval) bool { return s.store.matches(a.Seal, s.store.approvalSeal(&a)) })
 	return broken, of, nil
 }
 
@@ -278,56 +278,56 @@ func (r *accessRows) problems() []string {
 
 // RepairAccess ends what rows grant that something other than kairosd added or
 // changed, and seals everything again. It returns what was found.
-func (s *Store) RepairAccess(ctx context.Context, actor domain.Actor) (found []string, err error) {
-	if s.writer == nil {
+func (s access) RepairAccess(ctx context.Context, actor domain.Actor) (found []string, err error) {
+	if s.store.writer == nil {
 		return nil, errReadOnly()
 	}
-	if found, err = s.CheckAccess(ctx); err != nil || len(found) == 0 {
+	if found, err = s.store.CheckAccess(ctx); err != nil || len(found) == 0 {
 		return nil, err
 	}
-	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
-		b, _, err := s.brokenAccess(w.ctx, w.q)
+	err = s.store.writer.perform(func(w *writer) ([]auditRow, error) {
+		b, _, err := s.store.brokenAccess(w.ctx, w.q)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.endAccess(w, b, "the request was changed by something other than kairosd"); err != nil {
+		if err := s.store.endAccess(w, b, "the request was changed by something other than kairosd"); err != nil {
 			return nil, err
 		}
 		record := domain.AuditRecord{Action: "access.repair", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
-			Detail: domain.RawJSON(encodeJSON(map[string]any{"found": found}))}
-		return []auditRow{{record: record}}, s.sealAccess(w.ctx, w.q, w.next+1)
+			Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"found": found}))}
+		return []auditRow{{record: record}}, s.store.sealAccess(w.ctx, w.q, w.next+1)
 	})
-	return found, translate(err, "repair access")
+	return found, core.Translate(err, "repair access")
 }
 
 // resetAccess ends all access that the database grants, because nobody can tell
 // whether it is as kairosd wrote it: its key file is lost.
-func (s *Store) resetAccess() error {
-	return s.writer.perform(func(w *writer) ([]auditRow, error) {
+func (s access) resetAccess() error {
+	return s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		var all accessRows
 		if err := all.read(w.ctx, w.q); err != nil {
 			return nil, err
 		}
-		if err := s.endAccess(w, all, domain.ApprovalKeyLost); err != nil {
+		if err := s.store.endAccess(w, all, domain.ApprovalKeyLost); err != nil {
 			return nil, err
 		}
-		if err := w.q.SettingPut(w.ctx, settingKeyPrint, s.db.Secrets.Derived.Print); err != nil {
+		if err := w.q.SettingPut(w.ctx, settingKeyPrint, s.store.db.Secrets.Derived.Print); err != nil {
 			return nil, err
 		}
 		record := domain.AuditRecord{Action: actionAccessReset, Actor: domain.System.Name, Surface: domain.System.Surface, Reason: "the key file was lost",
-			Detail: domain.RawJSON(encodeJSON(map[string]int{"usersDisabled": len(all.users), "tokensRemoved": len(all.tokens), "sessionsRemoved": len(all.sessions),
+			Detail: domain.RawJSON(core.EncodeJSON(map[string]int{"usersDisabled": len(all.users), "tokensRemoved": len(all.tokens), "sessionsRemoved": len(all.sessions),
 				"secondFactorsRemoved": len(all.factors), "approvalsCancelled": len(all.approvals)}))}
-		return []auditRow{{record: record}}, s.sealAccess(w.ctx, w.q, w.next+1)
+		return []auditRow{{record: record}}, s.store.sealAccess(w.ctx, w.q, w.next+1)
 	})
 }
 
 // endAccess disables the users, which lose their password and their link to an
 // identity provider; removes the tokens, sessions, and second factors; and cancels
 // the approval requests.
-func (s *Store) endAccess(w *writer, rows accessRows, why string) error {
+func (s access) endAccess(w *writer, rows accessRows, why string) error {
 	for _, u := range rows.users {
 		u.Disabled, u.PasswordHash, u.Issuer, u.Subject = 1, "", "", ""
-		if _, err := w.q.UserUpdate(w.ctx, dbsqlc.UserUpdateParams{Role: u.Role, Disabled: 1, LastSeenAt: u.LastSeenAt, Settings: u.Settings, Seal: s.userSeal(&u), ID: u.ID}); err != nil {
+		if _, err := w.q.UserUpdate(w.ctx, dbsqlc.UserUpdateParams{Role: u.Role, Disabled: 1, LastSeenAt: u.LastSeenAt, Settings: u.Settings, Seal: s.store.userSeal(&u), ID: u.ID}); err != nil {
 			return err
 		}
 		if err := w.q.SessionDeleteOfUser(w.ctx, u.ID, ""); err != nil {
@@ -350,7 +350,7 @@ func (s *Store) endAccess(w *writer, rows accessRows, why string) error {
 		}
 	}
 	for _, a := range rows.approvals {
-		if err := w.q.ApprovalClose(w.ctx, dbsqlc.ApprovalCloseParams{DecidedAt: s.now().UnixMicro(), DecidedBy: domain.System.Name, Comment: why, PublicID: a.PublicID}); err != nil {
+		if err := w.q.ApprovalClose(w.ctx, dbsqlc.ApprovalCloseParams{DecidedAt: s.store.now().UnixMicro(), DecidedBy: domain.System.Name, Comment: why, PublicID: a.PublicID}); err != nil {
 			return err
 		}
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-func (s *Store) approvalParams(a domain.Approval, rowID int64) dbsqlc.ApprovalPutParams {
+func (s approvals) approvalParams(a domain.Approval, rowID int64) dbsqlc.ApprovalPutParams {
 	row := dbsqlc.Approval{PublicID: a.ID, RunID: rowID, PlanKey: a.PlanKey, Node: a.Node, Visit: int64(a.Visit), Item: int64(a.Item),
-		Message: a.Message, Form: jsonText(a.Form), Tool: a.Tool, Arguments: jsonText(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: micros(a.DueAt),
-		CreatedAt: micros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
-		Entered: jsonText(a.Values), Rev: a.Rev, Agent: a.Agent, MayAsk: flag(a.MayAsk), Label: a.Label, Answers: answersText(a.Choices), Answer: a.Answer,
+		Message: a.Message, Form: core.JSONText(a.Form), Tool: a.Tool, Arguments: core.JSONText(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: core.Micros(a.DueAt),
+		CreatedAt: core.Micros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: core.Micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
+		Entered: core.JSONText(a.Values), Rev: a.Rev, Agent: a.Agent, MayAsk: core.Flag(a.MayAsk), Label: a.Label, Answers: answersText(a.Choices), Answer: a.Answer,
 		Assignee: a.Assignee, DueKey: dueKey(a.DueAt)}
 	return dbsqlc.ApprovalPutParams{PublicID: row.PublicID, RunID: row.RunID, PlanKey: row.PlanKey, Node: row.Node, Visit: row.Visit, Item: row.Item,
 		Message: row.Message, Form: row.Form, Tool: row.Tool, Arguments: row.Arguments, Digest: row.Digest, Status: row.Status, OnTimeout: row.OnTimeout, DueAt: row.DueAt,
 		CreatedAt: row.CreatedAt, StartedBy: row.StartedBy, DecidedAt: row.DecidedAt, DecidedBy: row.DecidedBy, Comment: row.Comment,
 		Entered: row.Entered, Rev: row.Rev, Agent: row.Agent, MayAsk: row.MayAsk, Label: row.Label, Answers: row.Answers, Answer: row.Answer,
-		Assignee: row.Assignee, DueKey: row.DueKey, Seal: s.approvalSeal(&row)}
+		Assignee: row.Assignee, DueKey: row.DueKey, Seal: s.store.approvalSeal(&row)}
 }
 
 // answersText is the answers of a request as they are stored.
@@ -45,16 +45,16 @@ func dueKey(due time.Time) int64 {
 
 // Approval finds one approval; CodeNotFound. An open one that something other than
 // kairosd changed is CodeCorrupt.
-func (s *Store) Approval(ctx context.Context, id string) (domain.Approval, error) {
-	r, err := s.q.ApprovalGet(ctx, id)
+func (s approvals) Approval(ctx context.Context, id string) (domain.Approval, error) {
+	r, err := s.store.q.ApprovalGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "no approval %q", id)
 	}
-	if err == nil && r.Approval.Status == "open" && !s.matches(r.Approval.Seal, s.approvalSeal(&r.Approval)) {
+	if err == nil && r.Approval.Status == "open" && !s.store.matches(r.Approval.Seal, s.store.approvalSeal(&r.Approval)) {
 		return domain.Approval{}, domain.Errorf(domain.CodeCorrupt, "approval request %s was changed by something other than kairosd", id).
 			Suggest("run kairosd doctor at the server; kairosd user repair cancels the request")
 	}
-	return core.Approval(r.Approval, r.Run), translate(err, "read approval")
+	return core.Approval(r.Approval, r.Run), core.Translate(err, "read approval")
 }
 
 // AssignApproval says who is to answer an open approval; "": whoever may. CodeNotFound;

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -12,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -37,7 +35,7 @@ func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error
 		r := &rows[i]
 		p := dbsqlc.AuditEvent{Seq: w.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
 			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Request: r.record.Request.ID, Address: r.record.Request.Address, Object: r.record.Object,
-			Result: r.record.Result, Reason: r.record.Reason, Detail: jsonText(r.record.Detail)}
+			Result: r.record.Result, Reason: r.record.Reason, Detail: core.JSONText(r.record.Detail)}
 		if r.rowID != 0 {
 			p.RunID = &r.rowID
 		}
@@ -122,9 +120,9 @@ type AuditReport struct {
 
 // VerifyAudit reads the whole audit log and checks numbering, chain, the journal
 // rows that its events stand for, and the anchor.
-func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
+func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	var r AuditReport
-	cut, err := cutOf(ctx, s.q)
+	cut, err := cutOf(ctx, s.store.q)
 	if err != nil {
 		return r, err
 	}
@@ -132,40 +130,40 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	if err != nil {
 		r.Problems = append(r.Problems, "where the log was cut cannot be read")
 	}
-	old, err := s.keyedFrom(ctx)
+	old, err := s.store.keyedFrom(ctx)
 	if err != nil {
 		return r, err
 	}
 	r.Unauthenticated = old
-	if s.keyless {
+	if s.store.keyless {
 		old = math.MaxInt64
-	} else if last, err := s.q.AuditLast(ctx); err != nil {
-		return r, translate(err, "read the audit log")
-	} else if len(s.db.Secrets.AuditKey) == 0 && last > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing: without it no link of the chain can be checked; put it back from where you keep a copy", s.path))
+	} else if last, err := s.store.q.AuditLast(ctx); err != nil {
+		return r, core.Translate(err, "read the audit log")
+	} else if len(s.store.db.Secrets.AuditKey) == 0 && last > 0 {
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing: without it no link of the chain can be checked; put it back from where you keep a copy", s.store.path))
 		r.Last = last
 		return r, nil
-	} else if print, err := s.Setting(ctx, settingKeyPrint); err != nil {
+	} else if print, err := s.store.Setting(ctx, settingKeyPrint); err != nil {
 		return r, err
-	} else if print != "" && print != s.db.Secrets.Derived.Print {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file is not that of this database: it has the fingerprint %s, not %s", s.db.Secrets.Derived.Print, print))
+	} else if print != "" && print != s.store.db.Secrets.Derived.Print {
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file is not that of this database: it has the fingerprint %s, not %s", s.store.db.Secrets.Derived.Print, print))
 		r.Last = last
 		return r, nil
 	}
 	r.Last = cut.Seq
 	vouched := cut.Seq == 0
-	l := newLink(s.db.Secrets.AuditKey, begin)
+	l := newLink(s.store.db.Secrets.AuditKey, begin)
 	unlinked := int64(0)
-	steps := &stepHashes{s: s, purged: map[int64]bool{}}
+	steps := &stepHashes{s: s.store, purged: map[int64]bool{}}
 	for {
-		events, err := s.auditWindow(ctx, r.Last)
+		events, err := s.store.auditWindow(ctx, r.Last)
 		if err != nil {
 			return r, err
 		}
 		if len(events) == 0 {
 			break
 		}
-		changed, err := s.checkSeals(ctx, events)
+		changed, err := s.store.checkSeals(ctx, events)
 		if err != nil {
 			return r, err
 		}
@@ -179,7 +177,7 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 			r.Events++
 			l.add(e)
 			unlinked++
-			if e.Action == actionCut && e.Detail != nil && *e.Detail == encodeJSON(cut) {
+			if e.Action == actionCut && e.Detail != nil && *e.Detail == core.EncodeJSON(cut) {
 				vouched = true
 			}
 			problem, err := steps.check(ctx, e)
@@ -192,7 +190,7 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 				if sum := l.sum(); e.Seq > old && !hmac.Equal(sum, e.Mac) {
 					r.Problems = append(r.Problems, fmt.Sprintf("the chain breaks between events %d and %d", e.Seq-unlinked+1, e.Seq))
 				}
-				l = newLink(s.db.Secrets.AuditKey, e.Mac)
+				l = newLink(s.store.db.Secrets.AuditKey, e.Mac)
 				r.Links++
 				unlinked = 0
 			}
@@ -205,18 +203,18 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events have no link", unlinked))
 	}
 	// One statement is one snapshot: a row and its event are committed together.
-	silent, err := s.q.StepsWithoutAudit(ctx)
+	silent, err := s.store.q.StepsWithoutAudit(ctx)
 	if err != nil {
-		return r, translate(err, "read journal rows")
+		return r, core.Translate(err, "read journal rows")
 	}
 	if silent > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("%d journal rows have no audit event", silent))
 	}
-	at, err := core.ReadAnchor(s.path + ".anchor")
+	at, err := core.ReadAnchor(s.store.path + ".anchor")
 	if err != nil {
 		return r, err
 	}
-	if behind, err := s.db.Behind(ctx, s.q, at); err != nil {
+	if behind, err := s.store.db.Behind(ctx, s.store.q, at); err != nil {
 		return r, err
 	} else if behind && at.Seq > r.Last {
 		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", at.Seq, r.Last+1, at.Seq))
@@ -227,15 +225,15 @@ func (s *Store) VerifyAudit(ctx context.Context) (AuditReport, error) {
 }
 
 // auditWindow reads the next events, without what only lists show.
-func (s *Store) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
+func (s auditLog) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
 	out := make([]dbsqlc.AuditEvent, 0, core.VerifyRows)
-	err := s.db.EachRow(ctx, dbsqlc.CheckAuditEvents, core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
+	err := s.store.db.EachRow(ctx, dbsqlc.CheckAuditEvents, core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		out = append(out, dbsqlc.AuditEvent{Seq: f.Int(), At: f.Int(), RunID: f.IntOrNull(), FirstSeq: f.Int(), RunSeq: f.Int(), Digest: f.Blob(),
 			Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(), Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()})
 		return f.Err
 	})
-	return out, translate(err, "read the audit log")
+	return out, core.Translate(err, "read the audit log")
 }
 
 // stepHashes compares events with the journal rows that they stand for. Rows are
@@ -286,7 +284,7 @@ func (h *stepHashes) check(ctx context.Context, e *dbsqlc.AuditEvent) (problem s
 	if at != 0 && len(h.purged) < 1_000_000 {
 		h.purged[*e.RunID] = true
 	}
-	return "", translate(err, "read a run")
+	return "", core.Translate(err, "read a run")
 }
 
 func (h *stepHashes) fill(ctx context.Context) error {
@@ -300,36 +298,36 @@ func (h *stepHashes) fill(ctx context.Context) error {
 		h.last = h.buffer[n-1].id
 	}
 	h.end = len(h.buffer) == 0
-	return translate(err, "read journal rows")
+	return core.Translate(err, "read journal rows")
 }
 
 // checkDigest compares the journal rows that an event stands for with what it
 // says of them. Rows that retention took away leave only their digest.
-func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, error) {
+func (s auditLog) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, error) {
 	if e.Digest == nil || e.RunID == nil {
 		return "", nil
 	}
-	hashes, err := s.q.StepHashes(ctx, *e.RunID, e.FirstSeq, e.RunSeq)
+	hashes, err := s.store.q.StepHashes(ctx, *e.RunID, e.FirstSeq, e.RunSeq)
 	if err != nil {
-		return "", translate(err, "read journal rows")
+		return "", core.Translate(err, "read journal rows")
 	}
 	sum := sha256.New()
 	for _, h := range hashes {
 		sum.Write(h)
 	}
 	if int64(len(hashes)) != e.RunSeq-e.FirstSeq+1 || !hmac.Equal(sum.Sum(nil), e.Digest) {
-		if purged, err := s.q.RunPurgedAt(ctx, *e.RunID); errors.Is(err, sql.ErrNoRows) {
+		if purged, err := s.store.q.RunPurgedAt(ctx, *e.RunID); errors.Is(err, sql.ErrNoRows) {
 			return fmt.Sprintf("event %d stands for journal rows of a run that is not there", e.Seq), nil
 		} else if err != nil || purged != 0 {
-			return "", translate(err, "read a run")
+			return "", core.Translate(err, "read a run")
 		}
 		return fmt.Sprintf("event %d does not fit the journal rows %d to %d that it stands for", e.Seq, e.FirstSeq, e.RunSeq), nil
 	}
 	// The rows' way back to their event is under no hash: it is not known when
 	// they are hashed.
-	astray, err := s.q.StepsOfAnotherAudit(ctx, dbsqlc.StepsOfAnotherAuditParams{RunID: *e.RunID, First: e.FirstSeq, Last: e.RunSeq, AuditSeq: e.Seq})
+	astray, err := s.store.q.StepsOfAnotherAudit(ctx, dbsqlc.StepsOfAnotherAuditParams{RunID: *e.RunID, First: e.FirstSeq, Last: e.RunSeq, AuditSeq: e.Seq})
 	if err != nil {
-		return "", translate(err, "read journal rows")
+		return "", core.Translate(err, "read journal rows")
 	}
 	if astray > 0 {
 		return fmt.Sprintf("%d of the journal rows %d to %d name another event than %d, which stands for them", astray, e.FirstSeq, e.RunSeq, e.Seq), nil
@@ -338,134 +336,13 @@ func (s *Store) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, e
 }
 
 // Audit adds a record that belongs to no checkpoint.
-func (s *Store) Audit(ctx context.Context, r domain.AuditRecord) error {
-	rowID, err := s.db.RowID(ctx, r.Run)
+func (s auditLog) Audit(ctx context.Context, r domain.AuditRecord) error {
+	rowID, err := s.store.db.RowID(ctx, r.Run)
 	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 		return err
 	}
 	if r.Request == (domain.Request{}) {
 		r.Request = domain.RequestOf(ctx)
 	}
-	return s.writer.perform(func(*writer) ([]auditRow, error) { return []auditRow{{rowID: rowID, record: r}}, nil })
-}
-
-// LastEvent is the newest audit sequence number.
-func (s *Store) LastEvent(ctx context.Context) (int64, error) {
-	n, err := s.q.AuditLast(ctx)
-	return n, translate(err, "read the audit log")
-}
-
-// EventsAfter gives audit events with Seq > after in order, with their journal
-// rows, at most limit; run restricts to one run.
-func (s *Store) EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error) {
-	var out []domain.AuditEvent
-	if run == "" {
-		rows, err := s.q.AuditAfter(ctx, after, int64(limit))
-		if err != nil {
-			return nil, translate(err, "read events")
-		}
-		for _, r := range rows {
-			out = append(out, core.AuditEvent(r.AuditEvent, r.Run))
-		}
-		return out, s.fillEntries(ctx, out, rowIDsOf(rows))
-	}
-	rowID, err := s.db.RowID(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	// What is committed between the two reads below must not be in the second
-	// alone: whoever goes on behind it would never get what the first has missed.
-	last, err := s.LastEvent(ctx)
-	if err != nil {
-		return nil, err
-	}
-	from, err := s.stepAfterEvent(ctx, run, rowID, after)
-	if err != nil {
-		return nil, err
-	}
-	steps, err := s.q.AuditOfSteps(ctx, rowID, from, int64(limit))
-	if err != nil {
-		return nil, translate(err, "read events")
-	}
-	others, err := s.q.AuditOfRun(ctx, rowID, after, int64(limit))
-	if err != nil {
-		return nil, translate(err, "read events")
-	}
-	for _, r := range steps {
-		others = append(others, r.AuditEvent)
-	}
-	others = slices.DeleteFunc(others, func(e dbsqlc.AuditEvent) bool { return e.Seq > last })
-	slices.SortFunc(others, func(a, b dbsqlc.AuditEvent) int { return cmp.Compare(a.Seq, b.Seq) })
-	others = others[:min(limit, len(others))]
-	ids := make([]*int64, len(others))
-	for i, e := range others {
-		out = append(out, core.AuditEvent(e, run))
-		ids[i] = &rowID
-	}
-	return out, s.fillEntries(ctx, out, ids)
-}
-
-// stepAfterEvent is the last journal row of a run that stands for an audit event
-// up to after. Both count upwards, so it is found by halving.
-func (s *Store) stepAfterEvent(ctx context.Context, run string, rowID, after int64) (int64, error) {
-	st, err := s.q.RunState(ctx, run)
-	if err != nil {
-		return 0, translate(err, "find run "+run)
-	}
-	low, high := int64(0), st.LastSeq
-	for low < high {
-		middle := (low + high + 1) / 2
-		seq, err := s.q.StepAuditSeq(ctx, rowID, middle)
-		switch {
-		case errors.Is(err, sql.ErrNoRows): // purged
-			return 0, nil
-		case err != nil:
-			return 0, translate(err, "read events")
-		case seq <= after:
-			low = middle
-		default:
-			high = middle - 1
-		}
-	}
-	return low, nil
-}
-
-func rowIDsOf(rows []dbsqlc.AuditAfterRow) []*int64 {
-	ids := make([]*int64, len(rows))
-	for i, r := range rows {
-		ids[i] = r.AuditEvent.RunID
-	}
-	return ids
-}
-
-func (s *Store) fillEntries(ctx context.Context, events []domain.AuditEvent, rowIDs []*int64) error {
-	for i := range events {
-		e := &events[i]
-		if e.Action != ActionCheckpoint || rowIDs[i] == nil || e.RunSeq == 0 {
-			continue
-		}
-		rows, err := s.q.StepRange(ctx, *rowIDs[i], e.FirstSeq, e.RunSeq)
-		if err != nil && primary(err) == 0 && ctx.Err() == nil {
-			continue // a row holds what no row holds
-		}
-		if err != nil {
-			return translate(err, "read journal rows")
-		}
-		for _, row := range rows {
-			entry, err := s.entry(ctx, e.Run, row)
-			if domain.CodeOf(err) == domain.CodeCorrupt {
-				// One damaged row must not end everybody's events: the event comes
-				// without it, and whoever opens the run hears of it.
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			e.Entries = append(e.Entries, entry)
-		}
-		if n := len(e.Entries); n > 0 {
-			e.Entry = &e.Entries[n-1]
-		}
-	}
-	return nil
+	return s.store.writer.perform(func(*writer) ([]auditRow, error) { return []auditRow{{rowID: rowID, record: r}}, nil })
 }

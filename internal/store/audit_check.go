@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // Records of a verification: that somebody asked for one, and its result, whose detail
@@ -118,7 +119,7 @@ func (c *AuditChecker) check(ctx context.Context, actor domain.Actor) error {
 	}
 	check := domain.AuditCheck{Began: began, Ended: c.s.now().UTC(), By: actor.Name, Events: r.Events, Links: r.Links, Last: r.Last, Found: len(r.Problems),
 		Problems: append([]string{}, r.Problems[:min(len(r.Problems), keptProblems)]...)}
-	record := domain.AuditRecord{Action: actionVerify, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Detail: domain.RawJSON(encodeJSON(check))}
+	record := domain.AuditRecord{Action: actionVerify, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Detail: domain.RawJSON(core.EncodeJSON(check))}
 	if check.Found > 0 {
 		record.Result, record.Reason = "failed", check.Problems[0]
 		c.log.Error("the audit log does not fit", "problem", check.Problems[0], "problems", check.Found)

@@ -44,7 +44,7 @@ func cutOf(ctx context.Context, q *dbsqlc.Queries) (auditCut, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return c, nil
 	} else if err != nil {
-		return c, translate(err, "read where the audit log begins")
+		return c, core.Translate(err, "read where the audit log begins")
 	}
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return c, domain.Errorf(domain.CodeCorrupt, "where the audit log begins cannot be read: %w", err)
@@ -54,8 +54,8 @@ func cutOf(ctx context.Context, q *dbsqlc.Queries) (auditCut, error) {
 
 // keyedFrom is the last event that was written with a key that was lost; 0: none
 // was.
-func (s *Store) keyedFrom(ctx context.Context) (int64, error) {
-	list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: actionNewKey, Page: domain.Page{Limit: 1}})
+func (s auditLog) keyedFrom(ctx context.Context) (int64, error) {
+	list, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: actionNewKey, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {
 		return 0, err
 	}
@@ -69,27 +69,27 @@ func (s *Store) keyedFrom(ctx context.Context) (int64, error) {
 // CutAudit removes the audit events of before a time for good, up to the last
 // link of the chain before it, and returns how many. The newest event always
 // stays.
-func (s *Store) CutAudit(ctx context.Context, before time.Time, actor domain.Actor) (int64, error) {
-	last, err := s.q.AuditLast(ctx)
+func (s auditLog) CutAudit(ctx context.Context, before time.Time, actor domain.Actor) (int64, error) {
+	last, err := s.store.q.AuditLast(ctx)
 	if err != nil {
-		return 0, translate(err, "read the audit log")
+		return 0, core.Translate(err, "read the audit log")
 	}
-	end, err := core.FirstAfter(ctx, s.db.AuditFrom, before, last)
+	end, err := core.FirstAfter(ctx, s.store.db.AuditFrom, before, last)
 	if err != nil {
-		return 0, translate(err, "find old events")
+		return 0, core.Translate(err, "find old events")
 	}
-	at, err := s.q.AuditLinkBefore(ctx, min(end, last))
+	at, err := s.store.q.AuditLinkBefore(ctx, min(end, last))
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, translate(err, "find old events")
+		return 0, core.Translate(err, "find old events")
 	}
-	old, cutErr := cutOf(ctx, s.q)
+	old, cutErr := cutOf(ctx, s.store.q)
 	if cutErr != nil {
 		return 0, cutErr
 	}
 	if err == nil && at.Seq > old.Seq {
 		old = auditCut{at.Seq, hex.EncodeToString(at.Mac)}
-		detail := encodeJSON(old)
-		if err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
+		detail := core.EncodeJSON(old)
+		if err := s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 			if err := w.q.SettingPut(w.ctx, settingCut, detail); err != nil {
 				return nil, err
 			}
@@ -101,7 +101,7 @@ func (s *Store) CutAudit(ctx context.Context, before time.Time, actor domain.Act
 	removed := int64(0)
 	for more := old.Seq > 0; more; { // also what an earlier cut did not come to
 		var n int64
-		if err := s.inSteps(ctx, func() { n, more = 0, true }, func(w *writer) (bool, error) {
+		if err := s.store.inSteps(ctx, func() { n, more = 0, true }, func(w *writer) (bool, error) {
 			k, err := w.q.AuditDelete(w.ctx, old.Seq, cutStep)
 			n, more = n+k, k == cutStep
 			return more, err

@@ -8,17 +8,18 @@ import (
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // AuditEvent gives one event with the journal rows that it stands for; CodeNotFound
 // where there is none, or none any more.
-func (s *Store) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error) {
-	events, err := s.EventsAfter(ctx, seq-1, "", 1)
+func (s auditLog) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error) {
+	events, err := s.store.EventsAfter(ctx, seq-1, "", 1)
 	if err != nil {
 		return domain.AuditEvent{}, err
 	}
 	if len(events) == 0 || events[0].Seq != seq {
-		cut, err := cutOf(ctx, s.q)
+		cut, err := cutOf(ctx, s.store.q)
 		if err == nil && seq > 0 && seq <= cut.Seq {
 			return domain.AuditEvent{}, domain.Errorf(domain.CodeNotFound, "audit event %d was removed by retention", seq)
 		}
@@ -29,30 +30,30 @@ func (s *Store) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, e
 
 // AuditLink is where in the chain an event stands: the link that covers it, and
 // the one before.
-func (s *Store) AuditLink(ctx context.Context, seq int64) (domain.AuditLink, error) {
+func (s auditLog) AuditLink(ctx context.Context, seq int64) (domain.AuditLink, error) {
 	var l domain.AuditLink
-	cut, err := cutOf(ctx, s.q)
+	cut, err := cutOf(ctx, s.store.q)
 	if err != nil {
 		return l, err
 	}
 	l.Cut = cut.Seq
-	next, err := s.q.AuditLinkFrom(ctx, seq)
+	next, err := s.store.q.AuditLinkFrom(ctx, seq)
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // its batch is being written
 	case err != nil:
-		return l, translate(err, "read the chain")
+		return l, core.Translate(err, "read the chain")
 	default:
 		l.Seq, l.Mac = next.Seq, hex.EncodeToString(next.Mac)
 	}
-	before, err := s.q.AuditLinkBefore(ctx, seq)
+	before, err := s.store.q.AuditLinkBefore(ctx, seq)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		l.Before, l.BeforeMac = cut.Seq, cut.Mac
 	case err != nil:
-		return l, translate(err, "read the chain")
+		return l, core.Translate(err, "read the chain")
 	default:
 		l.Before, l.BeforeMac = before.Seq, hex.EncodeToString(before.Mac)
 	}
-	l.Last, err = s.q.AuditLast(ctx)
-	return l, translate(err, "read the chain")
+	l.Last, err = s.store.q.AuditLast(ctx)
+	return l, core.Translate(err, "read the chain")
 }

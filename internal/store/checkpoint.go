@@ -314,25 +314,25 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		next.VersionID = v.ID
 	}
 	if patch.DueAt != nil {
-		next.DueAt = micros(*patch.DueAt)
+		next.DueAt = core.Micros(*patch.DueAt)
 	}
 	if patch.Crashes != nil {
 		next.Crashes = int64(*patch.Crashes)
 	}
 	if patch.Paused != nil {
-		next.Paused = flag(*patch.Paused)
+		next.Paused = core.Flag(*patch.Paused)
 	}
 	if patch.StartedAt != nil {
-		next.StartedAt = micros(*patch.StartedAt)
+		next.StartedAt = core.Micros(*patch.StartedAt)
 	}
 	if patch.EndedAt != nil {
-		next.EndedAt = micros(*patch.EndedAt)
+		next.EndedAt = core.Micros(*patch.EndedAt)
 	}
 	if patch.RunningTime != nil {
 		next.RunningUs = patch.RunningTime.Microseconds()
 	}
 	if patch.DeletedAt != nil {
-		next.DeletedAt = micros(*patch.DeletedAt)
+		next.DeletedAt = core.Micros(*patch.DeletedAt)
 	}
 	final := domain.RunStatus(next.Status).Final()
 	if final && next.EndedAt == 0 {
@@ -341,7 +341,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	if !final {
 		next.EndedAt = 0
 	}
-	next.Attention = flag(next.Origin != domain.OriginDry && (needsAttention(next.Status, next.WaitReason, next.DeletedAt) || troubled(before, next, patch)))
+	next.Attention = core.Flag(next.Origin != domain.OriginDry && (core.NeedsAttention(next.Status, next.WaitReason, next.DeletedAt) || troubled(before, next, patch)))
 	n, err := p.update(w, before, next)
 	if n != 1 || err != nil {
 		return n, err
@@ -366,7 +366,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		}
 	}
 	if final && !domain.RunStatus(before.Status).Final() && next.Origin != domain.OriginDry {
-		w.outcomes[endedKey{next.PlanID, slotOf(next.EndedAt), next.VersionID, next.Status}]++
+		w.outcomes[endedKey{next.PlanID, core.SlotOf(next.EndedAt), next.VersionID, next.Status}]++
 	}
 	return n, nil
 }
@@ -386,11 +386,6 @@ func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 		AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
 		Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs,
 		Status: next.Status, WaitReason: next.WaitReason, Attention: next.Attention, EndedAt: next.EndedAt, Fingerprint: next.Fingerprint, ID: p.rowID, Fence: p.c.Fence})
-}
-
-// needsAttention: failed, or waiting for a person, and not deleted.
-func needsAttention(status, reason string, deletedAt int64) bool {
-	return deletedAt == 0 && (status == string(domain.RunFailed) || status == string(domain.RunWaiting) && domain.WaitReason(reason).NeedsPerson())
 }
 
 // troubled: tried again and again, or at work without a sign of life.
@@ -478,14 +473,14 @@ func (p *prepared) details(w *writer) error {
 			}
 		}
 		if patch.Limits != nil {
-			if err := w.q.RunDetailLimits(w.ctx, encodeJSON(patch.Limits), p.rowID); err != nil {
+			if err := w.q.RunDetailLimits(w.ctx, core.EncodeJSON(patch.Limits), p.rowID); err != nil {
 				return err
 			}
 		}
 	}
 	for _, h := range p.c.Handoffs {
 		if err := w.q.HandoffInsert(w.ctx, dbsqlc.HandoffInsertParams{PublicID: h.ID, RunID: p.rowID, Seq: h.Seq, FromAgent: h.From, ToAgent: h.To,
-			Node: h.Node, Reason: h.Reason, Context: h.Context, At: micros(h.At)}); err != nil {
+			Node: h.Node, Reason: h.Reason, Context: h.Context, At: core.Micros(h.At)}); err != nil {
 			return err
 		}
 	}

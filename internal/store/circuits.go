@@ -8,26 +8,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// Circuits gives the circuits that SetCircuits stored.
-func (s *Store) Circuits(ctx context.Context) ([]domain.KeptCircuit, error) {
-	rows, err := s.q.CircuitList(ctx)
-	if err != nil {
-		return nil, translate(err, "read circuits")
-	}
-	out := make([]domain.KeptCircuit, len(rows))
-	for i, r := range rows {
-		out[i] = domain.KeptCircuit{Subject: r.Subject, LastCode: r.LastCode, LastMessage: r.LastMessage, Circuit: domain.Circuit{Part: r.Part, State: domain.CircuitState(r.State),
-			FailuresInRow: int(r.FailuresInRow), Since: core.FromMicros(r.Since), OpenUntil: core.FromMicros(r.OpenUntil), LastError: r.LastMessage,
-			LastErrorAt: core.FromMicros(r.LastErrorAt), By: r.OpenedBy, Reason: r.Reason}}
-	}
-	return out, nil
-}
-
 // SetCircuits stores all circuits, with the records of who changed them, also when the
 // disk is full. A circuit that is not in the list is removed; one that is as it was is
 // not written.
-func (s *Store) SetCircuits(_ context.Context, list []domain.KeptCircuit, said ...domain.AuditRecord) error {
-	return s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
+func (s entities) SetCircuits(_ context.Context, list []domain.KeptCircuit, said ...domain.AuditRecord) error {
+	return s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		return w.applyAs("store circuits", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 			rows, err := q.CircuitList(ctx)
 			if err != nil {
@@ -39,8 +24,8 @@ func (s *Store) SetCircuits(_ context.Context, list []domain.KeptCircuit, said .
 				stored[key{r.Subject, r.Part}] = r
 			}
 			for _, c := range list {
-				r := dbsqlc.Circuit{Subject: c.Subject, Part: c.Part, State: string(c.State), FailuresInRow: int64(c.FailuresInRow), Since: micros(c.Since), OpenUntil: micros(c.OpenUntil),
-					LastCode: c.LastCode, LastMessage: c.LastMessage, LastErrorAt: micros(c.LastErrorAt), OpenedBy: c.By, Reason: c.Reason}
+				r := dbsqlc.Circuit{Subject: c.Subject, Part: c.Part, State: string(c.State), FailuresInRow: int64(c.FailuresInRow), Since: core.Micros(c.Since), OpenUntil: core.Micros(c.OpenUntil),
+					LastCode: c.LastCode, LastMessage: c.LastMessage, LastErrorAt: core.Micros(c.LastErrorAt), OpenedBy: c.By, Reason: c.Reason}
 				before := stored[key{r.Subject, r.Part}]
 				delete(stored, key{r.Subject, r.Part})
 				if before == r {
@@ -60,23 +45,10 @@ func (s *Store) SetCircuits(_ context.Context, list []domain.KeptCircuit, said .
 	})
 }
 
-// ToolPins gives the accepted definitions of the tools of an MCP server.
-func (s *Store) ToolPins(ctx context.Context, server string) ([]domain.ToolPin, error) {
-	rows, err := s.q.ToolPinList(ctx, server)
-	if err != nil {
-		return nil, translate(err, "read accepted tools")
-	}
-	out := make([]domain.ToolPin, len(rows))
-	for i, r := range rows {
-		out[i] = domain.ToolPin{Server: r.Server, Tool: r.Tool, Hash: r.Hash, Definition: domain.RawJSON(r.Definition)}
-	}
-	return out, nil
-}
-
 // PutToolPins stores definitions that were accepted, with the record of who accepted
 // them, also when the disk is full.
-func (s *Store) PutToolPins(_ context.Context, pins []domain.ToolPin, said ...domain.AuditRecord) error {
-	return s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
+func (s entities) PutToolPins(_ context.Context, pins []domain.ToolPin, said ...domain.AuditRecord) error {
+	return s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		return w.applyAs("store accepted tools", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 			for _, p := range pins {
 				if err := q.ToolPinPut(ctx, dbsqlc.ToolPinPutParams{Server: p.Server, Tool: p.Tool, Hash: p.Hash, Definition: string(p.Definition)}); err != nil {

@@ -5,15 +5,16 @@ import (
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // RecountRuns counts the runs again, for counters that are off. It reports whether
 // they were.
-func (s *Store) RecountRuns(context.Context) (changed bool, err error) {
-	if s.writer == nil {
+func (s retention) RecountRuns(context.Context) (changed bool, err error) {
+	if s.store.writer == nil {
 		return false, errReadOnly()
 	}
-	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
+	err = s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		if err := w.writeCounts(); err != nil { // of this transaction, up to here
 			return nil, err
 		}
@@ -35,5 +36,5 @@ func (s *Store) RecountRuns(context.Context) (changed bool, err error) {
 		return []auditRow{{record: domain.AuditRecord{Action: "store.recounted", Actor: domain.System.Name, Surface: domain.System.Surface,
 			Reason: "before: " + before + "; now: " + after}}}, nil
 	})
-	return changed, translate(err, "count the runs again")
+	return changed, core.Translate(err, "count the runs again")
 }

@@ -2,21 +2,20 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // CreateDraft stores a draft that is being planned, and says so in the audit log.
-func (s *Store) CreateDraft(ctx context.Context, d domain.Draft) error {
-	return s.execAs("store draft", []domain.AuditRecord{draftRecord(d, "draft.begin", domain.Actor{Name: d.Actor, Surface: d.Surface, Request: domain.RequestOf(ctx)}, "")},
+func (s work) CreateDraft(ctx context.Context, d domain.Draft) error {
+	return s.store.execAs("store draft", []domain.AuditRecord{draftRecord(d, "draft.begin", domain.Actor{Name: d.Actor, Surface: d.Surface, Request: domain.RequestOf(ctx)}, "")},
 		func(ctx context.Context, q *dbsqlc.Queries) error {
-			return q.DraftInsert(ctx, dbsqlc.DraftInsertParams{PublicID: d.ID, Request: encodeJSON(d.DraftRequest), Actor: d.Actor, Role: string(d.Role), Surface: d.Surface,
-				Parent: d.Parent, Revision: int64(d.Revision), CreatedAt: micros(d.CreatedAt)})
+			return q.DraftInsert(ctx, dbsqlc.DraftInsertParams{PublicID: d.ID, Request: core.EncodeJSON(d.DraftRequest), Actor: d.Actor, Role: string(d.Role), Surface: d.Surface,
+				Parent: d.Parent, Revision: int64(d.Revision), CreatedAt: core.Micros(d.CreatedAt)})
 		})
 }
 
@@ -34,7 +33,7 @@ func draftRecord(d domain.Draft, action string, actor domain.Actor, reason strin
 	if d.Error != nil {
 		detail["error"] = d.Error.Code
 	}
-	return domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "draft:" + d.ID, Reason: reason, Detail: domain.RawJSON(encodeJSON(detail))}
+	return domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "draft:" + d.ID, Reason: reason, Detail: domain.RawJSON(core.EncodeJSON(detail))}
 }
 
 func clipped(s string, most int) string {
@@ -45,56 +44,10 @@ func clipped(s string, most int) string {
 	return string(r[:most]) + "…"
 }
 
-// Draft finds a draft; CodeNotFound.
-func (s *Store) Draft(ctx context.Context, id string) (domain.Draft, error) {
-	row, err := s.q.DraftGet(ctx, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft %q", id)
-	}
-	if err != nil {
-		return domain.Draft{}, translate(err, "read draft")
-	}
-	return draft(row)
-}
-
-// DraftOfVersion finds the newest draft whose plan is a version; CodeNotFound.
-func (s *Store) DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error) {
-	row, err := s.q.DraftByVersion(ctx, hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft of version %q", hash)
-	}
-	if err != nil {
-		return domain.Draft{}, translate(err, "read draft")
-	}
-	return draft(row)
-}
-
-// Drafts lists the newest drafts: those that are open, or all.
-func (s *Store) Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error) {
-	list := s.q.DraftOpen
-	if all {
-		list = s.q.DraftNewest
-	}
-	rows, err := list(ctx, int64(limit))
-	return drafts(rows, err)
-}
-
-// DraftsUnderWay lists what is being planned, oldest first.
-func (s *Store) DraftsUnderWay(ctx context.Context) ([]domain.Draft, error) {
-	rows, err := s.q.DraftUnderWay(ctx)
-	return drafts(rows, err)
-}
-
-// DraftsFrom lists the drafts that refine one, oldest first.
-func (s *Store) DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error) {
-	rows, err := s.q.DraftChildren(ctx, parent)
-	return drafts(rows, err)
-}
-
 // BeginDraft counts a process that begins to plan; a draft whose planning is over is
 // not begun.
-func (s *Store) BeginDraft(_ context.Context, id string) (begun bool, err error) {
-	err = s.exec("begin draft", func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s work) BeginDraft(_ context.Context, id string) (begun bool, err error) {
+	err = s.store.exec("begin draft", func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.DraftBegin(ctx, id)
 		begun = n > 0
 		return err
@@ -103,12 +56,12 @@ func (s *Store) BeginDraft(_ context.Context, id string) (begun bool, err error)
 }
 
 // TellDraft keeps how far planning is.
-func (s *Store) TellDraft(_ context.Context, id string, progress []domain.DraftNote) error {
+func (s work) TellDraft(_ context.Context, id string, progress []domain.DraftNote) error {
 	text, err := json.Marshal(progress)
 	if err != nil {
 		return fmt.Errorf("progress of draft %s: %w", id, err)
 	}
-	return s.exec("record progress of draft", func(ctx context.Context, q *dbsqlc.Queries) error {
+	return s.store.exec("record progress of draft", func(ctx context.Context, q *dbsqlc.Queries) error {
 		_, err := q.DraftProgress(ctx, string(text), id)
 		return err
 	})
@@ -116,30 +69,30 @@ func (s *Store) TellDraft(_ context.Context, id string, progress []domain.DraftN
 
 // EndDraft records what planning came to. A draft that somebody discarded meanwhile
 // stays so: moved is false.
-func (s *Store) EndDraft(_ context.Context, d domain.Draft) (moved bool, err error) {
+func (s work) EndDraft(_ context.Context, d domain.Draft) (moved bool, err error) {
 	outcome, err := json.Marshal(d.DraftOutcome)
 	if err != nil {
 		return false, fmt.Errorf("outcome of draft %s: %w", d.ID, err)
 	}
-	err = s.performDraft(func(w *writer) ([]auditRow, error) {
+	err = s.store.performDraft(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.DraftEnd(w.ctx, dbsqlc.DraftEndParams{State: string(d.State), Outcome: string(outcome), Hash: d.Hash, EndedAt: w.s.now().UnixMicro(), PublicID: d.ID})
 		if moved = n > 0; err != nil || !moved {
 			return nil, err
 		}
 		return []auditRow{{record: draftRecord(d, "draft."+string(d.State), domain.System, "")}}, nil
 	})
-	return moved, translate(err, "record draft")
+	return moved, core.Translate(err, "record draft")
 }
 
 // DecideDraft says what becomes of a draft: it is accepted or discarded. One that
 // was decided stays so: moved is false. What was chosen instead of what was proposed
 // takes its place.
-func (s *Store) DecideDraft(_ context.Context, id string, state domain.DraftState, chosen *domain.DraftOutcome, actor domain.Actor, reason string) (moved bool, err error) {
+func (s work) DecideDraft(_ context.Context, id string, state domain.DraftState, chosen *domain.DraftOutcome, actor domain.Actor, reason string) (moved bool, err error) {
 	action := map[domain.DraftState]string{domain.DraftAccepted: "draft.accept", domain.DraftDiscarded: "draft.discard"}[state]
 	if action == "" {
 		return false, domain.Errorf(domain.CodeInvalid, "a draft cannot be made %s", state)
 	}
-	err = s.performDraft(func(w *writer) ([]auditRow, error) {
+	err = s.store.performDraft(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.DraftDecide(w.ctx, string(state), id)
 		if moved = n > 0; err != nil || !moved {
 			return nil, err
@@ -148,51 +101,24 @@ func (s *Store) DecideDraft(_ context.Context, id string, state domain.DraftStat
 		if err != nil {
 			return nil, err
 		}
-		d, err := draft(row)
+		d, err := core.Draft(row)
 		if err != nil {
 			return nil, err
 		}
 		if chosen != nil {
 			d.DraftOutcome = *chosen
-			if err := w.q.DraftChoose(w.ctx, encodeJSON(chosen), chosen.Hash, id); err != nil {
+			if err := w.q.DraftChoose(w.ctx, core.EncodeJSON(chosen), chosen.Hash, id); err != nil {
 				return nil, err
 			}
 		}
 		return []auditRow{{record: draftRecord(d, action, actor, reason)}}, nil
 	})
-	return moved, translate(err, "record draft")
+	return moved, core.Translate(err, "record draft")
 }
 
-func (s *Store) performDraft(f func(*writer) ([]auditRow, error)) error {
-	if s.writer == nil {
+func (s work) performDraft(f func(*writer) ([]auditRow, error)) error {
+	if s.store.writer == nil {
 		return errReadOnly()
 	}
-	return s.writer.perform(f)
-}
-
-func draft(r dbsqlc.Draft) (domain.Draft, error) {
-	d := domain.Draft{ID: r.PublicID, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface, Parent: r.Parent, Revision: int(r.Revision), State: domain.DraftState(r.State),
-		Begun: int(r.Begun), CreatedAt: fromMicros(r.CreatedAt), EndedAt: fromMicros(r.EndedAt)}
-	for _, part := range []struct {
-		text string
-		into any
-	}{{r.Request, &d.DraftRequest}, {r.Progress, &d.Progress}, {r.Outcome, &d.DraftOutcome}} {
-		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
-			return d, fmt.Errorf("draft %s: %w", d.ID, err)
-		}
-	}
-	return d, nil
-}
-
-func drafts(rows []dbsqlc.Draft, err error) ([]domain.Draft, error) {
-	if err != nil {
-		return nil, translate(err, "list drafts")
-	}
-	out := make([]domain.Draft, len(rows))
-	for i, r := range rows {
-		if out[i], err = draft(r); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return s.store.writer.perform(f)
 }

@@ -48,27 +48,27 @@ func (f *failureRows) read(ctx context.Context, q *dbsqlc.Queries) ([]dbsqlc.Fai
 // FailureGroups lists failed runs that nobody has dealt with or taken note of by
 // what failed: plan, node, error code and what the error says, the newest failure
 // first, at most limit groups, and at most 200.
-func (s *Store) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
-	if s.writer == nil { // another process may move them
-		s.failures.moved()
+func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
+	if s.store.writer == nil { // another process may move them
+		s.store.failures.moved()
 	}
-	rows, err := s.failures.read(ctx, s.q)
+	rows, err := s.store.failures.read(ctx, s.store.q)
 	if err != nil {
-		return nil, translate(err, "group failures")
+		return nil, core.Translate(err, "group failures")
 	}
 	var out []domain.FailureGroup
 	for _, r := range rows[:min(max(limit, 0), len(rows))] {
-		newest, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
+		newest, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // dealt with in between
 		} else if err != nil {
-			return nil, translate(err, "group failures")
+			return nil, core.Translate(err, "group failures")
 		}
 		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint, Runs: r.Runs,
-			First: fromMicros(r.FirstAt), Last: fromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
-		acks, err := s.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
+			First: core.FromMicros(r.FirstAt), Last: core.FromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
+		acks, err := s.store.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if err != nil {
-			return nil, translate(err, "group failures")
+			return nil, core.Translate(err, "group failures")
 		}
 		for _, ack := range acks {
 			if a := core.FailureAck(ack, newest.Key); g.Ack == nil || a.At.After(g.Ack.At) {
@@ -87,15 +87,15 @@ func lastAlike(ref domain.FailureRef) string {
 
 // newestOf is the headline of the run of a group that failed last; empty: none
 // of it needs attention any more, or what they say is left open.
-func (s *Store) newestOf(ctx context.Context, planID int64, ref domain.FailureRef) (string, error) {
+func (s attention) newestOf(ctx context.Context, planID int64, ref domain.FailureRef) (string, error) {
 	if ref.Alike == "" {
 		return "", nil
 	}
-	r, err := s.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
+	r, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return r.Headline, translate(err, "find the newest failure")
+	return r.Headline, core.Translate(err, "find the newest failure")
 }
 
 // ackBatch is how many runs one write acknowledges: others write in between.
@@ -110,19 +110,19 @@ type FailedRuns struct {
 
 // FailedRuns lists the runs of a group that need attention or, with acknowledged, those
 // that do not. CodeNotFound: there is no such plan.
-func (s *Store) FailedRuns(ctx context.Context, ref domain.FailureRef, acknowledged bool) (FailedRuns, error) {
-	p, err := s.db.PlanRow(ctx, ref.PlanKey)
+func (s attention) FailedRuns(ctx context.Context, ref domain.FailureRef, acknowledged bool) (FailedRuns, error) {
+	p, err := s.store.db.PlanRow(ctx, ref.PlanKey)
 	if err != nil {
 		return FailedRuns{}, err
 	}
 	f := FailedRuns{planID: p.ID}
 	if !acknowledged {
-		if f.headline, err = s.newestOf(ctx, p.ID, ref); err != nil {
+		if f.headline, err = s.store.newestOf(ctx, p.ID, ref); err != nil {
 			return f, err
 		}
 	}
-	f.runs, err = s.groupRuns(ctx, p.ID, ref, acknowledged)
-	return f, translate(err, "list failures")
+	f.runs, err = s.store.groupRuns(ctx, p.ID, ref, acknowledged)
+	return f, core.Translate(err, "list failures")
 }
 
 // Len is how many runs there are.
@@ -141,7 +141,7 @@ func (f FailedRuns) Split() (batch, rest FailedRuns) {
 func (tx *Tx) SetAttention(f FailedRuns, on bool) (int64, error) {
 	var marked int64
 	for _, run := range f.runs {
-		n, err := tx.w.q.RunAttention(tx.w.ctx, flag(on), run.ID, run.EndedAt)
+		n, err := tx.w.q.RunAttention(tx.w.ctx, core.Flag(on), run.ID, run.EndedAt)
 		if err != nil {
 			return marked, err
 		}
@@ -165,7 +165,7 @@ func (tx *Tx) SetAttention(f FailedRuns, on bool) (int64, error) {
 // AckFailures keeps who acknowledged a group, of how many runs, and why.
 func (tx *Tx) AckFailures(f FailedRuns, ref domain.FailureRef, runs int64, note string) error {
 	return tx.w.q.FailureAckPut(tx.w.ctx, dbsqlc.FailureAckPutParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike,
-		Headline: f.headline, Actor: tx.op.By.Name, Note: note, Runs: runs, At: micros(tx.op.At)})
+		Headline: f.headline, Actor: tx.op.By.Name, Note: note, Runs: runs, At: core.Micros(tx.op.At)})
 }
 
 // UnackFailures removes the acknowledgments of a group.
@@ -175,24 +175,15 @@ func (tx *Tx) UnackFailures(f FailedRuns, ref domain.FailureRef) error {
 
 // groupRuns lists the runs of a group that need attention or, with acknowledged,
 // those that do not, and when each failed.
-func (s *Store) groupRuns(ctx context.Context, planID int64, ref domain.FailureRef, acknowledged bool) ([]dbsqlc.FailureAckRunsRow, error) {
+func (s attention) groupRuns(ctx context.Context, planID int64, ref domain.FailureRef, acknowledged bool) ([]dbsqlc.FailureAckRunsRow, error) {
 	p := dbsqlc.FailureAckRunsParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)}
 	if !acknowledged {
-		return s.q.FailureAckRuns(ctx, p)
+		return s.store.q.FailureAckRuns(ctx, p)
 	}
-	rows, err := s.q.FailureUnackRuns(ctx, dbsqlc.FailureUnackRunsParams(p))
+	rows, err := s.store.q.FailureUnackRuns(ctx, dbsqlc.FailureUnackRunsParams(p))
 	out := make([]dbsqlc.FailureAckRunsRow, len(rows))
 	for i, r := range rows {
 		out[i] = dbsqlc.FailureAckRunsRow(r)
 	}
 	return out, err
-}
-
-// Preference gives what a person chose under a key; "" if nothing.
-func (s *Store) Preference(ctx context.Context, owner, key string) (string, error) {
-	v, err := s.q.PreferenceGet(ctx, owner, key)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return v, translate(err, "read preference "+key)
 }

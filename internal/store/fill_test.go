@@ -79,13 +79,13 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 		}
 		return at.Add(shift)
 	}
-	attention := flag(needsAttention(string(t.Status), string(t.WaitReason), 0))
+	attention := core.Flag(core.NeedsAttention(string(t.Status), string(t.WaitReason), 0))
 	code, alike := "", ""
 	if t.Error != nil {
 		code, alike = t.Error.Code, domain.Alike(t.Error.Message)
 	}
 	r, err := insert.ExecContext(w.ctx, id, core.Reversed(id), v.PlanID, v.ID, string(t.Status), string(t.WaitReason), attention, t.LastSeq, t.Steps, t.Path,
-		t.Headline, t.Node, code, t.Actor, t.Origin, micros(move(t.DueAt)), micros(f.At), micros(move(t.StartedAt)), micros(move(t.EndedAt)), t.RunningTime.Microseconds(), alike)
+		t.Headline, t.Node, code, t.Actor, t.Origin, core.Micros(move(t.DueAt)), core.Micros(f.At), core.Micros(move(t.StartedAt)), core.Micros(move(t.EndedAt)), t.RunningTime.Microseconds(), alike)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	if err != nil {
 		return nil, err
 	}
-	d := dbsqlc.RunDetailInsertParams{RunID: rowID, Input: jsonText(t.Input), Session: id, Limits: "{}", Labels: encodeJSON(f.Labels)}
+	d := dbsqlc.RunDetailInsertParams{RunID: rowID, Input: core.JSONText(t.Input), Session: id, Limits: "{}", Labels: core.EncodeJSON(f.Labels)}
 	if err := w.q.RunDetailInsert(w.ctx, d); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	}
 	w.counts[countKey{string(t.Status), string(t.WaitReason)}]++
 	if ended := move(t.EndedAt); !ended.IsZero() {
-		w.outcomes[endedKey{v.PlanID, slotOf(micros(ended)), v.ID, string(t.Status)}]++
+		w.outcomes[endedKey{v.PlanID, core.SlotOf(core.Micros(ended)), v.ID, string(t.Status)}]++
 	}
 	for _, u := range f.Uses {
 		if err := w.q.RunUsePut(w.ctx, u.Kind, u.Name, rowID); err != nil {
@@ -117,7 +117,7 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	for _, e := range f.Template.Events {
 		row := auditRow{rowID: rowID, firstSeq: e.FirstSeq, runSeq: e.RunSeq, record: e.AuditRecord}
 		row.record.Run = id
-		if row.record.Action == actionCreated {
+		if row.record.Action == core.ActionCreated {
 			seal := sealed{id: id, actor: t.Actor, origin: t.Origin, session: d.Session, labels: d.Labels, input: d.Input}
 			plain, _, _ := strings.Cut(string(row.record.Detail), `,"seal":`) // the template's
 			row.record.Detail = domain.RawJSON(plain + "}")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // settingHold holds the domain.Hold while there is one.
@@ -18,9 +19,9 @@ const settingHold = "hold"
 // hold begins a new life of the database in which nothing is executed until an
 // operator says so (G15): a new incarnation, because event ids of the lost one
 // must not come again, and every unfinished run waits. All in one transaction.
-func (s *Store) hold(h domain.Hold) error {
+func (s holds) hold(h domain.Hold) error {
 	incarnation := domain.NewID()
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		runs, err := w.q.RunHoldable(w.ctx)
 		if err != nil {
 			return nil, err
@@ -29,7 +30,7 @@ func (s *Store) hold(h domain.Hold) error {
 		if err := w.q.SettingPut(w.ctx, "incarnation", incarnation); err != nil {
 			return nil, err
 		}
-		if err := w.q.SettingPut(w.ctx, settingHold, encodeJSON(h)); err != nil {
+		if err := w.q.SettingPut(w.ctx, settingHold, core.EncodeJSON(h)); err != nil {
 			return nil, err
 		}
 		failpoint.Hit("hold.begun")
@@ -38,11 +39,11 @@ func (s *Store) hold(h domain.Hold) error {
 			reason += fmt.Sprintf("; events up to %d were recorded and are missing", h.Lost)
 		}
 		rows := []auditRow{{record: domain.AuditRecord{Action: "store." + h.Reason, Actor: domain.System.Name, Surface: domain.System.Surface,
-			Reason: reason, Detail: domain.RawJSON(encodeJSON(h))}}}
+			Reason: reason, Detail: domain.RawJSON(core.EncodeJSON(h))}}}
 		detail := domain.RawJSON(`{"status":"waiting","waitReason":"held"}`)
 		for _, r := range runs {
 			counted := r.DeletedAt == 0 && r.Origin != domain.OriginDry
-			if err := w.q.RunHold(w.ctx, flag(counted), r.ID); err != nil {
+			if err := w.q.RunHold(w.ctx, core.Flag(counted), r.ID); err != nil {
 				return nil, err
 			}
 			delete(w.hot, r.ID)
@@ -59,23 +60,23 @@ func (s *Store) hold(h domain.Hold) error {
 		// The anchor is written after a batch is acknowledged; the next batch comes
 		// after that. Until it knows of this life, its last line speaks of the lost
 		// one, and whoever compared the two would find a difference.
-		err = s.writer.perform(func(*writer) ([]auditRow, error) { return nil, nil })
+		err = s.store.writer.perform(func(*writer) ([]auditRow, error) { return nil, nil })
 	}
 	if err != nil {
 		return fmt.Errorf("hold the runs of a database that was taken back: %w", err)
 	}
-	s.db.Secrets.Incarnation = incarnation
-	s.log.Error("nothing is executed until an operator releases the runs", "reason", h.Reason, "runs", h.Held, "last", h.Last, "lost", h.Lost)
+	s.store.db.Secrets.Incarnation = incarnation
+	s.store.log.Error("nothing is executed until an operator releases the runs", "reason", h.Reason, "runs", h.Held, "last", h.Last, "lost", h.Lost)
 	return nil
 }
 
 // Hold is why nothing is executed, nil when there is no such reason.
-func (s *Store) Hold(ctx context.Context) (*domain.Hold, error) {
-	text, err := s.q.SettingGet(ctx, settingHold)
+func (s holds) Hold(ctx context.Context) (*domain.Hold, error) {
+	text, err := s.store.q.SettingGet(ctx, settingHold)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	} else if err != nil {
-		return nil, translate(err, "read the hold")
+		return nil, core.Translate(err, "read the hold")
 	}
 	var h domain.Hold
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
@@ -86,11 +87,11 @@ func (s *Store) Hold(ctx context.Context) (*domain.Hold, error) {
 
 // EndHold lets new runs be executed again. Held runs stay held: each is
 // released by a checkpoint of its own. It reports whether there was a hold.
-func (s *Store) EndHold(_ context.Context, actor domain.Actor, reason string) (ended bool, err error) {
-	if err := s.MayRelease(context.Background(), actor); err != nil {
+func (s holds) EndHold(_ context.Context, actor domain.Actor, reason string) (ended bool, err error) {
+	if err := s.store.MayRelease(context.Background(), actor); err != nil {
 		return false, err
 	}
-	err = s.writer.perform(func(w *writer) ([]auditRow, error) {
+	err = s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.SettingDelete(w.ctx, settingHold)
 		if ended = n > 0; err != nil || !ended {
 			return nil, err
@@ -103,15 +104,15 @@ func (s *Store) EndHold(_ context.Context, actor domain.Actor, reason string) (e
 // MayRelease reports whether an actor may let held runs go on. After the key file
 // was lost only an administrator may, once there is one: nobody else vouches for
 // what the database says.
-func (s *Store) MayRelease(ctx context.Context, actor domain.Actor) error {
-	h, err := s.Hold(ctx)
+func (s holds) MayRelease(ctx context.Context, actor domain.Actor) error {
+	h, err := s.store.Hold(ctx)
 	if err != nil || h == nil || h.Reason != domain.HoldKeyLost {
 		return err
 	}
 	if !actor.Role.Includes(domain.RoleAdmin) {
 		return domain.Errorf(domain.CodeForbidden, "after the key file was lost, only an administrator releases runs").Suggest("ask an administrator")
 	}
-	users, err := s.Users(ctx)
+	users, err := s.store.Users(ctx)
 	if err != nil {
 		return err
 	}

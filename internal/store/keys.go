@@ -20,8 +20,8 @@ const settingKeyPrint = "key_fingerprint"
 const sealedMark = "sealed:"
 
 // sealText encrypts a text, and binds it to a name.
-func (s *Store) sealText(name, text string) (string, error) {
-	aead := s.db.Secrets.Derived.Secrets
+func (s access) sealText(name, text string) (string, error) {
+	aead := s.store.db.Secrets.Derived.Secrets
 	if aead == nil {
 		return "", errReadOnly()
 	}
@@ -32,8 +32,8 @@ func (s *Store) sealText(name, text string) (string, error) {
 
 // unsealText decrypts what sealText encrypted; CodeCorrupt if it was not encrypted
 // with this key, under this name.
-func (s *Store) unsealText(name, sealed string) (string, error) {
-	aead := s.db.Secrets.Derived.Secrets
+func (s access) unsealText(name, sealed string) (string, error) {
+	aead := s.store.db.Secrets.Derived.Secrets
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sealed, sealedMark))
 	if err == nil && (aead == nil || len(raw) < aead.NonceSize() || !strings.HasPrefix(sealed, sealedMark)) {
 		err = fmt.Errorf("it is not encrypted with the key file of this server")

@@ -6,12 +6,14 @@ import (
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // malformed reports that a page of the file is not what SQLite wrote. Pages that
 // share it can be anything's, so nothing more may be written to the file.
 func malformed(err error) bool {
-	code := primary(err)
+	code := core.Primary(err)
 	return code == lib.SQLITE_CORRUPT || code == lib.SQLITE_NOTADB
 }
 

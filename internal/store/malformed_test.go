@@ -80,7 +80,7 @@ func TestTheFirstMalformedPageStopsTheStore(t *testing.T) {
 	translated := func(_ context.Context, s *Store) error {
 		return s.writer.perform(func(w *writer) ([]auditRow, error) {
 			_, err := w.q.UserCount(w.ctx)
-			return nil, translate(err, "count users")
+			return nil, core.Translate(err, "count users")
 		})
 	}
 	for name, find := range map[string]func(context.Context, *Store) error{
@@ -94,7 +94,7 @@ func TestTheFirstMalformedPageStopsTheStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := withMalformedTable(t, "users")
-			if err := find(t.Context(), s); primary(err) == 0 {
+			if err := find(t.Context(), s); core.Primary(err) == 0 {
 				t.Fatalf("nothing was malformed: %v", err)
 			}
 			select {

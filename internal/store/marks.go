@@ -9,25 +9,26 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // AckRun takes note of one failed run: it needs attention no more until it fails
 // anew. CodeConflict: it has not failed, or somebody took note of it before.
-func (s *Store) AckRun(_ context.Context, actor domain.Actor, run, note string) error {
-	_, _, err := s.Do(Operation{Name: "acknowledge-run", By: actor, At: s.now()}, func(tx *Tx) (string, error) { return run, tx.AckRun(run, note) })
+func (s attention) AckRun(_ context.Context, actor domain.Actor, run, note string) error {
+	_, _, err := s.store.Do(Operation{Name: "acknowledge-run", By: actor, At: s.store.now()}, func(tx *Tx) (string, error) { return run, tx.AckRun(run, note) })
 	return err
 }
 
 // LabelRun gives a run labels, in place of others with their keys. Those that it
 // was created with stand under its seal and stay as they are beneath.
-func (s *Store) LabelRun(_ context.Context, actor domain.Actor, run string, labels map[string]string, reason string) error {
-	if s.writer == nil {
+func (s attention) LabelRun(_ context.Context, actor domain.Actor, run string, labels map[string]string, reason string) error {
+	if s.store.writer == nil {
 		return errReadOnly()
 	}
 	if len(labels) == 0 {
 		return domain.Errorf(domain.CodeInvalid, "no label is given").Suggest("write key=value")
 	}
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		r, err := w.q.RunGivenLabels(w.ctx, run)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, domain.Errorf(domain.CodeNotFound, "no run %s", run)
@@ -39,7 +40,7 @@ func (s *Store) LabelRun(_ context.Context, actor domain.Actor, run string, labe
 			return nil, domain.Errorf(domain.CodeCorrupt, "labels of run %s: %w", run, err)
 		}
 		maps.Copy(given, labels)
-		if err := w.q.RunGiveLabels(w.ctx, encodeJSON(given), r.ID); err != nil {
+		if err := w.q.RunGiveLabels(w.ctx, core.EncodeJSON(given), r.ID); err != nil {
 			return nil, err
 		}
 		for _, k := range slices.Sorted(maps.Keys(labels)) {
@@ -54,7 +55,7 @@ func (s *Store) LabelRun(_ context.Context, actor domain.Actor, run string, labe
 			return nil, err
 		}
 		return []auditRow{{record: domain.AuditRecord{Action: "run.label", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: reason,
-			Detail: domain.RawJSON(encodeJSON(labels))}}}, nil
+			Detail: domain.RawJSON(core.EncodeJSON(labels))}}}, nil
 	})
-	return translate(err, "label run")
+	return core.Translate(err, "label run")
 }

@@ -2,13 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"math"
-	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
@@ -17,154 +11,16 @@ import (
 
 func memoryParams(m domain.Memory, rowID int64) dbsqlc.MemoryInsertParams {
 	return dbsqlc.MemoryInsertParams{RunID: rowID, Scope: core.ScopeOf(m.Owner, m.Session), Owner: m.Owner, Session: m.Session,
-		Input: core.ClipMemory(m.Input), Output: core.ClipMemory(m.Output), At: micros(m.At)}
-}
-
-// Recollect gives what a session knows that helps with a text: its last
-// exchanges, and those before them that share most words with the text. Each
-// part has at most limit; all are in the order in which they were said.
-func (s *Store) Recollect(ctx context.Context, owner, session, text string, limit int) ([]domain.Memory, error) {
-	scope := core.ScopeOf(owner, session)
-	latest, err := s.q.MemoryLatest(ctx, scope, math.MaxInt64, int64(limit))
-	if err != nil {
-		return nil, translate(err, "read memory")
-	}
-	found := map[int64]domain.Memory{}
-	for _, r := range latest {
-		found[r.ID] = domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)}
-	}
-	if len(latest) == limit { // there may be more
-		ids, err := s.memoryMatches(ctx, scope, text, 2*limit)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			if _, ok := found[id]; ok || len(found) == 2*limit {
-				continue
-			}
-			r, err := s.q.MemoryByID(ctx, id)
-			if errors.Is(err, sql.ErrNoRows) {
-				continue // retention took it meanwhile
-			} else if err != nil {
-				return nil, translate(err, "read memory")
-			}
-			found[id] = domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)}
-		}
-	}
-	ids := make([]int64, 0, len(found))
-	for id := range found {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	out := make([]domain.Memory, len(ids))
-	for i, id := range ids {
-		out[i] = found[id]
-	}
-	return out, nil
-}
-
-// memoryMatches finds a scope's rows by words, best first.
-func (s *Store) memoryMatches(ctx context.Context, scope, text string, limit int) (ids []int64, err error) {
-	words := memoryWords(text)
-	if len(words) == 0 {
-		return nil, nil
-	}
-	// Every word is quoted: nothing in it is an operator.
-	match := `scope : "` + scope + `" AND {input output} : ("` + strings.Join(words, `" OR "`) + `")`
-	rows, err := s.read.QueryContext(ctx, "SELECT rowid FROM memory_words WHERE memory_words MATCH ?1 ORDER BY rank LIMIT ?2", match, limit)
-	if err != nil {
-		return nil, translate(err, "search memory")
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, translate(err, "search memory")
-		}
-		ids = append(ids, id)
-	}
-	return ids, translate(rows.Err(), "search memory")
-}
-
-// maxMemoryWords bounds a search.
-const maxMemoryWords = 32
-
-// memoryWords are the words of a text worth looking for: of three letters or
-// more, each once.
-func memoryWords(text string) []string {
-	var out []string
-	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		if len([]rune(w)) >= 3 && !slices.Contains(out, w) {
-			if out = append(out, w); len(out) == maxMemoryWords {
-				break
-			}
-		}
-	}
-	return out
-}
-
-// MemorySessions lists the sessions of an owner that remember something, by name.
-func (s *Store) MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error) {
-	var list domain.List[domain.MemorySession]
-	limit := pageLimit(p.Limit)
-	for after := p.After; ; {
-		name, err := s.q.MemorySessionAfter(ctx, owner, after)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return list, nil
-		case err != nil:
-			return list, translate(err, "list sessions")
-		case len(list.Items) == limit:
-			list.Next = after
-			return list, nil
-		}
-		after = name
-		item := domain.MemorySession{Session: name}
-		if item.Exchanges, err = s.q.MemoryCount(ctx, core.ScopeOf(owner, name)); err != nil {
-			return list, translate(err, "count what a session remembers")
-		}
-		last, err := s.q.MemoryLatest(ctx, core.ScopeOf(owner, name), math.MaxInt64, 1)
-		if err != nil {
-			return list, translate(err, "read memory")
-		}
-		if len(last) > 0 {
-			item.LastAt = fromMicros(last[0].At)
-		}
-		list.Items = append(list.Items, item)
-	}
-}
-
-// Memories lists what a session of an owner remembers, newest first.
-func (s *Store) Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error) {
-	var list domain.List[domain.Memory]
-	limit, before := pageLimit(p.Limit), int64(math.MaxInt64)
-	if p.After != "" {
-		var err error
-		if before, err = openCursor("memory", p.After); err != nil {
-			return list, err
-		}
-	}
-	rows, err := s.q.MemoryLatest(ctx, core.ScopeOf(owner, session), before, int64(limit)+1)
-	if err != nil {
-		return list, translate(err, "read memory")
-	}
-	for i, r := range rows {
-		if i == limit {
-			list.Next = cursor("memory", rows[i-1].ID)
-			break
-		}
-		list.Items = append(list.Items, domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: fromMicros(r.At)})
-	}
-	return list, nil
+		Input: core.ClipMemory(m.Input), Output: core.ClipMemory(m.Output), At: core.Micros(m.At)}
 }
 
 // Forget removes what a session of an owner remembers and says how much that was;
 // CodeNotFound if it remembers nothing. Journals keep what was said in their runs.
-func (s *Store) Forget(ctx context.Context, owner, session, reason string, actor domain.Actor) (n int64, err error) {
-	if s.writer == nil {
+func (s entities) Forget(ctx context.Context, owner, session, reason string, actor domain.Actor) (n int64, err error) {
+	if s.store.writer == nil {
 		return 0, errReadOnly()
 	}
-	err = s.writer.do(op{apply: func(w *writer) ([]auditRow, error) {
+	err = s.store.writer.do(op{apply: func(w *writer) ([]auditRow, error) {
 		if n, err = w.q.MemoryForget(w.ctx, core.ScopeOf(owner, session)); err != nil {
 			return nil, err
 		}

@@ -34,11 +34,11 @@ func (s *Store) create(ctx context.Context) error {
 			return fmt.Errorf("read migrations: %w", err)
 		}
 		if _, err := p.Up(ctx); err != nil {
-			return translate(err, "create the schema")
+			return core.Translate(err, "create the schema")
 		}
 		failpoint.Hit("create.schema")
 		if _, err := s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", core.ApplicationID)); err != nil {
-			return translate(err, "mark the database")
+			return core.Translate(err, "mark the database")
 		}
 	} else if err := s.checkCurrent(ctx); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -48,7 +49,7 @@ func (s *Store) Done(ctx context.Context, o Operation) (object string, done bool
 	case err == nil && known.Digest != o.Digest:
 		return "", false, keyReused()
 	}
-	return known.Object, err == nil, translate(err, "look up an idempotency key")
+	return known.Object, err == nil, core.Translate(err, "look up an idempotency key")
 }
 
 func (o Operation) principal() string { return o.By.Surface + ":" + o.By.Name }
@@ -90,7 +91,7 @@ func (s *Store) Do(o Operation, f func(tx *Tx) (object string, err error)) (obje
 		}
 		return tx.said, w.keepReceipt(*o.Receipt(object))
 	}})
-	return object, repeated, translate(err, cmp.Or(o.Action, o.Name))
+	return object, repeated, core.Translate(err, cmp.Or(o.Action, o.Name))
 }
 
 // Receipt is what is kept of the operation once it is carried out; nil: it has no key.
@@ -103,9 +104,9 @@ func (o Operation) Receipt(object string) *domain.Receipt {
 
 // keepReceipt writes a receipt, and removes those that have expired.
 func (w *writer) keepReceipt(r domain.Receipt) error {
-	if err := w.q.OperationsDeleteBefore(w.ctx, micros(r.At.Add(-operationLifetime))); err != nil {
+	if err := w.q.OperationsDeleteBefore(w.ctx, core.Micros(r.At.Add(-operationLifetime))); err != nil {
 		return err
 	}
 	return w.q.OperationInsert(w.ctx, dbsqlc.OperationInsertParams{Principal: r.Principal, Operation: r.Operation, Key: r.Key,
-		Digest: r.Digest, Object: r.Object, CreatedAt: micros(r.At)})
+		Digest: r.Digest, Object: r.Object, CreatedAt: core.Micros(r.At)})
 }

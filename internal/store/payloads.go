@@ -8,14 +8,14 @@ import (
 
 // early commits payloads that are too large to travel with a checkpoint and
 // returns the others.
-func (s *Store) early(payloads []dbsqlc.PayloadInsertParams) ([]dbsqlc.PayloadInsertParams, error) {
+func (s rows) early(payloads []dbsqlc.PayloadInsertParams) ([]dbsqlc.PayloadInsertParams, error) {
 	kept := payloads[:0]
 	for _, p := range payloads {
 		if len(p.Data) <= core.EarlyLimit {
 			kept = append(kept, p)
 			continue
 		}
-		err := s.writer.perform(func(w *writer) ([]auditRow, error) { return nil, w.q.PayloadInsert(w.ctx, p) })
+		err := s.store.writer.perform(func(w *writer) ([]auditRow, error) { return nil, w.q.PayloadInsert(w.ctx, p) })
 		if err != nil {
 			return nil, err
 		}

@@ -1,24 +1,20 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"math"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // PutVersion stores a plan version, and the plan if it is the first; known
 // content gives the existing version and created false.
-func (s *Store) PutVersion(ctx context.Context, v domain.NewVersion, actor domain.Actor) (domain.Plan, domain.Version, bool, error) {
+func (s entities) PutVersion(ctx context.Context, v domain.NewVersion, actor domain.Actor) (domain.Plan, domain.Version, bool, error) {
 	created := false
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		created = false
 		if _, err := w.q.VersionOfRun(w.ctx, v.Hash); err == nil {
 			return nil, nil
@@ -61,20 +57,20 @@ func (s *Store) PutVersion(ctx context.Context, v domain.NewVersion, actor domai
 			return nil, err
 		}
 		_, err = w.q.VersionInsert(w.ctx, dbsqlc.VersionInsertParams{PlanID: p.ID, Number: number, Hash: v.Hash, Semantics: int64(v.Semantics),
-			Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: flag(v.ByPerson),
+			Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Canonical, Origin: v.Origin, ByPerson: core.Flag(v.ByPerson),
 			ParentHash: v.ParentHash, Reason: v.Reason, Author: v.Author, CreatedAt: now})
 		created = true
 		return []auditRow{{record: domain.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + v.Key,
-			Reason: v.Reason, Detail: domain.RawJSON(encodeJSON(map[string]any{"version": number, "hash": v.Hash}))}}}, err
+			Reason: v.Reason, Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": number, "hash": v.Hash}))}}}, err
 	})
 	if err != nil {
 		return domain.Plan{}, domain.Version{}, false, err
 	}
-	stored, err := s.VersionByHash(ctx, v.Hash)
+	stored, err := s.store.VersionByHash(ctx, v.Hash)
 	if err != nil {
 		return domain.Plan{}, domain.Version{}, false, err
 	}
-	p, err := s.Plan(ctx, stored.PlanID)
+	p, err := s.store.Plan(ctx, stored.PlanID)
 	return p, stored, created, err
 }
 
@@ -110,23 +106,10 @@ func (w *writer) putFacts(planID int64, facts []domain.PlanFact) error {
 	return nil
 }
 
-// PlanFacts are what a plan is found by.
-func (s *Store) PlanFacts(ctx context.Context, plan string) ([]domain.PlanFact, error) {
-	rows, err := s.q.PlanFacts(ctx, plan)
-	if err != nil {
-		return nil, translate(err, "read what plan "+plan+" is found by")
-	}
-	out := make([]domain.PlanFact, len(rows))
-	for i, r := range rows {
-		out[i] = domain.PlanFact{Kind: r.Kind, Value: r.Value}
-	}
-	return out, nil
-}
-
 // RestoreVersion makes another version of a plan its current one: an earlier one, or
 // one that a planner made and a person accepts.
-func (s *Store) RestoreVersion(ctx context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error) {
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+func (s entities) RestoreVersion(ctx context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error) {
+	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		p, err := w.q.PlanByPublicID(w.ctx, r.PlanID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, domain.Errorf(domain.CodeNotFound, "no plan %q", r.PlanID)
@@ -152,17 +135,17 @@ func (s *Store) RestoreVersion(ctx context.Context, r domain.RestoredVersion, ac
 			return nil, err
 		}
 		return []auditRow{{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: r.Reason,
-			Detail: domain.RawJSON(encodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}}}, w.putFacts(p.ID, r.Facts)
+			Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}}}, w.putFacts(p.ID, r.Facts)
 	})
 	if err != nil {
-		return domain.Plan{}, translate(err, "restore a plan version")
+		return domain.Plan{}, core.Translate(err, "restore a plan version")
 	}
-	return s.Plan(ctx, r.PlanID)
+	return s.store.Plan(ctx, r.PlanID)
 }
 
 // AcceptPlan takes a draft into use.
-func (s *Store) AcceptPlan(ctx context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error) {
-	err := s.writer.perform(func(w *writer) ([]auditRow, error) {
+func (s entities) AcceptPlan(ctx context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error) {
+	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		p, err := w.q.PlanByPublicID(w.ctx, planID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
@@ -173,192 +156,11 @@ func (s *Store) AcceptPlan(ctx context.Context, planID string, actor domain.Acto
 			return nil, nil // somebody else was first
 		}
 		return []auditRow{{record: domain.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Key, Reason: reason,
-				Detail: domain.RawJSON(encodeJSON(map[string]any{"version": p.Latest, "hash": p.LatestHash}))}}},
+				Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": p.Latest, "hash": p.LatestHash}))}}},
 			w.q.PlanAccept(w.ctx, w.s.now().UnixMicro(), planID)
 	})
 	if err != nil {
-		return domain.Plan{}, translate(err, "accept a plan")
+		return domain.Plan{}, core.Translate(err, "accept a plan")
 	}
-	return s.Plan(ctx, planID)
-}
-
-// VersionRuns says, per version number of a plan, how many runs ended since a
-// time and how, and how many are under way.
-func (s *Store) VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]domain.VersionRuns, error) {
-	versions, err := s.q.VersionList(ctx, planID)
-	if err != nil {
-		return nil, translate(err, "list plan versions")
-	}
-	numbers := make(map[int64]int, len(versions))
-	for _, v := range versions {
-		numbers[v.ID] = int(v.Number)
-	}
-	ended, err := s.q.OutcomeOfVersions(ctx, planID, slotOf(since.UnixMicro()))
-	if err != nil {
-		return nil, translate(err, "read outcomes of versions")
-	}
-	out := map[int]domain.VersionRuns{}
-	for _, r := range ended {
-		n := out[numbers[r.VersionID]]
-		switch n.Ended += r.N; domain.RunStatus(r.Status) {
-		case domain.RunCompleted:
-			n.Completed += r.N
-		case domain.RunFailed:
-			n.Failed += r.N
-		}
-		out[numbers[r.VersionID]] = n
-	}
-	active, err := s.q.VersionsUnderWay(ctx, planID)
-	if err != nil {
-		return nil, translate(err, "count runs of versions")
-	}
-	for _, r := range active {
-		n := out[numbers[r.VersionID]]
-		n.Active = r.N
-		out[numbers[r.VersionID]] = n
-	}
-	return out, nil
-}
-
-// factList is a filter of plans as JSON.
-func factList(facts []domain.PlanFact) string {
-	list := make([][2]string, len(facts))
-	for i, f := range facts {
-		list[i] = [2]string{f.Kind, f.Value}
-	}
-	return encodeJSON(list)
-}
-
-// Plan finds a plan by key or id, archived ones included; CodeNotFound.
-func (s *Store) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
-	p, err := s.db.PlanRow(ctx, idOrKey)
-	if err != nil {
-		return domain.Plan{}, err
-	}
-	return plan(p), nil
-}
-
-// Plans lists plans, latest change first, by key.
-func (s *Store) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
-	var list domain.List[domain.Plan]
-	limit := pageLimit(f.Page.Limit)
-	at, id, newer := int64(math.MaxInt64), int64(math.MaxInt64), false
-	const kind = "plans"
-	for _, c := range []struct {
-		cursor string
-		newer  bool
-	}{{f.Page.After, false}, {f.Page.Before, true}} {
-		if c.cursor == "" {
-			continue
-		}
-		// Both halves stand in the cursor: a plan that is saved again moves to the
-		// front, the page does not.
-		first, second, ok := strings.Cut(c.cursor, "-")
-		var err error
-		if at, err = openCursor(kind, first); err != nil || !ok {
-			return list, cmp.Or(err, badCursor())
-		}
-		if id, err = openCursor(kind, second); err != nil {
-			return list, err
-		}
-		newer = c.newer
-	}
-	var rows []dbsqlc.Plan
-	var err error
-	if newer {
-		rows, err = s.q.PlanListNewer(ctx, dbsqlc.PlanListNewerParams{Archived: flag(f.Archived), Paused: flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
-	} else {
-		rows, err = s.q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: flag(f.Archived), Paused: flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
-	}
-	if err != nil {
-		return list, translate(err, "list plans")
-	}
-	cursors := make(map[string]string, len(rows)) // plan id → its cursor
-	for _, r := range rows {
-		list.Items = append(list.Items, plan(r))
-		cursors[r.PublicID] = cursor(kind, r.UpdatedAt) + "-" + cursor(kind, r.ID)
-	}
-	list.Items, list.Next, list.Prev = windowBy(list.Items, limit, newer, f.Page, func(p domain.Plan) string { return cursors[p.ID] })
-	return list, nil
-}
-
-// VersionByHash gives one version with its source; CodeNotFound.
-func (s *Store) VersionByHash(ctx context.Context, hash string) (domain.Version, error) {
-	r, err := s.q.VersionByHash(ctx, hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Version{}, domain.Errorf(domain.CodeNotFound, "no plan version with hash %s", hash)
-	}
-	return version(r.PlanVersion, r.PlanPublicID, r.PlanKey), translate(err, "read plan version")
-}
-
-// VersionByNumber gives one version with its source; CodeNotFound.
-func (s *Store) VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error) {
-	r, err := s.q.VersionByNumber(ctx, planID, int64(number))
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Version{}, domain.Errorf(domain.CodeNotFound, "the plan has no version %d", number)
-	}
-	return version(r.PlanVersion, r.PlanPublicID, r.PlanKey), translate(err, "read plan version")
-}
-
-// Versions lists a plan's versions, newest first, without their documents.
-func (s *Store) Versions(ctx context.Context, planID string) ([]domain.Version, error) {
-	rows, err := s.q.VersionList(ctx, planID)
-	if err != nil {
-		return nil, translate(err, "list plan versions")
-	}
-	out := make([]domain.Version, len(rows))
-	for i, r := range rows {
-		out[i] = domain.Version{PlanID: r.PlanPublicID, PlanKey: r.PlanKey, Number: int(r.Number), Hash: r.Hash, Semantics: int(r.Semantics),
-			Kind: r.Kind, Format: r.Format, Origin: r.Origin, ByPerson: r.ByPerson != 0, ParentHash: r.ParentHash, Reason: r.Reason,
-			Author: r.Author, CreatedAt: fromMicros(r.CreatedAt)}
-	}
-	return out, nil
-}
-
-// LastRuns are the newest runs of a plan, newest first: only their id, state and
-// times are filled.
-func (s *Store) LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error) {
-	rows, err := s.q.RunsOfPlan(ctx, plan, int64(limit))
-	if err != nil {
-		return nil, translate(err, "read the last runs of "+plan)
-	}
-	out := make([]domain.Run, len(rows))
-	for i, r := range rows {
-		out[i] = domain.Run{ID: r.PublicID, PlanKey: plan, Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason),
-			CreatedAt: fromMicros(r.CreatedAt), EndedAt: fromMicros(r.EndedAt)}
-	}
-	return out, nil
-}
-
-// NextStart is the run of a plan that is the next to start at a time that was set
-// for it, and when; "": none is, or more than 100 are queued.
-func (s *Store) NextStart(ctx context.Context, plan string) (run string, at time.Time, err error) {
-	const most = 100
-	rows, err := s.q.RunsQueuedOfPlan(ctx, plan, most+1)
-	if err != nil || len(rows) > most {
-		return "", at, translate(err, "read the queued runs of "+plan)
-	}
-	for _, r := range rows {
-		if start := fromMicros(r.StartAt); start.After(s.now()) && (run == "" || start.Before(at)) {
-			run, at = r.PublicID, start
-		}
-	}
-	return run, at, nil
-}
-
-// PlansThatRun are the keys of plans whose newest version runs another plan.
-func (s *Store) PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error) {
-	var out []string
-	for _, text := range []string{`"plan":` + encodeJSON(plan) + `,`, `"plan":` + encodeJSON(plan) + `}`, `"plan":` + strings.TrimSuffix(encodeJSON(plan), `"`) + `@`} {
-		keys, err := s.q.PlansWithText(ctx, text, int64(limit))
-		if err != nil {
-			return nil, translate(err, "find what runs "+plan)
-		}
-		for _, k := range keys {
-			if !slices.Contains(out, k) {
-				out = append(out, k)
-			}
-		}
-	}
-	return out, nil
+	return s.store.Plan(ctx, planID)
 }

@@ -221,7 +221,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("approvals", err)
 	_, err = s.Plans(ctx, domain.PlanFilter{Text: "p"})
 	must("plans", err)
-	_, err = s.Plans(ctx, domain.PlanFilter{Page: domain.Page{Before: cursor("plans", 1) + "-" + cursor("plans", 1)}})
+	_, err = s.Plans(ctx, domain.PlanFilter{Page: domain.Page{Before: core.Cursor("plans", 1) + "-" + core.Cursor("plans", 1)}})
 	must("plans", err)
 	_, err = s.Versions(ctx, v.PlanID)
 	must("versions", err)

@@ -44,16 +44,16 @@ type purgeable struct {
 // of each purge and the digests of what was removed. With dryRun it
 // only says what would go (but for the bound on size, which depends on what
 // removing the others frees). It can be ended at any time by the context.
-func (s *Store) Retain(ctx context.Context, policy domain.Retention, actor domain.Actor, dryRun bool) (domain.Retained, error) {
+func (s retention) Retain(ctx context.Context, policy domain.Retention, actor domain.Actor, dryRun bool) (domain.Retained, error) {
 	began := time.Now()
-	r := &retaining{s: s, actor: actor, dryRun: dryRun, total: map[[2]string]*domain.RetainedPlan{}}
-	before, err := s.size(ctx)
+	r := &retaining{s: s.store, actor: actor, dryRun: dryRun, total: map[[2]string]*domain.RetainedPlan{}}
+	before, err := s.store.size(ctx)
 	if err != nil {
 		return domain.Retained{}, err
 	}
-	names, err := s.q.PlanNames(ctx)
+	names, err := s.store.q.PlanNames(ctx)
 	if err != nil {
-		return domain.Retained{}, translate(err, "list plans")
+		return domain.Retained{}, core.Translate(err, "list plans")
 	}
 	r.names = make(map[int64]string, len(names))
 	for _, p := range names {
@@ -79,13 +79,13 @@ func (s *Store) Retain(ctx context.Context, policy domain.Retention, actor domai
 		out.Rows += p.Rows
 	}
 	if err == nil && !dryRun && policy.Audit > 0 {
-		out.Events, err = s.CutAudit(ctx, s.now().Add(-policy.Audit), actor)
+		out.Events, err = s.store.CutAudit(ctx, s.store.now().Add(-policy.Audit), actor)
 	}
 	if err == nil && !dryRun {
-		if _, err = s.CollectPayloads(ctx); err == nil {
-			err = s.GiveBack(ctx)
+		if _, err = s.store.CollectPayloads(ctx); err == nil {
+			err = s.store.GiveBack(ctx)
 		}
-		if after, sizeErr := s.size(ctx); err == nil && sizeErr == nil {
+		if after, sizeErr := s.store.size(ctx); err == nil && sizeErr == nil {
 			out.Bytes = max(0, before-after)
 		}
 	}
@@ -124,7 +124,7 @@ func (r *retaining) plan(ctx context.Context, plan int64, rule domain.RetentionR
 		for p.Before > 0 {
 			rows, err := r.s.q.RunEndedOfPlan(ctx, p)
 			if err != nil {
-				return translate(err, "find old runs")
+				return core.Translate(err, "find old runs")
 			}
 			batch := make([]purgeable, 0, len(rows))
 			for _, row := range rows {
@@ -155,7 +155,7 @@ func (r *retaining) beyond(ctx context.Context, plan, keep int64) (int64, error)
 	for _, status := range []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
 		list, err := r.s.q.RunNewestEnds(ctx, plan, string(status), keep+1)
 		if err != nil {
-			return 0, translate(err, "count runs")
+			return 0, core.Translate(err, "count runs")
 		}
 		ends = append(ends, list...)
 	}
@@ -178,7 +178,7 @@ func (r *retaining) size(ctx context.Context, most int64) error {
 		for _, status := range []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
 			rows, err := r.s.q.RunEnded(ctx, dbsqlc.RunEndedParams{Status: string(status), AfterEnd: end, AfterID: id, Max: purgeRuns})
 			if err != nil {
-				return translate(err, "find old runs")
+				return core.Translate(err, "find old runs")
 			}
 			for _, row := range rows {
 				batch = append(batch, purgeable{row.ID, row.PlanID, row.EndedAt, row.LastSeq, row.PublicID, "size"})
@@ -202,7 +202,7 @@ func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) 
 	for _, p := range batch {
 		kept, err := r.s.q.RunKept(ctx, p.row)
 		if err != nil {
-			return 0, translate(err, "look at a run")
+			return 0, core.Translate(err, "look at a run")
 		}
 		if kept == 0 {
 			free = append(free, p)
@@ -231,19 +231,19 @@ func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) 
 // remembered of it for good. The run
 // stays in lists, the audit log keeps its records with their digests (ruling
 // 19). A run that is not final is CodeConflict.
-func (s *Store) PurgeRun(ctx context.Context, id string, actor domain.Actor, reason string) error {
-	rowID, err := s.db.RowID(ctx, id)
+func (s retention) PurgeRun(ctx context.Context, id string, actor domain.Actor, reason string) error {
+	rowID, err := s.store.db.RowID(ctx, id)
 	if err != nil {
 		return err
 	}
-	return s.purge(ctx, []purgeable{{row: rowID, id: id, reason: reason}}, actor)
+	return s.store.purge(ctx, []purgeable{{row: rowID, id: id, reason: reason}}, actor)
 }
 
 // purge marks runs as purged in one transaction and removes what they had in
 // as many as it takes.
-func (s *Store) purge(ctx context.Context, batch []purgeable, actor domain.Actor) error {
+func (s retention) purge(ctx context.Context, batch []purgeable, actor domain.Actor) error {
 	var values [][]byte
-	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
+	err := s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		var rows []auditRow
 		values = values[:0]
 		for _, p := range batch {
@@ -296,7 +296,7 @@ func (s *Store) purge(ctx context.Context, batch []purgeable, actor domain.Actor
 	failpoint.Hit("purge.durable")
 	for i := 0; i < len(batch); {
 		at := i
-		if err := s.inSteps(ctx, func() { at = i }, func(w *writer) (bool, error) {
+		if err := s.store.inSteps(ctx, func() { at = i }, func(w *writer) (bool, error) {
 			p := batch[at]
 			if purged, err := w.q.RunPurgedAt(w.ctx, p.row); err != nil {
 				return false, err
@@ -315,10 +315,10 @@ func (s *Store) purge(ctx context.Context, batch []purgeable, actor domain.Actor
 		}
 		i = at
 	}
-	before := s.now().Add(-orphanAge).UnixMicro()
+	before := s.store.now().Add(-orphanAge).UnixMicro()
 	for len(values) > 0 {
 		left := values
-		if err := s.inSteps(ctx, func() { left = values }, func(w *writer) (bool, error) {
+		if err := s.store.inSteps(ctx, func() { left = values }, func(w *writer) (bool, error) {
 			// Another run may have taken it up since; then it stays.
 			_, err := w.q.PayloadDelete(w.ctx, left[0], before)
 			left = left[1:]
@@ -334,9 +334,9 @@ func (s *Store) purge(ctx context.Context, batch []purgeable, actor domain.Actor
 // inSteps calls step in one transaction until it says that there is no more, or
 // time is up, and then rests as long as it took: running work comes first. If
 // the transaction is undone it begins anew with reset.
-func (s *Store) inSteps(ctx context.Context, reset func(), step func(w *writer) (more bool, err error)) error {
+func (s retention) inSteps(ctx context.Context, reset func(), step func(w *writer) (more bool, err error)) error {
 	var took time.Duration
-	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
+	err := s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		began := time.Now()
 		defer func() { took = time.Since(began) }()
 		reset()
@@ -364,12 +364,12 @@ func rest(ctx context.Context, d time.Duration) error {
 
 // CollectPayloads removes values that no run needs: those of purged runs, and
 // those stored ahead of a checkpoint that never came. It returns how many.
-func (s *Store) CollectPayloads(ctx context.Context) (int, error) {
-	before, removed := s.now().Add(-orphanAge).UnixMicro(), 0
+func (s retention) CollectPayloads(ctx context.Context) (int, error) {
+	before, removed := s.store.now().Add(-orphanAge).UnixMicro(), 0
 	for after := int64(0); ; {
-		rows, err := s.q.PayloadOrphans(ctx, after, before, 100)
+		rows, err := s.store.q.PayloadOrphans(ctx, after, before, 100)
 		if err != nil {
-			return removed, translate(err, "find payloads")
+			return removed, core.Translate(err, "find payloads")
 		}
 		if len(rows) == 0 {
 			return removed, nil
@@ -377,7 +377,7 @@ func (s *Store) CollectPayloads(ctx context.Context) (int, error) {
 		after = rows[len(rows)-1].ID
 		for len(rows) > 0 {
 			left, n := rows, int64(0)
-			if err := s.inSteps(ctx, func() { left, n = rows, 0 }, func(w *writer) (bool, error) {
+			if err := s.store.inSteps(ctx, func() { left, n = rows, 0 }, func(w *writer) (bool, error) {
 				// References are checked again here, where nobody else writes.
 				k, err := w.q.PayloadDelete(w.ctx, left[0].Hash, before)
 				left, n = left[1:], n+k
@@ -391,17 +391,17 @@ func (s *Store) CollectPayloads(ctx context.Context) (int, error) {
 }
 
 // GiveBack returns free pages of the database to the disk, a few at a time.
-func (s *Store) GiveBack(ctx context.Context) error {
+func (s retention) GiveBack(ctx context.Context) error {
 	for {
 		var free int64
-		if err := s.read.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free); err != nil {
-			return translate(err, "count free pages")
+		if err := s.store.read.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free); err != nil {
+			return core.Translate(err, "count free pages")
 		}
 		if free <= keptFree {
 			return nil
 		}
 		var moved int64
-		if err := s.inSteps(ctx, func() { moved = 0 }, func(w *writer) (bool, error) {
+		if err := s.store.inSteps(ctx, func() { moved = 0 }, func(w *writer) (bool, error) {
 			n, err := w.vacuum()
 			moved += n
 			return false, err
@@ -441,24 +441,24 @@ func (w *writer) vacuum() (int64, error) {
 
 // PlanStorage says what the runs of each plan take, largest first. It reads all
 // runs; use it seldom.
-func (s *Store) PlanStorage(ctx context.Context) ([]domain.PlanStorage, error) {
-	names, err := s.q.PlanNames(ctx)
+func (s retention) PlanStorage(ctx context.Context) ([]domain.PlanStorage, error) {
+	names, err := s.store.q.PlanNames(ctx)
 	if err != nil {
-		return nil, translate(err, "list plans")
+		return nil, core.Translate(err, "list plans")
 	}
-	totals, err := s.q.RunTotals(ctx)
+	totals, err := s.store.q.RunTotals(ctx)
 	if err != nil {
-		return nil, translate(err, "sum up runs")
+		return nil, core.Translate(err, "sum up runs")
 	}
-	values, err := s.q.PayloadTotals(ctx)
+	values, err := s.store.q.PayloadTotals(ctx)
 	if err != nil {
-		return nil, translate(err, "sum up values")
+		return nil, core.Translate(err, "sum up values")
 	}
-	stored, err := s.q.PayloadBytes(ctx)
+	stored, err := s.store.q.PayloadBytes(ctx)
 	if err != nil {
-		return nil, translate(err, "sum up values")
+		return nil, core.Translate(err, "sum up values")
 	}
-	u, err := s.Usage(ctx)
+	u, err := s.store.Usage(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,6 @@ import (
 // The record of its creation therefore carries a digest of them, the seal: with
 // the record, it is under the audit chain.
 
-// actionCreated is the record that a run's seal is part of.
-const actionCreated = "run.created"
-
 // sealed are the fields that a run is created with and keeps.
 type sealed struct {
 	id, actor, origin, key, concKey, parentRun, forkedFrom, rerunOf string
@@ -49,7 +46,7 @@ func (f *sealed) seal() string {
 
 // into puts the seal into the record of the run's creation, if there is one.
 func (f *sealed) into(records []domain.AuditRecord) []domain.AuditRecord {
-	if len(records) == 0 || records[0].Action != actionCreated {
+	if len(records) == 0 || records[0].Action != core.ActionCreated {
 		return records
 	}
 	records = slices.Clone(records)
@@ -64,12 +61,12 @@ func (f *sealed) into(records []domain.AuditRecord) []domain.AuditRecord {
 
 // checkSeals compares what runs were created with, according to a stretch of the
 // audit log, with what is stored of them. What retention took away is not missed.
-func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (problems []string, err error) {
+func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (problems []string, err error) {
 	want := map[int64]*dbsqlc.AuditEvent{}
 	low, high := int64(0), int64(0)
 	for i := range events {
 		e := &events[i]
-		if e.Action != actionCreated || e.RunID == nil || e.Detail == nil {
+		if e.Action != core.ActionCreated || e.RunID == nil || e.Detail == nil {
 			continue
 		}
 		want[*e.RunID] = e
@@ -81,7 +78,7 @@ func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (pro
 	if len(want) == 0 {
 		return nil, nil
 	}
-	err = s.db.EachRow(ctx, dbsqlc.CheckSeals, core.Ordinals(low, high), func(v []driver.Value) error {
+	err = s.store.db.EachRow(ctx, dbsqlc.CheckSeals, core.Ordinals(low, high), func(v []driver.Value) error {
 		row := core.Fields{Values: v}
 		id := row.Int()
 		f := sealed{id: row.Text(), actor: row.Text(), origin: row.Text(), key: core.OrEmpty(row.TextOrNull()), concKey: row.Text(), parentRun: row.Text(),
@@ -102,7 +99,7 @@ func (s *Store) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (pro
 		return nil
 	})
 	if err != nil {
-		return nil, translate(err, "read runs")
+		return nil, core.Translate(err, "read runs")
 	}
 	for _, e := range want {
 		problems = append(problems, fmt.Sprintf("event %d created a run that is not there", e.Seq))

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -14,28 +15,28 @@ func factorName(userID string) string { return "second factor of user " + userID
 
 // SecondFactor gives what SetSecondFactor stored for a user, "" for none; CodeCorrupt
 // if something other than kairosd wrote it.
-func (s *Store) SecondFactor(ctx context.Context, userID string) (string, error) {
-	sealed, err := s.q.SecondFactorGet(ctx, userID)
+func (s accounts) SecondFactor(ctx context.Context, userID string) (string, error) {
+	sealed, err := s.store.q.SecondFactorGet(ctx, userID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	} else if err != nil {
-		return "", translate(err, "read a second factor")
+		return "", core.Translate(err, "read a second factor")
 	}
-	return s.unsealText(factorName(userID), sealed)
+	return s.store.unsealText(factorName(userID), sealed)
 }
 
 // SetSecondFactor stores the second factor of a user encrypted; "" removes it. said is
 // recorded in the same transaction. It is stored also when the disk is full, because
 // that is how a second factor uses up its codes.
-func (s *Store) SetSecondFactor(_ context.Context, userID, value string, said ...domain.AuditRecord) error {
+func (s accounts) SetSecondFactor(_ context.Context, userID, value string, said ...domain.AuditRecord) error {
 	sealed := ""
 	if value != "" {
 		var err error
-		if sealed, err = s.sealText(factorName(userID), value); err != nil {
+		if sealed, err = s.store.sealText(factorName(userID), value); err != nil {
 			return err
 		}
 	}
-	return s.execAccess("store a second factor", said, func(ctx context.Context, q *dbsqlc.Queries) error {
+	return s.store.execAccess("store a second factor", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		if value == "" {
 			return q.SecondFactorDelete(ctx, userID)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // exportFormat is the form of signatures of exports.
@@ -13,30 +14,30 @@ const exportFormat = 1
 
 // SignExport signs the hash of an export, together with the head of the audit chain,
 // with a key that is derived from the key file.
-func (s *Store) SignExport(ctx context.Context, sha256 []byte) (domain.ExportSignature, error) {
-	out := domain.ExportSignature{Format: exportFormat, Server: s.Instance(), SHA256: hex.EncodeToString(sha256)}
-	if _, err := s.PublicKey(); err != nil {
+func (s access) SignExport(ctx context.Context, sha256 []byte) (domain.ExportSignature, error) {
+	out := domain.ExportSignature{Format: exportFormat, Server: s.store.Instance(), SHA256: hex.EncodeToString(sha256)}
+	if _, err := s.store.PublicKey(); err != nil {
 		return out, err
 	}
 	var err error
-	if out.Head, err = s.q.AuditLast(ctx); err != nil {
-		return out, translate(err, "read the audit log")
+	if out.Head, err = s.store.q.AuditLast(ctx); err != nil {
+		return out, core.Translate(err, "read the audit log")
 	}
 	if out.Head > 0 {
-		mac, err := s.q.AuditMac(ctx, out.Head)
+		mac, err := s.store.q.AuditMac(ctx, out.Head)
 		if err != nil {
-			return out, translate(err, "read the audit chain")
+			return out, core.Translate(err, "read the audit chain")
 		}
 		out.MAC = hex.EncodeToString(mac)
 	}
-	out.Sign(s.db.Secrets.Derived.Signing)
+	out.Sign(s.store.db.Secrets.Derived.Signing)
 	return out, nil
 }
 
 // PublicKey verifies what the server signs.
-func (s *Store) PublicKey() (string, error) {
-	if s.db.Secrets.Derived.Signing == nil {
-		return "", domain.Errorf(domain.CodeUnavailable, "the key file %s.key is missing: nothing can be signed", s.path).Suggest("put it back from where you keep a copy")
+func (s access) PublicKey() (string, error) {
+	if s.store.db.Secrets.Derived.Signing == nil {
+		return "", domain.Errorf(domain.CodeUnavailable, "the key file %s.key is missing: nothing can be signed", s.store.path).Suggest("put it back from where you keep a copy")
 	}
-	return domain.PublicKeyText(s.db.Secrets.Derived.Signing.Public().(ed25519.PublicKey)), nil
+	return domain.PublicKeyText(s.store.db.Secrets.Derived.Signing.Public().(ed25519.PublicKey)), nil
 }

@@ -93,6 +93,8 @@ func (o Options) Examining(rows int) Options {
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	*query.Lists
+	query.Readers
+	subjects
 	path   string
 	log    *slog.Logger
 	now    func() time.Time
@@ -161,6 +163,8 @@ func newStore(path string, o Options) *Store {
 	}
 	s.db.Now = s.now
 	s.Lists = query.New(s.db, cmp.Or(o.rows, query.Rows))
+	s.Readers = query.ReadersOf(s.db)
+	s.subjects = subjectsOf(s)
 	return s
 }
 
@@ -307,7 +311,7 @@ func (s *Store) prepareFiles() error {
 func (s *Store) startWriter(ctx context.Context, o Options) error {
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
-		return translate(err, "open the writer's connection")
+		return core.Translate(err, "open the writer's connection")
 	}
 	q := dbsqlc.New(conn)
 	lost, err := s.checkKey(ctx, q, o.NewKey)
@@ -320,11 +324,11 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	}
 	last, err := q.AuditLast(ctx)
 	if err != nil {
-		return errors.Join(translate(err, "read the audit log"), conn.Close())
+		return errors.Join(core.Translate(err, "read the audit log"), conn.Close())
 	}
 	mac, err := q.AuditLinkBefore(ctx, last+1)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return errors.Join(translate(err, "read the audit chain"), conn.Close())
+		return errors.Join(core.Translate(err, "read the audit chain"), conn.Close())
 	}
 	s.anchor, err = openAnchor(filepath.Join(filepath.Dir(s.path), filepath.Base(s.path)+".anchor"))
 	if err != nil {
@@ -345,7 +349,7 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	go s.writer.run()
 	if lost {
 		if err := s.Audit(ctx, domain.AuditRecord{Action: actionNewKey, Actor: domain.System.Name, Surface: domain.System.Surface,
-			Reason: "the key of before is lost", Detail: domain.RawJSON(encodeJSON(auditCut{Seq: last, Mac: hex.EncodeToString(mac.Mac)}))}); err != nil {
+			Reason: "the key of before is lost", Detail: domain.RawJSON(core.EncodeJSON(auditCut{Seq: last, Mac: hex.EncodeToString(mac.Mac)}))}); err != nil {
 			return err
 		}
 	}
@@ -387,7 +391,7 @@ func (s *Store) checkKey(ctx context.Context, q *dbsqlc.Queries, newKey bool) (l
 	}
 	last, err := q.AuditLast(ctx)
 	if err != nil {
-		return false, translate(err, "read the audit log")
+		return false, core.Translate(err, "read the audit log")
 	}
 	if last == 0 || newKey {
 		return last > 0, nil
@@ -405,7 +409,7 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 	}
 	s.db.Secrets.SetKey(fileKey)
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return translate(err, "begin")
+		return core.Translate(err, "begin")
 	}
 	err = func() error {
 		setting := func(key, initial string) (string, error) {
@@ -447,11 +451,11 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 		if domain.CodeOf(err) == domain.CodeCorrupt && rollback == nil {
 			return err
 		}
-		return errors.Join(translate(err, "start an epoch"), rollback)
+		return errors.Join(core.Translate(err, "start an epoch"), rollback)
 	}
 	failpoint.Hit("epoch.before")
 	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
-		return translate(err, "start an epoch")
+		return core.Translate(err, "start an epoch")
 	}
 	failpoint.Hit("epoch.after")
 	return nil
@@ -460,11 +464,11 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 	var err error
 	if s.db.Secrets.Incarnation, err = s.q.SettingGet(ctx, "incarnation"); err != nil {
-		return translate(err, "read the incarnation")
+		return core.Translate(err, "read the incarnation")
 	}
 	key, err := s.q.SettingGet(ctx, "instance_key")
 	if err != nil {
-		return translate(err, "read the instance key")
+		return core.Translate(err, "read the instance key")
 	}
 	if s.db.Secrets.InstanceKey, err = hex.DecodeString(key); err != nil {
 		return domain.Errorf(domain.CodeCorrupt, "the instance key cannot be read: %w", err)
@@ -534,7 +538,7 @@ func (s *Store) Failure() error {
 		return nil
 	}
 	if cause := errors.Unwrap(err); cause != nil {
-		cause = translate(cause, "storage failed")
+		cause = core.Translate(cause, "storage failed")
 		if code := domain.CodeOf(cause); code == domain.CodeCorrupt || code == domain.CodeLocked {
 			return cause
 		}

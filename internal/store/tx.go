@@ -41,7 +41,7 @@ func (tx *Tx) Audit(object, reason string, detail domain.RawJSON) {
 // Plan finds a plan by id or key, archived ones included; CodeNotFound.
 func (tx *Tx) Plan(idOrKey string) (domain.Plan, error) {
 	row, err := core.PlanRow(tx.w.ctx, tx.w.q, idOrKey)
-	return plan(row), err
+	return core.Plan(row), err
 }
 
 // PausePlan writes who pauses a plan, since when, and why; nil ends the pause.
@@ -49,12 +49,12 @@ func (tx *Tx) PausePlan(planID string, p *domain.Stop) error {
 	if p == nil {
 		p = &domain.Stop{}
 	}
-	return tx.w.q.PlanPause(tx.w.ctx, dbsqlc.PlanPauseParams{PausedAt: micros(p.Since), PausedBy: p.By, PausedReason: p.Reason, PublicID: planID})
+	return tx.w.q.PlanPause(tx.w.ctx, dbsqlc.PlanPauseParams{PausedAt: core.Micros(p.Since), PausedBy: p.By, PausedReason: p.Reason, PublicID: planID})
 }
 
 // ArchivePlan writes since when a plan is archived; the zero time: it is not.
 func (tx *Tx) ArchivePlan(planID string, at time.Time) error {
-	return tx.w.q.PlanArchive(tx.w.ctx, micros(at), planID)
+	return tx.w.q.PlanArchive(tx.w.ctx, core.Micros(at), planID)
 }
 
 // AddNote keeps a note about a run, with its audit record ("run.note"). CodeNotFound;
@@ -73,7 +73,7 @@ func (tx *Tx) AddNote(run, text string) (domain.Note, error) {
 		return domain.Note{}, domain.Errorf(domain.CodeConflict, "run %s has %d notes, which is all that are kept", domain.ShortID(run), have)
 	}
 	n := domain.Note{Run: run, Actor: tx.op.By.Name, Text: text, At: tx.op.At}
-	n.ID, err = w.q.NoteInsert(w.ctx, dbsqlc.NoteInsertParams{RunID: row.ID, Actor: n.Actor, Text: text, At: micros(n.At)})
+	n.ID, err = w.q.NoteInsert(w.ctx, dbsqlc.NoteInsertParams{RunID: row.ID, Actor: n.Actor, Text: text, At: core.Micros(n.At)})
 	tx.audit("run.note", auditRow{rowID: row.ID, record: domain.AuditRecord{Run: run, Reason: text}})
 	return n, err
 }
@@ -113,7 +113,7 @@ func (tx *Tx) SetPreference(owner, key, value string) error {
 
 // SaveView keeps a view in place of one with its name.
 func (tx *Tx) SaveView(v domain.SavedView) error {
-	return tx.w.q.SavedViewPut(tx.w.ctx, dbsqlc.SavedViewPutParams{Owner: v.Owner, Name: v.Name, Query: v.Query, CreatedAt: micros(tx.op.At)})
+	return tx.w.q.SavedViewPut(tx.w.ctx, dbsqlc.SavedViewPutParams{Owner: v.Owner, Name: v.Name, Query: v.Query, CreatedAt: core.Micros(tx.op.At)})
 }
 
 // DeleteView removes a view; CodeNotFound.

@@ -10,18 +10,19 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 // Usage says how much room the database takes and has.
-func (s *Store) Usage(ctx context.Context) (domain.Storage, error) {
+func (s retention) Usage(ctx context.Context) (domain.Storage, error) {
 	var u domain.Storage
-	if s.fullDisk.Load() {
+	if s.store.fullDisk.Load() {
 		u.Needs = ballastSize + ballastSlack
 	}
 	for _, f := range []struct {
 		path string
 		into *int64
-	}{{s.path, &u.Database}, {s.path + "-wal", &u.WAL}} {
+	}{{s.store.path, &u.Database}, {s.store.path + "-wal", &u.WAL}} {
 		info, err := os.Stat(f.path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -30,16 +31,16 @@ func (s *Store) Usage(ctx context.Context) (domain.Storage, error) {
 		}
 		*f.into = info.Size()
 	}
-	if moved := s.moved.Load(); moved != 0 {
+	if moved := s.store.moved.Load(); moved != 0 {
 		u.MovedAt = time.UnixMicro(moved).UTC()
 	}
 	var pages, size int64
-	if err := s.read.QueryRowContext(ctx, "SELECT freelist_count, page_size FROM pragma_freelist_count, pragma_page_size").Scan(&pages, &size); err != nil {
-		return u, translate(err, "count free pages")
+	if err := s.store.read.QueryRowContext(ctx, "SELECT freelist_count, page_size FROM pragma_freelist_count, pragma_page_size").Scan(&pages, &size); err != nil {
+		return u, core.Translate(err, "count free pages")
 	}
 	u.Unused = pages * size
 	var disk syscall.Statfs_t
-	if err := syscall.Statfs(filepath.Dir(s.path), &disk); err != nil {
+	if err := syscall.Statfs(filepath.Dir(s.store.path), &disk); err != nil {
 		return u, domain.Errorf(domain.CodeUnavailable, "look at the disk: %w", err)
 	}
 	u.Free, u.Disk = int64(disk.Bavail)*int64(disk.Bsize), int64(disk.Blocks)*int64(disk.Bsize)
@@ -48,8 +49,8 @@ func (s *Store) Usage(ctx context.Context) (domain.Storage, error) {
 
 // size is the size of the database in bytes once the write-ahead log is moved
 // into it.
-func (s *Store) size(ctx context.Context) (int64, error) {
+func (s retention) size(ctx context.Context) (int64, error) {
 	var pages, size int64
-	err := s.read.QueryRowContext(ctx, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size").Scan(&pages, &size)
-	return pages * size, translate(err, "count pages")
+	err := s.store.read.QueryRowContext(ctx, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size").Scan(&pages, &size)
+	return pages * size, core.Translate(err, "count pages")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -22,13 +23,13 @@ func (s *Store) execAs(doing string, said []domain.AuditRecord, f func(ctx conte
 		return errReadOnly()
 	}
 	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) { return w.applyAs(doing, said, f) })
-	return translate(err, doing)
+	return core.Translate(err, doing)
 }
 
 func (w *writer) applyAs(doing string, said []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) ([]auditRow, error) {
 	err := f(w.ctx, w.q)
-	if code := domain.CodeOf(translate(err, doing)); code == domain.CodeConflict || code == domain.CodeNotFound {
-		return nil, translate(err, doing)
+	if code := domain.CodeOf(core.Translate(err, doing)); code == domain.CodeConflict || code == domain.CodeNotFound {
+		return nil, core.Translate(err, doing)
 	}
 	if err != nil {
 		return nil, err
@@ -40,30 +41,30 @@ func (w *writer) applyAs(doing string, said []domain.AuditRecord, f func(ctx con
 	return rows, nil
 }
 
-func (s *Store) userParams(u domain.User) dbsqlc.UserInsertParams {
+func (s accounts) userParams(u domain.User) dbsqlc.UserInsertParams {
 	settings := string(u.Settings)
 	if settings == "" {
 		settings = "{}"
 	}
-	row := dbsqlc.User{ID: u.ID, Name: u.Name, Role: string(u.Role), PasswordHash: u.PasswordHash, Disabled: flag(u.Disabled),
-		CreatedAt: micros(u.CreatedAt), LastSeenAt: micros(u.LastSeenAt), Settings: settings, Issuer: u.Issuer, Subject: u.Subject}
-	row.Seal = s.userSeal(&row)
+	row := dbsqlc.User{ID: u.ID, Name: u.Name, Role: string(u.Role), PasswordHash: u.PasswordHash, Disabled: core.Flag(u.Disabled),
+		CreatedAt: core.Micros(u.CreatedAt), LastSeenAt: core.Micros(u.LastSeenAt), Settings: settings, Issuer: u.Issuer, Subject: u.Subject}
+	row.Seal = s.store.userSeal(&row)
 	return dbsqlc.UserInsertParams(row)
 }
 
 // user is a row as a user. One whose seal does not match is disabled.
-func (s *Store) user(u dbsqlc.User) domain.User {
-	unsealed := !s.matches(u.Seal, s.userSeal(&u))
+func (s accounts) user(u dbsqlc.User) domain.User {
+	unsealed := !s.store.matches(u.Seal, s.store.userSeal(&u))
 	return domain.User{ID: u.ID, Name: u.Name, Role: domain.Role(u.Role), PasswordHash: u.PasswordHash, Disabled: u.Disabled != 0 || unsealed, Unsealed: unsealed,
-		CreatedAt: fromMicros(u.CreatedAt), LastSeenAt: fromMicros(u.LastSeenAt), Settings: domain.RawJSON(u.Settings), Issuer: u.Issuer, Subject: u.Subject}
+		CreatedAt: core.FromMicros(u.CreatedAt), LastSeenAt: core.FromMicros(u.LastSeenAt), Settings: domain.RawJSON(u.Settings), Issuer: u.Issuer, Subject: u.Subject}
 }
 
 // CreateUser stores a new user; a taken name is CodeConflict.
-func (s *Store) CreateUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
-	return s.execAccess("create user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return s.insertUser(ctx, q, u) })
+func (s accounts) CreateUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
+	return s.store.execAccess("create user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return s.store.insertUser(ctx, q, u) })
 }
 
-func (s *Store) insertUser(ctx context.Context, q *dbsqlc.Queries, u domain.User) error {
+func (s accounts) insertUser(ctx context.Context, q *dbsqlc.Queries, u domain.User) error {
 	if _, err := q.UserGet(ctx, u.Name); err == nil {
 		return domain.Errorf(domain.CodeConflict, "there is a user %s already", u.Name)
 	} else if !errors.Is(err, sql.ErrNoRows) {
@@ -72,7 +73,7 @@ func (s *Store) insertUser(ctx context.Context, q *dbsqlc.Queries, u domain.User
 	if err := identityIsFree(ctx, q, u); err != nil {
 		return err
 	}
-	return q.UserInsert(ctx, s.userParams(u))
+	return q.UserInsert(ctx, s.store.userParams(u))
 }
 
 // identityIsFree refuses that two users are the same person at a provider.
@@ -92,18 +93,18 @@ func identityIsFree(ctx context.Context, q *dbsqlc.Queries, u domain.User) error
 
 // UserByIdentity finds whom an identity provider means, disabled ones included;
 // CodeNotFound.
-func (s *Store) UserByIdentity(ctx context.Context, issuer, subject string) (domain.User, error) {
-	u, err := s.q.UserByIdentity(ctx, issuer, subject)
+func (s accounts) UserByIdentity(ctx context.Context, issuer, subject string) (domain.User, error) {
+	u, err := s.store.q.UserByIdentity(ctx, issuer, subject)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.User{}, domain.Errorf(domain.CodeNotFound, "no user is %q of %s", subject, issuer)
 	}
-	return s.user(u), translate(err, "read user")
+	return s.store.user(u), core.Translate(err, "read user")
 }
 
 // CreateFirstUser stores u only if there is no user at all, in one transaction;
 // else CodeConflict.
-func (s *Store) CreateFirstUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
-	return s.execAccess("create the first user", said, func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s accounts) CreateFirstUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
+	return s.store.execAccess("create the first user", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.UserCount(ctx)
 		if err != nil {
 			return err
@@ -111,134 +112,136 @@ func (s *Store) CreateFirstUser(_ context.Context, u domain.User, said ...domain
 		if n > 0 {
 			return domain.Errorf(domain.CodeConflict, "this installation is set up already").Suggest("log in, or ask an administrator for an account")
 		}
-		return q.UserInsert(ctx, s.userParams(u))
+		return q.UserInsert(ctx, s.store.userParams(u))
 	})
 }
 
 // User finds a user by id or name, disabled ones included; CodeNotFound.
-func (s *Store) User(ctx context.Context, idOrName string) (domain.User, error) {
-	u, err := s.q.UserGet(ctx, idOrName)
+func (s accounts) User(ctx context.Context, idOrName string) (domain.User, error) {
+	u, err := s.store.q.UserGet(ctx, idOrName)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.User{}, domain.Errorf(domain.CodeNotFound, "no user %q", idOrName)
 	}
-	return s.user(u), translate(err, "read user")
+	return s.store.user(u), core.Translate(err, "read user")
 }
 
 // Users lists all users by name.
-func (s *Store) Users(ctx context.Context) ([]domain.User, error) {
-	rows, err := s.q.UserList(ctx)
+func (s accounts) Users(ctx context.Context) ([]domain.User, error) {
+	rows, err := s.store.q.UserList(ctx)
 	out := make([]domain.User, len(rows))
 	for i, u := range rows {
-		out[i] = s.user(u)
+		out[i] = s.store.user(u)
 	}
-	return out, translate(err, "list users")
+	return out, core.Translate(err, "list users")
 }
 
 // UpdateUser replaces everything but ID, Name and CreatedAt. A user that something
 // other than kairosd changed is CodeConflict.
-func (s *Store) UpdateUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
-	return s.execAccess("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return s.updateUser(ctx, q, u, false) })
+func (s accounts) UpdateUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
+	return s.store.execAccess("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return s.store.updateUser(ctx, q, u, false) })
 }
 
 // UpdateUserEndingSessions is UpdateUser, and DeleteSessions with it: who may do
 // less from now on does so at once. It also takes a user that something other than
 // kairosd changed, and seals the row.
-func (s *Store) UpdateUserEndingSessions(_ context.Context, u domain.User, keep string, said ...domain.AuditRecord) error {
-	return s.execAccess("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		if err := s.updateUser(ctx, q, u, true); err != nil {
+func (s accounts) UpdateUserEndingSessions(_ context.Context, u domain.User, keep string, said ...domain.AuditRecord) error {
+	return s.store.execAccess("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
+		if err := s.store.updateUser(ctx, q, u, true); err != nil {
 			return err
 		}
 		return q.SessionDeleteOfUser(ctx, u.ID, keep)
 	})
 }
 
-func (s *Store) updateUser(ctx context.Context, q *dbsqlc.Queries, u domain.User, whatever bool) error {
+func (s accounts) updateUser(ctx context.Context, q *dbsqlc.Queries, u domain.User, whatever bool) error {
 	stored, err := q.UserGet(ctx, u.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Errorf(domain.CodeNotFound, "user %q not found", u.Name)
 	} else if err != nil {
 		return err
 	}
-	if !whatever && !s.matches(stored.Seal, s.userSeal(&stored)) {
+	if !whatever && !s.store.matches(stored.Seal, s.store.userSeal(&stored)) {
 		return domain.Errorf(domain.CodeConflict, "user %s was changed by something other than kairosd", stored.Name).Suggest("run kairosd doctor at the server")
 	}
 	if err := identityIsFree(ctx, q, u); err != nil {
 		return err
 	}
-	u.Name, u.CreatedAt = stored.Name, fromMicros(stored.CreatedAt)
-	p := s.userParams(u)
+	u.Name, u.CreatedAt = stored.Name, core.FromMicros(stored.CreatedAt)
+	p := s.store.userParams(u)
 	_, err = q.UserUpdate(ctx, dbsqlc.UserUpdateParams{Role: p.Role, PasswordHash: p.PasswordHash, Disabled: p.Disabled, LastSeenAt: p.LastSeenAt,
 		Settings: p.Settings, Issuer: p.Issuer, Subject: p.Subject, Seal: p.Seal, ID: stored.ID})
 	return err
 }
 
 // CountUsers counts all users.
-func (s *Store) CountUsers(ctx context.Context) (int, error) {
-	n, err := s.q.UserCount(ctx)
-	return int(n), translate(err, "count users")
+func (s accounts) CountUsers(ctx context.Context) (int, error) {
+	n, err := s.store.q.UserCount(ctx)
+	return int(n), core.Translate(err, "count users")
 }
 
 func session(r dbsqlc.Session) domain.Session {
-	return domain.Session{IDHash: r.IDHash, UserID: r.UserID, CreatedAt: fromMicros(r.CreatedAt), SeenAt: fromMicros(r.SeenAt),
-		ExpiresAt: fromMicros(r.ExpiresAt), Address: r.Address, Agent: r.Agent}
+	return domain.Session{IDHash: r.IDHash, UserID: r.UserID, CreatedAt: core.FromMicros(r.CreatedAt), SeenAt: core.FromMicros(r.SeenAt),
+		ExpiresAt: core.FromMicros(r.ExpiresAt), Address: r.Address, Agent: r.Agent}
 }
 
 // CreateSession stores a session.
-func (s *Store) CreateSession(_ context.Context, v domain.Session, said ...domain.AuditRecord) error {
-	return s.execAs("create session", said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		row := dbsqlc.Session{IDHash: v.IDHash, UserID: v.UserID, CreatedAt: micros(v.CreatedAt), SeenAt: micros(v.SeenAt),
-			ExpiresAt: micros(v.ExpiresAt), Address: v.Address, Agent: v.Agent}
-		row.Seal = s.sessionSeal(&row)
+func (s accounts) CreateSession(_ context.Context, v domain.Session, said ...domain.AuditRecord) error {
+	return s.store.execAs("create session", said, func(ctx context.Context, q *dbsqlc.Queries) error {
+		row := dbsqlc.Session{IDHash: v.IDHash, UserID: v.UserID, CreatedAt: core.Micros(v.CreatedAt), SeenAt: core.Micros(v.SeenAt),
+			ExpiresAt: core.Micros(v.ExpiresAt), Address: v.Address, Agent: v.Agent}
+		row.Seal = s.store.sessionSeal(&row)
 		return q.SessionInsert(ctx, dbsqlc.SessionInsertParams(row))
 	})
 }
 
 // SessionByHash finds a session; CodeNotFound.
-func (s *Store) SessionByHash(ctx context.Context, hash string) (domain.Session, error) {
-	r, err := s.q.SessionGet(ctx, hash)
-	if err == nil && !s.matches(r.Seal, s.sessionSeal(&r)) {
+func (s accounts) SessionByHash(ctx context.Context, hash string) (domain.Session, error) {
+	r, err := s.store.q.SessionGet(ctx, hash)
+	if err == nil && !s.store.matches(r.Seal, s.store.sessionSeal(&r)) {
 		err = sql.ErrNoRows // it proves nothing
 	}
-	return session(r), translate(err, "read session")
+	return session(r), core.Translate(err, "read session")
 }
 
 // Sessions lists the sessions of one user, newest first.
-func (s *Store) Sessions(ctx context.Context, userID string) ([]domain.Session, error) {
-	rows, err := s.q.SessionList(ctx, userID)
+func (s accounts) Sessions(ctx context.Context, userID string) ([]domain.Session, error) {
+	rows, err := s.store.q.SessionList(ctx, userID)
 	out := make([]domain.Session, len(rows))
 	for i, r := range rows {
 		out[i] = session(r)
 	}
-	return out, translate(err, "list sessions")
+	return out, core.Translate(err, "list sessions")
 }
 
 // TouchSession sets SeenAt; it never moves it back.
-func (s *Store) TouchSession(_ context.Context, hash string, seen time.Time) error {
-	return s.exec("touch session", func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionTouch(ctx, micros(seen), hash) })
+func (s accounts) TouchSession(_ context.Context, hash string, seen time.Time) error {
+	return s.store.exec("touch session", func(ctx context.Context, q *dbsqlc.Queries) error {
+		return q.SessionTouch(ctx, core.Micros(seen), hash)
+	})
 }
 
 // DeleteSession removes one session; a missing one is no error.
-func (s *Store) DeleteSession(_ context.Context, hash string, said ...domain.AuditRecord) error {
-	return s.execAs("delete session", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDelete(ctx, hash) })
+func (s accounts) DeleteSession(_ context.Context, hash string, said ...domain.AuditRecord) error {
+	return s.store.execAs("delete session", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDelete(ctx, hash) })
 }
 
 // DeleteSessions removes all sessions of a user but the one with the hash keep.
-func (s *Store) DeleteSessions(_ context.Context, userID, keep string, said ...domain.AuditRecord) error {
-	return s.execAs("delete sessions", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDeleteOfUser(ctx, userID, keep) })
+func (s accounts) DeleteSessions(_ context.Context, userID, keep string, said ...domain.AuditRecord) error {
+	return s.store.execAs("delete sessions", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDeleteOfUser(ctx, userID, keep) })
 }
 
 // DeleteExpiredSessions removes sessions that ended at or before now, or were
 // last seen at or before idle.
-func (s *Store) DeleteExpiredSessions(_ context.Context, now, idle time.Time) error {
-	return s.exec("delete expired sessions", func(ctx context.Context, q *dbsqlc.Queries) error {
-		return q.SessionDeleteExpired(ctx, micros(now), micros(idle))
+func (s accounts) DeleteExpiredSessions(_ context.Context, now, idle time.Time) error {
+	return s.store.exec("delete expired sessions", func(ctx context.Context, q *dbsqlc.Queries) error {
+		return q.SessionDeleteExpired(ctx, core.Micros(now), core.Micros(idle))
 	})
 }
 
 // token is a row as a token. One whose seal does not match says so, and proves nothing.
-func (s *Store) token(r dbsqlc.Token) (domain.Token, error) {
-	t := domain.Token{ID: r.ID, Unsealed: !s.matches(r.Seal, s.tokenSeal(&r)), Name: r.Name, Prefix: r.Prefix, SecretHash: r.SecretHash, Role: domain.Role(r.Role), CreatedBy: r.CreatedBy,
-		CreatedAt: fromMicros(r.CreatedAt), ExpiresAt: fromMicros(r.ExpiresAt), LastUsedAt: fromMicros(r.LastUsedAt), LastUsedFrom: r.LastUsedFrom, RevokedAt: fromMicros(r.RevokedAt)}
+func (s accounts) token(r dbsqlc.Token) (domain.Token, error) {
+	t := domain.Token{ID: r.ID, Unsealed: !s.store.matches(r.Seal, s.store.tokenSeal(&r)), Name: r.Name, Prefix: r.Prefix, SecretHash: r.SecretHash, Role: domain.Role(r.Role), CreatedBy: r.CreatedBy,
+		CreatedAt: core.FromMicros(r.CreatedAt), ExpiresAt: core.FromMicros(r.ExpiresAt), LastUsedAt: core.FromMicros(r.LastUsedAt), LastUsedFrom: r.LastUsedFrom, RevokedAt: core.FromMicros(r.RevokedAt)}
 	if err := json.Unmarshal([]byte(r.Scopes), &t.Scopes); err != nil {
 		return t, domain.Errorf(domain.CodeCorrupt, "scopes of token %s: %w", r.Name, err)
 	}
@@ -246,49 +249,49 @@ func (s *Store) token(r dbsqlc.Token) (domain.Token, error) {
 }
 
 // CreateToken stores a token.
-func (s *Store) CreateToken(_ context.Context, t domain.Token, said ...domain.AuditRecord) error {
+func (s accounts) CreateToken(_ context.Context, t domain.Token, said ...domain.AuditRecord) error {
 	scopes := t.Scopes
 	if scopes == nil {
 		scopes = []string{}
 	}
 	row := dbsqlc.Token{ID: t.ID, Name: t.Name, Prefix: t.Prefix, SecretHash: t.SecretHash, Role: string(t.Role),
-		Scopes: encodeJSON(scopes), CreatedBy: t.CreatedBy, CreatedAt: micros(t.CreatedAt), ExpiresAt: micros(t.ExpiresAt)}
-	row.Seal = s.tokenSeal(&row)
-	return s.execAccess("create token "+t.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
+		Scopes: core.EncodeJSON(scopes), CreatedBy: t.CreatedBy, CreatedAt: core.Micros(t.CreatedAt), ExpiresAt: core.Micros(t.ExpiresAt)}
+	row.Seal = s.store.tokenSeal(&row)
+	return s.store.execAccess("create token "+t.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		return q.TokenInsert(ctx, dbsqlc.TokenInsertParams{ID: row.ID, Name: row.Name, Prefix: row.Prefix, SecretHash: row.SecretHash, Role: row.Role,
 			Scopes: row.Scopes, CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, Seal: row.Seal})
 	})
 }
 
 // TokenByHash finds a token; CodeNotFound.
-func (s *Store) TokenByHash(ctx context.Context, hash string) (domain.Token, error) {
-	r, err := s.q.TokenByHash(ctx, hash)
+func (s accounts) TokenByHash(ctx context.Context, hash string) (domain.Token, error) {
+	r, err := s.store.q.TokenByHash(ctx, hash)
 	if err != nil {
-		return domain.Token{}, translate(err, "read token")
+		return domain.Token{}, core.Translate(err, "read token")
 	}
-	return s.token(r)
+	return s.store.token(r)
 }
 
 // TokenByID finds a token, also one that has ended; CodeNotFound.
-func (s *Store) TokenByID(ctx context.Context, id string) (domain.Token, error) {
-	r, err := s.q.TokenByID(ctx, id)
+func (s accounts) TokenByID(ctx context.Context, id string) (domain.Token, error) {
+	r, err := s.store.q.TokenByID(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Token{}, domain.Errorf(domain.CodeNotFound, "token %q not found", id)
 	} else if err != nil {
-		return domain.Token{}, translate(err, "read token")
+		return domain.Token{}, core.Translate(err, "read token")
 	}
-	return s.token(r)
+	return s.store.token(r)
 }
 
 // Tokens lists all tokens, newest first, revoked ones included.
-func (s *Store) Tokens(ctx context.Context) ([]domain.Token, error) {
-	rows, err := s.q.TokenList(ctx)
+func (s accounts) Tokens(ctx context.Context) ([]domain.Token, error) {
+	rows, err := s.store.q.TokenList(ctx)
 	if err != nil {
-		return nil, translate(err, "list tokens")
+		return nil, core.Translate(err, "list tokens")
 	}
 	out := make([]domain.Token, len(rows))
 	for i, r := range rows {
-		if out[i], err = s.token(r); err != nil {
+		if out[i], err = s.store.token(r); err != nil {
 			return nil, err
 		}
 	}
@@ -296,8 +299,8 @@ func (s *Store) Tokens(ctx context.Context) ([]domain.Token, error) {
 }
 
 // RevokeToken sets RevokedAt, once: a revoked token keeps its time.
-func (s *Store) RevokeToken(_ context.Context, id string, at time.Time, said ...domain.AuditRecord) error {
-	return s.execAccess("revoke token", said, func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s accounts) RevokeToken(_ context.Context, id string, at time.Time, said ...domain.AuditRecord) error {
+	return s.store.execAccess("revoke token", said, func(ctx context.Context, q *dbsqlc.Queries) error {
 		row, err := q.TokenByID(ctx, id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return domain.Errorf(domain.CodeNotFound, "token %q not found", id)
@@ -305,91 +308,19 @@ func (s *Store) RevokeToken(_ context.Context, id string, at time.Time, said ...
 			return err
 		}
 		if row.RevokedAt == 0 {
-			row.RevokedAt = micros(at)
+			row.RevokedAt = core.Micros(at)
 		}
-		return q.TokenRevoke(ctx, row.RevokedAt, s.tokenSeal(&row), id)
+		return q.TokenRevoke(ctx, row.RevokedAt, s.store.tokenSeal(&row), id)
 	})
 }
 
 // TouchToken sets when and from which address a token was last used; it never
 // moves the time back.
-func (s *Store) TouchToken(_ context.Context, id string, used time.Time, from string) error {
-	return s.exec("touch token", func(ctx context.Context, q *dbsqlc.Queries) error {
-		return q.TokenTouch(ctx, micros(used), from, id)
+func (s accounts) TouchToken(_ context.Context, id string, used time.Time, from string) error {
+	return s.store.exec("touch token", func(ctx context.Context, q *dbsqlc.Queries) error {
+		return q.TokenTouch(ctx, core.Micros(used), from, id)
 	})
-}
-
-// ReserveResponse claims a principal, route and key for one request; see
-// api.IdempotencyStore. A claim that an earlier process left behind, or nobody
-// answered for long, keeps its
-// CreatedAt when the same request claims it again: what the request derives
-// from it stays the same, so that what it began is found and not begun twice.
-func (s *Store) ReserveResponse(_ context.Context, r domain.StoredResponse, staleAfter time.Duration) (stored domain.StoredResponse, claimed bool, err error) {
-	stale := micros(r.CreatedAt.Add(-staleAfter))
-	insert := dbsqlc.ResponseInsertParams{Principal: r.Principal, Route: r.Route, Key: r.Key, BodyHash: r.BodyHash, CreatedAt: micros(r.CreatedAt)}
-	var row dbsqlc.Response
-	err = s.exec("reserve response", func(ctx context.Context, q *dbsqlc.Queries) error {
-		n, err := q.ResponseInsert(ctx, insert)
-		if claimed = n == 1; err != nil || claimed {
-			return err
-		}
-		if row, err = q.ResponseGet(ctx, r.Principal, r.Route, r.Key); err != nil || row.Status != 0 {
-			return err
-		}
-		// Nobody answers any more what an earlier process began.
-		if _, alive := s.claims.Load(claimOf(r)); alive && row.CreatedAt >= stale {
-			return nil
-		}
-		claimed = true
-		if row.BodyHash == r.BodyHash {
-			r.CreatedAt = fromMicros(row.CreatedAt)
-			return nil
-		}
-		if err := q.ResponseDeleteStale(ctx, dbsqlc.ResponseDeleteStaleParams{Principal: r.Principal, Route: r.Route, Key: r.Key, StaleBefore: stale}); err != nil {
-			return err
-		}
-		_, err = q.ResponseInsert(ctx, insert)
-		return err
-	})
-	if err == nil && claimed {
-		s.claims.Store(claimOf(r), nil)
-	}
-	if err != nil || claimed {
-		return r, claimed && err == nil, err
-	}
-	stored = domain.StoredResponse{Principal: row.Principal, Route: row.Route, Key: row.Key, BodyHash: row.BodyHash, Status: int(row.Status),
-		Body: row.Body, CreatedAt: fromMicros(row.CreatedAt)}
-	if err := json.Unmarshal([]byte(row.Header), &stored.Header); err != nil {
-		return stored, false, domain.Errorf(domain.CodeCorrupt, "stored response: %w", err)
-	}
-	return stored, false, nil
 }
 
 // claimOf names a claim among those that this process holds.
 func claimOf(r domain.StoredResponse) [3]string { return [3]string{r.Principal, r.Route, r.Key} }
-
-// CompleteResponse stores the answer of a claimed request.
-func (s *Store) CompleteResponse(_ context.Context, r domain.StoredResponse) error {
-	defer s.claims.Delete(claimOf(r))
-	return s.exec("store response", func(ctx context.Context, q *dbsqlc.Queries) error {
-		body := r.Body
-		if body == nil {
-			body = []byte{}
-		}
-		return q.ResponseComplete(ctx, dbsqlc.ResponseCompleteParams{Status: int64(r.Status), Header: encodeJSON(r.Header), Body: body,
-			Principal: r.Principal, Route: r.Route, Key: r.Key})
-	})
-}
-
-// ReleaseResponse gives a claim up, so that the request may be tried again.
-func (s *Store) ReleaseResponse(_ context.Context, principal, route, key string) error {
-	defer s.claims.Delete([3]string{principal, route, key})
-	return s.exec("release response", func(ctx context.Context, q *dbsqlc.Queries) error {
-		return q.ResponseRelease(ctx, principal, route, key)
-	})
-}
-
-// DeleteResponses removes records created before a time.
-func (s *Store) DeleteResponses(_ context.Context, before time.Time) error {
-	return s.exec("delete stored responses", func(ctx context.Context, q *dbsqlc.Queries) error { return q.ResponseDeleteBefore(ctx, micros(before)) })
-}

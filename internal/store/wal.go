@@ -6,11 +6,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/store/internal/core"
-
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
 const (
@@ -110,14 +109,14 @@ func (w *writer) checkpointIfDue() {
 		return
 	}
 	err = w.checkpoint()
-	if primary(err) == lib.SQLITE_FULL && w.dropBallast() {
+	if core.Primary(err) == lib.SQLITE_FULL && w.dropBallast() {
 		err = w.checkpoint()
 	}
-	if now := w.s.now(); err != nil && (fatal(err) || now.Sub(w.wal.warned) > time.Minute) {
+	if now := w.s.now(); err != nil && (core.Fatal(err) || now.Sub(w.wal.warned) > time.Minute) {
 		w.wal.warned = now
 		w.s.log.Error("move the write-ahead log into the database", "err", err)
 	}
-	if err != nil && fatal(err) {
+	if err != nil && core.Fatal(err) {
 		w.fail(err)
 	}
 }
@@ -144,7 +143,7 @@ func (w *writer) makeRoom() error {
 		return nil
 	}
 	err := w.checkpoint()
-	if err != nil && fatal(err) {
+	if err != nil && core.Fatal(err) {
 		w.fail(err)
 	}
 	return err

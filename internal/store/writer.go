@@ -14,6 +14,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/failpoint"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 	"github.com/kairosd/kairosd/internal/store/statement"
 )
@@ -109,7 +110,7 @@ func newWriter(s *Store, conn *sql.Conn, seq int64, mac []byte) (*writer, error)
 	w.wal.unanchored = true
 	var err error
 	if w.emptyWAL, err = conn.PrepareContext(w.ctx, "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
-		return nil, translate(err, "prepare the writer")
+		return nil, core.Translate(err, "prepare the writer")
 	}
 	if err := conn.Raw(func(c any) (err error) { w.c, err = statement.Of(c); return err }); err != nil {
 		return nil, err
@@ -231,14 +232,14 @@ func (w *writer) commit(batch []op) {
 	if err == nil {
 		events, err = w.transaction(batch, results)
 	}
-	if primary(err) == lib.SQLITE_FULL && !w.wal.full {
+	if core.Primary(err) == lib.SQLITE_FULL && !w.wal.full {
 		w.wal.full = true
 		if w.makeRoom() == nil && !w.wal.full {
 			clear(results)
 			events, err = w.transaction(batch, results)
 		}
 	}
-	if primary(err) == lib.SQLITE_FULL && w.dropBallast() {
+	if core.Primary(err) == lib.SQLITE_FULL && w.dropBallast() {
 		w.wal.full = true
 		if noRoom = w.makeRoom(); noRoom == nil {
 			clear(results)
@@ -248,7 +249,7 @@ func (w *writer) commit(batch []op) {
 	if f := w.onBatch.Load(); err == nil && f != nil {
 		(*f)(len(batch), time.Since(began))
 	}
-	if err != nil && noRoom == nil && len(batch) > 1 && !fatal(err) && w.stoppedBy() == nil {
+	if err != nil && noRoom == nil && len(batch) > 1 && !core.Fatal(err) && w.stoppedBy() == nil {
 		w.s.log.Warn("commit in single steps", "operations", len(batch), "err", err)
 		for i := range batch {
 			if failure := w.stoppedBy(); failure != nil {
@@ -260,10 +261,10 @@ func (w *writer) commit(batch []op) {
 		return
 	}
 	if err != nil {
-		if fatal(err) {
+		if core.Fatal(err) {
 			w.fail(err)
 		}
-		err = translate(err, "commit")
+		err = core.Translate(err, "commit")
 		for i := range results {
 			results[i] = err
 		}
@@ -340,7 +341,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent
 			added, opErr = o.apply(w)
 		}
 		if opErr != nil {
-			if _, refused := errors.AsType[*domain.Error](opErr); !refused || fatal(opErr) || w.c.TotalChanges() != changes {
+			if _, refused := errors.AsType[*domain.Error](opErr); !refused || core.Fatal(opErr) || w.c.TotalChanges() != changes {
 				return nil, opErr
 			}
 			results[i] = opErr

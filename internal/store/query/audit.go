@@ -18,7 +18,7 @@ audit_events.request, audit_events.address, audit_events.mac, coalesce(runs.publ
 
 // commonActions are recorded for every run: no index by action knows them, and
 // none is needed to find them.
-var commonActions = []string{core.ActionCheckpoint, "run.status", "run.created"}
+var commonActions = []string{core.ActionCheckpoint, "run.status", core.ActionCreated}
 
 // auditQuery is a filter as SQL.
 type auditQuery struct {
@@ -264,7 +264,7 @@ func (s *Lists) auditRange(ctx context.Context, f domain.AuditFilter) (first, la
 
 // AuditLog gives audit events with Seq > after in order, without their journal
 // rows, at most limit.
-func (s *Lists) AuditLog(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error) {
+func (s *SummaryReader) AuditLog(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error) {
 	rows, err := s.db.Q.AuditAfter(ctx, after, int64(limit))
 	if err != nil {
 		return nil, core.Translate(err, "read the audit log")

@@ -14,7 +14,7 @@ import (
 
 // FailureOrigin says what went before the first failure of a group;
 // CodeNotFound when none of it needs attention any more.
-func (s *Lists) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
+func (s *SummaryReader) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
 	first, err := s.db.Q.FailureGroupFirst(ctx, dbsqlc.FailureGroupFirstParams{Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.FailureOrigin{}, domain.Errorf(domain.CodeNotFound, "no failure of %s at %s with %s needs attention", ref.PlanKey, ref.Node, ref.Code)
@@ -34,7 +34,7 @@ func (s *Lists) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domai
 
 // FailureAcks lists failures that people took note of since a time, the newest
 // first.
-func (s *Lists) FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error) {
+func (s *SummaryReader) FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error) {
 	rows, err := s.db.Q.FailureAckList(ctx, core.Micros(since), int64(limit))
 	if err != nil {
 		return nil, core.Translate(err, "list acknowledged failures")
@@ -50,7 +50,7 @@ func (s *Lists) FailureAcks(ctx context.Context, since time.Time, limit int) ([]
 const outcomesMax = 50_000
 
 // Outcomes counts how runs ended since a time, per plan and half hour.
-func (s *Lists) Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error) {
+func (s *SummaryReader) Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error) {
 	rows, err := s.db.Q.OutcomeList(ctx, core.SlotOf(since.UnixMicro()), outcomesMax)
 	if err != nil {
 		return nil, core.Translate(err, "read outcomes")
@@ -63,7 +63,7 @@ func (s *Lists) Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome
 }
 
 // PlanOutcomes counts how runs of one plan ended since a time.
-func (s *Lists) PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error) {
+func (s *SummaryReader) PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error) {
 	n, err := s.db.Q.OutcomeOfPlan(ctx, plan, core.SlotOf(since.UnixMicro()))
 	if err != nil {
 		return nil, core.Translate(err, "read outcomes")

@@ -10,7 +10,7 @@ import (
 // Known lists the values that runs have under a key of the filter, in their
 // order, at most limit: error codes, people, agents, tools or providers;
 // CodeInvalid for another key.
-func (s *Lists) Known(ctx context.Context, key string, limit int) ([]string, error) {
+func (s *SummaryReader) Known(ctx context.Context, key string, limit int) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	var out []string

@@ -9,7 +9,7 @@ import (
 )
 
 // Notes gives what people wrote about a run, in order.
-func (s *Lists) Notes(ctx context.Context, run string) ([]domain.Note, error) {
+func (s *SummaryReader) Notes(ctx context.Context, run string) ([]domain.Note, error) {
 	rows, err := s.db.Q.NoteList(ctx, run, domain.MaxNotes)
 	if err != nil {
 		return nil, core.Translate(err, "read notes")
@@ -23,7 +23,7 @@ func (s *Lists) Notes(ctx context.Context, run string) ([]domain.Note, error) {
 
 // RecentNotes gives what people wrote about any run since a time, the newest
 // first, at most limit.
-func (s *Lists) RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error) {
+func (s *SummaryReader) RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error) {
 	rows, err := s.db.Q.NoteRecent(ctx, core.Micros(since), int64(limit))
 	if err != nil {
 		return nil, core.Translate(err, "read notes")

@@ -15,3 +15,21 @@ type Lists struct {
 
 // New gives the lists of a database. A request examines at most so many rows.
 func New(db *core.DB, rows int) *Lists { return &Lists{db, rows} }
+
+// SummaryReader reads sums and choices: how runs ended, notes, values to choose from.
+type SummaryReader struct{ db *core.DB }
+
+// Readers read one subject each.
+type Readers struct {
+	*RunReader
+	*PlanReader
+	*JournalReader
+	*MemoryReader
+	*SmallReader
+	*SummaryReader
+}
+
+// ReadersOf gives the readers of a database.
+func ReadersOf(db *core.DB) Readers {
+	return Readers{&RunReader{db}, &PlanReader{db}, &JournalReader{db}, &MemoryReader{db}, &SmallReader{db}, &SummaryReader{db}}
+}

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -162,6 +163,9 @@ func Approval(a dbsqlc.Approval, run string) domain.Approval {
 // checkpoint.
 const ActionCheckpoint = "checkpoint"
 
+// ActionCreated is the record that the seal of a run is part of.
+const ActionCreated = "run.created"
+
 // AuditEvent maps the row of an audit event.
 func AuditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
 	out := domain.AuditEvent{Seq: e.Seq, RunSeq: e.RunSeq, FirstSeq: e.FirstSeq, At: FromMicros(e.At),
@@ -176,4 +180,30 @@ func AuditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
 // FailureAck maps the row of an acknowledged failure group.
 func FailureAck(r dbsqlc.FailureAck, plan string) domain.FailureAck {
 	return domain.FailureAck{FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint}, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: FromMicros(r.At)}
+}
+
+// Draft is a row of drafts.
+func Draft(r dbsqlc.Draft) (domain.Draft, error) {
+	d := domain.Draft{ID: r.PublicID, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface, Parent: r.Parent, Revision: int(r.Revision), State: domain.DraftState(r.State),
+		Begun: int(r.Begun), CreatedAt: FromMicros(r.CreatedAt), EndedAt: FromMicros(r.EndedAt)}
+	for _, part := range []struct {
+		text string
+		into any
+	}{{r.Request, &d.DraftRequest}, {r.Progress, &d.Progress}, {r.Outcome, &d.DraftOutcome}} {
+		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
+			return d, fmt.Errorf("draft %s: %w", d.ID, err)
+		}
+	}
+	return d, nil
+}
+
+// Bulk is a row of bulks.
+func Bulk(r dbsqlc.Bulk) domain.Bulk {
+	var labels map[string]string
+	if json.Unmarshal([]byte(r.Labels), &labels) != nil || len(labels) == 0 {
+		labels = nil // the database checks that it is JSON, and only this package writes it
+	}
+	return domain.Bulk{ID: r.PublicID, Labels: labels, NotBefore: FromMicros(r.NotBefore), Provider: r.Provider, Tool: r.Tool, Action: domain.Action(r.Action), Query: r.Query, Reason: r.Reason, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface,
+		Canary: r.Canary != 0, Rate: int(r.Rate), State: domain.BulkState(r.State), Note: r.Note, Total: r.Total, CreatedAt: FromMicros(r.CreatedAt),
+		EndedAt: FromMicros(r.EndedAt), Acted: r.Acted, Refused: r.Refused}
 }

@@ -1,5 +1,9 @@
 package core
 
+import (
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
 const (
 	DropWordsSQL = `DELETE FROM run_words WHERE rowid = ?`
 	AddWordsSQL  = `INSERT INTO run_words (rowid, headline, labels)
@@ -8,3 +12,11 @@ SELECT id, substr(CASE WHEN status = 'failed' THEN headline ELSE '' END, 1, 2000
 FROM runs WHERE (status = 'failed' AND headline <> '' OR EXISTS (SELECT 1 FROM run_labels WHERE run_id = runs.id))`
 	MaxWords = 32
 )
+
+// NeedsAttention: failed, or waiting for a person, and not deleted.
+func NeedsAttention(status, reason string, deletedAt int64) bool {
+	return deletedAt == 0 && (status == string(domain.RunFailed) || status == string(domain.RunWaiting) && domain.WaitReason(reason).NeedsPerson())
+}
+
+// SettingTold holds the last audit event that messages were made of.
+const SettingTold = "notify/told"

@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 // they were written, in order, and those that are not, or that miss up to last,
 // where the journal is known to end. Nothing is changed. CodeCorrupt when the
 // file itself does not give its rows.
-func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]domain.Entry, []domain.DamagedRow, error) {
+func (s *JournalReader) Intact(ctx context.Context, runID string, last int64) ([]domain.Entry, []domain.DamagedRow, error) {
 	type read struct {
 		row core.StepRow
 		err error
@@ -29,7 +29,7 @@ func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]domain.
 			return nil
 		})
 	if err != nil {
-		return nil, nil, translate(err, "read the journal of run "+runID)
+		return nil, nil, core.Translate(err, "read the journal of run "+runID)
 	}
 	good, bad, next := make([]domain.Entry, 0, len(rows)), []domain.DamagedRow(nil), int64(1)
 	missing := func(to int64) {
@@ -46,7 +46,7 @@ func (s *Store) Intact(ctx context.Context, runID string, last int64) ([]domain.
 		var e domain.Entry
 		err := rows[i].err
 		if err == nil {
-			if e, err = s.entry(ctx, runID, *r); err == nil {
+			if e, err = s.db.Entry(ctx, runID, *r); err == nil {
 				if r.Seq >= next { // written since the run was looked at
 					missing(r.Seq)
 					next = r.Seq + 1

@@ -1,0 +1,303 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// RunReader reads runs.
+type RunReader struct{ db *core.DB }
+
+// keptScan bounds how many audit events are read for the digests of one run: those
+// of others stand between them.
+const keptScan = 20_000
+
+// Kept gives the digests that the audit log keeps of a run whose journal retention
+// removed. The digests of a run that took very long, beside much else,
+// are those of its last rows.
+func (s *RunReader) Kept(ctx context.Context, run string) (domain.KeptDigests, error) {
+	var out domain.KeptDigests
+	id, err := s.db.RowID(ctx, run)
+	if err != nil {
+		return out, err
+	}
+	// Its other events are found by an index, and stand beside those of its rows.
+	var first, last int64
+	events, err := s.db.Q.KeptEvents(ctx, &id)
+	if err != nil {
+		return out, core.Translate(err, "read the audit log")
+	}
+	for _, e := range events {
+		if first == 0 {
+			first = e.Seq
+		}
+		last = e.Seq
+		var created struct {
+			Seal string `json:"seal"`
+		}
+		if e.Action == core.ActionCreated && e.Detail != nil && json.Unmarshal([]byte(*e.Detail), &created) == nil {
+			out.Created = created.Seal
+		}
+	}
+	const beside = 16
+	low := max(first-beside, last-keptScan)
+	rows, err := s.db.Q.KeptDigests(ctx, low, last+beside, &id)
+	for _, r := range rows {
+		out.Rows = append(out.Rows, domain.KeptDigest{Event: r.Seq, First: r.FirstSeq, Last: r.RunSeq, Digest: hex.EncodeToString(r.Digest)})
+	}
+	slices.SortFunc(out.Rows, func(a, b domain.KeptDigest) int { return int(a.First - b.First) })
+	return out, core.Translate(err, "read the audit log")
+}
+
+// LastRuns are the newest runs of a plan, newest first: only their id, state and
+// times are filled.
+func (s *RunReader) LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error) {
+	rows, err := s.db.Q.RunsOfPlan(ctx, plan, int64(limit))
+	if err != nil {
+		return nil, core.Translate(err, "read the last runs of "+plan)
+	}
+	out := make([]domain.Run, len(rows))
+	for i, r := range rows {
+		out[i] = domain.Run{ID: r.PublicID, PlanKey: plan, Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason),
+			CreatedAt: core.FromMicros(r.CreatedAt), EndedAt: core.FromMicros(r.EndedAt)}
+	}
+	return out, nil
+}
+
+// NextStart is the run of a plan that is the next to start at a time that was set
+// for it, and when; "": none is, or more than 100 are queued.
+func (s *RunReader) NextStart(ctx context.Context, plan string) (run string, at time.Time, err error) {
+	const most = 100
+	rows, err := s.db.Q.RunsQueuedOfPlan(ctx, plan, most+1)
+	if err != nil || len(rows) > most {
+		return "", at, core.Translate(err, "read the queued runs of "+plan)
+	}
+	for _, r := range rows {
+		if start := core.FromMicros(r.StartAt); start.After(s.db.Now()) && (run == "" || start.Before(at)) {
+			run, at = r.PublicID, start
+		}
+	}
+	return run, at, nil
+}
+
+// Run finds a run by its id, input and output included; CodeNotFound. What of it is
+// damaged is left out, and named in [domain.Run.Damaged].
+func (s *RunReader) Run(ctx context.Context, id string) (domain.Run, error) {
+	row, err := s.db.Q.RunByPublicID(ctx, id)
+	if err != nil {
+		if r, bareErr := s.bareRun(ctx, id); bareErr == nil {
+			return r, nil
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %s", id)
+		}
+		return domain.Run{}, core.Translate(err, "read run "+id)
+	}
+	r := core.Run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
+	for _, v := range []struct {
+		part   domain.RunPart
+		column *string
+		into   *domain.RawJSON
+	}{{domain.PartInput, row.RunDetail.Input, &r.Input}, {domain.PartOutput, row.RunDetail.Output, &r.Output}} {
+		*v.into, err = s.db.Fetch(ctx, v.column)
+		switch code := domain.CodeOf(err); {
+		case code == domain.CodeCorrupt, code == domain.CodeNotFound:
+			r.Damaged = append(r.Damaged, domain.DamagedPart{Part: v.part, Message: err.Error()})
+			*v.into = nil
+		case err != nil:
+			return r, err
+		case *v.into != nil && !strings.HasPrefix(*v.column, core.PayloadMark) && !json.Valid(*v.into):
+			r.Damaged = append(r.Damaged, domain.DamagedPart{Part: v.part, Message: "it is no JSON any more"})
+			*v.into = nil
+		}
+	}
+	return r, nil
+}
+
+// bareRun is a run whose row of details is gone, or on a page that cannot be read.
+func (s *RunReader) bareRun(ctx context.Context, id string) (domain.Run, error) {
+	row, err := s.db.Q.RunBare(ctx, id)
+	if err != nil {
+		return domain.Run{}, err
+	}
+	return core.Run(row.Run, dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash), nil
+}
+
+// FindRun finds a run by id, or by any unambiguous tail or prefix of at least 4
+// characters; CodeNotFound, CodeConflict when ambiguous.
+func (s *RunReader) FindRun(ctx context.Context, id string) (domain.Run, error) {
+	id = strings.ToLower(strings.TrimSpace(id))
+	if domain.ValidID(id) {
+		return s.Run(ctx, id)
+	}
+	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %q", id).Suggest("give at least the last four characters of a run's id")
+	}
+	tails, err := s.db.Q.RunByTail(ctx, core.Reversed(id), core.After(core.Reversed(id)))
+	if err != nil {
+		return domain.Run{}, core.Translate(err, "find run "+id)
+	}
+	prefixes, err := s.db.Q.RunByPrefix(ctx, id, core.After(id))
+	if err != nil {
+		return domain.Run{}, core.Translate(err, "find run "+id)
+	}
+	found := map[string]bool{}
+	for _, f := range append(tails, prefixes...) {
+		found[f] = true
+	}
+	switch len(found) {
+	case 0:
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %q", id)
+	case 1:
+		for f := range found {
+			return s.Run(ctx, f)
+		}
+	}
+	return domain.Run{}, domain.Errorf(domain.CodeConflict, "%q fits several runs", id).Suggest("give more characters of the id")
+}
+
+// Unfinished lists runs that are not final, highest priority first, then
+// oldest; large inputs are not loaded.
+func (s *RunReader) Unfinished(ctx context.Context) ([]domain.Run, error) {
+	rows, err := s.db.Q.RunUnfinished(ctx)
+	if err != nil {
+		return nil, core.Translate(err, "read unfinished runs")
+	}
+	out := make([]domain.Run, len(rows))
+	for i, row := range rows {
+		out[i] = core.Run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
+		s.db.Remember(row.Run.PublicID, row.Run.ID)
+		for _, column := range []*domain.RawJSON{&out[i].Input, &out[i].Output} {
+			if strings.HasPrefix(string(*column), core.PayloadMark) {
+				*column = nil
+			}
+		}
+	}
+	bare, err := s.db.Q.RunUnfinishedBare(ctx)
+	for _, row := range bare {
+		out = append(out, core.Run(row.Run, dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash))
+		s.db.Remember(row.Run.PublicID, row.Run.ID)
+	}
+	return out, core.Translate(err, "read unfinished runs")
+}
+
+// RunByKey finds the run that was created with an idempotency key; CodeNotFound.
+func (s *RunReader) RunByKey(ctx context.Context, key string) (domain.Run, error) {
+	id, err := s.db.Q.RunByKey(ctx, &key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run with the key %q", key)
+	} else if err != nil {
+		return domain.Run{}, core.Translate(err, "read run by its key")
+	}
+	return s.Run(ctx, id)
+}
+
+// LiveChildren lists the ids of a run's children that are not over, oldest first.
+func (s *RunReader) LiveChildren(ctx context.Context, run string) ([]string, error) {
+	ids, err := s.db.Q.RunLiveChildren(ctx, run)
+	return ids, core.Translate(err, "read children of a run")
+}
+
+// ActiveByConcurrency lists active runs with that concurrency key, oldest first.
+func (s *RunReader) ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error) {
+	ids, err := s.db.Q.RunActiveByConcurrency(ctx, key)
+	if err != nil {
+		return nil, core.Translate(err, "read runs by concurrency key")
+	}
+	return s.runs(ctx, ids)
+}
+
+// Lineage lists the children, forks and reruns of a run, and what it came from.
+func (s *RunReader) Lineage(ctx context.Context, id string) ([]domain.Run, error) {
+	r, err := s.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, from := range []string{r.ForkedFrom, r.RerunOf} {
+		if from != "" {
+			ids = append(ids, from)
+		}
+	}
+	if r.Parent != nil {
+		ids = append(ids, r.Parent.Run)
+	}
+	for _, query := range []func(context.Context, string) ([]string, error){s.db.Q.RunChildren, s.db.Q.RunForks, s.db.Q.RunReruns} {
+		more, err := query(ctx, id)
+		if err != nil {
+			return nil, core.Translate(err, "read the lineage of run "+id)
+		}
+		ids = append(ids, more...)
+	}
+	return s.runs(ctx, ids)
+}
+
+func (s *RunReader) runs(ctx context.Context, ids []string) ([]domain.Run, error) {
+	out := make([]domain.Run, 0, len(ids))
+	for _, id := range ids {
+		r, err := s.Run(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// RunCounts reads the maintained counters.
+func (s *RunReader) RunCounts(ctx context.Context) (domain.RunCounts, error) {
+	c := domain.RunCounts{ByStatus: map[domain.RunStatus]int64{}, Waiting: map[domain.WaitReason]int64{}}
+	rows, err := s.db.Q.RunCountList(ctx)
+	if err != nil {
+		return c, core.Translate(err, "read run counters")
+	}
+	for _, r := range rows {
+		c.ByStatus[domain.RunStatus(r.Status)] += r.N
+		c.Total += r.N
+		switch {
+		case r.WaitReason == core.Stubborn:
+			c.Waiting[domain.WaitRetry] += r.N
+			c.Stubborn += r.N
+			c.NeedsAttention += r.N
+		case r.WaitReason == core.Silent:
+			c.Silent += r.N
+			c.NeedsAttention += r.N
+		case r.Status == string(domain.RunWaiting):
+			c.Waiting[domain.WaitReason(r.WaitReason)] += r.N
+		case r.WaitReason == core.Acknowledged:
+			c.Acknowledged += r.N
+			continue
+		}
+		if r.WaitReason == string(domain.WaitHeld) {
+			c.Held += r.N
+		}
+		if core.NeedsAttention(r.Status, r.WaitReason, 0) {
+			c.NeedsAttention += r.N
+		}
+	}
+	c.OpenApprovals, err = s.db.Q.ApprovalCountOpen(ctx)
+	return c, core.Translate(err, "count approvals")
+}
+
+// Uses lists what took part in a run, by kind and name.
+func (s *RunReader) Uses(ctx context.Context, run string) ([]domain.Use, error) {
+	rows, err := s.db.Q.RunUses(ctx, run)
+	if err != nil {
+		return nil, core.Translate(err, "read what took part")
+	}
+	out := make([]domain.Use, len(rows))
+	for i, r := range rows {
+		out[i] = domain.Use{Kind: r.Kind, Name: r.Name}
+	}
+	return out, nil
+}
