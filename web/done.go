@@ -9,7 +9,6 @@ import (
 // what was done.
 var deeds = []ui.Done{
 	{Name: "opens-with", Path: "/views/default", Says: locale.Mark("What the run list opens with is changed.")},
-	{Name: "forgotten", Path: "/memory/forget", Says: locale.Mark("The session remembers nothing any more.")},
 	{Name: "run-paused", Path: "/runs/:run/:action", Act: "pause", Says: locale.Mark("The run is paused: it stops after the running step, if there is one.")},
 	{Name: "run-continued", Path: "/runs/:run/:action", Act: "continue", Says: locale.Mark("The run goes on.")},
 	{Name: "run-noted", Path: "/runs/:run/ack", Says: locale.Mark("Somebody knows of it now: the run needs attention no more.")},

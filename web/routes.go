@@ -157,10 +157,6 @@ func (s *Server) table() []route {
 		{post, "/agents/servers/:server/retry", app.RetryToolServer, (*request).retryServer},
 		{get, "/handoffs", app.ListHandoffs, (*request).allHandoffs},
 		{get, "/handoffs/:handoff", app.GetHandoff, (*request).handoffPage},
-
-		{get, "/memory", app.ListSessions, (*request).memory},
-		{get, "/memory/forget", app.ForgetSession, (*request).forgetPage},
-		{post, "/memory/forget", app.ForgetSession, (*request).forget},
 	}
 	for _, section := range s.sections {
 		for _, r := range section.Routes {

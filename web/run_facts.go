@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -45,7 +46,7 @@ func (b *runPage) facts(p *view.RunPage) {
 	if run.Session != "" && run.Session != run.ID {
 		href := ""
 		if domain.CheckMemoryOwner(b.who.actor(), run.Actor) == nil {
-			href = b.memoryHref("/memory", run.Actor, run.Session, "")
+			href = link.Memory(b.who.Name, "/memory", run.Actor, run.Session, "")
 		}
 		add(b.t("Session"), visible(run.Session), href)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/kairosd/kairosd/web/account"
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/memory"
 	"github.com/kairosd/kairosd/web/settings"
 	"github.com/kairosd/kairosd/web/system"
 	"github.com/kairosd/kairosd/web/ui"
@@ -142,6 +143,7 @@ func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
 		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts, Memory: true}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
+		memory.Section(memory.Ports{App: s.App}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),
 		system.Section(system.Ports{App: s.App, System: s.System, Settings: s.Settings}),
 	}

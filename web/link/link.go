@@ -48,3 +48,22 @@ func Provider(name string) string { return "/agents/providers/" + url.PathEscape
 
 // Tool is the page of a tool.
 func Tool(name string) string { return "/agents/tools/" + url.PathEscape(name) }
+
+// Memory is the address of a page about what a session of an owner remembers; reader is
+// who reads it.
+func Memory(reader, path, owner, session, after string) string {
+	q := url.Values{}
+	if owner != reader {
+		q.Set("owner", owner)
+	}
+	if session != "" {
+		q.Set("session", session)
+	}
+	if after != "" {
+		q.Set("after", after)
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}

@@ -13,23 +13,25 @@ import (
 
 // What templates here take from the kit, under the names that they know it by.
 type (
-	Shell     = kit.Shell
-	Once      = kit.Once
-	Choice    = kit.Choice
-	Option    = kit.Option
-	Status    = kit.Status
-	Link      = kit.Link
-	Time      = kit.Time
-	Fact      = kit.Fact
-	Field     = kit.Field
-	Block     = kit.Block
-	Node      = kit.Node
-	FindForm  = kit.FindForm
-	ErrorPage = kit.ErrorPage
-	RowPages  = kit.RowPages
-	Notice    = kit.Notice
-	DiffLine  = kit.DiffLine
-	EventRow  = kit.EventRow
+	Shell       = kit.Shell
+	Once        = kit.Once
+	Choice      = kit.Choice
+	Option      = kit.Option
+	Status      = kit.Status
+	Link        = kit.Link
+	Time        = kit.Time
+	Fact        = kit.Fact
+	Field       = kit.Field
+	Block       = kit.Block
+	Node        = kit.Node
+	FindForm    = kit.FindForm
+	ErrorPage   = kit.ErrorPage
+	RowPages    = kit.RowPages
+	Notice      = kit.Notice
+	DiffLine    = kit.DiffLine
+	EventRow    = kit.EventRow
+	ConfirmPage = kit.ConfirmPage
+	ProblemRow  = kit.ProblemRow
 )
 
 // T is a message in the reader's language; it is named by its English text
@@ -74,6 +76,11 @@ func Error(p ErrorPage) templ.Component { return kit.Error(p) }
 // ErrorPanel is what an error page says.
 func ErrorPanel(p ErrorPage) templ.Component { return kit.ErrorPanel(p) }
 
+// Confirm asks before something is done.
+func Confirm(p ConfirmPage) templ.Component { return kit.Confirm(p) }
+
+func problemList(p []ProblemRow) templ.Component               { return kit.Problems(p) }
+func problemText(p ProblemRow) templ.Component                 { return kit.ProblemText(p) }
 func glyph(s Status) templ.Component                           { return kit.Glyph(s) }
 func maybeLink(l Link) templ.Component                         { return kit.MaybeLink(l) }
 func termList(facts []Fact) templ.Component                    { return kit.TermList(facts) }

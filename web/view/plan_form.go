@@ -1,7 +1,5 @@
 package view
 
-import "github.com/a-h/templ"
-
 // PlanForm is the editor.
 type PlanForm struct {
 	Shell
@@ -26,20 +24,4 @@ type PlanForm struct {
 	TryInput       string
 	Examples       []Link         // to begin with, of a plan that is new
 	Numbered       [][]SourceSpan // the text with line numbers
-}
-
-// ProblemRow is one thing wrong with a plan.
-type ProblemRow struct {
-	Severity, Code, Where, Node, Message, Suggestion string
-	// Headline says it in the reader's language, where the message is not in it.
-	Headline string
-	Line     int // 0: none
-}
-
-// lang marks what the planner says where the page is in another language.
-func (q ProblemRow) lang() templ.Attributes {
-	if q.Headline == "" {
-		return nil
-	}
-	return templ.Attributes{"lang": "en"}
 }

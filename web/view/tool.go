@@ -46,40 +46,6 @@ type TryToolPage struct {
 	Reason      string
 }
 
-// ConfirmPage asks before something is done, for a reason.
-type ConfirmPage struct {
-	Shell
-	Crumb                                  Link
-	Heading, Says, Post, Back, Idem, Error string
-	Do                                     string // sent along: what was read is what is done
-	Facts                                  []Fact
-	Danger, NeedsReason                    bool
-	// Alternative is sent along.
-	Alternative string
-	// Part is sent along, or asked for; For are the times to choose from.
-	Part    string
-	AskPart bool
-	For     []Option
-	// Problems are what is wrong with a plan that is taken into use; Lists are what else
-	// to read before; Checks are what to tick as looked at.
-	Problems []ProblemRow
-	Lists    []ConfirmList
-	Checks   []string
-}
-
-// ConfirmList is something to read before an act.
-type ConfirmList struct {
-	Title string
-	Items []string
-}
-
-// List adds what else there is to read, if there is anything.
-func (p *ConfirmPage) List(title string, items []string) {
-	if len(items) > 0 {
-		p.Lists = append(p.Lists, ConfirmList{title, items})
-	}
-}
-
 // AgentPage is one agent.
 type AgentPage struct {
 	Shell

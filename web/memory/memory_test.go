@@ -1,4 +1,4 @@
-package web_test
+package memory_test
 
 import (
 	"net/http"
@@ -42,7 +42,7 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 	if page.Code != http.StatusOK || !strings.Contains(page.Body, "&lt;script&gt;alert(1)") {
 		t.Errorf("%d\n%s", page.Code, page.Body)
 	}
-	crawl(t, "memory", page.Body)
+	webtest.Safe(t, "memory", page.Body)
 	forget := "/memory/forget?" + url.Values{"session": {session}}.Encode()
 	form := b.Get(forget).Hidden()
 	if p := b.Post(forget, form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {

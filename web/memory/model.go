@@ -1,8 +1,12 @@
-package view
+package memory
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+)
 
 // MemoryPage lists an owner's sessions, or what one of them remembers.
 type MemoryPage struct {
-	Shell
+	kit.Shell
 	Owner    string // empty: the reader's own
 	Session  string
 	Sessions []MemorySessionRow
@@ -16,12 +20,12 @@ type MemoryPage struct {
 // MemorySessionRow is a session in a list.
 type MemorySessionRow struct {
 	Name, Href, Exchanges string
-	Last                  Time
+	Last                  kit.Time
 }
 
 // MemoryRow is one exchange.
 type MemoryRow struct {
 	Asked, Answered string
-	Run             Link
-	At              Time
+	Run             kit.Link
+	At              kit.Time
 }

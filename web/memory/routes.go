@@ -1,0 +1,20 @@
+package memory
+
+import (
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+func (s *section) routes() []ui.Route {
+	return []ui.Route{
+		{Get: "/memory", Operation: app.ListSessions, Handle: s.memory},
+		{Get: "/memory/forget", Operation: app.ForgetSession, Handle: s.forgetPage},
+		{Post: "/memory/forget", Operation: app.ForgetSession, Handle: s.forget},
+	}
+}
+
+// done are the acts after which a page says what was done.
+var done = []ui.Done{
+	{Name: "forgotten", Path: "/memory/forget", Says: locale.Mark("The session remembers nothing any more.")},
+}
