@@ -141,7 +141,7 @@ func New(c Config) (*Server, error) {
 // mounted are the sections, each with what its pages need.
 func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
-		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts, Memory: true}),
+		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
 		memory.Section(memory.Ports{App: s.App}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),

@@ -29,7 +29,7 @@ func (s *section) mePage(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	return c.Render(code, Me(MePage{Begins: begins, Views: views, Second: second, ZoneSet: c.ZoneSet(), ZoneError: c.Query("zone") == "unknown", Memory: s.Memory, Shell: c.Shell("me", "You"), Idem: kit.NewID(), Error: problem, Name: kit.Visible(c.Who.Name), Role: c.T(roleWords[c.Who.Role]), HasPassword: c.Who.PasswordHash != "", Sessions: list}))
+	return c.Render(code, Me(MePage{Begins: begins, Views: views, Second: second, ZoneSet: c.ZoneSet(), ZoneError: c.Query("zone") == "unknown", Shell: c.Shell("me", "You"), Idem: kit.NewID(), Error: problem, Name: kit.Visible(c.Who.Name), Role: c.T(roleWords[c.Who.Role]), HasPassword: c.Who.PasswordHash != "", Sessions: list}))
 }
 
 // startViews are the views that one's run list may open with, and the query of the

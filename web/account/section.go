@@ -17,8 +17,6 @@ type Ports struct {
 	App      *app.App
 	Auth     Auth
 	Accounts Accounts // nil: there are no pages for users and tokens
-	// Memory reports whether there is a page about what sessions remember.
-	Memory bool
 }
 
 // Auth is who may come in.

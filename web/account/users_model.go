@@ -71,7 +71,6 @@ type RevokeTokenPage struct {
 // MePage is the reader's own.
 type MePage struct {
 	kit.Shell
-	Memory                  bool   // there is a page about it
 	Begins                  string // the query that the run list opens with
 	Views                   []kit.Option
 	Idem, Error, Name, Role string
