@@ -69,9 +69,9 @@ soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other 
 	$(call proof,load,$(LARGE) ./internal/engine -run TestDurableCheckpoints)
 	$(call proof,access,$(LARGE) ./web ./internal/api -run 'Matrix')
 	$(call proof,bad inputs,$(LARGE) ./internal/arch -run TestBadInputs)
-	$(call proof,fuzz,KAIROS_FIGURES=$(FIGURES) $(GO) run ./internal/prooftest/fuzz -time $$((4 * $(PROOF)))s)
+	$(call proof,fuzz,KAIROS_FIGURES=$(FIGURES) $(GO) run ./internal/testing/proof/fuzz -time $$((4 * $(PROOF)))s)
 	$(call proof,seeded bugs,$(LARGE) ./crashtest -run TestSeededBugs)
-	@$(GO) run ./internal/prooftest/scorecard -of "commit $$(git rev-parse --short HEAD), seed $${KAIROS_SEED:-1}, $$(date -u +%F)" $(if $(CARD),-doc docs/reliability.md) $(FIGURES)
+	@$(GO) run ./internal/testing/proof/scorecard -of "commit $$(git rev-parse --short HEAD), seed $${KAIROS_SEED:-1}, $$(date -u +%F)" $(if $(CARD),-doc docs/reliability.md) $(FIGURES)
 
 generate: ## regenerate queries and templates
 	$(TOOL) sqlc generate
@@ -106,7 +106,7 @@ fmt: ## format everything
 	$(TOOL) templ fmt web
 
 fuzz: ## fuzz each parser for 30 seconds
-	$(GO) run ./internal/prooftest/fuzz -time 30s
+	$(GO) run ./internal/testing/proof/fuzz -time 30s
 
 bench: ## measure kairosd beside the engines that do its job; prints one table (BENCH="-n 1 -workloads W1,W2")
 	CGO_ENABLED=0 $(GO) -C bench run . $(BENCH)

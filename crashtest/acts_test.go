@@ -21,10 +21,10 @@ import (
 
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -346,7 +346,7 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 		return nil, err
 	}
 	s["draft"] = asked.Plan.Key
-	if prooftest.Large() > 0 { // three deaths are many for a quick test
+	if proof.Large() > 0 { // three deaths are many for a quick test
 		if err := run("kills", "kills", is(domain.RunRunning)); err != nil {
 			return nil, err
 		}
@@ -376,7 +376,7 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 // the same request, sent again with its key, leaves it done once (A44, G1, G10, G12).
 func TestKillInEveryAct(t *testing.T) {
 	t.Parallel()
-	bin, in := build(t), prooftest.Dir(t)
+	bin, in := build(t), proof.Dir(t)
 	server, called := outside(t)
 	config := "tools: {http: {allow_private: [\"127.0.0.0/8\"]}}\nskills: [{id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}]\nretention: {keep: 1}\n"
 	made := 0
@@ -438,7 +438,7 @@ func TestKillInEveryAct(t *testing.T) {
 				if d.keyed() && !d.once {
 					all[0].k = 2 // the first one keeps the key
 				}
-				if prooftest.Large() > 0 {
+				if proof.Large() > 0 {
 					if all, err = tracedDeed(ctx, fresh, from, d); err != nil {
 						t.Errorf("%s: %v", d.name, err)
 						continue
@@ -473,7 +473,7 @@ func TestKillInEveryAct(t *testing.T) {
 	}
 	tried := 0
 	for _, d := range deeds(s) {
-		if prooftest.Large() > 0 || quickDeeds[d.name] {
+		if proof.Large() > 0 || quickDeeds[d.name] {
 			queue <- d
 			tried++
 		}
@@ -483,7 +483,7 @@ func TestKillInEveryAct(t *testing.T) {
 	if deaths < tried {
 		t.Errorf("%d deaths in %d acts: the points are not reached", deaths, tried)
 	}
-	prooftest.Figure(t, "crash points", deaths)
+	proof.Figure(t, "crash points", deaths)
 }
 
 // tracedDeed lists the points that a deed goes through until it is answered.

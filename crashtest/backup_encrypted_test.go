@@ -12,9 +12,9 @@ import (
 
 	"filippo.io/age"
 
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -51,7 +51,7 @@ func TestKillInEncryptedBackup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
-			data := filepath.Join(prooftest.Dir(t), "data")
+			data := filepath.Join(proof.Dir(t), "data")
 			if err := os.MkdirAll(data, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func TestKillInEncryptedBackup(t *testing.T) {
 			allThere(t, filepath.Join(data, "kairos.db"), acked)
 		})
 	}
-	prooftest.Figure(t, "crash points", deaths)
+	proof.Figure(t, "crash points", deaths)
 }
 
 // plainDatabases are the files below a directory that begin as SQLite's do.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store/recovery"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -23,13 +23,13 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
-	bin, in := build(t), prooftest.Dir(t)
+	bin, in := build(t), proof.Dir(t)
 	points := []string{"backup.verified:1"}
-	runs := prooftest.Size(16, 64)
-	if prooftest.Large() > 0 {
+	runs := proof.Size(16, 64)
+	if proof.Large() > 0 {
 		points = []string{"backup.copied:1", "backup.verified:1", "backup.renamed:1", "file.synced:1", "file.renamed:1"}
-		r := rand.New(rand.NewPCG(prooftest.Seed(t), 9))
-		for range prooftest.Size(1, 5) { // somewhere in it
+		r := rand.New(rand.NewPCG(proof.Seed(t), 9))
+		for range proof.Size(1, 5) { // somewhere in it
 			points = append(points, fmt.Sprintf("commit.after:%d", 1+r.IntN(400)), fmt.Sprintf("commit.before:%d", 1+r.IntN(400)))
 		}
 	}
@@ -115,7 +115,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 	if deaths == 0 {
 		t.Error("nothing was killed")
 	}
-	prooftest.Figure(t, "crash points", deaths)
+	proof.Figure(t, "crash points", deaths)
 }
 
 // letters is a text of a length.

@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -54,7 +54,7 @@ func traced(t *testing.T, bin string, args ...string) []point {
 
 // some are the points that a usual test run tries.
 func some(all []point, names ...string) []point {
-	if prooftest.Large() > 0 {
+	if proof.Large() > 0 {
 		return all
 	}
 	var out []point
@@ -74,7 +74,7 @@ func some(all []point, names ...string) []point {
 func TestKillInBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	bin, in := build(t), prooftest.Dir(t)
+	bin, in := build(t), proof.Dir(t)
 	base := filepath.Join(in, "base", "data")
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		t.Fatal(err)
@@ -164,5 +164,5 @@ func TestKillInBackupAndRestore(t *testing.T) {
 	if deaths == 0 {
 		t.Error("nothing was killed")
 	}
-	prooftest.Figure(t, "crash points", deaths)
+	proof.Figure(t, "crash points", deaths)
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -385,10 +385,10 @@ engine: {max_running: 32, max_nodes: 32}
 	if _, err := d.api.StartBulk(ctx, domain.BulkRequest{Action: domain.ActionRerun, Runs: failed, Rate: 120}); err != nil {
 		t.Fatal(err)
 	}
-	seed := prooftest.Seed(t)
+	seed := proof.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 7))
 	c := &crowd{t: t, world: w}
-	kills := prooftest.Size(4, 60)
+	kills := proof.Size(4, 60)
 	for kill := range kills {
 		round, stop := context.WithCancel(ctx)
 		w.killAfter(10 + r.IntN(60))

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store/recovery"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -134,7 +134,7 @@ func TestAFullDisk(t *testing.T) {
 	d.kill(t)
 	allThere(t, filepath.Join(data, "kairos.db"), acked)
 	t.Logf("%d runs acknowledged around a full disk", len(acked))
-	prooftest.Figure(t, "environment faults", 1)
+	proof.Figure(t, "environment faults", 1)
 }
 
 // A disk that kairosd itself has filled is emptied through kairosd: to remove runs
@@ -228,7 +228,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	}
 	over()
 	d.kill(t)
-	prooftest.Figure(t, "environment faults", 1)
+	proof.Figure(t, "environment faults", 1)
 }
 
 // O12: a full disk is when somebody must get in and look: people log in and read every
@@ -302,7 +302,7 @@ func TestPeopleGetInOnAFullDisk(t *testing.T) {
 	}
 	d.kill(t)
 	allThere(t, filepath.Join(data, "kairos.db"), acked)
-	prooftest.Figure(t, "environment faults", 1)
+	proof.Figure(t, "environment faults", 1)
 }
 
 // ended waits for a daemon that ends by itself and gives its exit code.
@@ -359,7 +359,7 @@ func TestAFileThatMayNotGrow(t *testing.T) {
 	d.kill(t)
 	allThere(t, filepath.Join(data, "kairos.db"), acked)
 	t.Logf("%d runs acknowledged before the limit", len(acked))
-	prooftest.Figure(t, "environment faults", 1)
+	proof.Figure(t, "environment faults", 1)
 }
 
 // A database that is removed or replaced under the daemon stops it: SQLite would
@@ -387,7 +387,7 @@ func TestADatabaseThatIsMovedAway(t *testing.T) {
 			if code := ended(t, d); code != 74 {
 				t.Errorf("exit %d, want 74", code)
 			}
-			prooftest.Figure(t, "environment faults", 1)
+			proof.Figure(t, "environment faults", 1)
 		})
 	}
 }
@@ -410,5 +410,5 @@ func TestAReadOnlyDisk(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() < 64 || !strings.Contains(string(out), "read-only") {
 		t.Errorf("%v: %s", err, out)
 	}
-	prooftest.Figure(t, "environment faults", 1)
+	proof.Figure(t, "environment faults", 1)
 }

@@ -16,9 +16,9 @@ import (
 
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -123,7 +123,7 @@ func TestFilesHarmedUnderTheDaemon(t *testing.T) {
 					t.Errorf("the next start ends with %d: %s", code, said)
 				}
 				t.Logf("the next start refuses with %d: %.200s", code, said)
-				prooftest.Figure(t, "environment faults", 1)
+				proof.Figure(t, "environment faults", 1)
 				return
 			}
 			missing := 0
@@ -159,7 +159,7 @@ func TestFilesHarmedUnderTheDaemon(t *testing.T) {
 				t.Errorf("%d of %d acknowledged runs are missing and nobody says so", missing, len(acked))
 			}
 			t.Logf("%d of %d missing, held: %v, found: %s", missing, len(acked), held != nil, found)
-			prooftest.Figure(t, "environment faults", 1)
+			proof.Figure(t, "environment faults", 1)
 		})
 	}
 }
@@ -240,7 +240,7 @@ func TestFewFilesMayBeOpen(t *testing.T) {
 	}
 	d.kill(t)
 	allThere(t, filepath.Join(data, "kairos.db"), acked)
-	prooftest.Figure(t, "environment faults", 1)
+	proof.Figure(t, "environment faults", 1)
 }
 
 // Eight daemons begin at the same moment on one new directory: one serves, seven
@@ -253,7 +253,7 @@ func TestManyDaemonsForOneDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin, config := build(t), configFile(t, "")
-	racers := prooftest.Size(5, 8)
+	racers := proof.Size(5, 8)
 	var mu sync.Mutex
 	var holder *daemon
 	var wg sync.WaitGroup
@@ -284,5 +284,5 @@ func TestManyDaemonsForOneDirectory(t *testing.T) {
 	}
 	holder.kill(t)
 	start(t, bin, data, config).kill(t)
-	prooftest.Figure(t, "environment faults", 2)
+	proof.Figure(t, "environment faults", 2)
 }

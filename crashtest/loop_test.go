@@ -23,10 +23,10 @@ import (
 
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -446,13 +446,13 @@ var quick = []point{{"create.schema", 1}, {"accept.after", 1}, {"intent.durable"
 // without a death (G1 to G8, G12).
 func TestKillAtEveryStep(t *testing.T) {
 	t.Parallel()
-	bin, in := build(t), prooftest.Dir(t)
+	bin, in := build(t), proof.Dir(t)
 	all, want := points(t, bin, in)
-	seed := prooftest.Seed(t)
+	seed := proof.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 3))
 	type fate struct{ first, second point }
 	var fates []fate
-	if prooftest.Large() == 0 {
+	if proof.Large() == 0 {
 		for _, p := range quick {
 			fates = append(fates, fate{first: p})
 		}
@@ -460,7 +460,7 @@ func TestKillAtEveryStep(t *testing.T) {
 		for _, p := range all {
 			fates = append(fates, fate{first: p})
 		}
-		for range prooftest.Size(0, 100) { // and again while it recovers
+		for range proof.Size(0, 100) { // and again while it recovers
 			fates = append(fates, fate{all[r.IntN(len(all))], all[r.IntN(len(all))]})
 		}
 	}
@@ -510,5 +510,5 @@ func TestKillAtEveryStep(t *testing.T) {
 	if deaths < len(fates)/2 {
 		t.Errorf("only %d deaths in %d lives: the points are not reached", deaths, len(fates))
 	}
-	prooftest.Figure(t, "crash points", deaths)
+	proof.Figure(t, "crash points", deaths)
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -19,10 +19,10 @@ import (
 // everything acknowledged is there.
 func TestKillWhileTheLogIsMoved(t *testing.T) {
 	t.Parallel()
-	bin, in := build(t), prooftest.Dir(t)
+	bin, in := build(t), proof.Dir(t)
 	deaths := 0
 	for _, p := range []point{{"wal.moved", 1}, {"wal.before", 1}, {"wal.before", 2}} {
-		if deaths > 0 && prooftest.Large() == 0 {
+		if deaths > 0 && proof.Large() == 0 {
 			break
 		}
 		data := filepath.Join(in, p.name+fmt.Sprint(p.k), "data")
@@ -44,7 +44,7 @@ func TestKillWhileTheLogIsMoved(t *testing.T) {
 		allThere(t, filepath.Join(data, "kairos.db"), acked)
 		t.Logf("%s: %d runs acknowledged", p, len(acked))
 	}
-	prooftest.Figure(t, "crash points", deaths)
+	proof.Figure(t, "crash points", deaths)
 }
 
 // Retention is killed at every step: a run has all of its journal and values or,
@@ -52,7 +52,7 @@ func TestKillWhileTheLogIsMoved(t *testing.T) {
 func TestKillInRetention(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	bin, in := build(t), prooftest.Dir(t)
+	bin, in := build(t), proof.Dir(t)
 	base := filepath.Join(in, "base", "data")
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestKillInRetention(t *testing.T) {
 	if deaths == 0 {
 		t.Error("nothing was killed")
 	}
-	prooftest.Figure(t, "crash points", deaths)
+	proof.Figure(t, "crash points", deaths)
 }
 
 // left examines a database of which retention has taken some runs: the number of

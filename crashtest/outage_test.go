@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -150,7 +150,7 @@ func TestADiskThatTurnsReadOnly(t *testing.T) {
 	over(ctx, t, d, ids)
 	d.kill(t)
 	allThere(t, filepath.Join(again, "data", "kairos.db"), acked)
-	prooftest.Figure(t, "environment faults", 1)
+	proof.Figure(t, "environment faults", 1)
 }
 
 // The data directory is moved away under a daemon that works: it ends with 74,
@@ -185,7 +185,7 @@ func TestADirectoryThatIsMovedAway(t *testing.T) {
 	over(ctx, t, d, ids)
 	d.kill(t)
 	allThere(t, filepath.Join(moved, "kairos.db"), acked)
-	prooftest.Figure(t, "environment faults", 1)
+	proof.Figure(t, "environment faults", 1)
 }
 
 // The disk fills up under runs that work: none of them fails or loses a step; they
@@ -229,5 +229,5 @@ func TestRunsWaitForSpace(t *testing.T) {
 	over(ctx, t, d, ids)
 	d.kill(t)
 	allThere(t, filepath.Join(data, "kairos.db"), acked)
-	prooftest.Figure(t, "environment faults", 1)
+	proof.Figure(t, "environment faults", 1)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
 // bug is a mistake that somebody could make, and the tests that must notice it.
@@ -240,7 +240,7 @@ func (b bug) apply(t *testing.T) string {
 // A test that cannot fail proves nothing: each of these mistakes is made in turn,
 // and the tests must notice every one (T17).
 func TestSeededBugsAreCaught(t *testing.T) {
-	if prooftest.Large() == 0 {
+	if proof.Large() == 0 {
 		t.Skip("KAIROS_PROOF is not set")
 	}
 	caught := 0
@@ -271,6 +271,6 @@ func TestSeededBugsAreCaught(t *testing.T) {
 			}
 		})
 	}
-	prooftest.Figure(t, "seeded bugs caught", caught)
-	prooftest.Figure(t, "seeded bugs", len(bugs))
+	proof.Figure(t, "seeded bugs caught", caught)
+	proof.Figure(t, "seeded bugs", len(bugs))
 }

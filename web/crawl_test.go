@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/bundle"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -167,7 +167,7 @@ func TestEncodingCrawl(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	sow(t, site, b)
-	each := prooftest.Size(2, 40)
+	each := proof.Size(2, 40)
 	seen, shapes := map[string]bool{}, map[string]int{}
 	queue := []string{"/", "/runs", "/plans", "/approvals", "/approvals?status=approved", "/approvals?status=rejected", "/handoffs", "/agents", "/agents/tools", "/agents/providers", "/audit", "/system", "/settings", "/settings/users", "/settings/tokens", "/me", "/help", "/ask",
 		"/bulk", "/bulk/new?do=cancel&q=plan:canary", "/plans/new", "/plans/canary", "/plans/canary/start", "/plans/canary/edit", "/find?q=" + url.QueryEscape(canary), "/runs?q=" + url.QueryEscape("plan:"+canary),
@@ -237,7 +237,7 @@ func TestEncodingCrawl(t *testing.T) {
 	if pages < 150 || sown < 60 {
 		t.Errorf("only %d pages were seen, %d with the canary", pages, sown)
 	}
-	prooftest.Figure(t, "access: pages and fragments crawled for a canary", pages)
+	proof.Figure(t, "access: pages and fragments crawled for a canary", pages)
 }
 
 // secured looks for the headers that every answer has (S08).

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/web"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -131,7 +131,7 @@ func TestRouteMatrix(t *testing.T) {
 		}
 	}
 	traces(func(e domain.AuditEvent) bool { return e.Result == "denied" })
-	prooftest.Figure(t, "access: pages by who asks and how", cells)
+	proof.Figure(t, "access: pages by who asks and how", cells)
 }
 
 // T11, API: every route by who asks: nobody, a login of each role, a token of
@@ -227,7 +227,7 @@ func TestAPIMatrix(t *testing.T) {
 			}
 		}
 	}
-	prooftest.Figure(t, "access: API routes by who asks and how", cells)
+	proof.Figure(t, "access: API routes by who asks and how", cells)
 }
 
 // Every operation of the policy has an interface, and no interface has one of its own.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/prooftest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
 // badInputs are the rows of the catalogue of bad inputs: how many each of its
@@ -120,6 +120,6 @@ func TestBadInputsAreTested(t *testing.T) {
 	if len(seen) != known {
 		t.Errorf("the page has %d rows, the catalogue %d", len(seen), known)
 	}
-	prooftest.Figure(t, "bad inputs", covered)
-	prooftest.Figure(t, "bad inputs known", known)
+	proof.Figure(t, "bad inputs", covered)
+	proof.Figure(t, "bad inputs known", known)
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
 // TestOperatorsAtOnce lets operators pause, continue, cancel, resume and restart
@@ -25,7 +25,7 @@ func TestOperatorsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	count := 0
-	defer func() { prooftest.Figure(t, "random plans", count) }()
+	defer func() { proof.Figure(t, "random plans", count) }()
 	rapid.Check(t, func(rt *rapid.T) {
 		src := plans(rt)
 		reg := scriptedRegistry()

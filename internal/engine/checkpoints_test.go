@@ -9,9 +9,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -38,7 +38,7 @@ func (s *timed) Enqueue(list []domain.Checkpoint, done func(error)) {
 // checkpoint takes, stands on the score card.
 func TestDurableCheckpoints(t *testing.T) {
 	const runs = 64
-	nodes := prooftest.Size(10, 200)
+	nodes := proof.Size(10, 200)
 	s := &timed{Store: storetest.Open(t)}
 	e := enginetest.OpenWith(t, s.Store, s, enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo), engine.Options{MaxRunning: runs})
 	v := e.Save(chainOf(nodes, "call"))
@@ -59,6 +59,6 @@ func TestDurableCheckpoints(t *testing.T) {
 	}
 	p50, p99 := s.took[len(s.took)/2], s.took[len(s.took)*99/100]
 	t.Logf("%.0f durable nodes/s, a checkpoint takes %s (median), %s (99 of 100)", rate, p50, p99)
-	prooftest.Figure(t, "load checkpoints per second", int(rate))
-	prooftest.Figure(t, "load p99 microseconds", int(p99.Microseconds()))
+	proof.Figure(t, "load checkpoints per second", int(rate))
+	proof.Figure(t, "load p99 microseconds", int(p99.Microseconds()))
 }

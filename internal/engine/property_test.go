@@ -18,9 +18,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/plannertest"
 )
@@ -294,7 +294,7 @@ func TestEveryWayAgrees(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	count := 0
-	defer func() { prooftest.Figure(t, "random plans", count) }()
+	defer func() { proof.Figure(t, "random plans", count) }()
 	rapid.Check(t, func(rt *rapid.T) {
 		src := allPlans(rt)
 		doc, problems := planner.Parse([]byte(src), planner.FormatJSON)

@@ -17,9 +17,9 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/vfstest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
 // TestSimulation lets small worlds live through days of virtual time: random
@@ -31,7 +31,7 @@ import (
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	base := template(t)
-	first, count := prooftest.Seed(t)*1_000_000, prooftest.Size(8, 1000)
+	first, count := proof.Seed(t)*1_000_000, proof.Size(8, 1000)
 	var next, lives, cuts, steps, hours, compared, refused atomic.Int64
 	for worker := range 2 {
 		t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {
@@ -53,8 +53,8 @@ func TestSimulation(t *testing.T) {
 		if !t.Failed() && count >= 8 && (cuts.Load() < int64(count) || compared.Load() == 0 || refused.Load() == 0) {
 			t.Error("too little happened in these worlds")
 		}
-		prooftest.Figure(t, "simulation seeds", count)
-		prooftest.Figure(t, "virtual hours", int(hours.Load()))
+		proof.Figure(t, "simulation seeds", count)
+		proof.Figure(t, "virtual hours", int(hours.Load()))
 	})
 }
 
@@ -66,8 +66,8 @@ func TestASimulationRepeatsItself(t *testing.T) {
 	}
 	t.Parallel()
 	base := template(t)
-	first := prooftest.Seed(t) * 1_000_000
-	for seed := range uint64(prooftest.Size(1, 50)) {
+	first := proof.Seed(t) * 1_000_000
+	for seed := range uint64(proof.Size(1, 50)) {
 		a, b := simulate(t, base, first+seed), simulate(t, base, first+seed)
 		if diff := cmp.Diff(a.trace, b.trace); diff != "" {
 			t.Fatalf("seed %d, first (-) and second (+) life differ:\n%s", first+seed, diff)
@@ -103,7 +103,7 @@ func TestTheSimulationNotices(t *testing.T) {
 
 // template is an empty installation, made in virtual time as the worlds are.
 func template(t *testing.T) map[string][]byte {
-	dir := prooftest.Dir(t)
+	dir := proof.Dir(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, err := store.Open(t.Context(), filepath.Join(dir, "kairos.db"), store.Options{})
 		if err != nil {
@@ -186,7 +186,7 @@ func TestOneSimulation(t *testing.T) {
 
 // live is a world from its first start to the end of all its runs.
 func (w *world) live(t *testing.T) {
-	dir := prooftest.Dir(t)
+	dir := proof.Dir(t)
 	synctest.Test(t, func(t *testing.T) {
 		w.t, w.dir, w.turns = t, dir, make(moments, 1)
 		began := time.Now()

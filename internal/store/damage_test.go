@@ -14,10 +14,10 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/vfstest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
 // findings is what an operator hears of a directory: whether the store opens,
@@ -146,7 +146,7 @@ func ofWork(t *testing.T) (map[string][]byte, int64) {
 	}
 	left := d.Cut(vfstest.Kept, 1)
 	left["kairos.db.key"], left["kairos.db.anchor"] = w.before["kairos.db.key"], w.anchor
-	f, err := place(prooftest.Dir(t), left)
+	f, err := place(proof.Dir(t), left)
 	if err != nil || f.reported() {
 		t.Fatalf("before any damage: %+v, %v", f, err)
 	}
@@ -167,7 +167,7 @@ func TestADamagedLogIsNoticed(t *testing.T) {
 	t.Parallel()
 	left, last := ofWork(t)
 	wal := left["kairos.db-wal"]
-	dir, seed := prooftest.Dir(t), prooftest.Seed(t)
+	dir, seed := proof.Dir(t), proof.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 4))
 	try := func(what string, at int, b []byte) {
 		f, err := place(dir, with(left, "kairos.db-wal", b))
@@ -182,7 +182,7 @@ func TestADamagedLogIsNoticed(t *testing.T) {
 			t.Errorf("%s at %d, KAIROS_SEED=%d: events %d to %d are gone and nobody says so", what, at, seed, f.last+1, last)
 		}
 	}
-	cuts := prooftest.Size(10, 800)
+	cuts := proof.Size(10, 800)
 	for i := range cuts {
 		at := r.IntN(len(wal))
 		if i < 3 { // at the ends
@@ -190,15 +190,15 @@ func TestADamagedLogIsNoticed(t *testing.T) {
 		}
 		try("cut", at, wal[:at])
 	}
-	flips := prooftest.Size(10, 800)
+	flips := proof.Size(10, 800)
 	for range flips {
 		at := r.IntN(len(wal))
 		b := slices.Clone(wal)
 		b[at] ^= 1 << r.IntN(8)
 		try("bit flip", at, b)
 	}
-	prooftest.Figure(t, "log cuts", cuts)
-	prooftest.Figure(t, "bit flips", flips)
+	proof.Figure(t, "log cuts", cuts)
+	proof.Figure(t, "bit flips", flips)
 }
 
 // hashed are the tables of which every row is under a hash, and what never
@@ -211,7 +211,7 @@ var hashed = map[string]bool{"step_results": true, "payloads": true, "audit_even
 func TestAFlippedBitIsFound(t *testing.T) {
 	t.Parallel()
 	left, _ := ofWork(t)
-	in := prooftest.Dir(t)
+	in := proof.Dir(t)
 	// All of it in the database file, as after a clean end.
 	dir := filepath.Join(in, "whole")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -226,9 +226,9 @@ func TestAFlippedBitIsFound(t *testing.T) {
 	}
 	left = read(t, filepath.Join(dir, "kairos.db"), "", ".key", ".anchor")
 	db := left["kairos.db"]
-	seed := prooftest.Seed(t)
+	seed := proof.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 5))
-	n := prooftest.Size(40, 1000)
+	n := proof.Size(40, 1000)
 	reported, harmless, bySQLite, unhashed := 0, 0, 0, map[string]int{}
 	for range n {
 		at, bit := r.IntN(len(db)), r.IntN(8)
@@ -257,7 +257,7 @@ func TestAFlippedBitIsFound(t *testing.T) {
 		harmless++
 	}
 	t.Logf("of %d flips %d were reported (%d by SQLite alone), %d changed nothing that a hash covers; unreported elsewhere: %v", n, reported, bySQLite, harmless, unhashed)
-	prooftest.Figure(t, "bit flips", n)
+	proof.Figure(t, "bit flips", n)
 }
 
 // difference shows the first line that differs.
@@ -280,7 +280,7 @@ func difference(a, b string) string {
 func TestAChangedBackupIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	dir := prooftest.Dir(t)
+	dir := proof.Dir(t)
 	path, file := filepath.Join(dir, "kairos.db"), filepath.Join(dir, "b.db")
 	s, err := store.Open(ctx, path, store.Options{})
 	if err != nil {
@@ -299,8 +299,8 @@ func TestAChangedBackupIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := rand.New(rand.NewPCG(prooftest.Seed(t), 6))
-	for range prooftest.Size(20, 500) {
+	r := rand.New(rand.NewPCG(proof.Seed(t), 6))
+	for range proof.Size(20, 500) {
 		at := r.IntN(len(sound))
 		b := slices.Clone(sound)
 		b[at] ^= 1 << r.IntN(8)

@@ -10,10 +10,10 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/store/vfstest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
 // faults are the kinds that are tried at every operation.
@@ -30,9 +30,9 @@ var faults = map[string]vfstest.Fault{
 // on, any other error stops the store for good (G14).
 func TestOneFailingOperationLosesNothing(t *testing.T) {
 	t.Parallel()
-	dir := prooftest.Dir(t)
-	seed := prooftest.Seed(t)
-	step := prooftest.Step(61)
+	dir := proof.Dir(t)
+	seed := proof.Seed(t)
+	step := proof.Step(61)
 	tried, silent, stopped, refused := 0, 0, 0, 0
 	shift := int(seed % 1000) // other places for every kind and seed
 	for name, f := range faults {
@@ -63,7 +63,7 @@ func TestOneFailingOperationLosesNothing(t *testing.T) {
 		}
 	}
 	t.Logf("of %d faults %d stopped the store, %d refused checkpoints, %d raised no error", tried, stopped, refused, silent)
-	prooftest.Figure(t, "faults", tried)
+	proof.Figure(t, "faults", tried)
 }
 
 type faultOutcome struct {

@@ -19,10 +19,10 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -344,7 +344,7 @@ func TestGoldenDatabases(t *testing.T) {
 			})
 		}
 	}
-	t.Cleanup(func() { prooftest.Figure(t, "upgrade paths", paths) })
+	t.Cleanup(func() { proof.Figure(t, "upgrade paths", paths) })
 }
 
 // unpackGolden puts the files of a golden database into a directory of their own.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
 // alter runs SQL past the store, as somebody with a shell would.
@@ -119,7 +119,7 @@ func TestDamageIsNamed(t *testing.T) {
 			if got := strings.Join(report.Problems, "; "); (c.audit == "") != (got == "") || !strings.Contains(got, c.audit) {
 				t.Errorf("audit: %q, want %q", got, c.audit)
 			}
-			prooftest.Figure(t, "audit attacks", 1)
+			proof.Figure(t, "audit attacks", 1)
 		})
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/memtest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
 // nomemEnv makes this test binary a process whose SQLite runs out of memory.
@@ -26,7 +26,7 @@ const nomemEnv = "KAIROS_TEST_NOMEM"
 func TestOneFailingAllocationLosesNothing(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNoMemoryChild$", "-test.v")
-	cmd.Env = append(os.Environ(), nomemEnv+"="+prooftest.Dir(t))
+	cmd.Env = append(os.Environ(), nomemEnv+"="+proof.Dir(t))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -43,7 +43,7 @@ func TestOneFailingAllocationLosesNothing(t *testing.T) {
 	if n == 0 {
 		t.Errorf("no allocation failed:\n%s", out)
 	}
-	prooftest.Figure(t, "faults", n)
+	proof.Figure(t, "faults", n)
 }
 
 func TestNoMemoryChild(t *testing.T) {
@@ -54,8 +54,8 @@ func TestNoMemoryChild(t *testing.T) {
 	if err := memtest.Install(); err != nil {
 		t.Fatal(err)
 	}
-	tried, refused, silent, step := 0, 0, 0, prooftest.Step(67)
-	shift := int(prooftest.Seed(t) % 1000)
+	tried, refused, silent, step := 0, 0, 0, proof.Step(67)
+	shift := int(proof.Seed(t) % 1000)
 	for _, all := range []bool{false, true} {
 		for n := 1 + shift%step; ; n += step {
 			o, err := starved(t, filepath.Join(dir, fmt.Sprint(all, n)), int64(n), all)

@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/store/vfstest"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
 // ack is a checkpoint that was acknowledged when the recording had reached an
@@ -46,7 +46,7 @@ const smallWAL = 60 // pages
 func work(t *testing.T, commits, walPages int) worked {
 	t.Helper()
 	ctx := context.Background()
-	path := filepath.Join(prooftest.Dir(t), "kairos.db")
+	path := filepath.Join(proof.Dir(t), "kairos.db")
 	s, err := store.Open(ctx, path, store.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func judge(dir string, acks []ack, cut int) (err error) {
 func TestPowerCutsLoseNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	w := work(t, 12, smallWAL)
-	seed := prooftest.Seed(t)
+	seed := proof.Seed(t)
 	var cases []powerCut
 	for at := range len(w.rec.Ops) + 1 {
 		for _, loss := range vfstest.Losses {
@@ -207,9 +207,9 @@ func TestPowerCutsLoseNothingAcknowledged(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(seed, 2))
 	r.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
-	cases = cases[:min(len(cases), prooftest.Size(40, 4000))]
+	cases = cases[:min(len(cases), proof.Size(40, 4000))]
 	slices.SortFunc(cases, func(a, b powerCut) int { return cmp.Compare(a.at, b.at) })
-	dir := prooftest.Dir(t)
+	dir := proof.Dir(t)
 	const workers = 2
 	var wg sync.WaitGroup
 	began := time.Now()
@@ -230,7 +230,7 @@ func TestPowerCutsLoseNothingAcknowledged(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d operations, %d states in %s", len(w.rec.Ops), len(cases), time.Since(began).Round(time.Millisecond))
-	prooftest.Figure(t, "disk states", len(cases))
+	proof.Figure(t, "disk states", len(cases))
 }
 
 type powerCut struct {

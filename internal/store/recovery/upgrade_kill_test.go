@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/prooftest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
+	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
 // upgradeEnv makes this test binary a process that upgrades a database; the other
@@ -94,7 +94,7 @@ func TestKillInEncryptedUpgrade(t *testing.T) {
 
 func killInUpgrade(t *testing.T, recipient string) {
 	old, run := oldDatabase(t)
-	in, n := prooftest.Dir(t), 0
+	in, n := proof.Dir(t), 0
 	fresh := func() string {
 		n++
 		dir := filepath.Join(in, fmt.Sprint(n))
@@ -114,7 +114,7 @@ func killInUpgrade(t *testing.T, recipient string) {
 		hits[name]++
 		if strings.HasPrefix(name, "upgrade.") {
 			upgrades++
-		} else if i%prooftest.Step(4) != 0 {
+		} else if i%proof.Step(4) != 0 {
 			continue
 		}
 		spec := fmt.Sprintf("kill=%s:%d", name, hits[name])
@@ -162,5 +162,5 @@ func killInUpgrade(t *testing.T, recipient string) {
 	if upgrades < 3 {
 		t.Errorf("an upgrade goes through %v", hits)
 	}
-	prooftest.Figure(t, "crash points", deaths)
+	proof.Figure(t, "crash points", deaths)
 }

@@ -1,5 +1,5 @@
 //go:build !race
 
-package prooftest
+package proof
 
 const slower = 1

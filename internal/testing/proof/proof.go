@@ -1,10 +1,10 @@
-// Package prooftest sizes the tests that prove what kairosd promises, seeds
+// Package proof sizes the tests that prove what kairosd promises, seeds
 // them, and collects what they counted.
 //
 //	KAIROS_PROOF=N    run them large, N times as large as the smallest large run
 //	KAIROS_SEED=N     begin with this seed; every failure names the one it had
 //	KAIROS_FIGURES=F  append what was counted to a file
-package prooftest
+package proof
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 //go:build race
 
-package prooftest
+package proof
 
 // slower is by how much the race detector slows the proofs down.
 const slower = 8
