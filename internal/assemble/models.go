@@ -19,12 +19,12 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/mcp"
+	"github.com/kairosd/kairosd/internal/model"
+	"github.com/kairosd/kairosd/internal/model/anthropic"
+	"github.com/kairosd/kairosd/internal/model/offline"
+	"github.com/kairosd/kairosd/internal/model/openai"
+	"github.com/kairosd/kairosd/internal/model/scripted"
 	"github.com/kairosd/kairosd/internal/planning"
-	"github.com/kairosd/kairosd/internal/provider"
-	"github.com/kairosd/kairosd/internal/provider/anthropic"
-	"github.com/kairosd/kairosd/internal/provider/offline"
-	"github.com/kairosd/kairosd/internal/provider/openai"
-	"github.com/kairosd/kairosd/internal/provider/scripted"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
@@ -35,7 +35,7 @@ const offlineProvider = "offline"
 
 // newModels makes the providers and agents of a configuration. Nothing is called.
 func newModels(cfg config.Config) (*handler.Models, error) {
-	c := handler.Config{Providers: map[string]agent.Provider{offlineProvider: offline.Provider{}}, Prices: map[string]map[string]provider.Price{},
+	c := handler.Config{Providers: map[string]agent.Provider{offlineProvider: offline.Provider{}}, Prices: map[string]map[string]model.Price{},
 		About:  map[string]domain.ProviderInfo{offlineProvider: {Type: "offline"}},
 		Models: map[string][]string{}, Breakers: map[string]circuit.Settings{}, DefaultProvider: cfg.DefaultProvider, DefaultAgent: cfg.DefaultAgent}
 	for name, p := range cfg.Providers {

@@ -24,7 +24,7 @@ import (
 	"github.com/kairosd/kairosd/internal/encrypt"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/metric"
-	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
@@ -65,7 +65,7 @@ type Provider struct {
 	// APIKeyFile holds the key, instead of an environment variable.
 	APIKeyFile string `yaml:"api_key_file"`
 	// Prices of a million tokens by model, in the installation's currency.
-	Prices map[string]provider.Price `yaml:"prices"`
+	Prices map[string]model.Price `yaml:"prices"`
 	// Models that plans may name beside Model, the priced ones and those of
 	// agents; "*" is any.
 	Models []string `yaml:"models"`

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -40,7 +40,7 @@ type Agent struct {
 // concurrent use.
 type Models struct {
 	providers       map[string]agent.Provider
-	prices          map[string]map[string]provider.Price // by provider, then model
+	prices          map[string]map[string]model.Price // by provider, then model
 	agents          map[string]Agent
 	defaultProvider string
 	defaultAgent    string
@@ -60,7 +60,7 @@ type Models struct {
 // Config is what Models are made of.
 type Config struct {
 	Providers map[string]agent.Provider
-	Prices    map[string]map[string]provider.Price
+	Prices    map[string]map[string]model.Price
 	// About says what people are told of a provider; may be empty.
 	About           map[string]domain.ProviderInfo
 	Agents          []Agent

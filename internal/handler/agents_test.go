@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/provider"
-	"github.com/kairosd/kairosd/internal/provider/scripted"
+	"github.com/kairosd/kairosd/internal/model"
+	"github.com/kairosd/kairosd/internal/model/scripted"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/tool"
@@ -71,7 +71,7 @@ func openEngine(t *testing.T, s *store.Store, p agent.Provider, agents ...handle
 	}
 	registry := handler.New(set)
 	models, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"script": p}, DefaultProvider: "script", Agents: agents,
-		Prices: map[string]map[string]provider.Price{"script": {"scripted": {Input: 1e6, Output: 2e6}}}})
+		Prices: map[string]map[string]model.Price{"script": {"scripted": {Input: 1e6, Output: 2e6}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ type flaky struct{ calls atomic.Int32 }
 
 func (f *flaky) Complete(context.Context, agent.Request) (agent.Response, error) {
 	if f.calls.Add(1) == 1 {
-		return agent.Response{}, &planner.Failure{Code: provider.CodeRateLimited, Message: "slow down", NoEffect: true, RetryAfter: time.Millisecond}
+		return agent.Response{}, &planner.Failure{Code: model.CodeRateLimited, Message: "slow down", NoEffect: true, RetryAfter: time.Millisecond}
 	}
 	return agent.Response{Text: "hi"}, nil
 }

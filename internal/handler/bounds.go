@@ -7,7 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -21,7 +21,7 @@ func (j journal) Bound(n int, r *agent.Request) {
 		return
 	}
 	most := int64(cmp.Or(r.MaxTokens, defaultAnswer))
-	need := engine.Need{Input: provider.EstimateInput(*r), Output: most, Lower: func(output int64) {
+	need := engine.Need{Input: model.EstimateInput(*r), Output: most, Lower: func(output int64) {
 		r.MaxTokens = int(output)
 		if output < most {
 			j.lowered.note(n)
@@ -37,7 +37,7 @@ func (j journal) Bound(n int, r *agent.Request) {
 
 // price is what a model costs; where nothing names the model, the dearest that the
 // provider has a price for.
-func (m *Models) price(of, model string) (price provider.Price, known bool) {
+func (m *Models) price(of, model string) (price model.Price, known bool) {
 	prices := m.prices[of]
 	if model = cmp.Or(model, m.about[of].Model); model != "" {
 		price, known = prices[model]
@@ -67,7 +67,7 @@ func (l *lowered) note(n int) {
 func (l *lowered) explain(n int, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f := planner.AsFailure(err); l.of[n] && f.Code == provider.CodeMaxTokens {
+	if f := planner.AsFailure(err); l.of[n] && f.Code == model.CodeMaxTokens {
 		return errTooFew
 	}
 	return err
@@ -80,7 +80,7 @@ var errTooFew = engine.BudgetError("the limits of the run left too few tokens fo
 func spends(err error) bool {
 	f := planner.AsFailure(err)
 	switch f.Code {
-	case provider.CodeMaxTokens, provider.CodeTruncated, provider.CodeRefused:
+	case model.CodeMaxTokens, model.CodeTruncated, model.CodeRefused:
 		return true
 	}
 	return !f.NoEffect

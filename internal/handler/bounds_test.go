@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/model"
 )
 
 // talker is a model of five turns; each uses 2,000 tokens, whatever it may.
@@ -91,7 +91,7 @@ type cut struct{ calls atomic.Int32 }
 func (m *cut) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
 	m.calls.Add(1)
 	if r.MaxTokens > 0 && r.MaxTokens < 2000 {
-		return agent.Response{Model: "scripted", Usage: agent.Usage{InputTokens: 100, OutputTokens: int64(r.MaxTokens)}}, provider.Stopped("script", "length")
+		return agent.Response{Model: "scripted", Usage: agent.Usage{InputTokens: 100, OutputTokens: int64(r.MaxTokens)}}, model.Stopped("script", "length")
 	}
 	return agent.Response{Model: "scripted", Text: "long", Usage: agent.Usage{InputTokens: 100, OutputTokens: 2000}}, nil
 }

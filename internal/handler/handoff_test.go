@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/provider/scripted"
+	"github.com/kairosd/kairosd/internal/model/scripted"
 )
 
 // counter are agents that pass work on.

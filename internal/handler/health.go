@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -218,7 +218,7 @@ func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Respo
 	}
 	pass, refusal := m.circuits.Enter(circuitOf(c.name), m.breaking[c.name])
 	if refusal != nil {
-		return out, refusal.Failure(provider.CodeCircuitOpen, "the provider "+c.name)
+		return out, refusal.Failure(model.CodeCircuitOpen, "the provider "+c.name)
 	}
 	finished := false
 	defer func() { // also when the provider panics
@@ -231,12 +231,12 @@ func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Respo
 		case err != nil && ctx.Err() != nil:
 			verdict = context.DeadlineExceeded
 		}
-		m.circuits.Leave(pass, provider.Judge(verdict), err)
+		m.circuits.Leave(pass, model.Judge(verdict), err)
 		c.left(out, verdict, err)
 		m.calls.Ended(ctx, activity.Provider+c.name, activity.Call{Took: time.Since(began), Err: said(verdict, err),
 			Usage: domain.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost}})
 	}()
-	out, err = c.Provider.Complete(provider.WithLimits(ctx, func(l []provider.Limit) { m.health.limited(c.name, l) }), r)
+	out, err = c.Provider.Complete(model.WithLimits(ctx, func(l []model.Limit) { m.health.limited(c.name, l) }), r)
 	price, ok := m.prices[c.name][out.Model]
 	if !ok { // a server may call its model by another name
 		price, _ = m.price(c.name, r.Model)
@@ -259,7 +259,7 @@ func said(verdict, err error) error {
 const CodeStopped = "provider_stopped"
 
 func drained(name string, stop domain.Stop) *planner.Failure {
-	f := &planner.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: provider.MaxRetryAfter,
+	f := &planner.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: model.MaxRetryAfter,
 		Message:    fmt.Sprintf("the provider %s is drained since %s by %s", name, stop.Since.Format("2006-01-02 15:04 UTC"), stop.By),
 		Suggestion: "let it be called again on its page, then resume"}
 	if stop.Reason != "" {
@@ -269,7 +269,7 @@ func drained(name string, stop domain.Stop) *planner.Failure {
 }
 
 // limited keeps what a provider said of its limits in its last answer.
-func (h *Health) limited(name string, list []provider.Limit) {
+func (h *Health) limited(name string, list []model.Limit) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -39,7 +39,7 @@ func models(t *testing.T, s *server, url string, circuits *circuit.Board) *handl
 	return m
 }
 
-var unreachable = &planner.Failure{Code: provider.CodeUnavailable, NoEffect: true, Message: "connection refused"}
+var unreachable = &planner.Failure{Code: model.CodeUnavailable, NoEffect: true, Message: "connection refused"}
 
 // A provider that fails again and again is left alone, told so, and tried again
 // (L07); a restart forgets neither its last error nor that it failed.
@@ -65,7 +65,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 			t.Errorf("it fails since %s, for the first time at %s: %+v", i.FailingSince, since, i)
 		}
 		f := planner.AsFailure(ask())
-		if s.calls != 5 || f.Code != provider.CodeCircuitOpen || f.RetryAfter != 30*time.Second || !f.NoEffect || f.Permanent || !strings.Contains(f.Message, "connection refused") {
+		if s.calls != 5 || f.Code != model.CodeCircuitOpen || f.RetryAfter != 30*time.Second || !f.NoEffect || f.Permanent || !strings.Contains(f.Message, "connection refused") {
 			t.Fatalf("%d calls, %+v", s.calls, f)
 		}
 		if i := m.ProviderInfos()[0]; i.Circuit.State != domain.CircuitOpen || !i.Circuit.OpenUntil.Equal(time.Now().Add(30*time.Second)) || i.Circuit.FailuresInRow != 5 || i.Calls != 5 || i.Failures != 5 || i.State != "failing" {

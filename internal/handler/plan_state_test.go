@@ -3,7 +3,7 @@ package handler_test
 import (
 	"testing"
 
-	"github.com/kairosd/kairosd/internal/provider/scripted"
+	"github.com/kairosd/kairosd/internal/model/scripted"
 )
 
 // The state of a plan, of its steps, and of its handoffs has every field of the

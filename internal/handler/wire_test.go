@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/provider/openai"
+	"github.com/kairosd/kairosd/internal/model/openai"
 )
 
 // The router graph over a real provider's wire format: the model is asked for

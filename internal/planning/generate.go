@@ -13,8 +13,8 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/internal/planning/prompts"
-	"github.com/kairosd/kairosd/internal/provider"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -92,7 +92,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: problems})
 		request := agent.Request{Model: g.Model, Messages: messages, MaxTokens: tokens, Temperature: temperature, Schema: answerSchema}
 		r, err := g.Provider.Complete(ctx, request)
-		if f, ok := errors.AsType[*planner.Failure](err); ok && !dropped && f.Code == provider.CodeUnavailable && !f.Permanent && ctx.Err() == nil {
+		if f, ok := errors.AsType[*planner.Failure](err); ok && !dropped && f.Code == model.CodeUnavailable && !f.Permanent && ctx.Err() == nil {
 			dropped = true // one dropped connection does not end planning
 			tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: []string{f.Message}})
 			r, err = g.Provider.Complete(ctx, request)

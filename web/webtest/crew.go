@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
-	"github.com/kairosd/kairosd/internal/provider"
-	"github.com/kairosd/kairosd/internal/provider/scripted"
+	"github.com/kairosd/kairosd/internal/model"
+	"github.com/kairosd/kairosd/internal/model/scripted"
 	"github.com/kairosd/kairosd/internal/toolbox"
 )
 
@@ -76,14 +76,14 @@ func newCrew(tb testing.TB, box *toolbox.Box) *handler.Registry {
 	first, second := 0, 1
 	script := scripted.New(scripted.Script{Answers: []scripted.Answer{
 		{Contains: "break", Error: &scripted.Error{Code: "overloaded", Message: "the model is <b>overloaded</b>", Permanent: true}},
-		{Contains: "vanish", Error: &scripted.Error{Code: provider.CodeUnavailable, Message: "nobody is there"}},
+		{Contains: "vanish", Error: &scripted.Error{Code: model.CodeUnavailable, Message: "nobody is there"}},
 		{System: "desk", Turn: &first, Calls: []scripted.Call{{Tool: agent.HandoffTool, Arguments: map[string]any{"targetAgentId": "accountant", "reason": "capability_match", "explanation": "compute 6*7", "returnControl": true}}}, InputTokens: 100, OutputTokens: 10},
 		{System: "desk", Turn: &second, Text: "The answer: <i>${last}</i>", InputTokens: 200, OutputTokens: 20},
 		{System: "accountant", Turn: &first, Calls: []scripted.Call{{Tool: "calculator", Arguments: map[string]any{"expression": "6*7"}}}, InputTokens: 10, OutputTokens: 1},
 		{System: "accountant", Turn: &second, Text: "${last}", InputTokens: 20, OutputTokens: 2},
 	}})
 	models, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"script": script}, DefaultProvider: "script",
-		Prices: map[string]map[string]provider.Price{"script": {"scripted": {Input: 1000, Output: 2000}}},
+		Prices: map[string]map[string]model.Price{"script": {"scripted": {Input: 1000, Output: 2000}}},
 		About:  map[string]domain.ProviderInfo{"script": {Type: "scripted", Model: "scripted"}},
 		Agents: []handler.Agent{{ID: "desk", Name: "Front desk", SystemPrompt: "You are the desk.", Tools: []string{agent.HandoffTool}, Description: "Answers <everybody>", Selectable: true},
 			{ID: "accountant", Name: "Accountant", SystemPrompt: "You are the accountant.", Tools: []string{"calculator"}, Capabilities: []string{"arithmetic"}, Selectable: true}}})

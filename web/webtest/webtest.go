@@ -188,10 +188,10 @@ func (s *Site) Drafted(tb testing.TB, at string) domain.Draft {
 // there is none of.
 const Hurdle = "juggle"
 
-// model answers as a planning model would: with a plan, or one that cannot be used.
-type model struct{}
+// scriptedModel answers as a planning model would: with a plan, or one that cannot be used.
+type scriptedModel struct{}
 
-func (model) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
+func (scriptedModel) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
 	who := "desk"
 	if strings.Contains(r.Messages[len(r.Messages)-1].Text+r.Messages[max(len(r.Messages)-3, 0)].Text, Hurdle) {
 		who = "juggler"
@@ -205,7 +205,7 @@ func (model) Complete(_ context.Context, r agent.Request) (agent.Response, error
 func newPlanner(e *engine.Engine) *planning.Service {
 	crew := []planning.Agent{{ID: "desk", Name: "Desk", Description: "Answers customers.", Selectable: true}}
 	by := func(name string) *planning.Generator {
-		return &planning.Generator{Provider: model{}, Name: name, Model: "m1", Agents: crew}
+		return &planning.Generator{Provider: scriptedModel{}, Name: name, Model: "m1", Agents: crew}
 	}
 	return planning.NewService(planning.New(planning.Config{Mode: planning.ByRules, DefaultAgent: "general", Agents: crew, Generators: map[string]*planning.Generator{"script": by("script"), "spare": by("spare")}, Skills: []planning.Skill{
 		{ID: "collect", Keywords: map[string][]string{"en": {"collect"}}, Produces: []string{"figures"}, EstimatedMs: 1500, EstimatedTokens: 30, Tool: "set", Defaults: map[string]any{"sum": 42}},

@@ -1,6 +1,6 @@
-// Package provider holds what the models behind agents have in common: how
+// Package model holds what the models behind agents have in common: how
 // their errors read, and an HTTP client that trusts no server.
-package provider
+package model
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package providertest
+package modeltest
 
 import (
 	"encoding/json"

@@ -15,7 +15,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -40,7 +40,7 @@ func New(c Config) *Provider {
 	if c.BaseURL != "" {
 		cfg.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	}
-	cfg.HTTPClient = provider.Client()
+	cfg.HTTPClient = model.Client()
 	return &Provider{c, openai.NewClientWithConfig(cfg), c.BaseURL == "" || strings.Contains(c.BaseURL, "api.openai.com")}
 }
 
@@ -49,13 +49,13 @@ func New(c Config) *Provider {
 func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
 	out, err := p.complete(ctx, r)
 	if err != nil {
-		return agent.Response{}, provider.Failure(ctx, p.c.Name, err)
+		return agent.Response{}, model.Failure(ctx, p.c.Name, err)
 	}
 	return out, nil
 }
 
 func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Response, error) {
-	names := provider.NewNames(r.Tools)
+	names := model.NewNames(r.Tools)
 	req, err := p.request(r, names)
 	if err != nil {
 		return agent.Response{}, err
@@ -77,9 +77,9 @@ func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Respons
 		a.add(chunk)
 	}
 	if a.finish == "" {
-		return agent.Response{}, provider.Truncated(p.c.Name)
+		return agent.Response{}, model.Truncated(p.c.Name)
 	}
-	if err := provider.Stopped(p.c.Name, a.finish); err != nil {
+	if err := model.Stopped(p.c.Name, a.finish); err != nil {
 		return agent.Response{}, err
 	}
 	return a.response(r), nil
@@ -88,12 +88,12 @@ func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Respons
 // plain makes errors that a stream carries look like those of a status.
 func plain(err error) error {
 	if e, ok := errors.AsType[*openai.APIError](err); ok {
-		return &provider.StatusError{Status: cmp.Or(e.HTTPStatusCode, 500), Body: e.Message}
+		return &model.StatusError{Status: cmp.Or(e.HTTPStatusCode, 500), Body: e.Message}
 	}
 	return err
 }
 
-func (p *Provider) request(r agent.Request, names provider.Names) (openai.ChatCompletionRequest, error) {
+func (p *Provider) request(r agent.Request, names model.Names) (openai.ChatCompletionRequest, error) {
 	req := openai.ChatCompletionRequest{Model: cmp.Or(r.Model, p.c.Model), Stream: true, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
 	if p.own {
 		req.MaxCompletionTokens = r.MaxTokens
@@ -135,7 +135,7 @@ func (p *Provider) request(r agent.Request, names provider.Names) (openai.ChatCo
 
 // answer is put together from the parts of a stream.
 type answer struct {
-	names  provider.Names
+	names  model.Names
 	stream func(string)
 	text   strings.Builder
 	calls  []openai.ToolCall
@@ -187,6 +187,6 @@ func (a *answer) response(r agent.Request) agent.Response {
 	if u := a.usage; u != nil {
 		in, spoken = u.PromptTokens, u.CompletionTokens
 	}
-	out.Usage = provider.Count(r, out, int64(in), int64(spoken))
+	out.Usage = model.Count(r, out, int64(in), int64(spoken))
 	return out
 }

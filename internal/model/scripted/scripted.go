@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/provider/offline"
+	"github.com/kairosd/kairosd/internal/model/offline"
 	"github.com/kairosd/kairosd/planner"
 )
 

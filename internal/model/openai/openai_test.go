@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/provider/openai"
-	"github.com/kairosd/kairosd/internal/provider/providertest"
+	"github.com/kairosd/kairosd/internal/model/modeltest"
+	"github.com/kairosd/kairosd/internal/model/openai"
 )
 
 const (
@@ -31,7 +31,7 @@ func TestProtocol(t *testing.T) {
 		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"timezone\":"}}]}`, "") +
 		chunk(`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"files_read","arguments":"{\"path\":\"x\"}"}}]}`, "") +
 		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"\"Asia/Tokyo\"}"}}]}`, "")
-	providertest.Run(t, providertest.Wire{
+	modeltest.Run(t, modeltest.Wire{
 		Text: chunk(`{"role":"assistant","content":""}`, "") + ": a comment\n\n" + chunk(`{"content":"It is "}`, "") + chunk(`{"content":"noon."}`, "") + chunk(`{}`, "stop") + usage + done,
 		Uncounted: chunk(`{"role":"assistant","content":"It is noon."}`, "stop") +
 			strings.NewReplacer(`:12`, `:-12`, `:5,`, `:-5,`).Replace(usage) + done,

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/provider/anthropic"
-	"github.com/kairosd/kairosd/internal/provider/providertest"
+	"github.com/kairosd/kairosd/internal/model/anthropic"
+	"github.com/kairosd/kairosd/internal/model/modeltest"
 )
 
 func event(name, data string) string { return "event: " + name + "\ndata: " + data + "\n\n" }
@@ -33,7 +33,7 @@ func TestProtocol(t *testing.T) {
 		return event("content_block_stop", `{"type":"content_block_stop","index":`+index+`}`)
 	}
 	calls := start + call("0", "a", "datetime", `{\"timezone\":`, `\"Asia/Tokyo\"}`) + end("0") + call("1", "b", "files_read", `{\"path\"`, `:\"x\"}`)
-	providertest.Run(t, providertest.Wire{
+	modeltest.Run(t, modeltest.Wire{
 		Text: start + text + stop("end_turn"),
 		Uncounted: strings.Replace(start, `"usage":{"input_tokens":12,"output_tokens":1}`, `"usage":{"input_tokens":0,"output_tokens":0}`, 1) + text +
 			strings.Replace(stop("end_turn"), `"output_tokens":5`, `"output_tokens":0`, 1),

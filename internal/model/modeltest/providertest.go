@@ -1,6 +1,6 @@
-// Package providertest holds what every model provider must do, over servers
+// Package modeltest holds what every model provider must do, over servers
 // that speak its wire format.
-package providertest
+package modeltest
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -124,22 +124,22 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 		permanent bool
 		after     time.Duration
 	}{
-		{"L06 rate limit in seconds", status(429, "7", `{"error":{"message":"slow down"}}`), provider.CodeRateLimited, false, 7 * time.Second},
-		{"L06 absurd rate limit", status(429, "86400", `{}`), provider.CodeRateLimited, false, time.Minute},
-		{"L06 rate limit of nonsense", status(429, "soon", `slow`), provider.CodeRateLimited, false, 0},
-		{"L07 overloaded", status(529, "", `{"error":{"message":"overloaded"}}`), provider.CodeUnavailable, false, 0},
-		{"L07 server error as text", status(500, "", `oops`), provider.CodeUnavailable, false, 0},
-		{"L08 too long", status(400, "", `{"error":{"message":"prompt is too long: 300000 tokens"}}`), provider.CodeTooLong, true, 0},
-		{"L08 bad key", status(401, "", `{"error":{"message":"invalid x-api-key"}}`), provider.CodeAuth, true, 0},
-		{"L08 unknown model, error as a string", status(404, "", `{"error":"model not found"}`), provider.CodeRejected, true, 0},
-		{"L09 cut in a call", streaming(w.Cut), provider.CodeTruncated, false, 0},
+		{"L06 rate limit in seconds", status(429, "7", `{"error":{"message":"slow down"}}`), model.CodeRateLimited, false, 7 * time.Second},
+		{"L06 absurd rate limit", status(429, "86400", `{}`), model.CodeRateLimited, false, time.Minute},
+		{"L06 rate limit of nonsense", status(429, "soon", `slow`), model.CodeRateLimited, false, 0},
+		{"L07 overloaded", status(529, "", `{"error":{"message":"overloaded"}}`), model.CodeUnavailable, false, 0},
+		{"L07 server error as text", status(500, "", `oops`), model.CodeUnavailable, false, 0},
+		{"L08 too long", status(400, "", `{"error":{"message":"prompt is too long: 300000 tokens"}}`), model.CodeTooLong, true, 0},
+		{"L08 bad key", status(401, "", `{"error":{"message":"invalid x-api-key"}}`), model.CodeAuth, true, 0},
+		{"L08 unknown model, error as a string", status(404, "", `{"error":"model not found"}`), model.CodeRejected, true, 0},
+		{"L09 cut in a call", streaming(w.Cut), model.CodeTruncated, false, 0},
 		{"L09 cut by the network", func(rw http.ResponseWriter, r *http.Request) {
 			rw.Header().Set("Content-Length", "100000")
 			streaming(w.Cut)(rw, r)
-		}, provider.CodeTruncated, false, 0},
-		{"L09 nothing at all", streaming(""), provider.CodeTruncated, false, 0},
-		{"an error in the stream", streaming(w.Failing), provider.CodeUnavailable, false, 0},
-		{"L10 out of tokens", streaming(w.Length), provider.CodeMaxTokens, true, 0},
+		}, model.CodeTruncated, false, 0},
+		{"L09 nothing at all", streaming(""), model.CodeTruncated, false, 0},
+		{"an error in the stream", streaming(w.Failing), model.CodeUnavailable, false, 0},
+		{"L10 out of tokens", streaming(w.Length), model.CodeMaxTokens, true, 0},
 		{"L12 endless answer", func(rw http.ResponseWriter, r *http.Request) {
 			rw.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(rw, w.Begin)
@@ -148,7 +148,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 					return
 				}
 			}
-		}, provider.CodeOversized, true, 0},
+		}, model.CodeOversized, true, 0},
 		{"L12 one line of 10 MB", func(rw http.ResponseWriter, r *http.Request) {
 			rw.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(rw, w.Begin)
@@ -158,10 +158,10 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 					return
 				}
 			}
-		}, provider.CodeOversized, true, 0},
+		}, model.CodeOversized, true, 0},
 		{"L16 redirect to another host", func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, elsewhere.URL, http.StatusTemporaryRedirect)
-		}, provider.CodeUnavailable, true, 0},
+		}, model.CodeUnavailable, true, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := serve(t, c.serve).Complete(t.Context(), Conversation())
@@ -177,7 +177,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 	t.Run("L06 a wait until a date", func(t *testing.T) {
 		at := time.Now().Add(40 * time.Second).UTC().Format(http.TimeFormat)
 		_, err := serve(t, status(503, at, "")).Complete(t.Context(), Conversation())
-		if f := planner.AsFailure(err); f.Code != provider.CodeUnavailable || f.RetryAfter <= 0 || f.RetryAfter > 40*time.Second {
+		if f := planner.AsFailure(err); f.Code != model.CodeUnavailable || f.RetryAfter <= 0 || f.RetryAfter > 40*time.Second {
 			t.Errorf("%v after %s", err, f.RetryAfter)
 		}
 	})
@@ -195,7 +195,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 			}
 			conn.Close()
 		}).Complete(t.Context(), Conversation())
-		if f := planner.AsFailure(err); f.Permanent || f.Code != provider.CodeUnavailable && f.Code != provider.CodeTruncated {
+		if f := planner.AsFailure(err); f.Permanent || f.Code != model.CodeUnavailable && f.Code != model.CodeTruncated {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -207,7 +207,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 	})
 	t.Run("no server", func(t *testing.T) {
 		_, err := provide(refusing.URL).Complete(t.Context(), Conversation())
-		if f := planner.AsFailure(err); f == nil || f.Code != provider.CodeUnavailable || f.Permanent {
+		if f := planner.AsFailure(err); f == nil || f.Code != model.CodeUnavailable || f.Permanent {
 			t.Errorf("got %v", err)
 		}
 	})

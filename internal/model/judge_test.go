@@ -1,4 +1,4 @@
-package provider_test
+package model_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/circuit"
-	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -20,20 +20,20 @@ func TestWhatACallSaysOfItsServer(t *testing.T) {
 		want circuit.Verdict
 	}{
 		{nil, circuit.Well},
-		{&planner.Failure{Code: provider.CodeUnavailable}, circuit.Unwell},
-		{&planner.Failure{Code: provider.CodeTruncated}, circuit.Unwell},
+		{&planner.Failure{Code: model.CodeUnavailable}, circuit.Unwell},
+		{&planner.Failure{Code: model.CodeTruncated}, circuit.Unwell},
 		{fmt.Errorf("ask: %w", context.DeadlineExceeded), circuit.Unwell},
 		{&planner.Failure{Code: planner.CodeTimeout}, circuit.Unwell},
-		{&planner.Failure{Code: provider.CodeUnavailable, Permanent: true}, circuit.Silent}, // a redirect that is refused
-		{&planner.Failure{Code: provider.CodeRateLimited}, circuit.Well},
-		{&planner.Failure{Code: provider.CodeAuth, Permanent: true}, circuit.Well},
-		{&planner.Failure{Code: provider.CodeRejected, Permanent: true}, circuit.Well},
-		{&planner.Failure{Code: provider.CodeMaxTokens, Permanent: true}, circuit.Well},
+		{&planner.Failure{Code: model.CodeUnavailable, Permanent: true}, circuit.Silent}, // a redirect that is refused
+		{&planner.Failure{Code: model.CodeRateLimited}, circuit.Well},
+		{&planner.Failure{Code: model.CodeAuth, Permanent: true}, circuit.Well},
+		{&planner.Failure{Code: model.CodeRejected, Permanent: true}, circuit.Well},
+		{&planner.Failure{Code: model.CodeMaxTokens, Permanent: true}, circuit.Well},
 		{context.Canceled, circuit.Silent},
 		{&planner.Failure{Code: planner.CodeCancelled}, circuit.Silent},
 		{errors.New("whatever"), circuit.Silent},
 	} {
-		if got := provider.Judge(c.err); got != c.want {
+		if got := model.Judge(c.err); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
 		}
 	}

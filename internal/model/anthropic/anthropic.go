@@ -15,7 +15,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/provider"
+	"github.com/kairosd/kairosd/internal/model"
 )
 
 // defaultMaxTokens bounds an answer if nobody does: the protocol asks for a bound.
@@ -37,7 +37,7 @@ type Provider struct {
 
 // New makes a provider; it does not call the server and reads no environment.
 func New(c Config) *Provider {
-	options := []option.RequestOption{option.WithoutEnvironmentDefaults(), option.WithHTTPClient(provider.Client()), option.WithMaxRetries(0), option.WithAPIKey(c.Key),
+	options := []option.RequestOption{option.WithoutEnvironmentDefaults(), option.WithHTTPClient(model.Client()), option.WithMaxRetries(0), option.WithAPIKey(c.Key),
 		option.WithBaseURL(cmp.Or(strings.TrimRight(strings.TrimSuffix(strings.TrimRight(c.BaseURL, "/"), "/v1"), "/"), "https://api.anthropic.com") + "/")}
 	return &Provider{c, sdk.NewClient(options...)}
 }
@@ -47,13 +47,13 @@ func New(c Config) *Provider {
 func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
 	out, err := p.complete(ctx, r)
 	if err != nil {
-		return agent.Response{}, provider.Failure(ctx, p.c.Name, err)
+		return agent.Response{}, model.Failure(ctx, p.c.Name, err)
 	}
 	return out, nil
 }
 
 func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Response, error) {
-	names := provider.NewNames(r.Tools)
+	names := model.NewNames(r.Tools)
 	params, err := p.params(r, names)
 	if err != nil {
 		return agent.Response{}, err
@@ -79,14 +79,14 @@ func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Respons
 	if err := stream.Err(); err != nil {
 		if e, ok := errors.AsType[*sdk.Error](err); ok {
 			// An error that comes within a stream has the status of the stream.
-			return agent.Response{}, &provider.StatusError{Status: max(e.StatusCode, 500), Body: e.RawJSON()}
+			return agent.Response{}, &model.StatusError{Status: max(e.StatusCode, 500), Body: e.RawJSON()}
 		}
 		return agent.Response{}, err
 	}
 	if !finished || m.StopReason == "" {
-		return agent.Response{}, provider.Truncated(p.c.Name)
+		return agent.Response{}, model.Truncated(p.c.Name)
 	}
-	if err := provider.Stopped(p.c.Name, string(m.StopReason)); err != nil {
+	if err := model.Stopped(p.c.Name, string(m.StopReason)); err != nil {
 		return agent.Response{}, err
 	}
 	out := agent.Response{Model: string(m.Model), Finish: string(m.StopReason)}
@@ -100,11 +100,11 @@ func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Respons
 	}
 	out.Text = strings.ToValidUTF8(out.Text, "\uFFFD")
 	u := m.Usage
-	out.Usage = provider.Count(r, out, u.InputTokens+u.CacheCreationInputTokens+u.CacheReadInputTokens, u.OutputTokens)
+	out.Usage = model.Count(r, out, u.InputTokens+u.CacheCreationInputTokens+u.CacheReadInputTokens, u.OutputTokens)
 	return out, nil
 }
 
-func (p *Provider) params(r agent.Request, names provider.Names) (sdk.MessageNewParams, error) {
+func (p *Provider) params(r agent.Request, names model.Names) (sdk.MessageNewParams, error) {
 	params := sdk.MessageNewParams{Model: sdk.Model(cmp.Or(r.Model, p.c.Model)), MaxTokens: int64(cmp.Or(r.MaxTokens, defaultMaxTokens))}
 	if r.Temperature != nil {
 		params.Temperature = param.NewOpt(*r.Temperature)
