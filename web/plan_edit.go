@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -217,12 +218,11 @@ func (r *request) savePlan() error {
 	}
 	switch r.c.FormValue("do") {
 	case "add":
-		added, err := r.addStep(source, r.c.FormValue("add"))
-		if err != nil {
+		var err error
+		if p.Snippet, err = r.snippet(source, r.c.FormValue("add")); err != nil {
 			p.Trouble = r.sentence(err)
 			return again(http.StatusUnprocessableEntity)
 		}
-		p.Source = added
 		return again(http.StatusOK)
 	case "check":
 		if _, valid := r.looked(&p); !valid {
@@ -305,4 +305,30 @@ func diffLines(d plandiff.Diff) []view.DiffLine {
 		out[i] = view.DiffLine{Sign: string(l.Sign), Text: visible(l.Text), Class: classes[l.Sign]}
 	}
 	return out
+}
+
+// renamedJSON gives a JSON text another id; what cannot be read stays as it is, and is
+// said to be wrong beside it.
+func renamedJSON(source, id string) string {
+	dec := json.NewDecoder(strings.NewReader(source))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return source
+	}
+	first, empty := int(dec.InputOffset()), !dec.More()
+	for dec.More() {
+		key, err := dec.Token()
+		var value json.RawMessage
+		if err != nil || dec.Decode(&value) != nil {
+			return source
+		}
+		if end := int(dec.InputOffset()); key == "id" {
+			return source[:end-len(value)] + strconv.Quote(id) + source[end:]
+		}
+	}
+	rest := source[first:]
+	gap := rest[:len(rest)-len(strings.TrimLeft(rest, " \t\r\n"))]
+	if empty {
+		return source[:first] + gap + `"id": ` + strconv.Quote(id) + rest
+	}
+	return source[:first] + gap + `"id": ` + strconv.Quote(id) + "," + cmp.Or(gap, " ") + rest[len(gap):]
 }

@@ -156,7 +156,7 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	site.Seed(t)
 	b := site.Browser(t).Login()
 	open := b.Get("/plans/ledger/edit")
-	has(t, open, "the editor", `hx-post="/plans/check"`, "Add a step", "Try it", `<option value="tool:calculator">`, `id="preview"`, "Nothing is wrong with this plan", "The text with line numbers")
+	has(t, open, "the editor", `hx-post="/plans/check"`, "Write a step", "Try it", `<option value="tool:calculator">`, `id="preview"`, "Nothing is wrong with this plan", "The text with line numbers")
 	form := open.Hidden()
 	check := func(source string) webtest.Page {
 		t.Helper()
@@ -178,7 +178,7 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	form.Set("do", "add")
 	form.Set("add", "tool:calculator")
 	p = b.Post("/plans/ledger/edit", form)
-	has(t, p, "the text with a step", "calculator:\n    type: tool\n    tool: calculator\n    input:\n      expression: &#34;&#34;")
+	has(t, p, "a step to copy", "  calculator:\n    type: tool\n    tool: calculator\n    input:\n      expression: &#34;&#34;", "id: x\nnodes:\n  a: {type: set, input: 1}\n</textarea>")
 	form.Set("add", "tool:none")
 	if p = b.Post("/plans/ledger/edit", form); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a step of nothing: %d", p.Code)
@@ -219,42 +219,43 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	has(t, b.Get("/plans/report"), "the plan", "/plans/new?from=report&amp;v=1")
 }
 
-// A step is added to a plan in JSON as to one in YAML: behind the last one, with the
-// arguments that its tool requires, and nothing else of the text changes.
-func TestAStepIsAddedToJSON(t *testing.T) {
+// A step of a tool or an agent is shown as the plan is written, with the arguments that
+// its tool requires; the text of the plan stays as it is. Copied into a plan, it is valid.
+func TestAStepIsShownToCopy(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	open := b.Get("/plans/new").Hidden()
-	for name, c := range map[string]struct{ source, add, want string }{
-		"a graph": {"{\n  \"id\": \"x\",\n  \"nodes\": {\n    \"a\": {\"type\": \"set\", \"input\": 1.50}\n  }\n}\n", "tool:calculator",
-			"{\n  \"id\": \"x\",\n  \"nodes\": {\n    \"a\": {\"type\": \"set\", \"input\": 1.50},\n    \"calculator\": {\n      \"type\": \"tool\",\n      \"tool\": \"calculator\",\n      \"input\": {\n        \"expression\": \"\"\n      }\n    }\n  }\n}\n"},
-		"a name that is taken": {`{"nodes": {"desk": {"type": "set"}}, "edges": []}`, "agent:desk", `{"nodes": {"desk": {"type": "set"}, "desk_2": {"type":"agent","agent":"desk","input":"${last}"}}, "edges": []}`},
-		"steps":                {`{"steps": []}`, "agent:desk", `{"steps": [{"id":"desk","agentId":"desk","task":""}]}`},
-		"more steps":           {`{"steps": [{"id": "calculator", "tool": "set", "params": {}}]}`, "tool:calculator", `{"steps": [{"id": "calculator", "tool": "set", "params": {}}, {"id":"calculator_2","tool":"calculator","params":{"expression":""}}]}`},
-		"no step yet":          {`{"id": "x"}`, "agent:desk", `{"id": "x", "nodes": {"desk":{"type":"agent","agent":"desk","input":"${last}"}}}`},
-		"nothing yet":          {"{\n}", "agent:desk", "{\n  \"nodes\": {\n    \"desk\": {\n      \"type\": \"agent\",\n      \"agent\": \"desk\",\n      \"input\": \"${last}\"\n    }\n  }\n}"},
+	for name, c := range map[string]struct{ source, add, want, plan string }{
+		"a graph in JSON":         {`{"nodes": {}}`, "tool:calculator", `"calculator": {` + "\n  \"type\": \"tool\",\n  \"tool\": \"calculator\",\n  \"input\": {\n    \"expression\": \"\"\n  }\n}\n", `{"nodes": {%s}}`},
+		"an agent in JSON":        {`{"nodes": {}}`, "agent:desk", `"desk": {` + "\n  \"type\": \"agent\",\n  \"agent\": \"desk\",\n  \"input\": \"${last}\"\n}\n", `{"nodes": {%s}}`},
+		"steps in JSON":           {`{"steps": []}`, "tool:calculator", "{\n  \"id\": \"calculator\",\n  \"tool\": \"calculator\",\n  \"params\": {\n    \"expression\": \"\"\n  }\n}\n", `{"steps": [%s]}`},
+		"an agent's step in JSON": {`{"steps": []}`, "agent:desk", "{\n  \"id\": \"desk\",\n  \"agentId\": \"desk\",\n  \"task\": \"\"\n}\n", `{"steps": [%s]}`},
+		"a graph":                 {"id: x\n", "agent:desk", "  desk:\n    type: agent\n    agent: desk\n    input: \"${last}\"\n", "nodes:\n%s"},
+		"steps":                   {"steps:\n", "agent:desk", "- id: desk\n  agentId: desk\n  task: \"\"  # what it is to do\n", "steps:\n%s"},
+		"a tool's step":           {"steps:\n", "tool:calculator", "- id: calculator\n  tool: calculator\n  params:\n    expression: \"\"", "steps:\n%s"},
 	} {
 		form := url.Values{"do": {"add"}, "add": {c.add}, "source": {c.source}, "csrf": {open.Get("csrf")}, "idem": {open.Get("idem")}}
 		p := b.Post("/plans/new", form)
-		_, got, _ := strings.Cut(p.Body, `id="source"`)
+		_, got, _ := strings.Cut(p.Body, `id="snippet"`)
 		_, got, _ = strings.Cut(got, ">")
-		got, _, _ = strings.Cut(got, "</textarea>")
-		if got = strings.TrimPrefix(html.UnescapeString(got), "\n"); p.Code != http.StatusOK || got != c.want {
+		got, _, _ = strings.Cut(got, "</pre>")
+		if got = html.UnescapeString(got); p.Code != http.StatusOK || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %d\n%s\nwant\n%s", name, p.Code, got, c.want)
 		}
-		_, problems := site.Engine.CheckPlan([]byte(got), planner.FormatJSON)
+		if _, text, _ := strings.Cut(p.Body, `id="source"`); !strings.Contains(html.UnescapeString(text), c.source) {
+			t.Errorf("%s: the text of the plan has changed", name)
+		}
+		_, problems := site.Engine.CheckPlan(fmt.Appendf(nil, c.plan, got), planner.FormatAuto)
 		for _, q := range problems {
-			if strings.HasPrefix(q.Code, "json.") {
-				t.Errorf("%s is JSON no more: %s", name, q)
+			if strings.HasPrefix(q.Code, "json.") || strings.HasPrefix(q.Code, "yaml.") {
+				t.Errorf("%s cannot be copied into a plan: %s", name, q)
 			}
 		}
 	}
-	for _, broken := range []string{`{"nodes": {`, `{"nodes": {}} {}`, `{"nodes": []}`, `{"steps": {}}`} {
-		form := url.Values{"do": {"add"}, "add": {"agent:desk"}, "source": {broken}, "csrf": {open.Get("csrf")}, "idem": {open.Get("idem")}}
-		if p := b.Post("/plans/new", form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(html.UnescapeString(p.Body), broken) {
-			t.Errorf("%s: %d", broken, p.Code)
-		}
+	form := url.Values{"do": {"add"}, "add": {"tool:none"}, "source": {"{"}, "csrf": {open.Get("csrf")}, "idem": {open.Get("idem")}}
+	if p := b.Post("/plans/new", form); p.Code != http.StatusUnprocessableEntity || strings.Contains(p.Body, `id="snippet"`) {
+		t.Errorf("a step of nothing: %d", p.Code)
 	}
 }
 

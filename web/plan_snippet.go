@@ -1,10 +1,11 @@
 package web
 
 import (
-	"fmt"
+	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -12,10 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// Steps are added to a text by snippets: of a tool with the arguments of its
-// schema, or of an agent.
-
-// snippetChoices are what a step may be added of.
+// snippetChoices are the tools and agents of which a step can be shown.
 func (r *request) snippetChoices(chosen string) []view.Option {
 	catalog := r.s.Engine.Catalog()
 	var out []view.Option
@@ -30,115 +28,83 @@ func (r *request) snippetChoices(chosen string) []view.Option {
 	return out
 }
 
-// addStep puts a step of what was chosen into a text, which otherwise stays as it is.
-func (r *request) addStep(source, choice string) (string, error) {
+var (
+	notInID = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+	hasList = regexp.MustCompile(`(?m)^\s*\{?\s*"?steps"?\s*:`)
+)
+
+// snippet is a step of what was chosen, written as the plan is: to be copied into it.
+func (r *request) snippet(source, choice string) (string, error) {
 	kind, name, _ := strings.Cut(choice, ":")
 	catalog := r.s.Engine.Catalog()
 	tool, isTool := catalog.Tools[name]
-	_, isAgent := catalog.Agents[name]
-	if kind == "tool" && !isTool || kind == "agent" && !isAgent || kind != "tool" && kind != "agent" {
-		return source, domain.Errorf(domain.CodeInvalid, "choose a tool or an agent")
+	if _, isAgent := catalog.Agents[name]; kind == "tool" && !isTool || kind == "agent" && !isAgent || kind != "tool" && kind != "agent" {
+		return "", domain.Errorf(domain.CodeInvalid, "choose a tool or an agent")
 	}
+	id := strings.Trim(notInID.ReplaceAllString(name, "_"), "_")
+	asList := hasList.MatchString(source)
 	if planner.FormatOf("", []byte(source)) == planner.FormatJSON {
-		return addJSON(source, kind, name, tool.Schema)
+		return snippetJSON(id, kind, name, tool.Schema, asList)
 	}
-	if strings.HasPrefix(strings.TrimSpace(source), "{") {
-		return source, domain.Errorf(domain.CodeInvalid, "the plan is one object in braces").Suggest("write it in JSON, or in YAML with one step per line")
-	}
-	lines := strings.Split(strings.TrimRight(source, "\n"), "\n")
-	start, end := blockOf(lines, "nodes")
-	asList := false
-	if start < 0 {
-		start, end = stepsBlock(lines)
-		asList = start >= 0
-	}
-	if start < 0 {
-		lines, start = append(lines, "nodes:"), len(lines)
-		end = len(lines)
-	} else if rest := strings.TrimSpace(strings.SplitN(lines[start], ":", 2)[1]); rest != "" && !strings.HasPrefix(rest, "#") {
-		return source, domain.Errorf(domain.CodeInvalid, "the steps are written on the line of their key").Suggest("write one step per line below it")
-	}
-	id := freeID(source, name)
-	var add []string
-	input := []string{}
-	if isTool && kind == "tool" {
-		input = arguments(tool.Schema)
-	}
-	indent := indentOf(lines[start+1 : end])
+	var lines []string
+	key := ""
 	switch {
+	case asList && kind == "agent":
+		lines = []string{"- id: " + id, "  agentId: " + name, `  task: ""  # what it is to do`}
 	case asList:
-		add = append(add, "- id: "+id)
-		if kind == "tool" {
-			add = append(add, "  tool: "+name)
-		} else {
-			add = append(add, "  agentId: "+name, `  task: ""  # what it is to do`)
-		}
-		if len(input) > 0 {
-			add = append(add, "  params:")
-			for _, l := range input {
-				add = append(add, "    "+l)
-			}
-		}
+		lines, key = []string{"- id: " + id, "  tool: " + name}, "  params:"
 	case kind == "agent":
-		add = []string{id + ":", "  type: agent", "  agent: " + name, `  input: "${last}"`}
+		lines = []string{"  " + id + ":", "    type: agent", "    agent: " + name, `    input: "${last}"`}
 	default:
-		add = []string{id + ":", "  type: tool", "  tool: " + name}
+		lines, key = []string{"  " + id + ":", "    type: tool", "    tool: " + name}, "    input:"
+	}
+	if input := arguments(tool.Schema); key != "" && len(input) > 0 {
+		lines = append(lines, key)
+		indent := key[:len(key)-len(strings.TrimLeft(key, " "))] + "  "
+		for _, l := range input {
+			lines = append(lines, indent+l)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n", nil
+}
+
+// snippetJSON is the step in JSON, with the arguments that its tool requires.
+func snippetJSON(id, kind, name string, schema any, asList bool) (string, error) {
+	input := map[string]json.RawMessage{}
+	if props, required, _ := properties(schema); kind == "tool" {
+		for _, arg := range required {
+			p, _ := props[arg].(map[string]any)
+			input[arg] = json.RawMessage(exampleOf(p))
+		}
+	}
+	step := struct {
+		ID     string                     `json:"id,omitempty"`
+		Type   string                     `json:"type,omitempty"`
+		Tool   string                     `json:"tool,omitempty"`
+		Agent  string                     `json:"agent,omitempty"`
+		Worker string                     `json:"agentId,omitempty"`
+		Task   *string                    `json:"task,omitempty"`
+		Params map[string]json.RawMessage `json:"params,omitempty"`
+		Input  any                        `json:"input,omitempty"`
+	}{}
+	switch {
+	case asList && kind == "agent":
+		step.ID, step.Worker, step.Task = id, name, new(string)
+	case asList:
+		step.ID, step.Tool, step.Params = id, name, input
+	case kind == "agent":
+		step.Type, step.Agent, step.Input = "agent", name, "${last}"
+	default:
+		step.Type, step.Tool = "tool", name
 		if len(input) > 0 {
-			add = append(add, "  input:")
-			for _, l := range input {
-				add = append(add, "    "+l)
-			}
+			step.Input = input
 		}
 	}
-	for i := range add {
-		add[i] = indent + add[i]
+	text, err := json.MarshalIndent(step, "", "  ")
+	if err != nil || asList {
+		return string(text) + "\n", err
 	}
-	return strings.Join(slices.Insert(lines, end, add...), "\n") + "\n", nil
-}
-
-// blockOf finds the lines of a top-level key: that of the key, and the first after
-// what belongs to it; -1: there is none.
-func blockOf(lines []string, key string) (start, end int) {
-	start = slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, key+":") })
-	if start < 0 {
-		return -1, -1
-	}
-	end = start + 1
-	for i := start + 1; i < len(lines); i++ {
-		l := lines[i]
-		if strings.TrimSpace(l) == "" || strings.HasPrefix(strings.TrimSpace(l), "#") {
-			continue
-		}
-		if l[0] != ' ' && l[0] != '-' {
-			break
-		}
-		end = i + 1
-	}
-	return start, end
-}
-
-// stepsBlock finds the list of steps of a step plan.
-func stepsBlock(lines []string) (start, end int) { return blockOf(lines, "steps") }
-
-func indentOf(lines []string) string {
-	for _, l := range lines {
-		if t := strings.TrimLeft(l, " "); t != "" && !strings.HasPrefix(t, "#") {
-			return l[:len(l)-len(t)]
-		}
-	}
-	return "  "
-}
-
-var notInID = regexp.MustCompile(`[^A-Za-z0-9_]+`)
-
-// freeID is an id for a step that a text does not have yet.
-func freeID(source, name string) string {
-	base := strings.Trim(notInID.ReplaceAllString(name, "_"), "_")
-	id := base
-	for n := 2; regexp.MustCompile(`(?m)(^|[\s{,])(id:\s*)?` + regexp.QuoteMeta(id) + `\s*(:|$|,)`).MatchString(source); n++ {
-		id = fmt.Sprintf("%s_%d", base, n)
-	}
-	return id
+	return strconv.Quote(id) + ": " + string(text) + "\n", nil
 }
 
 // arguments are the lines of a tool's arguments: those that it requires, and the

@@ -20,7 +20,8 @@ type PlanForm struct {
 	Trouble        string // why something other than saving was not done
 	Graph          *Graph
 	Unsafe         []ProblemRow // steps that cannot be repeated
-	Choices        []Option     // what a step may be added of
+	Choices        []Option     // what a step may be shown of
+	Snippet        string       // a step to be copied into the plan; empty: none was asked for
 	TryInput       string
 	Examples       []Link         // to begin with, of a plan that is new
 	Numbered       [][]SourceSpan // the text with line numbers
