@@ -11,7 +11,6 @@ import (
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
-	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/query"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
@@ -51,8 +50,6 @@ func (r *request) size(n int) string                                 { return r.
 func (r *request) said(text string) string                           { return r.Said(text) }
 func (r *request) saidInside(text string) string                     { return r.SaidInside(text) }
 func (r *request) sentence(err error) string                         { return r.Sentence(err) }
-func (r *request) wait(err error) string                             { return r.Wait(err) }
-func (r *request) tooMany(err error) string                          { return r.TooMany(err) }
 func (r *request) refused(err error) (problem string, ok bool)       { return r.Refused(err) }
 func (r *request) htmx() bool                                        { return r.HTMX() }
 func (r *request) target() string                                    { return r.Target() }
@@ -64,13 +61,8 @@ func (r *request) to(address string) error                           { return r.
 func (r *request) once(f func() (string, error)) error               { return r.Once(f) }
 func (r *request) shell(section, title string) kit.Shell             { return r.Shell(section, title) }
 func (r *request) render(code int, page templ.Component) error       { return r.Render(code, page) }
-func (r *request) zoneSet() string                                   { return r.ZoneSet() }
 func (r *request) setDisplay() error                                 { return r.SetDisplay() }
-func (r *request) auditAbout(e domain.AuditEvent) kit.Link           { return r.About(e) }
 func (r *request) onceOf(act string, f func() (string, error)) error { return r.OnceOf(act, f) }
-func (r *request) result(act string, f func() (string, error)) (string, error) {
-	return r.Result(act, f)
-}
 func (r *request) filterProblem(problem *domain.Error) (says, suggests string) {
 	return r.FilterProblem(problem)
 }
@@ -99,8 +91,7 @@ func stepStatus(s domain.NodeStatus) kit.Status {
 	return ui.StepStatus(s)
 }
 
-func sizeIn(l *locale.Language, n int) string { return ui.SizeIn(l, n) }
-func refusedWith(err error) int               { return ui.RefusedWith(err) }
+func refusedWith(err error) int { return ui.RefusedWith(err) }
 
 // statusOf maps a code to the status that browsers get.
 var statusOf = ui.StatusOf

@@ -59,10 +59,6 @@ func newFake(tb testing.TB) *fake {
 	return f
 }
 
-func gone(what, id string) error {
-	return domain.Errorf(domain.CodeNotFound, "there is no %s %s", what, id)
-}
-
 // asking starts a run of a plan that asks a person, and waits until it does.
 func (f *fake) asking(t *testing.T) (domain.Run, domain.Approval) {
 	t.Helper()

@@ -82,20 +82,14 @@ func Confirm(p ConfirmPage) templ.Component { return kit.Confirm(p) }
 func problemList(p []ProblemRow) templ.Component               { return kit.Problems(p) }
 func problemText(p ProblemRow) templ.Component                 { return kit.ProblemText(p) }
 func glyph(s Status) templ.Component                           { return kit.Glyph(s) }
-func maybeLink(l Link) templ.Component                         { return kit.MaybeLink(l) }
-func termList(facts []Fact) templ.Component                    { return kit.TermList(facts) }
 func factList(facts []Fact) templ.Component                    { return kit.FactList(facts) }
 func formError(text string) templ.Component                    { return kit.FormError(text) }
-func hiddenFields(csrf, idem string) templ.Component           { return kit.HiddenFields(csrf, idem) }
-func displayForm(s Shell) templ.Component                      { return kit.DisplayForm(s) }
 func rowPages(p RowPages) templ.Component                      { return kit.RowLinks(p) }
 func findForm(f FindForm) templ.Component                      { return kit.FindBox(f) }
-func sprite() templ.Component                                  { return kit.Sprite() }
 func currentPage(is bool) templ.Attributes                     { return kit.CurrentPage(is) }
 func current(is bool) templ.Attributes                         { return kit.Current(is) }
 func outOfBand(along bool) templ.Attributes                    { return kit.OutOfBand(along) }
 func sorted(is bool) templ.Attributes                          { return kit.Sorted(is) }
 func classed(class string, is bool) templ.Attributes           { return kit.Classed(class, is) }
 func addresses(list []string) templ.Component                  { return kit.Addresses(list) }
-func lang(ctx context.Context) string                          { return kit.Lang(ctx) }
 func diffLines(id, title string, l []DiffLine) templ.Component { return kit.DiffLines(id, title, l) }

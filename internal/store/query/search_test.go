@@ -121,7 +121,7 @@ func TestASortedListExaminesSoManyRows(t *testing.T) {
 		}
 		return out
 	}
-	if sorted() != sorted() {
+	if first, again := sorted(), sorted(); first != again {
 		t.Error("not the same list")
 	}
 	flow, err := s.PlanFlow(ctx, "two", 0, time.Time{})
