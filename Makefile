@@ -11,7 +11,7 @@ FIGURES ?= /tmp/kairos-figures
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/buildinfo.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
-RACE := ./planner ./internal/assemble ./internal/daemon ./internal/auth ./internal/client ./internal/activity ./internal/bulk ./internal/circuit \
+RACE := ./planner ./internal/app ./internal/assemble ./internal/daemon ./internal/auth ./internal/client ./internal/activity ./internal/bulk ./internal/circuit \
 	./internal/draft ./internal/handler ./internal/mcp ./internal/metric ./internal/notify ./internal/toolbox ./internal/api ./web/locale
 # Of the command line the tests of the daemon and its listeners: a command is one goroutine.
 RACE_CLI := Daemon|Serve|Socket|Stream|Connections|SlowPeers|ServiceManager|Maintenance|SafeMode|ALog|ASecretIsRotated
@@ -45,7 +45,7 @@ race: ## run the tests of concurrent packages with the race detector
 	$(GO) test -race -short ./internal/engine -rapid.checks=20
 	$(GO) test -race -short ./internal/cli -run '$(RACE_CLI)'
 	$(GO) test -race -short ./internal/store ./internal/store/recovery -run '$(RACE_STORE)'
-	$(GO) test -race -short ./web -run '$(RACE_WEB)'
+	$(GO) test -race -short ./web ./web/account -run '$(RACE_WEB)'
 	$(GO) test -race -short $(RACE)
 
 crash: ## kill the daemon at every durable step of a run, and again while it recovers (KAIROS_SEED reproduces)

@@ -93,7 +93,8 @@ func (c *Context) Result(act string, f func() (string, error)) (string, error) {
 	// what was done however the process ended.
 	sum := sha256.Sum256([]byte("form\x00" + key))
 	c.Who.Request.ID = hex.EncodeToString(sum[:8])
-	c.Context = domain.WithRequest(c.Context, c.Who.Request)
+	named := domain.WithRequest(c.Context, c.Who.Request)
+	c.named.Store(&named)
 	return c.Site.posts.once(key, func() (string, error) { return carriedOut(c) }, f)
 }
 
