@@ -13,7 +13,7 @@ import (
 // AckBody names the failures that are taken note of.
 type AckBody struct {
 	domain.FailureRef
-	Note string `json:"note,omitempty" maxLength:"2000" doc:"Why, for whoever looks next."`
+	Note string `json:"note,omitempty" maxLength:"2000" doc:"What others should know about it."`
 }
 
 // Acked says how many runs that was.
@@ -44,7 +44,7 @@ func (a *API) failureRoutes() {
 			return &failuresOut{FailureList{groups}}, err
 		})
 	mount(a, huma.Operation{OperationID: "acknowledge-failures", Method: http.MethodPost, Path: "/failures/ack", Tags: tags,
-		Summary: "Take note of failures: their runs need attention no more until they fail anew"},
+		Summary: "Acknowledge failures: their runs need no attention until they fail again"},
 		func(ctx context.Context, in *ackIn) (*ackOut, error) {
 			n, err := a.App.Failures.Acknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef, Note: in.Body.Note})
 			return &ackOut{Acked{n}}, err
