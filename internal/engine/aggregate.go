@@ -3,10 +3,7 @@ package engine
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -15,62 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// nothingDone is the answer of a plan of which no step completed [002].
-const nothingDone = "I wasn't able to complete the plan due to errors."
-
-// supervisorAgent hands over to the first agent of a plan.
-const supervisorAgent = "supervisor"
-
-// aggregate joins the results of steps into one answer: that of the only one
-// that completed, or each under its task.
-func aggregate(steps []domain.PlanStepState) string {
-	completed := 0
-	only := ""
-	var parts []string
-	for _, s := range steps {
-		switch {
-		case s.Status == "completed" && s.Result != "":
-			completed++
-			only = s.Result
-			parts = append(parts, "**"+s.Task+"**\n"+s.Result)
-		case s.Status == "skipped":
-			parts = append(parts, "**"+s.Task+"**\n_Skipped_")
-		}
-	}
-	switch completed {
-	case 0:
-		return nothingDone
-	case 1:
-		return only
-	}
-	return strings.Join(parts, "\n\n---\n\n")
-}
-
-// taskOf is what a step is called where people read it.
-func taskOf(n *planner.ProgramNode) string { return cmp.Or(n.Task, n.Tool, n.Plan, n.ID) }
-
-// handover is the agent before a step: that of the last step in order, among
-// those it depends on, that has one, else the supervisor.
-func handover(p *planner.Program, index int) string {
-	from, order := supervisorAgent, -1
-	for i, needed := range ancestors(p, index) {
-		if n := &p.Nodes[i]; needed && n.Agent != "" && n.Order > order {
-			from, order = n.Agent, n.Order
-		}
-	}
-	return from
-}
-
 // summaryOf says what a plan is for.
 func summaryOf(p *planner.Program) string { return cmp.Or(p.Description, p.Name) }
-
-// failureReason is why a step plan failed. Steps count from 1 where people read.
-func failureReason(p *planner.Program, f *domain.RunError) string {
-	if i, ok := p.Index[f.Node]; ok {
-		return fmt.Sprintf("Step %d failed: %s", i+1, f.Message)
-	}
-	return f.Message
-}
 
 // stepTrace is what the journal says of one step.
 type stepTrace struct {
@@ -100,14 +43,14 @@ func traces(v *preview.View) (steps map[string]*stepTrace, handoffs []domain.Pla
 			steps[e.Node] = t
 		}
 		t.usage = t.usage.Add(e.Usage)
-		if begins(e) {
+		if runstate.BeginsAttempt(e) {
 			if t.began.IsZero() {
 				t.began = e.StartedAt
 			}
 			if n, ok := p.Index[e.Node]; ok && !v.Run.Dry() {
-				if node, from := &p.Nodes[n], handover(p, n); handsOver(e, node.Agent, from) {
-					handoffs = append(handoffs, domain.PlanHandoff{HandoffID: handoffID(v.Run.ID, e.Seq), FromAgentID: from, ToAgentID: node.Agent,
-						Reason: reasonPlanStep, Explanation: explainStep(node), PlanStepID: e.Node, Timestamp: e.At})
+				if node, from := &p.Nodes[n], runstate.PreviousAgent(p, n); runstate.HandsOver(e, node.Agent, from) {
+					handoffs = append(handoffs, domain.PlanHandoff{HandoffID: runstate.HandoffID(v.Run.ID, e.Seq), FromAgentID: from, ToAgentID: node.Agent,
+						Reason: runstate.HandoffReason, Explanation: runstate.ExplainStep(node), PlanStepID: e.Node, Timestamp: e.At})
 				}
 			}
 		}
@@ -153,7 +96,7 @@ func planResult(v *preview.View) *domain.PlanResult {
 		r.Plan.Status = string(v.Run.Status)
 	}
 	if v.Run.Error != nil {
-		r.Plan.FailureReason = failureReason(p, v.Run.Error)
+		r.Plan.FailureReason = runstate.StepFailureReason(p, v.Run.Error)
 		r.Error = r.Plan.FailureReason
 	}
 	for _, at := range []time.Time{v.Run.StartedAt, v.Run.EndedAt, lastAt(v.Journal)} {
@@ -172,7 +115,7 @@ func planResult(v *preview.View) *domain.PlanResult {
 		if t == nil {
 			t = &stepTrace{}
 		}
-		s := domain.PlanStepState{StepID: n.ID, StepIndex: i, AgentID: n.Agent, Task: taskOf(n), ExpectedOutput: n.ExpectedOutput, Status: "pending", StartedAt: t.began}
+		s := domain.PlanStepState{StepID: n.ID, StepIndex: i, AgentID: n.Agent, Task: runstate.TaskOf(n), ExpectedOutput: n.ExpectedOutput, Status: "pending", StartedAt: t.began}
 		if t.usage.InputTokens > 0 || t.usage.OutputTokens > 0 {
 			s.TokenUsage = &domain.TokenUsage{InputTokens: t.usage.InputTokens, OutputTokens: t.usage.OutputTokens}
 		}
@@ -195,7 +138,7 @@ func planResult(v *preview.View) *domain.PlanResult {
 		r.Plan.Steps = append(r.Plan.Steps, s)
 	}
 	r.Plan.CurrentStepIndex = currentStep(v, r.Plan.Steps)
-	if r.AggregatedResult = aggregate(r.Plan.Steps); r.AggregatedResult == nothingDone && !v.Run.Status.Final() {
+	if r.AggregatedResult = runstate.AggregateSteps(r.Plan.Steps); r.AggregatedResult == runstate.NothingCompleted && !v.Run.Status.Final() {
 		r.AggregatedResult = "" // there is nothing to say yet
 	}
 	return r
@@ -223,7 +166,3 @@ func currentStep(v *preview.View, steps []domain.PlanStepState) int {
 	}
 	return max(len(steps)-1, 0)
 }
-
-// handoffID names the handoff that the attempt beginning with a journal row brings:
-// the same whenever it is read.
-func handoffID(run string, seq int64) string { return run + ":" + strconv.FormatInt(seq, 10) }

@@ -111,7 +111,7 @@ func previousResults(s *runstate.State, node int) []PreviousResult {
 		return nil
 	}
 	var out []PreviousResult
-	for i, needed := range ancestors(s.Program, node) {
+	for i, needed := range runstate.Ancestors(s.Program, node) {
 		n := &s.Program.Nodes[i]
 		v, ok := s.Walk.Output(n.ID)
 		if status, _ := s.Walk.Status(i); !needed || !ok || status != planner.Completed {
@@ -120,22 +120,6 @@ func previousResults(s *runstate.State, node int) []PreviousResult {
 		out = append(out, PreviousResult{Number: i + 1, Node: n.ID, Task: n.Task, Agent: cmp.Or(s.Agents[i], n.Agent), Output: v})
 	}
 	return out
-}
-
-// ancestors marks the nodes that a node needs, directly or not.
-func ancestors(p *planner.Program, node int) []bool {
-	before := make([]bool, len(p.Nodes))
-	var visit func(i int)
-	visit = func(i int) {
-		for _, need := range p.Nodes[i].Needs {
-			if !before[need] {
-				before[need] = true
-				visit(need)
-			}
-		}
-	}
-	visit(node)
-	return before
 }
 
 // idempotencyKey is the same in all attempts of one visit and item, and new for

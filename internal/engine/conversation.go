@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
@@ -25,16 +24,6 @@ func (e *Engine) speaker(node *planner.ProgramNode) string {
 	return node.Agent
 }
 
-// messageID names what is said about one attempt, or with n > 0 about one
-// sub-step: the same whenever it is said again.
-func messageID(run string, e *domain.Entry, n int, t domain.MessageType) string {
-	id := fmt.Sprintf("%s:%s:%d:%d:%d", run, e.Node, e.Visit, e.Item, e.Attempt)
-	if n > 0 { // an attempt after a crash takes up what the one before has said
-		id = fmt.Sprintf("%s:%s:%d:%d:s%d", run, e.Node, e.Visit, e.Item, n)
-	}
-	return id + ":" + string(t)
-}
-
 // converse records the request that an attempt of an agent begins with, and the
 // response or error that it ends with, beside the journal row that says so.
 func (a *runner) converse(e *domain.Entry) {
@@ -50,10 +39,10 @@ func (a *runner) converse(e *domain.Entry) {
 		Metadata: domain.MessageMetadata{Timestamp: e.At, Priority: domain.MessagePriority(a.run.Priority)}}
 	from := a.sender(node)
 	if from == agent { // it goes on with its own work: the plan asks it
-		from = supervisorAgent
+		from = runstate.SupervisorAgent
 	}
 	if e.Kind == domain.EntryIntent {
-		m.ID, m.Type, m.From, m.To, m.Payload = messageID(a.id, e, 0, domain.MessageRequest), domain.MessageRequest, from, agent, e.Input
+		m.ID, m.Type, m.From, m.To, m.Payload = runstate.MessageID(a.id, e, 0, domain.MessageRequest), domain.MessageRequest, from, agent, e.Input
 		m.Metadata.TTL, m.Metadata.RetryCount = node.Timeout.Milliseconds(), e.Attempt-1
 		if a.prog.Kind == planner.KindSteps {
 			m.Metadata.IsPlanContext, m.Metadata.StepID = true, e.Node
@@ -65,7 +54,7 @@ func (a *runner) converse(e *domain.Entry) {
 	if e.Status != domain.NodeCompleted {
 		m.Type, m.Payload = domain.MessageError, failurePayload(e.Failure, string(e.Status))
 	}
-	m.ID, m.CorrelationID = messageID(a.id, e, 0, "answer"), messageID(a.id, e, 0, domain.MessageRequest)
+	m.ID, m.CorrelationID = runstate.MessageID(a.id, e, 0, "answer"), runstate.MessageID(a.id, e, 0, domain.MessageRequest)
 	m.From, m.To = cmp.Or(e.Agent, agent), from
 	if m.From == m.To { // it was handed over to whoever asked
 		m.From = agent
@@ -143,7 +132,7 @@ func (a *runner) handBack(t *attempt, recorded domain.Entry, n, request int, p P
 	row := t.substepRow(n, kind, p.From)
 	row.Status, row.Agent = domain.NodeCompleted, p.To
 	answer := t.message(&row, n, domain.MessageResponse, p.To, p.From, nil)
-	answer.CorrelationID = messageID(t.run, &row, request, domain.MessageRequest)
+	answer.CorrelationID = runstate.MessageID(t.run, &row, request, domain.MessageRequest)
 	if err != nil {
 		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(planner.AsFailure(err), t.node.ID)
 		t.e.maskFailure(row.Failure)
@@ -164,7 +153,7 @@ func (t *attempt) substepRow(n int, kind, digest string) domain.Entry {
 }
 
 func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from, to string, payload domain.RawJSON) domain.Message {
-	return domain.Message{ID: messageID(t.run, row, n, typ), From: from, To: to, Type: typ, Payload: payload, Node: row.Node, Visit: row.Visit, Item: row.Item,
+	return domain.Message{ID: runstate.MessageID(t.run, row, n, typ), From: from, To: to, Type: typ, Payload: payload, Node: row.Node, Visit: row.Visit, Item: row.Item,
 		Metadata: domain.MessageMetadata{Timestamp: row.StartedAt, Priority: domain.MessagePriority(t.priority)}}
 }
 
@@ -185,7 +174,7 @@ func (a *runner) remembered(now time.Time) *domain.Memory {
 	}
 	m := &domain.Memory{Owner: a.run.Actor, Session: a.run.Session, Run: a.id, Input: planner.Text(input), Output: planner.Text(output), At: now}
 	if a.prog.Kind == planner.KindSteps {
-		m.Output = aggregate(a.stepStates())
+		m.Output = runstate.AggregateSteps(a.stepStates())
 	}
 	return m
 }
@@ -195,7 +184,7 @@ func (a *runner) stepStates() []domain.PlanStepState {
 	out := make([]domain.PlanStepState, len(a.prog.Nodes))
 	for i := range a.prog.Nodes {
 		status, _ := a.s.Walk.Status(i)
-		out[i] = domain.PlanStepState{Task: taskOf(&a.prog.Nodes[i]), Status: string(status)}
+		out[i] = domain.PlanStepState{Task: runstate.TaskOf(&a.prog.Nodes[i]), Status: string(status)}
 		if v, ok := a.s.Walk.Output(a.prog.Nodes[i].ID); ok && status == planner.Completed && v != nil {
 			out[i].Result = a.prog.Nodes[i].Text(v)
 		}

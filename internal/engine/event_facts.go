@@ -225,7 +225,7 @@ func (e *Engine) derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Eve
 
 func (e *Engine) agentIdentity(id string) agentIdentity {
 	who := agentIdentity{name: id}
-	if id == supervisorAgent {
+	if id == runstate.SupervisorAgent {
 		who.name = "Supervisor"
 	}
 	if names, ok := e.current().Registry.(AgentNames); ok {

@@ -81,7 +81,7 @@ func (d *deriver) row(e *domain.Entry) {
 		}
 		d.why[e.Node] = e.Failure.Message
 	}
-	if begins(e) {
+	if runstate.BeginsAttempt(e) {
 		data := d.about(e)
 		data["effect"] = e.Effect
 		delete(data, "error")
@@ -90,24 +90,6 @@ func (d *deriver) row(e *domain.Entry) {
 	d.nodeEvents(e)
 	d.passed(e)
 	d.stepEvents(e)
-}
-
-// begins reports whether an attempt begins with the row. One that must not be
-// repeated, or waits, has a row of its own for that; any other has a single row,
-// written when it ended.
-func begins(e *domain.Entry) bool {
-	if e.Substep != 0 || e.StartedAt.IsZero() {
-		return false
-	}
-	switch e.Kind {
-	case domain.EntryIntent:
-		return true
-	case domain.EntryWait:
-		return e.Effect == string(planner.EffectControl) && len(e.Decision) == 0 || e.Effect == string(planner.EffectPure)
-	case domain.EntryResult:
-		return e.Effect == string(planner.EffectPure)
-	}
-	return false
 }
 
 // about gives the fields that all events of a row share.

@@ -214,22 +214,10 @@ func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	return true
 }
 
-// reasonPlanStep is the reason of a handoff that starting a node means.
-const reasonPlanStep = "plan_step"
-
-// handsOver reports whether the attempt that a row begins brings another agent. A
-// further attempt changes no agent.
-func handsOver(e *domain.Entry, agent, from string) bool {
-	return agent != "" && agent != from && e.Attempt <= 1
-}
-
-// explainStep says why a step's agent is given work.
-func explainStep(n *planner.ProgramNode) string { return "Executing plan step: " + taskOf(n) }
-
 // handOff records the handoff to the agent of a node whose first attempt begins with
 // the row.
 func (a *runner) handOff(e *domain.Entry) {
-	if !begins(e) || a.run.Dry() {
+	if !runstate.BeginsAttempt(e) || a.run.Dry() {
 		return
 	}
 	node := &a.prog.Nodes[a.prog.Index[e.Node]]
@@ -237,20 +225,20 @@ func (a *runner) handOff(e *domain.Entry) {
 		return
 	}
 	from := a.sender(node)
-	if !handsOver(e, node.Agent, from) {
+	if !runstate.HandsOver(e, node.Agent, from) {
 		return
 	}
-	a.pipe.next.Handoffs = append(a.pipe.next.Handoffs, domain.Handoff{ID: handoffID(a.id, e.Seq), Run: a.id, Seq: e.Seq, From: from, To: node.Agent, Node: node.ID,
-		Reason: reasonPlanStep, Context: node.Task, At: e.At})
+	a.pipe.next.Handoffs = append(a.pipe.next.Handoffs, domain.Handoff{ID: runstate.HandoffID(a.id, e.Seq), Run: a.id, Seq: e.Seq, From: from, To: node.Agent, Node: node.ID,
+		Reason: runstate.HandoffReason, Context: node.Task, At: e.At})
 }
 
 // sender is the agent that a node takes over from: that of the last ancestor
 // that has one, else the supervisor.
 func (a *runner) sender(node *planner.ProgramNode) string {
 	if a.prog.Kind == planner.KindSteps {
-		return handover(a.prog.Program, node.Index) // steps have an order of their own
+		return runstate.PreviousAgent(a.prog.Program, node.Index) // steps have an order of their own
 	}
-	from := supervisorAgent
+	from := runstate.SupervisorAgent
 	seen := map[int]bool{node.Index: true}
 	queue := append([]int(nil), a.prog.Predecessors[node.Index]...)
 	ancestors := map[int]bool{}

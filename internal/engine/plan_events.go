@@ -27,14 +27,14 @@ func (d *deriver) agent(id string) map[string]any {
 
 func (d *deriver) planGenerated(p *planner.Program) {
 	d.planGeneratedAt(p, 0)
-	d.changed(0, supervisorAgent) // it executes the plan
+	d.changed(0, runstate.SupervisorAgent) // it executes the plan
 }
 
 func (d *deriver) planGeneratedAt(p *planner.Program, runSeq int64) {
 	steps := make([]any, len(p.Nodes))
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		steps[i] = map[string]any{"stepId": n.ID, "stepIndex": i, "agentId": n.Agent, "agentName": d.agents(n.Agent).name, "task": taskOf(n)}
+		steps[i] = map[string]any{"stepId": n.ID, "stepIndex": i, "agentId": n.Agent, "agentName": d.agents(n.Agent).name, "task": runstate.TaskOf(n)}
 	}
 	d.planEvent("plan_generated", runSeq, map[string]any{"query": d.facts.query, "steps": steps, "estimatedSteps": len(steps)})
 }
@@ -71,7 +71,7 @@ func (d *deriver) passed(e *domain.Entry) {
 	if json.Unmarshal(e.Input, &h) != nil {
 		return
 	}
-	id := strings.TrimSuffix(messageID(d.ev.Run, e, e.Substep, domain.MessageRequest), ":request")
+	id := strings.TrimSuffix(runstate.MessageID(d.ev.Run, e, e.Substep, domain.MessageRequest), ":request")
 	d.handoff(e.Seq, id, h.From, h.To, h.Reason, h.Explanation)
 }
 
@@ -109,7 +109,7 @@ func (d *deriver) stepEvents(e *domain.Entry) {
 		return
 	}
 	n := &prog.Nodes[i]
-	if begins(e) {
+	if runstate.BeginsAttempt(e) {
 		d.stepStarted(e, prog, n)
 	}
 	switch {
@@ -127,11 +127,11 @@ func (d *deriver) stepEvents(e *domain.Entry) {
 // stepStarted tells of an attempt that begins. The first one of a step may bring
 // another agent: its handoff is told before.
 func (d *deriver) stepStarted(e *domain.Entry, prog *planner.Program, n *planner.ProgramNode) {
-	if from := handover(prog, n.Index); handsOver(e, n.Agent, from) && !d.facts.dry {
-		d.handoff(e.Seq, handoffID(d.ev.Run, e.Seq), from, n.Agent, reasonPlanStep, explainStep(n))
+	if from := runstate.PreviousAgent(prog, n.Index); runstate.HandsOver(e, n.Agent, from) && !d.facts.dry {
+		d.handoff(e.Seq, runstate.HandoffID(d.ev.Run, e.Seq), from, n.Agent, runstate.HandoffReason, runstate.ExplainStep(n))
 	}
 	d.planEvent("plan_step_started", e.Seq, map[string]any{"stepId": n.ID, "stepIndex": n.Index, "agentId": n.Agent, "agentName": d.agents(n.Agent).name,
-		"task": taskOf(n)})
+		"task": runstate.TaskOf(n)})
 }
 
 // stepSettled tells what became of a step, and of those that are skipped with it.

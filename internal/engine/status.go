@@ -80,7 +80,7 @@ func (a *runner) status() {
 	}
 	failure := ""
 	if status == domain.RunFailed && a.prog.Kind == planner.KindSteps && a.run.Error != nil {
-		failure = failureReason(a.prog.Program, a.run.Error)
+		failure = runstate.StepFailureReason(a.prog.Program, a.run.Error)
 	}
 	a.pipe.next.Audit = append(a.pipe.next.Audit, failureRecord(a.id, status, reason, headline, failure))
 	a.run.Status, a.run.WaitReason, a.run.Headline, a.run.Node = status, reason, headline, node
