@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,21 +24,26 @@ type footprint struct {
 	idleMB    float64
 	loadedMB  float64 // highest while it ran W2 over its API
 	stepsRate float64 // of that W2, from the first request to the end of the last run
+	steps     int     // of that W2
+	cpu       float64 // seconds, of the daemon in that W2
 }
 
 func measureFootprint(ctx context.Context, s shape) (footprint, error) {
-	var f footprint
 	dir, err := os.MkdirTemp(*dirFlag, "bench-")
 	if err != nil {
-		return f, err
+		return footprint{}, err
 	}
 	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, "kairosd")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/kairosd")
-	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return f, fmt.Errorf("build kairosd: %w %s", err, out)
+	b, err := build(ctx, "..", filepath.Join(dir, "bin"))
+	if err != nil {
+		return footprint{}, err
 	}
+	return measureDaemon(ctx, b.kairosd, dir, s)
+}
+
+// measureDaemon runs a built kairosd with its data in dir.
+func measureDaemon(ctx context.Context, binary, dir string, s shape) (footprint, error) {
+	var f footprint
 	st, err := os.Stat(binary)
 	if err != nil {
 		return f, err
@@ -78,6 +84,7 @@ func measureFootprint(ctx context.Context, s shape) (footprint, error) {
 	if err := api.call(ctx, "POST", "/plans", "application/yaml", []byte(s.plan()), &plan); err != nil {
 		return f, err
 	}
+	spent := cpuOf(cmd.Process.Pid)
 	begin = time.Now()
 	ids := make([]string, s.runs)
 	if err := together(s.runs, func(i int) error {
@@ -104,6 +111,7 @@ func measureFootprint(ctx context.Context, s shape) (footprint, error) {
 		}
 	}
 	f.stepsRate = float64(s.total()) / time.Since(begin).Seconds()
+	f.steps, f.cpu = s.total(), cpuOf(cmd.Process.Pid)-spent
 	f.loadedMB = memory(cmd.Process.Pid, "VmHWM")
 	return f, nil
 }
@@ -162,4 +170,20 @@ func (c *apiClient) call(ctx context.Context, method, path, typ string, body []b
 		return fmt.Errorf("%s %s: %s %s", method, path, resp.Status, b)
 	}
 	return json.Unmarshal(b, into)
+}
+
+// cpuOf is what a process has used so far, in seconds, at the kernel's 100 ticks a second.
+func cpuOf(pid int) float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), ") ") // the program's name may hold spaces
+	fields := strings.Fields(rest)
+	var ticks float64
+	for _, f := range fields[11:13] {
+		n, _ := strconv.ParseFloat(f, 64)
+		ticks += n
+	}
+	return ticks / 100
 }

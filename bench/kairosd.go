@@ -50,7 +50,17 @@ func (r registry) Catalog() *planner.Catalog {
 }
 
 func openKairosd(ctx context.Context, dir string, resume bool, step func(string, int)) (system, error) {
-	s, err := store.Open(ctx, filepath.Join(dir, "kairos.db"), store.Options{Stay: true})
+	return openWith(ctx, dir, resume, step, store.Options{Stay: true})
+}
+
+// openKairosdNormal is kairosd at the durability of the fastest peer: a power cut may
+// lose what was acknowledged since the last checkpoint of SQLite's log.
+func openKairosdNormal(ctx context.Context, dir string, resume bool, step func(string, int)) (system, error) {
+	return openWith(ctx, dir, resume, step, store.Options{Stay: true}.SynchronousNormal())
+}
+
+func openWith(ctx context.Context, dir string, resume bool, step func(string, int), options store.Options) (system, error) {
+	s, err := store.Open(ctx, filepath.Join(dir, "kairos.db"), options)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ var (
 	only      = flag.String("only", "", "comma-separated systems (kairosd is always measured)")
 	workloads = flag.String("workloads", "W1,W1p,W2,W2s,W2e,W3s,W3,W4,W5,W6", "comma-separated workloads; W7, a long past, only when asked for")
 	dirFlag   = flag.String("dir", "", "where the databases are made; default: the system's temporary directory")
+	against   = flag.String("against", "", "measure kairosd of this tree and of that commit in turn, and print the ratios (at least 12 repetitions)")
 	slow      = flag.Bool("slow", false, "also measure what takes minutes (recovery by leases)")
 
 	childFlag = flag.String("child", "", "internal: measure this system")
@@ -39,6 +40,7 @@ var peers = []struct {
 	slow        string
 }{
 	{"kairosd", "kairosd FULL", "W1 W1p W2 W2s W2e W3s W3 W4 W5", ""},
+	{"kairosd-normal", "kairosd NORMAL", "W1 W2e W4", ""},
 	{"bare", "bare SQLite FULL", "W1 W1p W2 W2s W2e W3s W3 W4", ""},
 	{"dbos", "DBOS NORMAL", "W1 W2 W2s W2e W3s W3 W4 W5", ""},
 	{"river", "River FULL", "W1 W2s W2e W4", ""},
@@ -55,6 +57,8 @@ func main() {
 	var err error
 	if *childFlag != "" {
 		err = runChild(ctx)
+	} else if *against != "" {
+		err = pair(ctx, *against)
 	} else {
 		err = compare(ctx)
 	}

@@ -29,11 +29,12 @@ type system interface {
 type opener func(ctx context.Context, dir string, resume bool, step func(run string, i int)) (system, error)
 
 var systems = map[string]opener{
-	"kairosd":     openKairosd,
-	"bare":        openBare,
-	"dbos":        openDBOS,
-	"goworkflows": openGoWorkflows,
-	"river":       openRiver,
+	"kairosd":        openKairosd,
+	"kairosd-normal": openKairosdNormal,
+	"bare":           openBare,
+	"dbos":           openDBOS,
+	"goworkflows":    openGoWorkflows,
+	"river":          openRiver,
 }
 
 // measured is what a child process reports on its standard output.

@@ -70,6 +70,14 @@ type Options struct {
 	walPages   int    // 0: walPages
 	watchEvery time.Duration
 	rows       int // 0: query.Rows
+	normal     bool
+}
+
+// SynchronousNormal is for benchmarks beside engines that do not sync at each commit: a
+// power cut may lose what was acknowledged. Nothing else uses it.
+func (o Options) SynchronousNormal() Options {
+	o.normal = true
+	return o
 }
 
 // Through is for proofs: the database is written through another file layer of
@@ -113,6 +121,7 @@ type Store struct {
 	migrations fs.FS
 	vfs        string
 	walPages   int
+	normal     bool // synchronous=NORMAL
 	keyless    bool
 	rolledBack bool
 	watched    []watchedFile
@@ -153,7 +162,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 
 // newStore is a store that is not open yet.
 func newStore(path string, o Options) *Store {
-	s := &Store{db: &core.DB{Path: path, Migrations: o.Files()}, path: path, log: o.Logger, now: o.Now, migrations: o.Files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages), keyless: o.Keyless,
+	s := &Store{db: &core.DB{Path: path, Migrations: o.Files()}, path: path, log: o.Logger, now: o.Now, migrations: o.Files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages),
+		normal: o.normal, keyless: o.Keyless,
 		watchEvery: cmp.Or(o.watchEvery, watchEvery), held: map[string]*os.File{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -236,7 +246,12 @@ func (s *Store) dsn(reader bool) string {
 	if reader {
 		q += "&mode=ro&_query_only=1&_pragma=cache_size(-1000)" // what it lacks is in the system's cache
 	} else {
-		q += "&mode=rw&_pragma=cache_size(-4000)&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(67108864)"
+		q += "&mode=rw&_pragma=cache_size(-4000)&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(67108864)"
+		if s.normal {
+			q += "&_pragma=synchronous(NORMAL)"
+		} else {
+			q += "&_pragma=synchronous(FULL)"
+		}
 	}
 	if vfs := cmp.Or(s.vfs, filelayer.Name); vfs != "" && !reader {
 		q += "&vfs=" + vfs
