@@ -28,6 +28,7 @@ func begun(text string) string                        { return kit.Begun(text) }
 func plural(n int, one, many string) string           { return kit.Plural(n, one, many) }
 func cut(s string, n int) string                      { return kit.Cut(s, n) }
 func about(d time.Duration) string                    { return kit.About(d) }
+func safeName(s string) string                        { return kit.SafeName(s) }
 func newID() string                                   { return kit.NewID() }
 
 func listAt(path, q string) string { return link.List(path, q) }

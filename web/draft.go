@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -150,7 +151,7 @@ func (r *request) draftedPlan(p *view.DraftPage, pl domain.Plan, v domain.Versio
 		}
 	}
 	p.Archived, p.Lines = pl.Archived, sourceLines(v)
-	p.Graph = r.planGraph(program, effects)
+	p.Graph = graph.Written(r.Context, &r.s.layouts, program, effects)
 	return nil
 }
 
@@ -160,21 +161,21 @@ func (r *request) draftBefore(p *view.DraftPage, before, v domain.Version) error
 		p.Changed = ": " + r.t("nothing changed")
 		return nil
 	}
-	c, err := r.compared(before.Hash, v.Hash)
+	c, err := graph.Compare(r.ctx, r.s.Engine, before.Hash, v.Hash)
 	if err != nil {
 		return err
 	}
 	here := r.c.Request().URL.Path
 	if r.c.Request().Method == http.MethodGet {
-		c.chosen = r.c.QueryParam("node")
-		c.href = func(node string) string {
-			if c.gone(node) {
+		c.Chosen = r.c.QueryParam("node")
+		c.Href = func(node string) string {
+			if c.Gone(node) {
 				return fmt.Sprintf("%s?node=%s", p.Before.Href, url.QueryEscape(node)) + "#why"
 			}
 			return here + "?" + url.Values{"node": {node}}.Encode() + "#why"
 		}
 	}
-	p.Changed, p.Graph, p.Diff = ": "+c.says(r), c.graph(r), diffLines(plandiff.Versions(before, v))
+	p.Changed, p.Graph, p.Diff = ": "+c.Summary(r.Context), c.Graph(r.Context, &r.s.layouts), diffLines(plandiff.Versions(before, v))
 	return nil
 }
 

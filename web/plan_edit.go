@@ -19,6 +19,7 @@ import (
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -120,8 +121,8 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 	valid = doc != nil && problems.Err() == nil
 	if valid {
 		if program, err := doc.Program(r.s.Engine.Catalog()); err == nil {
-			effects := effectsIn(r.s.Engine.Catalog(), program)
-			p.Graph = r.planGraph(program, effects)
+			effects := graph.EffectsIn(r.s.Engine.Catalog(), program)
+			p.Graph = graph.Written(r.Context, &r.s.layouts, program, effects)
 			lines := nodeLines(p.Source)
 			for i := range p.Graph.Nodes { // a box leads to where it is written
 				if n := &p.Graph.Nodes[i]; lines[n.Name] > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -76,24 +77,24 @@ func (f *planFlow) href(set url.Values) string {
 
 // graph draws the plan with what its runs did: how many came by and failed, how
 // long it took, which edges they took.
-func (f *planFlow) graph() *view.Graph {
+func (f *planFlow) graph() *graph.Graph {
 	o := diagram.Options{Focus: f.c.QueryParam("node")}
-	if len(f.program.Nodes) > foldFrom && f.c.QueryParam("all") == "" {
-		o.Most = foldTo
+	if len(f.program.Nodes) > graph.FoldFrom && f.c.QueryParam("all") == "" {
+		o.Most = graph.FoldTo
 	}
-	p := painter{drawing: f.s.layout(f.program, f.effects, o), selected: o.Focus, focus: o.Focus != "", overlay: f.overlay, count: f.edgeCount, flowRuns: f.flow.Runs,
-		href: func(node string) string { return f.href(url.Values{"node": {node}}) + "#step" }}
-	g := f.paint(p)
+	p := graph.Painter{Drawing: f.s.layouts.Draw(f.program, f.effects, o), Selected: o.Focus, Focus: o.Focus != "", Overlay: f.overlay, Count: f.edgeCount, FlowRuns: f.flow.Runs,
+		Href: func(node string) string { return f.href(url.Values{"node": {node}}) + "#step" }}
+	g := p.Paint(f.Context)
 	if o.Most > 0 {
-		f.folded(g, p.drawing, len(f.program.Nodes), f.href(url.Values{"all": {"1"}}))
+		g.Fold(f.Context, p.Drawing, len(f.program.Nodes), f.href(url.Values{"all": {"1"}}))
 	}
-	f.settings(g, p.drawing)
+	f.settings(g, p.Drawing)
 	return g
 }
 
-func (f *planFlow) settings(g *view.Graph, d *diagram.Drawing) {
+func (f *planFlow) settings(g *graph.Graph, d *diagram.Drawing) {
 	row := func(name, key, current string, values, words []string) {
-		s := view.GraphSetting{Name: name}
+		s := graph.Setting{Name: name}
 		for i, v := range values {
 			s.Links = append(s.Links, view.Link{Text: words[i], Href: f.href(url.Values{key: {v}}), Current: v == current})
 		}
@@ -105,16 +106,7 @@ func (f *planFlow) settings(g *view.Graph, d *diagram.Drawing) {
 		values, words = append(values, p.key), append(words, f.t(p.word))
 	}
 	row(f.t("Shade"), "paint", f.c.QueryParam("paint"), values, words)
-	values, words = nil, nil
-	for _, z := range zooms {
-		values, words = append(values, z.key), append(words, f.t(z.word))
-		if f.c.QueryParam("zoom") == z.key {
-			if g.Drawn = num(d.Width * z.factor); z.factor == 0 {
-				fit(g, d, overview)
-			}
-		}
-	}
-	row(f.t("Zoom"), "zoom", f.c.QueryParam("zoom"), values, words)
+	g.Zoom(f.Context, d, func(size string) string { return f.href(url.Values{"zoom": {size}}) })
 	g.File = fmt.Sprintf("/plans/%s/v/%d/graph.svg", url.PathEscape(f.key), f.version)
 	if key := f.c.QueryParam("paint"); key != "" {
 		most := 0.0
@@ -122,7 +114,7 @@ func (f *planFlow) settings(g *view.Graph, d *diagram.Drawing) {
 			most = max(most, shade(key, n))
 		}
 		if most > 0 {
-			g.Scale = &view.GraphScale{What: f.t("Shades:"), Least: f.shadeText(key, 0), Most: f.shadeText(key, most)}
+			g.Scale = &graph.Scale{What: f.t("Shades:"), Least: f.shadeText(key, 0), Most: f.shadeText(key, most)}
 		}
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/plandiff"
+	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -48,15 +49,15 @@ func (r *request) planDiff() error {
 	p.Same = p.Added+p.Removed == 0
 	// A version that names what is no longer configured has no picture; its text is
 	// compared all the same.
-	if c, err := r.compared(versions[0].Hash, versions[1].Hash); err == nil {
-		c.href = func(node string) string { // where it stands, and how its runs went
+	if c, err := graph.Compare(r.ctx, r.s.Engine, versions[0].Hash, versions[1].Hash); err == nil {
+		c.Href = func(node string) string { // where it stands, and how its runs went
 			n := numbers[1]
-			if c.gone(node) {
+			if c.Gone(node) {
 				n = numbers[0]
 			}
 			return fmt.Sprintf("%s/v/%d?%s#step", path, n, url.Values{"node": {node}}.Encode())
 		}
-		p.Graph, p.Steps = c.graph(r), c.says(r)
+		p.Graph, p.Steps = c.Graph(r.Context, &r.s.layouts), c.Summary(r.Context)
 	}
 	return r.render(http.StatusOK, view.PlanDiff(p))
 }

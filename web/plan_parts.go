@@ -163,7 +163,7 @@ func (r *request) planGraphFile() error {
 	h := r.c.Response().Header()
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-v%d.svg\"", safeName(pl.Key), v.Number))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
-	return r.c.Blob(http.StatusOK, "image/svg+xml", diagram.SVG(r.s.layout(program, effects, diagram.Options{})))
+	return r.c.Blob(http.StatusOK, "image/svg+xml", diagram.SVG(r.s.layouts.Draw(program, effects, diagram.Options{})))
 }
 
 // planSource is a version as it was written.

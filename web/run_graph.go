@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -11,75 +13,56 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/timeline"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // paints are what the shade of a node may say.
 var paints = []struct{ key, word string }{{"", locale.Mark("Status")}, {"took", locale.Mark("Took")}, {"cost", locale.Mark("Cost")}, {"attempts", locale.Mark("Attempts")}}
 
-// zooms are how large a graph is drawn.
-var zooms = []struct {
-	key, word string
-	factor    float64
-}{{"fit", locale.Mark("Fit"), 0}, {"", "100%", 1}, {"150", "150%", 1.5}}
-
-// Pictures that fit are drawn no smaller than these: where states are told apart, and
-// where names are read.
-const (
-	overview = 0.3
-	readable = 0.65
-	// screen is the height that a picture which fits has at most, if it may be so small.
-	screen = 800
-)
-
-// fit draws a picture as wide as there is room, and no smaller than least.
-func fit(g *view.Graph, d *diagram.Drawing, least float64) {
-	g.Drawn, g.Least = num(d.Width*min(1, max(least, screen/d.Height))), num(d.Width*least)
-}
-
 // graph is the plan's picture with what became of each node, or the run as it
 // went; in its own view it can be set.
-func (b *runPage) graph(own bool) *view.Graph {
+func (b *runPage) graph(own bool) *graph.Graph {
 	o := diagram.Options{Focus: b.node}
 	if b.chosen != nil {
 		o.Focus = b.chosen.node
 	}
 	asRan := own && b.c.QueryParam("mode") == "ran"
 	size := len(b.program.Nodes)
-	var p painter
+	var p graph.Painter
 	if asRan {
 		p, size = b.asRan(o)
 	} else {
-		if size > foldFrom && b.c.QueryParam("all") == "" {
-			o.Most = foldTo
+		if size > graph.FoldFrom && b.c.QueryParam("all") == "" {
+			o.Most = graph.FoldTo
 		}
-		p = painter{drawing: b.s.layout(b.program, b.effects, o), states: b.states(), taken: b.takenEdges(), selected: o.Focus}
+		p = graph.Painter{Drawing: b.s.layouts.Draw(b.program, b.effects, o), States: b.states(), Taken: b.takenEdges(), Selected: o.Focus}
 	}
-	p.focus = own && (b.c.QueryParam("step") != "" || b.c.QueryParam("node") != "")
-	g := b.paint(p)
+	p.Focus = own && (b.c.QueryParam("step") != "" || b.c.QueryParam("node") != "")
+	g := p.Paint(b.Context)
 	if !own {
 		return g
 	}
-	if size > foldFrom && b.c.QueryParam("all") == "" {
-		b.folded(g, p.drawing, size, b.href(url.Values{"all": {"1"}}))
+	if size > graph.FoldFrom && b.c.QueryParam("all") == "" {
+		g.Fold(b.Context, p.Drawing, size, b.href(url.Values{"all": {"1"}}))
 	}
-	b.settings(g, p.drawing)
+	b.settings(g, p.Drawing)
 	if b.c.QueryParam("mode") == "" {
 		g.File = "/runs/" + b.d.Run.ID + "/graph.svg"
 	}
 	if key := b.c.QueryParam("paint"); key != "" && !asRan {
 		_, least, most := b.heat(key)
 		if most > 0 {
-			g.Scale = &view.GraphScale{What: b.t("Shades:"), Least: b.amount(key, least), Most: b.amount(key, most)}
+			g.Scale = &graph.Scale{What: b.t("Shades:"), Least: b.amount(key, least), Most: b.amount(key, most)}
 		}
 	}
 	return g
 }
 
 // settings are links to the same graph, drawn otherwise.
-func (b *runPage) settings(g *view.Graph, d *diagram.Drawing) {
+func (b *runPage) settings(g *graph.Graph, d *diagram.Drawing) {
 	row := func(name, key string, links []view.Link) {
-		g.Settings = append(g.Settings, view.GraphSetting{Name: name, Links: links})
+		g.Settings = append(g.Settings, graph.Setting{Name: name, Links: links})
 	}
 	link := func(key, value, text string) view.Link {
 		set := url.Values{key: {value}}
@@ -94,17 +77,7 @@ func (b *runPage) settings(g *view.Graph, d *diagram.Drawing) {
 		list = append(list, link("paint", p.key, b.t(p.word)))
 	}
 	row(b.t("Shade"), "paint", list)
-	list = nil
-	for _, z := range zooms {
-		list = append(list, link("zoom", z.key, b.t(z.word)))
-		if b.c.QueryParam("zoom") != z.key {
-			continue
-		}
-		if g.Drawn = num(d.Width * z.factor); z.factor == 0 {
-			fit(g, d, overview)
-		}
-	}
-	row(b.t("Zoom"), "zoom", list)
+	g.Zoom(b.Context, d, func(size string) string { return link("zoom", size, "").Href })
 }
 
 // takenEdges counts how often each edge of the document was taken.
@@ -127,7 +100,7 @@ func (b *runPage) takenEdges() map[int]int {
 }
 
 // states says what became of each box: of many steps, what must be seen first.
-func (b *runPage) states() func(*diagram.Node) nodeState {
+func (b *runPage) states() func(*diagram.Node) graph.State {
 	steps := map[string][]*step{}
 	for _, st := range b.steps {
 		steps[st.node] = append(steps[st.node], st)
@@ -135,7 +108,7 @@ func (b *runPage) states() func(*diagram.Node) nodeState {
 	key := b.c.QueryParam("paint")
 	heat, least, most := b.heat(key)
 	now := b.s.now()
-	return func(n *diagram.Node) nodeState {
+	return func(n *diagram.Node) graph.State {
 		if len(n.Members) > 1 {
 			return b.groupState(n, steps)
 		}
@@ -143,27 +116,27 @@ func (b *runPage) states() func(*diagram.Node) nodeState {
 		if len(list) == 0 {
 			_, not := b.notTaken(n.ID)
 			s := notStarted(not)
-			s.detail = b.t(s.detail)
-			s.href = b.href(url.Values{"node": {n.ID}, "step": nil, "try": nil, "tab": nil}) + "#inspector"
+			s.Detail = b.t(s.Detail)
+			s.Href = b.href(url.Values{"node": {n.ID}, "step": nil, "try": nil, "tab": nil}) + "#inspector"
 			return s
 		}
 		st := b.latest(list)
-		s := nodeState{status: st.shown(), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
-		s.detail = b.t(s.status.Word)
+		s := graph.State{Status: st.shown(), Href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
+		s.Detail = b.t(s.Status.Word)
 		b.countsDown(&s, st)
 		if st.lost == nil && (st.status == domain.NodeCompleted || st.status == domain.NodeFailed) {
-			s.detail = took(st.took(now))
+			s.Detail = took(st.took(now))
 		}
 		if len(list) > 1 {
-			s.times(len(list))
+			times(&s, len(list))
 		}
 		for _, a := range st.attempts {
-			s.attempts = append(s.attempts, a.status == domain.NodeFailed || a.status == domain.NodeInDoubt)
+			s.Attempts = append(s.Attempts, a.status == domain.NodeFailed || a.status == domain.NodeInDoubt)
 		}
 		if key != "" {
-			s.detail, s.until = b.amount(key, heat[n.ID]), time.Time{}
-			if s.heat = "q0"; most > 0 && heat[n.ID] > 0 {
-				s.heat = fmt.Sprintf("q%d", 1+min(4, int(5*(heat[n.ID]-least)/max(most-least, 1e-9))))
+			s.Detail, s.Until = b.amount(key, heat[n.ID]), time.Time{}
+			if s.Heat = "q0"; most > 0 && heat[n.ID] > 0 {
+				s.Heat = fmt.Sprintf("q%d", 1+min(4, int(5*(heat[n.ID]-least)/max(most-least, 1e-9))))
 			}
 		}
 		return s
@@ -171,25 +144,25 @@ func (b *runPage) states() func(*diagram.Node) nodeState {
 }
 
 // countsDown says of a step that goes on by itself when it does: "in 52 s".
-func (b *runPage) countsDown(s *nodeState, st *step) {
+func (b *runPage) countsDown(s *graph.State, st *step) {
 	if reason := st.waitsFor(); reason != domain.WaitRetry && reason != domain.WaitTimer {
 		return
 	}
 	for _, w := range b.d.Waits {
 		if w.Node == st.node && w.Visit == st.visit && w.Item == st.item && w.Due.After(b.s.now()) {
-			s.detail, s.until = b.t("in %s", ""), w.Due
+			s.Detail, s.Until = b.t("in %s", ""), w.Due
 			return
 		}
 	}
 }
 
 // times adds how often a node was passed through.
-func (s *nodeState) times(n int) {
-	if s.until.IsZero() {
-		s.detail += fmt.Sprintf(" ×%d", n)
+func times(s *graph.State, n int) {
+	if s.Until.IsZero() {
+		s.Detail += fmt.Sprintf(" ×%d", n)
 		return
 	}
-	s.detail = fmt.Sprintf("×%d %s", n, s.detail)
+	s.Detail = fmt.Sprintf("×%d %s", n, s.Detail)
 }
 
 // latest is the step by which a node is judged: the last visit, and of its items
@@ -205,7 +178,7 @@ func (b *runPage) latest(list []*step) *step {
 }
 
 // groupState is the state of several nodes in one box, with a count.
-func (b *runPage) groupState(n *diagram.Node, steps map[string][]*step) nodeState {
+func (b *runPage) groupState(n *diagram.Node, steps map[string][]*step) graph.State {
 	count := map[domain.NodeStatus]int{}
 	first, least := n.Members[0], len(loudest)
 	for _, id := range n.Members {
@@ -218,15 +191,15 @@ func (b *runPage) groupState(n *diagram.Node, steps map[string][]*step) nodeStat
 			least, first = i, id
 		}
 	}
-	s := nodeState{status: stepStatus(domain.NodePending), href: b.href(url.Values{"node": {first}, "step": nil, "try": nil, "tab": nil})}
+	s := graph.State{Status: stepStatus(domain.NodePending), Href: b.href(url.Values{"node": {first}, "step": nil, "try": nil, "tab": nil})}
 	if least < len(loudest) {
-		s.status = b.latest(steps[first]).shown()
-		s.detail = b.number(int64(count[loudest[least]])) + " " + b.t(s.status.Word)
+		s.Status = b.latest(steps[first]).shown()
+		s.Detail = b.number(int64(count[loudest[least]])) + " " + b.t(s.Status.Word)
 	} else {
-		s.detail = b.t("not started")
+		s.Detail = b.t("not started")
 	}
-	if count[domain.NodePending] > 0 && least < len(loudest) && s.status.Key == "ok" {
-		s.detail += " …"
+	if count[domain.NodePending] > 0 && least < len(loudest) && s.Status.Key == "ok" {
+		s.Detail += " …"
 	}
 	return s
 }
@@ -272,7 +245,7 @@ func (b *runPage) amount(key string, v float64) string {
 
 // asRan draws the run as it went: a box per visit, loops unrolled, the items of a
 // foreach in one.
-func (b *runPage) asRan(o diagram.Options) (painter, int) {
+func (b *runPage) asRan(o diagram.Options) (graph.Painter, int) {
 	var visits []diagram.Visit
 	of := map[string][]*step{} // by label
 	at := map[visitKey]int{}
@@ -304,24 +277,24 @@ func (b *runPage) asRan(o diagram.Options) (painter, int) {
 			}
 		}
 	}
-	if len(visits) > foldFrom && b.c.QueryParam("all") == "" {
-		o.Most = foldTo
+	if len(visits) > graph.FoldFrom && b.c.QueryParam("all") == "" {
+		o.Most = graph.FoldTo
 	}
 	selected := ""
 	if b.chosen != nil {
 		selected = stepName(b.chosen.node, b.chosen.visit)
 	}
 	o.Focus = selected
-	p := painter{drawing: diagram.LayoutRun(withEffects(b.program, b.effects), visits, o), selected: selected}
+	p := graph.Painter{Drawing: diagram.LayoutRun(graph.WithEffects(b.program, b.effects), visits, o), Selected: selected}
 	now := b.s.now()
-	p.states = func(n *diagram.Node) nodeState {
+	p.States = func(n *diagram.Node) graph.State {
 		if len(n.Members) > 1 {
 			g := *n
 			return b.groupState(&g, of)
 		}
 		list := of[n.ID]
 		st := b.latest(list)
-		s := nodeState{status: st.shown(), href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
+		s := graph.State{Status: st.shown(), Href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
 		var span timeline.Span
 		for i, x := range list {
 			if i == 0 || x.started.Before(span.From) {
@@ -331,16 +304,16 @@ func (b *runPage) asRan(o diagram.Options) (painter, int) {
 				span.To = end
 			}
 		}
-		s.detail = b.t(s.status.Word)
+		s.Detail = b.t(s.Status.Word)
 		b.countsDown(&s, st)
 		if st.status == domain.NodeCompleted || st.status == domain.NodeFailed {
-			s.detail = took(span.Len())
+			s.Detail = took(span.Len())
 		}
 		if len(list) > 1 {
-			s.times(len(list))
+			times(&s, len(list))
 		}
 		for _, a := range st.attempts {
-			s.attempts = append(s.attempts, a.status == domain.NodeFailed || a.status == domain.NodeInDoubt)
+			s.Attempts = append(s.Attempts, a.status == domain.NodeFailed || a.status == domain.NodeInDoubt)
 		}
 		return s
 	}
@@ -348,9 +321,35 @@ func (b *runPage) asRan(o diagram.Options) (painter, int) {
 }
 
 // notStarted is a node's state with nothing recorded of it.
-func notStarted(passed bool) nodeState {
+func notStarted(passed bool) graph.State {
 	if passed {
-		return nodeState{status: word("idle", "i-skip", locale.Mark("not taken"), true), detail: locale.Mark("not taken")}
+		return graph.State{Status: word("idle", "i-skip", locale.Mark("not taken"), true), Detail: locale.Mark("not taken")}
 	}
-	return nodeState{status: stepStatus(domain.NodePending), detail: locale.Mark("not started")}
+	return graph.State{Status: stepStatus(domain.NodePending), Detail: locale.Mark("not started")}
+}
+
+// graphFile is a run's picture as a file, with what became of each node.
+func (r *request) graphFile() error {
+	b, err := r.openRun(r.c.Param("run"))
+	if err != nil {
+		return err
+	}
+	d := b.s.layouts.Draw(b.program, b.effects, diagram.Options{})
+	h := b.c.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", safeName(b.d.Run.PlanKey), domain.ShortID(b.d.Run.ID)))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
+	p := graph.Painter{Drawing: d, States: b.states(), Taken: b.takenEdges()}
+	place := graph.Boxes(d)
+	return b.c.Blob(http.StatusOK, "image/svg+xml", diagram.RunSVG(d, func(n *diagram.Node) diagram.Standing {
+		st := p.States(n)
+		text := st.Detail
+		if !st.Until.IsZero() {
+			text += about(max(0, st.Until.Sub(b.s.now())))
+		}
+		says := st.InWords(b.Context, text)
+		if n.Unsafe {
+			says += ", " + b.t("side effects")
+		}
+		return diagram.Standing{Class: cmp.Or(st.Status.Key, "idle"), Text: text, Says: says, Tries: st.Tries()}
+	}, func(e *diagram.Edge) diagram.Passage { return p.Went(e, place) }))
 }

@@ -274,7 +274,7 @@ func (b *runPage) reopens(st *step) bool {
 func (b *runPage) nodeInspector(node string) view.Inspector {
 	i := view.Inspector{Name: node, Sub: b.aboutNode(node)}
 	why, passed := b.notTaken(node)
-	i.Status = notStarted(passed).status
+	i.Status = notStarted(passed).Status
 	switch {
 	case passed && why != "":
 		i.Resume = why

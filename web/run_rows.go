@@ -350,7 +350,7 @@ func (t *timelinePage) notStarted(only string) []view.StepRow {
 		row := view.StepRow{Number: "–", Name: id, Kind: t.kind(id), Dim: true, Selected: id == t.node,
 			Href: t.href(url.Values{"node": {id}, "step": nil, "try": nil, "tab": nil}) + "#inspector"}
 		why, not := t.notTaken(id)
-		row.Status = notStarted(not).status
+		row.Status = notStarted(not).Status
 		if not {
 			row.Notes = why
 			if only == "" || only == passed {

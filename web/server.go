@@ -19,6 +19,7 @@ import (
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/memory"
+	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/settings"
 	"github.com/kairosd/kairosd/web/system"
 	"github.com/kairosd/kairosd/web/ui"
@@ -98,7 +99,7 @@ type Server struct {
 	sections []ui.Section
 	boot     string // names this process to its live streams
 	streams  streams
-	layouts  layouts
+	layouts  graph.Layouts
 	closing  context.Context
 	close    context.CancelFunc
 }

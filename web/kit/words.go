@@ -140,3 +140,13 @@ func CircuitOf(tool, part string) string {
 
 // CircuitsListed is how many circuits of a tool a list shows.
 const CircuitsListed = 3
+
+// SafeName keeps letters, digits and dashes of a name, for a file or an id.
+func SafeName(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '-'
+	}, Cut(s, 60))
+}

@@ -48,14 +48,6 @@ func chosenStep(is bool) templ.Attributes {
 	return nil
 }
 
-// lineOf marks a box that leads to a line of the text beside it.
-func lineOf(n GraphNode) templ.Attributes {
-	if n.Line == 0 {
-		return nil
-	}
-	return templ.Attributes{"data-line": num(n.Line)}
-}
-
 // acceptAt is where the plan of a draft is accepted.
 func acceptAt(p DraftPage) string {
 	if p.Draft {

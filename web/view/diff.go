@@ -1,5 +1,7 @@
 package view
 
+import "github.com/kairosd/kairosd/web/part/graph"
+
 // DiffPage is two versions of a plan.
 type DiffPage struct {
 	Shell
@@ -9,6 +11,6 @@ type DiffPage struct {
 	Added, Removed int
 	Swap           string
 	Same           bool
-	Graph          *Graph
+	Graph          *graph.Graph
 	Steps          string // how many were added, removed, changed
 }

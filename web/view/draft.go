@@ -1,5 +1,7 @@
 package view
 
+import "github.com/kairosd/kairosd/web/part/graph"
+
 // IntentForm takes what is wanted of a plan.
 type IntentForm struct {
 	Action, CSRF, Idem, Button string
@@ -31,7 +33,7 @@ type DraftPage struct {
 	Steps              []DraftStep
 	Unsafe             int
 	CanStart           bool
-	Graph              *Graph
+	Graph              *graph.Graph
 	Open, Archived     bool // it waits to be accepted; it was discarded
 	CanDiscard         bool
 	Assumed, Unusable  []string

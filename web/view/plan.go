@@ -1,5 +1,7 @@
 package view
 
+import "github.com/kairosd/kairosd/web/part/graph"
+
 // VersionRow is a version of a plan.
 type VersionRow struct {
 	Number, Href, Hash, Author, Origin, Reason string
@@ -24,7 +26,7 @@ type PlanPage struct {
 	Actions                []Link
 	Facts                  []Fact
 	Found                  []Link // owner and labels
-	Graph                  *Graph
+	Graph                  *graph.Graph
 	Steps                  []FlowRow
 	StepPages              RowPages
 	Chosen                 *FlowNode

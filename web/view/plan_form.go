@@ -1,5 +1,7 @@
 package view
 
+import "github.com/kairosd/kairosd/web/part/graph"
+
 // PlanForm is the editor.
 type PlanForm struct {
 	Shell
@@ -18,7 +20,7 @@ type PlanForm struct {
 	Theirs, Yours  []DiffLine
 	Checked, Valid bool
 	Trouble        string // why something other than saving was not done
-	Graph          *Graph
+	Graph          *graph.Graph
 	Unsafe         []ProblemRow // steps that cannot be repeated
 	Choices        []Option     // what a step may be shown of
 	Snippet        string       // a step to be copied into the plan; empty: none was asked for

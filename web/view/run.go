@@ -1,5 +1,7 @@
 package view
 
+import "github.com/kairosd/kairosd/web/part/graph"
+
 // Why is the band that says what is wrong and what acting will do.
 type Why struct {
 	Class    string
@@ -43,7 +45,7 @@ type RunPage struct {
 	Timeline  *Timeline
 	Inspector *Inspector
 	Approvals []ApprovalView
-	Graph     *Graph
+	Graph     *graph.Graph
 	Events    *Events
 	Blocks    []Block
 	Find      *FindForm

@@ -1,4 +1,4 @@
-package web
+package graph
 
 import (
 	"slices"
@@ -8,9 +8,9 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// layouts remembers where the nodes of plan versions are drawn: versions never
+// Layouts remembers where the nodes of plan versions are drawn: versions never
 // change, and laying out takes longer than the rest of a page.
-type layouts struct {
+type Layouts struct {
 	mu    sync.Mutex
 	drawn map[layoutKey]*diagram.Drawing
 	order []layoutKey // oldest first
@@ -25,21 +25,20 @@ type layoutKey struct {
 // maxLayouts bounds how many are remembered.
 const maxLayouts = 64
 
-// layout draws a plan with what its nodes may do; the drawing is shared and must not
+// Draw draws a plan with what its nodes may do; the drawing is shared and must not
 // be changed.
-func (s *Server) layout(p *planner.Program, effects []planner.Effect, o diagram.Options) *diagram.Drawing {
+func (l *Layouts) Draw(p *planner.Program, effects []planner.Effect, o diagram.Options) *diagram.Drawing {
 	if o.Most == 0 {
 		o.Focus = "" // it matters only for what is folded
 	}
 	k := layoutKey{p.Hash, unsafeOf(effects), o}
-	l := &s.layouts
 	l.mu.Lock()
 	d := l.drawn[k]
 	l.mu.Unlock()
 	if d != nil && p.Hash != "" {
 		return d
 	}
-	d = diagram.Layout(withEffects(p, effects), o)
+	d = diagram.Layout(WithEffects(p, effects), o)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.drawn == nil {
@@ -67,9 +66,9 @@ func unsafeOf(effects []planner.Effect) string {
 	return string(bits)
 }
 
-// withEffects is a program whose nodes say what they may do, whether or not the
+// WithEffects is a program whose nodes say what they may do, whether or not the
 // document says it: a picture shows no more than its program says.
-func withEffects(p *planner.Program, effects []planner.Effect) *planner.Program {
+func WithEffects(p *planner.Program, effects []planner.Effect) *planner.Program {
 	out := *p
 	out.Nodes = slices.Clone(p.Nodes)
 	for i, e := range effects {
@@ -78,8 +77,8 @@ func withEffects(p *planner.Program, effects []planner.Effect) *planner.Program 
 	return &out
 }
 
-// effectsIn are the effects of a program that is not stored, by the catalog.
-func effectsIn(c *planner.Catalog, p *planner.Program) []planner.Effect {
+// EffectsIn are the effects of a program that is not stored, by the catalog.
+func EffectsIn(c *planner.Catalog, p *planner.Program) []planner.Effect {
 	out := make([]planner.Effect, len(p.Nodes))
 	for i := range p.Nodes {
 		out[i] = c.EffectOf(&p.Nodes[i])

@@ -1,4 +1,14 @@
-package view
+// Package graph draws plans, and runs as they went, on pages: a drawing of
+// internal/diagram becomes a view model and a figure.
+package graph
+
+import (
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"github.com/kairosd/kairosd/web/kit"
+)
 
 // Graph is a drawn plan, or a run as it went; numbers are SVG user units.
 type Graph struct {
@@ -8,35 +18,35 @@ type Graph struct {
 	Drawn  string
 	Least  string
 	Label  string
-	Shapes []GraphShape
-	Nodes  []GraphNode
-	Edges  []GraphEdge
+	Shapes []Shape
+	Nodes  []Node
+	Edges  []Edge
 	// Compact pictures have one line of text per node.
 	Compact bool
 	// Focus says that one node is chosen: what is not beside it steps back.
 	Focus bool
 	// Settings are rows of links: how it is drawn.
-	Settings []GraphSetting
-	Note     string // what is not drawn
-	All      *Link  // draws it all the same
-	File     string // address of the picture as a file
-	Scale    *GraphScale
+	Settings []Setting
+	Note     string    // what is not drawn
+	All      *kit.Link // draws it all the same
+	File     string    // address of the picture as a file
+	Scale    *Scale
 }
 
-// GraphSetting is a choice of how a graph is drawn.
-type GraphSetting struct {
+// Setting is a choice of how a graph is drawn.
+type Setting struct {
 	Name  string
-	Links []Link
+	Links []kit.Link
 }
 
-// GraphScale explains the shades of nodes.
-type GraphScale struct{ What, Least, Most string }
+// Scale explains the shades of nodes.
+type Scale struct{ What, Least, Most string }
 
-// GraphShape is the outline of a kind of node, drawn once.
-type GraphShape struct{ ID, Outline, Detail string }
+// Shape is the outline of a kind of node, drawn once.
+type Shape struct{ ID, Outline, Detail string }
 
-// GraphNode is a box.
-type GraphNode struct {
+// Node is a box.
+type Node struct {
 	ID, To              string // its place, and the places that it leads to
 	Name, Short, Detail string
 	Href                string // empty: it leads nowhere
@@ -60,11 +70,19 @@ type Pip struct {
 	Failed bool
 }
 
-// GraphEdge is a line.
-type GraphEdge struct {
+// Edge is a line.
+type Edge struct {
 	Path, Class, Marker string
 	Label, LX, LY       string
 	BX, BY, BW          string
 	Times, TX, TY       string // how often it was taken, if more than once
 	Double              bool   // two lines: work passes to another agent
+}
+
+// lineOf marks a box that leads to a line of the text beside it.
+func (n Node) lineOf() templ.Attributes {
+	if n.Line == 0 {
+		return nil
+	}
+	return templ.Attributes{"data-line": strconv.Itoa(n.Line)}
 }

@@ -1,12 +1,13 @@
-package web
+package graph
 
 import (
+	"context"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/locale"
-	"github.com/kairosd/kairosd/web/view"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 // What became of a part of a plan from one version to another.
@@ -29,30 +30,37 @@ var lineLooks = map[string]string{partAdded: " t", partRemoved: " n"}
 // removedFrom is where the places of edges begin that only the earlier version has.
 const removedFrom = 1 << 20
 
-// comparison is two versions of a plan in one picture: the later one, with what it
+// Comparison is two versions of a plan in one picture: the later one, with what it
 // no longer has.
-type comparison struct {
+type Comparison struct {
 	program *planner.Program
 	effects []planner.Effect  // what its nodes may do
 	nodes   map[string]string // node id → what became of it
 	edges   map[int]string    // place → what became of it
 	needs   map[[2]string]string
 	counts  map[string]int // of nodes
-	// href is where the box of a node leads; nil: nowhere. Chosen is one of them.
-	href   func(node string) string
-	chosen string
+	// Href is where the box of a node leads; nil: nowhere. Chosen is one of them.
+	Href   func(node string) string
+	Chosen string
 }
 
-// compared compares two stored versions.
-func (r *request) compared(before, after string) (*comparison, error) {
+// Programs are stored versions of plans, as the engine runs them.
+type Programs interface {
+	Program(ctx context.Context, hash string) (*planner.Program, error)
+	// Effects is what running each node may do, in their order.
+	Effects(ctx context.Context, hash string) ([]planner.Effect, error)
+}
+
+// Compare compares two stored versions.
+func Compare(ctx context.Context, of Programs, before, after string) (*Comparison, error) {
 	var programs [2]*planner.Program
 	var effects [2][]planner.Effect
 	for i, hash := range []string{before, after} {
 		var err error
-		if programs[i], err = r.s.Engine.Program(r.ctx, hash); err != nil {
+		if programs[i], err = of.Program(ctx, hash); err != nil {
 			return nil, err
 		}
-		if effects[i], err = r.s.Engine.Effects(r.ctx, hash); err != nil {
+		if effects[i], err = of.Effects(ctx, hash); err != nil {
 			return nil, err
 		}
 	}
@@ -64,12 +72,12 @@ func (r *request) compared(before, after string) (*comparison, error) {
 	return c, nil
 }
 
-// gone reports whether only the earlier version has a node.
-func (c *comparison) gone(node string) bool { return c.nodes[node] == partRemoved }
+// Gone reports whether only the earlier version has a node.
+func (c *Comparison) Gone(node string) bool { return c.nodes[node] == partRemoved }
 
 // compared joins two versions.
-func compared(a, b *planner.Program) *comparison {
-	c := &comparison{program: &planner.Program{ID: b.ID, Name: b.Name, Kind: b.Kind}, nodes: map[string]string{}, edges: map[int]string{}, needs: map[[2]string]string{}, counts: map[string]int{}}
+func compared(a, b *planner.Program) *Comparison {
+	c := &Comparison{program: &planner.Program{ID: b.ID, Name: b.Name, Kind: b.Kind}, nodes: map[string]string{}, edges: map[int]string{}, needs: map[[2]string]string{}, counts: map[string]int{}}
 	index := map[string]int{}
 	p := c.program
 	a2, b2 := alone(a), alone(b)
@@ -165,13 +173,13 @@ func alone(p *planner.Program) *planner.Program {
 	return out
 }
 
-// graph draws a comparison; a large one is folded around what has changed first.
-func (c *comparison) graph(r *request) *view.Graph {
-	o := diagram.Options{Focus: c.chosen}
-	if len(c.program.Nodes) > foldFrom && r.c.QueryParam("all") == "" {
-		o.Most = foldTo
+// Graph draws the comparison; a large one is folded around what has changed first.
+func (c *Comparison) Graph(u *ui.Context, l *Layouts) *Graph {
+	o := diagram.Options{Focus: c.Chosen}
+	if len(c.program.Nodes) > FoldFrom && u.Query("all") == "" {
+		o.Most = FoldTo
 		for i := range c.program.Nodes {
-			if id := c.program.Nodes[i].ID; c.chosen == "" && c.nodes[id] != "" {
+			if id := c.program.Nodes[i].ID; c.Chosen == "" && c.nodes[id] != "" {
 				o.Focus = id
 				break
 			}
@@ -179,48 +187,51 @@ func (c *comparison) graph(r *request) *view.Graph {
 	}
 	words := map[string]string{}
 	for what, word := range partWords {
-		words[what] = r.t(word)
+		words[what] = u.T(word)
 	}
-	p := painter{drawing: r.s.layout(c.program, c.effects, o), words: words, href: c.href, selected: c.chosen, focus: c.chosen != ""}
-	p.class = func(n *diagram.Node) string {
-		what := c.nodes[n.Members[0]]
-		for _, id := range n.Members {
-			if c.nodes[id] != what {
-				return partChanged // several, of which some
-			}
-		}
-		return what
-	}
-	p.line = func(e *diagram.Edge) string {
-		if e.Position < 0 {
-			return c.needs[[2]string{e.From, e.To}]
-		}
-		return c.edges[e.Position]
-	}
-	g := r.paint(p)
+	p := Painter{Drawing: l.Draw(c.program, c.effects, o), words: words, Href: c.Href, Selected: c.Chosen, Focus: c.Chosen != "", class: c.ofBox, line: c.ofEdge}
+	g := p.Paint(u)
 	if o.Most > 0 {
-		r.folded(g, p.drawing, len(c.program.Nodes), r.c.Request().URL.Path+"?all=1")
+		g.Fold(u, p.Drawing, len(c.program.Nodes), u.Echo.Request().URL.Path+"?all=1")
 	}
 	return g
 }
 
-// says counts what became of the steps.
-func (c *comparison) says(r *request) string {
+// ofBox is what became of the nodes of a box.
+func (c *Comparison) ofBox(n *diagram.Node) string {
+	what := c.nodes[n.Members[0]]
+	for _, id := range n.Members {
+		if c.nodes[id] != what {
+			return partChanged // several, of which some
+		}
+	}
+	return what
+}
+
+func (c *Comparison) ofEdge(e *diagram.Edge) string {
+	if e.Position < 0 {
+		return c.needs[[2]string{e.From, e.To}]
+	}
+	return c.edges[e.Position]
+}
+
+// Summary counts what became of the steps.
+func (c *Comparison) Summary(u *ui.Context) string {
 	var parts []string
 	if n := c.counts[partAdded]; n > 0 {
-		parts = append(parts, r.n(n, "%s step added", "%s steps added"))
+		parts = append(parts, u.N(n, "%s step added", "%s steps added"))
 	}
 	if n := c.counts[partRemoved]; n > 0 {
-		parts = append(parts, r.n(n, "%s step removed", "%s steps removed"))
+		parts = append(parts, u.N(n, "%s step removed", "%s steps removed"))
 	}
 	if n := c.counts[partChanged]; n > 0 {
-		parts = append(parts, r.n(n, "%s step changed", "%s steps changed"))
+		parts = append(parts, u.N(n, "%s step changed", "%s steps changed"))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// marked writes into a box what became of it.
-func (p *painter) marked(v *view.GraphNode, n *diagram.Node, said *string) {
+// mark writes into a box what became of it.
+func (p *Painter) mark(v *Node, n *diagram.Node, said *string) {
 	what := p.class(n)
 	if what == "" {
 		return

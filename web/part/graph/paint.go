@@ -1,0 +1,284 @@
+package graph
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+const (
+	// FoldFrom is from how many nodes on a picture is folded, FoldTo to how many
+	// boxes.
+	FoldFrom = 300
+	FoldTo   = 120
+)
+
+// State is what a run's picture says of a box.
+type State struct {
+	Status kit.Status
+	Detail string
+	Until  time.Time // a time that the detail counts down to
+	Href   string
+	Heat   string
+	// Attempts are those of its last step: true, where one failed.
+	Attempts []bool
+}
+
+// Painter turns a drawing into a picture on a page.
+type Painter struct {
+	Drawing *diagram.Drawing
+	// States gives each box what became of it; nil: the plan as it is written.
+	States func(box *diagram.Node) State
+	Taken  map[int]int // how often each edge of the document was taken
+	// Selected is a node; Focus says that somebody chose it.
+	Selected string
+	Focus    bool
+	Href     func(node string) string // where boxes lead without states; nil: nowhere
+	// Overlay gives a box of a plan its second line, what is said of it and its
+	// shade; Count how often an edge was taken of FlowRuns runs, -1: unknown.
+	Overlay  func(box *diagram.Node) (detail, said, heat string)
+	Count    func(e *diagram.Edge) int
+	FlowRuns int
+	// class and line mark boxes and edges of a comparison, with its words.
+	class func(box *diagram.Node) string
+	line  func(e *diagram.Edge) string
+	words map[string]string
+}
+
+func num(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
+
+// Fold says how much of a large plan is drawn.
+func (g *Graph) Fold(c *ui.Context, d *diagram.Drawing, nodes int, all string) {
+	g.Note = c.N(len(d.Nodes), "%s box of %s steps, folded around the chosen one.", "%s boxes of %s steps, folded around the chosen one.", c.Number(int64(nodes)))
+	if d.Left > 0 {
+		g.Note += " " + c.N(d.Left, "%s step farther off is left out.", "%s steps farther off are left out.")
+	}
+	g.All = &kit.Link{Text: c.N(nodes, "Show %s", "Show all %s"), Href: all}
+}
+
+// Paint puts the drawing on a page.
+func (p Painter) Paint(c *ui.Context) *Graph {
+	d := p.Drawing
+	g := &Graph{Width: num(d.Width), Height: num(d.Height), Drawn: num(d.Width), Compact: d.Compact, Focus: p.Focus,
+		Label: c.N(len(d.Nodes), "Plan graph: %s step", "Plan graph: %s steps")}
+	place := Boxes(d)
+	next := make([][]string, len(d.Nodes))
+	lit := make([]bool, len(d.Nodes))
+	for i := range d.Edges {
+		e := &d.Edges[i]
+		from, to := place[e.From], place[e.To]
+		if from != to {
+			next[from] = append(next[from], "g"+strconv.Itoa(to))
+		}
+		if p.holds(&d.Nodes[from]) || p.holds(&d.Nodes[to]) {
+			lit[from], lit[to] = true, true
+		}
+	}
+	shapes := map[diagram.Shape]bool{}
+	for _, i := range ranked(d) {
+		n := &d.Nodes[i]
+		if !shapes[n.Shape] {
+			shapes[n.Shape] = true
+			out, in := diagram.Outline(n.Shape, n.W, n.H)
+			g.Shapes = append(g.Shapes, Shape{ID: "n-" + string(n.Shape), Outline: out, Detail: in})
+		}
+		v := p.node(c, n)
+		v.ID, v.To, v.Lit = "g"+strconv.Itoa(i), strings.Join(next[i], " "), lit[i]
+		g.Nodes = append(g.Nodes, v)
+	}
+	for i := range d.Edges {
+		g.Edges = append(g.Edges, p.edge(&d.Edges[i], place))
+	}
+	return g
+}
+
+// holds reports whether a box is the selected one.
+func (p *Painter) holds(n *diagram.Node) bool {
+	return p.Selected != "" && slices.Contains(n.Members, p.Selected)
+}
+
+// node draws a box.
+func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
+	v := Node{Name: n.ID, Short: label(c, n), Detail: n.Note, X: num(n.X), Y: num(n.Y), W: num(n.W + 8), H: num(n.H + 8),
+		Shape: "n-" + string(n.Shape), Class: "plain", Icon: "i-queued", Selected: p.holds(n)}
+	if n.Unsafe {
+		v.Bolt = diagram.Bolt(0, 0, n.W, p.Drawing.Compact)
+	}
+	said := n.Note
+	switch {
+	case p.States != nil:
+		said = p.stand(c, &v, n)
+	case p.Href != nil:
+		v.Href = p.Href(n.Members[0])
+	}
+	if p.Overlay != nil {
+		if detail, of, heat := p.Overlay(n); detail != "" {
+			v.Detail, said, v.Heat = detail, strings.TrimSpace(n.Note+" "+of), heat
+		}
+	}
+	if p.class != nil {
+		p.mark(&v, n, &said)
+	}
+	if n.Unsafe {
+		said = strings.TrimPrefix(said+", "+c.T("side effects"), ", ")
+	}
+	v.Title = v.Short
+	if !p.Drawing.Compact && v.Detail != "" { // what is written in the box begins its name
+		v.Title += " " + v.Detail + v.Left
+	}
+	if v.Short != n.ID && n.Shape != diagram.ShapeGroup {
+		v.Title += ", " + n.ID
+	}
+	if said != "" && said != v.Detail {
+		v.Title += ", " + said
+	}
+	return v
+}
+
+// stand draws into a box what became of it, and returns the same in words.
+func (p *Painter) stand(c *ui.Context, v *Node, n *diagram.Node) string {
+	st := p.States(n)
+	v.Class, v.Icon, v.Href, v.Detail, v.Heat = st.Status.Key, st.Status.Icon, st.Href, st.Detail, st.Heat
+	if !st.Until.IsZero() {
+		v.Until, v.Left = st.Until.UnixMilli(), kit.About(max(0, st.Until.Sub(c.Site.Now())))
+	}
+	if st.Status.Key == "idle" {
+		v.Class = "todo"
+	}
+	attempts := st.Tries()
+	for j, failed := range attempts {
+		v.Pips = append(v.Pips, Pip{X: num(diagram.Mark(n.W, len(attempts), j)), Y: num(n.H - 14), Failed: failed})
+	}
+	if p.Drawing.Compact { // there is no second line
+		return st.InWords(c, st.Detail)
+	}
+	return st.InWords(c, "")
+}
+
+// Boxes finds boxes by their ids.
+func Boxes(d *diagram.Drawing) map[string]int {
+	out := make(map[string]int, len(d.Nodes))
+	for i := range d.Nodes {
+		out[d.Nodes[i].ID] = i
+	}
+	return out
+}
+
+// ranked are the places of boxes in the order in which Tab goes through them: from
+// left to right, and in a rank from top to bottom.
+func ranked(d *diagram.Drawing) []int {
+	out := make([]int, len(d.Nodes))
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortStableFunc(out, func(a, b int) int {
+		return cmp.Or(cmp.Compare(d.Nodes[a].Rank, d.Nodes[b].Rank), cmp.Compare(d.Nodes[a].Y, d.Nodes[b].Y))
+	})
+	return out
+}
+
+// InWords is where a box stands, with what else there is to say, and after how many
+// attempts.
+func (st *State) InWords(c *ui.Context, beside string) string {
+	said := c.T(st.Status.Word)
+	if beside != "" && beside != said {
+		said = beside + ", " + said
+	}
+	if n := len(st.Attempts); n > 1 {
+		said += ", " + c.N(n, "%s try", "%s tries")
+	}
+	return said
+}
+
+// Tries are the attempts that have a mark: the last ones, if there was more than one.
+func (st *State) Tries() []bool {
+	if len(st.Attempts) < 2 {
+		return nil
+	}
+	return st.Attempts[max(0, len(st.Attempts)-diagram.MaxTries):]
+}
+
+// edge draws a line.
+func (p *Painter) edge(e *diagram.Edge, place map[string]int) Edge {
+	d := p.Drawing
+	v := Edge{Path: e.Path, Class: "e", Marker: "ar", Double: e.Handoff, Label: e.Label, LX: num(e.LabelX), LY: num(e.LabelY + 4),
+		BX: num(e.LabelX - e.LabelW/2), BY: num(e.LabelY - 8), BW: num(e.LabelW)}
+	if p.States != nil {
+		p.pass(e, &v, place)
+	}
+	if e.Failed {
+		v.Marker = "arf"
+	}
+	if p.Count != nil {
+		p.weigh(e, &v)
+	}
+	if p.line != nil {
+		if what := p.line(e); what != "" {
+			v.Class = "e " + what + lineLooks[what]
+		}
+	}
+	if p.Focus && (p.holds(&d.Nodes[place[e.From]]) || p.holds(&d.Nodes[place[e.To]])) {
+		v.Class += " lit"
+	}
+	return v
+}
+
+// Went says whether an edge was taken, and how often. What may still be taken is
+// neither taken nor not. Place are the boxes by their ids.
+func (p *Painter) Went(e *diagram.Edge, place map[string]int) diagram.Passage {
+	status := func(id string) kit.Status { return p.States(&p.Drawing.Nodes[place[id]]).Status }
+	ran := func(id string) bool { return status(id).Final }
+	passed := func(id string) bool {
+		st := status(id)
+		return st.Key == "idle" && st.Final
+	}
+	switch {
+	case e.Position >= 0:
+		n := p.Taken[e.Position]
+		return diagram.Passage{Times: n, Not: n == 0 && (ran(e.From) || passed(e.To))}
+	case ran(e.From) && status(e.To).Key != "idle":
+		return diagram.Passage{Times: 1}
+	}
+	return diagram.Passage{}
+}
+
+// pass draws an edge as what became of it.
+func (p *Painter) pass(e *diagram.Edge, v *Edge, place map[string]int) {
+	went := p.Went(e, place)
+	if went.Not {
+		v.Class = "e n"
+	}
+	if went.Times > 0 {
+		v.Class, v.Marker = "e t", "art"
+	}
+	if went.Times > 1 {
+		v.Times, v.TX, v.TY = "×"+strconv.Itoa(went.Times), num(e.TipX-16), num(e.TipY-7)
+	}
+}
+
+// weigh draws an edge as wide as it was often taken, with the number.
+func (p *Painter) weigh(e *diagram.Edge, v *Edge) {
+	n := p.Count(e)
+	switch {
+	case n < 0 || p.FlowRuns == 0:
+		return
+	case n == 0:
+		v.Class = "e n"
+		return
+	}
+	v.Class, v.Marker = "e t w"+strconv.Itoa(1+2*min(2, 3*n/max(p.FlowRuns, 1))), "art"
+	v.Times, v.TX, v.TY = strconv.Itoa(n), num(e.TipX-16), num(e.TipY-7)
+}
+
+func label(c *ui.Context, n *diagram.Node) string {
+	if n.Shape == diagram.ShapeGroup {
+		return c.N(len(n.Members), "%s step", "%s steps")
+	}
+	return n.Label
+}

@@ -1,0 +1,72 @@
+package graph
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Pictures that fit are drawn no smaller than these: where states are told apart, and
+// where names are read.
+const (
+	Overview = 0.3
+	Readable = 0.65
+	// screen is the height that a picture which fits has at most, if it may be so small.
+	screen = 800
+)
+
+// Fit draws a picture as wide as there is room, and no smaller than least.
+func (g *Graph) Fit(d *diagram.Drawing, least float64) {
+	g.Drawn, g.Least = num(d.Width*min(1, max(least, screen/d.Height))), num(d.Width*least)
+}
+
+// zooms are how large a graph is drawn.
+var zooms = []struct {
+	key, word string
+	factor    float64
+}{{"fit", locale.Mark("Fit"), 0}, {"", "100%", 1}, {"150", "150%", 1.5}}
+
+// Zoom draws a picture as large as the address says, and adds the row of links to other
+// sizes. Href is the page with another size.
+func (g *Graph) Zoom(c *ui.Context, d *diagram.Drawing, href func(size string) string) {
+	row := Setting{Name: c.T("Zoom")}
+	for _, z := range zooms {
+		row.Links = append(row.Links, kit.Link{Text: c.T(z.word), Href: href(z.key), Current: c.Query("zoom") == z.key})
+		if c.Query("zoom") != z.key {
+			continue
+		}
+		if g.Drawn = num(d.Width * z.factor); z.factor == 0 {
+			g.Fit(d, Overview)
+		}
+	}
+	g.Settings = append(g.Settings, row)
+}
+
+// Written draws a plan as it is written. On the pages of a plan its nodes are
+// links, by which one is chosen.
+func Written(c *ui.Context, l *Layouts, p *planner.Program, effects []planner.Effect) *Graph {
+	drawn := Painter{Selected: c.Query("node"), Focus: c.Query("node") != ""}
+	o := diagram.Options{Focus: drawn.Selected}
+	if len(p.Nodes) > FoldFrom && c.Query("all") == "" {
+		o.Most = FoldTo
+	}
+	here := c.Echo.Request().URL.Path
+	if c.Echo.Request().Method == http.MethodGet && !strings.HasSuffix(here, "/edit") && !strings.HasSuffix(here, "/new") {
+		drawn.Href = func(node string) string { return here + "?" + url.Values{"node": {node}}.Encode() + "#why" }
+	}
+	drawn.Drawing = l.Draw(p, effects, o)
+	g := drawn.Paint(c)
+	if drawn.Href == nil { // beside a text: whole, if it can be read so
+		g.Fit(drawn.Drawing, Readable)
+	}
+	if o.Most > 0 && drawn.Href != nil {
+		g.Fold(c, drawn.Drawing, len(p.Nodes), here+"?all=1")
+	}
+	return g
+}
