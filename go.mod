@@ -17,7 +17,9 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/klauspost/compress v1.20.3
+	github.com/kljensen/snowball v0.10.0
 	github.com/labstack/echo/v4 v4.16.0
+	github.com/leonelquinteros/gotext v1.7.2
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/pressly/goose/v3 v3.28.0
 	github.com/prometheus/client_golang v1.25.0
@@ -42,10 +44,7 @@ require (
 	rsc.io/qr v0.2.0
 )
 
-require (
-	filippo.io/hpke v0.4.0 // indirect
-	github.com/kljensen/snowball v0.10.0 // indirect
-)
+require filippo.io/hpke v0.4.0 // indirect
 
 require (
 	cel.dev/expr v0.25.2 // indirect

@@ -76,7 +76,7 @@ func (r *request) sinceBand() (templ.Component, error) {
 		say    func(int) string
 	}{{domain.RunCompleted, func(n int) string { return r.n(n, "%s run succeeded", "%s runs succeeded") }},
 		{domain.RunFailed, func(n int) string { return r.n(n, "%s failed", "%s failed") }},
-		{domain.RunCancelled, func(n int) string { return r.n(n, "%s was cancelled", "%s were cancelled") }}} {
+		{domain.RunCancelled, func(n int) string { return r.n(n, "%s run was cancelled", "%s runs were cancelled") }}} {
 		n, _, err := r.s.Reader.RunsCount(r.ctx, domain.RunFilter{Statuses: []domain.RunStatus{st.status}, Since: left}, sinceCap+1)
 		if err != nil {
 			return nil, err

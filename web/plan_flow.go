@@ -157,8 +157,8 @@ func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
 	detail = "×" + f.number(int64(n.Runs)) + " · " // a node has room for 16 characters
 	said = f.n(n.Runs, "%s run", "%s runs") + " · "
 	if n.Failed > 0 {
-		detail += f.t("%s failed", f.share(n.Failed, n.Settled))
-		said += f.t("%s failed", f.share(n.Failed, n.Settled)) + " · "
+		detail += f.t("%s fail", f.share(n.Failed, n.Settled))
+		said += f.t("%s fail", f.share(n.Failed, n.Settled)) + " · "
 	} else {
 		detail += took(n.P50)
 	}

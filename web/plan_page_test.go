@@ -22,7 +22,7 @@ func TestAPlanSaysHowItsRunsWent(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	p := b.Get("/plans/ledger")
-	has(t, p, "the plan", "How its runs went", "1 run of this version, of the last 7d.", `class="e t w5"`, "1 run · 100% failed", "no run", "Tries each", ">1.0</td>",
+	has(t, p, "the plan", "How its runs went", "1 run of this version, of the last 7d.", `class="e t w5"`, "1 run · 100% fail", "no run", "Tries each", ">1.0</td>",
 		"Fields of the input", "EUR, USD", "Permissions", "It is allowed.", `<span class="k">nodes</span>`, "1 run", "/plans/ledger/v/1/graph.svg", "owner%3Amarta")
 	if strings.Contains(p.Body, `id="step"`) {
 		t.Error("a step is chosen though nobody chose one")

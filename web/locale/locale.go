@@ -1,14 +1,21 @@
-// Package locale says what pages say in the language of who reads them. A
-// message is named by its English text, so that a template reads as the page
-// does; every other language has a catalogue from that text to its own.
+// Package locale translates the texts of pages. A text's English is its key, so that a
+// template reads as the page does. The Spanish catalog is es.po, a file of GNU gettext:
+// msgid is the English text, msgid_plural its plural.
 package locale
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/leonelquinteros/gotext"
 )
+
+//go:embed es.po
+var spanish []byte
 
 // Language is one that pages are written in.
 type Language struct {
@@ -16,23 +23,19 @@ type Language struct {
 	Name string // in the language itself
 	// group and point are how numbers are written.
 	group, point string
-	texts        map[string]string
-	// plurals holds the forms of messages about a number, by their English
-	// singular. English and Spanish have these two for whole numbers below a
-	// million (CLDR).
-	plurals map[string][2]string
-}
-
-// Catalogue is all that a language has, for tests.
-func (l *Language) Catalogue() (texts map[string]string, plurals map[string][2]string) {
-	return l.texts, l.plurals
+	// catalog is parsed when it is first used; nil: the texts are English.
+	catalog func() *gotext.Po
 }
 
 // English is the language of the messages' names.
 var English = &Language{Tag: "en", Name: "English", group: ",", point: "."}
 
 // Spanish is the second language of the first users.
-var Spanish = &Language{Tag: "es", Name: "Español", group: ".", point: ",", texts: spanish, plurals: spanishPlurals}
+var Spanish = &Language{Tag: "es", Name: "Español", group: ".", point: ",", catalog: sync.OnceValue(func() *gotext.Po {
+	po := gotext.NewPo()
+	po.Parse(spanish)
+	return po
+})}
 
 // Pseudo is English made 40% longer, to find what does not fit. It
 // is offered to nobody; tests ask for it by name.
@@ -45,26 +48,27 @@ var Languages = []*Language{English, Spanish}
 // returns the text as it is.
 func Mark(text string) string { return text }
 
-// Text is a message in the language l, formatted with args as by fmt.Sprintf.
-// A message that the catalogue lacks stays English.
+// Text is a text in the language l, formatted with args as by fmt.Sprintf. A text that
+// the catalog lacks stays English.
 func (l *Language) Text(text string, args ...any) string {
-	if t, ok := l.texts[text]; ok {
-		text = t
-	}
-	if l == Pseudo {
-		text = stretch(text)
-	}
+	text = l.translated(text, "", 1)
 	if len(args) == 0 {
 		return text
 	}
 	return fmt.Sprintf(text, args...)
 }
 
-// Count is a message about n things: one or other, with n and then args as its
-// arguments.
+// Count is a text about n things: one or other, with n and then args as its arguments.
 func (l *Language) Count(n int, one, other string, args ...any) string {
-	if p, ok := l.plurals[one]; ok {
-		one, other = p[0], p[1]
+	text := l.translated(one, other, n)
+	return fmt.Sprintf(text, append([]any{l.Number(int64(n))}, args...)...)
+}
+
+// translated is the text for n things in the language l, not yet formatted.
+func (l *Language) translated(one, other string, n int) string {
+	if l.catalog != nil {
+		get := l.catalog().GetN // not called as a method: vet would ask for a constant format
+		return get(one, other, n)
 	}
 	text := other
 	if n == 1 {
@@ -73,7 +77,7 @@ func (l *Language) Count(n int, one, other string, args ...any) string {
 	if l == Pseudo {
 		text = stretch(text)
 	}
-	return fmt.Sprintf(text, append([]any{l.Number(int64(n))}, args...)...)
+	return text
 }
 
 // Number writes a whole number with its thousands apart.

@@ -1,11 +1,13 @@
 package locale_test
 
 import (
+	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leonelquinteros/gotext"
 	"golang.org/x/net/html"
 
 	"github.com/kairosd/kairosd/web/locale"
@@ -121,81 +124,94 @@ var verb = regexp.MustCompile(`%(\[\d\])?[a-z]`)
 
 func verbs(s string) []string { return verb.FindAllString(strings.ReplaceAll(s, "%%", ""), -1) }
 
-// Every message has a text in every language, with the same verbs in the same
-// order, and a catalogue holds nothing that no page says.
-func TestEveryMessageIsSpokenInEveryLanguage(t *testing.T) {
+// Every text has its Spanish, with the same verbs in the same order, and es.po holds nothing
+// that no page shows.
+func TestEveryTextIsTranslated(t *testing.T) {
 	t.Parallel()
 	m := used(t)
 	if len(m.texts) < 100 {
 		t.Fatalf("only %d messages were found: the search is broken", len(m.texts))
 	}
-	texts, plurals := locale.Spanish.Catalogue()
+	po, _ := catalog(t)
+	entries := po.GetDomain().GetTranslations()
+	delete(entries, "") // the headers
 	for _, s := range slices.Sorted(maps.Keys(m.texts)) {
-		other, ok := texts[s]
+		entry, ok := entries[s]
 		if !ok {
-			t.Errorf("%s says %q, which is not in the Spanish catalogue", m.texts[s], s)
-		} else if !slices.Equal(verbs(s), verbs(other)) {
+			t.Errorf("%s shows %q, which es.po lacks", m.texts[s], s)
+		} else if other := entry.Trs[0]; !slices.Equal(verbs(s), verbs(other)) {
 			t.Errorf("%q takes %v, %q takes %v", s, verbs(s), other, verbs(other))
 		}
 	}
-	for s := range texts {
-		if _, ok := m.texts[s]; !ok {
-			t.Errorf("the Spanish catalogue has %q, which no page says", s)
-		}
-	}
-	seen := map[string]bool{}
+	counted := map[string]bool{}
 	for p, file := range m.plurals {
-		seen[p[0]] = true
-		other, ok := plurals[p[0]]
-		if !ok {
-			t.Errorf("%s counts %q, which is not in the Spanish catalogue", file, p)
-		} else if !slices.Equal(verbs(p[1]), verbs(other[1])) || len(verbs(p[0])) > 0 && len(verbs(other[0])) == 0 {
-			t.Errorf("%q and %q take different arguments", p, other)
+		counted[p[0]] = true
+		entry, ok := entries[p[0]]
+		if !ok || entry.PluralID != p[1] {
+			t.Errorf("%s counts %q, which es.po lacks", file, p)
+		} else if one, other := entry.Trs[0], entry.Trs[1]; !slices.Equal(verbs(p[1]), verbs(other)) || len(verbs(p[0])) > 0 && len(verbs(one)) == 0 {
+			t.Errorf("%q and %q, %q take different arguments", p, one, other)
 		}
 	}
-	for s := range plurals {
-		if !seen[s] {
-			t.Errorf("the Spanish catalogue counts %q, which no page does", s)
+	for s := range entries {
+		if _, ok := m.texts[s]; !ok && !counted[s] {
+			t.Errorf("es.po has %q, which no page shows", s)
 		}
 	}
 }
 
-// The catalogue is joined from its files: a text that two of them have would be
-// what the later one says, on pages that the earlier one was written for.
-func TestNoMessageIsTranslatedTwice(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("spanish_*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(len(files), err)
+var update = flag.Bool("update", false, "sort es.po and drop repeated entries")
+
+// catalog reads es.po.
+func catalog(t *testing.T) (po *gotext.Po, entries []string) {
+	t.Helper()
+	file, err := os.ReadFile("es.po")
+	if err != nil {
+		t.Fatal(err)
 	}
-	texts, plurals := map[string]string{}, map[string]string{}
-	for _, f := range files {
-		parsed, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
-		if err != nil {
+	po = gotext.NewPo()
+	po.Parse(file)
+	// A merge may have joined two entries without the empty line between them.
+	for part := range strings.SplitSeq(strings.ReplaceAll(string(file), "\nmsgid \"", "\n\nmsgid \""), "\n\n") {
+		if part = strings.Trim(part, "\n"); part != "" {
+			entries = append(entries, part)
+		}
+	}
+	return po, entries
+}
+
+// entryKey is the msgid of an entry.
+func entryKey(t *testing.T, entry string) string {
+	t.Helper()
+	first, _, _ := strings.Cut(entry, "\n")
+	key, err := strconv.Unquote(strings.TrimPrefix(first, "msgid "))
+	if err != nil {
+		t.Fatalf("an entry does not start with its msgid: %s", entry)
+	}
+	return key
+}
+
+// Sorted entries keep merges of es.po easy, and show a text that is translated twice.
+func TestCatalogIsSorted(t *testing.T) {
+	_, entries := catalog(t)
+	header, entries := strings.Join(entries[:2], "\n"), entries[2:] // the comment, and the entry of the headers
+	if *update {
+		slices.SortStableFunc(entries, func(a, b string) int { return strings.Compare(entryKey(t, a), entryKey(t, b)) })
+		entries = slices.Compact(entries)
+		if err := os.WriteFile("es.po", []byte(header+"\n\n"+strings.Join(entries, "\n\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			pair, ok := n.(*ast.KeyValueExpr)
-			if !ok {
-				return true
-			}
-			key, ok := pair.Key.(*ast.BasicLit)
-			if !ok {
-				return true
-			}
-			seen := texts
-			if _, counts := pair.Value.(*ast.CompositeLit); counts {
-				seen = plurals
-			}
-			if before := seen[key.Value]; before != "" {
-				t.Errorf("%s and %s both translate %s", before, f, key.Value)
-			}
-			seen[key.Value] = f
-			return true
-		})
 	}
-	if len(texts) < 100 || len(plurals) < 10 {
-		t.Fatalf("only %d texts and %d plurals were found: the search is broken", len(texts), len(plurals))
+	if len(entries) < 2000 {
+		t.Fatalf("only %d entries were found: the search is broken", len(entries))
+	}
+	for i := 1; i < len(entries); i++ {
+		switch before, key := entryKey(t, entries[i-1]), entryKey(t, entries[i]); strings.Compare(before, key) {
+		case 0:
+			t.Errorf("%q is translated twice", key)
+		case 1:
+			t.Errorf("%q comes after %q: run this test with -update", key, before)
+		}
 	}
 }
 
