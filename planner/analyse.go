@@ -54,7 +54,7 @@ func (k *compiler) components() [][]int {
 				index[v], low[v] = counter, counter
 				stack, onStack[v] = append(stack, v), true
 			}
-			if w, ok := k.p.successor(v, f.next); ok {
+			if w, ok := successor(k.p, v, f.next); ok {
 				f.next++
 				if index[w] == 0 {
 					frames = append(frames, frame{w, 0})
@@ -93,8 +93,8 @@ func (k *compiler) components() [][]int {
 	return found
 }
 
-// successor is the i-th node that v leads to, over edges, then as a need.
-func (p *Program) successor(v, i int) (int, bool) {
+// successor is the i-th node of p that v leads to, over edges, then as a need.
+func successor(p *Program, v, i int) (int, bool) {
 	n := &p.Nodes[v]
 	if i < len(n.Out) {
 		return n.Out[i].To, true
@@ -241,7 +241,7 @@ search:
 		u := queue[0]
 		queue = queue[1:]
 		for i := 0; ; i++ {
-			w, ok := k.p.successor(u, i)
+			w, ok := successor(k.p, u, i)
 			if !ok {
 				break
 			}

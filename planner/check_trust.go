@@ -112,7 +112,7 @@ func (k *compiler) heard() []int {
 		at := next[0]
 		next = next[1:]
 		for i := 0; ; i++ {
-			to, ok := k.p.successor(at, i)
+			to, ok := successor(k.p, at, i)
 			if !ok {
 				break
 			}

@@ -10,8 +10,6 @@ import (
 const (
 	defaultMaxParallel = 8
 	defaultStepTimeout = 60 * time.Second
-	// MaxItems bounds the list of a foreach.
-	MaxItems = 10_000
 )
 
 var defaultStepRetry = Retry{MaxAttempts: 3, Backoff: Backoff{List: []time.Duration{time.Second, 2 * time.Second}}}

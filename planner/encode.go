@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -117,16 +116,6 @@ func (s *StepPlan) UnmarshalJSON(src []byte) error {
 	}
 	*s = *d.Steps
 	return nil
-}
-
-// MarshalText gives Go's form, as documents write it.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads Go's form.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	*d = Duration(v)
-	return err
 }
 
 func encodeJSON(o ordered, pretty bool) ([]byte, error) {
@@ -426,7 +415,8 @@ func appendOrdered(b []byte, v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendJSON(b, n, 0, math.MaxInt)
+	text, err := EncodeValue(n)
+	return append(b, text...), err
 }
 
 // yamlNode builds the YAML tree; text that would read as anything else is

@@ -255,14 +255,6 @@ func (x *execution) attempt(ctx context.Context, n *ProgramNode, v VisitKey, ite
 	return output, nil
 }
 
-// failureOf is [AsFailure] as a value of this run's own, which wraps all of err: the
-// walk sets its node, and a handler may return the same error again.
-func failureOf(err error) *Failure {
-	f := *AsFailure(err)
-	f.cause = err
-	return &f
-}
-
 // timedOut is how an attempt ends whose handler returned after its timeout: a
 // failure, whatever it returned. A failure that says more is kept.
 func timedOut(limit time.Duration, err error) *Failure {

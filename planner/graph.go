@@ -77,10 +77,9 @@ type Defaults struct {
 	OnError string
 }
 
-// Limits bound a run. Zero means "no limit set by the plan".
-type Limits struct {
-	MaxSteps    int
-	MaxDuration Duration
-	MaxTokens   int64
-	MaxCost     float64
+// Retry says how often and after which waits a failed node is tried again.
+type Retry struct {
+	// MaxAttempts counts all attempts, the first included; at least 1.
+	MaxAttempts int
+	Backoff     Backoff
 }

@@ -3,7 +3,6 @@ package planner
 import (
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -19,11 +18,6 @@ import (
 const (
 	// meterName is where a program finds its meter; no expression can write it.
 	meterName = "@meter"
-	// searchSteps is how many steps of a naive search or of a regular expression
-	// cost one unit.
-	searchSteps = 32
-	// maxPatternSize bounds the instructions of a regular expression.
-	maxPatternSize = 20_000
 )
 
 // variables is what an expression sees, and the meter of its evaluation.
@@ -399,27 +393,6 @@ func match(m *meter, re *regexp.Regexp, size int, v ref.Val) ref.Val {
 	}
 	m.product(len(text)+1, size, searchSteps)
 	return types.Bool(re.MatchString(string(text)))
-}
-
-// compilePattern compiles a regular expression and counts its instructions, which
-// a few characters such as a{1000} can make many.
-func compilePattern(text string) (*regexp.Regexp, int, error) {
-	re, err := regexp.Compile(text)
-	if err != nil {
-		return nil, 0, err
-	}
-	parsed, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		return nil, 0, err
-	}
-	prog, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return nil, 0, err
-	}
-	if len(prog.Inst) > maxPatternSize {
-		return nil, 0, fmt.Errorf("the regular expression is too large: repeat less in it")
-	}
-	return re, len(prog.Inst), nil
 }
 
 // clipError shortens what CEL reports, which may quote a whole value.

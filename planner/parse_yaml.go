@@ -264,7 +264,7 @@ func plainScalar(t *tree, s string, r *reporter) {
 	}
 	t.kind, t.text = treeString, s
 	switch {
-	case !isDigit(s[0]) && s[0] != '-' && s[0] != '+' && s[0] != '.':
+	case (s[0] < '0' || s[0] > '9') && s[0] != '-' && s[0] != '+' && s[0] != '.':
 	case plainDecimal.MatchString(s):
 		t.kind, t.text = treeNumber, jsonNumber(s)
 		checkNumber(t, r)

@@ -110,6 +110,14 @@ type ProgramEdge struct {
 	Cond     *Condition
 }
 
+// Limits bound a run. Zero means "no limit set by the plan".
+type Limits struct {
+	MaxSteps    int
+	MaxDuration Duration
+	MaxTokens   int64
+	MaxCost     float64
+}
+
 // When says under which outcome of its needs a node runs.
 type When string
 
@@ -118,6 +126,12 @@ const (
 	WhenFailure   When = "failure"
 	WhenAlways    When = "always"
 	WhenCondition When = "condition"
+)
+
+// What a condition does whose expression has no value.
+const (
+	UnknownFail = "fail"
+	UnknownSkip = "skip"
 )
 
 // OnError says what an unhandled failure of a node does.

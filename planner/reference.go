@@ -225,15 +225,6 @@ func (r *Reference) resolve(s *scope) (any, *Failure) {
 	return nil, f
 }
 
-// clip quotes a text for a message, at most 80 characters of it.
-func clip(s string) string {
-	runes := []rune(s)
-	if len(runes) > 80 {
-		return strconv.Quote(string(runes[:79]) + "…")
-	}
-	return strconv.Quote(s)
-}
-
 // idPattern reports whether s is a legal node id.
 func idPattern(s string) bool {
 	if s == "" || len(s) > 128 || s[0] == '-' {
@@ -241,7 +232,7 @@ func idPattern(s string) bool {
 	}
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if !(c == '_' || c == '-' || isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z') {
+		if !(c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z') {
 			return false
 		}
 	}

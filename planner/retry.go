@@ -5,19 +5,6 @@ import (
 	"time"
 )
 
-// Duration is a time span that documents write in Go's form (`250ms`, `1h30m`).
-type Duration time.Duration
-
-// String returns Go's form.
-func (d Duration) String() string { return time.Duration(d).String() }
-
-// Retry says how often and after which waits a failed node is tried again.
-type Retry struct {
-	// MaxAttempts counts all attempts, the first included; at least 1.
-	MaxAttempts int
-	Backoff     Backoff
-}
-
 // Backoff is a list of waits, or a geometric series; the zero value waits not
 // at all.
 type Backoff struct {

@@ -167,7 +167,7 @@ func weigh(ctx context.Context, root *jsonschema.Schema, value any) error {
 		if n, ok := known[pair{s, at}]; ok {
 			return n
 		}
-		if len(known) > maxSchemaPairs || len(known)%checkEvery == 0 && ctx.Err() != nil {
+		if len(known) > maxSchemaPairs || len(known)%1000 == 0 && ctx.Err() != nil {
 			return maxSchemaSteps + 1
 		}
 		n := 1

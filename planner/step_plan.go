@@ -55,12 +55,6 @@ type StepCondition struct {
 	Unknown string
 }
 
-// What a condition does whose expression has no value.
-const (
-	UnknownFail = "fail"
-	UnknownSkip = "skip"
-)
-
 // StepRetry is the retry policy of [001]: attempt n waits
 // BackoffMs[min(n, len)-1] milliseconds.
 type StepRetry struct {

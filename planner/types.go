@@ -5,23 +5,6 @@ import (
 	"slices"
 )
 
-// Built-in node types.
-const (
-	TypeTool      = "tool"
-	TypeAgent     = "agent"
-	TypeLLM       = "llm"
-	TypeDecision  = "decision"
-	TypeNoop      = "noop"
-	TypeLog       = "log"
-	TypeRouter    = "router"
-	TypeTools     = "tools"
-	TypeGenerator = "generator"
-	TypeSet       = "set"
-	TypeWait      = "wait"
-	TypeApproval  = "approval"
-	TypePlan      = "plan"
-)
-
 // builtins holds each type's default effect; that of tool
 // and tools is their tools' own.
 var builtins = map[string]Effect{

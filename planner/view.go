@@ -64,7 +64,7 @@ func (v *view) findAncestors() {
 		for _, u := range c {
 			v.ancestors[u] = shared
 			for i := 0; ; i++ {
-				w, ok := v.p.successor(u, i)
+				w, ok := successor(v.p, u, i)
 				if !ok {
 					break
 				}

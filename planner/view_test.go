@@ -61,7 +61,7 @@ func TestView(t *testing.T) {
 				u := queue[0]
 				queue = queue[1:]
 				for i := 0; ; i++ {
-					w, ok := p.successor(u, i)
+					w, ok := successor(p, u, i)
 					if !ok {
 						break
 					}

@@ -2,6 +2,9 @@ package planner
 
 import "fmt"
 
+// MaxItems bounds the list of a foreach.
+const MaxItems = 10_000
+
 // items is where a foreach visit stands.
 type items struct {
 	list    []any

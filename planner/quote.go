@@ -1,0 +1,12 @@
+package planner
+
+import "strconv"
+
+// clip quotes a text for a message, at most 80 characters of it.
+func clip(s string) string {
+	runes := []rune(s)
+	if len(runes) > 80 {
+		return strconv.Quote(string(runes[:79]) + "…")
+	}
+	return strconv.Quote(s)
+}
