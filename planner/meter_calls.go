@@ -369,15 +369,15 @@ func format(m *meter, args []ref.Val, call func() ref.Val) ref.Val {
 
 // matches compiles a pattern that is not constant.
 func matches(m *meter, args []ref.Val, call func() ref.Val) ref.Val {
-	pattern, ok := args[1].(types.String)
+	text, ok := args[1].(types.String)
 	if !ok {
 		return call()
 	}
-	if len(pattern) > maxExpression {
-		return types.NewErr("regular expression of %d bytes; at most %d are allowed", len(pattern), maxExpression)
+	if len(text) > maxExpression {
+		return types.NewErr("regular expression of %d bytes; at most %d are allowed", len(text), maxExpression)
 	}
-	m.spend(len(pattern))
-	re, size, err := compilePattern(string(pattern))
+	m.spend(len(text))
+	re, size, err := compilePattern(string(text))
 	if err != nil {
 		return types.WrapErr(err)
 	}
