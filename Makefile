@@ -11,7 +11,7 @@ FIGURES ?= /tmp/kairos-figures
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/buildinfo.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
-RACE := ./planner ./internal/app ./internal/assemble ./internal/daemon ./internal/auth ./internal/client ./internal/activity ./internal/bulk ./internal/circuit \
+RACE := ./planner/... ./internal/app ./internal/assemble ./internal/daemon ./internal/auth ./internal/client ./internal/activity ./internal/bulk ./internal/circuit \
 	./internal/draft ./internal/handler ./internal/mcp ./internal/metric ./internal/notify ./internal/toolbox ./internal/api ./web/locale
 # Of the command line the tests of the daemon and its listeners: a command is one goroutine.
 RACE_CLI := Daemon|Serve|Socket|Stream|Connections|SlowPeers|ServiceManager|Maintenance|SafeMode|ALog|ASecretIsRotated
@@ -115,7 +115,7 @@ load: ## load at full size: 256 listeners, 10,000 queued runs, outputs of 31 MiB
 	KAIROS_LOAD=1 $(GO) test -v -count=1 -timeout 30m -run 'TestManyListeners|TestBurst|TestLargeOutputs|TestLongRun' ./internal/engine
 
 microbench: ## run the benchmarks of packages
-	$(GO) test -run xxx -bench . -benchmem ./planner ./internal/store ./internal/engine ./internal/diagram
+	$(GO) test -run xxx -bench . -benchmem ./planner ./planner/walk ./internal/store ./internal/engine ./internal/diagram
 
 ui-quick: ## a slice of ui-test: less than a minute on two cores
 	$(GO) test ./web/browsertest -count=1 -timeout 10m

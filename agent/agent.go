@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Agent answers inputs: by walking a plan, if it has one, else by the loop of
@@ -188,7 +190,7 @@ func (a *Agent) Run(ctx context.Context, input string) (string, error) {
 	}
 	out := ""
 	if state.Last != nil {
-		out = planner.Text(state.Last)
+		out = jsonvalue.Text(state.Last)
 	}
 	return out, a.remember(ctx, input, out)
 }
@@ -203,14 +205,14 @@ func (a *Agent) loop(ctx context.Context, input, memory string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return planner.Text(out), nil
+	return jsonvalue.Text(out), nil
 }
 
 // invoke calls one of the agent's tools.
 func (a *Agent) invoke(ctx context.Context, name string, args any) (any, error) {
 	t := a.tools[name]
 	if t == nil {
-		return nil, &planner.Failure{Code: planner.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", name), Permanent: true, NoEffect: true}
+		return nil, &walk.Failure{Code: walk.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", name), Permanent: true, NoEffect: true}
 	}
 	return invoke(ctx, t, t.Spec(), ToolCall{Args: args, Log: func(string, string) {}, Progress: func(int64, int64, string) {}})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func TestContradictionsAreRefused(t *testing.T) {
@@ -110,7 +111,7 @@ func TestAModelIsNeededWhereOneIsCalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = ag.Run(t.Context(), "x")
-	if f, ok := errors.AsType[*planner.Failure](err); !ok || f.Code != planner.CodeUnknownTool {
+	if f, ok := errors.AsType[*walk.Failure](err); !ok || f.Code != walk.CodeUnknownTool {
 		t.Errorf("got %v", err)
 	}
 }
@@ -138,7 +139,7 @@ func (g *greedy) Complete(_ context.Context, q agent.Request) (agent.Response, e
 type counter struct{ calls atomic.Int32 }
 
 func (*counter) Spec() agent.ToolSpec {
-	return agent.ToolSpec{Name: "count", Effect: planner.EffectRead}
+	return agent.ToolSpec{Name: "count", Effect: walk.EffectRead}
 }
 func (c *counter) Call(context.Context, agent.ToolCall) (any, error) { return c.calls.Add(1), nil }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // echo is a provider that answers with the last message, or first asks for a
@@ -31,7 +32,7 @@ func (echo) Complete(_ context.Context, r agent.Request) (agent.Response, error)
 type upper struct{}
 
 func (upper) Spec() agent.ToolSpec {
-	return agent.ToolSpec{Name: "upper", Effect: planner.EffectPure, Schema: map[string]any{"type": "object", "required": []any{"text"},
+	return agent.ToolSpec{Name: "upper", Effect: walk.EffectPure, Schema: map[string]any{"type": "object", "required": []any{"text"},
 		"properties": map[string]any{"text": map[string]any{"type": "string"}}}}
 }
 

@@ -5,30 +5,32 @@ import (
 	"maps"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // nodeHandlers are the default node types of [000] over this agent: tool and
 // every tool's own name, agent (the loop), llm (one call without tools), log.
 func (a *Agent) nodeHandlers() map[string]planner.Handler {
 	h := map[string]planner.Handler{
-		planner.TypeTool: func(ctx context.Context, n planner.Node, _ *planner.State) (any, error) {
+		walk.TypeTool: func(ctx context.Context, n planner.Node, _ *planner.State) (any, error) {
 			name := n.Tool
 			if name == "" {
 				name = n.Metadata["tool"]
 			}
 			return a.invoke(ctx, name, arguments(n.Input))
 		},
-		planner.TypeAgent: func(ctx context.Context, n planner.Node, s *planner.State) (any, error) {
-			return a.loop(ctx, planner.Text(n.Input), memoryText(s))
+		walk.TypeAgent: func(ctx context.Context, n planner.Node, s *planner.State) (any, error) {
+			return a.loop(ctx, jsonvalue.Text(n.Input), memoryText(s))
 		},
-		planner.TypeLLM: func(ctx context.Context, n planner.Node, s *planner.State) (any, error) {
+		walk.TypeLLM: func(ctx context.Context, n planner.Node, s *planner.State) (any, error) {
 			if a.provider == nil {
 				return nil, errNoProvider
 			}
-			r, err := a.provider.Complete(ctx, Request{Model: a.model, Messages: opening(a.system, memoryText(s), "", planner.Text(n.Input))})
+			r, err := a.provider.Complete(ctx, Request{Model: a.model, Messages: opening(a.system, memoryText(s), "", jsonvalue.Text(n.Input))})
 			return r.Text, err
 		},
-		planner.TypeLog: func(_ context.Context, n planner.Node, _ *planner.State) (any, error) { return n.Input, nil },
+		walk.TypeLog: func(_ context.Context, n planner.Node, _ *planner.State) (any, error) { return n.Input, nil },
 	}
 	for _, name := range a.order {
 		h[name] = func(ctx context.Context, n planner.Node, _ *planner.State) (any, error) {
@@ -42,7 +44,7 @@ func (a *Agent) nodeHandlers() map[string]planner.Handler {
 // arguments parses a string that is a JSON object.
 func arguments(input any) any {
 	if text, ok := input.(string); ok {
-		if v, err := planner.DecodeValue([]byte(text)); err == nil {
+		if v, err := jsonvalue.Decode([]byte(text)); err == nil {
 			if m, ok := v.(map[string]any); ok {
 				return m
 			}
@@ -53,7 +55,7 @@ func arguments(input any) any {
 
 func memoryText(s *planner.State) string {
 	if m, ok := s.Outputs["memory"]; ok && m != nil {
-		return planner.Text(m)
+		return jsonvalue.Text(m)
 	}
 	return ""
 }

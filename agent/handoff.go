@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // HandoffTool is the name of the tool by which an agent passes work on to
@@ -37,7 +39,7 @@ var handoffReasons = []any{"plan_step", "capability_match", "user_request", "err
 var HandoffSpec = ToolSpec{
 	Name:        HandoffTool,
 	Description: "Pass work on to another agent. With returnControl you get its answer and go on; without, its answer is the final one.",
-	Effect:      planner.EffectIdempotent, // what the other agent does has effects of its own
+	Effect:      walk.EffectIdempotent, // what the other agent does has effects of its own
 	Schema: map[string]any{"type": "object", "required": []any{"targetAgentId", "reason", "explanation"}, "additionalProperties": false, "properties": map[string]any{
 		"targetAgentId": map[string]any{"type": "string", "minLength": 1},
 		"reason":        map[string]any{"type": "string", "enum": handoffReasons},
@@ -66,7 +68,7 @@ func ParseHandoff(args any) (Handoff, error) {
 		return Handoff{}, fmt.Errorf("schema of %s: %w", HandoffTool, err)
 	}
 	if problems := schema.Validate(args); len(problems) > 0 {
-		return Handoff{}, &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s: %s", HandoffTool, problems[0]), Permanent: true, NoEffect: true}
+		return Handoff{}, &walk.Failure{Code: walk.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s: %s", HandoffTool, problems[0]), Permanent: true, NoEffect: true}
 	}
 	m, _ := args.(map[string]any)
 	text := func(key string) string { s, _ := m[key].(string); return s }
@@ -79,7 +81,7 @@ func (h Handoff) Task() string {
 	if h.Payload == nil {
 		return h.Explanation
 	}
-	return h.Explanation + "\n\nData: " + planner.Text(h.Payload)
+	return h.Explanation + "\n\nData: " + jsonvalue.Text(h.Payload)
 }
 
 // HandoffTarget is what the rules need to know of an agent.
@@ -92,7 +94,7 @@ type HandoffTarget struct {
 // oneself, to a system agent unless from the supervisor, to one that the last
 // five handoffs reached twice, to one without the capability that is asked for.
 // reached lists the targets of earlier handoffs, the latest last. The error is a
-// [*planner.Failure].
+// [*walk.Failure].
 func (h Handoff) Check(from string, agents map[string]HandoffTarget, reached []string) error {
 	target, known := agents[h.Target]
 	recent := reached[max(0, len(reached)-handoffWindow):]
@@ -103,7 +105,7 @@ func (h Handoff) Check(from string, agents map[string]HandoffTarget, reached []s
 		}
 	}
 	refuse := func(code, format string, args ...any) error {
-		return &planner.Failure{Code: code, Message: fmt.Sprintf(format, args...), Permanent: true, NoEffect: true}
+		return &walk.Failure{Code: code, Message: fmt.Sprintf(format, args...), Permanent: true, NoEffect: true}
 	}
 	switch {
 	case !known:

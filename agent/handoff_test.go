@@ -4,7 +4,8 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Handoffs are rejected in this order: unknown, self, system, loop,
@@ -32,7 +33,7 @@ func TestHandoffRules(t *testing.T) {
 			err := tc.h.Check(tc.from, agents, tc.reached)
 			code := ""
 			if err != nil {
-				code = planner.AsFailure(err).Code
+				code = walk.AsFailure(err).Code
 			}
 			if code != tc.want {
 				t.Errorf("%v, want %q", err, tc.want)
@@ -43,7 +44,7 @@ func TestHandoffRules(t *testing.T) {
 
 func TestHandoffArguments(t *testing.T) {
 	t.Parallel()
-	good, err := planner.DecodeValue([]byte(`{"targetAgentId":"writer","reason":"clarification","explanation":"say it","payload":[1],"returnControl":true}`))
+	good, err := jsonvalue.Decode([]byte(`{"targetAgentId":"writer","reason":"clarification","explanation":"say it","payload":[1],"returnControl":true}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,11 +53,11 @@ func TestHandoffArguments(t *testing.T) {
 		t.Errorf("%+v %v", h, err)
 	}
 	for _, bad := range []string{`{}`, `[]`, `{"targetAgentId":"","reason":"clarification","explanation":"x"}`, `{"targetAgentId":"a","reason":"boredom","explanation":"x"}`} {
-		v, err := planner.DecodeValue([]byte(bad))
+		v, err := jsonvalue.Decode([]byte(bad))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := agent.ParseHandoff(v); planner.AsFailure(err) == nil || planner.AsFailure(err).Code != planner.CodeInvalidInput {
+		if _, err := agent.ParseHandoff(v); walk.AsFailure(err) == nil || walk.AsFailure(err).Code != walk.CodeInvalidInput {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

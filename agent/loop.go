@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Bounds of one turn and of repetition (RELIABILITY L04, L05).
@@ -28,7 +30,7 @@ const (
 )
 
 // errNoProvider says that a model is needed and none was given.
-var errNoProvider = &planner.Failure{Code: CodeNoProvider, Message: "the agent has no provider", Permanent: true, NoEffect: true}
+var errNoProvider = &walk.Failure{Code: CodeNoProvider, Message: "the agent has no provider", Permanent: true, NoEffect: true}
 
 // Loop is one conversation: the model is called with tools, the tools that it
 // asks for run in parallel, their results go back, until it answers.
@@ -58,7 +60,7 @@ type Loop struct {
 	// Journal keeps every model and tool call; nil: nothing is kept.
 	Journal Journal
 	// Approve is asked before step n calls a tool; nil: every call may be made. A
-	// [*planner.Failure] is the call's answer to the model; any other error ends
+	// [*walk.Failure] is the call's answer to the model; any other error ends
 	// the conversation.
 	Approve func(n int, tool string, args any) error
 	// Handoff, if set, offers the model the tool of [HandoffSpec] and carries out
@@ -79,7 +81,7 @@ type Loop struct {
 // attempt recorded for step n is returned without calling fn. Steps count from
 // 1 in the order of the conversation. A failure is recorded too.
 type Journal interface {
-	Do(n int, kind, digest string, effect planner.Effect, fn func() (any, Usage, error)) (any, error)
+	Do(n int, kind, digest string, effect walk.Effect, fn func() (any, Usage, error)) (any, error)
 }
 
 // Caller is a [Journal] that also keeps what a tool is called with, for people: it
@@ -97,13 +99,13 @@ type Bounder interface {
 // unkept is a Journal that keeps nothing.
 type unkept struct{}
 
-func (unkept) Do(_ int, _, _ string, _ planner.Effect, fn func() (any, Usage, error)) (any, error) {
+func (unkept) Do(_ int, _, _ string, _ walk.Effect, fn func() (any, Usage, error)) (any, error) {
 	v, _, err := fn()
 	return v, err
 }
 
 // Run answers a user's message, given what is remembered. The answer is text,
-// or with Schema a value that fits it. Errors are or wrap a [*planner.Failure].
+// or with Schema a value that fits it. Errors are or wrap a [*walk.Failure].
 func (l *Loop) Run(ctx context.Context, input, memory string) (any, error) {
 	return l.Continue(ctx, opening(l.System, memory, l.Request, input))
 }
@@ -128,7 +130,7 @@ func (l *Loop) Continue(ctx context.Context, messages []Message) (any, error) {
 	if l.Schema != nil {
 		var err error
 		if c.schema, err = planner.CompileSchema(l.Schema); err != nil {
-			return nil, &planner.Failure{Code: CodeSchema, Message: fmt.Sprintf("output_schema of agent %s: %v", l.Name, err), Permanent: true, NoEffect: true}
+			return nil, &walk.Failure{Code: CodeSchema, Message: fmt.Sprintf("output_schema of agent %s: %v", l.Name, err), Permanent: true, NoEffect: true}
 		}
 	}
 	return c.run(ctx)
@@ -173,11 +175,11 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 				return r.Text, nil
 			}
 			if c.repaired {
-				return nil, &planner.Failure{Code: CodeSchema, Permanent: true, Message: fmt.Sprintf("the answer of agent %s does not fit output_schema: %s", c.Name, problem), Detail: r.Text}
+				return nil, &walk.Failure{Code: CodeSchema, Permanent: true, Message: fmt.Sprintf("the answer of agent %s does not fit output_schema: %s", c.Name, problem), Detail: r.Text}
 			}
 			c.repaired = true
 			c.messages = append(c.messages, Message{Role: RoleAssistant, Text: r.Text},
-				Message{Role: RoleUser, Text: "Your answer does not fit the schema: " + problem + ".\nThe schema: " + planner.Text(c.Schema) + "\nAnswer again with the JSON value alone."})
+				Message{Role: RoleUser, Text: "Your answer does not fit the schema: " + problem + ".\nThe schema: " + jsonvalue.Text(c.Schema) + "\nAnswer again with the JSON value alone."})
 			continue
 		}
 		c.messages = append(c.messages, Message{Role: RoleAssistant, Text: r.Text, Calls: r.Calls})
@@ -193,7 +195,7 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	return nil, &planner.Failure{Code: CodeIterations, Permanent: true, Message: fmt.Sprintf("agent %s: no final answer after %d model calls", c.Name, most),
+	return nil, &walk.Failure{Code: CodeIterations, Permanent: true, Message: fmt.Sprintf("agent %s: no final answer after %d model calls", c.Name, most),
 		Suggestion: "give the agent fewer tools, a clearer task, or a higher max_iterations"}
 }
 
@@ -208,7 +210,7 @@ func (c *conversation) ask(ctx context.Context) (Response, error) {
 	if b, ok := c.journal.(Bounder); ok {
 		b.Bound(c.step, &request)
 	}
-	v, err := c.journal.Do(c.step, "model", digestOf(c.Model, c.messages), planner.EffectIdempotent, func() (any, Usage, error) {
+	v, err := c.journal.Do(c.step, "model", digestOf(c.Model, c.messages), walk.EffectIdempotent, func() (any, Usage, error) {
 		r, err := c.Provider.Complete(ctx, request)
 		return r.value(), r.Usage, err
 	})
@@ -226,7 +228,7 @@ func (c *conversation) answer(text string) (v any, problem string) {
 	v, ok := JSONAnswer(text)
 	if !ok {
 		var err error
-		if v, err = planner.DecodeValue([]byte(unfenced(text))); err != nil && c.Product != "" && strings.TrimSpace(text) != "" {
+		if v, err = jsonvalue.Decode([]byte(unfenced(text))); err != nil && c.Product != "" && strings.TrimSpace(text) != "" {
 			v = map[string]any{c.Product: text}
 		} else if err != nil {
 			return nil, "it is not JSON: " + err.Error()
@@ -252,7 +254,7 @@ func (c *conversation) callTools(ctx context.Context, calls []Call) ([]Message, 
 		c.seen[id]++
 		switch {
 		case c.seen[id] >= maxIdenticalCalls:
-			return nil, &planner.Failure{Code: CodeLoop, Permanent: true, Message: fmt.Sprintf("agent %s asks for %s with the same arguments again and again", c.Name, call.Tool)}
+			return nil, &walk.Failure{Code: CodeLoop, Permanent: true, Message: fmt.Sprintf("agent %s asks for %s with the same arguments again and again", c.Name, call.Tool)}
 		case i >= maxParallelCalls:
 			out[i].Text = fmt.Sprintf("Error: at most %d calls in one turn; ask again for the rest", maxParallelCalls)
 			continue
@@ -269,11 +271,11 @@ func (c *conversation) callTools(ctx context.Context, calls []Call) ([]Message, 
 		n := c.step
 		wg.Go(func() {
 			text, err := c.callTool(ctx, n, call)
-			var f *planner.Failure
+			var f *walk.Failure
 			switch {
 			case err == nil:
 				out[i].Text = text
-			case errors.As(err, &f) && f.Code != planner.CodeCancelled && f.Code != planner.CodeTimeout && !lost(f):
+			case errors.As(err, &f) && f.Code != walk.CodeCancelled && f.Code != walk.CodeTimeout && !lost(f):
 				out[i].Text = "Error: " + f.Message
 			default:
 				errs[i] = err
@@ -285,7 +287,7 @@ func (c *conversation) callTools(ctx context.Context, calls []Call) ([]Message, 
 }
 
 // lost marks failures of unsafe calls without proof that nothing happened.
-func lost(f *planner.Failure) bool {
+func lost(f *walk.Failure) bool {
 	_, ok := errors.AsType[*lostError](f.Unwrap())
 	return ok
 }
@@ -305,11 +307,11 @@ func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, 
 	}
 	t := c.tools[call.Tool]
 	if t == nil {
-		return "", &planner.Failure{Code: planner.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", call.Tool), Permanent: true, NoEffect: true}
+		return "", &walk.Failure{Code: walk.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", call.Tool), Permanent: true, NoEffect: true}
 	}
-	args, err := planner.DecodeValue([]byte(call.Arguments))
+	args, err := jsonvalue.Decode([]byte(call.Arguments))
 	if err != nil {
-		return "", &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s are not JSON: %v", call.Tool, err), Permanent: true, NoEffect: true}
+		return "", &walk.Failure{Code: walk.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s are not JSON: %v", call.Tool, err), Permanent: true, NoEffect: true}
 	}
 	if c.Approve != nil {
 		if err := c.Approve(n, call.Tool, args); err != nil {
@@ -322,9 +324,9 @@ func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, 
 		effect = spec.EffectOf(args)
 	}
 	if effect == "" {
-		effect = planner.EffectUnsafe
+		effect = walk.EffectUnsafe
 	}
-	if k, ok := c.journal.(Caller); ok && effect == planner.EffectUnsafe {
+	if k, ok := c.journal.(Caller); ok && effect == walk.EffectUnsafe {
 		k.Calling(n, args)
 	}
 	key := ""
@@ -336,8 +338,8 @@ func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, 
 		if err == nil {
 			return out, Usage{}, nil
 		}
-		f := planner.AsFailure(err)
-		if effect == planner.EffectUnsafe && !f.NoEffect && c.Journal != nil {
+		f := walk.AsFailure(err)
+		if effect == walk.EffectUnsafe && !f.NoEffect && c.Journal != nil {
 			f.WithCause(&lostError{err})
 		}
 		return nil, Usage{}, f
@@ -345,15 +347,15 @@ func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, 
 	if err != nil {
 		return "", err
 	}
-	return planner.Text(v), nil
+	return jsonvalue.Text(v), nil
 }
 
 // handOver passes work on. Its steps are those of the other conversation: there
 // is nothing of its own to keep. At most one runs at a time.
 func (c *conversation) handOver(ctx context.Context, call Call) (string, error) {
-	args, err := planner.DecodeValue([]byte(call.Arguments))
+	args, err := jsonvalue.Decode([]byte(call.Arguments))
 	if err != nil {
-		return "", &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s are not JSON: %v", HandoffTool, err), Permanent: true, NoEffect: true}
+		return "", &walk.Failure{Code: walk.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s are not JSON: %v", HandoffTool, err), Permanent: true, NoEffect: true}
 	}
 	answer, final, err := c.Handoff(ctx, args)
 	if err != nil {
@@ -362,7 +364,7 @@ func (c *conversation) handOver(ctx context.Context, call Call) (string, error) 
 	if final {
 		c.taken, c.out = true, answer
 	}
-	return planner.Text(answer), nil
+	return jsonvalue.Text(answer), nil
 }
 
 func (c *conversation) log(level, message string) {
@@ -380,19 +382,19 @@ func invoke(ctx context.Context, t Tool, spec ToolSpec, call ToolCall) (out any,
 			return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
 		}
 		if problems := s.ValidateContext(ctx, call.Args); len(problems) > 0 {
-			return nil, &planner.Failure{Code: planner.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s: %s", spec.Name, problems[0]), Permanent: true, NoEffect: true}
+			return nil, &walk.Failure{Code: walk.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s: %s", spec.Name, problems[0]), Permanent: true, NoEffect: true}
 		}
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = &planner.Failure{Code: planner.CodePanic, Message: fmt.Sprintf("tool %s panicked: %v", spec.Name, p), Permanent: true}
+			err = &walk.Failure{Code: walk.CodePanic, Message: fmt.Sprintf("tool %s panicked: %v", spec.Name, p), Permanent: true}
 		}
 	}()
 	result, err := t.Call(ctx, call)
 	if err != nil {
 		return nil, err
 	}
-	return planner.Normalize(result)
+	return jsonvalue.Normalize(result)
 }
 
 // opening is the start of a conversation: role, then memory, then what the input is
@@ -425,7 +427,7 @@ func JSONAnswer(text string) (any, bool) {
 	if !strings.HasPrefix(t, "{") && !strings.HasPrefix(t, "[") {
 		return nil, false
 	}
-	v, err := planner.DecodeValue([]byte(t))
+	v, err := jsonvalue.Decode([]byte(t))
 	return v, err == nil
 }
 

@@ -5,7 +5,7 @@ import "context"
 // Provider is the model behind an agent.
 type Provider interface {
 	// Complete answers a conversation: with text, or with tool calls that it
-	// wants the results of. A [*planner.Failure] in the error says whether a
+	// wants the results of. A [*walk.Failure] in the error says whether a
 	// retry can help.
 	Complete(ctx context.Context, r Request) (Response, error)
 }

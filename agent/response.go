@@ -3,7 +3,7 @@ package agent
 import (
 	"encoding/json"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // value is the response as a journal keeps it.
@@ -32,7 +32,7 @@ func responseOf(v any) Response {
 		Model, Finish string
 		Calls         []Call
 	}
-	b, err := planner.EncodeValue(v)
+	b, err := jsonvalue.Encode(v)
 	if err != nil || json.Unmarshal(b, &r) != nil {
 		return Response{}
 	}

@@ -3,7 +3,7 @@ package agent
 import (
 	"context"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Tool is a callable function that plans and agents use.
@@ -12,7 +12,7 @@ type Tool interface {
 	// Call runs the tool. Args have been validated against the schema and are
 	// made of nil, bool, string, json.Number, []any and map[string]any. The
 	// result is any value that JSON can hold. An error may be or wrap a
-	// [*planner.Failure] to say whether retrying can help and whether anything
+	// [*walk.Failure] to say whether retrying can help and whether anything
 	// happened.
 	Call(ctx context.Context, call ToolCall) (any, error)
 }
@@ -24,9 +24,9 @@ type ToolSpec struct {
 	// Schema is the JSON Schema of the arguments object.
 	Schema map[string]any
 	// Effect is what a call may do when its arguments are not known.
-	Effect planner.Effect
+	Effect walk.Effect
 	// EffectOf, if set, gives the effect of a call with these arguments.
-	EffectOf func(args any) planner.Effect
+	EffectOf func(args any) walk.Effect
 	// Private says that a call which is not pure reads what an installation keeps to
 	// itself: its files, its databases.
 	Private bool

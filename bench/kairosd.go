@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // kairosd is the product's own engine and store, with everything that it
@@ -26,7 +27,7 @@ var operator = domain.Actor{Name: "bench", Role: domain.RoleAuthor, Surface: "be
 // pure one that counts visits.
 type registry struct{ step func(string, int) }
 
-func (r registry) Handler(n *planner.ProgramNode) (engine.Handler, bool) {
+func (r registry) Handler(n *walk.ProgramNode) (engine.Handler, bool) {
 	if n.TypeName == "tick" {
 		return engine.HandlerFunc(func(_ context.Context, c *engine.Call) (engine.Result, error) {
 			return engine.Result{Output: map[string]any{"visit": c.Visit}}, nil
@@ -38,15 +39,15 @@ func (r registry) Handler(n *planner.ProgramNode) (engine.Handler, bool) {
 	}), true
 }
 
-func (r registry) Effect(n *planner.ProgramNode, _ any) planner.Effect {
+func (r registry) Effect(n *walk.ProgramNode, _ any) walk.Effect {
 	if n.TypeName == "tick" {
-		return planner.EffectPure
+		return walk.EffectPure
 	}
-	return planner.EffectIdempotent
+	return walk.EffectIdempotent
 }
 
 func (r registry) Catalog() *planner.Catalog {
-	return &planner.Catalog{Types: map[string]planner.Effect{"call": planner.EffectIdempotent, "tick": planner.EffectPure}}
+	return &planner.Catalog{Types: map[string]walk.Effect{"call": walk.EffectIdempotent, "tick": walk.EffectPure}}
 }
 
 func openKairosd(ctx context.Context, dir string, resume bool, step func(string, int)) (system, error) {

@@ -22,6 +22,7 @@ import (
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // ledger counts calls by idempotency key. A gate holds calls back, so that the
@@ -291,7 +292,7 @@ func (l *ledger) judge(t *testing.T, ctx context.Context, d *daemon, id string) 
 	for _, e := range journal {
 		if e.Kind == domain.EntryIntent {
 			attempts[e.Node] = max(attempts[e.Node], e.Attempt)
-			unsafe[e.Node] = e.Effect == string(planner.EffectUnsafe)
+			unsafe[e.Node] = e.Effect == string(walk.EffectUnsafe)
 			if keys[e.Node] != "" && keys[e.Node] != e.IdempotencyKey {
 				t.Errorf("run %s node %s: the idempotency key changed between attempts", id, e.Node)
 			}

@@ -80,7 +80,7 @@ var bugs = []bug{
 		"./internal/engine", "Test"),
 	marked("unsafe work is sent again after a crash", "internal/runstate/outcome.go", "unsafe-again", "case unsafe && j.Permanent && !j.NoEffect:",
 		"./crashtest", "TestKillInTheMiddleOfManyRuns"),
-	marked("an agent's open call is sent again after a crash", "internal/runstate/outcome.go", "open-call", "case j.OpenCall && j.Effect == planner.EffectUnsafe:",
+	marked("an agent's open call is sent again after a crash", "internal/runstate/outcome.go", "open-call", "case j.OpenCall && j.Effect == walk.EffectUnsafe:",
 		"./crashtest", "TestKillInTheMiddleOfAnAgentsCall"),
 	seed("an agent's open call is retried", "internal/engine/outcome.go", "OpenCall: len(w.CallsInFlight) > 0, NoEffect", "OpenCall: len(w.CallsInFlight) > 0 && f.Permanent, NoEffect",
 		"./internal/handler", "TestAnAgentsCallWithoutAnAnswer"),

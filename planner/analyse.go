@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"slices"
 	"strings"
 )
@@ -19,7 +21,7 @@ func (k *compiler) analyse() {
 		return
 	}
 	owner := k.tokens()
-	k.p.owner, k.p.keep = owner, k.kept()
+	k.p.Owner, k.p.Kept = owner, k.kept()
 	if k.cycles(components, true); k.broken {
 		k.unknownReads()
 		return
@@ -86,7 +88,7 @@ func (k *compiler) components() [][]int {
 	slices.Reverse(found)
 	for _, c := range found {
 		for _, v := range c {
-			selfLoop := slices.ContainsFunc(k.p.Nodes[v].Out, func(e ProgramEdge) bool { return e.To == v })
+			selfLoop := slices.ContainsFunc(k.p.Nodes[v].Out, func(e walk.ProgramEdge) bool { return e.To == v })
 			k.p.Nodes[v].OnCycle = len(c) > 1 || selfLoop
 		}
 	}
@@ -94,7 +96,7 @@ func (k *compiler) components() [][]int {
 }
 
 // successor is the i-th node of p that v leads to, over edges, then as a need.
-func successor(p *Program, v, i int) (int, bool) {
+func successor(p *walk.Program, v, i int) (int, bool) {
 	n := &p.Nodes[v]
 	if i < len(n.Out) {
 		return n.Out[i].To, true
@@ -137,7 +139,7 @@ func (k *compiler) tokens() []int {
 					reported[e.To] = true
 					s := &k.specs[e.To]
 					k.r.error(s.tree, s.ID, "graph.two_tokens", "join branches with needs: instead of edges",
-						"node %s is reached from %s and from %s, which run independently", clip(s.ID), k.name(owner[e.To]), k.name(source))
+						"node %s is reached from %s and from %s, which run independently", jsonvalue.Quote(s.ID), k.name(owner[e.To]), k.name(source))
 					k.broken = true
 				}
 			}
@@ -172,10 +174,10 @@ func (k *compiler) cycles(components [][]int, whole bool) {
 			n := &k.p.Nodes[v]
 			for _, d := range n.Dependents {
 				o := &k.specs[d]
-				k.r.error(o.field("needs"), o.ID, "needs.on_cycle", "need a node after the loop", "node %s needs %s, which lies on the cycle %s", clip(o.ID), n.ID, k.circle(v, inside))
+				k.r.error(o.field("needs"), o.ID, "needs.on_cycle", "need a node after the loop", "node %s needs %s, which lies on the cycle %s", jsonvalue.Quote(o.ID), n.ID, k.circle(v, inside))
 				k.broken = true
 			}
-			exits = exits || !hasFallback(n) || slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return !inside(e.To) })
+			exits = exits || !hasFallback(n) || slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return !inside(e.To) })
 		}
 		s := &k.specs[c[0]]
 		switch {
@@ -189,8 +191,8 @@ func (k *compiler) cycles(components [][]int, whole bool) {
 }
 
 // hasFallback reports whether some edge out of a node is taken in any case.
-func hasFallback(n *ProgramNode) bool {
-	return slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return e.Cond.Fallback() })
+func hasFallback(n *walk.ProgramNode) bool {
+	return slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return e.Cond.Fallback() })
 }
 
 // repeats reports whether a loop can go round: there is a cycle whose nodes may
@@ -270,7 +272,7 @@ search:
 func (k *compiler) unreachable(owner []int) {
 	for i, o := range owner {
 		if s := &k.specs[i]; o < 0 {
-			k.r.warn(s.tree, s.ID, "graph.unreachable", "lead an edge to it, or remove it", "node %s is never reached", clip(s.ID))
+			k.r.warn(s.tree, s.ID, "graph.unreachable", "lead an edge to it, or remove it", "node %s is never reached", jsonvalue.Quote(s.ID))
 		}
 	}
 }
@@ -289,7 +291,7 @@ func (k *compiler) endings() {
 		if k.p.Strict {
 			what = "the run fails there"
 		}
-		k.r.warn(s.tree, s.ID, "branch.not_total", "add an edge with condition: default", "every edge out of %s has a condition: %s when none matches", clip(s.ID), what)
+		k.r.warn(s.tree, s.ID, "branch.not_total", "add an edge with condition: default", "every edge out of %s has a condition: %s when none matches", jsonvalue.Quote(s.ID), what)
 	}
 }
 
@@ -299,7 +301,7 @@ func (k *compiler) exclusive(v *view) {
 	const pairs = 64 // needs that are compared with each other
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]
-		if n.When != WhenSuccess && n.When != WhenCondition {
+		if n.When != walk.WhenSuccess && n.When != walk.WhenCondition {
 			continue
 		}
 		needs := n.Needs[:min(len(n.Needs), pairs)]
@@ -308,7 +310,7 @@ func (k *compiler) exclusive(v *view) {
 			for _, b := range needs[x+1:] {
 				if v.owner[a] >= 0 && v.owner[a] == v.owner[b] && !v.before(a, b) && !v.before(b, a) {
 					k.r.warn(s.field("needs"), s.ID, "needs.exclusive", "lead edges from both branches to one node, or write when: always",
-						"node %s needs %s and %s, of which only one is run: it is always skipped", clip(s.ID), k.name(a), k.name(b))
+						"node %s needs %s and %s, of which only one is run: it is always skipped", jsonvalue.Quote(s.ID), k.name(a), k.name(b))
 					break compare
 				}
 			}

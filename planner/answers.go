@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,24 +45,24 @@ func Answers(input any) (list []Answer, path []string, fix string, err error) {
 		}
 		for key := range a {
 			if !slices.Contains([]string{"id", "label", "kind"}, key) {
-				return nil, at, "known keys: id, label, kind", fmt.Errorf("unknown key %s in answer %d", clip(key), i+1)
+				return nil, at, "known keys: id, label, kind", fmt.Errorf("unknown key %s in answer %d", jsonvalue.Quote(key), i+1)
 			}
 		}
 		x := Answer{}
 		if x.ID, _ = a["id"].(string); !answerID.MatchString(x.ID) {
 			return nil, at, "write a lowercase word of at most 40 letters, digits, _ and -",
-				fmt.Errorf("answer %d has the invalid id %s", i+1, clip(Text(a["id"])))
+				fmt.Errorf("answer %d has the invalid id %s", i+1, jsonvalue.Quote(jsonvalue.Text(a["id"])))
 		}
 		if slices.ContainsFunc(list, func(o Answer) bool { return o.ID == x.ID }) {
-			return nil, at, "give each answer an id of its own", fmt.Errorf("duplicate answer %s", clip(x.ID))
+			return nil, at, "give each answer an id of its own", fmt.Errorf("duplicate answer %s", jsonvalue.Quote(x.ID))
 		}
 		if x.Label, ok = a["label"].(string); a["label"] != nil && (!ok || strings.TrimSpace(x.Label) == "" || len(x.Label) > 80) {
 			return nil, at, "write a text of at most 80 bytes",
-				fmt.Errorf("answer %s has an invalid label", clip(x.ID))
+				fmt.Errorf("answer %s has an invalid label", jsonvalue.Quote(x.ID))
 		}
 		if x.Kind, _ = a["kind"].(string); !slices.Contains([]string{"approve", "reject", "choice"}, x.Kind) {
 			return nil, at, "write kind: approve, reject, or choice",
-				fmt.Errorf("answer %s has the unknown kind %s", clip(x.ID), clip(Text(a["kind"])))
+				fmt.Errorf("answer %s has the unknown kind %s", jsonvalue.Quote(x.ID), jsonvalue.Quote(jsonvalue.Text(a["kind"])))
 		}
 		decides = decides || x.Kind != "choice"
 		list = append(list, x)

@@ -4,13 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // seal computes the canonical form, the hash, and the id of a document without
 // one.
 func (d *Document) seal() {
-	canonical, err := EncodeValue(canonicalPlan(d.tree))
-	if err != nil { // MaxDepth is far below what EncodeValue accepts
+	canonical, err := jsonvalue.Encode(canonicalPlan(d.tree))
+	if err != nil { // MaxDepth is far below what jsonvalue.Encode accepts
 		panic("planner: canonical form: " + err.Error())
 	}
 	d.canonical = canonical
@@ -86,7 +87,7 @@ func canonicalObject(t *tree, field func(string, *tree) any) any {
 func canonicalValue(t *tree) any {
 	switch t.kind {
 	case treeNumber:
-		return json.Number(plainNumber(t.text))
+		return json.Number(jsonvalue.PlainNumber(t.text))
 	case treeList:
 		list := make([]any, len(t.items))
 		for i, e := range t.items {

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"maps"
 	"slices"
 )
@@ -16,7 +18,7 @@ type Catalog struct {
 	// Skills that steps may name by skillId.
 	Skills map[string]SkillInfo
 	// Types holds node types beyond the built-in ones and the tools' names.
-	Types map[string]Effect
+	Types map[string]walk.Effect
 }
 
 // Check reports what no plan could use: tools that take the name of a node type,
@@ -25,11 +27,11 @@ func (c *Catalog) Check() Problems {
 	r := &reporter{}
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 		if BuiltinType(name) {
-			r.error(nil, "", "tool.name_reserved", "give the tool another name", "the tool %s has the name of a node type", clip(name))
+			r.error(nil, "", "tool.name_reserved", "give the tool another name", "the tool %s has the name of a node type", jsonvalue.Quote(name))
 		}
 		if schema := c.Tools[name].Schema; schema != nil {
 			if _, err := CompileSchema(schema); err != nil {
-				r.error(nil, "", "tool.schema_invalid", "", "the arguments of tool %s are no valid JSON Schema: %s", clip(name), err)
+				r.error(nil, "", "tool.schema_invalid", "", "the arguments of tool %s are no valid JSON Schema: %s", jsonvalue.Quote(name), err)
 			}
 		}
 	}
@@ -39,11 +41,11 @@ func (c *Catalog) Check() Problems {
 		_, agent := c.Agents[s.Agent]
 		switch {
 		case (s.Tool == "") == (s.Agent == ""):
-			r.error(nil, "", "skill.binding", "give it a tool or an agent", "the skill %s needs exactly one of tool and agent", clip(id))
+			r.error(nil, "", "skill.binding", "give it a tool or an agent", "the skill %s needs exactly one of tool and agent", jsonvalue.Quote(id))
 		case s.Tool != "" && !tool && !BuiltinType(s.Tool):
-			r.error(nil, "", "skill.tool_unknown", r.suggest(s.Tool, func() []string { return keys(c.Tools) }, "configure the tool"), "the skill %s names the unknown tool %s", clip(id), clip(s.Tool))
+			r.error(nil, "", "skill.tool_unknown", r.suggest(s.Tool, func() []string { return keys(c.Tools) }, "configure the tool"), "the skill %s names the unknown tool %s", jsonvalue.Quote(id), jsonvalue.Quote(s.Tool))
 		case s.Agent != "" && !agent:
-			r.error(nil, "", "skill.agent_unknown", r.suggest(s.Agent, func() []string { return keys(c.Agents) }, "configure the agent"), "the skill %s names the unknown agent %s", clip(id), clip(s.Agent))
+			r.error(nil, "", "skill.agent_unknown", r.suggest(s.Agent, func() []string { return keys(c.Agents) }, "configure the agent"), "the skill %s names the unknown agent %s", jsonvalue.Quote(id), jsonvalue.Quote(s.Agent))
 		}
 	}
 	return r.done()
@@ -51,9 +53,9 @@ func (c *Catalog) Check() Problems {
 
 // ToolInfo is what validation needs to know of a tool.
 type ToolInfo struct {
-	Effect Effect
+	Effect walk.Effect
 	// EffectOf, if set, gives the effect of a call with these arguments.
-	EffectOf func(args any) Effect
+	EffectOf func(args any) walk.Effect
 	// Schema is the JSON Schema of the arguments, or nil.
 	Schema any
 	// Denied, if set, says that calls from the plan with this key are refused, Asks
@@ -66,7 +68,7 @@ type ToolInfo struct {
 
 // AgentInfo is what validation needs to know of an agent.
 type AgentInfo struct {
-	Effect Effect
+	Effect walk.Effect
 	System bool
 	// Models are the models that a plan may name for it; nil: any.
 	Models []string

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"strings"
 )
 
@@ -26,10 +28,10 @@ func (k *compiler) needs() {
 			}
 			switch {
 			case j == i:
-				k.r.error(where(), s.ID, "needs.cycle", "leave it out", "node %s needs itself", clip(s.ID))
+				k.r.error(where(), s.ID, "needs.cycle", "leave it out", "node %s needs itself", jsonvalue.Quote(s.ID))
 				k.broken = true
 			case seen[j] == i+1:
-				k.r.error(where(), s.ID, "needs.duplicate", "name it once", "needs names %s twice", clip(name))
+				k.r.error(where(), s.ID, "needs.duplicate", "name it once", "needs names %s twice", jsonvalue.Quote(name))
 			default:
 				seen[j] = i + 1
 				n.Needs = append(n.Needs, j)
@@ -52,11 +54,11 @@ func (k *compiler) resolve(name string, at func() *tree, node, what string) (int
 	case !ok:
 		k.broken = true
 		k.r.error(at(), node, unknownCode[what], k.r.suggest(name, func() []string { return keys(k.names) }, "add the node, or correct the name"),
-			"%s names %s, which is no node", what, clip(name))
+			"%s names %s, which is no node", what, jsonvalue.Quote(name))
 		return 0, false
 	case j < 0:
 		k.broken = true
-		k.r.error(at(), node, "node.ambiguous", "give the nodes different ids and keys", "%s names %s, which is one node's id and another's key", what, clip(name))
+		k.r.error(at(), node, "node.ambiguous", "give the nodes different ids and keys", "%s names %s, which is one node's id and another's key", what, jsonvalue.Quote(name))
 		return 0, false
 	}
 	return j, true
@@ -79,12 +81,12 @@ func (k *compiler) edges(g *Graph) {
 		if v := t.get("condition"); v != nil {
 			at = v
 		}
-		cond, err := k.condition(e.Condition, ParseCondition)
+		cond, err := k.condition(e.Condition, walk.ParseCondition)
 		if err != nil {
 			k.malformedEdge(err, at, e)
 			if ok && ok2 { // the edge leads there, whenever it is taken
-				always, _ := k.condition("", ParseCondition)
-				k.p.Nodes[from].Out = append(k.p.Nodes[from].Out, ProgramEdge{To: to, Position: i, Text: e.Condition, Cond: always})
+				always, _ := k.condition("", walk.ParseCondition)
+				k.p.Nodes[from].Out = append(k.p.Nodes[from].Out, walk.ProgramEdge{To: to, Position: i, Text: e.Condition, Cond: always})
 				k.p.Nodes[to].Incoming++
 			}
 			continue
@@ -96,11 +98,11 @@ func (k *compiler) edges(g *Graph) {
 		text := strings.TrimSpace(e.Condition)
 		switch {
 		case cond.Fallback() && fallback[from] > 0:
-			k.r.warn(t, e.From, "edge.never_taken", "give it a condition, or remove it", "this edge is never taken: an earlier one out of %s always is", clip(e.From))
+			k.r.warn(t, e.From, "edge.never_taken", "give it a condition, or remove it", "this edge is never taken: an earlier one out of %s always is", jsonvalue.Quote(e.From))
 		case cond.Fallback():
 			fallback[from] = i + 1
 		case same[from][text]:
-			k.r.warn(t, e.From, "edge.never_taken", "change its condition, or remove it", "this edge is never taken: an earlier one out of %s has the same condition", clip(e.From))
+			k.r.warn(t, e.From, "edge.never_taken", "change its condition, or remove it", "this edge is never taken: an earlier one out of %s has the same condition", jsonvalue.Quote(e.From))
 		default:
 			if same[from] == nil {
 				same[from] = map[string]bool{}
@@ -108,14 +110,14 @@ func (k *compiler) edges(g *Graph) {
 			same[from][text] = true
 		}
 		n := &k.p.Nodes[from]
-		n.Out = append(n.Out, ProgramEdge{To: to, Position: i, Text: e.Condition, Cond: cond})
+		n.Out = append(n.Out, walk.ProgramEdge{To: to, Position: i, Text: e.Condition, Cond: cond})
 		k.p.Nodes[to].Incoming++
 	}
 	for i := range k.specs {
 		s, n := &k.specs[i], &k.p.Nodes[i]
 		if len(s.Needs) > 0 && n.Incoming > 0 {
 			k.broken = true
-			k.r.error(s.field("needs"), s.ID, "needs.with_edges", "keep the edges that lead here, or needs", "node %s has incoming edges and needs", clip(s.ID))
+			k.r.error(s.field("needs"), s.ID, "needs.with_edges", "keep the edges that lead here, or needs", "node %s has incoming edges and needs", jsonvalue.Quote(s.ID))
 		}
 	}
 }
@@ -133,7 +135,7 @@ func (k *compiler) malformedEdge(err error, at *tree, e Edge) {
 		if strings.ContainsAny(text, "<>&|") {
 			suggestion = "did you mean expr: output." + text + "?"
 		}
-		k.r.error(at, e.From, "condition.malformed", suggestion, "condition: %s is not a value that a condition can see; a node's output is output.%s", clip(word), word)
+		k.r.error(at, e.From, "condition.malformed", suggestion, "condition: %s is not a value that a condition can see; a node's output is output.%s", jsonvalue.Quote(word), word)
 		return
 	}
 	k.syntax(err, at, e.From, "condition")
@@ -144,7 +146,7 @@ func (k *compiler) edgeEnd(name, end string, t *tree) (int, bool) {
 	if _, known := k.names[name]; !known {
 		if advice := foreignEnd(name, end == "from"); advice != "" {
 			k.broken = true
-			k.r.error(at(), "", unknownCode[end], advice, "%s names %s, which is no node", end, clip(name))
+			k.r.error(at(), "", unknownCode[end], advice, "%s names %s, which is no node", end, jsonvalue.Quote(name))
 			return 0, false
 		}
 	}
@@ -158,7 +160,7 @@ func (k *compiler) roots(start string) {
 		if j, ok := k.resolve(start, at, "", "start"); ok {
 			if len(k.specs[j].Needs) > 0 {
 				k.broken = true
-				k.r.error(at(), start, "start.with_needs", "start at a node without needs", "the start %s has needs", clip(start))
+				k.r.error(at(), start, "start.with_needs", "start at a node without needs", "the start %s has needs", jsonvalue.Quote(start))
 			}
 			k.p.Roots = []int{j}
 		}

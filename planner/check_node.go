@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"maps"
 	"slices"
 	"strings"
@@ -33,14 +35,14 @@ func (k *compiler) enter() {
 			continue
 		}
 		if _, twice := k.p.Index[s.ID]; twice {
-			k.r.error(at, s.ID, "node.id_duplicate", "give each its own id", "two nodes have the id %s", clip(s.ID))
+			k.r.error(at, s.ID, "node.id_duplicate", "give each its own id", "two nodes have the id %s", jsonvalue.Quote(s.ID))
 			k.broken = true
 			continue
 		} else {
 			k.p.Index[s.ID] = i
 			lower := strings.ToLower(s.ID)
 			if other, same := folded[lower]; same {
-				k.r.warn(at, s.ID, "node.id_confusable", "choose ids that differ in more than case", "the ids %s and %s differ only in case", clip(other), clip(s.ID))
+				k.r.warn(at, s.ID, "node.id_confusable", "choose ids that differ in more than case", "the ids %s and %s differ only in case", jsonvalue.Quote(other), jsonvalue.Quote(s.ID))
 			}
 			folded[lower] = s.ID
 		}
@@ -58,20 +60,20 @@ func (k *compiler) checkID(s *spec, at *tree) {
 	if s.ID == "" && s.step {
 		return // reported when it was read
 	}
-	if !idPattern(s.ID) {
+	if !walk.ValidID(s.ID) {
 		suggestion := "ids are letters, digits, underscore and dash, at most 128, and do not begin with a dash"
 		if strings.Contains(s.ID, ".") {
 			suggestion += "; the dot separates paths"
 		}
-		k.r.error(at, s.ID, "node.id_invalid", suggestion, "%s is not a node id", clip(s.ID))
+		k.r.error(at, s.ID, "node.id_invalid", suggestion, "%s is not a node id", jsonvalue.Quote(s.ID))
 	}
 	if slices.Contains(reserved, s.ID) {
-		k.r.error(at, s.ID, "node.id_reserved", "choose another id", "the id %s is reserved", clip(s.ID))
+		k.r.error(at, s.ID, "node.id_reserved", "choose another id", "the id %s is reserved", jsonvalue.Quote(s.ID))
 	}
 }
 
 // action checks what the node does.
-func (k *compiler) action(n *ProgramNode, s *spec) {
+func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 	if s.Type == "" {
 		return // reported when it was read
 	}
@@ -83,31 +85,31 @@ func (k *compiler) action(n *ProgramNode, s *spec) {
 	}
 	k.nodeType(n, s)
 	switch n.Type {
-	case TypeTool:
+	case walk.TypeTool:
 		if n.Tool == "" {
-			k.r.error(s.tree, s.ID, "node.tool_missing", "add tool: with the tool's name", "node %s names no tool", clip(s.ID))
+			k.r.error(s.tree, s.ID, "node.tool_missing", "add tool: with the tool's name", "node %s names no tool", jsonvalue.Quote(s.ID))
 		} else {
 			k.tool(n, s)
 		}
-	case TypeAgent, TypeLLM, TypeRouter, TypeGenerator:
+	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
 		if k.c != nil && n.Agent != "" {
 			if _, ok := k.c.Agents[n.Agent]; !ok {
 				k.r.error(s.field("agent"), s.ID, "node.agent_unknown",
-					k.r.suggest(n.Agent, func() []string { return keys(k.c.Agents) }, "configure the agent"), "unknown agent %s", clip(n.Agent))
+					k.r.suggest(n.Agent, func() []string { return keys(k.c.Agents) }, "configure the agent"), "unknown agent %s", jsonvalue.Quote(n.Agent))
 			}
 		}
-	case TypePlan:
+	case walk.TypePlan:
 		k.subPlan(n, s)
-	case TypeWait, TypeApproval:
+	case walk.TypeWait, walk.TypeApproval:
 		k.control(n, s)
 	}
-	if n.Type == TypeRouter || n.Type == TypeTools || n.Type == TypeGenerator {
+	if n.Type == walk.TypeRouter || n.Type == walk.TypeTools || n.Type == walk.TypeGenerator {
 		k.routerState(n, s)
 	}
-	if s.OnReject != "" && n.Type != TypeApproval {
+	if s.OnReject != "" && n.Type != walk.TypeApproval {
 		k.r.error(s.field("on_reject"), s.ID, "node.on_reject", "write type: approval, or leave it out", "on_reject belongs to a node of type approval")
 	}
-	if n.Type != TypePlan && s.Plan != "" {
+	if n.Type != walk.TypePlan && s.Plan != "" {
 		k.r.error(s.field("plan"), s.ID, "node.plan", "write type: plan", "plan: belongs to a node of type plan")
 	}
 	k.metadata(n, s)
@@ -116,14 +118,14 @@ func (k *compiler) action(n *ProgramNode, s *spec) {
 }
 
 // metadata checks those of the free metadata that mean something to the node.
-func (k *compiler) metadata(n *ProgramNode, s *spec) {
+func (k *compiler) metadata(n *walk.ProgramNode, s *spec) {
 	switch n.Type {
-	case TypeTool, TypeAgent, TypeRouter, TypeTools:
+	case walk.TypeTool, walk.TypeAgent, walk.TypeRouter, walk.TypeTools:
 		if p, ok := n.Metadata["permission"]; ok && !slices.Contains(permissions, p) {
 			k.r.error(s.field("metadata"), s.ID, "node.permission", k.r.suggest(p, func() []string { return permissions }, "it may be stricter than the configuration"),
-				"metadata.permission of node %s is %s; it must be allow, ask or deny", clip(s.ID), clip(p))
+				"metadata.permission of node %s is %s; it must be allow, ask or deny", jsonvalue.Quote(s.ID), jsonvalue.Quote(p))
 		}
-	case TypeLLM:
+	case walk.TypeLLM:
 		model := n.Metadata["model"]
 		if k.c == nil || model == "" {
 			return
@@ -131,7 +133,7 @@ func (k *compiler) metadata(n *ProgramNode, s *spec) {
 		a, ok := k.c.Agents[cmp.Or(n.Agent, k.c.DefaultAgent)]
 		if ok && a.Models != nil && !slices.Contains(a.Models, model) {
 			k.r.error(s.field("metadata"), s.ID, "node.model_unknown",
-				k.r.suggest(model, func() []string { return a.Models }, "add it to models of the provider in the configuration"), "the model %s may not be named by plans", clip(model))
+				k.r.suggest(model, func() []string { return a.Models }, "add it to models of the provider in the configuration"), "the model %s may not be named by plans", jsonvalue.Quote(model))
 		}
 	}
 }
@@ -140,26 +142,26 @@ func (k *compiler) metadata(n *ProgramNode, s *spec) {
 var permissions = []string{"allow", "ask", "deny"}
 
 // unused warns of fields that the node's type does not look at.
-func (k *compiler) unused(n *ProgramNode, s *spec) {
+func (k *compiler) unused(n *walk.ProgramNode, s *spec) {
 	if builtins[n.Type] == "" || s.step {
 		return
 	}
 	warn := func(field, suggestion string) {
 		k.r.warn(s.field(field), s.ID, "node."+field+"_unused", suggestion, "a node of type %s ignores its %s", s.Type, field)
 	}
-	if s.Tool != "" && n.Type != TypeTool {
+	if s.Tool != "" && n.Type != walk.TypeTool {
 		warn("tool", "write type: tool")
 	}
-	if s.Agent != "" && n.Type != TypeAgent && n.Type != TypeLLM && n.Type != TypeRouter && n.Type != TypeGenerator {
+	if s.Agent != "" && n.Type != walk.TypeAgent && n.Type != walk.TypeLLM && n.Type != walk.TypeRouter && n.Type != walk.TypeGenerator {
 		warn("agent", "write type: agent")
 	}
 	if len(s.Needs) > 0 && s.MaxVisits > 1 {
 		k.r.warn(s.field("max_visits"), s.ID, "node.max_visits_unused", "leave it out", "a node with needs is visited once")
 	}
-	if n.Type == TypeNoop && s.Input != nil {
+	if n.Type == walk.TypeNoop && s.Input != nil {
 		warn("input", "use type: set to output a value")
 	}
-	if s.OutputSchema != nil && n.Type != TypeAgent && n.Type != TypeLLM {
+	if s.OutputSchema != nil && n.Type != walk.TypeAgent && n.Type != walk.TypeLLM {
 		k.r.warn(s.field("output_schema"), s.ID, "node.output_schema_unused", "it asks agents and models for structured output",
 			"output_schema has no effect on a node of type %s", n.Type)
 	}
@@ -167,12 +169,12 @@ func (k *compiler) unused(n *ProgramNode, s *spec) {
 
 // nodeType resolves a type that is not built in: a tool's name or a type that
 // the installation has handlers for. Without a catalog any type will do.
-func (k *compiler) nodeType(n *ProgramNode, s *spec) {
+func (k *compiler) nodeType(n *walk.ProgramNode, s *spec) {
 	if _, builtin := builtins[n.Type]; builtin || k.c == nil {
 		return
 	}
 	if _, ok := k.c.Tools[n.Type]; ok {
-		n.Tool, n.Type = n.Type, TypeTool
+		n.Tool, n.Type = n.Type, walk.TypeTool
 		return
 	}
 	if _, ok := k.c.Types[n.Type]; ok {
@@ -182,23 +184,23 @@ func (k *compiler) nodeType(n *ProgramNode, s *spec) {
 	if suggestion == "" {
 		suggestion = k.r.suggest(s.Type, func() []string { return typeNames(k.c) }, "see the list of node types, or configure a tool of that name")
 	}
-	k.r.error(s.field("type"), s.ID, "node.type_unknown", suggestion, "unknown node type %s", clip(s.Type))
+	k.r.error(s.field("type"), s.ID, "node.type_unknown", suggestion, "unknown node type %s", jsonvalue.Quote(s.Type))
 }
 
 // tool checks that the tool exists, and that arguments which hold no reference
 // fit its schema.
-func (k *compiler) tool(n *ProgramNode, s *spec) {
+func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	if k.c == nil {
 		return
 	}
 	info, ok := k.c.Tools[n.Tool]
 	if !ok {
 		k.r.error(s.field("tool"), s.ID, "node.tool_unknown", k.r.suggest(n.Tool, func() []string { return keys(k.c.Tools) }, "configure the tool"),
-			"unknown tool %s", clip(n.Tool))
+			"unknown tool %s", jsonvalue.Quote(n.Tool))
 		return
 	}
 	if info.Denied != nil && info.Denied(k.d.ID) {
-		k.r.warn(s.field("tool"), s.ID, "node.tool_denied", "ask an administrator to allow it under tools.permissions", "the tool %s is denied to this plan: the node will fail", clip(n.Tool))
+		k.r.warn(s.field("tool"), s.ID, "node.tool_denied", "ask an administrator to allow it under tools.permissions", "the tool %s is denied to this plan: the node will fail", jsonvalue.Quote(n.Tool))
 	}
 	args, literal := s.Input.(map[string]any)
 	if !literal || info.Schema == nil || n.Input == nil || len(n.Input.References()) > 0 {
@@ -218,13 +220,13 @@ func (k *compiler) tool(n *ProgramNode, s *spec) {
 }
 
 // subPlan checks a node of type plan as far as one document can tell.
-func (k *compiler) subPlan(n *ProgramNode, s *spec) {
+func (k *compiler) subPlan(n *walk.ProgramNode, s *spec) {
 	key, version, versioned := strings.Cut(n.Plan, "@")
 	switch {
 	case key == "":
-		k.r.error(s.field("plan"), s.ID, "node.plan_missing", "add plan: with a plan's id, or id@version", "node %s names no plan", clip(s.ID))
+		k.r.error(s.field("plan"), s.ID, "node.plan_missing", "add plan: with a plan's id, or id@version", "node %s names no plan", jsonvalue.Quote(s.ID))
 	case versioned && !validVersion(version):
-		k.r.error(s.field("plan"), s.ID, "node.plan_version", "write it like billing@3", "%s is not a version of a plan", clip(version))
+		k.r.error(s.field("plan"), s.ID, "node.plan_version", "write it like billing@3", "%s is not a version of a plan", jsonvalue.Quote(version))
 	case key == k.d.ID && !versioned:
 		k.r.warn(s.field("plan"), s.ID, "subplan.recursion", "make sure that a condition ends it: at most 8 levels are run", "the plan runs itself")
 	}
@@ -237,8 +239,8 @@ func validVersion(s string) bool {
 
 // secretUse refuses references to secrets anywhere but in the arguments of a
 // tool. A type that is not built in may turn out to be a tool.
-func (k *compiler) secretUse(n *ProgramNode, s *spec) {
-	if n.Input == nil || n.Type == TypeTool || builtins[n.Type] == "" {
+func (k *compiler) secretUse(n *walk.ProgramNode, s *spec) {
+	if n.Input == nil || n.Type == walk.TypeTool || builtins[n.Type] == "" {
 		return
 	}
 	for _, ref := range n.Input.References() {
@@ -251,7 +253,7 @@ func (k *compiler) secretUse(n *ProgramNode, s *spec) {
 }
 
 // control checks the literal inputs of wait and approval nodes.
-func (k *compiler) control(n *ProgramNode, s *spec) {
+func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 	at := s.field("input")
 	if text, ok := s.Input.(string); ok && strings.Contains(text, "${") {
 		return // known only when it runs
@@ -259,14 +261,14 @@ func (k *compiler) control(n *ProgramNode, s *spec) {
 	m, ok := s.Input.(map[string]any)
 	if !ok {
 		want := "write input: {for: 10m} or {until: 2030-01-31T08:00:00Z}"
-		if n.Type == TypeApproval {
+		if n.Type == walk.TypeApproval {
 			want = "write input: {message: …}"
 		}
 		k.r.error(at, s.ID, n.Type+".input", want, "a node of type %s needs an object as input", n.Type)
 		return
 	}
 	known := []string{"for", "until"}
-	if n.Type == TypeApproval {
+	if n.Type == walk.TypeApproval {
 		known = []string{"message", "answers", "form", "timeout", "on_timeout"}
 		k.approval(m, s, at)
 	} else if (m["for"] == nil) == (m["until"] == nil) {
@@ -275,7 +277,7 @@ func (k *compiler) control(n *ProgramNode, s *spec) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(known, key) && !isExtension(key) {
 			k.r.error(at.get(key), s.ID, "field.unknown", k.r.suggest(key, func() []string { return slices.Clone(known) }, "known keys: "+strings.Join(known, ", ")),
-				"unknown key %s in the input of a node of type %s", clip(key), n.Type)
+				"unknown key %s in the input of a node of type %s", jsonvalue.Quote(key), n.Type)
 		}
 	}
 	for _, key := range []string{"for", "timeout"} {
@@ -288,7 +290,7 @@ func (k *compiler) control(n *ProgramNode, s *spec) {
 	if v := m["until"]; v != nil {
 		text, isText := v.(string)
 		if _, err := time.Parse(time.RFC3339, text); (!isText || err != nil) && !strings.Contains(text, "${") {
-			k.r.error(at.at([]string{"until"}), s.ID, "wait.until", "write it like 2030-01-31T08:00:00Z", "until %s is not a time", clip(Text(v)))
+			k.r.error(at.at([]string{"until"}), s.ID, "wait.until", "write it like 2030-01-31T08:00:00Z", "until %s is not a time", jsonvalue.Quote(jsonvalue.Text(v)))
 		}
 	}
 }
@@ -304,7 +306,7 @@ func (k *compiler) approval(m map[string]any, s *spec, at *tree) {
 		}
 	default:
 		if text, ok := v.(string); !ok || !strings.Contains(text, "${") {
-			k.r.error(at.at([]string{"on_timeout"}), s.ID, "approval.input", "write approve, reject or fail", "unknown on_timeout %s", clip(Text(v)))
+			k.r.error(at.at([]string{"on_timeout"}), s.ID, "approval.input", "write approve, reject or fail", "unknown on_timeout %s", jsonvalue.Quote(jsonvalue.Text(v)))
 		}
 	}
 	if _, path, fix, err := Answers(m); err != nil {
@@ -330,7 +332,7 @@ func literalDuration(v any) (wrong string) {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return clip(text) + " is not a duration"
+		return jsonvalue.Quote(text) + " is not a duration"
 	case d < 0 || d > maxDuration:
 		return "must be from 0 to 87600h"
 	}
@@ -338,8 +340,8 @@ func literalDuration(v any) (wrong string) {
 }
 
 // when checks the condition under which a node with needs runs.
-func (k *compiler) when(n *ProgramNode, s *spec) {
-	n.When = WhenSuccess
+func (k *compiler) when(n *walk.ProgramNode, s *spec) {
+	n.When = walk.WhenSuccess
 	if s.When == "" {
 		return
 	}
@@ -348,65 +350,65 @@ func (k *compiler) when(n *ProgramNode, s *spec) {
 		if s.step {
 			suggestion = "add dependencies:, or leave the condition out"
 		}
-		k.r.error(s.field("when"), s.ID, "when.without_needs", suggestion, "%s has a condition but needs nothing", clip(s.ID))
+		k.r.error(s.field("when"), s.ID, "when.without_needs", suggestion, "%s has a condition but needs nothing", jsonvalue.Quote(s.ID))
 	}
-	switch w := When(s.When); w {
-	case WhenSuccess, WhenFailure, WhenAlways:
+	switch w := walk.When(s.When); w {
+	case walk.WhenSuccess, walk.WhenFailure, walk.WhenAlways:
 		n.When = w
 		return
 	}
 	var err error
-	n.When = WhenCondition
+	n.When = walk.WhenCondition
 	at, text := s.field("when"), s.When
 	if s.custom != "" {
 		text = s.custom
 		if v := at.get("expr"); v != nil {
 			at = v
 		}
-		n.WhenCond, err = k.condition(text, ParseExpression)
+		n.WhenCond, err = k.condition(text, walk.ParseExpression)
 		n.WhenUnknown = s.unknown
 	} else {
-		n.WhenCond, err = k.condition(text, ParseCondition)
+		n.WhenCond, err = k.condition(text, walk.ParseCondition)
 	}
 	switch {
 	case err != nil:
 		n.WhenCond = nil
 		k.syntax(err, at, s.ID, "when")
 	case n.WhenCond.Fallback() || n.WhenCond.OnFailure():
-		k.r.error(at, s.ID, "when.condition", "write success, failure, always, or a comparison", "%s is not a condition of when", clip(s.When))
+		k.r.error(at, s.ID, "when.condition", "write success, failure, always, or a comparison", "%s is not a condition of when", jsonvalue.Quote(s.When))
 	default:
 		k.comparedAsText(n.WhenCond, at, s.ID)
 	}
 }
 
 // comparedAsText warns of a plain condition that was meant as an expression.
-func (k *compiler) comparedAsText(c *Condition, at *tree, node string) {
+func (k *compiler) comparedAsText(c *walk.Condition, at *tree, node string) {
 	if !c.Plain() {
 		return
 	}
 	for _, sign := range []string{"&&", "||", "==", "!=", "<=", ">=", " < ", " > "} {
 		if strings.Contains(c.Value(), sign) {
 			k.r.warn(at, node, "condition.plain", fmt.Sprintf("did you mean expr: %s?", strings.TrimSpace(c.Text)),
-				"the value %s holds %s, but is compared as text", clip(c.Value()), strings.TrimSpace(sign))
+				"the value %s holds %s, but is compared as text", jsonvalue.Quote(c.Value()), strings.TrimSpace(sign))
 			return
 		}
 	}
 }
 
 // itemUse refuses references to the item where there is none.
-func (k *compiler) itemUse(n *ProgramNode, s *spec) {
+func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
 	if n.Input == nil {
 		return
 	}
 	for _, ref := range n.Input.References() {
-		if ref.Root == RefItem || ref.Root == RefIndex {
+		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex {
 			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "ref.item", "add foreach: with the list", "${%s} stands outside a foreach", ref.Text)
 		}
 	}
 }
 
 // foreach checks the list that a node runs over.
-func (k *compiler) foreach(n *ProgramNode, s *spec) {
+func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
 	if s.Foreach == "" {
 		k.itemUse(n, s)
 		if s.MaxParallel > 0 {
@@ -421,18 +423,18 @@ func (k *compiler) foreach(n *ProgramNode, s *spec) {
 			return
 		}
 	}
-	ref, err := ParseReference(text)
+	ref, err := walk.ParseReference(text)
 	if err != nil {
-		e, ok := errors.AsType[*SyntaxError](err)
+		e, ok := errors.AsType[*walk.SyntaxError](err)
 		if !ok {
-			e = &SyntaxError{Message: err.Error()}
+			e = &walk.SyntaxError{Message: err.Error()}
 		}
 		k.r.error(k.column(s.field("foreach"), e.Column+max(0, strings.Index(s.Foreach, text))), s.ID, "ref.malformed", e.Suggestion, "foreach: %s", e.Message)
 		return
 	}
 	switch ref.Root {
-	case RefItem, RefIndex, RefRun, RefSecret:
-		k.r.error(s.field("foreach"), s.ID, "foreach.reference", "refer to input, last, memory or output.<node>", "%s is not a list", clip(s.Foreach))
+	case walk.RefItem, walk.RefIndex, walk.RefRun, walk.RefSecret:
+		k.r.error(s.field("foreach"), s.ID, "foreach.reference", "refer to input, last, memory or output.<node>", "%s is not a list", jsonvalue.Quote(s.Foreach))
 		return
 	}
 	n.Foreach = ref

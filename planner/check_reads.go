@@ -2,6 +2,8 @@ package planner
 
 import (
 	"fmt"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"slices"
 )
 
@@ -25,25 +27,25 @@ func (k *compiler) eachRead(f func(read)) {
 		n, s := &k.p.Nodes[i], &k.specs[i]
 		if n.Input != nil {
 			for _, ref := range n.Input.References() {
-				if ref.Root == RefOutput {
+				if ref.Root == walk.RefOutput {
 					at := func() *tree { return k.insideText(s.field("input").at(ref.At), "${"+ref.Text) }
 					f(read{reader: i, name: ref.Node(), at: at, what: "the reference ${" + ref.Text + "}", optional: ref.HasDefault()})
 				}
 			}
 		}
-		if n.Foreach != nil && n.Foreach.Root == RefOutput {
+		if n.Foreach != nil && n.Foreach.Root == walk.RefOutput {
 			f(read{reader: i, name: n.Foreach.Node(), at: func() *tree { return s.field("foreach") }, what: "foreach", optional: n.Foreach.HasDefault()})
 		}
 		if nodes, _ := n.WhenCond.Nodes(); len(nodes) > 0 {
 			for _, name := range nodes {
-				f(read{reader: i, name: name, at: func() *tree { return s.field("when") }, what: "the condition " + clip(n.WhenCond.Text), plain: n.WhenCond.Plain(), optional: true})
+				f(read{reader: i, name: name, at: func() *tree { return s.field("when") }, what: "the condition " + jsonvalue.Quote(n.WhenCond.Text), plain: n.WhenCond.Plain(), optional: true})
 			}
 		}
 		for _, e := range n.Out {
 			nodes, _ := e.Cond.Nodes()
 			for _, name := range nodes {
 				f(read{reader: i, name: name, at: func() *tree { return k.d.tree.get("edges").items[e.Position].get("condition") },
-					what: "the condition " + clip(e.Text), outgoing: true, plain: e.Cond.Plain(), optional: true})
+					what: "the condition " + jsonvalue.Quote(e.Text), outgoing: true, plain: e.Cond.Plain(), optional: true})
 			}
 		}
 	}
@@ -58,10 +60,10 @@ func (k *compiler) kept() []bool {
 			keep[j] = true
 		}
 	})
-	any := func(c *Condition) bool { _, all := c.Nodes(); return all }
+	any := func(c *walk.Condition) bool { _, all := c.Nodes(); return all }
 	for i := range k.p.Nodes {
 		n := &k.p.Nodes[i]
-		if any(n.WhenCond) || slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return any(e.Cond) }) {
+		if any(n.WhenCond) || slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return any(e.Cond) }) {
 			for j := range keep {
 				keep[j] = true
 			}
@@ -72,10 +74,10 @@ func (k *compiler) kept() []bool {
 	return keep
 }
 
-// nullOnFailure reports whether the output of the node is null when it fails.
-func (n *ProgramNode) nullOnFailure() bool {
-	return n.OnError == OnErrorContinue && n.Foreach == nil &&
-		!slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return e.Cond.OnFailure() })
+// nullOnFailure reports whether the output of n is null when it fails.
+func nullOnFailure(n *walk.ProgramNode) bool {
+	return n.OnError == walk.OnErrorContinue && n.Foreach == nil &&
+		!slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return e.Cond.OnFailure() })
 }
 
 // report is an error, but a warning where a plain condition will merely find
@@ -110,7 +112,7 @@ func (k *compiler) known(r read) (int, bool) {
 		if i, isKey := k.names[r.name]; isKey && i >= 0 {
 			suggestion = fmt.Sprintf("outputs go by id: did you mean %s?", k.specs[i].ID)
 		}
-		k.report(r, "ref.node_unknown", suggestion, "%s names %s, which is no node", r.what, clip(r.name))
+		k.report(r, "ref.node_unknown", suggestion, "%s names %s, which is no node", r.what, jsonvalue.Quote(r.name))
 	}
 	return j, ok
 }
@@ -136,15 +138,15 @@ func (k *compiler) reads(v *view) {
 			if r.plain {
 				suggestion = "name a node that comes before: this one is never found"
 			}
-			k.report(r, "ref.not_ancestor", suggestion, "%s names %s, which never runs before %s", r.what, clip(r.name), clip(id))
+			k.report(r, "ref.not_ancestor", suggestion, "%s names %s, which never runs before %s", r.what, jsonvalue.Quote(r.name), jsonvalue.Quote(id))
 		case k.p.Nodes[j].OnCycle && v.owner[j] != v.owner[r.reader]:
 			r.plain = false
-			k.report(r, "ref.on_cycle", "name a node after the loop", "%s names %s, which lies on a cycle of another branch", r.what, clip(r.name))
+			k.report(r, "ref.on_cycle", "name a node after the loop", "%s names %s, which lies on a cycle of another branch", r.what, jsonvalue.Quote(r.name))
 		case !r.optional && !v.surely(j, r.reader):
-			k.warn(r, "ref.may_be_missing", fmt.Sprintf("give a default: ${output.%s ?? null}", r.name), "%s names %s, which may not have run", r.what, clip(r.name))
-		case !r.optional && k.p.Nodes[j].nullOnFailure():
+			k.warn(r, "ref.may_be_missing", fmt.Sprintf("give a default: ${output.%s ?? null}", r.name), "%s names %s, which may not have run", r.what, jsonvalue.Quote(r.name))
+		case !r.optional && nullOnFailure(&k.p.Nodes[j]):
 			k.warn(r, "ref.may_be_null", fmt.Sprintf("give a default: ${output.%s ?? null}", r.name),
-				"%s is null when %s fails, because of on_error: continue", r.what, clip(r.name))
+				"%s is null when %s fails, because of on_error: continue", r.what, jsonvalue.Quote(r.name))
 		}
 	})
 }

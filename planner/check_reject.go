@@ -1,5 +1,10 @@
 package planner
 
+import (
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
 // rejections refuses edges and conditions that only a rejection could take: it fails
 // the step, unless the step says on_reject: continue.
 func (k *compiler) rejections() {
@@ -7,12 +12,12 @@ func (k *compiler) rejections() {
 		list := k.d.tree.get("edges")
 		for i := range k.p.Nodes {
 			n := &k.p.Nodes[i]
-			if n.Type != TypeApproval || n.OnReject == OnRejectContinue {
+			if n.Type != walk.TypeApproval || n.OnReject == walk.OnRejectContinue {
 				continue
 			}
 			decided := false // some edge is taken after any approval
 			for _, e := range n.Out {
-				decided = decided || e.Cond.AfterApproval(n, true) == TruthYes
+				decided = decided || e.Cond.AfterApproval(n, true) == walk.TruthYes
 			}
 			for _, e := range n.Out {
 				t := list.items[e.Position]
@@ -22,9 +27,9 @@ func (k *compiler) rejections() {
 				named := t.kind == treeString && e.Cond.Fallback() && t.text != "" && !choosing(k.specs[i].Input)
 				switch {
 				case named || e.Cond.Fallback() && decided:
-					k.neverRejected(t, n.ID, "a rejection does not take this edge: it fails %s", clip(n.ID))
-				case e.Cond.AfterApproval(n, true) == TruthNo:
-					k.neverRejected(t, n.ID, "this condition never holds: a rejection fails %s", clip(n.ID))
+					k.neverRejected(t, n.ID, "a rejection does not take this edge: it fails %s", jsonvalue.Quote(n.ID))
+				case e.Cond.AfterApproval(n, true) == walk.TruthNo:
+					k.neverRejected(t, n.ID, "this condition never holds: a rejection fails %s", jsonvalue.Quote(n.ID))
 				}
 			}
 		}
@@ -36,8 +41,8 @@ func (k *compiler) rejections() {
 		}
 		for _, j := range n.Needs {
 			asks := &k.p.Nodes[j]
-			if asks.Type == TypeApproval && asks.OnReject != OnRejectContinue && n.WhenCond.AfterApproval(asks, len(n.Needs) == 1) == TruthNo {
-				k.neverRejected(s.field("when"), s.ID, "this condition never holds: a rejection fails %s", clip(asks.ID))
+			if asks.Type == walk.TypeApproval && asks.OnReject != walk.OnRejectContinue && n.WhenCond.AfterApproval(asks, len(n.Needs) == 1) == walk.TruthNo {
+				k.neverRejected(s.field("when"), s.ID, "this condition never holds: a rejection fails %s", jsonvalue.Quote(asks.ID))
 			}
 		}
 	}

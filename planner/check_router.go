@@ -1,10 +1,13 @@
 package planner
 
-import "maps"
+import (
+	"github.com/kairosd/kairosd/planner/walk"
+	"maps"
+)
 
 // routerState checks the literal members of a state that a node of a router graph is
 // given; members with references are checked when it runs.
-func (k *compiler) routerState(n *ProgramNode, s *spec) {
+func (k *compiler) routerState(n *walk.ProgramNode, s *spec) {
 	m, ok := s.Input.(map[string]any)
 	if !ok || !IsRouterState(m) || n.Input == nil {
 		return

@@ -2,6 +2,8 @@ package planner
 
 import (
 	"cmp"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"slices"
 )
 
@@ -12,14 +14,14 @@ import (
 
 // untrusted reports whether what a node gives may be what strangers wrote. What a
 // session remembers are answers of models: nobody has checked them (S22).
-func (c *Catalog) untrusted(n *ProgramNode) bool {
-	if n.Input != nil && slices.ContainsFunc(n.Input.References(), func(r TemplateRef) bool { return r.Root == RefMemory }) {
+func (c *Catalog) untrusted(n *walk.ProgramNode) bool {
+	if n.Input != nil && slices.ContainsFunc(n.Input.References(), func(r walk.TemplateRef) bool { return r.Root == walk.RefMemory }) {
 		return true
 	}
 	switch n.Type {
-	case TypeAgent, TypeLLM, TypeRouter, TypeTools, TypeGenerator:
+	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeTools, walk.TypeGenerator:
 		return true
-	case TypeTool:
+	case walk.TypeTool:
 		return c.Tools[n.Tool].Untrusted
 	}
 	return false
@@ -27,22 +29,22 @@ func (c *Catalog) untrusted(n *ProgramNode) bool {
 
 // private names what a node has of what the installation keeps to itself: a secret,
 // or data that its tool, or a tool of its agent, reads. Empty: nothing.
-func (c *Catalog) private(n *ProgramNode) string {
+func (c *Catalog) private(n *walk.ProgramNode) string {
 	if n.Input != nil {
 		for _, ref := range n.Input.References() {
 			if name := ref.Secret(); name != "" {
-				return "the secret " + clip(name)
+				return "the secret " + jsonvalue.Quote(name)
 			}
 		}
 	}
 	switch n.Type {
-	case TypeTool:
-		if c.Tools[n.Tool].Private && c.DefaultEffect(n) != EffectPure {
-			return "what " + clip(n.ID) + " reads"
+	case walk.TypeTool:
+		if c.Tools[n.Tool].Private && c.DefaultEffect(n) != walk.EffectPure {
+			return "what " + jsonvalue.Quote(n.ID) + " reads"
 		}
-	case TypeAgent:
+	case walk.TypeAgent:
 		if c.Agents[c.actor(n)].Private {
-			return "what " + clip(n.ID) + " reads"
+			return "what " + jsonvalue.Quote(n.ID) + " reads"
 		}
 	}
 	return ""
@@ -50,16 +52,16 @@ func (c *Catalog) private(n *ProgramNode) string {
 
 // changes reports whether a node may change something outside without a person
 // being asked about that very call.
-func (c *Catalog) changes(n *ProgramNode, plan string) bool {
+func (c *Catalog) changes(n *walk.ProgramNode, plan string) bool {
 	effect := c.DefaultEffect(n)
-	if n.Type == TypeTool {
+	if n.Type == walk.TypeTool {
 		info := c.Tools[n.Tool]
-		return effect != EffectPure && effect != EffectRead && (info.Asks == nil || !info.Asks(plan))
+		return effect != walk.EffectPure && effect != walk.EffectRead && (info.Asks == nil || !info.Asks(plan))
 	}
-	return n.Type == TypeAgent && c.Agents[c.actor(n)].Changes
+	return n.Type == walk.TypeAgent && c.Agents[c.actor(n)].Changes
 }
 
-func (c *Catalog) actor(n *ProgramNode) string {
+func (c *Catalog) actor(n *walk.ProgramNode) string {
 	if n.Agent == "" {
 		return c.DefaultAgent
 	}
@@ -87,12 +89,12 @@ func (k *compiler) ruleOfTwo() {
 		if heard[i] < 0 || !k.c.changes(n, k.p.ID) {
 			continue
 		}
-		from := "what " + clip(k.p.Nodes[heard[i]].ID) + " gives, which strangers may have written"
+		from := "what " + jsonvalue.Quote(k.p.Nodes[heard[i]].ID) + " gives, which strangers may have written"
 		if heard[i] == i {
 			from = "what strangers tell it"
 		}
 		k.r.warn(cmp.Or(k.specs[i].keyTree, k.specs[i].tree), n.ID, "plan.rule_of_two", "put an approval before it, let its tool ask, or leave one of the three out",
-			"%s may change something outside by %s, in a run that holds %s", clip(n.ID), from, private)
+			"%s may change something outside by %s, in a run that holds %s", jsonvalue.Quote(n.ID), from, private)
 	}
 }
 
@@ -116,7 +118,7 @@ func (k *compiler) heard() []int {
 			if !ok {
 				break
 			}
-			if from[to] < 0 && k.p.Nodes[to].Type != TypeApproval {
+			if from[to] < 0 && k.p.Nodes[to].Type != walk.TypeApproval {
 				from[to] = from[at]
 				next = append(next, to)
 			}

@@ -3,6 +3,8 @@ package planner
 import (
 	"cmp"
 	"errors"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"time"
 )
 
@@ -12,7 +14,7 @@ const (
 	defaultStepTimeout = 60 * time.Second
 )
 
-var defaultStepRetry = Retry{MaxAttempts: 3, Backoff: Backoff{List: []time.Duration{time.Second, 2 * time.Second}}}
+var defaultStepRetry = Retry{MaxAttempts: 3, Backoff: walk.Backoff{List: []time.Duration{time.Second, 2 * time.Second}}}
 
 // spec is a node of either document shape before it is compiled.
 type spec struct {
@@ -47,7 +49,7 @@ type compiler struct {
 	d     *Document
 	c     *Catalog
 	r     *reporter
-	p     *Program
+	p     *walk.Program
 	specs []spec
 	names map[string]int // node id or map key → position; -1: ambiguous
 	// toolSchemas holds the compiled schemas of tools; nil for a useless one.
@@ -62,9 +64,9 @@ type compiler struct {
 
 // compile never fails: whatever cannot be compiled is reported. The program is
 // meaningful only when no error was.
-func (d *Document) compile(c *Catalog, first bool, r *reporter) *Program {
+func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 	k := &compiler{d: d, c: c, r: r, names: map[string]int{}, toolSchemas: map[string]*Schema{}, first: first, broken: r.broken}
-	k.p = &Program{ID: d.ID, Name: d.Name, Description: d.Description, Kind: d.Kind(), Hash: d.Hash, Index: map[string]int{}}
+	k.p = &walk.Program{ID: d.ID, Name: d.Name, Description: d.Description, Kind: d.Kind(), Hash: d.Hash, Index: map[string]int{}}
 	var defaults Defaults
 	start := ""
 	if g := d.Graph; g != nil {
@@ -77,7 +79,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *Program {
 		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = s.InputSchema, s.Limits, s.Strict, s.OnFailure == "continue_branches"
 		defaults = s.Defaults
 		if s.ContinueOnFailure {
-			defaults.OnError = string(OnErrorContinue)
+			defaults.OnError = string(walk.OnErrorContinue)
 		}
 		k.p.Metadata = s.Plan.Extra
 		word, _ := s.Plan.Extra[MetadataPriority].(string)
@@ -110,10 +112,10 @@ func (k *compiler) graphSpecs(g *Graph) {
 
 // nodes compiles each node by itself.
 func (k *compiler) nodes(defaults Defaults) {
-	k.p.Nodes = make([]ProgramNode, len(k.specs))
+	k.p.Nodes = make([]walk.ProgramNode, len(k.specs))
 	for i := range k.specs {
 		s, n := &k.specs[i], &k.p.Nodes[i]
-		*n = ProgramNode{ID: s.ID, Index: i, Type: resolveType(s.Type), TypeName: s.Type, Tool: s.Tool, Agent: s.Agent, Plan: s.Plan,
+		*n = walk.ProgramNode{ID: s.ID, Index: i, Type: resolveType(s.Type), TypeName: s.Type, Tool: s.Tool, Agent: s.Agent, Plan: s.Plan,
 			Metadata: s.Metadata, OutputSchema: s.OutputSchema, GateSchema: s.gateSchema, Product: s.product, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1),
 			Effect: s.Effect, Skill: s.skill, Task: s.task, ExpectedOutput: s.expected, Order: s.order}
 		k.template(n, s)
@@ -127,8 +129,8 @@ func (k *compiler) nodes(defaults Defaults) {
 
 // attempts merges what the node, the plan and the language say of retries,
 // timeouts and failures.
-func (k *compiler) attempts(n *ProgramNode, s *spec, defaults Defaults) {
-	asks := n.Type == TypeApproval
+func (k *compiler) attempts(n *walk.ProgramNode, s *spec, defaults Defaults) {
+	asks := n.Type == walk.TypeApproval
 	if asks { // a person's rejection is never retried, and nothing but the node itself handles it
 		defaults.Retry, defaults.OnError = nil, ""
 	}
@@ -141,16 +143,16 @@ func (k *compiler) attempts(n *ProgramNode, s *spec, defaults Defaults) {
 		n.MaxAttempts, n.Backoff = retry.MaxAttempts, retry.Backoff
 	}
 	n.Timeout = time.Duration(cmp.Or(s.Timeout, defaults.Timeout))
-	if s.step && n.Timeout == 0 && (n.Type == TypeTool || n.Type == TypeAgent) {
+	if s.step && n.Timeout == 0 && (n.Type == walk.TypeTool || n.Type == walk.TypeAgent) {
 		n.Timeout = defaultStepTimeout
 	}
-	n.OnError = OnError(cmp.Or(s.OnError, defaults.OnError, string(OnErrorFail)))
+	n.OnError = walk.OnError(cmp.Or(s.OnError, defaults.OnError, string(walk.OnErrorFail)))
 	if asks {
-		n.OnReject = OnReject(cmp.Or(s.OnReject, string(OnRejectFail)))
+		n.OnReject = walk.OnReject(cmp.Or(s.OnReject, string(walk.OnRejectFail)))
 	}
 }
 
-func (k *compiler) template(n *ProgramNode, s *spec) {
+func (k *compiler) template(n *walk.ProgramNode, s *spec) {
 	if s.Input == nil {
 		return
 	}
@@ -158,10 +160,10 @@ func (k *compiler) template(n *ProgramNode, s *spec) {
 	if s.step {
 		stepIDs = func(id string) bool { _, ok := k.p.Index[id]; return ok }
 	}
-	t, err := ParseTemplate(s.Input, stepIDs)
+	t, err := walk.ParseTemplate(s.Input, stepIDs)
 	if err != nil {
 		at, message, suggestion := s.field("input"), err.Error(), ""
-		if e, ok := errors.AsType[*TemplateError](err); ok {
+		if e, ok := errors.AsType[*walk.TemplateError](err); ok {
 			at, suggestion = k.column(at.at(e.At), e.Column), e.Suggestion
 		}
 		k.r.error(at, s.ID, "ref.malformed", suggestion, "%s", message)
@@ -172,7 +174,7 @@ func (k *compiler) template(n *ProgramNode, s *spec) {
 
 // condition compiles a condition once per document and text: expressions are
 // costly, and plans are compiled again for every catalog.
-func (k *compiler) condition(text string, parse func(string) (*Condition, error)) (*Condition, error) {
+func (k *compiler) condition(text string, parse func(string) (*walk.Condition, error)) (*walk.Condition, error) {
 	if c, ok := k.d.conditions[text]; ok {
 		return c, nil
 	}
@@ -188,7 +190,7 @@ func (k *compiler) schema(v any, at *tree, node string) {
 	if v == nil || !k.first {
 		return
 	}
-	key, err := EncodeValue(v)
+	key, err := jsonvalue.Encode(v)
 	if err == nil {
 		if k.d.schemas[string(key)] {
 			return
@@ -209,7 +211,7 @@ func (k *compiler) schema(v any, at *tree, node string) {
 }
 
 func (k *compiler) syntax(err error, at *tree, node, what string) {
-	e, ok := errors.AsType[*SyntaxError](err)
+	e, ok := errors.AsType[*walk.SyntaxError](err)
 	if !ok {
 		k.r.error(at, node, "condition.malformed", "", "%s: %s", what, err)
 		return

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"slices"
 	"time"
 )
@@ -57,7 +59,7 @@ func (k *compiler) lateDependencies(s *StepPlan) {
 		for _, d := range st.Dependencies {
 			if before, ok := orders[d]; ok && d != st.ID && before > st.Order {
 				k.r.warn(k.d.tree.get("steps").items[i].get("order"), st.ID, "step.order", "give it an order above that of what it depends on",
-					"step %s has order %d and depends on %s, which has order %d: dependencies decide", clip(st.ID), st.Order, clip(d), before)
+					"step %s has order %d and depends on %s, which has order %d: dependencies decide", jsonvalue.Quote(st.ID), st.Order, jsonvalue.Quote(d), before)
 			}
 		}
 	}
@@ -68,7 +70,7 @@ func stepInput(sp *spec, st Step) {
 	if st.Params != nil {
 		sp.Input = st.Params
 	}
-	if sp.Type != TypeAgent && sp.Type != TypeLLM || st.Task == "" {
+	if sp.Type != walk.TypeAgent && sp.Type != walk.TypeLLM || st.Task == "" {
 		return
 	}
 	if len(st.Params) == 0 {
@@ -85,19 +87,19 @@ func (k *compiler) stepCondition(sp *spec, st Step) {
 	if c == nil {
 		return
 	}
-	switch When(c.Type) {
-	case WhenSuccess, WhenFailure, WhenAlways:
+	switch walk.When(c.Type) {
+	case walk.WhenSuccess, walk.WhenFailure, walk.WhenAlways:
 	default:
 		if c.Type != "custom" || c.Expr == "" {
 			return // reported when it was read
 		}
 	}
-	if len(sp.Needs) == 0 && (c.Type == string(WhenSuccess) || c.Type == string(WhenAlways)) {
+	if len(sp.Needs) == 0 && (c.Type == string(walk.WhenSuccess) || c.Type == string(walk.WhenAlways)) {
 		return
 	}
 	sp.When = c.Type
 	if c.Type == "custom" {
-		sp.When, sp.custom, sp.unknown = string(WhenCondition), c.Expr, c.Unknown
+		sp.When, sp.custom, sp.unknown = string(walk.WhenCondition), c.Expr, c.Unknown
 	}
 }
 
@@ -114,15 +116,15 @@ func (k *compiler) stepAction(sp *spec, st Step) {
 	}
 	if given != 1 {
 		count := map[int]string{0: "none", 2: "two", 3: "all"}[given]
-		k.r.error(sp.tree, st.ID, "step.action", "name exactly one of them", "step %s names %s of skillId, agentId and tool", clip(st.ID), count)
+		k.r.error(sp.tree, st.ID, "step.action", "name exactly one of them", "step %s names %s of skillId, agentId and tool", jsonvalue.Quote(st.ID), count)
 	}
 	switch {
 	case st.AgentID != "":
-		sp.Type, sp.Agent = TypeAgent, st.AgentID
+		sp.Type, sp.Agent = walk.TypeAgent, st.AgentID
 	case st.Tool != "" && BuiltinType(st.Tool):
 		sp.Type = st.Tool
 	case st.Tool != "":
-		sp.Type, sp.Tool = TypeTool, st.Tool
+		sp.Type, sp.Tool = walk.TypeTool, st.Tool
 	case st.SkillID != "":
 		k.skill(sp, st.SkillID)
 	}
@@ -131,7 +133,7 @@ func (k *compiler) stepAction(sp *spec, st Step) {
 // skill binds a step to what the installation configured for its skill; a tool
 // of that name will do.
 func (k *compiler) skill(sp *spec, id string) {
-	sp.Type, sp.Tool = TypeTool, id
+	sp.Type, sp.Tool = walk.TypeTool, id
 	if k.c == nil {
 		return
 	}
@@ -139,7 +141,7 @@ func (k *compiler) skill(sp *spec, id string) {
 	if !ok {
 		if _, isTool := k.c.Tools[id]; !isTool {
 			k.r.error(sp.tree.get("skillId"), sp.ID, "step.skill_unknown",
-				k.r.suggest(id, func() []string { return keys(k.c.Skills) }, "configure the skill"), "unknown skill %s", clip(id))
+				k.r.suggest(id, func() []string { return keys(k.c.Skills) }, "configure the skill"), "unknown skill %s", jsonvalue.Quote(id))
 			sp.Type = ""
 		}
 		return
@@ -149,7 +151,7 @@ func (k *compiler) skill(sp *spec, id string) {
 		if sp.OutputSchema == nil && skill.OutputSchema != nil {
 			sp.OutputSchema, sp.gateSchema, sp.product = skill.OutputSchema, skill.Gate, skill.Product
 		}
-		sp.Type, sp.Tool, sp.Agent = TypeAgent, "", skill.Agent
+		sp.Type, sp.Tool, sp.Agent = walk.TypeAgent, "", skill.Agent
 	case BuiltinType(skill.Tool):
 		sp.Type, sp.Tool = skill.Tool, ""
 	default:

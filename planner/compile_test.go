@@ -10,9 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func compile(t *testing.T, src string, c *planner.Catalog) *planner.Program {
+func compile(t *testing.T, src string, c *planner.Catalog) *walk.Program {
 	t.Helper()
 	d, problems := planner.ParseFor([]byte(src), planner.FormatAuto, c)
 	if d == nil {
@@ -25,7 +27,7 @@ func compile(t *testing.T, src string, c *planner.Catalog) *planner.Program {
 	return p
 }
 
-func node(t *testing.T, p *planner.Program, id string) planner.ProgramNode {
+func node(t *testing.T, p *walk.Program, id string) walk.ProgramNode {
 	t.Helper()
 	i, ok := p.Index[id]
 	if !ok {
@@ -34,7 +36,7 @@ func node(t *testing.T, p *planner.Program, id string) planner.ProgramNode {
 	return p.Nodes[i]
 }
 
-func names(p *planner.Program, ids []int) string {
+func names(p *walk.Program, ids []int) string {
 	var out []string
 	for _, i := range ids {
 		out = append(out, p.Nodes[i].ID)
@@ -74,14 +76,14 @@ nodes:
   b: {type: set, retry: {max_attempts: 2}, timeout: 1m, on_error: fail, max_visits: 7, foreach: input, max_parallel: 3}
 edges: [{from: a, to: b}]`, nil)
 	a, b := node(t, p, "a"), node(t, p, "b")
-	if a.MaxAttempts != 4 || a.Timeout != 5*time.Second || a.OnError != planner.OnErrorContinue || a.MaxVisits != 1 || a.MaxParallel != 8 {
+	if a.MaxAttempts != 4 || a.Timeout != 5*time.Second || a.OnError != walk.OnErrorContinue || a.MaxVisits != 1 || a.MaxParallel != 8 {
 		t.Errorf("got %+v, want the plan's defaults", a)
 	}
-	if b.MaxAttempts != 2 || len(b.Backoff.List) != 0 || b.Timeout != time.Minute || b.OnError != planner.OnErrorFail || b.MaxVisits != 7 || b.MaxParallel != 3 {
+	if b.MaxAttempts != 2 || len(b.Backoff.List) != 0 || b.Timeout != time.Minute || b.OnError != walk.OnErrorFail || b.MaxVisits != 7 || b.MaxParallel != 3 {
 		t.Errorf("got %+v, want the node's own", b)
 	}
 	bare := node(t, compile(t, "nodes: {a: {type: llm}}", nil), "a")
-	if bare.MaxAttempts != 1 || bare.Timeout != 0 || bare.OnError != planner.OnErrorFail {
+	if bare.MaxAttempts != 1 || bare.Timeout != 0 || bare.OnError != walk.OnErrorFail {
 		t.Errorf("got %+v, want one attempt, no timeout and fail", bare)
 	}
 }
@@ -93,7 +95,7 @@ func TestStepDefaults(t *testing.T) {
 		{"id": "c", "tool": "set", "params": {"x": 1}, "retry": {"maxAttempts": 2, "backoffMs": [5, 7]}, "timeout": "9s"},
 		{"id": "d", "agentId": "support", "task": "hello", "params": {"tone": "kind"}}, {"id": "e", "skillId": "generate_content", "params": {"topic": "x"}},
 		{"id": "f", "skillId": "keep", "params": {}}]}`, testCatalog())
-	for id, want := range map[string]planner.ProgramNode{
+	for id, want := range map[string]walk.ProgramNode{
 		"a": {Type: "tool", Tool: "http", MaxAttempts: 3, Timeout: time.Minute},
 		"b": {Type: "agent", Agent: "support", MaxAttempts: 3, Timeout: time.Minute, Task: "look at ${output.a}"},
 		"c": {Type: "set", MaxAttempts: 2, Timeout: 9 * time.Second},
@@ -102,7 +104,7 @@ func TestStepDefaults(t *testing.T) {
 		"f": {Type: "set", MaxAttempts: 3},
 	} {
 		n := node(t, p, id)
-		if show := func(n planner.ProgramNode) string {
+		if show := func(n walk.ProgramNode) string {
 			return fmt.Sprintf("type %s tool %s agent %s attempts %d timeout %s task %s", n.Type, n.Tool, n.Agent, n.MaxAttempts, n.Timeout, n.Task)
 		}; show(n) != show(want) {
 			t.Errorf("%s: got %s, want %s", id, show(n), show(want))
@@ -113,7 +115,7 @@ func TestStepDefaults(t *testing.T) {
 		t.Errorf("got waits %v, want 1s and 2s", got)
 	}
 	for id, want := range map[string]string{"a": `{"url":"x"}`, "b": `"look at ${output.a}"`, "d": `{"params":{"tone":"kind"},"task":"hello"}`, "e": `{"topic":"x"}`, "f": "{}"} {
-		got, err := planner.EncodeValue(node(t, p, id).Input.Source)
+		got, err := jsonvalue.Encode(node(t, p, id).Input.Source)
 		if err != nil || string(got) != want {
 			t.Errorf("input of %s: got %s (%v), want %s", id, got, err, want)
 		}
@@ -139,7 +141,7 @@ func TestStepOrder(t *testing.T) {
 	if got := names(p, p.Roots) + "|" + names(p, node(t, p, "step-4").Needs) + "|" + names(p, node(t, p, "step-1").Dependents); p.Sequential || got != "step-1|step-1 step-3|step-2 step-3 step-4" {
 		t.Errorf("got %s", got)
 	}
-	if n := node(t, p, "step-4"); n.When != planner.WhenCondition || n.WhenCond == nil {
+	if n := node(t, p, "step-4"); n.When != walk.WhenCondition || n.WhenCond == nil {
 		t.Errorf("got when %s, want the custom condition", n.When)
 	}
 	// [001]'s bare references mean that step's output.
@@ -198,13 +200,13 @@ func TestCatalogCheck(t *testing.T) {
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	c := testCatalog()
-	c.Tools["fetch"] = planner.ToolInfo{Effect: planner.EffectUnsafe, EffectOf: func(args any) planner.Effect {
+	c.Tools["fetch"] = planner.ToolInfo{Effect: walk.EffectUnsafe, EffectOf: func(args any) walk.Effect {
 		if m, _ := args.(map[string]any); m["method"] == "GET" {
-			return planner.EffectRead
+			return walk.EffectRead
 		}
-		return planner.EffectUnsafe
+		return walk.EffectUnsafe
 	}}
-	for src, want := range map[string]planner.Effect{
+	for src, want := range map[string]walk.Effect{
 		"{type: noop}": "pure", "{type: set, input: 1}": "pure", "{type: log}": "pure", "{type: decision}": "pure", "{type: llm}": "idempotent",
 		"{type: wait, input: {for: 1s}}": "control", "{type: approval, input: {message: ok}}": "control", "{type: plan, plan: x}": "control",
 		"{type: datetime}": "read", "{type: http, input: {url: x}}": "unsafe", "{type: http, input: {url: x}, effect: idempotent}": "idempotent",

@@ -2,6 +2,9 @@ package planner
 
 import (
 	"fmt"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/suggest"
+	"github.com/kairosd/kairosd/planner/walk"
 	"math"
 	"slices"
 	"strconv"
@@ -100,7 +103,7 @@ func (o *object) integer(key string, least, most int64) int64 {
 		o.wrong(v, key, "a whole number")
 		return 0
 	}
-	n, err := strconv.ParseInt(plainNumber(v.text), 10, 64)
+	n, err := strconv.ParseInt(jsonvalue.PlainNumber(v.text), 10, 64)
 	if err != nil || n < least || n > most {
 		o.r.error(v, o.node, "field.range", "", "%s must be a whole number from %d to %d", key, least, most)
 		return 0
@@ -128,12 +131,12 @@ func (o *object) number(key string, least float64) float64 {
 // maxDuration bounds every duration of a document: ten years.
 const maxDuration = 10 * 365 * 24 * time.Hour
 
-func (o *object) duration(key string) Duration {
+func (o *object) duration(key string) walk.Duration {
 	v := o.field(key)
 	if v == nil {
 		return 0
 	}
-	return Duration(o.parseDuration(v, key, false))
+	return walk.Duration(o.parseDuration(v, key, false))
 }
 
 func (o *object) parseDuration(v *tree, key string, zero bool) time.Duration {
@@ -147,7 +150,7 @@ func (o *object) parseDuration(v *tree, key string, zero bool) time.Duration {
 	}
 	d, err := time.ParseDuration(v.text)
 	if err != nil {
-		o.r.error(v, o.node, "duration.invalid", advice, "%s %s is not a duration", key, clip(v.text))
+		o.r.error(v, o.node, "duration.invalid", advice, "%s %s is not a duration", key, jsonvalue.Quote(v.text))
 		return 0
 	}
 	if d < 0 || d == 0 && !zero || d > maxDuration {
@@ -200,9 +203,9 @@ func (o *object) strings(key string) map[string]string {
 	for i, k := range v.keys {
 		switch e := v.items[i]; e.kind {
 		case treeList, treeMap:
-			o.r.error(e, o.node, "field.type", "write a text, a number, true or false", "%s of %s must be text, not %s", clip(k.text), key, e.kind)
+			o.r.error(e, o.node, "field.type", "write a text, a number, true or false", "%s of %s must be text, not %s", jsonvalue.Quote(k.text), key, e.kind)
 		default:
-			m[k.text] = Text(e.value())
+			m[k.text] = jsonvalue.Text(e.value())
 		}
 	}
 	return m
@@ -229,7 +232,7 @@ func (o *object) finish() {
 		if slices.Contains(o.read, k.text) || isExtension(k.text) {
 			continue
 		}
-		o.r.error(k, o.node, "field.unknown", o.advice(k.text), "unknown key %s in %s", clip(k.text), article(o.what))
+		o.r.error(k, o.node, "field.unknown", o.advice(k.text), "unknown key %s in %s", jsonvalue.Quote(k.text), article(o.what))
 	}
 }
 
@@ -242,7 +245,7 @@ func (o *object) advice(key string) string {
 		return s
 	}
 	known := slices.Sorted(slices.Values(o.read))
-	if near := Nearest(key, known); near != "" {
+	if near := suggest.Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	if len(known) <= 12 {
@@ -278,7 +281,7 @@ func decodeDocument(d *Document, r *reporter) {
 	checkPlanName(o, "name", d.Name, 200)
 	schema, strict, onFailure := o.value("input"), o.boolean("strict"), o.text("on_failure")
 	if v := t.get("on_failure"); v != nil && onFailure != "" && onFailure != "stop" && onFailure != "continue_branches" {
-		r.error(v, "", "field.value", "write stop or continue_branches", "unknown on_failure %s", clip(onFailure))
+		r.error(v, "", "field.value", "write stop or continue_branches", "unknown on_failure %s", jsonvalue.Quote(onFailure))
 	}
 	defaults, limits := decodeDefaults(o), decodeLimits(o)
 	if hasNodes {
@@ -296,9 +299,9 @@ func decodeDocument(d *Document, r *reporter) {
 		s := &StepPlan{ID: d.ID, Name: d.Name, Description: d.Description, InputSchema: schema, Strict: strict, OnFailure: onFailure,
 			Defaults: defaults, Limits: limits, ContinueOnFailure: o.boolean("continueOnFailure"),
 			EstimatedDurationMs: o.integer("estimatedDuration", 0, math.MaxInt64), EstimatedCost: o.number("estimatedCost", 0)}
-		if on := defaults.OnError; s.ContinueOnFailure && on != "" && on != string(OnErrorContinue) {
+		if on := defaults.OnError; s.ContinueOnFailure && on != "" && on != string(walk.OnErrorContinue) {
 			r.error(t.get("continueOnFailure"), "", "field.value", "keep one of them",
-				"continueOnFailure contradicts defaults.on_error, which is %s", clip(on))
+				"continueOnFailure contradicts defaults.on_error, which is %s", jsonvalue.Quote(on))
 		}
 		decodeStepMetadata(s, o)
 		decodeSteps(s, o)
@@ -323,7 +326,7 @@ func checkPlanName(o *object, key, s string, most int) {
 		o.r.error(v, "", "plan.name", "", "%s holds characters that turn the direction of text", key)
 	}
 	if key == "id" && (strings.ContainsAny(s, "/\\<>\"'`@?#%&\n\t ") || strings.Contains(s, "..")) {
-		o.r.error(v, "", "plan.id", "use letters, digits, dot, dash and underscore", "the id %s has characters that an id cannot have", clip(s))
+		o.r.error(v, "", "plan.id", "use letters, digits, dot, dash and underscore", "the id %s has characters that an id cannot have", jsonvalue.Quote(s))
 	}
 }
 
@@ -336,9 +339,9 @@ func decodeDefaults(o *object) (d Defaults) {
 	return d
 }
 
-func decodeLimits(o *object) (l Limits) {
+func decodeLimits(o *object) (l walk.Limits) {
 	if f := o.object("limits", "limits"); f != nil {
-		l = Limits{MaxSteps: int(f.integer("max_steps", 1, math.MaxInt32)), MaxDuration: f.duration("max_duration"),
+		l = walk.Limits{MaxSteps: int(f.integer("max_steps", 1, math.MaxInt32)), MaxDuration: f.duration("max_duration"),
 			MaxTokens: f.integer("max_tokens", 1, math.MaxInt64), MaxCost: f.number("max_cost", 0)}
 		f.finish()
 	}
@@ -367,7 +370,7 @@ func decodeRetry(o *object) *Retry {
 			if b.kind == treeMap && b.get("initial") == nil {
 				f.r.error(b, f.node, "retry.backoff", "add initial: with the first wait", "backoff without initial")
 			}
-			retry.Backoff = Backoff{Initial: time.Duration(g.duration("initial")), Factor: g.number("factor", 1),
+			retry.Backoff = walk.Backoff{Initial: time.Duration(g.duration("initial")), Factor: g.number("factor", 1),
 				Max: time.Duration(g.duration("max")), Jitter: g.number("jitter", 0)}
 			if retry.Backoff.Jitter > 1 {
 				g.r.error(b.get("jitter"), f.node, "field.range", "", "jitter must be from 0 to 1")
@@ -380,25 +383,25 @@ func decodeRetry(o *object) *Retry {
 }
 
 func checkOnError(o *object, s string) {
-	switch OnError(s) {
-	case "", OnErrorFail, OnErrorSkip, OnErrorContinue, OnErrorReplan:
+	switch walk.OnError(s) {
+	case "", walk.OnErrorFail, walk.OnErrorSkip, walk.OnErrorContinue, walk.OnErrorReplan:
 	default:
-		o.r.error(o.t.get("on_error"), o.node, "field.value", "write fail, skip, continue or replan", "unknown on_error %s", clip(s))
+		o.r.error(o.t.get("on_error"), o.node, "field.value", "write fail, skip, continue or replan", "unknown on_error %s", jsonvalue.Quote(s))
 	}
 }
 
 func checkOnReject(o *object, s string) {
-	switch OnReject(s) {
-	case "", OnRejectFail, OnRejectContinue:
+	switch walk.OnReject(s) {
+	case "", walk.OnRejectFail, walk.OnRejectContinue:
 	default:
-		o.r.error(o.t.get("on_reject"), o.node, "field.value", "write fail or continue", "unknown on_reject %s", clip(s))
+		o.r.error(o.t.get("on_reject"), o.node, "field.value", "write fail or continue", "unknown on_reject %s", jsonvalue.Quote(s))
 	}
 }
 
 func checkEffect(o *object, s string) {
-	switch Effect(s) {
-	case "", EffectPure, EffectRead, EffectIdempotent, EffectUnsafe:
+	switch walk.Effect(s) {
+	case "", walk.EffectPure, walk.EffectRead, walk.EffectIdempotent, walk.EffectUnsafe:
 	default:
-		o.r.error(o.t.get("effect"), o.node, "field.value", "write pure, read, idempotent or unsafe", "unknown effect %s", clip(s))
+		o.r.error(o.t.get("effect"), o.node, "field.value", "write pure, read, idempotent or unsafe", "unknown effect %s", jsonvalue.Quote(s))
 	}
 }

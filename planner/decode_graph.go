@@ -2,6 +2,9 @@ package planner
 
 import (
 	"fmt"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/suggest"
+	"github.com/kairosd/kairosd/planner/walk"
 	"strings"
 )
 
@@ -33,7 +36,7 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	o := newObject(t, r, "node", id)
 	n := Node{ID: o.text("id"), Type: o.text("type"), Tool: o.text("tool"), Agent: o.text("agent"), Plan: o.text("plan"),
 		Input: o.value("input"), Metadata: o.strings("metadata"), Retry: decodeRetry(o), Timeout: o.duration("timeout"),
-		OnError: o.text("on_error"), OnReject: o.text("on_reject"), Effect: Effect(o.text("effect")), Needs: o.texts("needs"), When: o.text("when"),
+		OnError: o.text("on_error"), OnReject: o.text("on_reject"), Effect: walk.Effect(o.text("effect")), Needs: o.texts("needs"), When: o.text("when"),
 		Foreach: o.text("foreach"), MaxParallel: int(o.integer("max_parallel", 1, 10_000)), MaxVisits: int(o.integer("max_visits", 1, 1_000_000)),
 		OutputSchema: o.value("output_schema")}
 	if n.ID == "" {
@@ -42,11 +45,11 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	if v := t.get("type"); n.Type == "" && !o.bad && (v == nil || v.kind == treeNull || v.kind == treeString) {
 		suggestion := "say what the node does, e.g. type: tool"
 		for _, k := range t.keys {
-			if near := Nearest(k.text, []string{"type"}); near != "" && k.text != "type" {
+			if near := suggest.Nearest(k.text, []string{"type"}); near != "" && k.text != "type" {
 				suggestion = fmt.Sprintf("did you mean type instead of %s?", k.text)
 			}
 		}
-		r.error(t, id, "node.type_missing", suggestion, "node %s has no type", clip(id))
+		r.error(t, id, "node.type_missing", suggestion, "node %s has no type", jsonvalue.Quote(id))
 	}
 	checkOnError(o, n.OnError)
 	checkOnReject(o, n.OnReject)

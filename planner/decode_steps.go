@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"maps"
 	"math"
 	"slices"
@@ -56,14 +58,14 @@ func decodeStep(t *tree, r *reporter) Step {
 			if s.Condition.Expr == "" {
 				r.error(c.t, id, "condition.expr", "add expr: with an expression", "a custom condition without expr")
 			}
-			if u := s.Condition.Unknown; u != "" && u != UnknownFail && u != UnknownSkip {
-				r.error(c.t.get("unknown"), id, "field.value", "write fail or skip", "unknown is %s", clip(u))
+			if u := s.Condition.Unknown; u != "" && u != walk.UnknownFail && u != walk.UnknownSkip {
+				r.error(c.t.get("unknown"), id, "field.value", "write fail or skip", "unknown is %s", jsonvalue.Quote(u))
 			}
 		default:
 			if c.bad {
 				break
 			}
-			r.error(c.t, id, "field.value", "write success, failure, always or custom", "unknown condition type %s", clip(s.Condition.Type))
+			r.error(c.t, id, "field.value", "write success, failure, always or custom", "unknown condition type %s", jsonvalue.Quote(s.Condition.Type))
 		}
 		c.finish()
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func hash(t *testing.T, src string) string {
@@ -100,7 +101,7 @@ func TestAnonymous(t *testing.T) {
 		t.Errorf("the derived id is written: %s (%v)", text, err)
 	}
 	s, _ := planner.Parse([]byte(`{"steps": [{"id": "a", "tool": "set"}]}`), planner.FormatJSON)
-	if want := "anon-" + s.Hash[:12]; s.Steps.ID != want || s.Kind() != planner.KindSteps {
+	if want := "anon-" + s.Hash[:12]; s.Steps.ID != want || s.Kind() != walk.KindSteps {
 		t.Errorf("got id %s, want %s", s.Steps.ID, want)
 	}
 }

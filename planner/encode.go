@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -243,7 +245,7 @@ func graphObject(g *Graph) (ordered, error) {
 
 // nodeObject is a node as it stands under its key.
 func nodeObject(key string, n Node) (ordered, error) {
-	input, err := Normalize(n.Input)
+	input, err := jsonvalue.Normalize(n.Input)
 	if err != nil {
 		return nil, fmt.Errorf("input of node %s: %w", cmp.Or(key, n.ID), err)
 	}
@@ -307,7 +309,7 @@ func flag(b bool) any {
 	return true
 }
 
-func duration(d Duration) any {
+func duration(d walk.Duration) any {
 	if d == 0 {
 		return nil
 	}
@@ -365,7 +367,7 @@ func retryObject(r *Retry) any {
 		backoff = waits
 	case b.Initial > 0:
 		o := ordered{{"initial", shortDuration(b.Initial)}}
-		backoff = append(o, ordered{{"factor", float(b.Factor)}, {"max", duration(Duration(b.Max))}, {"jitter", float(b.Jitter)}}...)
+		backoff = append(o, ordered{{"factor", float(b.Factor)}, {"max", duration(walk.Duration(b.Max))}, {"jitter", float(b.Jitter)}}...)
 	}
 	return ordered{{"max_attempts", int64(max(1, r.MaxAttempts))}, {"backoff", backoff}}
 }
@@ -374,7 +376,7 @@ func defaultsObject(d Defaults) any {
 	return orNil(ordered{{"retry", retryObject(d.Retry)}, {"timeout", duration(d.Timeout)}, {"on_error", text(d.OnError)}})
 }
 
-func limitsObject(l Limits) any {
+func limitsObject(l walk.Limits) any {
 	return orNil(ordered{{"max_steps", number(int64(l.MaxSteps))}, {"max_duration", duration(l.MaxDuration)}, {"max_tokens", number(l.MaxTokens)},
 		{"max_cost", float(l.MaxCost)}})
 }
@@ -393,7 +395,7 @@ func appendOrdered(b []byte, v any) ([]byte, error) {
 				b = append(b, ',')
 			}
 			first = false
-			b = append(appendString(b, m.key), ':')
+			b = append(jsonvalue.AppendString(b, m.key), ':')
 			if b, err = appendOrdered(b, m.value); err != nil {
 				return nil, err
 			}
@@ -411,11 +413,11 @@ func appendOrdered(b []byte, v any) ([]byte, error) {
 		}
 		return append(b, ']'), nil
 	}
-	n, err := Normalize(v)
+	n, err := jsonvalue.Normalize(v)
 	if err != nil {
 		return nil, err
 	}
-	text, err := EncodeValue(n)
+	text, err := jsonvalue.Encode(n)
 	return append(b, text...), err
 }
 
@@ -459,7 +461,7 @@ func yamlNode(v any) (*yaml.Node, error) {
 	case string:
 		return scalar(v), nil
 	}
-	n, err := Normalize(v)
+	n, err := jsonvalue.Normalize(v)
 	if err != nil {
 		return nil, err
 	}

@@ -4,21 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
 )
 
 // Handler runs a node in memory. node.Input is the resolved input: what the
-// document says with its references filled in, or state.Last. A [*Failure] in
+// document says with its references filled in, or state.Last. A [*walk.Failure] in
 // the error's chain says whether a retry can help.
 type Handler func(ctx context.Context, node Node, state *State) (any, error)
 
 // Executor walks a graph in memory with plain Go handlers; it stores nothing.
 // Nodes run one after the other in the order in which the walk makes them
-// ready. The durable engine drives the same [Walk] and takes the same
+// ready. The durable engine drives the same [walk.Walk] and takes the same
 // decisions. A handler of type "approval" rejects by the output {approved: false}
-// or a [*Failure] with [CodeRejected].
+// or a [*walk.Failure] with [walk.CodeRejected].
 type Executor struct {
 	handlers map[string]Handler
 	// HandlersByID overrides the handler of single nodes: id wins over type.
@@ -26,7 +28,7 @@ type Executor struct {
 	// Effects are the side-effect classes of node types and tools, for nodes that
 	// declare none. A type without one counts as idempotent: its failed attempts are
 	// retried as its node says.
-	Effects map[string]Effect
+	Effects map[string]walk.Effect
 	// AuditHook is called as nodes start, complete and fail.
 	AuditHook func(ctx context.Context, event AuditEvent)
 	// AuditStore records the same events.
@@ -43,8 +45,8 @@ func NewExecutor(handlers map[string]Handler) *Executor {
 
 // Execute walks the graph. A nil state begins an empty one. The returned state
 // is never nil; the error is an [*InvalidError] for an invalid graph, one that
-// wraps a [*Failure] for a failed run, or the context's. A failed attempt of an
-// unsafe node that may have had its effect ends the run with code [CodeInDoubt],
+// wraps a [*walk.Failure] for a failed run, or the context's. A failed attempt of an
+// unsafe node that may have had its effect ends the run with code [walk.CodeInDoubt],
 // where the durable engine waits for a person: nothing is called after it.
 func (e *Executor) Execute(ctx context.Context, graph *Graph, state *State) (*State, error) {
 	if state == nil {
@@ -65,17 +67,17 @@ func (e *Executor) Execute(ctx context.Context, graph *Graph, state *State) (*St
 			return state, fmt.Errorf("node %q: no handler for type %q", n.ID, n.TypeName)
 		}
 	}
-	input, err := Normalize(state.input())
+	input, err := jsonvalue.Normalize(state.input())
 	if err != nil {
 		return state, fmt.Errorf("input: %w", err)
 	}
-	memory, err := Normalize(state.Outputs["memory"])
+	memory, err := jsonvalue.Normalize(state.Outputs["memory"])
 	if err != nil {
 		return state, fmt.Errorf("memory: %w", err)
 	}
 	state.Outputs["input"], state.Last = input, input
 	x := &execution{e: e, graph: graph, program: program, state: state,
-		walk: NewWalk(program, Facts{RunID: e.RunID, Input: input, Memory: memory})}
+		walk: walk.New(program, walk.Facts{RunID: e.RunID, Input: input, Memory: memory})}
 	return state, x.run(ctx)
 }
 
@@ -83,10 +85,10 @@ func (e *Executor) Execute(ctx context.Context, graph *Graph, state *State) (*St
 type execution struct {
 	e       *Executor
 	graph   *Graph
-	program *Program
+	program *walk.Program
 	state   *State
-	walk    *Walk
-	failed  *Failure // of the visit or item that settled last
+	walk    *walk.Walk
+	failed  *walk.Failure // of the visit or item that settled last
 }
 
 func (x *execution) run(ctx context.Context) error {
@@ -110,7 +112,7 @@ func (x *execution) run(ctx context.Context) error {
 }
 
 // named puts the node before its failure, which it wraps.
-func named(f *Failure, node string) error {
+func named(f *walk.Failure, node string) error {
 	if node == "" {
 		return f
 	}
@@ -118,7 +120,7 @@ func named(f *Failure, node string) error {
 }
 
 // visit runs one visit, item by item if it has a foreach, and settles it.
-func (x *execution) visit(ctx context.Context, v VisitKey) error {
+func (x *execution) visit(ctx context.Context, v walk.VisitKey) error {
 	n := &x.program.Nodes[v.Node]
 	if n.Foreach == nil {
 		return x.settle(ctx, v, -1)
@@ -140,16 +142,16 @@ func (x *execution) visit(ctx context.Context, v VisitKey) error {
 			return err
 		}
 		if outputs[i] = x.state.Last; x.failed != nil {
-			outputs[i] = ItemFailure(x.failed)
+			outputs[i] = walk.ItemFailure(x.failed)
 		}
 	}
-	if status, _ := x.walk.Status(v.Node); status == Completed {
+	if status, _ := x.walk.Status(v.Node); status == walk.Completed {
 		x.state.Outputs[n.ID] = outputs
 	}
 	return nil
 }
 
-func (x *execution) settle(ctx context.Context, v VisitKey, item int) error {
+func (x *execution) settle(ctx context.Context, v walk.VisitKey, item int) error {
 	n := &x.program.Nodes[v.Node]
 	output, failure, err := x.attempts(ctx, n, v, item)
 	if err != nil {
@@ -159,11 +161,11 @@ func (x *execution) settle(ctx context.Context, v VisitKey, item int) error {
 }
 
 // end settles a visit, or one item of it, and notes its output.
-func (x *execution) end(v VisitKey, item int, output any, failure *Failure) error {
+func (x *execution) end(v walk.VisitKey, item int, output any, failure *walk.Failure) error {
 	n := &x.program.Nodes[v.Node]
-	s := Settlement{VisitKey: v, Item: item, Status: Completed, Output: output}
+	s := walk.Settlement{VisitKey: v, Item: item, Status: walk.Completed, Output: output}
 	if failure != nil {
-		s.Status, s.Output, s.Failure = Failed, nil, failure
+		s.Status, s.Output, s.Failure = walk.Failed, nil, failure
 	}
 	if _, err := x.walk.Settle(s); err != nil {
 		return err
@@ -184,7 +186,7 @@ func (x *execution) end(v VisitKey, item int, output any, failure *Failure) erro
 
 // attempts runs a node until it succeeds, cannot heal, or its attempts are used
 // up. The error is the context's.
-func (x *execution) attempts(ctx context.Context, n *ProgramNode, v VisitKey, item int) (any, *Failure, error) {
+func (x *execution) attempts(ctx context.Context, n *walk.ProgramNode, v walk.VisitKey, item int) (any, *walk.Failure, error) {
 	for attempt := 1; ; attempt++ {
 		if err := context.Cause(ctx); err != nil {
 			return nil, nil, err
@@ -197,8 +199,8 @@ func (x *execution) attempts(ctx context.Context, n *ProgramNode, v VisitKey, it
 			return nil, nil, err
 		}
 		switch {
-		case x.e.effect(n) == EffectUnsafe && !failure.NoEffect:
-			doubt := &Failure{Code: CodeInDoubt, Node: n.ID, Permanent: true, Message: "it may have had its effect: " + failure.Message}
+		case x.e.effect(n) == walk.EffectUnsafe && !failure.NoEffect:
+			doubt := &walk.Failure{Code: walk.CodeInDoubt, Node: n.ID, Permanent: true, Message: "it may have had its effect: " + failure.Message}
 			return nil, nil, named(doubt.WithCause(failure), n.ID)
 		case failure.Permanent || attempt >= n.MaxAttempts:
 			return nil, failure, nil
@@ -213,7 +215,7 @@ func (x *execution) attempts(ctx context.Context, n *ProgramNode, v VisitKey, it
 	}
 }
 
-func (x *execution) attempt(ctx context.Context, n *ProgramNode, v VisitKey, item int) (any, *Failure) {
+func (x *execution) attempt(ctx context.Context, n *walk.ProgramNode, v walk.VisitKey, item int) (any, *walk.Failure) {
 	input, failure := x.walk.Input(v, item)
 	if failure != nil {
 		return nil, failure
@@ -223,7 +225,7 @@ func (x *execution) attempt(ctx context.Context, n *ProgramNode, v VisitKey, ite
 	x.state.Last = x.walk.Last(v)
 	event := AuditEvent{GraphID: x.program.ID, RunID: x.e.RunID, NodeID: n.ID, NodeType: n.TypeName, Status: AuditStarted, StartedAt: time.Now()}
 	if err := x.audit(ctx, event); err != nil {
-		return nil, failureOf(err)
+		return nil, walk.CopyFailure(err)
 	}
 	var cancel context.CancelFunc = func() {}
 	attemptCtx := ctx
@@ -235,11 +237,11 @@ func (x *execution) attempt(ctx context.Context, n *ProgramNode, v VisitKey, ite
 		err = timedOut(n.Timeout, err)
 	}
 	cancel()
-	output, err = n.asked(output, err)
+	output, err = n.ApprovalOutput(output, err)
 	if err == nil {
-		output, err = Normalize(output)
+		output, err = jsonvalue.Normalize(output)
 		if err != nil {
-			err = &Failure{Code: CodeOutput, Message: fmt.Sprintf("output of node %q: %s", n.ID, err), Permanent: true}
+			err = &walk.Failure{Code: walk.CodeOutput, Message: fmt.Sprintf("output of node %q: %s", n.ID, err), Permanent: true}
 		}
 	}
 	event.FinishedAt, event.Status, event.Output = time.Now(), AuditCompleted, output
@@ -250,23 +252,23 @@ func (x *execution) attempt(ctx context.Context, n *ProgramNode, v VisitKey, ite
 		err = auditErr
 	}
 	if err != nil {
-		return nil, failureOf(err)
+		return nil, walk.CopyFailure(err)
 	}
 	return output, nil
 }
 
 // timedOut is how an attempt ends whose handler returned after its timeout: a
 // failure, whatever it returned. A failure that says more is kept.
-func timedOut(limit time.Duration, err error) *Failure {
-	f := &Failure{Code: CodeTimeout, Message: fmt.Sprintf("timed out after %s", limit)}
-	if said, ok := errors.AsType[*Failure](err); ok {
+func timedOut(limit time.Duration, err error) *walk.Failure {
+	f := &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("timed out after %s", limit)}
+	if said, ok := errors.AsType[*walk.Failure](err); ok {
 		f.NoEffect, f.Detail = said.NoEffect, said.Message
 	}
 	return f.WithCause(err)
 }
 
 // effect is the side-effect class of a node.
-func (e *Executor) effect(n *ProgramNode) Effect {
+func (e *Executor) effect(n *walk.ProgramNode) walk.Effect {
 	if n.Effect != "" {
 		return n.Effect
 	}
@@ -275,11 +277,11 @@ func (e *Executor) effect(n *ProgramNode) Effect {
 			return effect
 		}
 	}
-	return EffectIdempotent
+	return walk.EffectIdempotent
 }
 
 // node is the graph's node of a compiled one.
-func (x *execution) node(n *ProgramNode) Node {
+func (x *execution) node(n *walk.ProgramNode) Node {
 	for key, node := range x.graph.Nodes {
 		if node.ID == n.ID || node.ID == "" && key == n.ID {
 			node.ID = n.ID
@@ -305,7 +307,7 @@ func (x *execution) audit(ctx context.Context, event AuditEvent) error {
 func guarded(ctx context.Context, h Handler, n Node, s *State) (out any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &Failure{Code: CodePanic, Message: fmt.Sprintf("handler of node %q panicked: %v", n.ID, p), Detail: string(debug.Stack()), Permanent: true}
+			err = &walk.Failure{Code: walk.CodePanic, Message: fmt.Sprintf("handler of node %q panicked: %v", n.ID, p), Detail: string(debug.Stack()), Permanent: true}
 		}
 	}()
 	return h(ctx, n, s)
@@ -313,7 +315,7 @@ func guarded(ctx context.Context, h Handler, n Node, s *State) (out any, err err
 
 // handler finds a node's handler: by id, by type as written, by type, by tool,
 // or built in.
-func (e *Executor) handler(n *ProgramNode) Handler {
+func (e *Executor) handler(n *walk.ProgramNode) Handler {
 	if h := e.HandlersByID[n.ID]; h != nil {
 		return h
 	}
@@ -322,13 +324,13 @@ func (e *Executor) handler(n *ProgramNode) Handler {
 			return h
 		}
 	}
-	if n.Type == TypeTool {
+	if n.Type == walk.TypeTool {
 		return e.handlers[n.Tool]
 	}
 	switch n.Type {
-	case TypeNoop, TypeDecision:
+	case walk.TypeNoop, walk.TypeDecision:
 		return func(_ context.Context, _ Node, s *State) (any, error) { return s.Last, nil }
-	case TypeSet:
+	case walk.TypeSet:
 		return func(_ context.Context, n Node, _ *State) (any, error) { return n.Input, nil }
 	}
 	return nil

@@ -1,5 +1,7 @@
 package planner
 
+import "github.com/kairosd/kairosd/planner/walk"
+
 // Graph is an explicit plan: nodes, and the edges that lead from one to the
 // next. The zero value of every optional field means "not given".
 type Graph struct {
@@ -15,7 +17,7 @@ type Graph struct {
 	// InputSchema is the JSON Schema of the run's input (document key `input`).
 	InputSchema any
 	Defaults    Defaults
-	Limits      Limits
+	Limits      walk.Limits
 	// OnFailure says what an unhandled failure does to branches that do not
 	// depend on the failed node: "stop" (default) or "continue_branches".
 	OnFailure string
@@ -47,12 +49,12 @@ type Node struct {
 	Metadata map[string]string
 
 	Retry   *Retry
-	Timeout Duration
+	Timeout walk.Duration
 	OnError string
 	// OnReject says what a rejection of a node of type "approval" does: "fail"
 	// (default), or "continue" with {approved: false, …} as its output.
 	OnReject    string
-	Effect      Effect
+	Effect      walk.Effect
 	Needs       []string
 	When        string
 	Foreach     string
@@ -63,7 +65,7 @@ type Node struct {
 }
 
 // Edge leads from one node to another when its condition holds. See
-// [Condition] for the language of conditions; an empty one is a fallback.
+// [walk.Condition] for the language of conditions; an empty one is a fallback.
 type Edge struct {
 	From      string `json:"from"`
 	To        string `json:"to"`
@@ -73,7 +75,7 @@ type Edge struct {
 // Defaults apply to every node that does not say otherwise.
 type Defaults struct {
 	Retry   *Retry
-	Timeout Duration
+	Timeout walk.Duration
 	OnError string
 }
 
@@ -81,5 +83,5 @@ type Defaults struct {
 type Retry struct {
 	// MaxAttempts counts all attempts, the first included; at least 1.
 	MaxAttempts int
-	Backoff     Backoff
+	Backoff     walk.Backoff
 }

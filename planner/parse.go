@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/kairosd/kairosd/planner/walk"
 	"io"
 	"os"
 	"strings"
@@ -36,17 +37,17 @@ type Document struct {
 	text      []byte // Source without a byte order mark
 	canonical []byte
 	// conditions and schemas that parsing found in order; read-only afterwards.
-	conditions map[string]*Condition
+	conditions map[string]*walk.Condition
 	schemas    map[string]bool
 	reopened   bool // by Reopen
 }
 
 // Kind tells the document's shape.
-func (d *Document) Kind() Kind {
+func (d *Document) Kind() walk.Kind {
 	if d.Steps != nil {
-		return KindSteps
+		return walk.KindSteps
 	}
-	return KindGraph
+	return walk.KindGraph
 }
 
 // Canonical returns the canonical JSON form that the version hash covers: keys
@@ -119,7 +120,7 @@ func parse(src []byte, f Format, r *reporter) *Document {
 		r.error(t, "", "plan.not_object", "write nodes and edges, or steps", "the document is %s, not a plan", what)
 		return nil
 	}
-	d := &Document{Format: f, Source: bytes.Clone(src), text: text, tree: t, conditions: map[string]*Condition{}, schemas: map[string]bool{}, reopened: r.reopened}
+	d := &Document{Format: f, Source: bytes.Clone(src), text: text, tree: t, conditions: map[string]*walk.Condition{}, schemas: map[string]bool{}, reopened: r.reopened}
 	decodeDocument(d, r)
 	if d.Graph == nil && d.Steps == nil {
 		return nil
@@ -138,7 +139,7 @@ func (d *Document) Check(c *Catalog) Problems {
 // Program compiles a document. With a catalog, node types that are tool names
 // become tool nodes; anything that Check calls an error is returned as an
 // [*InvalidError].
-func (d *Document) Program(c *Catalog) (*Program, error) {
+func (d *Document) Program(c *Catalog) (*walk.Program, error) {
 	r := &reporter{reopened: d.reopened}
 	p := d.compile(c, false, r)
 	if err := r.done().Err(); err != nil {
@@ -191,7 +192,7 @@ func (g *Graph) Validate() error {
 }
 
 // Compile compiles a graph built in Go; see [Document.Program].
-func (g *Graph) Compile(c *Catalog) (*Program, error) {
+func (g *Graph) Compile(c *Catalog) (*walk.Program, error) {
 	src, err := MarshalJSON(g, false)
 	if err != nil {
 		return nil, fmt.Errorf("compile graph: %w", err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // parseJSON reads one JSON text by RFC 8259 and I-JSON: duplicate keys, lone
@@ -93,7 +94,7 @@ func (p *jsonParser) fail(err error) {
 		code, message, suggestion = "plan.not_object", "the document is empty, not a plan", "write nodes and edges, or steps"
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		code, suggestion = "json.duplicate_key", "keep one of them"
-		message = fmt.Sprintf("key %s stands twice, first in line %d", clip(e.JSONPointer.LastToken()), p.first)
+		message = fmt.Sprintf("key %s stands twice, first in line %d", jsonvalue.Quote(e.JSONPointer.LastToken()), p.first)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		offset, message = len(p.src), "the document ends too early"
 	case errors.Is(err, errTrailing):

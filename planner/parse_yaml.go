@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
@@ -158,7 +159,7 @@ func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
 		return nil
 	}
 	if n.Kind != yaml.AliasNode && (n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str" || n.Tag == "!") {
-		return p.fail(n, "yaml.tag", "remove the tag; quote text that could be read as something else", "the tag %s is not allowed", clip(n.Tag))
+		return p.fail(n, "yaml.tag", "remove the tag; quote text that could be read as something else", "the tag %s is not allowed", jsonvalue.Quote(n.Tag))
 	}
 	if p.aliases > 0 {
 		if p.expanded++; p.expanded > maxAliases {
@@ -213,7 +214,7 @@ func (p *yamlParser) mapping(n *yaml.Node, t *tree, depth int) *tree {
 			return t
 		}
 		if first, twice := lines[key.text]; twice {
-			p.r.error(key, "", "yaml.duplicate_key", "keep one of them", "key %s stands twice, first in line %d", clip(key.text), first)
+			p.r.error(key, "", "yaml.duplicate_key", "keep one of them", "key %s stands twice, first in line %d", jsonvalue.Quote(key.text), first)
 			p.failed = true
 			return t
 		}
@@ -295,7 +296,7 @@ func jsonNumber(s string) string {
 func checkNumber(t *tree, r *reporter) {
 	f, err := strconv.ParseFloat(t.text, 64)
 	if err != nil || f == 0 && strings.ContainsAny(mantissa(t.text), "123456789") {
-		r.error(t, "", "number.range", "quote it if it is text", "the number %s is out of range", clip(t.text))
+		r.error(t, "", "number.range", "quote it if it is text", "the number %s is out of range", jsonvalue.Quote(t.text))
 	}
 }
 

@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -100,8 +102,9 @@ func TestCatalogueOfBadDocuments(t *testing.T) {
 	}
 	var text strings.Builder
 	tests, _ := filepath.Glob("*_test.go")
+	walkTests, _ := filepath.Glob("walk/*_test.go")
 	cases, _ := filepath.Glob("testdata/problems/*.txt")
-	for _, file := range append(tests, cases...) {
+	for _, file := range slices.Concat(tests, walkTests, cases) {
 		if file == "problems_test.go" {
 			continue // it names the rows without testing them
 		}
@@ -176,15 +179,15 @@ func describe(ps planner.Problems) string {
 func testCatalog() *planner.Catalog {
 	return &planner.Catalog{
 		Tools: map[string]planner.ToolInfo{
-			"http": {Effect: planner.EffectUnsafe, Untrusted: true, Schema: map[string]any{"type": "object", "required": []any{"url"},
+			"http": {Effect: walk.EffectUnsafe, Untrusted: true, Schema: map[string]any{"type": "object", "required": []any{"url"},
 				"properties": map[string]any{"url": map[string]any{"type": "string"}, "method": map[string]any{"enum": []any{"GET", "POST"}}}}},
-			"datetime":   {Effect: planner.EffectRead},
-			"read_file":  {Effect: planner.EffectRead, Private: true},
-			"calculator": {Effect: planner.EffectPure},
-			"wire":       {Effect: planner.EffectUnsafe, Denied: func(plan string) bool { return plan != "treasury" }},
+			"datetime":   {Effect: walk.EffectRead},
+			"read_file":  {Effect: walk.EffectRead, Private: true},
+			"calculator": {Effect: walk.EffectPure},
+			"wire":       {Effect: walk.EffectUnsafe, Denied: func(plan string) bool { return plan != "treasury" }},
 		},
-		Agents: map[string]planner.AgentInfo{"support": {Effect: planner.EffectIdempotent, Models: []string{"small", "large"}}, "billing": {Effect: planner.EffectUnsafe}},
+		Agents: map[string]planner.AgentInfo{"support": {Effect: walk.EffectIdempotent, Models: []string{"small", "large"}}, "billing": {Effect: walk.EffectUnsafe}},
 		Skills: map[string]planner.SkillInfo{"generate_content": {Agent: "support"}, "keep": {Tool: "set"}},
-		Types:  map[string]planner.Effect{"scrape": planner.EffectRead},
+		Types:  map[string]walk.Effect{"scrape": walk.EffectRead},
 	}
 }

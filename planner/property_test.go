@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"pgregory.net/rapid"
 )
 
@@ -47,16 +49,16 @@ func graphs() *rapid.Generator[*planner.Graph] {
 			ID: rapid.SampledFrom([]string{"", "plan", "p.1", "no", "1e5"}).Draw(t, "id"), Description: texts().Draw(t, "description"),
 			OnFailure: rapid.SampledFrom([]string{"", "stop", "continue_branches"}).Draw(t, "on failure"),
 			Metadata:  rapid.MapOfN(texts(), values(2), 0, 2).Draw(t, "metadata"),
-			Limits:    planner.Limits{MaxSteps: rapid.IntRange(0, 3).Draw(t, "steps"), MaxCost: rapid.SampledFrom([]float64{0, 0.1, 1e-7, 1e21}).Draw(t, "cost")}}
+			Limits:    walk.Limits{MaxSteps: rapid.IntRange(0, 3).Draw(t, "steps"), MaxCost: rapid.SampledFrom([]float64{0, 0.1, 1e-7, 1e21}).Draw(t, "cost")}}
 		for i := range n {
 			id := fmt.Sprintf("n%d", i)
 			node := planner.Node{ID: id, Type: rapid.SampledFrom([]string{"set", "noop", "log", "no", "mine"}).Draw(t, "type"),
 				Input: values(3).Draw(t, "input"), Metadata: rapid.MapOfN(texts(), texts(), 0, 2).Draw(t, "node metadata"),
-				Timeout:   planner.Duration(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 90 * time.Minute, 1500 * time.Microsecond}).Draw(t, "timeout")),
+				Timeout:   walk.Duration(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 90 * time.Minute, 1500 * time.Microsecond}).Draw(t, "timeout")),
 				MaxVisits: rapid.IntRange(0, 3).Draw(t, "visits"), OnError: rapid.SampledFrom([]string{"", "skip", "continue"}).Draw(t, "on error"),
-				Effect: rapid.SampledFrom([]planner.Effect{"", planner.EffectPure, planner.EffectUnsafe}).Draw(t, "effect")}
+				Effect: rapid.SampledFrom([]walk.Effect{"", walk.EffectPure, walk.EffectUnsafe}).Draw(t, "effect")}
 			if rapid.Bool().Draw(t, "retry") {
-				node.Retry = &planner.Retry{MaxAttempts: rapid.IntRange(1, 5).Draw(t, "attempts"), Backoff: rapid.SampledFrom([]planner.Backoff{
+				node.Retry = &planner.Retry{MaxAttempts: rapid.IntRange(1, 5).Draw(t, "attempts"), Backoff: rapid.SampledFrom([]walk.Backoff{
 					{}, {List: []time.Duration{0, time.Second}}, {Initial: time.Second}, {Initial: time.Second, Factor: 1.5, Max: time.Hour, Jitter: 0.25}}).Draw(t, "backoff")}
 			}
 			g.Nodes[id] = node
@@ -189,7 +191,7 @@ func documents() *rapid.Generator[map[string]any] {
 func TestFormatsAgree(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		src, err := planner.EncodeValue(documents().Draw(rt, "document"))
+		src, err := jsonvalue.Encode(documents().Draw(rt, "document"))
 		if err != nil {
 			rt.Fatal(err)
 		}

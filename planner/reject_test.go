@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // approval is a plan that asks, with more said of the step and of the plan.
@@ -69,14 +70,14 @@ func TestRejectionInMemory(t *testing.T) {
 		last              any
 	}{
 		"it fails":                              {edges: "{from: ask, to: pay}", answer: said, code: "rejected"},
-		"by an error":                           {edges: "{from: ask, to: pay}", answer: &planner.Failure{Code: "rejected", Message: "no"}, code: "rejected"},
+		"by an error":                           {edges: "{from: ask, to: pay}", answer: &walk.Failure{Code: "rejected", Message: "no"}, code: "rejected"},
 		"defaults do not handle it":             {edges: "{from: ask, to: pay}", more: "defaults: {on_error: continue, retry: {max_attempts: 5}}\n", answer: said, code: "rejected"},
 		"its own retry does not repeat it":      {step: ", retry: {max_attempts: 5}", edges: "{from: ask, to: pay}", answer: said, code: "rejected"},
 		"branches do not go on":                 {edges: "{from: ask, to: pay}", more: "on_failure: continue_branches\n", answer: said, code: "rejected"},
 		"an error edge handles it":              {edges: "{from: ask, to: pay}, {from: ask, to: sorry, condition: failed}", answer: said, last: map[string]any{"error": "rejected by marta: too much", "code": "rejected", "node": "ask"}},
 		"on_error of the step handles it":       {step: ", on_error: continue", edges: "{from: ask, to: pay}", answer: said},
 		"the run goes on with it":               {step: ", on_reject: continue", edges: "{from: ask, to: pay}", answer: said, last: said},
-		"the run goes on with an error's words": {step: ", on_reject: continue", edges: "{from: ask, to: pay}", answer: &planner.Failure{Code: "rejected", Message: "no"}, last: map[string]any{"answer": "reject", "approved": false, "by": "", "comment": "no", "values": nil}},
+		"the run goes on with an error's words": {step: ", on_reject: continue", edges: "{from: ask, to: pay}", answer: &walk.Failure{Code: "rejected", Message: "no"}, last: map[string]any{"answer": "reject", "approved": false, "by": "", "comment": "no", "values": nil}},
 		"another failure is one":                {step: ", on_reject: continue", edges: "{from: ask, to: pay}", answer: errors.New("down"), code: "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +96,7 @@ func TestRejectionInMemory(t *testing.T) {
 			}})
 			state, err := x.Execute(t.Context(), d.Graph, nil)
 			code := ""
-			if f := planner.AsFailure(err); f != nil {
+			if f := walk.AsFailure(err); f != nil {
 				code = f.Code
 			}
 			if code != tt.code || asked != 1 {
@@ -127,11 +128,11 @@ edges: []`), planner.FormatYAML)
 		t.Fatal(err)
 	}
 	for code, want := range map[string][]string{"rejected": {"cleanup"}, "timeout": {"later", "cleanup"}} {
-		w := planner.NewWalk(p, planner.Facts{})
+		w := walk.New(p, walk.Facts{})
 		w.Ready()
-		for _, s := range []planner.Settlement{
-			{VisitKey: planner.VisitKey{Node: p.Index["ask"], Visit: 1}, Item: -1, Status: planner.Failed, Failure: &planner.Failure{Code: code}},
-			{VisitKey: planner.VisitKey{Node: p.Index["other"], Visit: 1}, Item: -1, Status: planner.Completed},
+		for _, s := range []walk.Settlement{
+			{VisitKey: walk.VisitKey{Node: p.Index["ask"], Visit: 1}, Item: -1, Status: walk.Failed, Failure: &walk.Failure{Code: code}},
+			{VisitKey: walk.VisitKey{Node: p.Index["other"], Visit: 1}, Item: -1, Status: walk.Completed},
 		} {
 			if _, err := w.Settle(s); err != nil {
 				t.Fatal(err)

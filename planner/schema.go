@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/internal/pattern"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
@@ -67,7 +69,7 @@ func (e *SchemaError) Error() string {
 // draft (P42). Patterns are RE2, which cannot be made to hang. The error is a
 // [*SchemaError].
 func CompileSchema(v any) (*Schema, error) {
-	v, err := Normalize(v)
+	v, err := jsonvalue.Normalize(v)
 	if err != nil {
 		return nil, schemaError(nil, "%s", err)
 	}
@@ -87,7 +89,7 @@ func CompileSchema(v any) (*Schema, error) {
 	c.AssertFormat()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
-		re, size, err := compilePattern(text)
+		re, size, err := pattern.Compile(text)
 		return sizedPattern{re, size}, err
 	})
 	if err := c.AddResource(schemaURL, v); err != nil {
@@ -119,7 +121,7 @@ func (s *Schema) Validate(v any) []SchemaProblem { return s.ValidateContext(cont
 // ValidateContext is Validate that ends when the context does; its one problem is
 // then that of the context.
 func (s *Schema) ValidateContext(ctx context.Context, v any) []SchemaProblem {
-	v, err := Normalize(v)
+	v, err := jsonvalue.Normalize(v)
 	if err != nil {
 		return []SchemaProblem{{Message: err.Error()}}
 	}
@@ -170,16 +172,16 @@ func explainSchema(err error) *SchemaError {
 		}
 	}
 	if e, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
-		return schemaError(nil, "%s is not part of the schema, and schemas are never fetched", clip(e.URL))
+		return schemaError(nil, "%s is not part of the schema, and schemas are never fetched", jsonvalue.Quote(e.URL))
 	}
 	if e, ok := errors.AsType[*jsonschema.InvalidRegexError](err); ok {
-		return schemaError(nil, "the pattern %s is not a regular expression (RE2): %s", clip(e.Regex), e.Err)
+		return schemaError(nil, "the pattern %s is not a regular expression (RE2): %s", jsonvalue.Quote(e.Regex), e.Err)
 	}
 	if e, ok := errors.AsType[*jsonschema.JSONPointerNotFoundError](err); ok {
-		return schemaError(nil, "$ref leads to %s, which is not there", clip("#"+fragment(e.URL)))
+		return schemaError(nil, "$ref leads to %s, which is not there", jsonvalue.Quote("#"+fragment(e.URL)))
 	}
 	if e, ok := errors.AsType[*jsonschema.AnchorNotFoundError](err); ok {
-		return schemaError(nil, "$ref leads to %s, which is not there", clip("#"+fragment(e.Reference)))
+		return schemaError(nil, "$ref leads to %s, which is not there", jsonvalue.Quote("#"+fragment(e.Reference)))
 	}
 	return schemaError(nil, "%s", strings.ReplaceAll(err.Error(), schemaURL, ""))
 }
@@ -256,15 +258,15 @@ func schemaMessage(k jsonschema.ErrorKind) string {
 	case *kind.Enum:
 		want := make([]string, 0, len(k.Want))
 		for _, v := range k.Want {
-			want = append(want, clip(Text(v)))
+			want = append(want, jsonvalue.Quote(jsonvalue.Text(v)))
 		}
 		return "must be one of " + strings.Join(want, ", ")
 	case *kind.Const:
-		return "must be " + clip(Text(k.Want))
+		return "must be " + jsonvalue.Quote(jsonvalue.Text(k.Want))
 	case *kind.Pattern:
-		return fmt.Sprintf("%s does not match the pattern %s", clip(k.Got), clip(k.Want))
+		return fmt.Sprintf("%s does not match the pattern %s", jsonvalue.Quote(k.Got), jsonvalue.Quote(k.Want))
 	case *kind.Format:
-		return fmt.Sprintf("%s is not a valid %s", clip(Text(k.Got)), k.Want)
+		return fmt.Sprintf("%s is not a valid %s", jsonvalue.Quote(jsonvalue.Text(k.Got)), k.Want)
 	}
 	return k.LocalizedString(english)
 }
@@ -272,7 +274,7 @@ func schemaMessage(k jsonschema.ErrorKind) string {
 func quoteAll(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
-		quoted[i] = clip(n)
+		quoted[i] = jsonvalue.Quote(n)
 	}
 	return strings.Join(quoted, ", ")
 }
@@ -332,8 +334,8 @@ func countValues(v any, limit int) int {
 func extremeNumber(v any, at []string) ([]string, bool) {
 	switch v := v.(type) {
 	case json.Number:
-		d, ok := parseDecimal(string(v))
-		return at, !ok || d.exp > maxSchemaExponent || d.exp < -maxSchemaExponent || len(d.digits) > 10*maxSchemaExponent
+		d, ok := jsonvalue.ParseDecimal(string(v))
+		return at, !ok || d.Exp > maxSchemaExponent || d.Exp < -maxSchemaExponent || len(d.Digits) > 10*maxSchemaExponent
 	case []any:
 		for i, e := range v {
 			if at, bad := extremeNumber(e, append(at[:len(at):len(at)], fmt.Sprint(i))); bad {

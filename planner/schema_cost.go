@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/internal/pattern"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -27,7 +28,7 @@ var errSchemaCost = errors.New("too many steps")
 // patternSteps is what a pattern takes over a text.
 func patternSteps(p jsonschema.Regexp, text string) int {
 	if p, ok := p.(sizedPattern); ok {
-		return min((len(text)+1)*p.size/searchSteps, maxSchemaSteps+1)
+		return min((len(text)+1)*p.size/pattern.StepsPerUnit, maxSchemaSteps+1)
 	}
 	return 0
 }

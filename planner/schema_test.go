@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 func decode(t *testing.T, src string) any {
 	t.Helper()
-	v, err := planner.DecodeValue([]byte(src))
+	v, err := jsonvalue.Decode([]byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func FuzzSchema(f *testing.F) {
 	f.Add([]byte(`{"$id": "a/b", "$anchor": "c", "if": {"const": 1.0}, "then": false, "unevaluatedProperties": false, "format": "uri", "multipleOf": 0.1}`), []byte(`1e5`))
 	f.Add([]byte(`{"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": ["b"]}, "items": [true], "additionalItems": false}`), []byte(`[1, 2]`))
 	f.Fuzz(func(t *testing.T, schema, value []byte) {
-		v, err := planner.DecodeValue(schema)
+		v, err := jsonvalue.Decode(schema)
 		if err != nil {
 			return
 		}
@@ -152,7 +153,7 @@ func FuzzSchema(f *testing.F) {
 			}
 			return
 		}
-		if v, err = planner.DecodeValue(value); err != nil {
+		if v, err = jsonvalue.Decode(value); err != nil {
 			return
 		}
 		for _, p := range s.Validate(v) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // A node without an input gets the last output; the first input and the memory are
@@ -58,7 +59,7 @@ func TestAuditOfAFailure(t *testing.T) {
 	})
 	var got []string
 	exec.AuditHook = func(_ context.Context, e planner.AuditEvent) {
-		got = append(got, e.NodeID+" "+e.NodeType+" "+e.Status+" "+planner.Text(e.Output)+" "+e.Error)
+		got = append(got, e.NodeID+" "+e.NodeType+" "+e.Status+" "+jsonvalue.Text(e.Output)+" "+e.Error)
 		if ended := e.Status != planner.AuditStarted; e.GraphID != "g" || time.Since(e.StartedAt) > time.Hour || ended == e.FinishedAt.IsZero() || ended && e.FinishedAt.Before(e.StartedAt) {
 			t.Errorf("%+v", e)
 		}

@@ -1,7 +1,9 @@
 package planner
 
+import "github.com/kairosd/kairosd/planner/walk"
+
 // StepPlan is a plan as planners write it: steps with dependencies ([001],
-// [002]). It compiles to a [Program] whose nodes are activated by needs.
+// [002]). It compiles to a [walk.Program] whose nodes are activated by needs.
 type StepPlan struct {
 	ID          string
 	Name        string
@@ -15,7 +17,7 @@ type StepPlan struct {
 
 	InputSchema any
 	Defaults    Defaults
-	Limits      Limits
+	Limits      walk.Limits
 	OnFailure   string
 	Strict      bool
 	// ContinueOnFailure makes on_error: continue the default of every step that is no
@@ -41,7 +43,7 @@ type Step struct {
 	// OutputSchema is the JSON Schema of the step's output; nil: that of its skill, if
 	// it has one.
 	OutputSchema any
-	Timeout      Duration
+	Timeout      walk.Duration
 	OnError      string
 	OnReject     string // of a step that asks a person: see [Node.OnReject]
 }

@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/kairosd/kairosd/planner/suggest"
 	"math"
 	"slices"
 	"strconv"
@@ -156,7 +157,7 @@ func (r *reporter) suggest(word string, names func() []string, otherwise string)
 	}
 	candidates := names()
 	slices.Sort(candidates)
-	if near := Nearest(word, candidates); near != "" {
+	if near := suggest.Nearest(word, candidates); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	return otherwise

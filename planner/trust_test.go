@@ -6,29 +6,30 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // trustCatalog has a tool and an agent of each kind that the rule of two tells apart.
 func trustCatalog() *planner.Catalog {
-	byMethod := func(args any) planner.Effect {
+	byMethod := func(args any) walk.Effect {
 		if m, ok := args.(map[string]any); ok && m["method"] == "POST" {
-			return planner.EffectUnsafe
+			return walk.EffectUnsafe
 		}
-		return planner.EffectRead
+		return walk.EffectRead
 	}
 	return &planner.Catalog{DefaultAgent: "talker",
 		Tools: map[string]planner.ToolInfo{
-			"http": {Effect: planner.EffectUnsafe, EffectOf: byMethod, Untrusted: true},
-			"mail": {Effect: planner.EffectUnsafe, Untrusted: true},
-			"pay":  {Effect: planner.EffectUnsafe},
-			"put":  {Effect: planner.EffectIdempotent},
-			"sql":  {Effect: planner.EffectRead, Private: true},
-			"sum":  {Effect: planner.EffectPure, Private: true},
-			"now":  {Effect: planner.EffectRead},
-			"wire": {Effect: planner.EffectUnsafe, Asks: func(plan string) bool { return plan != "treasury" }},
+			"http": {Effect: walk.EffectUnsafe, EffectOf: byMethod, Untrusted: true},
+			"mail": {Effect: walk.EffectUnsafe, Untrusted: true},
+			"pay":  {Effect: walk.EffectUnsafe},
+			"put":  {Effect: walk.EffectIdempotent},
+			"sql":  {Effect: walk.EffectRead, Private: true},
+			"sum":  {Effect: walk.EffectPure, Private: true},
+			"now":  {Effect: walk.EffectRead},
+			"wire": {Effect: walk.EffectUnsafe, Asks: func(plan string) bool { return plan != "treasury" }},
 		},
-		Agents: map[string]planner.AgentInfo{"talker": {Effect: planner.EffectIdempotent}, "clerk": {Effect: planner.EffectIdempotent, Private: true},
-			"doer": {Effect: planner.EffectUnsafe, Changes: true}, "banker": {Effect: planner.EffectUnsafe, Private: true, Changes: true}},
+		Agents: map[string]planner.AgentInfo{"talker": {Effect: walk.EffectIdempotent}, "clerk": {Effect: walk.EffectIdempotent, Private: true},
+			"doer": {Effect: walk.EffectUnsafe, Changes: true}, "banker": {Effect: walk.EffectUnsafe, Private: true, Changes: true}},
 	}
 }
 

@@ -1,23 +1,24 @@
 package planner
 
 import (
+	"github.com/kairosd/kairosd/planner/walk"
 	"maps"
 	"slices"
 )
 
 // builtins holds each type's default effect; that of tool
 // and tools is their tools' own.
-var builtins = map[string]Effect{
-	TypeTool: EffectUnsafe, TypeAgent: EffectIdempotent, TypeLLM: EffectIdempotent, TypeDecision: EffectPure,
-	TypeNoop: EffectPure, TypeLog: EffectPure, TypeRouter: EffectIdempotent, TypeTools: EffectUnsafe,
-	TypeGenerator: EffectIdempotent, TypeSet: EffectPure, TypeWait: EffectControl, TypeApproval: EffectControl,
-	TypePlan: EffectControl,
+var builtins = map[string]walk.Effect{
+	walk.TypeTool: walk.EffectUnsafe, walk.TypeAgent: walk.EffectIdempotent, walk.TypeLLM: walk.EffectIdempotent, walk.TypeDecision: walk.EffectPure,
+	walk.TypeNoop: walk.EffectPure, walk.TypeLog: walk.EffectPure, walk.TypeRouter: walk.EffectIdempotent, walk.TypeTools: walk.EffectUnsafe,
+	walk.TypeGenerator: walk.EffectIdempotent, walk.TypeSet: walk.EffectPure, walk.TypeWait: walk.EffectControl, walk.TypeApproval: walk.EffectControl,
+	walk.TypePlan: walk.EffectControl,
 }
 
 // aliases are the types of older documents [000].
 var aliases = map[string]string{
-	"init": TypeNoop, "format_output": TypeNoop, "error_handler": TypeNoop, "terminal": TypeNoop,
-	"validation": TypeDecision, "llm_call": TypeLLM,
+	"init": walk.TypeNoop, "format_output": walk.TypeNoop, "error_handler": walk.TypeNoop, "terminal": walk.TypeNoop,
+	"validation": walk.TypeDecision, "llm_call": walk.TypeLLM,
 }
 
 // BuiltinType reports whether a name is a node type of the language or an alias
@@ -49,7 +50,7 @@ func typeNames(c *Catalog) []string {
 
 // EffectOf is the effect of a node as far as it is known before it runs: what
 // the document says, else its tool's, agent's or type's.
-func (c *Catalog) EffectOf(n *ProgramNode) Effect {
+func (c *Catalog) EffectOf(n *walk.ProgramNode) walk.Effect {
 	if n.Effect != "" {
 		return n.Effect
 	}
@@ -57,21 +58,21 @@ func (c *Catalog) EffectOf(n *ProgramNode) Effect {
 }
 
 // DefaultEffect is EffectOf without what the document says.
-func (c *Catalog) DefaultEffect(n *ProgramNode) Effect {
+func (c *Catalog) DefaultEffect(n *walk.ProgramNode) walk.Effect {
 	switch n.Type {
-	case TypeTool:
+	case walk.TypeTool:
 		if c == nil {
-			return EffectUnsafe
+			return walk.EffectUnsafe
 		}
 		info, ok := c.Tools[n.Tool]
 		if !ok {
-			return EffectUnsafe
+			return walk.EffectUnsafe
 		}
 		if info.EffectOf != nil && n.Input != nil {
 			return info.EffectOf(n.Input.Source)
 		}
 		return info.Effect
-	case TypeAgent:
+	case walk.TypeAgent:
 		if c != nil {
 			if a, ok := c.Agents[n.Agent]; ok && a.Effect != "" {
 				return a.Effect
@@ -86,5 +87,5 @@ func (c *Catalog) DefaultEffect(n *ProgramNode) Effect {
 			return e
 		}
 	}
-	return EffectUnsafe
+	return walk.EffectUnsafe
 }

@@ -1,6 +1,9 @@
 package planner
 
-import "slices"
+import (
+	"github.com/kairosd/kairosd/planner/walk"
+	"slices"
+)
 
 // bitset is a set of node positions.
 type bitset []uint64
@@ -17,7 +20,7 @@ func (b bitset) or(o bitset) {
 // view answers which nodes may, and which must, have run before another. It is
 // computed at the first question: most plans of thousands of nodes ask none.
 type view struct {
-	p          *Program
+	p          *walk.Program
 	components [][]int
 	owner      []int // token source of each node, -1: unreachable
 
@@ -29,7 +32,7 @@ type view struct {
 	certain      []bitset // of token sources: nodes that have completed before
 }
 
-func newView(p *Program, components [][]int, owner []int) *view {
+func newView(p *walk.Program, components [][]int, owner []int) *view {
 	return &view{p: p, components: components, owner: owner}
 }
 
@@ -104,7 +107,7 @@ func (v *view) findCertain() {
 	for _, c := range v.components {
 		for _, i := range c {
 			node := &v.p.Nodes[i]
-			if len(node.Needs) == 0 || node.When == WhenFailure || node.When == WhenAlways {
+			if len(node.Needs) == 0 || node.When == walk.WhenFailure || node.When == walk.WhenAlways {
 				continue
 			}
 			set := newBitset(n)

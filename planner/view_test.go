@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/kairosd/kairosd/planner/walk"
 	"pgregory.net/rapid"
 )
 
@@ -14,9 +15,9 @@ func TestView(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(rt, "nodes")
-		p := &Program{Nodes: make([]ProgramNode, n), Index: map[string]int{}}
+		p := &walk.Program{Nodes: make([]walk.ProgramNode, n), Index: map[string]int{}}
 		for i := range p.Nodes {
-			p.Nodes[i] = ProgramNode{ID: fmt.Sprintf("n%d", i), Index: i, When: WhenSuccess}
+			p.Nodes[i] = walk.ProgramNode{ID: fmt.Sprintf("n%d", i), Index: i, When: walk.WhenSuccess}
 			p.Index[p.Nodes[i].ID] = i
 		}
 		// Node 0 is a root; some nodes have needs among lower ones, the others
@@ -28,7 +29,7 @@ func TestView(t *testing.T) {
 				continue
 			}
 			if rapid.IntRange(0, 4).Draw(rt, "always") == 0 {
-				p.Nodes[i].When = WhenAlways
+				p.Nodes[i].When = walk.WhenAlways
 			}
 			for _, j := range rapid.SliceOfNDistinct(rapid.IntRange(0, i-1), 1, min(i, 3), rapid.ID).Draw(rt, "needs") {
 				p.Nodes[i].Needs = append(p.Nodes[i].Needs, j)
@@ -40,7 +41,7 @@ func TestView(t *testing.T) {
 			if to == 0 || needing[to] {
 				continue
 			}
-			p.Nodes[from].Out = append(p.Nodes[from].Out, ProgramEdge{To: to})
+			p.Nodes[from].Out = append(p.Nodes[from].Out, walk.ProgramEdge{To: to})
 			p.Nodes[to].Incoming++
 		}
 		p.Roots = []int{0}
@@ -112,7 +113,7 @@ func TestView(t *testing.T) {
 				}
 				return set
 			}
-			if p.Nodes[b].When == WhenAlways {
+			if p.Nodes[b].When == walk.WhenAlways {
 				return set
 			}
 			for _, need := range p.Nodes[b].Needs {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -121,7 +121,7 @@ func (r *request) approvalOutcome(a domain.Approval) view.Status {
 // argumentFacts are the arguments of a call as terms and values, if it has a few
 // plain ones; what is larger is read in the JSON below.
 func argumentFacts(arguments domain.RawJSON) []view.Fact {
-	v, err := planner.DecodeValue(arguments)
+	v, err := jsonvalue.Decode(arguments)
 	if err != nil {
 		return nil
 	}
@@ -131,7 +131,7 @@ func argumentFacts(arguments domain.RawJSON) []view.Fact {
 	}
 	var out []view.Fact
 	for _, k := range sorted(m) {
-		text := planner.Text(m[k])
+		text := jsonvalue.Text(m[k])
 		if short := []rune(text); len(short) > 400 {
 			text = string(short[:400]) + "…"
 		}
@@ -144,7 +144,7 @@ func formSchema(a domain.Approval) any {
 	if a.Form == nil {
 		return nil
 	}
-	schema, err := planner.DecodeValue(a.Form)
+	schema, err := jsonvalue.Decode(a.Form)
 	if err != nil {
 		return nil
 	}

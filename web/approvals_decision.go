@@ -10,7 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -195,7 +195,7 @@ func proposed(schema any) domain.RawJSON {
 			}
 		}
 	}
-	j, err := planner.EncodeValue(out)
+	j, err := jsonvalue.Encode(out)
 	if err != nil {
 		return domain.RawJSON("{}")
 	}
@@ -263,7 +263,7 @@ func (r *request) decide() error {
 	}
 	if schema := formSchema(a); schema != nil && !req.AskBack && !rejects {
 		if values := r.formValues(schema); values != nil {
-			if req.Values, err = planner.EncodeValue(values); err != nil {
+			if req.Values, err = jsonvalue.Encode(values); err != nil {
 				problem = err.Error()
 			}
 		}

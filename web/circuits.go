@@ -10,7 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/vital"
@@ -202,7 +202,7 @@ func (r *request) showToolCircuit(code int, problem string) error {
 		c = t.Circuits[i]
 	}
 	p := view.ConfirmPage{Crumb: view.Link{Text: r.t("Tools"), Href: "/agents/tools"}, Back: toolHref(t.Name), Error: problem}
-	plans, _, err := r.plansWith(func(n *planner.ProgramNode) bool { return n.Type == planner.TypeTool && n.Tool == t.Name }, nil)
+	plans, _, err := r.plansWith(func(n *walk.ProgramNode) bool { return n.Type == walk.TypeTool && n.Tool == t.Name }, nil)
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (r *request) missed() ([]domain.ToolInfo, error) {
 		for _, n := range program.Nodes {
 			called[n.Tool] = true
 			for _, a := range agents {
-				if n.Agent == a.ID || n.Agent == "" && a.Default && n.Type == planner.TypeAgent {
+				if n.Agent == a.ID || n.Agent == "" && a.Default && n.Type == walk.TypeAgent {
 					for _, name := range a.Tools {
 						called[name] = true
 					}

@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/bundle"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/testing/proof"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -32,17 +32,17 @@ var canaryLinks = []string{"javascript:xc()", "data:text/html,<script>xc()</scri
 // sow stores the canary in every text that somebody can store.
 func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	t.Helper()
-	quoted, err := planner.EncodeValue(canary)
+	quoted, err := jsonvalue.Encode(canary)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := string(quoted)
-	short, err := planner.EncodeValue(canary[:190])
+	short, err := jsonvalue.Encode(canary[:190])
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := string(short)
-	links, err := planner.EncodeValue([]any{canaryLinks[0], canaryLinks[1], canaryLinks[2], canaryLinks[3], map[string]any{canary: canary}})
+	links, err := jsonvalue.Encode([]any{canaryLinks[0], canaryLinks[1], canaryLinks[2], canaryLinks[3], map[string]any{canary: canary}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -66,7 +66,7 @@ func (r *request) agents(p *view.CrewPage) error {
 		return err
 	}
 	named := map[string]int{} // in how many plans
-	if _, _, err := r.plansWith(func(n *planner.ProgramNode) bool { return n.Agent != "" }, func(_ string, nodes []*planner.ProgramNode) {
+	if _, _, err := r.plansWith(func(n *walk.ProgramNode) bool { return n.Agent != "" }, func(_ string, nodes []*walk.ProgramNode) {
 		seen := map[string]bool{}
 		for _, n := range nodes {
 			if !seen[n.Agent] {
@@ -275,7 +275,7 @@ func (r *request) agentPage() error {
 		}
 		p.Tools = append(p.Tools, l)
 	}
-	if p.Plans, p.Searched, err = r.plansWith(func(n *planner.ProgramNode) bool { return n.Agent == a.ID }, nil); err != nil {
+	if p.Plans, p.Searched, err = r.plansWith(func(n *walk.ProgramNode) bool { return n.Agent == a.ID }, nil); err != nil {
 		return err
 	}
 	if p.Versions, err = r.agentVersions(a); err != nil {

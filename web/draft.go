@@ -15,6 +15,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/view"
@@ -118,7 +120,7 @@ func (r *request) draftedPlan(p *view.DraftPage, pl domain.Plan, v domain.Versio
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
 		effect := effects[i]
-		row := view.DraftStep{ID: n.ID, Does: visible(doesWhat(n)), Effect: r.effect(string(effect)), Unsafe: effect == planner.EffectUnsafe, Why: r.whyStep(n, explained), Chosen: n.ID == r.c.QueryParam("node")}
+		row := view.DraftStep{ID: n.ID, Does: visible(doesWhat(n)), Effect: r.effect(string(effect)), Unsafe: effect == walk.EffectUnsafe, Why: r.whyStep(n, explained), Chosen: n.ID == r.c.QueryParam("node")}
 		if info := catalog.Tools[n.Tool]; info.Denied != nil && info.Denied(pl.Key) {
 			p.Unusable = append(p.Unusable, r.t("%s, which %s calls, is denied", visible(n.Tool), visible(n.ID)))
 		}
@@ -180,7 +182,7 @@ func (r *request) draftBefore(p *view.DraftPage, before, v domain.Version) error
 }
 
 // whyStep says why a planner put a step into a plan.
-func (r *request) whyStep(n *planner.ProgramNode, e domain.Explained) string {
+func (r *request) whyStep(n *walk.ProgramNode, e domain.Explained) string {
 	switch why := e.Reasons[n.ID]; why.Kind {
 	case domain.ReasonAsked:
 		return r.t("the request says: %s", visible(why.By))
@@ -235,7 +237,7 @@ func (r *request) estimates(v domain.Version, fact func(term, text string)) {
 
 // expectedOf says what the steps of a draft took and cost in runs of its plan, where
 // there are some: the same was asked before, or it changes a plan in use.
-func (r *request) expectedOf(pl domain.Plan, program *planner.Program, fact func(term, text string)) error {
+func (r *request) expectedOf(pl domain.Plan, program *walk.Program, fact func(term, text string)) error {
 	flow, err := r.s.Reader.PlanFlow(r.ctx, pl.Key, 0, r.s.now().Add(-domain.ExpectedSince))
 	if err != nil {
 		return err
@@ -267,7 +269,7 @@ func (r *request) alternatives(v domain.Version) []view.DraftAlternative {
 var alternatives = map[string]string{"cheaper": locale.Mark("Cheaper, with what was asked for only"), "faster": locale.Mark("Faster, without conditions")}
 
 // doesWhat is what a node does, in a few words.
-func doesWhat(n *planner.ProgramNode) string {
+func doesWhat(n *walk.ProgramNode) string {
 	who := n.TypeName
 	switch {
 	case n.Agent != "":
@@ -316,7 +318,7 @@ func (r *request) acceptVersion() error {
 // startDrafted starts a run of exactly the version that was shown, or a dry one,
 // which changes nothing and stays out of lists.
 func (r *request) startDrafted(pl domain.Plan, v domain.Version, intent string, dry bool) error {
-	input, err := planner.EncodeValue(intent)
+	input, err := jsonvalue.Encode(intent)
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -90,7 +90,7 @@ func (r *request) acceptAlternativePage(d domain.Draft, v domain.Version, kind s
 }
 
 // graphInWords says what there is to see of a plan's graph.
-func (r *request) graphInWords(p *planner.Program) string {
+func (r *request) graphInWords(p *walk.Program) string {
 	links := 0
 	for i := range p.Nodes {
 		links += len(p.Nodes[i].Out) + len(p.Nodes[i].Needs)
@@ -103,7 +103,7 @@ func (r *request) graphInWords(p *planner.Program) string {
 }
 
 // usedIn are the agents and tools that a plan names.
-func usedIn(p *planner.Program) (agents, tools []string) {
+func usedIn(p *walk.Program) (agents, tools []string) {
 	for i := range p.Nodes {
 		if a := p.Nodes[i].Agent; a != "" {
 			agents = append(agents, visible(a))

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -34,7 +34,7 @@ nodes:
 	}
 	var want []string
 	for _, s := range slices.Concat(preview.New, preview.Again) {
-		if s.Effect == string(planner.EffectUnsafe) {
+		if s.Effect == string(walk.EffectUnsafe) {
 			want = append(want, s.Node)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -153,7 +153,7 @@ func (r *request) choices(p *view.PreviewPage, v verb, req domain.VerbRequest, p
 		if e.Seq > req.At {
 			break
 		}
-		if !isCheckpoint(e) || e.Item >= 0 || len(e.Output) > editableBytes || b.typeOf(e.Node) == planner.TypeApproval {
+		if !isCheckpoint(e) || e.Item >= 0 || len(e.Output) > editableBytes || b.typeOf(e.Node) == walk.TypeApproval {
 			continue
 		}
 		name := stepName(e.Node, e.Visit)

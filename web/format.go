@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -58,8 +58,8 @@ func favicon(s domain.RunStatus) string {
 
 // effectNames are the effects of steps and tools, as the plan language calls them.
 var effectNames = map[string]string{
-	string(planner.EffectPure): locale.Mark("pure"), string(planner.EffectRead): locale.Mark("read"), string(planner.EffectIdempotent): locale.Mark("idempotent"),
-	string(planner.EffectUnsafe): locale.Mark("unsafe"), string(planner.EffectControl): locale.Mark("control"),
+	string(walk.EffectPure): locale.Mark("pure"), string(walk.EffectRead): locale.Mark("read"), string(walk.EffectIdempotent): locale.Mark("idempotent"),
+	string(walk.EffectUnsafe): locale.Mark("unsafe"), string(walk.EffectControl): locale.Mark("control"),
 }
 
 // effect is an effect in the reader's language.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -39,7 +39,7 @@ func (r *request) fields(schema any) []view.Field {
 		hint, _ := p["description"].(string)
 		f := view.Field{Name: "f." + name, Label: cmp.Or(title, name), Hint: hint, Required: slices.Contains(required, name), Type: "text", ID: "f-" + safeName(name)}
 		if v, ok := p["default"]; ok {
-			f.Value = planner.Text(v)
+			f.Value = jsonvalue.Text(v)
 		}
 		if typed := r.c.FormValue(f.Name); typed != "" {
 			f.Value = typed
@@ -50,7 +50,7 @@ func (r *request) fields(schema any) []view.Field {
 		case "boolean":
 			f.Type, f.Options = "select", []string{"false", "true"}
 		case "string":
-			if n, err := strconv.Atoi(planner.Text(p["maxLength"])); err == nil && n > 200 {
+			if n, err := strconv.Atoi(jsonvalue.Text(p["maxLength"])); err == nil && n > 200 {
 				f.Type = "textarea"
 			}
 		default:
@@ -63,7 +63,7 @@ func (r *request) fields(schema any) []view.Field {
 				f.Options = append(f.Options, "")
 			}
 			for _, o := range options {
-				f.Options = append(f.Options, planner.Text(o))
+				f.Options = append(f.Options, jsonvalue.Text(o))
 			}
 		}
 		out = append(out, f)
@@ -88,7 +88,7 @@ func (r *request) formValues(schema any) map[string]any {
 		out[name] = typed
 		p, _ := props[name].(map[string]any)
 		if typ, _ := p["type"].(string); typ != "string" {
-			if v, err := planner.DecodeValue([]byte(typed)); err == nil {
+			if v, err := jsonvalue.Decode([]byte(typed)); err == nil {
 				out[name] = v
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handoff"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -104,7 +104,7 @@ func (b *runPage) handoffBlocks(d domain.HandoffDetail) []view.Block {
 	case d.Context == "":
 		out = append(out, view.Block{ID: "given", Title: b.t("Context given"), Text: b.t("nothing")})
 	default:
-		if words, err := planner.EncodeValue(d.Context); err == nil {
+		if words, err := jsonvalue.Encode(d.Context); err == nil {
 			given = words
 		}
 	}

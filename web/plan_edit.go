@@ -18,6 +18,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/view"
@@ -130,7 +132,7 @@ func (r *request) looked(p *view.PlanForm) (doc *planner.Document, valid bool) {
 				}
 			}
 			for i := range program.Nodes {
-				if n := &program.Nodes[i]; effects[i] == planner.EffectUnsafe {
+				if n := &program.Nodes[i]; effects[i] == walk.EffectUnsafe {
 					row := view.ProblemRow{Code: visible(doesWhat(n)), Message: visible(n.ID)}
 					if row.Line = lines[n.ID]; row.Line > 0 {
 						row.Where = r.t("line %d", row.Line)
@@ -254,7 +256,7 @@ func (r *request) tryPlan(p *view.PlanForm, format planner.Format) error {
 	if typed := p.TryInput; strings.TrimSpace(typed) != "" {
 		var err error
 		if input, err = jsonOf(typed); err != nil { // plain text is an input too
-			if input, err = planner.EncodeValue(typed); err != nil {
+			if input, err = jsonvalue.Encode(typed); err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/view"
@@ -35,13 +35,13 @@ type planFlow struct {
 	*request
 	key     string
 	version int
-	program *planner.Program
-	effects []planner.Effect // what its nodes may do
+	program *walk.Program
+	effects []walk.Effect // what its nodes may do
 	since   string
 	flow    domain.PlanFlow
 }
 
-func (r *request) planFlow(key string, v domain.Version, program *planner.Program) (*planFlow, error) {
+func (r *request) planFlow(key string, v domain.Version, program *walk.Program) (*planFlow, error) {
 	f := &planFlow{request: r, key: key, version: v.Number, program: program, since: r.c.QueryParam("since")}
 	from, err := filter.Moment(f.since, r.s.now())
 	if err != nil {

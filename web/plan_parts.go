@@ -14,7 +14,8 @@ import (
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -58,7 +59,7 @@ func (r *request) versionRows(p *view.PlanPage, pl domain.Plan, shown int, path 
 }
 
 // planRights are who may do what with a plan, and what its steps may call.
-func (r *request) planRights(p *view.PlanPage, pl domain.Plan, program *planner.Program) error {
+func (r *request) planRights(p *view.PlanPage, pl domain.Plan, program *walk.Program) error {
 	p.Rights = []view.Fact{{Term: r.t("Start, resume, fork"), Text: r.t("operators")}, {Term: r.t("Edit, restore, archive, go on with another version"), Text: r.t("authors")}}
 	used := map[string][]string{}
 	for i := range program.Nodes {
@@ -119,12 +120,12 @@ func (r *request) inputRows(schema any) []view.InputRow {
 		if options := listOf(p["enum"]); len(options) > 0 {
 			var list []string
 			for _, o := range options {
-				list = append(list, planner.Text(o))
+				list = append(list, jsonvalue.Text(o))
 			}
 			row.Choice = visible(strings.Join(list, ", "))
 		}
 		if v, ok := p["default"]; ok {
-			row.Default = visible(planner.Text(v))
+			row.Default = visible(jsonvalue.Text(v))
 		}
 		out = append(out, row)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -138,7 +139,7 @@ func aboutValue(p map[string]any) string {
 	if options := listOf(p["enum"]); len(options) > 0 {
 		var list []string
 		for _, o := range options {
-			list = append(list, planner.Text(o))
+			list = append(list, jsonvalue.Text(o))
 		}
 		parts = append(parts, "one of "+strings.Join(list, ", "))
 	}
@@ -151,12 +152,12 @@ func aboutValue(p map[string]any) string {
 // exampleOf is a value to be replaced, as JSON, which YAML reads too.
 func exampleOf(p map[string]any) string {
 	if v, ok := p["default"]; ok {
-		if b, err := planner.EncodeValue(v); err == nil {
+		if b, err := jsonvalue.Encode(v); err == nil {
 			return string(b)
 		}
 	}
 	if options := listOf(p["enum"]); len(options) > 0 {
-		if b, err := planner.EncodeValue(options[0]); err == nil {
+		if b, err := jsonvalue.Encode(options[0]); err == nil {
 			return string(b)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/account"
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/ui"
@@ -127,10 +128,10 @@ type Engine interface {
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	Look(ctx context.Context, actor domain.Actor, run string) (d domain.RunDetail, resume func() (domain.Preview, error), err error)
 	// Program compiles a stored version (cached).
-	Program(ctx context.Context, hash string) (*planner.Program, error)
+	Program(ctx context.Context, hash string) (*walk.Program, error)
 	// Effects is what running each node of a stored version may do, in their order, as
 	// far as that is known before it has its input.
-	Effects(ctx context.Context, hash string) ([]planner.Effect, error)
+	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
 	// CheckPlan validates without storing.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	// TryPlan starts a dry run of a document without saving it.

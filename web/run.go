@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/static"
 	"github.com/kairosd/kairosd/web/view"
@@ -93,8 +93,8 @@ type runPage struct {
 	d domain.RunDetail
 	// foretell says once what resuming would do; nil: ask the engine.
 	foretell func() (domain.Preview, error)
-	program  *planner.Program
-	effects  []planner.Effect // what its nodes may do
+	program  *walk.Program
+	effects  []walk.Effect // what its nodes may do
 	steps    []*step
 	chosen   *step
 	node     string // chosen, when it has no step

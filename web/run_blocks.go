@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -162,7 +162,7 @@ func (b *runPage) errorBlocks(a *attempt) []view.Block {
 // decisionBlocks say who decided, or which condition was true and what it saw.
 func (b *runPage) decisionBlocks(st *step) []view.Block {
 	var lines []string
-	if b.typeOf(st.node) == planner.TypeApproval {
+	if b.typeOf(st.node) == walk.TypeApproval {
 		if st.final == nil {
 			return []view.Block{{ID: "dec", Title: b.t("Who decided"), Text: b.t("Nobody has decided yet.")}}
 		}
@@ -334,10 +334,10 @@ func (b *runPage) definition(node string) view.Block {
 }
 
 // decision reads the walk's decision of a row.
-func decision(j domain.RawJSON) planner.Decision {
-	var d planner.Decision
+func decision(j domain.RawJSON) walk.Decision {
+	var d walk.Decision
 	if len(j) > 0 && json.Unmarshal(j, &d) != nil {
-		return planner.Decision{}
+		return walk.Decision{}
 	}
 	return d
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handoff"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -90,7 +90,7 @@ func keysOf(context string) []string {
 	if !strings.HasPrefix(strings.TrimSpace(context), "{") {
 		return nil
 	}
-	v, err := planner.DecodeValue([]byte(context))
+	v, err := jsonvalue.Decode([]byte(context))
 	m, ok := v.(map[string]any)
 	if err != nil || !ok {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -148,7 +148,7 @@ func (b *runPage) tabs(st *step, a *attempt) []string {
 		tabs = append(tabs, "error")
 	}
 	decided := st.final != nil && len(st.final.Decision) > 0
-	person := b.typeOf(st.node) == planner.TypeApproval
+	person := b.typeOf(st.node) == walk.TypeApproval
 	if person {
 		tabs = append(tabs, "decision")
 	}
@@ -192,7 +192,7 @@ func (b *runPage) aboutNode(node string) string {
 		if n.MaxAttempts > 1 {
 			out = append(out, b.n(n.MaxAttempts, "at most %s attempt", "at most %s attempts"))
 		}
-		if b.effects[i] == planner.EffectUnsafe {
+		if b.effects[i] == walk.EffectUnsafe {
 			out = append(out, b.t("side effects"))
 		}
 	}

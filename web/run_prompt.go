@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -93,7 +94,7 @@ type answered struct {
 // talks reports whether a node asks a model.
 func (b *runPage) talks(node string) bool {
 	switch b.typeOf(node) {
-	case planner.TypeAgent, planner.TypeLLM, planner.TypeRouter, planner.TypeGenerator:
+	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
 		return true
 	}
 	return false
@@ -125,7 +126,7 @@ func (st *step) callsOf(a *attempt) map[int]*domain.Entry {
 // first up to last: an error retry then continues behind it.
 func (st *step) changed(first, last int) bool {
 	return slices.ContainsFunc(st.calls, func(c *domain.Entry) bool {
-		return c.Attempt > first && c.Attempt <= last && c.Effect == string(planner.EffectUnsafe) && c.Status == domain.NodeCompleted
+		return c.Attempt > first && c.Attempt <= last && c.Effect == string(walk.EffectUnsafe) && c.Status == domain.NodeCompleted
 	})
 }
 
@@ -163,8 +164,8 @@ func (b *runPage) promptOf(st *step, a *attempt) prompt {
 			input = a.input
 		}
 		p.guessed = true
-		if v, err := planner.DecodeValue(input); err == nil && input != nil {
-			p.Messages = append(p.Messages, said{Role: "user", Text: planner.Text(v)})
+		if v, err := jsonvalue.Decode(input); err == nil && input != nil {
+			p.Messages = append(p.Messages, said{Role: "user", Text: jsonvalue.Text(v)})
 		}
 	}
 	return *f.p

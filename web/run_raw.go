@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/part/value"
 )
 
@@ -54,7 +54,7 @@ func (r *request) raw() error {
 // partOf is what a path leads to in a value: a text as it is, anything else as
 // JSON.
 func partOf(j domain.RawJSON, path string) (domain.RawJSON, error) {
-	v, err := planner.DecodeValue(j)
+	v, err := jsonvalue.Decode(j)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeNotFound, "the value cannot be read in parts")
 	}
@@ -65,7 +65,7 @@ func partOf(j domain.RawJSON, path string) (domain.RawJSON, error) {
 	if s, ok := v.(string); ok {
 		return domain.RawJSON(s), nil
 	}
-	return planner.EncodeValue(v)
+	return jsonvalue.Encode(v)
 }
 
 // safePart keeps a path parameter out of a header unless it is known.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/timeline"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -262,7 +262,7 @@ func (t *timelinePage) notes(st *step) string {
 	most := 1
 	if i, ok := t.program.Index[st.node]; ok {
 		most = t.program.Nodes[i].MaxAttempts
-		if t.effects[i] == planner.EffectUnsafe {
+		if t.effects[i] == walk.EffectUnsafe {
 			out = append(out, t.t("side effects"))
 		}
 	}
@@ -358,7 +358,7 @@ func (t *timelinePage) notStarted(only string) []view.StepRow {
 			}
 			continue
 		}
-		if t.effects[t.program.Index[id]] == planner.EffectUnsafe {
+		if t.effects[t.program.Index[id]] == walk.EffectUnsafe {
 			row.Notes = t.t("side effects")
 		}
 		if only == "" || only == todo {

@@ -14,7 +14,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/jsondiff"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -167,7 +168,7 @@ func isCheckpoint(e *domain.Entry) bool {
 // continues reports whether a failure of a node is continued.
 func (b *runPage) continues(node string) bool {
 	i, ok := b.program.Index[node]
-	return ok && b.program.Nodes[i].OnError == planner.OnErrorContinue
+	return ok && b.program.Nodes[i].OnError == walk.OnErrorContinue
 }
 
 // itemsUntil is the outputs of a foreach visit up to a row, as a list; nil when
@@ -189,11 +190,11 @@ func (b *runPage) itemsUntil(last domain.Entry, most int) domain.RawJSON {
 				return nil
 			}
 			var err error
-			if v, err = planner.DecodeValue(e.Output); err != nil {
+			if v, err = jsonvalue.Decode(e.Output); err != nil {
 				return nil
 			}
 		case e.Failure != nil && b.continues(e.Node):
-			v = planner.ItemFailure(&planner.Failure{Code: e.Failure.Code, Message: e.Failure.Message})
+			v = walk.ItemFailure(&walk.Failure{Code: e.Failure.Code, Message: e.Failure.Message})
 		default:
 			continue
 		}
@@ -202,7 +203,7 @@ func (b *runPage) itemsUntil(last domain.Entry, most int) domain.RawJSON {
 		}
 		values[e.Item] = v
 	}
-	j, err := planner.EncodeValue(values)
+	j, err := jsonvalue.Encode(values)
 	if err != nil {
 		return nil
 	}
@@ -265,8 +266,8 @@ func changeCount(before, after domain.RawJSON) string {
 	if len(before)+len(after) > shownOutput {
 		return "~"
 	}
-	a, errA := planner.DecodeValue(before)
-	z, errZ := planner.DecodeValue(after)
+	a, errA := jsonvalue.Decode(before)
+	z, errZ := jsonvalue.Decode(after)
 	if errA != nil || errZ != nil {
 		return "~"
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -124,7 +125,7 @@ func (r *request) startForm(plan string, number int) (view.StartPage, error) {
 		return view.StartPage{}, err
 	}
 	for i, e := range effects {
-		if e == planner.EffectUnsafe {
+		if e == walk.EffectUnsafe {
 			p.Effects = append(p.Effects, program.Nodes[i].ID)
 		}
 	}
@@ -138,11 +139,11 @@ func (r *request) commands(p *view.StartPage, plan string, number int, schema an
 	if typed := strings.TrimSpace(p.Input); typed != "" {
 		if v, err := jsonOf(typed); err == nil {
 			input = v
-		} else if v, err := planner.EncodeValue(typed); err == nil {
+		} else if v, err := jsonvalue.Encode(typed); err == nil {
 			input = v
 		}
 	} else if values := r.formValues(schema); values != nil {
-		if v, err := planner.EncodeValue(values); err == nil {
+		if v, err := jsonvalue.Encode(values); err == nil {
 			input = v
 		}
 	} else if props, _, order := properties(schema); len(order) > 0 {
@@ -153,8 +154,8 @@ func (r *request) commands(p *view.StartPage, plan string, number int, schema an
 		}
 		input = domain.RawJSON("{" + strings.Join(parts, ", ") + "}")
 	}
-	if v, err := planner.DecodeValue(input); err == nil { // on one line
-		if one, err := planner.EncodeValue(v); err == nil {
+	if v, err := jsonvalue.Decode(input); err == nil { // on one line
+		if one, err := jsonvalue.Encode(v); err == nil {
 			input = one
 		}
 	}
@@ -226,7 +227,7 @@ func (r *request) start() error {
 	typed := r.c.FormValue("input")
 	if strings.TrimSpace(typed) != "" {
 		if req.Input, err = jsonOf(typed); err != nil { // plain text is an input too
-			if req.Input, err = planner.EncodeValue(typed); err != nil {
+			if req.Input, err = jsonvalue.Encode(typed); err != nil {
 				return err
 			}
 		}
@@ -242,7 +243,7 @@ func (r *request) start() error {
 		if r.misfits(&p, program.InputSchema, values) {
 			return r.render(http.StatusUnprocessableEntity, view.Start(p))
 		}
-		if req.Input, err = planner.EncodeValue(values); err != nil {
+		if req.Input, err = jsonvalue.Encode(values); err != nil {
 			return again(err.Error())
 		}
 	}

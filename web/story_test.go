@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web"
 )
 
@@ -29,7 +30,7 @@ var (
 // same: a plan, a journal, and what the engine would say of them.
 type story struct {
 	run      domain.Run
-	program  *planner.Program
+	program  *walk.Program
 	journal  []domain.Entry
 	waits    []domain.Wait
 	handoffs []domain.Handoff
@@ -101,11 +102,11 @@ func (s *story) done(node, to string, from, until time.Duration, output string) 
 
 // leads is the decision by which a node led to another.
 func (s *story) leads(node, to string) domain.RawJSON {
-	d := planner.Decision{To: to}
+	d := walk.Decision{To: to}
 	for _, e := range s.program.Nodes[s.program.Index[node]].Out {
 		id := s.program.Nodes[e.To].ID
 		if e.Cond != nil && e.Text != "" && e.Text != "default" {
-			d.Evaluated = append(d.Evaluated, planner.Evaluation{To: id, Condition: e.Text, Result: fmt.Sprint(id == to), Saw: "yes"})
+			d.Evaluated = append(d.Evaluated, walk.Evaluation{To: id, Condition: e.Text, Result: fmt.Sprint(id == to), Saw: "yes"})
 		}
 		if id == to {
 			d.Edge = e.Position + 1
@@ -168,7 +169,7 @@ func (o *told) Detail(_ context.Context, id string) (domain.RunDetail, error) {
 	return domain.RunDetail{Run: s.run, Waits: s.waits, Journal: s.journal, Damage: s.damage}, nil
 }
 
-func (o *told) Program(_ context.Context, hash string) (*planner.Program, error) {
+func (o *told) Program(_ context.Context, hash string) (*walk.Program, error) {
 	for _, s := range o.runs {
 		if s.program.Hash == hash {
 			return s.program, nil
@@ -178,12 +179,12 @@ func (o *told) Program(_ context.Context, hash string) (*planner.Program, error)
 }
 
 // Effects are what the nodes say.
-func (o *told) Effects(ctx context.Context, hash string) ([]planner.Effect, error) {
+func (o *told) Effects(ctx context.Context, hash string) ([]walk.Effect, error) {
 	p, err := o.Program(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
-	var out []planner.Effect
+	var out []walk.Effect
 	for i := range p.Nodes {
 		out = append(out, p.Nodes[i].Effect)
 	}
@@ -217,7 +218,7 @@ func (o *told) Preview(_ context.Context, _ domain.Actor, req domain.VerbRequest
 		default:
 			continue
 		}
-		if n.Effect == planner.EffectUnsafe {
+		if n.Effect == walk.EffectUnsafe {
 			p.Effects = append(p.Effects, step)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -176,11 +176,11 @@ func brief(raw domain.RawJSON) string {
 	if raw == nil {
 		return ""
 	}
-	v, err := planner.DecodeValue(raw)
+	v, err := jsonvalue.Decode(raw)
 	if err != nil {
 		return shortened(visible(string(raw)))
 	}
-	return shortened(visible(planner.Text(v)))
+	return shortened(visible(jsonvalue.Text(v)))
 }
 
 func shortened(s string) string {

@@ -14,6 +14,8 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/vital"
 	"github.com/kairosd/kairosd/web/ui"
@@ -98,7 +100,7 @@ func (r *request) showStopTool(code int, problem string) error {
 		return err
 	}
 	p := view.ConfirmPage{Crumb: view.Link{Text: r.t("Tools"), Href: "/agents/tools"}, Back: toolHref(t.Name), Error: problem}
-	plans, _, err := r.plansWith(func(n *planner.ProgramNode) bool { return n.Type == planner.TypeTool && n.Tool == t.Name }, nil)
+	plans, _, err := r.plansWith(func(n *walk.ProgramNode) bool { return n.Type == walk.TypeTool && n.Tool == t.Name }, nil)
 	if err != nil {
 		return err
 	}
@@ -143,7 +145,7 @@ func (r *request) toolPage() error {
 			p.Agents = append(p.Agents, view.Link{Text: visible(a.Name), Href: agentHref(a.ID)})
 		}
 	}
-	if p.Plans, p.Searched, err = r.plansWith(func(n *planner.ProgramNode) bool { return n.Type == planner.TypeTool && n.Tool == t.Name }, nil); err != nil {
+	if p.Plans, p.Searched, err = r.plansWith(func(n *walk.ProgramNode) bool { return n.Type == walk.TypeTool && n.Tool == t.Name }, nil); err != nil {
 		return err
 	}
 	if t.Change != nil && r.who.Role.Includes(domain.RoleAdmin) {
@@ -168,7 +170,7 @@ const plansSearched = 500
 // plansWith are the plans whose newest version has such a node, the last changed
 // first, each with how many; each, if not nil, hears of every plan; searched says
 // that not all plans were looked at.
-func (r *request) plansWith(has func(*planner.ProgramNode) bool, each func(plan string, nodes []*planner.ProgramNode)) (out []view.Link, searched string, err error) {
+func (r *request) plansWith(has func(*walk.ProgramNode) bool, each func(plan string, nodes []*walk.ProgramNode)) (out []view.Link, searched string, err error) {
 	ctx, cancel := context.WithTimeout(r.ctx, readTimeout)
 	defer cancel()
 	f := domain.PlanFilter{Page: domain.Page{Limit: 100}}
@@ -187,7 +189,7 @@ func (r *request) plansWith(has func(*planner.ProgramNode) bool, each func(plan 
 			} else if err != nil {
 				continue // it names what this installation no longer has
 			}
-			var found []*planner.ProgramNode
+			var found []*walk.ProgramNode
 			for i := range program.Nodes {
 				if has(&program.Nodes[i]) {
 					found = append(found, &program.Nodes[i])
@@ -237,7 +239,7 @@ func (r *request) showAccept(code int, problem string) error {
 	p := view.AcceptToolPage{Shell: r.shell("agents", r.t("Accept what %s says now", visible(t.Name))), Name: visible(t.Name), Post: toolHref(t.Name) + "/accept", Back: toolHref(t.Name),
 		Idem: newID(), Digest: t.Change.Digest, Error: problem, Accepted: schemaBlock("was", r.t("Accepted"), was.Schema), Offered: schemaBlock("is", r.t("Offered now"), is.Schema)}
 	p.Same = p.Accepted.Text == p.Offered.Text
-	p.Looser = was.Effect == string(planner.EffectUnsafe) && is.Effect != was.Effect
+	p.Looser = was.Effect == string(walk.EffectUnsafe) && is.Effect != was.Effect
 	yes := func(b bool) string {
 		if b {
 			return r.t("yes")
@@ -311,7 +313,7 @@ func (r *request) tryTool() error {
 		if err != nil {
 			return wrong(r.t("The arguments are not JSON: %s", err.Error()))
 		}
-		if args, err = planner.DecodeValue(raw); err != nil {
+		if args, err = jsonvalue.Decode(raw); err != nil {
 			return wrong(r.t("The arguments are not JSON: %s", err.Error()))
 		}
 	} else if values := r.formValues(any(t.Schema)); values != nil {
@@ -331,7 +333,7 @@ func (r *request) tryTool() error {
 			return wrong(r.t("The arguments do not fit"), problems...)
 		}
 	}
-	raw, err := planner.EncodeValue(args)
+	raw, err := jsonvalue.Encode(args)
 	if err != nil {
 		return wrong(err.Error())
 	}
@@ -341,7 +343,7 @@ func (r *request) tryTool() error {
 	}
 	digest := argumentsDigest(t.Name, effect, raw)
 	// What may change something outside wants a reason (level 2).
-	changes, reason := effect != string(planner.EffectPure) && effect != string(planner.EffectRead), strings.TrimSpace(r.c.FormValue("reason"))
+	changes, reason := effect != string(walk.EffectPure) && effect != string(walk.EffectRead), strings.TrimSpace(r.c.FormValue("reason"))
 	check := func(code int, problem string) error {
 		return r.showTry(code, func(p *view.TryToolPage) {
 			p.Checked, p.Digest, p.Arguments = true, digest, r.block("call", r.t("Arguments"), raw, "")
@@ -380,7 +382,7 @@ func (r *request) tryTool() error {
 func (r *request) savePlanFor(tool string) (domain.Plan, domain.Version, error) {
 	src, err := json.Marshal(map[string]any{
 		"id": "try-" + strings.ReplaceAll(tool, ".", "-"), "name": "Try " + tool, "description": fmt.Sprintf("Calls %s with the input of the run.", tool),
-		"nodes": map[string]any{"call": map[string]any{"type": planner.TypeTool, "tool": tool, "input": "${input}"}},
+		"nodes": map[string]any{"call": map[string]any{"type": walk.TypeTool, "tool": tool, "input": "${input}"}},
 	})
 	if err != nil {
 		return domain.Plan{}, domain.Version{}, err
@@ -390,10 +392,10 @@ func (r *request) savePlanFor(tool string) (domain.Plan, domain.Version, error) 
 }
 
 var effectWords = map[string]string{
-	string(planner.EffectPure):       locale.Mark("The call computes something and touches nothing."),
-	string(planner.EffectRead):       locale.Mark("The call reads and changes nothing."),
-	string(planner.EffectIdempotent): locale.Mark("The call changes something outside; repeated with its key it happens once."),
-	string(planner.EffectUnsafe):     locale.Mark("The call may change something outside, and what it does stays done."),
+	string(walk.EffectPure):       locale.Mark("The call computes something and touches nothing."),
+	string(walk.EffectRead):       locale.Mark("The call reads and changes nothing."),
+	string(walk.EffectIdempotent): locale.Mark("The call changes something outside; repeated with its key it happens once."),
+	string(walk.EffectUnsafe):     locale.Mark("The call may change something outside, and what it does stays done."),
 }
 
 var permissionWords = map[string]string{

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -134,11 +134,11 @@ func (r *request) limits() (set, raise domain.Limits, err error) {
 
 // jsonOf reads JSON from a form.
 func jsonOf(s string) (domain.RawJSON, error) {
-	v, err := planner.DecodeValue([]byte(s))
+	v, err := jsonvalue.Decode([]byte(s))
 	if err != nil {
 		return nil, err
 	}
-	return planner.EncodeValue(v)
+	return jsonvalue.Encode(v)
 }
 
 // previewPage says what an act would do; it is safe to open (GET).
@@ -363,7 +363,7 @@ func pretty(j domain.RawJSON) string {
 	if json.Unmarshal(j, &v) != nil {
 		return string(j)
 	}
-	if decoded, err := planner.DecodeValue(j); err == nil { // exact numbers
+	if decoded, err := jsonvalue.Decode(j); err == nil { // exact numbers
 		v = decoded
 	}
 	b, err := json.MarshalIndent(v, "", "  ")

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // T is what is needed of a *testing.T.
@@ -108,7 +108,7 @@ func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Respons
 		return strings.Contains(strings.ToLower(asked), strings.ToLower(reply.When))
 	})
 	if i < 0 {
-		return agent.Response{}, &planner.Failure{Code: "no_reply", Message: fmt.Sprintf("agenttest: no reply is left for %q", asked), Permanent: true, NoEffect: true}
+		return agent.Response{}, &walk.Failure{Code: "no_reply", Message: fmt.Sprintf("agenttest: no reply is left for %q", asked), Permanent: true, NoEffect: true}
 	}
 	reply := p.replies[i]
 	p.replies = slices.Delete(p.replies, i, i+1)
@@ -162,7 +162,7 @@ var _ agent.Tool = (*Tool)(nil)
 // NewTool makes a tool that only reads and takes any arguments. do may be nil:
 // then the tool answers null.
 func NewTool(name string, do func(args map[string]any) (any, error)) *Tool {
-	return &Tool{spec: agent.ToolSpec{Name: name, Description: "A tool of a test.", Effect: planner.EffectRead, Schema: map[string]any{"type": "object"}}, do: do}
+	return &Tool{spec: agent.ToolSpec{Name: name, Description: "A tool of a test.", Effect: walk.EffectRead, Schema: map[string]any{"type": "object"}}, do: do}
 }
 
 // WithSpec gives the tool another description; its name stays if s has none.

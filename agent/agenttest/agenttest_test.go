@@ -10,7 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/agent/agenttest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // An agent that a user tests: it looks something up, then answers.
@@ -65,7 +65,7 @@ func TestRepliesAreNeitherMissingNorLeft(t *testing.T) {
 	if _, err := a.Run(t.Context(), "hello"); err == nil || !strings.Contains(err.Error(), "out of order") {
 		t.Errorf("the reply's own error: %v", err)
 	}
-	if _, err := a.Run(t.Context(), "hello again"); planner.AsFailure(err).Code != "no_reply" || !strings.Contains(err.Error(), "hello again") {
+	if _, err := a.Run(t.Context(), "hello again"); walk.AsFailure(err).Code != "no_reply" || !strings.Contains(err.Error(), "hello again") {
 		t.Errorf("no reply: %v", err)
 	}
 	for _, f := range r.cleanups {

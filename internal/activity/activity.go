@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 const (
@@ -119,7 +119,7 @@ func (l *Log) Ended(ctx context.Context, subject string, c Call) {
 	if c.Err == nil || errors.Is(c.Err, context.Canceled) { // whoever cancels says nothing of the subject
 		return
 	}
-	f := planner.AsFailure(c.Err)
+	f := walk.AsFailure(c.Err)
 	s.Failures++
 	if s.Codes == nil {
 		s.Codes = map[string]int64{}

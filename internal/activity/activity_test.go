@@ -13,10 +13,10 @@ import (
 	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func down(code string) error { return &planner.Failure{Code: code, Message: "secret-value is wrong"} }
+func down(code string) error { return &walk.Failure{Code: code, Message: "secret-value is wrong"} }
 
 // What was noted is told of the last hour and the last day, by kind, with the run
 // that it happened in; what is older than a day is forgotten.

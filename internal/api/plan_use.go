@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 func (a *API) planUseRoutes() {
@@ -145,9 +145,9 @@ type tryIn struct {
 func (a *API) tryPlan(ctx context.Context, in *tryIn) (*startedOut, error) {
 	var input domain.RawJSON
 	if in.Input != "" {
-		v, err := planner.DecodeValue([]byte(in.Input))
+		v, err := jsonvalue.Decode([]byte(in.Input))
 		if err == nil {
-			input, err = planner.EncodeValue(v)
+			input, err = jsonvalue.Encode(v)
 		}
 		if err != nil {
 			return nil, domain.Errorf(domain.CodeInvalid, "input: %w", err)

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 const asks = "id: asks\nnodes: {ask: {type: approval, input: {message: \"go on?\"}}}\n"
@@ -151,7 +151,7 @@ func TestRepeatedActions(t *testing.T) {
 func TestResolveADoubt(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	reg := enginetest.NewRegistry().Handle("pay", planner.EffectUnsafe, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("pay", walk.EffectUnsafe, func(context.Context, *engine.Call) (engine.Result, error) {
 		return engine.Result{}, errors.New("the line went dead")
 	})
 	w := apptest.With(t, s, reg)

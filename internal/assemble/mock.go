@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/internal/toolbox"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Mock is what a node gives instead of running.
@@ -27,15 +27,15 @@ type mockRegistry struct {
 	mocks map[string]Mock
 }
 
-func (m mockRegistry) Handler(node *planner.ProgramNode) (engine.Handler, bool) {
+func (m mockRegistry) Handler(node *walk.ProgramNode) (engine.Handler, bool) {
 	return engine.HandlerFunc(func(context.Context, *engine.Call) (engine.Result, error) {
 		mock, ok := m.mocks[node.ID]
 		switch {
 		case !ok:
-			return engine.Result{}, &planner.Failure{Code: "not_mocked", Message: fmt.Sprintf("node %s has no mock", node.ID),
+			return engine.Result{}, &walk.Failure{Code: "not_mocked", Message: fmt.Sprintf("node %s has no mock", node.ID),
 				Permanent: true, NoEffect: true, Suggestion: fmt.Sprintf("add to the mock file: %s: {output: …}", node.ID)}
 		case mock.Error != "":
-			return engine.Result{}, &planner.Failure{Code: "mock", Message: mock.Error, Permanent: true, NoEffect: true}
+			return engine.Result{}, &walk.Failure{Code: "mock", Message: mock.Error, Permanent: true, NoEffect: true}
 		}
 		return engine.Result{Output: mock.Output}, nil
 	}), true

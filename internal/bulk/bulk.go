@@ -18,7 +18,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Store keeps bulk acts and knows the runs.
@@ -46,7 +46,7 @@ type Engine interface {
 	// Wait returns when the run is final or waits for a person.
 	Wait(ctx context.Context, run string) (domain.Run, error)
 	// Program is a version of a plan, compiled.
-	Program(ctx context.Context, hash string) (*planner.Program, error)
+	Program(ctx context.Context, hash string) (*walk.Program, error)
 }
 
 // Config is what bulk acts need. Store and Engine are required.

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -138,7 +138,7 @@ type slow struct{ *webtest.Site }
 func (s slow) Preview(ctx context.Context, a domain.Actor, r domain.VerbRequest) (domain.Preview, error) {
 	return s.Engine.Preview(ctx, a, r)
 }
-func (s slow) Program(ctx context.Context, hash string) (*planner.Program, error) {
+func (s slow) Program(ctx context.Context, hash string) (*walk.Program, error) {
 	return s.Engine.Program(ctx, hash)
 }
 func (s slow) Wait(ctx context.Context, run string) (domain.Run, error) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // This file is about circuits of tools: an act on runs that failed because a
@@ -57,7 +57,7 @@ func (s *Service) refuses(ctx context.Context, name string) (bool, error) {
 
 // callers are the types of nodes that call tools which no plan names: models choose
 // them, or another plan does.
-var callers = []string{planner.TypeAgent, planner.TypeRouter, planner.TypeTools, planner.TypePlan}
+var callers = []string{walk.TypeAgent, walk.TypeRouter, walk.TypeTools, walk.TypePlan}
 
 // inTheWay lists the open circuits of tools that runs call where they go on: at
 // the step that failed, or anywhere for a rerun.
@@ -107,7 +107,7 @@ type call struct {
 	any        bool   // whatever tool is chosen then
 }
 
-func (s *Service) callOf(n *planner.ProgramNode) call {
+func (s *Service) callOf(n *walk.ProgramNode) call {
 	k := call{tool: n.Tool, any: slices.Contains(callers, n.Type)}
 	if k.tool != "" && s.Host != nil && n.Input != nil {
 		if k.host = s.Host(k.tool, n.Input.Source); strings.Contains(k.host, "$") {

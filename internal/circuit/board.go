@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // ID names a circuit.
@@ -54,8 +54,8 @@ type Board struct {
 // entry is a circuit that has failed, or that a person has opened.
 type entry struct {
 	breaker Breaker
-	since   time.Time      // when it last stopped being closed
-	last    planner.Behind // failure that counted
+	since   time.Time   // when it last stopped being closed
+	last    walk.Behind // failure that counted
 	lastAt  time.Time
 	by      string // who opened it
 	reason  string
@@ -81,7 +81,7 @@ type Pass struct {
 type Refusal struct {
 	Wait    time.Duration // until it may be tried
 	Circuit domain.Circuit
-	behind  planner.Behind
+	behind  walk.Behind
 }
 
 // Enter asks for a call. With a refusal it may not be made; otherwise Leave has to
@@ -133,8 +133,8 @@ func (b *Board) Leave(p Pass, v Verdict, err error) {
 	if v == Unwell {
 		e.lastAt = now.UTC().Truncate(time.Millisecond)
 		if err != nil {
-			f := planner.AsFailure(err)
-			e.last = planner.Behind{Code: f.Code, Message: b.text(f.Message)}
+			f := walk.AsFailure(err)
+			e.last = walk.Behind{Code: f.Code, Message: b.text(f.Message)}
 		}
 	}
 	if before == after && rowBefore == row && v != Unwell {
@@ -343,9 +343,9 @@ func (id ID) String() string { return strings.TrimSpace(id.Subject + " " + id.Pa
 
 // Failure is what became of the call: it was not made, and a retry waits until one
 // is tried. what names whom it was for.
-func (r *Refusal) Failure(code, what string) *planner.Failure {
+func (r *Refusal) Failure(code, what string) *walk.Failure {
 	c := r.Circuit
-	f := &planner.Failure{Code: code, NoEffect: true, RetryAfter: r.Wait,
+	f := &walk.Failure{Code: code, NoEffect: true, RetryAfter: r.Wait,
 		Message:    fmt.Sprintf("%s has failed again and again; it is called again in %s", what, max(r.Wait.Round(time.Second), time.Second)),
 		Suggestion: "see its last error; give the node a retry that lasts longer, or close the circuit once the other side works again"}
 	if c.By != "" {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Store stores circuits: all of them at once, in one transaction with the records of
@@ -72,7 +72,7 @@ func (b *Board) restore(ctx context.Context, s Store) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, k := range list[:min(len(list), maxCircuits)] {
-		e := &entry{since: k.Since, last: planner.Behind{Code: k.LastCode, Message: k.LastMessage}, lastAt: k.LastErrorAt, by: k.By, reason: k.Reason}
+		e := &entry{since: k.Since, last: walk.Behind{Code: k.LastCode, Message: k.LastMessage}, lastAt: k.LastErrorAt, by: k.By, reason: k.Reason}
 		e.breaker.Restore(now, k.State, k.FailuresInRow, k.OpenUntil, k.By != "")
 		b.of[ID{k.Subject, k.Part}] = e
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 var root = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
@@ -43,7 +44,7 @@ type daemon struct {
 func start(t *testing.T) *daemon {
 	t.Helper()
 	d := &daemon{}
-	reg := enginetest.NewRegistry().Handle("flaky", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("flaky", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		if d.fail.Load() {
 			return engine.Result{}, errors.New("the other side is away")
 		}

@@ -8,7 +8,7 @@
 package diagram
 
 import (
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Drawing is a laid-out plan. Lengths are in CSS pixels, y grows downwards.
@@ -93,7 +93,7 @@ type Options struct {
 const compactFrom = 60
 
 // Layout draws a plan.
-func Layout(p *planner.Program, o Options) *Drawing {
+func Layout(p *walk.Program, o Options) *Drawing {
 	s, compact := sizesFor(len(p.Nodes), o)
 	d := pictureOf(p, s).fold(o.Most, o.Focus, s).draw(s, compact)
 	d.Title = p.Name
@@ -105,7 +105,7 @@ func Layout(p *planner.Program, o Options) *Drawing {
 
 // LayoutRun draws a run as it went: one box per visit, loops unrolled. Edges lead
 // from each visit to those that came from it.
-func LayoutRun(p *planner.Program, visits []Visit, o Options) *Drawing {
+func LayoutRun(p *walk.Program, visits []Visit, o Options) *Drawing {
 	s, compact := sizesFor(len(visits), o)
 	return ran(p, visits, s).fold(o.Most, o.Focus, s).draw(s, compact)
 }

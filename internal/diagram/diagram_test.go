@@ -19,11 +19,12 @@ import (
 
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func program(tb testing.TB, src string) *planner.Program {
+func program(tb testing.TB, src string) *walk.Program {
 	tb.Helper()
 	doc, problems := planner.Parse([]byte(src), planner.FormatYAML)
 	if doc == nil {
@@ -351,7 +352,7 @@ func TestHostileText(t *testing.T) {
 
 func TestNothingToDraw(t *testing.T) {
 	t.Parallel()
-	d := diagram.Layout(&planner.Program{}, diagram.Options{})
+	d := diagram.Layout(&walk.Program{}, diagram.Options{})
 	if err := sound(d); err != nil || len(d.Nodes) != 0 {
 		t.Error(err)
 	}

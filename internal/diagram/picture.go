@@ -3,7 +3,7 @@ package diagram
 import (
 	"slices"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // picture is what is to be drawn: boxes, and links between them by their
@@ -17,7 +17,7 @@ type picture struct {
 }
 
 // pictureOf is a plan as it is written: a box per node.
-func pictureOf(p *planner.Program, s sizes) picture {
+func pictureOf(p *walk.Program, s sizes) picture {
 	pic := picture{boxes: make([]Node, len(p.Nodes)), roots: p.Roots}
 	for i := range p.Nodes {
 		pic.boxes[i] = boxOf(&p.Nodes[i], s)
@@ -35,11 +35,11 @@ func pictureOf(p *planner.Program, s sizes) picture {
 		for _, need := range n.Needs {
 			l := link{from: need, to: i, position: -1, labelAt: -1, need: true, fallback: true}
 			switch n.When {
-			case planner.WhenFailure:
+			case walk.WhenFailure:
 				l.text, l.failed = "failure", true
-			case planner.WhenAlways:
+			case walk.WhenAlways:
 				l.text = "always"
-			case planner.WhenCondition:
+			case walk.WhenCondition:
 				if n.WhenCond != nil {
 					l.text = n.WhenCond.Text
 				}
@@ -71,12 +71,12 @@ func (pic picture) handOff() {
 }
 
 // boxOf is what is drawn of a node.
-func boxOf(n *planner.ProgramNode, s sizes) Node {
-	if n.Effect == planner.EffectUnsafe {
+func boxOf(n *walk.ProgramNode, s sizes) Node {
+	if n.Effect == walk.EffectUnsafe {
 		s.chars -= s.mark
 	}
 	return Node{ID: n.ID, Type: n.Type, Agent: n.Agent, Shape: shapeOf(n), Label: cut(visible(n.ID), s.chars), Note: cut(visible(note(n)), s.chars+4),
-		Foreach: n.Foreach != nil, Unsafe: n.Effect == planner.EffectUnsafe, Members: []string{n.ID}}
+		Foreach: n.Foreach != nil, Unsafe: n.Effect == walk.EffectUnsafe, Members: []string{n.ID}}
 }
 
 // Visit is one passage of a run through a node, for a picture of what ran.
@@ -88,7 +88,7 @@ type Visit struct {
 }
 
 // ran is a run as it went: a box per visit, loops unrolled.
-func ran(p *planner.Program, visits []Visit, s sizes) picture {
+func ran(p *walk.Program, visits []Visit, s sizes) picture {
 	pic := picture{boxes: make([]Node, len(visits))}
 	for i, v := range visits {
 		pic.boxes[i] = Node{ID: v.Label, Label: cut(visible(v.Label), s.chars), Shape: ShapeTool, Members: []string{v.Label}}

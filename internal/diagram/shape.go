@@ -5,31 +5,31 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func shapeOf(n *planner.ProgramNode) Shape {
+func shapeOf(n *walk.ProgramNode) Shape {
 	switch n.Type {
-	case planner.TypeAgent:
+	case walk.TypeAgent:
 		return ShapeAgent
-	case planner.TypeLLM, planner.TypeGenerator:
+	case walk.TypeLLM, walk.TypeGenerator:
 		return ShapeModel
-	case planner.TypeDecision, planner.TypeRouter:
+	case walk.TypeDecision, walk.TypeRouter:
 		return ShapeDecision
-	case planner.TypeApproval:
+	case walk.TypeApproval:
 		return ShapeApproval
-	case planner.TypePlan:
+	case walk.TypePlan:
 		return ShapePlan
-	case planner.TypeWait:
+	case walk.TypeWait:
 		return ShapeWait
-	case planner.TypeSet, planner.TypeLog, planner.TypeNoop:
+	case walk.TypeSet, walk.TypeLog, walk.TypeNoop:
 		return ShapeQuiet
 	}
 	return ShapeTool
 }
 
 // note says what a node does, below its name.
-func note(n *planner.ProgramNode) string {
+func note(n *walk.ProgramNode) string {
 	var text string
 	switch {
 	case n.Tool != "":

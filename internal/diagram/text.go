@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Mermaid is the plan as a Mermaid flowchart. Nodes are numbered and every text
 // is quoted, so that no name in a plan can add to the chart.
-func Mermaid(p *planner.Program) string {
+func Mermaid(p *walk.Program) string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")
 	for i := range p.Nodes {
@@ -62,7 +62,7 @@ func mermaidText(s string) string {
 
 // DOT is the plan in Graphviz's language. Nodes are numbered and every text is
 // a quoted string.
-func DOT(p *planner.Program) string {
+func DOT(p *walk.Program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n  rankdir=LR;\n  node [shape=box];\n", dotText(p.Name))
 	for i := range p.Nodes {

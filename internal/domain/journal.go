@@ -45,7 +45,7 @@ type Entry struct {
 
 	Input  RawJSON `json:"input,omitempty"`
 	Output RawJSON `json:"output,omitempty"`
-	// Decision is the walk's decision ([planner.Decision] as JSON) of a final
+	// Decision is the walk's decision ([walk.Decision] as JSON) of a final
 	// row, or the payload of a reset, replan, resolve, wait or verb row.
 	Decision RawJSON  `json:"decision,omitempty"`
 	Failure  *Failure `json:"failure,omitempty"`

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Result is what a run has come to so far, in the shape that `kairos --json` and
@@ -117,7 +118,7 @@ func (f *resultFold) apply(e *Entry) {
 	case status == NodeCompleted:
 		f.settle(key, orNull(output), nil)
 	case status == NodeFailed && decision.Handled == "continue":
-		f.settle(key, RawJSON("null"), cmp.Or(e.Failure, &Failure{Code: planner.CodeFailed, Message: "failed"}))
+		f.settle(key, RawJSON("null"), cmp.Or(e.Failure, &Failure{Code: walk.CodeFailed, Message: "failed"}))
 	case status == NodeFailed && decision.Handled == "edge":
 		f.settle(key, nil, nil)
 	}
@@ -141,7 +142,7 @@ func (f *resultFold) forget(key visitOf) {
 // reset drops what a resume opened again: those visits count where
 // they settle next. Items that are not named stay.
 func (f *resultFold) reset(raw RawJSON) {
-	var reset planner.Reset
+	var reset walk.Reset
 	if json.Unmarshal(raw, &reset) != nil {
 		return
 	}
@@ -159,8 +160,8 @@ func (f *resultFold) reset(raw RawJSON) {
 	}
 }
 
-func decisionOf(e *Entry) planner.Decision {
-	var d planner.Decision
+func decisionOf(e *Entry) walk.Decision {
+	var d walk.Decision
 	if len(e.Decision) > 0 {
 		// A row whose decision cannot be read still counts as settled by its
 		// status; its hash is verified by whoever loaded the journal.
@@ -171,11 +172,11 @@ func decisionOf(e *Entry) planner.Decision {
 
 // itemFailure is what stands for an item that failed in the output of its foreach.
 func itemFailure(f *Failure) RawJSON {
-	var p *planner.Failure
+	var p *walk.Failure
 	if f != nil {
-		p = &planner.Failure{Code: f.Code, Message: f.Message}
+		p = &walk.Failure{Code: f.Code, Message: f.Message}
 	}
-	raw, err := planner.EncodeValue(planner.ItemFailure(p))
+	raw, err := jsonvalue.Encode(walk.ItemFailure(p))
 	if err != nil {
 		return RawJSON("null")
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // RunFacts is what lists and single runs say of a run besides its result, in
@@ -179,7 +179,7 @@ type DecisionView struct {
 	Visit int       `json:"visit"`
 	Item  int       `json:"item"` // -1: none
 	At    time.Time `json:"at"`
-	planner.Decision
+	walk.Decision
 }
 
 // DecisionsOf lists the decisions that a journal records, in order. Rows that

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Store keeps drafts.
@@ -289,7 +290,7 @@ func (s *Service) Run(ctx context.Context, actor domain.Actor, id string, r doma
 	if id, text, ok := s.Planner.Directed(query); ok && d.Direct == id {
 		query = text
 	}
-	input, err := planner.EncodeValue(query)
+	input, err := jsonvalue.Encode(query)
 	if err != nil {
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
 	}

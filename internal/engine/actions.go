@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 const timeUnit = time.Microsecond
@@ -415,7 +415,7 @@ func (a *runner) resolve(m resolveMsg) error {
 	if !ok {
 		return domain.Errorf(domain.CodeNotFound, "the plan has no node %q", r.Node)
 	}
-	k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: max(r.Visit, 1)}, Item: r.Item}
+	k := runstate.StepKey{VisitKey: walk.VisitKey{Node: i, Visit: max(r.Visit, 1)}, Item: r.Item}
 	if a.prog.Nodes[i].Foreach == nil {
 		k.Item = runstate.NoItem // clients may leave it out
 	}
@@ -471,7 +471,7 @@ func (a *runner) applyAnswer(w *runstate.Step, said runstate.Resolution) {
 	case runstate.ActionFail:
 		f := w.Failure
 		if f == nil || f.Code == runstate.CodeInterrupted {
-			f = &domain.Failure{Code: planner.CodeFailed, Message: runstate.ReasonFailed}
+			f = &domain.Failure{Code: walk.CodeFailed, Message: runstate.ReasonFailed}
 		}
 		a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = runstate.ReasonFailed })
 	case runstate.ActionRetry:

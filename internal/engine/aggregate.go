@@ -9,11 +9,12 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // summaryOf says what a plan is for.
-func summaryOf(p *planner.Program) string { return cmp.Or(p.Description, p.Name) }
+func summaryOf(p *walk.Program) string { return cmp.Or(p.Description, p.Name) }
 
 // stepTrace is what the journal says of one step.
 type stepTrace struct {
@@ -21,7 +22,7 @@ type stepTrace struct {
 	failure      string // of the row that settled it
 	usage        domain.Usage
 	// unread is set when the step was settled because its condition had no value.
-	unread *planner.Consequence
+	unread *walk.Consequence
 }
 
 // traces reads the journal of a step plan's run.
@@ -58,13 +59,13 @@ func traces(v *preview.View) (steps map[string]*stepTrace, handoffs []domain.Pla
 			if t.ended, t.failure = e.At, ""; e.Failure != nil {
 				t.failure = e.Failure.Message
 			}
-			var d planner.Decision
+			var d walk.Decision
 			if len(e.Decision) == 0 || json.Unmarshal(e.Decision, &d) != nil {
 				continue
 			}
 			for i := range d.Settled {
 				c := &d.Settled[i]
-				if !c.Failed() && c.Reason != planner.ReasonGateUnknown {
+				if !c.Failed() && c.Reason != walk.ReasonGateUnknown {
 					continue
 				}
 				other := steps[c.Node]
@@ -82,12 +83,12 @@ func traces(v *preview.View) (steps map[string]*stepTrace, handoffs []domain.Pla
 // planResult folds a step plan's run into the result object of [002].
 func planResult(v *preview.View) *domain.PlanResult {
 	p := v.Program.Program
-	if p.Kind != planner.KindSteps {
+	if p.Kind != walk.KindSteps {
 		return nil
 	}
 	query := ""
 	if input, err := runstate.Decode(v.Run.Input); err == nil && input != nil {
-		query = planner.Text(input)
+		query = jsonvalue.Text(input)
 	}
 	r := &domain.PlanResult{Success: v.Run.Status == domain.RunCompleted, Handoffs: []domain.PlanHandoff{},
 		Plan: domain.PlanState{PlanID: v.Run.PlanID, Query: query, Status: "executing", Summary: summaryOf(p), CreatedAt: v.Run.CreatedAt, UpdatedAt: v.Run.CreatedAt,
@@ -122,12 +123,12 @@ func planResult(v *preview.View) *domain.PlanResult {
 		switch status, _ := v.State.Walk.Status(i); {
 		case status != "":
 			s.Status, s.CompletedAt = string(status), t.ended
-			if status != planner.Completed {
+			if status != walk.Completed {
 				s.Error = t.failure
 			} else if out, err := runstate.Decode(outputs[n.ID]); err == nil && out != nil {
 				s.Result = n.Text(out)
 			}
-			if c := t.unread; c != nil && status == planner.Skipped {
+			if c := t.unread; c != nil && status == walk.Skipped {
 				if s.Error = c.Why(); c.Failed() {
 					s.Status = "failed"
 				}

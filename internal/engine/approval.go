@@ -11,17 +11,18 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // ask opens an approval: a durable row and a request in the inbox.
-func (a *runner) ask(w *runstate.Step, node *planner.ProgramNode, input any) {
+func (a *runner) ask(w *runstate.Step, node *walk.ProgramNode, input any) {
 	in, err := runstate.ReadApproval(input)
 	if err == nil {
-		_, err = planner.EncodeValue(input)
+		_, err = jsonvalue.Encode(input)
 	}
 	if err != nil {
-		a.refuse(w, &planner.Failure{Code: planner.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err)})
+		a.refuse(w, &walk.Failure{Code: walk.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err)})
 		return
 	}
 	a.waitRow(w, domain.WaitApproval, input, func(e *domain.Entry) {
@@ -104,7 +105,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 		}
 	}
 	if len(req.Values) > 0 {
-		if _, err := planner.DecodeValue(req.Values); err != nil {
+		if _, err := jsonvalue.Decode(req.Values); err != nil {
 			return p, domain.Errorf(domain.CodeInvalid, "values: %w", err)
 		}
 	}
@@ -187,7 +188,7 @@ func (a *runner) answerApproval(w *runstate.Step, p domain.Approval, action, by,
 	}
 	a.dueDirty = true
 	if action == "expired" && p.OnTimeout == "fail" {
-		a.final(w, domain.NodeFailed, nil, &domain.Failure{Code: planner.CodeTimeout, Permanent: true, NoEffect: true,
+		a.final(w, domain.NodeFailed, nil, &domain.Failure{Code: walk.CodeTimeout, Permanent: true, NoEffect: true,
 			Message: fmt.Sprintf("nobody answered within the time given: %s", p.Message)}, nil)
 		return
 	}

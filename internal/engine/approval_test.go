@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // requests lists the approvals of a run, the latest first.
@@ -131,7 +131,7 @@ func TestResumeReopensApprovals(t *testing.T) {
 // of its own, and the earlier answer stays on record.
 func TestAResumeThatForgetsAnApprovalAsksAgain(t *testing.T) {
 	t.Parallel()
-	reg := enginetest.NewRegistry().Handle("broken", planner.EffectIdempotent, fails(&planner.Failure{Code: "boom", Permanent: true}))
+	reg := enginetest.NewRegistry().Handle("broken", walk.EffectIdempotent, fails(&walk.Failure{Code: "boom", Permanent: true}))
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{on_failure: continue_branches, nodes: {bad: {type: broken}, ask: {type: approval, needs: [bad], when: failure, input: {message: "go on?"}}, long: {type: wait, input: {for: 100h}}}}`, "")
 	answer := func(of string) {
@@ -179,7 +179,7 @@ edges: []
 // preview shows so.
 func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo))
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo))
 	v := e.Save(payment)
 	run := e.Settle(e.Begin(v, `{"r": 1}`).ID)
 	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: requests(t, e.Store, run.ID)[0].ID, Approve: true}); err != nil {
@@ -239,7 +239,7 @@ func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
 // approval is.
 func TestAStubForAParallelStepAsksAgain(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo))
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo))
 	run := e.Settle(e.Run(`
 nodes:
   ask:    {type: approval, input: {message: "Pay?"}}
@@ -319,7 +319,7 @@ func TestARejectionStops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := enginetest.Open(t, enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo))
+			e := enginetest.Open(t, enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo))
 			run := e.Run(tt.plan, `{"list": [1]}`)
 			e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 			p := requests(t, e.Store, run.ID)[0]
@@ -350,7 +350,7 @@ func TestARejectionStops(t *testing.T) {
 func TestResumingARejectedRunAsksAgain(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	run := e.Run(`{nodes: {ask: {type: approval, input: {message: "Pay?"}}, pay: {type: call, input: 1}}, edges: [{from: ask, to: pay}]}`, "")
 	e.Settle(run.ID)

@@ -22,7 +22,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // attempt is one call of a handler. Its goroutine touches nothing of the run;
@@ -32,9 +33,9 @@ type attempt struct {
 	runner *runner // whom it reports to
 	run    string
 	key    runstate.StepKey
-	node   *planner.ProgramNode
+	node   *walk.ProgramNode
 	number int
-	effect planner.Effect
+	effect walk.Effect
 	// priority is the run's.
 	priority int
 	stepped  bool
@@ -63,7 +64,7 @@ type attempt struct {
 	needed map[int]Need
 }
 
-func (a *runner) newAttempt(w *runstate.Step, node *planner.ProgramNode, h Handler, effect planner.Effect, input any) *attempt {
+func (a *runner) newAttempt(w *runstate.Step, node *walk.ProgramNode, h Handler, effect walk.Effect, input any) *attempt {
 	node = a.s.WithOverrides(w.VisitKey, node)
 	t := &attempt{e: a.e, runner: a, run: a.id, key: w.StepKey, node: node, number: w.Attempt + 1, effect: effect, handler: h, priority: a.run.Priority, started: a.e.now()}
 	if s, ok := h.(Stepped); ok {
@@ -87,10 +88,10 @@ func (a *runner) newAttempt(w *runstate.Step, node *planner.ProgramNode, h Handl
 		t.e.bus.live(t.event("node_text", map[string]any{"text": t.e.mask(text)}))
 	}
 	t.call.Used = t.used
-	if node.Type == planner.TypeTool && node.Tool != "" {
+	if node.Type == walk.TypeTool && node.Tool != "" {
 		t.used(domain.UseTool, node.Tool)
 	}
-	t.call.Substep = func(n int, kind, digest string, effect planner.Effect, fn func() (any, domain.Usage, error)) (any, error) {
+	t.call.Substep = func(n int, kind, digest string, effect walk.Effect, fn func() (any, domain.Usage, error)) (any, error) {
 		t.sign()
 		defer t.sign()
 		return a.runSubstep(t, substeps[n], n, kind, digest, effect, fn)
@@ -107,14 +108,14 @@ func (a *runner) newAttempt(w *runstate.Step, node *planner.ProgramNode, h Handl
 // previousResults lists the completed steps that a step depends on, in the order of the
 // plan: in a sequence, all before it.
 func previousResults(s *runstate.State, node int) []PreviousResult {
-	if s.Program.Kind != planner.KindSteps {
+	if s.Program.Kind != walk.KindSteps {
 		return nil
 	}
 	var out []PreviousResult
 	for i, needed := range runstate.Ancestors(s.Program, node) {
 		n := &s.Program.Nodes[i]
 		v, ok := s.Walk.Output(n.ID)
-		if status, _ := s.Walk.Status(i); !needed || !ok || status != planner.Completed {
+		if status, _ := s.Walk.Status(i); !needed || !ok || status != walk.Completed {
 			continue
 		}
 		out = append(out, PreviousResult{Number: i + 1, Node: n.ID, Task: n.Task, Agent: cmp.Or(s.Agents[i], n.Agent), Output: v})
@@ -215,12 +216,12 @@ func (t *attempt) end() bool {
 // timedOut is how an attempt ends whose handler returned after its timeout: a
 // failure, whatever it returned. A failure that says more is kept.
 func (t *attempt) timedOut(r Result, err error) error {
-	f := &planner.Failure{Code: planner.CodeTimeout, Message: fmt.Sprintf("timed out after %s", t.node.Timeout)}
+	f := &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("timed out after %s", t.node.Timeout)}
 	if err == nil {
 		t.late(r.Output, nil)
 		return f
 	}
-	if said, ok := errors.AsType[*planner.Failure](err); ok {
+	if said, ok := errors.AsType[*walk.Failure](err); ok {
 		f.NoEffect, f.Detail = said.NoEffect, said.Message
 	}
 	return f.WithCause(err)
@@ -262,10 +263,10 @@ type attemptLog struct {
 func logText(v any) string {
 	switch v.(type) {
 	case []any, map[string]any:
-		raw, _ := planner.EncodeWithin(v, planner.MaxValueBytes)
+		raw, _ := jsonvalue.EncodeWithin(v, jsonvalue.MaxBytes)
 		return string(raw)
 	}
-	return planner.Text(v)
+	return jsonvalue.Text(v)
 }
 
 func logOf(text string) domain.RawJSON {

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // chainOf is a plan of n nodes of a type, one after the other, each with about
@@ -29,7 +29,7 @@ func chainOf(n int, typ string) string {
 }
 
 func benchmarkRuns(b *testing.B, plan string, runs, nodes int) {
-	e := enginetest.Open(b, enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo))
+	e := enginetest.Open(b, enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo))
 	v := e.Save(plan)
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -87,8 +87,8 @@ func BenchmarkW4(b *testing.B) {
 func BenchmarkW5(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
-		reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo)
-		first := enginetest.Open(b, enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo))
+		reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo)
+		first := enginetest.Open(b, enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo))
 		cut := enginetest.NewCut(first.Store, 800)
 		v := first.Save(chainOf(10, "call"))
 		first.Close()

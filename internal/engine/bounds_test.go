@@ -7,14 +7,14 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // A run whose condition would never end, or whose values multiply, fails; it
 // neither keeps a core busy nor fills the memory.
 func TestRunsThatMultiplyFail(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo))
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo))
 	list := "[[1, 2]]" + strings.Repeat(".map(x, [x, x])", 25)
 	endless := fmt.Sprintf("expr: %s == %s", list, list)
 	eight := "[" + strings.TrimSuffix(strings.Repeat(`"${last}", `, 8), ", ") + "]"
@@ -22,12 +22,12 @@ func TestRunsThatMultiplyFail(t *testing.T) {
 		return fmt.Sprintf(`{start: a, nodes: {a: %s}, edges: [{from: a, to: a}]}`, node)
 	}
 	for _, c := range []struct{ name, plan, code string }{
-		{"an edge", fmt.Sprintf(`{start: a, nodes: {a: {type: noop}, b: {type: noop}}, edges: [{from: a, to: b, condition: %q}]}`, endless), planner.CodeCondition},
-		{"a when", fmt.Sprintf(`{nodes: {a: {type: noop}, b: {type: noop, needs: [a], when: %q}}}`, endless), planner.CodeCondition},
-		{"a set that shares", loop(`{type: set, max_visits: 30, input: ` + eight + `}`), planner.CodeOutputTooLarge},
-		{"a log that shares", loop(`{type: log, max_visits: 30, input: ` + eight + `}`), planner.CodeOutputTooLarge},
-		{"a handler that shares", loop(`{type: echo, max_visits: 30, input: ` + eight + `}`), planner.CodeInvalidInput},
-		{"a text that repeats", loop(`{type: set, max_visits: 30, input: "` + strings.Repeat("${last}", 8) + `"}`), planner.CodeInvalidInput},
+		{"an edge", fmt.Sprintf(`{start: a, nodes: {a: {type: noop}, b: {type: noop}}, edges: [{from: a, to: b, condition: %q}]}`, endless), walk.CodeCondition},
+		{"a when", fmt.Sprintf(`{nodes: {a: {type: noop}, b: {type: noop, needs: [a], when: %q}}}`, endless), walk.CodeCondition},
+		{"a set that shares", loop(`{type: set, max_visits: 30, input: ` + eight + `}`), walk.CodeOutputTooLarge},
+		{"a log that shares", loop(`{type: log, max_visits: 30, input: ` + eight + `}`), walk.CodeOutputTooLarge},
+		{"a handler that shares", loop(`{type: echo, max_visits: 30, input: ` + eight + `}`), walk.CodeInvalidInput},
+		{"a text that repeats", loop(`{type: set, max_visits: 30, input: "` + strings.Repeat("${last}", 8) + `"}`), walk.CodeInvalidInput},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := e.Settle(e.Run(c.plan, `"0123456789"`).ID)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // This file keeps a run within its limits inside its steps: before a model call or
@@ -165,7 +165,7 @@ func (a *runner) cutOff() {
 
 func (a *runner) cutOffAttempt(t *attempt) {
 	w := a.s.Open[t.key]
-	if w == nil || len(w.CallsInFlight) > 0 || !t.stepped && t.effect == planner.EffectUnsafe {
+	if w == nil || len(w.CallsInFlight) > 0 || !t.stepped && t.effect == walk.EffectUnsafe {
 		return
 	}
 	t.cancel(ErrBudget)

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // debate is a conversation of model calls, each answered once, with a harmless tool
@@ -40,7 +40,7 @@ func (d *debate) Handle(_ context.Context, c *engine.Call) (engine.Result, error
 		n++
 		capped := d.answer
 		c.Needs(n, engine.Need{Input: d.input, Output: d.answer, InputPrice: 1, OutputPrice: 1, Unpriced: d.unpriced, Lower: func(output int64) { capped = output }})
-		_, err := c.Substep(n, "model", fmt.Sprint(turn), planner.EffectIdempotent, func() (any, domain.Usage, error) {
+		_, err := c.Substep(n, "model", fmt.Sprint(turn), walk.EffectIdempotent, func() (any, domain.Usage, error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.calls[turn]++
@@ -57,7 +57,7 @@ func (d *debate) Handle(_ context.Context, c *engine.Call) (engine.Result, error
 			break
 		}
 		n++
-		if _, err := c.Substep(n, "tool:look", fmt.Sprint(turn), planner.EffectRead, func() (any, domain.Usage, error) {
+		if _, err := c.Substep(n, "tool:look", fmt.Sprint(turn), walk.EffectRead, func() (any, domain.Usage, error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.tools++
@@ -81,7 +81,7 @@ func (d *debate) total() (n int) {
 func newDebate(turns int, input, answer int64) (*debate, *enginetest.Registry) {
 	d := &debate{turns: turns, input: input, answer: answer, calls: map[int]int{}}
 	reg := enginetest.NewRegistry()
-	reg.Add("debate", planner.EffectIdempotent, d)
+	reg.Add("debate", walk.EffectIdempotent, d)
 	return d, reg
 }
 
@@ -232,8 +232,8 @@ func TestMaxDurationReachesIntoSteps(t *testing.T) {
 			return engine.Result{}, context.Cause(ctx)
 		}
 	}
-	reg := enginetest.NewRegistry().Handle("nap", planner.EffectRead, sleep).Handle("pay", planner.EffectUnsafe, sleep)
-	reg.Add("agent2", planner.EffectUnsafe, paying{sleep})
+	reg := enginetest.NewRegistry().Handle("nap", walk.EffectRead, sleep).Handle("pay", walk.EffectUnsafe, sleep)
+	reg.Add("agent2", walk.EffectUnsafe, paying{sleep})
 	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {
 		for _, c := range []struct {
 			typ   string
@@ -268,13 +268,13 @@ type paying struct{ sleep engine.HandlerFunc }
 func (paying) Stepped() bool { return true }
 
 func (p paying) Handle(ctx context.Context, c *engine.Call) (engine.Result, error) {
-	if _, err := c.Substep(1, "tool:pay", "p", planner.EffectUnsafe, func() (any, domain.Usage, error) {
+	if _, err := c.Substep(1, "tool:pay", "p", walk.EffectUnsafe, func() (any, domain.Usage, error) {
 		r, err := p.sleep(ctx, c)
 		return r.Output, domain.Usage{}, err
 	}); err != nil {
 		return engine.Result{}, err
 	}
-	_, err := c.Substep(2, "tool:look", "l", planner.EffectRead, func() (any, domain.Usage, error) { return "seen", domain.Usage{}, nil })
+	_, err := c.Substep(2, "tool:look", "l", walk.EffectRead, func() (any, domain.Usage, error) { return "seen", domain.Usage{}, nil })
 	return engine.Result{Output: "paid"}, err
 }
 
@@ -349,7 +349,7 @@ func TestAPreviewAnnouncesTheDoubtOfACrash(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	began := make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("pay", planner.EffectUnsafe, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("pay", walk.EffectUnsafe, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 		close(began)
 		<-ctx.Done()
 		return engine.Result{}, errors.New("cut off")

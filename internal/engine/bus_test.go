@@ -9,12 +9,12 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func TestEventsHaveNoGap(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo))
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	v := e.Save(chainOf(20, "echo"))
@@ -109,7 +109,7 @@ func TestAnUnknownPositionResets(t *testing.T) {
 
 func TestLogsAndProgress(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("chatty", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("chatty", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		c.Log("info", "hello")
 		c.Progress(1, 2, "half")
 		for range 5000 {
@@ -160,7 +160,7 @@ func TestSubstepsRunOnce(t *testing.T) {
 			if n == 3 && fail {
 				panic("the process dies here")
 			}
-			if _, err := c.Substep(n, "tool", fmt.Sprint("digest", n), planner.EffectIdempotent, func() (any, domain.Usage, error) {
+			if _, err := c.Substep(n, "tool", fmt.Sprint("digest", n), walk.EffectIdempotent, func() (any, domain.Usage, error) {
 				calls[n]++
 				return n, domain.Usage{InputTokens: 1}, nil
 			}); err != nil {
@@ -171,7 +171,7 @@ func TestSubstepsRunOnce(t *testing.T) {
 		return engine.Result{Output: sum}, nil
 	})
 	reg := enginetest.NewRegistry()
-	reg.Add("agentic", planner.EffectUnsafe, h)
+	reg.Add("agentic", walk.EffectUnsafe, h)
 	e := enginetest.Open(t, reg)
 	run := e.Settle(e.Run(`{nodes: {a: {type: agentic}}}`, "").ID)
 	// The handler is stepped and no sub-step was in flight: the panic is a plain

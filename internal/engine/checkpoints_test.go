@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/testing/proof"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // timed is a store that notes how long each checkpoint took to be durable.
@@ -40,7 +40,7 @@ func TestDurableCheckpoints(t *testing.T) {
 	const runs = 64
 	nodes := proof.Size(10, 200)
 	s := &timed{Store: storetest.Open(t)}
-	e := enginetest.OpenWith(t, s.Store, s, enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo), engine.Options{MaxRunning: runs})
+	e := enginetest.OpenWith(t, s.Store, s, enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo), engine.Options{MaxRunning: runs})
 	v := e.Save(chainOf(nodes, "call"))
 	began := time.Now()
 	var ids []string

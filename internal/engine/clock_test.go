@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // The clock is put back by two days, or forwards, under an engine that works. Put
@@ -23,7 +23,7 @@ func TestAClockThatIsMovedUnderTheEngine(t *testing.T) {
 	const plan = `{nodes: {w: {type: wait, input: {for: 1h}}}}`
 	synctest.Test(t, func(t *testing.T) {
 		var off atomic.Int64
-		reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 			if c.Attempt == 1 {
 				return engine.Result{}, errors.New("not yet")
 			}

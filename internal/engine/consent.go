@@ -9,7 +9,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // ErrAsked ends an attempt that cannot go on before a person has answered: the
@@ -28,19 +29,19 @@ type Question struct {
 type Gated interface {
 	// Gate is asked before an attempt with this input, secrets unresolved. A
 	// question must be answered first; an error fails the node.
-	Gate(plan string, node *planner.ProgramNode, input any) (*Question, error)
+	Gate(plan string, node *walk.ProgramNode, input any) (*Question, error)
 }
 
 // consentTo binds a question to its exact arguments.
 func (e *Engine) consentTo(n int, q Question) (runstate.ConsentRequest, error) {
-	raw, err := planner.EncodeValue(q.Args)
+	raw, err := jsonvalue.Encode(q.Args)
 	if err != nil {
-		return runstate.ConsentRequest{}, &planner.Failure{Code: planner.CodeInvalidInput, Permanent: true, NoEffect: true,
+		return runstate.ConsentRequest{}, &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
 			Message: fmt.Sprintf("arguments of %s: %s", q.Tool, err)}
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s", q.Tool, raw))
 	if secrets := e.current().Secrets; secrets != nil {
-		if raw, err = planner.EncodeValue(maskValue(secrets, q.Args)); err != nil {
+		if raw, err = jsonvalue.Encode(maskValue(secrets, q.Args)); err != nil {
 			return runstate.ConsentRequest{}, inputFailure(q.Tool, err)
 		}
 	}
@@ -83,21 +84,21 @@ func (t *attempt) question() (first runstate.ConsentRequest, ok bool) {
 
 // gate asks a person before a node's own call, if its permission says so; true:
 // the node does not run now.
-func (a *runner) gate(r Registry, w *runstate.Step, node *planner.ProgramNode, input any) (bool, *planner.Failure) {
+func (a *runner) gate(r Registry, w *runstate.Step, node *walk.ProgramNode, input any) (bool, *walk.Failure) {
 	g, ok := r.(Gated)
 	if !ok {
 		return false, nil
 	}
 	q, err := g.Gate(a.run.PlanKey, node, input)
 	if err != nil {
-		return false, planner.AsFailure(err)
+		return false, walk.AsFailure(err)
 	}
 	if q == nil {
 		return false, nil
 	}
 	c, err := a.e.consentTo(0, *q)
 	if err != nil {
-		return false, planner.AsFailure(err)
+		return false, walk.AsFailure(err)
 	}
 	if said, ok := w.Answers[0]; ok && said.Approved && said.Digest == c.Digest {
 		return false, nil
@@ -116,7 +117,7 @@ func (a *runner) parks(t *attempt, w *runstate.Step, r Result, err error) bool {
 	}
 	fill := func(e *domain.Entry) {
 		e.Attempt, e.StartedAt, e.Log, e.Usage, e.Agent = t.number, t.started, t.log.stored(), r.Usage, cmp.Or(r.Agent, t.node.Agent)
-		if t.effect == planner.EffectPure { // the attempt has no row before this one
+		if t.effect == walk.EffectPure { // the attempt has no row before this one
 			e.Effect = string(t.effect)
 		}
 	}
@@ -131,7 +132,7 @@ func (a *runner) parks(t *attempt, w *runstate.Step, r Result, err error) bool {
 // askConsent opens the question: a durable row and an entry of the inbox.
 func (a *runner) askConsent(w *runstate.Step, c runstate.ConsentRequest, fill func(*domain.Entry)) {
 	e := a.entry(domain.EntryWait, w.StepKey)
-	e.Status, e.Reason, e.Effect = domain.NodeWaiting, string(domain.WaitApproval), string(planner.EffectControl)
+	e.Status, e.Reason, e.Effect = domain.NodeWaiting, string(domain.WaitApproval), string(walk.EffectControl)
 	e.Attempt, e.Substep, e.StartedAt, e.Input = w.Attempt, c.Substep, e.At, c.Args
 	// Every request is one of its own: the position in the journal names it.
 	e.Ref = runstate.DerivedID("consent", a.id, e.Node, w.Visit, w.Item, int(a.s.Seq)+1)

@@ -13,22 +13,22 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // talk is a conversation: step 1 a model call, steps 2 and 3 calls that a person
 // must allow, step 4 the answer.
 type talk struct {
 	models, calls atomic.Int32
-	fail          atomic.Int32   // attempts that fail after the first call
-	class         planner.Effect // of the calls; empty: unsafe
+	fail          atomic.Int32 // attempts that fail after the first call
+	class         walk.Effect  // of the calls; empty: unsafe
 }
 
 func (*talk) Stepped() bool { return true }
 
 func (k *talk) Handle(_ context.Context, c *engine.Call) (engine.Result, error) {
 	model := func(n int) error {
-		_, err := c.Substep(n, "model", "m", planner.EffectIdempotent, func() (any, domain.Usage, error) {
+		_, err := c.Substep(n, "model", "m", walk.EffectIdempotent, func() (any, domain.Usage, error) {
 			k.models.Add(1)
 			return "thinking", domain.Usage{InputTokens: 10}, nil
 		})
@@ -41,7 +41,7 @@ func (k *talk) Handle(_ context.Context, c *engine.Call) (engine.Result, error) 
 	var errs []error
 	for n := 2; n <= 3; n++ {
 		err := c.Approve(n, engine.Question{Tool: "mail", Args: map[string]any{"to": fmt.Sprint(n)}})
-		var f *planner.Failure
+		var f *walk.Failure
 		switch {
 		case errors.As(err, &f):
 			said = append(said, f.Message)
@@ -50,7 +50,7 @@ func (k *talk) Handle(_ context.Context, c *engine.Call) (engine.Result, error) 
 			errs = append(errs, err)
 			continue
 		}
-		_, err = c.Substep(n, "tool:mail", "t", cmp.Or(k.class, planner.EffectUnsafe), func() (any, domain.Usage, error) {
+		_, err = c.Substep(n, "tool:mail", "t", cmp.Or(k.class, walk.EffectUnsafe), func() (any, domain.Usage, error) {
 			k.calls.Add(1)
 			return "sent", domain.Usage{}, nil
 		})
@@ -66,7 +66,7 @@ func (k *talk) Handle(_ context.Context, c *engine.Call) (engine.Result, error) 
 		return engine.Result{}, err
 	}
 	if k.fail.Add(-1) >= 0 {
-		return engine.Result{}, &planner.Failure{Code: "flaky", Message: "again", NoEffect: true}
+		return engine.Result{}, &walk.Failure{Code: "flaky", Message: "again", NoEffect: true}
 	}
 	return engine.Result{Output: strings.Join(said, "; ")}, nil
 }
@@ -95,7 +95,7 @@ func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 	t.Parallel()
 	k := &talk{}
 	reg := enginetest.NewRegistry()
-	reg.Add("talk", planner.EffectUnsafe, k)
+	reg.Add("talk", walk.EffectUnsafe, k)
 	s := storetest.Open(t)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	run := e.Run(`{nodes: {a: {type: talk}}}`, "").ID
@@ -133,10 +133,10 @@ func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 // asked about again: it would be another call.
 func TestConsentIsForOneCall(t *testing.T) {
 	t.Parallel()
-	k := &talk{class: planner.EffectIdempotent}
+	k := &talk{class: walk.EffectIdempotent}
 	k.fail.Store(1)
 	reg := enginetest.NewRegistry()
-	reg.Add("talk", planner.EffectUnsafe, k)
+	reg.Add("talk", walk.EffectUnsafe, k)
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: talk, retry: {max_attempts: 2, backoff: [1ms]}}}}`, "").ID
 	asked := map[string]bool{}
@@ -157,7 +157,7 @@ func TestARetryBehindACompletedCallContinues(t *testing.T) {
 	k := &talk{}
 	k.fail.Store(1)
 	reg := enginetest.NewRegistry()
-	reg.Add("talk", planner.EffectUnsafe, k)
+	reg.Add("talk", walk.EffectUnsafe, k)
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: talk, retry: {max_attempts: 2, backoff: [1ms]}}}}`, "").ID
 	for range 2 {
@@ -172,7 +172,7 @@ func TestARetryBehindACompletedCallContinues(t *testing.T) {
 func TestCancelledRunsAskNothing(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry()
-	reg.Add("talk", planner.EffectUnsafe, &talk{})
+	reg.Add("talk", walk.EffectUnsafe, &talk{})
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: talk}}}`, "").ID
 	p := open(t, e, run)
@@ -203,15 +203,15 @@ func (parallel) Handle(_ context.Context, c *engine.Call) (engine.Result, error)
 	begun, second := make(chan struct{}), make(chan error, 1)
 	go func() {
 		<-begun
-		_, err := c.Substep(2, "tool:b", "b", planner.EffectUnsafe, func() (any, domain.Usage, error) { return "done", domain.Usage{}, nil })
+		_, err := c.Substep(2, "tool:b", "b", walk.EffectUnsafe, func() (any, domain.Usage, error) { return "done", domain.Usage{}, nil })
 		second <- err
 	}()
-	_, err := c.Substep(1, "tool:a", "a", planner.EffectUnsafe, func() (any, domain.Usage, error) {
+	_, err := c.Substep(1, "tool:a", "a", walk.EffectUnsafe, func() (any, domain.Usage, error) {
 		close(begun)
 		if err := <-second; err != nil {
 			return nil, domain.Usage{}, err
 		}
-		return nil, domain.Usage{}, &planner.Failure{Code: "reset", Message: "connection reset"}
+		return nil, domain.Usage{}, &walk.Failure{Code: "reset", Message: "connection reset"}
 	})
 	return engine.Result{}, err
 }
@@ -221,7 +221,7 @@ func (parallel) Handle(_ context.Context, c *engine.Call) (engine.Result, error)
 func TestParallelCallsAreInDoubtEachByItself(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry()
-	reg.Add("parallel", planner.EffectUnsafe, parallel{})
+	reg.Add("parallel", walk.EffectUnsafe, parallel{})
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: parallel, retry: {max_attempts: 3, backoff: [1ms]}}}}`, "").ID
 	if r := e.Settle(run); r.WaitReason != domain.WaitInDoubt {

@@ -6,37 +6,38 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // control starts a node of class control: a durable row that waits for time, a
 // person or a child run. It holds no slot while it waits.
-func (a *runner) control(w *runstate.Step, node *planner.ProgramNode) {
+func (a *runner) control(w *runstate.Step, node *walk.ProgramNode) {
 	input, failure := a.s.Walk.Input(w.VisitKey, w.Item)
 	if failure != nil {
 		a.refuse(w, failure)
 		return
 	}
-	if _, err := planner.EncodeWithin(input, planner.MaxValueBytes); err != nil {
+	if _, err := jsonvalue.EncodeWithin(input, jsonvalue.MaxBytes); err != nil {
 		a.refuse(w, inputFailure(node.ID, err))
 		return
 	}
-	if a.run.Dry() && node.Type != planner.TypePlan {
+	if a.run.Dry() && node.Type != walk.TypePlan {
 		a.stub(w, node, input)
 		return
 	}
 	switch node.Type {
-	case planner.TypeWait:
+	case walk.TypeWait:
 		a.startTimer(w, node, input)
-	case planner.TypeApproval:
+	case walk.TypeApproval:
 		a.ask(w, node, input)
-	case planner.TypePlan:
+	case walk.TypePlan:
 		a.startChild(w, node, input)
 	}
 }
 
 // refuse fails work before anything of it has begun.
-func (a *runner) refuse(w *runstate.Step, f *planner.Failure) {
+func (a *runner) refuse(w *runstate.Step, f *walk.Failure) {
 	f.Permanent, f.NoEffect = true, true
 	a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(f, a.prog.Nodes[w.Node].ID), atOnce(w, a.e.now()))
 	a.flush()
@@ -45,9 +46,9 @@ func (a *runner) refuse(w *runstate.Step, f *planner.Failure) {
 // waitRow appends the durable row of a wait.
 func (a *runner) waitRow(w *runstate.Step, reason domain.WaitReason, input any, fill func(*domain.Entry)) {
 	e := a.entry(domain.EntryWait, w.StepKey)
-	e.Status, e.Reason, e.Attempt, e.Effect = domain.NodeWaiting, string(reason), w.Attempt+1, string(planner.EffectControl)
+	e.Status, e.Reason, e.Attempt, e.Effect = domain.NodeWaiting, string(reason), w.Attempt+1, string(walk.EffectControl)
 	e.StartedAt = e.At
-	if raw, err := planner.EncodeValue(input); err == nil { // it was rendered from JSON values
+	if raw, err := jsonvalue.Encode(input); err == nil { // it was rendered from JSON values
 		e.Input = raw
 	}
 	fill(&e)
@@ -57,10 +58,10 @@ func (a *runner) waitRow(w *runstate.Step, reason domain.WaitReason, input any, 
 
 // startTimer begins a `wait` node: input {for: 10m} or {until: RFC 3339}. Its
 // output is what it was started with.
-func (a *runner) startTimer(w *runstate.Step, node *planner.ProgramNode, input any) {
+func (a *runner) startTimer(w *runstate.Step, node *walk.ProgramNode, input any) {
 	due, err := timerDue(a.e.now(), input)
 	if err != nil {
-		a.refuse(w, &planner.Failure{Code: planner.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err),
+		a.refuse(w, &walk.Failure{Code: walk.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err),
 			Suggestion: "write input: {for: 10m} or {until: 2026-01-31T09:00:00Z}"})
 		return
 	}

@@ -7,17 +7,18 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Speakers is implemented by registries whose nodes may be agents: what these
 // are asked and answer is recorded as messages.
 type Speakers interface {
 	// Speaker is the agent behind a node; empty: none is.
-	Speaker(node *planner.ProgramNode) string
+	Speaker(node *walk.ProgramNode) string
 }
 
-func (e *Engine) speaker(node *planner.ProgramNode) string {
+func (e *Engine) speaker(node *walk.ProgramNode) string {
 	if s, ok := e.current().Registry.(Speakers); ok {
 		return s.Speaker(node)
 	}
@@ -44,7 +45,7 @@ func (a *runner) converse(e *domain.Entry) {
 	if e.Kind == domain.EntryIntent {
 		m.ID, m.Type, m.From, m.To, m.Payload = runstate.MessageID(a.id, e, 0, domain.MessageRequest), domain.MessageRequest, from, agent, e.Input
 		m.Metadata.TTL, m.Metadata.RetryCount = node.Timeout.Milliseconds(), e.Attempt-1
-		if a.prog.Kind == planner.KindSteps {
+		if a.prog.Kind == walk.KindSteps {
 			m.Metadata.IsPlanContext, m.Metadata.StepID = true, e.Node
 		}
 		a.pipe.next.Messages = append(a.pipe.next.Messages, m)
@@ -67,7 +68,7 @@ func failurePayload(f *domain.Failure, status string) domain.RawJSON {
 	if f != nil {
 		v["code"], v["message"] = f.Code, f.Message
 	}
-	raw, err := planner.EncodeValue(v)
+	raw, err := jsonvalue.Encode(v)
 	if err != nil {
 		return nil // two strings: cannot happen
 	}
@@ -81,7 +82,7 @@ type Passing struct {
 	// Request is what the other is asked.
 	Request any
 	// Rejected is why it is not passed on; nil: it is.
-	Rejected *planner.Failure
+	Rejected *walk.Failure
 }
 
 // mail is what a sub-step's row is stored with.
@@ -134,7 +135,7 @@ func (a *runner) handBack(t *attempt, recorded domain.Entry, n, request int, p P
 	answer := t.message(&row, n, domain.MessageResponse, p.To, p.From, nil)
 	answer.CorrelationID = runstate.MessageID(t.run, &row, request, domain.MessageRequest)
 	if err != nil {
-		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(planner.AsFailure(err), t.node.ID)
+		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(walk.AsFailure(err), t.node.ID)
 		t.e.maskFailure(row.Failure)
 		answer.Type, answer.Payload = domain.MessageError, failurePayload(row.Failure, "")
 	} else {
@@ -149,7 +150,7 @@ func (a *runner) handBack(t *attempt, recorded domain.Entry, n, request int, p P
 
 func (t *attempt) substepRow(n int, kind, digest string) domain.Entry {
 	return domain.Entry{Kind: domain.EntrySubstep, Node: t.node.ID, Visit: t.key.Visit, Item: t.key.Item, Attempt: t.number, Substep: n,
-		Effect: string(planner.EffectPure), StartedAt: t.e.now(), Decision: runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()}
+		Effect: string(walk.EffectPure), StartedAt: t.e.now(), Decision: runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()}
 }
 
 func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from, to string, payload domain.RawJSON) domain.Message {
@@ -172,8 +173,8 @@ func (a *runner) remembered(now time.Time) *domain.Memory {
 	if err != nil || output == nil {
 		return nil
 	}
-	m := &domain.Memory{Owner: a.run.Actor, Session: a.run.Session, Run: a.id, Input: planner.Text(input), Output: planner.Text(output), At: now}
-	if a.prog.Kind == planner.KindSteps {
+	m := &domain.Memory{Owner: a.run.Actor, Session: a.run.Session, Run: a.id, Input: jsonvalue.Text(input), Output: jsonvalue.Text(output), At: now}
+	if a.prog.Kind == walk.KindSteps {
 		m.Output = runstate.AggregateSteps(a.stepStates())
 	}
 	return m
@@ -185,7 +186,7 @@ func (a *runner) stepStates() []domain.PlanStepState {
 	for i := range a.prog.Nodes {
 		status, _ := a.s.Walk.Status(i)
 		out[i] = domain.PlanStepState{Task: runstate.TaskOf(&a.prog.Nodes[i]), Status: string(status)}
-		if v, ok := a.s.Walk.Output(a.prog.Nodes[i].ID); ok && status == planner.Completed && v != nil {
+		if v, ok := a.s.Walk.Output(a.prog.Nodes[i].ID); ok && status == walk.Completed && v != nil {
 			out[i].Result = a.prog.Nodes[i].Text(v)
 		}
 	}

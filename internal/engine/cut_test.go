@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Everything that waits: a child run, timers, retries, an approval that
@@ -40,8 +40,8 @@ func TestWaitsSurviveEveryCut(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	registry := func() *enginetest.Registry {
-		return enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo).
-			Handle("flap", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		return enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo).
+			Handle("flap", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 				if c.Attempt == 1 {
 					return engine.Result{}, errors.New("first")
 				}
@@ -120,7 +120,7 @@ func TestAChildIsCreatedAfterACrashBesideOtherWork(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	hang := true
-	registry := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	registry := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		if hang {
 			<-ctx.Done()
 			return engine.Result{}, ctx.Err()
@@ -156,17 +156,17 @@ func TestNoChildOutlivesItsRunAcrossACut(t *testing.T) {
 		s := storetest.Open(t)
 		working := make(chan struct{}, 8)
 		reg := enginetest.NewRegistry().
-			Handle("work", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			Handle("work", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 				working <- struct{}{}
 				<-ctx.Done()
 				return engine.Result{}, context.Cause(ctx)
 			}).
-			Handle("fail", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			Handle("fail", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 				select {
 				case <-working:
 				case <-ctx.Done():
 				}
-				return engine.Result{}, &planner.Failure{Code: "boom", Message: "it broke", NoEffect: true}
+				return engine.Result{}, &walk.Failure{Code: "boom", Message: "it broke", NoEffect: true}
 			})
 		through := enginetest.NewCut(s, cut)
 		e := enginetest.OpenWith(t, s, through, reg, engine.Options{})
@@ -238,8 +238,8 @@ func TestAChildThatEndedIsHeardOfThoughAnotherWorks(t *testing.T) {
 		}
 	}
 	soon, release := make(chan struct{}), make(chan struct{})
-	registry := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo).
-		Handle("quick", planner.EffectIdempotent, until(soon)).Handle("slow", planner.EffectIdempotent, until(release))
+	registry := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo).
+		Handle("quick", walk.EffectIdempotent, until(soon)).Handle("slow", walk.EffectIdempotent, until(release))
 	first := enginetest.OpenOn(t, s, registry, engine.Options{})
 	first.Save(`{id: short, nodes: {a: {type: quick}}}`)
 	first.Save(`{id: long, nodes: {a: {type: slow}}}`)

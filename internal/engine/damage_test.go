@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // billing has an unsafe step, an idempotent one behind it, and a question.
@@ -25,8 +25,8 @@ func billingRegistry() *enginetest.Registry {
 	answer := func(text string) engine.HandlerFunc {
 		return func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: text}, nil }
 	}
-	return enginetest.NewRegistry().Handle("fetch", planner.EffectRead, answer("the order")).
-		Handle("pay", planner.EffectUnsafe, answer("paid: receipt 4711")).Handle("ship", planner.EffectIdempotent, answer("parcel 42"))
+	return enginetest.NewRegistry().Handle("fetch", walk.EffectRead, answer("the order")).
+		Handle("pay", walk.EffectUnsafe, answer("paid: receipt 4711")).Handle("ship", walk.EffectIdempotent, answer("parcel 42"))
 }
 
 // rowOf is the row with which a node ended.
@@ -221,9 +221,9 @@ func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
 			}
 			cut := enginetest.NewCut(s, 1000)
 			began := make(chan struct{}, 1)
-			reg := enginetest.NewRegistry().Handle("fetch", planner.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
+			reg := enginetest.NewRegistry().Handle("fetch", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
 				return engine.Result{Output: strings.Repeat("large ", 2000)}, nil
-			}).Handle("hang", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			}).Handle("hang", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 				began <- struct{}{}
 				<-ctx.Done()
 				return engine.Result{}, ctx.Err()
@@ -240,7 +240,7 @@ func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
 
 			s = storetest.OpenAt(t, path)
 			again := billingRegistry()
-			again.Add("hang", planner.EffectIdempotent, engine.HandlerFunc(echo))
+			again.Add("hang", walk.EffectIdempotent, engine.HandlerFunc(echo))
 			e = enginetest.OpenOn(t, s, again, engine.Options{})
 			r := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
 			if again.Count("hang")+again.Count("fetch") != 0 || !r.Attention {

@@ -7,6 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func stateOf(t *testing.T, plan string) *runstate.State {
@@ -64,12 +65,12 @@ func TestStepsStartInOrder(t *testing.T) {
 	next("")
 	now = now.Add(time.Second)
 	d.requeue(s)
-	if len(d.queue) != 2 || !d.contains(runstate.StepKey{VisitKey: planner.VisitKey{Node: s.Program.Index["b"], Visit: 1},
+	if len(d.queue) != 2 || !d.contains(runstate.StepKey{VisitKey: walk.VisitKey{Node: s.Program.Index["b"], Visit: 1},
 		Item: runstate.NoItem}) {
 		t.Fatalf("queued again: %v", d.queue)
 	}
 	next("b")
-	d.pushFront(runstate.StepKey{VisitKey: planner.VisitKey{Node: s.Program.Index["c"], Visit: 1}, Item: runstate.NoItem})
+	d.pushFront(runstate.StepKey{VisitKey: walk.VisitKey{Node: s.Program.Index["c"], Visit: 1}, Item: runstate.NoItem})
 	next("c")
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // behaviors are the ways in which one attempt of a handler can end.
@@ -19,15 +21,15 @@ var behaviors = map[string]func(context.Context) (any, error){
 	"succeeds": func(context.Context) (any, error) { return "ok", nil },
 	"fails":    func(context.Context) (any, error) { return nil, errors.New("boom") },
 	"has no effect": func(context.Context) (any, error) {
-		return nil, &planner.Failure{Code: "refused", Message: "refused", NoEffect: true}
+		return nil, &walk.Failure{Code: "refused", Message: "refused", NoEffect: true}
 	},
 	"cannot heal": func(context.Context) (any, error) {
-		return nil, &planner.Failure{Code: "policy", Message: "no", Permanent: true}
+		return nil, &walk.Failure{Code: "policy", Message: "no", Permanent: true}
 	},
 	"succeeds too late": func(ctx context.Context) (any, error) { <-ctx.Done(); return "late", nil },
 	"fails too late": func(ctx context.Context) (any, error) {
 		<-ctx.Done()
-		return nil, &planner.Failure{Code: "cut", Message: "cut off", NoEffect: true}
+		return nil, &walk.Failure{Code: "cut", Message: "cut off", NoEffect: true}
 	},
 }
 
@@ -44,7 +46,7 @@ func TestBothDriversAgreeOnAttempts(t *testing.T) {
 			calls++
 			return behaviors[how](ctx)
 		}
-		effects := map[string]planner.Effect{"pure": planner.EffectPure, "read": planner.EffectRead, "idempotent": planner.EffectIdempotent, "unsafe": planner.EffectUnsafe}
+		effects := map[string]walk.Effect{"pure": walk.EffectPure, "read": walk.EffectRead, "idempotent": walk.EffectIdempotent, "unsafe": walk.EffectUnsafe}
 		reg := enginetest.NewRegistry()
 		handlers := map[string]planner.Handler{}
 		for typ, effect := range effects {
@@ -68,7 +70,7 @@ func TestBothDriversAgreeOnAttempts(t *testing.T) {
 						calls = 0
 						doc, _ := planner.Parse([]byte(src), planner.FormatJSON)
 						x := planner.NewExecutor(handlers)
-						x.Effects = map[string]planner.Effect{}
+						x.Effects = map[string]walk.Effect{}
 						for typ, effect := range effects {
 							x.Effects["do-"+typ] = effect
 						}
@@ -99,15 +101,15 @@ func endingOfRun(r domain.Run) string {
 
 // endingOf tells how an execution in memory ended.
 func endingOf(s *planner.State, err error) string {
-	f, failed := errors.AsType[*planner.Failure](err)
+	f, failed := errors.AsType[*walk.Failure](err)
 	switch {
 	case err == nil:
-		raw, encodeErr := planner.EncodeValue(s.Last)
+		raw, encodeErr := jsonvalue.Encode(s.Last)
 		if encodeErr != nil {
 			return encodeErr.Error()
 		}
 		return "completed: " + string(raw)
-	case failed && f.Code == planner.CodeInDoubt:
+	case failed && f.Code == walk.CodeInDoubt:
 		return "in doubt"
 	case failed:
 		return fmt.Sprintf("%s (%s)", err, f.Code)
@@ -128,11 +130,11 @@ func TestAnExecutionInMemoryStopsInDoubt(t *testing.T) {
 		"mend": func(context.Context, planner.Node, *planner.State) (any, error) { called += 100; return nil, nil },
 	})
 	g := &planner.Graph{Start: "a", Nodes: map[string]planner.Node{
-		"a": {ID: "a", Type: "pay", Effect: planner.EffectUnsafe, Retry: &planner.Retry{MaxAttempts: 3}, Timeout: planner.Duration(time.Hour)},
+		"a": {ID: "a", Type: "pay", Effect: walk.EffectUnsafe, Retry: &planner.Retry{MaxAttempts: 3}, Timeout: walk.Duration(time.Hour)},
 		"b": {ID: "b", Type: "mend"},
 	}, Edges: []planner.Edge{{From: "a", To: "b", Condition: "failed"}}}
 	_, err := x.Execute(t.Context(), g, nil)
-	if f, ok := errors.AsType[*planner.Failure](err); !ok || f.Code != planner.CodeInDoubt || called != 1 || err.Error() != `node "a" failed: it may have had its effect: boom` {
+	if f, ok := errors.AsType[*walk.Failure](err); !ok || f.Code != walk.CodeInDoubt || called != 1 || err.Error() != `node "a" failed: it may have had its effect: boom` {
 		t.Errorf("%v after %d calls", err, called)
 	}
 }

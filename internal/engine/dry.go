@@ -7,6 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // A dry run walks a plan and changes nothing. Steps that compute or only read run
@@ -16,17 +18,17 @@ import (
 // the call. Reruns, forks, and children of a dry run are dry in the same way.
 
 // stubs reports whether a dry run leaves the work of a node undone.
-func (a *runner) stubs(r Registry, node *planner.ProgramNode, input any) bool {
+func (a *runner) stubs(r Registry, node *walk.ProgramNode, input any) bool {
 	if !a.run.Dry() || runstate.Builtin(node.Type) {
 		return false
 	}
 	e := effectIn(r, a.prog, node, input)
-	return e != planner.EffectPure && (e != planner.EffectRead || a.run.Limits.Offline)
+	return e != walk.EffectPure && (e != walk.EffectRead || a.run.Limits.Offline)
 }
 
 // stub completes work that a dry run does not do.
-func (a *runner) stub(w *runstate.Step, node *planner.ProgramNode, input any) {
-	raw, err := planner.EncodeWithin(input, planner.MaxValueBytes)
+func (a *runner) stub(w *runstate.Step, node *walk.ProgramNode, input any) {
+	raw, err := jsonvalue.EncodeWithin(input, jsonvalue.MaxBytes)
 	if err != nil {
 		a.refuse(w, inputFailure(node.ID, err))
 		return
@@ -40,7 +42,7 @@ func (a *runner) stub(w *runstate.Step, node *planner.ProgramNode, input any) {
 	a.flush()
 }
 
-func stubbed(node *planner.ProgramNode) string {
+func stubbed(node *walk.ProgramNode) string {
 	switch {
 	case node.Tool != "":
 		return node.Tool
@@ -52,15 +54,15 @@ func stubbed(node *planner.ProgramNode) string {
 
 // stubOf is an output that what follows can work with: of the form that the node
 // asks for, or the form that such nodes give.
-func stubOf(node *planner.ProgramNode, input, last any) any {
+func stubOf(node *walk.ProgramNode, input, last any) any {
 	if node.OutputSchema != nil {
 		return sample(node.OutputSchema, 0)
 	}
 	text := fmt.Sprintf("(dry run: %s was not called)", stubbed(node))
 	switch node.Type {
-	case planner.TypeWait:
+	case walk.TypeWait:
 		return last
-	case planner.TypeApproval:
+	case walk.TypeApproval:
 		values, answer := any(map[string]any{}), "approve"
 		if in, err := runstate.ReadApproval(input); err == nil {
 			if in.Form != nil {
@@ -71,9 +73,9 @@ func stubOf(node *planner.ProgramNode, input, last any) any {
 			}
 		}
 		return map[string]any{"answer": answer, "approved": true, "by": "dry run", "comment": "", "values": values}
-	case planner.TypeAgent, planner.TypeLLM:
+	case walk.TypeAgent, walk.TypeLLM:
 		return text
-	case planner.TypeRouter, planner.TypeTools, planner.TypeGenerator: // they hand on the state of their graph
+	case walk.TypeRouter, walk.TypeTools, walk.TypeGenerator: // they hand on the state of their graph
 		state := map[string]any{}
 		if m, ok := last.(map[string]any); ok {
 			for k, v := range m {
@@ -149,7 +151,7 @@ func draftKey(id string) string {
 
 // withKey is a document under another id, as JSON.
 func withKey(doc *planner.Document, key string) ([]byte, error) {
-	v, err := planner.DecodeValue(doc.Canonical())
+	v, err := jsonvalue.Decode(doc.Canonical())
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +160,7 @@ func withKey(doc *planner.Document, key string) ([]byte, error) {
 		return nil, fmt.Errorf("the plan is not an object")
 	}
 	m["id"] = key
-	return planner.EncodeValue(m)
+	return jsonvalue.Encode(m)
 }
 
 // dryLabel marks runs of what was not saved.

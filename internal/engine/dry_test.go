@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // plainOperator may start runs and write no plans.
@@ -31,8 +32,8 @@ func dryEngine(t *testing.T) (*enginetest.Engine, *enginetest.Registry) {
 	told := func(out any) engine.HandlerFunc {
 		return func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: out}, nil }
 	}
-	reg := enginetest.NewRegistry().Handle("look", planner.EffectRead, told(map[string]any{"amount": 5})).
-		Handle("transfer", planner.EffectUnsafe, told("paid")).Handle("llm", planner.EffectIdempotent, told(map[string]any{"verdict": "bad"}))
+	reg := enginetest.NewRegistry().Handle("look", walk.EffectRead, told(map[string]any{"amount": 5})).
+		Handle("transfer", walk.EffectUnsafe, told("paid")).Handle("llm", walk.EffectIdempotent, told(map[string]any{"verdict": "bad"}))
 	return enginetest.Open(t, reg), reg
 }
 

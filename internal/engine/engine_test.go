@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,7 +33,7 @@ edges:
 
 func TestRunsAChain(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo))
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo))
 	r := e.Settle(e.Run(chain, `{"x":1}`).ID)
 	if r.Status != domain.RunCompleted || string(r.Output) != `{"saw":1}` || r.Steps != 3 || r.Path != "ccc" {
 		t.Errorf("got %s output %s steps %d path %q, want completed\n%s", r.Status, r.Output, r.Steps, r.Path, e.Journal(r.ID))
@@ -50,7 +50,7 @@ func TestContinuesAfterShutdown(t *testing.T) {
 	reg := enginetest.NewRegistry()
 	started := make(chan struct{}, 1)
 	block := true
-	reg.Handle("echo", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	reg.Handle("echo", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		if block {
 			started <- struct{}{}
 			<-ctx.Done()

@@ -9,7 +9,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // AgentNames is implemented by registries that know how agents are shown.
@@ -30,13 +31,13 @@ type eventFacts struct {
 // eventVersion is a version that a run follows after a journal row.
 type eventVersion struct {
 	after int64
-	prog  *planner.Program // nil: it cannot be compiled here
+	prog  *walk.Program // nil: it cannot be compiled here
 }
 
 // at is the version that decides what a row means; a row that replans belongs to
 // the version before. Nil: the run follows no step plan there.
-func (f *eventFacts) at(seq int64) *planner.Program {
-	var prog *planner.Program
+func (f *eventFacts) at(seq int64) *walk.Program {
+	var prog *walk.Program
 	for _, v := range f.versions {
 		if v.after == 0 || v.after < seq {
 			prog = v.prog
@@ -135,12 +136,12 @@ func (e *Engine) eventFacts(ctx context.Context, run string) (eventFacts, error)
 	if err != nil {
 		return f, err
 	}
-	if current != nil && current.Kind == planner.KindSteps {
+	if current != nil && current.Kind == walk.KindSteps {
 		if f.versions, err = e.eventVersions(ctx, r, current); err != nil {
 			return f, err
 		}
 		if input, err := runstate.Decode(r.Input); err == nil && input != nil {
-			f.query = planner.Text(input)
+			f.query = jsonvalue.Text(input)
 		}
 	}
 	e.facts.put(run, f, replans)

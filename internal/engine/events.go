@@ -6,7 +6,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // deriver turns one stored audit record into events: those of each journal row of
@@ -228,7 +228,7 @@ func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 	}
 	d.add("node_"+string(status), e.Seq, data)
 	for _, c := range decided.Settled {
-		if c.Status == string(planner.Skipped) {
+		if c.Status == string(walk.Skipped) {
 			skipped := map[string]any{"runSeq": e.Seq, "node": c.Node, "visit": c.Visit, "reason": c.Reason}
 			if c.Evaluated != nil && c.Evaluated.Problem != "" {
 				skipped["detail"] = c.Evaluated.Unread()

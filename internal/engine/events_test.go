@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // sent lists a run's stored events as they go over the wire, until the run has the
@@ -68,10 +68,10 @@ const replannedSteps = `{id: p, steps: [{id: a, tool: echo, params: {x: one}}, {
 func eventRegistry() *enginetest.Registry {
 	tried := map[string]bool{}
 	reg := enginetest.NewRegistry().
-		Handle("echo", planner.EffectIdempotent, echo).Tool("echo", planner.EffectIdempotent, echo).
-		Handle("calc", planner.EffectPure, echo)
-	broken := fails(&planner.Failure{Code: "boom", Message: "it broke", Permanent: true})
-	reg.Handle("broken", planner.EffectIdempotent, broken).Tool("broken", planner.EffectIdempotent, broken)
+		Handle("echo", walk.EffectIdempotent, echo).Tool("echo", walk.EffectIdempotent, echo).
+		Handle("calc", walk.EffectPure, echo)
+	broken := fails(&walk.Failure{Code: "boom", Message: "it broke", Permanent: true})
+	reg.Handle("broken", walk.EffectIdempotent, broken).Tool("broken", walk.EffectIdempotent, broken)
 	flaky := func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		if c.Attempt == 1 && !tried[c.RunID] {
 			tried[c.RunID] = true
@@ -79,7 +79,7 @@ func eventRegistry() *enginetest.Registry {
 		}
 		return engine.Result{Output: "at last"}, nil
 	}
-	reg.Handle("flaky", planner.EffectPure, flaky).Tool("flaky", planner.EffectPure, flaky)
+	reg.Handle("flaky", walk.EffectPure, flaky).Tool("flaky", walk.EffectPure, flaky)
 	reg.Replanner = &tails{answers: []string{replannedSteps}}
 	return reg
 }
@@ -228,7 +228,7 @@ func TestPlanEventsOfACancel(t *testing.T) {
 		<-ctx.Done()
 		return engine.Result{}, context.Cause(ctx)
 	}
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("park", planner.EffectIdempotent, park).Tool("park", planner.EffectIdempotent, park))
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("park", walk.EffectIdempotent, park).Tool("park", walk.EffectIdempotent, park))
 	run := e.Run(`{steps: [{id: a, tool: park}, {id: b, tool: set, params: {x: 1}}]}`, "")
 	<-began
 	if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // OnFlush sets a function that sees the live state's digest with every
@@ -65,12 +65,12 @@ func (e *Engine) PutClock(off func() time.Duration) {
 }
 
 // FoldDigest folds the first rows of a journal and returns the state's digest.
-func (e *Engine) FoldDigest(p *planner.Program, run domain.Run, rows []domain.Entry) (string, error) {
+func (e *Engine) FoldDigest(p *walk.Program, run domain.Run, rows []domain.Entry) (string, error) {
 	input, err := runstate.Decode(run.Input)
 	if err != nil {
 		return "", err
 	}
-	f := runstate.Facts{Run: run.ID, Input: input, Program: func(hash string) (*planner.Program, error) { return e.Program(context.Background(), hash) }}
+	f := runstate.Facts{Run: run.ID, Input: input, Program: func(hash string) (*walk.Program, error) { return e.Program(context.Background(), hash) }}
 	if hash := runstate.FirstVersion(rows); hash != "" {
 		if p, err = f.Program(hash); err != nil {
 			return "", err

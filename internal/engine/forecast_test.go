@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Asked back, an agent's call is not made, also over a restart: the agent reads the
@@ -17,7 +17,7 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	t.Parallel()
 	k := &talk{}
 	reg := enginetest.NewRegistry()
-	reg.Add("talk", planner.EffectUnsafe, k)
+	reg.Add("talk", walk.EffectUnsafe, k)
 	s := storetest.Open(t)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	run := e.Run(`{nodes: {a: {type: talk}}}`, "").ID

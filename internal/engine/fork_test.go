@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func names(steps []domain.PreviewStep) string {
@@ -41,7 +41,7 @@ edges:
 
 func TestFork(t *testing.T) {
 	t.Parallel()
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo)
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo)
 	e := enginetest.Open(t, reg)
 	v := e.Save(pipeline)
 	run := e.Settle(e.Begin(v, `{"url": "a"}`).ID)
@@ -136,9 +136,9 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
 	broken.Store(true)
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		if broken.Load() && c.Node.ID == "send" {
-			return engine.Result{}, &planner.Failure{Code: "down", Message: "503"}
+			return engine.Result{}, &walk.Failure{Code: "down", Message: "503"}
 		}
 		return echo(ctx, c)
 	})
@@ -194,9 +194,9 @@ func TestResume(t *testing.T) {
 	})
 	t.Run("only failed and unstarted items run again", func(t *testing.T) {
 		var heal atomic.Bool
-		reg.Handle("item", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		reg.Handle("item", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 			if !heal.Load() && c.Item == 1 {
-				return engine.Result{}, &planner.Failure{Code: "down", Message: "503"}
+				return engine.Result{}, &walk.Failure{Code: "down", Message: "503"}
 			}
 			return echo(ctx, c)
 		})
@@ -311,9 +311,9 @@ func keptRows(rows []domain.Entry, created int64) int64 {
 // a run that was resumed can be forked at every checkpoint that it offers.
 func TestForkAfterItemsRanAgain(t *testing.T) {
 	t.Parallel()
-	reg := enginetest.NewRegistry().Handle("item", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("item", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		if c.Input == "bad" {
-			return engine.Result{}, &planner.Failure{Code: "bad", Message: "bad"}
+			return engine.Result{}, &walk.Failure{Code: "bad", Message: "bad"}
 		}
 		return engine.Result{Output: c.Input}, nil
 	})
@@ -355,7 +355,7 @@ func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
 			started := make(chan struct{}, 1)
-			reg := enginetest.NewRegistry().Handle("charge", planner.EffectUnsafe, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			reg := enginetest.NewRegistry().Handle("charge", walk.EffectUnsafe, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 				started <- struct{}{}
 				<-ctx.Done()
 				return engine.Result{}, ctx.Err()

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // A disk that is full for a moment may take a few checkpoints of a run and refuse
@@ -23,7 +23,7 @@ func TestARunGoesOnBehindTheCheckpointThatFoundNoSpace(t *testing.T) {
 			t.Parallel()
 			s := storetest.Open(t)
 			full := enginetest.NewFull(s, n)
-			r := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
+			r := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 			e := enginetest.OpenWith(t, s, full, r, engine.Options{})
 			v := e.Save(`
 id: many

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // takenBack leaves a database that was copied while runs were in the middle of
@@ -68,8 +68,8 @@ func TestNothingRunsInADatabaseThatWasTakenBack(t *testing.T) { // not parallel:
 		}
 		return echo(ctx, c)
 	}
-	reg := enginetest.NewRegistry().Handle("read", planner.EffectRead, echo).Handle("safe", planner.EffectIdempotent, wait).
-		Handle("unsafe", planner.EffectUnsafe, wait)
+	reg := enginetest.NewRegistry().Handle("read", walk.EffectRead, echo).Handle("safe", walk.EffectIdempotent, wait).
+		Handle("unsafe", walk.EffectUnsafe, wait)
 	plan := func(typ string) string {
 		return `{id: "held-` + typ + `", nodes: {before: {type: read}, doing: {type: ` + typ + `}, after: {type: set, input: done}},
 edges: [{from: before, to: doing}, {from: doing, to: after}]}`
@@ -139,7 +139,7 @@ edges: [{from: before, to: doing}, {from: doing, to: after}]}`
 func TestSafeModeExecutesNothing(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo)
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{Safe: true})
 	v := e.Save(`{nodes: {a: {type: call}}}`)
 	kept, unwanted := e.Begin(v, "1"), e.Begin(v, "1")

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // sized is how large a test of load is: `make load` runs the full size.
@@ -152,7 +152,7 @@ func stored(t *testing.T, e *enginetest.Engine, after int64) (list []string, end
 // A burst is queued within little memory, and every run of it comes to its end.
 func TestBurst(t *testing.T) {
 	gate := make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("gate", planner.EffectPure, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("gate", walk.EffectPure, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 		select {
 		case <-gate:
 		case <-ctx.Done():
@@ -202,7 +202,7 @@ func TestLargeOutputs(t *testing.T) {
 	size, nodes := sized(31<<20, 2<<20), sized(12, 8)
 	var most int64
 	before := liveHeap()
-	reg := enginetest.NewRegistry().Handle("large", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("large", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		most = max(most, liveHeap()-before)
 		return engine.Result{Output: strings.Repeat(c.Node.ID+" ", size/(len(c.Node.ID)+1))}, nil
 	})
@@ -234,7 +234,7 @@ func TestLongRun(t *testing.T) {
 	laps := sized(20_000, 1500)
 	// What is under way at one moment differs; of five moments the least counts.
 	early, late := int64(math.MaxInt64), int64(math.MaxInt64)
-	reg := enginetest.NewRegistry().Handle("tick", planner.EffectPure, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("tick", walk.EffectPure, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		switch {
 		case c.Visit > laps/10-5 && c.Visit <= laps/10:
 			early = min(early, liveHeap())

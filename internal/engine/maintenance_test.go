@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // In maintenance what runs finishes and nothing starts: no next node, no new
@@ -15,14 +15,14 @@ import (
 func TestMaintenance(t *testing.T) {
 	t.Parallel()
 	gate, started := make(chan struct{}), make(chan struct{}, 1)
-	reg := enginetest.NewRegistry().Handle("hold", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("hold", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 		started <- struct{}{}
 		select {
 		case <-gate:
 		case <-ctx.Done():
 		}
 		return engine.Result{Output: 1}, nil
-	}).Handle("echo", planner.EffectIdempotent, echo)
+	}).Handle("echo", walk.EffectIdempotent, echo)
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: hold}, b: {type: echo, input: 2}}, edges: [{from: a, to: b}]}`, "")
 	asking := e.Run(`{nodes: {q: {type: approval, input: {message: "go on?"}}, c: {type: echo, input: 3}}, edges: [{from: q, to: c}]}`, "")

@@ -6,18 +6,18 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // A run whose plan names a tool that is no longer configured can be looked at
 // in full; resuming it says what is missing.
 func TestARunOfAPlanThatFitsNoMoreCanBeRead(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo).Handle("gone", planner.EffectIdempotent, echo))
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo).Handle("gone", walk.EffectIdempotent, echo))
 	run := e.Run(`{nodes: {a: {type: gone, input: 1}, b: {type: approval, input: {message: "go on?"}}, c: {type: gone, input: 2}}, edges: [{from: a, to: b}, {from: b, to: c}]}`, "")
 	e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 	e.Close()
-	e = enginetest.OpenOn(t, e.Store, enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo), engine.Options{OwnRunsOnly: true})
+	e = enginetest.OpenOn(t, e.Store, enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo), engine.Options{OwnRunsOnly: true})
 	p, err := e.Program(t.Context(), run.Hash)
 	if err != nil || len(p.Nodes) != 3 {
 		t.Fatalf("the plan cannot be looked at: %v", err)

@@ -8,7 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // dispatch starts one piece of work; false: it must wait for a node slot. The
@@ -30,7 +31,7 @@ func (a *runner) dispatch(k runstate.StepKey) bool {
 		return true
 	}
 	switch node.Type {
-	case planner.TypeWait, planner.TypeApproval, planner.TypePlan:
+	case walk.TypeWait, walk.TypeApproval, walk.TypePlan:
 		a.ready.pop(k)
 		a.control(w, node)
 		return true
@@ -44,7 +45,7 @@ func (a *runner) dispatch(k runstate.StepKey) bool {
 }
 
 // inline runs a pure built-in node: one final row, no intent.
-func (a *runner) inline(w *runstate.Step, node *planner.ProgramNode) {
+func (a *runner) inline(w *runstate.Step, node *walk.ProgramNode) {
 	started := a.e.now()
 	out, failure := a.builtin(w, node)
 	if failure != nil {
@@ -54,7 +55,7 @@ func (a *runner) inline(w *runstate.Step, node *planner.ProgramNode) {
 	}
 	a.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) {
 		atOnce(w, started)(e)
-		if node.Type == planner.TypeLog {
+		if node.Type == walk.TypeLog {
 			e.Log = logOf(logText(out))
 		}
 	})
@@ -65,14 +66,14 @@ func (a *runner) inline(w *runstate.Step, node *planner.ProgramNode) {
 // goroutine.
 func atOnce(w *runstate.Step, started time.Time) func(*domain.Entry) {
 	return func(e *domain.Entry) {
-		e.Attempt, e.Effect, e.StartedAt = w.Attempt+1, string(planner.EffectPure), started
+		e.Attempt, e.Effect, e.StartedAt = w.Attempt+1, string(walk.EffectPure), started
 	}
 }
 
 // builtin computes the output of a pure built-in node.
-func (a *runner) builtin(w *runstate.Step, node *planner.ProgramNode) (any, *planner.Failure) {
+func (a *runner) builtin(w *runstate.Step, node *walk.ProgramNode) (any, *walk.Failure) {
 	switch node.Type {
-	case planner.TypeNoop, planner.TypeDecision:
+	case walk.TypeNoop, walk.TypeDecision:
 		if w.Item != runstate.NoItem {
 			return a.s.Walk.Input(w.VisitKey, w.Item)
 		}
@@ -110,8 +111,8 @@ func (a *runner) fanOut(f *runstate.Foreach) {
 }
 
 // call prepares an attempt of a node that has a handler.
-func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
-	refuse := func(f *planner.Failure) bool {
+func (a *runner) call(w *runstate.Step, node *walk.ProgramNode) bool {
+	refuse := func(f *walk.Failure) bool {
 		a.ready.pop(w.StepKey)
 		f.Permanent, f.NoEffect = true, true
 		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(f, node.ID), atOnce(w, a.e.now()))
@@ -137,7 +138,7 @@ func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	} else {
 		h, ok := in.Registry.Handler(node)
 		if !ok {
-			return refuse(&planner.Failure{Code: planner.CodeUnknownType, Message: fmt.Sprintf("nothing here runs nodes of type %q", node.TypeName)})
+			return refuse(&walk.Failure{Code: walk.CodeUnknownType, Message: fmt.Sprintf("nothing here runs nodes of type %q", node.TypeName)})
 		}
 		handler = h
 	}
@@ -157,7 +158,7 @@ func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 		return true
 	}
 	dispatch := input
-	if node.Type == planner.TypeTool && in.Secrets != nil {
+	if node.Type == walk.TypeTool && in.Secrets != nil {
 		// Secrets are resolved only now and only in tool arguments.
 		dispatch, failure = a.s.Walk.DispatchInput(w.VisitKey, w.Item, func(name string) (string, bool) {
 			return in.Secrets.Secret(name, node.Tool, input)
@@ -171,7 +172,7 @@ func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	}
 	a.ready.pop(w.StepKey)
 	t := a.newAttempt(w, node, handler, effectIn(in.Registry, a.prog, node, dispatch), dispatch)
-	raw, err := planner.EncodeWithin(input, planner.MaxValueBytes)
+	raw, err := jsonvalue.EncodeWithin(input, jsonvalue.MaxBytes)
 	if err != nil {
 		a.slots.returnNode()
 		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(inputFailure(node.ID, err), node.ID), atOnce(w, t.started))
@@ -181,7 +182,7 @@ func (a *runner) call(w *runstate.Step, node *planner.ProgramNode) bool {
 	t.input = raw
 	a.running[w.StepKey] = t
 	t.setup, begun = in, true
-	if t.effect == planner.EffectPure {
+	if t.effect == walk.EffectPure {
 		// Pure work needs no durable intent and may run ahead.
 		a.e.start(t)
 		return true
@@ -234,8 +235,8 @@ func (a *runner) handOff(e *domain.Entry) {
 
 // sender is the agent that a node takes over from: that of the last ancestor
 // that has one, else the supervisor.
-func (a *runner) sender(node *planner.ProgramNode) string {
-	if a.prog.Kind == planner.KindSteps {
+func (a *runner) sender(node *walk.ProgramNode) string {
+	if a.prog.Kind == walk.KindSteps {
 		return runstate.PreviousAgent(a.prog.Program, node.Index) // steps have an order of their own
 	}
 	from := runstate.SupervisorAgent

@@ -12,7 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // done records how an attempt ended.
@@ -30,7 +31,7 @@ func (a *runner) done(t *attempt, r Result, err error) {
 	}
 	a.noteUses(t)
 	if err == nil && len(w.CallsInFlight) > 0 {
-		err = &planner.Failure{Code: planner.CodeFailed, Message: fmt.Sprintf("it ended, and the outcome of its call of %s is not known", runstate.ToolNames(w.OpenCalls()))}
+		err = &walk.Failure{Code: walk.CodeFailed, Message: fmt.Sprintf("it ended, and the outcome of its call of %s is not known", runstate.ToolNames(w.OpenCalls()))}
 	}
 	if err == nil {
 		a.succeeded(t, w, r)
@@ -69,7 +70,7 @@ func (a *runner) succeeded(t *attempt, w *runstate.Step, r Result) {
 func (a *runner) fill(e *domain.Entry, t *attempt, usage domain.Usage, agent string) {
 	e.Attempt, e.StartedAt, e.Effect, e.Usage, e.Agent = t.number, t.started, string(t.effect), usage.Add(a.calls.settle(t, a.run.Limits)), agent
 	e.IdempotencyKey, e.Log = t.call.IdempotencyKey, t.log.stored()
-	if t.effect == planner.EffectPure {
+	if t.effect == walk.EffectPure {
 		e.Input, e.IdempotencyKey = t.input, ""
 	}
 }
@@ -79,7 +80,7 @@ func (a *runner) fill(e *domain.Entry, t *attempt, usage domain.Usage, agent str
 func (e *Engine) encodeOutput(node string, v any) (out any, raw domain.RawJSON, f *domain.Failure) {
 	out, err := normalize(v)
 	if err == nil {
-		raw, err = planner.EncodeWithin(out, planner.MaxValueBytes)
+		raw, err = jsonvalue.EncodeWithin(out, jsonvalue.MaxBytes)
 	}
 	if err != nil {
 		return nil, nil, outputFailure(node, err)
@@ -89,7 +90,7 @@ func (e *Engine) encodeOutput(node string, v any) (out any, raw domain.RawJSON, 
 		return out, raw, nil
 	}
 	out = maskValue(secrets, out)
-	if raw, err = planner.EncodeWithin(out, planner.MaxValueBytes); err != nil {
+	if raw, err = jsonvalue.EncodeWithin(out, jsonvalue.MaxBytes); err != nil {
 		return nil, nil, outputFailure(node, err)
 	}
 	return out, raw, nil
@@ -124,40 +125,40 @@ func maskValue(secrets Secrets, v any) any {
 
 // outputFailure says why an output cannot be stored.
 func outputFailure(node string, err error) *domain.Failure {
-	if errors.Is(err, planner.ErrTooLarge) {
-		return &domain.Failure{Code: planner.CodeOutputTooLarge, Node: node, Permanent: true,
-			Message:    fmt.Sprintf("output of node %q exceeds %d MiB", node, planner.MaxValueBytes>>20),
+	if errors.Is(err, jsonvalue.ErrTooLarge) {
+		return &domain.Failure{Code: walk.CodeOutputTooLarge, Node: node, Permanent: true,
+			Message:    fmt.Sprintf("output of node %q exceeds %d MiB", node, jsonvalue.MaxBytes>>20),
 			Suggestion: "write large data to a file and output its path"}
 	}
-	return &domain.Failure{Code: planner.CodeOutput, Node: node, Permanent: true, Message: fmt.Sprintf("output of node %q: %s", node, err)}
+	return &domain.Failure{Code: walk.CodeOutput, Node: node, Permanent: true, Message: fmt.Sprintf("output of node %q: %s", node, err)}
 }
 
 // inputFailure says why an input cannot be stored.
-func inputFailure(node string, err error) *planner.Failure {
-	f := &planner.Failure{Code: planner.CodeInvalidInput, Node: node, Message: fmt.Sprintf("input of node %q: %s", node, err), Permanent: true, NoEffect: true}
-	if errors.Is(err, planner.ErrTooLarge) {
-		f.Message = fmt.Sprintf("input of node %q exceeds %d MiB", node, planner.MaxValueBytes>>20)
+func inputFailure(node string, err error) *walk.Failure {
+	f := &walk.Failure{Code: walk.CodeInvalidInput, Node: node, Message: fmt.Sprintf("input of node %q: %s", node, err), Permanent: true, NoEffect: true}
+	if errors.Is(err, jsonvalue.ErrTooLarge) {
+		f.Message = fmt.Sprintf("input of node %q exceeds %d MiB", node, jsonvalue.MaxBytes>>20)
 		f.Suggestion = "write large data to a file and pass its path"
 	}
 	return f
 }
 
-// normalize is planner.Normalize for values whose own methods may panic.
+// normalize is jsonvalue.Normalize for values whose own methods may panic.
 func normalize(v any) (out any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("encoding it panicked: %v", p)
 		}
 	}()
-	return planner.Normalize(v)
+	return jsonvalue.Normalize(v)
 }
 
 // failureOf puts an error into the form that the journal keeps.
 func (a *runner) failureOf(t *attempt, err error) *domain.Failure {
 	if p, ok := errors.AsType[*panicError](err); ok {
-		return &domain.Failure{Code: planner.CodePanic, Node: t.node.ID, Message: a.e.mask(p.Error()), Stack: a.e.mask(p.stack)}
+		return &domain.Failure{Code: walk.CodePanic, Node: t.node.ID, Message: a.e.mask(p.Error()), Stack: a.e.mask(p.stack)}
 	}
-	f := runstate.FromPlanner(planner.AsFailure(err), t.node.ID)
+	f := runstate.FromPlanner(walk.AsFailure(err), t.node.ID)
 	a.e.maskFailure(f)
 	return f
 }
@@ -186,11 +187,11 @@ func (a *runner) abandon(t *attempt) {
 	a.slots.returnNode()
 	w := a.s.Open[t.key]
 	if w != nil {
-		f := &domain.Failure{Code: planner.CodeTimeout, Node: t.node.ID, Message: fmt.Sprintf("timed out after %s; the handler did not stop", t.node.Timeout)}
+		f := &domain.Failure{Code: walk.CodeTimeout, Node: t.node.ID, Message: fmt.Sprintf("timed out after %s; the handler did not stop", t.node.Timeout)}
 		cause := context.Cause(t.ctx)
 		switch {
 		case errors.Is(cause, ErrCancelled):
-			f = &domain.Failure{Code: planner.CodeCancelled, Node: t.node.ID, Message: "cancelled; the handler did not stop"}
+			f = &domain.Failure{Code: walk.CodeCancelled, Node: t.node.ID, Message: "cancelled; the handler did not stop"}
 		case errors.Is(cause, ErrStopping), errors.Is(cause, ErrBudget):
 			f = runstate.Interrupted("kairosd stopped while it ran")
 		}
@@ -209,7 +210,7 @@ func (a *runner) failed(t *attempt, w *runstate.Step, f *domain.Failure, usage d
 	if errors.Is(cause, ErrBudget) {
 		why, reason = "a limit of the run was reached while it ran", "budget"
 	}
-	if j.Interrupted && (f.Code == planner.CodeCancelled || f.Code == planner.CodeFailed || reason == "budget") {
+	if j.Interrupted && (f.Code == walk.CodeCancelled || f.Code == walk.CodeFailed || reason == "budget") {
 		f = &domain.Failure{Code: runstate.CodeInterrupted, Message: why, NoEffect: f.NoEffect, Detail: f.Message}
 	}
 	fill := func(e *domain.Entry) { a.fill(e, t, usage, t.node.Agent) }
@@ -250,7 +251,7 @@ func (a *runner) goesOn(w *runstate.Step, status domain.NodeStatus, f *domain.Fa
 }
 
 // retry waits before the next attempt; the wait is durable.
-func (a *runner) retry(node *planner.ProgramNode, w *runstate.Step, f *domain.Failure) {
+func (a *runner) retry(node *walk.ProgramNode, w *runstate.Step, f *domain.Failure) {
 	// What a server asks for is the least; runs that it sent away together do not
 	// come back together (L06).
 	asked := f.RetryAfter + time.Duration(rand.Float64()*float64(f.RetryAfter)/10)

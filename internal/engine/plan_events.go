@@ -7,7 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // This file derives the events of step plans, in the shapes of their source
@@ -25,12 +25,12 @@ func (d *deriver) agent(id string) map[string]any {
 	return map[string]any{"agentId": id, "agentName": d.agents(id).name}
 }
 
-func (d *deriver) planGenerated(p *planner.Program) {
+func (d *deriver) planGenerated(p *walk.Program) {
 	d.planGeneratedAt(p, 0)
 	d.changed(0, runstate.SupervisorAgent) // it executes the plan
 }
 
-func (d *deriver) planGeneratedAt(p *planner.Program, runSeq int64) {
+func (d *deriver) planGeneratedAt(p *walk.Program, runSeq int64) {
 	steps := make([]any, len(p.Nodes))
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -40,7 +40,7 @@ func (d *deriver) planGeneratedAt(p *planner.Program, runSeq int64) {
 }
 
 // planCompleted tells how a run ended; a change to any other status is no end.
-func (d *deriver) planCompleted(first *planner.Program) {
+func (d *deriver) planCompleted(first *walk.Program) {
 	var detail struct{ Status, Headline, FailureReason string }
 	if json.Unmarshal(d.ev.Detail, &detail) != nil || !domain.RunStatus(detail.Status).Final() {
 		return
@@ -126,7 +126,7 @@ func (d *deriver) stepEvents(e *domain.Entry) {
 
 // stepStarted tells of an attempt that begins. The first one of a step may bring
 // another agent: its handoff is told before.
-func (d *deriver) stepStarted(e *domain.Entry, prog *planner.Program, n *planner.ProgramNode) {
+func (d *deriver) stepStarted(e *domain.Entry, prog *walk.Program, n *walk.ProgramNode) {
 	if from := runstate.PreviousAgent(prog, n.Index); runstate.HandsOver(e, n.Agent, from) && !d.facts.dry {
 		d.handoff(e.Seq, runstate.HandoffID(d.ev.Run, e.Seq), from, n.Agent, runstate.HandoffReason, runstate.ExplainStep(n))
 	}
@@ -135,7 +135,7 @@ func (d *deriver) stepStarted(e *domain.Entry, prog *planner.Program, n *planner
 }
 
 // stepSettled tells what became of a step, and of those that are skipped with it.
-func (d *deriver) stepSettled(e *domain.Entry, prog *planner.Program, n *planner.ProgramNode) {
+func (d *deriver) stepSettled(e *domain.Entry, prog *walk.Program, n *walk.ProgramNode) {
 	decided := runstate.ReadDecision(e.Decision)
 	data := map[string]any{"stepId": n.ID, "stepIndex": n.Index, "status": stepOutcome(e.Status, decided.Handled)}
 	switch {
@@ -150,12 +150,12 @@ func (d *deriver) stepSettled(e *domain.Entry, prog *planner.Program, n *planner
 	}
 	d.planEvent("plan_step_completed", e.Seq, data)
 	for _, c := range decided.Settled {
-		if c.Status == string(planner.Skipped) {
+		if c.Status == string(walk.Skipped) {
 			other := map[string]any{"stepId": c.Node, "stepIndex": prog.Index[c.Node], "status": "skipped"}
 			switch {
 			case c.Failed():
 				other["status"], other["error"] = "failed", c.Why()
-			case c.Reason == planner.ReasonGateUnknown:
+			case c.Reason == walk.ReasonGateUnknown:
 				other["error"] = c.Why()
 			}
 			d.planEvent("plan_step_completed", e.Seq, other)
@@ -177,7 +177,7 @@ func stepOutcome(status domain.NodeStatus, handled string) string {
 
 // replanned tells the end of the failed step and of those that the new version
 // leaves out, and then the new version.
-func (d *deriver) replanned(e *domain.Entry, before *planner.Program) {
+func (d *deriver) replanned(e *domain.Entry, before *walk.Program) {
 	var r runstate.Replan
 	if json.Unmarshal(e.Decision, &r) != nil {
 		return

@@ -9,6 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // CheckPlan validates a document against this installation without storing it.
@@ -56,7 +58,7 @@ func (e *Engine) SavePlanOver(ctx context.Context, actor domain.Actor, src []byt
 type NewPlan struct {
 	domain.NewVersion
 	doc     *planner.Document
-	program *planner.Program
+	program *walk.Program
 	in      *setup
 }
 
@@ -76,7 +78,7 @@ func (e *Engine) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan,
 		return NewPlan{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
 	v := domain.NewVersion{Key: doc.ID, Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: origin,
-		Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(), ByPerson: origin != originPlanner && origin != "replan"}
+		Semantics: walk.Semantics, Source: doc.Source, Canonical: doc.Canonical(), ByPerson: origin != originPlanner && origin != "replan"}
 	if doc.Graph != nil {
 		v.Name, v.Description = doc.Graph.Name, doc.Graph.Description
 	} else {
@@ -267,7 +269,7 @@ const originPlanner = "planner"
 
 // factsOf are what a plan is found by: what its nodes name, its owner by its
 // metadata or else its author, and the rest of its metadata as labels.
-func factsOf(p *planner.Program, canonical []byte, author string) []domain.PlanFact {
+func factsOf(p *walk.Program, canonical []byte, author string) []domain.PlanFact {
 	seen := map[domain.PlanFact]bool{}
 	var out []domain.PlanFact
 	add := func(kind, value string) {
@@ -289,7 +291,7 @@ func factsOf(p *planner.Program, canonical []byte, author string) []domain.PlanF
 	}
 	owner := author
 	var metadata map[string]any
-	if doc, err := planner.DecodeValue(canonical); err == nil { // a document that is stored can be read
+	if doc, err := jsonvalue.Decode(canonical); err == nil { // a document that is stored can be read
 		m, _ := doc.(map[string]any)
 		metadata, _ = m["metadata"].(map[string]any)
 	}
@@ -298,9 +300,9 @@ func factsOf(p *planner.Program, canonical []byte, author string) []domain.PlanF
 		case map[string]any, []any, nil:
 		default:
 			if k == "owner" {
-				owner = planner.Text(v)
+				owner = jsonvalue.Text(v)
 			} else if len(out) < maxFacts {
-				add(domain.FactLabel, k+"="+planner.Text(v))
+				add(domain.FactLabel, k+"="+jsonvalue.Text(v))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Store is what the engine needs of the database. Every method that writes
@@ -86,7 +87,7 @@ type Stepped interface{ Stepped() bool }
 
 // Handler runs nodes of one type.
 type Handler interface {
-	// Handle runs one attempt. A *planner.Failure in the error's chain says
+	// Handle runs one attempt. A *walk.Failure in the error's chain says
 	// more about it. The context ends at the node's timeout, at cancel and at
 	// shutdown; context.Cause tells which.
 	Handle(ctx context.Context, call *Call) (Result, error)
@@ -105,7 +106,7 @@ type Call struct {
 	// Owner is who started the run; memory is theirs alone.
 	Owner   string
 	Session string // the run's id, unless one was named
-	Node    *planner.ProgramNode
+	Node    *walk.ProgramNode
 	Visit   int
 	Item    int // -1: none
 	Attempt int
@@ -118,7 +119,7 @@ type Call struct {
 	IdempotencyKey string
 	// Plan is what the run follows, and Request the run's input. Handlers of step
 	// plans build their context message of both.
-	Plan    *planner.Program
+	Plan    *walk.Program
 	Request any
 	// Previous lists the completed steps that the node depends on, in the order of
 	// the plan; only step plans have any.
@@ -133,7 +134,7 @@ type Call struct {
 	// it; what a handler does through Substep is noted by itself. May be nil.
 	Used func(kind, name string)
 	// Approve asks a person whether sub-step n may make a call, once for these
-	// exact arguments. nil: it may. A *planner.Failure: it may not, which is the
+	// exact arguments. nil: it may. A *walk.Failure: it may not, which is the
 	// call's failure. [ErrAsked] in the chain: nobody has answered yet; the
 	// handler must end with that error, and is called again after the answer.
 	Approve func(n int, q Question) error
@@ -141,7 +142,7 @@ type Call struct {
 	// recorded response is returned without calling fn. [ErrBudget] in the chain:
 	// fn was not called, or its answer is of no use, because of a limit of the run;
 	// the handler must end with that error.
-	Substep func(n int, kind string, digest string, effect planner.Effect, fn func() (any, domain.Usage, error)) (any, error)
+	Substep func(n int, kind string, digest string, effect walk.Effect, fn func() (any, domain.Usage, error)) (any, error)
 	// Asking keeps what is asked in sub-step n, for people: beside its response, or
 	// before a call that is not idempotent. It must come before the sub-step. May
 	// be nil.
@@ -176,9 +177,9 @@ type Result struct {
 // Registry resolves nodes to handlers and says what a node's run may do.
 type Registry interface {
 	// Handler finds the handler of a node, by node id first, then by type.
-	Handler(node *planner.ProgramNode) (Handler, bool)
+	Handler(node *walk.ProgramNode) (Handler, bool)
 	// Effect is the effect of running the node with this resolved input.
-	Effect(node *planner.ProgramNode, input any) planner.Effect
+	Effect(node *walk.ProgramNode, input any) walk.Effect
 	// Catalog is what plans are validated against.
 	Catalog() *planner.Catalog
 }

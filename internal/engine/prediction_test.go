@@ -19,6 +19,8 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // passage is one visit of a node.
@@ -57,12 +59,12 @@ func moody(mood *atomic.Int64) *enginetest.Registry {
 		out, _ := script(c.Node.ID, "charge", c.Input)
 		return engine.Result{Output: out}, nil
 	}
-	return r.Handle("flaky", planner.EffectIdempotent, flaky).Tool(toolPrefix+"flaky", planner.EffectIdempotent, flaky).
-		Handle("charge", planner.EffectUnsafe, charge).Tool(toolPrefix+"charge", planner.EffectUnsafe, charge)
+	return r.Handle("flaky", walk.EffectIdempotent, flaky).Tool(toolPrefix+"flaky", walk.EffectIdempotent, flaky).
+		Handle("charge", walk.EffectUnsafe, charge).Tool(toolPrefix+"charge", walk.EffectUnsafe, charge)
 }
 
 // moodyScript is the script in a mood.
-func moodyScript(mood int64, node, typ string, input any) (any, *planner.Failure) {
+func moodyScript(mood int64, node, typ string, input any) (any, *walk.Failure) {
 	if typ == "flaky" {
 		node = fmt.Sprint(node, mood)
 	}
@@ -390,7 +392,7 @@ func (x *prediction) compare(req domain.VerbRequest, run domain.Run, from int64)
 			x.fail(req, run, from, "%s#%d ran and was not announced", p.node, p.visit)
 		}
 		touches := slices.ContainsFunc(rows, func(r domain.Entry) bool {
-			return r.Seq > from && r.Kind == domain.EntryIntent && r.Node == p.node && (r.Effect == string(planner.EffectIdempotent) || r.Effect == string(planner.EffectUnsafe))
+			return r.Seq > from && r.Kind == domain.EntryIntent && r.Node == p.node && (r.Effect == string(walk.EffectIdempotent) || r.Effect == string(walk.EffectUnsafe))
 		})
 		if touches && !effects[p.node] {
 			x.fail(req, run, from, "%s touched the world outside and was not announced to", p.node)
@@ -457,7 +459,7 @@ func (x *prediction) decisions(req domain.VerbRequest, run domain.Run, from int6
 	x.rt.Helper()
 	for _, d := range x.pre.Decisions {
 		for _, r := range x.journal(run.ID) {
-			var went planner.Decision
+			var went walk.Decision
 			if r.Node != d.Node || r.Visit != d.Visit || !r.Final || r.Item >= 0 || r.Status != domain.NodeCompleted {
 				continue
 			}
@@ -505,17 +507,17 @@ func (x *prediction) judged(req domain.VerbRequest, run domain.Run, from int64) 
 	if err != nil {
 		x.rt.Fatal(err)
 	}
-	kept := map[planner.VisitKey]map[int]domain.Entry{}
+	kept := map[walk.VisitKey]map[int]domain.Entry{}
 	for _, r := range x.journal(run.ID) {
 		if r.Final && (r.Seq <= from || strings.HasPrefix(r.Reason, "a person gave")) {
-			k := planner.VisitKey{Node: p.Index[r.Node], Visit: r.Visit}
+			k := walk.VisitKey{Node: p.Index[r.Node], Visit: r.Visit}
 			if kept[k] == nil {
 				kept[k] = map[int]domain.Entry{}
 			}
 			kept[k][r.Item] = r
 		}
 	}
-	want := referenceOutcome(x.rt, p, run.Input, func(k planner.VisitKey, item int, input any) (planner.Status, any, *planner.Failure) {
+	want := referenceOutcome(x.rt, p, run.Input, func(k walk.VisitKey, item int, input any) (walk.Status, any, *walk.Failure) {
 		n := &p.Nodes[k.Node]
 		r, ok := kept[k][item]
 		if !ok {
@@ -523,13 +525,13 @@ func (x *prediction) judged(req domain.VerbRequest, run domain.Run, from int64) 
 			return "", out, f
 		}
 		if r.Failure != nil {
-			return planner.Failed, nil, &planner.Failure{Code: r.Failure.Code, Message: r.Failure.Message, Node: n.ID}
+			return walk.Failed, nil, &walk.Failure{Code: r.Failure.Code, Message: r.Failure.Message, Node: n.ID}
 		}
-		out, err := planner.DecodeValue(r.Output)
+		out, err := jsonvalue.Decode(r.Output)
 		if err != nil && len(r.Output) > 0 {
 			x.rt.Fatal(err)
 		}
-		return planner.Status(r.Status), out, nil
+		return walk.Status(r.Status), out, nil
 	})
 	result, err := x.e.Result(context.Background(), run.ID)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // maxPrograms bounds the cache of compiled versions.
@@ -83,7 +84,7 @@ func (e *Engine) program(ctx context.Context, hash string) (*runstate.Compiled, 
 	if err != nil {
 		return nil, err
 	}
-	if v.Semantics > planner.Semantics {
+	if v.Semantics > walk.Semantics {
 		return nil, domain.Errorf(domain.CodeUnavailable, "plan %s version %d was written for a newer kairosd (semantics %d)",
 			v.PlanKey, v.Number, v.Semantics).Suggest("upgrade kairosd")
 	}
@@ -100,7 +101,7 @@ func (e *Engine) program(ctx context.Context, hash string) (*runstate.Compiled, 
 }
 
 // keepProgram puts a compiled version into the cache.
-func (s *setup) keepProgram(compiled *planner.Program, v domain.Version) *runstate.Compiled {
+func (s *setup) keepProgram(compiled *walk.Program, v domain.Version) *runstate.Compiled {
 	v.Source, v.Canonical = nil, nil
 	p := runstate.NewCompiled(compiled, v)
 	s.programs.put(v.Hash, p)
@@ -136,7 +137,7 @@ func (e *Engine) legible(ctx context.Context, hash string) (*runstate.Compiled, 
 }
 
 // Program compiles a stored version (cached), for looking at.
-func (e *Engine) Program(ctx context.Context, hash string) (*planner.Program, error) {
+func (e *Engine) Program(ctx context.Context, hash string) (*walk.Program, error) {
 	p, err := e.legible(ctx, hash)
 	if err != nil {
 		return nil, err
@@ -146,12 +147,12 @@ func (e *Engine) Program(ctx context.Context, hash string) (*planner.Program, er
 
 // Effects is what running each node of a stored version may do, in their order, as far
 // as that is known before it has its input: what previews announce.
-func (e *Engine) Effects(ctx context.Context, hash string) ([]planner.Effect, error) {
+func (e *Engine) Effects(ctx context.Context, hash string) ([]walk.Effect, error) {
 	p, err := e.legible(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]planner.Effect, len(p.Nodes))
+	out := make([]walk.Effect, len(p.Nodes))
 	for i := range p.Nodes {
 		out[i] = e.env.StaticEffect(p, &p.Nodes[i])
 	}
@@ -160,12 +161,12 @@ func (e *Engine) Effects(ctx context.Context, hash string) ([]planner.Effect, er
 
 // effect is what running a node with this input may do. A node may make its
 // effect stricter; laxer counts only in plans that a person stored.
-func (e *Engine) effect(p *runstate.Compiled, n *planner.ProgramNode, input any) planner.Effect {
+func (e *Engine) effect(p *runstate.Compiled, n *walk.ProgramNode, input any) walk.Effect {
 	return effectIn(e.current().Registry, p, n, input)
 }
 
 // stepped reports whether everything with an effect in a node is a sub-step.
-func (e *Engine) stepped(n *planner.ProgramNode) bool {
+func (e *Engine) stepped(n *walk.ProgramNode) bool {
 	h, ok := e.current().Registry.Handler(n)
 	if !ok {
 		return false
@@ -174,12 +175,12 @@ func (e *Engine) stepped(n *planner.ProgramNode) bool {
 	return ok && s.Stepped()
 }
 
-func effectIn(r Registry, p *runstate.Compiled, n *planner.ProgramNode, input any) planner.Effect {
-	own := planner.EffectPure
+func effectIn(r Registry, p *runstate.Compiled, n *walk.ProgramNode, input any) walk.Effect {
+	own := walk.EffectPure
 	switch n.Type {
 	case "set", "log", "noop", "decision":
 	case "wait", "approval", "plan":
-		return planner.EffectControl
+		return walk.EffectControl
 	default:
 		own = r.Effect(n, input)
 	}
@@ -187,7 +188,7 @@ func effectIn(r Registry, p *runstate.Compiled, n *planner.ProgramNode, input an
 		return n.Effect
 	}
 	if own == "" {
-		return planner.EffectUnsafe // unknown is treated as the worst
+		return walk.EffectUnsafe // unknown is treated as the worst
 	}
 	return own
 }

@@ -22,15 +22,17 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/plannertest"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // script is what every scripted node does: a small value that follows from the
 // node and its input, and for some nodes now and then a failure.
-func script(node, typ string, input any) (any, *planner.Failure) {
-	raw, err := planner.EncodeValue(input)
+func script(node, typ string, input any) (any, *walk.Failure) {
+	raw, err := jsonvalue.Encode(input)
 	if err != nil {
-		return nil, &planner.Failure{Code: "input", Message: err.Error()}
+		return nil, &walk.Failure{Code: "input", Message: err.Error()}
 	}
 	h := fnv.New32a()
 	h.Write([]byte(node))
@@ -43,10 +45,10 @@ func script(node, typ string, input any) (any, *planner.Failure) {
 	return map[string]any{"n": json.Number(fmt.Sprint(n % 5))}, nil
 }
 
-var flakyFailure = planner.Failure{Code: "flaky", Message: "this input does not work", Permanent: true, NoEffect: true}
+var flakyFailure = walk.Failure{Code: "flaky", Message: "this input does not work", Permanent: true, NoEffect: true}
 
-var scripted = map[string]planner.Effect{"calc": planner.EffectPure, "call": planner.EffectIdempotent, "look": planner.EffectRead,
-	"charge": planner.EffectUnsafe, "flaky": planner.EffectIdempotent}
+var scripted = map[string]walk.Effect{"calc": walk.EffectPure, "call": walk.EffectIdempotent, "look": walk.EffectRead,
+	"charge": walk.EffectUnsafe, "flaky": walk.EffectIdempotent}
 
 func scriptedRegistry() *enginetest.Registry {
 	r := enginetest.NewRegistry()
@@ -67,8 +69,8 @@ func scriptedRegistry() *enginetest.Registry {
 const toolPrefix = "do_"
 
 // kindOf is the scripted type of a node or step.
-func kindOf(n *planner.ProgramNode) string {
-	if n.Type == planner.TypeTool {
+func kindOf(n *walk.ProgramNode) string {
+	if n.Type == walk.TypeTool {
 		return strings.TrimPrefix(n.Tool, toolPrefix)
 	}
 	return n.TypeName
@@ -92,7 +94,7 @@ func ask(t *rapid.T, node map[string]any) string {
 }
 
 // scriptedAnswer is what the answer to a question comes to.
-func scriptedAnswer(n *planner.ProgramNode, input any) (any, *planner.Failure) {
+func scriptedAnswer(n *walk.ProgramNode, input any) (any, *walk.Failure) {
 	m, _ := input.(map[string]any)
 	out, f := n.Answered(answerOf(m["message"]), m["message"] == "approve", enginetest.Operator.Name, "", nil)
 	if f != nil {
@@ -382,7 +384,7 @@ func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 		}
 	}
 	state := planner.NewState()
-	input, err := planner.DecodeValue([]byte(propertyInput))
+	input, err := jsonvalue.Decode([]byte(propertyInput))
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -395,13 +397,13 @@ func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 		if id == "input" || id == "memory" {
 			continue
 		}
-		raw, err := planner.EncodeValue(value)
+		raw, err := jsonvalue.Encode(value)
 		if err != nil {
 			rt.Fatal(err)
 		}
 		outputs[id] = string(raw)
 	}
-	raw, err := planner.EncodeValue(state.Last)
+	raw, err := jsonvalue.Encode(state.Last)
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -429,8 +431,8 @@ func byReference(rt *rapid.T, doc *planner.Document) outcome {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	return referenceOutcome(rt, p, domain.RawJSON(propertyInput), func(k planner.VisitKey, _ int, input any) (planner.Status, any, *planner.Failure) {
-		if n := &p.Nodes[k.Node]; n.Type == planner.TypeApproval {
+	return referenceOutcome(rt, p, domain.RawJSON(propertyInput), func(k walk.VisitKey, _ int, input any) (walk.Status, any, *walk.Failure) {
+		if n := &p.Nodes[k.Node]; n.Type == walk.TypeApproval {
 			out, f := scriptedAnswer(n, input)
 			return "", out, f
 		}
@@ -442,42 +444,42 @@ func byReference(rt *rapid.T, doc *planner.Document) outcome {
 // referenceOutcome runs a program by the reference interpreter. does says what
 // becomes of a visit or item that is given an input; an empty status leaves it to
 // the failure and, for nodes that only pass on what they get, to them.
-func referenceOutcome(rt *rapid.T, p *planner.Program, rawInput domain.RawJSON, does func(k planner.VisitKey, item int, input any) (planner.Status, any, *planner.Failure)) outcome {
-	input, err := planner.DecodeValue(rawInput)
+func referenceOutcome(rt *rapid.T, p *walk.Program, rawInput domain.RawJSON, does func(k walk.VisitKey, item int, input any) (walk.Status, any, *walk.Failure)) outcome {
+	input, err := jsonvalue.Decode(rawInput)
 	if err != nil {
 		rt.Fatal(err)
 	}
 	text := func(v any) string {
-		raw, err := planner.EncodeValue(v)
+		raw, err := jsonvalue.Encode(v)
 		if err != nil {
 			rt.Fatal(err)
 		}
 		return string(raw)
 	}
-	r := plannertest.New(p, planner.Facts{Input: input})
+	r := plannertest.New(p, walk.Facts{Input: input})
 	o := outcome{Outputs: map[string]string{}}
 	for open := r.Open(); len(open) > 0; open = r.Open() {
 		k := open[0]
 		n := &p.Nodes[k.Node]
-		var d planner.Decision
+		var d walk.Decision
 		settle := func(item int) {
-			s := planner.Settlement{VisitKey: k, Item: item, Status: planner.Completed}
+			s := walk.Settlement{VisitKey: k, Item: item, Status: walk.Completed}
 			given, failure := r.Input(k, item)
 			status, out, f := does(k, item, given)
 			switch {
 			case status != "":
 				s.Status, s.Output, s.Failure = status, out, f
-			case n.Type == planner.TypeNoop, n.Type == planner.TypeDecision:
+			case n.Type == walk.TypeNoop, n.Type == walk.TypeDecision:
 				s.Output = r.Last(k)
 			case failure != nil:
 				s.Failure = failure
-			case n.Type == planner.TypeSet:
+			case n.Type == walk.TypeSet:
 				s.Output = given
 			default:
 				s.Output, s.Failure = out, f
 			}
 			if s.Failure != nil {
-				s.Status, s.Output = planner.Failed, nil
+				s.Status, s.Output = walk.Failed, nil
 			}
 			var err error
 			if d, err = r.Settle(s); err != nil {
@@ -488,13 +490,13 @@ func referenceOutcome(rt *rapid.T, p *planner.Program, rawInput domain.RawJSON, 
 		if whole, _, _ := does(k, -1, nil); n.Foreach == nil || whole != "" {
 			settle(-1)
 		} else {
-			var failure *planner.Failure
+			var failure *walk.Failure
 			if items, failure = r.Items(k); failure != nil {
 				rt.Fatal(failure) // every plan of this test has a list
 			}
 		}
 		if n.Foreach != nil && items == 0 && d.Visit == "" && slices.Contains(r.Open(), k) {
-			if d, err = r.Settle(planner.Settlement{VisitKey: k, Item: -1, Status: planner.Completed, Output: []any{}}); err != nil {
+			if d, err = r.Settle(walk.Settlement{VisitKey: k, Item: -1, Status: walk.Completed, Output: []any{}}); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -502,7 +504,7 @@ func referenceOutcome(rt *rapid.T, p *planner.Program, rawInput domain.RawJSON, 
 			settle(r.NextItem(k))
 		}
 		// A path goes through failures that an edge took on from.
-		if status, _ := r.Status(k.Node); status == planner.Completed || d.Handled == "edge" || d.Handled == "continue" {
+		if status, _ := r.Status(k.Node); status == walk.Completed || d.Handled == "edge" || d.Handled == "continue" {
 			o.Path = append(o.Path, n.ID)
 		}
 		if out, ok := r.Output(k.Node); ok { // a result shows the latest visit that completed

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // door stops a run's goroutine where it completes a checkpoint, so that messages
@@ -91,7 +91,7 @@ func TestAnActionBesideTheLastResultIsRefused(t *testing.T) {
 		t.Run(string(action), func(t *testing.T) {
 			t.Parallel()
 			started, release := make(chan struct{}, 1), make(chan struct{})
-			reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+			reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 				started <- struct{}{}
 				<-release
 				return engine.Result{Output: 1}, nil
@@ -128,7 +128,7 @@ func TestAnActionBesideTheLastResultIsRefused(t *testing.T) {
 func TestAPauseEndsWithTheRun(t *testing.T) {
 	t.Parallel()
 	started, release := make(chan struct{}, 1), make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		started <- struct{}{}
 		<-release
 		return engine.Result{Output: 1}, nil
@@ -152,10 +152,10 @@ func TestAResumeBeforeTheEndIsDurable(t *testing.T) {
 	var calls atomic.Int32
 	s := storetest.Open(t)
 	held := enginetest.NewHeld(s)
-	reg := enginetest.NewRegistry().Handle("flap", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("flap", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		if calls.Add(1) == 1 {
 			held.HoldBack()
-			return engine.Result{}, &planner.Failure{Code: "down", Message: "it is down"}
+			return engine.Result{}, &walk.Failure{Code: "down", Message: "it is down"}
 		}
 		return engine.Result{Output: "up"}, nil
 	})
@@ -188,7 +188,7 @@ func TestARefusalWaitsForTheDisk(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	held := enginetest.NewHeld(s)
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		held.HoldBack()
 		return engine.Result{Output: 1}, nil
 	})
@@ -214,7 +214,7 @@ func TestARefusalWaitsForTheDisk(t *testing.T) {
 func TestADefectAnswersEverybody(t *testing.T) {
 	t.Parallel()
 	started, release := make(chan struct{}, 1), make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		started <- struct{}{}
 		<-release
 		return engine.Result{Output: 1}, nil

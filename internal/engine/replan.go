@@ -15,6 +15,8 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Replanner makes new tails for runs that cannot go on as planned. It is called
@@ -33,9 +35,9 @@ const replanTimeout = 5 * time.Minute
 // replans reports whether a failure of this work is answered by planning anew.
 func (a *runner) replans(w *runstate.Step) bool {
 	node := &a.prog.Nodes[w.Node]
-	return node.OnError == planner.OnErrorReplan && w.Item == runstate.NoItem && !w.ReplanAbandoned && a.e.replanner != nil &&
+	return node.OnError == walk.OnErrorReplan && w.Item == runstate.NoItem && !w.ReplanAbandoned && a.e.replanner != nil &&
 		a.s.ReplanCount < a.e.current().MaxReplans && !a.s.Cancelled && !a.s.Walk.Stopping() &&
-		!slices.ContainsFunc(node.Out, func(e planner.ProgramEdge) bool { return e.Cond.OnFailure() })
+		!slices.ContainsFunc(node.Out, func(e walk.ProgramEdge) bool { return e.Cond.OnFailure() })
 }
 
 // awaitReplan records that a node has failed and that the run waits for a new
@@ -134,7 +136,7 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 		n := &v.Program.Nodes[d.Node]
 		step := domain.ReplanStep{Node: n.ID, Task: n.Task, Agent: n.Agent, Status: d.Status}
 		if out, ok := v.State.Walk.Output(n.ID); ok && d.Status == domain.NodeCompleted {
-			if step.Output, err = planner.EncodeValue(out); err != nil {
+			if step.Output, err = jsonvalue.Encode(out); err != nil {
 				return m, err
 			}
 		}
@@ -162,7 +164,7 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 	}
 	name, description := describe(doc)
 	_, stored, _, err := e.store.PutVersion(ctx, domain.NewVersion{Key: doc.ID, Name: name, Description: description, Hash: doc.Hash, Kind: string(doc.Kind()),
-		Format: string(doc.Format), Origin: runstate.KindReplan, Semantics: planner.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
+		Format: string(doc.Format), Origin: runstate.KindReplan, Semantics: walk.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
 		ParentHash: version.Hash, Reason: out.Reason, Author: replanActor.Name}, replanActor)
 	if err != nil {
 		return m, err
@@ -250,7 +252,7 @@ func (a *runner) noReplan(w *runstate.Step, why string, usage domain.Usage) {
 	w.ReplanAbandoned = true
 	f := w.Failure
 	if f == nil {
-		f = &domain.Failure{Code: planner.CodeFailed, Message: "failed"} // the row before the wait says it
+		f = &domain.Failure{Code: walk.CodeFailed, Message: "failed"} // the row before the wait says it
 	}
 	a.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) {
 		e.Attempt, e.Usage, e.Reason = w.Attempt, usage, "no new plan: "+a.e.mask(runstate.ClipText(why, 2000))

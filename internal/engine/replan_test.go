@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // tails is a planner that answers with prepared documents, and notes what it is
@@ -67,8 +68,8 @@ const (
 
 func replanning(p *tails) *enginetest.Registry {
 	reg := enginetest.NewRegistry().
-		Handle("echo", planner.EffectIdempotent, echo).
-		Handle("broken", planner.EffectIdempotent, fails(&planner.Failure{Code: "boom", Message: "it broke"}))
+		Handle("echo", walk.EffectIdempotent, echo).
+		Handle("broken", walk.EffectIdempotent, fails(&walk.Failure{Code: "boom", Message: "it broke"}))
 	reg.Replanner = p
 	return reg
 }

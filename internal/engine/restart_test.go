@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Clean restarts under load: every run ends, nothing that completed runs again,
@@ -21,7 +21,7 @@ import (
 func TestRestartsUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		runtime.Gosched()
 		return echo(ctx, c)
 	})
@@ -129,11 +129,11 @@ func TestOneKeyPerVisit(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var keys []string
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if keys = append(keys, c.IdempotencyKey); len(keys) == 1 {
-			return engine.Result{}, &planner.Failure{Code: "busy", Message: "not now", RetryAfter: time.Hour}
+			return engine.Result{}, &walk.Failure{Code: "busy", Message: "not now", RetryAfter: time.Hour}
 		}
 		return engine.Result{Output: "done"}, nil
 	})

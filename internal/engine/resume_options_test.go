@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 const twoBranches = `
@@ -25,10 +25,10 @@ on_failure: continue_branches
 
 // shaky fails until it is told not to.
 func shaky(broken *atomic.Bool) *enginetest.Registry {
-	return enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, echo).
-		Handle("shaky", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	return enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo).
+		Handle("shaky", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 			if broken.Load() {
-				return engine.Result{}, &planner.Failure{Code: "shaky", Message: "not today"}
+				return engine.Result{}, &walk.Failure{Code: "shaky", Message: "not today"}
 			}
 			return echo(ctx, c)
 		})
@@ -85,7 +85,7 @@ func TestOnlyOneStepBesideWhatAPersonSettled(t *testing.T) {
 	t.Parallel()
 	var again atomic.Bool
 	started := make(chan struct{}, 3)
-	reg := enginetest.NewRegistry().Handle("charge", planner.EffectUnsafe, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("charge", walk.EffectUnsafe, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 		if again.Load() {
 			return engine.Result{}, nil
 		}
@@ -153,7 +153,7 @@ func TestOnlyOneStepSurvivesARestart(t *testing.T) {
 // A step that ran into its timeout gets more time, this once.
 func TestResumeWithAnotherTimeout(t *testing.T) {
 	t.Parallel()
-	reg := enginetest.NewRegistry().Handle("slow", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("slow", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		if end, ok := ctx.Deadline(); !ok || time.Until(end) > time.Minute {
 			return echo(ctx, c)
 		}
@@ -162,7 +162,7 @@ func TestResumeWithAnotherTimeout(t *testing.T) {
 	})
 	e := enginetest.Open(t, reg)
 	run := e.Until(e.Begin(e.Save("id: slow\nnodes: {a: {type: slow, timeout: 1ms}}\n"), "1").ID, domain.RunFailed, "")
-	if run.Error == nil || run.Error.Code != planner.CodeTimeout {
+	if run.Error == nil || run.Error.Code != walk.CodeTimeout {
 		t.Fatalf("%+v", run.Error)
 	}
 	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Timeout: time.Hour}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 func TestTimerInput(t *testing.T) {
@@ -22,7 +22,7 @@ func TestTimerInput(t *testing.T) {
 		`"10m"`:                                  "",
 		`{"for": "1s", "until": "x"}`:            "",
 	} {
-		v, err := planner.DecodeValue([]byte(text))
+		v, err := jsonvalue.Decode([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

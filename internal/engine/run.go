@@ -7,7 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // nothingToDo reports that a granted slot is of no use: the run waits again.
@@ -119,7 +120,7 @@ func (a *runner) settle(w *runstate.Step, status domain.NodeStatus, out any, f *
 		fill(e)
 	}
 	if status == domain.NodeCompleted && e.Output == nil {
-		raw, err := planner.EncodeWithin(out, planner.MaxValueBytes)
+		raw, err := jsonvalue.EncodeWithin(out, jsonvalue.MaxBytes)
 		if err != nil {
 			e.Status, e.Failure, out = domain.NodeFailed, outputFailure(e.Node, err), nil
 		} else {
@@ -164,14 +165,14 @@ func (a *runner) use(u domain.Usage) {
 
 // settleVisit settles a foreach visit as a whole: its list is empty, cannot be
 // read, or no item will start.
-func (a *runner) settleVisit(v planner.VisitKey, status domain.NodeStatus, out any, f *domain.Failure) {
+func (a *runner) settleVisit(v walk.VisitKey, status domain.NodeStatus, out any, f *domain.Failure) {
 	if a.pipe.hasFinal && status != domain.NodeCancelled {
 		a.flush()
 	}
 	now := a.e.now()
 	a.settle(&runstate.Step{StepKey: runstate.StepKey{VisitKey: v, Item: runstate.NoItem}}, status, out, f, func(e *domain.Entry) {
 		if status != domain.NodeCancelled { // else nothing of it has begun
-			e.Effect, e.StartedAt = string(planner.EffectPure), now
+			e.Effect, e.StartedAt = string(walk.EffectPure), now
 		}
 	})
 	a.pipe.hasFinal = true

@@ -14,10 +14,10 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func fails(f *planner.Failure) engine.HandlerFunc {
+func fails(f *walk.Failure) engine.HandlerFunc {
 	return func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{}, f }
 }
 
@@ -25,23 +25,23 @@ func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	var flaps atomic.Int32
 	reg := enginetest.NewRegistry().
-		Handle("echo", planner.EffectIdempotent, echo).
-		Handle("pure", planner.EffectPure, echo).
-		Handle("broken", planner.EffectIdempotent, fails(&planner.Failure{Code: "boom", Message: "it broke"})).
-		Handle("permanent", planner.EffectIdempotent, fails(&planner.Failure{Code: "policy", Message: "not allowed", Permanent: true})).
-		Handle("unsafe", planner.EffectUnsafe, fails(&planner.Failure{Code: "reset", Message: "connection reset"})).
-		Handle("refused", planner.EffectUnsafe, fails(&planner.Failure{Code: "refused", Message: "connection refused", NoEffect: true})).
-		Handle("panics", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) { panic("oh") }).
-		Handle("channel", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		Handle("echo", walk.EffectIdempotent, echo).
+		Handle("pure", walk.EffectPure, echo).
+		Handle("broken", walk.EffectIdempotent, fails(&walk.Failure{Code: "boom", Message: "it broke"})).
+		Handle("permanent", walk.EffectIdempotent, fails(&walk.Failure{Code: "policy", Message: "not allowed", Permanent: true})).
+		Handle("unsafe", walk.EffectUnsafe, fails(&walk.Failure{Code: "reset", Message: "connection reset"})).
+		Handle("refused", walk.EffectUnsafe, fails(&walk.Failure{Code: "refused", Message: "connection refused", NoEffect: true})).
+		Handle("panics", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) { panic("oh") }).
+		Handle("channel", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 			return engine.Result{Output: make(chan int)}, nil
 		}).
-		Handle("flap", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		Handle("flap", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 			if flaps.Add(1) < 3 {
 				return engine.Result{}, errors.New("not yet")
 			}
 			return engine.Result{Output: c.Attempt}, nil
 		}).
-		Handle("slow", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+		Handle("slow", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 			<-ctx.Done()
 			return engine.Result{}, ctx.Err()
 		})
@@ -111,14 +111,14 @@ func TestOutcomes(t *testing.T) {
 func TestCrashByEffect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		effect planner.Effect
+		effect walk.Effect
 		status domain.RunStatus
 		reason domain.WaitReason
 		calls  int
 	}{
-		{planner.EffectRead, "completed", "", 2},
-		{planner.EffectIdempotent, "completed", "", 2},
-		{planner.EffectUnsafe, "waiting", "in_doubt", 1},
+		{walk.EffectRead, "completed", "", 2},
+		{walk.EffectIdempotent, "completed", "", 2},
+		{walk.EffectUnsafe, "waiting", "in_doubt", 1},
 	} {
 		t.Run(string(tt.effect), func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +142,7 @@ func TestCrashByEffect(t *testing.T) {
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	reg := enginetest.NewRegistry().Handle("work", planner.EffectIdempotent, echo)
+	reg := enginetest.NewRegistry().Handle("work", walk.EffectIdempotent, echo)
 	plan := `{nodes: {a: {type: work, input: 1}}}`
 	e := enginetest.OpenOn(t, s, reg, engine.Options{OwnRunsOnly: true})
 	v := e.Save(plan)
@@ -175,7 +175,7 @@ func TestQuarantine(t *testing.T) {
 func TestResolveDoubt(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool
-	reg := enginetest.NewRegistry().Handle("charge", planner.EffectUnsafe, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("charge", walk.EffectUnsafe, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		if healed.Load() {
 			return engine.Result{Output: "charged"}, nil
 		}
@@ -226,7 +226,7 @@ func TestCancel(t *testing.T) {
 		<-ctx.Done()
 		return engine.Result{}, context.Cause(ctx)
 	}
-	reg := enginetest.NewRegistry().Handle("hang", planner.EffectIdempotent, hang).Handle("danger", planner.EffectUnsafe, hang)
+	reg := enginetest.NewRegistry().Handle("hang", walk.EffectIdempotent, hang).Handle("danger", walk.EffectUnsafe, hang)
 	e := enginetest.Open(t, reg)
 	t.Run("a node in flight", func(t *testing.T) {
 		run := e.Run(`{nodes: {a: {type: hang}, b: {type: approval, input: {message: sure?}}, c: {type: wait, input: {for: 1h}}, d: {type: set, needs: [a, b, c]}}}`, "")
@@ -277,7 +277,7 @@ func TestCancel(t *testing.T) {
 func TestPauseAndContinue(t *testing.T) {
 	t.Parallel()
 	gate, started := make(chan struct{}), make(chan struct{}, 1)
-	reg := enginetest.NewRegistry().Handle("gate", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("gate", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		started <- struct{}{}
 		<-gate
 		return engine.Result{Output: 1}, nil
@@ -380,7 +380,7 @@ edges: [{from: ask, to: out}]`)
 func TestSubPlans(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
-	reg := enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		if broken.Load() {
 			return engine.Result{}, errors.New("down")
 		}
@@ -447,7 +447,7 @@ func TestSubPlans(t *testing.T) {
 func TestLateResultIsNeverUsed(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("deaf", planner.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("deaf", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		if c.Attempt == 1 {
 			<-release
 			return engine.Result{Output: "late"}, nil
@@ -502,12 +502,12 @@ func TestStoppingCancelsWaitsButNotCleanup(t *testing.T) {
 	var tries atomic.Int32
 	begun := make(chan struct{})
 	reg := enginetest.NewRegistry().
-		Handle("broken", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		Handle("broken", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 			<-begun
-			return engine.Result{}, &planner.Failure{Code: "boom", Message: "it broke"}
+			return engine.Result{}, &walk.Failure{Code: "boom", Message: "it broke"}
 		}).
-		Handle("again", planner.EffectIdempotent, fails(&planner.Failure{Code: "later", Message: "not yet"})).
-		Handle("cleanup", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		Handle("again", walk.EffectIdempotent, fails(&walk.Failure{Code: "later", Message: "not yet"})).
+		Handle("cleanup", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 			if tries.Add(1) < 3 {
 				return engine.Result{}, errors.New("not yet")
 			}

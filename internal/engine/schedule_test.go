@@ -15,6 +15,8 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func TestQueueIsByPriorityThenAge(t *testing.T) {
@@ -22,9 +24,9 @@ func TestQueueIsByPriorityThenAge(t *testing.T) {
 	gate, started := make(chan struct{}), make(chan struct{}, 8)
 	var mu sync.Mutex
 	var order []string
-	reg := enginetest.NewRegistry().Handle("gate", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("gate", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		mu.Lock()
-		order = append(order, planner.Text(c.Input))
+		order = append(order, jsonvalue.Text(c.Input))
 		mu.Unlock()
 		started <- struct{}{}
 		<-gate
@@ -60,7 +62,7 @@ func TestQueueIsByPriorityThenAge(t *testing.T) {
 func TestQueuedRunsThatWereActedOnStart(t *testing.T) {
 	t.Parallel()
 	gate, started := make(chan struct{}), make(chan struct{}, 1)
-	reg := enginetest.NewRegistry().Handle("gate", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("gate", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		started <- struct{}{}
 		<-gate
 		return engine.Result{}, nil
@@ -88,7 +90,7 @@ func TestQueuedRunsThatWereActedOnStart(t *testing.T) {
 func TestAtMostMaxNodesRun(t *testing.T) {
 	t.Parallel()
 	var now, most atomic.Int32
-	reg := enginetest.NewRegistry().Handle("work", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("work", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		n := now.Add(1)
 		for {
 			old := most.Load()
@@ -212,7 +214,7 @@ func TestSimultaneousRepeatsAreOneRun(t *testing.T) {
 func TestConcurrencyKeysDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	started, cancelled, release := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("stubborn", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("stubborn", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 		started <- struct{}{}
 		<-ctx.Done()
 		cancelled <- struct{}{}
@@ -279,8 +281,8 @@ func TestASecondEngineIsFenced(t *testing.T) {
 		return engine.Result{Output: 1}, nil
 	}
 	plan := `{nodes: {a: {type: charge}, b: {type: set}}, edges: [{from: a, to: b}]}`
-	one := enginetest.NewRegistry().Handle("charge", planner.EffectUnsafe, handler)
-	two := enginetest.NewRegistry().Handle("charge", planner.EffectUnsafe, handler)
+	one := enginetest.NewRegistry().Handle("charge", walk.EffectUnsafe, handler)
+	two := enginetest.NewRegistry().Handle("charge", walk.EffectUnsafe, handler)
 	a := enginetest.OpenOn(t, s, one, engine.Options{})
 	run := a.Run(plan, "")
 	<-started
@@ -299,7 +301,7 @@ func TestASecondEngineIsFenced(t *testing.T) {
 func TestOwnRunsOnly(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	reg := enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo)
+	reg := enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	v := e.Save(`{nodes: {a: {type: echo, input: 1}}}`)
 	e.Close()
@@ -319,7 +321,7 @@ func TestOwnRunsOnly(t *testing.T) {
 func TestTakesUpALeftRunWhenTold(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	reg := enginetest.NewRegistry().Handle("echo", planner.EffectIdempotent, echo)
+	reg := enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo)
 	cut := enginetest.NewCut(s, 1)
 	e := enginetest.OpenWith(t, s, cut, reg, engine.Options{OwnRunsOnly: true})
 	run := e.Run(`{nodes: {a: {type: echo, input: 1}}}`, "")
@@ -401,14 +403,14 @@ func TestInputIsChecked(t *testing.T) {
 func TestAPlanThatDoesNotFitHoldsNoSlot(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	with := enginetest.NewRegistry().Handle("tooled", planner.EffectIdempotent, echo)
+	with := enginetest.NewRegistry().Handle("tooled", walk.EffectIdempotent, echo)
 	e := enginetest.OpenOn(t, s, with, engine.Options{MaxRunning: 1})
 	v := e.Save(`{nodes: {a: {type: approval, input: {message: m}}, b: {type: tooled, needs: [a], input: 1}}}`)
 	run := e.Settle(e.Begin(v, "").ID)
 	never := e.Save(`{nodes: {b: {type: tooled, input: 2}}}`)
 	e.Close()
 	queued := storetest.Run(t, s, never, "")
-	without := enginetest.NewRegistry().Handle("other", planner.EffectIdempotent, echo)
+	without := enginetest.NewRegistry().Handle("other", walk.EffectIdempotent, echo)
 	e = enginetest.OpenOn(t, s, without, engine.Options{MaxRunning: 1})
 	if r := e.Until(queued.ID, domain.RunFailed, ""); r.Error.Code != "plan" {
 		t.Errorf("got %+v", r.Error)

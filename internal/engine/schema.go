@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // validate checks a JSON value against a schema; what names the value.
@@ -20,7 +21,7 @@ func validate(ctx context.Context, schema any, raw domain.RawJSON, what string) 
 	if len(raw) == 0 {
 		raw = domain.RawJSON("null")
 	}
-	v, err := planner.DecodeValue(raw)
+	v, err := jsonvalue.Decode(raw)
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalid, "%s: %w", what, err)
 	}

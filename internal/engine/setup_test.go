@@ -13,12 +13,12 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // says is a registry whose nodes of type ask answer with a word.
 func says(word string) *enginetest.Registry {
-	return enginetest.NewRegistry().Handle("ask", planner.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: word}, nil })
+	return enginetest.NewRegistry().Handle("ask", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: word}, nil })
 }
 
 // O13: a node that runs keeps the handler that it began with, the next one of its run
@@ -28,7 +28,7 @@ func says(word string) *enginetest.Registry {
 func TestASetupIsExchangedUnderRuns(t *testing.T) {
 	t.Parallel()
 	began, gate := make(chan struct{}), make(chan struct{})
-	old := says("old").Handle("hold", planner.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
+	old := says("old").Handle("hold", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
 		close(began)
 		<-gate
 		return engine.Result{Output: "old"}, nil
@@ -42,7 +42,7 @@ func TestASetupIsExchangedUnderRuns(t *testing.T) {
 	if _, err := e.Reconfigure(engine.Setup{}); err == nil {
 		t.Error("a setup without a registry is taken")
 	}
-	gone, err := e.Reconfigure(engine.Setup{Registry: says("new").Handle("more", planner.EffectPure, nil), MaxRunning: 5, MaxNodes: 6})
+	gone, err := e.Reconfigure(engine.Setup{Registry: says("new").Handle("more", walk.EffectPure, nil), MaxRunning: 5, MaxNodes: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestLimitsChangeUnderRuns(t *testing.T) {
 	var mu sync.Mutex
 	at, most := 0, 0
 	registry := func() *enginetest.Registry {
-		return enginetest.NewRegistry().Unrecorded().Handle("work", planner.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
+		return enginetest.NewRegistry().Unrecorded().Handle("work", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
 			mu.Lock()
 			at++
 			most = max(most, at)

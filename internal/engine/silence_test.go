@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // A run that works without a sign of life for a minute needs attention
@@ -17,7 +17,7 @@ import (
 func TestASilentRunNeedsAttention(t *testing.T) {
 	t.Parallel()
 	var speak chan struct{}
-	reg := enginetest.NewRegistry().Handle("long", planner.EffectRead, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("long", walk.EffectRead, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		for {
 			select {
 			case <-speak:
@@ -27,7 +27,7 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 			}
 		}
 	})
-	reg.Handle("chatty", planner.EffectRead, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+	reg.Handle("chatty", walk.EffectRead, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		for i := range int64(20) {
 			time.Sleep(30 * time.Second)
 			c.Progress(i, 20, "")
@@ -77,7 +77,7 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 // tried again.
 func TestAStubbornRetryNeedsAttention(t *testing.T) {
 	t.Parallel()
-	reg := enginetest.NewRegistry().Handle("down", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("down", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		return engine.Result{}, errors.New("down")
 	})
 	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {

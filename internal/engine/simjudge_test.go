@@ -9,7 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/recovery"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // judge looks at a world in which nothing moves: every run that is not over has
@@ -325,7 +325,7 @@ func (w *world) changed(id string) bool {
 			continue // a child that was asked for in a life that was taken back
 		}
 		for _, r := range rows {
-			if r.Final && r.Failure != nil && (r.Failure.Code == codeWeather || r.Failure.Code == planner.CodeTimeout) ||
+			if r.Final && r.Failure != nil && (r.Failure.Code == codeWeather || r.Failure.Code == walk.CodeTimeout) ||
 				r.Kind == domain.EntryResolve && strings.Contains(string(r.Decision), "expired") {
 				return true
 			}

@@ -24,6 +24,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/vfstest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // world is an installation that lives in virtual time, what it did to the world
@@ -279,19 +280,19 @@ func (w *world) anchor() []byte {
 func (w *world) registry() *enginetest.Registry {
 	r := enginetest.NewRegistry()
 	for typ, effect := range scripted {
-		if effect == planner.EffectPure {
+		if effect == walk.EffectPure {
 			r.Handle(typ, effect, func(_ context.Context, c *engine.Call) (engine.Result, error) { return scriptedResult(c, typ) })
 			continue
 		}
 		said := effect
-		if w.mistake == mistakeTwice && effect == planner.EffectUnsafe {
-			said = planner.EffectIdempotent
+		if w.mistake == mistakeTwice && effect == walk.EffectUnsafe {
+			said = walk.EffectIdempotent
 		}
 		r.Handle(typ, said, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 			return w.handle(ctx, c, typ, effect, 0, 0)
 		})
 	}
-	r.Add(agentType, planner.EffectUnsafe, simAgent{w})
+	r.Add(agentType, walk.EffectUnsafe, simAgent{w})
 	return r
 }
 
@@ -315,9 +316,9 @@ func (simAgent) Stepped() bool { return true }
 
 func (a simAgent) Handle(ctx context.Context, c *engine.Call) (engine.Result, error) {
 	for n := 1; n <= simCalls; n++ {
-		kind, effect, most := "model", planner.EffectIdempotent, int64(simOutput)
+		kind, effect, most := "model", walk.EffectIdempotent, int64(simOutput)
 		if n == unsafeCall {
-			kind, effect, most = "tool:charge", planner.EffectUnsafe, 0
+			kind, effect, most = "tool:charge", walk.EffectUnsafe, 0
 		} else if a.w.mistake != mistakeSpend {
 			c.Needs(n, engine.Need{Input: simInput, Output: simOutput, InputPrice: simPerToken, OutputPrice: simPerToken, Lower: func(output int64) { most = output }})
 		}
@@ -348,7 +349,7 @@ func (a simAgent) Handle(ctx context.Context, c *engine.Call) (engine.Result, er
 func used(c *engine.Call, n int, most int64, err error) domain.Usage {
 	tokens := simInput + most/int64(1+(len(c.Node.ID)+c.Visit+c.Item+n)%3)
 	switch {
-	case n == unsafeCall || planner.AsFailure(err) != nil && planner.AsFailure(err).Code == codeWeather:
+	case n == unsafeCall || walk.AsFailure(err) != nil && walk.AsFailure(err).Code == codeWeather:
 		return domain.Usage{}
 	case err != nil || tokens%5 == 0:
 		return domain.Usage{InputTokens: simInput, Estimated: true}
@@ -376,7 +377,7 @@ func scriptedResult(c *engine.Call, typ string) (engine.Result, error) {
 }
 
 // handle is the world outside: it notes the call and takes its time.
-func (w *world) handle(ctx context.Context, c *engine.Call, typ string, effect planner.Effect, substep int, tokens int64) (engine.Result, error) {
+func (w *world) handle(ctx context.Context, c *engine.Call, typ string, effect walk.Effect, substep int, tokens int64) (engine.Result, error) {
 	p := &parked{call: c, typ: typ, substep: substep, tokens: tokens, end: make(chan ending, 1)}
 	of := p.of()
 	w.mu.Lock()
@@ -386,7 +387,7 @@ func (w *world) handle(ctx context.Context, c *engine.Call, typ string, effect p
 	if done {
 		w.wrong = append(w.wrong, fmt.Sprintf("%s is run again though its completion was acknowledged", w.where(p)))
 	}
-	if effect == planner.EffectUnsafe && dispatched {
+	if effect == walk.EffectUnsafe && dispatched {
 		w.wrong = append(w.wrong, fmt.Sprintf("%s is unsafe and is run again without a person", w.where(p)))
 	}
 	w.mu.Unlock()
@@ -404,7 +405,7 @@ func (w *world) handle(ctx context.Context, c *engine.Call, typ string, effect p
 		w.errors[of]++
 		w.facts = append(w.facts, fact{w.vfs.Count(), factSpared, of})
 		w.mu.Unlock()
-		return engine.Result{}, &planner.Failure{Code: codeWeather, Message: "the weather", NoEffect: true, Permanent: e.forGood}
+		return engine.Result{}, &walk.Failure{Code: codeWeather, Message: "the weather", NoEffect: true, Permanent: e.forGood}
 	case <-ctx.Done():
 		w.mu.Lock()
 		w.ending++

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 const ledger = `
@@ -29,7 +29,7 @@ edges:
 // second time: the recorded one, or a stub. Nothing of it is called.
 func TestForkWithStandIns(t *testing.T) {
 	t.Parallel()
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)
 	run := e.Until(e.Begin(e.Save(ledger), `{"total": 40}`).ID, domain.RunCompleted, "")
 	fork := func(instead map[string]domain.StandIn) (domain.Preview, domain.Run) {
@@ -87,7 +87,7 @@ func TestNothingStandsInForAPerson(t *testing.T) {
 // edited alone.
 func TestDecisionsAreForetold(t *testing.T) {
 	t.Parallel()
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)
 	run := e.Until(e.Begin(e.Save(ledger), `{"total": 40}`).ID, domain.RunCompleted, "")
 	for _, tt := range []struct {
@@ -132,7 +132,7 @@ edges:
 // for one of them, or for all.
 func TestForkWithStandInsForItems(t *testing.T) {
 	t.Parallel()
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectUnsafe, echo)
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)
 	run := e.Until(e.Begin(e.Save(payroll), `{"people": ["ana", "bo", "cy"]}`).ID, domain.RunCompleted, "")
 	stub := domain.StandIn{Output: domain.RawJSON(`0`)}

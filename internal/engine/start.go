@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // allow checks the actor's role; a refusal is audited.
@@ -93,7 +93,7 @@ func accepted(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (
 	if len(input) == 0 {
 		if v := p.MissingInput(); v != nil {
 			var err error
-			if input, err = planner.EncodeValue(v); err != nil {
+			if input, err = jsonvalue.Encode(v); err != nil {
 				return nil, domain.Errorf(domain.CodeInvalid, "defaults of the input: %w", err)
 			}
 		}
@@ -210,13 +210,13 @@ func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
 	}
 	text := ""
 	if input != nil {
-		text = planner.Text(input)
+		text = jsonvalue.Text(input)
 	}
 	known, err := r.Remembered(ctx, n.Actor, n.Session, text)
 	if err != nil || known == "" {
 		return err
 	}
-	v, err := planner.EncodeValue(known)
+	v, err := jsonvalue.Encode(known)
 	if err != nil {
 		return fmt.Errorf("memory of session %s: %w", n.Session, err)
 	}

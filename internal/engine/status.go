@@ -5,7 +5,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // status completes the checkpoint with what becomes of the run.
@@ -79,7 +80,7 @@ func (a *runner) status() {
 		a.finish(p, now)
 	}
 	failure := ""
-	if status == domain.RunFailed && a.prog.Kind == planner.KindSteps && a.run.Error != nil {
+	if status == domain.RunFailed && a.prog.Kind == walk.KindSteps && a.run.Error != nil {
 		failure = runstate.StepFailureReason(a.prog.Program, a.run.Error)
 	}
 	a.pipe.next.Audit = append(a.pipe.next.Audit, failureRecord(a.id, status, reason, headline, failure))
@@ -117,8 +118,8 @@ func (a *runner) finish(p *domain.RunPatch, now time.Time) {
 	a.ended = true
 	p.EndedAt = &now
 	out := a.s.Walk.Outcome()
-	if out.Status == planner.Completed {
-		raw, err := planner.EncodeWithin(out.Output, planner.MaxValueBytes)
+	if out.Status == walk.Completed {
+		raw, err := jsonvalue.EncodeWithin(out.Output, jsonvalue.MaxBytes)
 		if err != nil {
 			raw = domain.RawJSON("null") // its parts are stored; together they are nested too deep, or too large
 		}
@@ -138,9 +139,9 @@ func (a *runner) finish(p *domain.RunPatch, now time.Time) {
 func (a *runner) where() (domain.RunStatus, domain.WaitReason, []domain.Wait) {
 	if out := a.s.Walk.Outcome(); out.Done {
 		switch out.Status {
-		case planner.Completed:
+		case walk.Completed:
 			return domain.RunCompleted, "", nil
-		case planner.Cancelled:
+		case walk.Cancelled:
 			return domain.RunCancelled, "", nil
 		}
 		return domain.RunFailed, "", nil

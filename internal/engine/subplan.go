@@ -11,7 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // resolvePlans pins every plan node to a version. It is done once,
@@ -23,7 +23,7 @@ func (e *Engine) resolvePlans(ctx context.Context, p *runstate.Compiled) (map[st
 	plans := map[string]string{}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		if n.Type != planner.TypePlan || plans[n.Plan] != "" {
+		if n.Type != walk.TypePlan || plans[n.Plan] != "" {
 			continue
 		}
 		hash, err := e.resolvePlan(ctx, n.Plan)
@@ -58,10 +58,10 @@ func (e *Engine) resolvePlan(ctx context.Context, name string) (string, error) {
 
 // startChild runs another plan as a child run. The child's id follows from the
 // visit, so that doing it again after a crash finds the same child.
-func (a *runner) startChild(w *runstate.Step, node *planner.ProgramNode, input any) {
+func (a *runner) startChild(w *runstate.Step, node *walk.ProgramNode, input any) {
 	ctx := context.WithoutCancel(a.e.base)
 	fail := func(code, format string, args ...any) {
-		a.refuse(w, &planner.Failure{Code: code, Node: node.ID, Message: fmt.Sprintf(format, args...)})
+		a.refuse(w, &walk.Failure{Code: code, Node: node.ID, Message: fmt.Sprintf(format, args...)})
 	}
 	depth, err := a.e.depth(ctx, a.run)
 	if err != nil {
@@ -192,7 +192,7 @@ func (a *runner) childEnded(m childMsg) {
 		e.Status = domain.NodeStatus(child.Status)
 	}
 	fill := func(e *domain.Entry) {
-		e.Usage, e.Ref, e.StartedAt, e.Effect = child.Usage, m.run, w.Since, string(planner.EffectControl)
+		e.Usage, e.Ref, e.StartedAt, e.Effect = child.Usage, m.run, w.Since, string(walk.EffectControl)
 	}
 	if err == nil && child.Status == domain.RunCompleted {
 		out, decodeErr := runstate.Decode(child.Output)
@@ -208,7 +208,7 @@ func (a *runner) childEnded(m childMsg) {
 	case err != nil:
 		f.Message, f.Permanent = fmt.Sprintf("plan %s cannot run: %s", node.Plan, err), true
 	case child.Status == domain.RunCancelled:
-		f.Code, f.Message = planner.CodeChildCancelled, fmt.Sprintf("run %s of plan %s was cancelled", domain.ShortID(m.run), node.Plan)
+		f.Code, f.Message = walk.CodeChildCancelled, fmt.Sprintf("run %s of plan %s was cancelled", domain.ShortID(m.run), node.Plan)
 	default:
 		f.Message = fmt.Sprintf("run %s of plan %s failed", domain.ShortID(m.run), node.Plan)
 		if child.Error != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // delayed is a store that holds the next look at one run back.
@@ -36,7 +36,7 @@ func TestAResumeBeforeTheChildIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := &delayed{Store: storetest.Open(t), looked: make(chan struct{}), goOn: make(chan struct{})}
 	end, began := make(chan struct{}), make(chan struct{}, 8)
-	e := enginetest.OpenWith(t, s.Store, s, enginetest.NewRegistry().Handle("park", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+	e := enginetest.OpenWith(t, s.Store, s, enginetest.NewRegistry().Handle("park", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 		began <- struct{}{}
 		select {
 		case <-end:
@@ -86,7 +86,7 @@ func TestAResumeBeforeTheChildIsCancelled(t *testing.T) {
 func TestAResumeOfAChildInDoubt(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{}, 8)
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("pay", planner.EffectUnsafe, func(context.Context, *engine.Call) (engine.Result, error) {
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("pay", walk.EffectUnsafe, func(context.Context, *engine.Call) (engine.Result, error) {
 		began <- struct{}{}
 		return engine.Result{}, errors.New("the line went dead")
 	}))

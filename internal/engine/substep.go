@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // substepMsg records the intent or the response of a sub-step.
@@ -30,7 +30,7 @@ func SubstepKey(key string, n int) string { return key + "-" + strconv.Itoa(n) }
 // runSubstep runs fn at most once per (visit, item, n) across crashes: its
 // response is durable before the handler sees it. An unsafe sub-step announces
 // itself first, so that it is in doubt until its outcome is recorded.
-func (a *runner) runSubstep(t *attempt, recorded domain.Entry, n int, kind, digest string, effect planner.Effect,
+func (a *runner) runSubstep(t *attempt, recorded domain.Entry, n int, kind, digest string, effect walk.Effect,
 	fn func() (any, domain.Usage, error)) (any, error) {
 	if recorded.Substep == n && n > 0 && sameSubstep(recorded, kind, digest) {
 		if recorded.Failure != nil {
@@ -46,7 +46,7 @@ func (a *runner) runSubstep(t *attempt, recorded domain.Entry, n int, kind, dige
 	if err := t.reserve(n); err != nil {
 		return nil, err
 	}
-	if effect == planner.EffectUnsafe {
+	if effect == walk.EffectUnsafe {
 		intent := row
 		intent.Kind, intent.Status, intent.StartedAt = domain.EntryIntent, domain.NodeRunning, t.e.now()
 		intent.Decision, intent.Input = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON(), t.prompt(n)
@@ -70,10 +70,10 @@ func (a *runner) runSubstep(t *attempt, recorded domain.Entry, n int, kind, dige
 		return nil, err
 	}
 	if err != nil {
-		f := planner.AsFailure(err)
-		cut := context.Cause(t.ctx) != nil && effect != planner.EffectUnsafe // by the end of the attempt, whatever it says
-		if cut || f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || effect == planner.EffectUnsafe && !f.NoEffect {
-			if f.NoEffect && effect == planner.EffectUnsafe {
+		f := walk.AsFailure(err)
+		cut := context.Cause(t.ctx) != nil && effect != walk.EffectUnsafe // by the end of the attempt, whatever it says
+		if cut || f.Code == walk.CodeCancelled || f.Code == walk.CodeTimeout || effect == walk.EffectUnsafe && !f.NoEffect {
+			if f.NoEffect && effect == walk.EffectUnsafe {
 				t.notMade(row, kind, digest)
 			}
 			t.callEnded(n, unreported || !usage.Zero())

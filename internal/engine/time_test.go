@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // inBubble runs f with an engine and a store that live in virtual time.
@@ -41,7 +41,7 @@ func TestBackoffIsWaitedForAndSurvivesRestarts(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var at []time.Time
-	reg := enginetest.NewRegistry().Handle("flap", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("flap", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		mu.Lock()
 		at = append(at, time.Now())
 		mu.Unlock()
@@ -49,7 +49,7 @@ func TestBackoffIsWaitedForAndSurvivesRestarts(t *testing.T) {
 		case 1:
 			return engine.Result{}, errors.New("first")
 		case 2:
-			return engine.Result{}, &planner.Failure{Code: "busy", Message: "429", RetryAfter: time.Hour}
+			return engine.Result{}, &walk.Failure{Code: "busy", Message: "429", RetryAfter: time.Hour}
 		}
 		return engine.Result{Output: "ok"}, nil
 	})
@@ -118,7 +118,7 @@ func TestTimersAreDurable(t *testing.T) {
 func TestRetryNow(t *testing.T) {
 	t.Parallel()
 	n := 0
-	reg := enginetest.NewRegistry().Handle("flap", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("flap", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		if n++; n == 1 {
 			return engine.Result{}, errors.New("first")
 		}
@@ -139,7 +139,7 @@ func TestRetryNow(t *testing.T) {
 
 func TestADeafHandlerIsAbandonedAtCancel(t *testing.T) {
 	t.Parallel()
-	inBubble(t, enginetest.NewRegistry().Handle("deaf", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	inBubble(t, enginetest.NewRegistry().Handle("deaf", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		time.Sleep(time.Hour)
 		return engine.Result{}, nil
 	}), func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {
@@ -156,7 +156,7 @@ func TestADeafHandlerIsAbandonedAtCancel(t *testing.T) {
 
 func TestMaxDurationCountsRunningTimeOnly(t *testing.T) {
 	t.Parallel()
-	reg := enginetest.NewRegistry().Handle("work", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("work", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		time.Sleep(40 * time.Second)
 		return engine.Result{Output: 1}, nil
 	})
@@ -202,12 +202,12 @@ func TestADueRetryWaitsForASlotQuietly(t *testing.T) {
 		})
 		c := &counted{Store: s, enough: make(chan struct{})}
 		go1, begun := make(chan struct{}), make(chan struct{})
-		reg := enginetest.NewRegistry().Handle("flap", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		reg := enginetest.NewRegistry().Handle("flap", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 			if c.Attempt == 1 {
 				return engine.Result{}, errors.New("first")
 			}
 			return engine.Result{Output: "ok"}, nil
-		}).Handle("long", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		}).Handle("long", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 			close(begun)
 			select {
 			case <-go1:
@@ -241,7 +241,7 @@ func TestADueRetryWaitsForASlotQuietly(t *testing.T) {
 func TestAClockThatIsPutBack(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		if calls.Add(1); c.Attempt == 1 && c.Node.ID == "flaky" {
 			return engine.Result{}, errors.New("not yet")
 		}
@@ -313,10 +313,10 @@ func TestAClockThatIsPutBack(t *testing.T) {
 func TestAPauseKeepsTheTimeOfARetry(t *testing.T) {
 	t.Parallel()
 	began, fail := make(chan struct{}), make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("late", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("late", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		close(began)
 		<-fail
-		return engine.Result{}, &planner.Failure{Code: "boom", Message: "not now"}
+		return engine.Result{}, &walk.Failure{Code: "boom", Message: "not now"}
 	})
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: late, retry: {max_attempts: 2, backoff: [1h]}}}}`, "")

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // view reads and folds a run; one with a damaged journal is CodeCorrupt.
@@ -101,7 +101,7 @@ func (e *Engine) foldRun(ctx context.Context, p *runstate.Compiled, r domain.Run
 func (e *Engine) factsOf(ctx context.Context, r domain.Run, input any) runstate.Facts {
 	return runstate.Facts{Run: r.ID, Input: input, Held: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld,
 		Quarantined: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined,
-		Program: func(hash string) (*planner.Program, error) {
+		Program: func(hash string) (*walk.Program, error) {
 			p, err := e.program(ctx, hash)
 			if err != nil {
 				return nil, err

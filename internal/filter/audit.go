@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/suggest"
 )
 
 // AuditKeys lists the keys of the audit log's filter in the order in which help
@@ -112,7 +112,7 @@ func readAudit(f *domain.AuditFilter, t term, now time.Time) *domain.Error {
 		}
 	default:
 		e := domain.Errorf(domain.CodeInvalid, "unknown filter %q", t.key)
-		if near := planner.Nearest(t.key, slices.Concat(AuditKeys, slices.Collect(maps.Keys(auditAliases)), auditObjects)); near != "" {
+		if near := suggest.Nearest(t.key, slices.Concat(AuditKeys, slices.Collect(maps.Keys(auditAliases)), auditObjects)); near != "" {
 			return e.Suggest("did you mean %s:%s?", near, t.value)
 		}
 		return e.Suggest("filters: %s", strings.Join(AuditKeys, ", "))
@@ -138,7 +138,7 @@ func choose(t term, anyOf, none *[]string, known []string) *domain.Error {
 			continue
 		}
 		e := domain.Errorf(domain.CodeInvalid, "unknown %s %q", t.key, v)
-		if near := planner.Nearest(v, known); near != "" {
+		if near := suggest.Nearest(v, known); near != "" {
 			return e.Suggest("did you mean %s:%s?", t.key, near)
 		}
 		if t.key == "action" && strings.Contains(begin, ".") {

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/suggest"
 )
 
 // plain are the characters of a word that may be a plan's key.
@@ -105,7 +105,7 @@ func Parse(q string, now time.Time) (f domain.RunFilter, problem *domain.Error) 
 		read := keys[t.key]
 		if read == nil {
 			e := domain.Errorf(domain.CodeInvalid, "unknown filter %q", t.key)
-			if near := planner.Nearest(t.key, append(slices.Collect(maps.Keys(aliases)), Keys...)); near != "" {
+			if near := suggest.Nearest(t.key, append(slices.Collect(maps.Keys(aliases)), Keys...)); near != "" {
 				return f, e.Suggest("did you mean %s:%s?", near, t.value)
 			}
 			return f, e.Suggest("filters: %s, label.key=value", strings.Join(Keys, ", "))
@@ -249,7 +249,7 @@ func choice(of func(f *domain.RunFilter) (one *string, any, none *[]string)) rea
 // Mistyped says that a key has no such value, if it has one that is near: nil,
 // if it has not.
 func Mistyped(key, value string, known []string) *domain.Error {
-	if planner.Nearest(value, known) == "" {
+	if suggest.Nearest(value, known) == "" {
 		return nil
 	}
 	return unknown(key, value, known)
@@ -261,7 +261,7 @@ const shownValues = 12
 // unknown says that a key has no such value, and the nearest that it has.
 func unknown(key, value string, known []string) *domain.Error {
 	e := domain.Errorf(domain.CodeInvalid, "%s:%s is not understood", key, value)
-	if near := planner.Nearest(value, known); near != "" {
+	if near := suggest.Nearest(value, known); near != "" {
 		return e.Suggest("did you mean %s:%s?", key, near)
 	}
 	if len(known) > shownValues {
@@ -302,7 +302,7 @@ func readStatus(f *domain.RunFilter, value string, not bool, _ time.Time) *domai
 			if !slices.Contains(domain.RunStatuses, domain.RunStatus(v)) {
 				names := []string{"queued", "running", "waiting", "completed", "failed", "cancelled", "succeeded", "interrupted", "retrying", "paused", "needs_you"}
 				e := domain.Errorf(domain.CodeInvalid, "unknown status %q", v)
-				if near := planner.Nearest(v, names); near != "" {
+				if near := suggest.Nearest(v, names); near != "" {
 					return e.Suggest("did you mean status:%s?", near)
 				}
 				return e.Suggest("statuses: %s", strings.Join(names, ", "))

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/suggest"
 )
 
 // HandoffKeys lists the keys of the handoffs' filter.
@@ -32,7 +32,7 @@ func ParseHandoffs(q string, now time.Time) (f domain.HandoffFilter, problem *do
 		case "status":
 			if !slices.Contains(domain.HandoffStatuses, t.value) {
 				e := domain.Errorf(domain.CodeInvalid, "unknown status %q", t.value)
-				if near := planner.Nearest(t.value, domain.HandoffStatuses); near != "" {
+				if near := suggest.Nearest(t.value, domain.HandoffStatuses); near != "" {
 					return f, e.Suggest("did you mean status:%s?", near)
 				}
 				return f, e.Suggest("write one of: %s", strings.Join(domain.HandoffStatuses, ", "))
@@ -50,7 +50,7 @@ func ParseHandoffs(q string, now time.Time) (f domain.HandoffFilter, problem *do
 			}
 		default:
 			e := domain.Errorf(domain.CodeInvalid, "unknown filter %q", t.key)
-			if near := planner.Nearest(t.key, HandoffKeys); near != "" {
+			if near := suggest.Nearest(t.key, HandoffKeys); near != "" {
 				return f, e.Suggest("did you mean %s:%s?", near, t.value)
 			}
 			return f, e.Suggest("filters: %s", strings.Join(HandoffKeys, ", "))

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/suggest"
 )
 
 // PlanKeys are the keys of a filter of plans, in the order in which help shows
@@ -50,7 +50,7 @@ const maxTerms = 20
 
 func unknownKey(t term, known []string) *domain.Error {
 	e := domain.Errorf(domain.CodeInvalid, "unknown filter %q", t.key)
-	if near := planner.Nearest(t.key, known); near != "" {
+	if near := suggest.Nearest(t.key, known); near != "" {
 		return e.Suggest("did you mean %s:%s?", near, t.value)
 	}
 	return e.Suggest("filters: %s", strings.Join(known, ", "))

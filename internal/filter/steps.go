@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/suggest"
 )
 
 // StepKeys are the keys of a filter of steps, in the order in which help shows
@@ -56,7 +56,7 @@ func ParseSteps(q string, now time.Time) (f domain.StepFilter, problem *domain.E
 			for _, v := range values {
 				if !slices.Contains(stepStatuses, v) {
 					e := domain.Errorf(domain.CodeInvalid, "unknown status %q", v)
-					if near := planner.Nearest(v, stepStatuses); near != "" {
+					if near := suggest.Nearest(v, stepStatuses); near != "" {
 						return f, e.Suggest("did you mean status:%s?", near)
 					}
 					return f, e.Suggest("statuses: %s", strings.Join(stepStatuses, ", "))

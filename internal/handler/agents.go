@@ -15,6 +15,8 @@ import (
 	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Agent is who acts with a model.
@@ -174,9 +176,9 @@ func (m *Models) mayUse(a Agent, model string) bool {
 func (r *Registry) SetModels(m *Models) {
 	infos := map[string]planner.AgentInfo{}
 	for _, a := range m.Agents() {
-		info := planner.AgentInfo{Effect: planner.EffectIdempotent, System: a.System}
+		info := planner.AgentInfo{Effect: walk.EffectIdempotent, System: a.System}
 		if m.reaches(a, r.tools.Class) {
-			info.Effect = planner.EffectUnsafe // its arguments decide, and nobody knows them yet
+			info.Effect = walk.EffectUnsafe // its arguments decide, and nobody knows them yet
 		}
 		info.Private, info.Changes = r.trusted(a)
 		if allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]; allowed != nil {
@@ -188,11 +190,11 @@ func (r *Registry) SetModels(m *Models) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.models = m
-	r.byType[planner.TypeAgent] = stepped{noted{m, agentNode{r, m}}}
-	r.byType[planner.TypeLLM] = noted{m, llmNode{r, m}}
-	r.byType[planner.TypeRouter] = stepped{noted{m, routerNode{r, m}}}
-	r.byType[planner.TypeTools] = stepped{noted{m, toolsNode{r, m}}}
-	r.byType[planner.TypeGenerator] = noted{m, generatorNode{r, m}}
+	r.byType[walk.TypeAgent] = stepped{noted{m, agentNode{r, m}}}
+	r.byType[walk.TypeLLM] = noted{m, llmNode{r, m}}
+	r.byType[walk.TypeRouter] = stepped{noted{m, routerNode{r, m}}}
+	r.byType[walk.TypeTools] = stepped{noted{m, toolsNode{r, m}}}
+	r.byType[walk.TypeGenerator] = noted{m, generatorNode{r, m}}
 }
 
 // trusted says what an agent is trusted with: data that an installation keeps to
@@ -204,16 +206,16 @@ func (r *Registry) trusted(a Agent) (private, changes bool) {
 		}
 		private = private || s.Private
 		effect := r.tools.Class(s.Name)
-		changes = changes || effect != planner.EffectPure && effect != planner.EffectRead && r.tools.Permission(s.Name) == tool.Allow
+		changes = changes || effect != walk.EffectPure && effect != walk.EffectRead && r.tools.Permission(s.Name) == tool.Allow
 	}
 	return private, changes
 }
 
 // reaches reports whether an agent has a tool that may be unsafe, or may hand over
 // to an agent that has one.
-func (m *Models) reaches(a Agent, class func(tool string) planner.Effect) bool {
+func (m *Models) reaches(a Agent, class func(tool string) walk.Effect) bool {
 	for _, t := range a.Tools {
-		if t != agent.HandoffTool && class(t) == planner.EffectUnsafe {
+		if t != agent.HandoffTool && class(t) == walk.EffectUnsafe {
 			return true
 		}
 	}
@@ -222,7 +224,7 @@ func (m *Models) reaches(a Agent, class func(tool string) planner.Effect) bool {
 	}
 	for _, other := range m.agents {
 		for _, t := range other.Tools {
-			if t != agent.HandoffTool && class(t) == planner.EffectUnsafe {
+			if t != agent.HandoffTool && class(t) == walk.EffectUnsafe {
 				return true
 			}
 		}
@@ -231,9 +233,9 @@ func (m *Models) reaches(a Agent, class func(tool string) planner.Effect) bool {
 }
 
 // Speaker is the agent behind a node; empty: none is.
-func (r *Registry) Speaker(node *planner.ProgramNode) string {
+func (r *Registry) Speaker(node *walk.ProgramNode) string {
 	switch node.Type {
-	case planner.TypeAgent, planner.TypeLLM, planner.TypeRouter, planner.TypeGenerator:
+	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
 		if m := r.Models(); m != nil {
 			if a, err := m.named(node); err == nil {
 				return a.ID
@@ -279,7 +281,7 @@ func (n agentNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 	if err != nil {
 		return engine.Result{}, err
 	}
-	memory, err := n.r.recall(ctx, call, planner.Text(call.Input))
+	memory, err := n.r.recall(ctx, call, jsonvalue.Text(call.Input))
 	if err != nil {
 		return engine.Result{Agent: a.ID}, err
 	}
@@ -292,11 +294,11 @@ func (n agentNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 }
 
 // named is the agent of a node: the one it names, else the default one.
-func (m *Models) named(node *planner.ProgramNode) (Agent, error) {
+func (m *Models) named(node *walk.ProgramNode) (Agent, error) {
 	id := cmp.Or(node.Agent, node.Metadata["agent_id"])
 	a, ok := m.Agent(id)
 	if !ok {
-		return a, &planner.Failure{Code: "unknown_agent", Permanent: true, NoEffect: true, Message: fmt.Sprintf("no agent %q is configured", id), Suggestion: "add it under agents in the configuration"}
+		return a, &walk.Failure{Code: "unknown_agent", Permanent: true, NoEffect: true, Message: fmt.Sprintf("no agent %q is configured", id), Suggestion: "add it under agents in the configuration"}
 	}
 	return a, nil
 }
@@ -339,7 +341,7 @@ type journal struct {
 	lowered  *lowered
 }
 
-func (j journal) Do(n int, kind, digest string, effect planner.Effect, fn func() (any, agent.Usage, error)) (any, error) {
+func (j journal) Do(n int, kind, digest string, effect walk.Effect, fn func() (any, agent.Usage, error)) (any, error) {
 	return j.call.Substep(n, kind, digest, effect, func() (any, domain.Usage, error) {
 		v, u, err := fn()
 		used := domain.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost, Estimated: u.Estimated}
@@ -396,7 +398,7 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 	}
 	if model := call.Node.Metadata["model"]; model != "" {
 		if !n.m.mayUse(a, model) {
-			return engine.Result{Agent: a.ID}, &planner.Failure{Code: planner.CodePolicy, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the model %q may not be named by plans", model),
+			return engine.Result{Agent: a.ID}, &walk.Failure{Code: walk.CodePolicy, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the model %q may not be named by plans", model),
 				Suggestion: "add it to models of the provider in the configuration"}
 		}
 		a.Model = model
@@ -405,7 +407,7 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 	if l.MaxIterations = 1; l.Schema != nil {
 		l.MaxIterations = 2 // one to mend an answer that does not fit
 	}
-	memory, err := n.r.recall(ctx, call, planner.Text(call.Input))
+	memory, err := n.r.recall(ctx, call, jsonvalue.Text(call.Input))
 	if err != nil {
 		return engine.Result{Agent: a.ID}, err
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // converse runs a plan whose model is a script, and gives the run and its rows.
@@ -158,7 +160,7 @@ func TestTheLoopIsJournalled(t *testing.T) {
 	if len(kinds) != 6 || kinds[0] != "model" || kinds[5] != "model" { // an unknown tool is no call
 		t.Errorf("sub-steps %v", kinds)
 	}
-	if said["tool:sleep"+planner.CodePolicy] == "" || said["tool:json"+planner.CodePolicy] == "" || said["tool:calculator"+planner.CodeInvalidInput] == "" {
+	if said["tool:sleep"+walk.CodePolicy] == "" || said["tool:json"+walk.CodePolicy] == "" || said["tool:calculator"+walk.CodeInvalidInput] == "" {
 		t.Errorf("failures %v", said)
 	}
 	if last := rows[len(rows)-1]; last.Agent != "sums" || !last.Final {
@@ -242,8 +244,8 @@ edges: [{from: router, to: tools, condition: "expr: size(last.selectedTools) > 0
 		t.Errorf("%s", run.Output)
 	}
 	r := state.ToolResults
-	if len(r) != 4 || planner.Text(r["calculator_0"]) != "2" || planner.Text(r["calculator_2"]) != "4" || r["oracle"] != `Tool "oracle" not found` ||
-		!strings.HasPrefix(planner.Text(r["calculator_1"]), "Error: ") {
+	if len(r) != 4 || jsonvalue.Text(r["calculator_0"]) != "2" || jsonvalue.Text(r["calculator_2"]) != "4" || r["oracle"] != `Tool "oracle" not found` ||
+		!strings.HasPrefix(jsonvalue.Text(r["calculator_1"]), "Error: ") {
 		t.Errorf("results %v", r)
 	}
 	checkpointed := 0
@@ -262,7 +264,7 @@ type flaky struct{ calls atomic.Int32 }
 
 func (f *flaky) Complete(context.Context, agent.Request) (agent.Response, error) {
 	if f.calls.Add(1) == 1 {
-		return agent.Response{}, &planner.Failure{Code: model.CodeRateLimited, Message: "slow down", NoEffect: true, RetryAfter: time.Millisecond}
+		return agent.Response{}, &walk.Failure{Code: model.CodeRateLimited, Message: "slow down", NoEffect: true, RetryAfter: time.Millisecond}
 	}
 	return agent.Response{Text: "hi"}, nil
 }

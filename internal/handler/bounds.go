@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/model"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // defaultAnswer bounds an answer, in tokens, for an agent without max_tokens in a
@@ -67,7 +67,7 @@ func (l *lowered) note(n int) {
 func (l *lowered) explain(n int, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f := planner.AsFailure(err); l.of[n] && f.Code == model.CodeMaxTokens {
+	if f := walk.AsFailure(err); l.of[n] && f.Code == model.CodeMaxTokens {
 		return errTooFew
 	}
 	return err
@@ -78,7 +78,7 @@ var errTooFew = engine.BudgetError("the limits of the run left too few tokens fo
 
 // spends reports whether a failed model call may have used tokens.
 func spends(err error) bool {
-	f := planner.AsFailure(err)
+	f := walk.AsFailure(err)
 	switch f.Code {
 	case model.CodeMaxTokens, model.CodeTruncated, model.CodeRefused:
 		return true

@@ -18,6 +18,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // payer is an engine whose agent `payer` posts to url once, then answers. failing
@@ -64,7 +65,7 @@ type failingBehind struct {
 func (f *failingBehind) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
 	behind := r.Messages[len(r.Messages)-1].Role == agent.RoleTool
 	if behind && f.failing.Add(-1) >= 0 {
-		return agent.Response{}, &planner.Failure{Code: "provider_unavailable", Message: "503", NoEffect: true}
+		return agent.Response{}, &walk.Failure{Code: "provider_unavailable", Message: "503", NoEffect: true}
 	}
 	return f.inner.Complete(ctx, r)
 }

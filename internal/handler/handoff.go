@@ -8,7 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Sub-steps of the conversations of one node: each has a block of numbers, in
@@ -55,7 +55,7 @@ func (t *table) converse(ctx context.Context, a Agent, task, memory string, bloc
 		}
 		tool, ok := t.r.tools.Lookup(name)
 		if !ok {
-			return nil, who, &planner.Failure{Code: planner.CodeUnknownTool, Permanent: true, NoEffect: true,
+			return nil, who, &walk.Failure{Code: walk.CodeUnknownTool, Permanent: true, NoEffect: true,
 				Message: fmt.Sprintf("agent %s has a tool %q that does not exist", a.ID, name), Suggestion: "mend tools of the agent in the configuration"}
 		}
 		l.Tools = append(l.Tools, offered{t.r, tool.Spec(), t.call, a.Permissions})
@@ -79,7 +79,7 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	block := t.made
 	rejected := h.Check(from.ID, t.m.targets(), t.reached)
 	if rejected == nil && block > maxHandoffs {
-		rejected = &planner.Failure{Code: agent.CodeHandoffLoop, Permanent: true, NoEffect: true, Message: fmt.Sprintf("at most %d handoffs are made in one node", maxHandoffs)}
+		rejected = &walk.Failure{Code: agent.CodeHandoffLoop, Permanent: true, NoEffect: true, Message: fmt.Sprintf("at most %d handoffs are made in one node", maxHandoffs)}
 	}
 	if rejected == nil {
 		t.reached = append(t.reached, h.Target)
@@ -87,7 +87,7 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	t.mu.Unlock()
 
 	p := engine.Passing{From: from.ID, To: h.Target, Reason: h.Reason, Explanation: h.Explanation, Request: args}
-	if f, ok := errors.AsType[*planner.Failure](rejected); ok {
+	if f, ok := errors.AsType[*walk.Failure](rejected); ok {
 		p.Rejected = f
 	}
 	first := block * stepBlock
@@ -111,8 +111,8 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 // tells reports whether a failure is an answer, rather than the end of the
 // attempt: nobody is asked, nothing is cut short, nothing is in doubt.
 func tells(err error) bool {
-	f, ok := errors.AsType[*planner.Failure](err)
-	return ok && f.Code != planner.CodeCancelled && f.Code != planner.CodeTimeout && !agent.InDoubt(err) && !errors.Is(err, engine.ErrAsked)
+	f, ok := errors.AsType[*walk.Failure](err)
+	return ok && f.Code != walk.CodeCancelled && f.Code != walk.CodeTimeout && !agent.InDoubt(err) && !errors.Is(err, engine.ErrAsked)
 }
 
 // targets are the agents as the rules of handoffs see them.

@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/model"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Health is how the calls of providers go, by the providers' names. It outlives the
@@ -258,8 +258,8 @@ func said(verdict, err error) error {
 // CodeStopped is the failure of a call to a provider that a person has drained.
 const CodeStopped = "provider_stopped"
 
-func drained(name string, stop domain.Stop) *planner.Failure {
-	f := &planner.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: model.MaxRetryAfter,
+func drained(name string, stop domain.Stop) *walk.Failure {
+	f := &walk.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: model.MaxRetryAfter,
 		Message:    fmt.Sprintf("the provider %s is drained since %s by %s", name, stop.Since.Format("2006-01-02 15:04 UTC"), stop.By),
 		Suggestion: "let it be called again on its page, then resume"}
 	if stop.Reason != "" {

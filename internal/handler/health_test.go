@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // server is a provider that fails as it is told to.
@@ -39,7 +40,7 @@ func models(t *testing.T, s *server, url string, circuits *circuit.Board) *handl
 	return m
 }
 
-var unreachable = &planner.Failure{Code: model.CodeUnavailable, NoEffect: true, Message: "connection refused"}
+var unreachable = &walk.Failure{Code: model.CodeUnavailable, NoEffect: true, Message: "connection refused"}
 
 // A provider that fails again and again is left alone, told so, and tried again
 // (L07); a restart forgets neither its last error nor that it failed.
@@ -64,7 +65,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 		if i := m.ProviderInfos()[0]; !i.FailingSince.Equal(since) || !i.LastErrorAt.Equal(since.Add(4*time.Second)) || !i.DegradedSince().Equal(since) {
 			t.Errorf("it fails since %s, for the first time at %s: %+v", i.FailingSince, since, i)
 		}
-		f := planner.AsFailure(ask())
+		f := walk.AsFailure(ask())
 		if s.calls != 5 || f.Code != model.CodeCircuitOpen || f.RetryAfter != 30*time.Second || !f.NoEffect || f.Permanent || !strings.Contains(f.Message, "connection refused") {
 			t.Fatalf("%d calls, %+v", s.calls, f)
 		}
@@ -192,7 +193,7 @@ func TestModelsThatPlansMayName(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = run(t, r, &program.Nodes[0], "hello")
-		if f := planner.AsFailure(err); (err == nil) != ok || !ok && f.Code != planner.CodePolicy {
+		if f := walk.AsFailure(err); (err == nil) != ok || !ok && f.Code != walk.CodePolicy {
 			t.Errorf("%s: %v", plan, err)
 		}
 	}

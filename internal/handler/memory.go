@@ -7,7 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Memory is what earlier runs of a session said.
@@ -68,7 +68,7 @@ func (r *Registry) recall(ctx context.Context, call *engine.Call, text string) (
 	if call.Session == "" || call.Session == call.RunID {
 		return "", nil
 	}
-	v, err := call.Substep(memoryStep, "memory", call.Session, planner.EffectRead, func() (any, domain.Usage, error) {
+	v, err := call.Substep(memoryStep, "memory", call.Session, walk.EffectRead, func() (any, domain.Usage, error) {
 		text, err := r.recollect(ctx, call, text)
 		return text, domain.Usage{}, err
 	})

@@ -6,7 +6,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 var _ engine.Gated = (*Registry)(nil)
@@ -14,16 +15,16 @@ var _ engine.Gated = (*Registry)(nil)
 // permission weighs what the configuration says of a tool, in this plan and for
 // this agent, with what the node says: a node's `metadata.permission` may only
 // be stricter.
-func (r *Registry) permission(plan string, node *planner.ProgramNode, agent tool.Permissions, name string) (tool.Permission, error) {
+func (r *Registry) permission(plan string, node *walk.ProgramNode, agent tool.Permissions, name string) (tool.Permission, error) {
 	own := tool.Permission(node.Metadata["permission"])
 	if own != "" && !own.Valid() {
-		return "", &planner.Failure{Code: planner.CodeInvalidInput, Permanent: true, NoEffect: true,
+		return "", &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
 			Message:    fmt.Sprintf("metadata.permission of node %q is %q", node.ID, own),
 			Suggestion: "write allow, ask or deny"}
 	}
 	p := tool.Stricter(own, r.tools.PermissionIn(plan, name, agent))
 	if p == tool.Deny {
-		return p, &planner.Failure{Code: planner.CodePolicy, Permanent: true, NoEffect: true,
+		return p, &walk.Failure{Code: walk.CodePolicy, Permanent: true, NoEffect: true,
 			Message:    fmt.Sprintf("the tool %q is denied here", name),
 			Suggestion: "allow it in the configuration: tools.permissions, tools.plans or permissions of the agent"}
 	}
@@ -38,8 +39,8 @@ func (r *Registry) Denied(plan, name string) bool {
 
 // Gate asks a person before the call of a tool node whose permission says so.
 // What cannot be called with its arguments fails before anybody is asked.
-func (r *Registry) Gate(plan string, node *planner.ProgramNode, input any) (*engine.Question, error) {
-	if node.Type != planner.TypeTool {
+func (r *Registry) Gate(plan string, node *walk.ProgramNode, input any) (*engine.Question, error) {
+	if node.Type != walk.TypeTool {
 		return nil, nil
 	}
 	p, err := r.permission(plan, node, nil, node.Tool)
@@ -48,7 +49,7 @@ func (r *Registry) Gate(plan string, node *planner.ProgramNode, input any) (*eng
 	}
 	args := tool.Arguments(input)
 	// A reference to a secret is no value yet, so that a schema cannot judge it.
-	if !strings.Contains(planner.Text(args), "${secret.") {
+	if !strings.Contains(jsonvalue.Text(args), "${secret.") {
 		if err := r.tools.Check(node.Tool, args); err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // desk is an engine with real tools whose questions the test answers.
@@ -162,11 +163,11 @@ func TestPermissionsByPlanAndNode(t *testing.T) {
 	}{
 		{"asks in general", sum, domain.RunWaiting, ""},
 		{"allowed in a plan", "id: trusted\n" + sum, domain.RunCompleted, ""},
-		{"denied in a plan", "id: barred\n" + sum, domain.RunFailed, planner.CodePolicy},
-		{"a deny is final", "id: clock\nnodes: {now: {type: datetime, input: {}}}", domain.RunFailed, planner.CodePolicy},
-		{"a node may be stricter", "nodes: {j: {type: json, input: {value: 1}, metadata: {permission: deny}}}", domain.RunFailed, planner.CodePolicy},
+		{"denied in a plan", "id: barred\n" + sum, domain.RunFailed, walk.CodePolicy},
+		{"a deny is final", "id: clock\nnodes: {now: {type: datetime, input: {}}}", domain.RunFailed, walk.CodePolicy},
+		{"a node may be stricter", "nodes: {j: {type: json, input: {value: 1}, metadata: {permission: deny}}}", domain.RunFailed, walk.CodePolicy},
 		{"a node may not be laxer", "nodes: {sum: {type: calculator, input: {expression: 1+1}, metadata: {permission: allow}}}", domain.RunWaiting, ""},
-		{"nobody is asked about nonsense", `nodes: {sum: {type: calculator, input: {expression: "${input}"}}}`, domain.RunFailed, planner.CodeInvalidInput},
+		{"nobody is asked about nonsense", `nodes: {sum: {type: calculator, input: {expression: "${input}"}}}`, domain.RunFailed, walk.CodeInvalidInput},
 	} {
 		r := d.run(c.plan, "5")
 		code := ""

@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Registry finds the handler of a node: by the node's id first, then by its
@@ -26,7 +27,7 @@ type Registry struct {
 	mu     sync.RWMutex
 	byType map[string]engine.Handler
 	byID   map[string]engine.Handler
-	types  map[string]planner.Effect // types that the language does not have
+	types  map[string]walk.Effect // types that the language does not have
 	agents map[string]planner.AgentInfo
 	skills map[string]planner.SkillInfo
 	models *Models
@@ -42,9 +43,9 @@ func New(tools *tool.Set) *Registry {
 		tools = tool.NewSet(nil)
 	}
 	r := &Registry{tools: tools, byType: map[string]engine.Handler{}, byID: map[string]engine.Handler{},
-		types: map[string]planner.Effect{}, agents: map[string]planner.AgentInfo{}, skills: map[string]planner.SkillInfo{}}
-	r.byType[planner.TypeTool] = engine.HandlerFunc(r.tool)
-	for _, t := range []string{planner.TypeAgent, planner.TypeLLM, planner.TypeRouter, planner.TypeTools, planner.TypeGenerator} {
+		types: map[string]walk.Effect{}, agents: map[string]planner.AgentInfo{}, skills: map[string]planner.SkillInfo{}}
+	r.byType[walk.TypeTool] = engine.HandlerFunc(r.tool)
+	for _, t := range []string{walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeTools, walk.TypeGenerator} {
 		r.byType[t] = needsProvider(t)
 	}
 	return r
@@ -54,13 +55,13 @@ func New(tools *tool.Set) *Registry {
 func (r *Registry) Tools() *tool.Set { return r.tools }
 
 // engineTypes are run by the engine itself.
-var engineTypes = map[string]bool{planner.TypeSet: true, planner.TypeLog: true, planner.TypeNoop: true, planner.TypeDecision: true,
-	planner.TypeWait: true, planner.TypeApproval: true, planner.TypePlan: true}
+var engineTypes = map[string]bool{walk.TypeSet: true, walk.TypeLog: true, walk.TypeNoop: true, walk.TypeDecision: true,
+	walk.TypeWait: true, walk.TypeApproval: true, walk.TypePlan: true}
 
 // Register sets the handler of a node type: a built-in one, or a new one with
 // its effect (empty: unsafe). A type that the engine runs itself, an alias and
 // a tool's name are refused.
-func (r *Registry) Register(nodeType string, h engine.Handler, effect planner.Effect) error {
+func (r *Registry) Register(nodeType string, h engine.Handler, effect walk.Effect) error {
 	if h == nil || nodeType == "" {
 		return errors.New("register handler: a type and a handler are required")
 	}
@@ -78,7 +79,7 @@ func (r *Registry) Register(nodeType string, h engine.Handler, effect planner.Ef
 	r.byType[nodeType] = h
 	if !planner.BuiltinType(nodeType) {
 		if effect == "" {
-			effect = planner.EffectUnsafe
+			effect = walk.EffectUnsafe
 		}
 		r.types[nodeType] = effect
 	}
@@ -107,7 +108,7 @@ func (r *Registry) SetSkills(skills map[string]planner.SkillInfo) {
 }
 
 // Handler finds the handler of a node.
-func (r *Registry) Handler(node *planner.ProgramNode) (engine.Handler, bool) {
+func (r *Registry) Handler(node *walk.ProgramNode) (engine.Handler, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if h, ok := r.byID[node.ID]; ok {
@@ -120,8 +121,8 @@ func (r *Registry) Handler(node *planner.ProgramNode) (engine.Handler, bool) {
 // Effect is what running the node with this input may do by itself: its tool's,
 // its agent's or its type's own effect. What the document says is weighed
 // against it in one place, the engine, which knows who stored the plan.
-func (r *Registry) Effect(node *planner.ProgramNode, input any) planner.Effect {
-	if node.Type == planner.TypeTool {
+func (r *Registry) Effect(node *walk.ProgramNode, input any) walk.Effect {
+	if node.Type == walk.TypeTool {
 		return r.tools.Effect(node.Tool, input)
 	}
 	r.mu.RLock()
@@ -136,10 +137,10 @@ func (r *Registry) Catalog() *planner.Catalog {
 	for _, s := range r.tools.Specs() {
 		info := planner.ToolInfo{Effect: s.Effect, Schema: s.Schema}
 		if info.Effect == "" {
-			info.Effect = planner.EffectUnsafe
+			info.Effect = walk.EffectUnsafe
 		}
 		if of := s.EffectOf; of != nil {
-			info.EffectOf = func(args any) planner.Effect { return of(tool.Arguments(args)) }
+			info.EffectOf = func(args any) walk.Effect { return of(tool.Arguments(args)) }
 		}
 		info.Denied = func(plan string) bool { return r.tools.PermissionIn(plan, s.Name, nil) == tool.Deny }
 		info.Asks = func(plan string) bool { return r.tools.PermissionIn(plan, s.Name, nil) == tool.Ask }
@@ -165,7 +166,7 @@ func (r *Registry) tool(ctx context.Context, call *engine.Call) (engine.Result, 
 // needsProvider stands in for a type whose handler needs a model.
 func needsProvider(nodeType string) engine.Handler {
 	return engine.HandlerFunc(func(context.Context, *engine.Call) (engine.Result, error) {
-		return engine.Result{}, &planner.Failure{Code: "no_provider", Permanent: true, NoEffect: true,
+		return engine.Result{}, &walk.Failure{Code: "no_provider", Permanent: true, NoEffect: true,
 			Message:    fmt.Sprintf("%s nodes need a provider: none is configured", nodeType),
 			Suggestion: "configure a provider under providers"}
 	})

@@ -10,6 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func registry(tb testing.TB, c tool.Config) *handler.Registry {
@@ -22,7 +24,7 @@ func registry(tb testing.TB, c tool.Config) *handler.Registry {
 }
 
 // compile parses a plan against what the registry offers.
-func compile(tb testing.TB, r *handler.Registry, src string) *planner.Program {
+func compile(tb testing.TB, r *handler.Registry, src string) *walk.Program {
 	tb.Helper()
 	doc, problems := planner.Parse([]byte(src), planner.FormatYAML)
 	if doc == nil {
@@ -51,14 +53,14 @@ func special(context.Context, *engine.Call) (engine.Result, error) {
 	return engine.Result{Output: "special"}, nil
 }
 
-func run(tb testing.TB, r *handler.Registry, n *planner.ProgramNode, input any) (any, error) {
+func run(tb testing.TB, r *handler.Registry, n *walk.ProgramNode, input any) (any, error) {
 	tb.Helper()
 	h, ok := r.Handler(n)
 	if !ok {
 		tb.Fatalf("nothing runs %s", n.ID)
 	}
 	res, err := h.Handle(tb.Context(), &engine.Call{Node: n, Input: input, Item: -1,
-		Substep: func(_ int, _, _ string, _ planner.Effect, fn func() (any, domain.Usage, error)) (any, error) {
+		Substep: func(_ int, _, _ string, _ walk.Effect, fn func() (any, domain.Usage, error)) (any, error) {
 			v, _, err := fn()
 			return v, err
 		}})
@@ -68,12 +70,12 @@ func run(tb testing.TB, r *handler.Registry, n *planner.ProgramNode, input any) 
 func TestNodesReachTheirHandlers(t *testing.T) {
 	t.Parallel()
 	r := registry(t, tool.Config{})
-	if err := r.Register("special", engine.HandlerFunc(special), planner.EffectRead); err != nil {
+	if err := r.Register("special", engine.HandlerFunc(special), walk.EffectRead); err != nil {
 		t.Fatal(err)
 	}
 	p := compile(t, r, plan)
-	node := func(id string) *planner.ProgramNode { return &p.Nodes[p.Index[id]] }
-	if out, err := run(t, r, node("sum"), node("sum").Input.Source); err != nil || planner.Text(out) != "42" {
+	node := func(id string) *walk.ProgramNode { return &p.Nodes[p.Index[id]] }
+	if out, err := run(t, r, node("sum"), node("sum").Input.Source); err != nil || jsonvalue.Text(out) != "42" {
 		t.Errorf("sum: %v, %v", out, err)
 	}
 	if out, err := run(t, r, node("clock"), node("clock").Input.Source); err != nil || out.(map[string]any)["timezone"] != "Asia/Tokyo" {
@@ -82,7 +84,7 @@ func TestNodesReachTheirHandlers(t *testing.T) {
 	if out, err := run(t, r, node("mine"), nil); err != nil || out != "special" {
 		t.Errorf("mine: %v, %v", out, err)
 	}
-	for id, want := range map[string]planner.Effect{"sum": "pure", "clock": "read", "get": "read", "post": "unsafe", "later": "unsafe", "ask": "idempotent", "say": "idempotent", "mine": "read"} {
+	for id, want := range map[string]walk.Effect{"sum": "pure", "clock": "read", "get": "read", "post": "unsafe", "later": "unsafe", "ask": "idempotent", "say": "idempotent", "mine": "read"} {
 		var input any
 		if n := node(id); n.Input != nil {
 			input = n.Input.Source
@@ -96,7 +98,7 @@ func TestNodesReachTheirHandlers(t *testing.T) {
 	}
 	for _, id := range []string{"ask", "say"} {
 		_, err := run(t, r, node(id), "hello")
-		if f := planner.AsFailure(err); f == nil || !f.Permanent || !f.NoEffect || !strings.Contains(f.Message, node(id).Type+" nodes need a provider: ") {
+		if f := walk.AsFailure(err); f == nil || !f.Permanent || !f.NoEffect || !strings.Contains(f.Message, node(id).Type+" nodes need a provider: ") {
 			t.Errorf("%s: %v", id, f)
 		}
 	}
@@ -127,7 +129,7 @@ func TestRegisterRefuses(t *testing.T) {
 			t.Errorf("%q was accepted", name)
 		}
 	}
-	if err := r.Register(planner.TypeAgent, engine.HandlerFunc(special), ""); err != nil {
+	if err := r.Register(walk.TypeAgent, engine.HandlerFunc(special), ""); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // The three nodes of the router graph [003]: router chooses tools, tools runs
@@ -34,11 +36,11 @@ func turnOf(v any) (turn, error) {
 	t := turn{ToolArgs: map[string]any{}, ToolResults: map[string]any{}}
 	m, ok := v.(map[string]any)
 	if !ok || !planner.IsRouterState(m) {
-		t.say("user", planner.Text(v))
+		t.say("user", jsonvalue.Text(v))
 		return t, nil
 	}
 	if problem := planner.CheckRouterState(m); problem != "" {
-		return t, &planner.Failure{Code: planner.CodeInvalidInput, Permanent: true, NoEffect: true,
+		return t, &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
 			Message:    "invalid state of the router graph: " + problem,
 			Suggestion: "pass messages: a list of {role, content}"}
 	}
@@ -59,11 +61,11 @@ func turnOf(v any) (turn, error) {
 func toolKeys(selected []any) []string {
 	calls := map[string]int{}
 	for _, s := range selected {
-		calls[planner.Text(s)]++
+		calls[jsonvalue.Text(s)]++
 	}
 	keys, nth := make([]string, len(selected)), map[string]int{}
 	for i, s := range selected {
-		name := planner.Text(s)
+		name := jsonvalue.Text(s)
 		if keys[i] = name; calls[name] > 1 {
 			keys[i] = name + "_" + strconv.Itoa(nth[name])
 		}
@@ -78,7 +80,7 @@ func (t *turn) argsOf() (args []any, unused []string) {
 	left, nth := maps.Clone(t.ToolArgs), map[string]int{}
 	args = make([]any, len(t.SelectedTools))
 	for i, s := range t.SelectedTools {
-		name := planner.Text(s)
+		name := jsonvalue.Text(s)
 		for _, key := range []string{name + "_" + strconv.Itoa(nth[name]), name} {
 			if v, ok := t.ToolArgs[key]; ok {
 				args[i] = v
@@ -107,7 +109,7 @@ func (t *turn) value() map[string]any {
 func (t *turn) asked() string {
 	for _, m := range slices.Backward(t.Messages) {
 		if m, _ := m.(map[string]any); m["role"] != "assistant" {
-			return planner.Text(m["content"])
+			return jsonvalue.Text(m["content"])
 		}
 	}
 	return ""
@@ -122,7 +124,7 @@ func (t *turn) conversation(system, memory string) []agent.Message {
 	}
 	for _, m := range t.Messages {
 		m, _ := m.(map[string]any)
-		role, text := agent.RoleUser, planner.Text(m["content"])
+		role, text := agent.RoleUser, jsonvalue.Text(m["content"])
 		if m["role"] == "assistant" {
 			role = agent.RoleAssistant
 		}
@@ -169,7 +171,7 @@ func (n routerNode) Handle(ctx context.Context, call *engine.Call) (engine.Resul
 	}
 	var list strings.Builder
 	for _, s := range n.r.choices(a) {
-		schema, err := planner.EncodeValue(s.Schema)
+		schema, err := jsonvalue.Encode(s.Schema)
 		if err != nil {
 			return engine.Result{}, fmt.Errorf("schema of tool %s: %w", s.Name, err)
 		}
@@ -191,7 +193,7 @@ func (n routerNode) Handle(ctx context.Context, call *engine.Call) (engine.Resul
 	args := make([]any, len(tools))
 	for i, c := range tools {
 		c, _ := c.(map[string]any)
-		t.SelectedTools, args[i] = append(t.SelectedTools, planner.Text(c["name"])), c["args"]
+		t.SelectedTools, args[i] = append(t.SelectedTools, jsonvalue.Text(c["name"])), c["args"]
 	}
 	for i, key := range toolKeys(t.SelectedTools) {
 		t.ToolArgs[key] = args[i]
@@ -204,7 +206,7 @@ func (n routerNode) Handle(ctx context.Context, call *engine.Call) (engine.Resul
 func (r *Registry) choices(a Agent) []agent.ToolSpec {
 	var out []agent.ToolSpec
 	for _, s := range r.tools.Specs() {
-		if slices.Contains(a.Tools, s.Name) || len(a.Tools) == 0 && (s.Effect == planner.EffectPure || s.Effect == planner.EffectRead) {
+		if slices.Contains(a.Tools, s.Name) || len(a.Tools) == 0 && (s.Effect == walk.EffectPure || s.Effect == walk.EffectRead) {
 			out = append(out, s)
 		}
 	}
@@ -224,7 +226,7 @@ func (n toolsNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 		return engine.Result{}, err
 	}
 	if len(t.SelectedTools) > maxSelected {
-		return engine.Result{}, &planner.Failure{Code: planner.CodeInvalidInput, Permanent: true, NoEffect: true, Message: fmt.Sprintf("%d tools are selected; at most %d run in one turn", len(t.SelectedTools), maxSelected)}
+		return engine.Result{}, &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true, Message: fmt.Sprintf("%d tools are selected; at most %d run in one turn", len(t.SelectedTools), maxSelected)}
 	}
 	args, unused := t.argsOf()
 	if len(unused) > 0 {
@@ -235,7 +237,7 @@ func (n toolsNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 	var wg sync.WaitGroup
 	for i := range t.SelectedTools {
 		wg.Go(func() {
-			results[i], errs[i] = n.one(ctx, call, i, planner.Text(t.SelectedTools[i]), args[i])
+			results[i], errs[i] = n.one(ctx, call, i, jsonvalue.Text(t.SelectedTools[i]), args[i])
 		})
 	}
 	wg.Wait()
@@ -262,10 +264,10 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 		return answerOf(err, false)
 	}
 	effect := n.r.tools.Effect(name, args)
-	if effect == planner.EffectUnsafe && call.Asking != nil {
+	if effect == walk.EffectUnsafe && call.Asking != nil {
 		call.Asking(i+1, args)
 	}
-	digest := fmt.Sprintf("%s %s", name, planner.Text(args))
+	digest := fmt.Sprintf("%s %s", name, jsonvalue.Text(args))
 	out, err := call.Substep(i+1, "tool:"+name, digest, effect, func() (any, domain.Usage, error) {
 		if err := n.r.permitted(call, a.Permissions, name); err != nil {
 			return nil, domain.Usage{}, err
@@ -276,14 +278,14 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 	if err == nil {
 		return out, nil
 	}
-	return answerOf(err, effect == planner.EffectUnsafe)
+	return answerOf(err, effect == walk.EffectUnsafe)
 }
 
 // answerOf is a failed call's result, or the error that ends the attempt: nobody
 // knows what happened, or a person is asked first.
 func answerOf(err error, unsafe bool) (any, error) {
-	f := planner.AsFailure(err)
-	if errors.Is(err, engine.ErrAsked) || errors.Is(err, engine.ErrBudget) || f.Code == planner.CodeCancelled || f.Code == planner.CodeTimeout || unsafe && !f.NoEffect {
+	f := walk.AsFailure(err)
+	if errors.Is(err, engine.ErrAsked) || errors.Is(err, engine.ErrBudget) || f.Code == walk.CodeCancelled || f.Code == walk.CodeTimeout || unsafe && !f.NoEffect {
 		return nil, err
 	}
 	return "Error: " + f.Message, nil
@@ -312,7 +314,7 @@ func (n generatorNode) Handle(ctx context.Context, call *engine.Call) (engine.Re
 	}
 	messages := t.conversation(join(a.SystemPrompt, generatorPrompt), memory)
 	if len(t.ToolResults) > 0 {
-		results, err := planner.EncodeValue(t.ToolResults)
+		results, err := jsonvalue.Encode(t.ToolResults)
 		if err != nil {
 			return engine.Result{}, fmt.Errorf("results of the tools: %w", err)
 		}
@@ -324,7 +326,7 @@ func (n generatorNode) Handle(ctx context.Context, call *engine.Call) (engine.Re
 	if err != nil {
 		return engine.Result{Agent: a.ID}, err
 	}
-	t.Response = planner.Text(out)
+	t.Response = jsonvalue.Text(out)
 	t.say("assistant", t.Response)
 	return engine.Result{Output: t.value(), Agent: a.ID}, nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // The node tools finds the arguments of a call under name_i, else under name; results
@@ -51,11 +53,11 @@ func TestToolsTakeArgumentsByNumberOrName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := planner.DecodeValue(raw)
+			v, err := jsonvalue.Decode(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got[k] = planner.Text(v)
+			got[k] = jsonvalue.Text(v)
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -81,7 +83,7 @@ func TestAStateWithoutMessagesIsAnError(t *testing.T) {
 		} {
 			run, _ := converse(t, script(), `nodes: {state: {type: set, input: `+state+`}, node: {type: `+typ+`}}
 edges: [{from: state, to: node}]`)
-			if run.Status != domain.RunFailed || run.Error.Code != planner.CodeInvalidInput || !strings.Contains(run.Error.Message, want) {
+			if run.Status != domain.RunFailed || run.Error.Code != walk.CodeInvalidInput || !strings.Contains(run.Error.Message, want) {
 				t.Errorf("%s %s: %s %+v", typ, state, run.Status, run.Error)
 			}
 			doc, problems := planner.Parse([]byte(`nodes: {node: {type: `+typ+`, input: `+state+`}}`), planner.FormatYAML)

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/model/scripted"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // team are two agents; crew is a model that answers each task by name.
@@ -223,7 +223,7 @@ func TestStepExecutor(t *testing.T) {
 	t.Run("handles timeout", func(t *testing.T) {
 		t.Parallel()
 		run, _, _ := converseOn(t, hung{}, steps(`{id: a, order: 1, agentId: finder, task: find it, timeout: 20ms, retry: {maxAttempts: 1}}`), team...)
-		if run.Status != domain.RunFailed || run.Error.Code != planner.CodeTimeout {
+		if run.Status != domain.RunFailed || run.Error.Code != walk.CodeTimeout {
 			t.Errorf("%s %+v", run.Status, run.Error)
 		}
 	})

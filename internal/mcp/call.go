@@ -12,7 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Failure codes of MCP tools.
@@ -48,12 +49,12 @@ func (r *remote) Call(ctx context.Context, call agent.ToolCall) (any, error) {
 	s.mu.Unlock()
 	switch state {
 	case StateUnavailable:
-		return nil, &planner.Failure{Code: CodeUnavailable, NoEffect: true, Message: fmt.Sprintf("the MCP server %s does not run: %s", s.name, reason),
+		return nil, &walk.Failure{Code: CodeUnavailable, NoEffect: true, Message: fmt.Sprintf("the MCP server %s does not run: %s", s.name, reason),
 			Suggestion: "kairos tools says how it fares; it is restarted by itself"}
 	case StateGone:
-		return nil, &planner.Failure{Code: planner.CodeUnknownTool, NoEffect: true, Permanent: true, Message: fmt.Sprintf("%s: %s", r.spec.Name, reason)}
+		return nil, &walk.Failure{Code: walk.CodeUnknownTool, NoEffect: true, Permanent: true, Message: fmt.Sprintf("%s: %s", r.spec.Name, reason)}
 	case StateChanged:
-		return nil, &planner.Failure{Code: planner.CodePolicy, NoEffect: true, Permanent: true, Message: fmt.Sprintf("%s is refused: %s", r.spec.Name, reason),
+		return nil, &walk.Failure{Code: walk.CodePolicy, NoEffect: true, Permanent: true, Message: fmt.Sprintf("%s is refused: %s", r.spec.Name, reason),
 			Suggestion: fmt.Sprintf("read what it says now, then: kairos tools accept %s", r.spec.Name)}
 	}
 	timed, cancel := context.WithTimeout(ctx, s.config.Timeout)
@@ -91,7 +92,7 @@ func (r *remote) Call(ctx context.Context, call agent.ToolCall) (any, error) {
 		return nil, ctx.Err()
 	case timed.Err() != nil:
 		s.lookAgain() // a server that does not list its tools either has hung
-		return nil, &planner.Failure{Code: planner.CodeTimeout, Message: fmt.Sprintf("%s gave no answer within %s", r.spec.Name, s.config.Timeout)}
+		return nil, &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("%s gave no answer within %s", r.spec.Name, s.config.Timeout)}
 	}
 	return nil, r.failure(a.err, session, p)
 }
@@ -99,14 +100,14 @@ func (r *remote) Call(ctx context.Context, call agent.ToolCall) (any, error) {
 // failure says what a call without a result means.
 func (r *remote) failure(err error, session *sdk.ClientSession, p *process) error {
 	if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		f := &planner.Failure{Code: CodeServer, Message: fmt.Sprintf("%s: %s", r.spec.Name, clip(said.Message, 2000))}
+		f := &walk.Failure{Code: CodeServer, Message: fmt.Sprintf("%s: %s", r.spec.Name, clip(said.Message, 2000))}
 		switch said.Code {
 		case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest, jsonrpc.CodeParseError:
 			f.Permanent, f.NoEffect = true, true // it was not understood
 		}
 		return f
 	}
-	f := &planner.Failure{Code: CodeExit, Message: fmt.Sprintf("the MCP server %s ended during the call: %s", r.s.name, clip(err.Error(), 500))}
+	f := &walk.Failure{Code: CodeExit, Message: fmt.Sprintf("the MCP server %s ended during the call: %s", r.s.name, clip(err.Error(), 500))}
 	if p != nil {
 		f.Detail = p.stderr.tail(2048)
 	}
@@ -127,24 +128,24 @@ func (s *server) lose(session *sdk.ClientSession) {
 // text as text, else the list of parts.
 func (r *remote) result(res *sdk.CallToolResult) (any, error) {
 	if res.NeedsInput() {
-		return nil, &planner.Failure{Code: planner.CodePolicy, Permanent: true, Message: fmt.Sprintf("%s asks for more input, which is not granted", r.spec.Name)}
+		return nil, &walk.Failure{Code: walk.CodePolicy, Permanent: true, Message: fmt.Sprintf("%s asks for more input, which is not granted", r.spec.Name)}
 	}
 	raw, err := json.Marshal(res)
 	if err != nil {
-		return nil, &planner.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("the answer of %s cannot be read: %s", r.spec.Name, err)}
+		return nil, &walk.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("the answer of %s cannot be read: %s", r.spec.Name, err)}
 	}
 	if len(raw) > r.s.config.MaxBytes {
-		return nil, &planner.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("the answer of %s has %d bytes; at most %d are taken", r.spec.Name, len(raw), r.s.config.MaxBytes)}
+		return nil, &walk.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("the answer of %s has %d bytes; at most %d are taken", r.spec.Name, len(raw), r.s.config.MaxBytes)}
 	}
-	v, err := planner.DecodeValue(raw)
+	v, err := jsonvalue.Decode(raw)
 	if err != nil {
-		return nil, &planner.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("the answer of %s cannot be read: %s", r.spec.Name, err)}
+		return nil, &walk.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("the answer of %s cannot be read: %s", r.spec.Name, err)}
 	}
 	answer, _ := v.(map[string]any)
 	parts, _ := answer["content"].([]any)
 	if res.IsError {
 		// The tool has answered: it says that it did not do what it was asked to.
-		return nil, &planner.Failure{Code: CodeTool, NoEffect: true, Message: fmt.Sprintf("%s: %s", r.spec.Name, clip(words(parts), 4000))}
+		return nil, &walk.Failure{Code: CodeTool, NoEffect: true, Message: fmt.Sprintf("%s: %s", r.spec.Name, clip(words(parts), 4000))}
 	}
 	if structured, ok := answer["structuredContent"]; ok && structured != nil {
 		return structured, nil
@@ -162,7 +163,7 @@ func words(parts []any) string {
 	var list []string
 	for _, p := range parts {
 		if part, ok := p.(map[string]any); ok && part["type"] == "text" {
-			list = append(list, planner.Text(part["text"]))
+			list = append(list, jsonvalue.Text(part["text"]))
 		}
 	}
 	if len(list) == 0 {

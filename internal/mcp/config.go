@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Server configures one server: a command, or an address.
@@ -38,8 +38,8 @@ type Server struct {
 	Tools []string `yaml:"tools"`
 	// TrustAnnotations takes the server's readOnlyHint and idempotentHint for
 	// effects; without it every tool is unsafe. Effects, by tool, count before.
-	TrustAnnotations bool                      `yaml:"trust_annotations"`
-	Effects          map[string]planner.Effect `yaml:"effects"`
+	TrustAnnotations bool                   `yaml:"trust_annotations"`
+	Effects          map[string]walk.Effect `yaml:"effects"`
 	// Timeout bounds one call. Default 60s.
 	Timeout time.Duration `yaml:"timeout"`
 	// StartTimeout bounds the time from start to the list of tools. Default 10s.
@@ -86,7 +86,7 @@ func (s Server) Check(name string) error {
 	}
 	for _, tool := range slices.Sorted(maps.Keys(s.Effects)) {
 		switch s.Effects[tool] {
-		case planner.EffectPure, planner.EffectRead, planner.EffectIdempotent, planner.EffectUnsafe:
+		case walk.EffectPure, walk.EffectRead, walk.EffectIdempotent, walk.EffectUnsafe:
 		default:
 			add("effects.%s: %q is not pure, read, idempotent or unsafe", tool, s.Effects[tool])
 		}

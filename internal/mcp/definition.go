@@ -10,6 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Definition is what a server says of one of its tools.
@@ -37,7 +39,7 @@ func define(t *sdk.Tool) (Definition, error) {
 	if len(raw)+len(d.Description) > maxDefinition {
 		return d, fmt.Errorf("its definition has more than %d bytes", maxDefinition)
 	}
-	v, err := planner.DecodeValue(raw)
+	v, err := jsonvalue.Decode(raw)
 	if err != nil {
 		return d, fmt.Errorf("schema: %w", err)
 	}
@@ -66,17 +68,17 @@ func (d Definition) hash() string {
 
 // effect is what a call may do: what the configuration says of the tool, else,
 // if the server is trusted, what its annotations say, else anything.
-func (s Server) effect(d Definition) planner.Effect {
+func (s Server) effect(d Definition) walk.Effect {
 	if e := s.Effects[d.Name]; e != "" {
 		return e
 	}
 	switch {
 	case s.TrustAnnotations && d.ReadOnly:
-		return planner.EffectRead
+		return walk.EffectRead
 	case s.TrustAnnotations && d.Idempotent:
-		return planner.EffectIdempotent
+		return walk.EffectIdempotent
 	}
-	return planner.EffectUnsafe
+	return walk.EffectUnsafe
 }
 
 func clip(s string, n int) string {

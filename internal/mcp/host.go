@@ -15,7 +15,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Pins keeps the accepted definitions of tools over restarts.
@@ -75,7 +75,7 @@ type Tool struct {
 type Change struct {
 	Accepted, Offered Definition
 	// AcceptedEffect and OfferedEffect are what a call may do under either.
-	AcceptedEffect, OfferedEffect planner.Effect
+	AcceptedEffect, OfferedEffect walk.Effect
 	// Digest names what is offered: what is accepted is what was read.
 	Digest string
 }

@@ -20,7 +20,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func TestToolsOfAProcess(t *testing.T) {
@@ -28,7 +28,7 @@ func TestToolsOfAProcess(t *testing.T) {
 	t.Setenv("KAIROS_SECRET", "not for servers")
 	c := command(t, "plain")
 	c.EnvFrom = []string{"MCP_TEST_TOKEN"}
-	c.Effects = map[string]planner.Effect{"fail": planner.EffectRead}
+	c.Effects = map[string]walk.Effect{"fail": walk.EffectRead}
 	h, set := start(t, c, nil)
 	if got, f := call(t, set, "s.echo", map[string]any{"text": "hello"}); got != "hello" {
 		t.Errorf("echo: %q %v", got, f)
@@ -36,7 +36,7 @@ func TestToolsOfAProcess(t *testing.T) {
 	if got, f := call(t, set, "s.put", map[string]any{"text": "x"}); got != `{"stored":"x"}` {
 		t.Errorf("structured: %q %v", got, f)
 	}
-	if _, f := call(t, set, "s.echo", map[string]any{"txt": "hello"}); f == nil || f.Code != planner.CodeInvalidInput || !f.NoEffect {
+	if _, f := call(t, set, "s.echo", map[string]any{"txt": "hello"}); f == nil || f.Code != walk.CodeInvalidInput || !f.NoEffect {
 		t.Errorf("arguments are validated before the call: %+v", f)
 	}
 	if _, f := call(t, set, "s.fail", nil); f == nil || f.Code != mcp.CodeTool || !strings.Contains(f.Message, "no such customer") {
@@ -67,7 +67,7 @@ func TestToolsOfAProcess(t *testing.T) {
 		t.Errorf("after the restart: %q %v", got, f)
 	}
 	// Without trust every tool is unsafe, except where the configuration speaks.
-	for name, want := range map[string]planner.Effect{"s.echo": planner.EffectUnsafe, "s.put": planner.EffectUnsafe, "s.fail": planner.EffectRead} {
+	for name, want := range map[string]walk.Effect{"s.echo": walk.EffectUnsafe, "s.put": walk.EffectUnsafe, "s.fail": walk.EffectRead} {
 		if got := set.Effect(name, nil); got != want {
 			t.Errorf("effect of %s: %s, want %s", name, got, want)
 		}
@@ -82,9 +82,9 @@ func TestEffectsOfATrustedServer(t *testing.T) {
 	t.Parallel()
 	c := command(t, "plain")
 	c.TrustAnnotations, c.Tools = true, []string{"echo", "put", "env"}
-	c.Effects = map[string]planner.Effect{"put": planner.EffectUnsafe}
+	c.Effects = map[string]walk.Effect{"put": walk.EffectUnsafe}
 	h, set := start(t, c, nil)
-	for name, want := range map[string]planner.Effect{"s.echo": planner.EffectRead, "s.put": planner.EffectUnsafe, "s.env": planner.EffectUnsafe} {
+	for name, want := range map[string]walk.Effect{"s.echo": walk.EffectRead, "s.put": walk.EffectUnsafe, "s.env": walk.EffectUnsafe} {
 		if got := set.Effect(name, nil); got != want {
 			t.Errorf("effect of %s: %s, want %s", name, got, want)
 		}
@@ -106,7 +106,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	c := command(t, "plain")
 	c.Timeout = 300 * time.Millisecond
 	_, set := start(t, c, nil)
-	if _, f := call(t, set, "s.hang", nil); f == nil || f.Code != planner.CodeTimeout || f.NoEffect {
+	if _, f := call(t, set, "s.hang", nil); f == nil || f.Code != walk.CodeTimeout || f.NoEffect {
 		t.Errorf("a call without an answer: %+v", f)
 	}
 	if got, f := call(t, set, "s.echo", map[string]any{"text": "still"}); got != "still" {
@@ -122,7 +122,7 @@ func TestAHungServerIsStartedAgain(t *testing.T) {
 	hung.Timeout, hung.StartTimeout = time.Second, 2*time.Second
 	h, set := start(t, hung, nil)
 	until(t, h, "s.go", mcp.StateReady)
-	if _, f := call(t, set, "s.go", nil); f == nil || f.Code != planner.CodeTimeout {
+	if _, f := call(t, set, "s.go", nil); f == nil || f.Code != walk.CodeTimeout {
 		t.Fatalf("a call that hangs: %+v", f)
 	}
 	for end := time.Now().Add(60 * time.Second); h.Servers()[0].Restarts == 0; time.Sleep(5 * time.Millisecond) {
@@ -137,7 +137,7 @@ func TestAHungServerIsStartedAgain(t *testing.T) {
 	slow := command(t, "plain")
 	slow.Timeout = 100 * time.Millisecond
 	h, set = start(t, slow, nil)
-	if _, f := call(t, set, "s.hang", nil); f == nil || f.Code != planner.CodeTimeout {
+	if _, f := call(t, set, "s.hang", nil); f == nil || f.Code != walk.CodeTimeout {
 		t.Errorf("a call that takes long: %+v", f)
 	}
 	if n := h.Servers()[0].Restarts; n != 0 {
@@ -292,7 +292,7 @@ func TestChangedDefinitionsAreRefused(t *testing.T) {
 	if spec() != "Says it again" {
 		t.Error("a model would read what nobody has accepted")
 	}
-	if _, f := call(t, set, "s.echo", map[string]any{"text": "a"}); f == nil || f.Code != planner.CodePolicy || !f.NoEffect || !strings.Contains(f.Suggestion, "kairos tools accept s.echo") {
+	if _, f := call(t, set, "s.echo", map[string]any{"text": "a"}); f == nil || f.Code != walk.CodePolicy || !f.NoEffect || !strings.Contains(f.Suggestion, "kairos tools accept s.echo") {
 		t.Errorf("%+v", f)
 	}
 	if got, f := call(t, set, "s.put", map[string]any{"text": "a"}); f != nil {
@@ -409,7 +409,7 @@ func TestConfiguration(t *testing.T) {
 		"url and command":        {Command: []string{"/bin/true"}, Allow: true, URL: "https://x"},
 		"http or https":          {URL: "file:///etc/passwd"},
 		"user information":       {URL: "https://a:b@example.com/"},
-		"pure, read, idempotent": {URL: "https://x", Effects: map[string]planner.Effect{"a": "harmless"}},
+		"pure, read, idempotent": {URL: "https://x", Effects: map[string]walk.Effect{"a": "harmless"}},
 		"not be negative":        {URL: "https://x", Timeout: -1},
 		"for a command":          {URL: "https://x", Dir: "/"},
 		"name of a variable":     {Command: []string{"/bin/true"}, Allow: true, EnvFrom: []string{"A=B"}},

@@ -19,7 +19,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // TestMain is the test, or with MCP_TEST_SERVER set a server of that kind: the
@@ -271,16 +272,16 @@ func start(t *testing.T, s mcp.Server, kept *pins) (*mcp.Host, *tool.Set) {
 	return h, set
 }
 
-func call(t *testing.T, set *tool.Set, name string, args map[string]any) (string, *planner.Failure) {
+func call(t *testing.T, set *tool.Set, name string, args map[string]any) (string, *walk.Failure) {
 	t.Helper()
 	if args == nil {
 		args = map[string]any{}
 	}
 	out, err := set.Call(t.Context(), name, agent.ToolCall{Args: args, IdempotencyKey: "k"})
 	if err != nil {
-		return "", planner.AsFailure(err)
+		return "", walk.AsFailure(err)
 	}
-	return planner.Text(out), nil
+	return jsonvalue.Text(out), nil
 }
 
 // until waits for a state of a tool, by looking again.

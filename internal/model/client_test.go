@@ -11,7 +11,8 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // An answer that does not begin, stalls, or comes a byte at a time is given up (L11);
@@ -59,7 +60,7 @@ func TestPatience(t *testing.T) {
 			if err == nil || c.cause != nil && !errors.Is(err, c.cause) {
 				t.Fatalf("got %v, want %v", err, c.cause)
 			}
-			f := planner.AsFailure(Failure(context.Background(), "slow", err))
+			f := walk.AsFailure(Failure(context.Background(), "slow", err))
 			if f.Code != CodeUnavailable || f.Permanent || !f.NoEffect {
 				t.Errorf("%+v", f)
 			}
@@ -93,7 +94,7 @@ func TestUsageIsSane(t *testing.T) {
 	if sum.InputTokens != 1<<63-1 || sum.OutputTokens != 0 || sum.Cost <= 1.7e308 {
 		t.Errorf("%+v", sum)
 	}
-	if _, err := planner.EncodeValue(map[string]any{"cost": sum.Cost}); err != nil {
+	if _, err := jsonvalue.Encode(map[string]any{"cost": sum.Cost}); err != nil {
 		t.Errorf("the sum cannot be written: %v", err)
 	}
 }

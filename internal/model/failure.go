@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Codes of a model call's failure. A model call has no effect outside, so every
@@ -54,13 +54,13 @@ func Failure(ctx context.Context, name string, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errIdle) && !errors.Is(cause, errEndless) {
 		return cause
 	}
-	if f, ok := errors.AsType[*planner.Failure](err); ok {
+	if f, ok := errors.AsType[*walk.Failure](err); ok {
 		return f
 	}
 	if e, ok := errors.AsType[*StatusError](err); ok {
 		return e.failure(name)
 	}
-	f := &planner.Failure{Code: CodeUnavailable, NoEffect: true, Message: fmt.Sprintf("the provider %s cannot be reached: %v", name, short(err))}
+	f := &walk.Failure{Code: CodeUnavailable, NoEffect: true, Message: fmt.Sprintf("the provider %s cannot be reached: %v", name, short(err))}
 	switch {
 	case errors.Is(err, errOversized):
 		f.Code, f.Permanent, f.Message = CodeOversized, true, fmt.Sprintf("the answer of the provider %s is larger than %d MiB", name, maxBody>>20)
@@ -81,8 +81,8 @@ func Failure(ctx context.Context, name string, err error) error {
 
 // Truncated is the failure of a stream that ended without its end mark: never a
 // success (L09).
-func Truncated(name string) *planner.Failure {
-	return &planner.Failure{Code: CodeTruncated, NoEffect: true, Message: fmt.Sprintf("the answer of the provider %s was cut half-way", name)}
+func Truncated(name string) *walk.Failure {
+	return &walk.Failure{Code: CodeTruncated, NoEffect: true, Message: fmt.Sprintf("the answer of the provider %s was cut half-way", name)}
 }
 
 // Stopped is the failure of an answer that ended for a reason other than being
@@ -90,16 +90,16 @@ func Truncated(name string) *planner.Failure {
 func Stopped(name, reason string) error {
 	switch reason {
 	case "length", "max_tokens", "model_context_window_exceeded":
-		return &planner.Failure{Code: CodeMaxTokens, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the answer of the provider %s ran out of tokens", name),
+		return &walk.Failure{Code: CodeMaxTokens, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the answer of the provider %s ran out of tokens", name),
 			Suggestion: "raise max_tokens of the agent, or ask for less"}
 	case "content_filter", "refusal":
-		return &planner.Failure{Code: CodeRefused, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the provider %s refused to answer", name)}
+		return &walk.Failure{Code: CodeRefused, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the provider %s refused to answer", name)}
 	}
 	return nil
 }
 
-func (e *StatusError) failure(name string) *planner.Failure {
-	f := &planner.Failure{Code: CodeRejected, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the provider %s answered %d: %s", name, e.Status, first(e.Body)), Request: e.Request}
+func (e *StatusError) failure(name string) *walk.Failure {
+	f := &walk.Failure{Code: CodeRejected, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the provider %s answered %d: %s", name, e.Status, first(e.Body)), Request: e.Request}
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		f.Code, f.Suggestion = CodeAuth, "check the key that api_key_env of the provider names, and what it may do"

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/circuit"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // CodeCircuitOpen is the failure of a call that the provider's circuit refused: it
@@ -21,13 +21,13 @@ func Judge(err error) circuit.Verdict {
 	if errors.Is(err, context.Canceled) {
 		return circuit.Silent
 	}
-	f, ok := errors.AsType[*planner.Failure](err)
+	f, ok := errors.AsType[*walk.Failure](err)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), ok && f.Code == planner.CodeTimeout:
+	case errors.Is(err, context.DeadlineExceeded), ok && f.Code == walk.CodeTimeout:
 		return circuit.Unwell
 	case !ok:
 		return circuit.Silent
-	case f.Code == planner.CodeCancelled:
+	case f.Code == walk.CodeCancelled:
 		return circuit.Silent
 	case (f.Code == CodeUnavailable || f.Code == CodeTruncated) && !f.Permanent:
 		return circuit.Unwell

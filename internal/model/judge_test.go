@@ -8,7 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/model"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Only what says that the server is down counts against it (L07): a limit, a wrong
@@ -20,17 +20,17 @@ func TestWhatACallSaysOfItsServer(t *testing.T) {
 		want circuit.Verdict
 	}{
 		{nil, circuit.Well},
-		{&planner.Failure{Code: model.CodeUnavailable}, circuit.Unwell},
-		{&planner.Failure{Code: model.CodeTruncated}, circuit.Unwell},
+		{&walk.Failure{Code: model.CodeUnavailable}, circuit.Unwell},
+		{&walk.Failure{Code: model.CodeTruncated}, circuit.Unwell},
 		{fmt.Errorf("ask: %w", context.DeadlineExceeded), circuit.Unwell},
-		{&planner.Failure{Code: planner.CodeTimeout}, circuit.Unwell},
-		{&planner.Failure{Code: model.CodeUnavailable, Permanent: true}, circuit.Silent}, // a redirect that is refused
-		{&planner.Failure{Code: model.CodeRateLimited}, circuit.Well},
-		{&planner.Failure{Code: model.CodeAuth, Permanent: true}, circuit.Well},
-		{&planner.Failure{Code: model.CodeRejected, Permanent: true}, circuit.Well},
-		{&planner.Failure{Code: model.CodeMaxTokens, Permanent: true}, circuit.Well},
+		{&walk.Failure{Code: walk.CodeTimeout}, circuit.Unwell},
+		{&walk.Failure{Code: model.CodeUnavailable, Permanent: true}, circuit.Silent}, // a redirect that is refused
+		{&walk.Failure{Code: model.CodeRateLimited}, circuit.Well},
+		{&walk.Failure{Code: model.CodeAuth, Permanent: true}, circuit.Well},
+		{&walk.Failure{Code: model.CodeRejected, Permanent: true}, circuit.Well},
+		{&walk.Failure{Code: model.CodeMaxTokens, Permanent: true}, circuit.Well},
 		{context.Canceled, circuit.Silent},
-		{&planner.Failure{Code: planner.CodeCancelled}, circuit.Silent},
+		{&walk.Failure{Code: walk.CodeCancelled}, circuit.Silent},
 		{errors.New("whatever"), circuit.Silent},
 	} {
 		if got := model.Judge(c.err); got != c.want {

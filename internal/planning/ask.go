@@ -14,6 +14,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Engine is what asking needs of the engine.
@@ -127,7 +129,7 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 	if r.PlanOnly || out.NeedsAcceptance {
 		return out, nil
 	}
-	input, err := planner.EncodeValue(query)
+	input, err := jsonvalue.Encode(query)
 	if err != nil {
 		return out, domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
 	}
@@ -200,7 +202,7 @@ func (s *Service) Alternative(ctx context.Context, actor domain.Actor, v domain.
 		}
 		m = maps.Clone(m)
 		m["id"] = doc.ID
-		src, err := planner.EncodeValue(m)
+		src, err := jsonvalue.Encode(m)
 		if err != nil {
 			return none, fmt.Errorf("write the %s plan: %w", kind, err)
 		}
@@ -235,7 +237,7 @@ func value(p *domain.AskedPlan) domain.AskedPlan {
 func refusal(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
-		if f, is := errors.AsType[*planner.Failure](err); is {
+		if f, is := errors.AsType[*walk.Failure](err); is {
 			return &domain.Error{Code: domain.CodeUnavailable, Reason: f.Code, Message: f.Message, Suggestion: f.Suggestion, RetryAfter: f.RetryAfter, Cause: err}
 		}
 		return err
@@ -406,7 +408,7 @@ var forbidden = &Error{Code: CodeNoValidPlan, Suggestion: "write the plan yourse
 // mayUse refuses what a plan that nobody wrote may not use: exec, and what whoever
 // asks for it may not. What they may is what the configuration allows
 // in runs of that plan.
-func (s *Service) mayUse(plan string, n *planner.ProgramNode) error {
+func (s *Service) mayUse(plan string, n *walk.ProgramNode) error {
 	switch {
 	case n.Tool == "exec":
 		return forbidden
@@ -436,12 +438,12 @@ func (s *Service) Outline(canonical []byte) []string {
 }
 
 // unsafe reports whether a person has to accept a node before it may run.
-func (s *Service) unsafe(c *planner.Catalog, n *planner.ProgramNode) bool {
-	return c.EffectOf(n) == planner.EffectUnsafe && !slices.Contains(s.accepted, n.Tool) && !slices.Contains(s.accepted, n.Agent)
+func (s *Service) unsafe(c *planner.Catalog, n *walk.ProgramNode) bool {
+	return c.EffectOf(n) == walk.EffectUnsafe && !slices.Contains(s.accepted, n.Tool) && !slices.Contains(s.accepted, n.Agent)
 }
 
 // describe is a step on one line.
-func describe(p *planner.Program, n *planner.ProgramNode) string {
+func describe(p *walk.Program, n *walk.ProgramNode) string {
 	who := cmp.Or(n.Agent, n.Tool, n.TypeName)
 	text := fmt.Sprintf("%s: %s", n.ID, who)
 	if n.Task != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // askPrefix begins the ids of steps that ask a person before another step.
@@ -40,7 +41,7 @@ func (s *Service) askFirst(p *planner.StepPlan) {
 			if st.Task != "" {
 				does += ": " + st.Task
 			}
-			question := planner.Step{ID: askPrefix + st.ID, Order: len(steps) + 1, Tool: planner.TypeApproval, Dependencies: st.Dependencies, Condition: st.Condition, OnReject: string(planner.OnRejectContinue),
+			question := planner.Step{ID: askPrefix + st.ID, Order: len(steps) + 1, Tool: walk.TypeApproval, Dependencies: st.Dependencies, Condition: st.Condition, OnReject: string(walk.OnRejectContinue),
 				Params: map[string]any{"message": fmt.Sprintf("May %s run? What it does cannot be repeated (%s).", st.ID, does)}}
 			steps = append(steps, question)
 			if !program.Sequential {

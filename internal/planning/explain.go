@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Explain says why the steps of a plan are in it, for the intent that it was made
@@ -28,9 +28,9 @@ func (s *Service) Explain(_ context.Context, intent string, canonical []byte) do
 		}
 	}
 	out := domain.Explained{Reasons: map[string]domain.StepReason{}}
-	if v, err := planner.DecodeValue(canonical); err != nil {
+	if v, err := jsonvalue.Decode(canonical); err != nil {
 		return out
-	} else if raw, err := planner.EncodeValue(v); err != nil || json.Unmarshal(raw, &doc) != nil {
+	} else if raw, err := jsonvalue.Encode(v); err != nil || json.Unmarshal(raw, &doc) != nil {
 		return out // a graph with words of its own
 	}
 	chosen := map[string]bool{}
@@ -57,8 +57,8 @@ func (s *Service) Explain(_ context.Context, intent string, canonical []byte) do
 		skilled++
 		out.Reasons[st.ID] = s.rules.why(skill, intent, chosen)
 		for _, name := range slices.Sorted(maps.Keys(skill.Defaults)) {
-			if v, ok := st.Params[name]; ok && planner.Text(v) == planner.Text(skill.Defaults[name]) {
-				out.Assumed = append(out.Assumed, domain.Assumption{Step: st.ID, Name: name, Value: planner.Text(v)})
+			if v, ok := st.Params[name]; ok && jsonvalue.Text(v) == jsonvalue.Text(skill.Defaults[name]) {
+				out.Assumed = append(out.Assumed, domain.Assumption{Step: st.ID, Name: name, Value: jsonvalue.Text(v)})
 			}
 		}
 	}

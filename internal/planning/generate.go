@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/internal/planning/prompts"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Generator asks a model for a plan.
@@ -92,7 +93,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: problems})
 		request := agent.Request{Model: g.Model, Messages: messages, MaxTokens: tokens, Temperature: temperature, Schema: answerSchema}
 		r, err := g.Provider.Complete(ctx, request)
-		if f, ok := errors.AsType[*planner.Failure](err); ok && !dropped && f.Code == model.CodeUnavailable && !f.Permanent && ctx.Err() == nil {
+		if f, ok := errors.AsType[*walk.Failure](err); ok && !dropped && f.Code == model.CodeUnavailable && !f.Permanent && ctx.Err() == nil {
 			dropped = true // one dropped connection does not end planning
 			tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: []string{f.Message}})
 			r, err = g.Provider.Complete(ctx, request)

@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // shelf is an engine that keeps plans in memory, newest version last.
@@ -54,7 +55,7 @@ func TestAnEqualRequestFindsItsPlan(t *testing.T) {
 	t.Parallel()
 	catalog := &planner.Catalog{Agents: map[string]planner.AgentInfo{}, Skills: map[string]planner.SkillInfo{}}
 	for _, sk := range blog() {
-		catalog.Agents[sk.Agent] = planner.AgentInfo{Effect: planner.EffectIdempotent}
+		catalog.Agents[sk.Agent] = planner.AgentInfo{Effect: walk.EffectIdempotent}
 		catalog.Skills[sk.ID] = planner.SkillInfo{Agent: sk.Agent}
 	}
 	e := &shelf{checker{catalog}, map[string][]domain.Version{}, map[string]bool{}}

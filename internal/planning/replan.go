@@ -12,6 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/planning/prompts"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // maxShown bounds a result that the planning model is shown, in runes.
@@ -279,8 +281,8 @@ func (s *Service) ask(ctx context.Context, model *Generator, r domain.ReplanRequ
 // shown is a result as the model is told of it.
 func shown(raw domain.RawJSON) string {
 	text := string(raw)
-	if v, err := planner.DecodeValue(raw); err == nil {
-		text = planner.Text(v)
+	if v, err := jsonvalue.Decode(raw); err == nil {
+		text = jsonvalue.Text(v)
 	}
 	if runes := []rune(text); len(runes) > maxShown {
 		return string(runes[:maxShown]) + "…"
@@ -317,7 +319,7 @@ func (s *Service) replanGraph(ctx context.Context, r domain.ReplanRequest, g *pl
 	next.Nodes = make(map[string]planner.Node, len(g.Nodes))
 	for key, n := range g.Nodes {
 		if cmp.Or(n.ID, key) == r.Node {
-			n.Type, n.Agent, n.Tool, n.Plan, n.Effect, n.Metadata = planner.TypeAgent, step.AgentID, "", "", "", nil
+			n.Type, n.Agent, n.Tool, n.Plan, n.Effect, n.Metadata = walk.TypeAgent, step.AgentID, "", "", "", nil
 			n.Input = step.Task + "\n\nWhat came before:\n${last}"
 		}
 		next.Nodes[key] = n

@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // checker is an engine that only validates.
@@ -42,11 +43,11 @@ func replanner(t *testing.T, s *said, accepted ...string) *planning.Service {
 	catalog := &planner.Catalog{Agents: map[string]planner.AgentInfo{}, Skills: map[string]planner.SkillInfo{}}
 	c := planning.Config{Agents: agents, DefaultAgent: "general", Skills: blog()}
 	for _, a := range agents {
-		catalog.Agents[a.ID] = planner.AgentInfo{Effect: planner.EffectIdempotent}
+		catalog.Agents[a.ID] = planner.AgentInfo{Effect: walk.EffectIdempotent}
 	}
-	catalog.Agents["docs"] = planner.AgentInfo{Effect: planner.EffectUnsafe}
+	catalog.Agents["docs"] = planner.AgentInfo{Effect: walk.EffectUnsafe}
 	for _, sk := range c.Skills {
-		catalog.Agents[sk.Agent] = planner.AgentInfo{Effect: planner.EffectIdempotent}
+		catalog.Agents[sk.Agent] = planner.AgentInfo{Effect: walk.EffectIdempotent}
 		catalog.Skills[sk.ID] = planner.SkillInfo{Agent: sk.Agent}
 	}
 	if s != nil {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // The words of a planning request [001].
@@ -37,7 +39,7 @@ func newPlan(goal string) *planner.StepPlan {
 func bound(p *planner.StepPlan, r Request) {
 	c := r.Constraints
 	if t := c.TimeLimit(); t > 0 {
-		p.Limits.MaxDuration = planner.Duration(t)
+		p.Limits.MaxDuration = walk.Duration(t)
 	}
 	if c.Budget > 0 {
 		p.Limits.MaxTokens = int64(c.Budget)
@@ -46,7 +48,7 @@ func bound(p *planner.StepPlan, r Request) {
 		extra(p, planner.MetadataPriority, c.Priority)
 	}
 	if len(r.UserContext.Preferences) > 0 {
-		if v, err := planner.Normalize(r.UserContext.Preferences); err == nil {
+		if v, err := jsonvalue.Normalize(r.UserContext.Preferences); err == nil {
 			extra(p, planner.MetadataPreferences, v)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // A tail is made in the name of who started the run: not for somebody who may not
@@ -19,7 +20,7 @@ func TestTailsKeepTheRightsOfWhoAsks(t *testing.T) {
 		{ID: "fetch", Keywords: map[string][]string{"en": {"fetch"}}, Tool: "broken"},
 		{ID: "post", Keywords: map[string][]string{"en": {"post"}}, Tool: "http"},
 	}
-	catalog := &planner.Catalog{Tools: map[string]planner.ToolInfo{"broken": {Effect: planner.EffectRead}, "http": {Effect: planner.EffectRead}, "exec": {Effect: planner.EffectUnsafe}},
+	catalog := &planner.Catalog{Tools: map[string]planner.ToolInfo{"broken": {Effect: walk.EffectRead}, "http": {Effect: walk.EffectRead}, "exec": {Effect: walk.EffectUnsafe}},
 		Skills: map[string]planner.SkillInfo{"fetch": {Tool: "broken"}, "post": {Tool: "http"}}}
 	p := &planner.StepPlan{ID: "p", Steps: []planner.Step{{ID: "a", Order: 1, SkillID: "fetch", Params: map[string]any{}}, {ID: "b", Order: 2, SkillID: "fetch", Params: map[string]any{}}}}
 	unknown := errors.New("the list of users cannot be read")

@@ -12,6 +12,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Rules is the planner by rules: intent → skills → sequence → optimisation
@@ -425,7 +427,7 @@ func (p *Rules) sequence(r Request, a Analysis, chosen []string) (*planner.StepP
 			step.Dependencies = append(step.Dependencies, ids[d])
 		}
 		if g := s.Gate; g != nil && ids[g.Skill] != "" {
-			step.Condition = &planner.StepCondition{Type: "custom", Expr: g.over(ids[g.Skill]), Unknown: planner.UnknownSkip}
+			step.Condition = &planner.StepCondition{Type: "custom", Expr: g.over(ids[g.Skill]), Unknown: walk.UnknownSkip}
 		}
 		if serial(r) && n > 1 {
 			if last := fmt.Sprintf("step-%d", n-1); !slices.Contains(step.Dependencies, last) {
@@ -575,7 +577,7 @@ func (p *Rules) alternatives(r Request, a Analysis, plan *planner.StepPlan, chos
 		if err != nil {
 			return fmt.Errorf("write the %s plan: %w", kind, err)
 		}
-		v, err := planner.DecodeValue(doc)
+		v, err := jsonvalue.Decode(doc)
 		if err != nil {
 			return fmt.Errorf("read the %s plan: %w", kind, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Skill is a planned capability, bound to a tool or an agent.
@@ -69,7 +70,7 @@ func GateSchema(id string, skills []Skill) (map[string]any, error) {
 			gates = append(gates, s.Gate.Expr)
 		}
 	}
-	schema, err := planner.GateSchema(gates...)
+	schema, err := walk.GateSchema(gates...)
 	if err != nil {
 		return nil, fmt.Errorf("a gate on skill %s: %w", id, err)
 	}

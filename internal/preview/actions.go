@@ -9,7 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func visitName(node string, visit int) string { return node + "#" + strconv.Itoa(visit) }
@@ -30,7 +30,7 @@ func visitOf(name string, latest func(node string) int) (node string, visit int,
 
 // resumeOptions checks what is asked of a resume against what it opens again; nil:
 // nothing is.
-func (v *View) resumeOptions(req domain.VerbRequest, reset planner.Reset) (*runstate.ResumeOptions, error) {
+func (v *View) resumeOptions(req domain.VerbRequest, reset walk.Reset) (*runstate.ResumeOptions, error) {
 	if req.Only == "" && req.Timeout == 0 && req.Attempts == 0 {
 		return nil, nil
 	}
@@ -215,19 +215,19 @@ func (v *View) cancels(step domain.PreviewStep) string {
 
 // Resume computes what resuming does: the preview, the reset of the walk, and the checked
 // options (nil: none). It uses up the state of the view.
-func (v *View) Resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *runstate.ResumeOptions, error) {
+func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runstate.ResumeOptions, error) {
 	p := v.blank(domain.ActionResume)
 	switch v.Run.Status {
 	case domain.RunCompleted:
-		return p, planner.Reset{}, nil, domain.Errorf(domain.CodeConflict,
+		return p, walk.Reset{}, nil, domain.Errorf(domain.CodeConflict,
 			"a completed run has nothing to resume").Suggest("rerun or fork it")
 	case domain.RunFailed, domain.RunCancelled:
 		if !v.Run.DeletedAt.IsZero() {
-			return p, planner.Reset{}, nil, DeletedError()
+			return p, walk.Reset{}, nil, DeletedError()
 		}
 	default:
 		if HasResumeOptions(req) {
-			return p, planner.Reset{}, nil, NoOptionsError()
+			return p, walk.Reset{}, nil, NoOptionsError()
 		}
 		p.Allowed = len(ResumeVerbs(v.State)) > 0 || v.Env.Unattended(v.Run)
 		if !p.Allowed {
@@ -242,18 +242,18 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *r
 		l := v.outlook(v.Program, v.State, ran(v.Journal), nil)
 		l.keep = append(v.kept(v.Program, v.State), l.keep...)
 		l.fill(&p)
-		return p, planner.Reset{}, nil, nil
+		return p, walk.Reset{}, nil, nil
 	}
 	for _, k := range v.State.UnresolvedDoubts() {
 		n := &v.Program.Nodes[k.Node]
 		err := domain.Errorf(domain.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
 			Suggest("say first whether it happened: happened, retry, skip or fail")
 		err.Reason = domain.ReasonInDoubt
-		return p, planner.Reset{}, nil, err
+		return p, walk.Reset{}, nil, err
 	}
 	reset, failure := v.State.Walk.Reset()
 	if failure != nil {
-		return p, planner.Reset{}, nil, &domain.Error{Code: domain.CodeNotResumable, Message: failure.Message,
+		return p, walk.Reset{}, nil, &domain.Error{Code: domain.CodeNotResumable, Message: failure.Message,
 			Suggestion: failure.Suggestion,
 			Cause:      failure}
 	}
@@ -266,7 +266,7 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, planner.Reset, *r
 	why := map[string]string{}
 	for _, r := range reset.Reopened {
 		why[r.Node] = domain.ReasonReopened
-		if v.Program.Nodes[v.Program.Index[r.Node]].Type == planner.TypeApproval {
+		if v.Program.Nodes[v.Program.Index[r.Node]].Type == walk.TypeApproval {
 			why[r.Node] = domain.ReasonAskedAgain
 		}
 	}

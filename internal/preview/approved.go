@@ -8,7 +8,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // approvedFacts decides which answers of a run hold in a fork of it.
@@ -24,7 +25,7 @@ type approvedFacts struct {
 func (f approvedFacts) changed(c candidate, before map[string]bool) string {
 	b := f.b
 	i, ok := b.Program.Index[c.Node]
-	if !ok || b.Program.Nodes[i].Type != planner.TypeApproval || f.req.Action != domain.ActionFork {
+	if !ok || b.Program.Nodes[i].Type != walk.TypeApproval || f.req.Action != domain.ActionFork {
 		return "" // a run that is planned anew keeps its answers: new unsafe steps have a request of their own
 	}
 	if !b.followed(c.Seq) {
@@ -77,10 +78,10 @@ func sameJSON(x, y domain.RawJSON) bool {
 	if err != nil {
 		return false
 	}
-	first, err := planner.EncodeValue(a)
+	first, err := jsonvalue.Encode(a)
 	if err != nil {
 		return false
 	}
-	second, err := planner.EncodeValue(b)
+	second, err := jsonvalue.Encode(b)
 	return err == nil && bytes.Equal(first, second)
 }

@@ -10,7 +10,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Branch is what a rerun or fork starts with: the first rows of the new run's journal, and
@@ -39,7 +40,7 @@ func (v *View) Branch(req domain.VerbRequest, prog *runstate.Compiled, raw domai
 		}
 	}
 	if known := v.State.Memory; known != nil && req.Action == domain.ActionFork {
-		raw, err := planner.EncodeValue(known)
+		raw, err := jsonvalue.Encode(known)
 		if err != nil {
 			return nil, fmt.Errorf("what the run remembers: %w", err)
 		}
@@ -173,7 +174,7 @@ func (b *Branch) keep(req domain.VerbRequest, l *lists, why map[string]string) e
 			continue
 		}
 		i := b.Program.Index[c.Node]
-		k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
+		k := runstate.StepKey{VisitKey: walk.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
 		row := *c.Entry
 		row.Usage = domain.Usage{} // spent by the old run
 		if isEdit {
@@ -238,7 +239,7 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 	case c.Status == domain.NodeFailed && !edited && !handled(c.Decision) && c.Item == runstate.NoItem:
 		return "it failed"
 	case c.Status == domain.NodeFailed && c.Item != runstate.NoItem &&
-		old.Nodes[old.Index[c.Node]].OnError != planner.OnErrorContinue && !edited:
+		old.Nodes[old.Index[c.Node]].OnError != walk.OnErrorContinue && !edited:
 		return "the item failed"
 	}
 	i, ok := b.Program.Index[c.Node]
@@ -251,7 +252,7 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 	if by := diverged[i]; by != "" {
 		return "the decision of " + by + " differs"
 	}
-	k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
+	k := runstate.StepKey{VisitKey: walk.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
 	if b.State.Open[k] == nil && b.State.Foreach[k.VisitKey] == nil {
 		return "what leads to it runs again or leads elsewhere"
 	}
@@ -274,19 +275,19 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 		if c.Status == domain.NodeFailed || c.Status == domain.NodeSkipped {
 			return ""
 		}
-		if b.Program.Nodes[i].Type != planner.TypeWait {
+		if b.Program.Nodes[i].Type != walk.TypeWait {
 			return "" // settled without having been given an input
 		}
 	}
 	now, failure := b.State.Walk.Input(k.VisitKey, k.Item)
-	if c.same && (b.Program.Nodes[i].Type == planner.TypeNoop || b.Program.Nodes[i].Type == planner.TypeDecision) &&
+	if c.same && (b.Program.Nodes[i].Type == walk.TypeNoop || b.Program.Nodes[i].Type == walk.TypeDecision) &&
 		k.Item == runstate.NoItem {
 		now, failure = b.State.Walk.Last(k.VisitKey), nil
 	}
 	if failure != nil {
 		return "its input cannot be computed: " + failure.Message
 	}
-	raw, err := planner.EncodeValue(now)
+	raw, err := jsonvalue.Encode(now)
 	if err != nil || !bytes.Equal(raw, c.input) {
 		return "its input differs"
 	}
@@ -294,12 +295,12 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 }
 
 func handled(decision domain.RawJSON) bool {
-	var d planner.Decision
+	var d walk.Decision
 	return len(decision) > 0 && json.Unmarshal(decision, &d) == nil && d.Handled != ""
 }
 
 func sameDecision(a, b domain.RawJSON) bool {
-	var x, y planner.Decision
+	var x, y walk.Decision
 	if len(a) > 0 && json.Unmarshal(a, &x) != nil || len(b) > 0 && json.Unmarshal(b, &y) != nil {
 		return false
 	}
@@ -329,7 +330,7 @@ func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 		if latest == 0 {
 			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s has no settled visit before the fork point", name)
 		}
-		if i, ok := b.view.Program.Index[node]; ok && b.view.Program.Nodes[i].Type == planner.TypeApproval {
+		if i, ok := b.view.Program.Index[node]; ok && b.view.Program.Nodes[i].Type == walk.TypeApproval {
 			// Nobody edits what a person said.
 			return nil, domain.Errorf(domain.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
 		}
@@ -337,11 +338,11 @@ func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 			return nil, domain.Errorf(domain.CodeForbidden,
 				"edits: %s was called only after a person had approved it; its output cannot be edited", node)
 		}
-		v, err := planner.DecodeValue(raw)
+		v, err := jsonvalue.Decode(raw)
 		if err != nil {
 			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s: %w", name, err)
 		}
-		canonical, err := planner.EncodeValue(v)
+		canonical, err := jsonvalue.Encode(v)
 		if err != nil {
 			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s: %w", name, err)
 		}

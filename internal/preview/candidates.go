@@ -7,7 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // candidate is a settled row that a fork may keep, with the input it ran with.
@@ -42,13 +42,13 @@ func (v *View) candidatesOf(rows []domain.Entry, at int64) []candidate {
 				inputs[name(e.Node, e.Visit, e.Item)] = e.Input
 			}
 		case domain.EntryReset:
-			var r planner.Reset
+			var r walk.Reset
 			if json.Unmarshal(e.Decision, &r) != nil {
 				continue // fold has read it already
 			}
 			list = slices.DeleteFunc(list, func(c candidate) bool {
-				of := func(v planner.ResetVisit) bool { return v.Node == c.Node && v.Visit == c.Visit }
-				return slices.ContainsFunc(r.Forgotten, of) || slices.ContainsFunc(r.Reopened, func(v planner.ResetVisit) bool {
+				of := func(v walk.ResetVisit) bool { return v.Node == c.Node && v.Visit == c.Visit }
+				return slices.ContainsFunc(r.Forgotten, of) || slices.ContainsFunc(r.Reopened, func(v walk.ResetVisit) bool {
 					return of(v) && (c.Item == runstate.NoItem || slices.Contains(v.Items, c.Item))
 				})
 			})

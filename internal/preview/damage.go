@@ -7,7 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // DamagedJournal is a damaged journal, sorted into the rows before the damage, the damaged
@@ -69,7 +69,7 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 			return // of another version, or not of a node
 		}
 		static := v.Env.StaticEffect(v.Program, &v.Program.Nodes[i])
-		if said := planner.Effect(s.Effect); said == "" || !sure && (!touches(said) || static.Stricter(said)) {
+		if said := walk.Effect(s.Effect); said == "" || !sure && (!touches(said) || static.Stricter(said)) {
 			s.Effect = string(static) // what a damaged row says makes nothing harmless
 		}
 		k := key{s.Node, s.Visit, s.Item}

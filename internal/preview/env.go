@@ -5,7 +5,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Env is what a preview needs to know besides the run. Its functions are safe for
@@ -13,9 +13,9 @@ import (
 type Env struct {
 	Now func() time.Time
 	// Effect is what running a node with this input may do.
-	Effect func(p *runstate.Compiled, n *planner.ProgramNode, input any) planner.Effect
+	Effect func(p *runstate.Compiled, n *walk.ProgramNode, input any) walk.Effect
 	// Stepped reports whether everything with an effect in a node is a sub-step.
-	Stepped func(n *planner.ProgramNode) bool
+	Stepped func(n *walk.ProgramNode) bool
 	// Executes reports whether an attempt of the run is under way in this process.
 	Executes func(run string) bool
 	// OwnRunsOnly is set if this process executes only runs that it started. Runs that
@@ -24,7 +24,7 @@ type Env struct {
 }
 
 // StaticEffect is a node's effect as far as it is known without its input.
-func (v *Env) StaticEffect(p *runstate.Compiled, n *planner.ProgramNode) planner.Effect {
+func (v *Env) StaticEffect(p *runstate.Compiled, n *walk.ProgramNode) walk.Effect {
 	if n.Input == nil {
 		return v.Effect(p, n, nil)
 	}
@@ -38,7 +38,7 @@ func (v *Env) Unattended(r domain.Run) bool {
 }
 
 // LostOutcome is the outcome of an attempt in flight whose process has crashed.
-func (v *Env) LostOutcome(p *planner.Program, w *runstate.Step, cancelled bool) runstate.Outcome {
+func (v *Env) LostOutcome(p *walk.Program, w *runstate.Step, cancelled bool) runstate.Outcome {
 	return runstate.AttemptEnd{Effect: w.Effect, OpenCall: len(w.CallsInFlight) > 0, Interrupted: true, Cancelled: cancelled,
 		MaxAttempts: 1,
 		Stepped:     v.Stepped(&p.Nodes[w.Node])}.Outcome()

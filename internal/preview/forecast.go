@@ -5,7 +5,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Forecasts predicts for each answer to an approval where it leads: to the first steps
@@ -79,7 +79,7 @@ func (v *View) forecast(p domain.Approval, answer domain.Answer) ([]domain.Forec
 	}
 	node := &v.Program.Nodes[w.Node]
 	approve := !answer.Rejects()
-	s := planner.Settlement{VisitKey: w.VisitKey, Item: w.Item, Status: planner.Completed}
+	s := walk.Settlement{VisitKey: w.VisitKey, Item: w.Item, Status: walk.Completed}
 	switch {
 	case w.ReplanTarget != nil:
 		f.Note = "tail"
@@ -104,7 +104,7 @@ func (v *View) forecast(p domain.Approval, answer domain.Answer) ([]domain.Forec
 		}
 	}
 	if s.Failure != nil {
-		s.Status = planner.Failed
+		s.Status = walk.Failed
 	}
 	v.State.Walk.Ready() // what became ready before is no consequence
 	if _, err := v.State.Walk.Settle(s); err != nil {
@@ -119,12 +119,12 @@ func (v *View) forecast(p domain.Approval, answer domain.Answer) ([]domain.Forec
 			if !ok {
 				continue
 			}
-			if _, err := v.State.Walk.Settle(planner.Settlement{VisitKey: k, Item: runstate.NoItem, Status: planner.Completed,
+			if _, err := v.State.Walk.Settle(walk.Settlement{VisitKey: k, Item: runstate.NoItem, Status: walk.Completed,
 				Output: out}); err != nil {
 				return nil, err
 			}
 			settled = true
-			ready = slices.DeleteFunc(ready, func(o planner.VisitKey) bool { return o == k })
+			ready = slices.DeleteFunc(ready, func(o walk.VisitKey) bool { return o == k })
 		}
 		if !settled {
 			break
@@ -136,12 +136,12 @@ func (v *View) forecast(p domain.Approval, answer domain.Answer) ([]domain.Forec
 }
 
 // computed is the output of a visit that only computes.
-func (v *View) computed(k planner.VisitKey) (any, bool) {
+func (v *View) computed(k walk.VisitKey) (any, bool) {
 	n := &v.Program.Nodes[k.Node]
 	if !runstate.Builtin(n.Type) || n.Effect != "" || n.Foreach != nil {
 		return nil, false
 	}
-	if n.Type == planner.TypeNoop || n.Type == planner.TypeDecision {
+	if n.Type == walk.TypeNoop || n.Type == walk.TypeDecision {
 		return v.State.Walk.Last(k), true
 	}
 	out, failure := v.State.Walk.Input(k, runstate.NoItem)
@@ -150,7 +150,7 @@ func (v *View) computed(k planner.VisitKey) (any, bool) {
 
 // stage is where the run stands once the work was answered: what is ready, what lies
 // behind it, and whether the run ends there.
-func (v *View) stage(f domain.Forecast, answered *runstate.Step, ready []planner.VisitKey) domain.Forecast {
+func (v *View) stage(f domain.Forecast, answered *runstate.Step, ready []walk.VisitKey) domain.Forecast {
 	f.Next, f.Effects = []domain.PreviewStep{}, []domain.PreviewStep{}
 	reached := map[int]bool{}
 	var queue []int
@@ -166,7 +166,7 @@ func (v *View) stage(f domain.Forecast, answered *runstate.Step, ready []planner
 		}
 		reached[i] = true
 		n := &v.Program.Nodes[i]
-		if step := v.step(n, 0); touches(planner.Effect(step.Effect)) {
+		if step := v.step(n, 0); touches(walk.Effect(step.Effect)) {
 			f.Effects = append(f.Effects, step)
 		}
 		queue = append(queue, v.Program.Next(i)...)
@@ -185,6 +185,6 @@ func (v *View) stage(f domain.Forecast, answered *runstate.Step, ready []planner
 	return f
 }
 
-func (v *View) step(n *planner.ProgramNode, visit int) domain.PreviewStep {
+func (v *View) step(n *walk.ProgramNode, visit int) domain.PreviewStep {
 	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(v.Program, n))}
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Why a visit has a result that nothing ran for.
@@ -99,12 +100,12 @@ func (b *Branch) overriddenStep(name string, rows []candidate) (runstate.StepKey
 	if !ok {
 		return k, domain.Errorf(domain.CodeInvalid, "instead: the version has no node %q", node)
 	}
-	k.VisitKey = planner.VisitKey{Node: i, Visit: n}
+	k.VisitKey = walk.VisitKey{Node: i, Visit: n}
 	if item != runstate.NoItem && b.Program.Nodes[i].Foreach == nil {
 		return k, domain.Errorf(domain.CodeInvalid, "instead: %s runs once and has no items", node).Suggest("write %s",
 			visitName(node, n))
 	}
-	if b.Program.Nodes[i].Type == planner.TypeApproval || b.view.asked(node) {
+	if b.Program.Nodes[i].Type == walk.TypeApproval || b.view.asked(node) {
 		return k, domain.Errorf(domain.CodeForbidden, "instead: %s is decided by a person; no result stands in for that", node)
 	}
 	if slices.ContainsFunc(b.State.Settled, func(d runstate.Settled) bool { return d.Node == i && d.Visit == n }) {
@@ -139,7 +140,7 @@ func (b *Branch) keptItems() map[runstate.StepKey]bool {
 	kept := map[runstate.StepKey]bool{}
 	for i := range b.Entries {
 		if e := &b.Entries[i]; e.Kind == domain.EntryResult && e.Final && e.Item != runstate.NoItem {
-			kept[runstate.StepKey{VisitKey: planner.VisitKey{Node: b.Program.Index[e.Node], Visit: e.Visit}, Item: e.Item}] = true
+			kept[runstate.StepKey{VisitKey: walk.VisitKey{Node: b.Program.Index[e.Node], Visit: e.Visit}, Item: e.Item}] = true
 		}
 	}
 	return kept
@@ -182,7 +183,7 @@ func (b *Branch) recordedItems(k runstate.StepKey, rows []candidate) ([]recorded
 			}
 			items, _ := v.([]any)
 			for i, out := range items {
-				raw, err := planner.EncodeValue(out)
+				raw, err := jsonvalue.Encode(out)
 				if err != nil {
 					return nil, err
 				}
@@ -198,11 +199,11 @@ func (b *Branch) recordedItems(k runstate.StepKey, rows []candidate) ([]recorded
 
 // give writes the row that a result stands in for a step.
 func (b *Branch) give(name string, k runstate.StepKey, output domain.RawJSON, reason string) error {
-	value, err := planner.DecodeValue(output)
+	value, err := jsonvalue.Decode(output)
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalid, "instead: %s: %w", name, err)
 	}
-	if output, err = planner.EncodeValue(value); err != nil {
+	if output, err = jsonvalue.Encode(value); err != nil {
 		return domain.Errorf(domain.CodeInvalid, "instead: %s: %w", name, err)
 	}
 	return b.append(domain.Entry{Kind: domain.EntryResolve, Node: b.Program.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item,

@@ -5,7 +5,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // maxPredictedSteps bounds how far decisions are foretold.
@@ -16,15 +17,15 @@ const maxPredictedSteps = 1000
 // uses up the state of the branch.
 func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 	v := b.view
-	was := map[planner.VisitKey]planner.Decision{}
+	was := map[walk.VisitKey]walk.Decision{}
 	for i := range v.Journal {
 		e := &v.Journal[i]
 		if n, ok := b.Program.Index[e.Node]; ok && e.Final {
-			was[planner.VisitKey{Node: n, Visit: e.Visit}] = runstate.ReadDecision(e.Decision)
+			was[walk.VisitKey{Node: n, Visit: e.Visit}] = runstate.ReadDecision(e.Decision)
 		}
 	}
 	var out []domain.PreviewDecision
-	say := func(k planner.VisitKey, d planner.Decision, always bool) {
+	say := func(k walk.VisitKey, d walk.Decision, always bool) {
 		old := was[k]
 		if len(b.Program.Nodes[k.Node].Out) == 0 || !always && old.To == d.To && old.Ended == d.Ended {
 			return
@@ -39,7 +40,7 @@ func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 	}
 	for i := range b.Entries {
 		if e := &b.Entries[i]; e.Kind == domain.EntryResult && e.Final {
-			say(planner.VisitKey{Node: b.Program.Index[e.Node], Visit: e.Visit}, runstate.ReadDecision(e.Decision), false)
+			say(walk.VisitKey{Node: b.Program.Index[e.Node], Visit: e.Visit}, runstate.ReadDecision(e.Decision), false)
 		}
 	}
 	tried := map[runstate.StepKey]bool{}
@@ -59,7 +60,7 @@ func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 		if !ok {
 			continue
 		}
-		raw, err := planner.EncodeValue(value)
+		raw, err := jsonvalue.Encode(value)
 		if err != nil {
 			continue
 		}
@@ -84,7 +85,7 @@ func (b *Branch) known(w *runstate.Step) (any, bool) {
 		return v, err == nil
 	}
 	switch b.Program.Nodes[w.Node].Type {
-	case planner.TypeNoop, planner.TypeDecision:
+	case walk.TypeNoop, walk.TypeDecision:
 		return b.State.Walk.Last(w.VisitKey), true
 	}
 	v, failure := b.State.Walk.Input(w.VisitKey, w.Item)

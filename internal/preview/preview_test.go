@@ -7,6 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func TestCheckRequest(t *testing.T) {
@@ -56,8 +57,8 @@ func view(t *testing.T, plan string, status domain.RunStatus, rows ...domain.Ent
 		t.Fatal(err)
 	}
 	env := &Env{Now: func() time.Time { return time.Unix(1000, 0) }, Executes: func(string) bool { return false },
-		Stepped: func(*planner.ProgramNode) bool { return false },
-		Effect:  func(_ *runstate.Compiled, n *planner.ProgramNode, _ any) planner.Effect { return n.Effect }}
+		Stepped: func(*walk.ProgramNode) bool { return false },
+		Effect:  func(_ *runstate.Compiled, n *walk.ProgramNode, _ any) walk.Effect { return n.Effect }}
 	return &View{Env: env, Run: domain.Run{ID: "r", Status: status, LastSeq: s.Seq}, Program: runstate.NewCompiled(p,
 		domain.Version{}), Journal: rows, State: s}
 }
@@ -73,7 +74,7 @@ func result(node string, status domain.NodeStatus) domain.Entry {
 func TestResumeKeepsWhatCompleted(t *testing.T) {
 	t.Parallel()
 	failed := result("b", domain.NodeFailed)
-	failed.Output, failed.Failure = nil, &domain.Failure{Code: planner.CodeFailed, Message: "no", Node: "b"}
+	failed.Output, failed.Failure = nil, &domain.Failure{Code: walk.CodeFailed, Message: "no", Node: "b"}
 	v := view(t, twoSteps, domain.RunFailed, result("a", domain.NodeCompleted), failed)
 	p, reset, _, err := v.Resume(domain.VerbRequest{Run: "r", Action: domain.ActionResume})
 	if err != nil {

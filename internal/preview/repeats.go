@@ -3,7 +3,7 @@ package preview
 import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // repeats lists the steps that had effects outside, completed in the forked run,
@@ -18,15 +18,15 @@ func (b *Branch) repeats(l *lists) []domain.PreviewRepeat {
 	}
 	kept := b.keptItems()
 	for _, d := range b.State.Settled {
-		kept[runstate.StepKey{VisitKey: planner.VisitKey{Node: d.Node, Visit: d.Visit}, Item: runstate.NoItem}] = true
+		kept[runstate.StepKey{VisitKey: walk.VisitKey{Node: d.Node, Visit: d.Visit}, Item: runstate.NoItem}] = true
 	}
 	how := map[string]string{givenRecorded: "recorded", givenStub: "stub"}
 	var out []domain.PreviewRepeat
-	listed := map[planner.VisitKey]int{}
+	listed := map[walk.VisitKey]int{}
 	for _, c := range v.recorded() {
 		i, ok := b.Program.Index[c.Node]
-		k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
-		if !ok || !ahead[c.Node] || c.Status != domain.NodeCompleted || !touches(planner.Effect(c.Effect)) || kept[k] ||
+		k := runstate.StepKey{VisitKey: walk.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
+		if !ok || !ahead[c.Node] || c.Status != domain.NodeCompleted || !touches(walk.Effect(c.Effect)) || kept[k] ||
 			kept[runstate.StepKey{VisitKey: k.VisitKey, Item: runstate.NoItem}] {
 			continue
 		}
@@ -53,7 +53,7 @@ func (b *Branch) repeats(l *lists) []domain.PreviewRepeat {
 
 // doubtful adds the steps that touch the world outside and of which nobody knows
 // whether they were done: what would tell is damaged.
-func (b *Branch) doubtful(out []domain.PreviewRepeat, listed map[planner.VisitKey]int, ahead map[string]bool,
+func (b *Branch) doubtful(out []domain.PreviewRepeat, listed map[walk.VisitKey]int, ahead map[string]bool,
 	kept map[runstate.StepKey]bool) []domain.PreviewRepeat {
 	if b.view.Damage == nil {
 		return out
@@ -61,10 +61,10 @@ func (b *Branch) doubtful(out []domain.PreviewRepeat, listed map[planner.VisitKe
 	how := map[string]string{givenRecorded: "recorded", givenStub: "stub"}
 	for _, s := range b.view.Damage.Steps {
 		i, ok := b.Program.Index[s.Node]
-		if !ok || !s.Doubtful() || !ahead[s.Node] || !touches(planner.Effect(s.Effect)) {
+		if !ok || !s.Doubtful() || !ahead[s.Node] || !touches(walk.Effect(s.Effect)) {
 			continue
 		}
-		k := runstate.StepKey{VisitKey: planner.VisitKey{Node: i, Visit: s.Visit}, Item: s.Item}
+		k := runstate.StepKey{VisitKey: walk.VisitKey{Node: i, Visit: s.Visit}, Item: s.Item}
 		if kept[k] || kept[runstate.StepKey{VisitKey: k.VisitKey, Item: runstate.NoItem}] {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // View is a run with its folded journal. Some methods use up its State; they say so.
@@ -48,8 +48,8 @@ func (l lists) fill(p *domain.Preview) {
 
 // touches reports whether running a node with this effect touches the world
 // outside.
-func touches(e planner.Effect) bool {
-	return e == planner.EffectIdempotent || e == planner.EffectUnsafe
+func touches(e walk.Effect) bool {
+	return e == walk.EffectIdempotent || e == walk.EffectUnsafe
 }
 
 // outlook says what a state leads to: which nodes run when it is set going. seen
@@ -68,7 +68,7 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 		} else {
 			l.fresh = append(l.fresh, step)
 		}
-		if touches(planner.Effect(step.Effect)) {
+		if touches(walk.Effect(step.Effect)) {
 			l.effects = append(l.effects, step)
 		}
 	}
@@ -78,7 +78,7 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 	from := func(i int) {
 		queue = append(queue, i)
 	}
-	items := map[planner.VisitKey][]int{}
+	items := map[walk.VisitKey][]int{}
 	left := v.Env.Unattended(v.Run) && !v.Env.Executes(v.Run.ID)
 	doubtful := func(w *runstate.Step) bool {
 		// What the process that ran it left in flight is settled by whoever takes the

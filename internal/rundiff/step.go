@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // place names a visit, or an item of it.
@@ -114,7 +114,7 @@ func (st *folded) seen(now time.Time) *Seen {
 		}
 	}
 	if st.final != nil {
-		var d planner.Decision
+		var d walk.Decision
 		if len(st.final.Decision) > 0 && json.Unmarshal(st.final.Decision, &d) == nil {
 			s.To = d.To
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/jsondiff"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Value is how a value of B became that of A.
@@ -67,8 +67,8 @@ func diff(a, b domain.RawJSON) Value {
 		v.Changes = []Change{c}
 		return v
 	}
-	x, errX := planner.DecodeValue(a)
-	y, errY := planner.DecodeValue(b)
+	x, errX := jsonvalue.Decode(a)
+	y, errY := jsonvalue.Decode(b)
 	if errX != nil || errY != nil { // a damaged row: that it differs is all that can be said
 		v.More = true
 		return v
@@ -91,7 +91,7 @@ func diff(a, b domain.RawJSON) Value {
 
 // encoded is a part of a value as JSON; it was decoded from JSON.
 func encoded(v any) domain.RawJSON {
-	j, err := planner.EncodeValue(v)
+	j, err := jsonvalue.Encode(v)
 	if err != nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // IdempotencyName names a node for its idempotency key. A node that a replan has
@@ -32,7 +32,7 @@ func (s *State) Replanning() *Step {
 
 // MayBegin reports whether a visit may begin now: it may, unless a resume was asked
 // for others only.
-func (s *State) MayBegin(v planner.VisitKey) bool { return len(s.Only) == 0 || s.Only[v] }
+func (s *State) MayBegin(v walk.VisitKey) bool { return len(s.Only) == 0 || s.Only[v] }
 
 // HasSettlingResolution reports whether a person's word settles the step without
 // running it.
@@ -51,7 +51,7 @@ func (s *State) AwaitsSettlement() bool {
 }
 
 // WithOverrides is the node with the limits that a resume gave this visit.
-func (s *State) WithOverrides(v planner.VisitKey, n *planner.ProgramNode) *planner.ProgramNode {
+func (s *State) WithOverrides(v walk.VisitKey, n *walk.ProgramNode) *walk.ProgramNode {
 	o, ok := s.overrides[v]
 	if !ok {
 		return n
@@ -97,7 +97,7 @@ func (s *State) standing(k StepKey) *Resolution {
 
 // GivenItems sorts what is left of an open foreach visit: the items that have a
 // result by why they have it, and whether others run.
-func (s *State) GivenItems(k planner.VisitKey) (given map[string][]int, runs bool) {
+func (s *State) GivenItems(k walk.VisitKey) (given map[string][]int, runs bool) {
 	n, failure := s.Walk.Items(k)
 	if failure != nil {
 		return nil, true
@@ -167,8 +167,8 @@ func (s *State) OpenSteps() []*Step {
 }
 
 // OpenForeach lists open foreach visits in the order in which they became ready.
-func (s *State) OpenForeach() []planner.VisitKey {
+func (s *State) OpenForeach() []walk.VisitKey {
 	list := slices.Collect(maps.Keys(s.Foreach))
-	slices.SortFunc(list, func(a, b planner.VisitKey) int { return cmp.Compare(s.Foreach[a].order, s.Foreach[b].order) })
+	slices.SortFunc(list, func(a, b walk.VisitKey) int { return cmp.Compare(s.Foreach[a].order, s.Foreach[b].order) })
 	return list
 }

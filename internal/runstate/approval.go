@@ -9,6 +9,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // ApprovalInput is the input of an approval step.
@@ -46,15 +48,15 @@ func ReadApproval(input any) (ApprovalInput, error) {
 		}
 	}
 	if m["timeout"] != nil {
-		d, err := time.ParseDuration(planner.Text(m["timeout"]))
+		d, err := time.ParseDuration(jsonvalue.Text(m["timeout"]))
 		if err != nil || d <= 0 {
-			return in, fmt.Errorf("timeout %q is not a positive duration", planner.Text(m["timeout"]))
+			return in, fmt.Errorf("timeout %q is not a positive duration", jsonvalue.Text(m["timeout"]))
 		}
 		in.Timeout = d.Truncate(time.Microsecond)
 	}
 	in.onTimeout = "reject"
 	if m["on_timeout"] != nil {
-		in.onTimeout = planner.Text(m["on_timeout"])
+		in.onTimeout = jsonvalue.Text(m["on_timeout"])
 	}
 	switch in.onTimeout {
 	case "approve", "reject", "fail":
@@ -82,7 +84,7 @@ func ApprovalRequest(run *domain.Run, s *State, w *Step) domain.Approval {
 	switch c := w.Consent; {
 	case w.ReplanTarget != nil:
 		if m, ok := input.(map[string]any); ok {
-			p.Message = planner.Text(m["message"])
+			p.Message = jsonvalue.Text(m["message"])
 		}
 		p.Digest = approvalDigest(&p, map[string]any{"tail": w.ReplanTarget.Hash})
 	case c != nil:
@@ -108,7 +110,7 @@ func ApprovalRequest(run *domain.Run, s *State, w *Step) domain.Approval {
 
 // approvalDigest binds the answer about a call or a version to exactly that.
 func approvalDigest(p *domain.Approval, input any) string {
-	raw, err := planner.EncodeValue(input)
+	raw, err := jsonvalue.Encode(input)
 	if err != nil {
 		raw = []byte(err.Error())
 	}
@@ -127,11 +129,11 @@ func DerivedID(kind, run, node string, visit, item, n int) string {
 // ApprovalBinding is the digest of what an approval step's request is bound to, so that an
 // answer holds only for that: the request, the version and the input of the run, and every
 // known output that the step or one after it uses.
-func ApprovalBinding(run *domain.Run, prog *Compiled, s *State, k planner.VisitKey, item int, input any) string {
+func ApprovalBinding(run *domain.Run, prog *Compiled, s *State, k walk.VisitKey, item int, input any) string {
 	h := sha256.New()
 	part := func(name string, raw []byte) { fmt.Fprintf(h, "%s\x00%d\x00%s\x00", name, len(raw), raw) }
 	encode := func(v any) []byte {
-		raw, err := planner.EncodeValue(v)
+		raw, err := jsonvalue.Encode(v)
 		if err != nil {
 			return []byte(err.Error()) // a value of JSON: only its nesting can be too deep
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 func TestReadApproval(t *testing.T) {
@@ -22,7 +22,7 @@ func TestReadApproval(t *testing.T) {
 		`{"message": "go on?", "form": {"type": "nothing known"}}`:         {},
 		`7`: {},
 	} {
-		v, err := planner.DecodeValue([]byte(text))
+		v, err := jsonvalue.Decode([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // CodeRejected is the failure code of a call that a person refused, or that nobody
 // allowed in time.
-const CodeRejected = planner.CodeRejected
+const CodeRejected = walk.CodeRejected
 
 // ConsentRequest is a call that a person is asked to allow: the node's own call (Substep
 // is 0), or the call of a sub-step. Digest binds the answer to its exact arguments.
@@ -39,12 +39,12 @@ func (c *ConsentRequest) Message(node string) string {
 
 // Rejection is what a refused call fails with: permanently, and before anything
 // was done.
-func (g ConsentAnswer) Rejection(tool string) *planner.Failure {
+func (g ConsentAnswer) Rejection(tool string) *walk.Failure {
 	if g.AskedBack {
-		return &planner.Failure{Code: ActionAskedBack, Permanent: true, NoEffect: true,
+		return &walk.Failure{Code: ActionAskedBack, Permanent: true, NoEffect: true,
 			Message: fmt.Sprintf("the call of %s was not made: %s asks first: %s", tool, g.By, g.Comment)}
 	}
-	f := &planner.Failure{Code: CodeRejected, Permanent: true, NoEffect: true,
+	f := &walk.Failure{Code: CodeRejected, Permanent: true, NoEffect: true,
 		Message: fmt.Sprintf("the call of %s was rejected by %s", tool, g.By)}
 	if g.Comment != "" {
 		f.Message += ": " + g.Comment

@@ -41,7 +41,7 @@
 //     with what the new version decides there. Until then the failed visit
 //     waits: Reason replan while it is planned, approval while a person is
 //     asked to accept it (Decision is a WaitDecision).
-//   - reset: a resume opened failed work again; Decision is the planner.Reset.
+//   - reset: a resume opened failed work again; Decision is the walk.Reset.
 //   - verb: something happened to the run as a whole. Decision is a VerbDecision; its
 //     constants list the verbs.
 //

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // CodeInterrupted is the failure code of an attempt that a shutdown, a crash, or a limit
@@ -13,18 +13,18 @@ import (
 const CodeInterrupted = "interrupted"
 
 // ToPlanner is the failure as the plan language has it; nil for nil.
-func ToPlanner(f *domain.Failure) *planner.Failure {
+func ToPlanner(f *domain.Failure) *walk.Failure {
 	if f == nil {
 		return nil
 	}
-	return &planner.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
+	return &walk.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
 		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request,
-		Behind: (*planner.Behind)(f.Behind)}
+		Behind: (*walk.Behind)(f.Behind)}
 }
 
 // FromPlanner is the failure as the journal keeps it; nil for nil. node is used if the
 // failure names no node.
-func FromPlanner(f *planner.Failure, node string) *domain.Failure {
+func FromPlanner(f *walk.Failure, node string) *domain.Failure {
 	if f == nil {
 		return nil
 	}
@@ -32,7 +32,7 @@ func FromPlanner(f *planner.Failure, node string) *domain.Failure {
 		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f),
 		Request: f.Request, Behind: (*domain.Behind)(f.Behind)}
 	if k.Code == "" {
-		k.Code = planner.CodeFailed
+		k.Code = walk.CodeFailed
 	}
 	if k.Node == "" {
 		k.Node = node
@@ -51,7 +51,7 @@ const (
 
 // causesOf are the errors below a failure, from the outside in; none if the only
 // one says no more than the failure does.
-func causesOf(f *planner.Failure) []string {
+func causesOf(f *walk.Failure) []string {
 	var out []string
 	last := f.Message
 	for err := f.Unwrap(); err != nil && len(out) < maxCauses; err = errors.Unwrap(err) {

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Facts are what a fold needs besides the journal.
@@ -21,16 +22,16 @@ type Facts struct {
 	// KeepHistory keeps every settled visit; see State.Settled.
 	KeepHistory bool
 	// Program returns the version that a replan row leads to; nil: none is available.
-	Program func(hash string) (*planner.Program, error)
+	Program func(hash string) (*walk.Program, error)
 }
 
 // New is the state of a run without rows.
-func New(prog *planner.Program, f Facts) *State {
+func New(prog *walk.Program, f Facts) *State {
 	s := &State{
 		Program: prog, Request: f.Input,
-		Walk:    planner.NewWalk(prog, planner.Facts{RunID: f.Run, Input: f.Input}),
+		Walk:    walk.New(prog, walk.Facts{RunID: f.Run, Input: f.Input}),
 		Open:    map[StepKey]*Step{},
-		Foreach: map[planner.VisitKey]*Foreach{},
+		Foreach: map[walk.VisitKey]*Foreach{},
 		Held:    f.Held, KeepHistory: f.KeepHistory,
 	}
 	s.intake()
@@ -40,7 +41,7 @@ func New(prog *planner.Program, f Facts) *State {
 // Fold rebuilds a run's state from its journal. prog is the version that the journal
 // begins with. CodeCorrupt: a row contradicts those before it; errors.As finds the
 // InvalidRow.
-func Fold(prog *planner.Program, f Facts, journal []domain.Entry) (*State, error) {
+func Fold(prog *walk.Program, f Facts, journal []domain.Entry) (*State, error) {
 	s := New(prog, f)
 	for i := range journal {
 		if journal[i].Kind == domain.EntryReplan {
@@ -116,7 +117,7 @@ func (s *State) Apply(e *domain.Entry) error {
 		}
 		s.move(w, PhaseRunning)
 		w.Attempt, w.CallsInFlight = e.Attempt, nil
-		w.Effect, w.StartedAt, w.Input = planner.Effect(e.Effect), e.StartedAt, e.Input
+		w.Effect, w.StartedAt, w.Input = walk.Effect(e.Effect), e.StartedAt, e.Input
 		w.Reason, w.Due, w.Ref, w.Resolution = "", time.Time{}, "", nil
 	case domain.EntryResult:
 		w.Attempt, w.Failure = max(w.Attempt, e.Attempt), e.Failure
@@ -129,7 +130,7 @@ func (s *State) Apply(e *domain.Entry) error {
 			w.forgetSubsteps()
 		case domain.NodeInDoubt:
 			s.move(w, PhaseInDoubt)
-			w.Effect = planner.Effect(e.Effect)
+			w.Effect = walk.Effect(e.Effect)
 		case domain.NodePending:
 			s.move(w, PhaseReady)
 		default:
@@ -141,7 +142,7 @@ func (s *State) Apply(e *domain.Entry) error {
 		w.Attempt = max(w.Attempt, e.Attempt)
 		w.Since, w.Due, w.Ref, w.Input, w.RequestSeq = e.At, e.DueAt, e.Ref, e.Input, e.Seq
 		w.ReplanTarget = nil
-		if w.Reason == domain.WaitApproval && (len(e.Decision) > 0 || s.Program.Nodes[k.Node].Type != planner.TypeApproval) {
+		if w.Reason == domain.WaitApproval && (len(e.Decision) > 0 || s.Program.Nodes[k.Node].Type != walk.TypeApproval) {
 			var p WaitDecision
 			if err := json.Unmarshal(e.Decision, &p); err != nil {
 				return CorruptRow(e, "%v", err)
@@ -175,7 +176,7 @@ func (s *State) Apply(e *domain.Entry) error {
 // applyRun applies rows that speak of the run and not of a node.
 func (s *State) applyRun(e *domain.Entry) error {
 	if e.Kind == domain.EntryReset {
-		var r planner.Reset
+		var r walk.Reset
 		if err := json.Unmarshal(e.Decision, &r); err != nil {
 			return CorruptRow(e, "%v", err)
 		}
@@ -247,7 +248,7 @@ func (s *State) Find(n StepRef) StepKey {
 	if !ok {
 		i = -1
 	}
-	return StepKey{planner.VisitKey{Node: i, Visit: n.Visit}, n.Item}
+	return StepKey{walk.VisitKey{Node: i, Visit: n.Visit}, n.Item}
 }
 
 // applyResolve applies an answer from outside. What it settles follows as a
@@ -307,14 +308,14 @@ func (s *State) replay(e *domain.Entry, k StepKey) error {
 	if err != nil {
 		return CorruptRow(e, "output: %v", err)
 	}
-	var d planner.Decision
+	var d walk.Decision
 	if len(e.Decision) > 0 {
 		if err := json.Unmarshal(e.Decision, &d); err != nil {
 			return CorruptRow(e, "decision: %v", err)
 		}
 	}
-	settlement := planner.Settlement{VisitKey: k.VisitKey, Item: k.Item,
-		Status: planner.Status(e.Status), Output: out, Failure: ToPlanner(e.Failure)}
+	settlement := walk.Settlement{VisitKey: k.VisitKey, Item: k.Item,
+		Status: walk.Status(e.Status), Output: out, Failure: ToPlanner(e.Failure)}
 	if err := s.Walk.Replay(settlement, d); err != nil {
 		return CorruptRow(e, "%v", err)
 	}
@@ -332,7 +333,7 @@ func (s *State) Key(e *domain.Entry) (StepKey, error) {
 	if e.Item < NoItem || e.Item != NoItem && s.Program.Nodes[i].Foreach == nil {
 		return StepKey{}, CorruptRow(e, "the node has no item %d", e.Item)
 	}
-	return StepKey{planner.VisitKey{Node: i, Visit: e.Visit}, e.Item}, nil
+	return StepKey{walk.VisitKey{Node: i, Visit: e.Visit}, e.Item}, nil
 }
 
 // Decode is the value of recorded JSON; nil for none.
@@ -340,5 +341,5 @@ func Decode(raw domain.RawJSON) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	return planner.DecodeValue(raw)
+	return jsonvalue.Decode(raw)
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // SupervisorAgent hands over to the first agent of a plan.
@@ -26,9 +26,9 @@ func BeginsAttempt(e *domain.Entry) bool {
 	case domain.EntryIntent:
 		return true
 	case domain.EntryWait:
-		return e.Effect == string(planner.EffectControl) && len(e.Decision) == 0 || e.Effect == string(planner.EffectPure)
+		return e.Effect == string(walk.EffectControl) && len(e.Decision) == 0 || e.Effect == string(walk.EffectPure)
 	case domain.EntryResult:
-		return e.Effect == string(planner.EffectPure)
+		return e.Effect == string(walk.EffectPure)
 	}
 	return false
 }
@@ -44,14 +44,14 @@ func HandsOver(e *domain.Entry, agent, from string) bool {
 func HandoffID(run string, seq int64) string { return run + ":" + strconv.FormatInt(seq, 10) }
 
 // ExplainStep says why a step's agent is given work.
-func ExplainStep(n *planner.ProgramNode) string { return "Executing plan step: " + TaskOf(n) }
+func ExplainStep(n *walk.ProgramNode) string { return "Executing plan step: " + TaskOf(n) }
 
 // TaskOf is what a step is called where people read it.
-func TaskOf(n *planner.ProgramNode) string { return cmp.Or(n.Task, n.Tool, n.Plan, n.ID) }
+func TaskOf(n *walk.ProgramNode) string { return cmp.Or(n.Task, n.Tool, n.Plan, n.ID) }
 
 // PreviousAgent is the agent before a step of a step plan: that of the last step in
 // order, among those it depends on, that has one, else the supervisor.
-func PreviousAgent(p *planner.Program, index int) string {
+func PreviousAgent(p *walk.Program, index int) string {
 	from, order := SupervisorAgent, -1
 	for i, needed := range Ancestors(p, index) {
 		if n := &p.Nodes[i]; needed && n.Agent != "" && n.Order > order {
@@ -62,7 +62,7 @@ func PreviousAgent(p *planner.Program, index int) string {
 }
 
 // Ancestors marks the nodes that a node needs, directly or not.
-func Ancestors(p *planner.Program, node int) []bool {
+func Ancestors(p *walk.Program, node int) []bool {
 	before := make([]bool, len(p.Nodes))
 	var visit func(i int)
 	visit = func(i int) {

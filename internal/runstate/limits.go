@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // BudgetWait is why a run waits for a higher limit. Code is set if something else than
@@ -20,7 +20,7 @@ const defaultSteps = 100_000 // nodes per run
 
 // InitialLimits are a new run's limits: what its starter set, else the plan's, else
 // the defaults.
-func InitialLimits(asked domain.Limits, plan planner.Limits) domain.Limits {
+func InitialLimits(asked domain.Limits, plan walk.Limits) domain.Limits {
 	return MergeLimits(MergeLimits(domain.Limits{MaxSteps: defaultSteps}, domain.Limits{
 		MaxSteps: int64(plan.MaxSteps), MaxDuration: time.Duration(plan.MaxDuration), MaxTokens: plan.MaxTokens, MaxCost: plan.MaxCost,
 	}), asked)

@@ -5,17 +5,17 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	l := InitialLimits(domain.Limits{MaxTokens: 10}, planner.Limits{MaxSteps: 5, MaxTokens: 99,
-		MaxDuration: planner.Duration(time.Minute)})
+	l := InitialLimits(domain.Limits{MaxTokens: 10}, walk.Limits{MaxSteps: 5, MaxTokens: 99,
+		MaxDuration: walk.Duration(time.Minute)})
 	if want := (domain.Limits{MaxSteps: 5, MaxTokens: 10, MaxDuration: time.Minute}); l != want {
 		t.Errorf("got %+v, want %+v", l, want)
 	}
-	if l := InitialLimits(domain.Limits{}, planner.Limits{}); l.MaxSteps != 100_000 {
+	if l := InitialLimits(domain.Limits{}, walk.Limits{}); l.MaxSteps != 100_000 {
 		t.Errorf("got %+v, want the default of 100,000 steps", l)
 	}
 	for name, tt := range map[string]struct {

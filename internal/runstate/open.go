@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // leave returns what the step keeps for a resume, after its final row e: a cancelled
@@ -34,7 +34,7 @@ func (w *Step) leave(e *domain.Entry) Carryover {
 // that failed.
 func (w *Step) forgetSubsteps() {
 	for _, e := range w.Substeps {
-		if e.Effect != string(planner.EffectUnsafe) || e.Status != domain.NodeCompleted {
+		if e.Effect != string(walk.EffectUnsafe) || e.Status != domain.NodeCompleted {
 			continue
 		}
 		maps.DeleteFunc(w.Substeps, func(_ int, e domain.Entry) bool {
@@ -53,11 +53,11 @@ func (w *Step) forgetSubsteps() {
 
 // leaveBehind forgets what earlier visits of a node left for their next opening:
 // a reset opens none but a node's last.
-func (s *State) leaveBehind(v planner.VisitKey) {
+func (s *State) leaveBehind(v walk.VisitKey) {
 	switch {
 	case len(s.Carried) == 0 || v.Visit == 1:
 	case s.Program.Nodes[v.Node].Foreach == nil:
-		delete(s.Carried, StepKey{planner.VisitKey{Node: v.Node, Visit: v.Visit - 1}, NoItem})
+		delete(s.Carried, StepKey{walk.VisitKey{Node: v.Node, Visit: v.Visit - 1}, NoItem})
 	default:
 		maps.DeleteFunc(s.Carried, func(k StepKey, _ Carryover) bool { return k.Node == v.Node && k.Visit < v.Visit })
 	}
@@ -92,16 +92,16 @@ func (s *State) open(k StepKey) *Step {
 }
 
 // AfterReset opens what a reset of the walk opened again, and forgets that it settled.
-func (s *State) AfterReset(r planner.Reset) {
+func (s *State) AfterReset(r walk.Reset) {
 	s.Cancelled, s.stopMark, s.Budget = false, 0, nil
 	s.Paused, s.Only, s.overrides = false, nil, nil
-	undone := map[planner.VisitKey]bool{}
-	for _, list := range [][]planner.ResetVisit{r.Reopened, r.Forgotten} {
+	undone := map[walk.VisitKey]bool{}
+	for _, list := range [][]walk.ResetVisit{r.Reopened, r.Forgotten} {
 		for _, v := range list {
-			undone[planner.VisitKey{Node: s.Program.Index[v.Node], Visit: v.Visit}] = true
+			undone[walk.VisitKey{Node: s.Program.Index[v.Node], Visit: v.Visit}] = true
 		}
 	}
-	s.Settled = slices.DeleteFunc(s.Settled, func(d Settled) bool { return undone[planner.VisitKey{Node: d.Node, Visit: d.Visit}] })
+	s.Settled = slices.DeleteFunc(s.Settled, func(d Settled) bool { return undone[walk.VisitKey{Node: d.Node, Visit: d.Visit}] })
 	for v := range undone {
 		if c := s.Completed[v.Node]; v.Visit > 0 && c[0].visit == v.Visit {
 			s.Completed[v.Node] = [2]Completion{c[1], {}}
@@ -143,20 +143,20 @@ func (s *State) limit(o *ResumeOptions) {
 	}
 	if o.Timeout > 0 || o.Attempts > 0 {
 		if s.overrides == nil {
-			s.overrides = map[planner.VisitKey]override{}
+			s.overrides = map[walk.VisitKey]override{}
 		}
 		for _, n := range o.Reopened {
 			s.overrides[s.Find(n).VisitKey] = override{o.Timeout, o.Attempts}
 		}
 	}
 	if o.Only != nil {
-		s.Only = map[planner.VisitKey]bool{s.Find(*o.Only).VisitKey: true}
+		s.Only = map[walk.VisitKey]bool{s.Find(*o.Only).VisitKey: true}
 	}
 }
 
 // closeOnly notes that a visit has settled. After the last that a resume was asked
 // for, the run pauses, unless it is over.
-func (s *State) closeOnly(v planner.VisitKey) {
+func (s *State) closeOnly(v walk.VisitKey) {
 	delete(s.overrides, v)
 	if !s.Only[v] {
 		return

@@ -1,6 +1,8 @@
 package runstate
 
-import "github.com/kairosd/kairosd/planner"
+import (
+	"github.com/kairosd/kairosd/planner/walk"
+)
 
 // Outcome is what becomes of a failed attempt.
 type Outcome int
@@ -16,7 +18,7 @@ const (
 // AttemptEnd is everything that decides about a failed attempt. It is pure: see
 // the table in its test.
 type AttemptEnd struct {
-	Effect                      planner.Effect
+	Effect                      walk.Effect
 	Stepped                     bool // everything with an effect is a sub-step: only one of these can be in doubt
 	OpenCall                    bool // a non-idempotent sub-step has no recorded outcome
 	NoEffect                    bool // it is proved that nothing happened outside
@@ -30,7 +32,7 @@ type AttemptEnd struct {
 // Outcome is what becomes of the attempt. An open call decides by itself: neither the
 // class of its step nor the failure of the attempt says anything about that call.
 func (j AttemptEnd) Outcome() Outcome {
-	unsafe := j.Effect == planner.EffectUnsafe && !j.Stepped
+	unsafe := j.Effect == walk.EffectUnsafe && !j.Stepped
 	switch {
 	case j.OpenCall: //seed:open-call
 		return OutcomeInDoubt

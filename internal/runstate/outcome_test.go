@@ -3,12 +3,12 @@ package runstate
 import (
 	"testing"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func TestVerdict(t *testing.T) {
 	t.Parallel()
-	unsafe, once := planner.EffectUnsafe, planner.EffectIdempotent
+	unsafe, once := walk.EffectUnsafe, walk.EffectIdempotent
 	for name, tt := range map[string]struct {
 		AttemptEnd
 		want Outcome
@@ -44,9 +44,9 @@ func TestVerdict(t *testing.T) {
 			MaxAttempts: 3, Interrupted: true}, OutcomeInDoubt},
 		"an open call beside a harmless failure": {AttemptEnd{Effect: unsafe, Stepped: true, OpenCall: true, NoEffect: true,
 			FailedAttempts: 1, MaxAttempts: 3}, OutcomeInDoubt},
-		"an open call in a pure step, cancelled": {AttemptEnd{Effect: planner.EffectPure, OpenCall: true, Cancelled: true,
+		"an open call in a pure step, cancelled": {AttemptEnd{Effect: walk.EffectPure, OpenCall: true, Cancelled: true,
 			FailedAttempts: 1, MaxAttempts: 1}, OutcomeInDoubt},
-		"pure and read attempts are never in doubt": {AttemptEnd{Effect: planner.EffectRead, FailedAttempts: 1, MaxAttempts: 1},
+		"pure and read attempts are never in doubt": {AttemptEnd{Effect: walk.EffectRead, FailedAttempts: 1, MaxAttempts: 1},
 			OutcomeFailed},
 	} {
 		if got := tt.Outcome(); got != tt.want {

@@ -9,7 +9,7 @@ import (
 )
 
 // This file has one struct per kind of journal row: what its Decision holds. A reset
-// row holds a planner.Reset, and a final result row a planner.Decision.
+// row holds a walk.Reset, and a final result row a walk.Decision.
 
 // Verbs of verb rows.
 const (

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Compiled is a compiled version of a plan, with facts that are used often.
 type Compiled struct {
-	*planner.Program
+	*walk.Program
 	Version     domain.Version // without source
 	HasPlans    bool           // some node runs another plan
 	MaxChildren int            // child runs that can be at work at once; 0: any number
@@ -20,16 +20,16 @@ type Compiled struct {
 }
 
 // NewCompiled collects the facts about a compiled version.
-func NewCompiled(compiled *planner.Program, v domain.Version) *Compiled {
+func NewCompiled(compiled *walk.Program, v domain.Version) *Compiled {
 	p := &Compiled{Program: compiled, Version: v, Predecessors: make([][]int, len(compiled.Nodes))}
 	many := false
 	for i := range compiled.Nodes {
 		n := &compiled.Nodes[i]
-		if n.Type == planner.TypePlan {
+		if n.Type == walk.TypePlan {
 			p.HasPlans, many = true, many || n.Foreach != nil
 			p.MaxChildren++
 		}
-		p.Replans = p.Replans || n.OnError == planner.OnErrorReplan
+		p.Replans = p.Replans || n.OnError == walk.OnErrorReplan
 		for _, out := range n.Out {
 			p.Predecessors[out.To] = append(p.Predecessors[out.To], i)
 		}
@@ -89,7 +89,7 @@ func (p *Compiled) Next(i int) []int {
 // Builtin reports whether nodes of the type need no handler.
 func Builtin(typ string) bool {
 	switch typ {
-	case planner.TypeSet, planner.TypeLog, planner.TypeNoop, planner.TypeDecision:
+	case walk.TypeSet, walk.TypeLog, walk.TypeNoop, walk.TypeDecision:
 		return true
 	}
 	return false

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // FollowReplan replays a replan row. next is the state of the new version, with the rows
@@ -67,7 +67,7 @@ func (s *State) inherit(old *State, seq int64) (dropped []*Step) {
 			dropped = append(dropped, w)
 			continue
 		}
-		to := s.EnsureOpen(StepKey{planner.VisitKey{Node: i, Visit: w.Visit}, w.Item})
+		to := s.EnsureOpen(StepKey{walk.VisitKey{Node: i, Visit: w.Visit}, w.Item})
 		if to == nil {
 			dropped = append(dropped, w)
 			continue
@@ -80,7 +80,7 @@ func (s *State) inherit(old *State, seq int64) (dropped []*Step) {
 	}
 	at := func(k StepKey) (StepKey, bool) {
 		i, ok := s.Program.Index[old.Program.Nodes[k.Node].ID]
-		return StepKey{planner.VisitKey{Node: i, Visit: k.Visit}, k.Item}, ok
+		return StepKey{walk.VisitKey{Node: i, Visit: k.Visit}, k.Item}, ok
 	}
 	for k, d := range old.Doubts {
 		if to, ok := at(k); ok {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // NothingCompleted is the answer of a step plan of which no step completed.
@@ -37,7 +37,7 @@ func AggregateSteps(steps []domain.PlanStepState) string {
 }
 
 // StepFailureReason is why a step plan failed. Steps count from 1 where people read.
-func StepFailureReason(p *planner.Program, f *domain.RunError) string {
+func StepFailureReason(p *walk.Program, f *domain.RunError) string {
 	if i, ok := p.Index[f.Node]; ok {
 		return fmt.Sprintf("Step %d failed: %s", i+1, f.Message)
 	}

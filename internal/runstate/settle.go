@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// HandledSkip is the value of planner.Decision.Handled when a failure counts as skipped.
+// HandledSkip is the value of walk.Decision.Handled when a failure counts as skipped.
 const HandledSkip = "skip"
 
 // Settle decides a new final row, completes it with the decision, and applies it. out is
 // its decoded output. now is the time of the warnings that the decision adds to its log.
-func (s *State) Settle(e *domain.Entry, k StepKey, out any, now time.Time) (planner.Decision, error) {
-	d, err := s.Walk.Settle(planner.Settlement{VisitKey: k.VisitKey, Item: k.Item,
-		Status: planner.Status(e.Status), Output: out, Failure: ToPlanner(e.Failure)})
+func (s *State) Settle(e *domain.Entry, k StepKey, out any, now time.Time) (walk.Decision, error) {
+	d, err := s.Walk.Settle(walk.Settlement{VisitKey: k.VisitKey, Item: k.Item,
+		Status: walk.Status(e.Status), Output: out, Failure: ToPlanner(e.Failure)})
 	if err != nil {
 		return d, fmt.Errorf("settle %s: %w", e.Node, err)
 	}
@@ -36,14 +36,14 @@ func (s *State) Settle(e *domain.Entry, k StepKey, out any, now time.Time) (plan
 }
 
 // withWarnings adds to the log of a row what conditions read in vain.
-func withWarnings(log domain.RawJSON, d *planner.Decision, now time.Time) (domain.RawJSON, error) {
+func withWarnings(log domain.RawJSON, d *walk.Decision, now time.Time) (domain.RawJSON, error) {
 	seen := slices.Clone(d.Evaluated)
 	for i := range d.Settled {
 		if ev := d.Settled[i].Evaluated; ev != nil {
 			seen = append(seen, *ev)
 		}
 	}
-	seen = slices.DeleteFunc(seen, func(ev planner.Evaluation) bool { return ev.Problem == "" })
+	seen = slices.DeleteFunc(seen, func(ev walk.Evaluation) bool { return ev.Problem == "" })
 	if len(seen) == 0 {
 		return log, nil
 	}
@@ -60,13 +60,13 @@ func withWarnings(log domain.RawJSON, d *planner.Decision, now time.Time) (domai
 	return json.Marshal(l)
 }
 
-func zeroDecision(d *planner.Decision) bool {
+func zeroDecision(d *walk.Decision) bool {
 	return d.Edge == 0 && d.To == "" && d.Ended == "" && len(d.Evaluated) == 0 && len(d.Settled) == 0 &&
 		d.Handled == "" && d.Visit == "" && d.Failure == nil
 }
 
 // close is what settling leads to, live or replayed.
-func (s *State) close(e *domain.Entry, k StepKey, d planner.Decision, out any) {
+func (s *State) close(e *domain.Entry, k StepKey, d walk.Decision, out any) {
 	w := s.Open[k]
 	delete(s.Open, k)
 	s.SettledCount++
@@ -105,7 +105,7 @@ func (s *State) close(e *domain.Entry, k StepKey, d planner.Decision, out any) {
 		s.record(k, status, e)
 	}
 	for _, c := range d.Settled {
-		if c.Status == string(planner.Skipped) {
+		if c.Status == string(walk.Skipped) {
 			s.Settled = append(s.Settled, Settled{s.Program.Index[c.Node], c.Visit, domain.NodeSkipped})
 		}
 	}
@@ -150,10 +150,10 @@ func (s *State) ForgetSettled() {
 }
 
 // ReadDecision is a recorded decision; what cannot be read decided nothing.
-func ReadDecision(raw domain.RawJSON) planner.Decision {
-	var d planner.Decision
+func ReadDecision(raw domain.RawJSON) walk.Decision {
+	var d walk.Decision
 	if len(raw) > 0 && json.Unmarshal(raw, &d) != nil {
-		return planner.Decision{}
+		return walk.Decision{}
 	}
 	return d
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // NoItem is the item of a step without foreach.
@@ -13,7 +13,7 @@ const NoItem = -1
 // StepKey names a step: one visit of a node, or one item of a foreach visit. Node is
 // the node's index in the program.
 type StepKey struct {
-	planner.VisitKey
+	walk.VisitKey
 	Item int // from 0; NoItem without foreach
 }
 
@@ -44,7 +44,7 @@ type Step struct {
 	RequestSeq int64             // sequence number of the wait row
 	Binding    string            // digest of what an approval step's request is about
 	Input      domain.RawJSON    // of the intent or wait row
-	Effect     planner.Effect    // of the attempt in flight or in doubt
+	Effect     walk.Effect       // of the attempt in flight or in doubt
 	StartedAt  time.Time         // when that attempt began
 
 	Usage   domain.Usage    // recorded for the step so far
@@ -95,7 +95,7 @@ type Doubt struct {
 
 // Foreach is an open foreach visit.
 type Foreach struct {
-	planner.VisitKey
+	walk.VisitKey
 	order     int
 	Total     int    // number of items; -1 until the list is resolved
 	OpenItems int    // items begun and not settled
@@ -132,13 +132,13 @@ type Completion struct {
 // State is where a run stands: everything that its journal records. It belongs to one
 // goroutine; copies share its maps.
 type State struct {
-	Program *planner.Program
-	Walk    *planner.Walk
+	Program *walk.Program
+	Walk    *walk.Walk
 	Seq     int64 // of the last row applied
 	Request any   // the run's input
 
 	Open    map[StepKey]*Step
-	Foreach map[planner.VisitKey]*Foreach
+	Foreach map[walk.VisitKey]*Foreach
 	Doubts  map[StepKey]*Doubt
 	Carried map[StepKey]Carryover
 	opened  int // steps and foreach visits that became ready so far
@@ -160,8 +160,8 @@ type State struct {
 
 	// Only are the visits that a resume is limited to. Once they have settled, the run
 	// pauses.
-	Only      map[planner.VisitKey]bool
-	overrides map[planner.VisitKey]override
+	Only      map[walk.VisitKey]bool
+	overrides map[walk.VisitKey]override
 
 	Paused      bool
 	Cancelled   bool

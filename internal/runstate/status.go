@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // FailureMessage is the status message of a failed run, and the node that it names, e.g.
@@ -25,7 +25,7 @@ func FailureMessage(s *State) (text, node string) {
 			last = max(last, p.Attempt)
 		}
 	}
-	if most > 1 && last > 0 && f.Code != planner.CodeRejected {
+	if most > 1 && last > 0 && f.Code != walk.CodeRejected {
 		return fmt.Sprintf("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
 	}
 	return fmt.Sprintf("%s failed: %s", f.Node, f.Message), f.Node

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func TestStatusMessages(t *testing.T) {
@@ -28,7 +29,7 @@ func TestStatusMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unavailable := &domain.Failure{Code: planner.CodeFailed, Message: "503", Node: "a"}
+	unavailable := &domain.Failure{Code: walk.CodeFailed, Message: "503", Node: "a"}
 	row(domain.Entry{Kind: domain.EntryResult, Node: "a", Status: domain.NodeFailed, Failure: unavailable})
 	if s.HasWait(domain.WaitRetry) {
 		t.Error("no wait is recorded")

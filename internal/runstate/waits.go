@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // RequestMessage is the message of an approval's recorded input.
@@ -27,7 +27,7 @@ func FormMessage(input any) string {
 		return v
 	case map[string]any:
 		if v["message"] != nil {
-			return planner.Text(v["message"])
+			return jsonvalue.Text(v["message"])
 		}
 	}
 	return ""

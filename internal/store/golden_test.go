@@ -23,7 +23,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/testing/proof"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // A golden database is what some kairosd left behind, in the middle of its work.
@@ -83,13 +83,13 @@ func goldenRegistry(inside chan<- struct{}) *enginetest.Registry {
 		return engine.Result{}, ctx.Err()
 	}
 	return enginetest.NewRegistry().
-		Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 			return engine.Result{Output: c.Input}, nil
 		}).
-		Handle("fails", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+		Handle("fails", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 			return engine.Result{}, errors.New("it does not work")
 		}).
-		Handle("hangs", planner.EffectIdempotent, hang).Handle("charge", planner.EffectUnsafe, hang)
+		Handle("hangs", walk.EffectIdempotent, hang).Handle("charge", walk.EffectUnsafe, hang)
 }
 
 // TestMakeGoldenDatabase makes the golden database of this schema.
@@ -176,7 +176,7 @@ func TestMakeGoldenDatabase(t *testing.T) {
 // makeQuarantined leaves a run during which the daemon died three times.
 func makeQuarantined(t *testing.T, s *store.Store) string {
 	t.Helper()
-	reg := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		return engine.Result{Output: c.Input}, nil
 	})
 	e := enginetest.OpenOn(t, s, reg, engine.Options{OwnRunsOnly: true})

@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // The scale test makes a past of many runs and measures what operators ask of
@@ -50,11 +50,11 @@ edges: [{from: fetch, to: check}, {from: check, to: price}, {from: price, to: bo
 func templates(t testing.TB, s *store.Store, plans int) map[string][]store.Template {
 	t.Helper()
 	inside, leave := make(chan struct{}), make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("datetime", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	reg := enginetest.NewRegistry().Handle("datetime", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		return engine.Result{Output: map[string]any{"node": c.Node.ID, "amount": 12.5, "currency": "EUR", "reference": c.IdempotencyKey}}, nil
-	}).Handle("calculator", planner.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+	}).Handle("calculator", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		return engine.Result{}, errors.New("the booking service answered 503")
-	}).Handle("http", planner.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+	}).Handle("http", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 		inside <- struct{}{}
 		select {
 		case <-leave:

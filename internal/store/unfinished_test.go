@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 const unfinishedEnv = "KAIROS_UNFINISHED" // how many runs are unfinished
@@ -60,7 +60,7 @@ func TestNewWorkIsAcceptedSoonAfterACrash(t *testing.T) {
 	}
 	reg := enginetest.NewRegistry()
 	for _, typ := range []string{"datetime", "http", "calculator"} {
-		reg.Handle(typ, planner.EffectIdempotent, call)
+		reg.Handle(typ, walk.EffectIdempotent, call)
 	}
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	ready := time.Since(began)

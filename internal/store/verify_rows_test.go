@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // What an edit of the file changes of approvals, memory, stored responses, counters
@@ -25,7 +25,7 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kairos.db")
 	s := storetest.OpenAt(t, path)
-	registry := enginetest.NewRegistry().Handle("call", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+	registry := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		return engine.Result{Output: c.Input}, nil
 	})
 	e := enginetest.OpenOn(t, s, registry, engine.Options{})

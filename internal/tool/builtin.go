@@ -6,7 +6,7 @@ import (
 	"maps"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Builtin makes the set of built-in tools. The guard, which may be
@@ -76,7 +76,7 @@ func (a arguments) has(name string) bool { _, ok := a[name]; return ok }
 
 // number reads an integer that the schema bounds.
 func (a arguments) number(name string, otherwise int) int {
-	r, ok := parseRat(planner.Text(a[name]))
+	r, ok := parseRat(jsonvalue.Text(a[name]))
 	if !a.has(name) || !ok || !r.IsInt() || !r.Num().IsInt64() {
 		return otherwise
 	}

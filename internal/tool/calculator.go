@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 const (
@@ -24,7 +25,7 @@ func newCalculator() agent.Tool {
 			Name: "calculator",
 			Description: "Computes an arithmetic expression exactly: 0.1 + 0.2 is 0.3. Operators + - * / % ^ and parentheses; " +
 				"% has the sign of its left side; functions min max sum avg abs sign round floor ceil trunc sqrt pow exp ln log10; constants pi and e. The result is a number.",
-			Effect: planner.EffectPure,
+			Effect: walk.EffectPure,
 			Schema: object(map[string]any{
 				"expression": property("string", "for example (net - cost) * 1.21", "minLength", 1, "maxLength", maxFormula),
 				"values": property("object", "numbers by the names that the expression uses",
@@ -34,7 +35,7 @@ func newCalculator() agent.Tool {
 		call: func(_ context.Context, args arguments, _ agent.ToolCall) (any, error) {
 			values := map[string]*big.Rat{}
 			for name, v := range args.object("values") {
-				r, ok := parseRat(planner.Text(v))
+				r, ok := parseRat(jsonvalue.Text(v))
 				if !ok {
 					return nil, invalid("values.%s is not a decimal number", name)
 				}
@@ -51,7 +52,7 @@ func newCalculator() agent.Tool {
 
 // Evaluate computes an arithmetic expression with named values. Everything but
 // roots of non-squares, fractional powers, exp and logarithms is exact. The
-// error is a permanent *planner.Failure that names the column.
+// error is a permanent *walk.Failure that names the column.
 func Evaluate(expression string, values map[string]*big.Rat) (*big.Rat, error) {
 	if len(expression) > maxFormula {
 		return nil, invalid("expression of %d bytes; at most %d are allowed", len(expression), maxFormula)

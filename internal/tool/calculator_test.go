@@ -8,10 +8,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-func quote(s string) string { b, _ := planner.EncodeValue(s); return string(b) }
+func quote(s string) string { b, _ := jsonvalue.Encode(s); return string(b) }
 
 func TestCalculator(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Reach is whom the calls of a tool go to: how many circuits it has.
@@ -25,7 +25,7 @@ const (
 )
 
 func reachOf(t agent.Tool, spec agent.ToolSpec) Reach {
-	if _, local := t.(*function); local || spec.Effect == planner.EffectPure {
+	if _, local := t.(*function); local || spec.Effect == walk.EffectPure {
 		return ReachesNobody
 	}
 	if spec.HostOf != nil {
@@ -105,15 +105,15 @@ func judge(ctx context.Context, err error, took, patience time.Duration) circuit
 	if err == nil {
 		return circuit.Well
 	}
-	f := planner.AsFailure(err)
+	f := walk.AsFailure(err)
 	code := f.Code
 	switch {
-	case code == planner.CodeTimeout || errors.Is(err, context.DeadlineExceeded):
+	case code == walk.CodeTimeout || errors.Is(err, context.DeadlineExceeded):
 		if took < patience {
 			return circuit.Silent
 		}
 		return circuit.Unwell
-	case code == planner.CodeCancelled, ctx.Err() != nil:
+	case code == walk.CodeCancelled, ctx.Err() != nil:
 		return circuit.Silent
 	case upCodes[code]:
 		return circuit.Well

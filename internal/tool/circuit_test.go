@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // service is a server on loopback that answers as it is told to, and counts.
@@ -60,7 +60,7 @@ func guarded(t *testing.T, c tool.Config) (*tool.Set, *circuit.Board) {
 	return set, board
 }
 
-func get(t *testing.T, set *tool.Set, url string, more ...any) *planner.Failure {
+func get(t *testing.T, set *tool.Set, url string, more ...any) *walk.Failure {
 	t.Helper()
 	args := map[string]any{"url": url}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -70,7 +70,7 @@ func get(t *testing.T, set *tool.Set, url string, more ...any) *planner.Failure 
 	if err == nil {
 		return nil
 	}
-	return planner.AsFailure(err)
+	return walk.AsFailure(err)
 }
 
 // A host that fails again and again is left alone, whatever the effect of the call;
@@ -176,7 +176,7 @@ func TestFailuresInARow(t *testing.T) {
 	t.Cleanup(slow.Close)
 	t.Cleanup(func() { close(hang) })
 	set, _ = guarded(t, tool.Config{HTTP: tool.HTTPConfig{Timeout: 50 * time.Millisecond}, Breakers: map[string]circuit.Settings{"http": {Failures: 2}}})
-	for _, want := range []string{planner.CodeTimeout, planner.CodeTimeout, tool.CodeCircuitOpen} {
+	for _, want := range []string{walk.CodeTimeout, walk.CodeTimeout, tool.CodeCircuitOpen} {
 		if f := get(t, set, slow.URL); f == nil || f.Code != want {
 			t.Errorf("%+v, want %s", f, want)
 		}
@@ -186,7 +186,7 @@ func TestFailuresInARow(t *testing.T) {
 // program is a tool that a program registers, which fails as it is told to.
 type program struct {
 	name   string
-	effect planner.Effect
+	effect walk.Effect
 	err    error
 	took   time.Duration
 	calls  int
@@ -209,7 +209,7 @@ func (p *program) Call(ctx context.Context, _ agent.ToolCall) (any, error) {
 func TestAToolThatFailsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &program{name: "crm.find", effect: planner.EffectUnsafe, err: &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}}
+		p := &program{name: "crm.find", effect: walk.EffectUnsafe, err: &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}}
 		set, board := guarded(t, tool.Config{Breakers: map[string]circuit.Settings{"crm.*": {Failures: 3, Rest: 2 * time.Minute}, "*": {Failures: -1}}})
 		if err := set.Register(p); err != nil {
 			t.Fatal(err)
@@ -219,7 +219,7 @@ func TestAToolThatFailsIsLeftAlone(t *testing.T) {
 			if err == nil {
 				return ""
 			}
-			return planner.AsFailure(err).Code
+			return walk.AsFailure(err).Code
 		}
 		for range 3 {
 			if code := call(); code != "failed" {
@@ -259,23 +259,23 @@ func TestWhatAFailureSays(t *testing.T) {
 			limit time.Duration // of the node; 0: none
 			opens bool
 		}{
-			{err: &planner.Failure{Code: mcp.CodeExit}, opens: true},
-			{err: &planner.Failure{Code: mcp.CodeServer}, opens: true},
-			{err: &planner.Failure{Code: mcp.CodeServer, Permanent: true}},
-			{err: &planner.Failure{Code: mcp.CodeTool}},
-			{err: &planner.Failure{Code: mcp.CodeUnavailable}},
-			{err: &planner.Failure{Code: planner.CodeTimeout}, took: time.Minute, opens: true},
-			{err: &planner.Failure{Code: planner.CodeTimeout}, took: time.Second},
-			{err: &planner.Failure{Code: "unavailable"}, opens: true},
-			{err: &planner.Failure{Code: "unavailable", Permanent: true}},
-			{err: &planner.Failure{Code: planner.CodeInvalidInput, Permanent: true}},
-			{err: &planner.Failure{Code: planner.CodePolicy}},
+			{err: &walk.Failure{Code: mcp.CodeExit}, opens: true},
+			{err: &walk.Failure{Code: mcp.CodeServer}, opens: true},
+			{err: &walk.Failure{Code: mcp.CodeServer, Permanent: true}},
+			{err: &walk.Failure{Code: mcp.CodeTool}},
+			{err: &walk.Failure{Code: mcp.CodeUnavailable}},
+			{err: &walk.Failure{Code: walk.CodeTimeout}, took: time.Minute, opens: true},
+			{err: &walk.Failure{Code: walk.CodeTimeout}, took: time.Second},
+			{err: &walk.Failure{Code: "unavailable"}, opens: true},
+			{err: &walk.Failure{Code: "unavailable", Permanent: true}},
+			{err: &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true}},
+			{err: &walk.Failure{Code: walk.CodePolicy}},
 			{err: errors.New("whatever")},
 			{err: fmt.Errorf("read: %w", context.Canceled)},
 			{took: time.Hour, limit: time.Minute, opens: true},
 			{took: time.Hour, limit: time.Second},
 		} {
-			p := &program{name: "crm.find", effect: planner.EffectRead, err: c.err, took: c.took}
+			p := &program{name: "crm.find", effect: walk.EffectRead, err: c.err, took: c.took}
 			set, board := guarded(t, tool.Config{})
 			if err := set.Register(p); err != nil {
 				t.Fatal(err)
@@ -301,10 +301,10 @@ func TestWhatAFailureSays(t *testing.T) {
 func TestWhoHasACircuit(t *testing.T) {
 	t.Parallel()
 	set, _ := guarded(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{script(t, "exit 1")}}})
-	if err := set.Register(&program{name: "crm.find", effect: planner.EffectRead}); err != nil {
+	if err := set.Register(&program{name: "crm.find", effect: walk.EffectRead}); err != nil {
 		t.Fatal(err)
 	}
-	if err := set.Register(&program{name: "hash", effect: planner.EffectPure}); err != nil {
+	if err := set.Register(&program{name: "hash", effect: walk.EffectPure}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]tool.Reach{"http": tool.ReachesHosts, "crm.find": tool.ReachesOne}

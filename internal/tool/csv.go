@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 const (
@@ -28,12 +29,12 @@ func newCSV(f *files) agent.Tool {
 			Name: "csv", Private: true,
 			Description: "Reads a table from CSV text or a file, filters and groups it, and computes sum, avg, min, max, count and distinct exactly. " +
 				"Gives {columns, rows, count}: rows are objects, count is their number before the limit.",
-			Effect: planner.EffectRead,
-			EffectOf: func(args any) planner.Effect {
+			Effect: walk.EffectRead,
+			EffectOf: func(args any) walk.Effect {
 				if m, ok := args.(map[string]any); ok && m["file"] == nil && m["text"] != nil {
-					return planner.EffectPure
+					return walk.EffectPure
 				}
-				return planner.EffectRead
+				return walk.EffectRead
 			},
 			Schema: object(map[string]any{
 				"text":      property("string", "the table as text"),
@@ -255,7 +256,7 @@ func (t *table) value(column, cell string) any {
 		}
 		return cell
 	}
-	if n, err := planner.Normalize(json.Number(cell)); err == nil {
+	if n, err := jsonvalue.Normalize(json.Number(cell)); err == nil {
 		if _, ok := parseRat(cell); ok {
 			return n
 		}

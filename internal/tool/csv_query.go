@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // query filters, groups, sorts and cuts the table.
@@ -136,7 +136,7 @@ func (t *table) filter(spec any) error {
 
 func (t *table) holds(c test, cell string) bool {
 	equal := func(v any) bool {
-		text := planner.Text(v)
+		text := jsonvalue.Text(v)
 		if v == nil {
 			text = ""
 		}
@@ -154,7 +154,7 @@ func (t *table) holds(c test, cell string) bool {
 	case "!=":
 		return !equal(c.values[0])
 	case "contains":
-		return strings.Contains(cell, planner.Text(c.values[0]))
+		return strings.Contains(cell, jsonvalue.Text(c.values[0]))
 	case "empty":
 		return blank
 	case "not_empty":
@@ -163,7 +163,7 @@ func (t *table) holds(c test, cell string) bool {
 	if blank {
 		return false
 	}
-	text := planner.Text(c.values[0])
+	text := jsonvalue.Text(c.values[0])
 	d := strings.Compare(cell, text)
 	if x, ok := t.number(cell); ok {
 		if y, ok := parseRat(text); ok {
@@ -348,9 +348,9 @@ func order(a, b any) int {
 }
 
 func text(v any) string {
-	n, err := planner.Normalize(v)
+	n, err := jsonvalue.Normalize(v)
 	if err != nil {
 		return ""
 	}
-	return planner.Text(n)
+	return jsonvalue.Text(n)
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 func TestCSVComputesRealTotals(t *testing.T) {
@@ -63,7 +63,7 @@ func FuzzCSV(f *testing.F) {
 	f.Add("\xef\xbb\xbfa;b\n\"1,5\";x\n", ".", "max(b)")
 	set := builtin(f, tool.Config{}, nil)
 	f.Fuzz(func(t *testing.T, text, decimal, aggregate string) {
-		args, err := planner.EncodeValue(map[string]any{"text": text, "decimal": decimal, "aggregate": map[string]any{"x": aggregate}})
+		args, err := jsonvalue.Encode(map[string]any{"text": text, "decimal": decimal, "aggregate": map[string]any{"x": aggregate}})
 		if err != nil {
 			t.Skip()
 		}

@@ -10,7 +10,8 @@ import (
 	_ "time/tzdata" // zones also where the system has none
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func newDatetime() agent.Tool {
@@ -18,14 +19,14 @@ func newDatetime() agent.Tool {
 		spec: agent.ToolSpec{
 			Name:        "datetime",
 			Description: "Tells the time in an IANA time zone: now, or a given time converted from another zone, with an amount added or subtracted.",
-			Effect:      planner.EffectRead,
-			EffectOf: func(args any) planner.Effect {
+			Effect:      walk.EffectRead,
+			EffectOf: func(args any) walk.Effect {
 				if m, ok := args.(map[string]any); ok {
 					if at := m["at"]; at != nil && at != "" && at != "now" {
-						return planner.EffectPure
+						return walk.EffectPure
 					}
 				}
-				return planner.EffectRead
+				return walk.EffectRead
 			},
 			Schema: object(map[string]any{
 				"timezone": property("string", "IANA name of the zone of the answer, such as Asia/Tokyo; default UTC", "maxLength", 64),
@@ -52,7 +53,7 @@ func datetime(now time.Time, args arguments) (any, error) {
 	}
 	t := now
 	if args.has("at") {
-		if t, err = instant(planner.Text(args["at"]), now, from); err != nil {
+		if t, err = instant(jsonvalue.Text(args["at"]), now, from); err != nil {
 			return nil, err
 		}
 	}

@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // execTool runs commands of an allow-list: argv only, no shell (M01, M02), in a
@@ -83,7 +84,7 @@ func newExec(c ExecConfig) (agent.Tool, error) {
 			Name: "exec",
 			Description: "Runs an allow-listed command without a shell. Gives {exit_code, stdout, stderr}. " +
 				"An exit code other than 0 is a failure unless it is expected.",
-			Effect: planner.EffectUnsafe,
+			Effect: walk.EffectUnsafe,
 			Schema: object(map[string]any{
 				"command":  command,
 				"args":     property("array", "its arguments; each is passed as it is", "items", map[string]any{"type": "string"}, "maxItems", 1000),
@@ -106,11 +107,11 @@ func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall)
 	path := args.text("command")
 	then, ok := t.allowed[path]
 	if !ok {
-		return nil, suggest(refused(planner.CodePolicy, "%s may not be run", clip(path)), "list it under tools.exec.allow in the configuration")
+		return nil, suggest(refused(walk.CodePolicy, "%s may not be run", clip(path)), "list it under tools.exec.allow in the configuration")
 	}
 	now, err := os.Stat(path)
 	if err != nil || !os.SameFile(now, then) || now.ModTime() != then.ModTime() || now.Size() != then.Size() {
-		return nil, suggest(refused(planner.CodePolicy, "%s has changed since kairosd started", clip(path)), "restart kairosd if the change was yours")
+		return nil, suggest(refused(walk.CodePolicy, "%s has changed since kairosd started", clip(path)), "restart kairosd if the change was yours")
 	}
 	timeout := t.config.Timeout
 	if text := args.text("timeout"); text != "" {
@@ -127,12 +128,12 @@ func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall)
 	dir, own := t.config.Dir, ""
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "kairos-exec-"); err != nil {
-			return nil, &planner.Failure{Code: "io", NoEffect: true, Message: fmt.Sprintf("make a working directory: %s", err)}
+			return nil, &walk.Failure{Code: "io", NoEffect: true, Message: fmt.Sprintf("make a working directory: %s", err)}
 		}
 		own = dir
 		defer os.RemoveAll(dir)
 		if err := t.user.own(dir); err != nil {
-			return nil, &planner.Failure{Code: "io", NoEffect: true, Message: fmt.Sprintf("give the working directory away: %s", err)}
+			return nil, &walk.Failure{Code: "io", NoEffect: true, Message: fmt.Sprintf("give the working directory away: %s", err)}
 		}
 	}
 	parent := ctx
@@ -169,9 +170,9 @@ func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall)
 	case quotaOf(ctx) != nil:
 		return nil, quotaFailure(clip(path), quotaOf(ctx), stderr.tail())
 	case errors.Is(context.Cause(ctx), errOutput):
-		return nil, &planner.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("%s wrote more than %d bytes and was ended", clip(path), t.config.MaxBytes)}
+		return nil, &walk.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("%s wrote more than %d bytes and was ended", clip(path), t.config.MaxBytes)}
 	case ctx.Err() != nil:
-		return nil, &planner.Failure{Code: planner.CodeTimeout, Message: fmt.Sprintf("%s ran longer than %s and was ended", clip(path), timeout), Detail: stderr.tail()}
+		return nil, &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("%s ran longer than %s and was ended", clip(path), timeout), Detail: stderr.tail()}
 	}
 	return t.result(args, cmd, err, stdout, stderr)
 }
@@ -187,7 +188,7 @@ func (t *execTool) argv(path string, args arguments) ([]string, error) {
 		}
 		if re := t.patterns[path]; re != nil {
 			if i := slices.IndexFunc(list, func(a string) bool { return !re.MatchString(a) }); i >= 0 {
-				return nil, suggest(refused(planner.CodePolicy, "%s.%d of %s is not allowed", name, i, clip(path)), "tools.exec.patterns says which arguments are")
+				return nil, suggest(refused(walk.CodePolicy, "%s.%d of %s is not allowed", name, i, clip(path)), "tools.exec.patterns says which arguments are")
 			}
 		}
 	}
@@ -199,7 +200,7 @@ func (t *execTool) argv(path string, args arguments) ([]string, error) {
 		return slices.Concat(args.texts("args"), []string{"--"}, operands), nil
 	}
 	if i := slices.IndexFunc(operands, func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
-		return nil, suggest(refused(planner.CodePolicy, "operands.%d begins with - and would be taken for an option of %s", i, clip(path)),
+		return nil, suggest(refused(walk.CodePolicy, "operands.%d begins with - and would be taken for an option of %s", i, clip(path)),
 			"list the command under tools.exec.end_of_options if it knows --")
 	}
 	return slices.Concat(args.texts("args"), operands), nil
@@ -224,17 +225,17 @@ var errOutput = errors.New("too much output")
 func (t *execTool) result(args arguments, cmd *exec.Cmd, err error, stdout, stderr *capped) (any, error) {
 	exit, isExit := errors.AsType[*exec.ExitError](err)
 	if err != nil && !isExit && !errors.Is(err, exec.ErrWaitDelay) {
-		return nil, (&planner.Failure{Code: "io", Message: fmt.Sprintf("run %s: %s", clip(cmd.Path), err)}).WithCause(err)
+		return nil, (&walk.Failure{Code: "io", Message: fmt.Sprintf("run %s: %s", clip(cmd.Path), err)}).WithCause(err)
 	}
 	code := cmd.ProcessState.ExitCode()
 	has := func(name string) bool {
 		list, _ := args[name].([]any)
-		return slices.ContainsFunc(list, func(v any) bool { return planner.Text(v) == fmt.Sprint(code) })
+		return slices.ContainsFunc(list, func(v any) bool { return jsonvalue.Text(v) == fmt.Sprint(code) })
 	}
 	if code == 0 && !args.has("expect") || has("expect") {
 		return map[string]any{"exit_code": code, "stdout": strings.ToValidUTF8(stdout.String(), "�"), "stderr": strings.ToValidUTF8(stderr.String(), "�")}, nil
 	}
-	f := &planner.Failure{Code: CodeExit, Message: fmt.Sprintf("%s ended with exit code %d", clip(cmd.Path), code), Detail: stderr.tail(), NoEffect: has("rejects")}
+	f := &walk.Failure{Code: CodeExit, Message: fmt.Sprintf("%s ended with exit code %d", clip(cmd.Path), code), Detail: stderr.tail(), NoEffect: has("rejects")}
 	if isExit {
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			f.Message = fmt.Sprintf("%s was ended by signal %s", clip(cmd.Path), status.Signal())

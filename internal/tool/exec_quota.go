@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // CodeQuota: a command used more than it may (M06).
@@ -93,7 +93,7 @@ func endGroup(group int) error {
 }
 
 // quotaFailure is what a command beyond a quota fails with.
-func quotaFailure(path string, o *overQuota, stderr string) *planner.Failure {
-	return &planner.Failure{Code: CodeQuota, Permanent: true, Message: fmt.Sprintf("%s %s and was ended", path, o.what), Detail: stderr,
+func quotaFailure(path string, o *overQuota, stderr string) *walk.Failure {
+	return &walk.Failure{Code: CodeQuota, Permanent: true, Message: fmt.Sprintf("%s %s and was ended", path, o.what), Detail: stderr,
 		Suggestion: "raise max_memory, max_processes or max_disk under tools.exec if it is meant to"}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // script is an executable of the test's own.
@@ -125,14 +125,14 @@ func TestExecExitCodes(t *testing.T) {
 func TestExecLimits(t *testing.T) {
 	t.Parallel()
 	for body, code := range map[string]string{
-		"sleep 60 & sleep 60":    planner.CodeTimeout,
-		"trap '' TERM; sleep 60": planner.CodeTimeout,
+		"sleep 60 & sleep 60":    walk.CodeTimeout,
+		"trap '' TERM; sleep 60": walk.CodeTimeout,
 		"yes":                    tool.CodeTooLarge,
 		"yes | tr -d '\\n'":      tool.CodeTooLarge,
 	} {
 		path := script(t, body)
 		start := time.Now()
-		_, f := call(t, execSet(t, path), "exec", `{"command": "`+path+`", "timeout": "`+map[bool]string{true: "200ms", false: "20s"}[code == planner.CodeTimeout]+`"}`)
+		_, f := call(t, execSet(t, path), "exec", `{"command": "`+path+`", "timeout": "`+map[bool]string{true: "200ms", false: "20s"}[code == walk.CodeTimeout]+`"}`)
 		if f == nil || f.Code != code || f.NoEffect {
 			t.Errorf("%s: got %+v, want %s", body, f, code)
 		}

@@ -3,7 +3,7 @@ package tool
 import (
 	"fmt"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Failure codes of tools, besides the planner's own.
@@ -16,16 +16,16 @@ const (
 )
 
 // invalid is bad input: nothing was done and doing it again cannot help.
-func invalid(format string, args ...any) *planner.Failure {
-	return refused(planner.CodeInvalidInput, format, args...)
+func invalid(format string, args ...any) *walk.Failure {
+	return refused(walk.CodeInvalidInput, format, args...)
 }
 
 // refused is a permanent failure before anything was done.
-func refused(code, format string, args ...any) *planner.Failure {
-	return &planner.Failure{Code: code, Message: fmt.Sprintf(format, args...), Permanent: true, NoEffect: true}
+func refused(code, format string, args ...any) *walk.Failure {
+	return &walk.Failure{Code: code, Message: fmt.Sprintf(format, args...), Permanent: true, NoEffect: true}
 }
 
-func suggest(f *planner.Failure, format string, args ...any) *planner.Failure {
+func suggest(f *walk.Failure, format string, args ...any) *walk.Failure {
 	f.Suggestion = fmt.Sprintf(format, args...)
 	return f
 }

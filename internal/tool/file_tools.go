@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func newReadFile(f *files) agent.Tool {
@@ -21,7 +22,7 @@ func newReadFile(f *files) agent.Tool {
 			Name:        "read_file",
 			Private:     true,
 			Description: "Reads a file inside the configured directories. Gives {path, content, encoding, size, modified}; what is not UTF-8 text comes as base64.",
-			Effect:      planner.EffectRead,
+			Effect:      walk.EffectRead,
 			Schema: object(map[string]any{
 				"path":     property("string", "relative to a configured directory, or absolute inside one", "minLength", 1, "maxLength", 4096),
 				"encoding": property("string", "default: text if it is UTF-8, else base64", "enum", []any{"text", "base64"}),
@@ -50,7 +51,7 @@ func newWriteFile(f *files) agent.Tool {
 		spec: agent.ToolSpec{
 			Name:        "write_file",
 			Description: "Writes a whole file inside the configured directories; readers see the old file or the new one, never a part. Gives {path, size}.",
-			Effect:      planner.EffectIdempotent,
+			Effect:      walk.EffectIdempotent,
 			Schema: object(map[string]any{
 				"path":     property("string", "relative to the first configured directory, or absolute inside one", "minLength", 1, "maxLength", 4096),
 				"content":  map[string]any{"description": "text, or any value, which is written as JSON"},
@@ -67,7 +68,7 @@ func newWriteFile(f *files) agent.Tool {
 					return nil, invalid("content is not base64")
 				}
 			case !isText:
-				if content, err = planner.EncodeValue(args["content"]); err != nil {
+				if content, err = jsonvalue.Encode(args["content"]); err != nil {
 					return nil, invalid("content: %s", err)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // files gives access to the configured roots and to nothing else: every path is
@@ -128,7 +128,7 @@ func fileError(path string, err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
-	if f, ok := errors.AsType[*planner.Failure](err); ok {
+	if f, ok := errors.AsType[*walk.Failure](err); ok {
 		f.Message = fmt.Sprintf("file %s: %s", clip(path), f.Message)
 		return f
 	}

@@ -24,7 +24,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // httpTool is the tool `http`. Addresses are checked at the socket, after
@@ -88,7 +89,7 @@ func (h *httpTool) Spec() agent.ToolSpec {
 		Name: "http",
 		Description: "Sends an HTTP request and gives {status, headers, body}; a JSON body is decoded, header names are in lower case. " +
 			"Private addresses are refused unless the configuration allows them.",
-		Effect:   planner.EffectUnsafe,
+		Effect:   walk.EffectUnsafe,
 		EffectOf: httpEffect,
 		HostOf:   httpHost,
 		Schema: object(map[string]any{
@@ -108,20 +109,20 @@ func (h *httpTool) Spec() agent.ToolSpec {
 
 // httpEffect tells by method what a request may do; a method that is not known
 // yet, or not at all, may do anything.
-func httpEffect(args any) planner.Effect {
+func httpEffect(args any) walk.Effect {
 	m, ok := args.(map[string]any)
 	if !ok {
-		return planner.EffectUnsafe
+		return walk.EffectUnsafe
 	}
 	switch method, known := httpMethod(m); {
 	case !known:
-		return planner.EffectUnsafe
+		return walk.EffectUnsafe
 	case method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions:
-		return planner.EffectRead
+		return walk.EffectRead
 	case method == http.MethodPut || method == http.MethodDelete:
-		return planner.EffectIdempotent
+		return walk.EffectIdempotent
 	}
-	return planner.EffectUnsafe
+	return walk.EffectUnsafe
 }
 
 // httpHost is whom a request goes to first: the host, with its port unless that is
@@ -277,7 +278,7 @@ func (h *httpTool) Call(ctx context.Context, call agent.ToolCall) (any, error) {
 	case err != nil:
 		return nil, h.transportFailure(parent, req, err, true, timeout)
 	case int64(len(body)) > h.config.MaxBytes:
-		return nil, &planner.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("the response of %s has more than %d bytes", req.URL.Host, h.config.MaxBytes)}
+		return nil, &walk.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("the response of %s has more than %d bytes", req.URL.Host, h.config.MaxBytes)}
 	}
 	return h.result(a, call, res, body)
 }
@@ -287,7 +288,7 @@ func accepts(a arguments, status int) bool {
 	if !ok || len(list) == 0 {
 		return 200 <= status && status <= 299 || status == http.StatusNotModified
 	}
-	return slices.ContainsFunc(list, func(v any) bool { return planner.Text(v) == fmt.Sprint(status) })
+	return slices.ContainsFunc(list, func(v any) bool { return jsonvalue.Text(v) == fmt.Sprint(status) })
 }
 
 // result is what the plan sees of a response.
@@ -308,9 +309,9 @@ func (h *httpTool) result(a arguments, call agent.ToolCall, res *http.Response, 
 	case as == "base64", as != "json" && !utf8.Valid(body):
 		out["body"], out["encoding"] = base64.StdEncoding.EncodeToString(body), "base64"
 	case as == "json", as != "text" && isJSON:
-		v, err := planner.DecodeValue(body)
+		v, err := jsonvalue.Decode(body)
 		if err != nil && as == "json" {
-			return nil, &planner.Failure{Code: "not_json", Permanent: true, Message: fmt.Sprintf("the response of %s is not JSON: %s", res.Request.URL.Host, err)}
+			return nil, &walk.Failure{Code: "not_json", Permanent: true, Message: fmt.Sprintf("the response of %s is not JSON: %s", res.Request.URL.Host, err)}
 		}
 		if err != nil {
 			call.Log("warn", fmt.Sprintf("the response says %s and is not: %s", kind, err))
@@ -326,7 +327,7 @@ func (h *httpTool) result(a arguments, call agent.ToolCall, res *http.Response, 
 // transportFailure classifies a request without a response.
 func (h *httpTool) transportFailure(parent context.Context, req *http.Request, err error, sent bool, timeout time.Duration) error {
 	host := req.URL.Host
-	if f, ok := errors.AsType[*planner.Failure](err); ok {
+	if f, ok := errors.AsType[*walk.Failure](err); ok {
 		f.NoEffect = f.NoEffect && !sent
 		return f
 	}
@@ -336,11 +337,11 @@ func (h *httpTool) transportFailure(parent context.Context, req *http.Request, e
 		return f
 	}
 	if parent.Err() != nil { // the node's own timeout, cancel or shutdown
-		return (&planner.Failure{Code: planner.AsFailure(parent.Err()).Code, Message: fmt.Sprintf("%s %s: %s", req.Method, host, parent.Err()), NoEffect: !sent}).WithCause(parent.Err())
+		return (&walk.Failure{Code: walk.AsFailure(parent.Err()).Code, Message: fmt.Sprintf("%s %s: %s", req.Method, host, parent.Err()), NoEffect: !sent}).WithCause(parent.Err())
 	}
-	f := &planner.Failure{Code: CodeUnreachable, Message: fmt.Sprintf("%s %s: %s", req.Method, host, reason(err)), NoEffect: !sent}
+	f := &walk.Failure{Code: CodeUnreachable, Message: fmt.Sprintf("%s %s: %s", req.Method, host, reason(err)), NoEffect: !sent}
 	if errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) {
-		f.Code, f.Message = planner.CodeTimeout, fmt.Sprintf("%s %s: no complete answer within %s", req.Method, host, timeout)
+		f.Code, f.Message = walk.CodeTimeout, fmt.Sprintf("%s %s: no complete answer within %s", req.Method, host, timeout)
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		f.Code, f.Permanent, f.Suggestion = "certificate", true, "list the certificate authority under tools.http.ca_files"
@@ -365,7 +366,7 @@ func reason(err error) string {
 // statusFailure classifies a response that is not a result. A definite 4xx says
 // that the server did nothing; 408 and 5xx leave it open.
 func statusFailure(req *http.Request, res *http.Response, body []byte) error {
-	f := &planner.Failure{Code: fmt.Sprintf("http_%d", res.StatusCode), Message: fmt.Sprintf("%s %s: %s", req.Method, req.URL.Host, res.Status),
+	f := &walk.Failure{Code: fmt.Sprintf("http_%d", res.StatusCode), Message: fmt.Sprintf("%s %s: %s", req.Method, req.URL.Host, res.Status),
 		Detail: strings.ToValidUTF8(string(body[:min(len(body), 2048)]), "�")}
 	switch code := res.StatusCode; {
 	case code >= 500 || code == http.StatusRequestTimeout:

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // forbidden headers speak about the connection, which is the tool's.
@@ -32,7 +33,7 @@ func (h *httpTool) request(ctx context.Context, a arguments, key string) (*http.
 				values = []any{params[name]}
 			}
 			for _, v := range values {
-				q.Add(name, planner.Text(v))
+				q.Add(name, jsonvalue.Text(v))
 			}
 		}
 		u.RawQuery = q.Encode()
@@ -43,7 +44,7 @@ func (h *httpTool) request(ctx context.Context, a arguments, key string) (*http.
 		text, ok := a["body"].(string)
 		contentType = "text/plain; charset=utf-8"
 		if !ok {
-			raw, err := planner.EncodeValue(a["body"])
+			raw, err := jsonvalue.Encode(a["body"])
 			if err != nil {
 				return nil, invalid("body: %s", err)
 			}
@@ -60,12 +61,12 @@ func (h *httpTool) request(ctx context.Context, a arguments, key string) (*http.
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
-	if key != "" && httpEffect(map[string]any(a)) != planner.EffectRead {
+	if key != "" && httpEffect(map[string]any(a)) != walk.EffectRead {
 		req.Header.Set("Idempotency-Key", key)
 	}
 	headers := a.object("headers")
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		value := planner.Text(headers[name])
+		value := jsonvalue.Text(headers[name])
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case !isToken(name):

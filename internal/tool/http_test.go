@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 var loopback = tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.0/8", "::1"}}}
@@ -48,12 +49,12 @@ func TestHTTP(t *testing.T) {
 			t.Errorf("%s: %v", args, f)
 			continue
 		}
-		v, err := planner.DecodeValue([]byte(got))
+		v, err := jsonvalue.Decode([]byte(got))
 		if err != nil {
 			t.Fatal(err)
 		}
 		m := v.(map[string]any)
-		if body := planner.Text(m["body"]); body != want || planner.Text(m["status"]) != "200" {
+		if body := jsonvalue.Text(m["body"]); body != want || jsonvalue.Text(m["status"]) != "200" {
 			t.Errorf("%s: got %s, want %s", args, body, want)
 		}
 		if headers := m["headers"].(map[string]any); headers["content-type"] != "application/json" || headers["set-cookie"] != nil {
@@ -65,7 +66,7 @@ func TestHTTP(t *testing.T) {
 func TestHTTPEffects(t *testing.T) {
 	t.Parallel()
 	set := builtin(t, tool.Config{}, nil)
-	for args, want := range map[string]planner.Effect{
+	for args, want := range map[string]walk.Effect{
 		`{"url": "x"}`: "read", `{"method": "HEAD"}`: "read", `{"method": "PUT"}`: "idempotent", `{"method": "DELETE"}`: "idempotent", `{"method": "POST"}`: "unsafe", `{"method": "PATCH"}`: "unsafe",
 		`{"body": 1}`: "unsafe", `{"method": "${input.method}"}`: "unsafe", `{"method": 5}`: "unsafe", `no object`: "unsafe",
 	} {
@@ -252,9 +253,9 @@ func TestHTTPLimits(t *testing.T) {
 	})
 	t.Cleanup(func() { close(release) })
 	set := builtin(t, loopback, nil)
-	for path, code := range map[string]string{"/large": tool.CodeTooLarge, "/bomb": tool.CodeTooLarge, "/trickle": planner.CodeTimeout, "/silent": planner.CodeTimeout, "/short": tool.CodeUnreachable, "/reset": tool.CodeUnreachable, "/headers": tool.CodeUnreachable} {
+	for path, code := range map[string]string{"/large": tool.CodeTooLarge, "/bomb": tool.CodeTooLarge, "/trickle": walk.CodeTimeout, "/silent": walk.CodeTimeout, "/short": tool.CodeUnreachable, "/reset": tool.CodeUnreachable, "/headers": tool.CodeUnreachable} {
 		timeout := ""
-		if code == planner.CodeTimeout { // the others fail by what they send, however long that takes
+		if code == walk.CodeTimeout { // the others fail by what they send, however long that takes
 			timeout = `, "timeout": "300ms"`
 		}
 		_, f := call(t, set, "http", `{"url": "`+url+path+`", "method": "POST"`+timeout+`}`)

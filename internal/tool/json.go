@@ -6,7 +6,8 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/tool/jsonpath"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func newJSON() agent.Tool {
@@ -15,7 +16,7 @@ func newJSON() agent.Tool {
 			Name: "json",
 			Description: "Takes a JSON value apart or transforms it: a JSONPath (RFC 9535) gives the value of a path of names and indexes, else the list of all matches; " +
 				"a CEL expression over `value` gives whatever it computes. With both, the expression sees what the path gave.",
-			Effect: planner.EffectPure,
+			Effect: walk.EffectPure,
 			Schema: object(map[string]any{
 				"value":      map[string]any{"description": "the value"},
 				"text":       property("string", "a JSON text, instead of the value"),
@@ -35,7 +36,7 @@ func transform(ctx context.Context, args arguments, _ agent.ToolCall) (any, erro
 	v := args["value"]
 	if args.has("text") {
 		var err error
-		if v, err = planner.DecodeValue([]byte(args.text("text"))); err != nil {
+		if v, err = jsonvalue.Decode([]byte(args.text("text"))); err != nil {
 			return nil, invalid("the text is not JSON: %s", err)
 		}
 	}
@@ -64,10 +65,10 @@ func transform(ctx context.Context, args arguments, _ agent.ToolCall) (any, erro
 		}
 	}
 	if text := args.text("expression"); text != "" {
-		c, err := planner.CompileComputation(text, "value")
+		c, err := walk.CompileComputation(text, "value")
 		if err != nil {
 			f := invalid("expression: %s", err)
-			if s, ok := errors.AsType[*planner.SyntaxError](err); ok {
+			if s, ok := errors.AsType[*walk.SyntaxError](err); ok {
 				f.Suggestion = s.Suggestion
 			}
 			return nil, f

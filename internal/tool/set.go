@@ -15,6 +15,8 @@ import (
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Set is the tools of an installation by name. It is safe for concurrent use.
@@ -121,26 +123,26 @@ func (s *Set) PermissionIn(plan, name string, agent Permissions) Permission {
 
 // Effect is what a call with these arguments may do; an unknown tool is taken
 // to be unsafe.
-func (s *Set) Effect(name string, input any) planner.Effect {
+func (s *Set) Effect(name string, input any) walk.Effect {
 	r, ok := s.lookup(name)
 	if !ok {
-		return planner.EffectUnsafe
+		return walk.EffectUnsafe
 	}
 	if r.spec.EffectOf != nil {
 		return r.spec.EffectOf(Arguments(input))
 	}
 	if r.spec.Effect == "" {
-		return planner.EffectUnsafe
+		return walk.EffectUnsafe
 	}
 	return r.spec.Effect
 }
 
 // Class is the side-effect class of a tool when nothing is known of the arguments:
 // the strictest that a call may have.
-func (s *Set) Class(name string) planner.Effect {
+func (s *Set) Class(name string) walk.Effect {
 	r, ok := s.lookup(name)
 	if !ok || r.spec.Effect == "" {
-		return planner.EffectUnsafe
+		return walk.EffectUnsafe
 	}
 	return r.spec.Effect
 }
@@ -164,7 +166,7 @@ func Arguments(input any) any {
 		return map[string]any{}
 	case string:
 		if text := strings.TrimSpace(v); strings.HasPrefix(text, "{") {
-			if parsed, err := planner.DecodeValue([]byte(text)); err == nil {
+			if parsed, err := jsonvalue.Decode([]byte(text)); err == nil {
 				return parsed
 			}
 		}
@@ -175,11 +177,11 @@ func Arguments(input any) any {
 // Call runs a tool. Arguments are parsed as by [Arguments] and validated
 // against the tool's schema; every problem is listed. A tool that is denied is
 // not called; that a tool asks is left to the caller, who knows whether a
-// person has approved. Errors are *planner.Failure.
+// person has approved. Errors are *walk.Failure.
 func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, error) {
 	r, ok := s.lookup(name)
 	if !ok {
-		return nil, refused(planner.CodeUnknownTool, "Tool %q not found", name)
+		return nil, refused(walk.CodeUnknownTool, "Tool %q not found", name)
 	}
 	if stop, ok := s.calls.Stopped(activity.Tool + name); ok {
 		return nil, stopped(name, stop)
@@ -208,7 +210,7 @@ func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, 
 		}
 	}()
 	if out, err = r.Call(ctx, prepared); err != nil {
-		out, err = nil, planner.AsFailure(err)
+		out, err = nil, walk.AsFailure(err)
 	}
 	finished = true
 	return out, err
@@ -219,8 +221,8 @@ const CodeStopped = "tool_stopped"
 
 // stopped is the failure of a call that was not made; a retry may find the tool
 // allowed again.
-func stopped(name string, stop domain.Stop) *planner.Failure {
-	f := &planner.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: time.Minute,
+func stopped(name string, stop domain.Stop) *walk.Failure {
+	f := &walk.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: time.Minute,
 		Message: fmt.Sprintf("calls of %s are stopped since %s by %s", name, stop.Since.Format("2006-01-02 15:04 UTC"), stop.By)}
 	if stop.Reason != "" {
 		f.Message += ": " + stop.Reason
@@ -237,7 +239,7 @@ func (s *Set) Watch(calls *activity.Log, circuits *circuit.Board) {
 // prepare is a call that may be made, with arguments that fit.
 func (s *Set) prepare(r registered, name string, call agent.ToolCall) (agent.ToolCall, error) {
 	if s.Permission(name) == Deny {
-		return call, suggest(refused(planner.CodePolicy, "the tool %q is denied", name), "allow it under tools.permissions in the configuration")
+		return call, suggest(refused(walk.CodePolicy, "the tool %q is denied", name), "allow it under tools.permissions in the configuration")
 	}
 	args, err := r.check(call.Args)
 	if err != nil {
@@ -254,11 +256,11 @@ func (s *Set) prepare(r registered, name string, call agent.ToolCall) (agent.Too
 }
 
 // Check says what is wrong with the arguments of a call, without calling; the
-// error is a *planner.Failure.
+// error is a *walk.Failure.
 func (s *Set) Check(name string, args any) error {
 	r, ok := s.lookup(name)
 	if !ok {
-		return refused(planner.CodeUnknownTool, "Tool %q not found", name)
+		return refused(walk.CodeUnknownTool, "Tool %q not found", name)
 	}
 	_, err := r.check(args)
 	return err
@@ -266,7 +268,7 @@ func (s *Set) Check(name string, args any) error {
 
 // check parses arguments and validates them against the tool's schema.
 func (r registered) check(input any) (any, error) {
-	args, err := planner.Normalize(Arguments(input))
+	args, err := jsonvalue.Normalize(Arguments(input))
 	if err != nil {
 		return nil, invalid("arguments of %s: %s", r.spec.Name, err)
 	}
@@ -279,7 +281,7 @@ func (r registered) check(input any) (any, error) {
 }
 
 // badArguments lists every problem in one failure.
-func badArguments(name string, spec agent.ToolSpec, problems []planner.SchemaProblem) *planner.Failure {
+func badArguments(name string, spec agent.ToolSpec, problems []planner.SchemaProblem) *walk.Failure {
 	texts := make([]string, len(problems))
 	for i, p := range problems {
 		texts[i] = p.String()

@@ -10,7 +10,8 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // builtin is the set of built-in tools.
@@ -24,25 +25,25 @@ func builtin(tb testing.TB, c tool.Config, guard *tool.Guard) *tool.Set {
 }
 
 // call runs a tool with arguments as a plan would write them, in JSON.
-func call(tb testing.TB, set *tool.Set, name, args string) (string, *planner.Failure) {
+func call(tb testing.TB, set *tool.Set, name, args string) (string, *walk.Failure) {
 	tb.Helper()
 	out, err := set.Call(tb.Context(), name, agent.ToolCall{Args: args, IdempotencyKey: "key-1"})
 	if err != nil {
-		f, ok := errors.AsType[*planner.Failure](err)
+		f, ok := errors.AsType[*walk.Failure](err)
 		if !ok {
 			tb.Fatalf("%s %s: the error is a %T, not a failure: %v", name, args, err, err)
 		}
 		return "", f
 	}
-	v, err := planner.Normalize(out)
+	v, err := jsonvalue.Normalize(out)
 	if err != nil {
 		tb.Fatalf("%s %s: %v", name, args, err)
 	}
-	return planner.Text(v), nil
+	return jsonvalue.Text(v), nil
 }
 
 // refuses checks that a call fails for good, before anything happened.
-func refuses(tb testing.TB, set *tool.Set, name, args, message string) *planner.Failure {
+func refuses(tb testing.TB, set *tool.Set, name, args, message string) *walk.Failure {
 	tb.Helper()
 	out, f := call(tb, set, name, args)
 	if f == nil {
@@ -85,10 +86,10 @@ func TestRegisterRefusesNamesThatMeanSomethingElse(t *testing.T) {
 	if err := set.Register(&fake{spec: agent.ToolSpec{Name: "mcp.server-tool"}}); err != nil {
 		t.Error(err)
 	}
-	if got := set.Effect("mcp.server-tool", nil); got != planner.EffectUnsafe {
+	if got := set.Effect("mcp.server-tool", nil); got != walk.EffectUnsafe {
 		t.Errorf("a tool that says nothing about its effect is %s, want unsafe", got)
 	}
-	if got := set.Effect("nobody", nil); got != planner.EffectUnsafe {
+	if got := set.Effect("nobody", nil); got != walk.EffectUnsafe {
 		t.Errorf("an unknown tool is %s, want unsafe", got)
 	}
 }
@@ -107,7 +108,7 @@ func TestArgumentsAreParsedAndAllProblemsListed(t *testing.T) {
 	if out, fail := call(t, set, "book", ` {"name": "Ana", "seats": 2} `); fail != nil || out != "done" {
 		t.Fatalf("got %s, %v", out, fail)
 	}
-	if text := planner.Text(f.got); text != `{"name":"Ana","seats":2}` {
+	if text := jsonvalue.Text(f.got); text != `{"name":"Ana","seats":2}` {
 		t.Errorf("the tool saw %s", text)
 	}
 	fail := refuses(t, set, "book", `{"seats": 0, "colour": "red"}`, `"name" is required`)
@@ -116,12 +117,12 @@ func TestArgumentsAreParsedAndAllProblemsListed(t *testing.T) {
 			t.Errorf("%q does not mention %q: every problem is listed", fail.Message, want)
 		}
 	}
-	if fail.Code != planner.CodeInvalidInput {
+	if fail.Code != walk.CodeInvalidInput {
 		t.Errorf("code %s", fail.Code)
 	}
 	refuses(t, set, "book", `just text`, "must be object")
 	refuses(t, set, "nobody", `{}`, `Tool "nobody" not found`)
-	if fail := refuses(t, set, "denied", `{}`, "denied"); fail.Code != planner.CodePolicy {
+	if fail := refuses(t, set, "denied", `{}`, "denied"); fail.Code != walk.CodePolicy {
 		t.Errorf("code %s", fail.Code)
 	}
 	if got := set.Permission("asks"); got != tool.Ask {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // maxSleep is the longest sleep; longer waits belong in a wait node, which
@@ -17,7 +17,7 @@ func newSleep() agent.Tool {
 		spec: agent.ToolSpec{
 			Name:        "sleep",
 			Description: "Waits for a short time. For more than an hour, or to survive restarts without starting over, use a wait node.",
-			Effect:      planner.EffectRead,
+			Effect:      walk.EffectRead,
 			Schema: object(map[string]any{
 				"for": property("string", "how long, as 250ms, 30s or 5m; at most 1h"),
 			}, "for"),

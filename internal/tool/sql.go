@@ -18,7 +18,8 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // sqlTool is the tool sql_query. A database is opened per call, read-only,
@@ -46,7 +47,7 @@ func newSQL(c SQLConfig, guard *Guard) (agent.Tool, error) {
 			Name: "sql_query", Private: true,
 			Description: "Reads from a configured SQLite database with one SELECT. Gives {columns, rows, truncated}: rows are objects, " +
 				"truncated says that there were more than the limit.",
-			Effect: planner.EffectRead,
+			Effect: walk.EffectRead,
 			Schema: object(map[string]any{
 				"database": property("string", "name of a configured database", "minLength", 1),
 				"query":    property("string", "one SELECT, VALUES or WITH … SELECT, with ? for parameters", "minLength", 1, "maxLength", 64<<10),
@@ -99,9 +100,9 @@ func (t *sqlTool) query(ctx context.Context, args arguments, _ agent.ToolCall) (
 	case parent.Err() != nil:
 		return nil, parent.Err()
 	case ctx.Err() != nil:
-		return nil, &planner.Failure{Code: planner.CodeTimeout, NoEffect: true, Message: fmt.Sprintf("the query ran longer than %s", t.config.Timeout), Suggestion: "narrow it, or add an index"}
+		return nil, &walk.Failure{Code: walk.CodeTimeout, NoEffect: true, Message: fmt.Sprintf("the query ran longer than %s", t.config.Timeout), Suggestion: "narrow it, or add an index"}
 	}
-	if f, ok := errors.AsType[*planner.Failure](err); ok {
+	if f, ok := errors.AsType[*walk.Failure](err); ok {
 		return nil, f
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == 18 { // SQLITE_TOOBIG
@@ -206,7 +207,7 @@ func sqlValue(v any) (any, int) {
 	case time.Time:
 		return v.UTC().Format(time.RFC3339Nano), 32
 	case float64:
-		if n, err := planner.Normalize(v); err == nil {
+		if n, err := jsonvalue.Normalize(v); err == nil {
 			return n, 8
 		}
 		return nil, 8

@@ -10,7 +10,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func TestSQL(t *testing.T) {
@@ -67,7 +67,7 @@ func TestSQL(t *testing.T) {
 		refuses(t, set, "sql_query", `{"database": "sales", "query": `+quote(query)+`}`, "more than 4 MiB")
 	}
 	_, f := call(t, set, "sql_query", `{"database": "sales", "query": "WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x) SELECT count(*) AS n FROM x"}`)
-	if f == nil || f.Code != planner.CodeTimeout || !f.NoEffect {
+	if f == nil || f.Code != walk.CodeTimeout || !f.NoEffect {
 		t.Errorf("an endless query: %+v", f)
 	}
 	after, err := os.ReadFile(path)

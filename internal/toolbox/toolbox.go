@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Box is the tools of an installation, whose MCP servers it runs until it is
@@ -149,7 +149,7 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 		for _, r := range t.host.Tools() {
 			remote[r.Name] = r
 			if _, known := t.set.Lookup(r.Name); !known { // a server that has never run
-				list = append(list, domain.ToolInfo{Name: r.Name, Source: r.Server, Effect: string(planner.EffectUnsafe), Permission: string(t.set.Permission(r.Name)), State: r.State, Reason: r.Reason})
+				list = append(list, domain.ToolInfo{Name: r.Name, Source: r.Server, Effect: string(walk.EffectUnsafe), Permission: string(t.set.Permission(r.Name)), State: r.State, Reason: r.Reason})
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func changeOf(c *mcp.Change) *domain.ToolChange {
 	if c == nil {
 		return nil
 	}
-	of := func(d mcp.Definition, effect planner.Effect) domain.ToolDefinition {
+	of := func(d mcp.Definition, effect walk.Effect) domain.ToolDefinition {
 		return domain.ToolDefinition{Description: d.Description, Schema: d.Schema, ReadOnly: d.ReadOnly, Idempotent: d.Idempotent, Effect: string(effect)}
 	}
 	return &domain.ToolChange{Accepted: of(c.Accepted, c.AcceptedEffect), Offered: of(c.Offered, c.OfferedEffect), Digest: c.Digest}

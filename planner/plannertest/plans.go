@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"hash/fnv"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 	"pgregory.net/rapid"
 )
 
 // Input is what runs of generated plans are given.
 func Input() any {
-	v, err := planner.DecodeValue([]byte(`{"x": 3, "list": [{"n": 1}, {"n": 2}, {"n": 3}], "none": []}`))
+	v, err := jsonvalue.Decode([]byte(`{"x": 3, "list": [{"n": 1}, {"n": 2}, {"n": 3}], "none": []}`))
 	if err != nil {
 		panic(err) // a constant
 	}
@@ -191,25 +192,25 @@ func DrawOutcomes() *rapid.Generator[Outcomes] {
 }
 
 // Of is the settlement of a visit or item, run for the time-th time.
-func (o Outcomes) Of(p *planner.Program, k planner.VisitKey, item, time int) planner.Settlement {
+func (o Outcomes) Of(p *walk.Program, k walk.VisitKey, item, time int) walk.Settlement {
 	h := fnv.New32a()
 	fmt.Fprint(h, o.Seed, p.Nodes[k.Node].ID, k.Visit, item, time)
 	n := h.Sum32()
 	n ^= n >> 15
-	s := planner.Settlement{VisitKey: k, Item: item, Status: planner.Completed}
+	s := walk.Settlement{VisitKey: k, Item: item, Status: walk.Completed}
 	chance, value := int(n%16), n/16%4
 	switch {
-	case chance < o.Failing && p.Nodes[k.Node].Type == planner.TypeApproval && value%2 == 0:
+	case chance < o.Failing && p.Nodes[k.Node].Type == walk.TypeApproval && value%2 == 0:
 		out, f := p.Nodes[k.Node].Answered("reject", false, "somebody", "", nil)
 		if s.Output = out; f != nil {
-			s.Status, s.Output, s.Failure = planner.Failed, nil, f
+			s.Status, s.Output, s.Failure = walk.Failed, nil, f
 		}
 	case chance < o.Failing:
-		s.Status, s.Failure = planner.Failed, &planner.Failure{Code: "chance", Message: fmt.Sprintf("%s failed", p.Nodes[k.Node].ID)}
+		s.Status, s.Failure = walk.Failed, &walk.Failure{Code: "chance", Message: fmt.Sprintf("%s failed", p.Nodes[k.Node].ID)}
 	case o.Odd && chance == 15:
-		s.Status = planner.Skipped
+		s.Status = walk.Skipped
 	case o.Odd && chance == 14:
-		s.Status = planner.Cancelled
+		s.Status = walk.Cancelled
 	case n/64%8 == 0:
 		s.Output = []any{map[string]any{"n": json.Number("1")}, map[string]any{"n": json.Number("2")}}
 	default:

@@ -7,21 +7,21 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Reference walks a program the slow and simple way. It keeps what happened as
 // a list, asks the whole plan again after each settlement, and shares with
-// [planner.Walk] only the compiled program and the evaluation of conditions,
+// [walk.Walk] only the compiled program and the evaluation of conditions,
 // templates and references.
 type Reference struct {
-	p     *planner.Program
-	facts planner.Facts
+	p     *walk.Program
+	facts walk.Facts
 	log   []event // everything that happened, in order
 
 	nodes   []node
 	stopped bool // cancelled from outside
-	failure *planner.Failure
+	failure *walk.Failure
 	failed  bool // by an unhandled failure
 	refused bool // by a person's rejection that nothing handled
 	decided bool // by a decision rather than a node
@@ -30,7 +30,7 @@ type Reference struct {
 
 // event is a settlement, or the start of a foreach's item.
 type event struct {
-	planner.Settlement
+	walk.Settlement
 	start bool
 }
 
@@ -40,10 +40,10 @@ type node struct {
 	open    *visit // ready or running
 	held    *visit // decided while the run was stopping: it never began
 	settled bool
-	status  planner.Status
+	status  walk.Status
 	output  any // of the latest completed visit
 	has     bool
-	failure *planner.Failure
+	failure *walk.Failure
 	// continued: the latest visit failed under on_error: continue; what needs it treats it as completed.
 	continued bool
 	chosen    bool // of a node with needs: ready or skipped
@@ -62,36 +62,36 @@ type visit struct {
 
 type item struct {
 	started bool
-	status  planner.Status
+	status  walk.Status
 	output  any
-	failure *planner.Failure
+	failure *walk.Failure
 }
 
 // New starts at the program's roots.
-func New(p *planner.Program, f planner.Facts) *Reference {
+func New(p *walk.Program, f walk.Facts) *Reference {
 	r := &Reference{p: p, facts: f, nodes: make([]node, len(p.Nodes))}
 	for i := range p.Nodes {
 		if slices.Contains(p.Roots, i) {
 			r.begin(i, f.Input)
 		}
 	}
-	r.bury(&planner.Decision{}) // what nothing ever leads to
+	r.bury(&walk.Decision{}) // what nothing ever leads to
 	return r
 }
 
 // Open lists the visits that are ready and not settled, in file order.
-func (r *Reference) Open() []planner.VisitKey {
-	keys := []planner.VisitKey{}
+func (r *Reference) Open() []walk.VisitKey {
+	keys := []walk.VisitKey{}
 	for i := range r.nodes {
 		if v := r.nodes[i].open; v != nil {
-			keys = append(keys, planner.VisitKey{Node: i, Visit: v.n})
+			keys = append(keys, walk.VisitKey{Node: i, Visit: v.n})
 		}
 	}
 	return keys
 }
 
 // Status is how a node's latest visit settled and how many began.
-func (r *Reference) Status(i int) (planner.Status, int) {
+func (r *Reference) Status(i int) (walk.Status, int) {
 	n := &r.nodes[i]
 	if !n.settled {
 		return "", n.began
@@ -100,7 +100,7 @@ func (r *Reference) Status(i int) (planner.Status, int) {
 }
 
 // Continued is why a node's latest visit failed under on_error: continue; nil: it did not.
-func (r *Reference) Continued(i int) *planner.Failure {
+func (r *Reference) Continued(i int) *walk.Failure {
 	if !r.nodes[i].continued {
 		return nil
 	}
@@ -111,10 +111,10 @@ func (r *Reference) Continued(i int) *planner.Failure {
 func (r *Reference) Output(i int) (any, bool) { return r.nodes[i].output, r.nodes[i].has }
 
 // Last is what an open visit was started with.
-func (r *Reference) Last(k planner.VisitKey) any { return r.nodes[k.Node].open.last }
+func (r *Reference) Last(k walk.VisitKey) any { return r.nodes[k.Node].open.last }
 
 // Input is what an open visit, or one of its items, is given.
-func (r *Reference) Input(k planner.VisitKey, index int) (any, *planner.Failure) {
+func (r *Reference) Input(k walk.VisitKey, index int) (any, *walk.Failure) {
 	v, n := r.nodes[k.Node].open, &r.p.Nodes[k.Node]
 	s := r.sight(v.last)
 	if index >= 0 {
@@ -134,7 +134,7 @@ func (r *Reference) Input(k planner.VisitKey, index int) (any, *planner.Failure)
 }
 
 // Items resolves the list of an open foreach visit: its length.
-func (r *Reference) Items(k planner.VisitKey) (int, *planner.Failure) {
+func (r *Reference) Items(k walk.VisitKey) (int, *walk.Failure) {
 	v, n := r.nodes[k.Node].open, &r.p.Nodes[k.Node]
 	if !v.known {
 		value, f := n.Foreach.Resolve(r.sight(v.last))
@@ -143,10 +143,10 @@ func (r *Reference) Items(k planner.VisitKey) (int, *planner.Failure) {
 		}
 		list, ok := value.([]any)
 		if !ok {
-			return 0, &planner.Failure{Code: planner.CodeForeach, Node: n.ID}
+			return 0, &walk.Failure{Code: walk.CodeForeach, Node: n.ID}
 		}
-		if len(list) > planner.MaxItems {
-			return 0, &planner.Failure{Code: planner.CodeForeachLimit, Node: n.ID}
+		if len(list) > walk.MaxItems {
+			return 0, &walk.Failure{Code: walk.CodeForeachLimit, Node: n.ID}
 		}
 		v.list, v.items, v.known = list, make([]item, len(list)), true
 	}
@@ -156,12 +156,12 @@ func (r *Reference) Items(k planner.VisitKey) (int, *planner.Failure) {
 // NextItem starts the next item in index order; -1: none may start. After a
 // failure none starts, but what an interruption cut off runs again:
 // the visit cannot be open and have nothing that runs.
-func (r *Reference) NextItem(k planner.VisitKey) int {
+func (r *Reference) NextItem(k walk.VisitKey) int {
 	v := r.nodes[k.Node].open
 	next, over, running := -1, r.stopped, false
 	for i := range v.items {
 		it := &v.items[i]
-		over = over || it.status == planner.Cancelled || it.status == planner.Failed && r.p.Nodes[k.Node].OnError != planner.OnErrorContinue
+		over = over || it.status == walk.Cancelled || it.status == walk.Failed && r.p.Nodes[k.Node].OnError != walk.OnErrorContinue
 		running = running || it.started && it.status == ""
 		if !it.started && next < 0 {
 			next = i
@@ -174,9 +174,9 @@ func (r *Reference) NextItem(k planner.VisitKey) int {
 	return next
 }
 
-func (r *Reference) start(k planner.VisitKey, item int) {
+func (r *Reference) start(k walk.VisitKey, item int) {
 	r.nodes[k.Node].open.items[item].started = true
-	r.log = append(r.log, event{planner.Settlement{VisitKey: k, Item: item}, true})
+	r.log = append(r.log, event{walk.Settlement{VisitKey: k, Item: item}, true})
 }
 
 // Interrupt is a crash: what ran has not started.
@@ -194,21 +194,21 @@ func (r *Reference) Interrupt() {
 func (r *Reference) Stop() { r.stopped = true }
 
 // Outcome is how the run ended, once nothing is open.
-func (r *Reference) Outcome() planner.Outcome {
+func (r *Reference) Outcome() walk.Outcome {
 	if len(r.Open()) > 0 {
-		return planner.Outcome{}
+		return walk.Outcome{}
 	}
 	switch {
 	case r.stopped:
-		return planner.Outcome{Done: true, Status: planner.Cancelled, Failure: r.failure}
+		return walk.Outcome{Done: true, Status: walk.Cancelled, Failure: r.failure}
 	case r.failed:
-		return planner.Outcome{Done: true, Status: planner.Failed, Failure: r.failure}
+		return walk.Outcome{Done: true, Status: walk.Failed, Failure: r.failure}
 	}
-	return planner.Outcome{Done: true, Status: planner.Completed, Output: r.output()}
+	return walk.Outcome{Done: true, Status: walk.Completed, Output: r.output()}
 }
 
 func (r *Reference) output() any {
-	needs := slices.ContainsFunc(r.p.Nodes, func(n planner.ProgramNode) bool { return len(n.Needs) > 0 })
+	needs := slices.ContainsFunc(r.p.Nodes, func(n walk.ProgramNode) bool { return len(n.Needs) > 0 })
 	if !needs {
 		return r.last
 	}
@@ -223,15 +223,15 @@ func (r *Reference) output() any {
 	}
 	m := map[string]any{}
 	for _, i := range sinks {
-		if n := &r.nodes[i]; n.settled && (n.status == planner.Completed || n.continued) {
+		if n := &r.nodes[i]; n.settled && (n.status == walk.Completed || n.continued) {
 			m[r.p.Nodes[i].ID] = n.output
 		}
 	}
 	return m
 }
 
-func (r *Reference) sight(last any) planner.Sight {
-	s := planner.Sight{RunID: r.facts.RunID, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1,
+func (r *Reference) sight(last any) walk.Sight {
+	s := walk.Sight{RunID: r.facts.RunID, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1,
 		Outputs: map[string]any{}, Continued: map[string]bool{}}
 	for i := range r.nodes {
 		s.Continued[r.p.Nodes[i].ID] = r.nodes[i].continued
@@ -265,13 +265,13 @@ func (r *Reference) stopping() bool {
 }
 
 // rejection: a person said no to an approval.
-func rejection(def *planner.ProgramNode, f *planner.Failure) bool {
+func rejection(def *walk.ProgramNode, f *walk.Failure) bool {
 	return def.Type == "approval" && f != nil && f.Code == "rejected"
 }
 
-func (r *Reference) fail(f *planner.Failure, node string, decided bool) {
+func (r *Reference) fail(f *walk.Failure, node string, decided bool) {
 	if f == nil {
-		f = &planner.Failure{Code: planner.CodeFailed, Message: fmt.Sprintf("node %q failed", node), Node: node}
+		f = &walk.Failure{Code: walk.CodeFailed, Message: fmt.Sprintf("node %q failed", node), Node: node}
 	}
 	if r.failure == nil {
 		r.failure = f
@@ -280,7 +280,7 @@ func (r *Reference) fail(f *planner.Failure, node string, decided bool) {
 	r.decided = r.decided || decided
 }
 
-func at(f *planner.Failure, node string) *planner.Failure {
+func at(f *walk.Failure, node string) *walk.Failure {
 	if f != nil {
 		f.Node = node
 	}

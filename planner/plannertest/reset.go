@@ -3,7 +3,7 @@ package plannertest
 import (
 	"slices"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Reset says what a resume resets, in one sentence: the run is where it would be if
@@ -34,13 +34,13 @@ func (r *Reference) Reset() (again *Reference, ok bool) {
 
 // undone: the settlement is of a visit that failed unhandled or was cancelled;
 // of a foreach visit, only the items that failed or were cancelled.
-func (r *Reference) undone(s planner.Settlement) bool {
+func (r *Reference) undone(s walk.Settlement) bool {
 	n, def := &r.nodes[s.Node], &r.p.Nodes[s.Node]
 	if !n.unhandled || n.open != nil || n.began != s.Visit {
 		return false
 	}
 	if def.Foreach != nil && s.Item >= 0 {
-		return s.Status == planner.Cancelled || s.Status == planner.Failed && def.OnError != planner.OnErrorContinue
+		return s.Status == walk.Cancelled || s.Status == walk.Failed && def.OnError != walk.OnErrorContinue
 	}
 	return true
 }

@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Settle applies a final outcome: first the decision, then the nodes that can
 // be reached no more, then those whose needs have all settled.
-func (r *Reference) Settle(s planner.Settlement) (planner.Decision, error) {
+func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 	n, def := &r.nodes[s.Node], &r.p.Nodes[s.Node]
 	if n.open == nil || n.open.n != s.Visit {
-		return planner.Decision{}, fmt.Errorf("visit %d of %s is not open", s.Visit, def.ID)
+		return walk.Decision{}, fmt.Errorf("visit %d of %s is not open", s.Visit, def.ID)
 	}
-	var d planner.Decision
+	var d walk.Decision
 	settled := s
 	if s.Item >= 0 && def.Foreach != nil {
 		if _, f := r.Items(s.VisitKey); f != nil {
@@ -35,20 +35,20 @@ func (r *Reference) Settle(s planner.Settlement) (planner.Decision, error) {
 	n.continued = false
 
 	edge, last := -1, any(nil)
-	errorEdge := slices.IndexFunc(def.Out, func(e planner.ProgramEdge) bool { return e.Cond.OnFailure() })
+	errorEdge := slices.IndexFunc(def.Out, func(e walk.ProgramEdge) bool { return e.Cond.OnFailure() })
 	follow := true // whether the edges are evaluated
 	switch {
-	case s.Status == planner.Completed:
+	case s.Status == walk.Completed:
 		n.output, n.has, last = s.Output, true, s.Output
-	case s.Status == planner.Cancelled:
+	case s.Status == walk.Cancelled:
 		n.unhandled, follow = true, false
-	case s.Status == planner.Skipped: // by a person
+	case s.Status == walk.Skipped: // by a person
 	case errorEdge >= 0:
 		d.Handled, edge, last, follow = "edge", errorEdge, failureValue(s.Failure, def.ID), false
-	case def.OnError == planner.OnErrorContinue:
+	case def.OnError == walk.OnErrorContinue:
 		d.Handled, n.continued, n.has = "continue", true, true
-	case def.OnError == planner.OnErrorSkip:
-		d.Handled, n.status = "skip", planner.Skipped
+	case def.OnError == walk.OnErrorSkip:
+		d.Handled, n.status = "skip", walk.Skipped
 	default:
 		n.unhandled, follow = true, false
 		r.refused = r.refused || rejection(def, s.Failure)
@@ -73,7 +73,7 @@ func (r *Reference) Settle(s planner.Settlement) (planner.Decision, error) {
 }
 
 // settleItem notes an item's outcome; over: the visit has ended with it.
-func (r *Reference) settleItem(v *visit, def *planner.ProgramNode, s planner.Settlement) (_ planner.Settlement, over bool) {
+func (r *Reference) settleItem(v *visit, def *walk.ProgramNode, s walk.Settlement) (_ walk.Settlement, over bool) {
 	v.items[s.Item] = item{started: true, status: s.Status, output: s.Output, failure: s.Failure}
 	var first *item // failed, in item order
 	cancelled, running, open := false, false, false
@@ -83,46 +83,46 @@ func (r *Reference) settleItem(v *visit, def *planner.ProgramNode, s planner.Set
 		switch it.status {
 		case "":
 			running, open = running || it.started, true
-		case planner.Completed:
+		case walk.Completed:
 			outputs[i] = it.output
-		case planner.Failed:
-			if def.OnError == planner.OnErrorContinue {
+		case walk.Failed:
+			if def.OnError == walk.OnErrorContinue {
 				instead := failureValue(it.failure, "").(map[string]any)
 				outputs[i] = map[string]any{"error": instead["error"], "code": instead["code"]}
 			}
-			if (first == nil || rejection(def, it.failure) && !rejection(def, first.failure)) && def.OnError != planner.OnErrorContinue {
+			if (first == nil || rejection(def, it.failure) && !rejection(def, first.failure)) && def.OnError != walk.OnErrorContinue {
 				first = it
 			}
-		case planner.Cancelled:
+		case walk.Cancelled:
 			cancelled = true
 		}
 	}
-	visit := planner.Settlement{VisitKey: s.VisitKey, Item: -1}
+	visit := walk.Settlement{VisitKey: s.VisitKey, Item: -1}
 	switch {
 	case running:
 		return s, false
 	case first != nil:
-		visit.Status, visit.Failure = planner.Failed, first.failure
+		visit.Status, visit.Failure = walk.Failed, first.failure
 	case cancelled:
-		visit.Status = planner.Cancelled
+		visit.Status = walk.Cancelled
 	case open:
 		return s, false
 	default:
-		visit.Status, visit.Output = planner.Completed, outputs
+		visit.Status, visit.Output = walk.Completed, outputs
 	}
 	return visit, true
 }
 
-func failureValue(f *planner.Failure, node string) any {
+func failureValue(f *walk.Failure, node string) any {
 	if f == nil {
-		return map[string]any{"error": "failed", "code": planner.CodeFailed, "node": node}
+		return map[string]any{"error": "failed", "code": walk.CodeFailed, "node": node}
 	}
 	return map[string]any{"error": f.Message, "code": f.Code, "node": node}
 }
 
 // choose: edges in file order; the first true one that is no fallback, else the
 // first fallback, else none.
-func (r *Reference) choose(def *planner.ProgramNode, last any, d *planner.Decision) int {
+func (r *Reference) choose(def *walk.ProgramNode, last any, d *walk.Decision) int {
 	fallback, others := -1, 0
 	for i, e := range def.Out {
 		if e.Cond.OnFailure() {
@@ -152,18 +152,18 @@ func (r *Reference) choose(def *planner.ProgramNode, last any, d *planner.Decisi
 	}
 	d.Ended = "no edge matched"
 	if r.p.Strict {
-		d.Failure = &planner.Failure{Code: planner.CodeNoEdge, Node: def.ID}
+		d.Failure = &walk.Failure{Code: walk.CodeNoEdge, Node: def.ID}
 		r.fail(d.Failure, def.ID, true)
 	}
 	return -1
 }
 
 // take carries the token over an edge.
-func (r *Reference) take(to int, last any, d *planner.Decision) {
+func (r *Reference) take(to int, last any, d *walk.Decision) {
 	n, def := &r.nodes[to], &r.p.Nodes[to]
 	switch {
 	case n.began >= def.MaxVisits:
-		d.Failure = &planner.Failure{Code: planner.CodeMaxVisits, Node: def.ID}
+		d.Failure = &walk.Failure{Code: walk.CodeMaxVisits, Node: def.ID}
 		r.fail(d.Failure, def.ID, true)
 	case r.stopping():
 		n.held = &visit{n: n.began + 1, last: last}
@@ -174,7 +174,7 @@ func (r *Reference) take(to int, last any, d *planner.Decision) {
 
 // bury settles as skipped every node that was never visited and that no live
 // visit can reach over edges; then whatever needs one of them.
-func (r *Reference) bury(d *planner.Decision) {
+func (r *Reference) bury(d *walk.Decision) {
 	reached := r.reach()
 	var dead []int
 	for i := range r.nodes {
@@ -182,9 +182,9 @@ func (r *Reference) bury(d *planner.Decision) {
 		if len(r.p.Nodes[i].Needs) > 0 || n.began > 0 || n.settled || reached[i] {
 			continue
 		}
-		n.settled, n.status = true, planner.Skipped
+		n.settled, n.status = true, walk.Skipped
 		if len(r.needing(i)) > 0 {
-			d.Settled = append(d.Settled, planner.Consequence{Node: r.p.Nodes[i].ID, Status: "skipped"})
+			d.Settled = append(d.Settled, walk.Consequence{Node: r.p.Nodes[i].ID, Status: "skipped"})
 			dead = append(dead, i)
 		}
 	}
@@ -217,13 +217,13 @@ func (r *Reference) reach() []bool {
 }
 
 // settledNeed decides every node whose needs have now all settled.
-func (r *Reference) settledNeed(i int, d *planner.Decision) {
+func (r *Reference) settledNeed(i int, d *walk.Decision) {
 	for _, j := range r.needing(i) {
 		r.activate(j, d)
 	}
 }
 
-func (r *Reference) activate(j int, d *planner.Decision) {
+func (r *Reference) activate(j int, d *walk.Decision) {
 	n, def := &r.nodes[j], &r.p.Nodes[j]
 	if n.chosen || r.stopped {
 		return
@@ -234,19 +234,19 @@ func (r *Reference) activate(j int, d *planner.Decision) {
 		}
 	}
 	runs, ev := r.when(def, d)
-	if runs && r.stopping() && def.When == planner.WhenSuccess {
+	if runs && r.stopping() && def.When == walk.WhenSuccess {
 		return
 	}
 	n.chosen = true
 	switch {
 	case !runs:
-		d.Settled = append(d.Settled, planner.Consequence{Node: def.ID, Status: "skipped", Evaluated: ev})
-		n.settled, n.status = true, planner.Skipped
+		d.Settled = append(d.Settled, walk.Consequence{Node: def.ID, Status: "skipped", Evaluated: ev})
+		n.settled, n.status = true, walk.Skipped
 		r.bury(d)
 		r.settledNeed(j, d)
 	default:
 		if ev != nil {
-			d.Settled = append(d.Settled, planner.Consequence{Node: def.ID, Visit: 1, Status: "ready", Evaluated: ev})
+			d.Settled = append(d.Settled, walk.Consequence{Node: def.ID, Visit: 1, Status: "ready", Evaluated: ev})
 		}
 		r.begin(j, r.joined(def))
 	}
@@ -255,23 +255,23 @@ func (r *Reference) activate(j int, d *planner.Decision) {
 // when: success, all needs completed (in a plan of steps in order: the previous
 // step has not failed); failure, some need failed; always; or a condition, for
 // which all must have completed.
-func (r *Reference) when(def *planner.ProgramNode, d *planner.Decision) (bool, *planner.Evaluation) {
+func (r *Reference) when(def *walk.ProgramNode, d *walk.Decision) (bool, *walk.Evaluation) {
 	completed, failed := true, false
 	for _, j := range def.Needs {
 		status := r.nodes[j].status
 		if r.nodes[j].continued {
-			status = planner.Completed
+			status = walk.Completed
 		}
-		failed = failed || status == planner.Failed
-		good := status == planner.Completed || r.p.Sequential && status == planner.Skipped
+		failed = failed || status == walk.Failed
+		good := status == walk.Completed || r.p.Sequential && status == walk.Skipped
 		completed = completed && good
 	}
 	switch def.When {
-	case planner.WhenAlways:
+	case walk.WhenAlways:
 		return true, nil
-	case planner.WhenFailure:
+	case walk.WhenFailure:
 		return failed, nil
-	case planner.WhenSuccess:
+	case walk.WhenSuccess:
 		return completed, nil
 	}
 	if !completed {
@@ -289,12 +289,12 @@ func (r *Reference) when(def *planner.ProgramNode, d *planner.Decision) (bool, *
 
 // joined is the one need's output, or an object of all. A need that failed
 // stands for its error, one that was skipped for null.
-func (r *Reference) joined(def *planner.ProgramNode) any {
+func (r *Reference) joined(def *walk.ProgramNode) any {
 	m := map[string]any{}
 	for _, j := range def.Needs {
 		n, id := &r.nodes[j], r.p.Nodes[j].ID
 		m[id] = n.output
-		if n.status == planner.Failed && !n.continued {
+		if n.status == walk.Failed && !n.continued {
 			m[id] = failureValue(n.failure, id)
 		}
 		if len(def.Needs) == 1 {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // evil are texts that attack a page: markup, attributes of the page's own script
@@ -29,7 +29,7 @@ const (
 // and questions are all attacks.
 func hostile(t *testing.T, d *daemon) []domain.Run {
 	t.Helper()
-	quotedEvil, err := planner.EncodeValue(evil + "\x00 after NUL")
+	quotedEvil, err := jsonvalue.Encode(evil + "\x00 after NUL")
 	must(t, err)
 	world := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -54,7 +54,7 @@ func hostile(t *testing.T, d *daemon) []domain.Run {
 		}
 	}))
 	t.Cleanup(world.Close)
-	name, err := planner.EncodeValue(evil[:200]) // plans refuse more, and what turns or hides text
+	name, err := jsonvalue.Encode(evil[:200]) // plans refuse more, and what turns or hides text
 	must(t, err)
 	d.plan(fmt.Sprintf(`
 id: hostile

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -22,7 +22,7 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 		t.Errorf("before any: %d", p.Code)
 	}
 	const session = `a "customer"/7 <b>`
-	hostile, err := planner.EncodeValue(webtest.Hostile)
+	hostile, err := jsonvalue.Encode(webtest.Hostile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web"
 )
 
@@ -330,7 +331,7 @@ nodes:
   book: {type: set, input: {booked: "${last}"}}
 edges: [{from: pay, to: book}]
 `, bank.URL))
-	hostile, err := planner.EncodeValue(Hostile)
+	hostile, err := jsonvalue.Encode(Hostile)
 	if err != nil {
 		tb.Fatal(err)
 	}

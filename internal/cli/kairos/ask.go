@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // answered is the object that `ask --json` prints.
@@ -93,7 +93,7 @@ func preferred(list []string) (map[string]any, error) {
 		if out == nil {
 			out = map[string]any{}
 		}
-		v, err := planner.DecodeValue([]byte(text))
+		v, err := jsonvalue.Decode([]byte(text))
 		if err != nil {
 			v = text
 		}
@@ -177,7 +177,7 @@ func (c *program) ask(cmd *cobra.Command, b *client.Client, r domain.DraftReques
 	res := view.Result
 	out.Run, out.Answer = &res, res.Output
 	if res.Result != nil {
-		if out.Answer, err = planner.EncodeValue(res.Result.AggregatedResult); err != nil {
+		if out.Answer, err = jsonvalue.Encode(res.Result.AggregatedResult); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func (c *program) runCommand() *cobra.Command {
@@ -108,11 +110,11 @@ func (c *program) jsonArgument(name, text string) (domain.RawJSON, error) {
 			return nil, exit.Usage("%s: %w", name, err)
 		}
 	}
-	v, err := planner.DecodeValue(b)
+	v, err := jsonvalue.Decode(b)
 	if err != nil {
 		return nil, exit.Usage("%s is not JSON: %s%s", what, err, advice)
 	}
-	return planner.EncodeValue(v)
+	return jsonvalue.Encode(v)
 }
 
 func parseLabels(list []string) (map[string]string, error) {
@@ -334,7 +336,7 @@ func (c *program) result(res domain.Result) error {
 	case domain.RunFailed:
 		if res.Error != nil {
 			next := "resume " + short
-			if res.Error.Code == planner.CodeCondition { // running again decides the same
+			if res.Error.Code == walk.CodeCondition { // running again decides the same
 				next = "fork " + short + " --edit STEP=JSON"
 			}
 			c.Errorf("run %s failed at %s: %s (%s)\n  kairos %s\n", run, res.Error.Node, res.Error.Message, res.Error.Code, next)
@@ -379,9 +381,9 @@ func exitOf(r domain.Result) error {
 
 // text is a JSON value as a person reads it: a string without quotes.
 func text(j domain.RawJSON) string {
-	v, err := planner.DecodeValue(j)
+	v, err := jsonvalue.Decode(j)
 	if err != nil {
 		return string(j)
 	}
-	return planner.Text(v)
+	return jsonvalue.Text(v)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // toolsCommand lists tools, and accepts those of MCP servers that have changed.
@@ -178,7 +179,7 @@ an HTTP GET is sent; any other call is only shown.`,
 				}
 				src, err := json.Marshal(map[string]any{
 					"id": "try-" + strings.ReplaceAll(t.Name, ".", "-"), "name": "Try " + t.Name, "description": fmt.Sprintf("Calls %s with the input of the run.", t.Name),
-					"nodes": map[string]any{"call": map[string]any{"type": planner.TypeTool, "tool": t.Name, "input": "${input}"}},
+					"nodes": map[string]any{"call": map[string]any{"type": walk.TypeTool, "tool": t.Name, "input": "${input}"}},
 				})
 				if err != nil {
 					return fmt.Errorf("encode the plan: %w", err)

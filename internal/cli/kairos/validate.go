@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // validated is what validate says of one file.
@@ -19,7 +20,7 @@ type validated struct {
 	Hash     string           `json:"hash"`
 	Problems planner.Problems `json:"problems"`
 	// Effects says what each node may do to the world outside.
-	Effects map[string]planner.Effect `json:"effects,omitempty"`
+	Effects map[string]walk.Effect `json:"effects,omitempty"`
 }
 
 func (c *program) validateCommand() *cobra.Command {
@@ -134,7 +135,7 @@ func (c *program) validate(file string, catalog *planner.Catalog) (validated, er
 		if err != nil {
 			return v, err
 		}
-		v.Effects = map[string]planner.Effect{}
+		v.Effects = map[string]walk.Effect{}
 		for i := range p.Nodes {
 			v.Effects[p.Nodes[i].ID] = catalog.EffectOf(&p.Nodes[i])
 		}

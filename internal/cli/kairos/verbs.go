@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // verbText is what help says of an operator's verb.
@@ -343,7 +343,7 @@ same answer is given to each, one after the other, and nothing is waited for.`,
 
 // endedBy reports whether a run failed by the rejection of a request.
 func endedBy(r domain.Run, a domain.Approval) bool {
-	return r.Status == domain.RunFailed && a.Status == "rejected" && r.Error != nil && r.Error.Code == planner.CodeRejected && r.Error.Node == a.Node
+	return r.Status == domain.RunFailed && a.Status == "rejected" && r.Error != nil && r.Error.Code == walk.CodeRejected && r.Error.Node == a.Node
 }
 
 // decideAll gives the same answer to several questions; one that cannot be answered

@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Operator may do everything an operator and an author may.
@@ -28,7 +29,7 @@ type Registry struct {
 
 	mu       sync.Mutex
 	handlers map[string]engine.Handler
-	effects  map[string]planner.Effect
+	effects  map[string]walk.Effect
 	tools    map[string]bool
 	calls    []Call
 	silent   bool
@@ -43,17 +44,17 @@ type Call struct {
 
 // NewRegistry makes a registry without handlers.
 func NewRegistry() *Registry {
-	return &Registry{handlers: map[string]engine.Handler{}, effects: map[string]planner.Effect{}, tools: map[string]bool{}}
+	return &Registry{handlers: map[string]engine.Handler{}, effects: map[string]walk.Effect{}, tools: map[string]bool{}}
 }
 
 // Handle adds the handler of a node type.
-func (r *Registry) Handle(typ string, effect planner.Effect, h engine.HandlerFunc) *Registry {
+func (r *Registry) Handle(typ string, effect walk.Effect, h engine.HandlerFunc) *Registry {
 	r.Add(typ, effect, h)
 	return r
 }
 
 // Tool adds a handler as a tool, which steps can name.
-func (r *Registry) Tool(name string, effect planner.Effect, h engine.HandlerFunc) *Registry {
+func (r *Registry) Tool(name string, effect walk.Effect, h engine.HandlerFunc) *Registry {
 	r.Add(name, effect, h)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,8 +63,8 @@ func (r *Registry) Tool(name string, effect planner.Effect, h engine.HandlerFunc
 }
 
 // name is what a node's handler was added with.
-func name(n *planner.ProgramNode) string {
-	if n.Type == planner.TypeTool {
+func name(n *walk.ProgramNode) string {
+	if n.Type == walk.TypeTool {
 		return n.Tool
 	}
 	return n.TypeName
@@ -78,7 +79,7 @@ func (r *Registry) Unrecorded() *Registry {
 }
 
 // Add adds any handler.
-func (r *Registry) Add(typ string, effect planner.Effect, h engine.Handler) {
+func (r *Registry) Add(typ string, effect walk.Effect, h engine.Handler) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.handlers[typ], r.effects[typ] = h, effect
@@ -103,7 +104,7 @@ func (r *Registry) Count(node string) int {
 }
 
 // Handler finds the handler of a node.
-func (r *Registry) Handler(n *planner.ProgramNode) (engine.Handler, bool) {
+func (r *Registry) Handler(n *walk.ProgramNode) (engine.Handler, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h, ok := r.handlers[name(n)]
@@ -130,7 +131,7 @@ type stepped struct{ engine.HandlerFunc }
 func (stepped) Stepped() bool { return true }
 
 // Effect is what the type was added with.
-func (r *Registry) Effect(n *planner.ProgramNode, _ any) planner.Effect {
+func (r *Registry) Effect(n *walk.ProgramNode, _ any) walk.Effect {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.effects[name(n)]
@@ -140,7 +141,7 @@ func (r *Registry) Effect(n *planner.ProgramNode, _ any) planner.Effect {
 func (r *Registry) Catalog() *planner.Catalog {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := &planner.Catalog{Types: map[string]planner.Effect{}, Tools: map[string]planner.ToolInfo{}}
+	c := &planner.Catalog{Types: map[string]walk.Effect{}, Tools: map[string]planner.ToolInfo{}}
 	for typ, effect := range r.effects {
 		if r.tools[typ] {
 			c.Tools[typ] = planner.ToolInfo{Effect: effect}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/model"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Wire is a protocol: what a server streams.
@@ -165,7 +165,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := serve(t, c.serve).Complete(t.Context(), Conversation())
-			f, ok := errors.AsType[*planner.Failure](err)
+			f, ok := errors.AsType[*walk.Failure](err)
 			if !ok {
 				t.Fatalf("not a failure: %v", err)
 			}
@@ -177,7 +177,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 	t.Run("L06 a wait until a date", func(t *testing.T) {
 		at := time.Now().Add(40 * time.Second).UTC().Format(http.TimeFormat)
 		_, err := serve(t, status(503, at, "")).Complete(t.Context(), Conversation())
-		if f := planner.AsFailure(err); f.Code != model.CodeUnavailable || f.RetryAfter <= 0 || f.RetryAfter > 40*time.Second {
+		if f := walk.AsFailure(err); f.Code != model.CodeUnavailable || f.RetryAfter <= 0 || f.RetryAfter > 40*time.Second {
 			t.Errorf("%v after %s", err, f.RetryAfter)
 		}
 	})
@@ -195,7 +195,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 			}
 			conn.Close()
 		}).Complete(t.Context(), Conversation())
-		if f := planner.AsFailure(err); f.Permanent || f.Code != model.CodeUnavailable && f.Code != model.CodeTruncated {
+		if f := walk.AsFailure(err); f.Permanent || f.Code != model.CodeUnavailable && f.Code != model.CodeTruncated {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -207,7 +207,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 	})
 	t.Run("no server", func(t *testing.T) {
 		_, err := provide(refusing.URL).Complete(t.Context(), Conversation())
-		if f := planner.AsFailure(err); f == nil || f.Code != model.CodeUnavailable || f.Permanent {
+		if f := walk.AsFailure(err); f == nil || f.Code != model.CodeUnavailable || f.Permanent {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -217,7 +217,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 		s.StartTLS()
 		t.Cleanup(s.Close)
 		_, err := provide(s.URL).Complete(t.Context(), Conversation())
-		if f := planner.AsFailure(err); f == nil || f.Code != "tls" || !f.Permanent {
+		if f := walk.AsFailure(err); f == nil || f.Code != "tls" || !f.Permanent {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Provider answers a text with the text itself, and a question for a value with
@@ -30,7 +30,7 @@ func (Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, 
 	}
 	text := "offline: " + asked
 	if r.Schema != nil {
-		b, err := planner.EncodeValue(least(r.Schema, asked, 0))
+		b, err := jsonvalue.Encode(least(r.Schema, asked, 0))
 		if err != nil {
 			return agent.Response{}, err
 		}

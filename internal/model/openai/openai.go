@@ -16,7 +16,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/model"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Config says where the server is.
@@ -123,7 +123,7 @@ func (p *Provider) request(r agent.Request, names model.Names) (openai.ChatCompl
 			Function: &openai.FunctionDefinition{Name: names.To(t.Name), Description: t.Description, Parameters: parameters}})
 	}
 	if r.Schema != nil {
-		b, err := planner.EncodeValue(r.Schema)
+		b, err := jsonvalue.Encode(r.Schema)
 		if err != nil {
 			return req, fmt.Errorf("schema of the answer: %w", err)
 		}

@@ -15,7 +15,8 @@ import (
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/model/offline"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Script is a file of answers. For each question the first answer that fits is
@@ -119,7 +120,7 @@ func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Respons
 	if p.script.Otherwise != "" {
 		return offline.Provider{}.Complete(ctx, r)
 	}
-	return agent.Response{}, &planner.Failure{Code: CodeNoAnswer, Permanent: true, NoEffect: true,
+	return agent.Response{}, &walk.Failure{Code: CodeNoAnswer, Permanent: true, NoEffect: true,
 		Message: fmt.Sprintf("the script has no answer %d to %q", turn+1, user), Suggestion: "add one under answers"}
 }
 
@@ -129,15 +130,15 @@ func holds(text, part string) bool {
 
 func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream func(string)) (agent.Response, error) {
 	if e := a.Error; e != nil {
-		return agent.Response{}, &planner.Failure{Code: cmp.Or(e.Code, planner.CodeFailed), Message: cmp.Or(e.Message, "the script says so"), Permanent: e.Permanent, NoEffect: true, RetryAfter: e.RetryAfter}
+		return agent.Response{}, &walk.Failure{Code: cmp.Or(e.Code, walk.CodeFailed), Message: cmp.Or(e.Message, "the script says so"), Permanent: e.Permanent, NoEffect: true, RetryAfter: e.RetryAfter}
 	}
 	out := agent.Response{Text: fill.Replace(a.Text), Model: "scripted", Finish: "stop"}
 	if a.JSON != nil {
-		v, err := planner.Normalize(a.JSON)
+		v, err := jsonvalue.Normalize(a.JSON)
 		if err != nil {
 			return out, fmt.Errorf("answer %d of the script: %w", index+1, err)
 		}
-		b, err := planner.EncodeValue(v)
+		b, err := jsonvalue.Encode(v)
 		if err != nil {
 			return out, fmt.Errorf("answer %d of the script: %w", index+1, err)
 		}
@@ -147,14 +148,14 @@ func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream 
 		out.Finish = "tool_calls"
 	}
 	for n, c := range a.Calls {
-		args, err := planner.Normalize(c.Arguments)
+		args, err := jsonvalue.Normalize(c.Arguments)
 		if err != nil {
 			return out, errors.Join(fmt.Errorf("answer %d of the script", index+1), err)
 		}
 		if c.Arguments == nil {
 			args = map[string]any{}
 		}
-		b, err := planner.EncodeValue(args)
+		b, err := jsonvalue.Encode(args)
 		if err != nil {
 			return out, err
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // A plan whose middle step fails at first for odd inputs, and for good for input 3.
@@ -28,8 +29,8 @@ edges:
 
 func flowRuns(t *testing.T) (*enginetest.Engine, domain.Version) {
 	t.Helper()
-	reg := enginetest.NewRegistry().Handle("flaky", planner.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
-		in := planner.Text(c.Input)
+	reg := enginetest.NewRegistry().Handle("flaky", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		in := jsonvalue.Text(c.Input)
 		if in == "3" || in == "1" && c.Attempt == 1 {
 			return engine.Result{}, errors.New("the shop answered 503")
 		}

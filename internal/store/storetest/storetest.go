@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Open opens a migrated store in a new directory; it is closed with the test.
@@ -85,7 +86,7 @@ func Plan(tb testing.TB, s *store.Store, src string) domain.Version {
 		tb.Fatalf("parse plan: %v", err)
 	}
 	_, v, _, err := s.PutVersion(context.Background(), domain.NewVersion{Key: d.ID, Name: d.Name, Description: d.Description, Hash: d.Hash,
-		Kind: string(d.Kind()), Format: string(d.Format), Origin: "upload", Semantics: planner.Semantics, Source: d.Source, Canonical: d.Canonical(),
+		Kind: string(d.Kind()), Format: string(d.Format), Origin: "upload", Semantics: walk.Semantics, Source: d.Source, Canonical: d.Canonical(),
 		ByPerson: true, Author: "test"}, domain.System)
 	if err != nil {
 		tb.Fatalf("store plan: %v", err)

@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/tool/jsonpath"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 func value(tb testing.TB, text string) any {
 	tb.Helper()
-	v, err := planner.DecodeValue([]byte(text))
+	v, err := jsonvalue.Decode([]byte(text))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestFind(t *testing.T) {
 		if found == nil {
 			found = []any{}
 		}
-		if got, want := planner.Text(found), planner.Text(value(t, c.want)); got != want {
+		if got, want := jsonvalue.Text(found), jsonvalue.Text(value(t, c.want)); got != want {
 			t.Errorf("%s of %.60s: got %s, want %s", c.path, c.value, got, want)
 		}
 	}

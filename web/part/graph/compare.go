@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/diagram"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -33,8 +33,8 @@ const removedFrom = 1 << 20
 // Comparison is two versions of a plan in one picture: the later one, with what it
 // no longer has.
 type Comparison struct {
-	program *planner.Program
-	effects []planner.Effect  // what its nodes may do
+	program *walk.Program
+	effects []walk.Effect     // what its nodes may do
 	nodes   map[string]string // node id → what became of it
 	edges   map[int]string    // place → what became of it
 	needs   map[[2]string]string
@@ -46,15 +46,15 @@ type Comparison struct {
 
 // Programs are stored versions of plans, as the engine runs them.
 type Programs interface {
-	Program(ctx context.Context, hash string) (*planner.Program, error)
+	Program(ctx context.Context, hash string) (*walk.Program, error)
 	// Effects is what running each node may do, in their order.
-	Effects(ctx context.Context, hash string) ([]planner.Effect, error)
+	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
 }
 
 // Compare compares two stored versions.
 func Compare(ctx context.Context, of Programs, before, after string) (*Comparison, error) {
-	var programs [2]*planner.Program
-	var effects [2][]planner.Effect
+	var programs [2]*walk.Program
+	var effects [2][]walk.Effect
 	for i, hash := range []string{before, after} {
 		var err error
 		if programs[i], err = of.Program(ctx, hash); err != nil {
@@ -76,15 +76,15 @@ func Compare(ctx context.Context, of Programs, before, after string) (*Compariso
 func (c *Comparison) Gone(node string) bool { return c.nodes[node] == partRemoved }
 
 // compared joins two versions.
-func compared(a, b *planner.Program) *Comparison {
-	c := &Comparison{program: &planner.Program{ID: b.ID, Name: b.Name, Kind: b.Kind}, nodes: map[string]string{}, edges: map[int]string{}, needs: map[[2]string]string{}, counts: map[string]int{}}
+func compared(a, b *walk.Program) *Comparison {
+	c := &Comparison{program: &walk.Program{ID: b.ID, Name: b.Name, Kind: b.Kind}, nodes: map[string]string{}, edges: map[int]string{}, needs: map[[2]string]string{}, counts: map[string]int{}}
 	index := map[string]int{}
 	p := c.program
 	a2, b2 := alone(a), alone(b)
 	mark := func(id, what string) { c.nodes[id], c.counts[what] = what, c.counts[what]+1 }
 	for i := range b.Nodes {
 		n := b.Nodes[i]
-		n.Out, n.Needs = append([]planner.ProgramEdge(nil), n.Out...), append([]int(nil), n.Needs...)
+		n.Out, n.Needs = append([]walk.ProgramEdge(nil), n.Out...), append([]int(nil), n.Needs...)
 		index[n.ID] = i
 		p.Nodes = append(p.Nodes, n)
 		if j, ok := a.Index[n.ID]; !ok {
@@ -105,7 +105,7 @@ func compared(a, b *planner.Program) *Comparison {
 		mark(n.ID, partRemoved)
 	}
 	type link struct{ from, to, text string }
-	links := func(of *planner.Program) map[link]int {
+	links := func(of *walk.Program) map[link]int {
 		out := map[link]int{}
 		for i := range of.Nodes {
 			for _, e := range of.Nodes[i].Out {
@@ -120,7 +120,7 @@ func compared(a, b *planner.Program) *Comparison {
 			c.edges[at] = partAdded
 		}
 	}
-	needed := func(of *planner.Program, node, need string) bool {
+	needed := func(of *walk.Program, node, need string) bool {
 		i, ok := of.Index[node]
 		if !ok {
 			return false
@@ -165,8 +165,8 @@ func compared(a, b *planner.Program) *Comparison {
 
 // alone is a plan's nodes without what leads from one to another, which is compared
 // by itself.
-func alone(p *planner.Program) *planner.Program {
-	out := &planner.Program{Nodes: append([]planner.ProgramNode(nil), p.Nodes...)}
+func alone(p *walk.Program) *walk.Program {
+	out := &walk.Program{Nodes: append([]walk.ProgramNode(nil), p.Nodes...)}
 	for i := range out.Nodes {
 		out.Nodes[i].Out, out.Nodes[i].Needs = nil, nil
 	}

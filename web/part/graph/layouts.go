@@ -6,6 +6,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Layouts remembers where the nodes of plan versions are drawn: versions never
@@ -27,7 +28,7 @@ const maxLayouts = 64
 
 // Draw draws a plan with what its nodes may do; the drawing is shared and must not
 // be changed.
-func (l *Layouts) Draw(p *planner.Program, effects []planner.Effect, o diagram.Options) *diagram.Drawing {
+func (l *Layouts) Draw(p *walk.Program, effects []walk.Effect, o diagram.Options) *diagram.Drawing {
 	if o.Most == 0 {
 		o.Focus = "" // it matters only for what is folded
 	}
@@ -56,10 +57,10 @@ func (l *Layouts) Draw(p *planner.Program, effects []planner.Effect, o diagram.O
 }
 
 // unsafeOf marks the nodes that cannot be repeated, a bit for each.
-func unsafeOf(effects []planner.Effect) string {
+func unsafeOf(effects []walk.Effect) string {
 	bits := make([]byte, (len(effects)+7)/8)
 	for i, e := range effects {
-		if e == planner.EffectUnsafe {
+		if e == walk.EffectUnsafe {
 			bits[i/8] |= 1 << (i % 8)
 		}
 	}
@@ -68,7 +69,7 @@ func unsafeOf(effects []planner.Effect) string {
 
 // WithEffects is a program whose nodes say what they may do, whether or not the
 // document says it: a picture shows no more than its program says.
-func WithEffects(p *planner.Program, effects []planner.Effect) *planner.Program {
+func WithEffects(p *walk.Program, effects []walk.Effect) *walk.Program {
 	out := *p
 	out.Nodes = slices.Clone(p.Nodes)
 	for i, e := range effects {
@@ -78,8 +79,8 @@ func WithEffects(p *planner.Program, effects []planner.Effect) *planner.Program 
 }
 
 // EffectsIn are the effects of a program that is not stored, by the catalog.
-func EffectsIn(c *planner.Catalog, p *planner.Program) []planner.Effect {
-	out := make([]planner.Effect, len(p.Nodes))
+func EffectsIn(c *planner.Catalog, p *walk.Program) []walk.Effect {
+	out := make([]walk.Effect, len(p.Nodes))
 	for i := range p.Nodes {
 		out[i] = c.EffectOf(&p.Nodes[i])
 	}

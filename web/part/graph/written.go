@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/diagram"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
@@ -50,7 +50,7 @@ func (g *Graph) Zoom(c *ui.Context, d *diagram.Drawing, href func(size string) s
 
 // Written draws a plan as it is written. On the pages of a plan its nodes are
 // links, by which one is chosen.
-func Written(c *ui.Context, l *Layouts, p *planner.Program, effects []planner.Effect) *Graph {
+func Written(c *ui.Context, l *Layouts, p *walk.Program, effects []walk.Effect) *Graph {
 	drawn := Painter{Selected: c.Query("node"), Focus: c.Query("node") != ""}
 	o := diagram.Options{Focus: drawn.Selected}
 	if len(p.Nodes) > FoldFrom && c.Query("all") == "" {

@@ -3,7 +3,7 @@ package value
 import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/jsondiff"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
@@ -19,7 +19,7 @@ func Diff(l *locale.Language, a, z domain.RawJSON) (lines []kit.DiffLine, note s
 		return []kit.DiffLine{{Sign: "~", Text: l.Text("%s became %s", ui.SizeIn(l, len(a)), ui.SizeIn(l, len(z)))}}, locale.Mark("Too long to compare here.")
 	}
 	decode := func(j domain.RawJSON) any {
-		v, err := planner.DecodeValue(j)
+		v, err := jsonvalue.Decode(j)
 		if err != nil {
 			return string(j)
 		}
@@ -54,7 +54,7 @@ func Diff(l *locale.Language, a, z domain.RawJSON) (lines []kit.DiffLine, note s
 
 // shortValue is a value in a line of a difference.
 func shortValue(v any) string {
-	j, err := planner.EncodeValue(v)
+	j, err := jsonvalue.Encode(v)
 	if err != nil {
 		return ""
 	}

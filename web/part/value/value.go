@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
@@ -62,7 +62,7 @@ func (o Reading) Block(id, title string, j domain.RawJSON, raw string) kit.Block
 	if len(j) > treeBytes && j[0] != '"' {
 		return Text(b, string(j))
 	}
-	v, err := planner.DecodeValue(j)
+	v, err := jsonvalue.Decode(j)
 	if err != nil {
 		return Text(b, string(j))
 	}
@@ -215,7 +215,7 @@ func (o Reading) holds(key string, v any) bool {
 	case string:
 		return o.hit(v)
 	}
-	return o.hit(planner.Text(v))
+	return o.hit(jsonvalue.Text(v))
 }
 
 // child is an element of a list or object.
@@ -269,7 +269,7 @@ func (t *tree) node(key, path string, v any, depth int) kit.Node {
 	case json.Number:
 		n.Kind, n.Text = "n", string(v)
 	default:
-		n.Kind, n.Text = "w", planner.Text(v)
+		n.Kind, n.Text = "w", jsonvalue.Text(v)
 	}
 	if n.Text != "" && t.hit(scalar(v)) {
 		n.Hit = true
@@ -285,7 +285,7 @@ func scalar(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	return planner.Text(v)
+	return jsonvalue.Text(v)
 }
 
 // children adds those that are shown: of many, a block that leads to the next; of

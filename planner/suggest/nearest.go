@@ -1,0 +1,68 @@
+// Package suggest finds what a misspelled word was meant to be.
+package suggest
+
+import "strings"
+
+// Nearest returns the candidate that word was most likely meant to be, or ""
+// when none is close. Long words and long lists are not searched: a suggestion
+// is a courtesy, not worth quadratic time.
+func Nearest(word string, candidates []string) string {
+	if len(word) > 64 || len(candidates) > 5000 || word == "" {
+		return ""
+	}
+	best, bestDistance := "", len(word)/3+1
+	for _, c := range candidates {
+		if c == word || len(c) > 64 {
+			continue
+		}
+		if strings.EqualFold(c, word) {
+			return c
+		}
+		d := editDistance(word, c, bestDistance)
+		if d < bestDistance || d == bestDistance && (best == "" || commonPrefix(word, c) > commonPrefix(word, best)) {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// commonPrefix decides between candidates that are equally far.
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// editDistance counts insertions, deletions, substitutions and swaps of
+// neighbours; it gives limit+1 as soon as the distance must exceed limit.
+func editDistance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	before, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+			least = min(least, row[j])
+		}
+		if least > limit {
+			return limit + 1
+		}
+		before, prev, row = prev, row, before
+	}
+	return prev[len(b)]
+}

@@ -1,0 +1,266 @@
+package walk
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/suggest"
+	"strings"
+)
+
+// conditionKind tells the forms of a condition apart.
+type conditionKind int
+
+const (
+	condFallback conditionKind = iota // "", default, always
+	condFailed                        // failed
+	condPlain                         // operand OP value
+	condExpr                          // expr: …
+)
+
+// Condition is a compiled condition of an edge or a `when:`; see
+// docs/plan-language.md. It is immutable and safe for concurrent use.
+type Condition struct {
+	// Text is the condition as written.
+	Text    string
+	kind    conditionKind
+	op      string // "==", "!=", ".contains:"
+	operand *Reference
+	value   string
+	expr    *expression
+}
+
+// Fallback reports whether the condition is "", "default" or "always".
+func (c *Condition) Fallback() bool { return c == nil || c.kind == condFallback }
+
+// OnFailure reports whether the condition is "failed": an error edge.
+func (c *Condition) OnFailure() bool { return c != nil && c.kind == condFailed }
+
+// Plain reports whether the condition is `operand OP value`.
+func (c *Condition) Plain() bool { return c != nil && c.kind == condPlain }
+
+// Value is the right side of a plain condition.
+func (c *Condition) Value() string { return c.value }
+
+// Nodes lists the nodes whose outputs the condition reads. all is true when an
+// expression uses `output` in a way that may read any.
+func (c *Condition) Nodes() (nodes []string, all bool) {
+	switch {
+	case c == nil:
+	case c.operand != nil && c.operand.node != "":
+		nodes = []string{c.operand.node}
+	case c.expr != nil:
+		return c.expr.nodes, c.expr.allNodes
+	}
+	return nodes, false
+}
+
+// operators of plain conditions; the leftmost occurrence in the text wins.
+var operators = []string{"==", "!=", ".contains:"}
+
+// ParseCondition compiles a condition. The error is a *SyntaxError with the
+// column inside the text, from 1.
+func ParseCondition(text string) (*Condition, error) {
+	c := &Condition{Text: text}
+	trimmed := strings.TrimSpace(text)
+	switch trimmed {
+	case "", "default", "always":
+		return c, nil
+	case "failed":
+		c.kind = condFailed
+		return c, nil
+	}
+	if len(text) > maxExpression {
+		return nil, &SyntaxError{Message: fmt.Sprintf("condition of %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
+	}
+	lead := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
+	if src, ok := strings.CutPrefix(trimmed, "expr:"); ok {
+		x, err := compileExpression(src)
+		if err != nil {
+			err.Column += lead + len("expr:")
+			return nil, err
+		}
+		c.kind, c.expr = condExpr, x
+		return c, nil
+	}
+	c.kind = condPlain
+	at := -1
+	for _, op := range operators {
+		if i := strings.Index(trimmed, op); i >= 0 && (at < 0 || i < at) {
+			at, c.op = i, op
+		}
+	}
+	if at < 0 {
+		return nil, malformed(trimmed, lead)
+	}
+	left := strings.TrimRight(trimmed[:at], " \t")
+	ref := &Reference{Text: left}
+	rest, err := ref.parseTarget(left)
+	if err != nil {
+		err.Column += lead + 1
+		return nil, err
+	}
+	if strings.TrimSpace(rest) != "" {
+		return nil, &SyntaxError{Message: fmt.Sprintf("unexpected %s before %s", jsonvalue.Quote(rest), c.op), Column: lead + len(left) - len(rest) + 1}
+	}
+	switch ref.Root {
+	case RefLast, RefInput, RefOutput:
+	default:
+		return nil, &SyntaxError{Message: fmt.Sprintf("a condition cannot look at %s", ref.Root), Column: lead + 1,
+			Suggestion: "conditions compare last, input or output.<node>; use expr: for more"}
+	}
+	c.operand = ref
+	c.value = unquote(strings.TrimSpace(trimmed[at+len(c.op):]))
+	return c, nil
+}
+
+// malformed explains a text that is no condition.
+func malformed(text string, lead int) *SyntaxError {
+	e := &SyntaxError{Message: fmt.Sprintf("malformed condition %s", jsonvalue.Quote(text)), Column: lead + 1,
+		Suggestion: "write default, failed, last==value, output.node.path!=value, last.contains:text, or expr: with an expression"}
+	switch word := strings.ToLower(text); {
+	case strings.ContainsAny(text, "＝≤≥≠“”‘’"):
+		e.Suggestion = "use the plain characters ==, !=, <=, >= and straight quotes"
+	case strings.ContainsAny(text, "<>") || strings.Contains(text, "&&") || strings.Contains(text, "||"):
+		e.Suggestion = fmt.Sprintf("comparisons need an expression: expr: %s", text)
+	case strings.HasPrefix(text, "=") || strings.Contains(text, "="):
+		e.Suggestion = "equality is written =="
+	default:
+		if near := suggest.Nearest(word, []string{"default", "always", "failed"}); near != "" {
+			e.Suggestion = fmt.Sprintf("did you mean %s?", near)
+		}
+	}
+	return e
+}
+
+// unquote drops quotes that match and wrap the whole value.
+func unquote(s string) string {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] && !strings.ContainsRune(s[1:len(s)-1], rune(s[0])) {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+// ParseExpression compiles the expression of a custom step condition: what
+// stands after `expr:` on an edge, or the whole text.
+func ParseExpression(text string) (*Condition, error) {
+	src := strings.TrimSpace(text)
+	src = strings.TrimPrefix(src, "expr:")
+	x, err := compileExpression(src)
+	if err != nil {
+		return nil, err
+	}
+	return &Condition{Text: text, kind: condExpr, expr: x}, nil
+}
+
+// evaluate says whether the condition holds and records what it saw. A failing
+// expression is a failure with the condition's text and position.
+func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
+	ev := Evaluation{Condition: c.Text}
+	if s.meter == nil {
+		s.meter = newMeter(context.Background(), decisionCost)
+	}
+	switch c.kind {
+	case condFallback:
+		ev.Result = "fallback"
+		return true, ev, nil
+	case condFailed:
+		ev.Result = "false"
+		return false, ev, nil
+	case condExpr:
+		holds, err := c.expr.evaluate(s)
+		if err != nil {
+			ev.Result = "error"
+			f := &Failure{Code: CodeCondition, Message: fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), err), Permanent: true, NoEffect: true}
+			if problem, saw := c.expr.unread(s, true); problem != "" {
+				ev.Problem, ev.Saw = problem, saw
+				f.Message = fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), ev.Unread())
+				f.Suggestion = "fork the run with another output of that step, or give the step an output schema"
+			}
+			return false, ev, f
+		}
+		ev.Result = boolText(holds)
+		return holds, ev, nil
+	}
+	v, found := c.operand.lookup(s)
+	if !found {
+		ev.Result = "not found"
+		ev.Problem, ev.Saw = c.operand.missing(s)
+		return false, ev, nil
+	}
+	text, ok := jsonvalue.TextWithin(v)
+	if !ok || !s.meter.takes(len(text)/plainBytes) {
+		ev.Result = "error"
+		return false, ev, &Failure{Code: CodeCondition, Message: fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), errCost), Permanent: true, NoEffect: true}
+	}
+	ev.Saw = seen(text)
+	var holds bool
+	switch c.op {
+	case "==":
+		holds = jsonvalue.EqualText(text, c.value)
+	case "!=":
+		holds = !jsonvalue.EqualText(text, c.value)
+	default:
+		holds = strings.Contains(text, c.value)
+	}
+	ev.Result = boolText(holds)
+	return holds, ev, nil
+}
+
+// evaluateGate is evaluate for a gate: where the value that it reads is missing or of
+// another type, the gate is closed and nothing fails.
+func (c *Condition) evaluateGate(s *scope) (bool, Evaluation) {
+	holds, ev, failure := c.evaluate(s)
+	if c.kind != condExpr {
+		return holds, ev
+	}
+	problem, saw := ev.Problem, ev.Saw
+	switch {
+	case failure == nil:
+		problem, saw = c.expr.unread(s, false)
+	case problem == "":
+		problem = failure.Message
+	}
+	if problem != "" {
+		ev.Result, ev.Problem, ev.Saw = ResultUnknown, problem, saw
+		return false, ev
+	}
+	return holds, ev
+}
+
+// Unread says in words why a condition has no value, and what was there instead; "":
+// it has one.
+func (e Evaluation) Unread() string {
+	if e.Problem == "" || e.Saw == "" {
+		return e.Problem
+	}
+	return fmt.Sprintf("%s; it returned: %s", e.Problem, e.Saw)
+}
+
+func boolText(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}
+
+// seen is what a decision keeps of a value that a condition saw: the text up to
+// 1 KiB, else its hash.
+func seen(text string) string {
+	if len(text) <= 1024 {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// SyntaxError is a malformed condition or reference.
+type SyntaxError struct {
+	Message    string
+	Suggestion string
+	Column     int
+}
+
+func (e *SyntaxError) Error() string { return e.Message }

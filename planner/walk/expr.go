@@ -1,0 +1,265 @@
+package walk
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	celast "cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/suggest"
+)
+
+const (
+	// maxExpression is the longest condition in bytes, maxNesting its deepest
+	// nesting; both are checked before anything is parsed (C02).
+	maxExpression = 4096
+	maxNesting    = 32
+)
+
+// expression is a compiled CEL expression. All numbers are doubles.
+type expression struct {
+	text     string
+	tree     celast.Expr
+	program  cel.Program
+	nodes    []string // outputs it reads
+	allNodes bool     // reads `output` as a whole or by a computed key
+	reads    []fieldRead
+}
+
+var expressionEnv = sync.OnceValues(func() (*cel.Env, error) {
+	return cel.NewEnv(
+		cel.Variable("last", cel.DynType),
+		cel.Variable("input", cel.DynType),
+		cel.Variable("output", cel.MapType(cel.StringType, cel.DynType)),
+		cel.Variable("memory", cel.DynType),
+		cel.Variable("item", cel.DynType),
+		cel.Variable("index", cel.DynType),
+		cel.Variable("error", cel.DynType),
+		cel.CrossTypeNumericComparisons(true),
+	)
+})
+
+// dashed finds output.step-1, which CEL would read as a subtraction.
+var dashed = regexp.MustCompile(`\boutput\.([A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)+)`)
+
+func compileExpression(src string) (*expression, *SyntaxError) {
+	text := strings.TrimSpace(src)
+	lead := strings.Index(src, text)
+	if text == "" {
+		return nil, &SyntaxError{Message: "the expression is empty", Column: 1}
+	}
+	if len(text) > maxExpression {
+		return nil, &SyntaxError{Message: fmt.Sprintf("expression of %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
+	}
+	bare, at := withoutStrings(text)
+	if at >= 0 {
+		return nil, &SyntaxError{Message: fmt.Sprintf("expression nested deeper than %d levels", maxNesting), Column: lead + at + 1}
+	}
+	if m := dashed.FindStringSubmatchIndex(bare); m != nil {
+		id := text[m[2]:m[3]]
+		return nil, &SyntaxError{Message: fmt.Sprintf("output.%s would be a subtraction", id), Column: lead + m[0] + 1,
+			Suggestion: fmt.Sprintf("write output[%q]", id)}
+	}
+	if i := strings.IndexAny(bare, "＝≤≥≠“”‘’"); i >= 0 {
+		return nil, &SyntaxError{Message: "a character that is not part of the language", Column: lead + i + 1,
+			Suggestion: "use the plain characters ==, !=, <=, >= and straight quotes"}
+	}
+	env, err := expressionEnv()
+	if err != nil {
+		return nil, &SyntaxError{Message: err.Error(), Column: 1}
+	}
+	parsed, issues := env.Parse(text)
+	if issues.Err() != nil {
+		return nil, celError(issues, lead)
+	}
+	tree := parsed.NativeRep()
+	doubleNumbers(tree)
+	x := &expression{text: text, tree: tree.Expr()}
+	x.collect(tree.Expr())
+	x.reads = fieldReads(tree.Expr())
+	checked, issues := env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, celError(issues, lead)
+	}
+	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
+		return nil, &SyntaxError{Message: fmt.Sprintf("the expression gives a %s, not true or false", t), Column: lead + 1}
+	}
+	x.program, err = meteredProgram(env, checked)
+	if err != nil {
+		return nil, &SyntaxError{Message: err.Error(), Column: lead + 1}
+	}
+	return x, nil
+}
+
+// withoutStrings blanks string literals, and reports where the nesting of
+// brackets and of prefix operators exceeds maxNesting (-1: nowhere).
+func withoutStrings(text string) (bare string, tooDeep int) {
+	b := []byte(text)
+	depth, prefix := 0, 0
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; c {
+		case '"', '\'':
+			for i++; i < len(b) && b[i] != c; i++ {
+				if b[i] == '\\' && i+1 < len(b) {
+					b[i] = ' '
+					i++
+				}
+				b[i] = ' '
+			}
+		case '(', '[', '{':
+			if depth++; depth > maxNesting {
+				return "", i
+			}
+		case ')', ']', '}':
+			depth--
+		case '!', '-', '?':
+			if prefix++; prefix > 4*maxNesting {
+				return "", i
+			}
+		}
+	}
+	return string(b), -1
+}
+
+func celError(issues *cel.Issues, lead int) *SyntaxError {
+	first := issues.Errors()[0]
+	message, _, _ := strings.Cut(strings.TrimPrefix(first.Message, "Syntax error: "), "\n")
+	message, _, _ = strings.Cut(message, " expecting ")
+	if strings.Contains(message, "'<EOF>'") {
+		message = "the expression ends too early"
+	}
+	e := &SyntaxError{Message: message, Column: lead + first.Location.Column() + 1}
+	if name, ok := strings.CutPrefix(message, "undeclared reference to '"); ok {
+		name, _, _ = strings.Cut(name, "'")
+		e.Message = fmt.Sprintf("unknown name %s", jsonvalue.Quote(name))
+		e.Suggestion = "expressions see last, input, output, memory, item, index and error"
+		if near := suggest.Nearest(name, []string{"last", "input", "output", "memory", "item", "index", "error"}); near != "" {
+			e.Suggestion = fmt.Sprintf("did you mean %s?", near)
+		}
+	}
+	return e
+}
+
+// doubleNumbers makes every number of the tree a double, so that `1`, 1.0 and
+// values read from JSON mix: integer literals become doubles (but for indexes,
+// where both work), and functions that count give doubles.
+func doubleNumbers(tree *celast.AST) {
+	id := celast.MaxID(tree)
+	factory := celast.NewExprFactory()
+	celast.PostOrderVisit(tree.Expr(), celast.NewExprVisitor(func(e celast.Expr) {
+		switch e.Kind() {
+		case celast.LiteralKind:
+			switch v := e.AsLiteral().(type) {
+			case types.Int:
+				e.SetKindCase(factory.NewLiteral(e.ID(), types.Double(v)))
+			case types.Uint:
+				e.SetKindCase(factory.NewLiteral(e.ID(), types.Double(v)))
+			}
+		case celast.CallKind:
+			call := e.AsCall()
+			if name := call.FunctionName(); name != "size" && name != "int" {
+				return
+			}
+			var inner celast.Expr
+			if call.IsMemberFunction() {
+				inner = factory.NewMemberCall(id, call.FunctionName(), call.Target(), call.Args()...)
+			} else {
+				inner = factory.NewCall(id, call.FunctionName(), call.Args()...)
+			}
+			id++
+			e.SetKindCase(factory.NewCall(e.ID(), "double", inner))
+		}
+	}))
+}
+
+// collect notes which nodes' outputs the expression reads.
+func (x *expression) collect(e celast.Expr) {
+	reads := map[int64]bool{} // ids of `output` identifiers that are accounted for
+	note := func(operand celast.Expr, key string) {
+		reads[operand.ID()] = true
+		if !slices.Contains(x.nodes, key) {
+			x.nodes = append(x.nodes, key)
+		}
+	}
+	isOutput := func(e celast.Expr) bool { return e.Kind() == celast.IdentKind && e.AsIdent() == "output" }
+	celast.PreOrderVisit(e, celast.NewExprVisitor(func(e celast.Expr) {
+		switch e.Kind() {
+		case celast.SelectKind:
+			if s := e.AsSelect(); isOutput(s.Operand()) {
+				note(s.Operand(), s.FieldName())
+			}
+		case celast.CallKind:
+			args := e.AsCall().Args()
+			if e.AsCall().FunctionName() == "_[_]" && len(args) == 2 && isOutput(args[0]) && args[1].Kind() == celast.LiteralKind {
+				if key, ok := args[1].AsLiteral().(types.String); ok {
+					note(args[0], string(key))
+				}
+			}
+		case celast.IdentKind:
+			if isOutput(e) && !reads[e.ID()] {
+				x.allNodes = true
+			}
+		}
+	}))
+	slices.Sort(x.nodes)
+}
+
+// evaluate runs the expression; any failure, a result that is not a boolean and
+// too high a cost included, is an error.
+func (x *expression) evaluate(s *scope) (bool, error) {
+	m := s.meter
+	m.begin(expressionCost)
+	defer m.end()
+	out, _, err := x.program.Eval(&variables{meter: m, resolve: func(name string) (any, bool) { return x.variable(s, name) }})
+	switch {
+	case m.stopped != nil:
+		return false, m.stopped
+	case err != nil:
+		return false, errors.New(clipError(err))
+	}
+	holds, ok := out.Value().(bool)
+	if !ok {
+		return false, fmt.Errorf("it gave a %s, not true or false", out.Type().TypeName())
+	}
+	return holds, nil
+}
+
+// variable is what the expression sees under a name.
+func (x *expression) variable(s *scope, name string) (any, bool) {
+	switch name {
+	case "last":
+		return celValue(s.last), true
+	case "input":
+		return celValue(s.input), true
+	case "memory":
+		return celValue(s.memory), true
+	case "item":
+		return celValue(s.item), true
+	case "error":
+		return celValue(s.failure), true
+	case "index":
+		if s.index >= 0 {
+			return float64(s.index), true
+		}
+		return nil, true
+	case "output":
+		output := make(map[string]any, len(x.nodes))
+		for _, node := range x.nodes {
+			if v, ok := s.output(node); ok {
+				output[node] = v
+			}
+		}
+		if x.allNodes && s.outputs != nil {
+			maps.Copy(output, s.outputs())
+		}
+		return celValue(output), true
+	}
+	return nil, false
+}

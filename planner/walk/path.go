@@ -1,0 +1,70 @@
+package walk
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// path leads into a value: keys of objects and indexes of lists, in the form
+// a.b.0.c; a key with dots is quoted: ."quoted key".
+type path []string
+
+// parsePath reads a path that begins at text[0] with a dot, and returns what
+// follows it. An empty text is the empty path. It stops at the first character
+// that cannot belong to a path.
+func parsePath(text string) (p path, rest string, err error) {
+	rest = text
+	for strings.HasPrefix(rest, ".") {
+		// ".contains:" ends the path of a plain condition.
+		if strings.HasPrefix(rest, ".contains:") {
+			return p, rest, nil
+		}
+		rest = rest[1:]
+		if strings.HasPrefix(rest, `"`) {
+			quoted, err := strconv.QuotedPrefix(rest)
+			if err != nil {
+				return nil, rest, fmt.Errorf("unclosed quote in path")
+			}
+			key, err := strconv.Unquote(quoted)
+			if err != nil {
+				return nil, rest, fmt.Errorf("malformed quoted key %s", quoted)
+			}
+			p = append(p, key)
+			rest = rest[len(quoted):]
+			continue
+		}
+		n := strings.IndexAny(rest, ". \t=!?}\"")
+		if n < 0 {
+			n = len(rest)
+		}
+		if n == 0 {
+			return nil, rest, fmt.Errorf("empty path segment")
+		}
+		p = append(p, rest[:n])
+		rest = rest[n:]
+	}
+	return p, rest, nil
+}
+
+// lookup follows the path; found is false when a key, index or container on
+// the way is missing.
+func (p path) lookup(v any) (_ any, found bool) {
+	for _, key := range p {
+		switch c := v.(type) {
+		case map[string]any:
+			if v, found = c[key]; !found {
+				return nil, false
+			}
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(c) || key != strconv.Itoa(i) {
+				return nil, false
+			}
+			v = c[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}

@@ -1,0 +1,197 @@
+package walk
+
+import (
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"time"
+)
+
+// Semantics numbers the meaning of a compiled program. Plan versions and
+// journals carry it, so that a journal is never folded by rules other than
+// those it was written under.
+const Semantics = 1
+
+// Kind tells the two document shapes apart.
+type Kind string
+
+const (
+	KindGraph Kind = "graph"
+	KindSteps Kind = "steps"
+)
+
+// Program is what both document shapes compile to: nodes in file order, each
+// with its activation rule. A Program is immutable and safe for concurrent use.
+type Program struct {
+	ID, Name, Description string
+	Kind                  Kind
+	// Hash is the version hash: lower-case hex SHA-256 of the canonical form.
+	Hash        string
+	Nodes       []ProgramNode
+	Index       map[string]int // node id → position in Nodes
+	Roots       []int          // nodes that start by themselves, in file order
+	InputSchema any
+	Limits      Limits
+	// Metadata is that of a step plan, but for what the planner has words for.
+	Metadata map[string]any
+	// Priority of runs that are started without one: -10, 0 or 10.
+	Priority int
+	// ContinueBranches is on_failure: continue_branches.
+	ContinueBranches bool
+	Strict           bool
+	// UsesNeeds says that some node is activated by needs.
+	UsesNeeds bool
+	// Sequential marks a step plan without dependencies: steps run one after
+	// the other in order.
+	Sequential bool
+
+	// Owner and Kept are what the analysis of the graph found out for the walk.
+	Owner []int  // token source that reaches a node over edges, -1: none
+	Kept  []bool // outputs that may be read after their node's settlement
+}
+
+// ProgramNode is one compiled node.
+type ProgramNode struct {
+	ID    string
+	Index int
+	// Type is the type after aliases are resolved ("init" is "noop"); a node
+	// whose document type is a tool's name has Type "tool" and Tool set when
+	// compiled against a catalog that knows the tool.
+	Type     string
+	TypeName string // the type as written
+	Tool     string
+	Agent    string
+	Plan     string
+	Metadata map[string]string
+
+	// Input is the compiled input; nil when the node has none and gets `last`.
+	Input        *Template
+	OutputSchema any
+	// GateSchema says that OutputSchema is what a gate needs of the output: an answer
+	// that does not fit it stands, and the gate is closed.
+	GateSchema bool
+	// Product is the only member of OutputSchema where that is the text that the step's
+	// skill produces: an answer in prose becomes it.
+	Product string
+
+	// Incoming counts edges that lead here; a node has edges in, or needs.
+	Incoming int
+	Out      []ProgramEdge // in file order
+	Needs    []int
+	// Dependents are the nodes that need this one, in file order.
+	Dependents []int
+	// When decides whether a node with needs runs: WhenSuccess, WhenFailure,
+	// WhenAlways, or WhenCondition (then WhenCond is set).
+	When     When
+	WhenCond *Condition
+	// WhenUnknown says what a condition does whose expression has no value: UnknownFail
+	// (also "") or UnknownSkip.
+	WhenUnknown string
+
+	Foreach     *Reference
+	MaxParallel int // of a foreach; default 8
+	MaxVisits   int // default 1
+	OnCycle     bool
+
+	MaxAttempts int // ≥ 1
+	Backoff     Backoff
+	Timeout     time.Duration // 0: none
+	OnError     OnError
+	OnReject    OnReject // of a node of type approval
+	// Effect is what the document says; empty: the type's or tool's own.
+	Effect Effect
+
+	// Step-plan facts, for context messages, events and estimates.
+	Skill          string // that the step names; empty: none
+	Task           string
+	ExpectedOutput string
+	Order          int
+}
+
+// ProgramEdge is one compiled edge.
+type ProgramEdge struct {
+	To       int
+	Position int // index in the document's edge list
+	Text     string
+	Cond     *Condition
+}
+
+// Limits bound a run. Zero means "no limit set by the plan".
+type Limits struct {
+	MaxSteps    int
+	MaxDuration Duration
+	MaxTokens   int64
+	MaxCost     float64
+}
+
+// When says under which outcome of its needs a node runs.
+type When string
+
+const (
+	WhenSuccess   When = "success"
+	WhenFailure   When = "failure"
+	WhenAlways    When = "always"
+	WhenCondition When = "condition"
+)
+
+// What a condition does whose expression has no value.
+const (
+	UnknownFail = "fail"
+	UnknownSkip = "skip"
+)
+
+// OnError says what an unhandled failure of a node does.
+type OnError string
+
+const (
+	OnErrorFail     OnError = "fail"
+	OnErrorSkip     OnError = "skip"
+	OnErrorContinue OnError = "continue"
+	OnErrorReplan   OnError = "replan"
+)
+
+// OnReject says what a rejection of a node of type approval does.
+type OnReject string
+
+const (
+	OnRejectFail     OnReject = "fail"
+	OnRejectContinue OnReject = "continue"
+)
+
+// Effect is what running a node may do to the world outside.
+type Effect string
+
+const (
+	EffectPure       Effect = "pure"       // no effect, same result
+	EffectRead       Effect = "read"       // no effect, result may differ
+	EffectIdempotent Effect = "idempotent" // repeating with the same key is harmless
+	EffectUnsafe     Effect = "unsafe"     // never repeated without a person
+	EffectControl    Effect = "control"    // wait, approval, plan: a durable row
+)
+
+// Stricter reports whether e demands at least as much care as f:
+// pure < read < idempotent < unsafe.
+func (e Effect) Stricter(f Effect) bool { return effectRank(e) >= effectRank(f) }
+
+func effectRank(e Effect) int {
+	switch e {
+	case EffectPure:
+		return 1
+	case EffectRead:
+		return 2
+	case EffectIdempotent, EffectControl:
+		return 3
+	case EffectUnsafe:
+		return 4
+	}
+	return 0
+}
+
+// Text is an output of the node as people and models read it: its product, where it has
+// one, else [jsonvalue.Text].
+func (n *ProgramNode) Text(output any) string {
+	if m, ok := output.(map[string]any); ok && n.Product != "" && len(m) == 1 {
+		if text, ok := m[n.Product].(string); ok {
+			return text
+		}
+	}
+	return jsonvalue.Text(output)
+}

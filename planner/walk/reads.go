@@ -1,0 +1,93 @@
+package walk
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"slices"
+)
+
+// Reads returns which node outputs a node's input, foreach, `when` and outgoing
+// conditions may read through explicit references; `last` is not included. In
+// file order, each node once.
+func (p *Program) Reads(node int) []int {
+	n := &p.Nodes[node]
+	var out []int
+	add := func(name string) {
+		if j, ok := p.Index[name]; ok && !slices.Contains(out, j) {
+			out = append(out, j)
+		}
+	}
+	condition := func(c *Condition) {
+		names, all := c.Nodes()
+		for _, name := range names {
+			add(name)
+		}
+		if all {
+			for j := range p.Nodes {
+				if !slices.Contains(out, j) {
+					out = append(out, j)
+				}
+			}
+		}
+	}
+	if n.Input != nil {
+		for _, ref := range n.Input.References() {
+			add(ref.Node())
+		}
+	}
+	if n.Foreach != nil {
+		add(n.Foreach.Node())
+	}
+	condition(n.WhenCond)
+	for _, e := range n.Out {
+		condition(e.Cond)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Fingerprint is the hash of a node's compiled definition, its edges and needs
+// included: equal fingerprints in two versions mean that a recorded visit may
+// be kept.
+func (p *Program) Fingerprint(node int) string {
+	n := &p.Nodes[node]
+	var input any
+	if n.Input != nil {
+		input = n.Input.Source
+	}
+	names := func(ids []int) []any {
+		out := make([]any, len(ids))
+		for i, j := range ids {
+			out[i] = p.Nodes[j].ID
+		}
+		return out
+	}
+	edges := make([]any, len(n.Out))
+	for i, e := range n.Out {
+		edges[i] = []any{p.Nodes[e.To].ID, e.Text}
+	}
+	when := string(n.When)
+	if n.WhenCond != nil {
+		when += ":" + n.WhenCond.Text
+		if n.WhenUnknown == UnknownSkip {
+			when += ":" + UnknownSkip
+		}
+	}
+	foreach := ""
+	if n.Foreach != nil {
+		foreach = n.Foreach.Text
+	}
+	metadata := make(map[string]any, len(n.Metadata))
+	for k, v := range n.Metadata {
+		metadata[k] = v
+	}
+	b, err := jsonvalue.Encode([]any{n.ID, n.Type, n.Tool, n.Agent, n.Plan, input, n.OutputSchema, edges, names(n.Needs), when, foreach, metadata,
+		n.MaxVisits, n.MaxAttempts, fmt.Sprint(n.Backoff), n.Timeout.String(), string(n.OnError), string(n.OnReject), string(n.Effect), n.Task})
+	if err != nil { // a compiled node holds JSON values only
+		panic("walk: fingerprint: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,449 @@
+package walk
+
+import (
+	"context"
+	"fmt"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"slices"
+)
+
+// decider makes the choices of a settlement: by evaluating conditions, or from
+// a record.
+type decider struct {
+	recorded *Decision // nil: evaluate
+	made     Decision
+	meter    *meter // of all conditions that are evaluated; nil until the first
+}
+
+// scope is what the conditions that are decided now see.
+func (d *decider) scope(w *Walk, last any) scope {
+	if d.meter == nil {
+		d.meter = newMeter(context.Background(), decisionCost)
+	}
+	s := w.scope(last)
+	s.meter = d.meter
+	return s
+}
+
+// fail notes the failure of the run by a decision of a node, or of its `when`;
+// the first is recorded.
+func (d *decider) fail(w *Walk, f *Failure, by int) {
+	if d.made.Failure == nil {
+		d.made.Failure = f
+	}
+	w.nodes[by].broke = f
+	w.failRun(f, w.p.Nodes[by].ID)
+}
+
+// Settle applies a final outcome, evaluating conditions, and returns what was
+// decided. Its error is a misuse: the visit or item is not open.
+func (w *Walk) Settle(s Settlement) (Decision, error) {
+	d := &decider{}
+	err := w.settle(s, d)
+	return d.made, err
+}
+
+// Replay applies a recorded outcome with its recorded decision. It evaluates no
+// condition; its error says that record and program do not fit.
+func (w *Walk) Replay(s Settlement, d Decision) error {
+	return w.settle(s, &decider{recorded: &d})
+}
+
+func (w *Walk) settle(s Settlement, d *decider) error {
+	v := w.visit(s.VisitKey)
+	if v == nil {
+		return w.errNotOpen(s.VisitKey)
+	}
+	if s.Item >= 0 && w.p.Nodes[s.Node].Foreach != nil {
+		ended, output, failure, err := w.settleItem(v, s, d.recorded)
+		if err != nil || ended == "" {
+			return err
+		}
+		d.made.Visit = ended
+		s.Status, s.Output, s.Failure = ended, output, failure
+	}
+	w.close(v)
+	n, node := &w.nodes[s.Node], &w.p.Nodes[s.Node]
+	w.settled++
+	before := n.standing
+	n.standing, n.unhandled = standing{status: s.Status, failure: s.Failure}, false
+	n.previous, n.before, n.broke = nil, standing{}, nil
+	take := true // whether an edge may be taken
+	last := s.Output
+	switch s.Status {
+	case Completed:
+		n.hasOutput = true
+	case Skipped: // by a person, after it was started
+		last = nil
+	case Failed:
+		take, last = w.fail(n, node, s, d)
+	case Cancelled:
+		take, last = false, nil
+	}
+	if n.status == Cancelled || n.unhandled {
+		n.previous, n.before = v, before
+	}
+	if n.hasOutput && (w.p.Kept == nil || w.p.Kept[s.Node]) {
+		n.output = last
+	} else {
+		n.hasOutput = false
+	}
+	if d.made.Handled != "edge" {
+		w.last, w.lastNode = last, s.Node
+	}
+	edge := -1
+	if d.made.Handled == "edge" {
+		edge = slices.IndexFunc(node.Out, func(e ProgramEdge) bool { return e.Cond.OnFailure() })
+		d.made.Edge, d.made.To = node.Out[edge].Position+1, w.p.Nodes[node.Out[edge].To].ID
+	} else if take && len(node.Out) > 0 {
+		var err error
+		if edge, err = w.choose(node, last, d); err != nil {
+			return err
+		}
+	}
+	w.move(node, edge, last, d)
+	w.needsOf(s.Node, d)
+	if d.recorded != nil && d.recorded.Failure != nil && d.made.Failure == nil {
+		return errRecorded
+	}
+	return nil
+}
+
+// close takes a visit out of the open ones.
+func (w *Walk) close(v *visit) {
+	w.nodes[v.Node].open = nil
+	w.open--
+	if i := slices.Index(w.fresh, v.VisitKey); i >= 0 {
+		w.fresh = slices.Delete(w.fresh, i, i+1)
+	}
+}
+
+// fail says what a failure of a visit leads to.
+func (w *Walk) fail(n *nodeState, node *ProgramNode, s Settlement, d *decider) (take bool, last any) {
+	if s.Failure != nil {
+		s.Failure.Node = node.ID
+	}
+	switch {
+	case slices.ContainsFunc(node.Out, func(e ProgramEdge) bool { return e.Cond.OnFailure() }):
+		d.made.Handled = "edge"
+		return true, errorValue(s.Failure, node.ID)
+	case node.OnError == OnErrorContinue:
+		d.made.Handled = "continue"
+		n.continued, n.hasOutput = true, true
+		return true, nil
+	case node.OnError == OnErrorSkip:
+		d.made.Handled = "skip"
+		n.status = Skipped
+		return true, nil
+	}
+	n.unhandled = true
+	w.rejected = w.rejected || node.rejectedWith(s.Failure)
+	w.failRun(s.Failure, node.ID)
+	return false, nil
+}
+
+// failRun notes an unhandled failure.
+func (w *Walk) failRun(f *Failure, node string) {
+	if f == nil {
+		f = &Failure{Code: CodeFailed, Message: fmt.Sprintf("node %q failed", node), Node: node}
+	}
+	if w.failure == nil {
+		w.failure = f
+	}
+	w.failed = true
+}
+
+// errorValue is what an error edge hands on as last.
+func errorValue(f *Failure, node string) any {
+	if f == nil {
+		return map[string]any{"error": "failed", "code": CodeFailed, "node": node}
+	}
+	return map[string]any{"error": f.Message, "code": f.Code, "node": node}
+}
+
+// choose picks the edge out of a completed node: the first true one that is no
+// fallback, else the first fallback.
+func (w *Walk) choose(node *ProgramNode, last any, d *decider) (int, error) {
+	if len(node.Out) == 1 && node.Out[0].Cond.Fallback() {
+		return 0, nil // nothing to decide: the zero Decision
+	}
+	if r := d.recorded; r != nil {
+		d.made.Evaluated, d.made.Ended, d.made.Edge, d.made.To = r.Evaluated, r.Ended, r.Edge, r.To
+		broken := len(r.Evaluated) > 0 && r.Evaluated[len(r.Evaluated)-1].Result == "error"
+		if broken || r.Ended != "" && w.p.Strict {
+			if r.Failure == nil {
+				return -1, errRecorded
+			}
+			d.fail(w, r.Failure, node.Index)
+		}
+		if r.Edge == 0 {
+			return -1, nil
+		}
+		i := slices.IndexFunc(node.Out, func(e ProgramEdge) bool { return e.Position == r.Edge-1 })
+		if i < 0 {
+			return -1, errRecorded
+		}
+		return i, nil
+	}
+	s := d.scope(w, last)
+	fallback, candidates := -1, false
+	for i, e := range node.Out {
+		switch {
+		case e.Cond.OnFailure():
+			continue
+		case e.Cond.Fallback():
+			candidates = true
+			if fallback < 0 {
+				fallback = i
+			}
+			continue
+		}
+		candidates = true
+		holds, ev, failure := e.Cond.evaluate(&s)
+		ev.To = w.p.Nodes[e.To].ID
+		d.made.Evaluated = append(d.made.Evaluated, ev)
+		if failure != nil {
+			failure.Node = node.ID
+			d.fail(w, failure, node.Index)
+			return -1, nil
+		}
+		if holds {
+			return w.chosen(node, i, d), nil
+		}
+	}
+	switch {
+	case fallback >= 0:
+		return w.chosen(node, fallback, d), nil
+	case !candidates:
+		return -1, nil // error edges only: the run may well end here
+	}
+	d.made.Ended = "no edge matched"
+	if w.p.Strict {
+		d.fail(w, &Failure{Code: CodeNoEdge, Message: fmt.Sprintf("no edge out of node %q matched", node.ID), Node: node.ID, Permanent: true,
+			Suggestion: "add an edge with condition: default"}, node.Index)
+	}
+	return -1, nil
+}
+
+func (w *Walk) chosen(node *ProgramNode, i int, d *decider) int {
+	d.made.Edge, d.made.To = node.Out[i].Position+1, w.p.Nodes[node.Out[i].To].ID
+	return i
+}
+
+// move carries the token over the chosen edge, or ends it.
+func (w *Walk) move(node *ProgramNode, edge int, last any, d *decider) {
+	t := w.tokenOf(node.Index)
+	if edge < 0 {
+		if t != nil {
+			t.ended = true
+			w.deadPaths(t, d)
+		}
+		return
+	}
+	to := node.Out[edge].To
+	target := &w.nodes[to]
+	if limit := w.p.Nodes[to].MaxVisits; target.visits >= limit {
+		f := &Failure{Code: CodeMaxVisits, Node: w.p.Nodes[to].ID, Permanent: true, NoEffect: true,
+			Message:    fmt.Sprintf("cycle detected at node %q", w.p.Nodes[to].ID),
+			Suggestion: "set max_visits on the node, or add an edge that leaves the loop"}
+		if limit > 1 {
+			f.Message = fmt.Sprintf("node %q exceeded max_visits %d", w.p.Nodes[to].ID, limit)
+		}
+		d.fail(w, f, node.Index)
+		if t != nil {
+			t.ended = true
+			w.deadPaths(t, d)
+		}
+		return
+	}
+	if w.Stopping() {
+		target.parked = &visit{VisitKey: VisitKey{to, target.visits + 1}, last: last}
+		if t != nil {
+			t.at = to
+		}
+	} else {
+		w.begin(to, last)
+	}
+	if t != nil && len(node.Out) > 1 {
+		w.deadPaths(t, d)
+	}
+}
+
+// deadPaths settles as skipped what the token can reach no more.
+func (w *Walk) deadPaths(t *token, d *decider) {
+	var dead []int
+	for _, i := range w.unreachable(t) {
+		n := &w.nodes[i]
+		n.status, n.unvisited = Skipped, true
+		dead = append(dead, i)
+		d.made.Settled = append(d.made.Settled, Consequence{Node: w.p.Nodes[i].ID, Status: "skipped", Reason: "no path leads here any more"})
+	}
+	for _, i := range dead {
+		w.needsOf(i, d)
+	}
+}
+
+// unreachable lists watched nodes of the token's region that were never visited
+// and cannot be any more.
+func (w *Walk) unreachable(t *token) []int {
+	open := slices.DeleteFunc(slices.Clone(t.watched), func(i int) bool { return w.nodes[i].visits > 0 || w.nodes[i].parked != nil || w.nodes[i].unvisited })
+	if len(open) == 0 || t.ended {
+		return open
+	}
+	if !t.started {
+		return nil
+	}
+	if w.stamps == nil {
+		w.stamps = make([]int, len(w.nodes))
+	}
+	w.stampNext++
+	queue := []int{t.at}
+	w.stamps[t.at] = w.stampNext
+	for len(queue) > 0 {
+		v := queue[0]
+		queue = queue[1:]
+		for _, e := range w.p.Nodes[v].Out {
+			if w.stamps[e.To] != w.stampNext {
+				w.stamps[e.To] = w.stampNext
+				queue = append(queue, e.To)
+			}
+		}
+	}
+	return slices.DeleteFunc(open, func(i int) bool { return w.stamps[i] == w.stampNext })
+}
+
+// needsOf tells a node's dependents that it has settled.
+func (w *Walk) needsOf(node int, d *decider) {
+	for _, i := range w.p.Nodes[node].Dependents {
+		n := &w.nodes[i]
+		if n.left--; n.left == 0 && !n.decided {
+			w.decide(i, d)
+		}
+	}
+}
+
+// decide says whether a node runs whose needs have all settled.
+func (w *Walk) decide(i int, d *decider) {
+	if w.stopped {
+		return // decided by a reset
+	}
+	node, n := &w.p.Nodes[i], &w.nodes[i]
+	runs, reason, ev := w.when(node, d)
+	if w.Stopping() && runs && node.When == WhenSuccess {
+		return // nothing new starts; a reset decides again
+	}
+	n.decided = true
+	if !runs || ev != nil {
+		c := Consequence{Node: node.ID, Visit: 1, Status: "ready", Reason: reason, Evaluated: ev}
+		if !runs {
+			c.Status, c.Visit = "skipped", 0
+		}
+		d.made.Settled = append(d.made.Settled, c)
+	}
+	if runs {
+		w.begin(i, w.joined(node))
+		return
+	}
+	n.status, n.unvisited = Skipped, true
+	if w.p.Sequential {
+		w.last = nil
+	}
+	if t := w.tokens[i]; t != nil {
+		t.ended = true
+		w.deadPaths(t, d)
+	}
+	w.needsOf(i, d)
+}
+
+// when is the activation rule of a node with needs.
+func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev *Evaluation) {
+	if d.recorded != nil {
+		for i := range d.recorded.Settled {
+			c := &d.recorded.Settled[i]
+			if c.Node != node.ID {
+				continue
+			}
+			if c.Evaluated != nil && c.Evaluated.Result == "error" {
+				f := d.recorded.Failure
+				if f == nil || f.Node != node.ID { // a further failure of one decision
+					f = &Failure{Code: CodeCondition, Node: node.ID, Message: fmt.Sprintf("condition %s failed", jsonvalue.Quote(c.Evaluated.Condition)), Permanent: true, NoEffect: true}
+				}
+				d.fail(w, f, node.Index)
+			}
+			return c.Status == "ready", c.Reason, c.Evaluated
+		}
+	}
+	incomplete, anyFailed := "", false
+	for _, j := range node.Needs {
+		need := &w.nodes[j]
+		failed := need.status == Failed && !need.continued
+		anyFailed = anyFailed || failed
+		blocks := !need.passed()
+		if w.p.Sequential { // success means: the previous step has not failed
+			blocks = failed || need.status == Cancelled
+		}
+		if blocks && incomplete == "" {
+			incomplete = fmt.Sprintf("%s was %s", w.p.Nodes[j].ID, need.status)
+			if failed {
+				incomplete = w.p.Nodes[j].ID + " failed"
+			}
+		}
+	}
+	switch node.When {
+	case WhenAlways:
+		return true, "", nil
+	case WhenFailure:
+		if !anyFailed {
+			return false, "nothing that it needs failed", nil
+		}
+		return true, "", nil
+	}
+	if incomplete != "" {
+		return false, incomplete, nil
+	}
+	if node.When == WhenSuccess {
+		return true, "", nil
+	}
+	s := d.scope(w, w.joined(node))
+	if node.WhenUnknown == UnknownSkip {
+		holds, e := node.WhenCond.evaluateGate(&s)
+		switch {
+		case holds:
+			return true, "", &e
+		case e.Result == ResultUnknown:
+			return false, ReasonGateUnknown, &e
+		}
+		return false, "its condition is " + e.Result, &e
+	}
+	holds, e, failure := node.WhenCond.evaluate(&s)
+	if failure != nil {
+		failure.Node = node.ID
+		d.fail(w, failure, node.Index)
+		return false, "its condition failed", &e
+	}
+	if !holds {
+		return false, "its condition is " + e.Result, &e
+	}
+	return true, "", &e
+}
+
+// joined is the value a node with needs is started with: its one need's output,
+// or {need: output}. A need that failed stands for its error, one that was
+// skipped, or failed under on_error: continue, for null.
+func (w *Walk) joined(node *ProgramNode) any {
+	value := func(j int) any {
+		n := &w.nodes[j]
+		if n.status == Failed && !n.continued {
+			return errorValue(n.failure, w.p.Nodes[j].ID)
+		}
+		return n.output
+	}
+	if len(node.Needs) == 1 {
+		return value(node.Needs[0])
+	}
+	m := make(map[string]any, len(node.Needs))
+	for _, j := range node.Needs {
+		m[w.p.Nodes[j].ID] = value(j)
+	}
+	return m
+}
