@@ -11,7 +11,9 @@ import (
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/handoff"
 	"github.com/kairosd/kairosd/web/part/query"
+	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
 	"github.com/kairosd/kairosd/web/view"
@@ -68,10 +70,26 @@ func (r *request) filterProblem(problem *domain.Error) (says, suggests string) {
 	return r.FilterProblem(problem)
 }
 
-// headline says where a run stands, in the reader's language and zone.
-func (r *request) headline(run domain.Run) string {
-	return r.HeadlineOf(run.Status, run.WaitReason, run.Headline)
+func (r *request) headline(run domain.Run) string      { return part.Headline(r.Context, run) }
+func (r *request) statusOf(run domain.Run) kit.Status  { return part.Status(r.Context, run) }
+func (r *request) scheduled(run domain.Run) bool       { return part.Scheduled(r.Context, run) }
+func (r *request) consequence(p domain.Preview) string { return part.Consequence(r.Context, p) }
+func (r *request) expectation(e *domain.Expected, n int) string {
+	return part.Expectation(r.Context, e, n)
 }
+func (r *request) rowPage(total, size, row int, href func(url.Values) string) (from, to int, p kit.RowPages) {
+	return ui.RowPage(r.Context, total, size, row, href)
+}
+func (r *request) cutPage(key, shown string, total, size, row int, href func(url.Values) string) (from, to int, p kit.RowPages) {
+	return ui.CutPage(r.Context, key, shown, total, size, row, href)
+}
+func handoffStatus(s string) kit.Status               { return handoff.Status(s) }
+func (r *request) handoffReason(code string) string   { return handoff.Reason(r.Context, code) }
+func stepName(node string, visit int) string          { return kit.StepName(node, visit) }
+func percent(f float64) string                        { return kit.Percent(f) }
+func callOf(e *domain.Entry) (what string, ok bool)   { return part.Call(e) }
+func labelText(labels map[string]string) string       { return part.LabelText(labels) }
+func labelsOf(text string) (map[string]string, error) { return part.ParseLabels(text) }
 
 // failureLine is the headline of a failure of which there may be many.
 func (r *request) failureLine(text string) string { return r.HeadlineOf(domain.RunFailed, "", text) }
@@ -107,5 +125,8 @@ func (r *request) jsonDiff(a, z domain.RawJSON) (lines []kit.DiffLine, note stri
 }
 
 func (r *request) rangesAt(path, q string) []kit.Link { return query.Ranges(r.Context, path, q) }
+
+func (r *request) effect(e string) string   { return value.Effect(r.Context, e) }
+func (r *request) cost(cost float64) string { return value.Cost(r.Context, cost) }
 
 func init() { view.AuditHelp = audit.Help() }

@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/failure"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -76,7 +77,7 @@ func (r *request) groupRow(g domain.FailureGroup) view.GroupRow {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
 	}
 	if r.who.Role.Includes(domain.RoleOperator) {
-		row.Ref = ackQuery(g.Ref())
+		row.Ref = failure.Query(g.Ref())
 		row.Ack = "/failures/ack?" + row.Ref
 	}
 	if a := g.Ack; a != nil {

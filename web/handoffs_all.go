@@ -10,7 +10,6 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -68,16 +67,6 @@ func (r *request) handoffTerm(q, key, value string) view.Link {
 	return view.Link{Text: visible(value), Href: listAt("/handoffs", strings.TrimSpace(filter.Without(q, key)+" "+key+":"+filter.Quote(value)))}
 }
 
-func handoffStatus(s string) view.Status {
-	switch s {
-	case "returned":
-		return word("quiet", "i-ok", locale.Mark("returned"), true)
-	case "failed":
-		return word("fail", "i-fail", locale.Mark("failed"), true)
-	}
-	return word("now", "i-now", locale.Mark("still open"), false)
-}
-
 // loops are runs in which work went from one agent to another and back more than twice.
 func (r *request) loops(list []domain.HandoffSeen) []view.HandoffLoop {
 	type pair struct{ run, a, b string }
@@ -100,15 +89,4 @@ func (r *request) loops(list []domain.HandoffSeen) []view.HandoffLoop {
 		}
 	}
 	return out
-}
-
-// handoffReasons are the reasons that agents may give.
-var handoffReasons = map[string]string{"plan_step": locale.Mark("plan step"), "capability_match": locale.Mark("capability match"), "user_request": locale.Mark("user request"),
-	"error_recovery": locale.Mark("error recovery"), "clarification": locale.Mark("clarification")}
-
-func (r *request) handoffReason(code string) string {
-	if text := handoffReasons[code]; text != "" {
-		return r.t(text)
-	}
-	return strings.ReplaceAll(visible(code), "_", " ")
 }

@@ -1,13 +1,13 @@
 package web
 
 import (
-	"net/url"
 	"slices"
 	"time"
 
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/part/failure"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -45,9 +45,11 @@ func (r *request) attentionBand() (templ.Component, error) {
 	}
 	for _, g := range groups {
 		row := r.groupRow(g)
-		if err := r.newSince(&row, g); err != nil {
+		since, err := failure.Ports{App: r.s.App, Reader: r.s.Reader}.NewSince(r.Context, g)
+		if err != nil {
 			return nil, err
 		}
+		row.New, row.Good, row.Compare = since.New, since.Good, since.Compare
 		p.Groups = append(p.Groups, row)
 	}
 	if err := r.acked(&p, groups); err != nil {
@@ -195,13 +197,4 @@ func (r *request) approvalsBand() (templ.Component, error) {
 		}
 	}
 	return view.ApprovalsOpen(p), nil
-}
-
-// ackQuery names a group of failures in an address or a form.
-func ackQuery(g domain.FailureRef) string {
-	v := url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}
-	if g.Alike != "" {
-		v.Set("alike", g.Alike)
-	}
-	return v.Encode()
 }

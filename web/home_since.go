@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/part/event"
+	"github.com/kairosd/kairosd/web/part/failure"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -218,14 +219,14 @@ func (r *request) showAck(code int, problem string) error {
 		p.Idem, p.Error, p.Post = newID(), problem, "/failures/ack"
 		p.Says = r.t("These runs need attention no more: they leave home and its counts, and stay failed. When one of them, or another like them, fails anew, the failure is back.")
 		p.Shell = r.shell("home", p.Heading)
-		return r.render(code, view.Ack(p))
+		return r.render(code, failure.Acknowledge(p))
 	}
 	ref := r.failureRef()
 	if ref.PlanKey == "" {
 		return domain.Errorf(domain.CodeNotFound, "this address names no failure")
 	}
-	p := view.AckPage{Plan: ref.PlanKey, Node: ref.Node, Code: ref.Code, Alike: ref.Alike, Idem: newID(), Error: problem}
-	groups, err := r.s.App.Failures.List(r.ctx, r.who.actor(), alikeGroups)
+	p := failure.AckPage{Plan: ref.PlanKey, Node: ref.Node, Code: ref.Code, Alike: ref.Alike, Idem: newID(), Error: problem}
+	groups, err := r.s.App.Failures.List(r.ctx, r.who.actor(), failure.Groups)
 	if err != nil {
 		return err
 	}
@@ -243,9 +244,9 @@ func (r *request) showAck(code int, problem string) error {
 			r.t("The runs that are still failed need attention again."), r.t("Take the acknowledgement back"), "/failures/unack"
 	}
 	p.Note = r.c.FormValue("note")
-	r.resumeLater(&p)
+	p.ResumeLater(r.Context)
 	p.Shell = r.shell("home", p.Heading)
-	return r.render(code, view.Ack(p))
+	return r.render(code, failure.Acknowledge(p))
 }
 
 // ack takes note of a failure group, or takes that back.
@@ -275,7 +276,7 @@ func (r *request) acknowledge(ref domain.FailureRef, note string) error {
 	case r.c.FormValue("all") != "":
 		return r.ackChosen(r.c.Request().PostForm["group"], note)
 	}
-	at, err := r.resumeAt()
+	at, err := failure.ResumeAt(r.Context)
 	if err == nil {
 		_, err = r.s.App.Failures.Acknowledge(r.ctx, app.FailureChange{Meta: r.meta(), FailureRef: ref, Note: note, ResumeAt: at})
 	}
@@ -292,7 +293,7 @@ func (r *request) ackOf(a domain.FailureAck) view.AckRow {
 	row := view.AckRow{What: r.t("%s at %s", visible(a.Code), visible(a.Node)), Plan: visible(a.PlanKey), Who: visible(a.Actor), Note: visible(a.Note), At: r.time(a.At),
 		Runs: r.n(int(a.Runs), "%s run", "%s runs"), Href: listAt("/runs", "is:acknowledged "+groupTerms(a.FailureRef)), Says: cut(r.failureLine(a.Headline), 200)}
 	if r.who.Role.Includes(domain.RoleOperator) {
-		row.Back = "/failures/unack?" + ackQuery(a.FailureRef)
+		row.Back = "/failures/unack?" + failure.Query(a.FailureRef)
 	}
 	return row
 }

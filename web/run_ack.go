@@ -2,11 +2,10 @@ package web
 
 import (
 	"net/http"
-	"strings"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/part/failure"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -24,7 +23,7 @@ func (r *request) showAckRun(code int, problem string) error {
 		return err
 	}
 	short := domain.ShortID(run.ID)
-	p := view.AckPage{Idem: newID(), Error: problem, Post: "/runs/" + run.ID + "/ack", Headline: cut(r.headline(run), 500), Note: r.c.FormValue("note"),
+	p := failure.AckPage{Idem: newID(), Error: problem, Post: "/runs/" + run.ID + "/ack", Headline: cut(r.headline(run), 500), Note: r.c.FormValue("note"),
 		Crumb: view.Link{Text: short, Href: "/runs/" + run.ID}}
 	p.Heading, p.Button = r.t("Acknowledge run %s", short), r.t("Acknowledge run %s", short)
 	p.Says = r.t("The run needs attention no more: it leaves home and its counts, and stays failed. When it fails anew, it is back. The note stands on the run's page, and on home for whoever comes next.")
@@ -32,30 +31,9 @@ func (r *request) showAckRun(code int, problem string) error {
 		p.Says = r.t("Nobody needs to take note of this run: it has not failed, or somebody did before.")
 		p.NoAck = run.Status != domain.RunFailed
 	}
-	r.resumeLater(&p)
+	p.ResumeLater(r.Context)
 	p.Shell = r.shell("runs", p.Heading)
-	return r.render(code, view.Ack(p))
-}
-
-// resumeLater offers that what is taken note of is resumed at a time.
-func (r *request) resumeLater(p *view.AckPage) {
-	p.CanResume, p.At, p.Zone = r.s.Bulk != nil && !p.NoAck && !p.Back, r.c.FormValue("at"), r.display.zone.String()
-}
-
-// resumeAt is when what is taken note of is to be resumed; zero: not by itself.
-func (r *request) resumeAt() (time.Time, error) {
-	text := strings.TrimSpace(r.c.FormValue("at"))
-	if text == "" || r.s.Bulk == nil {
-		return time.Time{}, nil
-	}
-	at, err := time.ParseInLocation(localTime, text, r.display.zone)
-	if err != nil {
-		return at, domain.Errorf(domain.CodeInvalid, "%q is not a time", text).Suggest("write 2030-01-31T08:00")
-	}
-	if at.Before(r.s.now()) {
-		return at, domain.Errorf(domain.CodeInvalid, "%s is past", text).Suggest("resume the run now, or give a time to come")
-	}
-	return at, nil
+	return r.render(code, failure.Acknowledge(p))
 }
 
 // ackRun takes note of a run.
@@ -64,7 +42,7 @@ func (r *request) ackRun() error {
 	if err != nil {
 		return err
 	}
-	at, err := r.resumeAt()
+	at, err := failure.ResumeAt(r.Context)
 	if err == nil {
 		_, err = r.s.App.Runs.Acknowledge(r.ctx, app.AcknowledgeRequest{Meta: r.meta(), Run: run.ID, Note: r.c.FormValue("note"), ResumeAt: at})
 	}

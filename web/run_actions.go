@@ -92,8 +92,3 @@ func (b *runPage) decideAt(asked bool) string {
 	}
 	return ""
 }
-
-// scheduled reports whether the run waits for the time that it is to start at.
-func (r *request) scheduled(run domain.Run) bool {
-	return run.Status == domain.RunQueued && run.StartedAt.IsZero() && run.StartAt.After(r.s.now())
-}

@@ -4,13 +4,11 @@ import (
 	"net/url"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/part/failure"
 	"github.com/kairosd/kairosd/web/view"
 )
 
 // This file says of a failed run that it is not alone, and what changed before it.
-
-// alikeGroups bounds the groups of failures among which one is looked for.
-const alikeGroups = 100
 
 // whyLinks are what to look at beside a failure, and what can be done about all
 // that are alike: the same one in other runs, what changed, the last run that went
@@ -60,8 +58,8 @@ func (b *runPage) whyLinks(w *view.Why) error {
 		w.Items = append(w.Items, text)
 		b.alike = text
 	}
-	var row view.GroupRow
-	if err := b.newSince(&row, g); err != nil {
+	row, err := failure.Ports{App: b.s.App, Reader: b.s.Reader}.NewSince(b.Context, g)
+	if err != nil {
 		return err
 	}
 	if row.New != "" {
@@ -80,7 +78,7 @@ func (b *runPage) whyLinks(w *view.Why) error {
 		link(b.n(int(g.Runs), "Resume %s…", "Resume all %s…"), "/bulk/new?"+url.Values{"do": {"resume"}, "q": {q}}.Encode())
 	}
 	if g.Runs > 1 { // the run by itself is acknowledged in its head
-		w.Links = append(w.Links, view.Link{Text: b.n(int(g.Runs), "Acknowledge %s…", "Acknowledge all %s…"), Href: "/failures/ack?" + ackQuery(g.Ref()), Dialog: true})
+		w.Links = append(w.Links, view.Link{Text: b.n(int(g.Runs), "Acknowledge %s…", "Acknowledge all %s…"), Href: "/failures/ack?" + failure.Query(g.Ref()), Dialog: true})
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/rundiff"
+	"github.com/kairosd/kairosd/web/part/failure"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -80,7 +81,7 @@ func (r *request) changedBetween(p *view.ComparePage, a, b domain.Run) error {
 	if newer.CreatedAt.Before(older.CreatedAt) {
 		older, newer = newer, older
 	}
-	text, link, err := r.changedAround(domain.FailureGroup{Newest: newer.ID}, domain.FailureOrigin{GoodAt: older.CreatedAt, FirstAt: newer.CreatedAt})
+	text, link, err := failure.Ports{App: r.s.App, Reader: r.s.Reader}.ChangedAround(r.Context, domain.FailureGroup{Newest: newer.ID}, domain.FailureOrigin{GoodAt: older.CreatedAt, FirstAt: newer.CreatedAt})
 	if err != nil || text == "" {
 		return err
 	}

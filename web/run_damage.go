@@ -3,6 +3,8 @@ package web
 import (
 	"fmt"
 
+	part "github.com/kairosd/kairosd/web/part/run"
+
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
@@ -17,16 +19,11 @@ const shownLost = 20
 var rowProblems = map[domain.RowProblem]string{domain.RowChecksum: locale.Mark("Row %d of the journal fails its checksum"), domain.RowMissing: locale.Mark("Row %d of the journal is missing"),
 	domain.RowValue: locale.Mark("Row %d of the journal names a value that is damaged or gone"), domain.RowMisfit: locale.Mark("Row %d of the journal contradicts the rows before it")}
 
-// damagedWords say which part of a run's own row is damaged.
-var damagedWords = map[domain.RunPart]string{domain.PartDetails: locale.Mark("What this run was started with is damaged"), domain.PartInput: locale.Mark("The input of this run is damaged"),
-	domain.PartOutput: locale.Mark("The output of this run is damaged"), domain.PartLimits: locale.Mark("The limits of this run are damaged"), domain.PartLabels: locale.Mark("The labels of this run are damaged"),
-	domain.PartParent: locale.Mark("What this run says of its parent is damaged"), domain.PartConcurrency: locale.Mark("The concurrency key of this run is damaged")}
-
 // damagedParts say what of a run's own row is damaged, each with how it shows.
 func (r *request) damagedParts(parts []domain.DamagedPart) []string {
 	out := make([]string, len(parts))
 	for i, p := range parts {
-		out[i] = r.t(damagedWords[p.Part]) + ": " + visible(p.Message)
+		out[i] = r.t(part.Damaged[p.Part]) + ": " + visible(p.Message)
 	}
 	return out
 }
@@ -92,7 +89,7 @@ func (b *runPage) damaged() *view.Why {
 // damageHeadline is the finding in one line.
 func (r *request) damageHeadline(d *domain.Damage) string {
 	if len(d.Parts) > 0 {
-		return r.t(damagedWords[d.Parts[0].Part])
+		return r.t(part.Damaged[d.Parts[0].Part])
 	}
 	problem := domain.RowChecksum
 	if len(d.Rows) > 0 {

@@ -9,13 +9,6 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-func stepName(node string, visit int) string {
-	if visit > 1 {
-		return fmt.Sprintf("%s#%d", node, visit)
-	}
-	return node
-}
-
 // alikeCap bounds how many runs that failed as this one did are counted.
 const alikeCap = 1000
 

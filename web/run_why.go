@@ -101,35 +101,3 @@ func (b *runPage) foresee(run domain.Run, w *view.Why) error {
 	b.resume, w.Then = &pre, strings.TrimSpace(b.consequence(pre)+" "+expected)
 	return nil
 }
-
-// consequence is the sentences that say what resuming will do, before it is
-// done.
-func (r *request) consequence(p domain.Preview) string {
-	if !p.Allowed {
-		return strings.TrimSpace(begun(r.saidInside(p.Refusal)) + ". " + begun(r.said(p.Suggestion)))
-	}
-	again, fresh := r.n(len(p.Again), "%s step again", "%s steps again"), r.n(len(p.New), "%s that never started", "%s that never started")
-	out := []string{r.t("Resume runs %s and %s.", again, fresh)}
-	switch {
-	case len(p.Again)+len(p.New) == 0:
-		out[0] = r.t("Resume repeats no step.")
-	case len(p.Again) == 0:
-		out[0] = r.n(len(p.New), "Resume repeats no step and runs %s that never started.", "Resume repeats no step and runs %s that never started.")
-	case len(p.New) == 0:
-		out[0] = r.n(len(p.Again), "Resume runs %s step again.", "Resume runs %s steps again.")
-	}
-	if n := len(p.Keep); n > 0 {
-		out = append(out, r.n(n, "The %s finished step keeps its saved result and is not repeated.", "The %s finished steps keep their saved results and are not repeated."))
-	}
-	if n := len(p.Later); n > 0 {
-		out = append(out, r.n(n, "Then the run pauses, and %s step waits until you continue it.", "Then the run pauses, and %s steps wait until you continue it."))
-	}
-	if n := len(p.Effects); n > 0 {
-		var names []string
-		for _, e := range p.Effects[:min(n, 5)] {
-			names = append(names, fmt.Sprintf("%s (%s)", e.Node, r.effect(e.Effect)))
-		}
-		out = append(out, r.t("Ahead: %s.", strings.Join(names, ", ")))
-	}
-	return strings.Join(out, " ")
-}

@@ -5,9 +5,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	part "github.com/kairosd/kairosd/web/part/run"
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -38,13 +39,11 @@ func (r *request) row(run domain.Run, known map[string]int) view.RunRow {
 	return row
 }
 
-func percent(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) + "%" }
-
 // damagedHeadline is where a run stands in one line; of one that is over and of which
 // something is damaged, that.
 func (r *request) damagedHeadline(run domain.Run) string {
 	if len(run.Damaged) > 0 && run.Status.Final() {
-		return r.t(damagedWords[run.Damaged[0].Part])
+		return r.t(part.Damaged[run.Damaged[0].Part])
 	}
 	return r.headline(run)
 }

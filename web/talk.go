@@ -129,22 +129,6 @@ func (b *runPage) stepLink(st *step) view.Link {
 	return view.Link{Text: st.label(), Href: b.href(url.Values{"view": {"timeline"}, "step": {strconv.FormatInt(st.seq, 10)}, "handoff": nil}) + "#inspector"}
 }
 
-// callOf says which call a row records: a sub-step of a conversation, or the one
-// model call of a node that has no sub-steps.
-func callOf(e *domain.Entry) (what string, ok bool) {
-	switch {
-	case e.Kind == domain.EntrySubstep:
-		var p struct{ Kind string }
-		if json.Unmarshal(e.Decision, &p) != nil {
-			return "", false
-		}
-		return p.Kind, p.Kind != ""
-	case e.Kind == domain.EntryResult && !e.Usage.Zero():
-		return "model", true
-	}
-	return "", false
-}
-
 // callText is what came of a call, briefly: an answer's text, or the tools that
 // it asks for.
 func callText(e *domain.Entry) string {
@@ -188,11 +172,4 @@ func shortened(s string) string {
 		return string(r[:talkText]) + "…"
 	}
 	return s
-}
-
-func (r *request) cost(cost float64) string {
-	if cost == 0 {
-		return "0"
-	}
-	return r.display.lang.Decimal(cost, 4)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -150,3 +151,14 @@ func SafeName(s string) string {
 		return '-'
 	}, Cut(s, 60))
 }
+
+// StepName is a step by the name of its node; a later visit has its number.
+func StepName(node string, visit int) string {
+	if visit > 1 {
+		return fmt.Sprintf("%s#%d", node, visit)
+	}
+	return node
+}
+
+// Percent is a place or a size in a drawing.
+func Percent(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) + "%" }

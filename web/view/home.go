@@ -104,22 +104,3 @@ type AckRow struct {
 	Href, Back                  string
 	At                          Time
 }
-
-// AckPage asks before failures are acknowledged, or that is taken back.
-type AckPage struct {
-	Shell
-	Heading, Says, Button, Post string
-	Plan, Node, Code, Alike     string
-	Headline                    string // of the newest run
-	Idem, Error                 string
-	Back                        bool
-	Crumb                       Link // where it leads back to; empty: home
-	Note                        string
-	CanResume                   bool // at a time
-	NoAck                       bool // there is nothing to take note of
-	At, Zone                    string
-	Groups                      []AckGroup // several at once
-}
-
-// AckGroup is a failure among several.
-type AckGroup struct{ Ref, Text, Says string }

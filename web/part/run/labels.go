@@ -1,4 +1,4 @@
-package web
+package run
 
 import (
 	"maps"
@@ -10,9 +10,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// labelText writes labels as they are typed: key=value with blanks between, in quotes
+// LabelText writes labels as they are typed: key=value with blanks between, in quotes
 // where there are blanks inside.
-func labelText(labels map[string]string) string {
+func LabelText(labels map[string]string) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
 		term := k + "=" + labels[k]
@@ -24,8 +24,8 @@ func labelText(labels map[string]string) string {
 	return strings.Join(out, " ")
 }
 
-// labelsOf reads labels as labelText writes them; none: an empty map.
-func labelsOf(text string) (map[string]string, error) {
+// ParseLabels reads labels as LabelText writes them; none: an empty map.
+func ParseLabels(text string) (map[string]string, error) {
 	labels := map[string]string{}
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
 		term := text

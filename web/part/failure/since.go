@@ -1,0 +1,135 @@
+// Package failure is what several sections show of failures that are alike.
+package failure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Groups bounds the groups of failures among which one is looked for.
+const Groups = 100
+
+// Query names a group of failures in an address or a form.
+func Query(g domain.FailureRef) string {
+	v := url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}
+	if g.Alike != "" {
+		v.Set("alike", g.Alike)
+	}
+	return v.Encode()
+}
+
+// Ports are what these parts need of the server.
+type Ports struct {
+	App    *app.App
+	Reader Reader
+}
+
+// Reader is what they read of the store.
+type Reader interface {
+	// Uses lists agents, tools and providers that took part in a run.
+	Uses(ctx context.Context, run string) ([]domain.Use, error)
+	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
+}
+
+// Since is what changed before a failure was new.
+type Since struct {
+	New           string   // "": nothing changed, or the plan never succeeded
+	Good, Compare kit.Link // the last success, and what changed
+}
+
+// NewSince says since what change failures like these are new: what differs
+// between the last run of the plan that succeeded and the first that failed so.
+// It says nothing where nothing changed, or where the plan never succeeded.
+func (p Ports) NewSince(c *ui.Context, g domain.FailureGroup) (row Since, err error) {
+	o, err := p.App.Failures.Origin(c, c.Who.Actor(), g.Ref())
+	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && o.Good == "" {
+		return row, nil
+	} else if err != nil {
+		return row, err
+	}
+	row.Good = kit.Link{Text: c.T("last success %s", c.Time(o.GoodAt).Text), Href: "/runs/compare?" + url.Values{"a": {g.Newest}, "b": {o.Good}}.Encode()}
+	if o.Version != o.GoodVersion {
+		row.New = c.T("new since v%d", o.Version)
+		if v, err := p.Reader.VersionByNumber(c, g.PlanID, o.Version); err == nil {
+			row.New += ", " + c.Time(v.CreatedAt).Text
+			if v.Author != "" {
+				row.New += " · " + kit.Visible(v.Author)
+			}
+		} else if domain.CodeOf(err) != domain.CodeNotFound {
+			return row, err
+		}
+		from, to := min(o.GoodVersion, o.Version), max(o.GoodVersion, o.Version)
+		row.Compare = kit.Link{Text: c.T("Compare v%d..v%d", from, to), Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(g.PlanKey), from, to)}
+		return row, nil
+	}
+	row.New, row.Compare, err = p.ChangedAround(c, g, o)
+	return row, err
+}
+
+// around is how many starts and acceptances are looked at between two runs.
+const around = 20
+
+// ChangedAround looks for what else changed between two runs: a tool's
+// definition, kairosd itself, an agent, a provider's model.
+func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.FailureOrigin) (string, kit.Link, error) {
+	used, err := p.Reader.Uses(c, g.Newest)
+	if err != nil {
+		return "", kit.Link{}, err
+	}
+	uses := func(kind, name string) bool { return slices.Contains(used, domain.Use{Kind: kind, Name: name}) }
+	accepted, err := p.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Action: "tool.accept", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
+	if err != nil {
+		return "", kit.Link{}, err
+	}
+	for _, e := range accepted.Items {
+		if name := strings.TrimPrefix(e.Object, "tool:"); uses(domain.UseTool, name) {
+			return c.T("new since tool %s changed, %s", kit.Visible(name), c.Time(e.At).Text), kit.Link{Text: c.T("See the tool"), Href: "/agents/tools/" + url.PathEscape(name)}, nil
+		}
+	}
+	starts, err := p.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Action: "daemon.start", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
+	if err != nil || len(starts.Items) == 0 {
+		return "", kit.Link{}, err
+	}
+	before, err := p.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Action: "daemon.start", Until: o.GoodAt, Page: domain.Page{Limit: 1}})
+	if err != nil || len(before.Items) == 0 {
+		return "", kit.Link{}, err
+	}
+	last := starts.Items[0]
+	see := kit.Link{Text: c.T("See the starts"), Href: "/audit?" + url.Values{"action": {"daemon.start"}}.Encode()}
+	if a, z := strings.TrimPrefix(before.Items[0].Object, "version:"), strings.TrimPrefix(last.Object, "version:"); a != z {
+		return c.T("new since kairosd %s, %s", kit.Visible(z), c.Time(last.At).Text), see, nil
+	}
+	was, is := startedWith(before.Items[0]), startedWith(last)
+	for _, kind := range []string{domain.UseProvider, domain.UseAgent} {
+		for _, name := range slices.Sorted(maps.Keys(is[kind])) {
+			if old, known := was[kind][name]; known && old != is[kind][name] && uses(kind, name) {
+				text := c.T("new since agent %s changed, %s", kit.Visible(name), c.Time(last.At).Text)
+				if kind == domain.UseProvider {
+					text = c.T("new since %s went from %s to %s, %s", kit.Visible(name), kit.Visible(old), kit.Visible(is[kind][name]), c.Time(last.At).Text)
+				}
+				return text, see, nil
+			}
+		}
+	}
+	return "", kit.Link{}, nil
+}
+
+// startedWith is what a start of the daemon recorded of agents and providers:
+// name to what it was, by kind.
+func startedWith(e domain.AuditEvent) map[string]map[string]string {
+	var out map[string]map[string]string
+	if len(e.Detail) == 0 || json.Unmarshal(e.Detail, &out) != nil {
+		return nil // a start of an older kairosd says less
+	}
+	return out
+}

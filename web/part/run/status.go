@@ -1,0 +1,49 @@
+// Package run is what several sections show of runs.
+package run
+
+import (
+	"regexp"
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Status is a run's state with what there is to say besides the word: until
+// when it is put off, when it is tried again, for what it waits.
+func Status(c *ui.Context, run domain.Run) kit.Status {
+	st := ui.RunStatus(run.Status, run.WaitReason)
+	switch {
+	case run.Status == domain.RunQueued && run.StartAt.After(c.Site.Now()):
+		st = kit.Word("idle", "i-clock", locale.Mark("Scheduled"), false)
+		st.Detail = c.Time(run.StartAt).Text
+	case run.Status != domain.RunWaiting:
+	case run.WaitReason == domain.WaitRetry && !run.DueAt.IsZero():
+		st.Detail = c.Ago(c.Site.Now().Sub(run.DueAt))
+		if m := triedForm.FindStringSubmatch(run.Headline); m != nil {
+			if made, err := strconv.Atoi(m[1]); err == nil {
+				st.Detail = c.T("%s of %s, %s", strconv.Itoa(made+1), m[2], st.Detail)
+			}
+		}
+	case run.WaitReason == domain.WaitTimer:
+		st.Detail = c.T("timer")
+	case run.WaitReason == domain.WaitChild:
+		st.Detail = c.T("child run")
+	}
+	return st
+}
+
+// triedForm is how a headline says how many attempts were made of how many.
+var triedForm = regexp.MustCompile(`^[A-Za-z0-9_-]+ will be tried again after (\d+) of (\d+) attempts: `)
+
+// Headline says where a run stands, in the reader's language and zone.
+func Headline(c *ui.Context, run domain.Run) string {
+	return c.HeadlineOf(run.Status, run.WaitReason, run.Headline)
+}
+
+// Scheduled reports whether the run waits for the time that it is to start at.
+func Scheduled(c *ui.Context, run domain.Run) bool {
+	return run.Status == domain.RunQueued && run.StartedAt.IsZero() && run.StartAt.After(c.Site.Now())
+}

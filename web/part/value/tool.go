@@ -1,0 +1,56 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// effectNames are the effects of steps and tools, as the plan language calls them.
+var effectNames = map[string]string{
+	string(walk.EffectPure): locale.Mark("pure"), string(walk.EffectRead): locale.Mark("read"), string(walk.EffectIdempotent): locale.Mark("idempotent"),
+	string(walk.EffectUnsafe): locale.Mark("unsafe"), string(walk.EffectControl): locale.Mark("control"),
+}
+
+// Effect is an effect in the reader's language.
+func Effect(c *ui.Context, e string) string {
+	if w, ok := effectNames[e]; ok {
+		return c.T(w)
+	}
+	return kit.Visible(e)
+}
+
+// Permissions say what a permission of a tool means for its calls.
+var Permissions = map[string]string{
+	"allow": locale.Mark("It is allowed."),
+	"ask":   locale.Mark("A person is asked before it is made."),
+	"deny":  locale.Mark("It is denied: the configuration does not let it be called."),
+}
+
+// Schema shows a JSON Schema as it is.
+func Schema(id, title string, schema map[string]any) kit.Block {
+	if len(schema) == 0 {
+		return kit.Block{ID: id, Title: title, Text: "—"}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(schema); err != nil {
+		return kit.Block{ID: id, Title: title, Text: kit.Visible(err.Error())}
+	}
+	return kit.Block{ID: id, Title: title, Text: kit.Visible(strings.TrimSpace(b.String()))}
+}
+
+// Cost is what calls of models cost, in the currency of the configuration.
+func Cost(c *ui.Context, cost float64) string {
+	if cost == 0 {
+		return "0"
+	}
+	return c.Display.Lang.Decimal(cost, 4)
+}
