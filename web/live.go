@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/events"
 )
 
 // live streams hints: which topic has changed, never what it says. The page
@@ -52,7 +53,7 @@ func (r *request) live() error {
 		}
 		defer s.Leave(r.who.Name)
 	}
-	events, err := r.s.Engine.Subscribe(r.ctx, -1, only)
+	feed, err := r.s.Engine.Subscribe(r.ctx, -1, only)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (r *request) live() error {
 				err = l.hints([]string{"day", "system"})
 			}
 			beats++
-		case e, ok := <-events:
+		case e, ok := <-feed:
 			if !ok {
 				return nil
 			}
@@ -88,7 +89,7 @@ func (r *request) live() error {
 			if e.Type == "reset" {
 				err = l.send("resync", "1")
 			} else {
-				err = l.hints(topicsOf(e))
+				err = l.hints(events.Topics(e))
 			}
 		}
 	}
@@ -145,38 +146,6 @@ func (l *stream) hints(topics []string) error {
 		}
 	}
 	return nil
-}
-
-// topicsOf says what an event may have changed.
-func topicsOf(e domain.Event) []string {
-	out := []string{"runs", "now"}
-	if e.Run != "" {
-		out = append(out, "run-"+e.Run)
-	}
-	kind, _, _ := strings.Cut(e.Type, "_")
-	switch kind {
-	case "node", "circuit", "calls": // a call that has ended, or an act on those to come
-		out = append(out, "circuits")
-	}
-	switch {
-	case kind == "circuit" || kind == "calls":
-		return append(out, "system")
-	case kind == "run" || kind == "failure" || kind == "bulk" || kind == "daemon" || e.Type == "node_retrying":
-		if e.Type == "node_retrying" {
-			out = append(out, "system") // it may be a circuit that has opened
-		}
-		return append(out, "attention", "approvals") // a run that ends takes its questions along
-	case kind == "approval" || e.Type == "node_resolved":
-		return append(out, "attention", "approvals")
-	case kind == "draft":
-		if id, ok := e.Data["draft"].(string); ok {
-			out = append(out, "draft-"+id)
-		}
-		return append(out, "drafts")
-	case kind == "store" || kind == "maintenance":
-		return append(out, "system")
-	}
-	return out
 }
 
 // streamsPerSession leaves two of the six connections that a browser opens to one

@@ -85,7 +85,7 @@ func (a *runner) newAttempt(w *runstate.Step, node *walk.ProgramNode, h Handler,
 	}
 	t.call.Stream = func(text string) {
 		t.sign()
-		t.e.bus.live(t.event("node_text", map[string]any{"text": t.e.mask(text)}))
+		t.e.Live(t.event("node_text", map[string]any{"text": t.e.mask(text)}))
 	}
 	t.call.Used = t.used
 	if node.Type == walk.TypeTool && node.Tool != "" {
@@ -294,7 +294,7 @@ func (l *attemptLog) line(level, message string) {
 	}
 	l.mu.Unlock()
 	if kept {
-		l.e.bus.live(l.t.event("node_log", map[string]any{"level": level, "message": message}))
+		l.e.Live(l.t.event("node_log", map[string]any{"level": level, "message": message}))
 	}
 }
 
@@ -304,7 +304,7 @@ func (l *attemptLog) progress(done, total int64, message string) {
 	l.mu.Lock()
 	l.last = p
 	l.mu.Unlock()
-	l.e.bus.live(l.t.event("node_progress", map[string]any{"done": done, "total": total, "message": p.Message}))
+	l.e.Live(l.t.event("node_progress", map[string]any{"done": done, "total": total, "message": p.Message}))
 }
 
 // stored is the log as the row keeps it; nil when there is nothing.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/events"
 	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
@@ -72,6 +73,8 @@ const (
 
 // Engine runs plans. It is safe for concurrent use.
 type Engine struct {
+	*events.Bus
+
 	store      Store
 	setup      atomic.Pointer[setup] // exchanged as a whole
 	exchanging sync.Mutex            // one exchange at a time
@@ -81,8 +84,6 @@ type Engine struct {
 	opts       Options     // without what is in setup
 	env        preview.Env // of previews
 
-	facts  factsCache
-	bus    *bus
 	clock  *clock
 	timers *timers
 	sched  *scheduler
@@ -131,7 +132,7 @@ func New(c Config) (*Engine, error) {
 	e.setup.Store(first)
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
-	e.bus = newBus(c.Store)
+	e.Bus = events.New(events.Config{Store: c.Store, Program: e.program, Agent: e.agent, Now: e.now, Log: log})
 	e.sched = newScheduler(first.MaxRunning, first.MaxNodes, e.granted)
 	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
 	return e, nil
@@ -263,7 +264,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 			e.wg.Wait()
 			grace.Stop()
 			e.cancel(ErrStopping)
-			e.bus.stop()
+			e.Bus.Stop()
 			close(e.stopped)
 		}()
 	}
@@ -339,9 +340,6 @@ func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(domain.Run
 // Load tells how busy the engine is.
 func (e *Engine) Load() Load { return e.sched.load() }
 
-// Listeners is how many have subscribed to events.
-func (e *Engine) Listeners() int { return e.bus.count() }
-
 // Slots are the limits in force: runs that may work, and nodes that may run, at
 // once.
 func (e *Engine) Slots() (runs, nodes int) { return e.sched.slots() }
@@ -351,3 +349,13 @@ func (e *Engine) Catalog() *planner.Catalog { return e.current().Registry.Catalo
 
 // Incarnation names this life of the database; event ids begin with it.
 func (e *Engine) Incarnation() string { return e.store.Incarnation() }
+
+// agent is how the registry shows an agent.
+func (e *Engine) agent(id string) events.Agent {
+	names, ok := e.current().Registry.(AgentNames)
+	if !ok {
+		return events.Agent{}
+	}
+	name, icon, color := names.AgentIdentity(id)
+	return events.Agent{Name: name, Icon: icon, Color: color}
+}

@@ -127,7 +127,7 @@ func digest(s *runstate.State) string {
 
 // Derived gives the events of a stored record.
 func (e *Engine) Derived(t interface{ Fatal(args ...any) }, ev domain.AuditEvent) []domain.Event {
-	list, err := e.derive(context.Background(), ev)
+	list, err := e.Derive(context.Background(), ev)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -184,6 +184,11 @@ type Registry interface {
 	Catalog() *planner.Catalog
 }
 
+// AgentNames is implemented by registries that know how agents are shown.
+type AgentNames interface {
+	AgentIdentity(id string) (name, icon, color string)
+}
+
 // Rememberer is implemented by registries that know what earlier runs of a session
 // said.
 type Rememberer interface {

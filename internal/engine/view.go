@@ -157,7 +157,7 @@ func (e *Engine) detail(ctx context.Context, run string, v *preview.View, err er
 	if !v.Run.Status.Final() {
 		e.logsOf(v.Run.ID, v.Journal)
 	}
-	d := domain.RunDetail{Run: v.Run, Journal: v.Journal, Plan: planResult(v)}
+	d := domain.RunDetail{Run: v.Run, Journal: v.Journal, Plan: v.PlanResult()}
 	if !v.Run.Status.Final() || len(v.State.UnresolvedDoubts()) > 0 {
 		d.Waits = v.State.Waits()
 	}

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"cmp"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"time"
 )
@@ -184,6 +185,9 @@ func effectRank(e Effect) int {
 	}
 	return 0
 }
+
+// Summary is the description of the plan, else its name.
+func (p *Program) Summary() string { return cmp.Or(p.Description, p.Name) }
 
 // Text is an output of the node as people and models read it: its product, where it has
 // one, else [jsonvalue.Text].

@@ -1,20 +1,15 @@
-package engine
+package preview
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
-
-// summaryOf says what a plan is for.
-func summaryOf(p *walk.Program) string { return cmp.Or(p.Description, p.Name) }
 
 // stepTrace is what the journal says of one step.
 type stepTrace struct {
@@ -26,7 +21,7 @@ type stepTrace struct {
 }
 
 // traces reads the journal of a step plan's run.
-func traces(v *preview.View) (steps map[string]*stepTrace, handoffs []domain.PlanHandoff) {
+func traces(v *View) (steps map[string]*stepTrace, handoffs []domain.PlanHandoff) {
 	p := v.Program.Program
 	steps = map[string]*stepTrace{}
 	for i := range v.Journal {
@@ -80,8 +75,9 @@ func traces(v *preview.View) (steps map[string]*stepTrace, handoffs []domain.Pla
 	return steps, handoffs
 }
 
-// planResult folds a step plan's run into the result object of [002].
-func planResult(v *preview.View) *domain.PlanResult {
+// PlanResult is the result of a step plan's run as its source specification has it;
+// nil: the run follows a graph.
+func (v *View) PlanResult() *domain.PlanResult {
 	p := v.Program.Program
 	if p.Kind != walk.KindSteps {
 		return nil
@@ -91,7 +87,7 @@ func planResult(v *preview.View) *domain.PlanResult {
 		query = jsonvalue.Text(input)
 	}
 	r := &domain.PlanResult{Success: v.Run.Status == domain.RunCompleted, Handoffs: []domain.PlanHandoff{},
-		Plan: domain.PlanState{PlanID: v.Run.PlanID, Query: query, Status: "executing", Summary: summaryOf(p), CreatedAt: v.Run.CreatedAt, UpdatedAt: v.Run.CreatedAt,
+		Plan: domain.PlanState{PlanID: v.Run.PlanID, Query: query, Status: "executing", Summary: p.Summary(), CreatedAt: v.Run.CreatedAt, UpdatedAt: v.Run.CreatedAt,
 			CompletedAt: v.Run.EndedAt}}
 	if v.Run.Status.Final() {
 		r.Plan.Status = string(v.Run.Status)
@@ -154,7 +150,7 @@ func lastAt(journal []domain.Entry) time.Time {
 
 // currentStep is the index of the step that failed, or runs, or was cut short, or
 // comes next; of a completed plan the last one.
-func currentStep(v *preview.View, steps []domain.PlanStepState) int {
+func currentStep(v *View, steps []domain.PlanStepState) int {
 	if v.Run.Error != nil {
 		if i, ok := v.Program.Index[v.Run.Error.Node]; ok {
 			return i

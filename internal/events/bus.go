@@ -1,11 +1,14 @@
-package engine
+package events
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 )
 
 const (
@@ -14,10 +17,41 @@ const (
 	catchUpPage    = 500
 )
 
-// bus hands committed events to listeners. It never waits for one: a listener
-// that does not keep up is told to start over and cut.
-type bus struct {
-	store Store
+// Store is what the bus reads.
+type Store interface {
+	Run(ctx context.Context, id string) (domain.Run, error)
+	// Journal gives a run's rows with Seq > after, in order; CodeCorrupt names a
+	// damaged row, and the rows before it are given with it.
+	Journal(ctx context.Context, run string, after int64) ([]domain.Entry, error)
+	// EventsAfter gives audit events with Seq > after in order, with their
+	// journal rows, at most limit; run restricts to one run.
+	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
+	// LastEvent is the newest audit sequence number.
+	LastEvent(ctx context.Context) (int64, error)
+	// Incarnation names this life of the database; event ids begin with it.
+	Incarnation() string
+}
+
+// Agent is how an agent is shown.
+type Agent struct{ Name, Icon, Color string }
+
+// Config is what a bus needs; every field is required.
+type Config struct {
+	Store Store
+	// Program compiles a stored version.
+	Program func(ctx context.Context, hash string) (*runstate.Compiled, error)
+	// Agent gives the identity of an agent; the zero value for one that is not known.
+	Agent func(id string) Agent
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// Bus derives events from what is committed and hands them to listeners. It never
+// waits for one: a listener that does not keep up is cut and must start over. It is
+// safe for concurrent use.
+type Bus struct {
+	c     Config
+	facts factsCache
 
 	mu        sync.Mutex
 	heard     int64                         // events published, whoever listened
@@ -56,7 +90,7 @@ type published struct {
 }
 
 // events gives what a listener is sent.
-func (p *published) events(ctx context.Context, e *Engine) ([]domain.Event, error) {
+func (p *published) events(ctx context.Context, b *Bus) ([]domain.Event, error) {
 	if p.live != nil {
 		return []domain.Event{*p.live}, nil
 	}
@@ -65,7 +99,7 @@ func (p *published) events(ctx context.Context, e *Engine) ([]domain.Event, erro
 	if p.done {
 		return p.derived, nil
 	}
-	list, err := e.derive(ctx, p.record)
+	list, err := b.Derive(ctx, p.record)
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +126,12 @@ func publishedOf(ev domain.AuditEvent, heard int64) *published {
 	return p
 }
 
-func newBus(store Store) *bus {
-	return &bus{store: store, listeners: map[string]map[*listener]bool{}, stopped: make(chan struct{})}
+// New makes a bus without listeners.
+func New(c Config) *Bus {
+	return &Bus{c: c, listeners: map[string]map[*listener]bool{}, stopped: make(chan struct{})}
 }
 
-func (b *bus) add(l *listener) {
+func (b *Bus) add(l *listener) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.listeners[l.run] == nil {
@@ -105,7 +140,7 @@ func (b *bus) add(l *listener) {
 	b.listeners[l.run][l] = true
 }
 
-func (b *bus) remove(l *listener) {
+func (b *Bus) remove(l *listener) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.listeners[l.run], l)
@@ -114,8 +149,8 @@ func (b *bus) remove(l *listener) {
 	}
 }
 
-// count is how many listen.
-func (b *bus) count() int {
+// Listeners is how many have subscribed.
+func (b *Bus) Listeners() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := 0
@@ -125,17 +160,18 @@ func (b *bus) count() int {
 	return n
 }
 
-func (b *bus) stop() { b.once.Do(func() { close(b.stopped) }) }
+// Stop ends all subscriptions.
+func (b *Bus) Stop() { b.once.Do(func() { close(b.stopped) }) }
 
 // HandleCommit is the store's hook: it is called after each commit, in order,
 // with the audit events that became durable and their journal rows.
-func (e *Engine) HandleCommit(events []domain.AuditEvent) {
-	e.facts.forget(events)
-	e.bus.commit(events) //seed:announce
+func (b *Bus) HandleCommit(events []domain.AuditEvent) {
+	b.facts.forget(events)
+	b.commit(events) //seed:announce
 }
 
 // commit runs on the store's writer.
-func (b *bus) commit(events []domain.AuditEvent) {
+func (b *Bus) commit(events []domain.AuditEvent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.heard += int64(len(events))
@@ -172,8 +208,8 @@ func (b *bus) commit(events []domain.AuditEvent) {
 	}
 }
 
-// live sends an event that is not stored.
-func (b *bus) live(ev domain.Event) {
+// Live sends an event that is not stored.
+func (b *Bus) Live(ev domain.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.heard++
@@ -195,15 +231,15 @@ func (b *bus) live(ev domain.Event) {
 // Heard is how many events this process has published so far, those that are not
 // stored among them. Whoever reads it before the store, and finds the same number
 // once it listens, has missed nothing.
-func (e *Engine) Heard() int64 {
-	e.bus.mu.Lock()
-	defer e.bus.mu.Unlock()
-	return e.bus.heard
+func (b *Bus) Heard() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.heard
 }
 
 // Announce tells listeners of all runs something that is not stored.
-func (e *Engine) Announce(typ string, data map[string]any) {
-	e.bus.live(domain.Event{Type: typ, At: e.now(), Data: data})
+func (b *Bus) Announce(typ string, data map[string]any) {
+	b.Live(domain.Event{Type: typ, At: b.c.Now(), Data: data})
 }
 
 func (l *listener) push(list []*published) {
@@ -246,13 +282,13 @@ func (l *listener) take() (list []*published, overflow bool) {
 // Seq > after, then live ones, without a gap. run restricts to one run; a
 // negative after means "only what happens from now on". A listener that does
 // not keep up gets a "reset" event, and its channel is closed.
-func (e *Engine) Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error) {
-	last, err := e.store.LastEvent(ctx)
+func (b *Bus) Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error) {
+	last, err := b.c.Store.LastEvent(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l := &listener{run: run, wake: make(chan struct{}, 1)}
-	e.bus.add(l)
+	b.add(l)
 	out := make(chan domain.Event, 64)
 	reset := after > last // numbers of another life of the database
 	if after < 0 || reset {
@@ -260,8 +296,8 @@ func (e *Engine) Subscribe(ctx context.Context, after int64, run string) (<-chan
 	}
 	go func() {
 		defer close(out)
-		defer e.bus.remove(l)
-		d := &delivery{e: e, l: l, out: out, after: after}
+		defer b.remove(l)
+		d := &delivery{b: b, l: l, out: out, after: after}
 		if reset && !d.send(ctx, d.reset()) {
 			return
 		}
@@ -272,7 +308,7 @@ func (e *Engine) Subscribe(ctx context.Context, after int64, run string) (<-chan
 
 // delivery feeds one listener's channel.
 type delivery struct {
-	e     *Engine
+	b     *Bus
 	l     *listener
 	out   chan<- domain.Event
 	after int64 // last stored event that was delivered
@@ -283,7 +319,7 @@ func (d *delivery) send(ctx context.Context, ev domain.Event) bool {
 	case d.out <- ev:
 		return true
 	case <-ctx.Done():
-	case <-d.e.bus.stopped:
+	case <-d.b.stopped:
 	}
 	return false
 }
@@ -298,7 +334,7 @@ func (d *delivery) run(ctx context.Context) {
 			if p.live == nil && p.seq <= d.after {
 				continue
 			}
-			events, err := p.events(ctx, d.e)
+			events, err := p.events(ctx, d.b)
 			if err != nil {
 				d.broken(ctx, err)
 				return
@@ -321,7 +357,7 @@ func (d *delivery) run(ctx context.Context) {
 		case <-d.l.wake:
 		case <-ctx.Done():
 			return
-		case <-d.e.bus.stopped:
+		case <-d.b.stopped:
 			return
 		}
 	}
@@ -329,13 +365,13 @@ func (d *delivery) run(ctx context.Context) {
 
 // reset tells a listener to read again what it follows.
 func (d *delivery) reset() domain.Event {
-	return domain.Event{ID: domain.NewID(), Type: "reset", At: d.e.now(), Ephemeral: true}
+	return domain.Event{ID: domain.NewID(), Type: "reset", At: d.b.c.Now(), Ephemeral: true}
 }
 
 // broken ends a delivery whose events cannot be read.
 func (d *delivery) broken(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		d.e.log.Error("events cannot be read", "err", err)
+		d.b.c.Log.Error("events cannot be read", "err", err)
 		d.send(ctx, d.reset())
 	}
 }
@@ -343,13 +379,13 @@ func (d *delivery) broken(ctx context.Context, err error) {
 // catchUp delivers stored events until the live buffer holds all newer ones.
 func (d *delivery) catchUp(ctx context.Context) bool {
 	for {
-		page, err := d.e.store.EventsAfter(ctx, d.after, d.l.run, catchUpPage)
+		page, err := d.b.c.Store.EventsAfter(ctx, d.after, d.l.run, catchUpPage)
 		if err != nil {
 			d.broken(ctx, err)
 			return false
 		}
 		for i := range page {
-			events, err := d.e.derive(ctx, page[i])
+			events, err := d.b.Derive(ctx, page[i])
 			if err != nil {
 				d.broken(ctx, err)
 				return false
@@ -374,4 +410,24 @@ func (d *delivery) catchUp(ctx context.Context) bool {
 			return true
 		}
 	}
+}
+
+// Events gives the stored events after a position, in order: what Subscribe
+// would replay. It reads at most limit rows of the audit log and returns the
+// position up to which it has read; run restricts to one run.
+func (b *Bus) Events(ctx context.Context, after int64, run string, limit int) ([]domain.Event, int64, error) {
+	rows, err := b.c.Store.EventsAfter(ctx, after, run, limit)
+	if err != nil {
+		return nil, after, err
+	}
+	var events []domain.Event
+	for i := range rows {
+		derived, err := b.Derive(ctx, rows[i])
+		if err != nil {
+			return events, after, err
+		}
+		events = append(events, derived...)
+		after = rows[i].Seq
+	}
+	return events, after, nil
 }

@@ -1,4 +1,4 @@
-package engine
+package events
 
 import (
 	"cmp"
@@ -12,11 +12,6 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
-
-// AgentNames is implemented by registries that know how agents are shown.
-type AgentNames interface {
-	AgentIdentity(id string) (name, icon, color string)
-}
 
 // eventFacts are what the events of a run need to know besides its rows.
 type eventFacts struct {
@@ -115,16 +110,16 @@ func (c *factsCache) forget(events []domain.AuditEvent) {
 }
 
 // eventFacts reads what the events of a run need. A run that is gone has none.
-func (e *Engine) eventFacts(ctx context.Context, run string) (eventFacts, error) {
+func (b *Bus) eventFacts(ctx context.Context, run string) (eventFacts, error) {
 	var f eventFacts
 	if run == "" {
 		return f, nil
 	}
-	f, ok, replans := e.facts.get(run)
+	f, ok, replans := b.facts.get(run)
 	if ok {
 		return f, nil
 	}
-	r, err := e.store.Run(ctx, run)
+	r, err := b.c.Store.Run(ctx, run)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return f, nil
 	}
@@ -132,25 +127,25 @@ func (e *Engine) eventFacts(ctx context.Context, run string) (eventFacts, error)
 		return f, err
 	}
 	f = eventFacts{session: cmp.Or(r.Session, r.ID), plan: r.PlanID, dry: r.Dry()}
-	current, err := e.eventProgram(ctx, r.Hash)
+	current, err := b.eventProgram(ctx, r.Hash)
 	if err != nil {
 		return f, err
 	}
 	if current != nil && current.Kind == walk.KindSteps {
-		if f.versions, err = e.eventVersions(ctx, r, current); err != nil {
+		if f.versions, err = b.eventVersions(ctx, r, current); err != nil {
 			return f, err
 		}
 		if input, err := runstate.Decode(r.Input); err == nil && input != nil {
 			f.query = jsonvalue.Text(input)
 		}
 	}
-	e.facts.put(run, f, replans)
+	b.facts.put(run, f, replans)
 	return f, nil
 }
 
 // eventProgram compiles a version; nil: it cannot be compiled here.
-func (e *Engine) eventProgram(ctx context.Context, hash string) (*runstate.Compiled, error) {
-	p, err := e.program(ctx, hash)
+func (b *Bus) eventProgram(ctx context.Context, hash string) (*runstate.Compiled, error) {
+	p, err := b.c.Program(ctx, hash)
 	switch domain.CodeOf(err) {
 	case "":
 		return p, nil
@@ -163,14 +158,14 @@ func (e *Engine) eventProgram(ctx context.Context, hash string) (*runstate.Compi
 }
 
 // eventVersions lists the versions that a run of a step plan followed.
-func (e *Engine) eventVersions(ctx context.Context, r domain.Run, current *runstate.Compiled) ([]eventVersion, error) {
-	journal, err := e.store.Journal(ctx, r.ID, 0)
+func (b *Bus) eventVersions(ctx context.Context, r domain.Run, current *runstate.Compiled) ([]eventVersion, error) {
+	journal, err := b.c.Store.Journal(ctx, r.ID, 0)
 	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
 		return nil, err
 	}
 	var list []eventVersion
 	add := func(after int64, hash string) error {
-		p, err := e.eventProgram(ctx, hash)
+		p, err := b.eventProgram(ctx, hash)
 		if err != nil {
 			return err
 		}
@@ -204,35 +199,33 @@ func (e *Engine) eventVersions(ctx context.Context, r domain.Run, current *runst
 	return list, nil
 }
 
-// derive gives the events of a stored record. Both live delivery and replays call it.
-func (e *Engine) derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Event, error) {
-	f, err := e.eventFacts(ctx, ev.Run)
+// Derive gives the events of a stored record. Both live delivery and replays call it.
+func (b *Bus) Derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Event, error) {
+	f, err := b.eventFacts(ctx, ev.Run)
 	if err != nil {
 		return nil, err
 	}
 	for i := range ev.Entries {
 		if row := &ev.Entries[i]; row.Kind == domain.EntryReplan && !f.knows(row.Seq) {
 			// The commit that replanned the run has not been announced yet.
-			e.facts.forget([]domain.AuditEvent{ev})
-			if f, err = e.eventFacts(ctx, ev.Run); err != nil {
+			b.facts.forget([]domain.AuditEvent{ev})
+			if f, err = b.eventFacts(ctx, ev.Run); err != nil {
 				return nil, err
 			}
 			break
 		}
 	}
-	d := deriver{facts: f, agents: e.agentIdentity, incarnation: e.store.Incarnation(), ev: ev}
+	d := deriver{facts: f, agents: b.agent, incarnation: b.c.Store.Incarnation(), ev: ev}
 	return d.derive(), nil
 }
 
-func (e *Engine) agentIdentity(id string) agentIdentity {
-	who := agentIdentity{name: id}
+// agent is the identity of an agent, by its id where nothing else is known.
+func (b *Bus) agent(id string) Agent {
+	if who := b.c.Agent(id); who.Name != "" {
+		return who
+	}
 	if id == runstate.SupervisorAgent {
-		who.name = "Supervisor"
+		return Agent{Name: "Supervisor"}
 	}
-	if names, ok := e.current().Registry.(AgentNames); ok {
-		if name, icon, color := names.AgentIdentity(id); name != "" {
-			who = agentIdentity{name, icon, color}
-		}
-	}
-	return who
+	return Agent{Name: id}
 }

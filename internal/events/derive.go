@@ -1,4 +1,4 @@
-package engine
+package events
 
 import (
 	"encoding/json"
@@ -15,16 +15,13 @@ import (
 // names of agents. Hence both get the same events, in the same order.
 type deriver struct {
 	facts       eventFacts
-	agents      func(id string) agentIdentity
+	agents      func(id string) Agent
 	incarnation string
 	ev          domain.AuditEvent
 	out         []domain.Event
 	// why holds the last failure of each node in this record: a retry follows it.
 	why map[string]string
 }
-
-// agentIdentity is how an agent is shown.
-type agentIdentity struct{ name, icon, color string }
 
 func (d *deriver) derive() []domain.Event {
 	rows := d.ev.Entries

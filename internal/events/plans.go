@@ -1,4 +1,4 @@
-package engine
+package events
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ func (d *deriver) planEvent(typ string, runSeq int64, data map[string]any) {
 
 // agent gives the identity of an agent as events have it.
 func (d *deriver) agent(id string) map[string]any {
-	return map[string]any{"agentId": id, "agentName": d.agents(id).name}
+	return map[string]any{"agentId": id, "agentName": d.agents(id).Name}
 }
 
 func (d *deriver) planGenerated(p *walk.Program) {
@@ -34,7 +34,7 @@ func (d *deriver) planGeneratedAt(p *walk.Program, runSeq int64) {
 	steps := make([]any, len(p.Nodes))
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		steps[i] = map[string]any{"stepId": n.ID, "stepIndex": i, "agentId": n.Agent, "agentName": d.agents(n.Agent).name, "task": runstate.TaskOf(n)}
+		steps[i] = map[string]any{"stepId": n.ID, "stepIndex": i, "agentId": n.Agent, "agentName": d.agents(n.Agent).Name, "task": runstate.TaskOf(n)}
 	}
 	d.planEvent("plan_generated", runSeq, map[string]any{"query": d.facts.query, "steps": steps, "estimatedSteps": len(steps)})
 }
@@ -46,7 +46,7 @@ func (d *deriver) planCompleted(first *walk.Program) {
 		return
 	}
 	data := map[string]any{"status": detail.Status}
-	if s := summaryOf(first); s != "" {
+	if s := first.Summary(); s != "" {
 		data["summary"] = s
 	}
 	switch {
@@ -88,8 +88,8 @@ func (d *deriver) handoff(runSeq int64, id, from, to, reason, explanation string
 // changed tells that an agent works now.
 func (d *deriver) changed(runSeq int64, id string) {
 	data := d.agent(id)
-	if who := d.agents(id); who.icon != "" || who.color != "" {
-		data["agentIcon"], data["agentColor"] = who.icon, who.color
+	if who := d.agents(id); who.Icon != "" || who.Color != "" {
+		data["agentIcon"], data["agentColor"] = who.Icon, who.Color
 	}
 	d.add("agent_changed", runSeq, data)
 }
@@ -130,7 +130,7 @@ func (d *deriver) stepStarted(e *domain.Entry, prog *walk.Program, n *walk.Progr
 	if from := runstate.PreviousAgent(prog, n.Index); runstate.HandsOver(e, n.Agent, from) && !d.facts.dry {
 		d.handoff(e.Seq, runstate.HandoffID(d.ev.Run, e.Seq), from, n.Agent, runstate.HandoffReason, runstate.ExplainStep(n))
 	}
-	d.planEvent("plan_step_started", e.Seq, map[string]any{"stepId": n.ID, "stepIndex": n.Index, "agentId": n.Agent, "agentName": d.agents(n.Agent).name,
+	d.planEvent("plan_step_started", e.Seq, map[string]any{"stepId": n.ID, "stepIndex": n.Index, "agentId": n.Agent, "agentName": d.agents(n.Agent).Name,
 		"task": runstate.TaskOf(n)})
 }
 

@@ -1,0 +1,41 @@
+package events
+
+import (
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Topics names what an event may have changed, for readers that fetch it again:
+// "runs", "now", "attention", "approvals", "drafts", "circuits", "system", "run-<id>",
+// and "draft-<id>".
+func Topics(e domain.Event) []string {
+	out := []string{"runs", "now"}
+	if e.Run != "" {
+		out = append(out, "run-"+e.Run)
+	}
+	kind, _, _ := strings.Cut(e.Type, "_")
+	switch kind {
+	case "node", "circuit", "calls": // a call that has ended, or an act on those to come
+		out = append(out, "circuits")
+	}
+	switch {
+	case kind == "circuit" || kind == "calls":
+		return append(out, "system")
+	case kind == "run" || kind == "failure" || kind == "bulk" || kind == "daemon" || e.Type == "node_retrying":
+		if e.Type == "node_retrying" {
+			out = append(out, "system") // it may be a circuit that has opened
+		}
+		return append(out, "attention", "approvals") // a run that ends takes its questions along
+	case kind == "approval" || e.Type == "node_resolved":
+		return append(out, "attention", "approvals")
+	case kind == "draft":
+		if id, ok := e.Data["draft"].(string); ok {
+			out = append(out, "draft-"+id)
+		}
+		return append(out, "drafts")
+	case kind == "store" || kind == "maintenance":
+		return append(out, "system")
+	}
+	return out
+}
