@@ -60,15 +60,13 @@ func (r *request) decision(a domain.Approval) (view.ApprovalView, error) {
 func (r *request) assignees(a domain.Approval, v *view.ApprovalView) error {
 	v.Assign = []view.Option{{Value: "", Text: r.t("whoever may"), Selected: a.Assignee == ""}}
 	names := []string{r.who.Name}
-	if r.s.Accounts != nil {
-		users, err := r.s.Accounts.Users(r.ctx)
-		if err != nil {
-			return err
-		}
-		for _, u := range users {
-			if !u.Disabled && u.Role.Includes(domain.RoleOperator) && !slices.Contains(names, u.Name) {
-				names = append(names, u.Name)
-			}
+	assignees, err := r.s.App.Approvals.Assignees(r.ctx, r.who.Actor())
+	if err != nil {
+		return err
+	}
+	for _, name := range assignees {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	if a.Assignee != "" && !slices.Contains(names, a.Assignee) {

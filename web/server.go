@@ -33,8 +33,6 @@ type Config struct {
 	Auth   Auth
 	// System looks after the installation; nil: there is no page about it.
 	System system.System
-	// Accounts manages users and tokens; nil: there are no pages for it.
-	Accounts account.Accounts
 	// Bulk acts on many runs; nil: there are no pages for that.
 	Bulk Bulk
 	// Planner makes plans of intents; nil: there are no pages for that.
@@ -142,7 +140,7 @@ func New(c Config) (*Server, error) {
 // mounted are the sections, each with what its pages need.
 func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
-		account.Section(account.Ports{App: s.App, Auth: s.Auth, Accounts: s.Accounts}),
+		account.Section(account.Ports{App: s.App, Auth: s.Auth}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
 		memory.Section(memory.Ports{App: s.App}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),

@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 	"time"
-
-	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // UserDetailView is one user with how the user comes in, without any secret.
@@ -27,20 +25,16 @@ type LoginView struct {
 type userDetailOut struct{ Body UserDetailView }
 
 func (a *API) getUser(ctx context.Context, in *userNamedIn) (*userDetailOut, error) {
-	acc, err := a.accounts()
+	u, err := a.App.Accounts.User(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	u, err := acc.User(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	sessions, err := acc.Sessions(ctx, u.ID)
+	sessions, err := a.App.Accounts.Sessions(ctx, actorOf(ctx), u.ID)
 	if err != nil {
 		return nil, err
 	}
 	v := UserDetailView{UserView: viewUser(u), HasPassword: u.PasswordHash != "", Logins: make([]LoginView, 0, len(sessions))}
-	if v.SecondFactor, _, err = acc.SecondFactor(ctx, u.ID); err != nil {
+	if v.SecondFactor, _, err = a.App.Accounts.SecondFactor(ctx, actorOf(ctx), u.ID); err != nil {
 		return nil, err
 	}
 	for _, s := range sessions {
@@ -56,18 +50,9 @@ type tokenIn struct {
 type tokenOut struct{ Body TokenView }
 
 func (a *API) getToken(ctx context.Context, in *tokenIn) (*tokenOut, error) {
-	acc, err := a.accounts()
+	t, err := a.App.Tokens.Get(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := acc.Tokens(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range tokens {
-		if t.ID == in.ID {
-			return &tokenOut{Body: viewToken(t)}, nil
-		}
-	}
-	return nil, domain.Errorf(domain.CodeNotFound, "there is no token %.40q", in.ID)
+	return &tokenOut{Body: viewToken(t)}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -77,43 +78,32 @@ type NewToken struct {
 
 func (a *API) accountRoutes() {
 	tags := []string{"accounts"}
-	register(a, huma.Operation{OperationID: "list-users", Method: http.MethodGet, Path: "/users", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-users", Method: http.MethodGet, Path: "/users", Tags: tags,
 		Summary: "List users"}, a.listUsers)
-	register(a, huma.Operation{OperationID: "get-user", Method: http.MethodGet, Path: "/users/{id}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-user", Method: http.MethodGet, Path: "/users/{id}", Tags: tags,
 		Summary: "One user, with open logins"}, a.getUser)
-	register(a, huma.Operation{OperationID: "create-user", Method: http.MethodPost, Path: "/users", Tags: tags,
+	mount(a, huma.Operation{OperationID: "create-user", Method: http.MethodPost, Path: "/users", Tags: tags,
 		Summary: "Make a user", DefaultStatus: http.StatusCreated}, a.createUser)
-	register(a, huma.Operation{OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{id}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{id}", Tags: tags,
 		Summary: "Change a user's role, password or access; ends the user's sessions"}, a.updateUser)
-	register(a, huma.Operation{OperationID: "link-user", Method: http.MethodPost, Path: "/users/{id}/link", Tags: tags,
+	mount(a, huma.Operation{OperationID: "link-user", Method: http.MethodPost, Path: "/users/{id}/link", Tags: tags,
 		Summary: "Say who a user is at the identity provider; ends the user's sessions"}, a.linkUser)
-	register(a, huma.Operation{OperationID: "make-login-link", Method: http.MethodPost, Path: "/users/{id}/login-link", Tags: tags,
+	mount(a, huma.Operation{OperationID: "make-login-link", Method: http.MethodPost, Path: "/users/{id}/login-link", Tags: tags,
 		Summary: "Make a link that logs a user in once; through the local socket only"}, a.loginLink)
-	register(a, huma.Operation{OperationID: "list-tokens", Method: http.MethodGet, Path: "/tokens", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-tokens", Method: http.MethodGet, Path: "/tokens", Tags: tags,
 		Summary: "List API tokens, newest first"}, a.listTokens)
-	register(a, huma.Operation{OperationID: "get-token", Method: http.MethodGet, Path: "/tokens/{id}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-token", Method: http.MethodGet, Path: "/tokens/{id}", Tags: tags,
 		Summary: "One API token, without its secret"}, a.getToken)
-	register(a, huma.Operation{OperationID: "create-token", Method: http.MethodPost, Path: "/tokens", Tags: tags,
+	mount(a, huma.Operation{OperationID: "create-token", Method: http.MethodPost, Path: "/tokens", Tags: tags,
 		Summary: "Make an API token; its text is shown only in this answer", DefaultStatus: http.StatusCreated}, a.createToken)
-	register(a, huma.Operation{OperationID: "revoke-token", Method: http.MethodDelete, Path: "/tokens/{id}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "revoke-token", Method: http.MethodDelete, Path: "/tokens/{id}", Tags: tags,
 		Summary: "End an API token at once"}, a.revokeToken)
-}
-
-func (a *API) accounts() (Accounts, error) {
-	if a.Accounts == nil {
-		return nil, domain.Errorf(domain.CodeUnavailable, "users and tokens are not managed here")
-	}
-	return a.Accounts, nil
 }
 
 type usersOut struct{ Body List[UserView] }
 
 func (a *API) listUsers(ctx context.Context, _ *struct{}) (*usersOut, error) {
-	acc, err := a.accounts()
-	if err != nil {
-		return nil, err
-	}
-	users, err := acc.Users(ctx)
+	users, err := a.App.Accounts.Users(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +119,7 @@ type createUserIn struct{ Body NewUserBody }
 type userOut struct{ Body UserView }
 
 func (a *API) createUser(ctx context.Context, in *createUserIn) (*userOut, error) {
-	acc, err := a.accounts()
-	if err != nil {
-		return nil, err
-	}
-	u, err := acc.CreateUser(ctx, actorOf(ctx), in.Body.Name, in.Body.Password, in.Body.Role)
+	u, err := a.App.Accounts.CreateUser(ctx, app.NewUser{Meta: meta(ctx), Name: in.Body.Name, Password: in.Body.Password, Role: in.Body.Role})
 	if err != nil {
 		return nil, err
 	}
@@ -146,11 +132,8 @@ type updateUserIn struct {
 }
 
 func (a *API) updateUser(ctx context.Context, in *updateUserIn) (*userOut, error) {
-	acc, err := a.accounts()
-	if err != nil {
-		return nil, err
-	}
-	u, err := acc.UpdateUser(ctx, actorOf(ctx), in.ID, in.Body.Role, in.Body.Password, in.Body.Disabled)
+	b := in.Body
+	u, err := a.App.Accounts.UpdateUser(ctx, app.UserChange{Meta: meta(ctx), User: in.ID, Role: b.Role, Password: b.Password, Disabled: b.Disabled})
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +146,7 @@ type linkUserIn struct {
 }
 
 func (a *API) linkUser(ctx context.Context, in *linkUserIn) (*userOut, error) {
-	acc, err := a.accounts()
-	if err != nil {
-		return nil, err
-	}
-	u, err := acc.LinkUser(ctx, actorOf(ctx), in.ID, in.Body.Subject)
+	u, err := a.App.Accounts.LinkUser(ctx, app.UserLink{Meta: meta(ctx), User: in.ID, Subject: in.Body.Subject})
 	if err != nil {
 		return nil, err
 	}
@@ -181,11 +160,7 @@ type loginLinkIn struct {
 type loginLinkOut struct{ Body LoginLinkView }
 
 func (a *API) loginLink(ctx context.Context, in *loginLinkIn) (*loginLinkOut, error) {
-	acc, err := a.accounts()
-	if err != nil {
-		return nil, err
-	}
-	secret, err := acc.LoginLink(ctx, actorOf(ctx), in.ID)
+	secret, err := a.App.Accounts.MakeLoginLink(ctx, app.UserNamed{Meta: meta(ctx), User: in.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -195,11 +170,7 @@ func (a *API) loginLink(ctx context.Context, in *loginLinkIn) (*loginLinkOut, er
 type tokensOut struct{ Body List[TokenView] }
 
 func (a *API) listTokens(ctx context.Context, _ *struct{}) (*tokensOut, error) {
-	acc, err := a.accounts()
-	if err != nil {
-		return nil, err
-	}
-	tokens, err := acc.Tokens(ctx)
+	tokens, err := a.App.Tokens.List(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -220,18 +191,16 @@ type createTokenIn struct{ Body NewTokenBody }
 type newTokenOut struct{ Body NewToken }
 
 func (a *API) createToken(ctx context.Context, in *createTokenIn) (*newTokenOut, error) {
-	acc, err := a.accounts()
-	if err != nil {
-		return nil, err
-	}
 	var lifetime time.Duration
 	if in.Body.ExpiresIn != "" {
+		var err error
 		if lifetime, err = time.ParseDuration(in.Body.ExpiresIn); err != nil || lifetime <= 0 {
 			return nil, domain.Errorf(domain.CodeInvalid, "expiresIn %.40q is no duration", in.Body.ExpiresIn).
 				Suggest(`write a number and a unit, like "720h"`)
 		}
 	}
-	text, t, err := acc.CreateToken(ctx, actorOf(ctx), in.Body.Name, in.Body.Role, in.Body.Scopes, lifetime)
+	b := in.Body
+	text, t, err := a.App.Tokens.Create(ctx, app.NewToken{Meta: meta(ctx), Name: b.Name, Role: b.Role, Scopes: b.Scopes, Lifetime: lifetime})
 	if err != nil {
 		return nil, err
 	}
@@ -244,9 +213,5 @@ type revokeIn struct {
 }
 
 func (a *API) revokeToken(ctx context.Context, in *revokeIn) (*struct{}, error) {
-	acc, err := a.accounts()
-	if err != nil {
-		return nil, err
-	}
-	return nil, acc.RevokeToken(ctx, actorOf(ctx), in.ID, in.Reason)
+	return nil, a.App.Tokens.Revoke(ctx, app.TokenChange{Meta: meta(ctx), Token: in.ID, Reason: in.Reason})
 }

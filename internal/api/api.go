@@ -48,8 +48,6 @@ type Config struct {
 	// Local is who every request acts as, without any credential: for a Unix
 	// socket that only its owner can open.
 	Local *domain.Actor
-	// Accounts manages users and tokens; nil: those routes answer 503.
-	Accounts Accounts
 	// Planner makes plans of intents; nil: those routes answer 503.
 	Planner Planner
 	// Drafts makes plans in the background; nil: those routes answer 503.

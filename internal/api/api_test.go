@@ -16,6 +16,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
@@ -38,7 +39,7 @@ type server struct {
 func serve(t *testing.T, edit ...func(*api.Config)) *server {
 	t.Helper()
 	world, log := newFake(t), &bytes.Buffer{}
-	c := api.Config{App: world.App, Reader: world, Engine: world, Principals: world, Accounts: world, Idempotency: world,
+	c := api.Config{App: world.App, Reader: world, Engine: world, Principals: world, Idempotency: world,
 		SessionCookies: []string{"kairos"}, Version: api.Version{Version: "1.2.3"}, Log: slog.New(slog.NewJSONHandler(log, nil))}
 	for _, e := range edit {
 		e(&c)
@@ -202,7 +203,6 @@ func TestEveryAnswerToABadRequest(t *testing.T) {
 		{"A45 malformed event id", "admin", "GET /runs/" + run + "/events?after=abc-x", "", nil, 400, "event.malformed"},
 		{"an action that is none", "admin", "GET /runs/" + run + "/preview?action=explode", "", nil, 400, ""},
 		{"a key with a blank", "admin", "POST /runs", `{"plan":"p"}`, []string{"Idempotency-Key: a b"}, 400, "idempotency.invalid"},
-		{"a key for a secret", "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, []string{"Idempotency-Key: a"}, 400, "idempotency.unavailable"},
 		{"A46 WebSocket without upgrade", "admin", "GET /ws", "", nil, 426, ""},
 		{"a resolve without attempt", "admin", "POST /runs/" + run + "/nodes/n/resolve", `{"visit":1,"action":"happened","reason":"x"}`, nil, 422, "attempt"},
 	} {
@@ -547,7 +547,8 @@ func TestFailuresOfAnOperation(t *testing.T) {
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	for _, line := range []string{"GET /users", "GET /tokens", "GET /users/u1", "GET /tokens/t1"} {
+	s.world.account(t)
+	for _, line := range []string{"GET /users", "GET /tokens", "GET /users/u1", "GET /tokens/admin"} {
 		if a := s.ask(t, "admin", line, ""); a.status != 200 || strings.Contains(a.text, "secret") || strings.Contains(a.text, "argon2") {
 			t.Errorf("%s = %d %s", line, a.status, a.text)
 		}
@@ -558,8 +559,15 @@ func TestSecretsStayInside(t *testing.T) {
 	if a := s.ask(t, "admin", "GET /tokens/t2", ""); a.status != 404 {
 		t.Errorf("a token that is not there: %d %s", a.status, a.text)
 	}
-	if a := s.ask(t, "admin", "POST /tokens", `{"name":"ci","role":"viewer","expiresIn":"720h"}`); a.status != 201 || a.json["token"] != "kro_text" {
+	if a := s.ask(t, "admin", "POST /tokens", `{"name":"ci","role":"viewer","expiresIn":"720h"}`); a.status != 201 || !auth.WellFormed(fmt.Sprint(a.json["token"])) || strings.Contains(a.text, "ecretHash") {
 		t.Errorf("POST /tokens = %d %s", a.status, a.text)
+	}
+	// A token is shown once: a repetition says that it was made.
+	const key = "Idempotency-Key: a"
+	first := s.ask(t, "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, key)
+	if again := s.ask(t, "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, key); first.status != 201 || again.status != 409 || again.json["code"] != "already_done" ||
+		strings.Contains(again.text, fmt.Sprint(first.json["token"])) || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("a token made twice: %d %s, then %d %s", first.status, first.text, again.status, again.text)
 	}
 }
 

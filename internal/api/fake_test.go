@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,6 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -187,47 +190,19 @@ func (f *fake) Session(_ context.Context, secret string) (domain.User, error) {
 	return u, nil
 }
 
-func (f *fake) Users(context.Context) ([]domain.User, error) {
-	return []domain.User{{Name: "marta", PasswordHash: "$argon2id$secret"}}, nil
+// account stores a user with a second factor and a session, and the token that "admin" is.
+func (f *fake) account(t *testing.T) {
+	t.Helper()
+	now := time.Now()
+	storetest.Do(t, f.Store, "test", func(tx *store.Tx) error {
+		return errors.Join(tx.CreateUser(domain.User{ID: "u1", Name: "marta", Role: domain.RoleAdmin, PasswordHash: "$argon2id$secret", CreatedAt: now}),
+			tx.SetSecondFactor("u1", `{"secret":""}`),
+			tx.CreateToken(domain.Token{ID: "admin", Name: "made", SecretHash: "secret-hash", Role: domain.RoleAdmin, CreatedBy: "marta", CreatedAt: now, ExpiresAt: now.Add(1000 * time.Hour)}))
+	})
+	if err := f.Store.CreateSession(t.Context(), domain.Session{IDHash: "secret-hash", UserID: "u1", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour), Address: "192.0.2.1"}); err != nil {
+		t.Fatal(err)
+	}
 }
-
-func (f *fake) User(_ context.Context, id string) (domain.User, error) {
-	return domain.User{ID: id, Name: "marta", PasswordHash: "$argon2id$secret"}, nil
-}
-
-func (f *fake) Sessions(_ context.Context, id string) ([]domain.Session, error) {
-	return []domain.Session{{IDHash: "secret-hash", UserID: id, Address: "192.0.2.1"}}, nil
-}
-
-func (f *fake) SecondFactor(context.Context, string) (bool, int, error) { return true, 3, nil }
-
-func (f *fake) CreateUser(_ context.Context, _ domain.Actor, name, _ string, role domain.Role) (domain.User, error) {
-	return domain.User{ID: "u1", Name: name, Role: role}, nil
-}
-
-func (f *fake) LinkUser(_ context.Context, _ domain.Actor, id, subject string) (domain.User, error) {
-	return domain.User{ID: id, Name: id, Role: domain.RoleViewer, Issuer: "https://login.example", Subject: subject}, nil
-}
-
-func (f *fake) EndSessions(context.Context, domain.Actor, string, string) error { return nil }
-
-func (f *fake) DisableSecondFactor(context.Context, domain.Actor, string) error { return nil }
-
-func (f *fake) LoginLink(context.Context, domain.Actor, string) (string, error) { return "secret", nil }
-
-func (f *fake) UpdateUser(_ context.Context, _ domain.Actor, id string, _ *domain.Role, _ *string, _ *bool) (domain.User, error) {
-	return domain.User{ID: id}, nil
-}
-
-func (f *fake) Tokens(context.Context) ([]domain.Token, error) {
-	return []domain.Token{{ID: "t1", SecretHash: "secret-hash"}}, nil
-}
-
-func (f *fake) CreateToken(_ context.Context, _ domain.Actor, name string, role domain.Role, scopes []string, _ time.Duration) (string, domain.Token, error) {
-	return "kro_text", domain.Token{ID: "t1", Name: name, Role: role, Scopes: scopes, SecretHash: "secret-hash"}, nil
-}
-
-func (f *fake) RevokeToken(context.Context, domain.Actor, string, string) error { return nil }
 
 func (f *fake) ReserveResponse(_ context.Context, r domain.StoredResponse, _ time.Duration) (domain.StoredResponse, bool, error) {
 	f.mu.Lock()

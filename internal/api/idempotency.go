@@ -42,10 +42,6 @@ func (a *API) once(ctx huma.Context, next func(huma.Context)) {
 		a.answer(ctx, p)
 		return
 	}
-	if path := ctx.Operation().Path; path == "/tokens" || path == "/users/{id}/login-link" {
-		a.answer(ctx, invalid("idempotency.unavailable", "the answer holds a secret and is not kept: send no Idempotency-Key here"))
-		return
-	}
 	if a.Idempotency == nil {
 		a.answer(ctx, invalid("idempotency.unavailable", "this server keeps no idempotency keys"))
 		return

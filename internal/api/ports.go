@@ -44,35 +44,6 @@ type Audit interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
 }
 
-// Accounts manages users and tokens. The actor is recorded with every change.
-type Accounts interface {
-	Users(ctx context.Context) ([]domain.User, error)
-	User(ctx context.Context, idOrName string) (domain.User, error)
-	// Sessions are a user's open logins; SecondFactor says whether one asks for a code.
-	Sessions(ctx context.Context, userID string) ([]domain.Session, error)
-	SecondFactor(ctx context.Context, userID string) (on bool, recoveryCodes int, err error)
-	CreateUser(ctx context.Context, actor domain.Actor, name, password string, role domain.Role) (domain.User, error)
-	// UpdateUser changes what is not nil; it ends the user's sessions when role,
-	// password or access changes.
-	UpdateUser(ctx context.Context, actor domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error)
-	// LinkUser says by which subject the identity provider knows a user; "" ends
-	// the link. It ends the user's sessions.
-	LinkUser(ctx context.Context, actor domain.Actor, idOrName, subject string) (domain.User, error)
-	// LoginLink makes the secret of a link that logs a user in once; only for
-	// somebody at the machine itself.
-	LoginLink(ctx context.Context, actor domain.Actor, idOrName string) (secret string, err error)
-	// EndSessions ends all open logins of a user but the one with the secret keep
-	// (empty: none is kept); DisableSecondFactor takes a second factor away,
-	// CodeConflict if there is none.
-	EndSessions(ctx context.Context, actor domain.Actor, idOrName, keep string) error
-	DisableSecondFactor(ctx context.Context, actor domain.Actor, idOrName string) error
-	Tokens(ctx context.Context) ([]domain.Token, error)
-	// CreateToken returns the token's text, which is shown only here. A zero
-	// lifetime means the default of 90 days.
-	CreateToken(ctx context.Context, actor domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (text string, t domain.Token, err error)
-	RevokeToken(ctx context.Context, actor domain.Actor, id, reason string) error
-}
-
 // IdempotencyStore keeps the answers of requests that carry an Idempotency-Key,
 // by principal, route and key.
 type IdempotencyStore interface {

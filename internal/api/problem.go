@@ -81,6 +81,7 @@ var statuses = map[domain.Code]int{
 	domain.CodeConflict:     http.StatusConflict,
 	domain.CodeNotResumable: http.StatusConflict,
 	domain.CodeStale:        http.StatusConflict,
+	domain.CodeAlreadyDone:  http.StatusConflict,
 	domain.CodeForbidden:    http.StatusForbidden,
 	domain.CodeUnauthorized: http.StatusUnauthorized,
 	domain.CodeTooLarge:     http.StatusRequestEntityTooLarge,

@@ -97,6 +97,9 @@ func TestRolesMatrix(t *testing.T) {
 			} else if domain.Role(as).Includes(role) && as != "nobody" {
 				want = 0
 			}
+			if strings.HasSuffix(route, "/login-link") && want == 0 {
+				want = 403 // only somebody at the machine makes one
+			}
 			if want != 0 && a.status != want || want == 0 && (a.status == 401 || a.status == 403) {
 				t.Errorf("%s as %q: %d %s (needs %s)", line, as, a.status, a.text, role)
 			}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/app"
 )
 
 type userNamedIn struct {
@@ -14,22 +16,14 @@ type userNamedIn struct {
 // signOutRoutes are what an admin does when somebody has lost a device.
 func (a *API) signOutRoutes() {
 	tags := []string{"accounts"}
-	register(a, huma.Operation{OperationID: "sign-out-user", Method: http.MethodPost, Path: "/users/{id}/sign-out", Tags: tags, DefaultStatus: http.StatusNoContent,
+	mount(a, huma.Operation{OperationID: "sign-out-user", Method: http.MethodPost, Path: "/users/{id}/sign-out", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "End all open logins of a user"},
 		func(ctx context.Context, in *userNamedIn) (*struct{}, error) {
-			acc, err := a.accounts()
-			if err != nil {
-				return nil, err
-			}
-			return nil, acc.EndSessions(ctx, actorOf(ctx), in.ID, "")
+			return nil, a.App.Accounts.SignOut(ctx, app.SignOut{Meta: meta(ctx), User: in.ID})
 		})
-	register(a, huma.Operation{OperationID: "remove-second-factor", Method: http.MethodDelete, Path: "/users/{id}/second-factor", Tags: tags, DefaultStatus: http.StatusNoContent,
+	mount(a, huma.Operation{OperationID: "remove-second-factor", Method: http.MethodDelete, Path: "/users/{id}/second-factor", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "Take a user's second factor away, when telephone and recovery codes are lost"},
 		func(ctx context.Context, in *userNamedIn) (*struct{}, error) {
-			acc, err := a.accounts()
-			if err != nil {
-				return nil, err
-			}
-			return nil, acc.DisableSecondFactor(ctx, actorOf(ctx), in.ID)
+			return nil, a.App.Accounts.RemoveSecondFactor(ctx, app.UserNamed{Meta: meta(ctx), User: in.ID})
 		})
 }

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/keylock"
@@ -31,6 +32,8 @@ type Config struct {
 	Store  Store
 	Engine *engine.Engine
 	Bulk   Bulk // nil: nothing acts on runs later
+	// Auth proves who somebody is; required.
+	Auth *auth.Service
 	// Checker verifies the audit log; required.
 	Checker *store.AuditChecker
 	// Tools gives the tools, agents, and providers of the configuration that is active
@@ -50,6 +53,7 @@ type Store interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
 	// Done finds the object of an operation that was carried out before with its key.
 	Done(ctx context.Context, o store.Operation) (object string, done bool, err error)
+	accountStore
 	approvalStore
 	planStore
 	runStore
@@ -67,6 +71,7 @@ type Bulk interface {
 
 // App is the operations by subject.
 type App struct {
+	Accounts    *Accounts
 	Agents      *Agents
 	Approvals   *Approvals
 	Audit       *Audit
@@ -77,14 +82,15 @@ type App struct {
 	Providers   *Providers
 	Runs        *Runs
 	System      *System
+	Tokens      *Tokens
 	Tools       *Tools
 	Views       *Views
 }
 
 // New makes an App. It panics if something that is required is missing.
 func New(c Config) *App {
-	if c.Store == nil || c.Engine == nil || c.Checker == nil || c.Tools == nil || c.Server == nil || c.Settings == nil {
-		panic("app: Store, Engine, Checker, Tools, Server, and Settings are required")
+	if c.Store == nil || c.Engine == nil || c.Auth == nil || c.Checker == nil || c.Tools == nil || c.Server == nil || c.Settings == nil {
+		panic("app: Store, Engine, Auth, Checker, Tools, Server, and Settings are required")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -92,10 +98,22 @@ func New(c Config) *App {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	now := func() time.Time { return c.Now().UTC().Truncate(time.Microsecond) } // as the store keeps it
-	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, checker: c.Checker, tools: c.Tools, server: c.Server, settings: c.Settings, now: now, log: c.Log}
-	return &App{Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Failures: &Failures{k}, Memory: &Memory{k}, Plans: &Plans{k},
+	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, auth: c.Auth, checker: c.Checker, tools: c.Tools, server: c.Server, settings: c.Settings,
+		now: stored(c.Now), log: c.Log}
+	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Failures: &Failures{k}, Memory: &Memory{k}, Plans: &Plans{k},
 		Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
+}
+
+// AccountsOf gives the operations on accounts alone, for commands that work while no
+// daemon runs.
+func AccountsOf(s Store, a *auth.Service, now func() time.Time) (*Accounts, *Tokens) {
+	k := &kernel{store: s, auth: a, now: stored(now), log: slog.New(slog.DiscardHandler)}
+	return &Accounts{k}, &Tokens{k}
+}
+
+// stored is a clock with times as the store keeps them.
+func stored(now func() time.Time) func() time.Time {
+	return func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 }
 
 // kernel is what the subjects share.
@@ -103,6 +121,7 @@ type kernel struct {
 	store    Store
 	engine   *engine.Engine
 	bulk     Bulk
+	auth     *auth.Service
 	checker  *store.AuditChecker
 	tools    func() *toolbox.Box
 	server   Server
@@ -175,6 +194,11 @@ func carryOut[T any](ctx context.Context, k *kernel, op Operation, m Meta, reque
 	if err != nil {
 		return out, false, err
 	}
+	return transact(ctx, k, intent, m, o, f)
+}
+
+// transact runs f in one transaction with the record of the idempotency key.
+func transact[T any](ctx context.Context, k *kernel, intent store.Operation, m Meta, o object[T], f func(tx *store.Tx) (T, error)) (out T, repeated bool, err error) {
 	id, repeated, err := k.store.Do(intent, func(tx *store.Tx) (string, error) {
 		var err error
 		if out, err = f(tx); err != nil {

@@ -65,6 +65,23 @@ func (a *Approvals) Decide(ctx context.Context, req DecideRequest) (domain.Appro
 	})
 }
 
+// Assignees gives the names of the people who may be given approvals.
+//
+// Errors: forbidden.
+func (a *Approvals) Assignees(ctx context.Context, by domain.Actor) ([]string, error) {
+	if err := a.allow(ctx, AssignApproval, by, ""); err != nil {
+		return nil, err
+	}
+	users, err := a.store.Users(ctx)
+	var names []string
+	for _, u := range users {
+		if !u.Disabled && May(domain.Actor{Name: u.Name, Role: u.Role}, DecideApproval) {
+			names = append(names, u.Name)
+		}
+	}
+	return names, err
+}
+
 // AssignRequest gives an approval to somebody.
 type AssignRequest struct {
 	Meta     `json:"-"`

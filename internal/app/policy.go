@@ -186,7 +186,9 @@ const (
 	LogOut             Operation = "log-out"
 	ChooseDisplay      Operation = "choose-display"
 	GetMe              Operation = "get-me"
-	ChangeOwnAccount   Operation = "change-own-account"
+	ChangePassword     Operation = "change-password"
+	ChangeSecondFactor Operation = "change-second-factor"
+	SignOutSelf        Operation = "sign-out"
 	ListUsers          Operation = "list-users"
 	GetUser            Operation = "get-user"
 	CreateUser         Operation = "create-user"
@@ -328,19 +330,21 @@ var policy = map[Operation]Rule{
 	LogOut:             {Entity, domain.RoleViewer, "", ""},
 	ChooseDisplay:      {Entity, "", "", ""},
 	GetMe:              {Query, domain.RoleViewer, "", ""},
-	ChangeOwnAccount:   {Entity, domain.RoleViewer, "", ""},
+	ChangePassword:     {Entity, domain.RoleViewer, "", ""},
+	ChangeSecondFactor: {Entity, domain.RoleViewer, "", ""},
+	SignOutSelf:        {Entity, domain.RoleViewer, "", ""},
 	ListUsers:          {Query, domain.RoleAdmin, "admin", ""},
 	GetUser:            {Query, domain.RoleAdmin, "admin", ""},
-	CreateUser:         {Entity, domain.RoleAdmin, "admin", ""},
+	CreateUser:         {Entity, domain.RoleAdmin, "admin", "user.create"},
 	UpdateUser:         {Entity, domain.RoleAdmin, "admin", ""},
 	LinkUser:           {Entity, domain.RoleAdmin, "admin", ""},
-	MakeLoginLink:      {Entity, domain.RoleAdmin, "admin", ""},
+	MakeLoginLink:      {Entity, domain.RoleAdmin, "admin", "user.login-link"},
 	SignOutUser:        {Entity, domain.RoleAdmin, "admin", ""},
 	RemoveSecondFactor: {Entity, domain.RoleAdmin, "admin", ""},
 	ListTokens:         {Query, domain.RoleAdmin, "tokens", ""},
 	GetToken:           {Query, domain.RoleAdmin, "tokens", ""},
-	CreateToken:        {Entity, domain.RoleAdmin, "tokens", ""},
-	RevokeToken:        {Entity, domain.RoleAdmin, "tokens", ""},
+	CreateToken:        {Entity, domain.RoleAdmin, "tokens", "token.create"},
+	RevokeToken:        {Entity, domain.RoleAdmin, "tokens", "token.revoke"},
 }
 
 // Policy gives the rule of an operation; ok is false for one that does not exist.

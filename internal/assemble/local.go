@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/buildinfo"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/config"
@@ -99,7 +100,11 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	l.background.Go(func() { checker.Run(checking) })
 	l.stop = stop
 	none := app.NoServer{Refusal: noDaemon(o.Path)}
-	a := app.New(app.Config{Store: l.store, Engine: l.engine, Bulk: l.bulk, Checker: checker, Tools: func() *toolbox.Box { return l.tools }, Server: none, Settings: none, Log: log})
+	people, err := auth.New(auth.Config{Store: l.store, Audit: l.store, Log: log, Issuer: o.Config.Login.Issuer()})
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	a := app.New(app.Config{Store: l.store, Engine: l.engine, Auth: people, Bulk: l.bulk, Checker: checker, Tools: func() *toolbox.Box { return l.tools }, Server: none, Settings: none, Log: log})
 	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, Archive: a.Plans.ArchiveAs, Log: log})
 	actor, v := LocalActor(), buildinfo.Read()
 	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor,

@@ -1,6 +1,7 @@
-// Package auth decides who may come in: users with passwords, their sessions,
-// API tokens, the one-time setup of a new installation, and the throttling of
-// all of them. Secrets are handed out once and stored only as hashes.
+// Package auth proves who somebody is: by passwords, second factors, sessions, API
+// tokens, login links, an identity provider, and the one-time setup of a new installation,
+// all of them throttled. Secrets are handed out once and stored only as hashes. The
+// operations on accounts are in internal/app; this package has their rules.
 package auth
 
 import (
@@ -70,9 +71,6 @@ type Access struct {
 // that is half-way at a provider ends where it began. With an error nothing has
 // changed.
 func (s *Service) Reconfigure(w Access) error {
-	if len(w.SecondFactorFor) > 0 && s.factors == nil {
-		return errors.New("auth: a second factor is demanded that cannot be kept")
-	}
 	if w.Provider != nil && w.Issuer == "" {
 		w.Issuer = w.Provider.Issuer()
 	}
@@ -104,10 +102,9 @@ type Service struct {
 	tickets   map[string]*ticket
 	confirmed map[string]time.Time
 
-	factors Factors // nil: nobody has a second factor
-
-	// change orders changes of users, so that the last admin stays one.
-	change sync.Mutex
+	// codes lets one code of a second factor be checked at a time: on a full disk only
+	// the memory of this process knows which were used.
+	codes sync.Mutex
 }
 
 // New returns a Service.
@@ -121,7 +118,6 @@ func New(c Config) (*Service, error) {
 		lifetime: cmp.Or(c.SessionLifetime, DefaultSessionLifetime),
 		hasher:   newHasher(), throttle: newThrottle(), links: map[string]loginLink{}, tickets: map[string]*ticket{}, confirmed: map[string]time.Time{},
 	}
-	s.factors, _ = c.Store.(Factors)
 	if err := s.Reconfigure(Access{Provider: c.Provider, Issuer: c.Issuer, CreateUsers: c.CreateUsers, NoPassword: c.NoPassword, SecondFactorFor: c.SecondFactorFor}); err != nil {
 		return nil, err
 	}
@@ -216,16 +212,12 @@ func newSecret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
+// HashOf is what is stored of the secret of a session.
+func HashOf(secret string) string { return hashOf(secret) }
+
 // hashOf is what is stored of a secret. A fast hash will do: 256 random bits
 // cannot be guessed (ASVS 6.5.2).
 func hashOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
-}
-
-func requireAdmin(actor domain.Actor) error {
-	if !actor.Role.Includes(domain.RoleAdmin) {
-		return domain.Errorf(domain.CodeForbidden, "only an admin may do this").Suggest("ask an admin")
-	}
-	return nil
 }

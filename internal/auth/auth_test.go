@@ -13,6 +13,8 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
@@ -24,7 +26,7 @@ const good = "four unrelated words"
 var root = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
 
 type house struct {
-	*auth.Service
+	apptest.Accounts
 	store *store.Store
 	clock *atomic.Int64
 	file  string
@@ -47,7 +49,13 @@ func (h *house) restart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Service = s
+	h.use(s, h.store)
+}
+
+// use lets accounts be changed beside a service.
+func (h *house) use(s *auth.Service, on app.Store) {
+	users, tokens := app.AccountsOf(on, s, func() time.Time { return time.Unix(0, h.clock.Load()) })
+	h.Accounts = apptest.Accounts{Service: s, Of: users, Keys: tokens, Reader: h.store}
 }
 
 func (h *house) user(t *testing.T, name string, role domain.Role) domain.User {
@@ -564,10 +572,10 @@ func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
 
 	// A maker that does not exist answers for nothing.
 	stray := auth.NewTokenText()
-	if err := h.store.CreateToken(t.Context(), domain.Token{ID: domain.NewID(), Name: "stray", SecretHash: auth.HashOf(stray), Role: domain.RoleAdmin,
-		CreatedBy: "nobody", CreatedAt: time.Unix(0, h.clock.Load()), ExpiresAt: time.Unix(0, h.clock.Load()).Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Do(t, h.store, "token.create", func(tx *store.Tx) error {
+		return tx.CreateToken(domain.Token{ID: domain.NewID(), Name: "stray", SecretHash: auth.HashOf(stray), Role: domain.RoleAdmin,
+			CreatedBy: "nobody", CreatedAt: time.Unix(0, h.clock.Load()), ExpiresAt: time.Unix(0, h.clock.Load()).Add(time.Hour)})
+	})
 	_, err = h.Token(t.Context(), stray)
 	wantCode(t, err, domain.CodeUnauthorized)
 }
@@ -594,7 +602,7 @@ func TestATokenMakesOnlyLesserTokens(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if n := h.audited(t, "token.create", "denied"); n != 3 {
+	if n := h.audited(t, "access.denied", "denied"); n != 3 {
 		t.Errorf("%d refusals are recorded, want 3", n)
 	}
 	h.pass(time.Hour)
@@ -657,7 +665,7 @@ func TestChangesAreAudited(t *testing.T) {
 	_, err = h.CreateUser(t.Context(), auth.ActorOf(u, "ui"), "evil", good, domain.RoleAdmin)
 	wantCode(t, err, domain.CodeForbidden)
 	for _, c := range []struct{ action, result string }{
-		{"setup", "ok"}, {"setup", "denied"}, {"user.create", "ok"}, {"user.create", "denied"}, {"login", "ok"}, {"logout", "ok"},
+		{"setup", "ok"}, {"setup", "denied"}, {"user.create", "ok"}, {"access.denied", "denied"}, {"login", "ok"}, {"logout", "ok"},
 		{"user.update", "ok"}, {"token.create", "ok"}, {"token.revoke", "ok"},
 	} {
 		if n := h.audited(t, c.action, c.result); n != 1 {
@@ -675,9 +683,7 @@ func TestOldHashesAreRenewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.PasswordHash = weak
-	if err := h.store.UpdateUser(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Do(t, h.store, "user.update", func(tx *store.Tx) error { return tx.ChangeUser(u, domain.UserChange{}) })
 	h.login(t, "marta")
 	if u, err = h.store.User(t.Context(), "marta"); err != nil || !strings.HasPrefix(u.PasswordHash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("after a login the hash is %q (%v)", u.PasswordHash, err)

@@ -1,6 +1,8 @@
 package auth
 
+const RecoveryMany = recoveryMany
+
 var (
-	NewTokenText = newTokenText
-	HashOf       = hashOf
+	CodeAt   = codeAt
+	CodeText = codeText
 )

@@ -68,17 +68,18 @@ func (s *Service) welcome(ctx context.Context, u domain.User, password string, o
 			return u, err
 		}
 	}
-	s.change.Lock()
-	defer s.change.Unlock()
-	fresh, err := s.store.User(ctx, u.ID)
-	if err != nil {
-		return u, err
+	fresh, err := s.store.ChangeUser(ctx, u.ID, ActorOf(u, "ui"), func(fresh *domain.User, _ int) (domain.UserChange, error) {
+		if fresh.PasswordHash != u.PasswordHash || fresh.Disabled {
+			return domain.UserChange{}, domain.Errorf(domain.CodeUnauthorized, "name or password is wrong") // changed meanwhile
+		}
+		fresh.PasswordHash, fresh.LastSeenAt = phc, now
+		return domain.UserChange{}, nil
+	})
+	if full(err) {
+		u.LastSeenAt = now
+		return u, s.store.tryLater("when a user was seen", err)
 	}
-	if fresh.PasswordHash != u.PasswordHash || fresh.Disabled {
-		return u, domain.Errorf(domain.CodeUnauthorized, "name or password is wrong") // changed meanwhile
-	}
-	fresh.PasswordHash, fresh.LastSeenAt = phc, now
-	return fresh, s.store.tryLater("when a user was seen", s.store.UpdateUser(ctx, fresh))
+	return fresh, err
 }
 
 // openSession always makes a new id: nothing that the client chose is used (A18).
@@ -148,53 +149,18 @@ func (s *Service) Sessions(ctx context.Context, userID string) ([]domain.Session
 	return s.store.Sessions(ctx, userID)
 }
 
-// EndSessions ends all sessions of a user but the one with the secret keep
-// (empty: none is kept).
-func (s *Service) EndSessions(ctx context.Context, actor domain.Actor, idOrName, keep string) error {
-	u, err := s.store.User(ctx, idOrName)
-	if err != nil {
-		return err
-	}
-	if u.Name != actor.Name {
-		if err := requireAdmin(actor); err != nil {
-			return err
-		}
-	}
-	kept := ""
-	if keep != "" {
-		kept = hashOf(keep)
-	}
-	if err := s.store.DeleteSessions(ctx, u.ID, kept, s.says(ctx, actor, "session.end", "user:"+u.Name, "")...); err != nil {
-		return fmt.Errorf("end sessions: %w", err)
-	}
+// UserChanged forgets what this process remembers of a user whose account changed: logins
+// that wait for a code, failures that were counted, and sessions that are kept in memory
+// but the one with the hash keep.
+func (s *Service) UserChanged(u domain.User, keep string) {
 	s.dropTickets(u.ID)
 	s.throttle.forget(u.Name)
-	return nil
+	s.store.forget(func(ses domain.Session) bool { return ses.UserID == u.ID && ses.IDHash != keep })
 }
 
-// EndSession ends one session of a user, named by the stored hash as
-// [Service.Sessions] lists it.
-func (s *Service) EndSession(ctx context.Context, actor domain.Actor, userID, hash string) error {
-	u, err := s.store.User(ctx, userID)
-	if err != nil {
-		return err
-	}
-	if u.Name != actor.Name {
-		if err := requireAdmin(actor); err != nil {
-			return err
-		}
-	}
-	ses, err := s.store.SessionByHash(ctx, hash)
-	if err != nil {
-		return err
-	}
-	if ses.UserID != u.ID {
-		return domain.Errorf(domain.CodeNotFound, "no such session")
-	}
-	if err := s.store.DeleteSession(ctx, hash, s.says(ctx, actor, "session.end", "user:"+u.Name, "")...); err != nil {
-		return fmt.Errorf("end session: %w", err)
-	}
-	return nil
+// SessionEnded forgets a session that is kept in memory.
+func (s *Service) SessionEnded(hash string) {
+	s.store.forget(func(ses domain.Session) bool { return ses.IDHash == hash })
 }
 
 // ActorOf is a user acting through a surface ("ui", "api").

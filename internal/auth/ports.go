@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Store keeps users, sessions and tokens. What is not there is CodeNotFound. What
-// a change says to the audit log is recorded with it, or neither is (G12).
+// Store keeps users, sessions, tokens, and second factors. What is not there is
+// CodeNotFound. What a change says to the audit log is recorded with it, or neither is.
 // Names are matched exactly; this package folds them to lower case first.
 type Store interface {
 	// CreateUser stores a new user; a taken name is CodeConflict.
@@ -20,13 +20,9 @@ type Store interface {
 	User(ctx context.Context, idOrName string) (domain.User, error)
 	// UserByIdentity finds whom an identity provider means, disabled ones included.
 	UserByIdentity(ctx context.Context, issuer, subject string) (domain.User, error)
-	// Users lists all users by name.
-	Users(ctx context.Context) ([]domain.User, error)
-	// UpdateUser replaces everything but ID, Name and CreatedAt; an identity that
-	// another user has is CodeConflict.
-	UpdateUser(ctx context.Context, u domain.User, said ...domain.AuditRecord) error
-	// UpdateUserEndingSessions is UpdateUser with DeleteSessions, together.
-	UpdateUserEndingSessions(ctx context.Context, u domain.User, keep string, said ...domain.AuditRecord) error
+	// ChangeUser reads a user, lets edit change it, and writes it, in one transaction.
+	// edit may be called more than once; others is how many other admins are enabled.
+	ChangeUser(ctx context.Context, idOrName string, by domain.Actor, edit func(u *domain.User, others int) (domain.UserChange, error)) (domain.User, error)
 	CountUsers(ctx context.Context) (int, error)
 
 	CreateSession(ctx context.Context, s domain.Session, said ...domain.AuditRecord) error
@@ -37,21 +33,19 @@ type Store interface {
 	TouchSession(ctx context.Context, hash string, seen time.Time) error
 	// DeleteSession removes one session; a missing one is no error.
 	DeleteSession(ctx context.Context, hash string, said ...domain.AuditRecord) error
-	// DeleteSessions removes all sessions of a user but the one with the hash
-	// keep (empty: none is kept).
-	DeleteSessions(ctx context.Context, userID, keep string, said ...domain.AuditRecord) error
 	// DeleteExpiredSessions removes sessions whose ExpiresAt is at or before
 	// now or whose SeenAt is at or before idle.
 	DeleteExpiredSessions(ctx context.Context, now, idle time.Time) error
 
-	CreateToken(ctx context.Context, t domain.Token, said ...domain.AuditRecord) error
 	TokenByHash(ctx context.Context, hash string) (domain.Token, error)
 	TokenByID(ctx context.Context, id string) (domain.Token, error)
-	// Tokens lists all tokens, newest first, revoked ones included.
-	Tokens(ctx context.Context) ([]domain.Token, error)
-	// RevokeToken sets RevokedAt, once: a revoked token keeps its time.
-	RevokeToken(ctx context.Context, id string, at time.Time, said ...domain.AuditRecord) error
 	TouchToken(ctx context.Context, id string, used time.Time, from string) error
+
+	// SecondFactor gives what is stored of a user's second factor; "": they have none.
+	SecondFactor(ctx context.Context, userID string) (string, error)
+	// ChangeSecondFactor lets edit replace that in one transaction. edit may be called
+	// more than once.
+	ChangeSecondFactor(ctx context.Context, userID string, edit func(value string) (string, error)) error
 }
 
 // Audit is where outcomes are recorded that change nothing: every refusal.

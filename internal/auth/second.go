@@ -28,12 +28,6 @@ const (
 	recoveryMany = 10
 )
 
-// Factors store second factors, encrypted with a key that is not in the database.
-type Factors interface {
-	SecondFactor(ctx context.Context, userID string) (string, error)
-	SetSecondFactor(ctx context.Context, userID, value string, said ...domain.AuditRecord) error
-}
-
 // factor is what is stored of a second factor.
 type factor struct {
 	Secret []byte   `json:"secret"`
@@ -66,12 +60,17 @@ const (
 
 // factorOf is a user's second factor; nil: they have none.
 func (s *Service) factorOf(ctx context.Context, userID string) (*factor, error) {
-	if s.factors == nil {
-		return nil, nil
-	}
-	text, err := s.factors.SecondFactor(ctx, userID)
-	if err != nil || text == "" {
+	text, err := s.store.SecondFactor(ctx, userID)
+	if err != nil {
 		return nil, err
+	}
+	return factorFrom(text)
+}
+
+// factorFrom reads what is stored; nil: nothing is.
+func factorFrom(text string) (*factor, error) {
+	if text == "" {
+		return nil, nil
 	}
 	var f factor
 	if err := json.Unmarshal([]byte(text), &f); err != nil { // it must not open the door
@@ -93,14 +92,15 @@ func (s *Service) SecondFactor(ctx context.Context, userID string) (on bool, lef
 // MustEnrol reports whether somebody must set up a second factor before anything
 // else: their role demands one, a password opens their account, and they have none.
 func (s *Service) MustEnrol(ctx context.Context, u domain.User) (bool, error) {
-	if !s.demanded(u) {
+	if !s.Demanded(u) {
 		return false, nil
 	}
 	f, err := s.factorOf(ctx, u.ID)
 	return err == nil && f == nil, err
 }
 
-func (s *Service) demanded(u domain.User) bool {
+// Demanded reports whether somebody must have a second factor.
+func (s *Service) Demanded(u domain.User) bool {
 	w := s.access.Load()
 	return u.PasswordHash != "" && !w.NoPassword && slices.ContainsFunc(w.SecondFactorFor, func(r domain.Role) bool { return u.Role.Includes(r) })
 }
@@ -115,37 +115,32 @@ func (s *Service) NewSecondFactor() string {
 
 var codeText = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// EnableSecondFactor gives a user a second factor: the secret, of which they prove
-// by a code that they have it. It returns recovery codes, which are shown only here.
-// All other sessions of the user end; the one with the secret keep stays.
-func (s *Service) EnableSecondFactor(ctx context.Context, u domain.User, secret, code, keep string) ([]string, error) {
-	if s.factors == nil {
-		return nil, domain.Errorf(domain.CodeUnavailable, "second factors cannot be kept here")
-	}
+// Enrollment is a second factor that its owner proved to have.
+type Enrollment struct {
+	Stored string   // what is kept of it
+	Codes  []string // recovery codes, which are shown only here
+}
+
+// Enroll checks that a user has a second factor: the secret, by a code of it. CodeConflict
+// for a user without a password; CodeInvalid; CodeTooMany.
+func (s *Service) Enroll(u domain.User, secret, code string) (Enrollment, error) {
 	if u.PasswordHash == "" {
-		return nil, domain.Errorf(domain.CodeConflict, "you log in without a password").Suggest("set the second factor up at the identity provider")
+		return Enrollment{}, domain.Errorf(domain.CodeConflict, "you log in without a password").Suggest("set the second factor up at the identity provider")
 	}
 	raw, err := codeText.DecodeString(strings.ToUpper(strings.TrimSpace(secret)))
 	if err != nil || len(raw) != codeSecret {
-		return nil, domain.Errorf(domain.CodeInvalid, "this is not a secret that was given out here").Suggest("begin again")
+		return Enrollment{}, domain.Errorf(domain.CodeInvalid, "this is not a secret that was given out here").Suggest("begin again")
 	}
 	now := s.now()
 	counter := "code:" + u.Name
 	if wait, _ := s.throttle.allow(now, counter, counter); wait > 0 {
-		return nil, tooMany(wait)
+		return Enrollment{}, tooMany(wait)
 	}
 	step, ok := matches(raw, code, now, 0)
 	if !ok {
-		return nil, domain.Errorf(domain.CodeInvalid, "this is not the code that the app shows now").Suggest("check the time on both devices, then type the next code")
+		return Enrollment{}, domain.Errorf(domain.CodeInvalid, "this is not the code that the app shows now").Suggest("check the time on both devices, then type the next code")
 	}
 	s.throttle.succeeded(now, counter, counter)
-	s.change.Lock()
-	defer s.change.Unlock()
-	if f, err := s.factorOf(ctx, u.ID); err != nil {
-		return nil, err
-	} else if f != nil {
-		return nil, domain.Errorf(domain.CodeConflict, "you have a second factor already").Suggest("turn it off first")
-	}
 	f := factor{Secret: raw, Step: step}
 	codes := make([]string, recoveryMany)
 	for i := range codes {
@@ -153,91 +148,68 @@ func (s *Service) EnableSecondFactor(ctx context.Context, u domain.User, secret,
 		codes[i] = text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:]
 		f.Codes = append(f.Codes, hashOf(plainCode(codes[i])))
 	}
-	record := domain.AuditRecord{Action: "user.second-factor", Actor: u.Name, Surface: "ui", Object: "user:" + u.Name, Result: "ok", Reason: "on"}
-	if err := s.keepFactor(ctx, u.ID, &f, &record); err != nil {
-		return nil, err
-	}
-	kept := ""
-	if keep != "" {
-		kept = hashOf(keep)
-	}
-	if err := s.store.DeleteSessions(ctx, u.ID, kept); err != nil {
-		return nil, fmt.Errorf("end sessions of %s: %w", u.Name, err)
-	}
-	return codes, nil
+	stored, err := f.text()
+	return Enrollment{stored, codes}, err
 }
 
-// DisableSecondFactor takes a user's second factor away: their own, or as an admin.
-func (s *Service) DisableSecondFactor(ctx context.Context, actor domain.Actor, idOrName string) error {
-	u, err := s.store.User(ctx, idOrName)
-	if err != nil {
-		return err
-	}
-	if u.Name != actor.Name {
-		if err := requireAdmin(actor); err != nil {
-			s.recordDenied(ctx, actor, "user.second-factor", "user:"+u.Name, err.Error())
-			return err
-		}
-	}
-	if u.Name == actor.Name && s.demanded(u) {
-		return domain.Errorf(domain.CodeConflict, "the role %s must have a second factor", u.Role).Suggest("with another telephone: let another admin take this one away, and set up the new one at your next login")
-	}
-	s.change.Lock()
-	defer s.change.Unlock()
-	if f, err := s.factorOf(ctx, u.ID); err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
-		return err
-	} else if f == nil && err == nil {
-		return domain.Errorf(domain.CodeConflict, "%s has no second factor", u.Name)
-	}
-	return s.keepFactor(ctx, u.ID, nil, &domain.AuditRecord{Action: "user.second-factor", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "user:" + u.Name, Result: "ok", Reason: "off"})
-}
-
-// keepFactor stores a second factor; nil: none any more.
-func (s *Service) keepFactor(ctx context.Context, userID string, f *factor, record *domain.AuditRecord) error {
-	text := ""
-	if f != nil {
-		raw, err := json.Marshal(f)
-		if err != nil {
-			return err
-		}
-		text = string(raw)
-	}
-	var said []domain.AuditRecord
-	if record != nil {
-		said = append(said, *record)
-	}
-	return s.factors.SetSecondFactor(ctx, userID, text, said...)
+// text is what is stored of a second factor.
+func (f *factor) text() (string, error) {
+	raw, err := json.Marshal(f)
+	return string(raw), err
 }
 
 // checkCode uses up a code, or a recovery code. A code that was used, or is older
 // than one that was, does not match.
 func (s *Service) checkCode(ctx context.Context, userID, code string, now time.Time) (bool, error) {
-	s.change.Lock()
-	defer s.change.Unlock()
-	f, err := s.factorOf(ctx, userID)
-	if err != nil || f == nil {
+	s.codes.Lock()
+	defer s.codes.Unlock()
+	matched := false
+	err := s.store.ChangeSecondFactor(ctx, userID, func(text string) (string, error) {
+		f, err := factorFrom(text)
+		if matched = false; err != nil || f == nil {
+			return text, err
+		}
+		if matched = s.useUp(f, userID, code, now); !matched {
+			return text, nil
+		}
+		return f.text()
+	})
+	if !full(err) {
+		return matched && err == nil, err
+	}
+	// What is stored does not know that the code is used; this process does. A recovery
+	// code must be stored.
+	f, readErr := s.factorOf(ctx, userID)
+	if readErr != nil || f == nil {
+		return false, readErr
+	}
+	left := len(f.Codes)
+	switch {
+	case !s.useUp(f, userID, code, now):
+		return false, nil
+	case len(f.Codes) < left:
 		return false, err
 	}
+	s.store.codeUsed(userID, f.Step)
+	return true, nil
+}
+
+// useUp takes a code, or a recovery code, of a second factor; false: it does not match.
+func (s *Service) useUp(f *factor, userID, code string, now time.Time) bool {
 	if plain := plainCode(code); len(plain) == 16 {
 		hash := hashOf(plain)
 		i := slices.IndexFunc(f.Codes, func(h string) bool { return subtle.ConstantTimeCompare([]byte(h), []byte(hash)) == 1 })
 		if i < 0 {
-			return false, nil
+			return false
 		}
 		f.Codes = slices.Delete(f.Codes, i, i+1)
-		return true, s.keepFactor(ctx, userID, f, nil)
+		return true
 	}
 	step, ok := matches(f.Secret, code, now, s.store.lastCode(userID, f.Step))
-	if !ok {
-		return false, nil
+	if ok {
+		f.Step = step
 	}
-	f.Step = step
-	err = s.keepFactor(ctx, userID, f, nil) // before it opens anything
-	if full(err) {
-		s.store.codeUsed(userID, step)
-		return true, nil
-	}
-	return true, err
+	return ok
 }
 
 // plainCode is a recovery code without what people put between its parts.

@@ -1,4 +1,4 @@
-package auth
+package auth_test
 
 import (
 	"encoding/base64"
@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -18,26 +18,20 @@ func TestCodesAreThoseOfTheStandard(t *testing.T) {
 	t.Parallel()
 	secret := []byte("12345678901234567890")
 	for at, want := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130"} {
-		if got := codeAt(secret, at/30); got != want {
+		if got := auth.CodeAt(secret, at/30); got != want {
 			t.Errorf("at %d: %s, not %s", at, got, want)
 		}
 	}
 }
 
-// clocked is a service on a real store whose clock a test moves.
-func clocked(t *testing.T) (*Service, *atomic.Int64) {
+// clocked is a house whose clock a test moves.
+func clocked(t *testing.T) (*house, *atomic.Int64) {
 	t.Helper()
-	at := &atomic.Int64{}
-	at.Store(time.Date(2026, 3, 9, 2, 47, 0, 0, time.UTC).UnixNano())
-	db := storetest.Open(t)
-	s, err := New(Config{Store: db, Audit: db, Now: func() time.Time { return time.Unix(0, at.Load()) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, at
+	h := open(t)
+	h.clock.Store(time.Date(2026, 3, 9, 2, 47, 0, 0, time.UTC).UnixNano())
+	h.restart(t)
+	return h, h.clock
 }
-
-const good = "correct horse battery"
 
 // A login with a second factor wants a code besides the password; a code works once,
 // a recovery code once, guesses are throttled, and a password that an admin sets takes the
@@ -52,16 +46,16 @@ func TestALoginWithASecondFactor(t *testing.T) {
 		t.Fatal(err)
 	}
 	secret := s.NewSecondFactor()
-	raw, err := codeText.DecodeString(secret)
+	raw, err := auth.CodeText.DecodeString(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := func() string { return codeAt(raw, at.Load()/int64(30*time.Second)) }
+	code := func() string { return auth.CodeAt(raw, at.Load()/int64(30*time.Second)) }
 	if _, err := s.EnableSecondFactor(ctx, u, secret, "000000", ""); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Fatalf("a wrong code turns it on: %v", err)
 	}
 	recovery, err := s.EnableSecondFactor(ctx, u, secret, code(), "")
-	if err != nil || len(recovery) != recoveryMany {
+	if err != nil || len(recovery) != auth.RecoveryMany {
 		t.Fatal(recovery, err)
 	}
 	if _, err := s.EnableSecondFactor(ctx, u, secret, code(), ""); err == nil {
@@ -70,7 +64,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	login := func() string {
 		t.Helper()
 		_, _, err := s.Login(ctx, "marta", good, "10.0.0.1", "")
-		need, ok := errors.AsType[*SecondFactorNeeded](err)
+		need, ok := errors.AsType[*auth.SecondFactorNeeded](err)
 		if !ok {
 			t.Fatalf("the password alone: %v", err)
 		}
@@ -100,7 +94,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	if _, _, err := s.LoginCode(ctx, login(), typed, "10.0.0.1", ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a recovery code twice: %v", err)
 	}
-	if on, left, err := s.SecondFactor(ctx, u.ID); !on || left != recoveryMany-1 || err != nil {
+	if on, left, err := s.SecondFactor(ctx, u.ID); !on || left != auth.RecoveryMany-1 || err != nil {
 		t.Errorf("left: %v %d %v", on, left, err)
 	}
 	// Old tickets are worth nothing.
@@ -115,7 +109,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	for i := range 30 {
 		at.Add(int64(10 * time.Second)) // the address's own bucket fills again
 		_, _, err := s.Login(ctx, "marta", good, "10.6.6.6", "")
-		need, ok := errors.AsType[*SecondFactorNeeded](err)
+		need, ok := errors.AsType[*auth.SecondFactorNeeded](err)
 		if !ok {
 			throttled = true
 			break
@@ -150,7 +144,7 @@ func TestStoredSecretsAreSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := s.store.Store.(*store.Store).Path()
+	path := s.store.Path()
 	stored := storetest.Text(t, path, "SELECT sealed FROM second_factors WHERE user_id = '"+u.ID+"'")
 	if stored == "" || strings.Contains(stored, base64.StdEncoding.EncodeToString(raw)) || strings.Contains(stored, "secret") {
 		t.Errorf("stored as %q", stored)
@@ -162,18 +156,18 @@ func TestStoredSecretsAreSealed(t *testing.T) {
 }
 
 // enrolled makes an admin with a second factor, and gives its secret.
-func enrolled(t *testing.T, s *Service, at *atomic.Int64) (domain.User, []byte) {
+func enrolled(t *testing.T, s *house, at *atomic.Int64) (domain.User, []byte) {
 	t.Helper()
 	u, err := s.CreateUser(t.Context(), domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}, "marta", good, domain.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
 	}
 	secret := s.NewSecondFactor()
-	raw, err := codeText.DecodeString(secret)
+	raw, err := auth.CodeText.DecodeString(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.EnableSecondFactor(t.Context(), u, secret, codeAt(raw, at.Load()/int64(30*time.Second)), ""); err != nil {
+	if _, err := s.EnableSecondFactor(t.Context(), u, secret, auth.CodeAt(raw, at.Load()/int64(30*time.Second)), ""); err != nil {
 		t.Fatal(err)
 	}
 	return u, raw
@@ -189,7 +183,7 @@ func TestAWaitingLoginEndsWithThePassword(t *testing.T) {
 	begin := func(password string) string {
 		t.Helper()
 		_, _, err := s.Login(ctx, "marta", password, "10.0.0.1", "")
-		needed, ok := errors.AsType[*SecondFactorNeeded](err)
+		needed, ok := errors.AsType[*auth.SecondFactorNeeded](err)
 		if !ok {
 			t.Fatal(err)
 		}
@@ -197,7 +191,7 @@ func TestAWaitingLoginEndsWithThePassword(t *testing.T) {
 	}
 	code := func() string {
 		at.Add(int64(time.Minute)) // a code works once
-		return codeAt(raw, at.Load()/int64(30*time.Second))
+		return auth.CodeAt(raw, at.Load()/int64(30*time.Second))
 	}
 	refused := func(why, ticket string) {
 		t.Helper()
@@ -241,7 +235,7 @@ func TestALoginGetsOld(t *testing.T) {
 		}
 	}
 	fresh(true)
-	at.Add(int64(ConfirmFor))
+	at.Add(int64(auth.ConfirmFor))
 	fresh(false)
 	if err := s.Confirm(ctx, session, "wrong password!", ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a wrong password: %v", err)
@@ -251,7 +245,7 @@ func TestALoginGetsOld(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh(true)
-	at.Add(int64(ConfirmFor))
+	at.Add(int64(auth.ConfirmFor))
 	fresh(false)
 	if _, err := s.Fresh(ctx, "no session"); domain.CodeOf(err) != domain.CodeUnauthorized {
 		t.Errorf("no session: %v", err)

@@ -65,7 +65,7 @@ func (s *Service) Setup(ctx context.Context, setup, name, password, address, use
 		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this setup link is wrong, used or expired").
 			Suggest("restart kairosd for a new link, or run: kairosd user add")
 	}
-	u, err := s.newUser(ctx, name, password, domain.RoleAdmin, now)
+	u, err := s.NewUser(ctx, name, password, domain.RoleAdmin, now)
 	if err != nil {
 		return "", domain.User{}, err
 	}
@@ -75,13 +75,13 @@ func (s *Service) Setup(ctx context.Context, setup, name, password, address, use
 		}
 		return "", domain.User{}, fmt.Errorf("create the first user: %w", err)
 	}
-	s.endSetup()
+	s.EndSetup()
 	secret, err := s.openSession(ctx, u, now, address, userAgent)
 	return secret, u, err
 }
 
-// endSetup makes the setup secret void: there is a first user.
-func (s *Service) endSetup() {
+// EndSetup makes the setup secret void: there is a first user.
+func (s *Service) EndSetup() {
 	s.mu.Lock()
 	s.setup = setupSecret{}
 	s.mu.Unlock()

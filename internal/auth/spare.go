@@ -157,19 +157,6 @@ func (s *spare) DeleteSession(ctx context.Context, hash string, said ...domain.A
 	return nil
 }
 
-func (s *spare) DeleteSessions(ctx context.Context, userID, keep string, said ...domain.AuditRecord) error {
-	s.forget(func(ses domain.Session) bool { return ses.UserID == userID && ses.IDHash != keep })
-	return s.Store.DeleteSessions(ctx, userID, keep, said...)
-}
-
-func (s *spare) UpdateUserEndingSessions(ctx context.Context, u domain.User, keep string, said ...domain.AuditRecord) error {
-	err := s.Store.UpdateUserEndingSessions(ctx, u, keep, said...)
-	if err == nil {
-		s.forget(func(ses domain.Session) bool { return ses.UserID == u.ID && ses.IDHash != keep })
-	}
-	return err
-}
-
 // DeleteExpiredSessions also writes what there is space for now.
 func (s *spare) DeleteExpiredSessions(ctx context.Context, now, idle time.Time) error {
 	s.forget(func(ses domain.Session) bool { return !ses.ExpiresAt.After(now) || !ses.SeenAt.After(idle) })

@@ -34,18 +34,18 @@ func (d fullDisk) Audit(ctx context.Context, r domain.AuditRecord) error {
 	return d.Store.Audit(ctx, r)
 }
 
-func (d fullDisk) UpdateUser(ctx context.Context, u domain.User, said ...domain.AuditRecord) error {
+func (d fullDisk) ChangeUser(ctx context.Context, idOrName string, by domain.Actor, edit func(*domain.User, int) (domain.UserChange, error)) (domain.User, error) {
 	if err := d.space(); err != nil {
-		return err
+		return domain.User{}, err
 	}
-	return d.Store.UpdateUser(ctx, u, said...)
+	return d.Store.ChangeUser(ctx, idOrName, by, edit)
 }
 
-func (d fullDisk) UpdateUserEndingSessions(ctx context.Context, u domain.User, keep string, said ...domain.AuditRecord) error {
+func (d fullDisk) ChangeSecondFactor(ctx context.Context, userID string, edit func(string) (string, error)) error {
 	if err := d.space(); err != nil {
 		return err
 	}
-	return d.Store.UpdateUserEndingSessions(ctx, u, keep, said...)
+	return d.Store.ChangeSecondFactor(ctx, userID, edit)
 }
 
 func (d fullDisk) CreateSession(ctx context.Context, s domain.Session, said ...domain.AuditRecord) error {
@@ -94,11 +94,11 @@ func TestAFullDiskLetsPeopleIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Service = s
+	h.use(s, h.store)
 	ctx := t.Context()
 	h.user(t, "ana", domain.RoleAdmin)
 	h.user(t, "ben", domain.RoleOperator)
-	token, _, err := s.CreateToken(ctx, root, "ci", domain.RoleViewer, nil, 0)
+	token, _, err := h.CreateToken(ctx, root, "ci", domain.RoleViewer, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestAFullDiskLetsPeopleIn(t *testing.T) {
 	if _, err := s.Token(ctx, token); err != nil {
 		t.Errorf("token: %v", err)
 	}
-	if _, _, err := s.CreateToken(ctx, root, "more", domain.RoleViewer, nil, 0); err != nil {
+	if _, _, err := h.CreateToken(ctx, root, "more", domain.RoleViewer, nil, 0); err != nil {
 		t.Error("what is not about getting in is not touched here:", err)
 	}
 	h.pass(time.Minute)

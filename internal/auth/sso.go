@@ -102,30 +102,36 @@ func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (domai
 	}
 	if id.Managed && id.Role != u.Role {
 		who := domain.Actor{Name: domain.System.Name, Role: domain.RoleAdmin, Surface: domain.System.Surface}
-		u, err = s.changeUser(ctx, who, u.ID, "", func(u *domain.User) (string, error) {
-			u.Role = id.Role
-			return " role " + string(id.Role) + ", as " + w.Provider.Label() + " says", nil
-		})
-		if err != nil {
+		if u, err = s.store.ChangeUser(ctx, u.ID, who, func(u *domain.User, others int) (domain.UserChange, error) {
+			return ChangeUser(u, others, func(u *domain.User) (string, error) {
+				u.Role = id.Role
+				return " role " + string(id.Role) + ", as " + w.Provider.Label() + " says", nil
+			})
+		}); err != nil {
 			return u, err
 		}
+		s.UserChanged(u, "")
 	}
 	return s.seen(ctx, u)
 }
 
 // seen notes when a user was last seen.
 func (s *Service) seen(ctx context.Context, u domain.User) (domain.User, error) {
-	s.change.Lock()
-	defer s.change.Unlock()
-	u, err := s.store.User(ctx, u.ID)
-	if err != nil {
-		return u, err
+	now := s.now()
+	known, err := s.store.ChangeUser(ctx, u.ID, domain.System, func(u *domain.User, _ int) (domain.UserChange, error) {
+		if u.Disabled { // meanwhile
+			return domain.UserChange{}, noSession()
+		}
+		u.LastSeenAt = now
+		return domain.UserChange{}, nil
+	})
+	if !full(err) {
+		return known, err
 	}
-	if u.Disabled { // meanwhile
-		return u, noSession()
+	if known, err = s.store.User(ctx, u.ID); err == nil && known.Disabled {
+		err = noSession()
 	}
-	u.LastSeenAt = s.now()
-	return u, s.store.tryLater("when a user was seen", s.store.UpdateUser(ctx, u))
+	return known, err
 }
 
 // newcomer makes a user of whom nothing was known. The first of all must be an
@@ -164,36 +170,18 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (do
 		return u, fmt.Errorf("create user %s: %w", u.Name, err)
 	}
 	if first {
-		s.endSetup()
+		s.EndSetup()
 	}
 	return u, nil
 }
 
-// LinkUser says who a user is at the identity provider, by the subject that it
-// knows them by; an empty subject ends the link. All their sessions end. Only
-// admins may.
-func (s *Service) LinkUser(ctx context.Context, actor domain.Actor, idOrName, subject string) (domain.User, error) {
-	if err := requireAdmin(actor); err != nil {
-		s.recordDenied(ctx, actor, "user.link", "user:"+shown(idOrName), err.Error())
-		return domain.User{}, err
+// Issuer is the identity provider that users are linked to; empty: there is none.
+func (s *Service) Issuer() string { return s.access.Load().Issuer }
+
+// CheckSubject refuses what cannot be a subject of an identity provider.
+func CheckSubject(subject string) error {
+	if len(subject) > 255 || shownAll(subject) != subject {
+		return domain.Errorf(domain.CodeInvalid, "a subject has 1 to 255 printable characters")
 	}
-	issuer := ""
-	if subject != "" {
-		if issuer = s.access.Load().Issuer; issuer == "" {
-			return domain.User{}, domain.Errorf(domain.CodeConflict, "no identity provider is configured").Suggest("set login.oidc in the configuration")
-		}
-		if len(subject) > 255 || shownAll(subject) != subject {
-			return domain.User{}, domain.Errorf(domain.CodeInvalid, "a subject has 1 to 255 printable characters")
-		}
-	}
-	return s.changeUser(ctx, actor, idOrName, "", func(u *domain.User) (string, error) {
-		if u.Issuer == issuer && u.Subject == subject {
-			return "", nil
-		}
-		u.Issuer, u.Subject = issuer, subject
-		if subject == "" {
-			return " no longer linked to an identity provider", nil
-		}
-		return " linked to " + subject + " of " + issuer, nil
-	})
+	return nil
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Scopes lists what a token can be narrowed to.
-var Scopes = domain.Scopes
-
 // A token's text is kro_<8>_<43>_<8>: a name by which it can be recognised,
 // 256 random bits, and a checksum that finds mistakes without asking the
 // database.
@@ -31,79 +28,73 @@ func WellFormed(text string) bool {
 		text[tokenPrefix] == '_' && text[tokenBody] == '_' && text[tokenBody+1:] == checksum(text[:tokenBody])
 }
 
-func newTokenText() string {
+// NewTokenText makes the text of a token.
+func NewTokenText() string {
 	body := tokenStart + strings.ToLower(rand.Text()[:8]) + "_" + newSecret()
 	return body + "_" + checksum(body)
 }
 
 func checksum(s string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(s))) }
 
-// Tokens lists all tokens, newest first.
-func (s *Service) Tokens(ctx context.Context) ([]domain.Token, error) { return s.store.Tokens(ctx) }
+// NewToken is an API token that is to be made.
+type NewToken struct {
+	Text     string // as NewTokenText made it
+	ID       string
+	Name     string
+	Role     domain.Role
+	Scopes   []string      // none: all that the role allows
+	Lifetime time.Duration // 0: 90 days, or the rest of the token that makes it
+}
 
-// CreateToken makes an API token and returns its text, which cannot be seen
-// again. Only admins may; lifetime 0 means 90 days. A token makes only tokens that
-// may no more than itself, and no longer: lifetime 0 then means at most its own rest.
-func (s *Service) CreateToken(ctx context.Context, actor domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string, domain.Token, error) {
-	name = strings.TrimSpace(name)
-	if err := requireAdmin(actor); err != nil {
-		s.recordDenied(ctx, actor, "token.create", "token:"+shown(name), err.Error())
-		return "", domain.Token{}, err
+// Make checks what is asked for and gives the token. A token makes only tokens that may
+// no more than itself, and no longer. CodeInvalid; CodeForbidden.
+func (n NewToken) Make(ctx context.Context, from Directory, by domain.Actor, now time.Time) (domain.Token, error) {
+	if n.Name == "" || len(n.Name) > 64 || shown(n.Name) != n.Name {
+		return domain.Token{}, domain.Errorf(domain.CodeInvalid, "a token's name has 1 to 64 printable characters")
 	}
-	if name == "" || len(name) > 64 || shown(name) != name {
-		return "", domain.Token{}, domain.Errorf(domain.CodeInvalid, "a token's name has 1 to 64 printable characters")
+	if err := CheckRole(n.Role); err != nil {
+		return domain.Token{}, err
 	}
-	if err := validRole(role); err != nil {
-		return "", domain.Token{}, err
-	}
-	scopes = slices.Compact(slices.Sorted(slices.Values(scopes)))
+	scopes := slices.Compact(slices.Sorted(slices.Values(n.Scopes)))
 	for _, sc := range scopes {
-		if !slices.Contains(Scopes, sc) {
-			return "", domain.Token{}, domain.Errorf(domain.CodeInvalid, "there is no scope %q", shown(sc)).
-				Suggest("scopes are %s", strings.Join(Scopes, ", "))
+		if !slices.Contains(domain.Scopes, sc) {
+			return domain.Token{}, domain.Errorf(domain.CodeInvalid, "there is no scope %q", shown(sc)).
+				Suggest("scopes are %s", strings.Join(domain.Scopes, ", "))
 		}
 	}
-	now := s.now()
-	if id, ok := tokenID(actor.Name); ok {
-		most, err := s.narrower(ctx, actor, id, role, scopes, now)
+	lifetime := n.Lifetime
+	if id, ok := tokenID(by.Name); ok {
+		most, err := narrower(ctx, from, by, id, n.Role, scopes, now)
 		if err != nil {
-			s.recordDenied(ctx, actor, "token.create", "token:"+name, err.Error())
-			return "", domain.Token{}, err
+			return domain.Token{}, err
 		}
 		if lifetime == 0 {
 			lifetime = min(DefaultTokenLifetime, most)
 		} else if lifetime > most {
-			err := domain.Errorf(domain.CodeForbidden, "a token cannot outlive the token that creates it").Suggest("choose at most %s", most.Truncate(time.Second))
-			s.recordDenied(ctx, actor, "token.create", "token:"+name, err.Error())
-			return "", domain.Token{}, err
+			return domain.Token{}, domain.Errorf(domain.CodeForbidden, "a token cannot outlive the token that creates it").
+				Suggest("choose at most %s", most.Truncate(time.Second))
 		}
 	}
 	if lifetime == 0 {
 		lifetime = DefaultTokenLifetime
 	}
 	if lifetime < time.Minute || lifetime > MaxTokenLifetime {
-		return "", domain.Token{}, domain.Errorf(domain.CodeInvalid, "a token lives from one minute to 366 days")
+		return domain.Token{}, domain.Errorf(domain.CodeInvalid, "a token lives from one minute to 366 days")
 	}
-	text := newTokenText()
-	t := domain.Token{
-		ID: domain.NewID(), Name: name, Prefix: text[:tokenPrefix], SecretHash: hashOf(text), Role: role, Scopes: scopes,
-		CreatedBy: actor.Name, CreatedAt: now, ExpiresAt: now.Add(lifetime),
-	}
-	said := s.says(ctx, actor, "token.create", "token:"+t.ID, fmt.Sprintf("%s, role %s, until %s", t.Prefix, role, t.ExpiresAt.UTC().Format(time.DateOnly)))
-	if err := s.store.CreateToken(ctx, t, said...); err != nil {
-		return "", domain.Token{}, fmt.Errorf("create token: %w", err)
-	}
-	return text, t, nil
+	return domain.Token{
+		ID: n.ID, Name: n.Name, Prefix: n.Text[:tokenPrefix], SecretHash: hashOf(n.Text), Role: n.Role, Scopes: scopes,
+		CreatedBy: by.Name, CreatedAt: now, ExpiresAt: now.Add(lifetime),
+	}, nil
 }
 
 // narrower checks that a new token may no more than the token that creates it, and
 // returns how long the new one may live.
-func (s *Service) narrower(ctx context.Context, actor domain.Actor, id string, role domain.Role, scopes []string, now time.Time) (time.Duration, error) {
-	parent, err := s.store.TokenByID(ctx, id)
+func narrower(ctx context.Context, from Directory, by domain.Actor, id string, role domain.Role, scopes []string, now time.Time) (time.Duration, error) {
+	parent, err := from.TokenByID(ctx, id)
 	if err != nil {
 		return 0, unknownMaker(err)
 	}
-	l, err := lineageOf(ctx, s.store, parent)
+	l, err := lineageOf(ctx, from, parent)
 	if err != nil {
 		return 0, err
 	}
@@ -114,22 +105,12 @@ func (s *Service) narrower(ctx context.Context, actor domain.Actor, id string, r
 	switch {
 	case len(l.tokens) >= maxLineage:
 		return 0, domain.Errorf(domain.CodeForbidden, "too many tokens created one another").Suggest("create the token as a user, or with kairosd token create")
-	case !may.Includes(role) || !actor.Role.Includes(role):
+	case !may.Includes(role) || !by.Role.Includes(role):
 		return 0, domain.Errorf(domain.CodeForbidden, "a token cannot create a token with a stronger role").Suggest("choose the role %s or a weaker one", may)
 	case len(parent.Scopes) > 0 && (len(scopes) == 0 || slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(parent.Scopes, s) })):
 		return 0, domain.Errorf(domain.CodeForbidden, "a token with scopes creates only tokens with the same or fewer scopes").Suggest("choose among %s", strings.Join(parent.Scopes, ", "))
 	}
 	return parent.ExpiresAt.Sub(now), nil
-}
-
-// RevokeToken ends a token at once, and with it the tokens that it made. Only admins
-// may; why goes to the audit log.
-func (s *Service) RevokeToken(ctx context.Context, actor domain.Actor, id, reason string) error {
-	if err := requireAdmin(actor); err != nil {
-		s.recordDenied(ctx, actor, "token.revoke", "token:"+shown(id), err.Error())
-		return err
-	}
-	return s.store.RevokeToken(ctx, id, s.now(), s.says(ctx, actor, "token.revoke", "token:"+id, reason)...)
 }
 
 // Token finds the principal of an API token; CodeUnauthorized if it is malformed or

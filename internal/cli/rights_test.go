@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
@@ -32,13 +33,9 @@ func TestRightsOfWhoStartedARun(t *testing.T) {
 		{ID: "6", Name: "child", Role: domain.RoleAdmin, ExpiresAt: now.Add(time.Hour), CreatedBy: "token ci 1"},
 	} {
 		k.SecretHash, k.CreatedAt, k.CreatedBy = "hash "+k.ID, now, cmp.Or(k.CreatedBy, "ana")
-		if err := s.CreateToken(ctx, k); err != nil {
-			t.Fatal(err)
-		}
+		storetest.Do(t, s, "token.create", func(tx *store.Tx) error { return tx.CreateToken(k) })
 	}
-	if err := s.RevokeToken(ctx, "4", now); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Do(t, s, "token.revoke", func(tx *store.Tx) error { return tx.RevokeToken("4", now) })
 	for name, want := range map[string]domain.Role{"ana": domain.RoleOperator, "bob": "", "eve": "", "token ci 1": domain.RoleOperator, "token ci 2": "", "token reader 3": "", "token old 4": "",
 		"token bobs 5": "", "token child 6": domain.RoleOperator, "token none 7": "", "cli:root": domain.RoleAdmin, domain.System.Name: domain.RoleAdmin} {
 		if got, err := auth.RoleNow(ctx, s, name, "runs:write", now); err != nil || got != want {

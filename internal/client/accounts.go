@@ -90,8 +90,8 @@ func (c *Client) LinkUser(ctx context.Context, _ domain.Actor, idOrName, subject
 	return out.user(), err
 }
 
-// EndSessions ends all open logins of a user; none is kept over the API.
-func (c *Client) EndSessions(ctx context.Context, _ domain.Actor, idOrName, _ string) error {
+// EndSessions ends all open logins of a user.
+func (c *Client) EndSessions(ctx context.Context, _ domain.Actor, idOrName string) error {
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users/" + url.PathEscape(idOrName) + "/sign-out"})
 	return err
 }

@@ -33,7 +33,7 @@ var me = domain.Actor{Name: "somebody", Role: domain.RoleAdmin}
 // daemon is a real store, engine, auth service and API on loopback.
 type daemon struct {
 	engine *enginetest.Engine
-	auth   *auth.Service
+	auth   apptest.Accounts
 	api    *api.API
 	server *httptest.Server
 	// lose makes the next answers be lost after the request was carried out.
@@ -53,10 +53,10 @@ func start(t *testing.T) *daemon {
 	d.engine = enginetest.Open(t, reg)
 	s := d.engine.Store
 	var err error
-	if d.auth, err = auth.New(auth.Config{Store: s, Audit: s}); err != nil {
-		t.Fatal(err)
-	}
-	d.api, err = api.New(api.Config{App: app.New(apptest.Config(t, s, d.engine.Engine)), Reader: s, Engine: d.engine.Engine, Principals: d.auth, Accounts: d.auth, Idempotency: s,
+	config := apptest.Config(t, s, d.engine.Engine)
+	a := app.New(config)
+	d.auth = apptest.Accounts{Service: config.Auth, Of: a.Accounts, Keys: a.Tokens, Reader: s}
+	d.api, err = api.New(api.Config{App: a, Reader: s, Engine: d.engine.Engine, Principals: d.auth, Idempotency: s,
 		Version: api.Version{Version: "1.2.3"}, Heartbeat: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

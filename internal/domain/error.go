@@ -15,6 +15,7 @@ const (
 	CodeConflict     Code = "conflict"      // 409: changed since you looked
 	CodeNotResumable Code = "not_resumable" // 409: fork instead
 	CodeStale        Code = "stale"         // 409: digest or revision is old
+	CodeAlreadyDone  Code = "already_done"  // 409: by the same key, and the secret is shown once
 	CodeForbidden    Code = "forbidden"     // 403
 	CodeUnauthorized Code = "unauthorized"  // 401
 	CodeTooLarge     Code = "too_large"     // 413

@@ -21,6 +21,14 @@ type User struct {
 	Settings RawJSON
 }
 
+// UserChange says what the audit log records of a change of a user, and what ends with it.
+type UserChange struct {
+	Reason       string // of the record; empty: there is none
+	Detail       RawJSON
+	EndsSessions bool
+	Keep         string // the hash of the one session that stays; empty: none
+}
+
 // Session is a logged-in browser. Only the hash of its id is stored.
 type Session struct {
 	IDHash    string // hex SHA-256

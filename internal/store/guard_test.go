@@ -192,7 +192,7 @@ func TestAFullDiskLetsPeopleMakeSpace(t *testing.T) {
 	if err := s.CreateUser(ctx, domain.User{ID: "u", Name: "ana", Role: domain.RoleAdmin, CreatedAt: now}); err != nil {
 		t.Errorf("a user: %v", err)
 	}
-	if err := s.SetSecondFactor(ctx, "u", "{}"); err != nil {
+	if err := s.ChangeSecondFactor(ctx, "u", func(string) (string, error) { return "{}", nil }); err != nil {
 		t.Errorf("a code is used up: %v", err)
 	}
 	if err := s.CreateSession(ctx, domain.Session{IDHash: "s", UserID: "u", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}); err != nil {

@@ -88,6 +88,9 @@ func (s *Store) Do(o Operation, f func(tx *Tx) (object string, err error)) (obje
 		if object, err = f(tx); err != nil {
 			return nil, err
 		}
+		if err := tx.sealAccess(); err != nil {
+			return nil, err
+		}
 		defer tx.settle()
 		if o.Key == "" {
 			return tx.said, nil

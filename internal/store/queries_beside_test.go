@@ -190,6 +190,12 @@ func everyToolQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 }
 
+// do carries out an operation.
+func do(s *Store, f func(tx *Tx) error) error {
+	_, _, err := s.Do(Operation{Name: "test"}, func(tx *Tx) (string, error) { return "", f(tx) })
+	return err
+}
+
 func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx, now := context.Background(), time.Now()
@@ -201,13 +207,13 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 	must("user", s.CreateUser(ctx, other))
 	other.Role = domain.RoleAuthor
-	must("update", s.UpdateUser(ctx, other))
+	must("update", do(s, func(tx *Tx) error { return tx.ChangeUser(other, domain.UserChange{}) }))
 	got, err := s.User(ctx, "otto")
 	if must("user", err); got.Role != domain.RoleAuthor {
 		t.Errorf("user: %+v", got)
 	}
 	other.Issuer, other.Subject = "https://login.example", "7"
-	must("link", s.UpdateUser(ctx, other))
+	must("link", do(s, func(tx *Tx) error { return tx.ChangeUser(other, domain.UserChange{}) }))
 	if got, err := s.UserByIdentity(ctx, "https://login.example", "7"); err != nil || got.ID != other.ID {
 		t.Errorf("by identity: %+v, %v", got, err)
 	}
@@ -216,7 +222,7 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 	same := u
 	same.Issuer, same.Subject = other.Issuer, other.Subject
-	if err := s.UpdateUser(ctx, same); domain.CodeOf(err) != domain.CodeConflict {
+	if err := do(s, func(tx *Tx) error { return tx.ChangeUser(same, domain.UserChange{}) }); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("two users are one person: %v", err)
 	}
 	all, err := s.Users(ctx)
@@ -234,7 +240,7 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 		t.Errorf("a session was seen earlier than before: %v, %v", got.SeenAt, err)
 	}
 	must("delete", s.DeleteSession(ctx, "h1"))
-	must("delete", s.DeleteSessions(ctx, u.ID, "h3"))
+	must("delete", do(s, func(tx *Tx) error { return tx.EndSessions(u.ID, "h3") }))
 	if left, err := s.Sessions(ctx, u.ID); err != nil || len(left) != 1 || left[0].IDHash != "h3" {
 		t.Errorf("sessions: %+v, %v", left, err)
 	}
@@ -242,19 +248,19 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	if _, err := s.SessionByHash(ctx, "h3"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("an expired session: %v", err)
 	}
-	must("second factor", s.SetSecondFactor(ctx, u.ID, "{}"))
+	must("second factor", do(s, func(tx *Tx) error { return tx.SetSecondFactor(u.ID, "{}") }))
 	if text, err := s.SecondFactor(ctx, u.ID); err != nil || text != "{}" {
 		t.Errorf("second factor: %q, %v", text, err)
 	}
-	must("no second factor", s.SetSecondFactor(ctx, u.ID, ""))
+	must("no second factor", s.ChangeSecondFactor(ctx, u.ID, func(string) (string, error) { return "", nil }))
 	if text, err := s.SecondFactor(ctx, u.ID); err != nil || text != "" {
 		t.Errorf("a second factor that is gone: %q, %v", text, err)
 	}
 	tok := domain.Token{ID: domain.NewID(), Name: "ci", Prefix: "kt_", SecretHash: "s", Role: domain.RoleOperator, Scopes: []string{"runs:read"}, CreatedAt: now}
-	must("token", s.CreateToken(ctx, tok))
+	must("token", do(s, func(tx *Tx) error { return tx.CreateToken(tok) }))
 	must("touch", s.TouchToken(ctx, tok.ID, now, "192.0.2.7"))
-	must("revoke", s.RevokeToken(ctx, tok.ID, now))
-	must("revoke again", s.RevokeToken(ctx, tok.ID, now.Add(time.Hour)))
+	must("revoke", do(s, func(tx *Tx) error { return tx.RevokeToken(tok.ID, now) }))
+	must("revoke again", do(s, func(tx *Tx) error { return tx.RevokeToken(tok.ID, now.Add(time.Hour)) }))
 	back, err := s.TokenByHash(ctx, "s")
 	if must("token", err); back.RevokedAt.UnixMicro() != now.UnixMicro() || !slices.Equal(back.Scopes, tok.Scopes) {
 		t.Errorf("token: %+v", back)

@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
-	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
 // factorName is what the second factor of a user is bound to when it is encrypted.
@@ -25,21 +23,20 @@ func (s accounts) SecondFactor(ctx context.Context, userID string) (string, erro
 	return s.store.unsealText(factorName(userID), sealed)
 }
 
-// SetSecondFactor stores the second factor of a user encrypted; "" removes it. said is
-// recorded in the same transaction. It is stored also when the disk is full, because
-// that is how a second factor uses up its codes.
-func (s accounts) SetSecondFactor(_ context.Context, userID, value string, said ...domain.AuditRecord) error {
-	sealed := ""
-	if value != "" {
-		var err error
-		if sealed, err = s.store.sealText(factorName(userID), value); err != nil {
-			return err
+// ChangeSecondFactor lets edit replace what is stored of a user's second factor ("": they
+// have none), in one transaction. It is done also when the disk is full, because that is
+// how a second factor uses up its codes. edit may be called more than once.
+func (s accounts) ChangeSecondFactor(_ context.Context, userID string, edit func(value string) (string, error)) error {
+	_, _, err := s.store.Do(Operation{Name: "change second factor", EvenFull: true}, func(tx *Tx) (string, error) {
+		value, err := tx.SecondFactor(userID)
+		if err != nil {
+			return "", err
 		}
-	}
-	return s.store.execAccess("store a second factor", said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		if value == "" {
-			return q.SecondFactorDelete(ctx, userID)
+		next, err := edit(value)
+		if err != nil || next == value {
+			return "", err
 		}
-		return q.SecondFactorPut(ctx, userID, sealed)
+		return "", tx.SetSecondFactor(userID, next)
 	})
+	return err
 }

@@ -16,6 +16,8 @@ type Tx struct {
 	w    *writer
 	op   Operation
 	said []auditRow
+	// access is set once the operation changes users, tokens, or second factors.
+	access *accessBefore
 	// then are what the writer must know when the operation is not undone.
 	then []func()
 }
@@ -36,6 +38,11 @@ func (tx *Tx) audit(action string, row auditRow) {
 // Audit records that the operation did something to an object ("plan:refund").
 func (tx *Tx) Audit(object, reason string, detail domain.RawJSON) {
 	tx.audit(tx.op.Action, auditRow{record: domain.AuditRecord{Object: object, Reason: reason, Detail: detail}})
+}
+
+// Record adds a record of an action that the operation carries out besides its own.
+func (tx *Tx) Record(action, object, reason string, detail domain.RawJSON) {
+	tx.audit(action, auditRow{record: domain.AuditRecord{Object: object, Reason: reason, Detail: detail}})
 }
 
 // Plan finds a plan by id or key, archived ones included; CodeNotFound.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -135,22 +136,35 @@ func (s accounts) Users(ctx context.Context) ([]domain.User, error) {
 	return out, core.Translate(err, "list users")
 }
 
-// UpdateUser replaces everything but ID, Name and CreatedAt. A user that something
-// other than kairosd changed is CodeConflict.
-func (s accounts) UpdateUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
-	return s.store.execAccess("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return s.store.updateUser(ctx, q, u, false) })
+// ChangeUser reads a user, lets edit change it, and writes what edit changed, in one
+// transaction. edit may be called more than once, and only changes u; others is how many
+// other admins are enabled. CodeNotFound; CodeConflict for a user that something other
+// than kairosd changed, unless its sessions end.
+func (s accounts) ChangeUser(_ context.Context, idOrName string, by domain.Actor, edit func(u *domain.User, others int) (domain.UserChange, error)) (domain.User, error) {
+	var u domain.User
+	_, _, err := s.store.Do(Operation{Name: "change user", By: by, EvenFull: true}, func(tx *Tx) (string, error) {
+		var err error
+		if u, err = tx.User(idOrName); err != nil {
+			return "", err
+		}
+		others, err := tx.OtherAdmins(u.ID)
+		if err != nil {
+			return "", err
+		}
+		before := u
+		change, err := edit(&u, others)
+		if err != nil || userEqual(before, u) {
+			return "", err
+		}
+		return "", tx.ChangeUser(u, change)
+	})
+	return u, err
 }
 
-// UpdateUserEndingSessions is UpdateUser, and DeleteSessions with it: who may do
-// less from now on does so at once. It also takes a user that something other than
-// kairosd changed, and seals the row.
-func (s accounts) UpdateUserEndingSessions(_ context.Context, u domain.User, keep string, said ...domain.AuditRecord) error {
-	return s.store.execAccess("update user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		if err := s.store.updateUser(ctx, q, u, true); err != nil {
-			return err
-		}
-		return q.SessionDeleteOfUser(ctx, u.ID, keep)
-	})
+// userEqual reports whether nothing of a user was changed.
+func userEqual(a, b domain.User) bool {
+	a.Settings, b.Settings = nil, nil // nothing changes them
+	return reflect.DeepEqual(a, b)
 }
 
 func (s accounts) updateUser(ctx context.Context, q *dbsqlc.Queries, u domain.User, whatever bool) error {
@@ -225,11 +239,6 @@ func (s accounts) DeleteSession(_ context.Context, hash string, said ...domain.A
 	return s.store.execAs("delete session", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDelete(ctx, hash) })
 }
 
-// DeleteSessions removes all sessions of a user but the one with the hash keep.
-func (s accounts) DeleteSessions(_ context.Context, userID, keep string, said ...domain.AuditRecord) error {
-	return s.store.execAs("delete sessions", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDeleteOfUser(ctx, userID, keep) })
-}
-
 // DeleteExpiredSessions removes sessions that ended at or before now, or were
 // last seen at or before idle.
 func (s accounts) DeleteExpiredSessions(_ context.Context, now, idle time.Time) error {
@@ -246,21 +255,6 @@ func (s accounts) token(r dbsqlc.Token) (domain.Token, error) {
 		return t, domain.Errorf(domain.CodeCorrupt, "scopes of token %s: %w", r.Name, err)
 	}
 	return t, nil
-}
-
-// CreateToken stores a token.
-func (s accounts) CreateToken(_ context.Context, t domain.Token, said ...domain.AuditRecord) error {
-	scopes := t.Scopes
-	if scopes == nil {
-		scopes = []string{}
-	}
-	row := dbsqlc.Token{ID: t.ID, Name: t.Name, Prefix: t.Prefix, SecretHash: t.SecretHash, Role: string(t.Role),
-		Scopes: core.EncodeJSON(scopes), CreatedBy: t.CreatedBy, CreatedAt: core.Micros(t.CreatedAt), ExpiresAt: core.Micros(t.ExpiresAt)}
-	row.Seal = s.store.tokenSeal(&row)
-	return s.store.execAccess("create token "+t.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		return q.TokenInsert(ctx, dbsqlc.TokenInsertParams{ID: row.ID, Name: row.Name, Prefix: row.Prefix, SecretHash: row.SecretHash, Role: row.Role,
-			Scopes: row.Scopes, CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, Seal: row.Seal})
-	})
 }
 
 // TokenByHash finds a token; CodeNotFound.
@@ -296,22 +290,6 @@ func (s accounts) Tokens(ctx context.Context) ([]domain.Token, error) {
 		}
 	}
 	return out, nil
-}
-
-// RevokeToken sets RevokedAt, once: a revoked token keeps its time.
-func (s accounts) RevokeToken(_ context.Context, id string, at time.Time, said ...domain.AuditRecord) error {
-	return s.store.execAccess("revoke token", said, func(ctx context.Context, q *dbsqlc.Queries) error {
-		row, err := q.TokenByID(ctx, id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return domain.Errorf(domain.CodeNotFound, "token %q not found", id)
-		} else if err != nil {
-			return err
-		}
-		if row.RevokedAt == 0 {
-			row.RevokedAt = core.Micros(at)
-		}
-		return q.TokenRevoke(ctx, row.RevokedAt, s.store.tokenSeal(&row), id)
-	})
 }
 
 // TouchToken sets when and from which address a token was last used; it never

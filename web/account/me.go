@@ -1,12 +1,11 @@
 package account
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"net/url"
 	"slices"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/views"
@@ -67,14 +66,10 @@ func (s *section) startViews(c *ui.Context) (begins string, options []kit.Option
 }
 
 func (s *section) changePassword(c *ui.Context) error {
-	a, err := s.accounts(c)
-	if err != nil {
-		return err
-	}
 	if c.Field("password") != c.Field("again") {
 		return s.mePage(c, http.StatusUnprocessableEntity, c.T("The two new passwords differ."))
 	}
-	err = a.ChangePassword(c, c.Who.User, c.Field("old"), c.Field("password"), c.Who.Secret)
+	err := s.App.Accounts.ChangePassword(c, app.PasswordChange{Meta: c.Meta(), Old: c.Field("old"), New: c.Field("password"), Keep: app.SessionHash(c.Who.Secret)})
 	if problem, ok := c.Refused(err); ok {
 		return s.mePage(c, ui.RefusedWith(err), problem)
 	}
@@ -86,24 +81,15 @@ func (s *section) changePassword(c *ui.Context) error {
 
 // signOut ends one of one's own logins, or all but this one.
 func (s *section) signOut(c *ui.Context) error {
-	a, err := s.accounts(c)
-	if err != nil {
+	out := app.SignOut{Meta: c.Meta(), User: c.Who.ID, Session: c.Field("session")}
+	switch out.Session {
+	case "":
+		return domain.Errorf(domain.CodeInvalid, "no session is named")
+	case "others":
+		out.Session, out.Keep = "", app.SessionHash(c.Who.Secret)
+	}
+	if err := s.App.Accounts.SignOut(c, out); err != nil {
 		return err
 	}
-	return c.Once(func() (string, error) {
-		switch hash := c.Field("session"); hash {
-		case "":
-			return "", domain.Errorf(domain.CodeInvalid, "no session is named")
-		case "others":
-			return "/me", a.EndSessions(c, c.Who.Actor(), c.Who.ID, c.Who.Secret)
-		default:
-			return "/me", a.EndSession(c, c.Who.Actor(), c.Who.ID, hash)
-		}
-	})
-}
-
-// hashOf is how a session's secret is stored.
-func hashOf(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return hex.EncodeToString(sum[:])
+	return c.To("/me")
 }

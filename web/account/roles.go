@@ -21,11 +21,7 @@ var roleActs = map[domain.Role]string{
 
 // roleSettings lists the roles with what each may, and who has it.
 func (s *section) roleSettings(c *ui.Context) error {
-	a, err := s.accounts(c)
-	if err != nil {
-		return err
-	}
-	users, err := a.Users(c)
+	users, err := s.App.Accounts.Users(c, c.Who.Actor())
 	if err != nil {
 		return err
 	}

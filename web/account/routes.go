@@ -31,10 +31,10 @@ func (s *section) routes() []ui.Route {
 		{Get: "/settings/tokens/:token/revoke", Operation: app.RevokeToken, Handle: s.revokeTokenPage},
 		{Post: "/settings/tokens/:token/revoke", Operation: app.RevokeToken, Handle: s.revokeToken},
 		{Get: "/me", Operation: app.GetMe, Handle: s.me},
-		{Get: "/me/second-factor", Operation: app.ChangeOwnAccount, Handle: s.secondFactorPage},
-		{Post: "/me/second-factor", Operation: app.ChangeOwnAccount, Handle: s.setSecondFactor},
-		{Post: "/me/password", Operation: app.ChangeOwnAccount, Handle: s.changePassword},
-		{Post: "/me/sessions", Operation: app.ChangeOwnAccount, Handle: s.signOut},
+		{Get: "/me/second-factor", Operation: app.ChangeSecondFactor, Handle: s.secondFactorPage},
+		{Post: "/me/second-factor", Operation: app.ChangeSecondFactor, Handle: s.setSecondFactor},
+		{Post: "/me/password", Operation: app.ChangePassword, Handle: s.changePassword},
+		{Post: "/me/sessions", Operation: app.SignOutSelf, Handle: s.signOut},
 	}
 }
 

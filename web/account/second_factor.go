@@ -9,6 +9,7 @@ import (
 
 	"rsc.io/qr"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
@@ -107,7 +108,10 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 	switch do := c.Field("do"); do {
 	case "on":
 		secret := c.Field("secret")
-		codes, err := s.Auth.EnableSecondFactor(c, c.Who.User, secret, c.Field("code"), c.Who.Secret)
+		codes, err := s.App.Accounts.AddSecondFactor(c, app.Enrollment{Meta: c.Meta(), Secret: secret, Code: c.Field("code"), Keep: app.SessionHash(c.Who.Secret)})
+		if domain.CodeOf(err) == domain.CodeAlreadyDone { // the form came a second time
+			return c.To("/me/second-factor")
+		}
 		if problem, ok := c.Refused(err); ok {
 			return s.showSecondFactor(c, ui.RefusedWith(err), problem, secret)
 		}
@@ -116,9 +120,10 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 		}
 		return c.Render(http.StatusOK, SecondFactor(SecondFactorPage{Shell: c.Shell("me", "Second factor"), On: true, HasPassword: true, Codes: codes}))
 	case "off":
-		return c.Once(func() (string, error) {
-			return "/me", s.Auth.DisableSecondFactor(c, c.Who.Actor(), c.Who.ID)
-		})
+		if err := s.App.Accounts.RemoveSecondFactor(c, app.UserNamed{Meta: c.Meta(), User: c.Who.ID}); err != nil {
+			return err
+		}
+		return c.To("/me")
 	default:
 		return domain.Errorf(domain.CodeInvalid, "nothing is done by %q", kit.Visible(do))
 	}

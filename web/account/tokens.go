@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
@@ -28,11 +29,7 @@ func (s *section) tokens(c *ui.Context) error { return s.tokensPage(c, http.Stat
 // tokensPage lists tokens; made is the text of one that was just made and is
 // shown this once.
 func (s *section) tokensPage(c *ui.Context, code int, problem, made string) error {
-	a, err := s.accounts(c)
-	if err != nil {
-		return err
-	}
-	list, err := a.Tokens(c)
+	list, err := s.App.Tokens.List(c, c.Who.Actor())
 	if err != nil {
 		return err
 	}
@@ -57,10 +54,6 @@ func (s *section) tokensPage(c *ui.Context, code int, problem, made string) erro
 }
 
 func (s *section) createToken(c *ui.Context) error {
-	a, err := s.accounts(c)
-	if err != nil {
-		return err
-	}
 	lifetime := time.Duration(0)
 	for _, l := range lifetimes {
 		if l.value == c.Field("lifetime") {
@@ -73,20 +66,15 @@ func (s *section) createToken(c *ui.Context) error {
 			scopes = append(scopes, s)
 		}
 	}
-	made := ""
-	_, err = c.Result("", func() (string, error) {
-		text, _, err := a.CreateToken(c, c.Who.Actor(), strings.TrimSpace(c.Field("name")), domain.Role(c.Field("role")), scopes, lifetime)
-		made = text
-		return "/settings/tokens", err
-	})
+	made, _, err := s.App.Tokens.Create(c, app.NewToken{Meta: c.Meta(), Name: c.Field("name"), Role: domain.Role(c.Field("role")), Scopes: scopes, Lifetime: lifetime})
+	if domain.CodeOf(err) == domain.CodeAlreadyDone { // the form came a second time
+		return c.To("/settings/tokens")
+	}
 	if problem, ok := c.Refused(err); ok {
 		return s.tokensPage(c, http.StatusUnprocessableEntity, problem, "")
 	}
 	if err != nil {
 		return err
-	}
-	if made == "" { // the form came a second time
-		return c.To("/settings/tokens")
 	}
 	return s.tokensPage(c, http.StatusOK, "", made)
 }
@@ -112,19 +100,7 @@ func (s *section) showRevokeToken(c *ui.Context, code int, problem string) error
 }
 
 func (s *section) token(c *ui.Context) (domain.Token, error) {
-	a, err := s.accounts(c)
-	if err != nil {
-		return domain.Token{}, err
-	}
-	list, err := a.Tokens(c)
-	if err != nil {
-		return domain.Token{}, err
-	}
-	i := slices.IndexFunc(list, func(t domain.Token) bool { return t.ID == c.Param("token") })
-	if i < 0 {
-		return domain.Token{}, domain.Errorf(domain.CodeNotFound, "there is no such token")
-	}
-	return list[i], nil
+	return s.App.Tokens.Get(c, c.Who.Actor(), c.Param("token"))
 }
 
 func (s *section) revokeToken(c *ui.Context) error {
@@ -136,7 +112,8 @@ func (s *section) revokeToken(c *ui.Context) error {
 	if reason == "" || len(reason) > ui.MaxReason {
 		return s.showRevokeToken(c, http.StatusUnprocessableEntity, c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
 	}
-	return c.Once(func() (string, error) {
-		return "/settings/tokens", s.Accounts.RevokeToken(c, c.Who.Actor(), t.ID, reason)
-	})
+	if err := s.App.Tokens.Revoke(c, app.TokenChange{Meta: c.Meta(), Token: t.ID, Reason: reason}); err != nil {
+		return err
+	}
+	return c.To("/settings/tokens")
 }

@@ -43,7 +43,7 @@ type Site struct {
 	Store  *store.Store
 	Engine *engine.Engine
 	App    *app.App
-	Auth   *auth.Service
+	Auth   apptest.Accounts
 	Bulk   *bulk.Service
 	Drafts *draft.Service
 	// Setup is the one-time secret of an installation without users.
@@ -112,7 +112,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	access.Store, access.Audit = s.Store, s.Store
-	if s.Auth, err = auth.New(access); err != nil {
+	if s.Auth.Service, err = auth.New(access); err != nil {
 		tb.Fatal(err)
 	}
 	if s.Setup, err = s.Auth.BeginSetup(context.Background()); err != nil {
@@ -123,8 +123,9 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	config := apptest.Config(tb, s.Store, s.Engine)
 	set := newSettings(tb, s.Store)
 	config.Bulk, config.Tools = s.Bulk, func() *toolbox.Box { return s.Tools }
-	config.Server, config.Settings = installed{s.System, set}, set
+	config.Server, config.Settings, config.Auth = installed{s.System, set}, set, s.Auth.Service
 	s.App = app.New(config)
+	s.Auth.Of, s.Auth.Keys, s.Auth.Reader = s.App.Accounts, s.App.Tokens, s.Store
 	if err := s.Bulk.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
@@ -134,11 +135,11 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	public, err := api.New(api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Accounts: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, Accounts: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
+	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -400,7 +401,8 @@ func (s *Site) Expired(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	text, _, err := past.CreateToken(context.Background(), s.Admin, "expired", domain.RoleAdmin, nil, time.Minute)
+	_, tokens := app.AccountsOf(s.Store, past, func() time.Time { return time.Now().Add(-time.Hour) })
+	text, _, err := tokens.Create(context.Background(), app.NewToken{Meta: app.Meta{By: s.Admin}, Name: "expired", Role: domain.RoleAdmin, Lifetime: time.Minute})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -409,11 +411,12 @@ func (s *Site) Expired(tb testing.TB) string {
 
 // NewLinked is a second service on the same users that knows an identity
 // provider, https://login.example.
-func NewLinked(tb testing.TB, s *Site) *auth.Service {
+func NewLinked(tb testing.TB, s *Site) apptest.Accounts {
 	tb.Helper()
 	linked, err := auth.New(auth.Config{Store: s.Store, Audit: s.Store, Issuer: "https://login.example"})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return linked
+	users, tokens := app.AccountsOf(s.Store, linked, time.Now)
+	return apptest.Accounts{Service: linked, Of: users, Keys: tokens, Reader: s.Store}
 }

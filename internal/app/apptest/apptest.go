@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
@@ -21,6 +22,7 @@ var (
 	Viewer   = domain.Actor{Name: "vera", Role: domain.RoleViewer, Surface: "ui"}
 	Operator = domain.Actor{Name: "otto", Role: domain.RoleOperator, Surface: "ui"}
 	Author   = domain.Actor{Name: "anna", Role: domain.RoleAuthor, Surface: "ui"}
+	Admin    = domain.Actor{Name: "adam", Role: domain.RoleAdmin, Surface: "ui"}
 )
 
 // World is an App with what it works on. It ends with the test.
@@ -65,5 +67,9 @@ func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
 	}
 	tb.Cleanup(tools.Close)
 	none := app.NoServer{Refusal: domain.Errorf(domain.CodeUnavailable, "no daemon runs in this test")}
-	return app.Config{Store: s, Engine: e, Checker: checker, Tools: func() *toolbox.Box { return tools }, Server: none, Settings: none}
+	people, err := auth.New(auth.Config{Store: s, Audit: s})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return app.Config{Store: s, Engine: e, Auth: people, Checker: checker, Tools: func() *toolbox.Box { return tools }, Server: none, Settings: none}
 }

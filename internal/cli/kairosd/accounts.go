@@ -23,18 +23,18 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// accounts is what the account commands need: the service on the database
-// itself, or the daemon that holds it.
+// accounts is what the account commands need: the operations on the database itself, or
+// the daemon that holds it.
 type accounts interface {
 	Users(ctx context.Context) ([]domain.User, error)
-	CreateUser(ctx context.Context, actor domain.Actor, name, password string, role domain.Role) (domain.User, error)
-	UpdateUser(ctx context.Context, actor domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error)
-	LinkUser(ctx context.Context, actor domain.Actor, idOrName, subject string) (domain.User, error)
-	EndSessions(ctx context.Context, actor domain.Actor, idOrName, keep string) error
-	DisableSecondFactor(ctx context.Context, actor domain.Actor, idOrName string) error
+	CreateUser(ctx context.Context, by domain.Actor, name, password string, role domain.Role) (domain.User, error)
+	UpdateUser(ctx context.Context, by domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error)
+	LinkUser(ctx context.Context, by domain.Actor, idOrName, subject string) (domain.User, error)
+	EndSessions(ctx context.Context, by domain.Actor, idOrName string) error
+	DisableSecondFactor(ctx context.Context, by domain.Actor, idOrName string) error
 	Tokens(ctx context.Context) ([]domain.Token, error)
-	CreateToken(ctx context.Context, actor domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string, domain.Token, error)
-	RevokeToken(ctx context.Context, actor domain.Actor, id, reason string) error
+	CreateToken(ctx context.Context, by domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string, domain.Token, error)
+	RevokeToken(ctx context.Context, by domain.Actor, id, reason string) error
 }
 
 // withAccounts works while the daemon is stopped, and through its socket while
@@ -49,7 +49,7 @@ func (d *program) withAccounts(ctx context.Context, f func(accounts) error) erro
 		if err != nil {
 			return err
 		}
-		return f(service)
+		return f(newStopped(s, service))
 	})
 	if domain.CodeOf(err) == domain.CodeLocked && datadir.IsSocket(d.dir().Socket()) {
 		return f(client.Unix(d.dir().Socket()))
@@ -136,7 +136,7 @@ func (d *program) userCommand() *cobra.Command {
 		d.userLinkCommand(), d.loginLinkCommand(),
 		d.userRepairCommand(),
 		d.userAct("sign-out", "End all open logins of a user", func(ctx context.Context, a accounts, name string) error {
-			return a.EndSessions(ctx, assemble.LocalActor(), name, "")
+			return a.EndSessions(ctx, assemble.LocalActor(), name)
 		}),
 		d.userAct("second-factor-off", "Take a user's second factor away", func(ctx context.Context, a accounts, name string) error {
 			return a.DisableSecondFactor(ctx, assemble.LocalActor(), name)

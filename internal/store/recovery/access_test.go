@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // guarded is a database with somebody in every row that grants access, as a server
@@ -33,16 +34,27 @@ func guarded(t *testing.T) (path string) {
 		must(t, s.CreateUser(ctx, u, said("user.create")))
 		if i == 2 {
 			u.Disabled = true
-			must(t, s.UpdateUserEndingSessions(ctx, u, "", said("user.update")))
+			storetest.Do(t, s, "user.update", func(tx *store.Tx) error {
+				return tx.ChangeUser(u, domain.UserChange{Reason: "disabled", EndsSessions: true})
+			})
 		}
 	}
 	for _, id := range []string{"1", "2"} {
-		must(t, s.CreateToken(ctx, domain.Token{ID: id, Name: "ci", Prefix: "kro_" + id, SecretHash: "token " + id, Role: domain.RoleViewer, Scopes: []string{"runs:read"},
-			CreatedBy: "marta", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}, said("token.create")))
+		storetest.Do(t, s, "token.create", func(tx *store.Tx) error {
+			tx.Audit("", "", nil)
+			return tx.CreateToken(domain.Token{ID: id, Name: "ci", Prefix: "kro_" + id, SecretHash: "token " + id, Role: domain.RoleViewer, Scopes: []string{"runs:read"},
+				CreatedBy: "marta", CreatedAt: now, ExpiresAt: now.Add(time.Hour)})
+		})
 	}
-	must(t, s.RevokeToken(ctx, "2", now, said("token.revoke")))
+	storetest.Do(t, s, "token.revoke", func(tx *store.Tx) error {
+		tx.Audit("", "", nil)
+		return tx.RevokeToken("2", now)
+	})
 	must(t, s.CreateSession(ctx, domain.Session{IDHash: "session of paul", UserID: "2", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}))
-	must(t, s.SetSecondFactor(ctx, "1", `{"secret":"of marta"}`, said("user.second-factor")))
+	storetest.Do(t, s, "user.second-factor", func(tx *store.Tx) error {
+		tx.Audit("", "", nil)
+		return tx.SetSecondFactor("1", `{"secret":"of marta"}`)
+	})
 	askingRun(t, s)
 	_, _, err := s.Do(store.Operation{Name: "assign-approval", Action: "approval.assign", By: domain.Actor{Name: "marta", Role: domain.RoleOperator}, At: now}, func(tx *store.Tx) (string, error) {
 		p, err := tx.AssignApproval("approval", "", "paul", "")
@@ -162,8 +174,10 @@ func TestChangedRowsGrantNothing(t *testing.T) {
 				t.Errorf("the request is shown as %+v, %v", p, err)
 			}
 			// Another change does not make it valid.
-			must(t, s.CreateToken(ctx, domain.Token{ID: "5", Name: "later", SecretHash: "later", Role: domain.RoleViewer, CreatedBy: "marta", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)},
-				domain.AuditRecord{Action: "token.create", Actor: "marta"}))
+			storetest.Do(t, s, "token.create", func(tx *store.Tx) error {
+				tx.Audit("", "", nil)
+				return tx.CreateToken(domain.Token{ID: "5", Name: "later", SecretHash: "later", Role: domain.RoleViewer, CreatedBy: "marta", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)})
+			})
 			if again, err := s.CheckAccess(ctx); err != nil || len(again) == 0 {
 				t.Errorf("after another change: %q, %v", again, err)
 			}
@@ -198,7 +212,9 @@ func TestAccessThatIsPutBackIsFound(t *testing.T) {
 	u, err := s.User(ctx, "paul")
 	must(t, err)
 	u.Disabled = true
-	must(t, s.UpdateUserEndingSessions(ctx, u, "", domain.AuditRecord{Action: "user.update", Actor: "marta"}))
+	storetest.Do(t, s, "user.update", func(tx *store.Tx) error {
+		return tx.ChangeUser(u, domain.UserChange{Reason: "disabled", EndsSessions: true})
+	})
 	must(t, s.Close())
 	must(t, alter(t, path, `ATTACH '`+old+`' AS old; DELETE FROM sessions; DELETE FROM tokens; DELETE FROM users; INSERT INTO users SELECT * FROM old.users; INSERT INTO tokens SELECT * FROM old.tokens;
 UPDATE settings SET value = (SELECT value FROM old.settings AS o WHERE o.key = 'access_seal') WHERE key = 'access_seal'`))

@@ -216,3 +216,12 @@ func Turn(tb testing.TB, path, text string) {
 		tb.Fatalf("write the file: %v", err)
 	}
 }
+
+// Do carries out an operation on a store. The action is that of its audit records.
+func Do(tb testing.TB, s *store.Store, action string, f func(tx *store.Tx) error) {
+	tb.Helper()
+	o := store.Operation{Name: action, Action: action, By: domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}, At: time.Now(), EvenFull: true}
+	if _, _, err := s.Do(o, func(tx *store.Tx) (string, error) { return "", f(tx) }); err != nil {
+		tb.Fatal(err)
+	}
+}

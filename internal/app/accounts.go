@@ -1,0 +1,370 @@
+package app
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Accounts are the operations on the accounts of people.
+type Accounts struct{ *kernel }
+
+type accountStore interface {
+	User(ctx context.Context, idOrName string) (domain.User, error)
+	Users(ctx context.Context) ([]domain.User, error)
+	TokenByID(ctx context.Context, id string) (domain.Token, error)
+	Tokens(ctx context.Context) ([]domain.Token, error)
+}
+
+// Users gives all users by name.
+//
+// Errors: forbidden.
+func (a *Accounts) Users(ctx context.Context, by domain.Actor) ([]domain.User, error) {
+	if err := a.allow(ctx, ListUsers, by, ""); err != nil {
+		return nil, err
+	}
+	return a.store.Users(ctx)
+}
+
+// User finds a user by id or name, disabled ones included.
+//
+// Errors: not_found, forbidden.
+func (a *Accounts) User(ctx context.Context, by domain.Actor, idOrName string) (domain.User, error) {
+	u, _, err := a.subject(ctx, by, idOrName, GetMe, GetUser)
+	return u, err
+}
+
+// Sessions gives the open sessions of a user, newest first.
+//
+// Errors: not_found, forbidden.
+func (a *Accounts) Sessions(ctx context.Context, by domain.Actor, idOrName string) ([]domain.Session, error) {
+	u, _, err := a.subject(ctx, by, idOrName, GetMe, GetUser)
+	if err != nil {
+		return nil, err
+	}
+	return a.auth.Sessions(ctx, u.ID)
+}
+
+// SecondFactor reports whether a user has a second factor, and how many recovery codes
+// are left.
+//
+// Errors: not_found, forbidden.
+func (a *Accounts) SecondFactor(ctx context.Context, by domain.Actor, idOrName string) (on bool, left int, err error) {
+	u, _, err := a.subject(ctx, by, idOrName, GetMe, GetUser)
+	if err != nil {
+		return false, 0, err
+	}
+	return a.auth.SecondFactor(ctx, u.ID)
+}
+
+// subject finds a user whom an operation is about. own is what a principal may do to
+// their own account, others what it is to another's.
+func (a *Accounts) subject(ctx context.Context, by domain.Actor, idOrName string, own, others Operation) (domain.User, Operation, error) {
+	u, err := a.store.User(ctx, idOrName)
+	op := others
+	if err == nil && u.Name == by.Name {
+		op = own
+	}
+	if denied := a.allow(ctx, op, by, string(op)); denied != nil { // before it says whether there is one
+		return domain.User{}, op, denied
+	}
+	return u, op, err
+}
+
+func (a *Accounts) object() object[domain.User] {
+	return object[domain.User]{id: func(u domain.User) string { return u.ID }, find: a.store.User}
+}
+
+// account performs an operation on accounts: also on a full disk, when somebody must be
+// able to get in, or to be kept out.
+func account[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], f func(tx *store.Tx) (T, error)) (out T, repeated bool, err error) {
+	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
+		return out, false, err
+	}
+	intent, err := k.intent(op, m, request)
+	if err != nil {
+		return out, false, err
+	}
+	intent.EvenFull = true
+	return transact(ctx, k, intent, m, o, f)
+}
+
+// shownOnce is for an operation that returns a secret, which is shown only then: a
+// repetition gets CodeAlreadyDone.
+func shownOnce[T any](id func(T) string, suggestion string) object[T] {
+	return object[T]{id: id, find: func(_ context.Context, id string) (none T, err error) {
+		return none, domain.Errorf(domain.CodeAlreadyDone, "this was done with the same key, and its secret is shown only once").Suggest(suggestion, id)
+	}}
+}
+
+// NewUser is a user who is to be made.
+type NewUser struct {
+	Meta     `json:"-"`
+	Name     string
+	Role     domain.Role
+	Password string `json:"-"` // not even a digest of it is stored
+}
+
+// CreateUser makes a user.
+//
+// Errors: invalid (the name, the password, or the role), conflict (the name is taken),
+// forbidden.
+func (a *Accounts) CreateUser(ctx context.Context, req NewUser) (domain.User, error) {
+	known, done, err := before(ctx, a.kernel, CreateUser, req.Meta, req, a.object())
+	if err != nil || done {
+		return known, err
+	}
+	u, err := a.auth.NewUser(ctx, req.Name, req.Password, req.Role, a.now())
+	if err != nil {
+		return domain.User{}, err
+	}
+	made, _, err := account(ctx, a.kernel, CreateUser, req.Meta, req, a.object(), func(tx *store.Tx) (domain.User, error) {
+		if _, err := tx.User(u.Name); err == nil {
+			return domain.User{}, domain.Errorf(domain.CodeConflict, "there is a user %q already", u.Name).Suggest("choose another name")
+		}
+		tx.Audit("user:"+u.Name, "role "+string(u.Role), nil)
+		return u, tx.CreateUser(u)
+	})
+	if err == nil {
+		a.auth.EndSetup()
+	}
+	return made, err
+}
+
+// UserChange changes what is not nil of a user.
+type UserChange struct {
+	Meta     `json:"-"`
+	User     string // id or name
+	Role     *domain.Role
+	Disabled *bool
+	Password *string `json:"-"` // not even a digest of it is stored
+}
+
+// UpdateUser changes a user, whose sessions end at once. The last admin stays one. With a
+// new password, the second factor of somebody else goes: who lost both telephone and
+// recovery codes gets in again.
+//
+// Errors: invalid (the role or the password), not_found, conflict (the only admin),
+// forbidden.
+func (a *Accounts) UpdateUser(ctx context.Context, req UserChange) (domain.User, error) {
+	known, done, err := before(ctx, a.kernel, UpdateUser, req.Meta, req, a.object())
+	if err != nil || done {
+		return known, err
+	}
+	if req.Role != nil {
+		if err := auth.CheckRole(*req.Role); err != nil {
+			return domain.User{}, err
+		}
+	}
+	hash := ""
+	if req.Password != nil {
+		u, err := a.store.User(ctx, req.User)
+		if err != nil {
+			return domain.User{}, err
+		}
+		if hash, err = a.auth.HashPassword(ctx, u.Name, *req.Password); err != nil {
+			return domain.User{}, err
+		}
+	}
+	edit := func(u *domain.User) (string, error) {
+		what := ""
+		if req.Role != nil && *req.Role != u.Role {
+			u.Role, what = *req.Role, what+" role "+string(*req.Role)
+		}
+		if req.Disabled != nil && *req.Disabled != u.Disabled {
+			u.Disabled, what = *req.Disabled, what+map[bool]string{true: " disabled", false: " enabled"}[*req.Disabled]
+		}
+		if hash != "" {
+			u.PasswordHash, what = hash, what+" password"
+		}
+		return what, nil
+	}
+	return a.changeUser(ctx, UpdateUser, req.Meta, req, req.User, "", edit, func(tx *store.Tx, u domain.User) error {
+		if hash == "" || u.Name == req.By.Name {
+			return nil
+		}
+		factor, err := tx.SecondFactor(u.ID)
+		if err != nil && domain.CodeOf(err) != domain.CodeCorrupt || err == nil && factor == "" {
+			return err
+		}
+		tx.Record("user.second-factor", "user:"+u.Name, "off", nil)
+		return tx.SetSecondFactor(u.ID, "")
+	})
+}
+
+// changeUser changes a user and ends the sessions, but the one with the hash keep. edit
+// says what it changed, "" for nothing; also, if not nil, is done then.
+func (a *Accounts) changeUser(ctx context.Context, op Operation, m Meta, request any, idOrName, keep string, edit func(*domain.User) (string, error), also func(*store.Tx, domain.User) error) (domain.User, error) {
+	changed := false
+	u, repeated, err := account(ctx, a.kernel, op, m, request, a.object(), func(tx *store.Tx) (domain.User, error) {
+		changed = false
+		u, err := tx.User(idOrName)
+		if err != nil {
+			return u, err
+		}
+		others, err := tx.OtherAdmins(u.ID)
+		if err != nil {
+			return u, err
+		}
+		change, err := auth.ChangeUser(&u, others, edit)
+		if err != nil || change.Reason == "" {
+			return u, err
+		}
+		changed, change.Keep = true, keep
+		if err := tx.ChangeUser(u, change); err != nil || also == nil {
+			return u, err
+		}
+		return u, also(tx, u)
+	})
+	if err != nil {
+		return domain.User{}, err
+	}
+	if changed && !repeated {
+		a.auth.UserChanged(u, keep)
+	}
+	return u, nil
+}
+
+// UserLink says by which subject the identity provider knows a user.
+type UserLink struct {
+	Meta    `json:"-"`
+	User    string // id or name
+	Subject string // empty: the link ends
+}
+
+// LinkUser says who a user is at the identity provider. All their sessions end.
+//
+// Errors: invalid (the subject), not_found, conflict (no provider is configured, or
+// another user is linked), forbidden.
+func (a *Accounts) LinkUser(ctx context.Context, req UserLink) (domain.User, error) {
+	known, done, err := before(ctx, a.kernel, LinkUser, req.Meta, req, a.object())
+	if err != nil || done {
+		return known, err
+	}
+	issuer := ""
+	if req.Subject != "" {
+		if issuer = a.auth.Issuer(); issuer == "" {
+			return domain.User{}, domain.Errorf(domain.CodeConflict, "no identity provider is configured").Suggest("set login.oidc in the configuration")
+		}
+		if err := auth.CheckSubject(req.Subject); err != nil {
+			return domain.User{}, err
+		}
+	}
+	edit := func(u *domain.User) (string, error) {
+		if u.Issuer == issuer && u.Subject == req.Subject {
+			return "", nil
+		}
+		u.Issuer, u.Subject = issuer, req.Subject
+		if req.Subject == "" {
+			return " no longer linked to an identity provider", nil
+		}
+		return " linked to " + req.Subject + " of " + issuer, nil
+	}
+	return a.changeUser(ctx, LinkUser, req.Meta, req, req.User, "", edit, nil)
+}
+
+// UserNamed names a user.
+type UserNamed struct {
+	Meta `json:"-"`
+	User string // id or name
+}
+
+// MakeLoginLink makes the secret of a link, /login/link?token=SECRET, that logs a user in
+// once within ten minutes: the way in when no other works. Only somebody at the machine
+// itself may make one.
+//
+// Errors: not_found, conflict (the user is disabled), too_many, already_done, forbidden.
+func (a *Accounts) MakeLoginLink(ctx context.Context, req UserNamed) (string, error) {
+	link := shownOnce(func(string) string { return req.User }, "make another link with another key: kairosd user login-link %s")
+	if _, done, err := before(ctx, a.kernel, MakeLoginLink, req.Meta, req, link); err != nil || done {
+		return "", err
+	}
+	if req.By.Surface != "cli" {
+		return "", a.permit(ctx, MakeLoginLink, req.By, "user:"+req.User,
+			domain.Errorf(domain.CodeForbidden, "a login link is made at the machine itself").Suggest("run there: kairosd user login-link NAME"))
+	}
+	u, err := a.store.User(ctx, req.User)
+	if err != nil {
+		return "", err
+	}
+	if u.Disabled {
+		return "", domain.Errorf(domain.CodeConflict, "user %s is disabled", u.Name).Suggest("run first: kairosd user enable %s", u.Name)
+	}
+	secret, err := a.auth.OpenLink(u.ID) // nobody knows it unless this is recorded
+	if err != nil {
+		return "", err
+	}
+	out, _, err := account(ctx, a.kernel, MakeLoginLink, req.Meta, req, link, func(tx *store.Tx) (string, error) {
+		tx.Audit("user:"+u.Name, "", nil)
+		return secret, nil
+	})
+	return out, err
+}
+
+// SignOut ends sessions of a user.
+type SignOut struct {
+	Meta    `json:"-"`
+	User    string // id or name
+	Session string // the hash of the one that ends, as Sessions gives it; empty: all end
+	Keep    string // the hash of one that stays; empty: none stays
+}
+
+// SignOut ends sessions of a user: one's own, or as an admin.
+//
+// Errors: not_found, forbidden.
+func (a *Accounts) SignOut(ctx context.Context, req SignOut) error {
+	u, op, err := a.subject(ctx, req.By, req.User, SignOutSelf, SignOutUser)
+	if err != nil {
+		return err
+	}
+	_, repeated, err := account(ctx, a.kernel, op, req.Meta, req, a.object(), func(tx *store.Tx) (domain.User, error) {
+		tx.Record("session.end", "user:"+u.Name, "", nil)
+		if req.Session == "" {
+			return u, tx.EndSessions(u.ID, req.Keep)
+		}
+		session, err := tx.Session(req.Session)
+		if err != nil {
+			return u, err
+		}
+		if session.UserID != u.ID {
+			return u, domain.Errorf(domain.CodeNotFound, "no such session")
+		}
+		return u, tx.EndSession(req.Session)
+	})
+	switch {
+	case err != nil || repeated:
+		return err
+	case req.Session != "":
+		a.auth.SessionEnded(req.Session)
+	default:
+		a.auth.UserChanged(u, req.Keep)
+	}
+	return nil
+}
+
+// RemoveSecondFactor takes a user's second factor away: one's own, or as an admin.
+//
+// Errors: not_found, conflict (there is none, or the role must have one), forbidden.
+func (a *Accounts) RemoveSecondFactor(ctx context.Context, req UserNamed) error {
+	u, op, err := a.subject(ctx, req.By, req.User, ChangeSecondFactor, RemoveSecondFactor)
+	if err != nil {
+		return err
+	}
+	_, _, err = account(ctx, a.kernel, op, req.Meta, req, a.object(), func(tx *store.Tx) (domain.User, error) {
+		if u.Name == req.By.Name && a.auth.Demanded(u) {
+			return u, domain.Errorf(domain.CodeConflict, "the role %s must have a second factor", u.Role).
+				Suggest("with another telephone: let another admin take this one away, and set up the new one at your next login")
+		}
+		factor, err := tx.SecondFactor(u.ID)
+		if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
+			return u, err
+		} else if err == nil && factor == "" {
+			return u, domain.Errorf(domain.CodeConflict, "%s has no second factor", u.Name)
+		}
+		tx.Record("user.second-factor", "user:"+u.Name, "off", nil)
+		return u, tx.SetSecondFactor(u.ID, "")
+	})
+	return err
+}
