@@ -44,7 +44,10 @@ require (
 	rsc.io/qr v0.2.0
 )
 
-require filippo.io/hpke v0.4.0 // indirect
+require (
+	filippo.io/hpke v0.4.0 // indirect
+	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.2 // indirect

@@ -2,9 +2,10 @@ package engine_test
 
 import (
 	"fmt"
-	"github.com/kairosd/kairosd/internal/store/storetest"
 	"strings"
 	"testing"
+
+	"github.com/kairosd/kairosd/internal/store/storetest"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"

@@ -365,7 +365,7 @@ func (a *runner) resumeWaiting(m verbMsg, row func(runstate.VerbDecision)) error
 
 // offer is the digest of what a resume of a run that a process left behind does.
 func (e *Engine) offer(ctx context.Context, run string) string {
-	v, err := e.view(ctx, run)
+	v, err := e.View(ctx, run)
 	if err != nil {
 		return "" // the runner meets the same trouble
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
+	"github.com/kairosd/kairosd/internal/versions"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -100,7 +101,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 		if len(req.Values) == 0 {
 			req.Values = domain.RawJSON("{}") // a form of which nothing was filled in
 		}
-		if err := validateRaw(ctx, p.Form, req.Values, "answer"); err != nil {
+		if err := versions.CheckStored(ctx, p.Form, req.Values, "answer"); err != nil {
 			return p, err
 		}
 	}

@@ -2,14 +2,10 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/preview"
-	"github.com/kairosd/kairosd/internal/runstate"
 )
 
 // This file is about runs whose journal is damaged. What is damaged is never taken
@@ -17,136 +13,6 @@ import (
 // row stands in the audit log by its digest. Such a run does not go on; a fork of
 // the rows before the damage does, as a run of its own, and its preview says what
 // happens again.
-
-// journal reads the whole journal of a run as it was read before; CodeCorrupt also
-// when rows miss at its end.
-func (e *Engine) journal(ctx context.Context, r domain.Run) ([]domain.Entry, error) {
-	rows, err := e.store.Journal(ctx, r.ID, 0)
-	if n := int64(len(rows)); err == nil && r.PurgedAt.IsZero() && n < r.LastSeq {
-		return rows, domain.Errorf(domain.CodeCorrupt, "journal row %d of run %s is missing", n+1, r.ID)
-	}
-	return rows, err
-}
-
-// damage takes apart the journal that cause speaks of. nil: cause is about
-// something else, or the file gives no rows at all.
-func (e *Engine) damage(ctx context.Context, r domain.Run, cause error) *preview.DamagedJournal {
-	if domain.CodeOf(cause) != domain.CodeCorrupt {
-		return nil
-	}
-	rows, bad, err := e.store.Intact(ctx, r.ID, r.LastSeq)
-	if err != nil {
-		return nil
-	}
-	if now, err := e.store.Run(ctx, r.ID); err != nil || !now.PurgedAt.IsZero() {
-		return nil // retention was at work
-	}
-	n := 0
-	for n < len(rows) && rows[n].Seq == int64(n)+1 {
-		n++
-	}
-	d := &preview.DamagedJournal{Good: rows[:n:n], After: rows[n:], Rows: bad}
-	if at, ok := errors.AsType[runstate.InvalidRow](cause); ok {
-		d.Cut(int64(at))
-	}
-	if len(d.Rows) == 0 {
-		return nil
-	}
-	d.Message = cause.Error()
-	return d
-}
-
-// salvaged is view, also of a run whose journal is damaged: then of the rows before
-// the damage, with what is known of the rest.
-func (e *Engine) salvaged(ctx context.Context, run string) (*preview.View, error) {
-	v, err := e.view(ctx, run)
-	if d, is := e.salvage(ctx, run, err, e.program); is {
-		return d, nil
-	}
-	return v, err
-}
-
-// salvage is the view of a run whose journal is damaged, if that is what cause
-// says.
-func (e *Engine) salvage(ctx context.Context, run string, cause error, compile func(context.Context, string) (*runstate.Compiled, error)) (*preview.View, bool) {
-	if domain.CodeOf(cause) != domain.CodeCorrupt {
-		return nil, false
-	}
-	r, err := e.store.Run(ctx, run)
-	if err != nil {
-		return nil, false
-	}
-	if err := r.Corrupt(); err != nil {
-		return e.halved(ctx, r, err), true
-	}
-	d := e.damage(ctx, r, cause)
-	if d == nil {
-		return nil, false
-	}
-	input, err := runstate.Decode(r.Input)
-	if err != nil {
-		return nil, false
-	}
-	for {
-		hash, err := e.versionAfter(ctx, r, d.Good)
-		if err != nil {
-			return nil, false
-		}
-		p, err := compile(ctx, hash)
-		if err != nil {
-			return nil, false
-		}
-		s, err := e.foldRun(ctx, p, r, input, d.Good, true)
-		if at, ok := errors.AsType[runstate.InvalidRow](err); ok && at >= 1 && int64(at) <= int64(len(d.Good)) {
-			d.Cut(int64(at))
-			d.Message = err.Error()
-			continue
-		}
-		if err != nil {
-			return nil, false
-		}
-		v := &preview.View{Env: &e.env, Run: r, Program: p, Journal: d.Good, State: s, After: d.After}
-		v.Damage = v.DescribeDamage(d)
-		return v, true
-	}
-}
-
-// halved is the view of a run that has lost its input or its settings: what it came
-// to can be looked at, but nothing can be worked out from it.
-func (e *Engine) halved(ctx context.Context, r domain.Run, cause error) *preview.View {
-	journal, err := e.store.Journal(ctx, r.ID, 0) // those that can be trusted, if not all
-	v := &preview.View{Env: &e.env, Run: r, Journal: journal, Damage: preview.UnreadableDamage(cause)}
-	v.Damage.Parts, v.Damage.Good = r.Damaged, int64(len(journal))
-	if err != nil {
-		v.Damage.Message += "; " + err.Error()
-	}
-	return v
-}
-
-// versionAfter is the hash of the version that a run follows after rows of its
-// journal. The run's own row speaks of the last of them all.
-func (e *Engine) versionAfter(ctx context.Context, r domain.Run, rows []domain.Entry) (string, error) {
-	for _, row := range slices.Backward(rows) {
-		var p runstate.Replan
-		if row.Kind == domain.EntryReplan && json.Unmarshal(row.Decision, &p) == nil && p.Hash != "" {
-			return p.Hash, nil
-		}
-	}
-	// What it began with is in the record of its creation.
-	events, err := e.store.EventsAfter(ctx, 0, r.ID, 8)
-	if err != nil {
-		return "", err
-	}
-	for _, ev := range events {
-		var created struct {
-			Hash string `json:"hash"`
-		}
-		if ev.Action == "run.created" && json.Unmarshal(ev.Detail, &created) == nil && created.Hash != "" {
-			return created.Hash, nil
-		}
-	}
-	return r.Hash, nil
-}
 
 // setAside parks a run whose journal cannot be trusted: it waits for a person,
 // holds nothing, and is not tried again (RELIABILITY: bit rot). It answers all that
@@ -156,7 +22,7 @@ func (a *runner) setAside(cause error) bool {
 		return false
 	}
 	ctx := context.WithoutCancel(a.e.base)
-	v, is := a.e.salvage(ctx, a.id, cause, a.e.legible)
+	v, is := a.e.Salvage(ctx, a.id, cause, a.e.CompileReadOnly)
 	if !is {
 		return false
 	}

@@ -11,10 +11,11 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/events"
+	"github.com/kairosd/kairosd/internal/inspect"
 	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/internal/versions"
 )
 
 // Config is what an engine needs. Store and Registry are required.
@@ -74,6 +75,8 @@ const (
 // Engine runs plans. It is safe for concurrent use.
 type Engine struct {
 	*events.Bus
+	*versions.Reader
+	*inspect.Inspector
 
 	store      Store
 	setup      atomic.Pointer[setup] // exchanged as a whole
@@ -132,6 +135,9 @@ func New(c Config) (*Engine, error) {
 	e.setup.Store(first)
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
+	e.Reader = versions.NewReader(c.Store, func() *versions.Compiler { return e.current().compiler })
+	e.Inspector = inspect.New(inspect.Config{Store: c.Store, Versions: e.Reader, Env: &e.env, AddLogs: e.logsOf,
+		Quarantine: func(run string) { e.post(run, timerMsg{}) }})
 	e.Bus = events.New(events.Config{Store: c.Store, Program: e.program, Agent: e.agent, Now: e.now, Log: log})
 	e.sched = newScheduler(first.MaxRunning, first.MaxNodes, e.granted)
 	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
@@ -236,7 +242,7 @@ func (e *Engine) disown(families [][]string) {
 		if e.base.Err() != nil || e.runs.isStopping() {
 			return
 		}
-		v, err := e.view(e.base, run)
+		v, err := e.View(e.base, run)
 		if err != nil {
 			e.log.Warn("a run with children cannot be read", "run_id", run, "err", err)
 			continue
@@ -343,9 +349,6 @@ func (e *Engine) Load() Load { return e.sched.load() }
 // Slots are the limits in force: runs that may work, and nodes that may run, at
 // once.
 func (e *Engine) Slots() (runs, nodes int) { return e.sched.slots() }
-
-// Catalog is what this installation offers to plans.
-func (e *Engine) Catalog() *planner.Catalog { return e.current().Registry.Catalog() }
 
 // Incarnation names this life of the database; event ids begin with it.
 func (e *Engine) Incarnation() string { return e.store.Incarnation() }

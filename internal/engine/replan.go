@@ -115,7 +115,7 @@ func (e *Engine) makeReplan(run string) {
 
 func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 	var m replanMsg
-	v, err := e.view(ctx, run)
+	v, err := e.View(ctx, run)
 	if err != nil {
 		return m, err
 	}
@@ -349,7 +349,7 @@ func (a *runner) prepareTail(w *runstate.Step, t runstate.ReplanTarget, by strin
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	f := a.e.factsOf(ctx, a.run, input)
+	f := a.e.Facts(ctx, a.run, input)
 	v := &preview.View{Env: &a.e.env, Run: a.run, Program: a.prog, Journal: journal, State: a.s}
 	v.Run.LastSeq = a.s.Seq
 	kept, dropped, err := v.KeepFor(prog, f)

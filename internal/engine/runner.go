@@ -182,11 +182,11 @@ func (a *runner) load() error {
 	}
 	var journal []domain.Entry
 	if !fresh {
-		if journal, err = a.e.journal(ctx, a.run); err != nil {
+		if journal, err = a.e.Journal(ctx, a.run); err != nil {
 			return err
 		}
 	}
-	s, err := a.e.foldRun(ctx, p, a.run, input, journal, false)
+	s, err := a.e.Fold(ctx, p, a.run, input, journal, false)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/kairosd/kairosd/internal/versions"
 )
 
 // Setup is what a configuration decides of an engine. It can be exchanged while
@@ -40,7 +42,7 @@ func (s Setup) withDefaults() (Setup, error) {
 // one and the same.
 type setup struct {
 	Setup
-	programs programs // compiled against its registry
+	compiler *versions.Compiler // compiles against its registry
 
 	mu   sync.Mutex
 	uses int           // attempts that work with it
@@ -53,7 +55,7 @@ func newSetup(s Setup) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &setup{Setup: s, gone: make(chan struct{})}, nil
+	return &setup{Setup: s, compiler: versions.NewCompiler(s.Registry.Catalog), gone: make(chan struct{})}, nil
 }
 
 // Reconfigure takes another setup into use, all of it at once: an attempt that has

@@ -8,6 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
+	"github.com/kairosd/kairosd/internal/versions"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
@@ -98,7 +99,7 @@ func accepted(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (
 			}
 		}
 	}
-	return input, validate(ctx, p.InputSchema, input, "input")
+	return input, versions.CheckValue(ctx, p.InputSchema, input, "input")
 }
 
 // versionOf finds the version that a start asks for.
@@ -149,7 +150,7 @@ func (e *Engine) create(ctx context.Context, p *runstate.Compiled, n domain.NewR
 		n.StartAt = n.StartAt.UTC().Truncate(timeUnit)
 	}
 	if len(n.Entries) == 0 {
-		plans, err := e.resolvePlans(ctx, p)
+		plans, err := e.Reader.Pins(ctx, p)
 		if err != nil {
 			return domain.Run{}, domain.Errorf(domain.CodeInvalid, "%w", err)
 		}

@@ -6,55 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner/walk"
 )
-
-// resolvePlans pins every plan node to a version. It is done once,
-// when the run is created.
-func (e *Engine) resolvePlans(ctx context.Context, p *runstate.Compiled) (map[string]string, error) {
-	if !p.HasPlans {
-		return nil, nil
-	}
-	plans := map[string]string{}
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		if n.Type != walk.TypePlan || plans[n.Plan] != "" {
-			continue
-		}
-		hash, err := e.resolvePlan(ctx, n.Plan)
-		if err != nil {
-			return nil, fmt.Errorf("node %q runs plan %q: %w", n.ID, n.Plan, err)
-		}
-		plans[n.Plan] = hash
-	}
-	return plans, nil
-}
-
-// resolvePlan finds the version that `key` or `key@version` names now.
-func (e *Engine) resolvePlan(ctx context.Context, name string) (string, error) {
-	key, number, versioned := strings.Cut(name, "@")
-	p, err := e.store.Plan(ctx, key)
-	if err != nil {
-		return "", err
-	}
-	if !versioned {
-		return p.LatestHash, nil
-	}
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 1 {
-		return "", domain.Errorf(domain.CodeInvalid, "%q is not a version number", number)
-	}
-	v, err := e.store.VersionByNumber(ctx, p.ID, n)
-	if err != nil {
-		return "", err
-	}
-	return v.Hash, nil
-}
 
 // startChild runs another plan as a child run. The child's id follows from the
 // visit, so that doing it again after a crash finds the same child.
@@ -74,7 +30,7 @@ func (a *runner) startChild(w *runstate.Step, node *walk.ProgramNode, input any)
 	}
 	hash := a.s.Plans[node.Plan]
 	if hash == "" {
-		if hash, err = a.e.resolvePlan(ctx, node.Plan); err != nil {
+		if hash, err = a.e.Reader.Resolve(ctx, node.Plan); err != nil {
 			fail(codeUnknownPlan, "node %q runs plan %q: %s", node.ID, node.Plan, err)
 			return
 		}

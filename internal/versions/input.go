@@ -1,4 +1,4 @@
-package engine
+package versions
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// validate checks a JSON value against a schema; what names the value.
-func validate(ctx context.Context, schema any, raw domain.RawJSON, what string) error {
+// CheckValue checks a JSON value against a schema; what names the value.
+func CheckValue(ctx context.Context, schema any, raw domain.RawJSON, what string) error {
 	s, err := planner.CompileSchema(schema)
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalid, "the schema of the %s is not a JSON Schema: %w", what, err)
@@ -43,10 +43,11 @@ func validate(ctx context.Context, schema any, raw domain.RawJSON, what string) 
 	return &domain.Error{Code: domain.CodeInvalid, Message: fmt.Sprintf("the %s does not match its schema: %s", what, text), Cause: errors.New(text)}
 }
 
-func validateRaw(ctx context.Context, schema, raw domain.RawJSON, what string) error {
+// CheckStored is CheckValue against a schema as it is stored.
+func CheckStored(ctx context.Context, schema, raw domain.RawJSON, what string) error {
 	v, err := runstate.Decode(schema)
 	if err != nil {
 		return domain.Errorf(domain.CodeCorrupt, "stored schema: %w", err)
 	}
-	return validate(ctx, v, raw, what)
+	return CheckValue(ctx, v, raw, what)
 }

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// program compiles a stored version.
+func (e *Engine) program(ctx context.Context, hash string) (*runstate.Compiled, error) {
+	return e.Reader.Compile(ctx, hash)
+}
+
+// effect is what running a node with this input may do. A node may make its
+// effect stricter; laxer counts only in plans that a person stored.
+func (e *Engine) effect(p *runstate.Compiled, n *walk.ProgramNode, input any) walk.Effect {
+	return effectIn(e.current().Registry, p, n, input)
+}
+
+// stepped reports whether everything with an effect in a node is a sub-step.
+func (e *Engine) stepped(n *walk.ProgramNode) bool {
+	h, ok := e.current().Registry.Handler(n)
+	if !ok {
+		return false
+	}
+	s, ok := h.(Stepped)
+	return ok && s.Stepped()
+}
+
+func effectIn(r Registry, p *runstate.Compiled, n *walk.ProgramNode, input any) walk.Effect {
+	own := walk.EffectPure
+	switch n.Type {
+	case "set", "log", "noop", "decision":
+	case "wait", "approval", "plan":
+		return walk.EffectControl
+	default:
+		own = r.Effect(n, input)
+	}
+	if n.Effect != "" && (n.Effect.Stricter(own) || p.Version.ByPerson) {
+		return n.Effect
+	}
+	if own == "" {
+		return walk.EffectUnsafe // unknown is treated as the worst
+	}
+	return own
+}

@@ -1,0 +1,81 @@
+package inspect
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/preview"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/internal/versions"
+)
+
+// Branch is what a rerun or fork starts with. It loads what the view's branch needs.
+func (in *Inspector) Branch(ctx context.Context, v *preview.View, req domain.VerbRequest) (*preview.Branch, error) {
+	prog, err := in.followed(ctx, v, req)
+	if err != nil {
+		return nil, err
+	}
+	raw := v.Run.Input
+	if req.Input != nil {
+		raw = req.Input
+	}
+	input, err := runstate.Decode(raw)
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeInvalid, "input: %w", err)
+	}
+	if prog.InputSchema != nil && (req.Input != nil || prog != v.Program) {
+		if err := versions.CheckValue(ctx, prog.InputSchema, raw, "input"); err != nil {
+			return nil, err
+		}
+	}
+	// The old run's pins hold for the same version; another one and a rerun are pinned
+	// again.
+	plans := v.State.Plans
+	if prog.HasPlans && (prog != v.Program || req.Action == domain.ActionRerun || plans == nil) {
+		if plans, err = in.c.Versions.Pins(ctx, prog); err != nil {
+			return nil, err
+		}
+	}
+	return v.Branch(req, prog, raw, input, plans)
+}
+
+// followed is the version that is asked for: a number, -1 the newest, 0 the one that the
+// run followed there.
+func (in *Inspector) followed(ctx context.Context, v *preview.View, req domain.VerbRequest) (*runstate.Compiled, error) {
+	r := v.Run
+	var hash string
+	switch {
+	case req.Version == 0 && req.Action == domain.ActionRerun && !r.PurgedAt.IsZero():
+		// The journal is gone; what was made for one run says whose tail it is.
+		ver := v.Program.Version
+		for ver.Origin == runstate.KindReplan && ver.ParentHash != "" {
+			var err error
+			if ver, err = in.c.Store.VersionByHash(ctx, ver.ParentHash); err != nil {
+				return nil, err
+			}
+		}
+		hash = ver.Hash
+	case req.Version == 0:
+		// A rerun begins where the run began: a tail was planned for what had been
+		// done and had failed in one run, and is never its plan's.
+		hash = runstate.VersionAt(v.Journal, req.At, v.Program.Hash)
+	case req.Version < 0:
+		p, err := in.c.Store.Plan(ctx, r.PlanID)
+		if err != nil {
+			return nil, err
+		}
+		hash = p.LatestHash
+	case req.Version == v.Program.Version.Number:
+		return v.Program, nil
+	default:
+		ver, err := in.c.Store.VersionByNumber(ctx, r.PlanID, req.Version)
+		if err != nil {
+			return nil, err
+		}
+		hash = ver.Hash
+	}
+	if hash == v.Program.Hash {
+		return v.Program, nil
+	}
+	return in.c.Versions.Compile(ctx, hash)
+}

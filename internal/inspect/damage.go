@@ -1,0 +1,142 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/preview"
+	"github.com/kairosd/kairosd/internal/runstate"
+)
+
+// Journal reads the whole journal of a run as it was read before; CodeCorrupt also
+// when rows miss at its end.
+func (in *Inspector) Journal(ctx context.Context, r domain.Run) ([]domain.Entry, error) {
+	rows, err := in.c.Store.Journal(ctx, r.ID, 0)
+	if n := int64(len(rows)); err == nil && r.PurgedAt.IsZero() && n < r.LastSeq {
+		return rows, domain.Errorf(domain.CodeCorrupt, "journal row %d of run %s is missing", n+1, r.ID)
+	}
+	return rows, err
+}
+
+// damage takes apart the journal that cause speaks of. nil: cause is about
+// something else, or the file gives no rows at all.
+func (in *Inspector) damage(ctx context.Context, r domain.Run, cause error) *preview.DamagedJournal {
+	if domain.CodeOf(cause) != domain.CodeCorrupt {
+		return nil
+	}
+	rows, bad, err := in.c.Store.Intact(ctx, r.ID, r.LastSeq)
+	if err != nil {
+		return nil
+	}
+	if now, err := in.c.Store.Run(ctx, r.ID); err != nil || !now.PurgedAt.IsZero() {
+		return nil // retention was at work
+	}
+	n := 0
+	for n < len(rows) && rows[n].Seq == int64(n)+1 {
+		n++
+	}
+	d := &preview.DamagedJournal{Good: rows[:n:n], After: rows[n:], Rows: bad}
+	if at, ok := errors.AsType[runstate.InvalidRow](cause); ok {
+		d.Cut(int64(at))
+	}
+	if len(d.Rows) == 0 {
+		return nil
+	}
+	d.Message = cause.Error()
+	return d
+}
+
+// Salvaged is view, also of a run whose journal is damaged: then of the rows before
+// the damage, with what is known of the rest.
+func (in *Inspector) Salvaged(ctx context.Context, run string) (*preview.View, error) {
+	v, err := in.View(ctx, run)
+	if d, is := in.Salvage(ctx, run, err, in.c.Versions.Compile); is {
+		return d, nil
+	}
+	return v, err
+}
+
+// Salvage is the view of a run whose journal is damaged, if that is what cause
+// says.
+func (in *Inspector) Salvage(ctx context.Context, run string, cause error, compile func(context.Context, string) (*runstate.Compiled, error)) (*preview.View, bool) {
+	if domain.CodeOf(cause) != domain.CodeCorrupt {
+		return nil, false
+	}
+	r, err := in.c.Store.Run(ctx, run)
+	if err != nil {
+		return nil, false
+	}
+	if err := r.Corrupt(); err != nil {
+		return in.halved(ctx, r, err), true
+	}
+	d := in.damage(ctx, r, cause)
+	if d == nil {
+		return nil, false
+	}
+	input, err := runstate.Decode(r.Input)
+	if err != nil {
+		return nil, false
+	}
+	for {
+		hash, err := in.versionAfter(ctx, r, d.Good)
+		if err != nil {
+			return nil, false
+		}
+		p, err := compile(ctx, hash)
+		if err != nil {
+			return nil, false
+		}
+		s, err := in.Fold(ctx, p, r, input, d.Good, true)
+		if at, ok := errors.AsType[runstate.InvalidRow](err); ok && at >= 1 && int64(at) <= int64(len(d.Good)) {
+			d.Cut(int64(at))
+			d.Message = err.Error()
+			continue
+		}
+		if err != nil {
+			return nil, false
+		}
+		v := &preview.View{Env: in.c.Env, Run: r, Program: p, Journal: d.Good, State: s, After: d.After}
+		v.Damage = v.DescribeDamage(d)
+		return v, true
+	}
+}
+
+// halved is the view of a run that has lost its input or its settings: what it came
+// to can be looked at, but nothing can be worked out from it.
+func (in *Inspector) halved(ctx context.Context, r domain.Run, cause error) *preview.View {
+	journal, err := in.c.Store.Journal(ctx, r.ID, 0) // those that can be trusted, if not all
+	v := &preview.View{Env: in.c.Env, Run: r, Journal: journal, Damage: preview.UnreadableDamage(cause)}
+	v.Damage.Parts, v.Damage.Good = r.Damaged, int64(len(journal))
+	if err != nil {
+		v.Damage.Message += "; " + err.Error()
+	}
+	return v
+}
+
+// versionAfter is the hash of the version that a run follows after rows of its
+// journal. The run's own row speaks of the last of them all.
+func (in *Inspector) versionAfter(ctx context.Context, r domain.Run, rows []domain.Entry) (string, error) {
+	for _, row := range slices.Backward(rows) {
+		var p runstate.Replan
+		if row.Kind == domain.EntryReplan && json.Unmarshal(row.Decision, &p) == nil && p.Hash != "" {
+			return p.Hash, nil
+		}
+	}
+	// What it began with is in the record of its creation.
+	events, err := in.c.Store.EventsAfter(ctx, 0, r.ID, 8)
+	if err != nil {
+		return "", err
+	}
+	for _, ev := range events {
+		var created struct {
+			Hash string `json:"hash"`
+		}
+		if ev.Action == "run.created" && json.Unmarshal(ev.Detail, &created) == nil && created.Hash != "" {
+			return created.Hash, nil
+		}
+	}
+	return r.Hash, nil
+}

@@ -1,0 +1,140 @@
+package versions
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// maxPrograms bounds the cache of compiled versions.
+const maxPrograms = 256
+
+// Compiler compiles versions against the catalog of one configuration, and caches them
+// by hash. It is safe for concurrent use.
+type Compiler struct {
+	catalog func() *planner.Catalog
+	cache   *lru.Cache[string, *runstate.Compiled]
+
+	mu sync.Mutex
+	// compiling is closed for each version when it is or cannot be compiled.
+	compiling map[string]chan struct{}
+}
+
+// NewCompiler makes a compiler with an empty cache.
+func NewCompiler(catalog func() *planner.Catalog) *Compiler {
+	cache, err := lru.New[string, *runstate.Compiled](maxPrograms)
+	if err != nil { // only a size below 1 is refused
+		panic("versions: " + err.Error())
+	}
+	return &Compiler{catalog: catalog, cache: cache, compiling: map[string]chan struct{}{}}
+}
+
+// get returns a compiled version, or nil and the turn to compile it: a hundred runs
+// that start together compile their plan once. over ends the turn.
+func (c *Compiler) get(ctx context.Context, hash string) (p *runstate.Compiled, over func(), err error) {
+	for {
+		c.mu.Lock()
+		if p, ok := c.cache.Get(hash); ok {
+			c.mu.Unlock()
+			return p, nil, nil
+		}
+		other := c.compiling[hash]
+		if other == nil {
+			mine := make(chan struct{})
+			c.compiling[hash] = mine
+			c.mu.Unlock()
+			return nil, func() {
+				c.mu.Lock()
+				delete(c.compiling, hash)
+				c.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		c.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+	}
+}
+
+// keep puts a compiled version into the cache.
+func (c *Compiler) keep(program *walk.Program, v domain.Version) *runstate.Compiled {
+	v.Source, v.Canonical = nil, nil
+	p := runstate.NewCompiled(program, v)
+	c.cache.Add(v.Hash, p)
+	return p
+}
+
+// Compile compiles a stored version. CodeInvalid: it names what is not configured.
+func (r *Reader) Compile(ctx context.Context, hash string) (*runstate.Compiled, error) {
+	in := r.compiler()
+	p, over, err := in.get(ctx, hash)
+	if p != nil || err != nil {
+		return p, err
+	}
+	defer over()
+	v, err := r.store.VersionByHash(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	if v.Semantics > walk.Semantics {
+		return nil, domain.Errorf(domain.CodeUnavailable, "plan %s version %d was written for a newer kairosd (semantics %d)",
+			v.PlanKey, v.Number, v.Semantics).Suggest("upgrade kairosd")
+	}
+	doc, problems := planner.Reopen(v.Source, planner.Format(v.Format))
+	if doc == nil {
+		return nil, domain.Errorf(domain.CodeCorrupt, "stored plan %s version %d cannot be read: %w", v.PlanKey, v.Number, problems.Err())
+	}
+	compiled, err := doc.Program(in.catalog())
+	if err != nil {
+		return nil, &incompatibleError{doc, v, domain.Errorf(domain.CodeInvalid, "plan %s version %d does not fit this installation: %w", v.PlanKey, v.Number, err).
+			Suggest("check that every tool, agent and plan it names is configured")}
+	}
+	return in.keep(compiled, v), nil
+}
+
+// incompatibleError is the error of a version that names what is no longer configured.
+type incompatibleError struct {
+	doc     *planner.Document
+	version domain.Version
+	cause   *domain.Error
+}
+
+func (e *incompatibleError) Error() string { return e.cause.Error() }
+func (e *incompatibleError) Unwrap() error { return e.cause }
+
+// CompileReadOnly is Compile for looking at: a version that does not fit this
+// installation any more is compiled as if everything it names were there, so
+// that its runs can be read, and cancelled, while somebody mends the
+// configuration.
+func (r *Reader) CompileReadOnly(ctx context.Context, hash string) (*runstate.Compiled, error) {
+	p, err := r.Compile(ctx, hash)
+	m, ok := errors.AsType[*incompatibleError](err)
+	if !ok {
+		return p, err
+	}
+	compiled, readErr := m.doc.Program(nil)
+	if readErr != nil {
+		return nil, err
+	}
+	m.version.Source, m.version.Canonical = nil, nil
+	return runstate.NewCompiled(compiled, m.version), nil
+}
+
+// Program compiles a stored version (cached), for looking at.
+func (r *Reader) Program(ctx context.Context, hash string) (*walk.Program, error) {
+	p, err := r.CompileReadOnly(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	return p.Program, nil
+}

@@ -1,0 +1,281 @@
+package versions
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// Store is what is read of plans.
+type Store interface {
+	// Plan finds a plan by id or key, archived ones included; CodeNotFound.
+	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
+	// VersionByHash and VersionByNumber give one version with its source.
+	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
+	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
+}
+
+// Reader reads stored versions and compiles them for the active configuration. It is
+// safe for concurrent use.
+type Reader struct {
+	store    Store
+	compiler func() *Compiler
+}
+
+// NewReader makes a reader; compiler returns that of the active configuration.
+func NewReader(s Store, compiler func() *Compiler) *Reader {
+	return &Reader{store: s, compiler: compiler}
+}
+
+// Catalog is what the active configuration offers to plans.
+func (r *Reader) Catalog() *planner.Catalog { return r.compiler().catalog() }
+
+// CheckPlan validates a document against this installation without storing it.
+func (r *Reader) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
+	return checkPlan(r.compiler().catalog(), src, f)
+}
+
+func checkPlan(catalog *planner.Catalog, src []byte, f planner.Format) (*planner.Document, planner.Problems) {
+	doc, _ := planner.Parse(src, f)
+	if doc == nil {
+		// Whoever mends the document wants to see what this installation lacks too.
+		_, problems := planner.ParseFor(src, f, catalog)
+		return nil, problems
+	}
+	return doc, doc.Check(catalog)
+}
+
+// NewPlan is a document that can be stored: Base, Reason, and the author are left to
+// the caller.
+type NewPlan struct {
+	domain.NewVersion
+	doc     *planner.Document
+	program *walk.Program
+	in      *Compiler
+}
+
+// By is the version to store for an author.
+func (p NewPlan) By(author string) domain.NewVersion {
+	v := p.NewVersion
+	v.Author, v.Facts = author, factsOf(p.program, v.Canonical, author)
+	return v
+}
+
+// ReadPlan parses and validates a document that is to be stored. Problems are returned
+// also when it can be (warnings); with errors the error is CodeInvalid.
+func (r *Reader) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan, planner.Problems, error) {
+	in := r.compiler()
+	doc, problems := checkPlan(in.catalog(), src, f)
+	if err := problems.Err(); err != nil {
+		return NewPlan{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
+	}
+	v := domain.NewVersion{Key: doc.ID, Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: origin,
+		Semantics: walk.Semantics, Source: doc.Source, Canonical: doc.Canonical(), ByPerson: origin != OriginPlanner && origin != "replan"}
+	if doc.Graph != nil {
+		v.Name, v.Description = doc.Graph.Name, doc.Graph.Description
+	} else {
+		v.Name, v.Description = doc.Steps.Name, doc.Steps.Description
+	}
+	program, err := doc.Program(in.catalog())
+	if err != nil {
+		return NewPlan{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
+	}
+	return NewPlan{v, doc, program, in}, problems, nil
+}
+
+// KeepPlan takes up a plan that was stored just now: its first run need not wait for it
+// to be read and compiled again. Do not call it for known content: what was stored
+// before may be another document of the same hash.
+func (r *Reader) KeepPlan(p NewPlan, stored domain.Version) {
+	if compiled, err := p.doc.Program(p.in.catalog()); err == nil {
+		p.in.keep(compiled, stored)
+	}
+}
+
+// NewestVersion finds a plan by key or id, archived ones included, with its newest
+// version; CodeNotFound.
+func (r *Reader) NewestVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error) {
+	p, err := r.store.Plan(ctx, plan)
+	if err != nil {
+		return p, domain.Version{}, err
+	}
+	v, err := r.store.VersionByHash(ctx, p.LatestHash)
+	return p, v, err
+}
+
+// ProposedVersion finds the newest version that a planner made after a plan's current
+// one, which nobody has accepted; CodeNotFound.
+func (r *Reader) ProposedVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error) {
+	p, err := r.store.Plan(ctx, plan)
+	if err != nil {
+		return p, domain.Version{}, err
+	}
+	var found domain.Version
+	for n := p.Latest + 1; ; n++ {
+		v, err := r.store.VersionByNumber(ctx, p.ID, n)
+		switch {
+		case domain.CodeOf(err) == domain.CodeNotFound && found.Hash != "":
+			return p, found, nil
+		case err != nil:
+			return p, found, err
+		case v.Origin == OriginPlanner:
+			found = v
+		}
+	}
+}
+
+// Restored is what making a version the current one of its plan writes; Base is left to
+// the caller.
+func (r *Reader) Restored(ctx context.Context, v domain.Version, reason string) (domain.RestoredVersion, error) {
+	prog, err := r.Compile(ctx, v.Hash)
+	if err != nil {
+		return domain.RestoredVersion{}, err
+	}
+	return domain.RestoredVersion{PlanID: v.PlanID, Hash: v.Hash, Name: prog.Name, Description: prog.Description,
+		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author)}, nil
+}
+
+// Acceptance is what taking a version into use writes; nil: that the plan, whose current
+// version it is, is no draft any more. CodeConflict if a person made it,
+// CodeForbidden where it would take the place of one that a person wrote and the actor
+// writes no plans.
+func (r *Reader) Acceptance(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, *domain.RestoredVersion, error) {
+	p, err := r.store.Plan(ctx, plan)
+	if err != nil {
+		return p, nil, err
+	}
+	v, err := r.store.VersionByHash(ctx, hash)
+	if err != nil {
+		return p, nil, err
+	}
+	switch current := v.Hash == p.LatestHash; {
+	case v.PlanID != p.ID:
+		return p, nil, domain.Errorf(domain.CodeNotFound, "plan %s has no such version", p.Key)
+	case current && p.Stage != domain.StageDraft:
+		return p, nil, nil
+	case p.Archived:
+		return p, nil, domain.Errorf(domain.CodeConflict, "the plan %s is archived", p.Key)
+	case current:
+		return p, nil, nil
+	case v.Origin != OriginPlanner:
+		return p, nil, domain.Errorf(domain.CodeConflict, "v%d of %s is no draft", v.Number, p.Key).Suggest("an author can make it current again: restore it")
+	}
+	if p.Stage != domain.StageDraft {
+		old, err := r.store.VersionByHash(ctx, p.LatestHash)
+		if err != nil {
+			return p, nil, err
+		}
+		if err := domain.CheckReplaces(actor, old); err != nil {
+			return p, nil, err
+		}
+	}
+	restored, err := r.Accepted(ctx, p, v, reason)
+	return p, &restored, err
+}
+
+// Accepted is what making a planner's version the current one of its plan writes.
+func (r *Reader) Accepted(ctx context.Context, p domain.Plan, v domain.Version, reason string) (domain.RestoredVersion, error) {
+	restored, err := r.Restored(ctx, v, reason)
+	restored.Base, restored.Accepts = p.LatestHash, true
+	return restored, err
+}
+
+// OriginPlanner marks versions that a planner made.
+const OriginPlanner = "planner"
+
+// factsOf are what a plan is found by: what its nodes name, its owner by its
+// metadata or else its author, and the rest of its metadata as labels.
+func factsOf(p *walk.Program, canonical []byte, author string) []domain.PlanFact {
+	seen := map[domain.PlanFact]bool{}
+	var out []domain.PlanFact
+	add := func(kind, value string) {
+		f := domain.PlanFact{Kind: kind, Value: value}
+		if value != "" && !seen[f] {
+			seen[f] = true
+			out = append(out, f)
+		}
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		add(domain.FactTool, n.Tool)
+		add(domain.FactAgent, n.Agent)
+		if n.Input != nil {
+			for _, ref := range n.Input.References() {
+				add(domain.FactSecret, ref.Secret())
+			}
+		}
+	}
+	owner := author
+	var metadata map[string]any
+	if doc, err := jsonvalue.Decode(canonical); err == nil { // a document that is stored can be read
+		m, _ := doc.(map[string]any)
+		metadata, _ = m["metadata"].(map[string]any)
+	}
+	for _, k := range slices.Sorted(maps.Keys(metadata)) {
+		switch v := metadata[k].(type) {
+		case map[string]any, []any, nil:
+		default:
+			if k == "owner" {
+				owner = jsonvalue.Text(v)
+			} else if len(out) < maxFacts {
+				add(domain.FactLabel, k+"="+jsonvalue.Text(v))
+			}
+		}
+	}
+	add(domain.FactOwner, owner)
+	return out
+}
+
+// maxFacts bounds what a plan is found by.
+const maxFacts = 1000
+
+// Pins pins every plan node to a version. It is done once,
+// when the run is created.
+func (r *Reader) Pins(ctx context.Context, p *runstate.Compiled) (map[string]string, error) {
+	if !p.HasPlans {
+		return nil, nil
+	}
+	plans := map[string]string{}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if n.Type != walk.TypePlan || plans[n.Plan] != "" {
+			continue
+		}
+		hash, err := r.Resolve(ctx, n.Plan)
+		if err != nil {
+			return nil, fmt.Errorf("node %q runs plan %q: %w", n.ID, n.Plan, err)
+		}
+		plans[n.Plan] = hash
+	}
+	return plans, nil
+}
+
+// Resolve finds the version that `key` or `key@version` names now.
+func (r *Reader) Resolve(ctx context.Context, name string) (string, error) {
+	key, number, versioned := strings.Cut(name, "@")
+	p, err := r.store.Plan(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	if !versioned {
+		return p.LatestHash, nil
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 {
+		return "", domain.Errorf(domain.CodeInvalid, "%q is not a version number", number)
+	}
+	v, err := r.store.VersionByNumber(ctx, p.ID, n)
+	if err != nil {
+		return "", err
+	}
+	return v.Hash, nil
+}
