@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/form"
 	"github.com/kairosd/kairosd/web/part/handoff"
 	"github.com/kairosd/kairosd/web/part/query"
 	part "github.com/kairosd/kairosd/web/part/run"
@@ -116,7 +117,10 @@ func refusedWith(err error) int { return ui.RefusedWith(err) }
 var statusOf = ui.StatusOf
 
 func cutBlock(b kit.Block, s string) kit.Block { return value.Text(b, s) }
-func addressesIn(text string) []string         { return value.Addresses(text) }
+func schemaBlock(id, title string, schema map[string]any) kit.Block {
+	return value.Schema(id, title, schema)
+}
+func addressesIn(text string) []string { return value.Addresses(text) }
 func (r *request) block(id, title string, j domain.RawJSON, raw string) kit.Block {
 	return value.Block(r.display.lang, id, title, j, raw)
 }
@@ -126,7 +130,15 @@ func (r *request) jsonDiff(a, z domain.RawJSON) (lines []kit.DiffLine, note stri
 
 func (r *request) rangesAt(path, q string) []kit.Link { return query.Ranges(r.Context, path, q) }
 
-func (r *request) effect(e string) string   { return value.Effect(r.Context, e) }
-func (r *request) cost(cost float64) string { return value.Cost(r.Context, cost) }
+func (r *request) effect(e string) string     { return value.Effect(r.Context, e) }
+func (r *request) cost(cost float64) string   { return value.Cost(r.Context, cost) }
+func shortened(s string) string               { return kit.Shorten(s) }
+func jsonOf(s string) (domain.RawJSON, error) { return form.JSON(s) }
+func listOf(v any) []any                      { return form.List(v) }
+func properties(schema any) (props map[string]any, required []string, order []string) {
+	return form.Properties(schema)
+}
+func (r *request) fields(schema any) []kit.Field        { return form.Fields(r.Context, schema) }
+func (r *request) formValues(schema any) map[string]any { return form.Values(r.Context, schema) }
 
 func init() { view.AuditHelp = audit.Help() }

@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/circuit"
 	"github.com/kairosd/kairosd/web/part/failure"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -271,7 +272,7 @@ func (r *request) bulkConditions(p *view.BulkPage, req domain.BulkRequest, v bul
 		p.Providers = append(p.Providers, view.Option{Value: n, Text: visible(n), Selected: n == req.Provider})
 	}
 	for _, c := range open {
-		p.Circuits = append(p.Circuits, r.openCircuit(c))
+		p.Circuits = append(p.Circuits, circuit.OpenOf(r.Context, c))
 		p.Tools = append(p.Tools, view.Option{Value: c.Name(), Text: kit.CircuitOf(c.Tool, c.Part), Selected: c.Name() == req.Tool})
 	}
 	if req.Tool != "" && !slices.ContainsFunc(open, func(c domain.ToolCircuit) bool { return c.Name() == req.Tool }) {
@@ -350,7 +351,7 @@ func (r *request) bulkShow() error {
 		}
 		open, _ := domain.OpenCircuits(tools, b.Tool)
 		for _, c := range open {
-			p.Circuits = append(p.Circuits, r.openCircuit(c))
+			p.Circuits = append(p.Circuits, circuit.OpenOf(r.Context, c))
 		}
 	}
 	add(r.t("Filter"), visible(b.Query), "/runs?q="+url.QueryEscape(b.Query))

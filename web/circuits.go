@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -11,70 +10,10 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/walk"
-	"github.com/kairosd/kairosd/web/kit"
-	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/circuit"
 	"github.com/kairosd/kairosd/web/part/vital"
 	"github.com/kairosd/kairosd/web/view"
 )
-
-// circuitState is where a circuit stands, as operators read it.
-func circuitState(s domain.CircuitState) view.Status {
-	switch s {
-	case domain.CircuitOpen:
-		return word("fail", "i-pause", locale.Mark("circuit open"), false)
-	case domain.CircuitHalfOpen:
-		return word("need", "i-need", locale.Mark("half open"), false)
-	}
-	return word("ok", "i-ok", locale.Mark("closed"), false)
-}
-
-// circuitRow says where a circuit stands, why and for how long; page is where the
-// tool or the provider is shown.
-func (r *request) circuitRow(c domain.Circuit, page string) view.CircuitRow {
-	row := view.CircuitRow{Part: visible(c.Part), State: circuitState(c.State), Since: r.time(c.Since), Row: r.number(int64(c.FailuresInRow)), Error: shortened(visible(c.LastError)), ErrorAt: r.time(c.LastErrorAt)}
-	if left := c.OpenUntil.Sub(r.s.now()); c.State == domain.CircuitOpen {
-		row.Until = view.Countdown{Text: about(max(left+time.Second-1, time.Second)), At: c.OpenUntil.UnixMilli()}
-	}
-	switch {
-	case c.By != "":
-		row.Why = r.t("%s has opened it", visible(c.By))
-		if c.Reason != "" {
-			row.Why += ": " + visible(c.Reason)
-		}
-	case c.FailuresInRow > 0:
-		row.Why = r.n(c.FailuresInRow, "%s call in a row has failed", "%s calls in a row have failed")
-	}
-	if r.who.Role.Includes(domain.RoleOperator) {
-		do, text := "open", r.t("Open…")
-		if c.Disturbed() {
-			do, text = "close", r.t("Close…")
-		}
-		row.Act = view.Link{Text: text, Href: circuitHref(page, do, c.Part), Dialog: true}
-	}
-	return row
-}
-
-func (r *request) circuitRows(list []domain.Circuit, page string) []view.CircuitRow {
-	out := make([]view.CircuitRow, len(list))
-	for i, c := range list {
-		out[i] = r.circuitRow(c, page)
-	}
-	return out
-}
-
-// openCircuit is one circuit of a tool where something waits for it, with a link to
-// the tool.
-func (r *request) openCircuit(c domain.ToolCircuit) view.OpenCircuit {
-	return view.OpenCircuit{Name: kit.CircuitOf(c.Tool, c.Part), Href: toolHref(c.Tool), CircuitRow: r.circuitRow(c.Circuit, toolHref(c.Tool))}
-}
-
-func circuitHref(page, do, part string) string {
-	v := url.Values{"do": {do}}
-	if part != "" {
-		v.Set("part", part)
-	}
-	return page + "/circuit?" + v.Encode()
-}
 
 // circuitRule is when a circuit opens by itself.
 func (r *request) circuitRule(b domain.Breaker) string {
@@ -89,32 +28,32 @@ func (r *request) circuitRule(b domain.Breaker) string {
 }
 
 // toolCircuits is the part of a tool's page about its circuits; nil: it has none.
-func (r *request) toolCircuits(t domain.ToolInfo) *view.CircuitList {
+func (r *request) toolCircuits(t domain.ToolInfo) *circuit.List {
 	if t.Breaker == nil {
 		return nil
 	}
 	page := toolHref(t.Name)
-	l := &view.CircuitList{Here: page, PerHost: t.Breaker.PerHost, Rule: r.circuitRule(*t.Breaker), Rows: r.circuitRows(t.Circuits, page)}
+	l := &circuit.List{Here: page, PerHost: t.Breaker.PerHost, Rule: r.circuitRule(*t.Breaker), Rows: circuit.Rows(r.Context, t.Circuits, page)}
 	if r.who.Role.Includes(domain.RoleOperator) {
 		switch {
 		case t.Breaker.PerHost:
-			l.Open = view.Link{Text: r.t("Open the circuit of a host…"), Href: circuitHref(page, "open", ""), Dialog: true}
+			l.Open = view.Link{Text: r.t("Open the circuit of a host…"), Href: circuit.Href(page, "open", ""), Dialog: true}
 		case len(l.Rows) == 0:
-			l.Open = view.Link{Text: r.t("Open its circuit…"), Href: circuitHref(page, "open", ""), Dialog: true}
+			l.Open = view.Link{Text: r.t("Open its circuit…"), Href: circuit.Href(page, "open", ""), Dialog: true}
 		}
 	}
 	return l
 }
 
 // providerCircuit is the same of a provider.
-func (r *request) providerCircuit(v domain.ProviderInfo) *view.CircuitList {
+func (r *request) providerCircuit(v domain.ProviderInfo) *circuit.List {
 	page := providerHref(v.Name)
-	l := &view.CircuitList{Here: page, Rule: r.circuitRule(v.Breaker)}
+	l := &circuit.List{Here: page, Rule: r.circuitRule(v.Breaker)}
 	switch {
 	case v.Circuit.Disturbed() || v.Circuit.FailuresInRow > 0:
-		l.Rows = r.circuitRows([]domain.Circuit{v.Circuit}, page)
+		l.Rows = circuit.Rows(r.Context, []domain.Circuit{v.Circuit}, page)
 	case r.who.Role.Includes(domain.RoleOperator):
-		l.Open = view.Link{Text: r.t("Open its circuit…"), Href: circuitHref(page, "open", ""), Dialog: true}
+		l.Open = view.Link{Text: r.t("Open its circuit…"), Href: circuit.Href(page, "open", ""), Dialog: true}
 	}
 	return l
 }
@@ -143,7 +82,7 @@ func (r *request) circuitPage(code int, p view.ConfirmPage, name string, b domai
 	p.Shell = r.shell("agents", p.Heading)
 	p.Facts = append([]view.Fact{{Term: r.t("Calls in the last hour"), Text: r.number(a.Hour.Calls)}}, p.Facts...)
 	if !p.AskPart {
-		row := r.circuitRow(c, p.Back)
+		row := circuit.RowOf(r.Context, c, p.Back)
 		state := r.t(row.State.Word)
 		if row.Until.Text != "" {
 			state += ", " + r.t("half open in") + " " + row.Until.Text

@@ -18,6 +18,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/circuit"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -159,7 +160,7 @@ func (r *request) providers(p *view.CrewPage) error {
 		}
 		row.State = providerState(v)
 		if v.Circuit.Disturbed() {
-			row.Circuit = r.circuitRows([]domain.Circuit{v.Circuit}, row.Href)
+			row.Circuit = circuit.Rows(r.Context, []domain.Circuit{v.Circuit}, row.Href)
 		}
 		p.Providers = append(p.Providers, row)
 	}
@@ -184,7 +185,7 @@ func (r *request) tools(p *view.CrewPage) error {
 			row.Href = toolHref(t.Name)
 		}
 		disturbed := t.Disturbed()
-		row.Circuits = r.circuitRows(disturbed[:min(len(disturbed), kit.CircuitsListed)], row.Href)
+		row.Circuits = circuit.Rows(r.Context, disturbed[:min(len(disturbed), kit.CircuitsListed)], row.Href)
 		if n := len(disturbed) - kit.CircuitsListed; n > 0 {
 			row.More = view.Link{Text: r.n(n, "%s more", "%s more"), Href: row.Href}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -81,12 +82,12 @@ func (r *request) planRights(p *view.PlanPage, pl domain.Plan, program *walk.Pro
 	catalog := r.s.Engine.Catalog()
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		info, known := catalog.Tools[name]
-		says := permissionWords[permissions[name]]
+		says := value.Permissions[permissions[name]]
 		switch {
 		case !known:
 			says = locale.Mark("This installation does not have it.")
 		case info.Denied != nil && info.Denied(pl.Key):
-			says = permissionWords["deny"]
+			says = value.Permissions["deny"]
 		}
 		if says != "" {
 			says = r.t(says)

@@ -12,9 +12,6 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// talkText bounds a text in a table, in letters; the journal has all of it.
-const talkText = 280
-
 // talk shows what the run's agents and models did: what they called, used and
 // said to each other.
 func (b *runPage) talk(said []domain.Message) view.Talk {
@@ -165,11 +162,4 @@ func brief(raw domain.RawJSON) string {
 		return shortened(visible(string(raw)))
 	}
 	return shortened(visible(jsonvalue.Text(v)))
-}
-
-func shortened(s string) string {
-	if r := []rune(s); len(r) > talkText {
-		return string(r[:talkText]) + "…"
-	}
-	return s
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -17,6 +16,8 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/circuit"
+	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/part/vital"
 	"github.com/kairosd/kairosd/web/ui"
 	"github.com/kairosd/kairosd/web/view"
@@ -122,7 +123,7 @@ func (r *request) toolPage() error {
 	p := view.ToolPage{Shell: r.shell("agents", visible(t.Name)), Name: visible(t.Name), About: visible(t.Description), Reason: visible(t.Reason), State: toolState(t.State),
 		Arguments: schemaBlock("args", r.t("Arguments"), t.Schema), Stopped: r.stopText(t.Stop), Circuits: r.toolCircuits(t), Pulse: r.pulse(t.Activity)}
 	if p.Circuits != nil && r.target() == "circuits" {
-		return r.render(http.StatusOK, view.Circuits(*p.Circuits))
+		return r.render(http.StatusOK, circuit.Section(*p.Circuits))
 	}
 	p.Live = p.Circuits != nil
 	p.Failures, p.Counts = r.failures(t.Activity)
@@ -207,21 +208,6 @@ func (r *request) plansWith(has func(*walk.ProgramNode) bool, each func(plan str
 		}
 		f.Page.After = list.Next
 	}
-}
-
-// schemaBlock shows a JSON Schema as it is.
-func schemaBlock(id, title string, schema map[string]any) view.Block {
-	if len(schema) == 0 {
-		return view.Block{ID: id, Title: title, Text: "—"}
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(schema); err != nil {
-		return view.Block{ID: id, Title: title, Text: visible(err.Error())}
-	}
-	return view.Block{ID: id, Title: title, Text: visible(strings.TrimSpace(b.String()))}
 }
 
 // acceptToolPage puts what was accepted and what is offered side by side.
@@ -347,7 +333,7 @@ func (r *request) tryTool() error {
 	check := func(code int, problem string) error {
 		return r.showTry(code, func(p *view.TryToolPage) {
 			p.Checked, p.Digest, p.Arguments = true, digest, r.block("call", r.t("Arguments"), raw, "")
-			p.Says = r.t(effectWords[effect]) + " " + r.t(permissionWords[t.Permission])
+			p.Says = r.t(effectWords[effect]) + " " + r.t(value.Permissions[t.Permission])
 			p.NeedsReason, p.Reason, p.Error = changes, reason, problem
 		})
 	}
@@ -396,12 +382,6 @@ var effectWords = map[string]string{
 	string(walk.EffectRead):       locale.Mark("The call reads and changes nothing."),
 	string(walk.EffectIdempotent): locale.Mark("The call changes something outside; repeated with its key it happens once."),
 	string(walk.EffectUnsafe):     locale.Mark("The call may change something outside, and what it does stays done."),
-}
-
-var permissionWords = map[string]string{
-	"allow": locale.Mark("It is allowed."),
-	"ask":   locale.Mark("A person is asked before it is made."),
-	"deny":  locale.Mark("It is denied: the configuration does not let it be called."),
 }
 
 // retryServerPage asks before an MCP server is started again.

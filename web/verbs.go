@@ -132,15 +132,6 @@ func (r *request) limits() (set, raise domain.Limits, err error) {
 	return set, raise, err
 }
 
-// jsonOf reads JSON from a form.
-func jsonOf(s string) (domain.RawJSON, error) {
-	v, err := jsonvalue.Decode([]byte(s))
-	if err != nil {
-		return nil, err
-	}
-	return jsonvalue.Encode(v)
-}
-
 // previewPage says what an act would do; it is safe to open (GET).
 func (r *request) previewPage() error {
 	v, ok := verbOf(r.c.Param("action"))

@@ -162,3 +162,14 @@ func StepName(node string, visit int) string {
 
 // Percent is a place or a size in a drawing.
 func Percent(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) + "%" }
+
+// tableText bounds a text in a table, in letters; a page of its own has all of it.
+const tableText = 280
+
+// Shorten is a text as tables show it.
+func Shorten(s string) string {
+	if r := []rune(s); len(r) > tableText {
+		return string(r[:tableText]) + "…"
+	}
+	return s
+}

@@ -1,5 +1,7 @@
 package view
 
+import "github.com/kairosd/kairosd/web/part/circuit"
+
 // GroupRow is a group of failed runs.
 type GroupRow struct {
 	Code, Node, Plan, Version string
@@ -47,7 +49,7 @@ type BulkPage struct {
 	CanWait          bool
 	At, Zone         string
 	Providers, Tools []Option
-	Circuits         []OpenCircuit
+	Circuits         []circuit.Open
 	Back             string
 }
 
@@ -66,7 +68,7 @@ type BulkProgress struct {
 	Idem        string
 	Topic       string
 	Filter      string
-	Circuits    []OpenCircuit // that it waits for
+	Circuits    []circuit.Open // that it waits for
 }
 
 // BulkRow is one run of it.

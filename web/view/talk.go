@@ -1,5 +1,7 @@
 package view
 
+import "github.com/kairosd/kairosd/web/part/circuit"
+
 // Talk is the part of a run page about agents and models.
 type Talk struct {
 	Nodes    []TalkNode
@@ -58,7 +60,7 @@ type ProviderRow struct {
 	In, Out, Cost                    string // of the last 24 hours
 	Notes, Error                     string
 	State                            Status
-	Circuit                          []CircuitRow // one, or none while it is closed
+	Circuit                          []circuit.Row // one, or none while it is closed
 	ErrorAt                          Time
 	Limits                           []LimitBar
 	Pulse                            Pulse
@@ -68,8 +70,8 @@ type ProviderRow struct {
 type ToolRow struct {
 	Name, Href, About, Source, Effect, Permission, Reason, Error string
 	State                                                        Status
-	Circuits                                                     []CircuitRow // those that are not closed
-	More                                                         Link         // the others, on its page
+	Circuits                                                     []circuit.Row // those that are not closed
+	More                                                         Link          // the others, on its page
 	ErrorAt                                                      Time
 	Pulse                                                        Pulse
 }

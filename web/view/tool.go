@@ -1,5 +1,7 @@
 package view
 
+import "github.com/kairosd/kairosd/web/part/circuit"
+
 // ToolPage is one tool: what it is, who uses it, how its calls went.
 type ToolPage struct {
 	Shell
@@ -11,7 +13,7 @@ type ToolPage struct {
 	Searched            string // how many plans were looked through, when not all
 	Actions             []Link
 	Stopped             string
-	Circuits            *CircuitList // nil: it has none
+	Circuits            *circuit.List // nil: it has none
 	Pulse               Pulse
 	Failures            []FailureRow
 	Counts              []CountRow
@@ -80,7 +82,7 @@ type ProviderPage struct {
 	Name     string
 	State    Status
 	Stopped  string
-	Circuit  *CircuitList
+	Circuit  *circuit.List
 	Facts    []Fact
 	Limits   []LimitBar
 	Pulse    Pulse

@@ -1,4 +1,7 @@
-package web
+// Package form makes fields of a form from a JSON Schema, and reads them back: one field
+// per property of an object; what is not text, number, yes/no or a choice is entered as
+// JSON.
+package form
 
 import (
 	"cmp"
@@ -7,17 +10,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/web/view"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Forms made from a JSON Schema: one field per property of an object; whatever
-// is not text, number, yes/no or a choice is entered as JSON.
-
-func properties(schema any) (props map[string]any, required []string, order []string) {
+// Properties are those of a schema of objects, and their names in order.
+func Properties(schema any) (props map[string]any, required []string, order []string) {
 	m, _ := schema.(map[string]any)
 	props, _ = m["properties"].(map[string]any)
-	for _, r := range listOf(m["required"]) {
+	for _, r := range List(m["required"]) {
 		if s, ok := r.(string); ok {
 			required = append(required, s)
 		}
@@ -25,23 +28,25 @@ func properties(schema any) (props map[string]any, required []string, order []st
 	return props, required, slices.Sorted(maps.Keys(props))
 }
 
-func listOf(v any) []any {
+// List is a value as a list; nil: it is none.
+func List(v any) []any {
 	l, _ := v.([]any)
 	return l
 }
 
-func (r *request) fields(schema any) []view.Field {
-	props, required, order := properties(schema)
-	var out []view.Field
+// Fields are the fields of a schema, with what the form that was sent says.
+func Fields(c *ui.Context, schema any) []kit.Field {
+	props, required, order := Properties(schema)
+	var out []kit.Field
 	for _, name := range order {
 		p, _ := props[name].(map[string]any)
 		title, _ := p["title"].(string)
 		hint, _ := p["description"].(string)
-		f := view.Field{Name: "f." + name, Label: cmp.Or(title, name), Hint: hint, Required: slices.Contains(required, name), Type: "text", ID: "f-" + safeName(name)}
+		f := kit.Field{Name: "f." + name, Label: cmp.Or(title, name), Hint: hint, Required: slices.Contains(required, name), Type: "text", ID: "f-" + kit.SafeName(name)}
 		if v, ok := p["default"]; ok {
 			f.Value = jsonvalue.Text(v)
 		}
-		if typed := r.c.FormValue(f.Name); typed != "" {
+		if typed := c.Field(f.Name); typed != "" {
 			f.Value = typed
 		}
 		switch typ, _ := p["type"].(string); typ {
@@ -57,7 +62,7 @@ func (r *request) fields(schema any) []view.Field {
 			f.Type = "textarea"
 			f.Hint = strings.TrimSpace(f.Hint + " JSON")
 		}
-		if options := listOf(p["enum"]); len(options) > 0 {
+		if options := List(p["enum"]); len(options) > 0 {
 			f.Type, f.Options = "select", nil
 			if !f.Required {
 				f.Options = append(f.Options, "")
@@ -71,14 +76,14 @@ func (r *request) fields(schema any) []view.Field {
 	return out
 }
 
-// formValues reads the fields back into a JSON value; nil when nothing was
+// Values reads the fields back into a JSON value; nil when nothing was
 // entered. Text that is no number where one is wanted stays text: the schema
 // says what is wrong with it.
-func (r *request) formValues(schema any) map[string]any {
-	props, _, order := properties(schema)
+func Values(c *ui.Context, schema any) map[string]any {
+	props, _, order := Properties(schema)
 	var out map[string]any
 	for _, name := range order {
-		typed := r.c.FormValue("f." + name)
+		typed := c.Field("f." + name)
 		if typed == "" {
 			continue
 		}
@@ -94,4 +99,13 @@ func (r *request) formValues(schema any) map[string]any {
 		}
 	}
 	return out
+}
+
+// JSON reads JSON from a form.
+func JSON(s string) (domain.RawJSON, error) {
+	v, err := jsonvalue.Decode([]byte(s))
+	if err != nil {
+		return nil, err
+	}
+	return jsonvalue.Encode(v)
 }

@@ -1,0 +1,73 @@
+package circuit
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// stateOf is where a circuit stands, as operators read it.
+func stateOf(s domain.CircuitState) kit.Status {
+	switch s {
+	case domain.CircuitOpen:
+		return kit.Word("fail", "i-pause", locale.Mark("circuit open"), false)
+	case domain.CircuitHalfOpen:
+		return kit.Word("need", "i-need", locale.Mark("half open"), false)
+	}
+	return kit.Word("ok", "i-ok", locale.Mark("closed"), false)
+}
+
+// RowOf says where a circuit stands, why and for how long; page is where the
+// tool or the provider is shown.
+func RowOf(c *ui.Context, of domain.Circuit, page string) Row {
+	row := Row{Part: kit.Visible(of.Part), State: stateOf(of.State), Since: c.Time(of.Since), Failed: c.Number(int64(of.FailuresInRow)), Error: kit.Shorten(kit.Visible(of.LastError)), ErrorAt: c.Time(of.LastErrorAt)}
+	if left := of.OpenUntil.Sub(c.Site.Now()); of.State == domain.CircuitOpen {
+		row.Until = Countdown{Text: kit.About(max(left+time.Second-1, time.Second)), At: of.OpenUntil.UnixMilli()}
+	}
+	switch {
+	case of.By != "":
+		row.Why = c.T("%s has opened it", kit.Visible(of.By))
+		if of.Reason != "" {
+			row.Why += ": " + kit.Visible(of.Reason)
+		}
+	case of.FailuresInRow > 0:
+		row.Why = c.N(of.FailuresInRow, "%s call in a row has failed", "%s calls in a row have failed")
+	}
+	if c.Who.Role.Includes(domain.RoleOperator) {
+		do, text := "open", c.T("Open…")
+		if of.Disturbed() {
+			do, text = "close", c.T("Close…")
+		}
+		row.Act = kit.Link{Text: text, Href: Href(page, do, of.Part), Dialog: true}
+	}
+	return row
+}
+
+// Rows are several, of one tool or provider.
+func Rows(c *ui.Context, list []domain.Circuit, page string) []Row {
+	out := make([]Row, len(list))
+	for i, of := range list {
+		out[i] = RowOf(c, of, page)
+	}
+	return out
+}
+
+// OpenOf is one circuit of a tool where something waits for it, with a link to
+// the tool.
+func OpenOf(c *ui.Context, of domain.ToolCircuit) Open {
+	return Open{Name: kit.CircuitOf(of.Tool, of.Part), Href: link.Tool(of.Tool), Row: RowOf(c, of.Circuit, link.Tool(of.Tool))}
+}
+
+// Href is where a circuit is opened or closed, as do says.
+func Href(page, do, part string) string {
+	v := url.Values{"do": {do}}
+	if part != "" {
+		v.Set("part", part)
+	}
+	return page + "/circuit?" + v.Encode()
+}
