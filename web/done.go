@@ -16,10 +16,4 @@ var deeds = []ui.Done{
 	{Name: "failure-back", Path: "/failures/unack", Says: locale.Mark("It needs attention again.")},
 	{Name: "plan-paused", Path: "/plans/:plan/pause", Act: "pause", Says: locale.Mark("No run of the plan starts any more. What is under way goes on.")},
 	{Name: "plan-unpaused", Path: "/plans/:plan/pause", Act: "unpause", Says: locale.Mark("Runs of the plan start again.")},
-	{Name: "tool-accepted", Path: "/agents/tools/:tool/accept", Says: locale.Mark("What the tool says now is accepted: it can be called again.")},
-	{Name: "tool-stopped", Path: "/agents/tools/:tool/stop", Act: "stop", Says: locale.Mark("No call of it begins any more.")},
-	{Name: "tool-started", Path: "/agents/tools/:tool/stop", Act: "start", Says: locale.Mark("It is called again.")},
-	{Name: "provider-stopped", Path: "/agents/providers/:provider/stop", Act: "stop", Says: locale.Mark("No call of it begins any more.")},
-	{Name: "provider-started", Path: "/agents/providers/:provider/stop", Act: "start", Says: locale.Mark("It is called again.")},
-	{Name: "server-started", Path: "/agents/servers/:server/retry", Says: locale.Mark("The server is started again: its state is below.")},
 }

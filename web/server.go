@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/account"
+	"github.com/kairosd/kairosd/web/agents"
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/memory"
@@ -141,6 +142,7 @@ func New(c Config) (*Server, error) {
 func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
 		account.Section(account.Ports{App: s.App, Auth: s.Auth}),
+		agents.Section(agents.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Settings: s.Settings, Plans: s.Planner != nil}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
 		memory.Section(memory.Ports{App: s.App}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),

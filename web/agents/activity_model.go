@@ -1,4 +1,6 @@
-package view
+package agents
+
+import "github.com/kairosd/kairosd/web/kit"
 
 // Pulse is how calls went in the last 24 hours.
 type Pulse struct {
@@ -6,7 +8,7 @@ type Pulse struct {
 	Share         string // of the last hour's calls, those that failed; empty: none was made
 	Bad           bool   // the share asks for attention
 	P95           string
-	Last          Time
+	Last          kit.Time
 	// Points and Bars draw the calls of each half hour, and the failed ones.
 	Points string
 	Bars   []PulseBar
@@ -21,12 +23,12 @@ type LimitBar struct {
 	Of, Text string
 	Width    string // percent
 	Bad      bool
-	At       Time
+	At       kit.Time
 }
 
 // FailureRow is a call that failed.
 type FailureRow struct {
-	At           Time
+	At           kit.Time
 	Code, Text   string
 	Run, RunHref string
 	Node         string

@@ -1,4 +1,4 @@
-package web
+package agents
 
 import (
 	"encoding/json"
@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/web/view"
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 const (
@@ -25,8 +27,8 @@ type agentSpan struct {
 
 // agentSpans are the versions of an agent, the newest first: every start of the
 // daemon, and every configuration that it took up, says which there was.
-func (r *request) agentSpans(id string) ([]agentSpan, error) {
-	events, err := r.s.App.Audit.List(r.ctx, r.who.actor(), domain.AuditFilter{Actions: []string{"daemon.start", "config.reload"}, Page: domain.Page{Limit: spansRead}})
+func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
+	events, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Actions: []string{"daemon.start", "config.reload"}, Page: domain.Page{Limit: spansRead}})
 	if err != nil {
 		return nil, err
 	}
@@ -50,19 +52,22 @@ func (r *request) agentSpans(id string) ([]agentSpan, error) {
 
 // told is what models were told that spoke for an agent, as the journal of a run of
 // that time has it: of earlier prompts nothing else is kept. An empty run: none is.
-func (r *request) told(id string, s agentSpan) (run domain.Run, text string, err error) {
-	runs, err := r.s.Reader.Runs(r.ctx, domain.RunFilter{Agents: []string{id}, Since: s.from, Until: s.until, Page: domain.Page{Limit: toldRuns}})
+func (s *section) told(c *ui.Context, id string, in agentSpan) (run domain.Run, text string, err error) {
+	runs, err := s.Reader.Runs(c, domain.RunFilter{Agents: []string{id}, Since: in.from, Until: in.until, Page: domain.Page{Limit: toldRuns}})
 	if err != nil {
 		return run, "", err
 	}
 	for _, run := range runs.Items {
-		rows, err := r.s.Reader.JournalPage(r.ctx, run.ID, 0, toldRows)
+		rows, err := s.Reader.JournalPage(c, run.ID, 0, toldRows)
 		if err != nil {
 			return run, "", err
 		}
 		for i := range rows {
-			var q asked
-			if what, _ := callOf(&rows[i]); what != "model" || len(rows[i].Input) == 0 || json.Unmarshal(rows[i].Input, &q) != nil || q.Agent != id {
+			var q struct {
+				Agent    string
+				Messages []struct{ Role, Text string }
+			}
+			if what, _ := part.Call(&rows[i]); what != "model" || len(rows[i].Input) == 0 || json.Unmarshal(rows[i].Input, &q) != nil || q.Agent != id {
 				continue
 			}
 			for _, m := range q.Messages {
@@ -76,22 +81,22 @@ func (r *request) told(id string, s agentSpan) (run domain.Run, text string, err
 }
 
 // agentVersions are the versions of an agent as its page shows them.
-func (r *request) agentVersions(a domain.AgentInfo) ([]view.AgentVersion, error) {
-	spans, err := r.agentSpans(a.ID)
+func (s *section) agentVersions(c *ui.Context, a domain.AgentInfo) ([]AgentVersion, error) {
+	spans, err := s.agentSpans(c, a.ID)
 	if err != nil {
 		return nil, err
 	}
-	var out []view.AgentVersion
-	for _, s := range spans[:min(len(spans), spansShown)] {
-		v := view.AgentVersion{Version: s.version, From: r.time(s.from), Until: r.time(s.until)}
-		run, text, err := r.told(a.ID, s)
+	var out []AgentVersion
+	for _, in := range spans[:min(len(spans), spansShown)] {
+		v := AgentVersion{Version: in.version, From: c.Time(in.from), Until: c.Time(in.until)}
+		run, text, err := s.told(c, a.ID, in)
 		if err != nil {
 			return nil, err
 		}
 		if run.ID != "" {
-			v.Run = view.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}
-			v.Prompt = view.Block{ID: "prompt-" + s.version + "-" + run.ID, Title: r.t("What models were told, %s", promptVersion(text)), Text: visible(text), Folded: true}
-			v.Same = text == a.SystemPrompt || s.version == a.Version()
+			v.Run = kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}
+			v.Prompt = kit.Block{ID: "prompt-" + in.version + "-" + run.ID, Title: c.T("What models were told, %s", promptVersion(text)), Text: kit.Visible(text), Folded: true}
+			v.Same = text == a.SystemPrompt || in.version == a.Version()
 		}
 		out = append(out, v)
 	}

@@ -1,4 +1,4 @@
-package web_test
+package agents_test
 
 import (
 	"fmt"
@@ -64,10 +64,10 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 			"5 calls in a row have failed", "503 Service Unavailable", "Open the circuit of a host…"},
 	} {
 		body := b.Get(path).Body
-		crawl(t, path, body)
+		webtest.Safe(t, path, body)
 		for _, want := range wants {
-			if !strings.Contains(words(body), want) {
-				t.Errorf("%s does not say %q:\n%s", path, want, words(body))
+			if !strings.Contains(webtest.Words(body), want) {
+				t.Errorf("%s does not say %q:\n%s", path, want, webtest.Words(body))
 			}
 		}
 		if !strings.Contains(body, `data-live="circuits"`) || !strings.Contains(body, "data-until=") {
@@ -76,41 +76,41 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 	}
 	// Home speaks of it while a run that has not ended may call the tool.
 	// The failed run says so, and its resume offers to wait until calls go through.
-	page, resume := words(b.Get("/runs/"+refused.ID).Body), b.Get("/runs/"+refused.ID+"/resume")
-	if want := "Calls of " + host + " (http) are refused since"; !strings.Contains(page, want) || !strings.Contains(words(resume.Body), want) {
-		t.Errorf("a run that failed since its calls are refused does not say so:\n%s\n%s", page, words(resume.Body))
+	page, resume := webtest.Words(b.Get("/runs/"+refused.ID).Body), b.Get("/runs/"+refused.ID+"/resume")
+	if want := "Calls of " + host + " (http) are refused since"; !strings.Contains(page, want) || !strings.Contains(webtest.Words(resume.Body), want) {
+		t.Errorf("a run that failed since its calls are refused does not say so:\n%s\n%s", page, webtest.Words(resume.Body))
 	}
 	_, wait, _ := strings.Cut(resume.Body, `href="/bulk/new?`)
 	wait, _, _ = strings.Cut(wait, `"`)
-	if text := words(b.Get("/bulk/new?" + html.UnescapeString(wait)).Body); !strings.Contains(text, "Resume 1 run") || !strings.Contains(text, "When this circuit lets calls through again") {
+	if text := webtest.Words(b.Get("/bulk/new?" + html.UnescapeString(wait)).Body); !strings.Contains(text, "Resume 1 run") || !strings.Contains(text, "When this circuit lets calls through again") {
 		t.Errorf("waiting instead (%s):\n%s", wait, text)
 	}
-	if strings.Contains(words(b.Get("/").Body), "circuit of") {
+	if strings.Contains(webtest.Words(b.Get("/").Body), "circuit of") {
 		t.Error("home speaks of a circuit that no run needs")
 	}
 	if run := site.Run(t, "ask", "null"); run.Status != domain.RunWaiting {
 		t.Fatal(run.Status)
 	}
-	if text := words(b.Get("/").Body); !strings.Contains(text, "circuit of "+host+" (http) open for ") {
+	if text := webtest.Words(b.Get("/").Body); !strings.Contains(text, "circuit of "+host+" (http) open for ") {
 		t.Errorf("home: %s", text)
 	}
 
 	at := "/agents/tools/http/circuit?" + url.Values{"do": {"close"}, "part": {host}}.Encode()
 	p := b.Get(at)
-	if text := words(p.Body); !strings.Contains(text, "Close the circuit of "+host+" (http)") || !strings.Contains(text, "Its circuit now circuit open, half open in ") || !strings.Contains(text, "Plans that call it 2") {
+	if text := webtest.Words(p.Body); !strings.Contains(text, "Close the circuit of "+host+" (http)") || !strings.Contains(text, "Its circuit now circuit open, half open in ") || !strings.Contains(text, "Plans that call it 2") {
 		t.Errorf("the preview: %s", text)
 	}
-	crawl(t, at, p.Body)
-	f := form(t, p.Body, `value="close"`)
+	webtest.Safe(t, at, p.Body)
+	f := webtest.Form(t, p.Body, `value="close"`)
 	up.Store(true)
 	if p := b.Post("/agents/tools/http/circuit", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("close: %d %s", p.Code, words(p.Body))
+		t.Fatalf("close: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	f.Set("idem", "another")
 	if p := b.Post("/agents/tools/http/circuit", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "That is so already") {
 		t.Errorf("closed twice: %d", p.Code)
 	}
-	if text := words(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: its calls are made.") {
+	if text := webtest.Words(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: its calls are made.") {
 		t.Errorf("after it was closed: %s", text)
 	}
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Action: domain.ActionResume, Run: refused.ID}); err != nil {
@@ -119,7 +119,7 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 	if run, err := site.Engine.Wait(t.Context(), refused.ID); err != nil || run.Status != domain.RunCompleted {
 		t.Errorf("resumed: %s %v", run.Status, err)
 	}
-	if text := words(b.Get("/audit?q=action:circuit.close").Body); !strings.Contains(text, "marta") || !strings.Contains(text, "tool:http") {
+	if text := webtest.Words(b.Get("/audit?q=action:circuit.close").Body); !strings.Contains(text, "marta") || !strings.Contains(text, "tool:http") {
 		t.Errorf("the audit log: %s", text)
 	}
 }
@@ -132,12 +132,12 @@ func TestAPersonOpensTheCircuitOfAHost(t *testing.T) {
 	b := site.Browser(t).Login()
 	site.Plan(t, "id: push\nnodes:\n  send: {type: http, input: {url: \"https://api.example/x\"}}\n")
 	at := "/agents/tools/http/circuit"
-	f := form(t, b.Get(at+"?do=open").Body, `value="open"`)
+	f := webtest.Form(t, b.Get(at+"?do=open").Body, `value="open"`)
 	for part, code := range map[string]int{"": 422, "https://api.example/": 422, "a b": 422} {
 		f.Set("part", part)
 		f.Set("idem", "with "+part)
 		if p := b.Post(at, f); p.Code != code {
-			t.Errorf("host %q: %d %s", part, p.Code, words(p.Body))
+			t.Errorf("host %q: %d %s", part, p.Code, webtest.Words(p.Body))
 		}
 	}
 	f.Set("part", "API.example")
@@ -151,7 +151,7 @@ func TestAPersonOpensTheCircuitOfAHost(t *testing.T) {
 	f.Set("reason", "they <b>migrate</b>")
 	f.Set("idem", "now")
 	if p := b.Post(at, f); p.Code != http.StatusSeeOther {
-		t.Fatalf("open: %d %s", p.Code, words(p.Body))
+		t.Fatalf("open: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	run := site.Run(t, "push", "null")
 	if run.Status != domain.RunFailed || run.Error.Code != "tool_circuit_open" || !strings.Contains(run.Error.Message, "marta has opened its circuit: they <b>migrate</b>") {
@@ -159,32 +159,32 @@ func TestAPersonOpensTheCircuitOfAHost(t *testing.T) {
 	}
 	// What failed is resumed as one act, which may wait for the host.
 	p := b.Get("/bulk/new?do=resume&q=status:failed")
-	says(t, p, http.StatusOK, "Calls that these runs make are refused now", "api.example (http)", `<option value="http api.example" selected>`)
-	crawl(t, "bulk", p.Body)
-	f = form(t, p.Body, `name="digest"`)
+	webtest.Says(t, p, http.StatusOK, "Calls that these runs make are refused now", "api.example (http)", `<option value="http api.example" selected>`)
+	webtest.Safe(t, "bulk", p.Body)
+	f = webtest.Form(t, p.Body, `name="digest"`)
 	f.Set("tool", "http api.example")
 	if p = b.Post("/bulk", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("an act that waits: %d %s", p.Code, words(p.Body))
+		t.Fatalf("an act that waits: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	p = b.Get(p.Location)
-	says(t, p, http.StatusOK, "Waiting", "It goes on when calls are let through", "When it takes calls", "api.example (http)")
-	crawl(t, "the act", p.Body)
-	if text := words(b.Get("/system").Body); !strings.Contains(text, "Circuits of tools and hosts ▲ high: 1 is open: api.example (http)") {
+	webtest.Says(t, p, http.StatusOK, "Waiting", "It goes on when calls are let through", "When it takes calls", "api.example (http)")
+	webtest.Safe(t, "the act", p.Body)
+	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(text, "Circuits of tools and hosts ▲ high: 1 is open: api.example (http)") {
 		t.Errorf("the page of the system: %s", text)
 	}
 	p = b.Get("/agents/tools/http")
-	if text := words(p.Body); !strings.Contains(text, "api.example circuit open half open in 60") && !strings.Contains(text, "api.example circuit open half open in 1 h") && !strings.Contains(text, "half open in 59 min") || !strings.Contains(text, "marta has opened it: they &lt;b&gt;migrate&lt;/b&gt;") {
+	if text := webtest.Words(p.Body); !strings.Contains(text, "api.example circuit open half open in 60") && !strings.Contains(text, "api.example circuit open half open in 1 h") && !strings.Contains(text, "half open in 59 min") || !strings.Contains(text, "marta has opened it: they &lt;b&gt;migrate&lt;/b&gt;") {
 		t.Errorf("the page: %s", text)
 	}
-	crawl(t, "circuit", p.Body)
+	webtest.Safe(t, "circuit", p.Body)
 	if p := b.Get("/agents/tools/calculator/circuit?do=open"); p.Code != http.StatusNotFound {
 		t.Errorf("a tool without a circuit: %d", p.Code)
 	}
-	if text := words(b.Get("/agents/tools/calculator").Body); strings.Contains(text, "Circuit") {
+	if text := webtest.Words(b.Get("/agents/tools/calculator").Body); strings.Contains(text, "Circuit") {
 		t.Error("a tool that reaches nobody speaks of circuits")
 	}
-	viewer := everybody(t, site)[domain.RoleViewer]
-	if text := words(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") || strings.Contains(text, "Close…") {
+	viewer := webtest.Everybody(t, site)[domain.RoleViewer]
+	if text := webtest.Words(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") || strings.Contains(text, "Close…") {
 		t.Errorf("to a viewer: %s", text)
 	}
 }

@@ -1,4 +1,4 @@
-package web_test
+package agents_test
 
 import (
 	"net/http"
@@ -24,18 +24,18 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	list := b.Get("/agents/tools")
 	for _, want := range []string{"crm.find says something else of itself than what was accepted", `href="/agents/tools/crm.find/accept"`, "its definition has changed", "MCP servers", "grant it with allow: true"} {
 		if !strings.Contains(list.Body, want) {
-			t.Errorf("the list does not say %q:\n%s", want, words(list.Body))
+			t.Errorf("the list does not say %q:\n%s", want, webtest.Words(list.Body))
 		}
 	}
-	crawl(t, "tools", list.Body)
+	webtest.Safe(t, "tools", list.Body)
 	page := b.Get("/agents/tools/crm.find/accept")
-	text := words(page.Body)
+	text := webtest.Words(page.Body)
 	for _, want := range []string{"Finds a customer by id", "Finds a customer, deletes the others. &lt;img src=x onerror=alert(1)&gt;", "Effect read unsafe differs", "It says that it only reads yes no differs", "Arguments same"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
 	}
-	crawl(t, "accept", page.Body)
+	webtest.Safe(t, "accept", page.Body)
 	form := page.Hidden()
 	if p := b.Post("/agents/tools/crm.find/accept", form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
 		t.Errorf("without a reason: %d", p.Code)
@@ -43,18 +43,18 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	form.Set("reason", "read it")
 	site.ChangeTool(t, "Finds a customer, deletes everybody")
 	if p := b.Post("/agents/tools/crm.find/accept", form); p.Code != http.StatusConflict || !strings.Contains(p.Body, "deletes everybody") {
-		t.Errorf("what was read is not what is offered: %d\n%s", p.Code, words(p.Body))
+		t.Errorf("what was read is not what is offered: %d\n%s", p.Code, webtest.Words(p.Body))
 	}
 	form = b.Get("/agents/tools/crm.find/accept").Hidden()
 	form.Set("reason", "read it")
 	if p := b.Post("/agents/tools/crm.find/accept", form); p.Code != http.StatusSeeOther || p.Location != "/agents/tools/crm.find" {
-		t.Fatalf("%d\n%s", p.Code, words(p.Body))
+		t.Fatalf("%d\n%s", p.Code, webtest.Words(p.Body))
 	}
-	if p := b.Get("/agents/tools/crm.find"); !strings.Contains(words(p.Body), "deletes everybody") || !strings.Contains(words(p.Body), "Effect unsafe") {
-		t.Errorf("after it was accepted: %s", words(p.Body))
+	if p := b.Get("/agents/tools/crm.find"); !strings.Contains(webtest.Words(p.Body), "deletes everybody") || !strings.Contains(webtest.Words(p.Body), "Effect unsafe") {
+		t.Errorf("after it was accepted: %s", webtest.Words(p.Body))
 	}
 	if p := b.Get("/audit?q=action:tool.accept"); !strings.Contains(p.Body, "tool:crm.find") || !strings.Contains(p.Body, "read it") || strings.Count(p.Body, "tool:crm.find") > 2 {
-		t.Errorf("the audit log says %s", words(p.Body))
+		t.Errorf("the audit log says %s", webtest.Words(p.Body))
 	}
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestAToolIsTriedByForm(t *testing.T) {
 	site.Plan(t, "id: sums\nnodes:\n  one: {type: calculator, input: {expression: 1+1}}\n  two: {type: calculator, input: {expression: nonsense(}}\nedges: [{from: one, to: two}]\n")
 	site.Run(t, "sums", "null")
 	b := site.Browser(t).Login()
-	text := words(b.Get("/agents/tools/calculator").Body)
+	text := webtest.Words(b.Get("/agents/tools/calculator").Body)
 	for _, want := range []string{"2 calls, 1 failed", "Last failures", "Accountant", "sums 2 steps", "expression", "Effect pure"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
@@ -84,28 +84,28 @@ func TestAToolIsTriedByForm(t *testing.T) {
 	form := b.Get(path).Hidden()
 	form.Set("do", "check")
 	if p := b.Post(path, form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "is required") {
-		t.Errorf("without arguments: %d\n%s", p.Code, words(p.Body))
+		t.Errorf("without arguments: %d\n%s", p.Code, webtest.Words(p.Body))
 	}
 	form.Set("input", "{oops")
 	if p := b.Post(path, form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "not JSON") {
-		t.Errorf("no JSON: %d\n%s", p.Code, words(p.Body))
+		t.Errorf("no JSON: %d\n%s", p.Code, webtest.Words(p.Body))
 	}
 	form.Set("input", "")
 	form.Set("f.expression", "6*7")
 	preview := b.Post(path, form)
 	if preview.Code != http.StatusOK || !strings.Contains(preview.Body, "touches nothing") || !strings.Contains(preview.Body, "6*7") {
-		t.Fatalf("the preview: %d\n%s", preview.Code, words(preview.Body))
+		t.Fatalf("the preview: %d\n%s", preview.Code, webtest.Words(preview.Body))
 	}
 	act := preview.Hidden()
 	act.Set("do", "run")
 	act.Set("f.expression", "6*8")
 	if p := b.Post(path, act); p.Code != http.StatusOK || !strings.Contains(p.Body, "have changed since they were checked") {
-		t.Errorf("other arguments than were shown: %d\n%s", p.Code, words(p.Body))
+		t.Errorf("other arguments than were shown: %d\n%s", p.Code, webtest.Words(p.Body))
 	}
 	act.Set("f.expression", "6*7")
 	first, again := b.Post(path, act), b.Post(path, act)
 	if first.Code != http.StatusSeeOther || !strings.HasPrefix(first.Location, "/runs/") || again.Location != first.Location {
-		t.Fatalf("the call: %d %s, then %s\n%s", first.Code, first.Location, again.Location, words(first.Body))
+		t.Fatalf("the call: %d %s, then %s\n%s", first.Code, first.Location, again.Location, webtest.Words(first.Body))
 	}
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(first.Location, "/runs/"))
 	if err != nil || run.Status != domain.RunCompleted || string(run.Output) != "42" || run.Labels["try"] != "tool" {
@@ -125,11 +125,11 @@ func TestAgentAndServerPages(t *testing.T) {
 	b := site.Browser(t).Login()
 	p := b.Get("/agents/agents/desk")
 	for _, want := range []string{"Front desk", "Answers &lt;everybody&gt;", "You are the desk.", "talk 1 step", "the default", "State of its provider not called yet"} {
-		if !strings.Contains(words(p.Body), want) {
-			t.Errorf("the agent's page does not say %q:\n%s", want, words(p.Body))
+		if !strings.Contains(webtest.Words(p.Body), want) {
+			t.Errorf("the agent's page does not say %q:\n%s", want, webtest.Words(p.Body))
 		}
 	}
-	crawl(t, "agent", p.Body)
+	webtest.Safe(t, "agent", p.Body)
 	if p := b.Get("/agents/agents/nobody"); p.Code != http.StatusNotFound {
 		t.Errorf("an agent that is none: %d", p.Code)
 	}
@@ -143,36 +143,9 @@ func TestAgentAndServerPages(t *testing.T) {
 		t.Error("the act is not in the audit log")
 	}
 	if p := b.Post("/agents/servers/files/retry", b.Get("/agents/servers/files/retry").Hidden()); p.Code != http.StatusConflict || !strings.Contains(p.Body, "allow: true") {
-		t.Errorf("a server that may not be run: %d\n%s", p.Code, words(p.Body))
+		t.Errorf("a server that may not be run: %d\n%s", p.Code, webtest.Words(p.Body))
 	}
 	if p := b.Get("/agents/servers/nobody/retry"); p.Code != http.StatusNotFound {
 		t.Errorf("a server that is none: %d", p.Code)
-	}
-}
-
-// P44: of two authors who edit one plan, the second is told what the first has
-// saved; nothing that was typed is lost, and saving again is their decision.
-func TestTheSecondOfTwoAuthorsIsTold(t *testing.T) {
-	t.Parallel()
-	site := webtest.New(t)
-	site.Plan(t, "id: shared\nnodes:\n  a: {type: set, input: 1}\n")
-	b := site.Browser(t).Login()
-	mine, theirs := b.Get("/plans/shared/edit").Hidden(), b.Get("/plans/shared/edit").Hidden()
-	for f, n := range map[*url.Values]string{&mine: "2", &theirs: "3"} {
-		f.Set("source", "id: shared\nnodes:\n  a: {type: set, input: "+n+"}\n")
-		f.Set("do", "save")
-	}
-	if p := b.Post("/plans/shared/edit", theirs); p.Location != "/plans/shared/v/2" {
-		t.Fatalf("%d %s", p.Code, p.Location)
-	}
-	p := b.Post("/plans/shared/edit", mine)
-	if p.Code != http.StatusConflict || !strings.Contains(p.Body, "Somebody has saved this plan since you began") || !strings.Contains(p.Body, "/plans/shared/diff/1/2") || !strings.Contains(p.Body, "input: 2") {
-		t.Fatalf("%d\n%s", p.Code, words(p.Body))
-	}
-	again := p.Hidden()
-	again.Set("source", mine.Get("source"))
-	again.Set("do", "save")
-	if p := b.Post("/plans/shared/edit", again); p.Location != "/plans/shared/v/3" {
-		t.Errorf("%d %s\n%s", p.Code, p.Location, words(p.Body))
 	}
 }

@@ -1,4 +1,4 @@
-package web_test
+package agents_test
 
 import (
 	"net/http"
@@ -42,11 +42,11 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	table, _, _ := strings.Cut(rest, "</table>")
 	rows := strings.Split(table, "<tr>")
 	if p.Code != http.StatusOK || len(rows) != 5 {
-		t.Fatalf("%d: %d rows in %s", p.Code, len(rows)-2, words(table))
+		t.Fatalf("%d: %d rows in %s", p.Code, len(rows)-2, webtest.Words(table))
 	}
 	for i, want := range [][]string{{"cccccccccccc", "now", "No run that is kept was told it."}, {"bbbbbbbbbbbb", "the one above · run " + run.ID[len(run.ID)-4:]}, {"aaaaaaaaaaaa", "No run that is kept was told it."}} {
 		for _, w := range want {
-			if text := words(rows[i+2]); !strings.Contains(text, w) {
+			if text := webtest.Words(rows[i+2]); !strings.Contains(text, w) {
 				t.Errorf("row %d does not say %q: %s", i, w, text)
 			}
 		}
@@ -54,5 +54,5 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	if strings.Count(table, time.Now().UTC().Format("2006-01-02T")) != 5 { // three begins, two ends
 		t.Errorf("not each version says since when and until when: %s", table)
 	}
-	crawl(t, "agent", p.Body)
+	webtest.Safe(t, "agent", p.Body)
 }

@@ -1,0 +1,328 @@
+package agents
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/circuit"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// catalogParts are the lists of the catalog.
+var catalogParts = []struct{ id, href, word string }{
+	{"agents", "/agents", locale.Mark("Agents")},
+	{"providers", "/agents/providers", locale.Mark("Providers")},
+	{"tools", "/agents/tools", locale.Mark("Tools")},
+}
+
+// catalog shows the agents, the providers behind them, or the tools.
+func (s *section) catalog(c *ui.Context) error {
+	part := path.Base(c.Echo.Path())
+	p := CatalogPage{Part: part}
+	title := ""
+	for _, of := range catalogParts {
+		p.Parts = append(p.Parts, kit.Link{Text: c.T(of.word), Href: of.href, Current: of.id == part})
+		if of.id == part {
+			title = of.word
+		}
+	}
+	p.Shell = c.Shell("agents", c.T(title))
+	p.Live = part != "agents"
+	var err error
+	switch part {
+	case "agents":
+		err = s.agents(c, &p)
+	case "providers":
+		err = s.providers(c, &p)
+	case "tools":
+		err = s.tools(c, &p)
+	}
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, Catalog(p))
+}
+
+func (s *section) agents(c *ui.Context, p *CatalogPage) error {
+	list, err := s.App.Agents.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	providers, err := s.App.Providers.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	named := map[string]int{} // in how many plans
+	if _, _, err := s.plansWith(c, func(n *walk.ProgramNode) bool { return n.Agent != "" }, func(_ string, nodes []*walk.ProgramNode) {
+		seen := map[string]bool{}
+		for _, n := range nodes {
+			if !seen[n.Agent] {
+				seen[n.Agent] = true
+				named[n.Agent]++
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	open, err := s.openHandoffs(c)
+	if err != nil {
+		return err
+	}
+	own := false
+	for _, a := range list {
+		row := AgentRow{ID: a.ID, Name: kit.Visible(a.Name), Href: link.Agent(a.ID), Icon: kit.Visible(a.Icon), About: kit.Visible(a.Description), Provider: a.Provider, Model: a.Model,
+			Tools: kit.Visible(strings.Join(a.Tools, ", ")), Capabilities: kit.Visible(strings.Join(a.Capabilities, ", ")), Version: a.Version(), Pulse: s.pulse(c, a.Activity), Plans: c.Number(int64(named[a.ID]))}
+		var since time.Time
+		row.State, since = agentState(a, providers)
+		row.Since, row.Notes, row.Open = c.Time(since), s.agentNote(c, a), open.link(c, a.ID)
+		p.Agents = append(p.Agents, row)
+		own = own || !a.System && a.Name != "Assistant"
+	}
+	if !own {
+		p.Empty = "agents:\n  - id: writer\n    name: Writer\n    description: Writes texts.\n    system_prompt: You write.\n    tools: [http]\ndefault_agent: writer"
+	}
+	return nil
+}
+
+// openHandoffs counts the handoffs of the last week whose receiver is still at it,
+// by the receiver; more says that there are more than were counted.
+func (s *section) openHandoffs(c *ui.Context) (handoffsOpen, error) {
+	list, err := s.Reader.HandoffsOf(c, domain.HandoffFilter{Status: "open", Since: c.Site.Now().AddDate(0, 0, -7), Page: domain.Page{Limit: 500}})
+	if err != nil {
+		return handoffsOpen{}, err
+	}
+	out := handoffsOpen{to: map[string]int{}, more: list.Next != ""}
+	for _, h := range list.Items {
+		out.to[h.To]++
+	}
+	return out, nil
+}
+
+type handoffsOpen struct {
+	to   map[string]int
+	more bool
+}
+
+func (h handoffsOpen) link(c *ui.Context, agent string) kit.Link {
+	n := h.to[agent]
+	l := kit.Link{Text: c.Number(int64(n))}
+	if n > 0 {
+		l.Href = link.List("/handoffs", "to:"+filter.Quote(agent)+" status:open since:7d")
+		if h.more {
+			l.Text += "+"
+		}
+	}
+	return l
+}
+
+// agentState says whether an agent can work, as its provider can, and as its own
+// calls of the last hour went; and since when it cannot.
+func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (kit.Status, time.Time) {
+	for _, v := range providers {
+		switch {
+		case v.Name != a.Provider:
+		case v.Stop != nil:
+			return kit.Word("fail", "i-pause", locale.Mark("its provider is stopped"), true), v.Stop.Since
+		case v.Circuit.Refuses():
+			return kit.Word("fail", "i-fail", locale.Mark("its provider does not answer"), true), v.Circuit.Since
+		}
+	}
+	switch h := a.Activity.Hour; {
+	case h.Calls == 0:
+		return kit.Word("idle", "i-wait", locale.Mark("not called in the last hour"), true), time.Time{}
+	case float64(h.Failures) >= troubled*float64(h.Calls):
+		return kit.Word("need", "i-need", locale.Mark("in trouble"), true), time.Time{}
+	}
+	return kit.Word("ok", "i-ok", locale.Mark("working"), true), time.Time{}
+}
+
+func (s *section) providers(c *ui.Context, p *CatalogPage) error {
+	list, err := s.App.Providers.List(c, c.Who.Actor())
+	for _, v := range list {
+		row := ProviderRow{Name: kit.Visible(v.Name), Href: link.Provider(v.Name), Type: v.Type, Model: kit.Visible(v.Model), Address: kit.Visible(v.BaseURL), Pulse: s.pulse(c, v.Activity), Limits: s.providerLimits(c, v),
+			In: c.Number(v.Activity.Usage.InputTokens), Out: c.Number(v.Activity.Usage.OutputTokens), Cost: value.Cost(c, s.today(c, v.Activity).Cost), Error: kit.Shorten(kit.Visible(v.LastError)), ErrorAt: c.Time(v.LastErrorAt)}
+		if v.Default {
+			row.Notes = c.T("the default")
+		}
+		row.State = providerState(v)
+		if v.Circuit.Disturbed() {
+			row.Circuit = circuit.Rows(c, []domain.Circuit{v.Circuit}, row.Href)
+		}
+		p.Providers = append(p.Providers, row)
+	}
+	if len(list) < 2 && err == nil {
+		p.Empty = "providers:\n  claude:\n    type: anthropic\n    model: NAME\n    api_key_file: /etc/kairos/key\ndefault_provider: claude"
+	}
+	return err
+}
+
+func (s *section) tools(c *ui.Context, p *CatalogPage) error {
+	list, err := s.App.Tools.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		about, _, _ := strings.Cut(t.Description, "\n")
+		row := ToolRow{Name: kit.Visible(t.Name), About: kit.Shorten(kit.Visible(about)), Source: kit.Visible(t.Source), Effect: value.Effect(c, t.Effect), Permission: t.Permission, State: callState(t), Reason: kit.Shorten(kit.Visible(t.Reason)), Pulse: s.pulse(c, t.Activity)}
+		if len(t.Activity.Recent) > 0 {
+			row.Error, row.ErrorAt = kit.Shorten(kit.Visible(t.Activity.Recent[0].Message)), c.Time(t.Activity.Recent[0].At)
+		}
+		if !strings.HasSuffix(t.Name, ".*") { // a server that has never run
+			row.Href = link.Tool(t.Name)
+		}
+		disturbed := t.Disturbed()
+		row.Circuits = circuit.Rows(c, disturbed[:min(len(disturbed), kit.CircuitsListed)], row.Href)
+		if n := len(disturbed) - kit.CircuitsListed; n > 0 {
+			row.More = kit.Link{Text: c.N(n, "%s more", "%s more"), Href: row.Href}
+		}
+		p.Tools = append(p.Tools, row)
+		if t.Change != nil {
+			l := kit.Link{Text: kit.Visible(t.Name)}
+			if c.Who.Role.Includes(domain.RoleAdmin) {
+				l.Href = link.Tool(t.Name) + "/accept"
+			}
+			p.Changed = append(p.Changed, l)
+		}
+	}
+	servers, err := s.App.Tools.Servers(c, c.Who.Actor())
+	if len(servers) == 0 && err == nil {
+		p.Empty = "mcp:\n  servers:\n    files:\n      command: [/opt/files-server]\n      allow: true\n    remote:\n      url: https://mcp.example.com"
+	}
+	for _, v := range servers {
+		row := ServerRow{Name: kit.Visible(v.Name), Address: kit.Visible(v.Address), Reason: kit.Shorten(kit.Visible(v.Reason)), Tools: c.Number(int64(v.Tools)), Restarts: c.Number(int64(v.Restarts)),
+			State: toolState(v.State), Since: c.Time(v.Since)}
+		if v.State != "off" && c.Who.Role.Includes(domain.RoleOperator) {
+			row.Retry = "/agents/servers/" + url.PathEscape(v.Name) + "/retry"
+		}
+		p.Servers = append(p.Servers, row)
+	}
+	return err
+}
+
+// agentPage shows one agent.
+func (s *section) agentPage(c *ui.Context) error {
+	list, err := s.App.Agents.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(a domain.AgentInfo) bool { return a.ID == c.Param("agent") })
+	if i < 0 {
+		return domain.Errorf(domain.CodeNotFound, "there is no agent %q", kit.Visible(c.Param("agent")))
+	}
+	a := list[i]
+	p := AgentPage{Shell: c.Shell("agents", kit.Visible(a.Name)), Name: kit.Visible(a.Name), About: kit.Visible(a.Description),
+		Prompt: kit.Block{ID: "prompt", Title: c.T("System prompt"), Text: cmp.Or(kit.Visible(a.SystemPrompt), "—")}}
+	p.Pulse = s.pulse(c, a.Activity)
+	p.Failures, p.Counts = s.failures(c, a.Activity)
+	p.Facts = []kit.Fact{{Term: c.T("Agent"), Text: kit.Visible(a.ID)}, {Term: c.T("Provider"), Text: a.Provider, Href: link.Provider(a.Provider)}, {Term: c.T("Model"), Text: cmp.Or(kit.Visible(a.Model), c.T("the provider's own"))},
+		{Term: c.T("Capabilities"), Text: cmp.Or(kit.Visible(strings.Join(a.Capabilities, ", ")), "—")}}
+	p.Facts = append(p.Facts, s.callFacts(c, a.Activity)...)
+	open, err := s.openHandoffs(c)
+	if err != nil {
+		return err
+	}
+	l := open.link(c, a.ID)
+	p.Facts = append(p.Facts, kit.Fact{Term: c.T("Open handoffs"), Text: l.Text, Href: l.Href})
+	p.Facts = append(p.Facts, kit.Fact{Term: c.T("Version of its card"), Text: a.Version(), Mono: true})
+	if a.SystemPrompt != "" {
+		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Version of its prompt"), Text: promptVersion(a.SystemPrompt), Mono: true})
+	}
+	card := a
+	card.Activity = domain.Activity{}
+	raw, err := json.Marshal(card)
+	if err != nil {
+		return err
+	}
+	p.Card = value.Block(c.Display.Lang, "card", c.T("All of it as JSON"), raw, "")
+	if note := s.agentNote(c, a); note != "" {
+		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Notes"), Text: note})
+	}
+	providers, err := s.App.Providers.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	for _, v := range providers {
+		if v.Name == a.Provider {
+			var since time.Time
+			if p.State, since = agentState(a, providers); !since.IsZero() {
+				p.Facts = append(p.Facts, kit.Fact{Term: c.T("Since"), Text: c.Time(since).Text})
+			}
+			p.Facts = append(p.Facts, kit.Fact{Term: c.T("State of its provider"), Text: c.T(providerState(v).Word)})
+			p.Error, p.ErrorAt = kit.Visible(v.LastError), c.Time(v.LastErrorAt)
+		}
+	}
+	tools, err := s.App.Tools.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	for _, name := range a.Tools {
+		l := kit.Link{Text: kit.Visible(name), Href: "/agents/tools"}
+		if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {
+			l.Href, l.Count = link.Tool(name), value.Effect(c, tools[i].Effect)
+		}
+		p.Tools = append(p.Tools, l)
+	}
+	if p.Plans, p.Searched, err = s.plansWith(c, func(n *walk.ProgramNode) bool { return n.Agent == a.ID }, nil); err != nil {
+		return err
+	}
+	if p.Versions, err = s.agentVersions(c, a); err != nil {
+		return err
+	}
+	if s.Ports.Plans && a.Selectable && c.Who.Role.Includes(domain.RoleOperator) {
+		p.Actions = append(p.Actions, kit.Link{Text: c.T("Ask it…"), Href: "/ask?" + url.Values{"agent": {a.ID}}.Encode()})
+	}
+	return c.Render(http.StatusOK, Agent(p))
+}
+
+func (s *section) agentNote(c *ui.Context, a domain.AgentInfo) string {
+	switch {
+	case a.System:
+		return c.T("part of kairosd")
+	case a.Default:
+		return c.T("the default")
+	case !a.Selectable:
+		return c.T("only where it is named")
+	}
+	return ""
+}
+
+func providerState(v domain.ProviderInfo) kit.Status {
+	if v.Stop != nil {
+		return kit.Word("fail", "i-pause", locale.Mark("stopped"), true)
+	}
+	switch v.State {
+	case "working":
+		return kit.Word("ok", "i-ok", locale.Mark("working"), true)
+	case "failing":
+		return kit.Word("fail", "i-fail", locale.Mark("failing"), true)
+	}
+	return kit.Word("idle", "i-wait", locale.Mark("not called yet"), true)
+}
+
+// promptVersion names a prompt by what it says: another text is another version.
+func promptVersion(prompt string) string {
+	sum := sha256.Sum256([]byte(prompt))
+	return "sha256:" + hex.EncodeToString(sum[:6])
+}
+
+// argumentsDigest binds a call to the arguments and the effect that were shown.
+func argumentsDigest(tool, effect string, args domain.RawJSON) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", tool, effect, args))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,147 @@
+package agents
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// provider finds the provider that the address names.
+func (s *section) provider(c *ui.Context) (domain.ProviderInfo, error) {
+	list, err := s.App.Providers.List(c, c.Who.Actor())
+	if err != nil {
+		return domain.ProviderInfo{}, err
+	}
+	for _, v := range list {
+		if v.Name == c.Param("provider") {
+			return v, nil
+		}
+	}
+	return domain.ProviderInfo{}, domain.Errorf(domain.CodeNotFound, "there is no provider %q", kit.Visible(c.Param("provider")))
+}
+
+// providerPage shows one provider of models: its limits, how calls went, its key's
+// age. The key itself is nowhere.
+func (s *section) providerPage(c *ui.Context) error {
+	v, err := s.provider(c)
+	if err != nil {
+		return err
+	}
+	p := ProviderPage{Shell: c.Shell("agents", kit.Visible(v.Name)), Name: kit.Visible(v.Name), State: providerState(v), Stopped: s.stopText(c, v.Stop), Limits: s.providerLimits(c, v), Pulse: s.pulse(c, v.Activity)}
+	p.Circuit, p.Live = s.providerCircuit(c, v), true
+	p.Failures, p.Counts = s.failures(c, v.Activity)
+	fact := func(term, text string) {
+		if text != "" {
+			p.Facts = append(p.Facts, kit.Fact{Term: c.T(term), Text: text})
+		}
+	}
+	models := kit.Visible(strings.Join(v.Models, ", "))
+	if models == "" && v.Type != "offline" {
+		models = c.T("any")
+	}
+	fact(locale.Mark("Type"), v.Type)
+	fact(locale.Mark("Address"), kit.Visible(v.BaseURL))
+	fact(locale.Mark("Model"), kit.Visible(v.Model))
+	fact(locale.Mark("Models that plans may name"), models)
+	p.Facts = append(p.Facts, s.callFacts(c, v.Activity)...)
+	today := s.today(c, v.Activity)
+	fact(locale.Mark("Tokens today"), c.Number(today.InputTokens)+" + "+c.Number(today.OutputTokens))
+	fact(locale.Mark("Cost today"), value.Cost(c, today.Cost))
+	fact(locale.Mark("Cost in 24 hours"), value.Cost(c, v.Activity.Usage.Cost))
+	fact(locale.Mark("Key"), s.keyText(c, v.Key))
+	fact(locale.Mark("If it fails"), c.T("Calls wait as their steps' retries say; no other provider takes over by itself."))
+	agents, err := s.App.Agents.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	for _, a := range agents {
+		if a.Provider == v.Name {
+			p.Agents = append(p.Agents, kit.Link{Text: kit.Visible(a.Name), Href: link.Agent(a.ID)})
+		}
+	}
+	if c.Who.Role.Includes(domain.RoleOperator) {
+		l := kit.Link{Text: c.T("Drain…"), Href: link.Provider(v.Name) + "/stop", Dialog: true}
+		if v.Stop != nil {
+			l.Text = c.T("Allow its calls again…")
+		}
+		p.Actions = append(p.Actions, l)
+	}
+	return c.Render(http.StatusOK, Provider(p))
+}
+
+// keyText says where a key comes from and how old it is.
+func (s *section) keyText(c *ui.Context, k *domain.KeyInfo) string {
+	if k == nil {
+		return c.T("none")
+	}
+	text := kit.Visible(k.Source)
+	switch {
+	case !k.Set:
+		text += ": " + c.T("it is empty")
+	case !k.ChangedAt.IsZero():
+		text += ": " + c.T("written %s", c.Ago(c.Site.Now().Sub(k.ChangedAt)))
+	}
+	return text
+}
+
+// providerLimits are what a provider said of its limits, as bars of what is used.
+func (s *section) providerLimits(c *ui.Context, v domain.ProviderInfo) []LimitBar {
+	var out []LimitBar
+	for _, l := range v.Limits {
+		used := l.Limit - l.Remaining
+		if !l.ResetAt.IsZero() && c.Site.Now().After(l.ResetAt) {
+			used = 0 // all of it is there again
+		}
+		share := float64(used) / float64(max(l.Limit, 1))
+		b := LimitBar{Of: l.Of, Text: c.T(limitWords[l.Of], c.Number(used), c.Number(l.Limit)), Width: fmt.Sprintf("%.1f%%", 100*share), Bad: share > 0.9, At: c.Time(l.At)}
+		out = append(out, b)
+	}
+	return out
+}
+
+// limitWords say how much of a limit is used.
+var limitWords = map[string]string{
+	"requests": locale.Mark("%s of %s requests used"), "tokens": locale.Mark("%s of %s tokens used"),
+	"input tokens": locale.Mark("%s of %s input tokens used"), "output tokens": locale.Mark("%s of %s output tokens used"),
+}
+
+// today is what was used since midnight where the reader is.
+func (s *section) today(c *ui.Context, a domain.Activity) domain.Usage {
+	now := c.Site.Now().In(c.Display.Zone)
+	_, u := a.Since(time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, c.Display.Zone))
+	return u
+}
+
+// stopProviderPage asks before a provider is drained, or called again.
+func (s *section) stopProviderPage(c *ui.Context) error {
+	return s.showStopProvider(c, http.StatusOK, "")
+}
+
+func (s *section) showStopProvider(c *ui.Context, code int, problem string) error {
+	v, err := s.provider(c)
+	if err != nil {
+		return err
+	}
+	agents, err := s.App.Agents.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	agents = slices.DeleteFunc(agents, func(a domain.AgentInfo) bool { return a.Provider != v.Name })
+	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Providers"), Href: "/agents/providers"}, Back: link.Provider(v.Name), Error: problem,
+		Facts: []kit.Fact{{Term: c.T("Agents that speak through it"), Text: c.Number(int64(len(agents)))}}}
+	return s.stopPage(c, code, p, kit.Visible(v.Name), v.Stop, v.Activity)
+}
+
+func (s *section) stopProvider(c *ui.Context) error {
+	name := c.Param("provider")
+	return s.stop(c, name, link.Provider(name), s.App.Providers.Stop, s.showStopProvider)
+}

@@ -1,0 +1,427 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/circuit"
+	"github.com/kairosd/kairosd/web/part/form"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/part/vital"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// tool finds the tool that the address names.
+func (s *section) tool(c *ui.Context) (domain.ToolInfo, error) {
+	name := c.Param("tool")
+	list, err := s.App.Tools.List(c, c.Who.Actor())
+	if err != nil {
+		return domain.ToolInfo{}, err
+	}
+	i := slices.IndexFunc(list, func(t domain.ToolInfo) bool { return t.Name == name })
+	if i < 0 {
+		return domain.ToolInfo{}, domain.Errorf(domain.CodeNotFound, "there is no tool %q", kit.Visible(name))
+	}
+	return list[i], nil
+}
+
+// toolState is a tool's state as operators read it.
+func toolState(state string) kit.Status {
+	switch state {
+	case "ready":
+		return kit.Word("ok", "i-ok", locale.Mark("ready"), true)
+	case "changed":
+		return kit.Word("need", "i-need", locale.Mark("changed"), true)
+	case "gone", "given up":
+		return kit.Word("fail", "i-fail", state, true)
+	}
+	return kit.Word("idle", "i-wait", state, true)
+}
+
+// The states of tools and servers, for the catalogue of words.
+var _ = []string{locale.Mark("unavailable"), locale.Mark("gone"), locale.Mark("given up"), locale.Mark("off")}
+
+// callState is whether a tool can be called now.
+func callState(t domain.ToolInfo) kit.Status {
+	switch {
+	case t.Stop != nil:
+		return kit.Word("fail", "i-pause", locale.Mark("stopped"), true)
+	case t.Refuses():
+		return kit.Word("fail", "i-pause", locale.Mark("circuit open"), true)
+	}
+	return toolState(t.State)
+}
+
+// callFacts are how calls went, as facts of a page.
+func (s *section) callFacts(c *ui.Context, a domain.Activity) []kit.Fact {
+	p := s.pulse(c, a)
+	facts := []kit.Fact{{Term: c.T("Last call"), Text: cmp.Or(p.Last.Text, c.T("none"))}, {Term: c.T("Failed in the last hour"), Text: cmp.Or(p.Share, c.T("no call"))}}
+	if a.P95 > 0 {
+		facts = append(facts, kit.Fact{Term: c.T("Took"), Text: "p50 " + vital.Span(a.P50) + " · p95 " + vital.Span(a.P95)})
+	}
+	return facts
+}
+
+// secretsOf names the secrets that a tool may be given; names are no secret.
+func (s *section) secretsOf(c *ui.Context, tool string) string {
+	if s.Settings == nil {
+		return ""
+	}
+	settings, err := s.Settings.Settings(c)
+	if err != nil {
+		return "" // the page says everything else
+	}
+	var names []string
+	for _, v := range settings.Secrets {
+		if slices.Contains(v.Tools, tool) {
+			names = append(names, kit.Visible(v.Name))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// stopToolPage asks before calls of a tool are stopped, or begin again.
+func (s *section) stopToolPage(c *ui.Context) error { return s.showStopTool(c, http.StatusOK, "") }
+
+func (s *section) showStopTool(c *ui.Context, code int, problem string) error {
+	t, err := s.tool(c)
+	if err != nil {
+		return err
+	}
+	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Tools"), Href: "/agents/tools"}, Back: link.Tool(t.Name), Error: problem}
+	plans, _, err := s.plansWith(c, func(n *walk.ProgramNode) bool { return n.Type == walk.TypeTool && n.Tool == t.Name }, nil)
+	if err != nil {
+		return err
+	}
+	p.Facts = []kit.Fact{{Term: c.T("Plans that call it"), Text: c.Number(int64(len(plans)))}, {Term: c.T("Effect"), Text: value.Effect(c, t.Effect)}}
+	return s.stopPage(c, code, p, kit.Visible(t.Name), t.Stop, t.Activity)
+}
+
+func (s *section) stopTool(c *ui.Context) error {
+	name := c.Param("tool")
+	return s.stop(c, name, link.Tool(name), s.App.Tools.Stop, s.showStopTool)
+}
+
+// toolPage shows one tool.
+func (s *section) toolPage(c *ui.Context) error {
+	t, err := s.tool(c)
+	if err != nil {
+		return err
+	}
+	p := ToolPage{Shell: c.Shell("agents", kit.Visible(t.Name)), Name: kit.Visible(t.Name), About: kit.Visible(t.Description), Reason: kit.Visible(t.Reason), State: toolState(t.State),
+		Arguments: value.Schema("args", c.T("Arguments"), t.Schema), Stopped: s.stopText(c, t.Stop), Circuits: s.toolCircuits(c, t), Pulse: s.pulse(c, t.Activity)}
+	if p.Circuits != nil && c.Target() == "circuits" {
+		return c.Render(http.StatusOK, circuit.Section(*p.Circuits))
+	}
+	p.Live = p.Circuits != nil
+	p.Failures, p.Counts = s.failures(c, t.Activity)
+	p.Facts = []kit.Fact{{Term: c.T("From"), Text: kit.Visible(t.Source)}, {Term: c.T("Effect"), Text: value.Effect(c, t.Effect)}, {Term: c.T("Permission"), Text: t.Permission}, {Term: c.T("State"), Text: c.T(callState(t).Word)}}
+	limit := c.T("as the step says")
+	if t.Timeout > 0 {
+		limit = vital.Span(t.Timeout)
+	}
+	p.Facts = append(p.Facts, kit.Fact{Term: c.T("A call may take"), Text: limit})
+	p.Facts = append(p.Facts, s.callFacts(c, t.Activity)...)
+	if names := s.secretsOf(c, t.Name); names != "" {
+		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Secrets it may be given"), Text: names})
+	}
+	agents, err := s.App.Agents.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	for _, a := range agents {
+		if slices.Contains(a.Tools, t.Name) {
+			p.Agents = append(p.Agents, kit.Link{Text: kit.Visible(a.Name), Href: link.Agent(a.ID)})
+		}
+	}
+	if p.Plans, p.Searched, err = s.plansWith(c, func(n *walk.ProgramNode) bool { return n.Type == walk.TypeTool && n.Tool == t.Name }, nil); err != nil {
+		return err
+	}
+	if t.Change != nil && c.Who.Role.Includes(domain.RoleAdmin) {
+		p.Actions = append(p.Actions, kit.Link{Text: c.T("Read what it says now…"), Href: link.Tool(t.Name) + "/accept", Danger: true})
+	}
+	if c.Who.Role.Includes(domain.RoleOperator) {
+		l := kit.Link{Text: c.T("Stop its calls…"), Href: link.Tool(t.Name) + "/stop", Dialog: true}
+		if t.Stop != nil {
+			l.Text = c.T("Allow its calls again…")
+		}
+		p.Actions = append(p.Actions, l)
+	}
+	if t.State == "ready" && c.Who.Role.Includes(domain.RoleAuthor) {
+		p.Actions = append(p.Actions, kit.Link{Text: c.T("Try it…"), Href: link.Tool(t.Name) + "/try"})
+	}
+	return c.Render(http.StatusOK, Tool(p))
+}
+
+// plansSearched bounds how many plans a page looks through.
+const plansSearched = 500
+
+// plansWith are the plans whose newest version has such a node, the last changed
+// first, each with how many; each, if not nil, hears of every plan; searched says
+// that not all plans were looked at.
+func (s *section) plansWith(c *ui.Context, has func(*walk.ProgramNode) bool, each func(plan string, nodes []*walk.ProgramNode)) (out []kit.Link, searched string, err error) {
+	ctx, cancel := context.WithTimeout(c, readTimeout)
+	defer cancel()
+	f := domain.PlanFilter{Page: domain.Page{Limit: 100}}
+	for seen := 0; ; {
+		list, err := s.Reader.Plans(ctx, f)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, pl := range list.Items {
+			if seen++; seen > plansSearched {
+				return out, c.T("Only the %s plans that were changed last were looked through.", c.Number(plansSearched)), nil
+			}
+			program, err := s.Engine.Program(ctx, pl.LatestHash)
+			if ctx.Err() != nil {
+				return nil, "", ctx.Err()
+			} else if err != nil {
+				continue // it names what this installation no longer has
+			}
+			var found []*walk.ProgramNode
+			for i := range program.Nodes {
+				if has(&program.Nodes[i]) {
+					found = append(found, &program.Nodes[i])
+				}
+			}
+			if n := len(found); n > 0 {
+				if each != nil {
+					each(pl.Key, found)
+				}
+				out = append(out, kit.Link{Text: kit.Visible(pl.Key), Href: "/plans/" + url.PathEscape(pl.Key), Count: c.N(n, "%s step", "%s steps")})
+			}
+		}
+		if list.Next == "" {
+			return out, "", nil
+		}
+		f.Page.After = list.Next
+	}
+}
+
+// acceptToolPage puts what was accepted and what is offered side by side.
+func (s *section) acceptToolPage(c *ui.Context) error { return s.showAccept(c, http.StatusOK, "") }
+
+func (s *section) showAccept(c *ui.Context, code int, problem string) error {
+	t, err := s.tool(c)
+	if err != nil {
+		return err
+	}
+	if t.Change == nil {
+		return domain.Errorf(domain.CodeConflict, "%s says of itself what was accepted, or its server does not run", kit.Visible(t.Name)).Suggest("there is nothing to accept now")
+	}
+	was, is := t.Change.Accepted, t.Change.Offered
+	p := AcceptToolPage{Shell: c.Shell("agents", c.T("Accept what %s says now", kit.Visible(t.Name))), Name: kit.Visible(t.Name), Post: link.Tool(t.Name) + "/accept", Back: link.Tool(t.Name),
+		Idem: kit.NewID(), Digest: t.Change.Digest, Error: problem, Accepted: value.Schema("was", c.T("Accepted"), was.Schema), Offered: value.Schema("is", c.T("Offered now"), is.Schema)}
+	p.Same = p.Accepted.Text == p.Offered.Text
+	p.Looser = was.Effect == string(walk.EffectUnsafe) && is.Effect != was.Effect
+	yes := func(b bool) string {
+		if b {
+			return c.T("yes")
+		}
+		return c.T("no")
+	}
+	for _, row := range []DefinitionRow{
+		{Name: c.T("What it does"), Accepted: kit.Visible(was.Description), Offered: kit.Visible(is.Description)},
+		{Name: c.T("Effect"), Accepted: value.Effect(c, was.Effect), Offered: value.Effect(c, is.Effect)},
+		{Name: c.T("It says that it only reads"), Accepted: yes(was.ReadOnly), Offered: yes(is.ReadOnly)},
+		{Name: c.T("It says that repeating a call is harmless"), Accepted: yes(was.Idempotent), Offered: yes(is.Idempotent)},
+	} {
+		row.Differs = row.Accepted != row.Offered
+		p.Facts = append(p.Facts, row)
+	}
+	return c.Render(code, AcceptTool(p))
+}
+
+// acceptTool accepts the definition that was read, and no other.
+func (s *section) acceptTool(c *ui.Context) error {
+	t, err := s.tool(c)
+	if err != nil {
+		return err
+	}
+	reason, digest := strings.TrimSpace(c.Field("reason")), c.Field("digest")
+	switch {
+	case digest == "":
+		return domain.Errorf(domain.CodeInvalid, "the form does not say what was read").Suggest("read what the tool says now, and accept that")
+	case reason == "" && t.Change != nil:
+		return s.showAccept(c, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
+	}
+	err = s.App.Tools.Accept(c, app.ToolAcceptance{Meta: c.Meta(), Tool: t.Name, Digest: digest, Reason: reason})
+	if err == nil {
+		return c.To(link.Tool(t.Name))
+	}
+	if domain.CodeOf(err) == domain.CodeStale && t.Change != nil {
+		return s.showAccept(c, http.StatusConflict, c.T("It says something else again since you looked. This is what it says now."))
+	}
+	return err
+}
+
+// tryToolPage asks for the arguments of a call by hand.
+func (s *section) tryToolPage(c *ui.Context) error {
+	return s.showTry(c, http.StatusOK, func(*TryToolPage) {})
+}
+
+func (s *section) showTry(c *ui.Context, code int, fill func(*TryToolPage)) error {
+	t, err := s.tool(c)
+	if err != nil {
+		return err
+	}
+	p := TryToolPage{Shell: c.Shell("agents", c.T("Try %s", kit.Visible(t.Name))), Name: kit.Visible(t.Name), Post: link.Tool(t.Name) + "/try", Back: link.Tool(t.Name), Idem: kit.NewID(),
+		Fields: form.Fields(c, any(t.Schema)), Input: c.Field("input"), Denied: t.Permission == "deny"}
+	fill(&p)
+	return c.Render(code, TryTool(p))
+}
+
+// tryTool says what a call would be, and makes it as a run of a plan with that
+// one step: journalled, with the permissions of any other call.
+func (s *section) tryTool(c *ui.Context) error {
+	t, err := s.tool(c)
+	if err != nil {
+		return err
+	}
+	wrong := func(problem string, details ...string) error {
+		return s.showTry(c, http.StatusUnprocessableEntity, func(p *TryToolPage) { p.Error, p.Problems = problem, details })
+	}
+	args := any(map[string]any{})
+	if typed := c.Field("input"); strings.TrimSpace(typed) != "" {
+		raw, err := form.JSON(typed)
+		if err != nil {
+			return wrong(c.T("The arguments are not JSON: %s", err.Error()))
+		}
+		if args, err = jsonvalue.Decode(raw); err != nil {
+			return wrong(c.T("The arguments are not JSON: %s", err.Error()))
+		}
+	} else if values := form.Values(c, any(t.Schema)); values != nil {
+		args = values
+	}
+	if t.Schema != nil {
+		schema, err := planner.CompileSchema(t.Schema)
+		if err != nil {
+			return err
+		}
+		var problems []string
+		for _, p := range schema.Validate(args) {
+			problems = append(problems, kit.Visible(p.String()))
+		}
+		if len(problems) > 0 {
+			slices.Sort(problems)
+			return wrong(c.T("The arguments do not fit"), problems...)
+		}
+	}
+	raw, err := jsonvalue.Encode(args)
+	if err != nil {
+		return wrong(err.Error())
+	}
+	effect := t.Effect
+	if info := s.Engine.Catalog().Tools[t.Name]; info.EffectOf != nil {
+		effect = string(info.EffectOf(args))
+	}
+	digest := argumentsDigest(t.Name, effect, raw)
+	// What may change something outside wants a reason (level 2).
+	changes, reason := effect != string(walk.EffectPure) && effect != string(walk.EffectRead), strings.TrimSpace(c.Field("reason"))
+	check := func(code int, problem string) error {
+		return s.showTry(c, code, func(p *TryToolPage) {
+			p.Checked, p.Digest, p.Arguments = true, digest, value.Block(c.Display.Lang, "call", c.T("Arguments"), raw, "")
+			p.Says = c.T(effectWords[effect]) + " " + c.T(value.Permissions[t.Permission])
+			p.NeedsReason, p.Reason, p.Error = changes, reason, problem
+		})
+	}
+	switch {
+	case c.Field("do") != "run":
+		return check(http.StatusOK, "")
+	case c.Field("digest") != digest:
+		return check(http.StatusOK, c.T("The arguments have changed since they were checked. This is what would be called now."))
+	case changes && (reason == "" || len(reason) > ui.MaxReason):
+		return check(http.StatusUnprocessableEntity, c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
+	}
+	plan, version, err := s.savePlanFor(c, t.Name)
+	if err != nil {
+		return err
+	}
+	m, repeated := c.Meta(), false
+	m.Repeated = &repeated
+	run, err := s.App.Runs.Start(c, app.StartRequest{Meta: m, StartRequest: domain.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}}})
+	if err != nil {
+		return err
+	}
+	if changes && !repeated { // the call is on its way: that its note cannot be kept must not make it again
+		if _, err := s.App.Runs.AddNote(c, app.NoteRequest{Meta: app.Meta{By: c.Who.Actor()}, Run: run.ID, Text: reason}); err != nil {
+			c.Site.Logger.Error("keep why a tool is tried", "run_id", run.ID, "reason", reason, "err", err)
+		}
+	}
+	return c.To("/runs/" + run.ID)
+}
+
+// savePlanFor stores the plan that calls one tool with a run's input; it is the
+// same version every time.
+func (s *section) savePlanFor(c *ui.Context, tool string) (domain.Plan, domain.Version, error) {
+	src, err := json.Marshal(map[string]any{
+		"id": "try-" + strings.ReplaceAll(tool, ".", "-"), "name": "Try " + tool, "description": fmt.Sprintf("Calls %s with the input of the run.", tool),
+		"nodes": map[string]any{"call": map[string]any{"type": walk.TypeTool, "tool": tool, "input": "${input}"}},
+	})
+	if err != nil {
+		return domain.Plan{}, domain.Version{}, err
+	}
+	stored, err := s.App.Plans.Store(c, app.PlanDocument{Meta: app.Meta{By: c.Who.Actor()}, Source: src, Format: planner.FormatJSON, Origin: "try", Reason: "tried on the page of the tool"})
+	return stored.Plan, stored.Version, err
+}
+
+var effectWords = map[string]string{
+	string(walk.EffectPure):       locale.Mark("The call computes something and touches nothing."),
+	string(walk.EffectRead):       locale.Mark("The call reads and changes nothing."),
+	string(walk.EffectIdempotent): locale.Mark("The call changes something outside; repeated with its key it happens once."),
+	string(walk.EffectUnsafe):     locale.Mark("The call may change something outside, and what it does stays done."),
+}
+
+// retryServerPage asks before an MCP server is started again.
+func (s *section) retryServerPage(c *ui.Context) error {
+	server, err := s.server(c)
+	if err != nil {
+		return err
+	}
+	back := "/agents/tools"
+	p := kit.ConfirmPage{Shell: c.Shell("agents", c.T("Start %s again", kit.Visible(server.Name))), Crumb: kit.Link{Text: c.T("Tools"), Href: back}, Heading: c.T("Start %s again", kit.Visible(server.Name)),
+		Says: c.T("Its command is run, or its address is called, at once; after that it has five restarts again."), Post: "/agents/servers/" + url.PathEscape(server.Name) + "/retry", Back: back, Idem: kit.NewID(),
+		Facts: []kit.Fact{{Term: c.T("State"), Text: c.T(server.State)}, {Term: c.T("Since"), Text: c.Time(server.Since).Text}, {Term: c.T("Restarts"), Text: c.Number(int64(server.Restarts))}, {Term: c.T("Why"), Text: kit.Visible(server.Reason)}}}
+	if server.State == "ready" {
+		p.Says = c.T("It runs: its tools are listed again, and nothing else happens.")
+	}
+	return c.Render(http.StatusOK, kit.Confirm(p))
+}
+
+func (s *section) server(c *ui.Context) (domain.ToolServer, error) {
+	list, err := s.App.Tools.Servers(c, c.Who.Actor())
+	if err != nil {
+		return domain.ToolServer{}, err
+	}
+	for _, server := range list {
+		if server.Name == c.Param("server") {
+			return server, nil
+		}
+	}
+	return domain.ToolServer{}, domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", kit.Visible(c.Param("server")))
+}
+
+func (s *section) retryServer(c *ui.Context) error {
+	server, err := s.server(c)
+	if err != nil {
+		return err
+	}
+	if err := s.App.Tools.RetryServer(c, app.ServerRetry{Meta: c.Meta(), Server: server.Name, Reason: strings.TrimSpace(c.Field("reason"))}); err != nil {
+		return err
+	}
+	return c.To("/agents/tools")
+}

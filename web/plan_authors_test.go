@@ -1,0 +1,37 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// P44: of two authors who edit one plan, the second is told what the first has
+// saved; nothing that was typed is lost, and saving again is their decision.
+func TestTheSecondOfTwoAuthorsIsTold(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: shared\nnodes:\n  a: {type: set, input: 1}\n")
+	b := site.Browser(t).Login()
+	mine, theirs := b.Get("/plans/shared/edit").Hidden(), b.Get("/plans/shared/edit").Hidden()
+	for f, n := range map[*url.Values]string{&mine: "2", &theirs: "3"} {
+		f.Set("source", "id: shared\nnodes:\n  a: {type: set, input: "+n+"}\n")
+		f.Set("do", "save")
+	}
+	if p := b.Post("/plans/shared/edit", theirs); p.Location != "/plans/shared/v/2" {
+		t.Fatalf("%d %s", p.Code, p.Location)
+	}
+	p := b.Post("/plans/shared/edit", mine)
+	if p.Code != http.StatusConflict || !strings.Contains(p.Body, "Somebody has saved this plan since you began") || !strings.Contains(p.Body, "/plans/shared/diff/1/2") || !strings.Contains(p.Body, "input: 2") {
+		t.Fatalf("%d\n%s", p.Code, words(p.Body))
+	}
+	again := p.Hidden()
+	again.Set("source", mine.Get("source"))
+	again.Set("do", "save")
+	if p := b.Post("/plans/shared/edit", again); p.Location != "/plans/shared/v/3" {
+		t.Errorf("%d %s\n%s", p.Code, p.Location, words(p.Body))
+	}
+}
