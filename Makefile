@@ -73,9 +73,10 @@ soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other 
 	$(call proof,seeded bugs,$(LARGE) ./crashtest -run TestSeededBugs)
 	@$(GO) run ./internal/testing/proof/scorecard -of "commit $$(git rev-parse --short HEAD), seed $${KAIROS_SEED:-1}, $$(date -u +%F)" $(if $(CARD),-doc docs/reliability.md) $(FIGURES)
 
-generate: ## regenerate queries and templates
+generate: ## regenerate queries, templates, styles, and scripts
 	$(TOOL) sqlc generate
 	$(TOOL) templ generate
+	CGO_ENABLED=0 $(GO) generate ./web/static
 
 docs: ## write the list of commands in docs/cli.md anew
 	$(GO) test ./internal/cli -run TestThePageOfCommands -count=1 -update
@@ -96,7 +97,8 @@ reproducible: ## build the committed state twice, elsewhere and once without a c
 verify: ## fail if generated code is not what the sources give
 	$(TOOL) sqlc diff
 	$(TOOL) templ generate >/dev/null 2>&1
-	@git diff --exit-code -- '*_templ.go' || { echo "templates and generated code differ: make generate"; exit 1; }
+	CGO_ENABLED=0 $(GO) generate ./web/static
+	@git diff --exit-code -- '*_templ.go' web/static/k.css web/static/kairos.js web/static/act.js || { echo "sources and generated code differ: make generate"; exit 1; }
 
 golden-db: ## make the golden database of this schema, for tests of later upgrades; one of a released schema stays as it is
 	KAIROS_GOLDEN=1 $(GO) test ./internal/store -run '^TestMakeGoldenDatabase$$' -count=1 -v

@@ -1,7 +1,12 @@
 // Package static holds everything a browser loads besides pages: styles, htmx
-// and our own script, and fonts; each with its licence. All are embedded, and
+// and our own scripts, and fonts; each with its licence. All are embedded, and
 // served under a path that holds a hash of them all, so that they cache for ever.
+//
+// The sources of styles are in css, one file per section, and those of scripts in js, as
+// native modules. Generating joins and minifies them to k.css, kairos.js, and act.js.
 package static
+
+//go:generate go tool -modfile=../../tools/go.mod esbuild k=css/index.css kairos=js/kairos.js act=js/act.js --bundle --minify --external:*.woff2 --log-level=warning --outdir=.
 
 import (
 	"bytes"
@@ -36,16 +41,6 @@ var Hash = sync.OnceValue(func() string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 })
 
-// read is a file as it is sent: a style sheet without the ends of its lines, which are
-// for whoever edits it.
-func read(name string) ([]byte, error) {
-	b, err := files.ReadFile(name)
-	if strings.HasSuffix(name, ".css") {
-		b = bytes.ReplaceAll(b, []byte("}\n"), []byte("}"))
-	}
-	return b, err
-}
-
 // Path is the URL of a file.
 func Path(name string) string { return "/static/" + Hash() + "/" + name }
 
@@ -59,7 +54,7 @@ var packed = sync.OnceValue(func() map[string][]byte {
 	}
 	out := map[string][]byte{}
 	for _, e := range entries {
-		b, err := read(e.Name())
+		b, err := files.ReadFile(e.Name())
 		if err != nil {
 			panic(err)
 		}
@@ -86,7 +81,7 @@ var packed = sync.OnceValue(func() map[string][]byte {
 // may be kept for ever; under that of another, which a page of another version asks
 // by, not at all: that version may come back.
 func Serve(w http.ResponseWriter, r *http.Request, hash, name string) {
-	b, err := read(name)
+	b, err := files.ReadFile(name)
 	if err != nil || strings.Contains(name, "/") {
 		http.NotFound(w, r)
 		return

@@ -1,0 +1,173 @@
+import { $, $$, body, cookie, cookies, say, word } from "./dom.js";
+
+// Live: one stream for all topics of the page; a hint makes the page's own
+// fragments fetch themselves again. Polling uses the very same URLs.
+export const indicator = $("#live");
+export const offset = Number(body.dataset.now || Date.now()) - Date.now(); // to the server's clock
+export const topics = () => [...new Set($$("[data-live]").map((e) => e.dataset.live))];
+let source = null,
+  poller = 0,
+  watchdog = 0,
+  hidden = 0,
+  paused = cookies().live === "paused",
+  every = 5000,
+  contact = Date.now();
+const last = {},
+  pending = {};
+let after = body.dataset.after || ""; // up to where all parts of the page know what happened
+const clock = () => {
+  const zone = $(".tz"),
+    at = new Date(contact + offset);
+  try {
+    return at.toLocaleTimeString("en-GB", { timeZone: zone ? zone.textContent : undefined });
+  } catch {
+    return at.toTimeString().slice(0, 8);
+  }
+};
+const show = (state) => {
+  if (!indicator) return;
+  const before = indicator.dataset.state,
+    lost = (s) => s === "stale" || s === "offline";
+  indicator.dataset.state = state;
+  indicator.textContent = word(state) + (state === "stale" ? " " + clock() : "");
+  if (lost(state) !== lost(before)) say(indicator.textContent);
+};
+const lost = () => show(navigator.onLine === false ? "offline" : "stale");
+export const fire = (topic) => {
+  if (pending[topic] || paused) return;
+  const part = $('[data-live="' + topic + '"]'),
+    gap = Number((part && part.dataset.every) || 700); // a part may say how often is enough
+  pending[topic] = setTimeout(
+    () => {
+      pending[topic] = 0;
+      last[topic] = Date.now();
+      body.dispatchEvent(new CustomEvent("k:" + topic));
+    },
+    Math.max(0, gap - (Date.now() - (last[topic] || 0))),
+  );
+};
+export const polling = () => poller !== 0;
+const poll = (on) => {
+  clearTimeout(poller);
+  poller = 0;
+  if (!on) {
+    every = 5000;
+    return;
+  }
+  poller = setTimeout(() => {
+    if (!document.hidden) topics().forEach(fire);
+    poll(true);
+  }, every);
+};
+const close = () => {
+  if (source) source.close();
+  source = null;
+  clearTimeout(watchdog);
+};
+const stop = () => {
+  close();
+  poll(false);
+};
+const alive = () => {
+  contact = Date.now();
+  clearTimeout(watchdog);
+  watchdog = setTimeout(() => {
+    lost();
+    close();
+    poll(true);
+    start();
+  }, 25000);
+};
+const start = () => {
+  const list = topics();
+  if (paused) {
+    show("paused");
+    return;
+  }
+  if (!list.length || source || !window.EventSource) return;
+  source = new EventSource("/live?t=" + encodeURIComponent(list.join(",")) + "&after=" + after);
+  source.onopen = () => {
+    alive();
+    show("live");
+    poll(false);
+  };
+  const on = (name, then) =>
+    source.addEventListener(name, (e) => {
+      alive();
+      after = e.lastEventId;
+      if (then) then(e.data);
+    });
+  on("hello");
+  on("beat");
+  on("resync", () => list.forEach(fire));
+  on("hint", fire);
+  source.addEventListener("poll", () => {
+    close();
+    show("polling");
+    poll(true);
+  }); // this session has enough streams
+  source.onerror = () => {
+    if (!poller) {
+      show("polling");
+      poll(true);
+      list.forEach(fire);
+    } // only the stream, or the daemon?
+    if (source && source.readyState === 2) {
+      close();
+      setTimeout(start, 5000);
+    } // the browser gave up
+  };
+};
+// A part that says what it said is not sent again (204), and not touched.
+let tags = {};
+document.addEventListener("htmx:afterSettle", (e) => {
+  const c = e.detail.requestConfig,
+    r = e.detail.xhr;
+  if (c && c.elt.dataset.live) tags[c.elt.id] = [c.path, r.getResponseHeader("ETag")];
+  else tags = {};
+});
+// A part of the address of the page itself asks by the address of now; one that is the
+// same as before is not sent again.
+document.addEventListener("htmx:configRequest", (e) => {
+  if (e.detail.elt.hasAttribute("data-here")) e.detail.path = location.pathname + location.search;
+  const known = e.detail.elt.dataset.live && tags[e.detail.elt.id];
+  if (known && known[0] === e.detail.path && known[1]) e.detail.headers["If-None-Match"] = known[1];
+});
+
+// What polling finds out: a daemon that answers, or none.
+document.addEventListener("htmx:afterRequest", (e) => {
+  if (!e.detail.elt || !e.detail.elt.dataset.live) return;
+  const code = e.detail.xhr ? e.detail.xhr.status : 0,
+    answered = code > 0 && code < 500;
+  if (code < 200 || code > 399) after = ""; // this part does not know
+  every = answered ? 5000 : Math.min(30000, every * 1.5);
+  if (answered) contact = Date.now();
+  if (poller) {
+    if (answered) show("polling");
+    else lost();
+  }
+});
+export const pause = () => {
+  paused = !paused;
+  cookie("live", paused ? "paused" : "on");
+  if (indicator) indicator.setAttribute("aria-pressed", String(paused));
+  if (paused) {
+    stop();
+    show("paused");
+  } else start();
+  say(indicator ? indicator.textContent : "");
+};
+if (indicator) indicator.addEventListener("click", pause);
+addEventListener("pagehide", () => {
+  stop();
+  after = "";
+}); // what was asked for is not waited for
+addEventListener("pageshow", (e) => {
+  if (e.persisted) start();
+});
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hidden);
+  if (document.hidden) hidden = setTimeout(stop, 10000);
+  else start();
+});
+start();

@@ -1,0 +1,18 @@
+import { $, $$ } from "./dom.js";
+
+// Selecting rows: how many, and ranges with Shift.
+let anchor = null;
+export const boxes = () => $$("#bulk input[name=run]");
+export const count = () => {
+  const el = $("#selected");
+  if (el) el.textContent = boxes().filter((b) => b.checked).length || "";
+};
+document.addEventListener("click", (e) => {
+  if (!e.target.matches("#bulk input[name=run]")) return;
+  const all = boxes(),
+    i = all.indexOf(e.target);
+  if (e.shiftKey && anchor !== null)
+    for (const b of all.slice(Math.min(i, anchor), Math.max(i, anchor) + 1)) b.checked = e.target.checked;
+  anchor = i;
+  count();
+});
