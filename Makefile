@@ -20,7 +20,7 @@ RACE_STORE := WithoutAGap|UnderLoad|LetsWorkPass|CommitTogether|Conformance|TheS
 # Of the dashboard the tests of what goes on beside a request: event streams, logins, and people who act at once.
 RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoPeople|TwoAuthors|DoneOnce|Home|AnOpenList|Throttled
 
-.PHONY: help build run test check race golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln reproducible verify fmt fuzz bench load microbench million recovery clean
+.PHONY: help build run test check race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln reproducible verify fmt fuzz bench load microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -47,6 +47,9 @@ race: ## run the tests of concurrent packages with the race detector
 	$(GO) test -race -short ./internal/store ./internal/store/recovery -run '$(RACE_STORE)'
 	$(GO) test -race -short ./web ./web/account -run '$(RACE_WEB)'
 	$(GO) test -race -short $(RACE)
+
+size: ## print the Go statements of each package, without tests and generated code
+	$(GO) run ./internal/testing/size
 
 crash: ## kill the daemon at every durable step of a run, and again while it recovers (KAIROS_SEED reproduces)
 	KAIROS_PROOF=$${KAIROS_PROOF:-1} $(GO) test ./crashtest -count=1 -timeout 60m -v -run 'TestKill'

@@ -7,9 +7,13 @@ import (
 	"strings"
 )
 
+// analyzer is a compiler that looks at the graph as a whole: its sources, what is
+// reached, what may read what, and where untrusted input leads.
+type analyzer struct{ *compiler }
+
 // analyse checks what needs a view of the whole graph: cycles, token sources,
 // reachability, and which node may read which.
-func (k *compiler) analyse() {
+func (k analyzer) analyse() {
 	if len(k.p.Nodes) == 0 {
 		k.unknownReads()
 		return
@@ -36,7 +40,7 @@ func (k *compiler) analyse() {
 
 // components finds strongly connected components over edges and needs, in
 // topological order (Tarjan, iterative), and marks nodes on cycles.
-func (k *compiler) components() [][]int {
+func (k analyzer) components() [][]int {
 	n := len(k.p.Nodes)
 	index, low, onStack := make([]int, n), make([]int, n), make([]bool, n)
 	var stack []int
@@ -109,7 +113,7 @@ func successor(p *walk.Program, v, i int) (int, bool) {
 
 // tokens finds for every node the source whose token reaches it over edges, -1
 // for none; two sources for one node are an error.
-func (k *compiler) tokens() []int {
+func (k analyzer) tokens() []int {
 	owner := make([]int, len(k.p.Nodes))
 	for i := range owner {
 		owner[i] = -1
@@ -151,7 +155,7 @@ func (k *compiler) tokens() []int {
 // cycles refuses needs inside or into cycles and warns of loops that
 // nothing ends, or that cannot go round. Of a graph that is not
 // whole it gives no warnings: an edge that is missing could be the way out.
-func (k *compiler) cycles(components [][]int, whole bool) {
+func (k analyzer) cycles(components [][]int, whole bool) {
 	in := make([]int, len(k.p.Nodes)) // number of the component, for membership
 	for i, c := range components {
 		for _, v := range c {
@@ -197,7 +201,7 @@ func hasFallback(n *walk.ProgramNode) bool {
 
 // repeats reports whether a loop can go round: there is a cycle whose nodes may
 // all be visited more than once.
-func (k *compiler) repeats(c []int, inside func(int) bool) bool {
+func (k analyzer) repeats(c []int, inside func(int) bool) bool {
 	state := make(map[int]int, len(c)) // 1: on the path, 2: done
 	type frame struct{ v, next int }
 	for _, root := range c {
@@ -232,7 +236,7 @@ func (k *compiler) repeats(c []int, inside func(int) bool) bool {
 }
 
 // circle writes out a shortest cycle through v, as "a → b → a".
-func (k *compiler) circle(v int, inside func(int) bool) string {
+func (k analyzer) circle(v int, inside func(int) bool) string {
 	if k.r.full() {
 		return ""
 	}
@@ -269,7 +273,7 @@ search:
 	return strings.Join(path, " → ")
 }
 
-func (k *compiler) unreachable(owner []int) {
+func (k analyzer) unreachable(owner []int) {
 	for i, o := range owner {
 		if s := &k.specs[i]; o < 0 {
 			k.r.warn(s.tree, s.ID, "graph.unreachable", "lead an edge to it, or remove it", "node %s is never reached", jsonvalue.Quote(s.ID))
@@ -278,7 +282,7 @@ func (k *compiler) unreachable(owner []int) {
 }
 
 // endings warns of nodes where the run ends when no condition matches.
-func (k *compiler) endings() {
+func (k analyzer) endings() {
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]
 		if len(n.Out) == 0 || hasFallback(n) {
@@ -297,7 +301,7 @@ func (k *compiler) endings() {
 
 // exclusive warns of needs on branches of which only one is taken: they never
 // complete all.
-func (k *compiler) exclusive(v *view) {
+func (k analyzer) exclusive(v *view) {
 	const pairs = 64 // needs that are compared with each other
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]

@@ -22,7 +22,7 @@ type read struct {
 }
 
 // eachRead calls f for everything that nodes read of one another, in order.
-func (k *compiler) eachRead(f func(read)) {
+func (k analyzer) eachRead(f func(read)) {
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]
 		if n.Input != nil {
@@ -53,7 +53,7 @@ func (k *compiler) eachRead(f func(read)) {
 
 // kept finds the nodes whose outputs somebody may still ask for after their own
 // settlement; a walk forgets all others.
-func (k *compiler) kept() []bool {
+func (k analyzer) kept() []bool {
 	keep := make([]bool, len(k.p.Nodes))
 	k.eachRead(func(r read) {
 		if j, ok := k.p.Index[r.name]; ok {
@@ -82,7 +82,7 @@ func nullOnFailure(n *walk.ProgramNode) bool {
 
 // report is an error, but a warning where a plain condition will merely find
 // nothing.
-func (k *compiler) report(r read, code, suggestion, format string, args ...any) {
+func (k analyzer) report(r read, code, suggestion, format string, args ...any) {
 	if r.plain {
 		k.warn(r, code, suggestion, format, args...)
 	} else if k.r.full() {
@@ -93,7 +93,7 @@ func (k *compiler) report(r read, code, suggestion, format string, args ...any) 
 }
 
 // warn finds the place only of warnings that are listed.
-func (k *compiler) warn(r read, code, suggestion, format string, args ...any) {
+func (k analyzer) warn(r read, code, suggestion, format string, args ...any) {
 	var at *tree
 	if k.r.warnings < maxWarnings {
 		at = r.at()
@@ -102,7 +102,7 @@ func (k *compiler) warn(r read, code, suggestion, format string, args ...any) {
 }
 
 // known finds the node that is read, or reports that there is none.
-func (k *compiler) known(r read) (int, bool) {
+func (k analyzer) known(r read) (int, bool) {
 	j, ok := k.p.Index[r.name]
 	if !ok {
 		suggestion := ""
@@ -118,13 +118,13 @@ func (k *compiler) known(r read) (int, bool) {
 }
 
 // unknownReads checks names alone, where the graph is too broken for more.
-func (k *compiler) unknownReads() {
+func (k analyzer) unknownReads() {
 	k.eachRead(func(r read) { k.known(r) })
 }
 
 // reads checks everything that nodes read against what may have run before, so
 // that results never depend on timing.
-func (k *compiler) reads(v *view) {
+func (k analyzer) reads(v *view) {
 	k.eachRead(func(r read) {
 		j, ok := k.known(r)
 		if !ok || r.outgoing && j == r.reader {

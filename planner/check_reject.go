@@ -7,7 +7,7 @@ import (
 
 // rejections refuses edges and conditions that only a rejection could take: it fails
 // the step, unless the step says on_reject: continue.
-func (k *compiler) rejections() {
+func (k analyzer) rejections() {
 	if k.d.Graph != nil {
 		list := k.d.tree.get("edges")
 		for i := range k.p.Nodes {
@@ -61,6 +61,6 @@ func choosing(input any) bool {
 	return err == nil && ways > 1
 }
 
-func (k *compiler) neverRejected(at *tree, node, format string, args ...any) {
+func (k analyzer) neverRejected(at *tree, node, format string, args ...any) {
 	k.r.error(at, node, "approval.rejection", "write condition: failed for the way of a rejection, or on_reject: continue on the approval; an edge without a condition is the way of an approval", format, args...)
 }

@@ -70,7 +70,7 @@ func (c *Catalog) actor(n *walk.ProgramNode) string {
 
 // ruleOfTwo warns of nodes that may change something outside after strangers were
 // heard and before a person was asked, in a plan that has private data.
-func (k *compiler) ruleOfTwo() {
+func (k analyzer) ruleOfTwo() {
 	if k.c == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (k *compiler) ruleOfTwo() {
 
 // heard gives for every node the nearest one by whose words it may be led, itself
 // among them, with no approval between; -1 for none.
-func (k *compiler) heard() []int {
+func (k analyzer) heard() []int {
 	from := make([]int, len(k.p.Nodes))
 	var next []int
 	for i := range k.p.Nodes {

@@ -93,9 +93,10 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 	if d.Graph != nil {
 		k.edges(d.Graph)
 	}
-	k.rejections()
+	a := analyzer{k}
+	a.rejections()
 	k.roots(start)
-	k.analyse()
+	a.analyse()
 	if first {
 		checkDocumentSecrets(d.tree, r)
 	}

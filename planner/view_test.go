@@ -45,7 +45,7 @@ func TestView(t *testing.T) {
 			p.Nodes[to].Incoming++
 		}
 		p.Roots = []int{0}
-		k := &compiler{d: &Document{tree: &tree{}}, r: &reporter{}, p: p, specs: make([]spec, n), names: map[string]int{}}
+		k := analyzer{&compiler{d: &Document{tree: &tree{}}, r: &reporter{}, p: p, specs: make([]spec, n), names: map[string]int{}}}
 		for i := range k.specs {
 			k.specs[i].tree = &tree{}
 		}
