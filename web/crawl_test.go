@@ -13,7 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/app"
-	"github.com/kairosd/kairosd/internal/bundle"
+	"github.com/kairosd/kairosd/internal/app/bundle"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/testing/proof"
 	"github.com/kairosd/kairosd/planner/jsonvalue"

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/diff/plandiff"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"

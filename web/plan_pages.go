@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/diff/plandiff"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/view"
 )

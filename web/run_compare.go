@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/diff/rundiff"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/rundiff"
 	"github.com/kairosd/kairosd/web/part/failure"
 	"github.com/kairosd/kairosd/web/view"
 )

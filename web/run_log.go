@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/ansi"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/ansi"
 	"github.com/kairosd/kairosd/web/view"
 )
 

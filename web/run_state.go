@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/diff/jsondiff"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/jsondiff"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/view"

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/internal/toolbox"
+	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web"
@@ -374,11 +374,11 @@ func (s stories) FailureAcks(ctx context.Context, since time.Time, limit int) ([
 // serve is the dashboard over stories, for a user who is logged in.
 func (o *told) serve(tb testing.TB) http.Handler {
 	tb.Helper()
-	tools, err := toolbox.New(tb.Context(), toolbox.Options{})
+	tools, err := tool.NewBox(tb.Context(), tool.BoxOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Checker: new(store.AuditChecker), Tools: func() *toolbox.Box { return tools }, Server: app.NoServer{}, Settings: app.NoServer{}}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
+	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Checker: new(store.AuditChecker), Tools: func() *tool.Box { return tools }, Server: app.NoServer{}, Settings: app.NoServer{}}), Reader: o, Engine: o, Auth: o, Version: "0.9.2", Now: func() time.Time { return morning }})
 	if err != nil {
 		tb.Fatal(err)
 	}

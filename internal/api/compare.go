@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/kairosd/kairosd/internal/rundiff"
+	"github.com/kairosd/kairosd/internal/diff/rundiff"
 )
 
 type compareIn struct {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/kairosd/kairosd/internal/bundle"
+	"github.com/kairosd/kairosd/internal/app/bundle"
 )
 
 func (a *API) exportRoutes() {

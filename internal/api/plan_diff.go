@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/diff/plandiff"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/plandiff"
 )
 
 // PlanDiffView is what changed from one version of a plan to another.

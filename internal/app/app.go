@@ -24,7 +24,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/internal/toolbox"
+	"github.com/kairosd/kairosd/internal/tool"
 )
 
 // Config is what an [App] works with; Log may be nil, and Now defaults to time.Now.
@@ -38,7 +38,7 @@ type Config struct {
 	Checker *store.AuditChecker
 	// Tools gives the tools, agents, and providers of the configuration that is active
 	// now; required.
-	Tools func() *toolbox.Box
+	Tools func() *tool.Box
 	// Server and Settings are the running server; required. Where there is none, they
 	// are [NoServer].
 	Server   Server
@@ -123,7 +123,7 @@ type kernel struct {
 	bulk     Bulk
 	auth     *auth.Service
 	checker  *store.AuditChecker
-	tools    func() *toolbox.Box
+	tools    func() *tool.Box
 	server   Server
 	settings Settings
 	now      func() time.Time

@@ -24,7 +24,7 @@ func (k *kernel) change(ctx context.Context, op Operation, m Meta, request any, 
 	return err
 }
 
-// keeper stores what an operation changes with its record; it is a toolbox.Recorder.
+// keeper stores what an operation changes with its record; it is a tool.Recorder.
 type keeper struct {
 	k  *kernel
 	op store.Operation

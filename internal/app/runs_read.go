@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/internal/bundle"
+	"github.com/kairosd/kairosd/internal/app/bundle"
+	"github.com/kairosd/kairosd/internal/diff/rundiff"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handoff"
-	"github.com/kairosd/kairosd/internal/rundiff"
 )
 
 // find finds a run by its id, or by at least four characters that its id alone begins

@@ -22,7 +22,7 @@ import (
 	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
-	"github.com/kairosd/kairosd/internal/toolbox"
+	"github.com/kairosd/kairosd/internal/tool"
 )
 
 // LocalOptions describe a database that one command uses.
@@ -51,7 +51,7 @@ type Local struct {
 	api    *api.API
 	store  *store.Store
 	engine *engine.Engine
-	tools  *toolbox.Box
+	tools  *tool.Box
 	bulk   *bulk.Service
 	drafts *draft.Service
 
@@ -104,7 +104,7 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	a := app.New(app.Config{Store: l.store, Engine: l.engine, Auth: people, Bulk: l.bulk, Checker: checker, Tools: func() *toolbox.Box { return l.tools }, Server: none, Settings: none, Log: log})
+	a := app.New(app.Config{Store: l.store, Engine: l.engine, Auth: people, Bulk: l.bulk, Checker: checker, Tools: func() *tool.Box { return l.tools }, Server: none, Settings: none, Log: log})
 	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, Archive: a.Plans.ArchiveAs, Log: log})
 	actor, v := LocalActor(), buildinfo.Read()
 	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor,

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/planning"
-	"github.com/kairosd/kairosd/internal/toolbox"
+	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -59,8 +59,8 @@ func (l *Local) mocked(ctx context.Context, o LocalOptions, log *slog.Logger) (*
 
 // Offers gives the tools and handlers of a configuration to callers that run
 // nothing. The toolbox is closed; the tools of its servers are known.
-func Offers(ctx context.Context, cfg config.Config) (*toolbox.Box, *handler.Registry, error) {
-	tools, err := toolbox.New(ctx, toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Version: buildinfo.Read().Version})
+func Offers(ctx context.Context, cfg config.Config) (*tool.Box, *handler.Registry, error) {
+	tools, err := tool.NewBox(ctx, tool.BoxOptions{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Version: buildinfo.Read().Version})
 	if err != nil {
 		return nil, nil, err
 	}

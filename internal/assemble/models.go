@@ -26,7 +26,7 @@ import (
 	"github.com/kairosd/kairosd/internal/model/scripted"
 	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/internal/toolbox"
+	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -125,7 +125,7 @@ func keyInfo(p config.Provider) *domain.KeyInfo {
 
 // NewAsker makes what turns intents into plans. With the offline provider there
 // is no model to plan with.
-func NewAsker(e *engine.Engine, r *handler.Registry, tools *toolbox.Box, s *store.Store, cfg config.Config) *planning.Service {
+func NewAsker(e *engine.Engine, r *handler.Registry, tools *tool.Box, s *store.Store, cfg config.Config) *planning.Service {
 	p, m := cfg.Planner, r.Models()
 	general, _ := m.Agent("")
 	c := planning.Config{Mode: planning.Mode(p.Mode), NoHeuristics: p.UseHeuristics != nil && !*p.UseHeuristics, DefaultAgent: general.ID, OnError: p.OnError, Recorded: s.SkillMedians,
@@ -160,7 +160,7 @@ func NewAsker(e *engine.Engine, r *handler.Registry, tools *toolbox.Box, s *stor
 
 // ownState is what the daemon knows of itself when it plans: its load, what is left of
 // the providers' rate limits, and which tools, providers and agents can do nothing now.
-func ownState(e *engine.Engine, m *handler.Models, tools *toolbox.Box) planning.State {
+func ownState(e *engine.Engine, m *handler.Models, tools *tool.Box) planning.State {
 	out := planning.State{RateLimits: map[string]planning.RateLimit{}, Unavailable: map[string]string{}}
 	load := e.Load()
 	if _, slots := e.Slots(); slots > 0 {

@@ -14,7 +14,6 @@ import (
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -22,7 +21,7 @@ import (
 // installation from its configuration.
 
 // NewRegistry offers tools, and the agents and skills of a configuration.
-func NewRegistry(cfg config.Config, tools *toolbox.Box) (*handler.Registry, error) {
+func NewRegistry(cfg config.Config, tools *tool.Box) (*handler.Registry, error) {
 	r := handler.New(tools.Set())
 	m, err := newModels(cfg)
 	if err != nil {
@@ -46,7 +45,7 @@ func NewRegistry(cfg config.Config, tools *toolbox.Box) (*handler.Registry, erro
 
 // NewEngine puts an engine on a store, and on the engine what makes plans for it.
 // The toolbox is to be closed after the engine has stopped.
-func NewEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *planning.Service, *toolbox.Box, error) {
+func NewEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *planning.Service, *tool.Box, error) {
 	secrets, err := newSecrets(cfg)
 	if err != nil {
 		return nil, nil, nil, err
@@ -56,13 +55,13 @@ func NewEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 }
 
 // NewEngineWith is newEngine with secrets that somebody else looks after.
-func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *planning.Service, *toolbox.Box, *handler.Registry, error) {
+func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *planning.Service, *tool.Box, *handler.Registry, error) {
 	if guard == nil {
 		guard = &tool.Guard{}
 	}
 	guard.Files(OwnFiles(s)...)
 	log = secrets.Logger(log)
-	tools, registry, err := NewCrew(ctx, s, cfg, secrets, log, o.Safe, guard, nil)
+	tools, registry, err := NewCrew(ctx, s, cfg, secrets, log, o.Safe, guard, nil, nil)
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
@@ -86,13 +85,14 @@ func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secre
 // the servers that run for them, and the handlers of nodes with their agents,
 // models and skills. What is known of the crew before carries over; nil: there was
 // none.
-func NewCrew(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, idle bool, guard *tool.Guard, before *toolbox.Box) (*toolbox.Box, *handler.Registry, error) {
+func NewCrew(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, idle bool, guard *tool.Guard, before *tool.Box,
+	known *handler.Models) (*tool.Box, *handler.Registry, error) {
 	for _, name := range secrets.readable {
 		log.Warn("everybody on this machine may read the file of a secret", "secret", name)
 	}
-	to := toolbox.Options{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Before: before, Pins: s, Idle: idle, Logger: log, Mask: secrets.Mask, Version: buildinfo.Read().Version,
+	to := tool.BoxOptions{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Before: before, Pins: s, Idle: idle, Logger: log, Mask: secrets.Mask, Version: buildinfo.Read().Version,
 		PidFile: pidFile(s)}
-	tools, err := toolbox.New(ctx, to)
+	tools, err := tool.NewBox(ctx, to)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,11 +102,12 @@ func NewCrew(ctx context.Context, s *store.Store, cfg config.Config, secrets *Se
 		return nil, nil, err
 	}
 	registry.SetMemory(s)
-	tools.Models = registry.Models()
-	if before != nil {
-		tools.Models.Succeed(before.Models)
+	models := registry.Models()
+	tools.Models = models
+	if known != nil {
+		models.Succeed(known)
 	}
-	tools.Models.Watch(tools.Calls, tools.Circuits)
+	models.Watch(tools.Calls, tools.Circuits)
 	for _, p := range registry.Catalog().Check() {
 		// Not fatal: a tool server that is down takes its tools with it.
 		log.Error("the configuration offers what no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)
@@ -116,7 +117,7 @@ func NewCrew(ctx context.Context, s *store.Store, cfg config.Config, secrets *Se
 
 // keep takes up what was known of circuits, providers and calls before a restart,
 // and keeps what is learned of them until close is called.
-func keep(ctx context.Context, s *store.Store, models *handler.Models, tools *toolbox.Box, log *slog.Logger) (closeAll func(), err error) {
+func keep(ctx context.Context, s *store.Store, models *handler.Models, tools *tool.Box, log *slog.Logger) (closeAll func(), err error) {
 	var closers []func()
 	closeAll = func() {
 		for _, c := range slices.Backward(closers) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/diff/rundiff"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/rundiff"
 )
 
 type startWire struct {

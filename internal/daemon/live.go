@@ -5,7 +5,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/planning"
-	"github.com/kairosd/kairosd/internal/toolbox"
+	"github.com/kairosd/kairosd/internal/tool"
 )
 
 // planners plan with what is configured now: each request with one world, to its
@@ -47,7 +47,7 @@ func (p planners) Outline(canonical []byte) []string { return p.service().Outlin
 // crew is who acts with which tools, as it is configured now.
 type crew struct{ now func() *world }
 
-func (c crew) box() *toolbox.Box { return c.now().tools }
+func (c crew) box() *tool.Box { return c.now().tools }
 
 // providerInfos is Providers for those who cannot fail.
 func (c crew) providerInfos() []domain.ProviderInfo { return c.box().Models.ProviderInfos() }

@@ -64,7 +64,7 @@ func (s *server) hungUp(ctx context.Context) {
 		s.renew()
 	} else {
 		changed := config.Changed(before.cfg, w.cfg)
-		for kind, versions := range startedWith(w.tools.Models) {
+		for kind, versions := range startedWith(w.registry.Models()) {
 			detail[kind] = versions
 		}
 		detail["changed"], detail["nextStart"] = append([]string{}, changed...), append([]string{}, w.later...)

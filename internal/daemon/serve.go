@@ -283,7 +283,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return err
 	}
 	defer s.stopEngine()
-	if err := s.system.noteStart(ctx, first.tools.Models); err != nil {
+	if err := s.system.noteStart(ctx, first.registry.Models()); err != nil {
 		return err
 	}
 	if err := s.bulk.Open(ctx); err != nil {

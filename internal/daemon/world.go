@@ -17,7 +17,6 @@ import (
 	"github.com/kairosd/kairosd/internal/notify"
 	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/internal/toolbox"
 )
 
 // world is everything that a configuration decides while the daemon works. One is
@@ -29,7 +28,7 @@ type world struct {
 	at    time.Time     // when it was taken up
 
 	secrets  *assemble.Secrets
-	tools    *toolbox.Box
+	tools    *tool.Box
 	registry *handler.Registry
 	asker    *planning.Service
 	upkeep   *upkeep
@@ -119,7 +118,7 @@ func (s *server) build(ctx context.Context, next config.Config) (*world, error) 
 			return nil, err
 		}
 	}
-	if w.tools, w.registry, err = assemble.NewCrew(ctx, s.store, cfg, w.secrets, s.masks.Logger(s.log), s.Safe, s.guard, before.tools); err != nil {
+	if w.tools, w.registry, err = assemble.NewCrew(ctx, s.store, cfg, w.secrets, s.masks.Logger(s.log), s.Safe, s.guard, before.tools, before.registry.Models()); err != nil {
 		return nil, err
 	}
 	w.asker = assemble.NewAsker(s.engine, w.registry, w.tools, s.store, cfg)
@@ -144,7 +143,7 @@ func (s *server) exchange(w *world) error {
 		return domain.Errorf(domain.CodeInternal, "take up the engine's limits: %w", err)
 	}
 	w.tools.Adopt()
-	w.tools.Models.Succeeded(before.tools.Models)
+	w.registry.Models().Succeeded(before.registry.Models())
 	s.world.Store(w)
 	s.system.reconfigure(w.upkeep)
 	s.guard.Only(s.guarded(w.cfg)...) // those of before are released
@@ -161,7 +160,7 @@ func (s *server) exchange(w *world) error {
 // retire closes a toolbox when nobody works with it any more. A server that several
 // have used in turn belongs to the last of them, so that they are closed in their
 // order.
-func (s *server) retire(tools *toolbox.Box, gone <-chan struct{}) {
+func (s *server) retire(tools *tool.Box, gone <-chan struct{}) {
 	earlier, closed := s.retired, make(chan struct{})
 	s.retired = closed
 	s.retiring.Go(func() {

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/planner/walk"
 )

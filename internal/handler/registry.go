@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 

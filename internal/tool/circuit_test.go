@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/mcp"
+	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner/walk"
 )

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"

@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/internal/model/scripted"
-	"github.com/kairosd/kairosd/internal/toolbox"
+	"github.com/kairosd/kairosd/internal/tool"
 )
 
 // crmServer is an MCP server that tests change under the daemon.
@@ -71,7 +71,7 @@ func (s *Site) ChangeTool(tb testing.TB, text string) {
 }
 
 // newCrew is a front desk that hands over to an accountant.
-func newCrew(tb testing.TB, box *toolbox.Box) *handler.Registry {
+func newCrew(tb testing.TB, box *tool.Box) *handler.Registry {
 	tb.Helper()
 	first, second := 0, 1
 	script := scripted.New(scripted.Script{Answers: []scripted.Answer{

@@ -28,7 +28,6 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/tool"
-	"github.com/kairosd/kairosd/internal/toolbox"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web"
@@ -51,7 +50,7 @@ type Site struct {
 	Admin domain.Actor
 
 	// Tools are the installation's, those of the MCP server crm among them.
-	Tools *toolbox.Box
+	Tools *tool.Box
 
 	crm    *crmServer
 	site   *web.Server
@@ -96,7 +95,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	s := &Site{Store: on, Admin: domain.Actor{Name: "marta", Role: domain.RoleAdmin, Surface: "ui"}}
 	s.crm = newCRM(tb)
 	var err error
-	if s.Tools, err = toolbox.New(context.Background(), toolbox.Options{Tools: tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}, Breakers: breakers}, Pins: on,
+	if s.Tools, err = tool.NewBox(context.Background(), tool.BoxOptions{Tools: tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}, Breakers: breakers}, Pins: on,
 		Servers: map[string]mcp.Server{"crm": {URL: s.crm.url, TrustAnnotations: true}, "files": {Command: []string{"/usr/local/bin/mcp-files"}}}}); err != nil {
 		tb.Fatal(err)
 	}
@@ -122,7 +121,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	s.Bulk = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine, Tools: s.Tools.Tools, Host: s.Tools.Host})
 	config := apptest.Config(tb, s.Store, s.Engine)
 	set := newSettings(tb, s.Store)
-	config.Bulk, config.Tools = s.Bulk, func() *toolbox.Box { return s.Tools }
+	config.Bulk, config.Tools = s.Bulk, func() *tool.Box { return s.Tools }
 	config.Server, config.Settings, config.Auth = installed{s.System, set}, set, s.Auth.Service
 	s.App = app.New(config)
 	s.Auth.Of, s.Auth.Keys, s.Auth.Reader = s.App.Accounts, s.App.Tokens, s.Store

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/internal/toolbox"
+	"github.com/kairosd/kairosd/internal/tool"
 )
 
 // Principals of each role.
@@ -61,7 +61,7 @@ func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
 	var background sync.WaitGroup
 	background.Go(func() { checker.Run(ctx) })
 	tb.Cleanup(func() { stop(); background.Wait() })
-	tools, err := toolbox.New(ctx, toolbox.Options{Pins: s})
+	tools, err := tool.NewBox(ctx, tool.BoxOptions{Pins: s})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -71,5 +71,5 @@ func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return app.Config{Store: s, Engine: e, Auth: people, Checker: checker, Tools: func() *toolbox.Box { return tools }, Server: none, Settings: none}
+	return app.Config{Store: s, Engine: e, Auth: people, Checker: checker, Tools: func() *tool.Box { return tools }, Server: none, Settings: none}
 }

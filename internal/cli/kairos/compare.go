@@ -10,9 +10,9 @@ import (
 
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/diff/jsondiff"
+	"github.com/kairosd/kairosd/internal/diff/rundiff"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/jsondiff"
-	"github.com/kairosd/kairosd/internal/rundiff"
 )
 
 // compareCommand puts two runs side by side.

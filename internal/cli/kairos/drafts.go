@@ -10,9 +10,9 @@ import (
 
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/diff/plandiff"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
-	"github.com/kairosd/kairosd/internal/plandiff"
 )
 
 // draftsCommand looks after plans that a planner makes of intents.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/bundle"
+	"github.com/kairosd/kairosd/internal/app/bundle"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"

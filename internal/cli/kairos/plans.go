@@ -12,10 +12,10 @@ import (
 
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/diff/plandiff"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/internal/plandiff"
 	"github.com/kairosd/kairosd/planner"
 )
 

@@ -1,8 +1,8 @@
 package value
 
 import (
+	"github.com/kairosd/kairosd/internal/diff/jsondiff"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/jsondiff"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"

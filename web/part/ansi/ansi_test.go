@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kairosd/kairosd/internal/ansi"
+	"github.com/kairosd/kairosd/web/part/ansi"
 )
 
 func TestSplit(t *testing.T) {

@@ -1,7 +1,4 @@
-// Package toolbox is the tools of an installation as people see them: the
-// built-in ones and those of MCP servers, with what they may do, how their calls
-// went, and the acts of people on them.
-package toolbox
+package tool
 
 import (
 	"cmp"
@@ -13,21 +10,26 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kairosd/kairosd/internal/activity"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/mcp"
-	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/planner/walk"
 )
+
+// Models are the agents and model providers of a configuration.
+type Models interface {
+	AgentInfos() []domain.AgentInfo
+	ProviderInfos() []domain.ProviderInfo
+	HasProvider(name string) bool
+}
 
 // Box is the tools of an installation, whose MCP servers it runs until it is
 // closed. It is safe for concurrent use.
 type Box struct {
 	// Models are the agents and providers of the same installation; nil: none. It
 	// is set before the box is used.
-	Models *handler.Models
+	Models Models
 	// Calls is how the calls of tools, agents and providers went, and which of them
 	// people have stopped.
 	Calls *activity.Log
@@ -36,19 +38,19 @@ type Box struct {
 	// OnClose, if set, is called when the box is closed, before its store is.
 	OnClose func()
 
-	set   *tool.Set
+	set   *Set
 	host  *mcp.Host // nil: no servers are configured
 	mask  func([]byte) []byte
 	pins  mcp.Pins
 	keeps bool // what people change is kept; else nothing can be stopped, no circuit changed
 }
 
-// Options of a [Box]; the zero value is for looking only.
-type Options struct {
-	Tools   tool.Config
+// BoxOptions configure a [Box]; the zero value is for looking only.
+type BoxOptions struct {
+	Tools   Config
 	Servers map[string]mcp.Server
 	// Guard holds what no tool may reach; nil: nothing beyond the built-in rules.
-	Guard *tool.Guard
+	Guard *Guard
 	// Before is the box of the configuration before: how calls went, what is stopped
 	// and the circuits carry over, and MCP servers that are configured as before go
 	// on. nil: there is none.
@@ -70,9 +72,9 @@ type Recorder interface {
 	mcp.PinRecorder
 }
 
-// New offers the tools of a configuration and starts its MCP servers.
-func New(ctx context.Context, o Options) (*Box, error) {
-	set, err := tool.Builtin(o.Tools, o.Guard)
+// NewBox offers the tools of a configuration and starts its MCP servers.
+func NewBox(ctx context.Context, o BoxOptions) (*Box, error) {
+	set, err := Builtin(o.Tools, o.Guard)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "configuration: %w", err)
 	}
@@ -110,7 +112,7 @@ func (t *Box) Adopt() {
 }
 
 // Set is the tools for those who call them.
-func (t *Box) Set() *tool.Set { return t.set }
+func (t *Box) Set() *Set { return t.set }
 
 // Agents lists who acts with the tools.
 func (t *Box) Agents(context.Context) ([]domain.AgentInfo, error) {
@@ -166,9 +168,9 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 		if stop, ok := t.Calls.Stopped(activity.Tool + s.Name); ok {
 			info.Stop = &stop
 		}
-		if t.set.Reach(s.Name) != tool.ReachesNobody {
+		if t.set.Reach(s.Name) != ReachesNobody {
 			b := t.set.Breaker(s.Name)
-			info.Breaker, info.Circuits = &domain.Breaker{Failures: b.Failures, Rest: b.Rest, PerHost: t.set.Reach(s.Name) == tool.ReachesHosts}, t.Circuits.Of(activity.Tool+s.Name)
+			info.Breaker, info.Circuits = &domain.Breaker{Failures: b.Failures, Rest: b.Rest, PerHost: t.set.Reach(s.Name) == ReachesHosts}, t.Circuits.Of(activity.Tool+s.Name)
 		}
 		list = append(list, info)
 	}
@@ -296,11 +298,11 @@ func (t *Box) ChangeToolCircuit(ctx context.Context, keep Recorder, actor domain
 	if known {
 		c.Part = strings.ToLower(strings.TrimSpace(c.Part))
 		switch reach := t.set.Reach(name); {
-		case reach == tool.ReachesNobody:
+		case reach == ReachesNobody:
 			return domain.Errorf(domain.CodeInvalid, "%s reaches nobody: it has no circuit", name).Suggest("stop its calls to refuse them")
-		case reach == tool.ReachesHosts && c.Part == "":
+		case reach == ReachesHosts && c.Part == "":
 			return domain.Errorf(domain.CodeInvalid, "%s has a circuit for each host: say which", name).Suggest("a host is written like api.example, or with its port like api.example:8080")
-		case reach == tool.ReachesOne && c.Part != "":
+		case reach == ReachesOne && c.Part != "":
 			return domain.Errorf(domain.CodeInvalid, "%s has one circuit for all its calls, none for %s", name, c.Part)
 		case strings.ContainsAny(c.Part, " /@?#\t\r\n") || len(c.Part) > maxHost:
 			return domain.Errorf(domain.CodeInvalid, "%q is not a host", c.Part).Suggest("a host is written like api.example, or with its port like api.example:8080")

@@ -3,8 +3,8 @@ package rundiff
 import (
 	"bytes"
 
+	"github.com/kairosd/kairosd/internal/diff/jsondiff"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/jsondiff"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kairosd/kairosd/internal/diff/rundiff"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/rundiff"
 )
 
 var began = time.Date(2030, 1, 31, 8, 0, 0, 0, time.UTC)

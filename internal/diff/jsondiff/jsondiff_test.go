@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/kairosd/kairosd/internal/jsondiff"
+	"github.com/kairosd/kairosd/internal/diff/jsondiff"
 )
 
 func value(tb testing.TB, s string) any {
