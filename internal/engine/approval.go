@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,33 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/internal/versions"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/planner/walk"
 )
-
-// ask opens an approval: a durable row and a request in the inbox.
-func (a *runner) ask(w *runstate.Step, node *walk.ProgramNode, input any) {
-	in, err := runstate.ReadApproval(input)
-	if err == nil {
-		_, err = jsonvalue.Encode(input)
-	}
-	if err != nil {
-		a.refuse(w, &walk.Failure{Code: walk.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err)})
-		return
-	}
-	a.waitRow(w, domain.WaitApproval, input, func(e *domain.Entry) {
-		e.Ref = runstate.DerivedID("approval", a.id, node.ID, w.Visit, w.Item, int(a.s.Seq)+1) // each request is one of its own
-		e.Decision = runstate.WaitDecision{Kind: runstate.KindApproval, Digest: runstate.ApprovalBinding(&a.run, a.prog, a.s, w.VisitKey, w.Item, input)}.JSON()
-		if in.Timeout > 0 {
-			e.DueAt = e.At.Add(in.Timeout)
-		}
-	})
-	a.pipe.next.Approvals = append(a.pipe.next.Approvals, a.request(w))
-}
-
-// request is the open approval that the step waits for.
-func (a *runner) request(w *runstate.Step) domain.Approval {
-	return runstate.ApprovalRequest(&a.run, a.s, w)
-}
 
 // decideMsg carries a person's answer to an approval.
 type decideMsg struct {
@@ -135,109 +108,19 @@ func (e *Engine) samePerson(ctx context.Context, a, b string) (bool, error) {
 	return slices.ContainsFunc(first, func(who string) bool { return slices.Contains(second, who) }), nil
 }
 
-// decide applies a person's answer.
-func (a *runner) decide(m decideMsg) {
-	p := m.approval
-	w := a.s.WaitingFor(p.ID)
-	if w == nil {
-		m.answer(domain.Errorf(domain.CodeConflict, "the approval is not open any more"))
+func (m decideMsg) apply(a *runner) {
+	a.flushFirst()
+	ev := &runstate.ApprovalDecided{Actor: m.actor, Request: m.req, Answer: m.given, Approval: m.approval}
+	if w := a.m.State.WaitingFor(m.approval.ID); w != nil && w.ReplanTarget != nil && !m.req.AskBack && !m.given.Rejects() {
+		ev.Version = a.newVersion(*w.ReplanTarget)
+	}
+	if err := a.decide(ev); err != nil {
+		a.answerLater(m, err)
 		return
 	}
-	action := "approved"
-	switch {
-	case m.req.AskBack:
-		action = runstate.ActionAskedBack
-	case m.given.Rejects():
-		action = "rejected"
-	}
-	p.Answer, p.Status, p.DecidedAt, p.DecidedBy, p.Comment, p.Values = m.given.ID, action, a.e.now(), m.actor.Name, m.req.Comment, m.req.Values
-	act := "approval.decide"
-	if m.req.AskBack {
-		act = "approval.ask_back"
-	}
-	a.record(m.req.Receipt, p.ID, domain.AuditRecord{Action: act, Actor: m.actor.Name, Surface: m.actor.Surface, Request: m.actor.Request,
-		Run: a.id, Object: "approval:" + p.ID, Reason: m.req.Comment, Detail: detail(map[string]any{"decision": action, "answer": p.Answer, "digest": p.Digest, "node": p.Node})})
 	failpoint.Hit("decide.before")
-	a.answerApproval(w, p, action, m.actor.Name, m.req.Comment)
 	a.pipe.after(func(err error) {
 		failpoint.Hit("decide.durable")
-		m.reply.give(p, err)
+		m.reply.give(ev.Approval, err)
 	})
-}
-
-// answerApproval records the end of an approval and settles its node.
-func (a *runner) answerApproval(w *runstate.Step, p domain.Approval, action, by, comment string) {
-	if a.pipe.hasFinal {
-		a.flush()
-	}
-	asked, tail := w.Consent, w.ReplanTarget
-	e := a.entry(domain.EntryResolve, w.StepKey)
-	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = runstate.ResolveDecision{Action: action, Answer: p.Answer}.JSON(), p.ID, by, comment, w.Attempt
-	a.add(e)
-	a.pipe.next.Approvals = append(a.pipe.next.Approvals, p)
-	if asked != nil {
-		a.answerConsent(w, *asked)
-		return
-	}
-	if tail != nil {
-		a.answerTail(w, *tail, action == "approved", by, comment)
-		return
-	}
-	values, err := runstate.Decode(p.Values)
-	if err != nil {
-		values = nil
-	}
-	a.dueDirty = true
-	if action == "expired" && p.OnTimeout == "fail" {
-		a.final(w, domain.NodeFailed, nil, &domain.Failure{Code: walk.CodeTimeout, Permanent: true, NoEffect: true,
-			Message: fmt.Sprintf("nobody answered within the time given: %s", p.Message)}, nil)
-		return
-	}
-	approved := action == "approved" || action == "expired" && p.OnTimeout == "approve"
-	node := &a.prog.Nodes[w.Node]
-	out, rejected := node.Answered(p.Answer, approved, by, comment, values)
-	if rejected != nil {
-		a.final(w, domain.NodeFailed, nil, runstate.FromPlanner(rejected, node.ID), nil)
-		return
-	}
-	a.final(w, domain.NodeCompleted, out, nil, nil)
-}
-
-// approvalExpired applies on_timeout.
-func (a *runner) approvalExpired(w *runstate.Step) {
-	p := a.request(w)
-	p.Status, p.DecidedAt, p.DecidedBy = "expired", a.e.now(), domain.System.Name
-	if p.OnTimeout != "fail" { // a rejection may have no answer of its own
-		given, err := p.AnswerOf(domain.DecideRequest{Approve: p.OnTimeout == "approve"})
-		if err != nil {
-			given.ID = "reject"
-		}
-		p.Answer = given.ID
-	}
-	a.answerApproval(w, p, "expired", domain.System.Name, "nobody answered in time")
-}
-
-// closeApproval withdraws the request that the work waits for.
-func (a *runner) closeApproval(w *runstate.Step, by, comment string) {
-	p := a.request(w) //seed:close-approval
-	p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "cancelled", a.e.now(), by, comment
-	a.pipe.next.Approvals = append(a.pipe.next.Approvals, p)
-}
-
-// reopenApprovals opens the requests again that were withdrawn when the run was set
-// aside. A request that is open stays as it is.
-func (a *runner) reopenApprovals() {
-	for _, w := range a.s.OpenSteps() {
-		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitApproval {
-			a.pipe.next.Approvals = append(a.pipe.next.Approvals, a.request(w))
-		}
-	}
-}
-
-func detail(v map[string]any) domain.RawJSON {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil // plain values only
-	}
-	return b
 }

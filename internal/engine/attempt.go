@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,28 +21,21 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // attempt is one call of a handler. Its goroutine touches nothing of the run;
 // it reports by a message.
 type attempt struct {
-	e      *Engine
-	runner *runner // whom it reports to
-	run    string
-	key    runstate.StepKey
-	node   *walk.ProgramNode
-	number int
-	effect walk.Effect
-	// priority is the run's.
-	priority int
-	stepped  bool
+	runstate.Attempt // never changed once the machine has it
+
+	e        *Engine
+	runner   *runner // whom it reports to
+	run      string
+	priority int // the run's
 	handler  Handler
 	setup    *setup // that the handler is of; nil: it was left
 	call     Call
-	input    domain.RawJSON
-	started  time.Time
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -64,24 +56,26 @@ type attempt struct {
 	needed map[int]Need
 }
 
-func (a *runner) newAttempt(w *runstate.Step, node *walk.ProgramNode, h Handler, effect walk.Effect, input any) *attempt {
-	node = a.s.WithOverrides(w.VisitKey, node)
-	t := &attempt{e: a.e, runner: a, run: a.id, key: w.StepKey, node: node, number: w.Attempt + 1, effect: effect, handler: h, priority: a.run.Priority, started: a.e.now()}
+func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *attempt {
+	a, m, w := p.runner, p.m, p.step
+	node := m.State.WithOverrides(w.VisitKey, p.node)
+	t := &attempt{e: a.e, runner: a, run: a.id, handler: h, priority: m.Run.Priority}
+	t.Attempt = runstate.Attempt{StepKey: w.StepKey, Spec: node, Number: w.Attempt + 1, Effect: effect, StartedAt: a.e.now(),
+		IdempotencyKey: a.e.idempotencyKey(a.id, m.State.IdempotencyName(node.ID), w.Visit, w.Item)}
 	if s, ok := h.(Stepped); ok {
-		t.stepped = s.Stepped()
+		t.Stepped = s.Stepped()
 	}
 	t.ctx, t.cancel = context.WithCancelCause(a.e.base)
 	t.log.e, t.log.t = a.e, t
 	t.sign()
-	previous := previousResults(a.s, node.Index)
+	previous := previousResults(m.State, node.Index)
 	substeps, grants := maps.Clone(w.Substeps), maps.Clone(w.Answers)
 	t.call = Call{
-		RunID: a.id, PlanKey: a.run.PlanKey, Owner: a.run.Actor, Session: cmp.Or(a.run.Session, a.id), Node: node,
-		Visit: w.Visit, Item: w.Item, Attempt: t.number, Input: input, Last: a.s.Walk.Last(w.VisitKey),
-		Plan: a.s.Program, Request: a.s.Request,
-		IdempotencyKey: a.e.idempotencyKey(a.id, a.s.IdempotencyName(node.ID), w.Visit, w.Item),
-		Previous:       func() []PreviousResult { return previous },
-		Log:            t.log.line, Progress: t.log.progress,
+		RunID: a.id, PlanKey: m.Run.PlanKey, Owner: m.Run.Actor, Session: cmp.Or(m.Run.Session, a.id), Node: node,
+		Visit: w.Visit, Item: w.Item, Attempt: t.Number, Input: input, Last: m.State.Walk.Last(w.VisitKey),
+		Plan: m.State.Program, Request: m.State.Request, IdempotencyKey: t.IdempotencyKey,
+		Previous: func() []PreviousResult { return previous },
+		Log:      t.log.line, Progress: t.log.progress,
 	}
 	t.call.Stream = func(text string) {
 		t.sign()
@@ -94,12 +88,12 @@ func (a *runner) newAttempt(w *runstate.Step, node *walk.ProgramNode, h Handler,
 	t.call.Substep = func(n int, kind, digest string, effect walk.Effect, fn func() (any, domain.Usage, error)) (any, error) {
 		t.sign()
 		defer t.sign()
-		return a.runSubstep(t, substeps[n], n, kind, digest, effect, fn)
+		return t.runSubstep(substeps[n], n, kind, digest, effect, fn)
 	}
 	t.call.Asking, t.call.Needs = t.asking, t.needs
-	t.call.Pass = func(n int, p Passing) error { return a.pass(t, substeps[n], n, p) }
+	t.call.Pass = func(n int, p Passing) error { return t.pass(substeps[n], n, p) }
 	t.call.Answered = func(n, request int, p Passing, out any, err error) error {
-		return a.handBack(t, substeps[n], n, request, p, out, err)
+		return t.handBack(substeps[n], n, request, p, out, err)
 	}
 	t.call.Approve = func(n int, q Question) error { return t.approve(grants, n, q) }
 	return t
@@ -151,8 +145,8 @@ func (e *Engine) start(t *attempt) {
 		defer e.attempts.Delete(t)
 		defer t.leave() // also when the attempt was abandoned long ago: now nobody works with it
 		ctx, stop := t.ctx, context.CancelFunc(func() {})
-		if t.node.Timeout > 0 {
-			ctx, stop = context.WithTimeoutCause(t.ctx, t.node.Timeout, ErrTimeout)
+		if t.Spec.Timeout > 0 {
+			ctx, stop = context.WithTimeoutCause(t.ctx, t.Spec.Timeout, ErrTimeout)
 		}
 		defer stop()
 		unwatch := context.AfterFunc(ctx, func() {
@@ -216,7 +210,7 @@ func (t *attempt) end() bool {
 // timedOut is how an attempt ends whose handler returned after its timeout: a
 // failure, whatever it returned. A failure that says more is kept.
 func (t *attempt) timedOut(r Result, err error) error {
-	f := &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("timed out after %s", t.node.Timeout)}
+	f := &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("timed out after %s", t.Spec.Timeout)}
 	if err == nil {
 		t.late(r.Output, nil)
 		return f
@@ -258,34 +252,12 @@ type attemptLog struct {
 	last    *domain.Progress
 }
 
-// logText is the text form of what a log node was given; nothing if it is too
-// large, which fails the node anyway.
-func logText(v any) string {
-	switch v.(type) {
-	case []any, map[string]any:
-		raw, _ := jsonvalue.EncodeWithin(v, jsonvalue.MaxBytes)
-		return string(raw)
-	}
-	return jsonvalue.Text(v)
-}
-
-func logOf(text string) domain.RawJSON {
-	if len(text) > maxLogBytes {
-		text = strings.ToValidUTF8(text[:maxLogBytes], "")
-	}
-	b, err := json.Marshal(domain.AttemptLog{Lines: []domain.LogLine{{At: time.Now().UTC().Truncate(time.Microsecond), Level: "info", Message: text}}})
-	if err != nil {
-		return nil
-	}
-	return b
-}
-
 func (l *attemptLog) line(level, message string) {
 	now := l.e.now()
 	l.t.signed.Store(now.UnixMicro())
 	message = l.e.mask(message)
 	l.mu.Lock()
-	kept := l.bytes+len(message) <= maxLogBytes
+	kept := l.bytes+len(message) <= runstate.MaxLogBytes
 	if kept {
 		l.bytes += len(message) + 32
 		l.lines = append(l.lines, domain.LogLine{At: now, Level: level, Message: message})
@@ -331,7 +303,7 @@ func (e *Engine) logsOf(run string, journal []domain.Entry) {
 		}
 		for i := range slices.Backward(journal) {
 			r := &journal[i]
-			if r.Kind == domain.EntryIntent && r.Substep == 0 && r.Node == t.node.ID && r.Visit == t.key.Visit && r.Item == t.key.Item && r.Attempt == t.number {
+			if r.Kind == domain.EntryIntent && r.Substep == 0 && r.Node == t.Spec.ID && r.Visit == t.Visit && r.Item == t.Item && r.Attempt == t.Number {
 				r.Log = t.log.stored()
 				break
 			}
@@ -349,9 +321,9 @@ func (e *Engine) mask(s string) string {
 
 // event is a live event about an attempt.
 func (t *attempt) event(typ string, data map[string]any) domain.Event {
-	data["node"], data["visit"], data["attempt"] = t.node.ID, t.key.Visit, t.number
-	if t.key.Item != runstate.NoItem {
-		data["item"] = t.key.Item
+	data["node"], data["visit"], data["attempt"] = t.Spec.ID, t.Visit, t.Number
+	if t.Item != runstate.NoItem {
+		data["item"] = t.Item
 	}
 	return domain.Event{Type: typ, Run: t.run, Session: t.call.Session, At: t.e.now(), Data: data}
 }

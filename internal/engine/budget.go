@@ -2,11 +2,8 @@ package engine
 
 import (
 	"errors"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // This file keeps a run within its limits inside its steps: before a model call or
@@ -99,11 +96,11 @@ func (t *attempt) callEnded(n int, spent bool) { t.runner.inbox.post(lostMsg{t, 
 
 // reserve makes room for a call, lets it wait for calls in flight, or refuses it.
 func (a *runner) reserve(m reserveMsg) {
-	if a.running[m.attempt.key] != m.attempt {
+	if a.attempts[&m.attempt.Attempt] != m.attempt {
 		m.answer(ErrFenced)
 		return
 	}
-	output, wait, err := a.calls.reserve(m.attempt, m.n, m.need, a.run.Limits, a.spent())
+	output, wait, err := a.calls.reserve(m.attempt, m.n, m.need, a.m.Run.Limits, a.m.Spent(a.e.clock.monotonic()))
 	if wait {
 		a.calls.waiting = append(a.calls.waiting, m)
 		return
@@ -117,7 +114,7 @@ func (a *runner) callOver(m *substepMsg) {
 		return
 	}
 	used := m.entry.Usage
-	reserved, over := a.calls.close(m.attempt, m.entry.Substep, a.run.Limits, m.unreported, &m.entry)
+	reserved, over := a.calls.close(m.attempt, m.entry.Substep, a.m.Run.Limits, m.unreported, &m.entry)
 	if over {
 		a.e.log.Warn("a model call used more than was reserved", "run_id", a.id, "node", m.entry.Node,
 			"used", used.InputTokens+used.OutputTokens, "reserved", reserved)
@@ -131,66 +128,4 @@ func (a *runner) feed() {
 	for _, m := range waiting {
 		a.reserve(m)
 	}
-}
-
-// armDeadline watches for max_duration while the run works.
-func (a *runner) armDeadline() {
-	if a.deadline != nil {
-		a.deadline.Stop()
-		a.deadline = nil
-	}
-	if l := a.run.Limits.MaxDuration; l > 0 && a.run.Status == domain.RunRunning && !a.ended {
-		e, id := a.e, a.id
-		a.deadline = time.AfterFunc(max(l-a.spent().Time, time.Millisecond), func() { e.post(id, deadlineMsg{}) })
-	}
-}
-
-// overTime reports whether max_duration has passed.
-func (a *runner) overTime() bool {
-	l := a.run.Limits.MaxDuration
-	return l > 0 && a.run.Status == domain.RunRunning && a.spent().Time >= l
-}
-
-// cutOff stops, once max_duration has passed, every call that may be repeated. One
-// that may not be ends by itself.
-func (a *runner) cutOff() {
-	if !a.overTime() {
-		a.armDeadline()
-		return
-	}
-	for _, t := range a.running {
-		a.cutOffAttempt(t)
-	}
-}
-
-func (a *runner) cutOffAttempt(t *attempt) {
-	w := a.s.Open[t.key]
-	if w == nil || len(w.CallsInFlight) > 0 || !t.stepped && t.effect == walk.EffectUnsafe {
-		return
-	}
-	t.cancel(ErrBudget)
-}
-
-// outOfBudget lets the run wait until a limit is raised.
-func (a *runner) outOfBudget(err error) {
-	if a.s.Budget != nil || a.s.Cancelled || a.ended {
-		return
-	}
-	p := runstate.VerbDecision{Verb: runstate.VerbBudget, Message: err.Error()}
-	if b, ok := errors.AsType[*budgetError](err); ok {
-		p.Message, p.Code = b.message, b.code
-	}
-	a.verbRow(p, domain.System.Name, "")
-}
-
-// limitReached says which limit ended an attempt.
-func (a *runner) limitReached(cause error) error {
-	if _, ok := errors.AsType[*budgetError](cause); ok {
-		return cause
-	}
-	l := a.run.Limits
-	if why := runstate.Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, a.spent()); why != "" {
-		return &budgetError{message: why}
-	}
-	return &budgetError{message: "a limit of the run was reached"}
 }

@@ -37,6 +37,9 @@ func (c *clock) now() time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
+// monotonic is a reading of a clock that nobody can set; it is positive.
+func (c *clock) monotonic() time.Duration { return c.machine().passed + 1 }
+
 // ahead is how far the engine's time is ahead of the machine's clock, which was
 // put back by so much; 0: it was not.
 func (c *clock) ahead() time.Duration {

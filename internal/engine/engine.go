@@ -68,8 +68,6 @@ const (
 	maxRecursion   = 8    // nesting of plan nodes
 	timeoutGrace   = 100 * time.Millisecond
 	abandonStopped = 2 * time.Second
-	maxLogBytes    = 64 << 10
-	maxPath        = 64
 )
 
 // Engine runs plans. It is safe for concurrent use.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -21,7 +22,6 @@ var (
 
 const (
 	CodeInterrupted = "interrupted"
-	codeChildFailed = "child_failed"
 	codeRecursion   = "recursion"
 	codeUnknownPlan = "unknown_plan"
 )
@@ -44,3 +44,12 @@ type panicError struct {
 }
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// detail encodes the details of an audit record.
+func detail(v map[string]any) domain.RawJSON {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil // plain values only
+	}
+	return b
+}

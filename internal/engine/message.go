@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+)
+
 // message is something that happens to a run. Its runner applies messages one at a time,
 // in the order in which they were posted.
 type message interface{ apply(a *runner) }
@@ -14,7 +19,11 @@ type answerable interface {
 type slotMsg struct{ token slotToken }
 
 func (m slotMsg) apply(a *runner) {
-	if a.slots.accept(m.token) && (a.ended || a.stopping || a.nothingToDo()) {
+	if !a.slots.accept(m.token) {
+		return
+	}
+	waits := a.m.Run.Status == domain.RunWaiting && len(a.attempts) == 0 && a.nothingStarts()
+	if a.m.Ended() || a.stopping || waits { // the slot is of no use
 		a.slots.yield()
 	}
 }
@@ -27,7 +36,7 @@ func (nodeSlotMsg) apply(a *runner) { a.slots.acceptNode() }
 // timerMsg says that something is due.
 type timerMsg struct{}
 
-func (timerMsg) apply(a *runner) { a.due() }
+func (timerMsg) apply(a *runner) { a.handle(runstate.TimerDue{}) }
 
 // stopMsg says that the engine stops.
 type stopMsg struct{}
@@ -40,7 +49,7 @@ func (stopMsg) apply(a *runner) {
 // childrenMsg asks the runner to look whether children have ended.
 type childrenMsg struct{}
 
-func (childrenMsg) apply(a *runner) { a.lookForChildren() }
+func (childrenMsg) apply(a *runner) { a.handle(runstate.CheckChildren{}) }
 
 // childMsg says that a child run ended, or cannot be created.
 type childMsg struct {
@@ -50,8 +59,6 @@ type childMsg struct {
 	refused error
 }
 
-func (m childMsg) apply(a *runner) { a.childEnded(m) }
-
 // doneMsg says that the handler of an attempt returned.
 type doneMsg struct {
 	attempt *attempt
@@ -59,12 +66,8 @@ type doneMsg struct {
 	err     error
 }
 
-func (m doneMsg) apply(a *runner) { a.done(m.attempt, m.result, m.err) }
-
 // abandonMsg says that the handler of an attempt ignores the end of its context.
 type abandonMsg struct{ attempt *attempt }
-
-func (m abandonMsg) apply(a *runner) { a.abandon(m.attempt) }
 
 // lateMsg brings what the handler of an abandoned attempt returned.
 type lateMsg struct {
@@ -73,18 +76,13 @@ type lateMsg struct {
 	err     error
 }
 
-func (m lateMsg) apply(a *runner) { a.late(m) }
+func (m silenceMsg) apply(a *runner) {
+	a.handle(&runstate.Silence{Since: m.since, Node: m.node})
+}
 
-func (m substepMsg) apply(a *runner)  { a.substep(m) }
-func (m silenceMsg) apply(a *runner)  { a.silence(m) }
-func (m reserveMsg) apply(a *runner)  { a.reserve(m) }
-func (m deadlineMsg) apply(a *runner) { a.cutOff() }
-func (m answerMsg) apply(a *runner)   { a.keepAnswer(m) }
-func (m replanMsg) apply(a *runner)   { a.replanned(m) }
+func (m reserveMsg) apply(a *runner) { a.reserve(m) }
 
-func (m verbMsg) apply(a *runner)    { a.operate(func() { a.answerLater(m, a.act(m)) }) }
-func (m resolveMsg) apply(a *runner) { a.operate(func() { a.answerLater(m, a.resolve(m)) }) }
-func (m decideMsg) apply(a *runner)  { a.operate(func() { a.decide(m) }) }
+func (deadlineMsg) apply(a *runner) { a.handle(runstate.DeadlinePassed{}) }
 
 func (m lostMsg) apply(a *runner) {
 	if a.calls.lose(m.attempt, m.n, m.spent) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 )
 
 // pipeline puts the checkpoints of one run together, hands them to the store in order,
@@ -18,8 +19,9 @@ type pipeline struct {
 	store interface {
 		Enqueue(checkpoints []domain.Checkpoint, ack func(error))
 	}
-	run   string
-	nudge func() // wakes the runner
+	run     string
+	nudge   func()                     // wakes the runner
+	execute func(runstate.Task, error) // executes a task of the machine, or learns that it must not be
 
 	mu       sync.Mutex
 	rejected error // guarded by mu: first rejection since the last hand-over; set by ack, cleared by the runner
@@ -30,9 +32,7 @@ type pipeline struct {
 	retryNow atomic.Bool  // rejected checkpoints are due again: set by a timer, taken by the runner
 
 	// The fields below belong to the runner's goroutine.
-	next      domain.Checkpoint // being put together
-	hasFinal  bool              // next holds a final row
-	fence     int64             // sequence number after the last completed checkpoint
+	fence     int64 // sequence number after the last completed checkpoint
 	chain     *domain.Chain
 	completed int64 // checkpoints completed
 	handed    int64 // of those, given to the store
@@ -46,13 +46,22 @@ type pipeline struct {
 
 // deferred is what must not happen before a checkpoint is durable.
 type deferred struct {
-	index int64 // of the checkpoint; 0: the one being put together
-	fn    func(error)
+	index int64 // of the checkpoint
+	task  runstate.Task
+	fn    func(error) // nil: task is executed
+}
+
+func (p *pipeline) perform(d deferred, err error) {
+	if d.fn != nil {
+		d.fn(err)
+		return
+	}
+	p.execute(d.task, err)
 }
 
 // open prepares the pipeline of a run.
-func (p *pipeline) open(store Store, run string, nudge func()) {
-	p.store, p.run, p.nudge, p.chain = store, run, nudge, new(domain.Chain)
+func (p *pipeline) open(store Store, run string, nudge func(), execute func(runstate.Task, error)) {
+	p.store, p.run, p.nudge, p.execute, p.chain = store, run, nudge, execute, new(domain.Chain)
 	p.wakeAt.Store(math.MaxInt64)
 }
 
@@ -88,7 +97,7 @@ func (p *pipeline) target(ahead int64, working bool) int64 {
 		return math.MaxInt64 // again is tied to time, not to answers
 	case p.isRefused():
 		return p.completed // the rest is rejected too
-	case len(p.deferred) > 0 && p.deferred[0].index > 0:
+	case len(p.deferred) > 0 && p.deferred[0].index <= p.completed:
 		return p.deferred[0].index
 	case p.unacked() >= ahead:
 		return p.completed - ahead/2
@@ -106,32 +115,32 @@ func (p *pipeline) await(target int64) bool {
 
 // after ties fn to the checkpoint being put together: it is called with nil when that is
 // durable, or with the error that prevents it.
-func (p *pipeline) after(fn func(error)) { p.deferred = append(p.deferred, deferred{fn: fn}) }
+func (p *pipeline) after(fn func(error)) {
+	p.deferred = append(p.deferred, deferred{index: p.completed + 1, fn: fn})
+}
 
-// complete ends the checkpoint being put together; false: there is nothing to write.
-func (p *pipeline) complete() bool {
-	c := p.next
-	if len(c.Entries) == 0 && c.Patch == nil && len(c.Audit) == 0 && len(c.Approvals) == 0 {
-		// What was tied to this checkpoint needs no more than those before it.
-		for i := range p.deferred {
-			if p.deferred[i].index == 0 {
-				p.deferred[i].index = max(p.completed, 1)
-			}
-		}
-		if p.completed == 0 && len(p.deferred) > 0 {
-			p.fail(nil)
-		}
-		return false
-	}
+// executeAfter ties a task to a checkpoint.
+func (p *pipeline) executeAfter(index int64, t runstate.Task) {
+	p.deferred = append(p.deferred, deferred{index: index, task: t})
+}
+
+// complete takes over a checkpoint that was put together.
+func (p *pipeline) complete(c domain.Checkpoint) {
 	c.Run, c.Fence, c.Chain = p.run, p.fence, p.chain
-	p.next, p.hasFinal = domain.Checkpoint{}, false
 	p.fence += int64(len(c.Entries))
 	p.completed++
-	for i := len(p.deferred) - 1; i >= 0 && p.deferred[i].index == 0; i-- {
-		p.deferred[i].index = p.completed
-	}
 	p.inflight = append(p.inflight, c)
-	return true
+}
+
+// nothingToWrite says that the checkpoint being put together is empty: what was tied to it
+// needs no more than those before it.
+func (p *pipeline) nothingToWrite() {
+	for i := len(p.deferred) - 1; i >= 0 && p.deferred[i].index > p.completed; i-- {
+		p.deferred[i].index = max(p.completed, 1)
+	}
+	if p.completed == 0 && len(p.deferred) > 0 {
+		p.fail(nil)
+	}
 }
 
 // handOver gives the store what was completed. What ends together is handed over
@@ -156,10 +165,10 @@ func (p *pipeline) durable() error {
 		p.inflight = p.inflight[n:]
 		p.answered, p.conflicts, p.backoff = acked, 0, 0
 	}
-	for len(p.deferred) > 0 && p.deferred[0].index > 0 && p.deferred[0].index <= acked {
+	for len(p.deferred) > 0 && p.deferred[0].index <= acked {
 		d := p.deferred[0]
 		p.deferred = p.deferred[1:]
-		d.fn(nil)
+		p.perform(d, nil)
 	}
 	if err != nil && !p.broken && p.acked.Load() >= p.completed { // the rest is rejected too; it is waited for
 		return err
@@ -185,7 +194,7 @@ func (p *pipeline) fail(err error) {
 	list := p.deferred
 	p.deferred = nil
 	for _, d := range list {
-		d.fn(err)
+		p.perform(d, err)
 	}
 }
 
@@ -221,7 +230,7 @@ func (p *pipeline) again() {
 // which sets the fence.
 func (p *pipeline) reset() {
 	p.accept()
-	p.inflight, p.next, p.hasFinal, p.chain = nil, domain.Checkpoint{}, false, new(domain.Chain)
+	p.inflight, p.chain = nil, new(domain.Chain)
 	p.answered = p.completed
 }
 

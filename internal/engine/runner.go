@@ -7,10 +7,12 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// runner executes one run. Its fields belong to its goroutine, but for inbox and pipe,
-// which say who else uses them.
+// runner executes one run: it hands events to the run's machine, and executes the commands
+// that follow. Its fields belong to its goroutine, but for inbox and pipe, which say who else
+// uses them.
 type runner struct {
 	e    *Engine
 	id   string
@@ -19,39 +21,28 @@ type runner struct {
 	inbox mailbox
 	pipe  pipeline
 	slots slots
-	ready dispatcher
 	calls ledger
 
-	created *domain.Run // a run without journal, as it was created
-	run     domain.Run
-	prog    *runstate.Compiled
-	s       *runstate.State
-	running map[runstate.StepKey]*attempt
+	created  *domain.Run // a run without journal, as it was created
+	m        *runstate.Machine
+	attempts map[*runstate.Attempt]*attempt // under way
+	options  optionsCache
 
-	noted    map[domain.Use]bool
-	dueDirty bool
-	pathLen  int
-
-	batch        []message // taken from the mailbox and not handled
-	budget       string    // why nothing starts as long as something runs
-	runningSince time.Time
-	deadline     *time.Timer // of max_duration
-	stopping     bool
-	ended        bool
-	reopening    bool // a resume is being recorded; its status is set already
-	// loaded and recovered are the revisions before and after recover.
-	loaded, recovered int64
-	// offered is the digest of the preview of a resume before recover; empty: the
-	// run was not left behind by a process.
-	offered string
-	dropped bool // the run is no longer this runner's business
+	batch    []message          // taken from the mailbox and not handled
+	todo     []runstate.Command // being executed
+	ready    runstate.AttemptReady
+	done     runstate.AttemptDone
+	deadline deadline
+	offered  string // digest of the preview of a resume before Recover
+	began    bool   // the last event started a step
+	stopping bool
+	dropped  bool // the run is no longer this runner's business
 }
 
 func newRunner(e *Engine, id string) *runner {
-	a := &runner{e: e, id: id, inbox: newMailbox(), gone: make(chan struct{}), running: map[runstate.StepKey]*attempt{}}
-	a.pipe.open(e.store, id, a.inbox.nudge)
+	a := &runner{e: e, id: id, inbox: newMailbox(), gone: make(chan struct{}), attempts: map[*runstate.Attempt]*attempt{}}
+	a.pipe.open(e.store, id, a.inbox.nudge, a.execute)
 	a.slots = slots{sched: e.sched, run: id, granted: func() bool { return a.inbox.post(nodeSlotMsg{}) }}
-	a.ready = dispatcher{underWay: func(k runstate.StepKey) bool { return a.running[k] != nil }, now: e.now}
 	return a
 }
 
@@ -99,7 +90,9 @@ func (a *runner) loop() {
 			}
 			a.advance()
 			a.freeNodes()
-			a.putDown()
+			if a.stopping {
+				a.handle(runstate.PutDown{})
+			}
 			a.flush()
 			a.pipe.handOver()
 		} else if a.isStopping() {
@@ -109,44 +102,29 @@ func (a *runner) loop() {
 		if a.dropped || a.idle() && a.e.runs.evict(a) {
 			return
 		}
-		if a.pipe.await(a.pipe.target(a.ahead(), len(a.running) > 0)) {
+		if a.pipe.await(a.pipe.target(a.ahead(), len(a.attempts) > 0)) {
 			<-a.inbox.wake
 		}
 	}
 }
 
-// putDown records that a run was left at rest by a clean shutdown, so that the
-// next start does not take it for a crash.
-func (a *runner) putDown() {
-	if a.stopping && len(a.running) == 0 && !a.ended && !a.s.CleanStop && a.run.Status == domain.RunRunning {
-		a.verbRow(runstate.VerbDecision{Verb: runstate.VerbStop}, domain.System.Name, "kairosd was stopped")
-	}
-}
-
 // idle reports whether the run needs no goroutine: it is final, or waits.
 func (a *runner) idle() bool {
-	if len(a.running) > 0 || !a.pipe.quiet() {
+	if len(a.attempts) > 0 || !a.pipe.quiet() {
 		return false
 	}
-	if a.ended || a.stopping {
+	if a.m.Ended() || a.stopping {
 		return true
 	}
 	// With a ticket in the queue the scheduler brings the run back; a node slot
 	// that was promised to this runner must find it.
-	return !a.slots.nodeQueued && (a.slots.queued || a.ready.peek(a.s) == nil || a.blocked())
+	return !a.slots.nodeQueued && (a.slots.queued || a.nothingStarts())
 }
 
-// blocked reports whether nothing may start.
-func (a *runner) blocked() bool { return a.stopping || a.barred() }
-
-// barred is blocked for a reason that outlives a restart.
-func (a *runner) barred() bool {
-	return a.s.Paused || a.s.Held || a.s.Quarantined || a.e.opts.Safe || a.budget != "" || a.s.Budget != nil || a.ended || a.early() || a.prog.Replans && a.s.Replanning() != nil
-}
-
-// early reports whether the run may not start yet.
-func (a *runner) early() bool {
-	return a.run.StartedAt.IsZero() && !a.run.StartAt.IsZero() && a.run.StartAt.After(a.e.now())
+// nothingStarts reports whether no step may start as things are.
+func (a *runner) nothingStarts() bool {
+	env := a.env()
+	return a.m.Blocked(env) || a.m.Next(env.Now) == nil
 }
 
 func (a *runner) isStopping() bool {
@@ -159,86 +137,115 @@ func (a *runner) isStopping() bool {
 func (a *runner) load() error {
 	ctx := context.WithoutCancel(a.e.base)
 	fresh := a.created != nil && a.created.LastSeq == 0
+	var run domain.Run
 	if a.created != nil {
-		a.run, a.created = *a.created, nil
+		run, a.created = *a.created, nil
 	} else {
-		r, err := a.e.store.Run(ctx, a.id)
-		if err != nil {
+		var err error
+		if run, err = a.e.store.Run(ctx, a.id); err != nil {
 			return err
 		}
-		a.run = r
 	}
-	if err := a.run.Corrupt(); err != nil {
+	if err := run.Corrupt(); err != nil {
 		return err
 	}
-	p, err := a.e.program(ctx, a.run.Hash)
+	p, err := a.e.program(ctx, run.Hash)
 	if err != nil {
-		return a.unrunnable(ctx, err)
+		return a.e.unrunnable(ctx, run, err)
 	}
-	a.prog = p
-	input, err := runstate.Decode(a.run.Input)
+	input, err := runstate.Decode(run.Input)
 	if err != nil {
 		return domain.Errorf(domain.CodeCorrupt, "input of run %s: %w", a.id, err)
 	}
 	var journal []domain.Entry
 	if !fresh {
-		if journal, err = a.e.Journal(ctx, a.run); err != nil {
+		if journal, err = a.e.Journal(ctx, run); err != nil {
 			return err
 		}
 	}
-	s, err := a.e.Fold(ctx, p, a.run, input, journal, false)
+	s, err := a.e.Fold(ctx, p, run, input, journal, true)
 	if err != nil {
 		return err
 	}
-	a.s, a.pipe.fence = s, s.Seq
-	a.ready.requeue(a.s)
-	a.pathLen = len(a.run.Path)
-	a.ended = a.run.Status.Final()
-	a.dueDirty = true
-	loaded := s.Seq
-	working := (a.run.Status == domain.RunRunning || a.run.Status == domain.RunQueued) && !fresh
-	if working && a.e.env.Unattended(a.run) {
-		a.offered = a.e.offer(ctx, a.id)
+	a.pipe.fence = s.Seq
+	a.m = runstate.NewMachine(run, p, s, a.pipe.completed)
+	if flushed := a.e.flushed; flushed != nil {
+		a.m.Observe = func(s *runstate.State) { flushed(a.id, s) }
 	}
-	a.recover()
-	a.loaded, a.recovered = loaded, s.Seq
+	working := (run.Status == domain.RunRunning || run.Status == domain.RunQueued) && !fresh
+	a.offered = ""
+	if working {
+		a.offered = a.offer()
+	}
+	a.handle(&runstate.Recover{Stepped: a.e.steppedInFlight(a.m.State), Announced: a.offered != ""})
+	failpoint.Hit("recover.settled")
 	if working {
 		// Beside other work it may wait for children that were never created, or
 		// ended while nobody listened; Open sees to runs that only wait.
-		a.lookForChildren()
+		for _, c := range a.m.Pending() {
+			a.execute(c.Task, nil)
+		}
 	}
 	return nil
 }
 
+// offer is the digest of what a resume of a run that a process left behind does; empty: no
+// process did.
+func (a *runner) offer() string {
+	if !a.e.env.Unattended(a.m.Run) {
+		return ""
+	}
+	p, _, _, err := a.view().Resume(domain.VerbRequest{Run: a.id, Action: domain.ActionResume})
+	if err != nil {
+		return "" // whoever asks for the resume meets the same trouble
+	}
+	return p.Digest
+}
+
+// steppedInFlight are the nodes of attempts in flight that do everything with an effect in
+// sub-steps.
+func (e *Engine) steppedInFlight(s *runstate.State) map[int]bool {
+	var stepped map[int]bool
+	for _, w := range s.Open {
+		if w.InFlight() && e.stepped(&s.Program.Nodes[w.Node]) {
+			if stepped == nil {
+				stepped = map[int]bool{}
+			}
+			stepped[w.Node] = true
+		}
+	}
+	return stepped
+}
+
 // unrunnable ends a run whose plan cannot be compiled here.
-func (a *runner) unrunnable(ctx context.Context, cause error) error {
+func (e *Engine) unrunnable(ctx context.Context, run domain.Run, cause error) error {
 	switch domain.CodeOf(cause) {
 	case domain.CodeInvalid, domain.CodeCorrupt, domain.CodeNotFound:
 	default:
 		return cause
 	}
-	if a.run.Status != domain.RunQueued || !a.run.StartedAt.IsZero() {
+	if run.Status != domain.RunQueued || !run.StartedAt.IsZero() {
 		return cause // it goes on when the plan fits again
 	}
-	now := a.e.now()
+	now := e.now()
 	headline := cause.Error()
-	err := a.e.store.Commit(ctx, domain.Checkpoint{Run: a.id, Fence: a.run.LastSeq,
+	err := e.store.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: run.LastSeq,
 		Patch: &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, EndedAt: &now, DueAt: &time.Time{},
 			Error: &domain.RunError{Code: "plan", Message: headline}},
-		Audit: []domain.AuditRecord{statusRecord(a.id, domain.RunFailed, "", headline)}})
+		Audit: []domain.AuditRecord{runstate.StatusRecord(run.ID, domain.RunFailed, "", headline)}})
 	if err != nil {
 		return err
 	}
-	a.e.sched.ended(a.id, a.concurrencyKey())
-	a.e.watchers.changed(a.id)
+	e.sched.ended(run.ID, concurrencyKey(&run))
+	e.watchers.changed(run.ID)
 	return cause
 }
 
-func (a *runner) concurrencyKey() string {
-	if a.run.Concurrency == nil {
+func concurrencyKey(r *domain.Run) string {
+	if r.Concurrency == nil {
 		return ""
 	}
-	return a.run.Concurrency.Key
+	return r.Concurrency.Key
 }
 
 // giveUp answers everything that waits and leaves the run as it is stored.
@@ -269,13 +276,11 @@ func (a *runner) dismiss(mail []message, answer func(answerable)) {
 
 // end gives back what the runner holds.
 func (a *runner) end() {
-	for _, t := range a.running {
+	for _, t := range a.attempts {
 		t.cancel(ErrFenced)
 		a.slots.returnNode() //seed:return-slot
 	}
-	if a.deadline != nil {
-		a.deadline.Stop()
-	}
+	a.deadline.arm(0, nil)
 	a.slots.releaseNodes()
 	a.slots.yield()
 	close(a.gone)
@@ -316,14 +321,13 @@ func (a *runner) refold(cause error) {
 		a.giveUp(fenced)
 		return
 	}
-	for k, t := range a.running {
+	for k, t := range a.attempts {
 		t.cancel(ErrFenced)
-		delete(a.running, k)
+		delete(a.attempts, k)
 		a.slots.returnNode()
 	}
 	a.pipe.reset()
-	a.noted, a.calls.reserved = nil, nil
-	a.budget = ""
+	a.calls.reserved = nil
 	if err := a.load(); err != nil && !a.setAside(err) {
 		a.giveUp(err)
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -46,7 +45,7 @@ func (e *Engine) tellSilent(told map[string]bool) {
 		t := key.(*attempt)
 		at := time.UnixMicro(t.signed.Load()).UTC()
 		if m, ok := found[t.run]; at.Before(limit) && (!ok || at.Before(m.since)) {
-			found[t.run] = silenceMsg{at, t.node.ID}
+			found[t.run] = silenceMsg{at, t.Spec.ID}
 		}
 	}
 	for run, m := range found {
@@ -61,20 +60,4 @@ func (e *Engine) tellSilent(told map[string]bool) {
 			e.runs.tell(run, silenceMsg{})
 		}
 	}
-}
-
-// silence records that the run gives no sign of life, or gives one again.
-func (a *runner) silence(m silenceMsg) {
-	on := !m.since.IsZero()
-	if a.ended || a.run.Status != domain.RunRunning || on == a.run.Attention || on && len(a.running) == 0 {
-		return
-	}
-	a.run.Attention = on
-	headline, node := a.headline(domain.RunRunning, "", nil)
-	if on {
-		headline, node = fmt.Sprintf("%s gives no sign of life since %s", m.node, m.since.Format(time.RFC3339)), m.node
-	}
-	p := patchOf(&a.pipe.next)
-	p.Silent, p.Headline, p.Node = &on, &headline, &node
-	a.run.Headline, a.run.Node = headline, node
 }

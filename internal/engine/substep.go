@@ -30,7 +30,7 @@ func SubstepKey(key string, n int) string { return key + "-" + strconv.Itoa(n) }
 // runSubstep runs fn at most once per (visit, item, n) across crashes: its
 // response is durable before the handler sees it. An unsafe sub-step announces
 // itself first, so that it is in doubt until its outcome is recorded.
-func (a *runner) runSubstep(t *attempt, recorded domain.Entry, n int, kind, digest string, effect walk.Effect,
+func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, effect walk.Effect,
 	fn func() (any, domain.Usage, error)) (any, error) {
 	if recorded.Substep == n && n > 0 && sameSubstep(recorded, kind, digest) {
 		if recorded.Failure != nil {
@@ -41,7 +41,7 @@ func (a *runner) runSubstep(t *attempt, recorded domain.Entry, n int, kind, dige
 	if n <= 0 {
 		return nil, errors.New("engine: sub-steps count from 1")
 	}
-	row := domain.Entry{Node: t.node.ID, Visit: t.key.Visit, Item: t.key.Item, Attempt: t.number, Substep: n, Effect: string(effect)}
+	row := domain.Entry{Node: t.Spec.ID, Visit: t.Visit, Item: t.Item, Attempt: t.Number, Substep: n, Effect: string(effect)}
 	t.usedIn(kind)
 	if err := t.reserve(n); err != nil {
 		return nil, err
@@ -79,10 +79,10 @@ func (a *runner) runSubstep(t *attempt, recorded domain.Entry, n int, kind, dige
 			t.callEnded(n, unreported || !usage.Zero())
 			return nil, err // no response to keep: what it did is unknown
 		}
-		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(f, t.node.ID)
+		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(f, t.Spec.ID)
 		t.e.maskFailure(row.Failure)
 	} else {
-		value, raw, failure := t.e.encodeOutput(t.node.ID, out)
+		value, raw, failure := t.e.encodeOutput(t.Spec.ID, out)
 		if failure != nil {
 			t.callEnded(n, true)
 			return nil, runstate.ToPlanner(failure)
@@ -110,9 +110,9 @@ func (t *attempt) notMade(row domain.Entry, kind, digest string) {
 // asking keeps a prompt for the row of its sub-step. What cannot be kept is left
 // out: the call itself does not depend on it.
 func (t *attempt) asking(n int, prompt any) {
-	_, raw, failure := t.e.encodeOutput(t.node.ID, prompt)
+	_, raw, failure := t.e.encodeOutput(t.Spec.ID, prompt)
 	if failure != nil {
-		t.e.log.Warn("a prompt was not kept", "run_id", t.run, "node", t.node.ID, "err", failure.Message)
+		t.e.log.Warn("a prompt was not kept", "run_id", t.run, "node", t.Spec.ID, "err", failure.Message)
 		return
 	}
 	t.mu.Lock()
@@ -149,28 +149,14 @@ func (t *attempt) record(m substepMsg) error {
 	return err
 }
 
-// substep appends a sub-step's row if its attempt still counts.
-func (a *runner) substep(m substepMsg) {
-	if a.running[m.attempt.key] != m.attempt {
+func (m substepMsg) apply(a *runner) {
+	t := m.attempt
+	if a.attempts[&t.Attempt] != t {
 		m.answer(ErrFenced)
 		return
 	}
 	a.callOver(&m)
-	e := m.entry
-	e.At = a.e.now()
-	a.noteUses(m.attempt)
-	a.add(e)
+	a.handle(&runstate.SubstepRecorded{Attempt: &t.Attempt, Row: m.entry, Uses: t.takeUses(), Messages: m.mail.messages, Handoff: m.mail.handoff})
 	a.feed()
-	if a.overTime() {
-		a.cutOffAttempt(m.attempt)
-	}
-	for _, l := range m.mail.messages {
-		l.Seq = a.s.Seq
-		a.pipe.next.Messages = append(a.pipe.next.Messages, l)
-	}
-	if h := m.mail.handoff; h != nil {
-		h.Seq = a.s.Seq
-		a.pipe.next.Handoffs = append(a.pipe.next.Handoffs, *h)
-	}
 	a.pipe.after(m.answer)
 }

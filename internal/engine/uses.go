@@ -24,20 +24,11 @@ func (t *attempt) usedIn(kind string) {
 	}
 }
 
-// noteUses puts what newly takes part into the checkpoint that is put together.
-func (a *runner) noteUses(t *attempt) {
+// takeUses gives what took part since it was asked last.
+func (t *attempt) takeUses() []domain.Use {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	list := t.uses
 	t.uses = nil
-	t.mu.Unlock()
-	for _, u := range list {
-		if a.noted[u] {
-			continue
-		}
-		if a.noted == nil {
-			a.noted = map[domain.Use]bool{}
-		}
-		a.noted[u] = true
-		a.pipe.next.Uses = append(a.pipe.next.Uses, u)
-	}
+	return list
 }

@@ -87,25 +87,6 @@ func DeletedError() error {
 	return domain.Errorf(domain.CodeConflict, "the run was deleted").Suggest("rerun or fork it")
 }
 
-// ResumeVerbs are the verb rows that resuming a waiting run writes; none: there is nothing
-// to resume.
-func ResumeVerbs(s *runstate.State) []string {
-	var acts []string
-	if s.Quarantined || s.Held {
-		acts = append(acts, runstate.VerbRelease)
-	}
-	if s.Paused {
-		acts = append(acts, runstate.VerbContinue)
-	}
-	if s.Budget != nil && s.Budget.Code == runstate.CodePrice {
-		acts = append(acts, runstate.VerbBudgetRetry)
-	}
-	if s.HasWait(domain.WaitRetry) {
-		acts = append(acts, runstate.VerbRetryNow)
-	}
-	return acts
-}
-
 // StaleError refuses an action whose preview has another digest now.
 func StaleError() error {
 	return domain.Errorf(domain.CodeStale, "what would happen has changed since the preview").Suggest("look at the new preview")
@@ -183,7 +164,7 @@ func (v *View) Simple(req domain.VerbRequest) domain.Preview {
 	refuse(final && req.Action != domain.ActionDelete, fmt.Sprintf("the run is %s", v.Run.Status))
 	l := lists{keep: v.kept(v.Program, v.State)}
 	if !final && req.Action != domain.ActionDelete {
-		o := v.outlook(v.Program, v.State, ran(v.Journal), nil)
+		o := v.outlook(v.Program, v.State, v.State.Begun(), nil)
 		l.doubt = o.doubt
 		if req.Action == domain.ActionCancel {
 			l.dropped = append(o.again, o.fresh...)
@@ -214,7 +195,7 @@ func (v *View) cancels(step domain.PreviewStep) string {
 }
 
 // Resume computes what resuming does: the preview, the reset of the walk, and the checked
-// options (nil: none). It uses up the state of the view.
+// options (nil: none). It reads no journal. It uses up the state of the view.
 func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runstate.ResumeOptions, error) {
 	p := v.blank(domain.ActionResume)
 	switch v.Run.Status {
@@ -229,7 +210,7 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runs
 		if HasResumeOptions(req) {
 			return p, walk.Reset{}, nil, NoOptionsError()
 		}
-		p.Allowed = len(ResumeVerbs(v.State)) > 0 || v.Env.Unattended(v.Run)
+		p.Allowed = len(runstate.ResumeVerbs(v.State)) > 0 || v.Env.Unattended(v.Run)
 		if !p.Allowed {
 			p.Refusal = "the run is not stopped"
 			if b := v.State.Budget; b != nil {
@@ -239,9 +220,8 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runs
 				p.Refusal = "nothing to resume: " + text
 			}
 		}
-		l := v.outlook(v.Program, v.State, ran(v.Journal), nil)
-		l.keep = append(v.kept(v.Program, v.State), l.keep...)
-		l.fill(&p)
+		l := v.outlook(v.Program, v.State, v.State.Begun(), nil)
+		l.fillResume(&p, v.kept(v.Program, v.State), v.State.History)
 		return p, walk.Reset{}, nil, nil
 	}
 	for _, k := range v.State.UnresolvedDoubts() {
@@ -261,6 +241,7 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runs
 	if err != nil {
 		return p, reset, nil, err
 	}
+	history := v.State.History
 	v.State.AfterReset(reset)
 	p.Allowed = true
 	why := map[string]string{}
@@ -273,14 +254,13 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runs
 	for _, r := range reset.Forgotten {
 		why[r.Node] = "it was decided by what runs again"
 	}
-	l := v.outlook(v.Program, v.State, ran(v.Journal), why)
-	l.keep = append(v.kept(v.Program, v.State), l.keep...)
+	l := v.outlook(v.Program, v.State, v.State.Begun(), why)
 	l.narrowed(asked)
 	if asked != nil {
 		if p.TimeoutMs, p.Attempts = asked.Timeout.Milliseconds(), asked.Attempts; asked.Only != nil {
 			p.Only = visitName(asked.Only.Node, asked.Only.Visit)
 		}
 	}
-	l.fill(&p)
+	l.fillResume(&p, v.kept(v.Program, v.State), history)
 	return p, reset, asked, nil
 }

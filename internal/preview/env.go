@@ -39,7 +39,5 @@ func (v *Env) Unattended(r domain.Run) bool {
 
 // LostOutcome is the outcome of an attempt in flight whose process has crashed.
 func (v *Env) LostOutcome(p *walk.Program, w *runstate.Step, cancelled bool) runstate.Outcome {
-	return runstate.AttemptEnd{Effect: w.Effect, OpenCall: len(w.CallsInFlight) > 0, Interrupted: true, Cancelled: cancelled,
-		MaxAttempts: 1,
-		Stepped:     v.Stepped(&p.Nodes[w.Node])}.Outcome()
+	return runstate.LostOutcome(w, v.Stepped(&p.Nodes[w.Node]), cancelled)
 }

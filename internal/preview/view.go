@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
@@ -40,10 +41,26 @@ func (l lists) fill(p *domain.Preview) {
 	p.Keep, p.Again, p.New = some(l.keep), some(l.again), some(l.fresh)
 	p.InDoubt, p.Dropped, p.Effects = some(l.doubt), some(l.dropped), some(l.effects)
 	p.Later, p.Given = l.later, l.given
+	p.Digest = seal(*p)
+}
+
+// fillResume is fill for a resume, which keeps everything that has settled. In the digest,
+// the history of the state stands for those steps, so that the runner of a long run, which
+// does not keep its past, computes the same.
+func (l lists) fillResume(p *domain.Preview, settled []domain.PreviewStep, history uint64) {
+	answered := l.keep
+	l.keep = append(settled, answered...)
+	l.fill(p)
 	sealed := *p
+	sealed.Keep = answered
+	p.Digest = digestOf(seal(sealed), strconv.FormatUint(history, 16))
+}
+
+// seal is the digest of a preview.
+func seal(sealed domain.Preview) string {
 	sealed.Rev, sealed.Digest, sealed.Points = 0, "", nil
 	sum := sha256.Sum256(runstate.MustJSON(sealed))
-	p.Digest = hex.EncodeToString(sum[:])
+	return hex.EncodeToString(sum[:])
 }
 
 // touches reports whether running a node with this effect touches the world
@@ -225,7 +242,7 @@ func (v *View) doubtStep(p *runstate.Compiled, w *runstate.Step) domain.PreviewS
 	return step
 }
 
-// seen counts how often each node began to run, as far as any row tells.
+// seen counts the rows of each node that began to run, as far as any row tells.
 func (v *View) seen() map[string]int {
 	seen := ran(v.Journal)
 	if v.Damage != nil {

@@ -172,3 +172,39 @@ func (s *State) OpenForeach() []walk.VisitKey {
 	slices.SortFunc(list, func(a, b walk.VisitKey) int { return cmp.Compare(s.Foreach[a].order, s.Foreach[b].order) })
 	return list
 }
+
+// Begun counts for each node that began to run, whether or not its attempts count any more.
+// What was cancelled or skipped before its first attempt did not begin.
+func (s *State) Begun() map[string]int {
+	seen := map[string]int{}
+	for i, began := range s.begun {
+		if began {
+			seen[s.Program.Nodes[i].ID] = 1
+		}
+	}
+	for node := range s.begunBefore {
+		seen[node] = 1
+	}
+	return seen
+}
+
+// noteBegun notes that a node began to run by a row.
+func noteBegun(s *State, node int, e *domain.Entry) {
+	if e.Status == domain.NodeSkipped || e.Status == domain.NodeCancelled && e.Attempt == 0 {
+		return
+	}
+	switch e.Kind {
+	case domain.EntryIntent, domain.EntryResult, domain.EntryWait:
+		s.begun[node] = true
+	}
+}
+
+// extendHistory adds numbers to the digest of what has settled (FNV-1a over words).
+func extendHistory(s *State, words ...uint64) {
+	if s.History == 0 {
+		s.History = 14695981039346656037
+	}
+	for _, w := range words {
+		s.History = (s.History ^ w) * 1099511628211
+	}
+}

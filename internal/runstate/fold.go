@@ -32,7 +32,7 @@ func New(prog *walk.Program, f Facts) *State {
 		Walk:    walk.New(prog, walk.Facts{RunID: f.Run, Input: f.Input}),
 		Open:    map[StepKey]*Step{},
 		Foreach: map[walk.VisitKey]*Foreach{},
-		Held:    f.Held, KeepHistory: f.KeepHistory,
+		Held:    f.Held, KeepHistory: f.KeepHistory, begun: make([]bool, len(prog.Nodes)),
 	}
 	s.intake()
 	return s
@@ -50,6 +50,7 @@ func Fold(prog *walk.Program, f Facts, journal []domain.Entry) (*State, error) {
 				return nil, err
 			}
 			s = next
+			s.ForgetSettled()
 			continue
 		}
 		if err := s.Apply(&journal[i]); err != nil {
@@ -104,6 +105,7 @@ func (s *State) Apply(e *domain.Entry) error {
 	if w == nil {
 		return CorruptRow(e, "visit %d of the node is not open", e.Visit)
 	}
+	noteBegun(s, k.Node, e)
 	w.Usage = w.Usage.Add(e.Usage)
 	switch e.Kind {
 	case domain.EntryIntent:
@@ -230,7 +232,7 @@ func (s *State) applyRun(e *domain.Entry) error {
 		}
 		s.Remember(v)
 	case VerbOptions:
-		s.limit(p.Options)
+		applyOptions(s, p.Options)
 	case VerbBudget:
 		s.Budget = &BudgetWait{Message: p.Message, Code: p.Code, since: e.At}
 	case VerbLimits, VerbBudgetRetry:

@@ -51,9 +51,9 @@ func (w *Step) forgetSubsteps() {
 	}
 }
 
-// leaveBehind forgets what earlier visits of a node left for their next opening:
+// forgetEarlier forgets what earlier visits of a node left for their next opening:
 // a reset opens none but a node's last.
-func (s *State) leaveBehind(v walk.VisitKey) {
+func forgetEarlier(s *State, v walk.VisitKey) {
 	switch {
 	case len(s.Carried) == 0 || v.Visit == 1:
 	case s.Program.Nodes[v.Node].Foreach == nil:
@@ -67,7 +67,7 @@ func (s *State) leaveBehind(v walk.VisitKey) {
 func (s *State) intake() {
 	for _, v := range s.Walk.Ready() {
 		s.opened++
-		s.leaveBehind(v)
+		forgetEarlier(s, v)
 		if s.Program.Nodes[v.Node].Foreach != nil {
 			s.Foreach[v] = &Foreach{VisitKey: v, order: s.opened, Total: -1}
 			s.NewlyReady = append(s.NewlyReady, StepKey{v, NoItem})
@@ -95,10 +95,10 @@ func (s *State) open(k StepKey) *Step {
 func (s *State) AfterReset(r walk.Reset) {
 	s.Cancelled, s.stopMark, s.Budget = false, 0, nil
 	s.Paused, s.Only, s.overrides = false, nil, nil
-	undone := map[walk.VisitKey]bool{}
+	undone := undoneVisits(s, &r)
 	for _, list := range [][]walk.ResetVisit{r.Reopened, r.Forgotten} {
 		for _, v := range list {
-			undone[walk.VisitKey{Node: s.Program.Index[v.Node], Visit: v.Visit}] = true
+			extendHistory(s, uint64(s.Program.Index[v.Node]), uint64(v.Visit))
 		}
 	}
 	s.Settled = slices.DeleteFunc(s.Settled, func(d Settled) bool { return undone[walk.VisitKey{Node: d.Node, Visit: d.Visit}] })
@@ -108,6 +108,17 @@ func (s *State) AfterReset(r walk.Reset) {
 		}
 	}
 	s.intake()
+}
+
+// undoneVisits is the set of visits that a reset undoes.
+func undoneVisits(s *State, r *walk.Reset) map[walk.VisitKey]bool {
+	set := map[walk.VisitKey]bool{}
+	for _, list := range [][]walk.ResetVisit{r.Reopened, r.Forgotten} {
+		for _, v := range list {
+			set[walk.VisitKey{Node: s.Program.Index[v.Node], Visit: v.Visit}] = true
+		}
+	}
+	return set
 }
 
 // EnsureOpen returns the open step, beginning it if it is a foreach item. nil: the visit
@@ -136,8 +147,8 @@ func (s *State) StartNextItem(f *Foreach) *Step {
 	return s.open(StepKey{f.VisitKey, i})
 }
 
-// limit applies the options of a resume.
-func (s *State) limit(o *ResumeOptions) {
+// applyOptions applies the options of a resume.
+func applyOptions(s *State, o *ResumeOptions) {
 	if o == nil {
 		return
 	}

@@ -47,3 +47,10 @@ func (j AttemptEnd) Outcome() Outcome {
 	}
 	return OutcomeRetry
 }
+
+// LostOutcome is the outcome of an attempt in flight whose process has crashed. stepped is
+// set if everything with an effect in its node is a sub-step.
+func LostOutcome(w *Step, stepped, cancelled bool) Outcome {
+	return AttemptEnd{Effect: w.Effect, OpenCall: len(w.CallsInFlight) > 0, Interrupted: true, Cancelled: cancelled,
+		MaxAttempts: 1, Stepped: stepped}.Outcome()
+}

@@ -43,11 +43,14 @@ func (s *State) FollowReplan(f Facts, e *domain.Entry, before []domain.Entry) (n
 		}
 	}
 	next.Seq, next.SettledCount, next.Plans = e.Seq, s.SettledCount, s.Plans
-	next.ForgetSettled()
 	next.Paused, next.Cancelled, next.Quarantined, next.Held = s.Paused || len(s.Only) > 0, s.Cancelled, s.Quarantined, s.Held
 	next.ReplanCount, next.redefined = s.ReplanCount+1, map[string]int64{}
 	for id, seq := range s.redefined {
 		next.redefined[id] = seq
+	}
+	next.begunBefore = map[string]bool{}
+	for node := range s.Begun() {
+		next.begunBefore[node] = true
 	}
 	return next, next.inherit(s, e.Seq), nil
 }

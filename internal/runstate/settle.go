@@ -70,6 +70,7 @@ func (s *State) close(e *domain.Entry, k StepKey, d walk.Decision, out any) {
 	w := s.Open[k]
 	delete(s.Open, k)
 	s.SettledCount++
+	noteBegun(s, k.Node, e)
 	if w != nil && e.Status != domain.NodeCompleted {
 		if s.Carried == nil {
 			s.Carried = map[StepKey]Carryover{}
@@ -102,11 +103,11 @@ func (s *State) close(e *domain.Entry, k StepKey, d walk.Decision, out any) {
 	}
 	if over {
 		delete(s.Foreach, k.VisitKey)
-		s.record(k, status, e)
+		recordVisit(s, k, status, e)
 	}
 	for _, c := range d.Settled {
 		if c.Status == string(walk.Skipped) {
-			s.Settled = append(s.Settled, Settled{s.Program.Index[c.Node], c.Visit, domain.NodeSkipped})
+			listSettled(s, Settled{s.Program.Index[c.Node], c.Visit, domain.NodeSkipped})
 		}
 	}
 	if s.stopMark == 0 && s.Walk.Stopping() {
@@ -125,9 +126,15 @@ func (s *State) StoppedWithRun(w *Step) bool {
 	return s.stopMark > 0 && w.Order <= s.stopMark && s.Walk.Stopping()
 }
 
-// record keeps a settled visit for later readers.
-func (s *State) record(k StepKey, status domain.NodeStatus, e *domain.Entry) {
-	s.Settled = append(s.Settled, Settled{k.Node, k.Visit, status})
+// listSettled lists a settled visit.
+func listSettled(s *State, d Settled) {
+	s.Settled = append(s.Settled, d)
+	extendHistory(s, uint64(d.Node), uint64(d.Visit), uint64(d.Status[0])<<8|uint64(d.Status[1])) // "completed" and "cancelled" begin alike
+}
+
+// recordVisit keeps a settled visit for later readers.
+func recordVisit(s *State, k StepKey, status domain.NodeStatus, e *domain.Entry) {
+	listSettled(s, Settled{k.Node, k.Visit, status})
 	if status == domain.NodeCompleted && s.Program.Nodes[k.Node].Agent != "" {
 		if s.Completed == nil {
 			s.Completed = map[int][2]Completion{}

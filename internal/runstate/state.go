@@ -149,6 +149,13 @@ type State struct {
 	NewlyReady []StepKey
 
 	SettledCount int64
+	// History is a digest of everything that settled, in order, and of what resets opened
+	// again. It tells whether a run has moved on without keeping its past.
+	History uint64
+	// begun marks the nodes that began to run; begunBefore names those that began in a
+	// version that the run no longer follows.
+	begun       []bool
+	begunBefore map[string]bool
 	// Settled lists settled visits in order: all of them with KeepHistory, otherwise
 	// those since ForgetSettled, so that a long run does not grow with its past.
 	Settled     []Settled

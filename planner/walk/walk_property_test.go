@@ -131,6 +131,11 @@ func (x *pair) settle(w work) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
+	clone := x.walk.Clone() // goes on as if the other had not
+	if _, err := x.walk.Settle(copied(s)); err != nil {
+		x.t.Fatal(err)
+	}
+	x.walk = clone
 	got, err := x.walk.Settle(copied(s))
 	if err != nil {
 		x.t.Fatal(err)
@@ -283,6 +288,9 @@ func TestWalkIsTheReference(t *testing.T) {
 // reset resumes both; false: neither can be.
 func (x *pair) reset() bool {
 	want, ok := x.ref.Reset()
+	clone := x.walk.Clone() // goes on as if the other had not
+	x.walk.Reset()
+	x.walk = clone
 	got, failure := x.walk.Reset()
 	if !ok {
 		if failure == nil || failure.Code != walk.CodeNotResumable {

@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// env is what the machine needs to know of the world outside now.
+func (a *runner) env() runstate.Env {
+	return runstate.Env{Now: a.e.now(), Monotonic: a.e.clock.monotonic(), Jitter: [2]float64{rand.Float64(), rand.Float64()},
+		HasSlot: a.slots.token != 0, Stopping: a.stopping, Maintenance: a.e.maintenance.Load(),
+		Hold: a.inbox.filled.Load() || a.pipe.unacked() >= a.ahead(), Options: a.options.get(a.e, a.m.Program)}
+}
+
+// optionsCache keeps the settings of one setup that decisions about a program depend on.
+type optionsCache struct {
+	of      *setup
+	program *runstate.Compiled
+	options runstate.Options
+}
+
+// get asks the setup in force, once per setup and program.
+func (c *optionsCache) get(e *Engine, p *runstate.Compiled) *runstate.Options {
+	in := e.current()
+	if in == c.of && p == c.program {
+		return &c.options
+	}
+	c.of, c.program = in, p
+	c.options = runstate.Options{Safe: e.opts.Safe, Replans: e.replanner != nil, MaxReplans: in.MaxReplans,
+		QuarantineAfter: e.opts.QuarantineAfter, ConsentTimeout: in.ConsentTimeout, Speakers: in.speakers(p)}
+	return &c.options
+}
+
+// decide hands an event to the machine and executes what follows. With an error, nothing
+// does.
+func (a *runner) decide(ev runstate.Event) error {
+	d, err := a.m.Handle(ev, a.env())
+	for i := range d.Checkpoints {
+		a.pipe.complete(d.Checkpoints[i])
+		failpoint.Hit("advance")
+		if a.pipe.completed-a.pipe.handed >= handOverAt {
+			a.pipe.handOver()
+		}
+	}
+	a.began = d.Began
+	// A command may lead to another event, whose commands are executed first.
+	start := len(a.todo)
+	a.todo = append(a.todo, d.Commands...)
+	for i := start; i < len(a.todo); i++ {
+		if c := a.todo[i]; c.After > 0 {
+			a.pipe.executeAfter(c.After, c.Task)
+		} else {
+			a.execute(c.Task, nil)
+		}
+	}
+	clear(a.todo[start:])
+	a.todo = a.todo[:start]
+	return err
+}
+
+// handle is decide for events that the machine never refuses.
+func (a *runner) handle(ev runstate.Event) {
+	if err := a.decide(ev); err != nil {
+		panic(fmt.Sprintf("engine: run %s: %T: %v", a.id, ev, err))
+	}
+}
+
+// advance starts everything that may start.
+func (a *runner) advance() {
+	for {
+		a.handle(runstate.Advance{})
+		if !a.began {
+			return
+		}
+	}
+}
+
+// flush completes the checkpoint being put together; the store gets it with the next
+// handOver, at the latest before the run's goroutine waits for anything.
+func (a *runner) flush() {
+	if a.m == nil || a.pipe.broken || a.dropped {
+		return
+	}
+	before := a.pipe.completed
+	a.handle(runstate.Complete{})
+	if a.pipe.completed == before {
+		a.pipe.nothingToWrite()
+	}
+}
+
+// execute does what a command says. With an error, the checkpoint that it was tied to is
+// not durable: it must not be done.
+func (a *runner) execute(task runstate.Task, err error) {
+	if t, ok := task.(runstate.StartAttempt); ok {
+		a.startAttempt(t.Attempt, err)
+		return
+	}
+	if err != nil {
+		return
+	}
+	switch t := task.(type) {
+	case runstate.TakeSlot:
+		a.began = a.slots.take(&a.m.Run)
+	case runstate.YieldSlot:
+		a.slots.yield()
+	case runstate.PrepareAttempt:
+		a.began = a.prepare(t.StepKey)
+	case runstate.CancelAttempt:
+		if under := a.attempts[t.Attempt]; under != nil {
+			under.cancel(stopErrors[t.Cause])
+		}
+	case runstate.FreeCalls:
+		a.feed()
+	case runstate.FindChild:
+		a.findChild(t.StepKey)
+	case runstate.StartChild:
+		a.e.background(func() { a.e.ensureChild(t.ID, t.Hash, t.Input, t.Parent, t.Resume) })
+	case runstate.CancelChild:
+		a.e.background(func() { a.e.cancelChild(t.ID) })
+	case runstate.CancelOtherChildren:
+		a.e.cancelChildren(a.id, t.Needed)
+	case runstate.AskReplan:
+		if _, busy := a.e.replanning.LoadOrStore(a.id, true); !busy {
+			a.e.background(func() { a.e.makeReplan(a.id) })
+		}
+	case runstate.VersionChanged:
+		a.e.watchers.changed(a.id)
+	case runstate.ArmTimer:
+		a.e.timers.set(a.id, t.At)
+	case runstate.ArmDeadline:
+		e, id := a.e, a.id
+		a.deadline.arm(t.In, func() { e.post(id, deadlineMsg{}) })
+	case runstate.StatusChanged:
+		a.statusChanged(t.Final)
+	}
+}
+
+// stopErrors are the causes with which the context of a handler ends, by why.
+var stopErrors = map[runstate.StopCause]error{runstate.StopShutdown: ErrStopping, runstate.StopCancelled: ErrCancelled,
+	runstate.StopBudget: ErrBudget}
+
+// stopCause is why an attempt ended, by the cause of its context.
+func stopCause(cause error) runstate.StopCause {
+	switch {
+	case errors.Is(cause, ErrBudget):
+		return runstate.StopBudget
+	case errors.Is(cause, ErrStopping):
+		return runstate.StopShutdown
+	case errors.Is(cause, ErrCancelled):
+		return runstate.StopCancelled
+	}
+	return runstate.StopNone
+}
+
+// startAttempt calls the handler of an attempt, unless it never begins.
+func (a *runner) startAttempt(begun *runstate.Attempt, err error) {
+	t := a.attempts[begun]
+	if t == nil {
+		return
+	}
+	if t.Effect == walk.EffectPure && err == nil {
+		a.e.start(t)
+		return
+	}
+	failpoint.Hit("intent.durable")
+	if err != nil {
+		t.leave() // it never begins
+		return
+	}
+	if a.stopping || context.Cause(t.ctx) != nil {
+		a.unstarted(t)
+		return
+	}
+	a.e.start(t)
+}
+
+// deadline reports that max_duration may have passed.
+type deadline struct{ timer *time.Timer }
+
+// arm calls fire after a time; 0: not any more.
+func (d *deadline) arm(in time.Duration, fire func()) {
+	if d.timer != nil {
+		d.timer.Stop()
+		d.timer = nil
+	}
+	if in > 0 {
+		d.timer = time.AfterFunc(in, fire)
+	}
+}
+
+// statusChanged announces the run's status, which is durable.
+func (a *runner) statusChanged(final bool) {
+	a.e.watchers.changed(a.id)
+	if final && a.m.Ended() { // else it was resumed meanwhile
+		a.e.sched.ended(a.id, concurrencyKey(&a.m.Run))
+		if p := a.m.Run.Parent; p != nil {
+			a.e.post(p.Run, childMsg{run: a.id})
+		}
+	}
+}
+
+// freeNodes gives back node slots that the run has no use for.
+func (a *runner) freeNodes() {
+	for a.slots.nodes > 0 && a.nothingStarts() {
+		a.slots.releaseNode()
+	}
+}

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// preparation finds out what an attempt of a step needs. The handler, its effect, who is asked
+// first and what is secret are of one setup, which the attempt keeps until its handler has
+// returned.
+type preparation struct {
+	*runner
+	in   *setup
+	step *runstate.Step
+	node *walk.ProgramNode
+}
+
+// prepare reports to the machine what an attempt of a step needs; false: it must wait for a
+// node slot.
+func (a *runner) prepare(k runstate.StepKey) bool {
+	p := preparation{runner: a, in: a.e.use(), step: a.m.State.Open[k], node: &a.m.Program.Nodes[k.Node]}
+	ev := p.event()
+	ready, ok := ev.(*runstate.AttemptReady)
+	if !ok {
+		p.in.leave()
+	}
+	if ev == nil {
+		return false
+	}
+	if ok && ready.Attempt.Effect != walk.EffectPure {
+		failpoint.Hit("intent.before")
+	}
+	a.handle(ev)
+	return true
+}
+
+func (p *preparation) refused(f *walk.Failure) runstate.Event {
+	return &runstate.AttemptRefused{StepKey: p.step.StepKey, Failure: f}
+}
+
+// event is what becomes of the step: it begins with an attempt that holds a
+// slot and the setup, or it is refused, asks a person first, or is left undone by a dry run.
+// nil: no slot is free.
+func (p *preparation) event() runstate.Event {
+	m, w, node := p.m, p.step, p.node
+	var handler Handler
+	if runstate.Builtin(node.Type) {
+		// A built-in node that the plan made stricter than pure.
+		out, failure := runstate.BuiltinOutput(m.State, w, node)
+		if failure != nil {
+			return p.refused(failure)
+		}
+		handler = constant(out)
+	} else {
+		h, ok := p.in.Registry.Handler(node)
+		if !ok {
+			return p.refused(&walk.Failure{Code: walk.CodeUnknownType, Message: fmt.Sprintf("nothing here runs nodes of type %q", node.TypeName)})
+		}
+		handler = h
+	}
+	input, failure := m.State.Walk.Input(w.VisitKey, w.Item)
+	if failure != nil {
+		return p.refused(failure)
+	}
+	if p.undone(input) {
+		return &runstate.DryStep{StepKey: w.StepKey, Input: input}
+	}
+	switch asked, failure := p.gate(input); {
+	case failure != nil:
+		return p.refused(failure)
+	case asked != nil:
+		return &runstate.ConsentNeeded{StepKey: w.StepKey, Request: *asked}
+	}
+	dispatch := input
+	if secrets := p.in.Secrets; node.Type == walk.TypeTool && secrets != nil {
+		// Secrets are resolved only now and only in tool arguments.
+		dispatch, failure = m.State.Walk.DispatchInput(w.VisitKey, w.Item, func(name string) (string, bool) {
+			return secrets.Secret(name, node.Tool, input)
+		})
+		if failure != nil {
+			return p.refused(failure)
+		}
+	}
+	if !p.slots.takeNode(m.Run.Priority, m.Run.CreatedAt) {
+		return nil
+	}
+	raw, err := jsonvalue.EncodeWithin(input, jsonvalue.MaxBytes)
+	if err != nil {
+		p.slots.returnNode()
+		return p.refused(runstate.InputFailure(node.ID, err))
+	}
+	t := p.newAttempt(handler, effectIn(p.in.Registry, m.Program, node, dispatch), dispatch)
+	t.Input, t.setup = raw, p.in
+	p.attempts[&t.Attempt] = t
+	ev := &p.ready // the machine keeps no event
+	*ev = runstate.AttemptReady{Attempt: &t.Attempt}
+	if t.Effect != walk.EffectPure {
+		ev.Uses = t.takeUses()
+	}
+	return ev
+}
+
+// undone reports whether a dry run leaves a step with this input undone.
+func (p *preparation) undone(input any) bool {
+	if !p.m.Run.Dry() || runstate.Builtin(p.node.Type) {
+		return false
+	}
+	e := effectIn(p.in.Registry, p.m.Program, p.node, input)
+	return e != walk.EffectPure && (e != walk.EffectRead || p.m.Run.Limits.Offline)
+}
+
+// gate is the call that a person must allow before the node runs; nil: none is.
+func (p *preparation) gate(input any) (*runstate.ConsentRequest, *walk.Failure) {
+	g, ok := p.in.Registry.(Gated)
+	if !ok {
+		return nil, nil
+	}
+	q, err := g.Gate(p.m.Run.PlanKey, p.node, input)
+	if err != nil {
+		return nil, walk.AsFailure(err)
+	}
+	if q == nil {
+		return nil, nil
+	}
+	c, err := p.e.consentTo(0, *q)
+	if err != nil {
+		return nil, walk.AsFailure(err)
+	}
+	if said, ok := p.step.Answers[0]; ok && said.Approved && said.Digest == c.Digest {
+		return nil, nil
+	}
+	return &c, nil
+}

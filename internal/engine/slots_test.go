@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// A run holds one slot, by its token, and keeps unused node slots until it gives them
+// back.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	told := 0
+	var grants []slotGrant
+	sched := newScheduler(1, 1, func(g slotGrant) { grants = append(grants, g) })
+	one := slots{sched: sched, run: "one", granted: func() bool { told++; return true }}
+	two := slots{sched: sched, run: "two", granted: func() bool { told++; return true }}
+	if !one.take(&domain.Run{ID: "one"}) || two.take(&domain.Run{ID: "two"}) || !two.queued {
+		t.Fatal("there is one slot")
+	}
+	if !one.takeNode(0, time.Time{}) || two.takeNode(0, time.Time{}) || two.takeNode(0, time.Time{}) || !two.nodeQueued {
+		t.Fatal("there is one node slot")
+	}
+	one.returnNode()
+	if told != 0 || !one.takeNode(0, time.Time{}) {
+		t.Fatal("a node slot that was kept is used again")
+	}
+	one.returnNode()
+	one.releaseNodes()
+	two.acceptNode()
+	if told != 1 || two.nodes != 1 || two.nodeQueued {
+		t.Fatalf("told %d times; %+v", told, two)
+	}
+	one.yield()
+	if len(grants) != 1 || !two.accept(grants[0].token) || two.accept(grants[0].token+1) {
+		t.Fatalf("granted %+v", grants)
+	}
+	if two.take(&domain.Run{ID: "two"}); two.token != grants[0].token {
+		t.Error("a run that holds a slot takes another")
+	}
+	two.yield()
+	if two.accept(grants[0].token) {
+		t.Error("a slot that was given back is accepted")
+	}
+}

@@ -1,0 +1,345 @@
+package runstate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// Conflict is the error of an action that the run is not in the right status for.
+func (m *Machine) Conflict(format string, args ...any) *domain.Error {
+	state := string(m.Run.Status)
+	if m.Run.Status == domain.RunWaiting {
+		state += " (" + string(m.Run.WaitReason) + ")"
+	}
+	return domain.Errorf(domain.CodeConflict, "%s; the run is %s", fmt.Sprintf(format, args...), state)
+}
+
+// CheckRevision refuses an action on a run that has moved on since its revision was seen.
+// What Recover has recorded does not count as a change.
+func (m *Machine) CheckRevision(rev int64) error {
+	if rev == 0 || rev == m.State.Seq || rev == m.loaded && m.State.Seq == m.recovered {
+		return nil
+	}
+	return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", rev, m.State.Seq).Suggest("look at it again")
+}
+
+// JustRecovered reports whether nothing but Recover has changed the run, and a preview said
+// what that does.
+func (m *Machine) JustRecovered() bool { return m.announced && m.State.Seq == m.recovered }
+
+func (ev *OperatorAction) handle(m *Machine) error {
+	r := ev.Request
+	if err := m.CheckRevision(r.Rev); err != nil {
+		return err
+	}
+	if m.ended && r.Action != domain.ActionResume && r.Action != domain.ActionDelete {
+		return m.Conflict("nothing to %s", r.Action)
+	}
+	record := domain.AuditRecord{Action: "run." + string(r.Action), Actor: ev.Actor.Name, Surface: ev.Actor.Surface,
+		Request: ev.Actor.Request, Run: m.Run.ID, Reason: r.Reason}
+	var err error
+	switch r.Action {
+	case domain.ActionCancel:
+		err = ev.cancel(m)
+	case domain.ActionPause:
+		err = ev.pause(m)
+	case domain.ActionContinue:
+		err = ev.resumePaused(m)
+	case domain.ActionRetryNow:
+		err = ev.retryNow(m)
+	case domain.ActionRelease:
+		err = ev.release(m)
+	case domain.ActionStartNow:
+		err = ev.startNow(m)
+	case domain.ActionLimits:
+		err = ev.limits(m, &record)
+	case domain.ActionDelete:
+		err = ev.delete(m)
+	case domain.ActionResume:
+		if !m.ended {
+			err = ev.resumeWaiting(m)
+			break
+		}
+		if ev.Reset == nil {
+			return m.Conflict("nothing to %s", r.Action)
+		}
+		ev.resumeEnded(m, record)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.record(r.Receipt, m.Run.ID, record)
+	return nil
+}
+
+// row appends the row of an action.
+func (ev *OperatorAction) row(m *Machine, p VerbDecision) {
+	m.separate()
+	m.verbRow(p, ev.Actor.Name, ev.Request.Reason)
+}
+
+func (ev *OperatorAction) cancel(m *Machine) error {
+	if m.State.Cancelled {
+		return m.Conflict("the run is being cancelled already")
+	}
+	ev.row(m, VerbDecision{Verb: VerbCancel})
+	if m.Run.Paused {
+		m.setPaused(false)
+	}
+	cancelOpen(m)
+	return nil
+}
+
+func (ev *OperatorAction) pause(m *Machine) error {
+	if m.State.Paused {
+		return m.Conflict("the run is paused already")
+	}
+	ev.row(m, VerbDecision{Verb: VerbPause})
+	m.setPaused(true)
+	return nil
+}
+
+func (ev *OperatorAction) resumePaused(m *Machine) error {
+	if !m.State.Paused {
+		return m.Conflict("the run is not paused")
+	}
+	ev.row(m, VerbDecision{Verb: VerbContinue})
+	m.setPaused(false)
+	endWaits(m)
+	return nil
+}
+
+func (ev *OperatorAction) retryNow(m *Machine) error {
+	if !m.State.HasWait(domain.WaitRetry) {
+		return m.Conflict("no retry is pending")
+	}
+	ev.row(m, VerbDecision{Verb: VerbRetryNow})
+	endWaits(m)
+	return nil
+}
+
+func (ev *OperatorAction) release(m *Machine) error {
+	if !m.State.Quarantined && !m.State.Held {
+		return m.Conflict("the run is neither held nor quarantined")
+	}
+	ev.row(m, VerbDecision{Verb: VerbRelease})
+	reopenReleased(m)
+	endWaits(m)
+	return nil
+}
+
+// reopenReleased opens again what a held or quarantined run waits for.
+func reopenReleased(m *Machine) {
+	reopenApprovals(m)
+	checkChildren(m) // nobody did while it was set aside
+}
+
+func (ev *OperatorAction) startNow(m *Machine) error {
+	if !m.early() {
+		return m.Conflict("the run waits for no time to start at")
+	}
+	ev.row(m, VerbDecision{Verb: VerbStartNow})
+	m.setStarted()
+	endWaits(m)
+	return nil
+}
+
+func (ev *OperatorAction) limits(m *Machine, record *domain.AuditRecord) error {
+	limits, err := RaisedLimits(m.Run.Limits, m.spent(), ev.Request)
+	if err != nil {
+		return err
+	}
+	record.Detail = domain.ChangeDetail(domain.ViewLimits(m.Run.Limits), domain.ViewLimits(limits))
+	ev.row(m, VerbDecision{Verb: VerbLimits, Limits: &limits})
+	m.Run.Limits, m.patch().Limits = limits, &limits
+	m.budget = ""
+	armDeadline(m)
+	m.do(FreeCalls{})
+	return nil
+}
+
+func (ev *OperatorAction) delete(m *Machine) error {
+	if !m.ended {
+		return m.Conflict("a run that is not over cannot be deleted").Suggest("cancel it first")
+	}
+	if !m.Run.DeletedAt.IsZero() {
+		return m.Conflict("the run was deleted before")
+	}
+	now := m.env.Now
+	m.patch().DeletedAt, m.Run.DeletedAt = &now, now
+	return nil
+}
+
+// resumeEnded continues a failed or cancelled run.
+func (ev *OperatorAction) resumeEnded(m *Machine, record domain.AuditRecord) {
+	m.add(domain.Entry{Kind: domain.EntryReset, Item: NoItem, Actor: ev.Actor.Name, Reason: ev.Request.Reason, At: m.env.Now,
+		Decision: MustJSON(ev.Reset)})
+	if ev.Options != nil {
+		m.verbRow(VerbDecision{Verb: VerbOptions, Options: ev.Options}, ev.Actor.Name, ev.Request.Reason)
+	}
+	p := m.patch()
+	p.ClearError, p.EndedAt = true, &time.Time{}
+	m.Run.Error, m.Run.EndedAt, m.ended = nil, time.Time{}, false
+	m.budget, m.dueDirty = "", true
+	undone := undoneVisits(m.State, ev.Reset)
+	m.path = slices.DeleteFunc(m.path, func(d Settled) bool { return undone[walk.VisitKey{Node: d.Node, Visit: d.Visit}] })
+	path := pathOf(m.path[:min(len(m.path), maxPath)])
+	p.Path, m.pathLen = &path, len(path)
+	m.State.ForgetSettled()
+	// The run leaves its final status before anything runs: it may end again at
+	// once, if all that was left when it was cancelled has completed since.
+	p.Status = domain.RunQueued
+	m.Run.Status, m.Run.WaitReason = domain.RunQueued, ""
+	m.record(ev.Request.Receipt, m.Run.ID, record)
+	m.next.Audit = append(m.next.Audit, StatusRecord(m.Run.ID, domain.RunQueued, "", ""))
+	m.reopening = true
+	m.complete()
+	m.reopening = false
+}
+
+// ResumeVerbs are the verb rows that resuming a run that is not over writes; none: there is
+// nothing to resume.
+func ResumeVerbs(s *State) []string {
+	var verbs []string
+	if s.Quarantined || s.Held {
+		verbs = append(verbs, VerbRelease)
+	}
+	if s.Paused {
+		verbs = append(verbs, VerbContinue)
+	}
+	if s.Budget != nil && s.Budget.Code == CodePrice {
+		verbs = append(verbs, VerbBudgetRetry)
+	}
+	if s.HasWait(domain.WaitRetry) {
+		verbs = append(verbs, VerbRetryNow)
+	}
+	return verbs
+}
+
+// resumeWaiting ends whatever a person may end of what the run waits for.
+func (ev *OperatorAction) resumeWaiting(m *Machine) error {
+	verbs := ResumeVerbs(m.State)
+	if len(verbs) == 0 {
+		if (m.JustRecovered() || ev.Unattended) && len(m.attempts) == 0 {
+			return nil // it goes on from here
+		}
+		if b := m.State.Budget; b != nil {
+			return m.Conflict("%s", b.Message).Suggest("raise the limit")
+		}
+		if waits := m.State.Waits(); m.Run.Status == domain.RunWaiting && len(waits) > 0 {
+			text, _ := WaitMessage(waits[0].Reason, waits)
+			return m.Conflict("nothing to resume: %s", text)
+		}
+		return m.Conflict("the run is not stopped")
+	}
+	for _, verb := range verbs {
+		ev.row(m, VerbDecision{Verb: verb})
+		switch verb {
+		case VerbRelease:
+			reopenReleased(m) //seed:resume-reopens
+		case VerbContinue:
+			m.setPaused(false)
+		}
+	}
+	endWaits(m)
+	return nil
+}
+
+func (ev *StepResolved) handle(m *Machine) error {
+	r := ev.Request
+	if err := m.CheckRevision(r.Rev); err != nil {
+		return err
+	}
+	i, ok := m.Program.Index[r.Node]
+	if !ok {
+		return domain.Errorf(domain.CodeNotFound, "the plan has no node %q", r.Node)
+	}
+	k := StepKey{walk.VisitKey{Node: i, Visit: max(r.Visit, 1)}, r.Item}
+	if m.Program.Nodes[i].Foreach == nil {
+		k.Item = NoItem // clients may leave it out
+	}
+	w, d := m.State.Open[k], m.State.Doubts[k]
+	attempt, calls := 0, []domain.OpenCall(nil)
+	switch {
+	case w != nil && w.Phase == PhaseInDoubt:
+		attempt, calls = w.Attempt, w.OpenCalls()
+	case d != nil && d.Resolution == nil:
+		attempt, calls = d.Attempt, d.Calls
+	default:
+		return m.Conflict("visit %d of node %q is not in doubt", k.Visit, r.Node)
+	}
+	if r.Attempt != 0 && r.Attempt != attempt {
+		return domain.Errorf(domain.CodeStale, "attempt %d is in doubt, not attempt %d", attempt, r.Attempt).Suggest("look at it again")
+	}
+	m.separate()
+	e := m.entry(domain.EntryResolve, k)
+	e.Decision, e.Attempt, e.Actor, e.Reason = ResolveDecision{Action: r.Action}.JSON(), attempt, ev.Actor.Name, r.Reason
+	if r.Action == ActionHappened {
+		e.Output = r.Output
+		if len(e.Output) == 0 {
+			e.Output = domain.RawJSON("null")
+		}
+	}
+	m.add(e)
+	about := map[string]any{"action": r.Action, "visit": k.Visit, "attempt": attempt}
+	if len(calls) > 0 {
+		about["calls"] = calls
+	}
+	m.record(r.Receipt, m.Run.ID, domain.AuditRecord{Action: "node.resolve", Actor: ev.Actor.Name, Surface: ev.Actor.Surface,
+		Request: ev.Actor.Request, Run: m.Run.ID, Object: "node:" + r.Node, Reason: r.Reason, Detail: detail(about)})
+	if w != nil {
+		applyResolution(m, w, Resolution{Action: r.Action, Output: e.Output})
+	}
+	return nil
+}
+
+// applyResolution does what a person said of a step.
+func applyResolution(m *Machine, w *Step, said Resolution) {
+	w.Resolution = nil
+	switch said.Action {
+	case ActionHappened:
+		out, err := Decode(said.Output)
+		if err != nil {
+			out = nil // it was checked when it was given
+		}
+		m.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { e.Reason = cmp.Or(said.Given, ReasonHappened) })
+	case ActionSkip:
+		m.final(w, domain.NodeSkipped, nil, nil, func(e *domain.Entry) { e.Reason = ReasonSkipped })
+	case ActionFail:
+		f := w.Failure
+		if f == nil || f.Code == CodeInterrupted {
+			f = &domain.Failure{Code: walk.CodeFailed, Message: ReasonFailed}
+		}
+		m.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = ReasonFailed })
+	case ActionRetry:
+		m.queue.push(w.StepKey)
+	}
+	m.dueDirty = true
+}
+
+// StatusRecord is the audit record of a run's change of status.
+func StatusRecord(run string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.AuditRecord {
+	return failureRecord(run, status, reason, headline, "")
+}
+
+// failureRecord is StatusRecord with why a step plan failed.
+func failureRecord(run string, status domain.RunStatus, reason domain.WaitReason, headline, failure string) domain.AuditRecord {
+	d := map[string]any{"status": status}
+	if reason != "" {
+		d["waitReason"] = reason
+	}
+	if headline = strings.ToValidUTF8(ClipText(headline, 500), ""); headline != "" {
+		d["headline"] = headline
+	}
+	if failure != "" {
+		d["failureReason"] = failure
+	}
+	return domain.AuditRecord{Action: "run.status", Actor: domain.System.Name, Surface: domain.System.Surface, Run: run, Detail: detail(d)}
+}

@@ -1,0 +1,141 @@
+package runstate
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// codeChildFailed is the failure code of a plan step whose child run failed.
+const codeChildFailed = "child_failed"
+
+// handle makes a plan step wait for its child run. The child's id follows from the
+// visit, so that creating it again after a crash finds the same child.
+func (ev *ChildReady) handle(m *Machine) error {
+	preparing(m, ev.StepKey, func(w *Step) {
+		input, failure := m.State.Walk.Input(w.VisitKey, w.Item)
+		if failure != nil {
+			m.refuse(w, failure)
+			return
+		}
+		node := &m.Program.Nodes[w.Node]
+		child := DerivedID("child", m.Run.ID, node.ID, w.Visit, w.Item, w.Retries)
+		resume := w.Attempt > 0 // an earlier opening of this visit may have left it
+		addWait(m, w, domain.WaitChild, input, func(e *domain.Entry) { e.Ref = child })
+		m.doAfter(startChild(m, w, ev.Hash, resume))
+	})
+	return nil
+}
+
+// startChild is the task that creates the child run that a step waits for.
+func startChild(m *Machine, w *Step, hash string, resume bool) StartChild {
+	return StartChild{ID: w.Ref, Hash: hash, Input: w.Input, Resume: resume, Parent: domain.ParentRef{Run: m.Run.ID,
+		Node: m.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: w.Item, Attempt: w.Attempt}}
+}
+
+// childTasks lists what the run's child runs need, whatever the runner has heard of them: one
+// may have ended, or never have been created, while nobody listened. Children that no step
+// waits for are cancelled: the daemon may have died before it cancelled them.
+func childTasks(m *Machine) []Task {
+	var list []Task
+	if m.Program.HasPlans || m.State.ReplanCount > 0 { // else the run never had any
+		list = append(list, CancelOtherChildren{})
+	}
+	var needed []string
+	for _, w := range m.State.OpenSteps() {
+		if w.Phase != PhaseWaiting || w.Reason != domain.WaitChild {
+			continue
+		}
+		needed = append(needed, w.Ref)
+		if hash := m.State.Plans[m.Program.Nodes[w.Node].Plan]; hash != "" {
+			list = append(list, startChild(m, w, hash, false))
+		}
+	}
+	if len(needed) > 0 {
+		if _, ok := list[0].(CancelOtherChildren); ok {
+			list[0] = CancelOtherChildren{needed}
+		}
+	}
+	return list
+}
+
+func checkChildren(m *Machine) {
+	for _, task := range childTasks(m) {
+		m.do(task)
+	}
+}
+
+func (CheckChildren) handle(m *Machine) error {
+	checkChildren(m)
+	return nil
+}
+
+// handle settles the step that waits for a child run.
+func (ev *ChildEnded) handle(m *Machine) error {
+	w := m.State.WaitingFor(ev.ID)
+	if w == nil || w.Reason != domain.WaitChild || ev.Err == nil && !ev.Child.Status.Final() {
+		return nil
+	}
+	node := &m.Program.Nodes[w.Node]
+	if hash := m.State.Plans[node.Plan]; ev.CancelledHere && ev.Err == nil && ev.Refused == nil && hash != "" &&
+		!m.State.StoppedWithRun(w) {
+		// The run was resumed before its own cancel had reached the child.
+		m.do(startChild(m, w, hash, true))
+		return nil
+	}
+	m.separate()
+	e := m.entry(domain.EntryResolve, w.StepKey)
+	e.Decision, e.Ref, e.Attempt, e.Actor = ResolveDecision{Action: ActionChild, Run: ev.ID}.JSON(), ev.ID, w.Attempt, domain.System.Name
+	err := ev.Err
+	if err == nil {
+		e.Status = domain.NodeStatus(ev.Child.Status)
+	}
+	fill := func(e *domain.Entry) {
+		e.Usage, e.Ref, e.StartedAt, e.Effect = ev.Child.Usage, ev.ID, w.Since, string(walk.EffectControl)
+	}
+	if err == nil && ev.Child.Status == domain.RunCompleted {
+		var out any
+		if out, err = Decode(ev.Child.Output); err == nil {
+			m.add(e)
+			m.final(w, domain.NodeCompleted, out, nil, fill)
+			return nil
+		}
+	}
+	f := ev.failure(node, err)
+	m.add(e)
+	if f.Permanent || m.State.StoppedWithRun(w) || w.FailedAttempts+1 >= m.State.WithOverrides(w.VisitKey, node).MaxAttempts {
+		m.final(w, domain.NodeFailed, nil, f, fill)
+		return nil
+	}
+	m.goesOn(w, domain.NodeFailed, f, "", func(e *domain.Entry) { fill(e); e.Attempt = w.Attempt })
+	scheduleRetry(m, node, w, f)
+	return nil
+}
+
+// failure is why a step fails whose child run has not completed. err is why the child cannot
+// run or be read.
+func (ev *ChildEnded) failure(node *walk.ProgramNode, err error) *domain.Failure {
+	f := &domain.Failure{Code: codeChildFailed, Node: node.ID}
+	switch {
+	case err != nil:
+		f.Message, f.Permanent = fmt.Sprintf("plan %s cannot run: %s", node.Plan, err), true
+		return f
+	case ev.Child.Status == domain.RunCancelled:
+		f.Code, f.Message = walk.CodeChildCancelled, fmt.Sprintf("run %s of plan %s was cancelled", domain.ShortID(ev.ID), node.Plan)
+	default:
+		f.Message = fmt.Sprintf("run %s of plan %s failed", domain.ShortID(ev.ID), node.Plan)
+		if ev.Child.Error != nil {
+			f.Message += ": " + ev.Child.Error.Message
+		}
+	}
+	if ev.Refused != nil {
+		f.Message += "; it cannot be resumed: " + ev.Refused.Error()
+		// Another run in its place would do again what may have happened.
+		if refusal, ok := errors.AsType[*domain.Error](ev.Refused); ok && refusal.Reason == domain.ReasonInDoubt {
+			f.Message, f.Permanent = f.Message+". Resolve that, then resume this run", true
+		}
+	}
+	return f
+}

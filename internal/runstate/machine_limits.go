@@ -1,0 +1,107 @@
+package runstate
+
+import (
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// runningFor is how long the run is running without a break. It is measured, whatever the
+// clock is set to meanwhile.
+func runningFor(m *Machine, now time.Duration) time.Duration {
+	return (now - m.runningSince).Truncate(time.Microsecond)
+}
+
+// Spent is what the run has used so far. now is a reading of the monotonic clock.
+func (m *Machine) Spent(now time.Duration) Spent {
+	s := Spent{Steps: m.Run.Steps, Time: m.Run.RunningTime, Usage: m.Run.Usage}
+	if m.Run.Status == domain.RunRunning && m.runningSince != 0 {
+		s.Time += runningFor(m, now)
+	}
+	return s
+}
+
+func (m *Machine) spent() Spent { return m.Spent(m.env.Monotonic) }
+
+// overBudget says why a step may not start; "": it may.
+func overBudget(m *Machine, k StepKey) string {
+	l := m.Run.Limits
+	if l == (domain.Limits{}) {
+		return ""
+	}
+	s := m.spent()
+	if l.MaxSteps > 0 && s.Steps+int64(len(m.State.Open)) >= l.MaxSteps {
+		s.Steps += countBegun(m, k)
+	}
+	return Exceeded(l, s)
+}
+
+// countBegun counts the steps that have begun, other than k: each will be settled.
+func countBegun(m *Machine, k StepKey) (n int64) {
+	for _, w := range m.State.Open {
+		if w.StepKey != k && (m.attempts[w.StepKey] != nil || w.Phase != PhaseReady) {
+			n++
+		}
+	}
+	return n
+}
+
+// armDeadline watches for max_duration while the run works.
+func armDeadline(m *Machine) {
+	l := m.Run.Limits.MaxDuration
+	switch {
+	case l <= 0:
+	case m.Run.Status == domain.RunRunning && !m.ended:
+		m.do(ArmDeadline{max(l-m.spent().Time, time.Millisecond)})
+	default:
+		m.do(ArmDeadline{})
+	}
+}
+
+// overTime reports whether max_duration has passed.
+func overTime(m *Machine) bool {
+	l := m.Run.Limits.MaxDuration
+	return l > 0 && m.Run.Status == domain.RunRunning && m.spent().Time >= l
+}
+
+// handle stops, once max_duration has passed, every attempt that may be repeated. One
+// that may not be ends by itself.
+func (DeadlinePassed) handle(m *Machine) error {
+	if !overTime(m) {
+		armDeadline(m)
+		return nil
+	}
+	for _, t := range m.attemptsInOrder() {
+		cutOff(m, t)
+	}
+	return nil
+}
+
+func cutOff(m *Machine, t *Attempt) {
+	w := m.State.Open[t.StepKey]
+	if w == nil || len(w.CallsInFlight) > 0 || !t.Stepped && t.Effect == walk.EffectUnsafe {
+		return
+	}
+	m.do(CancelAttempt{t, StopBudget})
+}
+
+// waitForBudget lets the run wait until a limit is raised. code says what else ends the wait.
+func waitForBudget(m *Machine, message, code string) {
+	if m.State.Budget != nil || m.State.Cancelled || m.ended {
+		return
+	}
+	m.verbRow(VerbDecision{Verb: VerbBudget, Message: message, Code: code}, domain.System.Name, "")
+}
+
+// limitReached says which limit ended an attempt.
+func limitReached(m *Machine, ev *AttemptEnding) (message, code string) {
+	if ev.Limit != "" {
+		return ev.Limit, ev.LimitCode
+	}
+	l := m.Run.Limits
+	if why := Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, m.spent()); why != "" {
+		return why, ""
+	}
+	return "a limit of the run was reached", ""
+}

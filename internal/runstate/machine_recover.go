@@ -1,0 +1,74 @@
+package runstate
+
+import (
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// handle settles what was in flight when the daemon died.
+func (ev *Recover) handle(m *Machine) error {
+	m.loaded, m.announced = m.State.Seq, ev.Announced
+	ev.settle(m)
+	m.recovered = m.State.Seq
+	return nil
+}
+
+func (ev *Recover) settle(m *Machine) {
+	if m.ended {
+		return
+	}
+	if m.Run.Status != domain.RunRunning {
+		ev.settleInFlight(m, "the database was taken back to a moment at which it ran", "restore")
+		return
+	}
+	m.runningSince = m.env.Monotonic
+	armDeadline(m)
+	_ = (&Silence{}).handle(m) // whoever was silent is gone
+	if m.State.CleanStop {
+		return
+	}
+	var nodes []StepRef
+	for _, w := range m.State.OpenSteps() {
+		if !w.Parked() {
+			nodes = append(nodes, StepRef{Node: m.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: w.Item})
+		}
+	}
+	crashes := m.Run.Crashes + 1
+	m.Run.Crashes = crashes
+	m.verbRow(VerbDecision{Verb: VerbCrash, Nodes: nodes}, domain.System.Name, "kairosd ended without putting the run down")
+	m.patch().Crashes = &crashes
+	ev.settleInFlight(m, "kairosd died while it ran", "crash")
+	for _, w := range m.State.OpenSteps() {
+		if w.Crashes >= m.env.Options.QuarantineAfter && !m.State.Quarantined {
+			m.verbRow(VerbDecision{Verb: VerbQuarantine}, domain.System.Name,
+				fmt.Sprintf("kairosd died %d times while node %s was open", w.Crashes, m.Program.Nodes[w.Node].ID))
+		}
+	}
+	if m.State.Cancelled {
+		cancelOpen(m)
+	}
+}
+
+// settleInFlight settles, by their side-effect class, attempts that nobody runs any more.
+func (ev *Recover) settleInFlight(m *Machine, why, reason string) {
+	for _, w := range m.State.OpenSteps() {
+		if !w.InFlight() {
+			continue
+		}
+		f := Interrupted(why)
+		fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.Attempt, string(w.Effect), w.StartedAt }
+		switch LostOutcome(w, ev.Stepped[w.Node], m.State.Cancelled) {
+		case OutcomeInDoubt:
+			m.goesOn(w, domain.NodeInDoubt, f, reason, fill)
+			if m.State.Cancelled {
+				m.final(w, domain.NodeCancelled, nil, nil, fill)
+			}
+		case OutcomeCancelled:
+			m.final(w, domain.NodeCancelled, nil, f, fill)
+		default:
+			m.goesOn(w, domain.NodePending, f, reason, fill)
+			m.queue.push(w.StepKey)
+		}
+	}
+}

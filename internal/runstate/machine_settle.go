@@ -1,0 +1,192 @@
+package runstate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// final settles a step: the row is decided by the walk and joins the checkpoint. fill may
+// set more of the row's fields. One finished step is one checkpoint.
+func (m *Machine) final(w *Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
+	m.separate()
+	if status == domain.NodeFailed && mayReplan(m, w) {
+		awaitReplan(m, w, f, fill)
+		return
+	}
+	m.settle(w, status, out, f, fill)
+	m.settled()
+}
+
+// settled ends the part of a checkpoint that a final row begins.
+func (m *Machine) settled() {
+	m.hasFinal = true
+	if m.State.Walk.Stopping() && !m.State.Cancelled {
+		cancelWaiting(m)
+	}
+}
+
+// settle appends a final row without regard to where checkpoints begin.
+func (m *Machine) settle(w *Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
+	m.next.Entries = append(m.next.Entries, m.entry(domain.EntryResult, w.StepKey))
+	e := &m.next.Entries[len(m.next.Entries)-1]
+	e.Final, e.Status, e.Failure, e.Attempt = true, status, f, w.Attempt
+	if fill != nil {
+		fill(e)
+	}
+	if status == domain.NodeCompleted && e.Output == nil {
+		raw, err := jsonvalue.EncodeWithin(out, jsonvalue.MaxBytes)
+		if err != nil {
+			e.Status, e.Failure, out = domain.NodeFailed, OutputFailure(e.Node, err), nil
+		} else {
+			e.Output = raw
+		}
+	}
+	if e.Status == domain.NodeFailed && e.Failure != nil && e.Failure.Node == "" {
+		e.Failure.Node = e.Node
+	}
+	e.Seq = m.State.Seq + 1
+	recordHandoff(m, e)
+	if _, err := m.State.Settle(e, w.StepKey, out, m.env.Now); err != nil {
+		panic(fmt.Sprintf("runstate: run %s: %v", m.Run.ID, err))
+	}
+	recordMessages(m, e)
+	recordSkill(m, w, e)
+	m.patch().AddSteps++
+	m.Run.Steps++
+	m.use(e.Usage)
+}
+
+// recordSkill records what a skill took that an attempt has completed.
+func recordSkill(m *Machine, w *Step, e *domain.Entry) {
+	node := &m.Program.Nodes[w.Node]
+	if node.Skill == "" && node.Agent == "" || m.Run.Dry() || e.Status != domain.NodeCompleted || e.StartedAt.IsZero() {
+		return
+	}
+	used := w.Usage.Add(e.Usage)
+	m.next.Measured = append(m.next.Measured, domain.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
+		Time: e.At.Sub(e.StartedAt), Tokens: used.InputTokens + used.OutputTokens, At: e.At})
+}
+
+// settleForeach settles a foreach visit as a whole: its list is empty, cannot be
+// read, or no item will start.
+func settleForeach(m *Machine, v walk.VisitKey, status domain.NodeStatus, out any, f *domain.Failure) {
+	if status != domain.NodeCancelled {
+		m.separate()
+	}
+	m.settle(&Step{StepKey: foreachKey(v)}, status, out, f, func(e *domain.Entry) {
+		if status != domain.NodeCancelled { // else nothing of it has begun
+			e.Effect, e.StartedAt = string(walk.EffectPure), m.env.Now
+		}
+	})
+	m.settled()
+}
+
+// cancelWaiting cancels visits that wait and pending retries, because the run
+// is stopping. What is in doubt stays so until a person resolves it.
+func cancelWaiting(m *Machine) {
+	for _, w := range m.State.OpenSteps() {
+		if w.Phase == PhaseWaiting && m.State.StoppedWithRun(w) && m.attempts[w.StepKey] == nil && m.State.Open[w.StepKey] == w {
+			cancelStep(m, w)
+		}
+	}
+}
+
+// cancelStep settles an open step as cancelled and ends what it waited for.
+func cancelStep(m *Machine, w *Step) {
+	withdraw(m, w, domain.System.Name, "")
+	m.dueDirty = true
+	m.settle(w, domain.NodeCancelled, nil, nil, nil)
+}
+
+// withdraw ends what a waiting step waits for.
+func withdraw(m *Machine, w *Step, by, comment string) {
+	if w.Phase != PhaseWaiting {
+		return
+	}
+	switch w.Reason {
+	case domain.WaitApproval:
+		closeApproval(m, w, by, comment)
+	case domain.WaitChild:
+		m.doAfter(CancelChild{w.Ref})
+	}
+}
+
+// cancelOpen settles everything that does not run, and ends the attempts that run.
+func cancelOpen(m *Machine) {
+	for _, t := range m.attemptsInOrder() {
+		m.do(CancelAttempt{t, StopCancelled})
+	}
+	for _, w := range m.State.OpenSteps() {
+		if m.attempts[w.StepKey] != nil {
+			continue
+		}
+		if w.Phase == PhaseInDoubt {
+			m.settle(w, domain.NodeCancelled, nil, w.Failure, nil) // the doubt stays
+			continue
+		}
+		cancelStep(m, w)
+	}
+	closeForeach(m)
+	m.hasFinal = len(m.next.Entries) > 0
+}
+
+// closeForeach settles foreach visits of a cancelled run of which no item is open
+// and none will start.
+func closeForeach(m *Machine) {
+	if !m.State.Cancelled {
+		return
+	}
+	for _, v := range m.State.OpenForeach() {
+		if f := m.State.Foreach[v]; f != nil && f.OpenItems == 0 {
+			settleForeach(m, v, domain.NodeCancelled, nil, nil)
+		}
+	}
+}
+
+// goesOn appends the row of an attempt that ended without settling its step.
+func (m *Machine) goesOn(w *Step, status domain.NodeStatus, f *domain.Failure, reason string, fill func(*domain.Entry)) {
+	e := m.entry(domain.EntryResult, w.StepKey)
+	e.Status, e.Failure, e.Reason = status, f, reason
+	fill(&e)
+	m.add(e)
+}
+
+// atOnce fills the only row of an attempt that began and ended in one decision.
+func (m *Machine) atOnce(w *Step) func(*domain.Entry) {
+	return func(e *domain.Entry) {
+		e.Attempt, e.Effect, e.StartedAt = w.Attempt+1, string(walk.EffectPure), m.env.Now
+	}
+}
+
+// refuse fails a step before anything of it has begun.
+func (m *Machine) refuse(w *Step, f *walk.Failure) {
+	f.Permanent, f.NoEffect = true, true
+	m.final(w, domain.NodeFailed, nil, FromPlanner(f, m.Program.Nodes[w.Node].ID), m.atOnce(w))
+	m.complete()
+}
+
+// OutputFailure is the failure of an output that cannot be stored.
+func OutputFailure(node string, err error) *domain.Failure {
+	if errors.Is(err, jsonvalue.ErrTooLarge) {
+		return &domain.Failure{Code: walk.CodeOutputTooLarge, Node: node, Permanent: true,
+			Message:    fmt.Sprintf("output of node %q exceeds %d MiB", node, jsonvalue.MaxBytes>>20),
+			Suggestion: "write large data to a file and output its path"}
+	}
+	return &domain.Failure{Code: walk.CodeOutput, Node: node, Permanent: true, Message: fmt.Sprintf("output of node %q: %s", node, err)}
+}
+
+// InputFailure is the failure of an input that cannot be stored.
+func InputFailure(node string, err error) *walk.Failure {
+	f := &walk.Failure{Code: walk.CodeInvalidInput, Node: node, Message: fmt.Sprintf("input of node %q: %s", node, err),
+		Permanent: true, NoEffect: true}
+	if errors.Is(err, jsonvalue.ErrTooLarge) {
+		f.Message = fmt.Sprintf("input of node %q exceeds %d MiB", node, jsonvalue.MaxBytes>>20)
+		f.Suggestion = "write large data to a file and pass its path"
+	}
+	return f
+}

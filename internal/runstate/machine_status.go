@@ -1,0 +1,260 @@
+package runstate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// status completes the checkpoint being put together with what becomes of the run.
+func (m *Machine) status() {
+	recordPath(m)
+	if m.ended || m.reopening || m.env.Stopping && len(m.next.Entries) == 0 && m.next.Patch == nil {
+		return
+	}
+	status, reason, waits := currentStatus(m)
+	// A resume of one step ends in a pause; a pause ends with the run, which the
+	// steps at work may have completed.
+	if on := m.State.Paused && !status.Final(); on != m.Run.Paused { //seed:final-pause
+		m.setPaused(on)
+	}
+	if m.env.Stopping && !status.Final() && m.Run.Status == domain.RunRunning {
+		return // runs stay running over a shutdown and go on at the next start
+	}
+	if m.dueDirty || status != m.Run.Status {
+		recordDue(m, status)
+	}
+	if status == m.Run.Status && reason == m.Run.WaitReason {
+		return
+	}
+	p := m.patch()
+	p.Status, p.WaitReason = status, reason
+	m.Run.Attention = false // the store knows better; here it stands for silence only
+	if reason == domain.WaitRetry {
+		p.Retrying = MostAttempts(m.State)
+	}
+	if m.Run.Status == domain.RunRunning && m.runningSince != 0 {
+		total := m.Run.RunningTime + runningFor(m, m.env.Monotonic)
+		m.Run.RunningTime, p.RunningTime = total, &total
+	}
+	if m.Run.StartedAt.IsZero() && status != domain.RunQueued && status != domain.RunCancelled {
+		m.setStarted()
+	}
+	headline, node := statusMessage(m, status, reason, waits)
+	p.Headline, p.Node = &headline, &node
+	switch {
+	case status == domain.RunRunning:
+		m.runningSince = m.env.Monotonic
+	case status.Final():
+		finishRun(m, p)
+	}
+	failure := ""
+	if status == domain.RunFailed && m.Program.Kind == walk.KindSteps && m.Run.Error != nil {
+		failure = StepFailureReason(m.Program.Program, m.Run.Error)
+	}
+	m.next.Audit = append(m.next.Audit, failureRecord(m.Run.ID, status, reason, headline, failure))
+	m.Run.Status, m.Run.WaitReason, m.Run.Headline, m.Run.Node = status, reason, headline, node
+	armDeadline(m)
+	if status != domain.RunRunning {
+		m.do(YieldSlot{})
+	}
+	m.doAfter(StatusChanged{status.Final()})
+}
+
+// recordPath adds the visits that have settled to the run's path.
+func recordPath(m *Machine) {
+	list := m.State.Settled
+	if len(list) == 0 {
+		return
+	}
+	if n := min(len(list), pathKept-len(m.path)); n > 0 {
+		m.path = append(m.path, list[:n]...)
+	}
+	if n := min(len(list), maxPath-m.pathLen); n > 0 {
+		m.patch().AddPath += pathOf(list[:n])
+		m.pathLen += n
+	}
+	m.State.ForgetSettled()
+}
+
+func pathOf(list []Settled) string {
+	letters := make([]byte, len(list))
+	for i, d := range list {
+		letters[i] = pathLetter(d.Status)
+	}
+	return string(letters)
+}
+
+func pathLetter(s domain.NodeStatus) byte {
+	switch s {
+	case domain.NodeFailed:
+		return 'f'
+	case domain.NodeSkipped:
+		return 's'
+	case domain.NodeCancelled:
+		return 'x'
+	}
+	return 'c'
+}
+
+func (m *Machine) setPaused(on bool) { m.Run.Paused, m.patch().Paused = on, &on }
+
+func (m *Machine) setStarted() {
+	now := m.env.Now
+	m.Run.StartedAt, m.patch().StartedAt = now, &now
+}
+
+// recordDue records when the run is due, and arms its timer.
+func recordDue(m *Machine, status domain.RunStatus) {
+	m.dueDirty = false
+	due := time.Time{}
+	if !status.Final() {
+		due = nextWaitEnd(m)
+	}
+	if !due.Equal(m.Run.DueAt) {
+		at := due // what follows concerns the timer only
+		m.patch().DueAt, m.Run.DueAt = &at, at
+	}
+	if status.Final() {
+		m.do(ArmTimer{})
+		return
+	}
+	m.do(ArmTimer{nextWake(m)})
+}
+
+// nextWake is when a run that is not over is to be handled next; zero: its waits end by other
+// events.
+func nextWake(m *Machine) time.Time {
+	switch {
+	case m.early():
+		return m.Run.StartAt
+	case m.State.Paused || m.State.Held || m.State.Quarantined:
+		return time.Time{}
+	}
+	return nextWaitEnd(m)
+}
+
+// nextWaitEnd is when the earliest wait ends. A retry that is due and stands in the queue needs
+// no timer: it starts when there is room for it, and a timer in the past would fire again
+// and again until then.
+func nextWaitEnd(m *Machine) time.Time {
+	return m.State.NextDue(func(w *Step) bool {
+		return w.Reason == domain.WaitRetry && !w.Due.After(m.env.Now) && m.queue.contains(w.StepKey)
+	})
+}
+
+// finishRun completes the patch of a run that ends.
+func finishRun(m *Machine, p *domain.RunPatch) {
+	m.ended = true
+	now := m.env.Now
+	p.EndedAt = &now
+	out := m.State.Walk.Outcome()
+	if out.Status == walk.Completed {
+		raw, err := jsonvalue.EncodeWithin(out.Output, jsonvalue.MaxBytes)
+		if err != nil {
+			raw = domain.RawJSON("null") // its parts are stored; together they are nested too deep, or too large
+		}
+		p.Output, m.Run.Output = raw, raw
+		m.next.Remember = sessionMemory(m)
+	}
+	if f := out.Failure; f != nil {
+		e := &domain.RunError{Code: f.Code, Message: f.Message, Node: f.Node}
+		if f.Behind != nil { // an outage is one failure, also where calls were no longer made
+			e.Code, e.Message = f.Behind.Code, f.Behind.Message
+		}
+		p.Error, m.Run.Error = e, e
+	}
+}
+
+// currentStatus says what the run's status is now.
+func currentStatus(m *Machine) (domain.RunStatus, domain.WaitReason, []domain.Wait) {
+	if out := m.State.Walk.Outcome(); out.Done {
+		switch out.Status {
+		case walk.Completed:
+			return domain.RunCompleted, "", nil
+		case walk.Cancelled:
+			return domain.RunCancelled, "", nil
+		}
+		return domain.RunFailed, "", nil
+	}
+	if len(m.attempts) > 0 || m.starting {
+		return domain.RunRunning, "", nil
+	}
+	// What became ready while the daemon stops is work for its next start: a run
+	// left waiting without a due time would be taken up by nobody.
+	if !m.barred() && m.Next(m.env.Now) != nil {
+		if m.env.HasSlot {
+			return domain.RunRunning, "", nil
+		}
+		return domain.RunQueued, "", nil
+	}
+	waits := m.State.Waits()
+	if len(waits) > 0 {
+		return domain.RunWaiting, waits[0].Reason, waits
+	}
+	return m.Run.Status, m.Run.WaitReason, nil
+}
+
+// statusMessage is the status message of the run, and the node that it names.
+func statusMessage(m *Machine, status domain.RunStatus, reason domain.WaitReason, waits []domain.Wait) (text, node string) {
+	switch status {
+	case domain.RunRunning:
+		first := NoItem
+		for k := range m.attempts { // the smallest, in whatever order
+			if first == NoItem || k.Node < first {
+				first = k.Node
+			}
+		}
+		if first == NoItem {
+			if k := m.Next(m.env.Now); k != nil {
+				first = k.Node
+			}
+		}
+		if first != NoItem {
+			node = m.Program.Nodes[first].ID
+		}
+		return node, node
+	case domain.RunFailed:
+		return FailureMessage(m.State)
+	case domain.RunCompleted:
+		return CompletedMessage(m.State)
+	case domain.RunWaiting:
+		if len(waits) == 0 {
+			return "", ""
+		}
+		if reason == domain.WaitRetry {
+			return RetryMessage(m.State, waits[0])
+		}
+		return WaitMessage(reason, waits)
+	}
+	return "", ""
+}
+
+// handle records that the run gives no sign of life, or gives one again.
+func (ev *Silence) handle(m *Machine) error {
+	on := !ev.Since.IsZero()
+	if m.ended || m.Run.Status != domain.RunRunning || on == m.Run.Attention || on && len(m.attempts) == 0 {
+		return nil
+	}
+	m.Run.Attention = on
+	headline, node := statusMessage(m, domain.RunRunning, "", nil)
+	if on {
+		headline, node = fmt.Sprintf("%s gives no sign of life since %s", ev.Node, ev.Since.Format(time.RFC3339)), ev.Node
+	}
+	p := m.patch()
+	p.Silent, p.Headline, p.Node = &on, &headline, &node
+	m.Run.Headline, m.Run.Node = headline, node
+	return nil
+}
+
+// handle records that a run was left at rest by a clean shutdown, so that the next start
+// does not take it for a crash.
+func (PutDown) handle(m *Machine) error {
+	if len(m.attempts) == 0 && !m.ended && !m.State.CleanStop && m.Run.Status == domain.RunRunning {
+		m.verbRow(VerbDecision{Verb: VerbStop}, domain.System.Name, "kairosd was stopped")
+	}
+	return nil
+}
