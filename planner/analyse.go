@@ -1,10 +1,11 @@
 package planner
 
 import (
-	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/planner/walk"
 	"slices"
 	"strings"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // analyzer is a compiler that looks at the graph as a whole: its sources, what is

@@ -2,10 +2,11 @@ package planner
 
 import (
 	"fmt"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Answer is one of the answers that a node of type approval declares.

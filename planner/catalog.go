@@ -1,10 +1,11 @@
 package planner
 
 import (
-	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/planner/walk"
 	"maps"
 	"slices"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Catalog is what an installation offers to plans. Validation against a nil

@@ -1,9 +1,10 @@
 package planner
 
 import (
+	"strings"
+
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
-	"strings"
 )
 
 // needs resolves the names in needs: and links dependents.

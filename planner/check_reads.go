@@ -2,9 +2,10 @@ package planner
 
 import (
 	"fmt"
+	"slices"
+
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
-	"slices"
 )
 
 // read is one place where a node reads another's output.

@@ -1,8 +1,9 @@
 package planner
 
 import (
-	"github.com/kairosd/kairosd/planner/walk"
 	"maps"
+
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // routerState checks the literal members of a state that a node of a router graph is

@@ -2,9 +2,10 @@ package planner
 
 import (
 	"cmp"
+	"slices"
+
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
-	"slices"
 )
 
 // What a node is to the rule of two (RELIABILITY S18): whoever writes what a model

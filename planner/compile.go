@@ -3,9 +3,10 @@ package planner
 import (
 	"cmp"
 	"errors"
+	"time"
+
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
-	"time"
 )
 
 // Defaults of the language.

@@ -1,10 +1,11 @@
 package planner
 
 import (
-	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/planner/walk"
 	"slices"
 	"time"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // stepNames maps the words of the graph language to those of step plans.

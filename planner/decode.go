@@ -2,14 +2,15 @@ package planner
 
 import (
 	"fmt"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/planner/suggest"
-	"github.com/kairosd/kairosd/planner/walk"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/suggest"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // object reads the fields of one map of a document and knows which it met.

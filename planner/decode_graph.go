@@ -2,10 +2,11 @@ package planner
 
 import (
 	"fmt"
+	"strings"
+
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/suggest"
 	"github.com/kairosd/kairosd/planner/walk"
-	"strings"
 )
 
 func decodeNodes(g *Graph, o *object) {

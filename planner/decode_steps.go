@@ -1,11 +1,12 @@
 package planner
 
 import (
-	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/planner/walk"
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func decodeSteps(s *StepPlan, o *object) {

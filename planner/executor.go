@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/planner/walk"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Handler runs a node in memory. node.Input is the resolved input: what the

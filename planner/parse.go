@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/kairosd/kairosd/planner/walk"
 	"io"
 	"os"
 	"strings"
+
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Format of a document.

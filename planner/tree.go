@@ -3,12 +3,13 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/kairosd/kairosd/planner/suggest"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/planner/suggest"
 )
 
 // Limits of a document.

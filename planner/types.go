@@ -1,9 +1,10 @@
 package planner
 
 import (
-	"github.com/kairosd/kairosd/planner/walk"
 	"maps"
 	"slices"
+
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // builtins holds each type's default effect; that of tool

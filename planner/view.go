@@ -1,8 +1,9 @@
 package planner
 
 import (
-	"github.com/kairosd/kairosd/planner/walk"
 	"slices"
+
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // bitset is a set of node positions.

@@ -1,10 +1,11 @@
 package walk
 
 import (
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // C05, C09: arithmetic that has no answer and comparisons without end are defined:

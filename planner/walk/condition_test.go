@@ -1,9 +1,10 @@
 package walk
 
 import (
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"strings"
 	"testing"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 func testScope() *scope {

@@ -2,6 +2,7 @@ package walk
 
 import (
 	"fmt"
+
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 

@@ -2,8 +2,9 @@ package walk
 
 import (
 	"cmp"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"time"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Semantics numbers the meaning of a compiled program. Plan versions and

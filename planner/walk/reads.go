@@ -4,8 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"slices"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Reads returns which node outputs a node's input, foreach, `when` and outgoing

@@ -3,11 +3,12 @@ package walk
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/planner/suggest"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/suggest"
 )
 
 // RefRoot is the first word of a reference: what it speaks of.

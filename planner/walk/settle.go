@@ -3,8 +3,9 @@ package walk
 import (
 	"context"
 	"fmt"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"slices"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // decider makes the choices of a settlement: by evaluating conditions, or from

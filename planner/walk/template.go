@@ -2,11 +2,12 @@ package walk
 
 import (
 	"fmt"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Template is a compiled input: a JSON value whose strings may hold references.
