@@ -40,7 +40,8 @@ func (d *deriver) derive() []domain.Event {
 // add appends an event; data becomes its fields.
 func (d *deriver) add(typ string, runSeq int64, data map[string]any) {
 	n := len(d.out) + 1
-	d.out = append(d.out, domain.Event{ID: domain.EventID(d.incarnation, d.ev.Seq, n), Type: typ, Run: d.ev.Run, Session: d.facts.session, At: d.ev.At,
+	d.out = append(d.out, domain.Event{ID: domain.EventID(d.incarnation, d.ev.Seq, n), Type: typ, Run: d.ev.Run,
+		Session: d.facts.session, At: d.ev.At,
 		Data: data, Seq: d.ev.Seq, Index: n, RunSeq: runSeq})
 }
 

@@ -34,7 +34,8 @@ func (d *deriver) planGeneratedAt(p *walk.Program, runSeq int64) {
 	steps := make([]any, len(p.Nodes))
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		steps[i] = map[string]any{"stepId": n.ID, "stepIndex": i, "agentId": n.Agent, "agentName": d.agents(n.Agent).Name, "task": runstate.TaskOf(n)}
+		steps[i] = map[string]any{"stepId": n.ID, "stepIndex": i, "agentId": n.Agent,
+			"agentName": d.agents(n.Agent).Name, "task": runstate.TaskOf(n)}
 	}
 	d.planEvent("plan_generated", runSeq, map[string]any{"query": d.facts.query, "steps": steps, "estimatedSteps": len(steps)})
 }
@@ -130,7 +131,8 @@ func (d *deriver) stepStarted(e *domain.Entry, prog *walk.Program, n *walk.Progr
 	if from := runstate.PreviousAgent(prog, n.Index); runstate.HandsOver(e, n.Agent, from) && !d.facts.dry {
 		d.handoff(e.Seq, runstate.HandoffID(d.ev.Run, e.Seq), from, n.Agent, runstate.HandoffReason, runstate.ExplainStep(n))
 	}
-	d.planEvent("plan_step_started", e.Seq, map[string]any{"stepId": n.ID, "stepIndex": n.Index, "agentId": n.Agent, "agentName": d.agents(n.Agent).Name,
+	d.planEvent("plan_step_started", e.Seq, map[string]any{"stepId": n.ID, "stepIndex": n.Index,
+		"agentId": n.Agent, "agentName": d.agents(n.Agent).Name,
 		"task": runstate.TaskOf(n)})
 }
 

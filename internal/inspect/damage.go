@@ -61,7 +61,7 @@ func (in *Inspector) Salvaged(ctx context.Context, run string) (*preview.View, e
 
 // Salvage is the view of a run whose journal is damaged, if that is what cause
 // says.
-func (in *Inspector) Salvage(ctx context.Context, run string, cause error, compile func(context.Context, string) (*runstate.Compiled, error)) (*preview.View, bool) {
+func (in *Inspector) Salvage(ctx context.Context, run string, cause error, compile compileFunc) (*preview.View, bool) {
 	if domain.CodeOf(cause) != domain.CodeCorrupt {
 		return nil, false
 	}

@@ -51,7 +51,10 @@ func (in *Inspector) View(ctx context.Context, run string) (*preview.View, error
 	return in.viewBy(ctx, run, in.c.Versions.Compile)
 }
 
-func (in *Inspector) viewBy(ctx context.Context, run string, compile func(context.Context, string) (*runstate.Compiled, error)) (*preview.View, error) {
+// compileFunc compiles the version with a hash.
+type compileFunc func(ctx context.Context, hash string) (*runstate.Compiled, error)
+
+func (in *Inspector) viewBy(ctx context.Context, run string, compile compileFunc) (*preview.View, error) {
 	r, err := in.c.Store.Run(ctx, run)
 	if err != nil {
 		return nil, err
@@ -81,7 +84,8 @@ func (in *Inspector) viewBy(ctx context.Context, run string, compile func(contex
 // Fold folds the journal of a run as it is stored now.
 // p is the version that the run follows now; the journal may begin with another.
 // history is for looking at the run; it grows with the journal.
-func (in *Inspector) Fold(ctx context.Context, p *runstate.Compiled, r domain.Run, input any, journal []domain.Entry, history bool) (*runstate.State, error) {
+func (in *Inspector) Fold(ctx context.Context, p *runstate.Compiled, r domain.Run, input any,
+	journal []domain.Entry, history bool) (*runstate.State, error) {
 	f := in.Facts(ctx, r, input)
 	f.KeepHistory = history
 	first := p.Program
@@ -119,7 +123,8 @@ func (in *Inspector) Detail(ctx context.Context, run string) (domain.RunDetail, 
 // Look is Detail together with what resuming would do, of one reading of the journal: that
 // of a run with 50,000 steps takes a third of a second. resume is nil for a run of which
 // that has to be asked by Preview.
-func (in *Inspector) Look(ctx context.Context, actor domain.Actor, run string) (d domain.RunDetail, resume func() (domain.Preview, error), err error) {
+func (in *Inspector) Look(ctx context.Context, actor domain.Actor, run string) (
+	d domain.RunDetail, resume func() (domain.Preview, error), err error) {
 	v, err := in.viewBy(ctx, run, in.c.Versions.CompileReadOnly)
 	if d, err = in.detail(ctx, run, v, err); err != nil || v == nil {
 		return d, nil, err

@@ -40,7 +40,8 @@ func CheckValue(ctx context.Context, schema any, raw domain.RawJSON, what string
 		lines[i] = p.String()
 	}
 	text := strings.Join(lines, "; ")
-	return &domain.Error{Code: domain.CodeInvalid, Message: fmt.Sprintf("the %s does not match its schema: %s", what, text), Cause: errors.New(text)}
+	return &domain.Error{Code: domain.CodeInvalid, Cause: errors.New(text),
+		Message: fmt.Sprintf("the %s does not match its schema: %s", what, text)}
 }
 
 // CheckStored is CheckValue against a schema as it is stored.

@@ -148,7 +148,8 @@ func (r *Reader) Restored(ctx context.Context, v domain.Version, reason string) 
 // version it is, is no draft any more. CodeConflict if a person made it,
 // CodeForbidden where it would take the place of one that a person wrote and the actor
 // writes no plans.
-func (r *Reader) Acceptance(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, *domain.RestoredVersion, error) {
+func (r *Reader) Acceptance(ctx context.Context, actor domain.Actor, plan, hash, reason string) (
+	domain.Plan, *domain.RestoredVersion, error) {
 	p, err := r.store.Plan(ctx, plan)
 	if err != nil {
 		return p, nil, err
@@ -167,7 +168,8 @@ func (r *Reader) Acceptance(ctx context.Context, actor domain.Actor, plan, hash,
 	case current:
 		return p, nil, nil
 	case v.Origin != OriginPlanner:
-		return p, nil, domain.Errorf(domain.CodeConflict, "v%d of %s is no draft", v.Number, p.Key).Suggest("an author can make it current again: restore it")
+		return p, nil, domain.Errorf(domain.CodeConflict, "v%d of %s is no draft", v.Number, p.Key).
+			Suggest("an author can make it current again: restore it")
 	}
 	if p.Stage != domain.StageDraft {
 		old, err := r.store.VersionByHash(ctx, p.LatestHash)
