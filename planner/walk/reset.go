@@ -46,18 +46,18 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 	for _, v := range again {
 		w.start(v)
 	}
-	d := &decider{}
+	d := &decider{w: w}
 	if recorded != nil {
 		d.recorded = &Decision{Settled: recorded.Decided}
 	}
 	for i := range w.nodes {
 		if t := w.tokens[i]; t != nil {
-			w.deadPaths(t, d)
+			d.deadPaths(t)
 		}
 	}
 	for i := range w.p.Nodes {
 		if n := &w.nodes[i]; len(w.p.Nodes[i].Needs) > 0 && n.left == 0 && !n.decided {
-			w.decide(i, d)
+			d.decide(i)
 		}
 	}
 	r.Decided = d.made.Settled

@@ -11,24 +11,26 @@ import (
 // decider makes the choices of a settlement: by evaluating conditions, or from
 // a record.
 type decider struct {
+	w        *Walk
 	recorded *Decision // nil: evaluate
 	made     Decision
 	meter    *meter // of all conditions that are evaluated; nil until the first
 }
 
 // scope is what the conditions that are decided now see.
-func (d *decider) scope(w *Walk, last any) scope {
+func (d *decider) scope(last any) scope {
 	if d.meter == nil {
 		d.meter = newMeter(context.Background(), decisionCost)
 	}
-	s := w.scope(last)
+	s := d.w.scope(last)
 	s.meter = d.meter
 	return s
 }
 
 // fail notes the failure of the run by a decision of a node, or of its `when`;
 // the first is recorded.
-func (d *decider) fail(w *Walk, f *Failure, by int) {
+func (d *decider) fail(f *Failure, by int) {
+	w := d.w
 	if d.made.Failure == nil {
 		d.made.Failure = f
 	}
@@ -39,18 +41,19 @@ func (d *decider) fail(w *Walk, f *Failure, by int) {
 // Settle applies a final outcome, evaluating conditions, and returns what was
 // decided. Its error is a misuse: the visit or item is not open.
 func (w *Walk) Settle(s Settlement) (Decision, error) {
-	d := &decider{}
-	err := w.settle(s, d)
+	d := &decider{w: w}
+	err := d.settle(s)
 	return d.made, err
 }
 
 // Replay applies a recorded outcome with its recorded decision. It evaluates no
 // condition; its error says that record and program do not fit.
 func (w *Walk) Replay(s Settlement, d Decision) error {
-	return w.settle(s, &decider{recorded: &d})
+	return (&decider{w: w, recorded: &d}).settle(s)
 }
 
-func (w *Walk) settle(s Settlement, d *decider) error {
+func (d *decider) settle(s Settlement) error {
+	w := d.w
 	v := w.visit(s.VisitKey)
 	if v == nil {
 		return w.errNotOpen(s.VisitKey)
@@ -77,7 +80,7 @@ func (w *Walk) settle(s Settlement, d *decider) error {
 	case Skipped: // by a person, after it was started
 		last = nil
 	case Failed:
-		take, last = w.fail(n, node, s, d)
+		take, last = d.handle(n, node, s)
 	case Cancelled:
 		take, last = false, nil
 	}
@@ -98,12 +101,12 @@ func (w *Walk) settle(s Settlement, d *decider) error {
 		d.made.Edge, d.made.To = node.Out[edge].Position+1, w.p.Nodes[node.Out[edge].To].ID
 	} else if take && len(node.Out) > 0 {
 		var err error
-		if edge, err = w.choose(node, last, d); err != nil {
+		if edge, err = d.choose(node, last); err != nil {
 			return err
 		}
 	}
-	w.move(node, edge, last, d)
-	w.needsOf(s.Node, d)
+	d.move(node, edge, last)
+	d.needsOf(s.Node)
 	if d.recorded != nil && d.recorded.Failure != nil && d.made.Failure == nil {
 		return errRecorded
 	}
@@ -119,8 +122,9 @@ func (w *Walk) close(v *visit) {
 	}
 }
 
-// fail says what a failure of a visit leads to.
-func (w *Walk) fail(n *nodeState, node *ProgramNode, s Settlement, d *decider) (take bool, last any) {
+// handle says what a failure of a visit leads to.
+func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bool, last any) {
+	w := d.w
 	if s.Failure != nil {
 		s.Failure.Node = node.ID
 	}
@@ -164,7 +168,8 @@ func errorValue(f *Failure, node string) any {
 
 // choose picks the edge out of a completed node: the first true one that is no
 // fallback, else the first fallback.
-func (w *Walk) choose(node *ProgramNode, last any, d *decider) (int, error) {
+func (d *decider) choose(node *ProgramNode, last any) (int, error) {
+	w := d.w
 	if len(node.Out) == 1 && node.Out[0].Cond.Fallback() {
 		return 0, nil // nothing to decide: the zero Decision
 	}
@@ -175,7 +180,7 @@ func (w *Walk) choose(node *ProgramNode, last any, d *decider) (int, error) {
 			if r.Failure == nil {
 				return -1, errRecorded
 			}
-			d.fail(w, r.Failure, node.Index)
+			d.fail(r.Failure, node.Index)
 		}
 		if r.Edge == 0 {
 			return -1, nil
@@ -186,7 +191,7 @@ func (w *Walk) choose(node *ProgramNode, last any, d *decider) (int, error) {
 		}
 		return i, nil
 	}
-	s := d.scope(w, last)
+	s := d.scope(last)
 	fallback, candidates := -1, false
 	for i, e := range node.Out {
 		switch {
@@ -205,39 +210,41 @@ func (w *Walk) choose(node *ProgramNode, last any, d *decider) (int, error) {
 		d.made.Evaluated = append(d.made.Evaluated, ev)
 		if failure != nil {
 			failure.Node = node.ID
-			d.fail(w, failure, node.Index)
+			d.fail(failure, node.Index)
 			return -1, nil
 		}
 		if holds {
-			return w.chosen(node, i, d), nil
+			return d.chosen(node, i), nil
 		}
 	}
 	switch {
 	case fallback >= 0:
-		return w.chosen(node, fallback, d), nil
+		return d.chosen(node, fallback), nil
 	case !candidates:
 		return -1, nil // error edges only: the run may well end here
 	}
 	d.made.Ended = "no edge matched"
 	if w.p.Strict {
-		d.fail(w, &Failure{Code: CodeNoEdge, Message: fmt.Sprintf("no edge out of node %q matched", node.ID), Node: node.ID, Permanent: true,
+		d.fail(&Failure{Code: CodeNoEdge, Message: fmt.Sprintf("no edge out of node %q matched", node.ID), Node: node.ID, Permanent: true,
 			Suggestion: "add an edge with condition: default"}, node.Index)
 	}
 	return -1, nil
 }
 
-func (w *Walk) chosen(node *ProgramNode, i int, d *decider) int {
+func (d *decider) chosen(node *ProgramNode, i int) int {
+	w := d.w
 	d.made.Edge, d.made.To = node.Out[i].Position+1, w.p.Nodes[node.Out[i].To].ID
 	return i
 }
 
 // move carries the token over the chosen edge, or ends it.
-func (w *Walk) move(node *ProgramNode, edge int, last any, d *decider) {
+func (d *decider) move(node *ProgramNode, edge int, last any) {
+	w := d.w
 	t := w.tokenOf(node.Index)
 	if edge < 0 {
 		if t != nil {
 			t.ended = true
-			w.deadPaths(t, d)
+			d.deadPaths(t)
 		}
 		return
 	}
@@ -250,10 +257,10 @@ func (w *Walk) move(node *ProgramNode, edge int, last any, d *decider) {
 		if limit > 1 {
 			f.Message = fmt.Sprintf("node %q exceeded max_visits %d", w.p.Nodes[to].ID, limit)
 		}
-		d.fail(w, f, node.Index)
+		d.fail(f, node.Index)
 		if t != nil {
 			t.ended = true
-			w.deadPaths(t, d)
+			d.deadPaths(t)
 		}
 		return
 	}
@@ -266,12 +273,13 @@ func (w *Walk) move(node *ProgramNode, edge int, last any, d *decider) {
 		w.begin(to, last)
 	}
 	if t != nil && len(node.Out) > 1 {
-		w.deadPaths(t, d)
+		d.deadPaths(t)
 	}
 }
 
 // deadPaths settles as skipped what the token can reach no more.
-func (w *Walk) deadPaths(t *token, d *decider) {
+func (d *decider) deadPaths(t *token) {
+	w := d.w
 	var dead []int
 	for _, i := range w.unreachable(t) {
 		n := &w.nodes[i]
@@ -280,7 +288,7 @@ func (w *Walk) deadPaths(t *token, d *decider) {
 		d.made.Settled = append(d.made.Settled, Consequence{Node: w.p.Nodes[i].ID, Status: "skipped", Reason: "no path leads here any more"})
 	}
 	for _, i := range dead {
-		w.needsOf(i, d)
+		d.needsOf(i)
 	}
 }
 
@@ -314,22 +322,24 @@ func (w *Walk) unreachable(t *token) []int {
 }
 
 // needsOf tells a node's dependents that it has settled.
-func (w *Walk) needsOf(node int, d *decider) {
+func (d *decider) needsOf(node int) {
+	w := d.w
 	for _, i := range w.p.Nodes[node].Dependents {
 		n := &w.nodes[i]
 		if n.left--; n.left == 0 && !n.decided {
-			w.decide(i, d)
+			d.decide(i)
 		}
 	}
 }
 
 // decide says whether a node runs whose needs have all settled.
-func (w *Walk) decide(i int, d *decider) {
+func (d *decider) decide(i int) {
+	w := d.w
 	if w.stopped {
 		return // decided by a reset
 	}
 	node, n := &w.p.Nodes[i], &w.nodes[i]
-	runs, reason, ev := w.when(node, d)
+	runs, reason, ev := d.when(node)
 	if w.Stopping() && runs && node.When == WhenSuccess {
 		return // nothing new starts; a reset decides again
 	}
@@ -351,13 +361,14 @@ func (w *Walk) decide(i int, d *decider) {
 	}
 	if t := w.tokens[i]; t != nil {
 		t.ended = true
-		w.deadPaths(t, d)
+		d.deadPaths(t)
 	}
-	w.needsOf(i, d)
+	d.needsOf(i)
 }
 
 // when is the activation rule of a node with needs.
-func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev *Evaluation) {
+func (d *decider) when(node *ProgramNode) (runs bool, reason string, ev *Evaluation) {
+	w := d.w
 	if d.recorded != nil {
 		for i := range d.recorded.Settled {
 			c := &d.recorded.Settled[i]
@@ -369,7 +380,7 @@ func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev
 				if f == nil || f.Node != node.ID { // a further failure of one decision
 					f = &Failure{Code: CodeCondition, Node: node.ID, Message: fmt.Sprintf("condition %s failed", jsonvalue.Quote(c.Evaluated.Condition)), Permanent: true, NoEffect: true}
 				}
-				d.fail(w, f, node.Index)
+				d.fail(f, node.Index)
 			}
 			return c.Status == "ready", c.Reason, c.Evaluated
 		}
@@ -405,7 +416,7 @@ func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev
 	if node.When == WhenSuccess {
 		return true, "", nil
 	}
-	s := d.scope(w, w.joined(node))
+	s := d.scope(w.joined(node))
 	if node.WhenUnknown == UnknownSkip {
 		holds, e := node.WhenCond.evaluateGate(&s)
 		switch {
@@ -419,7 +430,7 @@ func (w *Walk) when(node *ProgramNode, d *decider) (runs bool, reason string, ev
 	holds, e, failure := node.WhenCond.evaluate(&s)
 	if failure != nil {
 		failure.Node = node.ID
-		d.fail(w, failure, node.Index)
+		d.fail(failure, node.Index)
 		return false, "its condition failed", &e
 	}
 	if !holds {

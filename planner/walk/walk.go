@@ -250,7 +250,7 @@ func (w *Walk) neverReached() {
 		}
 	}
 	for _, i := range dead {
-		w.needsOf(i, &decider{})
+		(&decider{w: w}).needsOf(i)
 	}
 }
 
