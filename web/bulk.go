@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
@@ -74,7 +75,7 @@ func (r *request) groupRow(g domain.FailureGroup) view.GroupRow {
 	row := view.GroupRow{Code: visible(g.Code), Node: visible(g.Node), Plan: visible(g.PlanKey), Version: fmt.Sprintf("v%d", g.Version), Href: "/runs?q=" + url.QueryEscape(q),
 		Runs: r.number(g.Runs), First: r.time(g.First), Last: r.time(g.Last), Headline: r.failureLine(g.Headline),
 		Newest: view.Link{Text: domain.ShortID(g.Newest), Href: "/runs/" + g.Newest}}
-	if r.s.Bulk != nil && r.who.Role.Includes(domain.RoleOperator) {
+	if r.may(app.StartBulk) {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
 	}
 	if r.who.Role.Includes(domain.RoleOperator) {
@@ -91,13 +92,6 @@ func (r *request) groupRow(g domain.FailureGroup) view.GroupRow {
 		}
 	}
 	return row
-}
-
-func (r *request) bulkThere() error {
-	if r.s.Bulk == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation does not act on many runs")
-	}
-	return nil
 }
 
 // bulkRequest reads what a list or a form asks for.
@@ -146,9 +140,6 @@ func (r *request) bulkRequest() (domain.BulkRequest, bulkVerb, error) {
 
 // bulkPreview says what an act on many runs would do; it is safe to open.
 func (r *request) bulkPreview() error {
-	if err := r.bulkThere(); err != nil {
-		return err
-	}
 	req, v, err := r.bulkRequest()
 	if err != nil {
 		return err
@@ -160,7 +151,7 @@ func (r *request) bulkPreview() error {
 }
 
 func (r *request) showBulkPreview(code int, req domain.BulkRequest, v bulkVerb, problem string) error {
-	pre, err := r.s.Bulk.Preview(r.ctx, r.who.actor(), req)
+	pre, err := r.s.App.Bulk.Preview(r.ctx, r.who.actor(), req)
 	if err != nil {
 		return err
 	}
@@ -217,9 +208,6 @@ func (r *request) showBulkPreview(code int, req domain.BulkRequest, v bulkVerb, 
 // bulkStart begins what was previewed. If other runs match by now, the page comes
 // back with the new facts (409).
 func (r *request) bulkStart() error {
-	if err := r.bulkThere(); err != nil {
-		return err
-	}
 	req, v, err := r.bulkRequest()
 	if domain.CodeOf(err) == domain.CodeInvalid && v.action == domain.ActionLabel {
 		return r.showBulkPreview(http.StatusUnprocessableEntity, req, v, r.sentence(err))
@@ -233,14 +221,10 @@ func (r *request) bulkStart() error {
 	if v.action == domain.ActionLabel && len(req.Labels) == 0 {
 		return r.showBulkPreview(http.StatusUnprocessableEntity, req, v, r.t("Say which labels: key=value, with blanks between."))
 	}
-	err = r.once(func() (string, error) {
-		b, err := r.s.Bulk.Start(r.ctx, r.who.actor(), req)
-		if err != nil {
-			return "", err
-		}
-		return "/bulk/" + b.ID, nil
-	})
+	b, err := r.s.App.Bulk.Start(r.ctx, app.BulkStart{Meta: r.meta(), BulkRequest: req})
 	switch domain.CodeOf(err) {
+	case "":
+		return r.to("/bulk/" + b.ID)
 	case domain.CodeStale, domain.CodeConflict:
 		return r.showBulkPreview(http.StatusConflict, req, v, r.sentence(err))
 	}
@@ -299,10 +283,7 @@ func (r *request) bulkStatus(b domain.Bulk) view.Status {
 
 // bulkShow is how far an act on many runs is.
 func (r *request) bulkShow() error {
-	if err := r.bulkThere(); err != nil {
-		return err
-	}
-	b, err := r.s.Bulk.Bulk(r.ctx, r.c.Param("bulk"))
+	b, err := r.s.App.Bulk.Get(r.ctx, r.who.actor(), r.c.Param("bulk"))
 	if err != nil {
 		return err
 	}
@@ -311,7 +292,7 @@ func (r *request) bulkShow() error {
 		after = 0 // the beginning
 	}
 	const page = 100
-	items, err := r.s.Bulk.Items(r.ctx, b.ID, after, page+1)
+	items, err := r.s.App.Bulk.Items(r.ctx, r.who.actor(), b.ID, after, page+1)
 	if err != nil {
 		return err
 	}
@@ -379,23 +360,15 @@ func (r *request) bulkShow() error {
 }
 
 func (r *request) bulkStop() error {
-	if err := r.bulkThere(); err != nil {
+	b, err := r.s.App.Bulk.Stop(r.ctx, app.BulkChange{Meta: r.meta(), Bulk: r.c.Param("bulk"), Reason: strings.TrimSpace(r.c.FormValue("reason"))})
+	if err != nil {
 		return err
 	}
-	return r.once(func() (string, error) {
-		b, err := r.s.Bulk.Stop(r.ctx, r.who.actor(), r.c.Param("bulk"), strings.TrimSpace(r.c.FormValue("reason")))
-		if err != nil {
-			return "", err
-		}
-		return "/bulk/" + b.ID, nil
-	})
+	return r.to("/bulk/" + b.ID)
 }
 
 func (r *request) bulkList() error {
-	if err := r.bulkThere(); err != nil {
-		return err
-	}
-	list, err := r.s.Bulk.Bulks(r.ctx, 100)
+	list, err := r.s.App.Bulk.List(r.ctx, r.who.actor(), 100)
 	if err != nil {
 		return err
 	}

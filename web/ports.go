@@ -106,18 +106,6 @@ type Drafts interface {
 	Planners() []string
 }
 
-// Bulk acts on many runs as one act.
-type Bulk interface {
-	Preview(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.BulkPreview, error)
-	// Start returns once the act is durable; CodeStale if other runs than those
-	// previewed would be acted on.
-	Start(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
-	Stop(ctx context.Context, actor domain.Actor, id, reason string) (domain.Bulk, error)
-	Bulk(ctx context.Context, id string) (domain.Bulk, error)
-	Bulks(ctx context.Context, limit int) ([]domain.Bulk, error)
-	Items(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
-}
-
 // Engine is what pages and the API do.
 type Engine interface {
 	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)

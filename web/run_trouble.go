@@ -87,7 +87,7 @@ func (r *request) waitInstead(p *view.PreviewPage, run domain.Run) error {
 	for _, t := range list {
 		p.Around = append(p.Around, t.text)
 	}
-	if len(list) == 0 || r.s.Bulk == nil {
+	if len(list) == 0 {
 		return err
 	}
 	q := list[0].until

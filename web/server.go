@@ -34,8 +34,6 @@ type Config struct {
 	Auth   Auth
 	// System looks after the installation; nil: there is no page about it.
 	System system.System
-	// Bulk acts on many runs; nil: there are no pages for that.
-	Bulk Bulk
 	// Planner makes plans of intents; nil: there are no pages for that.
 	Planner Planner
 	// Drafts makes plans in the background; nil: there are no pages for that.

@@ -52,8 +52,6 @@ type Config struct {
 	Planner Planner
 	// Drafts makes plans in the background; nil: those routes answer 503.
 	Drafts Drafts
-	// Bulk acts on many runs; nil: those routes answer 503.
-	Bulk Bulk
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
 	// Lazy builds each operation with its first request: for a process that serves a

@@ -7,18 +7,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
-
-// Bulk acts on many runs; see web.Bulk for the promises.
-type Bulk interface {
-	Preview(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.BulkPreview, error)
-	Start(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
-	Stop(ctx context.Context, actor domain.Actor, id, reason string) (domain.Bulk, error)
-	Bulk(ctx context.Context, id string) (domain.Bulk, error)
-	Bulks(ctx context.Context, limit int) ([]domain.Bulk, error)
-	Items(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
-}
 
 // BulkBody asks for one act on many runs.
 type BulkBody struct {
@@ -74,61 +65,40 @@ type (
 
 func (a *API) bulkRoutes() {
 	tags := []string{"bulk"}
-	there := func() error {
-		if a.Bulk == nil {
-			return domain.Errorf(domain.CodeUnavailable, "acts on many runs are not offered here")
-		}
-		return nil
-	}
-	register(a, huma.Operation{OperationID: "preview-bulk", Method: http.MethodPost, Path: "/bulk/preview", Tags: tags,
+	mount(a, huma.Operation{OperationID: "preview-bulk", Method: http.MethodPost, Path: "/bulk/preview", Tags: tags,
 		Summary: "What an act on many runs would do, and to how many"},
 		func(ctx context.Context, in *bulkIn) (*bulkPreview, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			p, err := a.Bulk.Preview(ctx, actorOf(ctx), in.Body.request())
+			p, err := a.App.Bulk.Preview(ctx, actorOf(ctx), in.Body.request())
 			return &bulkPreview{p}, err
 		})
-	register(a, huma.Operation{OperationID: "start-bulk", Method: http.MethodPost, Path: "/bulk", Tags: tags, DefaultStatus: http.StatusCreated,
+	mount(a, huma.Operation{OperationID: "start-bulk", Method: http.MethodPost, Path: "/bulk", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Act on many runs"},
 		func(ctx context.Context, in *bulkIn) (*bulkOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			b, err := a.Bulk.Start(ctx, actorOf(ctx), in.Body.request())
+			b, err := a.App.Bulk.Start(ctx, app.BulkStart{Meta: meta(ctx), BulkRequest: in.Body.request()})
 			return &bulkOut{b}, err
 		})
-	register(a, huma.Operation{OperationID: "list-bulk", Method: http.MethodGet, Path: "/bulk", Tags: tags, Summary: "The newest acts on many runs"},
+	mount(a, huma.Operation{OperationID: "list-bulk", Method: http.MethodGet, Path: "/bulk", Tags: tags, Summary: "The newest acts on many runs"},
 		func(ctx context.Context, _ *struct{}) (*bulkListOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			list, err := a.Bulk.Bulks(ctx, 100)
+			list, err := a.App.Bulk.List(ctx, actorOf(ctx), 100)
 			return &bulkListOut{BulkList{list}}, err
 		})
-	register(a, huma.Operation{OperationID: "get-bulk", Method: http.MethodGet, Path: "/bulk/{id}", Tags: tags, Summary: "How far an act on many runs is"},
+	mount(a, huma.Operation{OperationID: "get-bulk", Method: http.MethodGet, Path: "/bulk/{id}", Tags: tags, Summary: "How far an act on many runs is"},
 		func(ctx context.Context, in *bulkIDIn) (*bulkViewOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			b, err := a.Bulk.Bulk(ctx, in.ID)
+			b, err := a.App.Bulk.Get(ctx, actorOf(ctx), in.ID)
 			if err != nil {
 				return nil, err
 			}
-			items, err := a.Bulk.Items(ctx, in.ID, in.After, in.Limit)
+			items, err := a.App.Bulk.Items(ctx, actorOf(ctx), in.ID, in.After, in.Limit)
 			return &bulkViewOut{BulkView{b, items}}, err
 		})
-	register(a, huma.Operation{OperationID: "stop-bulk", Method: http.MethodPost, Path: "/bulk/{id}/stop", Tags: tags,
+	mount(a, huma.Operation{OperationID: "stop-bulk", Method: http.MethodPost, Path: "/bulk/{id}/stop", Tags: tags,
 		Summary: "Stop an act on many runs; those not reached stay as they are"},
 		func(ctx context.Context, in *bulkStopIn) (*bulkOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
 			reason := ""
 			if in.Body != nil {
 				reason = in.Body.Reason
 			}
-			b, err := a.Bulk.Stop(ctx, actorOf(ctx), in.ID, reason)
+			b, err := a.App.Bulk.Stop(ctx, app.BulkChange{Meta: meta(ctx), Bulk: in.ID, Reason: reason})
 			return &bulkOut{b}, err
 		})
 }

@@ -234,19 +234,19 @@ func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) 
 
 func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }
 
-type bulks interface{ api.Bulk }
+type drafts interface{ api.Drafts }
 
-// stoppedBulks are bulk operations of which some can be stopped.
-type stoppedBulks struct {
-	bulks
+// discardedDrafts are drafts of which some can be discarded.
+type discardedDrafts struct {
+	drafts
 	world *fake
 }
 
-func (b stoppedBulks) Stop(_ context.Context, actor domain.Actor, id, _ string) (domain.Bulk, error) {
-	b.world.mu.Lock()
-	defer b.world.mu.Unlock()
-	b.world.record("bulk.stopped", "", actor)
-	return domain.Bulk{ID: id}, nil
+func (d discardedDrafts) Discard(_ context.Context, actor domain.Actor, id, _ string) (domain.Draft, error) {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	d.world.record("draft.discard", "", actor)
+	return domain.Draft{ID: id}, nil
 }
 
 func (f *fake) record(action, run string, actor domain.Actor) {

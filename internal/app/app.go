@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/keylock"
@@ -31,7 +32,8 @@ import (
 type Config struct {
 	Store  Store
 	Engine *engine.Engine
-	Bulk   Bulk // nil: nothing acts on runs later
+	// Bulk carries out bulk operations; required.
+	Bulk *bulk.Service
 	// Auth proves who somebody is; required.
 	Auth *auth.Service
 	// Checker verifies the audit log; required.
@@ -55,6 +57,7 @@ type Store interface {
 	Done(ctx context.Context, o store.Operation) (object string, done bool, err error)
 	accountStore
 	approvalStore
+	bulkStore
 	planStore
 	runStore
 	viewStore
@@ -64,17 +67,13 @@ type Store interface {
 	memoryStore
 }
 
-// Bulk acts on many runs as one act, at once or later.
-type Bulk interface {
-	Start(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
-}
-
 // App is the operations by subject.
 type App struct {
 	Accounts    *Accounts
 	Agents      *Agents
 	Approvals   *Approvals
 	Audit       *Audit
+	Bulk        *Bulk
 	Failures    *Failures
 	Memory      *Memory
 	Plans       *Plans
@@ -89,8 +88,8 @@ type App struct {
 
 // New makes an App. It panics if something that is required is missing.
 func New(c Config) *App {
-	if c.Store == nil || c.Engine == nil || c.Auth == nil || c.Checker == nil || c.Tools == nil || c.Server == nil || c.Settings == nil {
-		panic("app: Store, Engine, Auth, Checker, Tools, Server, and Settings are required")
+	if c.Store == nil || c.Engine == nil || c.Auth == nil || c.Bulk == nil || c.Checker == nil || c.Tools == nil || c.Server == nil || c.Settings == nil {
+		panic("app: Store, Engine, Auth, Bulk, Checker, Tools, Server, and Settings are required")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -100,7 +99,7 @@ func New(c Config) *App {
 	}
 	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, auth: c.Auth, checker: c.Checker, tools: c.Tools, server: c.Server, settings: c.Settings,
 		now: stored(c.Now), log: c.Log}
-	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Failures: &Failures{k}, Memory: &Memory{k}, Plans: &Plans{k},
+	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Bulk: &Bulk{k}, Failures: &Failures{k}, Memory: &Memory{k}, Plans: &Plans{k},
 		Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
@@ -120,7 +119,7 @@ func stored(now func() time.Time) func() time.Time {
 type kernel struct {
 	store    Store
 	engine   *engine.Engine
-	bulk     Bulk
+	bulk     *bulk.Service
 	auth     *auth.Service
 	checker  *store.AuditChecker
 	tools    func() *tool.Box

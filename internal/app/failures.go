@@ -121,32 +121,32 @@ type FailureChange struct {
 // Errors: not_found (the plan), conflict (none of the group needs attention), invalid (a
 // time that is past), unavailable (nothing here resumes runs at a time), forbidden.
 func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (int64, error) {
+	known, done, err := before(ctx, f.kernel, AcknowledgeFailures, req.Meta, req, counted)
+	if err != nil || done {
+		return known, err
+	}
+	var resume *later
 	if !req.ResumeAt.IsZero() {
-		if err := f.resumeAt(ctx, req); err != nil {
+		r := domain.BulkRequest{Query: filter.FailuresToHandle(req.FailureRef), Reason: clip(req.Note, 500), Canary: true, Rate: 60}
+		if resume, err = f.resumeAt(ctx, req.By, req.ResumeAt, r); err != nil {
 			return 0, err
 		}
 	}
-	return f.change(ctx, AcknowledgeFailures, req, false, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
+	n, repeated, err := f.change(ctx, AcknowledgeFailures, req, false, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
 		if n == 0 {
 			return domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention any more", req.PlanKey, req.Node, req.Code).
 				Suggest("somebody else took note of it, or the runs were resumed")
 		}
 		f.record(tx, req, n)
+		if err := resume.store(tx); err != nil {
+			return err
+		}
 		return tx.AckFailures(runs, req.FailureRef, n, req.Note)
 	})
-}
-
-// resumeAt starts the bulk operation that resumes the runs, unless it was started with
-// the same key.
-func (f *Failures) resumeAt(ctx context.Context, req FailureChange) error {
-	intent, err := f.intent(AcknowledgeFailures, req.Meta, req)
-	if err != nil {
-		return err
+	if err == nil && !repeated {
+		f.launch(resume)
 	}
-	if _, done, err := f.store.Done(ctx, intent); err != nil || done {
-		return err
-	}
-	return f.startAt(ctx, req.By, req.ResumeAt, domain.BulkRequest{Query: filter.FailuresToHandle(req.FailureRef), Reason: clip(req.Note, 500), Canary: true, Rate: 60})
+	return n, err
 }
 
 // Unacknowledge takes an acknowledgment back. It returns how many runs need attention
@@ -155,13 +155,14 @@ func (f *Failures) resumeAt(ctx context.Context, req FailureChange) error {
 // Errors: not_found (the plan), forbidden.
 func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (int64, error) {
 	req.Note = ""
-	return f.change(ctx, UnacknowledgeFailures, req, true, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
+	n, _, err := f.change(ctx, UnacknowledgeFailures, req, true, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
 		if n == 0 {
 			return nil
 		}
 		f.record(tx, req, n)
 		return tx.UnackFailures(runs, req.FailureRef)
 	})
+	return n, err
 }
 
 func (f *Failures) record(tx *store.Tx, req FailureChange, n int64) {
@@ -171,13 +172,13 @@ func (f *Failures) record(tx *store.Tx, req FailureChange, n int64) {
 // change marks the runs of a group as they are listed now. Large groups take several
 // transactions, so that others can write in between. The first one writes the record:
 // a crash between two leaves runs unmarked, but none marked without a record.
-func (f *Failures) change(ctx context.Context, op Operation, req FailureChange, attention bool, first func(tx *store.Tx, runs store.FailedRuns, n int64) error) (int64, error) {
+func (f *Failures) change(ctx context.Context, op Operation, req FailureChange, attention bool, first func(tx *store.Tx, runs store.FailedRuns, n int64) error) (n int64, repeated bool, err error) {
 	runs, err := f.store.FailedRuns(ctx, req.FailureRef, attention)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	batch, rest := runs.Split()
-	n, repeated, err := carryOut(ctx, f.kernel, op, req.Meta, req, counted, func(tx *store.Tx) (int64, error) {
+	n, repeated, err = carryOut(ctx, f.kernel, op, req.Meta, req, counted, func(tx *store.Tx) (int64, error) {
 		n, err := tx.SetAttention(batch, attention)
 		n += int64(rest.Len())
 		if err == nil {
@@ -186,7 +187,7 @@ func (f *Failures) change(ctx context.Context, op Operation, req FailureChange, 
 		return n, err
 	})
 	if err != nil || repeated || rest.Len() == 0 {
-		return n, err
+		return n, repeated, err
 	}
 	n -= int64(rest.Len())
 	for rest.Len() > 0 {
@@ -197,9 +198,9 @@ func (f *Failures) change(ctx context.Context, op Operation, req FailureChange, 
 			marked, err = tx.SetAttention(batch, attention)
 			return "", err
 		}); err != nil {
-			return n, err
+			return n, false, err
 		}
 		n += marked
 	}
-	return n, nil
+	return n, false, nil
 }

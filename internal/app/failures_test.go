@@ -72,8 +72,15 @@ func TestAcknowledgeFailures(t *testing.T) {
 	if _, err := w.Failures.Acknowledge(t.Context(), late); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a time that is past: %v", err)
 	}
+	// The bulk operation that resumes the runs is stored with the acknowledgment: once.
+	late = req(apptest.Operator, "later", "")
 	late.ResumeAt = time.Now().Add(time.Hour)
-	if _, err := w.Failures.Acknowledge(t.Context(), late); domain.CodeOf(err) != domain.CodeUnavailable {
-		t.Errorf("where nothing resumes runs: %v", err)
+	for range 2 {
+		if n, err := w.Failures.Acknowledge(t.Context(), late); err != nil || n != 2 {
+			t.Errorf("acknowledged with a time to resume: %d, %v", n, err)
+		}
+	}
+	if list, err := w.Bulk.List(t.Context(), apptest.Viewer, 10); err != nil || len(list) != 1 || list[0].Total != 2 || list[0].NotBefore.IsZero() {
+		t.Errorf("bulk operations: %+v, %v", list, err)
 	}
 }

@@ -121,18 +121,20 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 		}
 	}
 	run, err := r.find(ctx, req.Run)
+	var resume *later
 	switch {
 	case err != nil:
 		return run, err
 	case run.Status != domain.RunFailed:
 		return run, domain.Errorf(domain.CodeConflict, "the run is %s", run.Status).Suggest("only a failed run can be acknowledged")
 	case !req.ResumeAt.IsZero():
-		if note, err = r.resumeLater(ctx, req, run, note); err != nil {
+		if resume, err = r.resumeAt(ctx, req.By, req.ResumeAt, domain.BulkRequest{Runs: []string{run.ID}, Reason: clip(note, 500)}); err != nil {
 			return run, err
 		}
+		note = strings.TrimSpace(clip(note, domain.MaxNoteLength-60) + "\n↻ " + req.ResumeAt.UTC().Format(time.RFC3339))
 	}
 	found := object[domain.Run]{id: func(domain.Run) string { return run.ID }, find: r.store.FindRun}
-	if _, err = perform(ctx, r.kernel, AcknowledgeRun, req.Meta, req, found, func(tx *store.Tx) (domain.Run, error) {
+	_, repeated, err := carryOut(ctx, r.kernel, AcknowledgeRun, req.Meta, req, found, func(tx *store.Tx) (domain.Run, error) {
 		err := tx.AckRun(run.ID, note)
 		if domain.CodeOf(err) == domain.CodeConflict && note != "" {
 			err = nil // somebody did before; the note is one more
@@ -140,33 +142,18 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 		if err == nil && note != "" {
 			_, err = tx.AddNote(run.ID, note)
 		}
+		if err == nil {
+			err = resume.store(tx)
+		}
 		return run, err
-	}); err != nil {
+	})
+	if err != nil {
 		return run, err
+	}
+	if !repeated {
+		r.launch(resume)
 	}
 	return r.store.FindRun(ctx, run.ID)
-}
-
-// resumeLater starts a bulk operation that resumes the run at the time that is asked
-// for. It returns the note with that time.
-func (r *Runs) resumeLater(ctx context.Context, req AcknowledgeRequest, run domain.Run, note string) (string, error) {
-	if err := r.startAt(ctx, req.By, req.ResumeAt, domain.BulkRequest{Runs: []string{run.ID}, Reason: clip(note, 500)}); err != nil {
-		return "", err
-	}
-	return strings.TrimSpace(clip(note, domain.MaxNoteLength-60) + "\n↻ " + req.ResumeAt.UTC().Format(time.RFC3339)), nil
-}
-
-// startAt starts a bulk operation that resumes runs at a time.
-func (k *kernel) startAt(ctx context.Context, by domain.Actor, at time.Time, b domain.BulkRequest) error {
-	if !at.After(k.now()) {
-		return domain.Errorf(domain.CodeInvalid, "%s is past", at.UTC().Format(time.RFC3339)).Suggest("resume the run now, or give a time to come")
-	}
-	if k.bulk == nil {
-		return domain.Errorf(domain.CodeUnavailable, "nothing here resumes runs at a time").Suggest("a daemon (kairosd serve) does")
-	}
-	b.Action, b.NotBefore = domain.ActionResume, at
-	_, err := k.bulk.Start(ctx, by, b)
-	return err
 }
 
 // clip is the beginning of a text, of at most n characters.

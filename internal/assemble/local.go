@@ -108,7 +108,7 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, Archive: a.Plans.ArchiveAs, Log: log})
 	actor, v := LocalActor(), buildinfo.Read()
 	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor,
-		Planner: asker, Drafts: localDrafts{l.drafts}, Bulk: l.bulk,
+		Planner: asker, Drafts: localDrafts{l.drafts},
 		Audit: l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
 		Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}})
 	if err != nil {

@@ -25,9 +25,6 @@ import (
 type Store interface {
 	Run(ctx context.Context, id string) (domain.Run, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	CreateBulk(ctx context.Context, b domain.Bulk, items []domain.BulkItem) error
-	Bulk(ctx context.Context, id string) (domain.Bulk, error)
-	Bulks(ctx context.Context, limit int) ([]domain.Bulk, error)
 	BulksUnderWay(ctx context.Context) ([]domain.Bulk, error)
 	BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
 	SettleBulkItem(ctx context.Context, id string, it domain.BulkItem) error
@@ -260,23 +257,21 @@ func (s *Service) preview(ctx context.Context, actor domain.Actor, r domain.Bulk
 	return p, eligible, nil
 }
 
-// Start begins a bulk act and returns once it is durable.
-func (s *Service) Start(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
-	if !actor.Role.Includes(domain.RoleOperator) {
-		return domain.Bulk{}, domain.Errorf(domain.CodeForbidden, "this needs the role %s", domain.RoleOperator)
-	}
+// Prepare checks a request and gives the bulk operation that carries it out, with its
+// runs. Launch begins it once it is stored.
+func (s *Service) Prepare(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, []domain.BulkItem, error) {
 	if err := labelled(r); err != nil {
-		return domain.Bulk{}, err
+		return domain.Bulk{}, nil, err
 	}
 	p, eligible, err := s.preview(ctx, actor, r)
 	if err != nil {
-		return domain.Bulk{}, err
+		return domain.Bulk{}, nil, err
 	}
 	if r.Digest != "" && r.Digest != p.Digest {
-		return domain.Bulk{}, domain.Errorf(domain.CodeStale, "the runs that match have changed since the preview").Suggest("look at the preview again")
+		return domain.Bulk{}, nil, domain.Errorf(domain.CodeStale, "the runs that match have changed since the preview").Suggest("look at the preview again")
 	}
 	if len(eligible) == 0 {
-		return domain.Bulk{}, domain.Errorf(domain.CodeConflict, "none of the %d matching runs can be acted on", p.Matching)
+		return domain.Bulk{}, nil, domain.Errorf(domain.CodeConflict, "none of the %d matching runs can be acted on", p.Matching)
 	}
 	b := domain.Bulk{ID: domain.NewID(), Action: r.Action, Query: r.Query, Reason: r.Reason, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface,
 		Canary: r.Canary && len(eligible) > 1, Rate: r.Rate, Labels: r.Labels, NotBefore: r.NotBefore, Provider: r.Provider, Tool: r.Tool, State: domain.BulkRunning, Total: int64(len(eligible)), CreatedAt: s.Now().UTC()}
@@ -290,12 +285,11 @@ func (s *Service) Start(ctx context.Context, actor domain.Actor, r domain.BulkRe
 			items[i].Node, items[i].Code = run.Error.Node, run.Error.Code
 		}
 	}
-	if err := s.Store.CreateBulk(domain.WithRequest(ctx, actor.Request), b, items); err != nil {
-		return domain.Bulk{}, err
-	}
-	s.launch(b, false)
-	return b, nil
+	return b, items, nil
 }
+
+// Launch begins a bulk operation that was stored.
+func (s *Service) Launch(b domain.Bulk) { s.launch(b, false) }
 
 // maxLabels is how many labels one act gives.
 const maxLabels = 20
@@ -326,48 +320,14 @@ func (s *Service) providers() []domain.ProviderInfo {
 	return s.Providers()
 }
 
-// Stop ends a bulk act; runs that were not reached are left as they are.
-func (s *Service) Stop(ctx context.Context, actor domain.Actor, id, reason string) (domain.Bulk, error) {
-	if !actor.Role.Includes(domain.RoleOperator) {
-		return domain.Bulk{}, domain.Errorf(domain.CodeForbidden, "this needs the role %s", domain.RoleOperator)
-	}
-	note := "stopped by " + actor.Name
-	if reason != "" {
-		note += ": " + reason
-	}
-	if _, err := s.Store.Bulk(ctx, id); err != nil {
-		return domain.Bulk{}, err
-	}
-	moved, err := s.Store.MoveBulk(ctx, id, domain.BulkStopped, note, actor)
-	if err != nil {
-		return domain.Bulk{}, err
-	}
-	if !moved {
-		return domain.Bulk{}, domain.Errorf(domain.CodeConflict, "this bulk act is over already")
-	}
+// Cancel ends the work on a bulk operation that was stopped.
+func (s *Service) Cancel(id string) {
 	s.mu.Lock()
 	cancel := s.running[id]
 	s.mu.Unlock()
 	if cancel != nil {
 		cancel()
 	}
-	return s.Store.Bulk(ctx, id)
-}
-
-// Bulk, Bulks and Items read.
-
-func (s *Service) Bulk(ctx context.Context, id string) (domain.Bulk, error) {
-	return s.Store.Bulk(ctx, id)
-}
-
-// Bulks lists the newest.
-func (s *Service) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
-	return s.Store.Bulks(ctx, limit)
-}
-
-// Items lists the runs of a bulk act after a position.
-func (s *Service) Items(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
-	return s.Store.BulkItems(ctx, id, after, limit)
 }
 
 // launch carries a bulk operation out in the background. continued says that an

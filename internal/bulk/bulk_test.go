@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -40,7 +41,12 @@ func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []domain
 	return func() { up.Store(true) }, runs
 }
 
-func wait(t *testing.T, s *bulk.Service, id string, done func(domain.Bulk) bool) domain.Bulk {
+// on carries bulk operations of a site out as a configuration says.
+func on(site *webtest.Site, c bulk.Config) apptest.Bulk {
+	return apptest.BulkOn(site.Config, bulk.New(c), site.Store)
+}
+
+func wait(t *testing.T, s apptest.Bulk, id string, done func(domain.Bulk) bool) domain.Bulk {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -121,7 +127,7 @@ func TestFailuresInARowStopTheRest(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	outage(t, site, 9)
-	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 2})
+	s := on(site, bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 2})
 	t.Cleanup(s.Close)
 	b, err := s.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed"})
 	if err != nil {
@@ -159,7 +165,7 @@ func TestABulkActOutlivesItsProcess(t *testing.T) {
 	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 4)
 	mend()
-	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}})
+	s := on(site, bulk.Config{Store: site.Store, Engine: slow{site}})
 	b, err := s.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionRerun, Query: "status:failed", Rate: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +175,7 @@ func TestABulkActOutlivesItsProcess(t *testing.T) {
 	if b, err = s.Bulk(t.Context(), b.ID); err != nil || b.State != domain.BulkRunning || b.Acted != 1 {
 		t.Fatalf("%+v %v", b, err)
 	}
-	next := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}})
+	next := on(site, bulk.Config{Store: site.Store, Engine: slow{site}})
 	t.Cleanup(next.Close)
 	if err := next.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -226,7 +232,7 @@ func TestAnActWaitsForItsProvider(t *testing.T) {
 	mend, runs := outage(t, site, 4)
 	var open atomic.Bool
 	asked := make(chan struct{}, 1000)
-	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Providers: func() []domain.ProviderInfo {
+	s := on(site, bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Providers: func() []domain.ProviderInfo {
 		select {
 		case asked <- struct{}{}:
 		default:
@@ -281,7 +287,7 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 	turn(host, true)
 	turn("elsewhere.example", true) // nobody here calls it
 	asked := make(chan struct{}, 1000)
-	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Host: site.Tools.Host, Tools: func(ctx context.Context) ([]domain.ToolInfo, error) {
+	s := on(site, bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Host: site.Tools.Host, Tools: func(ctx context.Context) ([]domain.ToolInfo, error) {
 		select {
 		case asked <- struct{}{}:
 		default:

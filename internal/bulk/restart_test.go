@@ -48,7 +48,7 @@ func TestACrashBeforeTheBookkeepingRepeatsNothing(t *testing.T) {
 			mend, runs := outage(t, site, 2)
 			mend()
 			d := &dying{Store: site.Store, dead: make(chan struct{})}
-			first := bulk.New(bulk.Config{Store: d, Engine: slow{site}})
+			first := on(site, bulk.Config{Store: d, Engine: slow{site}})
 			req := domain.BulkRequest{Action: action, Query: "status:failed", Reason: "it is up again"}
 			if action == domain.ActionLabel {
 				req.Labels = map[string]string{"seen": "yes"}
@@ -60,7 +60,7 @@ func TestACrashBeforeTheBookkeepingRepeatsNothing(t *testing.T) {
 			<-d.dead
 			first.Close()
 
-			next := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}})
+			next := on(site, bulk.Config{Store: site.Store, Engine: slow{site}})
 			t.Cleanup(next.Close)
 			if err := next.Open(t.Context()); err != nil {
 				t.Fatal(err)
@@ -126,7 +126,7 @@ func TestRunsThatWaitDoNotHideFailures(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	stuck(t, site, 55, 12)
-	s := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 3})
+	s := on(site, bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 3})
 	t.Cleanup(s.Close)
 	b, err := s.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed"})
 	if err != nil {
@@ -142,7 +142,7 @@ func TestTheSafetyStopOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	_, runs := outage(t, site, 5)
-	first := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 2})
+	first := on(site, bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 2})
 	b, err := first.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Rate: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestTheSafetyStopOutlivesItsProcess(t *testing.T) {
 	wait(t, first, b.ID, func(b domain.Bulk) bool { return b.Acted == 1 })
 	first.Close()
 	for acted := int64(2); acted <= int64(len(runs)); acted++ {
-		next := bulk.New(bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 2})
+		next := on(site, bulk.Config{Store: site.Store, Engine: slow{site}, SameFailures: 2})
 		if err := next.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}

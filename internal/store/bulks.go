@@ -8,27 +8,6 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// CreateBulk stores a bulk act with all its runs, and says so in the audit log.
-func (s work) CreateBulk(ctx context.Context, b domain.Bulk, items []domain.BulkItem) error {
-	if s.store.writer == nil {
-		return errReadOnly()
-	}
-	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
-		id, err := w.q.BulkInsert(w.ctx, dbsqlc.BulkInsertParams{PublicID: b.ID, Action: string(b.Action), Query: b.Query, Reason: b.Reason, Actor: b.Actor,
-			Role: string(b.Role), Surface: b.Surface, Canary: core.Flag(b.Canary), Rate: int64(b.Rate), Labels: labelsJSON(b.Labels), NotBefore: core.Micros(b.NotBefore), Provider: b.Provider, Tool: b.Tool, State: string(b.State), Total: b.Total, CreatedAt: core.Micros(b.CreatedAt)})
-		if err != nil {
-			return nil, err
-		}
-		for _, it := range items {
-			if err := w.q.BulkItemInsert(w.ctx, dbsqlc.BulkItemInsertParams{BulkID: id, Position: it.Position, Run: it.Run, Rev: it.Rev, Node: it.Node, Code: it.Code}); err != nil {
-				return nil, err
-			}
-		}
-		return []auditRow{bulkRecord(b, "bulk."+string(b.Action), domain.Actor{Name: b.Actor, Surface: b.Surface, Request: domain.RequestOf(ctx)}, b.Reason)}, nil
-	})
-	return core.Translate(err, "store bulk act")
-}
-
 func bulkRecord(b domain.Bulk, action string, actor domain.Actor, reason string) auditRow {
 	return auditRow{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "bulk:" + b.ID, Reason: reason,
 		Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"action": b.Action, "filter": b.Query, "runs": b.Total, "acted": b.Acted, "refused": b.Refused}))}}

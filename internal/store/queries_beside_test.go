@@ -80,7 +80,9 @@ func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)
 	ctx := context.Background()
 	b := domain.Bulk{ID: domain.NewID(), Action: domain.ActionResume, Query: "status:failed", Actor: "marta", Role: domain.RoleOperator, Surface: "ui",
 		Canary: true, Rate: 60, State: domain.BulkCanary, Total: 2, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
-	must("create bulk", s.CreateBulk(ctx, b, []domain.BulkItem{{Position: 1, Run: run, Rev: 3, Node: "n", Code: "x"}, {Position: 2, Run: "gone"}}))
+	must("create bulk", do(s, func(tx *Tx) error {
+		return tx.CreateBulk(b, []domain.BulkItem{{Position: 1, Run: run, Rev: 3, Node: "n", Code: "x"}, {Position: 2, Run: "gone"}})
+	}))
 	open, err := s.BulksUnderWay(ctx)
 	if must("bulks under way", err); len(open) != 1 || !reflect.DeepEqual(open[0], b) {
 		t.Errorf("under way: %+v", open)

@@ -43,7 +43,8 @@ type Site struct {
 	Engine *engine.Engine
 	App    *app.App
 	Auth   apptest.Accounts
-	Bulk   *bulk.Service
+	Bulk   apptest.Bulk
+	Config app.Config // of App
 	Drafts *draft.Service
 	// Setup is the one-time secret of an installation without users.
 	Setup string
@@ -118,12 +119,13 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	s.System = &System{}
-	s.Bulk = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine, Tools: s.Tools.Tools, Host: s.Tools.Host})
+	s.Bulk.Service = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine, Tools: s.Tools.Tools, Host: s.Tools.Host})
 	config := apptest.Config(tb, s.Store, s.Engine)
 	set := newSettings(tb, s.Store)
-	config.Bulk, config.Tools = s.Bulk, func() *tool.Box { return s.Tools }
+	config.Bulk, config.Tools = s.Bulk.Service, func() *tool.Box { return s.Tools }
 	config.Server, config.Settings, config.Auth = installed{s.System, set}, set, s.Auth.Service
-	s.App = app.New(config)
+	s.App, s.Config = app.New(config), config
+	s.Bulk.Of, s.Bulk.Reader = s.App.Bulk, s.Store
 	s.Auth.Of, s.Auth.Keys, s.Auth.Reader = s.App.Accounts, s.App.Tokens, s.Store
 	if err := s.Bulk.Open(context.Background()); err != nil {
 		tb.Fatal(err)
@@ -134,11 +136,11 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	public, err := api.New(api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Idempotency: s.Store, Bulk: s.Bulk, Drafts: s.Drafts, Planner: planners, Audit: s.Store, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Idempotency: s.Store, Drafts: s.Drafts, Planner: planners, Audit: s.Store, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, Bulk: s.Bulk, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
+	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
 	if err != nil {
 		tb.Fatal(err)
 	}

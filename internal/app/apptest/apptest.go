@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
@@ -71,5 +72,7 @@ func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return app.Config{Store: s, Engine: e, Auth: people, Checker: checker, Tools: func() *tool.Box { return tools }, Server: none, Settings: none}
+	work := bulk.New(bulk.Config{Store: s, Engine: e})
+	tb.Cleanup(work.Close)
+	return app.Config{Store: s, Engine: e, Auth: people, Bulk: work, Checker: checker, Tools: func() *tool.Box { return tools }, Server: none, Settings: none}
 }
