@@ -38,22 +38,11 @@ func (b *runPage) blocks(st *step, a *attempt, tab string) []view.Block {
 	if a != nil {
 		entry, input = &a.entry, a.input
 	}
-	if st.lost != nil && entry.Seq == 0 { // no row of it can be trusted
-		v := view.Block{ID: "out", Title: b.t("Output"), Text: b.lostValue(st)}
-		if tab == "input" {
-			v.ID, v.Title = "in", b.t("Input")
-		}
-		return []view.Block{v}
-	}
 	if tab == "input" {
 		return []view.Block{b.source(st, b.value("in", b.t("Input"), input, entry.Seq, "input"))}
 	}
 	out := b.source(st, b.value("out", b.t("Output"), entry.Output, entry.Seq, "output"))
 	if entry.Output == nil {
-		if st.lost != nil {
-			out.Text = b.lostValue(st)
-			return []view.Block{out}
-		}
 		switch st.status {
 		case domain.NodeRunning:
 			out.Text = b.t("It still runs.")

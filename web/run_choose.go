@@ -19,7 +19,7 @@ func (b *runPage) choose() *step {
 			}
 		}
 		for _, st := range b.steps {
-			if st.lost != nil && strconv.FormatInt(st.seq, 10) == s || st.node == s || st.visit > 1 && stepName(st.node, st.visit) == s {
+			if st.node == s || st.visit > 1 && stepName(st.node, st.visit) == s {
 				return st
 			}
 		}

@@ -12,9 +12,6 @@ import (
 
 // This file is what the pages say of a run whose journal is damaged.
 
-// shownLost bounds how many steps and rows are named.
-const shownLost = 20
-
 // rowProblems say what is wrong with a row; each is followed by its number.
 var rowProblems = map[domain.RowProblem]string{domain.RowChecksum: locale.Mark("Row %d of the journal fails its checksum"), domain.RowMissing: locale.Mark("Row %d of the journal is missing"),
 	domain.RowValue: locale.Mark("Row %d of the journal names a value that is damaged or gone"), domain.RowMisfit: locale.Mark("Row %d of the journal contradicts the rows before it")}
@@ -39,8 +36,8 @@ func (r *request) damagedValue(run domain.Run, part domain.RunPart) string {
 	return ""
 }
 
-// damaged is the band of a run whose journal is damaged: which row it is, what the
-// last good checkpoint is, what of the rest is known, and what can be done.
+// damaged is the banner of a run whose journal is damaged: which row it is, what the
+// last good checkpoint is, and what can be done.
 func (b *runPage) damaged() *view.Why {
 	d, run := b.d.Damage, b.d.Run
 	w := &view.Why{}
@@ -61,25 +58,13 @@ func (b *runPage) damaged() *view.Why {
 		return w
 	}
 	w.Headline = b.damageHeadline(d)
-	for _, row := range d.Rows[:min(len(d.Rows), shownLost)] {
-		w.Items = append(w.Items, b.damagedRow(row))
-	}
-	if n := d.Bad - min(len(d.Rows), shownLost); n > 0 {
-		w.Items = append(w.Items, b.n(n, "%s more row is damaged.", "%s more rows are damaged."))
-	}
-	w.Items = append(w.Items, b.lostSteps(d)...)
-	if d.Intact > 0 {
-		w.Items = append(w.Items, b.n(d.Intact, "%s row behind it is as it was written. What it tells happened, but what it builds on cannot be read.", "%s rows behind it are as they were written. What they tell happened, but what they build on cannot be read."))
-	}
-	if run.Status == domain.RunFailed && run.Headline != "" {
-		w.Items = append(w.Items, b.t("It had failed: %s", b.headline(run)))
-	}
 	w.Then = b.t("What is below is what the journal says until row %d. The run cannot be resumed: nothing is put in place of a damaged row, and this run stays as it is, as evidence.", d.Good) + " "
 	if d.Checkpoint.Seq > 0 {
 		w.Then += b.t("A fork from checkpoint %d goes on from there as a new run; its preview says what runs again.", d.Checkpoint.Seq)
 	} else {
 		w.Then += b.t("No checkpoint is left: a fork from its input does everything again as a new run; its preview says what.")
 	}
+	w.Then += " " + b.t("kairosd doctor lists every damaged row.")
 	if b.who.Role.Includes(domain.RoleOperator) {
 		w.Links = append(w.Links, view.Link{Text: b.forkFrom(d), Href: fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, d.Checkpoint.Seq)})
 	}
@@ -108,62 +93,6 @@ func (r *request) forkFrom(d *domain.Damage) string {
 		return r.t("Fork from the input…")
 	}
 	return r.t("Fork from checkpoint %d…", d.Checkpoint.Seq)
-}
-
-// damagedRow is one row, and what it says of itself.
-func (r *request) damagedRow(row domain.DamagedRow) string {
-	what := r.t(rowProblems[row.Problem], row.Seq)
-	if row.Kind == "" || row.Problem == domain.RowMissing {
-		return what + "."
-	}
-	says := visible(string(row.Kind))
-	if row.Node != "" {
-		says += " " + visible(lostName(row.Node, row.Visit, row.Item))
-	}
-	if row.Status != "" {
-		says += " " + visible(string(row.Status))
-	}
-	if row.Problem == domain.RowValue || row.Problem == domain.RowMisfit {
-		return r.t("%s. It is: %s.", what, says)
-	}
-	return r.t("%s. It says of itself: %s; that may be what is damaged.", what, says)
-}
-
-// lostSteps say of each step behind the last good checkpoint what is known.
-func (r *request) lostSteps(d *domain.Damage) []string {
-	var out []string
-	for _, s := range d.Steps[:min(len(d.Steps), shownLost)] {
-		name := fmt.Sprintf("%s (%s)", lostName(s.Node, s.Visit, s.Item), r.effect(s.Effect))
-		switch s.Status {
-		case "":
-			out = append(out, r.t("%s: row %d, which would tell how it ended, is damaged. It may have happened.", name, s.Row))
-		case domain.NodeWaiting:
-			out = append(out, r.t("%s: it waited by row %d.", name, s.Row))
-		case domain.NodeRunning, domain.NodeInDoubt:
-			out = append(out, r.t("%s: it had begun by row %d, and nothing that can be trusted says how it ended. It may have happened.", name, s.Row))
-		case domain.NodeSkipped:
-			out = append(out, r.t("%s: row %d says that it was skipped.", name, s.Row))
-		case domain.NodeFailed:
-			out = append(out, r.t("%s: row %d says that it failed.", name, s.Row))
-		case domain.NodeCancelled:
-			out = append(out, r.t("%s: row %d says that it was cancelled.", name, s.Row))
-		default:
-			out = append(out, r.t("%s: row %d says that it completed. In a fork it would happen again, unless it takes its recorded result.", name, s.Row))
-		}
-	}
-	if n := len(d.Steps) - shownLost; n > 0 {
-		out = append(out, r.n(n, "%s more step is behind the damage.", "%s more steps are behind the damage."))
-	}
-	return out
-}
-
-// lostName names a step or an item of it.
-func lostName(node string, visit, item int) string {
-	name := stepName(node, visit)
-	if item >= 0 {
-		name += fmt.Sprintf(" [%d]", item)
-	}
-	return name
 }
 
 // damagedActions are the acts that a damaged run allows.

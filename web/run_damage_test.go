@@ -43,7 +43,7 @@ func damagedBy(t *testing.T, statement string) (site *webtest.Site, run string) 
 }
 
 // Somebody finds a run with a damaged journal: home and the list say that it waits,
-// its page says which row it is and what happened behind it, resuming is refused
+// its page says which row it is, resuming is refused
 // with the way on, and a fork from the last good checkpoint goes on.
 func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	}
 	at := d.Damage.Checkpoint.Seq
 	says(t, b.Get(page), http.StatusOK, fmt.Sprintf("Row %d of the journal fails its checksum; checkpoint %d (after fetch) is the last good one", d.Damage.Row, at),
-		"pay (unsafe): row", "It may have happened.", "book (idempotent): row", "It says of itself: result pay completed", fmt.Sprintf("%s/fork?at=%d", page, at), "stays as it is, as evidence")
+		"kairosd doctor lists every damaged row.", fmt.Sprintf("%s/fork?at=%d", page, at), "stays as it is, as evidence")
 	if p := b.Get(page); strings.Contains(p.Body, "receipt 4712") || strings.Contains(p.Body, ">Approve<") {
 		t.Error("the page shows damaged data, or takes an answer")
 	}
@@ -104,19 +104,16 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	says(t, b.Get(page), http.StatusOK, "fails its checksum", "Delete…")
 }
 
-// No step of a damaged run is shown at work: what the rows before the damage leave
-// open is shown by what is known of it, what only rows behind it tell is there too,
-// in the timeline, on the graph and in the inspector.
+// No step of a damaged run is shown at work: the end of what the rows before the damage
+// leave open is unknown, in the timeline, on the graph and in the inspector.
 func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 	t.Parallel()
 	site, run := damagedSite(t)
 	b := site.Browser(t).Login()
 	page := "/runs/" + run
 	text := words(b.Get(page).Body)
-	for _, want := range []string{"2 end unknown", "row 3, which would tell, is damaged", "by row 5, behind the damage", "it waited; what followed is damaged"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the timeline does not say %q:\n%s", want, text)
-		}
+	if !strings.Contains(text, "1 end unknown") {
+		t.Errorf("the timeline does not say that the end of a step is unknown:\n%s", text)
 	}
 	for _, view := range []string{"", "?view=graph", "?view=graph&mode=ran", "?sort=took&critical=show&idle=show", "?step=pay", "?step=book", "?step=book&tab=input", "?view=log", "?view=handoffs"} {
 		p := b.Get(page + view)
@@ -125,7 +122,6 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 		}
 		crawl(t, view, p.Body)
 	}
-	says(t, b.Get(page+"?step=book&tab=output"), http.StatusOK, "behind the damage, has it; nothing from there is shown.")
 }
 
 // What is asked in the name of a damaged run asks nobody any more: it is in no inbox
@@ -169,7 +165,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			site, run := damagedBy(t, c.statement)
 			b := site.Browser(t).Login()
 			page := "/runs/" + run
-			says(t, b.Get(page), http.StatusOK, c.says, "restore a backup, or start a new run like it", "/runs/new?like="+run, "it waited; the run is put aside", "succeeded")
+			says(t, b.Get(page), http.StatusOK, c.says, "restore a backup, or start a new run like it", "/runs/new?like="+run, "end unknown", "succeeded")
 			for _, view := range []string{"?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io", "?step=pay", "/steps/2", "/peek", "/lineage", "/cancel", "/note", "/resume", "/fork?at=1", "/rerun", "/export"} {
 				p := b.Get(page + view)
 				if p.Code >= 500 || strings.Contains(p.Body, "live-bar") {

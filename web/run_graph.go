@@ -124,7 +124,7 @@ func (b *runPage) states() func(*diagram.Node) graph.State {
 		s := graph.State{Status: st.shown(), Href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
 		s.Detail = b.t(s.Status.Word)
 		b.countsDown(&s, st)
-		if st.lost == nil && (st.status == domain.NodeCompleted || st.status == domain.NodeFailed) {
+		if st.status == domain.NodeCompleted || st.status == domain.NodeFailed {
 			s.Detail = took(st.took(now))
 		}
 		if len(list) > 1 {

@@ -23,9 +23,6 @@ func (b *runPage) inspector() view.Inspector {
 	seq := strconv.FormatInt(st.seq, 10)
 	i := view.Inspector{Name: st.label(), Step: seq, Sub: b.aboutNode(st.node), Status: st.shown(), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}
 	a := b.attempt(st)
-	if st.lost != nil && st.last.Seq == 0 {
-		i.Page = "" // of rows that can be trusted
-	}
 	if len(st.attempts) > 1 {
 		for n := range st.attempts {
 			text := strconv.Itoa(st.attempts[n].number)
@@ -211,19 +208,14 @@ func (b *runPage) inspectorFacts(i *view.Inspector, st *step, a *attempt) {
 		if from = a.started; !a.ended.IsZero() {
 			until = a.ended
 		}
-		if st.lost == nil {
+		if st.status != nodeLost {
 			add(b.t("Took"), took(until.Sub(from)))
 		}
-		if len(st.attempts) > 1 && st.lost == nil {
+		if len(st.attempts) > 1 && st.status != nodeLost {
 			add(b.t("In all"), took(st.took(b.s.now())))
 		}
 	}
-	if i.Began = b.time(from); st.lost != nil {
-		add(b.t("Known of it"), b.lostNote(st.lost))
-		if a == nil {
-			i.Began = view.Time{} // no row that can be trusted says when
-		}
-	}
+	i.Began = b.time(from)
 	if u := st.usage(); !u.Zero() {
 		add(b.t("Tokens"), b.number(u.InputTokens)+" → "+b.number(u.OutputTokens))
 		add(b.t("Cost"), b.cost(u.Cost))

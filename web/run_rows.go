@@ -299,9 +299,6 @@ func (t *timelinePage) notes(st *step) string {
 	if st.status == domain.NodeSkipped && st.last.Reason != "" {
 		out = append(out, t.said(cut(st.last.Reason, 80)))
 	}
-	if st.lost != nil {
-		out = append(out, t.lostNote(st.lost))
-	}
 	if st.status == domain.NodeWaiting && len(st.waits) > 0 {
 		w := st.waits[len(st.waits)-1]
 		text := t.reason(domain.WaitReason(w.Reason))

@@ -24,9 +24,6 @@ type step struct {
 	final          *domain.Entry
 	// reused says that a fork took it over; it ran in the other run.
 	reused bool
-	// lost is what is known of it behind the damage of its journal; nil: nothing of
-	// it is damaged.
-	lost *domain.LostStep
 }
 
 // attempt is one try of a step.

@@ -468,7 +468,7 @@ func (t *timelinePage) tookOf(l line) time.Duration {
 // tookText is how long the work of a line took; of a step that the damage of the
 // journal took, nobody knows.
 func (t *timelinePage) tookText(l line) string {
-	if l.call == nil && len(l.steps) == 1 && l.steps[0].lost != nil {
+	if l.call == nil && len(l.steps) == 1 && l.steps[0].status == nodeLost {
 		return "–"
 	}
 	return took(t.tookOf(l))

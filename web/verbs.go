@@ -275,7 +275,7 @@ func (r *request) fill(p *view.PreviewPage, pre domain.Preview) {
 	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, begun(r.saidInside(pre.Refusal)), begun(r.said(pre.Suggestion)), pre.Digest
 	p.Rev = strconv.FormatInt(pre.Rev, 10)
 	if d := pre.Damage; d != nil {
-		p.Damage, p.DamageItems = r.damageHeadline(d), r.lostSteps(d)
+		p.Damage = r.damageHeadline(d)
 	}
 	for _, g := range []struct {
 		title, note string

@@ -8,7 +8,6 @@ type PreviewPage struct {
 	Refusal, Suggestion        string
 	Sentence                   string
 	Damage                     string // what of the run's journal cannot be trusted
-	DamageItems                []string
 	Groups                     []PreviewGroup
 	Effects                    []string
 	Post                       string
