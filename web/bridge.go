@@ -8,7 +8,6 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/part/form"
@@ -17,7 +16,6 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
-	"github.com/kairosd/kairosd/web/view"
 )
 
 // What pages without a folder of their own take from the kit and from link, under the
@@ -140,5 +138,3 @@ func properties(schema any) (props map[string]any, required []string, order []st
 }
 func (r *request) fields(schema any) []kit.Field        { return form.Fields(r.Context, schema) }
 func (r *request) formValues(schema any) map[string]any { return form.Values(r.Context, schema) }
-
-func init() { view.AuditHelp = audit.Help() }

@@ -46,7 +46,3 @@ func (r *request) firstSteps() []view.FirstStep {
 		{Text: r.t("Start a run. This page then shows it:"), Code: "curl -H \"Authorization: Bearer $KAIROS_TOKEN\" -H \"Content-Type: application/json\" \\\n  -d '{\"plan\": \"hello\", \"input\": {\"name\": \"marta\"}}' " + api + "/runs"},
 	}
 }
-
-func (r *request) help() error {
-	return r.render(http.StatusOK, view.Help(r.shell("", "Help")))
-}

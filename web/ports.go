@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/account"
 	"github.com/kairosd/kairosd/web/audit"
+	"github.com/kairosd/kairosd/web/handoffs"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -17,6 +18,7 @@ import (
 type Reader interface {
 	ui.Reader
 	audit.Reader
+	handoffs.Reader
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// SortedRuns lists the runs with the most of something among the newest that
 	// match, and says among how many.
@@ -36,8 +38,6 @@ type Reader interface {
 	// journal of.
 	Kept(ctx context.Context, run string) (domain.KeptDigests, error)
 	Handoffs(ctx context.Context, run string) ([]domain.Handoff, error)
-	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
-	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
 	// Handoff is one of them; CodeNotFound.
 	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
 	// HandoffsLike are a few whose ids begin as an id does.
@@ -136,14 +136,11 @@ type Engine interface {
 // Auth is who may come in.
 type Auth interface {
 	account.Auth
+	account.Proofs
 	// Session finds the user of a session secret; CodeUnauthorized.
 	Session(ctx context.Context, secret string) (domain.User, error)
 	// Token finds the principal of an API token; CodeUnauthorized.
 	Token(ctx context.Context, token string) (domain.Actor, error)
-	// Fresh reports whether the person behind a session proved lately who they are;
-	// Confirm proves it again (CodeForbidden, CodeTooMany).
-	Fresh(ctx context.Context, secret string) (bool, error)
-	Confirm(ctx context.Context, secret, password, code string) error
 }
 
 // Audit is where acts are recorded that never reached what they were about.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/account"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -115,7 +116,7 @@ func (r *request) admitted(rt route) error {
 			return &ui.Spoken{Err: domain.Errorf(domain.CodeForbidden, "this needs the role %s", role), Says: r.t("This needs the role %s.", role),
 				Suggests: r.t("You have the role %s; an administrator can give you another.", r.who.Role)}
 		}
-		if held, err := r.heldBack(rt); held || err != nil {
+		if held, err := r.s.guard().HeldBack(r.Context, rt.method, rt.path); held || err != nil {
 			return err
 		}
 	}
@@ -131,12 +132,20 @@ func (r *request) admitted(rt route) error {
 		}
 	}
 	if needsProof(rt) {
-		if ok, err := r.proven(); err != nil || !ok {
+		if ok, err := r.s.guard().Proven(r.Context); err != nil || !ok {
 			return err
 		}
 	}
 	return rt.handle(r)
 }
+
+// needsProof reports whether a route wants a proof of who is there that is not old:
+// every act of admins, and what changes how one logs in.
+func needsProof(rt route) bool {
+	return rt.method == http.MethodPost && (rt.role() == domain.RoleAdmin || rt.path == "/me/second-factor")
+}
+
+func (s *Server) guard() account.Guard { return account.Guard{Auth: s.Auth} }
 
 // identify finds the user of the session cookie; none is no error.
 func (r *request) identify() error {

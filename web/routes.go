@@ -47,8 +47,6 @@ func (s *Server) table() []route {
 		{get, "/failures/unack", app.UnacknowledgeFailures, (*request).ackForm},
 		{post, "/failures/unack", app.UnacknowledgeFailures, (*request).ack},
 		{get, "/find", app.ListRuns, (*request).find},
-		{get, "/help", app.GetVersion, (*request).help},
-		{get, "/help/shortcuts", app.GetVersion, see("/help#shortcuts")},
 		{get, "/live", app.FollowPages, (*request).live},
 
 		{get, "/runs", app.ListRuns, (*request).runs},
@@ -131,7 +129,6 @@ func (s *Server) table() []route {
 		{post, "/approvals/:approval/assign", app.AssignApproval, (*request).assign},
 		{get, "/approvals/:approval", app.GetApproval, (*request).approval},
 		{post, "/approvals/:approval", app.DecideApproval, (*request).decide},
-		{get, "/handoffs", app.ListHandoffs, (*request).allHandoffs},
 		{get, "/handoffs/:handoff", app.GetHandoff, (*request).handoffPage},
 	}
 	for _, section := range s.sections {

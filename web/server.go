@@ -18,6 +18,8 @@ import (
 	"github.com/kairosd/kairosd/web/account"
 	"github.com/kairosd/kairosd/web/agents"
 	"github.com/kairosd/kairosd/web/audit"
+	"github.com/kairosd/kairosd/web/handoffs"
+	"github.com/kairosd/kairosd/web/help"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/memory"
 	"github.com/kairosd/kairosd/web/part/graph"
@@ -142,6 +144,8 @@ func (s *Server) mounted() []ui.Section {
 		account.Section(account.Ports{App: s.App, Auth: s.Auth}),
 		agents.Section(agents.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Settings: s.Settings, Plans: s.Planner != nil}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
+		handoffs.Section(handoffs.Ports{Reader: s.Reader}),
+		help.Section(help.Ports{Runs: filterHelp, Audit: audit.Help()}),
 		memory.Section(memory.Ports{App: s.App}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),
 		system.Section(system.Ports{App: s.App, System: s.System, Settings: s.Settings}),

@@ -32,9 +32,12 @@ var examples = map[string]string{
 	"is": "is:acknowledged", "bulk": "bulk:06gztmgk", "alike": "alike:0a1b2c3d4e5f", "text": `text:"rate limit"`,
 }
 
+// filterHelp is the grammar of the filter of runs, key by key.
+var filterHelp []kit.FilterTerm
+
 func init() {
 	for _, k := range filter.Keys {
-		view.FilterHelp = append(view.FilterHelp, kit.FilterTerm{At: "/runs", Key: k, Does: keyWords[k], Example: examples[k]})
+		filterHelp = append(filterHelp, kit.FilterTerm{At: "/runs", Key: k, Does: keyWords[k], Example: examples[k]})
 	}
 }
 

@@ -5,12 +5,10 @@ package agents
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
-	"github.com/kairosd/kairosd/web/kit"
-)
+import "github.com/kairosd/kairosd/web/kit"
 
 // pulseCells are how calls went, as cells of a table: the 24 hours, the last hour,
 // how long they took and when the last was.

@@ -5,11 +5,10 @@ package failure
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-	"github.com/kairosd/kairosd/web/kit"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
+
+import "github.com/kairosd/kairosd/web/kit"
 
 // Acknowledge asks before failures are acknowledged, or that is taken back.
 func Acknowledge(p AckPage) templ.Component {

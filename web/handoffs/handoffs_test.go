@@ -1,4 +1,4 @@
-package web_test
+package handoffs_test
 
 import (
 	"crypto/sha256"
@@ -19,7 +19,7 @@ func TestAllHandoffs(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	says(t, b.Get("/handoffs"), http.StatusOK, "No agent has handed work to another yet.")
+	webtest.Says(t, b.Get("/handoffs"), http.StatusOK, "No agent has handed work to another yet.")
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
 	run := site.Run(t, "talk", `"what is 6*7"`)
 	list, err := site.Store.Handoffs(t.Context(), run.ID)
@@ -27,14 +27,14 @@ func TestAllHandoffs(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	sum := sha256.Sum256([]byte("compute 6*7"))
-	says(t, b.Get("/runs/"+run.ID+"?view=handoffs"), http.StatusOK, "with the tools calculator", "sha256:"+hex.EncodeToString(sum[:6]))
+	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=handoffs"), http.StatusOK, "with the tools calculator", "sha256:"+hex.EncodeToString(sum[:6]))
 	p := b.Get("/handoffs")
-	says(t, p, http.StatusOK, "desk", "accountant", "compute 6*7", "/runs/"+run.ID+"?view=handoffs", "returned", "q=from%3Adesk", "q=to%3Aaccountant")
-	says(t, b.Get("/handoffs?q=from:desk+to:accountant+plan:talk+status:returned+since:1h"), http.StatusOK, "compute 6*7")
-	says(t, b.Get("/handoffs?q=from:accountant+to:desk+status:failed"), http.StatusOK, "No handoff matches.")
-	says(t, b.Get("/handoffs?q=status:failt"), http.StatusBadRequest, "Did you mean status:failed?")
-	says(t, b.Get("/handoffs?q=frm:desk"), http.StatusBadRequest, "Did you mean from:desk?")
-	says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "No run goes back and forth.")
+	webtest.Says(t, p, http.StatusOK, "desk", "accountant", "compute 6*7", "/runs/"+run.ID+"?view=handoffs", "returned", "q=from%3Adesk", "q=to%3Aaccountant")
+	webtest.Says(t, b.Get("/handoffs?q=from:desk+to:accountant+plan:talk+status:returned+since:1h"), http.StatusOK, "compute 6*7")
+	webtest.Says(t, b.Get("/handoffs?q=from:accountant+to:desk+status:failed"), http.StatusOK, "No handoff matches.")
+	webtest.Says(t, b.Get("/handoffs?q=status:failt"), http.StatusBadRequest, "Did you mean status:failed?")
+	webtest.Says(t, b.Get("/handoffs?q=frm:desk"), http.StatusBadRequest, "Did you mean from:desk?")
+	webtest.Says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "No run goes back and forth.")
 	oneHandoff(t, site, b, list[len(list)-1])
 	if strings.Contains(p.Body, "ZgotmplZ") {
 		t.Error("an address was refused")
@@ -58,11 +58,11 @@ func TestAllHandoffs(t *testing.T) {
 	if err := site.Store.Commit(t.Context(), ping); err != nil {
 		t.Fatal(err)
 	}
-	says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "accountant ⇄ desk", domain.ShortID(r.ID))
+	webtest.Says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "accountant ⇄ desk", domain.ShortID(r.ID))
 	// A list has the words that agents pass on, not the data of a step: where there
 	// are no words, it does not say that nothing was passed on.
 	unsaid := b.Get("/handoffs?q=plan:talk")
-	says(t, unsaid, http.StatusOK, `href="/handoffs/`+ping.Handoffs[0].ID+`">on its own page</a>`)
+	webtest.Says(t, unsaid, http.StatusOK, `href="/handoffs/`+ping.Handoffs[0].ID+`">on its own page</a>`)
 	if strings.Contains(unsaid.Body, ">nothing<") {
 		t.Error("the list says that nothing was passed on, and does not know")
 	}
@@ -75,12 +75,12 @@ func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.H
 	sum := sha256.Sum256([]byte("compute 6*7"))
 	page := "/handoffs/" + url.PathEscape(h.ID)
 	all := []string{"desk → accountant", "capability match", "returned", "calculator", "compute 6*7", hex.EncodeToString(sum[:6]), "Result returned", ">42<", "From context to result", "/runs/" + h.Run + "?step=", "/agents/agents/accountant"}
-	says(t, b.Get("/handoffs"), http.StatusOK, page)
-	says(t, b.Get(page), http.StatusOK, all...)
-	says(t, b.Get("/runs/"+h.Run+"?view=handoffs"), http.StatusOK, "handoff="+url.QueryEscape(h.ID))
-	says(t, b.Get("/runs/"+h.Run+"?view=handoffs&handoff="+url.QueryEscape(h.ID)), http.StatusOK, append(all, page)...)
-	says(t, b.Get(page[:len(page)-1]), http.StatusNotFound, "Handoffs with an id like it", page+`"`)
-	says(t, b.Get("/handoffs/nothing"), http.StatusNotFound, "There is no handoff nothing.", `href="/handoffs"`)
+	webtest.Says(t, b.Get("/handoffs"), http.StatusOK, page)
+	webtest.Says(t, b.Get(page), http.StatusOK, all...)
+	webtest.Says(t, b.Get("/runs/"+h.Run+"?view=handoffs"), http.StatusOK, "handoff="+url.QueryEscape(h.ID))
+	webtest.Says(t, b.Get("/runs/"+h.Run+"?view=handoffs&handoff="+url.QueryEscape(h.ID)), http.StatusOK, append(all, page)...)
+	webtest.Says(t, b.Get(page[:len(page)-1]), http.StatusNotFound, "Handoffs with an id like it", page+`"`)
+	webtest.Says(t, b.Get("/handoffs/nothing"), http.StatusNotFound, "There is no handoff nothing.", `href="/handoffs"`)
 	var d domain.HandoffDetail
 	p := b.Get("/api/v1" + page)
 	if err := json.Unmarshal([]byte(p.Body), &d); err != nil || p.Code != http.StatusOK {

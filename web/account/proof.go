@@ -1,0 +1,99 @@
+package account
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// whileHeldBack are the pages of those who must set up a second factor first.
+var whileHeldBack = []string{"/me/second-factor", "/logout"}
+
+// Guard asks who is there before acts that need to know.
+type Guard struct{ Auth Proofs }
+
+// Proofs is what is known of who is there.
+type Proofs interface {
+	// MustEnrol reports whether somebody must set up a second factor before anything
+	// else.
+	MustEnrol(ctx context.Context, u domain.User) (bool, error)
+	// SecondFactor reports whether a user has one, and how many recovery codes are left.
+	SecondFactor(ctx context.Context, userID string) (on bool, left int, err error)
+	// Ways says whether passwords are taken, and the name of the identity provider.
+	Ways() (password bool, provider string)
+	// Fresh reports whether the person behind a session proved lately who they are;
+	// Confirm proves it again (CodeForbidden, CodeTooMany).
+	Fresh(ctx context.Context, secret string) (bool, error)
+	Confirm(ctx context.Context, secret, password, code string) error
+}
+
+// HeldBack leads whoever must set up a second factor there, whatever they ask
+// for; it reports whether it has answered. The path is the pattern of the route.
+func (g Guard) HeldBack(c *ui.Context, method, path string) (bool, error) {
+	if slices.Contains(whileHeldBack, path) {
+		return false, nil
+	}
+	must, err := g.Auth.MustEnrol(c, c.Who.User)
+	if err != nil || !must {
+		return false, err
+	}
+	if method != http.MethodGet || path == "/live" {
+		return true, domain.Errorf(domain.CodeForbidden, "the role %s must have a second factor", c.Who.Role).Suggest("set it up on your own page; nothing was done")
+	}
+	return true, c.To("/me/second-factor")
+}
+
+// Proven asks who is there before an act that needs it. It reports whether the act may
+// go on; if not, the question is answered already, with what was posted in it, so that
+// nothing is typed twice.
+func (g Guard) Proven(c *ui.Context) (bool, error) {
+	fresh, err := g.Auth.Fresh(c, c.Who.Secret)
+	if err != nil || fresh {
+		return fresh, err
+	}
+	on, _, err := g.Auth.SecondFactor(c, c.Who.ID)
+	if err != nil {
+		return false, err
+	}
+	code, posted := http.StatusUnprocessableEntity, c.Echo.Request().PostForm
+	p := ProofPage{Post: c.Echo.Request().URL.RequestURI(), Code: on, Name: c.Who.Name, Password: c.Who.PasswordHash != ""}
+	if posted.Has("proof_password") {
+		err := g.Auth.Confirm(c, c.Who.Secret, posted.Get("proof_password"), posted.Get("proof_code"))
+		if err == nil {
+			return true, nil
+		}
+		problem, ok := c.Refused(err)
+		if !ok {
+			return false, err
+		}
+		code, p.Error = ui.RefusedWith(err), problem
+	}
+	for _, name := range sortedFields(posted) {
+		if strings.HasPrefix(name, "proof_") {
+			continue
+		}
+		for _, v := range posted[name] {
+			p.Fields = append(p.Fields, HiddenField{Name: name, Value: v})
+		}
+	}
+	if takes, provider := g.Auth.Ways(); provider != "" && (!takes || !p.Password) {
+		p.Password, p.Provider, p.ProviderHref = false, c.T("Log in with %s", kit.Visible(provider)), "/login/oidc?next="+url.QueryEscape(c.Echo.Request().URL.Path) // every act has a page of its own
+	}
+	p.Shell = c.Shell("", "Is it you?")
+	return false, c.Render(code, Proof(p))
+}
+
+func sortedFields(v url.Values) []string {
+	names := make([]string, 0, len(v))
+	for name := range v {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

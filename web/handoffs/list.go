@@ -1,0 +1,96 @@
+package handoffs
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	part "github.com/kairosd/kairosd/web/part/handoff"
+	"github.com/kairosd/kairosd/web/part/query"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+const (
+	// flowMax is how many of the newest handoffs loops are looked for in.
+	flowMax = 2000
+	// loopMin: so often has work gone from one to another and back where it is a loop.
+	loopMin = 3
+)
+
+// list is who gave what to whom, in all runs.
+func (s *section) list(c *ui.Context) error {
+	q := strings.TrimSpace(c.Query("q"))
+	p := ListPage{Shell: c.Shell("handoffs", "Handoffs"), Query: q, Ranges: query.Ranges(c, "/handoffs", q), OnlyLoops: c.Query("view") == "loops"}
+	p.Views = []kit.Link{{Text: c.T("All"), Href: link.List("/handoffs", q), Current: !p.OnlyLoops}, {Text: c.T("Loops"), Href: link.With("/handoffs", url.Values{"view": {"loops"}}, "q", q), Current: p.OnlyLoops}}
+	f, problem := filter.ParseHandoffs(q, c.Site.Now())
+	if problem != nil {
+		p.Error, p.Suggestion = c.FilterProblem(problem)
+		return c.Render(http.StatusBadRequest, List(p))
+	}
+	if p.OnlyLoops {
+		f.Page = domain.Page{Limit: flowMax}
+		flow, err := s.Reader.HandoffsOf(c, f)
+		if err != nil {
+			return err
+		}
+		p.Among = c.N(len(flow.Items), "Made of %s handoff", "Made of %s handoffs")
+		if flow.Next != "" {
+			p.Among = c.N(len(flow.Items), "Made of the newest %s handoff that matches; there are older ones", "Made of the newest %s handoffs that match; there are older ones")
+		}
+		p.Loops = s.loops(c, flow.Items)
+		return c.Render(http.StatusOK, List(p))
+	}
+	f.Page = c.Page()
+	list, err := s.Reader.HandoffsOf(c, f)
+	if err != nil {
+		return err
+	}
+	for _, h := range list.Items {
+		p.Rows = append(p.Rows, Line{At: c.Time(h.At), Href: "/handoffs/" + url.PathEscape(h.ID), From: s.term(c, q, "from", h.From), To: s.term(c, q, "to", h.To), Plan: s.term(c, q, "plan", h.Plan),
+			Run: kit.Link{Text: domain.ShortID(h.Run), Href: "/runs/" + h.Run + "?view=handoffs"}, Step: kit.Link{Text: h.Node, Href: "/runs/" + h.Run + "?step=" + url.QueryEscape(h.Node)},
+			Reason: part.Reason(c, h.Reason), Context: kit.Visible(kit.Cut(h.Context, 200)), Size: c.Size(len(h.Context)), Status: part.Status(h.Status)})
+	}
+	at := func(key, cursor string) string {
+		if cursor == "" {
+			return ""
+		}
+		return link.With("/handoffs", url.Values{"q": {q}}, key, cursor, "n", c.Query("n"))
+	}
+	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
+	return c.Render(http.StatusOK, List(p))
+}
+
+func (s *section) term(c *ui.Context, q, key, value string) kit.Link {
+	return kit.Link{Text: kit.Visible(value), Href: link.List("/handoffs", strings.TrimSpace(filter.Without(q, key)+" "+key+":"+filter.Quote(value)))}
+}
+
+// loops are runs in which work went from one agent to another and back more than twice.
+func (s *section) loops(c *ui.Context, list []domain.HandoffSeen) []Loop {
+	type pair struct{ run, a, b string }
+	back, plan, at := map[pair]int{}, map[string]string{}, map[string]domain.HandoffSeen{}
+	last := map[string]domain.HandoffSeen{}   // the handoff before, by run
+	for _, h := range slices.Backward(list) { // oldest first
+		if p, ok := last[h.Run]; ok && p.From == h.To && p.To == h.From {
+			k := pair{h.Run, min(h.From, h.To), max(h.From, h.To)}
+			back[k]++
+		}
+		last[h.Run], plan[h.Run], at[h.Run] = h, h.Plan, h
+	}
+	var out []Loop
+	for _, k := range slices.SortedFunc(maps.Keys(back), func(a, b pair) int {
+		return cmp.Or(cmp.Compare(back[b], back[a]), strings.Compare(a.run, b.run), strings.Compare(a.a, b.a))
+	}) {
+		if back[k] >= loopMin {
+			out = append(out, Loop{Run: kit.Link{Text: domain.ShortID(k.run), Href: "/runs/" + k.run + "?view=handoffs"}, Plan: plan[k.run], Agents: kit.Visible(k.a) + " ⇄ " + kit.Visible(k.b),
+				Times: c.Number(int64(back[k])), Last: c.Time(at[k.run].At)})
+		}
+	}
+	return out
+}

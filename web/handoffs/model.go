@@ -1,0 +1,31 @@
+package handoffs
+
+import "github.com/kairosd/kairosd/web/kit"
+
+// ListPage is who gave what to whom, in all runs.
+type ListPage struct {
+	kit.Shell
+	Query, Error, Suggestion string
+	Ranges, Views            []kit.Link
+	OnlyLoops                bool
+	Among                    string
+	Rows                     []Line
+	Loops                    []Loop
+	Newer, Older             string
+}
+
+// Line is a handoff of some run.
+type Line struct {
+	At                        kit.Time
+	From, To, Plan, Run, Step kit.Link
+	Reason, Context, Size     string
+	Href                      string // its own page
+	Status                    kit.Status
+}
+
+// Loop is a run in which work went back and forth.
+type Loop struct {
+	Run                 kit.Link
+	Plan, Agents, Times string
+	Last                kit.Time
+}

@@ -1,0 +1,83 @@
+package help
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// page is the grammar of both filters, key by key.
+type page struct {
+	kit.Shell
+	Runs, Audit []kit.FilterTerm
+}
+
+// stateHelp says what the states of a run mean; a dashed shape is not final.
+var stateHelp = []struct {
+	status kit.Status
+	means  string
+}{
+	{kit.Status{Key: "idle", Icon: "i-queued", Word: locale.Mark("Queued"), Final: false}, locale.Mark("stored; waits for a slot, a time or its turn")},
+	{kit.Status{Key: "idle", Icon: "i-clock", Word: locale.Mark("Scheduled")}, locale.Mark("stored; starts at a time")},
+	{kit.Status{Key: "now", Icon: "i-now", Word: locale.Mark("Running"), Final: false}, locale.Mark("a step of it is at work")},
+	{kit.Status{Key: "idle", Icon: "i-wait", Word: locale.Mark("Waiting"), Final: false}, locale.Mark("for a time or for a run that it started")},
+	{kit.Status{Key: "need", Icon: "i-need", Word: locale.Mark("Needs you"), Final: false}, locale.Mark("only a person can let it go on: an approval, a limit, a release")},
+	{kit.Status{Key: "need", Icon: "i-retry", Word: locale.Mark("Retrying"), Final: false}, locale.Mark("a step failed and is tried again by itself")},
+	{kit.Status{Key: "fail", Icon: "i-doubt", Word: locale.Mark("Interrupted"), Final: false}, locale.Mark("a call of it may or may not have happened; a person says which")},
+	{kit.Status{Key: "idle", Icon: "i-pause", Word: locale.Mark("Paused"), Final: false}, locale.Mark("somebody paused it; nothing new starts")},
+	{kit.Status{Key: "ok", Icon: "i-ok", Word: locale.Mark("Succeeded"), Final: true}, locale.Mark("it came to its end")},
+	{kit.Status{Key: "fail", Icon: "i-fail", Word: locale.Mark("Failed"), Final: true}, locale.Mark("a step failed for good; it can be resumed or forked")},
+	{kit.Status{Key: "idle", Icon: "i-cancel", Word: locale.Mark("Cancelled"), Final: true}, locale.Mark("somebody ended it; it can be resumed")},
+}
+
+// stepHelp says what the states mean that only steps have.
+var stepHelp = []struct {
+	status kit.Status
+	means  string
+}{
+	{kit.Status{Key: "idle", Icon: "i-queued", Word: locale.Mark("not started")}, locale.Mark("the run has not come to it, or ended before")},
+	{kit.Status{Key: "idle", Icon: "i-skip", Word: locale.Mark("not taken"), Final: true}, locale.Mark("a decision led elsewhere")},
+	{kit.Status{Key: "idle", Icon: "i-skip", Word: locale.Mark("skipped"), Final: true}, locale.Mark("what it needs did not complete, or its plan says to go on without it")},
+	{kit.Status{Key: "ok", Icon: "i-reuse", Word: locale.Mark("reused"), Final: true}, locale.Mark("its result was taken from the run that this one was forked from")},
+}
+
+// shortcut is a key, or several after one another, and what it does.
+type shortcut struct {
+	keys []string
+	does string
+}
+
+// shortcuts move and open; none of them acts.
+var shortcuts = []shortcut{
+	{[]string{"/"}, locale.Mark("jump to a run, plan or step")},
+	{[]string{"?"}, locale.Mark("this page")},
+	{[]string{"g", "h"}, locale.Mark("home")},
+	{[]string{"g", "r"}, locale.Mark("runs")},
+	{[]string{"g", "p"}, locale.Mark("plans")},
+	{[]string{"g", "a"}, locale.Mark("approvals")},
+	{[]string{"g", "d"}, locale.Mark("handoffs")},
+	{[]string{"g", "g"}, locale.Mark("agents")},
+	{[]string{"g", "u"}, locale.Mark("audit")},
+	{[]string{"g", "s"}, locale.Mark("system")},
+	{[]string{"j", "k"}, locale.Mark("next and previous row")},
+	{[]string{"o"}, locale.Mark("open the row")},
+	{[]string{"x"}, locale.Mark("select the row")},
+	{[]string{"X"}, locale.Mark("select up to the row")},
+	{[]string{"*"}, locale.Mark("select the page")},
+	{[]string{"a", "r", "s"}, locale.Mark("to the buttons of a decision: approve, reject, ask back or reassign")},
+	{[]string{"v"}, locale.Mark("peek at the run of the row")},
+	{[]string{"."}, locale.Mark("acts of the row")},
+	{[]string{"e"}, locale.Mark("edit the filter")},
+	{[]string{"n", "b"}, locale.Mark("older and newer page")},
+	{[]string{"t"}, locale.Mark("how times are written")},
+	{[]string{"p"}, locale.Mark("pause live updates")},
+	{[]string{"1", "…", "7"}, locale.Mark("views of a run")},
+	{[]string{"f", "F"}, locale.Mark("next and previous failure")},
+	{[]string{"[", "]"}, locale.Mark("previous and next attempt")},
+	{[]string{",", "."}, locale.Mark("previous and next checkpoint")},
+	{[]string{"i"}, locale.Mark("to the inspector")},
+	{[]string{"l"}, locale.Mark("follow what runs, or the log")},
+	{[]string{"r"}, locale.Mark("preview of resuming the run")},
+	{[]string{"y"}, locale.Mark("preview of forking the run")},
+	{[]string{"c"}, locale.Mark("copy the page's address")},
+	{[]string{"m"}, locale.Mark("copy a summary of the incident")},
+}
