@@ -155,7 +155,7 @@ func Catalog(p CatalogPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " <div id=\"crew\" data-live=\"circuits\" data-every=\"1000\" hx-get=\"/agents/providers\" hx-select=\"#crew\" hx-trigger=\"k:circuits from:body\" hx-swap=\"morph:outerHTML\"><table class=\"list wrap crew\"><caption class=\"sr\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " <div id=\"catalog\" data-live=\"circuits\" data-every=\"1000\" hx-get=\"/agents/providers\" hx-select=\"#catalog\" hx-trigger=\"k:circuits from:body\" hx-swap=\"morph:outerHTML\"><table class=\"list wrap catalog\"><caption class=\"sr\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -599,7 +599,7 @@ func Catalog(p CatalogPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, " <div id=\"crew\" data-live=\"circuits\" data-every=\"1000\" hx-get=\"/agents/tools\" hx-select=\"#crew\" hx-trigger=\"k:circuits from:body\" hx-swap=\"morph:outerHTML\"><table class=\"list wrap crew\"><caption class=\"sr\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, " <div id=\"catalog\" data-live=\"circuits\" data-every=\"1000\" hx-get=\"/agents/tools\" hx-select=\"#catalog\" hx-trigger=\"k:circuits from:body\" hx-swap=\"morph:outerHTML\"><table class=\"list wrap catalog\"><caption class=\"sr\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -994,7 +994,7 @@ func Catalog(p CatalogPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, " <table class=\"list wrap crew\"><caption class=\"sr\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, " <table class=\"list wrap catalog\"><caption class=\"sr\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -15,7 +15,7 @@ import (
 // stays text.
 // Agents, providers and tools have pages; a provider's page says how its calls
 // went and what the last error was.
-func TestCrewPages(t *testing.T) {
+func TestCatalogPages(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")

@@ -101,7 +101,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	tb.Cleanup(s.Tools.Close)
-	registry := newCrew(tb, s.Tools)
+	registry := newCatalog(tb, s.Tools)
 	registry.SetSkills(map[string]planner.SkillInfo{"collect": {Tool: "set"}, "notify": {Tool: "http"}, "brew": {Tool: "set"}, "garnish": {Tool: "http"}})
 	people := func(ctx context.Context, name string) ([]string, error) { return auth.People(ctx, on, name) }
 	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second, SeparateApprovals: twoPeople, People: people}}); err != nil {
@@ -206,11 +206,11 @@ func (scriptedModel) Complete(_ context.Context, r agent.Request) (agent.Respons
 // newPlanner plans by rules: collecting figures, and telling people of them, which
 // cannot be repeated. Two providers plan by model if they are asked.
 func newPlanner(e *engine.Engine) *planning.Service {
-	crew := []planning.Agent{{ID: "desk", Name: "Desk", Description: "Answers customers.", Selectable: true}}
+	planners := []planning.Agent{{ID: "desk", Name: "Desk", Description: "Answers customers.", Selectable: true}}
 	by := func(name string) *planning.Generator {
-		return &planning.Generator{Provider: scriptedModel{}, Name: name, Model: "m1", Agents: crew}
+		return &planning.Generator{Provider: scriptedModel{}, Name: name, Model: "m1", Agents: planners}
 	}
-	return planning.NewService(planning.New(planning.Config{Mode: planning.ByRules, DefaultAgent: "general", Agents: crew, Generators: map[string]*planning.Generator{"script": by("script"), "spare": by("spare")}, Skills: []planning.Skill{
+	return planning.NewService(planning.New(planning.Config{Mode: planning.ByRules, DefaultAgent: "general", Agents: planners, Generators: map[string]*planning.Generator{"script": by("script"), "spare": by("spare")}, Skills: []planning.Skill{
 		{ID: "collect", Keywords: map[string][]string{"en": {"collect"}}, Produces: []string{"figures"}, EstimatedMs: 1500, EstimatedTokens: 30, Tool: "set", Defaults: map[string]any{"sum": 42}},
 		{ID: "notify", Keywords: map[string][]string{"en": {"notify"}}, DependsOn: []string{"collect"}, EstimatedMs: 500, Tool: "http", Defaults: map[string]any{"method": "POST", "url": "http://127.0.0.1:9/x"}},
 		{ID: "brew", Keywords: map[string][]string{"en": {"brew"}}, Implies: []string{"garnish"}, EstimatedMs: 100, EstimatedTokens: 10, Tool: "set", Defaults: map[string]any{"tea": "hot"}},

@@ -70,8 +70,8 @@ func (s *Site) ChangeTool(tb testing.TB, text string) {
 	tb.Fatal("the change is never seen")
 }
 
-// newCrew is a front desk that hands over to an accountant.
-func newCrew(tb testing.TB, box *tool.Box) *handler.Registry {
+// newCatalog is a front desk that hands over to an accountant.
+func newCatalog(tb testing.TB, box *tool.Box) *handler.Registry {
 	tb.Helper()
 	first, second := 0, 1
 	script := scripted.New(scripted.Script{Answers: []scripted.Answer{
