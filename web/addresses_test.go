@@ -162,27 +162,3 @@ func TestAPageNobodyWaitsForIsNoFault(t *testing.T) {
 		cancel()
 	}
 }
-
-// The list's pages keep how many rows one wants, and say how many match in one
-// sentence; every page names the zone of its times.
-func TestPagesOfTheListKeepTheirSize(t *testing.T) {
-	t.Parallel()
-	site := webtest.New(t)
-	site.Seed(t)
-	for range 30 {
-		site.Run(t, "report", `null`)
-	}
-	b := site.Browser(t).Login()
-	says(t, b.Get("/runs?n=25"), http.StatusOK, "25 shown, 35 match", "Times are in UTC.")
-	older := between(b.Get("/runs?n=25").Body, `rel="next" href="`, `"`)
-	says(t, b.Get(strings.ReplaceAll(older, "&amp;", "&")), http.StatusOK, `href="/runs?n=25&amp;q="`)
-	b.Post("/display", url.Values{"csrf": {b.Get("/me").Hidden().Get("csrf")}, "lang": {"es"}, "back": {"/"}})
-	says(t, b.Get("/runs?n=25"), http.StatusOK, "25 mostradas, coinciden 35")
-}
-
-// between is what stands between two texts.
-func between(s, from, to string) string {
-	_, s, _ = strings.Cut(s, from)
-	s, _, _ = strings.Cut(s, to)
-	return s
-}

@@ -8,10 +8,13 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/approval"
 	"github.com/kairosd/kairosd/web/part/form"
 	"github.com/kairosd/kairosd/web/part/handoff"
+	"github.com/kairosd/kairosd/web/part/plan"
 	"github.com/kairosd/kairosd/web/part/query"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/value"
@@ -91,7 +94,29 @@ func labelText(labels map[string]string) string       { return part.LabelText(la
 func labelsOf(text string) (map[string]string, error) { return part.ParseLabels(text) }
 
 // failureLine is the headline of a failure of which there may be many.
-func (r *request) failureLine(text string) string { return r.HeadlineOf(domain.RunFailed, "", text) }
+func (r *request) failureLine(text string) string { return part.FailureLine(r.Context, text) }
+
+func pretty(j domain.RawJSON) string { return value.Pretty(j) }
+
+// cards are what is shown of approvals.
+func (s *Server) cards() approval.Ports {
+	return approval.Ports{Forecasts: s.Engine, TwoPeople: s.TwoPeople, People: s.People}
+}
+
+func (r *request) hitRows(hits []domain.StepHit) []part.StepHit {
+	return part.StepHits(r.Context, hits)
+}
+
+func stepsAt(q, sort string) string         { return link.Steps(q, sort) }
+func quoted(s string) string                { return filter.Quote(s) }
+func groupTerms(g domain.FailureRef) string { return filter.Failures(g) }
+
+func (r *request) pausedText(s *domain.Stop) string { return plan.Paused(r.Context, s) }
+func exampleOf(p map[string]any) string             { return form.Example(p) }
+
+func (r *request) runRows(list []domain.Run) []part.Row {
+	return part.Rows{Programs: r.s.Engine}.Of(r.Context, list)
+}
 
 func (r *request) headlineOf(status domain.RunStatus, reason domain.WaitReason, text string) string {
 	return r.HeadlineOf(status, reason, text)

@@ -8,12 +8,9 @@ import (
 // deeds are the acts of pages without a folder of their own after which a page says
 // what was done.
 var deeds = []ui.Done{
-	{Name: "opens-with", Path: "/views/default", Says: locale.Mark("What the run list opens with is changed.")},
 	{Name: "run-paused", Path: "/runs/:run/:action", Act: "pause", Says: locale.Mark("The run is paused: it stops after the running step, if there is one.")},
 	{Name: "run-continued", Path: "/runs/:run/:action", Act: "continue", Says: locale.Mark("The run goes on.")},
 	{Name: "run-noted", Path: "/runs/:run/ack", Says: locale.Mark("Somebody knows of it now: the run needs attention no more.")},
-	{Name: "failure-noted", Path: "/failures/ack", Says: locale.Mark("Somebody knows of it now: it needs attention no more.")},
-	{Name: "failure-back", Path: "/failures/unack", Says: locale.Mark("It needs attention again.")},
 	{Name: "plan-paused", Path: "/plans/:plan/pause", Act: "pause", Says: locale.Mark("No run of the plan starts any more. What is under way goes on.")},
 	{Name: "plan-unpaused", Path: "/plans/:plan/pause", Act: "unpause", Says: locale.Mark("Runs of the plan start again.")},
 }

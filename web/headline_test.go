@@ -1,13 +1,11 @@
 package web_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
@@ -21,7 +19,7 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 	seed := site.Seed(t)
 	site.Plan(t, "id: hold\nnodes:\n  night: {type: wait, input: {until: \"2099-01-31T23:30:00Z\"}}\n")
 	site.Plan(t, "id: trap\nnodes:\n  ask: {type: approval, input: {message: \"deploy failed: really?\"}}\n")
-	startUntil(t, site, "hold", domain.WaitTimer)
+	webtest.StartUntil(t, site, "hold", domain.WaitTimer)
 	site.Run(t, "trap", `null`)
 	b := site.Browser(t).Login()
 	csrf := b.Get("/me").Hidden()["csrf"]
@@ -52,7 +50,7 @@ func TestARetrySaysWhichAttempt(t *testing.T) {
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
 	defer busy.Close()
 	site.Plan(t, "id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
-	run := startUntil(t, site, "again", domain.WaitRetry)
+	run := webtest.StartUntil(t, site, "again", domain.WaitRetry)
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/runs", "/runs/" + run.ID} {
 		if text := words(b.Get(page).Body); !strings.Contains(text, "pull will be tried again after 1 of 4 attempts: ") {
@@ -62,28 +60,4 @@ func TestARetrySaysWhichAttempt(t *testing.T) {
 	if text := words(b.Get("/runs").Body); !strings.Contains(text, "Retrying 2 of 4, in ") {
 		t.Errorf("the list does not say which attempt comes when:\n%s", text)
 	}
-}
-
-// startUntil starts a plan and waits until its run waits for something.
-func startUntil(t *testing.T, site *webtest.Site, plan string, reason domain.WaitReason) domain.Run {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	events, err := site.Engine.Subscribe(ctx, 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := site.Engine.Start(ctx, site.Admin, domain.StartRequest{Plan: plan})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for run.WaitReason != reason {
-		if _, ok := <-events; !ok {
-			t.Fatalf("%s does not wait for %s", plan, reason)
-		}
-		if run, err = site.Store.FindRun(ctx, run.ID); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return run
 }

@@ -96,13 +96,3 @@ func TestDisplayIsChosen(t *testing.T) {
 	other.Login()
 	says(t, other.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, `data-insp="l"`)
 }
-
-// What is in doubt is found beside the approvals.
-func TestDoubtsWaitBesideApprovals(t *testing.T) {
-	t.Parallel()
-	site := webtest.New(t)
-	seed := site.Seed(t)
-	b := site.Browser(t).Login()
-	says(t, b.Get("/approvals"), http.StatusOK, "Refund 240?", "/runs/"+seed.InDoubt.ID, "may or may not have happened")
-	says(t, b.Get("/approvals?status=approved"), http.StatusOK, "No approval is in this state.")
-}

@@ -265,11 +265,3 @@ func (f *planFlow) chosen() *view.FlowNode {
 	out.Failures, out.Slow = f.hitRows(n.Failures), f.hitRows(n.Slow)
 	return out
 }
-
-func stepsAt(q, sort string) string {
-	v := url.Values{"q": {q}}
-	if sort != "" {
-		v.Set("sort", sort)
-	}
-	return "/steps?" + v.Encode()
-}

@@ -63,15 +63,6 @@ func (r *request) confirmPlan(code int, pl domain.Plan, p view.ConfirmPage) erro
 	return r.render(code, view.Confirm(p))
 }
 
-// pausedText says who lets no run of a plan start.
-func (r *request) pausedText(s *domain.Stop) string {
-	text := r.t("Paused since %s by %s.", r.time(s.Since).Text, visible(s.By))
-	if s.Reason != "" {
-		text += " " + visible(s.Reason)
-	}
-	return text
-}
-
 func (r *request) pause() error {
 	return r.changePlan(map[string]planChange{"pause": r.s.App.Plans.Pause, "unpause": r.s.App.Plans.Unpause})
 }

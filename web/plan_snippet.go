@@ -148,30 +148,3 @@ func aboutValue(p map[string]any) string {
 	}
 	return strings.TrimPrefix(strings.Join(parts, "; "), "; ")
 }
-
-// exampleOf is a value to be replaced, as JSON, which YAML reads too.
-func exampleOf(p map[string]any) string {
-	if v, ok := p["default"]; ok {
-		if b, err := jsonvalue.Encode(v); err == nil {
-			return string(b)
-		}
-	}
-	if options := listOf(p["enum"]); len(options) > 0 {
-		if b, err := jsonvalue.Encode(options[0]); err == nil {
-			return string(b)
-		}
-	}
-	switch typ, _ := p["type"].(string); typ {
-	case "integer", "number":
-		return "0"
-	case "boolean":
-		return "false"
-	case "array":
-		return "[]"
-	case "object":
-		return "{}"
-	case "string":
-		return `""`
-	}
-	return "null"
-}

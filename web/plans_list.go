@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
+	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -153,7 +154,7 @@ func (r *request) planStats(plan string) (view.PlanStats, error) {
 	w := 100.0 / planRuns
 	for i, run := range runs {
 		h := 25 + 60*float64(length(run))/float64(longest) // taller: slower
-		c := view.Cell{X: percent(float64(planRuns-len(runs)+i) * w), W: percent(w * 0.8), Class: "g-ok"}
+		c := part.Cell{X: percent(float64(planRuns-len(runs)+i) * w), W: percent(w * 0.8), Class: "g-ok"}
 		switch run.Status {
 		case domain.RunFailed:
 			c.Class, h = "g-fail", 100

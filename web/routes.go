@@ -41,21 +41,9 @@ func (s *Server) table() []route {
 	rows := []route{
 		{post, "/display", app.ChooseDisplay, (*request).setDisplay},
 
-		{get, "/", app.ListFailures, (*request).home},
-		{get, "/failures/ack", app.AcknowledgeFailures, (*request).ackForm},
-		{post, "/failures/ack", app.AcknowledgeFailures, (*request).ack},
-		{get, "/failures/unack", app.UnacknowledgeFailures, (*request).ackForm},
-		{post, "/failures/unack", app.UnacknowledgeFailures, (*request).ack},
-		{get, "/find", app.ListRuns, (*request).find},
 		{get, "/live", app.FollowPages, (*request).live},
 
-		{get, "/runs", app.ListRuns, (*request).runs},
 		{get, "/runs/compare", app.CompareRuns, (*request).compare},
-		{get, "/runs/changes", app.ListRuns, (*request).changes},
-		{get, "/runs/new", app.StartRun, (*request).newRun},
-		{get, "/runs/suggest", app.ListRuns, (*request).suggest},
-		{get, "/runs.csv", app.ListRuns, (*request).exportRuns},
-		{post, "/columns", app.SetPreference, (*request).setColumns},
 		{get, "/runs/:run", app.GetRun, (*request).run},
 		{get, "/runs/:run/graph.svg", app.GetRun, (*request).graphFile},
 		{get, "/runs/:run/lineage", app.GetRun, (*request).lineage},
@@ -66,7 +54,6 @@ func (s *Server) table() []route {
 		{get, "/runs/:run/log.jsonl", app.GetJournal, (*request).logLines},
 		{get, "/runs/:run/state", app.GetJournal, see("/runs/:run?view=state")},
 		{get, "/runs/:run/state/:cp", app.GetJournal, (*request).stateAt},
-		{get, "/runs/:run/peek", app.GetRun, (*request).peek},
 		{get, "/runs/:run/raw/:seq/:part", app.GetStep, (*request).raw},
 		{get, "/runs/:run/summary.md", app.GetRun, (*request).summaryFile},
 		{get, "/runs/:run/note", app.AddNote, (*request).notePage},
@@ -76,16 +63,6 @@ func (s *Server) table() []route {
 		{get, "/runs/:run/:action", app.ActOnRun, (*request).previewPage},
 		{post, "/runs/:run/:action", app.ActOnRun, (*request).act},
 		{post, "/runs/:run/nodes/:node/resolve", app.ResolveNode, (*request).resolve},
-
-		{get, "/bulk", app.ListBulks, (*request).bulkList},
-		{get, "/bulk/new", app.StartBulk, (*request).bulkPreview},
-		{post, "/bulk", app.StartBulk, (*request).bulkStart},
-		{get, "/bulk/:bulk", app.GetBulk, (*request).bulkShow},
-		{post, "/bulk/:bulk/stop", app.StopBulk, (*request).bulkStop},
-		{post, "/views", app.SaveView, (*request).saveView},
-		{post, "/views/default", app.SetPreference, (*request).setDefaultView},
-
-		{get, "/steps", app.SearchSteps, (*request).steps},
 
 		{get, "/plans", app.ListPlans, (*request).plans},
 		{get, "/plans/new", app.StorePlan, (*request).newPlan},
@@ -107,8 +84,6 @@ func (s *Server) table() []route {
 		{post, "/plans/:plan/pause", app.PausePlan, (*request).pause},
 		{get, "/plans/:plan/edit", app.StorePlan, (*request).editPlan},
 		{post, "/plans/:plan/edit", app.StorePlan, (*request).savePlan},
-		{get, "/plans/:plan/start", app.StartRun, (*request).startPage},
-		{post, "/plans/:plan/start", app.StartRun, (*request).start},
 
 		{get, "/ask", app.StartDraft, (*request).askPage},
 		{post, "/ask", app.StartDraft, (*request).makeDraft},
@@ -122,13 +97,6 @@ func (s *Server) table() []route {
 		{get, "/plans/drafts/:draft/discard", app.DiscardDraft, (*request).discardPage},
 		{post, "/plans/drafts/:draft/discard", app.DiscardDraft, (*request).discardDraft},
 
-		{get, "/approvals", app.ListApprovals, (*request).approvals},
-		{get, "/approvals/bulk", app.DecideApproval, (*request).bulkApprovals},
-		{post, "/approvals/bulk", app.DecideApproval, (*request).decideAlike},
-		{get, "/approvals/:approval/assign", app.AssignApproval, (*request).approval},
-		{post, "/approvals/:approval/assign", app.AssignApproval, (*request).assign},
-		{get, "/approvals/:approval", app.GetApproval, (*request).approval},
-		{post, "/approvals/:approval", app.DecideApproval, (*request).decide},
 		{get, "/handoffs/:handoff", app.GetHandoff, (*request).handoffPage},
 	}
 	for _, section := range s.sections {

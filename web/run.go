@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/approval"
 	"github.com/kairosd/kairosd/web/static"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -309,18 +310,18 @@ func (b *runPage) approvals(p *view.RunPage) error {
 		return err
 	}
 	for _, a := range list.Items {
-		v, err := b.approvalView(a)
+		v, err := b.s.cards().Card(b.Context, a)
 		if err != nil {
 			return err
 		}
 		v.OnRun = true
 		for i := range b.d.Journal {
 			if e := &b.d.Journal[i]; e.Ref == a.ID && e.Kind == domain.EntryWait {
-				b.tailOf(e, b.d.Run, &v)
+				approval.Tail(b.Context, e, b.d.Run, &v)
 			}
 		}
 		if len(p.Approvals) < manyForecasts {
-			if err := b.forecasts(a, &v); err != nil {
+			if err := b.s.cards().Forecast(b.Context, a, &v); err != nil {
 				return err
 			}
 		}

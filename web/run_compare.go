@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/diff/rundiff"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/part/failure"
+	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/view"
 )
 
@@ -130,10 +131,10 @@ func (r *request) aligned(p *view.ComparePage) {
 	w := min(100.0/float64(len(rows)), 8)
 	for i, row := range rows {
 		for _, side := range []struct {
-			into   *[]view.Cell
+			into   *[]part.Cell
 			status view.Status
 		}{{&p.A.Strip, row.StatusA}, {&p.B.Strip, row.StatusB}} {
-			cell := view.Cell{X: percent(float64(i) * w), W: percent(w * 0.8), Y: "30%", H: "40%", Class: "g-ok"}
+			cell := part.Cell{X: percent(float64(i) * w), W: percent(w * 0.8), Y: "30%", H: "40%", Class: "g-ok"}
 			switch side.status.Key {
 			case "":
 				cell.Class = "g-wait"

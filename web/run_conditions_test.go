@@ -56,7 +56,7 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, "id: short\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, needs: [one], input: 2}\n")
-	run := startUntil(t, site, "short", domain.WaitBudget)
+	run := webtest.StartUntil(t, site, "short", domain.WaitBudget)
 	b := site.Browser(t).Login()
 	text := words(b.Get("/runs/" + run.ID).Body)
 	for _, want := range []string{"max_steps 1 is used up", "not met Steps: 1 of 1 used", "Raise limits…", "Checkpoint 1 of 2", "Trigger"} {
@@ -114,7 +114,7 @@ func TestRetryNowSaysWhichAttempt(t *testing.T) {
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
 	defer busy.Close()
 	site.Plan(t, "id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
-	run := startUntil(t, site, "again", domain.WaitRetry)
+	run := webtest.StartUntil(t, site, "again", domain.WaitRetry)
 	b := site.Browser(t).Login()
 	if text := words(b.Get("/runs/" + run.ID + "/retry-now").Body); !strings.Contains(text, "Attempt 2 of 4 of pull would begin by itself at") || !strings.Contains(text, "in 5") {
 		t.Error(text)

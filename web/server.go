@@ -17,13 +17,19 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/account"
 	"github.com/kairosd/kairosd/web/agents"
+	"github.com/kairosd/kairosd/web/approvals"
 	"github.com/kairosd/kairosd/web/audit"
+	"github.com/kairosd/kairosd/web/bulk"
+	"github.com/kairosd/kairosd/web/find"
 	"github.com/kairosd/kairosd/web/handoffs"
 	"github.com/kairosd/kairosd/web/help"
+	"github.com/kairosd/kairosd/web/home"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/memory"
 	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/runs"
 	"github.com/kairosd/kairosd/web/settings"
+	"github.com/kairosd/kairosd/web/start"
 	"github.com/kairosd/kairosd/web/system"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -143,11 +149,17 @@ func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
 		account.Section(account.Ports{App: s.App, Auth: s.Auth}),
 		agents.Section(agents.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Settings: s.Settings, Plans: s.Planner != nil}),
+		approvals.Section(approvals.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Cards: s.cards()}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
 		handoffs.Section(handoffs.Ports{Reader: s.Reader}),
-		help.Section(help.Ports{Runs: filterHelp, Audit: audit.Help()}),
+		help.Section(help.Ports{Runs: runs.Help(), Audit: audit.Help()}),
+		bulk.Section(bulk.Ports{App: s.App, Programs: s.Engine}),
+		find.Section(find.Ports{Reader: s.Reader, Programs: s.Engine}),
+		home.Section(home.Ports{App: s.App, Reader: s.Reader, Programs: s.Engine, System: s.System, Cards: s.cards()}),
 		memory.Section(memory.Ports{App: s.App}),
+		runs.Section(runs.Ports{App: s.App, Reader: s.Reader, Programs: s.Engine}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),
+		start.Section(start.Ports{App: s.App, Reader: s.Reader, Plans: s.Engine}),
 		system.Section(system.Ports{App: s.App, System: s.System, Settings: s.Settings}),
 	}
 }

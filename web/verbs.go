@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/view"
 )
@@ -347,21 +345,6 @@ func (r *request) pointName(pt domain.ForkPoint) string {
 		name += pt.Label[i:]
 	}
 	return r.t("after %s", name)
-}
-
-func pretty(j domain.RawJSON) string {
-	var v any
-	if json.Unmarshal(j, &v) != nil {
-		return string(j)
-	}
-	if decoded, err := jsonvalue.Decode(j); err == nil { // exact numbers
-		v = decoded
-	}
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return string(j)
-	}
-	return string(b)
 }
 
 // act does what was previewed. If the run has moved on since, the same page

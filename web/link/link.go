@@ -67,3 +67,12 @@ func Memory(reader, path, owner, session, after string) string {
 	}
 	return path + "?" + q.Encode()
 }
+
+// Steps is the search of steps with a query, sorted so; "": newest runs first.
+func Steps(q, sort string) string {
+	v := url.Values{"q": {q}}
+	if sort != "" {
+		v.Set("sort", sort)
+	}
+	return "/steps?" + v.Encode()
+}

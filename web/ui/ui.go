@@ -122,6 +122,11 @@ func (s *Site) Open(ctx context.Context, e echo.Context, op app.Operation) *Cont
 	return c
 }
 
+// Within is the same request with a context that was made of it.
+func (c *Context) Within(ctx context.Context) *Context {
+	return &Context{Context: ctx, Site: c.Site, Echo: c.Echo, Who: c.Who, Op: c.Op, Display: c.Display, Began: c.Began, At: c.At}
+}
+
 // Param is a part of the address.
 func (c *Context) Param(name string) string { return c.Echo.Param(name) }
 

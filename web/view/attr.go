@@ -11,14 +11,6 @@ func num(i int) string { return strconv.Itoa(i) }
 // truth is a yes or no as attributes want it.
 func truth(b bool) string { return strconv.FormatBool(b) }
 
-// following are the attributes by which a band of home keeps up to date.
-func following(b Band) templ.Attributes {
-	if b.Topic == "" {
-		return nil
-	}
-	return templ.Attributes{"data-live": b.Topic, "data-every": b.Every, "hx-get": "/?v=" + b.Version, "hx-trigger": "k:" + b.Topic + " from:body", "hx-swap": "morph:outerHTML"}
-}
-
 // liveLog makes the log of a running attempt fetch itself again.
 func liveLog(l StepLog) templ.Attributes {
 	if l.Topic == "" {

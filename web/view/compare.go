@@ -1,5 +1,7 @@
 package view
 
+import "github.com/kairosd/kairosd/web/part/run"
+
 // ComparePage is two runs side by side.
 type ComparePage struct {
 	Shell
@@ -18,7 +20,7 @@ type ComparePage struct {
 type CompareSide struct {
 	Run    Link
 	Status Status
-	Strip  []Cell
+	Strip  []run.Cell
 }
 
 // CompareRow is one thing of both.

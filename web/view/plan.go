@@ -1,6 +1,9 @@
 package view
 
-import "github.com/kairosd/kairosd/web/part/graph"
+import (
+	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/part/run"
+)
 
 // VersionRow is a version of a plan.
 type VersionRow struct {
@@ -35,7 +38,7 @@ type PlanPage struct {
 	LinePages              RowPages
 	Download               string
 	Versions               []VersionRow
-	Runs                   []RunRow
+	Runs                   []run.Row
 	Input                  []InputRow
 	Schema                 Block // of an input that is no object
 	Rights                 []Fact
@@ -61,7 +64,7 @@ type FlowRow struct {
 type FlowNode struct {
 	ID, Close             string
 	Facts                 []Fact
-	Failures, Slow        []StepHit
+	Failures, Slow        []run.StepHit
 	All, Failing, Slowest string
 }
 

@@ -1,5 +1,7 @@
 package view
 
+import "github.com/kairosd/kairosd/web/part/run"
+
 // PlanRow is a plan in a list.
 type PlanRow struct {
 	Key, Href, Name, Version string
@@ -14,7 +16,7 @@ type PlanRow struct {
 
 // PlanStats is how the last runs of a plan went.
 type PlanStats struct {
-	Strip        []Cell
+	Strip        []run.Cell
 	Label        string // the strip in words
 	Last         Status
 	LastHref     string

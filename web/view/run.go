@@ -1,6 +1,10 @@
 package view
 
-import "github.com/kairosd/kairosd/web/part/graph"
+import (
+	"github.com/kairosd/kairosd/web/part/approval"
+	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/part/run"
+)
 
 // Why is the band that says what is wrong and what acting will do.
 type Why struct {
@@ -44,13 +48,13 @@ type RunPage struct {
 	View      string
 	Timeline  *Timeline
 	Inspector *Inspector
-	Approvals []ApprovalView
+	Approvals []approval.Card
 	Graph     *graph.Graph
 	Events    *Events
 	Blocks    []Block
 	Find      *FindForm
 	Log       *Log
-	Related   []RunRow
+	Related   []run.Row
 	State     *StateView
 	Handoffs  *Handoffs
 	Summary   string

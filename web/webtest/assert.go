@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/base32"
@@ -146,3 +147,27 @@ func Has(t *testing.T, p Page, what string, texts ...string) {
 
 // RecoveryCode is what one of a second factor looks like.
 var RecoveryCode = regexp.MustCompile(`\b[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}\b`)
+
+// StartUntil starts a plan and waits until its run waits for something.
+func StartUntil(t *testing.T, site *Site, plan string, reason domain.WaitReason) domain.Run {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	events, err := site.Engine.Subscribe(ctx, 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := site.Engine.Start(ctx, site.Admin, domain.StartRequest{Plan: plan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run.WaitReason != reason {
+		if _, ok := <-events; !ok {
+			t.Fatalf("%s does not wait for %s", plan, reason)
+		}
+		if run, err = site.Store.FindRun(ctx, run.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return run
+}

@@ -2,6 +2,7 @@ package circuit
 
 import (
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -70,4 +71,14 @@ func Href(page, do, part string) string {
 		v.Set("part", part)
 	}
 	return page + "/circuit?" + v.Encode()
+}
+
+// Degraded are the providers whose last call failed, or that are not called for
+// a while because of that.
+func Degraded(c *ui.Context) ([]domain.ProviderInfo, error) {
+	list, err := c.Site.App.Providers.List(c, c.Who.Actor())
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list, func(p domain.ProviderInfo) bool { return !p.Degraded() }), nil
 }

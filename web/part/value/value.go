@@ -340,3 +340,19 @@ func pathStep(key string) string {
 	}
 	return "[" + strconv.Quote(key) + "]"
 }
+
+// Pretty is a value as indented JSON; what is none stays as it is.
+func Pretty(j domain.RawJSON) string {
+	var v any
+	if json.Unmarshal(j, &v) != nil {
+		return string(j)
+	}
+	if decoded, err := jsonvalue.Decode(j); err == nil { // exact numbers
+		v = decoded
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return string(j)
+	}
+	return string(b)
+}

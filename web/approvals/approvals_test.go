@@ -1,0 +1,319 @@
+package approvals_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+const refundPlan = `
+id: payback
+nodes:
+  look: {type: set, input: {order: 4711, amount: 240}}
+  ask:
+    type: approval
+    metadata: {approve: Approve refund, reject: Refuse refund, risk: "240 EUR"}
+    input:
+      message: "Refund order ${output.look.order}?"
+      timeout: 20m
+      form: {type: object, properties: {amount: {type: number, title: Amount, default: 240}}}
+  pay: {type: http, input: {method: POST, url: "http://127.0.0.1:9/pay"}}
+  sorry: {type: log}
+edges:
+  - {from: look, to: ask}
+  - {from: ask, to: pay}
+  - {from: ask, to: sorry, condition: failed}
+`
+
+func openApproval(t *testing.T, site *webtest.Site, run string) domain.Approval {
+	t.Helper()
+	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "open"})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatal(list, err)
+	}
+	return list.Items[0]
+}
+
+// A decision says what is asked, in the plan's words, what it rests on, where each
+// answer leads and how it was decided before.
+func TestADecisionSaysWhereItLeads(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, refundPlan)
+	a := openApproval(t, site, site.Run(t, "payback", "null").ID)
+	path := "/approvals/" + a.ID
+	webtest.Says(t, b.Get("/approvals"), http.StatusOK, "Refund order 4711?", "240 EUR", "auto-reject in ", "whoever may", "payback")
+	p := b.Get(path)
+	webtest.Says(t, p, http.StatusOK, "Approve refund", "Refuse refund", "240 EUR", "What happens next", "Output of look, the step before", "Touches the world outside", `data-key="approve"`, `data-key="reject"`)
+	if w := webtest.Words(p.Body); !strings.Contains(w, "Approve refund Next: pay · http") || !strings.Contains(w, "Refuse refund Next: sorry · log") {
+		t.Errorf("where answers lead: %s", w)
+	}
+
+	// What is changed is shown before it is sent.
+	f := webtest.Form(t, p.Body, `name="digest"`)
+	f.Set("f.amount", "200")
+	f.Set("do", "check")
+	webtest.Says(t, b.Post(path, f), http.StatusOK, "Entered, against what was proposed", "240", "200", `value="200"`)
+	f.Del("do")
+	f.Set("answer", "reject")
+	f.Set("comment", "too much")
+	if p := b.Post(path, f); p.Code != http.StatusSeeOther || p.Location != path {
+		t.Fatalf("%d %s", p.Code, p.Location)
+	}
+	webtest.Says(t, b.Get(path), http.StatusOK, "rejected", "too much", "marta")
+
+	second := openApproval(t, site, site.Run(t, "payback", "null").ID)
+	webtest.Says(t, b.Get("/approvals/"+second.ID), http.StatusOK, "Last 1: 0 approved", "too much")
+	webtest.Says(t, b.Get("/approvals?show=decided"), http.StatusOK, "Refund order 4711?", "rejected")
+
+	// A question whose run was cancelled meanwhile is answered no more.
+	gone := openApproval(t, site, site.Run(t, "payback", "null").ID)
+	late := webtest.Form(t, b.Get("/approvals/"+gone.ID).Body, `name="digest"`)
+	late.Set("answer", "approve")
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: gone.Run, Action: domain.ActionCancel, Reason: "not needed"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site.Engine.Wait(t.Context(), gone.Run); err != nil {
+		t.Fatal(err)
+	}
+	webtest.Says(t, b.Post("/approvals/"+gone.ID, late), http.StatusConflict, "Changed since you looked", "cancelled")
+
+	// Answered meanwhile: the new facts, and nothing is done.
+	stale := webtest.Form(t, b.Get("/approvals/"+second.ID).Body, `name="digest"`)
+	if _, err := site.Engine.Decide(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleOperator}, domain.DecideRequest{Approval: second.ID, Comment: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	stale.Set("answer", "approve")
+	webtest.Says(t, b.Post("/approvals/"+second.ID, stale), http.StatusConflict, "Changed since you looked", "otto", "What follows is how things stand now.")
+}
+
+// A comment is optional, also of a rejection, as in the API and the CLI.
+func TestARejectionNeedsNoComment(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: many\nnodes:\n  ask: {type: approval, input: {message: \"Go on with ${input}?\"}}\n")
+	one := openApproval(t, site, site.Run(t, "many", "1").ID)
+	path := "/approvals/" + one.ID
+	f := webtest.Form(t, b.Get(path).Body, `name="digest"`)
+	f.Set("answer", "reject")
+	if p := b.Post(path, f); p.Code != http.StatusSeeOther {
+		t.Fatalf("one: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	webtest.Says(t, b.Get(path), http.StatusOK, "rejected")
+	all := openApproval(t, site, site.Run(t, "many", "2").ID)
+	f = webtest.Form(t, b.Get("/approvals/bulk?plan=many&node=ask&answer=reject").Body, `name="item"`)
+	if p := b.Post("/approvals/bulk", f); p.Code != http.StatusSeeOther {
+		t.Fatalf("all: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	webtest.Says(t, b.Get("/approvals/"+all.ID), http.StatusOK, "rejected")
+}
+
+// A plan declares its own answers: the page has a button for each.
+func TestAnApprovalHasAButtonForEachAnswer(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, `id: choose
+nodes:
+  ask:
+    type: approval
+    input:
+      message: "Refund?"
+      answers: [{id: none, label: Refuse it, kind: reject}, {id: full, label: Pay all, kind: approve}, {id: half, label: <b>Pay half</b>, kind: choice}]
+  out: {type: set, input: "${last.answer}"}
+edges: [{from: ask, to: out}]
+`)
+	run := site.Run(t, "choose", "null")
+	path := "/approvals/" + openApproval(t, site, run.ID).ID
+	page := b.Get(path)
+	for _, want := range []string{`class="btn pri" type="submit" name="answer" value="full" data-key="approve">Pay all</button>`,
+		`class="btn" type="submit" name="answer" value="half" data-key="">&lt;b&gt;Pay half&lt;/b&gt;</button>`,
+		`class="btn bad" type="submit" name="answer" value="none" data-key="reject">Refuse it</button>`} {
+		if !strings.Contains(page.Body, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	f := webtest.Form(t, page.Body, `name="digest"`)
+	f.Set("answer", "other")
+	webtest.Says(t, b.Post(path, f), http.StatusUnprocessableEntity, "answers: none, full, half")
+	f.Set("answer", "half")
+	if p := b.Post(path, f); p.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+	}
+	webtest.Says(t, b.Get(path), http.StatusOK, "approved", "Pay half")
+	if r, err := site.Engine.Wait(t.Context(), run.ID); err != nil || string(r.Output) != `"half"` {
+		t.Errorf("the run gave %s, %v", r.Output, err)
+	}
+}
+
+// An approval can be given to somebody: it leaves the inboxes of others.
+func TestAnApprovalIsGivenToSomebody(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "vera", webtest.Password, domain.RoleViewer); err != nil {
+		t.Fatal(err)
+	}
+	otto, vera := site.Browser(t), site.Browser(t)
+	otto.LoginAs("otto", webtest.Password)
+	vera.LoginAs("vera", webtest.Password)
+	site.Plan(t, refundPlan)
+	a := openApproval(t, site, site.Run(t, "payback", "null").ID)
+	path := "/approvals/" + a.ID
+	f := webtest.Form(t, b.Get(path).Body, `name="assignee"`)
+	f.Set("assignee", "otto")
+	f.Set("reason", "knows the customer")
+	if p := b.Post(path+"/assign", f); p.Code != http.StatusSeeOther {
+		t.Fatal(p.Code, webtest.Words(p.Body))
+	}
+	webtest.Says(t, b.Get("/approvals"), http.StatusOK, "Nothing waits for you. 1 waits for others.")
+	webtest.Says(t, b.Get("/approvals?show=all"), http.StatusOK, "Refund order 4711?", "otto")
+	webtest.Says(t, otto.Get("/approvals"), http.StatusOK, "Refund order 4711?")
+	webtest.Says(t, otto.Get("/approvals?show=assigned"), http.StatusOK, "Refund order 4711?")
+	f.Set("idem", "another")
+	f.Set("assignee", "")
+	webtest.Says(t, b.Post(path+"/assign", f), http.StatusConflict, "Changed since you looked") // it was given away since the form was made
+	p := vera.Get(path)
+	webtest.Says(t, p, http.StatusOK, "Only operators decide")
+	if strings.Contains(p.Body, `name="answer"`) {
+		t.Error("a viewer is shown the buttons")
+	}
+	webtest.Says(t, b.Get("/audit?q=action:approval.assign"), http.StatusOK, "knows the customer")
+}
+
+// One answer to all of a kind: each is listed, and what has changed since is left.
+func TestApprovalsAreDecidedTogether(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: many\nnodes:\n  ask: {type: approval, metadata: {approve: Let go}, input: {message: \"Go on with ${input}?\"}}\n")
+	var last domain.Approval
+	for i := range 3 {
+		last = openApproval(t, site, site.Run(t, "many", fmt.Sprint(i)).ID)
+	}
+	webtest.Says(t, b.Get("/approvals/"+last.ID), http.StatusOK, "Let go: all 3 like this…", "/approvals/bulk?answer=approve")
+	p := b.Get("/approvals/bulk?plan=many&node=ask&answer=approve")
+	webtest.Says(t, p, http.StatusOK, "Let go: 3 approvals", "Go on with 0?", "Go on with 1?", "Go on with 2?")
+	webtest.Says(t, b.Get("/approvals/bulk?plan=many&node=ask&answer=other"), http.StatusUnprocessableEntity)
+	f := webtest.Form(t, p.Body, `name="item"`)
+	for _, name := range []string{"item", "digest"} {
+		f.Del(name)
+		for _, m := range regexp.MustCompile(`name="`+name+`" value="([^"]+)"`).FindAllStringSubmatch(p.Body, -1) {
+			f.Add(name, m[1])
+		}
+	}
+	if _, err := site.Engine.Decide(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleOperator}, domain.DecideRequest{Approval: f["item"][1], Comment: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	webtest.Says(t, b.Post("/approvals/bulk", f), http.StatusConflict, "1 of 3 were not decided", "otto")
+	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Status: "approved"})
+	if err != nil || len(list.Items) != 2 {
+		t.Errorf("%d approved, %v", len(list.Items), err)
+	}
+}
+
+// Whoever asks with a tool's call can be asked back: the agent reads the question
+// and goes on.
+func TestAnAgentIsAskedBack(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: careful\nnodes:\n  ask: {type: approval, input: {message: \"Sure?\"}}\n")
+	a := openApproval(t, site, site.Run(t, "careful", "null").ID)
+	f := webtest.Form(t, b.Get("/approvals/"+a.ID).Body, `name="digest"`)
+	if p := b.Get("/approvals/" + a.ID); strings.Contains(p.Body, `value="ask"`) {
+		t.Error("a plan can be asked back")
+	}
+	f.Set("do", "ask")
+	f.Set("comment", "who wants that?")
+	webtest.Says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Nobody can be asked back")
+	f.Set("comment", "")
+	webtest.Says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Write what you want to know.")
+}
+
+// The inbox begins with what ends first, over its pages; what has no deadline comes
+// last, oldest first.
+func TestTheInboxIsInOrder(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	for _, timeout := range []string{"", "3h", "1h", "2h", ""} {
+		extra := ""
+		if timeout != "" {
+			extra = ", timeout: " + timeout
+		}
+		key := fmt.Sprintf("p%d", time.Now().UnixNano())
+		site.Plan(t, fmt.Sprintf("id: %s\nnodes:\n  ask: {type: approval, input: {message: \"wait %s\"%s}}\n", key, timeout, extra))
+		site.Run(t, key, "null")
+	}
+	var seen []string
+	next := "/approvals?n=2"
+	for range 4 {
+		p := b.Get(next)
+		for _, m := range regexp.MustCompile(`class="go" href="[^"]+"[^>]*>wait ([^<]*)<`).FindAllStringSubmatch(p.Body, -1) {
+			seen = append(seen, m[1])
+		}
+		m := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(p.Body)
+		if m == nil {
+			break
+		}
+		u, err := url.Parse(strings.ReplaceAll(m[1], "&amp;", "&"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := u.Query()
+		q.Set("n", "2")
+		next = u.Path + "?" + q.Encode()
+	}
+	if got := strings.Join(seen, "|"); got != "1h|2h|3h||" {
+		t.Errorf("order: %q", got)
+	}
+	if n, err := site.Store.ApprovalsCount(context.Background(), domain.ApprovalFilter{}, 10); err != nil || n != 5 {
+		t.Errorf("%d %v", n, err)
+	}
+}
+
+// What waits for a person though no approval asks it stands in the inbox too: a call
+// in doubt, and a run that used all it may. The inbox is narrowed to a plan or an agent
+// by a form, without scripts.
+func TestTheInboxIsNarrowed(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: greedy\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
+	over := site.Run(t, "greedy", "null")
+	if over.WaitReason != domain.WaitBudget {
+		t.Fatalf("%+v", over)
+	}
+	site.Plan(t, refundPlan)
+	site.Run(t, "payback", "null")
+	p := b.Get("/approvals")
+	webtest.Says(t, p, http.StatusOK, "Refund 240?", "Refund order 4711?", "Did it happen?", "/runs/"+seed.InDoubt.ID, "Over their budget", "May it go on?", "/runs/"+over.ID, `<option value="payback">`)
+	p = b.Get("/approvals?show=all&plan=payback")
+	webtest.Says(t, p, http.StatusOK, "Refund order 4711?", `name="plan" list="plans" value="payback"`, `name="show" value="all"`)
+	for _, other := range []string{"Refund 240?", "Did it happen?", "May it go on?"} {
+		if strings.Contains(p.Body, other) {
+			t.Errorf("narrowed to a plan, it says %q", other)
+		}
+	}
+	webtest.Says(t, b.Get("/approvals?plan=greedy"), http.StatusOK, "May it go on?", "No approval of this plan or agent is here.")
+	p = b.Get("/approvals?agent=nobody")
+	webtest.Says(t, p, http.StatusOK, "No approval of this plan or agent is here.")
+	if strings.Contains(p.Body, "May it go on?") {
+		t.Error("a run over its budget is called what an agent asks")
+	}
+}

@@ -1,0 +1,286 @@
+package approvals
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/approval"
+	"github.com/kairosd/kairosd/web/part/form"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// decision is an approval with all that helps to decide it: what the agent saw and
+// said, where each answer leads, and how it was decided before.
+func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, error) {
+	v, err := s.Cards.Card(c, a)
+	if err != nil {
+		return v, err
+	}
+	if err := s.basis(c, a, &v); err != nil {
+		return v, err
+	}
+	past, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{Decided: true, Plan: a.PlanKey, Node: a.Node, Tool: a.Tool, Page: domain.Page{Limit: historyMax + 1}})
+	if err != nil {
+		return v, err
+	}
+	if err := s.history(c, a, past.Items, &v); err != nil {
+		return v, err
+	}
+	if a.Status != "open" {
+		s.entered(c, a, a.Values, &v)
+		return v, nil
+	}
+	if err := s.Cards.Forecast(c, a, &v); err != nil {
+		return v, err
+	}
+	if !v.CanAct {
+		return v, nil
+	}
+	if len(a.Form) == 0 {
+		alike, err := s.Reader.ApprovalsCount(c, domain.ApprovalFilter{Plan: a.PlanKey, Node: a.Node, For: c.Who.Name}, alikeMax+1)
+		if err != nil {
+			return v, err
+		}
+		if n := min(alike, alikeMax); n > 1 {
+			for _, x := range v.Answers {
+				v.Alike = append(v.Alike, kit.Link{Text: c.N(n, "%[2]s: all %[1]s like this…", "%[2]s: all %[1]s like this…", x.Label), Danger: x.Rejects,
+					Href: link.With("/approvals/bulk", url.Values{"plan": {a.PlanKey}, "node": {a.Node}, "answer": {x.ID}})})
+			}
+		}
+	}
+	return v, s.assignees(c, a, &v)
+}
+
+// assignees are those who may be given the approval.
+func (s *section) assignees(c *ui.Context, a domain.Approval, v *approval.Card) error {
+	v.Assign = []kit.Option{{Value: "", Text: c.T("whoever may"), Selected: a.Assignee == ""}}
+	names := []string{c.Who.Name}
+	assignees, err := s.App.Approvals.Assignees(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	for _, name := range assignees {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if a.Assignee != "" && !slices.Contains(names, a.Assignee) {
+		names = append(names, a.Assignee)
+	}
+	for _, n := range names {
+		v.Assign = append(v.Assign, kit.Option{Value: n, Text: kit.Visible(n), Selected: n == a.Assignee})
+	}
+	return nil
+}
+
+// basis is what the question rests on: for an agent's call what it was given and
+// said, else what the step before it made.
+func (s *section) basis(c *ui.Context, a domain.Approval, v *approval.Card) error {
+	d, err := s.Engine.Detail(c, a.Run)
+	if err != nil {
+		return err
+	}
+	v.Version = fmt.Sprintf("v%d", d.Run.Version)
+	var input domain.RawJSON
+	before := &domain.Entry{}
+	for i := range d.Journal {
+		e := &d.Journal[i]
+		if e.Ref == a.ID && e.Kind == domain.EntryWait {
+			approval.Tail(c, e, d.Run, v)
+			break
+		}
+		if e.Node == a.Node && e.Visit == a.Visit && e.Item == a.Item {
+			if input == nil && e.Input != nil && e.Kind != domain.EntrySubstep {
+				input = e.Input
+			}
+			if what, ok := part.Call(e); ok && what == "model" {
+				var said struct{ Text string }
+				if json.Unmarshal(e.Output, &said) == nil && strings.TrimSpace(said.Text) != "" {
+					v.Why = kit.Visible(kit.Cut(said.Text, 2000))
+				}
+			}
+		} else if e.Final && e.Output != nil {
+			before = e
+		}
+	}
+	if a.Agent != "" && input != nil {
+		v.Seen = append(v.Seen, folded(value.Block(c.Display.Lang, "saw", c.T("What the agent was given"), input, "")))
+	}
+	if before.Output != nil {
+		v.Seen = append(v.Seen, folded(value.Block(c.Display.Lang, "before", c.T("Output of %s, the step before", before.Node), before.Output, "")))
+	}
+	if d.Run.Input != nil {
+		v.Seen = append(v.Seen, folded(value.Block(c.Display.Lang, "input", c.T("Input of the run"), d.Run.Input, "")))
+	}
+	return nil
+}
+
+func folded(b kit.Block) kit.Block {
+	b.Folded = true
+	return b
+}
+
+// history counts how the same was decided before.
+func (s *section) history(c *ui.Context, a domain.Approval, past []domain.Approval, v *approval.Card) error {
+	n, yes := 0, 0
+	for _, p := range past {
+		if p.ID == a.ID || n == historyMax || p.Status == "cancelled" {
+			continue
+		}
+		n++
+		if p.Status == "approved" {
+			yes++
+		}
+		row, err := s.Cards.Card(c, p)
+		if err != nil {
+			return err
+		}
+		v.Past = append(v.Past, row)
+	}
+	if n > 0 {
+		v.History = c.N(n, "Last %s: %s approved", "Last %s: %s approved", c.Number(int64(yes)))
+	}
+	return nil
+}
+
+// entered is how the values of a form differ from what was proposed.
+func (s *section) entered(c *ui.Context, a domain.Approval, values domain.RawJSON, v *approval.Card) {
+	if len(values) == 0 || len(a.Form) == 0 {
+		return
+	}
+	v.Changes, _ = value.Diff(c.Display.Lang, proposed(approval.Schema(a)), values)
+}
+
+// proposed are the values that a form begins with.
+func proposed(schema any) domain.RawJSON {
+	props, _, order := form.Properties(schema)
+	out := map[string]any{}
+	for _, name := range order {
+		if p, ok := props[name].(map[string]any); ok {
+			if d, ok := p["default"]; ok {
+				out[name] = d
+			}
+		}
+	}
+	j, err := jsonvalue.Encode(out)
+	if err != nil {
+		return domain.RawJSON("{}")
+	}
+	return j
+}
+
+// decide answers, or only shows what was changed. If the question has changed or
+// was answered meanwhile, the page comes back with how it stands (409).
+func (s *section) decide(c *ui.Context) error {
+	a, err := s.App.Approvals.Get(c, c.Who.Actor(), c.Param("approval"))
+	if err != nil {
+		return err
+	}
+	do := c.Field("do")
+	req := domain.DecideRequest{Approval: a.ID, Answer: c.Field("answer"), AskBack: do == "ask", Comment: strings.TrimSpace(c.Field("comment")), Digest: c.Field("digest")}
+	problem := ""
+	rejects := false
+	if given, err := a.AnswerOf(req); err == nil {
+		rejects = given.Rejects()
+	} else if do == "" {
+		problem = c.Sentence(err)
+	}
+	if req.AskBack && req.Comment == "" {
+		problem = c.T("Write what you want to know.")
+	}
+	if schema := approval.Schema(a); schema != nil && !req.AskBack && !rejects {
+		if values := form.Values(c, schema); values != nil {
+			if req.Values, err = jsonvalue.Encode(values); err != nil {
+				problem = err.Error()
+			}
+		}
+	}
+	if do == "check" {
+		return s.checked(c, a, req)
+	}
+	if problem == "" {
+		decided, err := s.App.Approvals.Decide(c, app.DecideRequest{Meta: c.Meta(), DecideRequest: req})
+		if err == nil {
+			return s.after(c, decided)
+		}
+		switch domain.CodeOf(err) {
+		case domain.CodeInvalid:
+			problem = c.Sentence(err)
+		case domain.CodeConflict, domain.CodeStale:
+			fresh, readErr := s.App.Approvals.Get(c, c.Who.Actor(), a.ID)
+			if readErr != nil {
+				return readErr
+			}
+			return s.inbox(c, http.StatusConflict, &fresh, c.Sentence(err))
+		default:
+			return err
+		}
+	}
+	return s.inbox(c, http.StatusUnprocessableEntity, &a, problem)
+}
+
+// checked shows what the values of the form change, before they are sent.
+func (s *section) checked(c *ui.Context, a domain.Approval, req domain.DecideRequest) error {
+	v, err := s.decision(c, a)
+	if err != nil {
+		return err
+	}
+	if len(req.Values) == 0 {
+		req.Values = domain.RawJSON("{}")
+	}
+	s.entered(c, a, req.Values, &v)
+	p := ApprovalsPage{Shell: c.Shell("approvals", "Approval"), Chosen: true, Decision: &v, List: "/approvals"}
+	return c.Render(http.StatusOK, Approvals(p))
+}
+
+// after is where a decision leads: back to its run, or on to what waits next.
+func (s *section) after(c *ui.Context, a domain.Approval) error {
+	if c.Field("back") == "run" {
+		return c.To("/runs/" + a.Run)
+	}
+	keep, err := url.ParseQuery(c.Field("keep"))
+	if err != nil {
+		keep = url.Values{}
+	}
+	list, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{For: c.Who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: 2}})
+	if err != nil {
+		return c.To("/approvals") // what was decided is; where to go next is not worth a failure
+	}
+	for _, next := range list.Items {
+		if next.ID != a.ID {
+			return c.To(link.With("/approvals/"+next.ID, keep, "show", "", "status", ""))
+		}
+	}
+	return c.To("/approvals/" + a.ID)
+}
+
+// assign gives an approval to somebody, or to whoever may.
+func (s *section) assign(c *ui.Context) error {
+	a, err := s.App.Approvals.Get(c, c.Who.Actor(), c.Param("approval"))
+	if err != nil {
+		return err
+	}
+	_, err = s.App.Approvals.Assign(c, app.AssignRequest{Meta: c.Meta(), Approval: a.ID, Before: c.Field("before"), Assignee: c.Field("assignee"), Reason: c.Field("reason")})
+	if err == nil {
+		return c.To("/approvals/" + a.ID)
+	}
+	if code := domain.CodeOf(err); code == domain.CodeConflict || code == domain.CodeInvalid {
+		fresh, readErr := s.App.Approvals.Get(c, c.Who.Actor(), a.ID)
+		if readErr != nil {
+			return readErr
+		}
+		return s.inbox(c, ui.StatusOf[code], &fresh, c.Sentence(err))
+	}
+	return err
+}

@@ -1,0 +1,54 @@
+// Package approvals has the inbox of approvals, and the page where one or several that
+// are alike are decided.
+package approvals
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/part/approval"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Ports are what these pages need of the server.
+type Ports struct {
+	App    *app.App
+	Reader Reader
+	Engine Engine
+	Cards  approval.Ports
+}
+
+// Reader is what these pages read of the store.
+type Reader interface {
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
+	// ApprovalsCount counts matches up to the cap.
+	ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, cap int) (int, error)
+}
+
+// Engine is what these pages ask about runs.
+type Engine interface {
+	part.Programs
+	// Detail folds a run: its waits, where it stands.
+	Detail(ctx context.Context, run string) (domain.RunDetail, error)
+}
+
+type section struct {
+	Ports
+	rows part.Rows
+}
+
+// Section returns the pages.
+func Section(p Ports) ui.Section {
+	s := &section{p, part.Rows{Programs: p.Engine}}
+	return ui.Section{Routes: []ui.Route{
+		{Get: "/approvals", Operation: app.ListApprovals, Handle: s.approvals},
+		{Get: "/approvals/bulk", Operation: app.DecideApproval, Handle: s.bulkApprovals},
+		{Post: "/approvals/bulk", Operation: app.DecideApproval, Handle: s.decideAlike},
+		{Get: "/approvals/:approval/assign", Operation: app.AssignApproval, Handle: s.approval},
+		{Post: "/approvals/:approval/assign", Operation: app.AssignApproval, Handle: s.assign},
+		{Get: "/approvals/:approval", Operation: app.GetApproval, Handle: s.approval},
+		{Post: "/approvals/:approval", Operation: app.DecideApproval, Handle: s.decide},
+	}}
+}

@@ -1,0 +1,86 @@
+package approvals_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// Where two people are needed, the inbox, the approval and the run say who is the
+// first; that one is refused by the page and the API, also by a token that they made;
+// another one decides.
+func TestTwoPeopleDecide(t *testing.T) {
+	t.Parallel()
+	site := webtest.NewTwoPeople(t)
+	b := site.Browser(t).Login() // marta
+	run := site.Seed(t).Waiting
+	open, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID})
+	if err != nil || len(open.Items) != 1 {
+		t.Fatalf("%+v %v", open, err)
+	}
+	at := "/approvals/" + open.Items[0].ID
+	const says1of2 = "1 of 2: marta started the run, somebody else answers"
+	for _, path := range []string{"/approvals?show=all", at, "/runs/" + run.ID} {
+		if p := b.Get(path); !strings.Contains(p.Body, says1of2) {
+			t.Errorf("%s does not say that two people are needed: %d", path, p.Code)
+		}
+	}
+	for _, path := range []string{at, "/runs/" + run.ID} {
+		if p := b.Get(path); strings.Contains(p.Body, `data-key="approve"`) || !strings.Contains(p.Body, "You started this run") {
+			t.Errorf("%s offers to answer what will be refused: %s", path, webtest.Words(p.Body))
+		}
+	}
+	form := b.Get(at).Hidden()
+	form.Set("approve", "yes")
+	form.Set("answer", "approve")
+	if p := b.Post(at, form); p.Code != http.StatusForbidden {
+		t.Errorf("whoever started it: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	ask := func(by domain.Actor, name string) (code int, actor string) {
+		t.Helper()
+		token, made, err := site.Auth.CreateToken(t.Context(), by, name, domain.RoleOperator, nil, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/api/v1"+at, strings.NewReader(`{"approve": true, "values": {"note": "by the second"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode, auth.TokenActor(made)
+	}
+	code, ofMarta := ask(site.Admin, "of marta")
+	if code != http.StatusForbidden {
+		t.Errorf("a token of whoever started it: %d", code)
+	}
+	// A run that a token of theirs started is theirs as well, and says so beforehand.
+	hers, err := site.Engine.Start(t.Context(), domain.Actor{Name: ofMarta, Role: domain.RoleOperator}, domain.StartRequest{Plan: "refund"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site.Engine.Wait(t.Context(), hers.ID); err != nil {
+		t.Fatal(err)
+	}
+	if p := b.Get("/runs/" + hers.ID); strings.Contains(p.Body, `data-key="approve"`) || !strings.Contains(p.Body, "A token of yours started this run, which counts as you") {
+		t.Errorf("the run of a token offers to answer what will be refused: %s", webtest.Words(p.Body))
+	}
+	code, ofPaul := ask(domain.Actor{Name: "cli:root", Role: domain.RoleAdmin}, "of paul")
+	if code != http.StatusOK {
+		t.Errorf("somebody else: %d", code)
+	}
+	got, err := site.Store.Approval(t.Context(), open.Items[0].ID)
+	if err != nil || got.Status != "approved" || got.DecidedBy != ofPaul || !strings.Contains(string(got.Values), "by the second") {
+		t.Errorf("%+v %v", got, err)
+	}
+}

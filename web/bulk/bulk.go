@@ -1,0 +1,331 @@
+package bulk
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/circuit"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// headingOf is an action with the number of runs. The calls are spelled out so that
+// the catalogue's test finds their texts.
+func headingOf(c *ui.Context, a domain.Action, n int) string {
+	switch a {
+	case domain.ActionResume:
+		return c.N(n, "Resume %s run", "Resume %s runs")
+	case domain.ActionRerun:
+		return c.N(n, "Start a new run like %s run", "Start new runs like %s runs")
+	case domain.ActionCancel:
+		return c.N(n, "Cancel %s run", "Cancel %s runs")
+	case domain.ActionDelete:
+		return c.N(n, "Delete %s run", "Delete %s runs")
+	case domain.ActionRelease:
+		return c.N(n, "Release %s run", "Release %s runs")
+	case domain.ActionAck:
+		return c.N(n, "Acknowledge %s run", "Acknowledge %s runs")
+	case domain.ActionLabel:
+		return c.N(n, "Label %s run", "Label %s runs")
+	}
+	return string(a) + " " + strconv.Itoa(n)
+}
+
+// requestOf reads what a list or a form asks for.
+func requestOf(c *ui.Context) (domain.BulkRequest, part.BulkAction, error) {
+	if err := c.Echo.Request().ParseForm(); err != nil {
+		return domain.BulkRequest{}, part.BulkAction{}, domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
+	}
+	form := c.Echo.Request().Form
+	i := slices.IndexFunc(part.BulkActions, func(v part.BulkAction) bool { return string(v.Action) == form.Get("do") })
+	if i < 0 {
+		return domain.BulkRequest{}, part.BulkAction{}, domain.Errorf(domain.CodeNotFound, "there is no act %q on many runs", form.Get("do"))
+	}
+	v := part.BulkActions[i]
+	req := domain.BulkRequest{Action: v.Action, Query: strings.TrimSpace(form.Get("q")), Reason: strings.TrimSpace(form.Get("reason")), Digest: form.Get("digest")}
+	if form.Get("all") == "" { // the chosen runs, not all that match
+		req.Runs = form["run"]
+	}
+	if len(req.Runs) > 0 {
+		req.Query = ""
+	}
+	if s := form.Get("rate"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return req, v, domain.Errorf(domain.CodeInvalid, "rate %q is not a number", s)
+		}
+		req.Rate = n
+	}
+	req.Canary = form.Get("canary") != ""
+	labels, err := part.ParseLabels(form.Get("labels"))
+	if err != nil {
+		return req, v, err
+	}
+	if len(labels) > 0 {
+		req.Labels = labels
+	}
+	req.Tool = form.Get("tool")
+	if req.Provider = form.Get("provider"); form.Get("at") != "" {
+		at, err := time.ParseInLocation("2006-01-02T15:04", form.Get("at"), c.Display.Zone)
+		if err != nil {
+			return req, v, domain.Errorf(domain.CodeInvalid, "%q is not a time", form.Get("at")).Suggest("write 2030-01-31T08:00")
+		}
+		req.NotBefore = at
+	}
+	return req, v, nil
+}
+
+// preview says what an act on many runs would do; it is safe to open.
+func (s *section) preview(c *ui.Context) error {
+	req, v, err := requestOf(c)
+	if err != nil {
+		return err
+	}
+	req.Digest = ""
+	req.Canary = v.Canary
+	req.Rate = 60
+	return s.showPreview(c, http.StatusOK, req, v, "")
+}
+
+func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v part.BulkAction, problem string) error {
+	pre, err := s.App.Bulk.Preview(c, c.Who.Actor(), req)
+	if err != nil {
+		return err
+	}
+	heading := headingOf(c, v.Action, pre.Eligible)
+	p := PreviewPage{Shell: c.Shell("runs", heading), Heading: heading, Button: heading, Error: problem, Action: string(v.Action), Query: req.Query, Runs: req.Runs, Danger: v.Danger,
+		Canary: req.Canary, CanCanary: v.Canary && pre.Eligible > 1, Reason: req.Reason, Idem: kit.NewID(), Digest: pre.Digest, NeedsReason: v.NeedsReason,
+		Back: "/runs?q=" + url.QueryEscape(req.Query), Sample: s.rows.Of(c, pre.Sample)}
+	p.CanLabel, p.Labels = v.Action == domain.ActionLabel, cmp.Or(part.LabelText(req.Labels), c.Field("labels"))
+	if len(pre.Circuits) == 1 && c.Echo.Request().Method == http.MethodGet && !c.Echo.Request().Form.Has("tool") {
+		req.Tool = pre.Circuits[0].Name() // what is better for most; nobody has chosen yet
+	}
+	if err := s.conditions(c, &p, req, v, pre.Circuits); err != nil {
+		return err
+	}
+	if req.Rate > 0 {
+		p.Rate = strconv.Itoa(req.Rate)
+	}
+	at := c.Time(pre.At).Text
+	p.Count = c.N(pre.Matching, "%s run matched as of %s; that may change.", "%s runs matched as of %s; that may change.", at)
+	if pre.More {
+		p.Count += " " + c.T("More match; one act takes at most %s.", c.Number(domain.BulkMax))
+	}
+	for _, why := range slices.Sorted(maps.Keys(pre.Refused)) {
+		p.Refused = append(p.Refused, c.Number(int64(pre.Refused[why]))+" · "+c.Said(why))
+	}
+	if pre.Eligible == 0 {
+		p.Empty, p.Sentence = true, c.T("None of the runs that match can be acted on this way.")
+		return c.Render(code, Preview(p))
+	}
+	switch {
+	case p.CanCanary:
+		p.Sentence = c.T("One run goes first. If it does not fail, the others follow at the rate you give; three in a row that fail the same way again stop it.")
+	default:
+		p.Sentence = c.T("They are acted on one after the other, oldest first. You can stop it at any time.")
+	}
+	p.First = kit.Link{Text: domain.ShortID(pre.First), Href: "/runs/" + pre.First}
+	if one := pre.Preview; one != nil {
+		if v.Action == domain.ActionResume {
+			p.Consequence = part.Consequence(c, *one)
+		}
+		if e := part.Expectation(c, one.Expected, 1); e != "" {
+			p.Consequence = strings.TrimSpace(p.Consequence + " " + e)
+			if pre.Eligible > 1 {
+				p.Consequence += " " + c.T("For all %s, if they are alike: %s", c.Number(int64(pre.Eligible)), part.Expectation(c, one.Expected, pre.Eligible))
+			}
+		}
+		for _, e := range one.Effects {
+			p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", e.Node, e.Type, value.Effect(c, e.Effect)))
+		}
+	}
+	return c.Render(code, Preview(p))
+}
+
+// start begins what was previewed. If other runs match by now, the page comes
+// back with the new facts (409).
+func (s *section) start(c *ui.Context) error {
+	req, v, err := requestOf(c)
+	if domain.CodeOf(err) == domain.CodeInvalid && v.Action == domain.ActionLabel {
+		return s.showPreview(c, http.StatusUnprocessableEntity, req, v, c.Sentence(err))
+	}
+	if err != nil {
+		return err
+	}
+	if v.NeedsReason && req.Reason == "" {
+		return s.showPreview(c, http.StatusUnprocessableEntity, req, v, c.T("Say why: it is kept in the audit log."))
+	}
+	if v.Action == domain.ActionLabel && len(req.Labels) == 0 {
+		return s.showPreview(c, http.StatusUnprocessableEntity, req, v, c.T("Say which labels: key=value, with blanks between."))
+	}
+	b, err := s.App.Bulk.Start(c, app.BulkStart{Meta: c.Meta(), BulkRequest: req})
+	switch domain.CodeOf(err) {
+	case "":
+		return c.To("/bulk/" + b.ID)
+	case domain.CodeStale, domain.CodeConflict:
+		return s.showPreview(c, http.StatusConflict, req, v, c.Sentence(err))
+	}
+	return err
+}
+
+// conditions offers what a resume may wait for: a time, a provider whose calls
+// fail, and the circuits that are open for these runs.
+func (s *section) conditions(c *ui.Context, p *PreviewPage, req domain.BulkRequest, v part.BulkAction, open []domain.ToolCircuit) error {
+	if v.Action != domain.ActionResume && v.Action != domain.ActionRerun {
+		return nil
+	}
+	p.CanWait, p.Zone = true, c.Display.Zone.String()
+	if !req.NotBefore.IsZero() {
+		p.At = req.NotBefore.In(c.Display.Zone).Format("2006-01-02T15:04")
+	}
+	degraded, err := circuit.Degraded(c)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, p := range degraded {
+		names = append(names, p.Name)
+	}
+	if req.Provider != "" && !slices.Contains(names, req.Provider) {
+		names = append(names, req.Provider)
+	}
+	for _, n := range names {
+		p.Providers = append(p.Providers, kit.Option{Value: n, Text: kit.Visible(n), Selected: n == req.Provider})
+	}
+	for _, o := range open {
+		p.Circuits = append(p.Circuits, circuit.OpenOf(c, o))
+		p.Tools = append(p.Tools, kit.Option{Value: o.Name(), Text: kit.CircuitOf(o.Tool, o.Part), Selected: o.Name() == req.Tool})
+	}
+	if req.Tool != "" && !slices.ContainsFunc(open, func(c domain.ToolCircuit) bool { return c.Name() == req.Tool }) {
+		tool, host, _ := strings.Cut(req.Tool, " ")
+		p.Tools = append(p.Tools, kit.Option{Value: req.Tool, Text: kit.CircuitOf(tool, host), Selected: true})
+	}
+	return nil
+}
+
+func statusOf(c *ui.Context, b domain.Bulk) kit.Status {
+	if !b.State.Final() && b.Acted+b.Refused == 0 && (b.NotBefore.After(c.Site.Now()) || b.Provider != "" || b.Tool != "") {
+		return kit.Word("idle", "i-clock", locale.Mark("Waiting"), false)
+	}
+	switch b.State {
+	case domain.BulkCanary:
+		return kit.Word("now", "i-now", locale.Mark("Trying one run"), false)
+	case domain.BulkRunning:
+		return kit.Word("now", "i-now", locale.Mark("Under way"), false)
+	case domain.BulkStopped:
+		return kit.Word("fail", "i-fail", locale.Mark("Stopped"), true)
+	}
+	return kit.Word("ok", "i-ok", locale.Mark("Finished"), true)
+}
+
+// show is how far an act on many runs is.
+func (s *section) show(c *ui.Context) error {
+	b, err := s.App.Bulk.Get(c, c.Who.Actor(), c.Param("bulk"))
+	if err != nil {
+		return err
+	}
+	after, err := strconv.ParseInt(c.Query("after"), 10, 64)
+	if err != nil {
+		after = 0 // the beginning
+	}
+	const page = 100
+	items, err := s.App.Bulk.Items(c, c.Who.Actor(), b.ID, after, page+1)
+	if err != nil {
+		return err
+	}
+	st := statusOf(c, b)
+	heading := headingOf(c, b.Action, int(b.Total))
+	p := Progress{Shell: c.Shell("runs", c.T(st.Word)+" · "+heading), ID: b.ID, Heading: heading, Status: st, Note: c.Said(b.Note), Topic: "runs", Idem: kit.NewID(),
+		CanStop: !b.State.Final() && c.Who.Role.Includes(domain.RoleOperator), Done: kit.Percent(100 * float64(b.Acted+b.Refused) / float64(max(b.Total, 1))),
+		Label: c.T("%s of %s: %s acted on, %s refused", c.Number(b.Acted+b.Refused), c.Number(b.Total), c.Number(b.Acted), c.Number(b.Refused))}
+	p.Live = !b.State.Final()
+	if !p.Live {
+		p.Topic = ""
+	}
+	add := func(term, text, href string) {
+		if text != "" {
+			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: text, Href: href})
+		}
+	}
+	add(c.T("Begun by"), kit.Visible(b.Actor), "")
+	add(c.T("When"), c.Time(b.CreatedAt).Text, "")
+	add(c.T("Reason"), kit.Visible(b.Reason), "")
+	if b.Rate > 0 {
+		add(c.T("Runs per minute"), c.Number(int64(b.Rate)), "")
+	}
+	add(c.T("Labels"), kit.Visible(part.LabelText(b.Labels)), "")
+	add(c.T("Not before"), c.Time(b.NotBefore).Text, "")
+	if b.Provider != "" {
+		add(c.T("When it takes calls"), kit.Visible(b.Provider), "/agents/providers")
+	}
+	if b.Tool != "" {
+		tool, host, _ := strings.Cut(b.Tool, " ")
+		add(c.T("When it takes calls"), kit.CircuitOf(tool, host), link.Tool(tool))
+	}
+	if !b.State.Final() && b.Tool != "" {
+		tools, err := s.App.Tools.List(c, c.Who.Actor())
+		if err != nil {
+			return err
+		}
+		open, _ := domain.OpenCircuits(tools, b.Tool)
+		for _, o := range open {
+			p.Circuits = append(p.Circuits, circuit.OpenOf(c, o))
+		}
+	}
+	add(c.T("Filter"), kit.Visible(b.Query), "/runs?q="+url.QueryEscape(b.Query))
+	add(c.T("Runs"), c.T("as a list"), "/runs?q="+url.QueryEscape("bulk:"+b.ID))
+	if len(items) > page {
+		items = items[:page]
+		p.Older = fmt.Sprintf("/bulk/%s?after=%d", b.ID, items[page-1].Position)
+	}
+	for _, it := range items {
+		row := Item{Run: kit.Link{Text: domain.ShortID(it.Run), Href: "/runs/" + it.Run}, Detail: c.SaidInside(it.Detail), At: c.Time(it.At)}
+		if it.Result != "" {
+			row.Result = kit.Link{Text: domain.ShortID(it.Result), Href: "/runs/" + it.Result}
+		}
+		switch it.State {
+		case "acted":
+			row.Status = kit.Word("ok", "i-ok", locale.Mark("Acted on"), true)
+		case "refused":
+			row.Status = kit.Word("need", "i-need", locale.Mark("Refused"), true)
+		default:
+			row.Status = kit.Word("idle", "i-queued", locale.Mark("Not yet"), false)
+		}
+		p.Items = append(p.Items, row)
+	}
+	return c.Render(http.StatusOK, Show(p))
+}
+
+func (s *section) stop(c *ui.Context) error {
+	b, err := s.App.Bulk.Stop(c, app.BulkChange{Meta: c.Meta(), Bulk: c.Param("bulk"), Reason: strings.TrimSpace(c.Field("reason"))})
+	if err != nil {
+		return err
+	}
+	return c.To("/bulk/" + b.ID)
+}
+
+func (s *section) list(c *ui.Context) error {
+	list, err := s.App.Bulk.List(c, c.Who.Actor(), 100)
+	if err != nil {
+		return err
+	}
+	p := ListPage{Shell: c.Shell("runs", "Acts on many runs")}
+	for _, b := range list {
+		p.Rows = append(p.Rows, ListRow{Href: "/bulk/" + b.ID, Heading: headingOf(c, b.Action, int(b.Total)), Who: kit.Visible(b.Actor), Count: c.Number(b.Total),
+			Status: statusOf(c, b), At: c.Time(b.CreatedAt)})
+	}
+	return c.Render(http.StatusOK, List(p))
+}

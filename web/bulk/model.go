@@ -1,0 +1,78 @@
+package bulk
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/circuit"
+	part "github.com/kairosd/kairosd/web/part/run"
+)
+
+// BulkPage says what an act on many runs would do.
+type PreviewPage struct {
+	kit.Shell
+	Heading, Sentence string
+	Error             string
+	Action, Query     string
+	Runs              []string // chosen ones
+	Count             string
+	Refused           []string
+	Button            string
+	Danger            bool
+	Canary, CanCanary bool
+	Rate, Reason      string
+	Idem, Digest      string
+	First             kit.Link
+	Consequence       string
+	Effects           []string
+	Sample            []part.Row
+	Empty             bool
+	NeedsReason       bool
+	CanLabel          bool
+	Labels            string
+	// What it may wait for: a time in a zone, a provider, and a circuit of a tool.
+	// Circuits are those that are open for these runs.
+	CanWait          bool
+	At, Zone         string
+	Providers, Tools []kit.Option
+	Circuits         []circuit.Open
+	Back             string
+}
+
+// BulkProgress is an act on many runs under way, or over.
+type Progress struct {
+	kit.Shell
+	ID, Heading string
+	Status      kit.Status
+	Note        string
+	Facts       []kit.Fact
+	Done        string // percent
+	Label       string
+	Items       []Item
+	Older       string
+	CanStop     bool
+	Idem        string
+	Topic       string
+	Filter      string
+	Circuits    []circuit.Open // that it waits for
+}
+
+// BulkRow is one run of it.
+type Item struct {
+	Status kit.Status
+	Run    kit.Link
+	Result kit.Link
+	Detail string
+	At     kit.Time
+}
+
+// BulkListPage lists acts on many runs.
+type ListPage struct {
+	kit.Shell
+	Rows []ListRow
+}
+
+// BulkListRow is one of them.
+type ListRow struct {
+	Href, Heading, Who, Count string
+	Status                    kit.Status
+	At                        kit.Time
+}

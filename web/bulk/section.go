@@ -1,0 +1,32 @@
+// Package bulk has the pages of bulk operations: what one would do, how far it is, and
+// the list of them.
+package bulk
+
+import (
+	"github.com/kairosd/kairosd/internal/app"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Ports are what these pages need of the server.
+type Ports struct {
+	App      *app.App
+	Programs part.Programs
+}
+
+type section struct {
+	Ports
+	rows part.Rows
+}
+
+// Section returns the pages.
+func Section(p Ports) ui.Section {
+	s := &section{p, part.Rows{Programs: p.Programs}}
+	return ui.Section{Routes: []ui.Route{
+		{Get: "/bulk", Operation: app.ListBulks, Handle: s.list},
+		{Get: "/bulk/new", Operation: app.StartBulk, Handle: s.preview},
+		{Post: "/bulk", Operation: app.StartBulk, Handle: s.start},
+		{Get: "/bulk/:bulk", Operation: app.GetBulk, Handle: s.show},
+		{Post: "/bulk/:bulk/stop", Operation: app.StopBulk, Handle: s.stop},
+	}}
+}

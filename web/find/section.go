@@ -1,0 +1,38 @@
+// Package find has the page that jumps to what a text names.
+package find
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Ports are what this page needs of the server.
+type Ports struct {
+	Reader   Reader
+	Programs part.Programs
+}
+
+// Reader is what this page reads of the store.
+type Reader interface {
+	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
+	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
+	FindRun(ctx context.Context, id string) (domain.Run, error)
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
+	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
+	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
+}
+
+type section struct {
+	Ports
+	rows part.Rows
+}
+
+// Section returns the page.
+func Section(p Ports) ui.Section {
+	s := &section{p, part.Rows{Programs: p.Programs}}
+	return ui.Section{Routes: []ui.Route{{Get: "/find", Operation: app.ListRuns, Handle: s.find}}}
+}

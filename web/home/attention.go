@@ -1,0 +1,172 @@
+package home
+
+import (
+	"slices"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/failure"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+const (
+	// homeGroups is how many failures the home page lists.
+	homeGroups = 15
+	// homeRows is how many runs or approvals a band lists.
+	homeRows = 10
+	// ackedDays is for how long home shows failures that were acknowledged.
+	ackedDays = 7
+	// restartShown is for how long home speaks of a start after a crash.
+	restartShown = 24 * time.Hour
+)
+
+// waitsForPerson are the reasons that are not asked as approvals.
+var waitsForPerson = slices.DeleteFunc(slices.Clone(domain.WaitReasons), func(w domain.WaitReason) bool {
+	return !w.NeedsPerson() || w == domain.WaitApproval
+})
+
+// attentionBand is what is wrong: failures that are alike as one line each, what
+// a crash interrupted, and runs that only a person can let go on.
+func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
+	var p AttentionBand
+	counts, err := s.Reader.RunCounts(c)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.App.Failures.List(c, c.Who.Actor(), homeGroups+1)
+	if err != nil {
+		return nil, err
+	}
+	more := len(groups) > homeGroups
+	if more {
+		groups, p.More = groups[:homeGroups], c.T("All that failed")
+	}
+	for _, g := range groups {
+		row := groupRow(c, g)
+		since, err := failure.Ports{App: s.App, Reader: s.Reader}.NewSince(c, g)
+		if err != nil {
+			return nil, err
+		}
+		row.New, row.Good, row.Compare = since.New, since.Good, since.Compare
+		p.Groups = append(p.Groups, row)
+	}
+	if err := s.acked(c, &p, groups); err != nil {
+		return nil, err
+	}
+	// What else only a person can end: interrupted, parked, over budget, paused;
+	// and what is tried again and again.
+	waiting, err := s.Reader.Runs(c, domain.RunFilter{WaitReasons: waitsForPerson, Page: domain.Page{Limit: homeRows}})
+	if err != nil {
+		return nil, err
+	}
+	p.Waiting = s.rows.Of(c, waiting.Items)
+	if waiting.Next != "" {
+		p.MoreWaiting = c.T("All that wait for a person")
+	}
+	retrying, err := s.Reader.Runs(c, domain.RunFilter{NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}, Page: domain.Page{Limit: homeRows}})
+	if err != nil {
+		return nil, err
+	}
+	p.Retrying = s.rows.Of(c, retrying.Items)
+	if retrying.Next != "" {
+		p.MoreRetrying = c.T("All that are tried again and again")
+	}
+	if counts.Silent > 0 {
+		silent, err := s.Reader.Runs(c, domain.RunFilter{NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}, Page: domain.Page{Limit: homeRows}})
+		if err != nil {
+			return nil, err
+		}
+		p.Silent = s.rows.Of(c, silent.Items)
+		if silent.Next != "" {
+			p.MoreSilent = c.T("All that give no sign of life")
+		}
+	}
+	if p.Restart, err = s.restart(c); err != nil {
+		return nil, err
+	}
+	problems := len(p.Groups) + len(p.Waiting) + len(p.Retrying) + len(p.Silent)
+	if problems == 0 {
+		p.Nothing, err = s.lastFailure(c)
+		return Attention(p), err
+	}
+	runs := counts.NeedsAttention - counts.Waiting[domain.WaitApproval]
+	p.Sum = c.T("%s in %s", c.N(problems, "%s problem", "%s problems"), c.N(int(runs), "%s run", "%s runs"))
+	if more || p.MoreWaiting != "" || p.MoreRetrying != "" || p.MoreSilent != "" {
+		p.Sum = c.T("more than %s", p.Sum)
+	}
+	if len(groups) > 1 && c.Who.Role.Includes(domain.RoleOperator) {
+		p.AckAll = "/failures/ack?all=1"
+	}
+	return Attention(p), nil
+}
+
+// acked adds the failures that people took note of and that are not back.
+func (s *section) acked(c *ui.Context, p *AttentionBand, groups []domain.FailureGroup) error {
+	acks, err := s.App.Failures.Acknowledged(c, c.Who.Actor(), c.Site.Now().Add(-ackedDays*24*time.Hour), 50)
+	if err != nil {
+		return err
+	}
+	for _, a := range acks {
+		if !slices.ContainsFunc(groups, func(g domain.FailureGroup) bool { return a.Covers(g.Ref()) }) {
+			p.Acked = append(p.Acked, ackOf(c, a))
+		}
+	}
+	if len(p.Acked) > 0 {
+		p.AckedHead = c.N(len(p.Acked), "%s failure is acknowledged", "%s failures are acknowledged")
+	}
+	return nil
+}
+
+// lastFailure says when a run failed last.
+func (s *section) lastFailure(c *ui.Context) (string, error) {
+	list, err := s.Reader.Runs(c, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, Page: domain.Page{Limit: 1}})
+	if err != nil || len(list.Items) == 0 {
+		return "", err
+	}
+	return c.T("The last failure was %s.", c.Ago(c.Site.Now().Sub(list.Items[0].EndedAt))), nil
+}
+
+// restart says what the last start after a crash found in flight, and what has
+// become of it; nil: there was none of late.
+func (s *section) restart(c *ui.Context) (*RestartLine, error) {
+	starts, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Action: "daemon.start", Page: domain.Page{Limit: 1}})
+	if err != nil || len(starts.Items) == 0 {
+		return nil, err
+	}
+	start := starts.Items[0]
+	if start.Reason != "unclean" || c.Site.Now().Sub(start.At) > restartShown {
+		return nil, nil
+	}
+	open, err := s.Reader.Runs(c, domain.RunFilter{HasCrash: true, Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting}, Page: domain.Page{Limit: 200}})
+	if err != nil {
+		return nil, err
+	}
+	ended, whole, err := s.Reader.RunsCount(c, domain.RunFilter{HasCrash: true, Statuses: []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled}, Since: start.At}, sinceCap)
+	if err != nil {
+		return nil, err
+	}
+	decide := 0
+	for _, run := range open.Items {
+		if run.Status == domain.RunWaiting && run.WaitReason.NeedsPerson() {
+			decide++
+		}
+	}
+	all := len(open.Items) + ended
+	if all == 0 {
+		return nil, nil
+	}
+	l := &RestartLine{At: c.Time(start.At), Href: link.List("/runs", "has:crash since:24h")}
+	l.Text = c.N(all, "%s run: ", "%s runs: ")
+	if !whole {
+		l.Text = c.T("at least %s", l.Text)
+	}
+	l.Text += c.N(all-decide, "%s recovered", "%s recovered")
+	if decide > 0 {
+		l.Text += c.N(decide, ", %s needs a decision", ", %s need a decision")
+		l.Href = link.List("/runs", "has:crash waiting:in_doubt,quarantined")
+	}
+	return l, nil
+}

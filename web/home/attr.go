@@ -1,0 +1,11 @@
+package home
+
+import "github.com/a-h/templ"
+
+// following are the attributes by which a band of home keeps up to date.
+func following(b Band) templ.Attributes {
+	if b.Topic == "" {
+		return nil
+	}
+	return templ.Attributes{"data-live": b.Topic, "data-every": b.Every, "hx-get": "/?v=" + b.Version, "hx-trigger": "k:" + b.Topic + " from:body", "hx-swap": "morph:outerHTML"}
+}

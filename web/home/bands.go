@@ -1,0 +1,128 @@
+package home
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// bandDeadline is how long one band may read. A band that takes longer says so;
+// the others do not wait for it.
+const bandDeadline = 2 * time.Second
+
+// homeBand is one part of home. It has a topic of its own and is read by itself,
+// so that one that cannot be read leaves the others as they are (UI R30).
+type homeBand struct {
+	id, heading string
+	// live bands follow the topic of their name, at most once every so many ms.
+	live  bool
+	every int
+	// build gives the band's content; nil: there is nothing to say, and no band.
+	build func(*section, *ui.Context) (templ.Component, error)
+}
+
+// homeBands stand on the page in this order.
+var homeBands = []homeBand{
+	{id: "since", heading: locale.Mark("Since you left"), build: (*section).sinceBand},
+	{id: "attention", heading: locale.Mark("Needs attention"), live: true, every: 2000, build: (*section).attentionBand},
+	{id: "approvals", heading: locale.Mark("Needs you"), live: true, every: 2000, build: (*section).approvalsBand},
+	{id: "now", heading: locale.Mark("Now"), live: true, every: 2000, build: (*section).nowBand},
+	{id: "day", heading: locale.Mark("Last 24 hours"), live: true, every: 60_000, build: (*section).dayBand},
+	{id: "system", heading: locale.Mark("System"), live: true, every: 2000, build: (*section).systemBand},
+}
+
+func bandOf(id string) (homeBand, bool) {
+	i := slices.IndexFunc(homeBands, func(b homeBand) bool { return b.id == id })
+	if i < 0 {
+		return homeBand{}, false
+	}
+	return homeBands[i], true
+}
+
+// bands reads all bands at the same time.
+func (s *section) bands(c *ui.Context) []Band {
+	all := make([]Band, len(homeBands))
+	var reading sync.WaitGroup
+	for i, b := range homeBands {
+		reading.Go(func() { all[i] = s.band(c, b) })
+	}
+	reading.Wait()
+	return slices.DeleteFunc(all, func(b Band) bool { return b.Content == nil && b.Failed == "" })
+}
+
+// refreshBand answers for one band: nothing, if it says what the page has.
+func (s *section) refreshBand(c *ui.Context, b homeBand) error {
+	v := s.band(c, b)
+	if v.Failed == "" && v.Version == c.Query("v") {
+		return c.Echo.NoContent(http.StatusNoContent)
+	}
+	return c.Render(http.StatusOK, HomeBand(v))
+}
+
+// band reads one band. Whatever goes wrong stays in it.
+func (s *section) band(c *ui.Context, b homeBand) (v Band) {
+	v = Band{ID: b.id, Heading: c.T(b.heading), Every: strconv.Itoa(b.every)}
+	if b.live {
+		v.Topic = b.id
+	}
+	failed := func(err error) {
+		if errors.Is(c.Err(), context.Canceled) {
+			return // the browser has gone: nobody waits for this
+		}
+		id := kit.NewID()
+		c.Site.Logger.Error("a band of home failed", "id", id, "band", b.id, "err", err)
+		v.Failed = c.T("This part could not be read. Error %s.", id)
+		if errors.Is(err, context.DeadlineExceeded) {
+			v.Failed = c.T("This part took too long to read. Error %s.", id)
+		}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			failed(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	ctx, cancel := context.WithTimeout(c, bandDeadline)
+	defer cancel()
+	content, err := b.build(s, c.Within(ctx))
+	if err != nil {
+		failed(err)
+		return v
+	}
+	if content == nil {
+		return v
+	}
+	var out bytes.Buffer
+	if err := content.Render(ctx, &out); err != nil {
+		failed(err)
+		return v
+	}
+	v.Content = written(out.Bytes())
+	sum := fnv.New64a()
+	sum.Write(out.Bytes())
+	v.Version = strconv.FormatUint(sum.Sum64(), 36)
+	return v
+}
+
+// written is a part of a page that was rendered once, for its version, and is sent
+// as it was.
+type written []byte
+
+// Render writes the part.
+func (p written) Render(_ context.Context, w io.Writer) error {
+	_, err := w.Write(p)
+	return err
+}

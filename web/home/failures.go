@@ -1,0 +1,47 @@
+package home
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/failure"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// groupRow is a group of failures as home lists it.
+func groupRow(c *ui.Context, g domain.FailureGroup) Group {
+	q := filter.FailuresToHandle(g.Ref())
+	row := Group{Code: kit.Visible(g.Code), Node: kit.Visible(g.Node), Plan: kit.Visible(g.PlanKey), Version: fmt.Sprintf("v%d", g.Version), Href: "/runs?q=" + url.QueryEscape(q),
+		Runs: c.Number(g.Runs), First: c.Time(g.First), Last: c.Time(g.Last), Headline: part.FailureLine(c, g.Headline),
+		Newest: kit.Link{Text: domain.ShortID(g.Newest), Href: "/runs/" + g.Newest}}
+	if c.Who.Role.Includes(domain.RoleOperator) {
+		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
+		row.Ref = failure.Query(g.Ref())
+		row.Ack = "/failures/ack?" + row.Ref
+	}
+	if a := g.Ack; a != nil {
+		row.Acked, row.Note = c.T("It is back: %s took note of it on %s.", kit.Visible(a.Actor), c.Time(a.At).Text), kit.Visible(a.Note)
+	}
+	if g.Runs == 1 {
+		row.One, row.Href = true, row.Newest.Href
+		if row.Resume != "" {
+			row.Resume = row.Newest.Href + "/resume"
+		}
+	}
+	return row
+}
+
+// ackOf says who took note of a failure.
+func ackOf(c *ui.Context, a domain.FailureAck) AckRow {
+	row := AckRow{What: c.T("%s at %s", kit.Visible(a.Code), kit.Visible(a.Node)), Plan: kit.Visible(a.PlanKey), Who: kit.Visible(a.Actor), Note: kit.Visible(a.Note), At: c.Time(a.At),
+		Runs: c.N(int(a.Runs), "%s run", "%s runs"), Href: link.List("/runs", "is:acknowledged "+filter.Failures(a.FailureRef)), Says: kit.Cut(part.FailureLine(c, a.Headline), 200)}
+	if c.Who.Role.Includes(domain.RoleOperator) {
+		row.Back = "/failures/unack?" + failure.Query(a.FailureRef)
+	}
+	return row
+}

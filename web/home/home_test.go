@@ -1,0 +1,197 @@
+package home_test
+
+import (
+	"errors"
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/recovery"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// A failure that somebody took note of leaves home, with who and why, and comes
+// back when it fails anew.
+func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	path := "/failures/ack?plan=ledger&node=post&alike=" + seed.Failed.Alike + "&code=" + seed.Failed.Error.Code
+	if home := b.Get("/"); !strings.Contains(home.Body, strings.ReplaceAll("/failures/ack?alike="+seed.Failed.Alike+"&code="+seed.Failed.Error.Code+"&node=post&plan=ledger", "&", "&amp;")) {
+		t.Fatalf("home offers no acknowledgement:\n%s", home.Body)
+	}
+	before, err := site.Store.RunCounts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := b.Get(path).Hidden()
+	form.Set("note", "waiting for quota")
+	first, second := b.Post("/failures/ack", form), b.Post("/failures/ack", form)
+	if first.Location != "/" || second.Location != "/" {
+		t.Fatalf("%d %s, %d %s", first.Code, first.Location, second.Code, second.Location)
+	}
+	after, err := site.Store.RunCounts(t.Context())
+	if err != nil || after.NeedsAttention != before.NeedsAttention-1 || after.ByStatus[domain.RunFailed] != before.ByStatus[domain.RunFailed] {
+		t.Errorf("%+v, then %+v, %v", before, after, err)
+	}
+	home := b.Get("/")
+	for _, want := range []string{"1 failure is acknowledged", "waiting for quota", "marta", "Take back…"} {
+		if !strings.Contains(home.Body, want) {
+			t.Errorf("home does not say %q", want)
+		}
+	}
+	if strings.Contains(home.Body, "/runs/"+seed.Failed.ID+"/resume") {
+		t.Error("home still shows the failure")
+	}
+	form.Set("idem", "again")
+	if p := b.Post("/failures/ack", form); p.Code != http.StatusConflict {
+		t.Errorf("acknowledged twice: %d", p.Code)
+	}
+	site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
+	if home = b.Get("/"); !strings.Contains(home.Body, "It is back: marta") || !strings.Contains(home.Body, "waiting for quota") {
+		t.Error("the failure that came back does not say that it did")
+	}
+	form = b.Get("/failures/unack?plan=ledger&node=post&alike=" + seed.Failed.Alike + "&code=" + seed.Failed.Error.Code).Hidden()
+	if p := b.Post("/failures/unack", form); p.Location != "/" {
+		t.Fatalf("take back: %d", p.Code)
+	}
+	if home = b.Get("/"); !strings.Contains(home.Body, "Resume 2…") || strings.Contains(home.Body, "It is back") {
+		t.Error("what was taken back is not whole again")
+	}
+	audit, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "failure.ack"})
+	if err != nil || len(audit.Items) != 1 || audit.Items[0].Reason != "waiting for quota" {
+		t.Errorf("%+v %v", audit.Items, err)
+	}
+	checks, err := recovery.Doctor(t.Context(), site.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		if c.Name == "counters" && len(c.Problems) > 0 {
+			t.Error(c.Problems)
+		}
+	}
+}
+
+// Home tells what happened since the reader's last visit, and how the last day
+// went, plan by plan.
+func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit", Value: "1000000"}); err != nil { // a long time ago
+		t.Fatal(err)
+	}
+	site.Seed(t)
+	home := b.Get("/")
+	for _, want := range []string{"Since you left", "1 run succeeded", "2 failed", "new: ", "Last 24 hours", "ledger: 0 succeeded, 1 failed in 24 hours", `fill="url(#hatch)"`} {
+		if !strings.Contains(home.Body, want) {
+			t.Errorf("home does not say %q", want)
+		}
+	}
+	if again := b.Get("/"); !strings.Contains(again.Body, "Since you left") {
+		t.Error("a second look takes it away")
+	}
+	// Who has never been here is told nothing of that.
+	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit", Value: ""}); err != nil {
+		t.Fatal(err)
+	}
+	if fresh := b.Get("/"); strings.Contains(fresh.Body, "Since you left") {
+		t.Error("the first visit tells of one before it")
+	}
+}
+
+// What is read for a band that cannot be read is not shown; the others are, and
+// the band says so, with a way to try again (R30). It catches up by itself.
+func TestABandThatFailsLeavesTheOthers(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	b := site.Browser(t).Login()
+	site.System.Fail(errors.New("the disk does not answer"))
+	home := b.Get("/")
+	webtest.Says(t, home, http.StatusOK, "This part could not be read.", "Try again", "3 problems in 3 runs", "1 approval, oldest waits", "ledger: 0 succeeded, 1 failed")
+	if strings.Contains(home.Body, "the disk does not answer") {
+		t.Error("a cause that is for the log is on the page")
+	}
+	ask := func(id, version string) webtest.Page {
+		t.Helper()
+		req := webtest.Request(t, http.MethodGet, site.URL+"/?v="+version, "", "HX-Request", "true", "HX-Target", id)
+		return b.Do(req)
+	}
+	if p := ask("system", ""); p.Code != http.StatusOK || !strings.Contains(p.Body, "This part could not be read.") || strings.Contains(p.Body, "<html") {
+		t.Errorf("the band alone: %d %s", p.Code, p.Body)
+	}
+	site.System.Fail(nil)
+	p := ask("system", "")
+	webtest.Says(t, p, http.StatusOK, "checkpoints p95 4 ms", "no backups configured")
+	// What says nothing new is not sent again.
+	at := regexp.MustCompile(`hx-get="/\?v=([a-z0-9]+)"`).FindStringSubmatch(p.Body)
+	if at == nil {
+		t.Fatalf("the band has no version: %s", p.Body)
+	}
+	if again := ask("system", at[1]); again.Code != http.StatusNoContent {
+		t.Errorf("what is unchanged is sent: %d", again.Code)
+	}
+	if p := ask("attention", "old"); p.Code != http.StatusOK || !strings.HasPrefix(p.Body, `<section id="attention"`) {
+		t.Errorf("a band by itself: %d %.80s", p.Code, p.Body)
+	}
+}
+
+// A failure that began with a version says so, and leads to what changed.
+func TestAFailureIsNewSinceAVersion(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: sync\nnodes:\n  a: {type: set, input: 1}\n")
+	site.Run(t, "sync", "null")
+	site.Plan(t, "id: sync\nnodes:\n  a: {type: json, input: {value: 1, path: \"[\"}}\n")
+	site.Run(t, "sync", "null")
+	webtest.Says(t, b.Get("/"), http.StatusOK, "new since v2", "marta", "Compare v1..v2", `href="/plans/sync/diff/1/2"`, "last success", "1 problem in 1 run")
+	// One that never succeeded is not new since anything.
+	site.Plan(t, "id: never\nnodes:\n  a: {type: json, input: {value: 1, path: \"[\"}}\n")
+	site.Run(t, "never", "null")
+	if home := b.Get("/"); strings.Count(home.Body, "new since") != 1 {
+		t.Error("what never succeeded is called new")
+	}
+}
+
+// All that home lists is acknowledged with one note; what nobody has seen is not.
+func TestAllFailuresAreAcknowledgedAtOnce(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	b := site.Browser(t).Login()
+	webtest.Says(t, b.Get("/"), http.StatusOK, "Acknowledge all…", "/failures/ack?all=1")
+	shown := b.Get("/failures/ack?all=1")
+	webtest.Says(t, shown, http.StatusOK, "Acknowledge 2 failures")
+	f := webtest.Form(t, shown.Body, "Acknowledge 2 failures")
+	for _, m := range regexp.MustCompile(`name="group" value="([^"]*)"`).FindAllStringSubmatch(shown.Body, -1) {
+		f.Add("group", html.UnescapeString(m[1]))
+	}
+	if len(f["group"]) != 2 {
+		t.Fatalf("the form names %q", f["group"])
+	}
+	f.Set("note", "known since yesterday")
+	if p := b.Post("/failures/ack", f); p.Location != "/" {
+		t.Fatalf("%d %s", p.Code, p.Body)
+	}
+	webtest.Says(t, b.Get("/"), http.StatusOK, "2 failures are acknowledged", "known since yesterday")
+	f.Set("idem", "again")
+	if p := b.Post("/failures/ack", f); p.Code != http.StatusConflict {
+		t.Errorf("acknowledged twice: %d", p.Code)
+	}
+}
+
+// Before anything ran, home says how to begin, with commands that work here.
+func TestHomeOfAnEmptyInstallation(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	webtest.Says(t, b.Get("/"), http.StatusOK, "Nothing has run here yet", "--data-binary @plan.yaml "+site.URL+"/api/v1/plans", site.URL+"/api/v1/runs", "Create your first plan")
+}

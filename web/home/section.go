@@ -1,0 +1,65 @@
+// Package home has the first page: what is wrong, what waits for a person, what runs;
+// and the form that acknowledges failures.
+package home
+
+import (
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/approval"
+	"github.com/kairosd/kairosd/web/part/failure"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Ports are what these pages need of the server.
+type Ports struct {
+	App      *app.App
+	Reader   Reader
+	Programs part.Programs
+	System   System
+	Cards    approval.Ports
+}
+
+// Reader is what these pages read of the store.
+type Reader interface {
+	ui.Reader
+	failure.Reader
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
+	// RunsCount counts matches up to the cap; not whole: there may be more.
+	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)
+	// Outcomes counts how runs ended since a time, per plan and half hour.
+	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)
+}
+
+// System is how the daemon does.
+type System interface {
+	Installation(ctx context.Context) (domain.Installation, error)
+	Vitals(ctx context.Context) (domain.Vitals, error)
+}
+
+type section struct {
+	Ports
+	rows part.Rows
+}
+
+// Section returns the pages.
+func Section(p Ports) ui.Section {
+	s := &section{p, part.Rows{Programs: p.Programs}}
+	return ui.Section{
+		Routes: []ui.Route{
+			{Get: "/", Operation: app.ListFailures, Handle: s.home},
+			{Get: "/failures/ack", Operation: app.AcknowledgeFailures, Handle: s.ackForm},
+			{Post: "/failures/ack", Operation: app.AcknowledgeFailures, Handle: s.ack},
+			{Get: "/failures/unack", Operation: app.UnacknowledgeFailures, Handle: s.ackForm},
+			{Post: "/failures/unack", Operation: app.UnacknowledgeFailures, Handle: s.ack},
+		},
+		Done: []ui.Done{
+			{Name: "failure-noted", Path: "/failures/ack", Says: locale.Mark("Somebody knows of it now: it needs attention no more.")},
+			{Name: "failure-back", Path: "/failures/unack", Says: locale.Mark("It needs attention again.")},
+		},
+	}
+}

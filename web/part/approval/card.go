@@ -1,0 +1,175 @@
+// Package approval is what several sections show of approvals: a row of a list, and the
+// card with its answers.
+package approval
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/form"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Ports are what these parts need of the server.
+type Ports struct {
+	Forecasts Forecasts
+	// TwoPeople reports whether who started a run may not answer its approvals.
+	TwoPeople func() bool
+	// People are the persons behind the name of an actor: nobody is two people by
+	// making a token.
+	People func(ctx context.Context, name string) ([]string, error)
+}
+
+// Forecasts say for each answer to an open approval what comes next.
+type Forecasts interface {
+	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
+}
+
+// startedIt reports whether the reader may be who started a run: by their name, or by
+// a token that they made. The engine refuses their answer then.
+func (p Ports) startedIt(c *ui.Context, starter string) (bool, error) {
+	if starter == c.Who.Name {
+		return true, nil
+	}
+	who, err := p.People(c, starter)
+	return slices.Contains(who, c.Who.Name), err
+}
+
+// Card is an approval as a form or a row says it.
+func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
+	v := Card{ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: kit.Visible(a.Message), Run: domain.ShortID(a.Run),
+		RunHref: "/runs/" + a.Run, Plan: a.PlanKey, PlanHref: "/plans/" + url.PathEscape(a.PlanKey), Node: a.Node, Since: c.Time(a.CreatedAt), Digest: a.Digest, Status: a.Status,
+		DecidedBy: kit.Visible(a.DecidedBy), Comment: commentOf(c, a), CSRF: c.Who.CSRF, Idem: kit.NewID(), Agent: kit.Visible(a.Agent), Label: kit.Visible(kit.Cut(a.Label, 80)),
+		Assignee: kit.Visible(a.Assignee), MayAsk: a.MayAsk, Outcome: outcomeOf(a), Decided: c.Time(a.DecidedAt),
+		CanAct: c.Who.Role.Includes(domain.RoleOperator), Typed: c.Field("comment")}
+	first := map[bool]bool{true: true, false: true} // of those that reject, and of the others
+	for i, x := range a.Answers() {
+		b := Answer{ID: x.ID, Label: kit.Visible(kit.Cut(x.Label, 60)), Rejects: x.Rejects(), Chosen: !x.Rejects() && first[false]}
+		if i < len(a.Choices) && a.Choices[i].Label == "" || len(a.Choices) == 0 {
+			switch x.ID { // the plan has no word of its own
+			case "approve":
+				b.Label = c.T("Approve")
+			case "reject":
+				b.Label = c.T("Reject")
+			}
+		}
+		if first[x.Rejects()] {
+			b.Key = "approve"
+			if x.Rejects() {
+				b.Key = "reject"
+			}
+			first[x.Rejects()] = false
+		}
+		v.Answers = append(v.Answers, b)
+		if a.Answer == x.ID && len(a.Answers()) > 2 { // else the status says it
+			v.Given = b.Label
+		}
+	}
+	v.By = c.T("step %s", a.Node)
+	if a.Agent != "" {
+		v.By = c.T("agent %s", v.Agent)
+	}
+	v.Due = dueWords(c, a)
+	v.StartedBy = kit.Visible(a.StartedBy)
+	if p.TwoPeople() && a.StartedBy != "" {
+		v.Two = c.T("1 of 2: %s started the run, somebody else answers", v.StartedBy)
+		var err error
+		if v.OwnRun, err = p.startedIt(c, a.StartedBy); err != nil {
+			return v, err
+		}
+		v.OwnToken = v.OwnRun && a.StartedBy != c.Who.Name
+	}
+	if a.Tool != "" {
+		v.Tool, v.Arguments = a.Tool, kit.Visible(value.Pretty(a.Arguments))
+		v.Facts = argumentFacts(a.Arguments)
+	}
+	if schema := Schema(a); schema != nil {
+		v.Fields = form.Fields(c, schema)
+	}
+	return v, nil
+}
+
+// dueWords say until when an approval waits, and what happens then.
+func dueWords(c *ui.Context, a domain.Approval) string {
+	if a.DueAt.IsZero() {
+		return c.T("no deadline")
+	}
+	if a.Status != "open" {
+		return c.T("until %s, then %s", c.Time(a.DueAt).Text, c.T(a.OnTimeout))
+	}
+	left := c.Ago(c.Site.Now().Sub(a.DueAt))
+	switch a.OnTimeout {
+	case "approve":
+		return c.T("auto-approve %s", left)
+	case "fail":
+		return c.T("fails %s", left)
+	}
+	return c.T("auto-reject %s", left)
+}
+
+// commentOf is what was said with an answer; of a question that was taken back
+// when its run was put aside, why.
+func commentOf(c *ui.Context, a domain.Approval) string {
+	if a.Status == "cancelled" && a.DecidedBy == domain.System.Name && a.Comment != "" {
+		return c.T("It was taken back: %s", c.HeadlineOf(domain.RunWaiting, domain.WaitQuarantined, a.Comment))
+	}
+	return kit.Visible(a.Comment)
+}
+
+// outcomeOf is how an approval ended, as lists show it.
+func outcomeOf(a domain.Approval) kit.Status {
+	switch a.Status {
+	case "approved":
+		return kit.Word("ok", "i-ok", locale.Mark("approved"), true)
+	case "rejected":
+		return kit.Word("fail", "i-fail", locale.Mark("rejected"), true)
+	case "asked_back":
+		return kit.Word("idle", "i-retry", locale.Mark("asked back"), true)
+	case "expired":
+		return kit.Word("idle", "i-wait", locale.Mark("expired"), true)
+	case "cancelled":
+		return kit.Word("idle", "i-cancel", locale.Mark("cancelled"), true)
+	}
+	return kit.Word("need", "i-need", locale.Mark("open"), false)
+}
+
+// argumentFacts are the arguments of a call as terms and values, if it has a few
+// plain ones; what is larger is read in the JSON below.
+func argumentFacts(arguments domain.RawJSON) []kit.Fact {
+	v, err := jsonvalue.Decode(arguments)
+	if err != nil {
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	if !ok || len(m) > 20 {
+		return nil
+	}
+	var out []kit.Fact
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		text := jsonvalue.Text(m[k])
+		if short := []rune(text); len(short) > 400 {
+			text = string(short[:400]) + "…"
+		}
+		out = append(out, kit.Fact{Term: kit.Visible(k), Text: kit.Visible(text)})
+	}
+	return out
+}
+
+// Schema is that of the values that an approval asks for; nil: it asks for none.
+func Schema(a domain.Approval) any {
+	if a.Form == nil {
+		return nil
+	}
+	schema, err := jsonvalue.Decode(a.Form)
+	if err != nil {
+		return nil
+	}
+	return schema
+}

@@ -1,0 +1,79 @@
+package approval
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Tail is what a planner would have a run go on with, and why, if that is asked.
+func Tail(c *ui.Context, e *domain.Entry, run domain.Run, v *Card) {
+	var p struct {
+		Tail *struct {
+			Version int
+			Reason  string
+		}
+	}
+	if json.Unmarshal(e.Decision, &p) == nil && p.Tail != nil && p.Tail.Version > 0 {
+		v.Diff = kit.Link{Text: c.T("What version %d changes", p.Tail.Version), Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), run.Version, p.Tail.Version)}
+		v.Why = kit.Visible(kit.Cut(p.Tail.Reason, 2000))
+	}
+}
+
+// Forecast says where each answer leads.
+func (p Ports) Forecast(c *ui.Context, a domain.Approval, v *Card) error {
+	ahead, err := p.Forecasts.Forecast(c, a.ID)
+	if err != nil && domain.CodeOf(err) != domain.CodeConflict {
+		return err
+	}
+	for _, f := range ahead {
+		v.Ahead = append(v.Ahead, forecast(c, f, *v))
+	}
+	return nil
+}
+
+// forecast puts where an answer leads into words.
+func forecast(c *ui.Context, f domain.Forecast, v Card) Ahead {
+	a := Ahead{Answer: c.T("Ask back")}
+	approves := false
+	if i := slices.IndexFunc(v.Answers, func(x Answer) bool { return x.ID == f.Answer }); i >= 0 {
+		a.Answer, approves = v.Answers[i].Label, !v.Answers[i].Rejects
+	}
+	names := func(steps []domain.PreviewStep) []string {
+		var out []string
+		for _, s := range steps[:min(len(steps), 12)] {
+			out = append(out, s.Node+" · "+s.Type)
+		}
+		return out
+	}
+	switch {
+	case f.Note == "tail" && approves:
+		a.Says = c.T("The run follows the new version.")
+	case f.Note == "tail":
+		a.Says = c.T("The step's failure stands.")
+	case f.Note == "agent" && f.Answer == "ask_back":
+		a.Says = c.T("The agent reads your question as the tool's answer, goes on, and may ask again.")
+	case f.Note == "agent":
+		a.Says = c.T("The call is not made; the agent reads why and goes on.")
+	case v.Tool != "" && approves:
+		a.Says = c.T("%s is called with exactly these arguments.", v.Tool)
+	case len(f.Next) > 0:
+		a.Says, a.Steps = c.T("Next:"), names(f.Next)
+	case f.Ends == domain.RunFailed:
+		a.Says = c.T("The run fails.")
+	case f.Ends != "":
+		a.Says = c.T("The run ends here.")
+	default:
+		a.Says = c.T("Nothing new starts; the run waits for what else is under way.")
+	}
+	for _, e := range f.Effects[:min(len(f.Effects), 12)] {
+		a.Effects = append(a.Effects, fmt.Sprintf("%s · %s · %s", e.Node, e.Type, value.Effect(c, e.Effect)))
+	}
+	return a
+}

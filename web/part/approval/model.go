@@ -1,0 +1,68 @@
+package approval
+
+import "github.com/kairosd/kairosd/web/kit"
+
+// Card is a question for a person.
+type Card struct {
+	ID, Href, Message string
+	Run, RunHref      string
+	OnRun             bool // shown on the page of its run
+	Current           bool // the decision beside the list
+	Plan, PlanHref    string
+	Version, Node     string
+	Since             kit.Time
+	Due               string
+	Digest            string
+	Status            string
+	Outcome           kit.Status
+	Decided           kit.Time
+	DecidedBy         string
+	Comment           string
+	Action            string
+	CSRF, Idem, Keep  string
+	Fields            []kit.Field
+	Typed             string // the reason, as it was typed before
+	FormError         string
+	Changed           bool // what is shown is not what was answered
+	CanAct            bool
+	// Tool and Arguments are the call that is asked about, in full.
+	Tool, Arguments string
+	Facts           []kit.Fact // the arguments, where they are few and plain
+	StartedBy       string
+	// Two says that two people are needed, and who is the first; OwnRun: the reader
+	// is, and may not answer.
+	Two    string
+	OwnRun bool
+	// OwnToken: they did so by a token that they made.
+	OwnToken bool
+	// By says who asks; Agent is the agent, if it is one.
+	By, Agent string
+	Label     string // of the risk or amount
+	Assignee  string
+	Assign    []kit.Option // to whom it can be given
+	// Answers are the buttons, and Given is the answer that a person gave.
+	Answers []Answer
+	Given   string
+	MayAsk  bool
+	Why     string // what a model said of it
+	Seen    []kit.Block
+	Ahead   []Ahead
+	History string
+	Past    []Card
+	Changes []kit.DiffLine // of the values against those proposed
+	Diff    kit.Link       // of a new version of the plan
+	Alike   []kit.Link     // acts on all of its kind
+}
+
+// Ahead is where an answer leads.
+type Ahead struct {
+	Answer, Says   string
+	Steps, Effects []string
+}
+
+// Answer is an answer that an approval takes.
+type Answer struct {
+	ID, Label       string
+	Rejects, Chosen bool   // Chosen: it is the one that is most likely wanted
+	Key             string // of the keyboard; empty: none
+}

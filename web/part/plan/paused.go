@@ -1,0 +1,17 @@
+// Package plan is what several sections show of plans.
+package plan
+
+import (
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Paused says who lets no run of a plan start.
+func Paused(c *ui.Context, s *domain.Stop) string {
+	text := c.T("Paused since %s by %s.", c.Time(s.Since).Text, kit.Visible(s.By))
+	if s.Reason != "" {
+		text += " " + kit.Visible(s.Reason)
+	}
+	return text
+}

@@ -1,0 +1,121 @@
+package runs
+
+import (
+	"encoding/csv"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// exportMax is how many runs one export holds.
+const exportMax = 100_000
+
+// exportRuns streams the runs that a filter matches as CSV, page by page, so
+// that neither the server nor a long list holds anything up.
+func (s *section) exportRuns(c *ui.Context) error {
+	f, problem := filter.Parse(strings.TrimSpace(c.Query("q")), time.Now())
+	if problem != nil {
+		return problem
+	}
+	ctx := c.Echo.Request().Context() // a page's deadline is not an export's
+	f.Page = domain.Page{Limit: 200}
+	list, err := s.Reader.Runs(ctx, f)
+	if err != nil {
+		return err
+	}
+	w := c.Echo.Response()
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="runs.csv"`)
+	w.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(w)
+	out := csv.NewWriter(w)
+	record := func(cells ...string) error {
+		for i := range cells {
+			cells[i] = harmless(cells[i])
+		}
+		return out.Write(cells)
+	}
+	if err := record("id", "plan", "version", "status", "waiting_for", "where_it_stands", "error", "step", "started_by", "trigger", "labels", "created", "started", "ended",
+		"took_ms", "steps", "input_tokens", "output_tokens", "cost", "parent", "forked_from", "rerun_of"); err != nil {
+		return nil // the browser has gone
+	}
+	for n := 0; ; {
+		for _, run := range list.Items {
+			if n++; n > exportMax {
+				break
+			}
+			if err := record(exported(run, c.Display.Zone)...); err != nil {
+				return nil
+			}
+		}
+		out.Flush()
+		if control.SetWriteDeadline(time.Now().Add(30*time.Second)) != nil || out.Error() != nil || control.Flush() != nil {
+			return nil
+		}
+		if n > exportMax {
+			_ = record("cut after " + strconv.Itoa(exportMax) + " runs; narrow the filter") // the browser may have gone
+			out.Flush()
+			return nil
+		}
+		if list.Next == "" {
+			return nil
+		}
+		f.Page.After = list.Next
+		if list, err = s.Reader.Runs(ctx, f); err != nil {
+			if ctx.Err() == nil { // what was sent stands; that it is not all must show
+				c.Site.Logger.Error("export of runs ended early", "err", err)
+				panic(http.ErrAbortHandler)
+			}
+			return nil
+		}
+	}
+}
+
+// exported is a run as a row; times are in the zone that the reader's pages are in,
+// with its offset (UI R26).
+func exported(run domain.Run, zone *time.Location) []string {
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.In(zone).Format("2006-01-02T15:04:05.000Z07:00")
+	}
+	code, ended := "", run.EndedAt
+	if run.Error != nil {
+		code = run.Error.Code
+	}
+	if ended.IsZero() {
+		ended = time.Now()
+	}
+	var labels []string
+	for _, k := range slices.Sorted(maps.Keys(run.Labels)) {
+		labels = append(labels, k+"="+run.Labels[k])
+	}
+	parent := ""
+	if run.Parent != nil {
+		parent = run.Parent.Run
+	}
+	reason := ""
+	if run.Status == domain.RunWaiting {
+		reason = string(run.WaitReason)
+	}
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	return []string{run.ID, run.PlanKey, strconv.Itoa(run.Version), string(run.Status), reason, run.Headline, code, run.Node, run.Actor, run.Origin,
+		strings.Join(labels, " "), at(run.CreatedAt), at(run.StartedAt), at(run.EndedAt), number(ended.Sub(run.CreatedAt).Milliseconds()), number(run.Steps),
+		number(run.Usage.InputTokens), number(run.Usage.OutputTokens), strconv.FormatFloat(run.Usage.Cost, 'f', -1, 64), parent, run.ForkedFrom, run.RerunOf}
+}
+
+// harmless keeps a spreadsheet from taking a text for a formula.
+func harmless(s string) string {
+	if trimmed := strings.TrimLeft(s, " \t\r\n"); trimmed != "" && strings.ContainsRune("=+-@|%", rune(trimmed[0])) || strings.HasPrefix(s, "\t") || strings.HasPrefix(s, "\r") {
+		return "'" + s
+	}
+	return s
+}

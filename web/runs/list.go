@@ -1,0 +1,284 @@
+package runs
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// runs is the list: filtered, counted, by key, never moving under the pointer.
+func (s *section) runs(c *ui.Context) error {
+	if to, err := s.elsewhere(c); err != nil {
+		return err
+	} else if to != "" {
+		return c.Echo.Redirect(http.StatusSeeOther, to)
+	}
+	q := strings.TrimSpace(c.Query("q"))
+	p := RunsPage{Shell: c.Shell("runs", "Runs"), Query: q, Topic: "runs"}
+	p.Live = true
+	code := http.StatusOK
+	f, problem := filter.Parse(q, time.Now())
+	if problem == nil {
+		var err error
+		if problem, err = s.unknownValue(c, f); err != nil {
+			return err
+		}
+	}
+	if problem != nil {
+		p.Error, p.Suggestion = c.FilterProblem(problem)
+		code = http.StatusBadRequest
+	} else if err := s.listRuns(c, &p, q, f); err != nil {
+		return err
+	}
+	counts, err := s.Reader.RunCounts(c)
+	if err != nil {
+		return err
+	}
+	p.Chips = chips(c, q, counts)
+	ranges(c, &p, q)
+	p.Here = c.Echo.Request().URL.RequestURI()
+	p.CSV = link.List("/runs.csv", q)
+	if err := s.addViews(c, &p, q, problem == nil); err != nil {
+		return err
+	}
+	if c.Target() == "list" {
+		return c.Render(code, RunListAlong(p))
+	}
+	return c.Render(code, Runs(p))
+}
+
+// countCap is up to where matching runs are counted.
+const countCap = 10_000
+
+func (s *section) listRuns(c *ui.Context, p *RunsPage, q string, f domain.RunFilter) error {
+	f.Page = c.Page()
+	pick := c.Who.Role.Includes(domain.RoleOperator)
+	if by := domain.RunSort(c.Query("sort")); by != "" {
+		list, err := s.sortedRuns(c, p, q, f, by)
+		if err != nil {
+			return err
+		}
+		if pick && len(p.Rows) > 0 {
+			offerActs(c, p, q, len(p.Rows))
+		}
+		p.Pill = followed(q, list) + "&sorted=1"
+		return s.table(c, p, q, list, by, pick && len(p.Rows) > 0)
+	}
+	list, err := s.Reader.Runs(c, f)
+	if err != nil {
+		return err
+	}
+	p.Rows = s.rows.Of(c, list.Items)
+	if err := s.table(c, p, q, list.Items, "", pick && len(p.Rows) > 0); err != nil {
+		return err
+	}
+	size := c.Query("n")
+	at := func(key, cursor string) string {
+		if cursor == "" {
+			return ""
+		}
+		v := url.Values{key: {cursor}}
+		if q != "" {
+			v.Set("q", q)
+		}
+		if size != "" {
+			v.Set("n", size)
+		}
+		return "/runs?" + v.Encode()
+	}
+	p.Newest, p.Newer, p.Older = link.With("/runs", url.Values{"q": {q}}, "n", size), at("before", list.Prev), at("after", list.Next)
+	matching := len(p.Rows)
+	p.Count = c.N(len(p.Rows), "%s shown", "%s shown")
+	if (list.Next != "" || list.Prev != "") && list.Stopped.IsZero() { // else to count would take as long, and find no more
+		n, whole, err := s.Reader.RunsCount(c, f, countCap+1)
+		switch {
+		case err == nil && n > countCap:
+			p.Count = c.N(len(p.Rows), "%s shown, more than %s match", "%s shown, more than %s match", c.Number(countCap))
+			matching = n
+		case err == nil && !whole:
+			p.Count = c.N(len(p.Rows), "%s shown, at least %s match", "%s shown, at least %s match", c.Number(int64(max(n, len(p.Rows)))))
+			matching = unknown
+		case err == nil:
+			p.Count = c.N(len(p.Rows), "%s shown, %s match", "%s shown, %s match", c.Number(int64(n)))
+			matching = n
+		}
+	}
+	if !list.Stopped.IsZero() {
+		p.Stopped = c.T("Search stopped at %s; narrow it, or continue with Older:", c.Time(list.Stopped).Text)
+		p.Narrowings = narrowings(c, q, list.Items)
+		matching = unknown
+	}
+	p.Pill = followed(q, list.Items)
+	if pick && len(p.Rows) > 0 {
+		offerActs(c, p, q, matching)
+	}
+	if len(p.Rows) == 0 && q != "" {
+		s.narrower(c, p, q)
+	}
+	return nil
+}
+
+// followed is the address of what happens to the runs of a list.
+func followed(q string, list []domain.Run) string {
+	ids := make([]string, len(list))
+	for i, run := range list {
+		ids[i] = run.ID
+	}
+	return "/runs/changes?" + url.Values{"q": {q}, "ids": {strings.Join(ids, ",")}}.Encode()
+}
+
+// offerActs adds what can be done to the chosen runs, and to all that match.
+func offerActs(c *ui.Context, p *RunsPage, q string, matching int) {
+	all := c.T("With all %s that match:", c.Number(int64(min(matching, domain.BulkMax))))
+	if matching == unknown {
+		all = c.T("With all that match:")
+	}
+	words := map[domain.Action]string{domain.ActionResume: c.T("Resume…"), domain.ActionRerun: c.T("Rerun…"), domain.ActionCancel: c.T("Cancel…"),
+		domain.ActionRelease: c.T("Release…"), domain.ActionDelete: c.T("Delete…"),
+		domain.ActionAck: c.T("Acknowledge…"), domain.ActionLabel: c.T("Label…")}
+	for _, v := range part.BulkActions {
+		if v.Action == domain.ActionRelease && !strings.Contains(q, "held") && !strings.Contains(q, "quarantined") && !strings.Contains(q, "needs_you") {
+			continue
+		}
+		p.Acts = append(p.Acts, kit.Link{Text: words[v.Action], Key: string(v.Action), Danger: v.Danger})
+		if q != "" && (matching > len(p.Rows) || matching == unknown) {
+			p.AllHref = append(p.AllHref, kit.Link{Text: words[v.Action], Danger: v.Danger, Href: "/bulk/new?" + url.Values{"do": {string(v.Action)}, "q": {q}}.Encode()})
+		}
+	}
+	if len(p.AllHref) > 0 {
+		p.All = all
+	}
+}
+
+// narrowerCounts is for how many other filters it is counted what they would give.
+const narrowerCounts = 3
+
+// unknown is how many runs match where a search was not finished.
+const unknown = -1
+
+// narrower says, for a filter that matches nothing, what leaving out each term
+// would give.
+func (s *section) narrower(c *ui.Context, p *RunsPage, q string) {
+	parts := filter.Terms(q)
+	if len(parts) > 8 {
+		return
+	}
+	for i := range parts {
+		rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), " ")
+		f, problem := filter.Parse(rest, time.Now())
+		if problem != nil {
+			continue
+		}
+		l := kit.Link{Text: c.T("Without %s", kit.Visible(parts[i])), Href: link.List("/runs", rest)}
+		if i < narrowerCounts {
+			var err error
+			if l.Count, err = s.matchText(c, f); err != nil {
+				continue
+			}
+		}
+		p.Narrow = append(p.Narrow, l)
+	}
+}
+
+// matchText says how many runs a filter selects, as far as that is quickly counted.
+func (s *section) matchText(c *ui.Context, f domain.RunFilter) (string, error) {
+	const most = 1000
+	n, whole, err := s.Reader.RunsCount(c, f, most+1)
+	switch {
+	case err != nil:
+		return "", err
+	case n > most:
+		return c.T("more than %s", c.N(most, "%s run", "%s runs")), nil
+	case !whole:
+		return c.T("at least %s", c.N(n, "%s run", "%s runs")), nil
+	}
+	return c.N(n, "%s run", "%s runs"), nil
+}
+
+// changes is what happened to the runs of a list since it was read: its cells,
+// and how many are new.
+func (s *section) changes(c *ui.Context) error {
+	q := c.Query("q")
+	ids := strings.Split(c.Query("ids"), ",")
+	f, problem := filter.Parse(q, time.Now())
+	if problem != nil || len(ids) > 200 {
+		return domain.Errorf(domain.CodeInvalid, "this list cannot be followed")
+	}
+	p := RunsPage{Topic: "runs", Pill: c.Echo.Request().URL.RequestURI(), Newest: "/runs?q=" + url.QueryEscape(q)}
+	shown, err := s.Reader.Runs(c, domain.RunFilter{IDs: ids, Page: domain.Page{Limit: 200}})
+	if err != nil {
+		return err
+	}
+	p.Rows = s.rows.Of(c, shown.Items)
+	for i := range p.Rows {
+		filtered(c, &p.Rows[i], q, shown.Items[i])
+	}
+	if c.Query("sorted") != "" { // it has no newest end
+		return c.Render(http.StatusOK, RunChanges(p))
+	}
+	f.Page = domain.Page{Limit: 100}
+	newest, err := s.Reader.Runs(c, f)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, run := range newest.Items {
+		if slices.Contains(ids, run.ID) {
+			break
+		}
+		n++
+	}
+	if n == len(newest.Items) && len(shown.Items) > 0 && n < 100 { // the page shown is an older one
+		n = 0
+	}
+	if n > 0 {
+		p.Count = c.N(n, "%s new run", "%s new runs")
+	}
+	return c.Render(http.StatusOK, RunChanges(p))
+}
+
+// chips choose a status and leave the rest of the query as it is; they count only
+// where there is no rest.
+func chips(c *ui.Context, q string, counts domain.RunCounts) []kit.Link {
+	rest := filter.Without(filter.Without(q, "status"), "is")
+	chip := func(text, query string, n int64) kit.Link {
+		l := kit.Link{Text: text, Href: link.List("/runs", strings.TrimSpace(query+" "+rest)), Current: q == strings.TrimSpace(query+" "+rest) || sameTerms(q, query+" "+rest)}
+		if rest == "" {
+			l.Count = c.Number(n)
+		}
+		return l
+	}
+	out := []kit.Link{chip(c.T("Needs attention"), "is:attention", counts.NeedsAttention), chip(c.T("Failed"), "status:failed", counts.ByStatus[domain.RunFailed]),
+		chip(c.T("Needs you"), "status:needs_you", needsYou(counts))}
+	if n := counts.Waiting[domain.WaitInDoubt]; n > 0 || strings.Contains(q, "interrupted") {
+		out = append(out, chip(c.T("Interrupted"), "status:interrupted", n))
+	}
+	return append(out, chip(c.T("Retrying"), "status:retrying", counts.Waiting[domain.WaitRetry]), chip(c.T("Running"), "status:running", counts.ByStatus[domain.RunRunning]),
+		chip(c.T("Waiting"), "status:waiting", counts.ByStatus[domain.RunWaiting]), chip(c.T("Queued"), "status:queued", counts.ByStatus[domain.RunQueued]),
+		chip(c.T("Succeeded"), "status:completed", counts.ByStatus[domain.RunCompleted]), chip(c.T("Cancelled"), "status:cancelled", counts.ByStatus[domain.RunCancelled]),
+		chip(c.T("All"), "", counts.Total))
+}
+
+// needsYou counts the runs that wait for a person, but for those in doubt, which are
+// interrupted.
+func needsYou(c domain.RunCounts) int64 {
+	n := int64(0)
+	for _, w := range []domain.WaitReason{domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined} {
+		n += c.Waiting[w]
+	}
+	return n
+}
+
+// sameTerms reports whether two queries say the same in another order.
+func sameTerms(a, b string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(filter.Terms(a))), slices.Sorted(slices.Values(filter.Terms(b))))
+}

@@ -1,0 +1,78 @@
+package runs
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+)
+
+// Column is a column that may be chosen.
+type Column struct {
+	Key, Text string
+	Chosen    bool
+	Number    bool
+	Sort      string // address of the list sorted by it
+	Sorted    bool
+}
+
+// RunPeek is a look at a run without leaving the list.
+type RunPeek struct {
+	kit.Shell
+	Row     part.Row
+	Error   string
+	Code    string
+	Facts   []kit.Fact
+	Terms   []kit.Link // that the list may be narrowed by
+	Log     []string
+	Actions []kit.Link
+	Span    string // columns of the list
+}
+
+// RunsPage is the run list.
+type RunsPage struct {
+	kit.Shell
+	Query, Error, Suggestion string
+	Chips                    []kit.Link
+	Rows                     []part.Row
+	Count                    string
+	Newest, Newer, Older     string
+	Topic                    string
+	// Views are saved queries; CanSave offers to keep this one.
+	Views   []kit.Link
+	CanSave bool
+	Saved   string // name under which this query is kept
+	// Acts on many runs, if the reader may act.
+	Acts    []kit.Link
+	All     string // "select all 27 that match"
+	AllHref []kit.Link
+	Back    string
+	Pill    string     // address of how many are new
+	Narrow  []kit.Link // what removing a term would give
+	// Stopped says how far a search came, Narrowings what would make it shorter.
+	Stopped    string
+	Narrowings []kit.Link
+	Ranges     []kit.Link // quick ranges of time
+	Rest       string     // the query without its range
+	Ranged     bool       // there is a range
+	Custom     bool       // it is none of the quick ones
+	From, To   string     // as form fields
+	// DefaultView: the list opens with this query; CanDefault: it may.
+	DefaultView, CanDefault bool
+	Columns                 []Column
+	Took                    Column // the sortable column that is always there
+	Sorted                  string // what the list is sorted by, and among which runs
+	Sizes                   []kit.Link
+	CSV                     string
+	Span                    string // how many columns there are
+	Here                    string
+}
+
+// Chosen are the columns to show.
+func (p RunsPage) Chosen() []Column {
+	var out []Column
+	for _, c := range p.Columns {
+		if c.Chosen {
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,53 @@
+package start
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/form"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// misfits says in the words of the form what is wrong with the input that was
+// entered into its fields: which are missing, which do not fit, each beside its
+// field and above all of them.
+func misfits(c *ui.Context, p *StartPage, schema any, values map[string]any) bool {
+	props, required, order := form.Properties(schema)
+	wrong := map[string]string{}
+	for _, name := range order {
+		if _, entered := values[name]; !entered && slices.Contains(required, name) {
+			wrong[name] = c.T("It is missing.")
+		}
+	}
+	var rest []string
+	compiled, err := planner.CompileSchema(schema)
+	if err != nil {
+		return false // the engine says it
+	}
+	for _, problem := range compiled.Validate(values) {
+		switch {
+		case len(problem.Path) == 0 && problem.Keyword == "required" && len(wrong) > 0: // said already
+		case len(problem.Path) == 0 || props[problem.Path[0]] == nil:
+			rest = append(rest, strings.Join(append(slices.Clone(problem.Path), c.Said(problem.Message)), ": "))
+		case wrong[problem.Path[0]] == "":
+			wrong[problem.Path[0]] = c.Said(problem.Message)
+		}
+	}
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		if why := wrong[strings.TrimPrefix(f.Name, "f.")]; why != "" {
+			f.Wrong = kit.Visible(why)
+			p.Missing = append(p.Missing, kit.Link{Text: f.Label + ": " + f.Wrong, Href: "#" + f.ID})
+		}
+	}
+	for _, text := range rest {
+		p.Problems = append(p.Problems, kit.Visible(text))
+	}
+	n := len(p.Missing) + len(p.Problems)
+	if n > 0 {
+		p.Error = c.N(n, "The run was not started: %s thing is missing or does not fit.", "The run was not started: %s things are missing or do not fit.")
+	}
+	return n > 0
+}

@@ -1,0 +1,50 @@
+// Package start has the form that starts a run, and the choice of its plan.
+package start
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Ports are what these pages need of the server.
+type Ports struct {
+	App    *app.App
+	Reader Reader
+	Plans  Plans
+}
+
+// Reader is what these pages read of the store.
+type Reader interface {
+	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
+	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
+	FindRun(ctx context.Context, id string) (domain.Run, error)
+	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
+	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
+	Versions(ctx context.Context, planID string) ([]domain.Version, error) // newest first, without source
+	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
+}
+
+// Plans says what a stored version takes and may do.
+type Plans interface {
+	part.Programs
+	// Effects is what running each node of a stored version may do, in their order, as
+	// far as that is known before it has its input.
+	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
+}
+
+type section struct{ Ports }
+
+// Section returns the pages.
+func Section(p Ports) ui.Section {
+	s := &section{p}
+	return ui.Section{Routes: []ui.Route{
+		{Get: "/runs/new", Operation: app.StartRun, Handle: s.newRun},
+		{Get: "/plans/:plan/start", Operation: app.StartRun, Handle: s.startPage},
+		{Post: "/plans/:plan/start", Operation: app.StartRun, Handle: s.start},
+	}}
+}

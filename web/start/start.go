@@ -1,0 +1,282 @@
+package start
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/form"
+	"github.com/kairosd/kairosd/web/part/plan"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// newRun begins a run: of a plan that is chosen here, or like another run.
+func (s *section) newRun(c *ui.Context) error {
+	if like := c.Query("like"); like != "" {
+		run, err := s.Reader.FindRun(c, like)
+		if err != nil {
+			return err
+		}
+		p, err := s.startForm(c, run.PlanKey, cmp.Or(atoi(c.Query("v")), run.Version))
+		if err != nil {
+			return err
+		}
+		if run.Input != nil {
+			p.Input = value.Pretty(run.Input)
+			for i := range p.Fields {
+				p.Fields[i].Value, p.Fields[i].Required = "", false // the whole input says it
+			}
+		}
+		p.Labels, p.Priority, p.Dry = part.LabelText(run.Labels), strconv.Itoa(run.Priority), run.Dry()
+		p.Offline = run.Limits.Offline
+		commands(c, &p, run.PlanKey, atoi(p.Number), nil)
+		p.Like = kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}
+		return c.Render(http.StatusOK, Start(p))
+	}
+	if key := c.Query("plan"); key != "" {
+		p, err := s.startForm(c, key, atoi(c.Query("v")))
+		if err != nil {
+			return err
+		}
+		return c.Render(http.StatusOK, Start(p))
+	}
+	q := strings.TrimSpace(c.Query("q"))
+	f, problem := filter.ParsePlans(q)
+	if problem != nil {
+		f = domain.PlanFilter{Text: q}
+	}
+	f.Page, f.Stage = c.Page(), domain.PlansUsed
+	list, err := s.Reader.Plans(c, f)
+	if err != nil {
+		return err
+	}
+	p := ChoosePage{Shell: c.Shell("runs", "Start a run"), Query: q}
+	for _, pl := range list.Items {
+		p.Rows = append(p.Rows, PlanRow{Key: pl.Key, Href: "/runs/new?" + url.Values{"plan": {pl.Key}}.Encode(), Name: kit.Visible(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest),
+			About: kit.Visible(pl.Description), Updated: c.Time(pl.UpdatedAt)})
+	}
+	if list.Next != "" {
+		p.Older = "/runs/new?" + url.Values{"q": {q}, "after": {list.Next}}.Encode()
+	}
+	if list.Prev != "" {
+		p.Newer = "/runs/new?" + url.Values{"q": {q}, "before": {list.Prev}}.Encode()
+	}
+	return c.Render(http.StatusOK, ChoosePlan(p))
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(s, "v"))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+func (s *section) startPage(c *ui.Context) error {
+	p, err := s.startForm(c, c.Param("plan"), atoi(c.Query("v")))
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, Start(p))
+}
+
+// startForm is the form for a version of a plan, 0: its newest, with what was
+// typed already.
+func (s *section) startForm(c *ui.Context, key string, number int) (StartPage, error) {
+	pl, err := s.Reader.Plan(c, key)
+	if err != nil {
+		return StartPage{}, err
+	}
+	number = cmp.Or(number, pl.Latest)
+	v, err := s.Reader.VersionByNumber(c, pl.ID, number)
+	if err != nil {
+		return StartPage{}, err
+	}
+	program, err := s.Plans.Program(c, v.Hash)
+	if err != nil {
+		return StartPage{}, err
+	}
+	versions, err := s.Reader.Versions(c, pl.ID)
+	if err != nil {
+		return StartPage{}, err
+	}
+	p := StartPage{Shell: c.Shell("plans", c.T("Start %s", pl.Key)), Plan: pl.Key, Version: fmt.Sprintf("v%d", number), Post: "/plans/" + url.PathEscape(pl.Key) + "/start",
+		Idem: kit.NewID(), Fields: form.Fields(c, program.InputSchema), Input: c.Field("input"), Labels: c.Field("labels"), Priority: c.Field("priority"),
+		Number: strconv.Itoa(number)}
+	for _, o := range versions[:min(len(versions), 50)] {
+		p.Versions = append(p.Versions, kit.Link{Text: fmt.Sprintf("v%d", o.Number), Href: "/runs/new?" + url.Values{"plan": {pl.Key}, "v": {strconv.Itoa(o.Number)}}.Encode(), Current: o.Number == number})
+	}
+	p.Dry, p.Offline = c.Field("dry") != "", c.Field("offline") != ""
+	if pl.Paused != nil {
+		p.Paused = plan.Paused(c, pl.Paused)
+	}
+	commands(c, &p, pl.Key, number, program.InputSchema)
+	effects, err := s.Plans.Effects(c, v.Hash)
+	if err != nil {
+		return StartPage{}, err
+	}
+	for i, e := range effects {
+		if e == walk.EffectUnsafe {
+			p.Effects = append(p.Effects, program.Nodes[i].ID)
+		}
+	}
+	return p, nil
+}
+
+// commands are what starts the same run from a shell: with the input that was
+// typed, or else with an example of what the plan takes.
+func commands(c *ui.Context, p *StartPage, plan string, number int, schema any) {
+	input := domain.RawJSON("null")
+	if typed := strings.TrimSpace(p.Input); typed != "" {
+		if v, err := form.JSON(typed); err == nil {
+			input = v
+		} else if v, err := jsonvalue.Encode(typed); err == nil {
+			input = v
+		}
+	} else if values := form.Values(c, schema); values != nil {
+		if v, err := jsonvalue.Encode(values); err == nil {
+			input = v
+		}
+	} else if props, _, order := form.Properties(schema); len(order) > 0 {
+		var parts []string
+		for _, name := range order {
+			p, _ := props[name].(map[string]any)
+			parts = append(parts, strconv.Quote(name)+": "+form.Example(p))
+		}
+		input = domain.RawJSON("{" + strings.Join(parts, ", ") + "}")
+	}
+	if v, err := jsonvalue.Decode(input); err == nil { // on one line
+		if one, err := jsonvalue.Encode(v); err == nil {
+			input = one
+		}
+	}
+	dry, dryFlag := "", ""
+	switch {
+	case p.Offline:
+		dry, dryFlag = `, "offline": true`, " --offline"
+	case p.Dry:
+		dry, dryFlag = `, "dryRun": true`, " --dry-run"
+	}
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+	origin := c.Echo.Scheme() + "://" + c.Echo.Request().Host
+	flags := dryFlag
+	labels, err := part.ParseLabels(p.Labels)
+	if err != nil {
+		labels = nil // the form says what is wrong with them
+	}
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		flags += " --label " + quote(k+"="+labels[k])
+	}
+	priority, err := strconv.Atoi(strings.TrimSpace(p.Priority))
+	if err == nil && priority != 0 {
+		flags += fmt.Sprintf(" --priority %d", priority)
+	}
+	p.CLI = fmt.Sprintf("kairos run --server %s --plan %s@%d --input %s%s", origin, plan, number, quote(string(input)), flags)
+	body := fmt.Sprintf(`{"plan": %s, "version": %d, "input": %s%s`, strconv.Quote(plan), number, input, dry)
+	if len(labels) > 0 {
+		if b, err := json.Marshal(labels); err == nil {
+			body += `, "labels": ` + string(b)
+		}
+	}
+	if priority != 0 {
+		body += fmt.Sprintf(`, "priority": %d`, priority)
+	}
+	p.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer $KAIROS_TOKEN" -H "Content-Type: application/json" -d %s %s/api/v1/runs`, quote(body+"}"), origin)
+}
+
+// start starts a run; what is wrong with the input is said beside what was
+// typed, which stays.
+func (s *section) start(c *ui.Context) error {
+	number := atoi(c.Field("version"))
+	show := func(say func(p *StartPage)) error {
+		p, err := s.startForm(c, c.Param("plan"), number)
+		if err != nil {
+			return err
+		}
+		say(&p)
+		return c.Render(http.StatusUnprocessableEntity, Start(p))
+	}
+	again := func(problem string) error { return show(func(p *StartPage) { p.Error = problem }) }
+	pl, err := s.Reader.Plan(c, c.Param("plan"))
+	if err != nil {
+		return err
+	}
+	req := domain.StartRequest{Plan: pl.ID, Version: cmp.Or(number, pl.Latest), Origin: "ui", Dry: c.Field("dry") != "", Offline: c.Field("offline") != ""}
+	v, err := s.Reader.VersionByNumber(c, pl.ID, req.Version)
+	if err != nil {
+		return err
+	}
+	program, err := s.Plans.Program(c, v.Hash)
+	if err != nil {
+		return err
+	}
+	if s := strings.TrimSpace(c.Field("priority")); s != "" {
+		if req.Priority, err = strconv.Atoi(s); err != nil {
+			return again(c.T("priority %q is not a number", s))
+		}
+	}
+	typed := c.Field("input")
+	if strings.TrimSpace(typed) != "" {
+		if req.Input, err = form.JSON(typed); err != nil { // plain text is an input too
+			if req.Input, err = jsonvalue.Encode(typed); err != nil {
+				return err
+			}
+		}
+	} else if _, _, order := form.Properties(program.InputSchema); len(order) > 0 {
+		values := form.Values(c, program.InputSchema)
+		if values == nil {
+			values = map[string]any{} // the form asks for an object
+		}
+		p, err := s.startForm(c, c.Param("plan"), number)
+		if err != nil {
+			return err
+		}
+		if misfits(c, &p, program.InputSchema, values) {
+			return c.Render(http.StatusUnprocessableEntity, Start(p))
+		}
+		if req.Input, err = jsonvalue.Encode(values); err != nil {
+			return again(err.Error())
+		}
+	}
+	if req.Labels, err = part.ParseLabels(c.Field("labels")); err != nil {
+		return again(c.Sentence(err))
+	}
+	run, err := s.App.Runs.Start(c, app.StartRequest{Meta: c.Meta(), StartRequest: req})
+	if err == nil {
+		return c.To("/runs/" + run.ID)
+	}
+	if domain.CodeOf(err) == domain.CodeConflict {
+		p, formErr := s.startForm(c, c.Param("plan"), number)
+		if formErr != nil {
+			return formErr
+		}
+		if p.Error = c.Sentence(err); p.Paused != "" { // which says why
+			p.Error = c.T("The run was not started.")
+		}
+		return c.Render(http.StatusConflict, Start(p))
+	}
+	if domain.CodeOf(err) == domain.CodeInvalid {
+		return show(func(p *StartPage) {
+			p.Error = c.Sentence(err)
+			if program.InputSchema != nil && strings.TrimSpace(typed) == "" {
+				p.Error = c.T("The run was not started: this plan takes an input, and none was entered.")
+				p.Problems = append(p.Problems, c.Sentence(err))
+			}
+		})
+	}
+	return err
+}

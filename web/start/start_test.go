@@ -1,0 +1,51 @@
+package start_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// A form that is sent with mistakes comes back with what was entered, each mistake
+// beside its field and named above them all, where the reader is taken.
+func TestTheStartFormSpeaksOfItsFields(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, `
+id: invoice
+input:
+  type: object
+  required: [customer, amount]
+  properties:
+    customer: {type: string, title: Customer}
+    amount: {type: number, minimum: 1}
+    note: {type: string}
+nodes:
+  a: {type: set, input: "${input}"}
+`)
+	site.Plan(t, "id: loose\ninput: {type: object, properties: {note: {type: string}}}\nnodes:\n  a: {type: set, input: \"${input}\"}\n")
+	site.Plan(t, "id: bare\ninput: {type: array}\nnodes:\n  a: {type: set, input: \"${input}\"}\n")
+	b := site.Browser(t).Login()
+	form := b.Get("/plans/invoice/start").Hidden()
+	p := b.Post("/plans/invoice/start", form)
+	webtest.Says(t, p, http.StatusUnprocessableEntity, "The run was not started: 2 things are missing or do not fit.", `href="#f-customer">Customer: It is missing.`, `href="#f-amount">amount: It is missing.`,
+		`id="f-customer"`, `aria-invalid="true"`, `aria-describedby="f-customer-why"`, `tabindex="-1" autofocus`)
+	if strings.Contains(p.Body, "got null") {
+		t.Error("it speaks of JSON")
+	}
+	form.Set("f.customer", "Ada & Co")
+	form.Set("f.amount", "0")
+	webtest.Says(t, b.Post("/plans/invoice/start", form), http.StatusUnprocessableEntity, "1 thing is missing or does not fit", `href="#f-amount">amount: `, `value="Ada &amp; Co"`, `value="0"`)
+	form.Set("f.amount", "12.50")
+	if p := b.Post("/plans/invoice/start", form); p.Code != http.StatusSeeOther {
+		t.Errorf("%d %s", p.Code, webtest.Words(p.Body))
+	}
+	form = b.Get("/plans/loose/start").Hidden()
+	if p := b.Post("/plans/loose/start", form); p.Code != http.StatusSeeOther {
+		t.Errorf("a form whose fields may all be empty: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	form = b.Get("/plans/bare/start").Hidden()
+	webtest.Says(t, b.Post("/plans/bare/start", form), http.StatusUnprocessableEntity, "this plan takes an input, and none was entered")
+}
