@@ -39,10 +39,8 @@ func listAt(path, q string) string { return link.List(path, q) }
 func with(path string, keep url.Values, change ...string) string {
 	return link.With(path, keep, change...)
 }
-func localPath(next string) string    { return link.Local(next) }
-func agentHref(id string) string      { return link.Agent(id) }
-func providerHref(name string) string { return link.Provider(name) }
-func toolHref(name string) string     { return link.Tool(name) }
+func agentHref(id string) string  { return link.Agent(id) }
+func toolHref(name string) string { return link.Tool(name) }
 
 func (r *request) t(text string, args ...any) string { return r.T(text, args...) }
 func (r *request) n(n int, one, other string, args ...any) string {
@@ -92,9 +90,6 @@ func percent(f float64) string                        { return kit.Percent(f) }
 func callOf(e *domain.Entry) (what string, ok bool)   { return part.Call(e) }
 func labelText(labels map[string]string) string       { return part.LabelText(labels) }
 func labelsOf(text string) (map[string]string, error) { return part.ParseLabels(text) }
-
-// failureLine is the headline of a failure of which there may be many.
-func (r *request) failureLine(text string) string { return part.FailureLine(r.Context, text) }
 
 func pretty(j domain.RawJSON) string { return value.Pretty(j) }
 
@@ -161,5 +156,3 @@ func listOf(v any) []any                      { return form.List(v) }
 func properties(schema any) (props map[string]any, required []string, order []string) {
 	return form.Properties(schema)
 }
-func (r *request) fields(schema any) []kit.Field        { return form.Fields(r.Context, schema) }
-func (r *request) formValues(schema any) map[string]any { return form.Values(r.Context, schema) }

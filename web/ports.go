@@ -9,31 +9,30 @@ import (
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/account"
+	"github.com/kairosd/kairosd/web/approvals"
 	"github.com/kairosd/kairosd/web/audit"
+	"github.com/kairosd/kairosd/web/find"
 	"github.com/kairosd/kairosd/web/handoffs"
+	"github.com/kairosd/kairosd/web/home"
+	"github.com/kairosd/kairosd/web/part/approval"
+	"github.com/kairosd/kairosd/web/runs"
+	"github.com/kairosd/kairosd/web/start"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Reader is what pages read. The store implements it; every list is by key.
+// Reader is what sections read, and pages without a folder of their own. The store
+// implements it; every list is by key.
 type Reader interface {
 	ui.Reader
+	approvals.Reader
 	audit.Reader
 	handoffs.Reader
-	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	// SortedRuns lists the runs with the most of something among the newest that
-	// match, and says among how many.
-	SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) ([]domain.Run, domain.SortWindow, error)
-	// Uses lists agents, tools and providers that took part in a run.
-	Uses(ctx context.Context, run string) ([]domain.Use, error)
-	// Known are the values that runs have under a key of the filter: error, by,
-	// agent, tool or provider.
-	Known(ctx context.Context, key string, limit int) ([]string, error)
+	find.Reader
+	home.Reader
+	runs.Reader
+	start.Reader
 	// ActiveByConcurrency are the active runs with a concurrency key, oldest first.
 	ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error)
-	// RunsCount counts matches up to the cap; not whole: there may be more.
-	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)
-	// Journal gives rows with Seq > after in order, at most limit (0: all).
-	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 	// Kept are the digests that the audit log keeps of a run that retention took the
 	// journal of.
 	Kept(ctx context.Context, run string) (domain.KeptDigests, error)
@@ -46,9 +45,6 @@ type Reader interface {
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 	// Children, forks and reruns of a run, and what it came from.
 	Lineage(ctx context.Context, run string) ([]domain.Run, error)
-
-	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
-	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	// LastRuns are the newest runs of a plan, with id, state and times only.
 	LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error)
 	// NextStart is the run of a plan that is the next to start at a time set for it,
@@ -57,8 +53,6 @@ type Reader interface {
 	// PlanFlow is how the newest runs of a plan that began since a time went through
 	// its nodes; version 0 is any. It looks at a bounded number of runs.
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
-	// Steps finds attempts of steps across runs.
-	Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error)
 	// VersionRuns says per version number how many runs ended since a time, how, and
 	// how many are under way.
 	VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]domain.VersionRuns, error)
@@ -66,20 +60,8 @@ type Reader interface {
 	PlanFacts(ctx context.Context, plan string) ([]domain.PlanFact, error)
 	// PlansThatRun are the keys of plans that run another plan.
 	PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error)
-	Versions(ctx context.Context, planID string) ([]domain.Version, error) // newest first, without source
-	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
-
-	// ApprovalsCount counts matches up to the cap.
-	ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, cap int) (int, error)
-	// EventsAfter gives audit events with Seq > after in order with their
-	// journal rows, at most limit; run restricts to one run.
-	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
-	// LastEvent is the newest audit sequence number.
-	LastEvent(ctx context.Context) (int64, error)
-	// Outcomes counts how runs ended since a time, per plan and half hour;
-	// PlanOutcomes those of one plan.
-	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)
+	// PlanOutcomes counts how runs of a plan ended since a time.
 	PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error)
 }
 
@@ -109,8 +91,7 @@ type Drafts interface {
 // Engine is what pages and the API do.
 type Engine interface {
 	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
-	// Forecast says for each answer to an open approval what comes next.
-	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
+	approval.Forecasts
 	// Detail folds a run: its waits, where it stands. Look is Detail together with what
 	// resuming would do; a nil resume: ask Preview.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)

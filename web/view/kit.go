@@ -46,9 +46,6 @@ func N(ctx context.Context, n int, one, other string, args ...any) string {
 // Page is a whole page; or, for a dialog, only what the page says.
 func Page(s Shell) templ.Component { return kit.Page(s) }
 
-// Suggestions are what may follow in the filter.
-func Suggestions(list []Link) templ.Component { return kit.Suggestions(list) }
-
 // StatusWord is a status in word, shape, and color.
 func StatusWord(s Status) templ.Component { return kit.StatusWord(s) }
 
@@ -61,14 +58,8 @@ func Elapsed(took string, since int64) templ.Component { return kit.Elapsed(took
 // LinkButton is a link, or the button of an act at one click.
 func LinkButton(l Link) templ.Component { return kit.LinkButton(l) }
 
-// BothTimes prints a moment in the reader's zone and in UTC.
-func BothTimes(t Time) templ.Component { return kit.BothTimes(t) }
-
 // BlockView is a titled text or value.
 func BlockView(b Block) templ.Component { return kit.BlockView(b) }
-
-// InputField is an input of a form.
-func InputField(f Field) templ.Component { return kit.InputField(f) }
 
 // Error is a page that says what happened and what still works.
 func Error(p ErrorPage) templ.Component { return kit.Error(p) }
@@ -89,7 +80,6 @@ func findForm(f FindForm) templ.Component                      { return kit.Find
 func currentPage(is bool) templ.Attributes                     { return kit.CurrentPage(is) }
 func current(is bool) templ.Attributes                         { return kit.Current(is) }
 func outOfBand(along bool) templ.Attributes                    { return kit.OutOfBand(along) }
-func sorted(is bool) templ.Attributes                          { return kit.Sorted(is) }
 func classed(class string, is bool) templ.Attributes           { return kit.Classed(class, is) }
 func addresses(list []string) templ.Component                  { return kit.Addresses(list) }
 func diffLines(id, title string, l []DiffLine) templ.Component { return kit.DiffLines(id, title, l) }
