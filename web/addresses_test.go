@@ -146,7 +146,9 @@ func TestAPageNobodyWaitsForIsNoFault(t *testing.T) {
 		if gone {
 			leave = cancel
 		}
-		s, err := web.New(web.Config{App: site.App, Reader: leaving{site.Store, leave}, Engine: site.Engine, Auth: site.Auth, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		config := site.Config
+		config.Hosts, config.Reader, config.Logger = nil, leaving{site.Store, leave}, slog.New(slog.NewTextHandler(&log, nil))
+		s, err := web.New(config)
 		if err != nil {
 			t.Fatal(err)
 		}

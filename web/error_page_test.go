@@ -27,7 +27,9 @@ func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	s, err := web.New(web.Config{App: site.App, Reader: brokenPlans{site.Store}, Engine: site.Engine, Auth: site.Auth, Version: "1.2.3"})
+	config := site.Config
+	config.Hosts, config.Reader, config.Version = nil, brokenPlans{site.Store}, "1.2.3"
+	s, err := web.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

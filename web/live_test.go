@@ -22,7 +22,9 @@ type hint struct{ id, name, data string }
 // quick serves a site's dashboard with streams that say often that they are there.
 func quick(t *testing.T, site *webtest.Site) (address string) {
 	t.Helper()
-	s, err := web.New(web.Config{App: site.App, Reader: site.Store, Engine: site.Engine, Auth: site.Auth, Beat: 2 * time.Millisecond})
+	config := site.Config
+	config.Hosts, config.Beat = nil, 2*time.Millisecond
+	s, err := web.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

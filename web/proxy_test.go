@@ -23,7 +23,10 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := web.New(web.Config{App: site.App, Reader: site.Store, Engine: site.Engine, Auth: users, Hosts: []string{"kairos.example.com"}, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}})
+	config := site.Config
+	config.Auth, config.Hosts = users, []string{"kairos.example.com"}
+	config.Proxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	s, err := web.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,23 +34,24 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Config is what the dashboard needs. App, Reader, Engine, and Auth are required.
+// Config is what the dashboard needs. Required are App, Reader, Engine, Auth,
+// TwoPeople, and People.
 type Config struct {
 	App    *app.App
 	Reader Reader
 	Engine Engine
 	Auth   Auth
-	// System looks after the installation; nil: there is no page about it.
+	// System looks after the installation.
 	System system.System
 	// Planner makes plans of intents; nil: there are no pages for that.
 	Planner Planner
 	// Drafts makes plans in the background; nil: there are no pages for that.
 	Drafts Drafts
 	// TwoPeople: who started a run may not answer its approvals.
-	// It is asked each time, for it may change; nil: nobody must.
+	// It is asked each time, for it may change.
 	TwoPeople func() bool
 	// People are the persons behind the name of an actor: nobody is two people by
-	// making a token. Nil: a name is a person.
+	// making a token.
 	People func(ctx context.Context, name string) ([]string, error)
 	// Settings shows what the configuration says; nil: there are no pages for it.
 	Settings settings.Settings
@@ -114,8 +115,8 @@ const readTimeout = 5 * time.Second
 
 // New builds the dashboard.
 func New(c Config) (*Server, error) {
-	if c.App == nil || c.Reader == nil || c.Engine == nil || c.Auth == nil {
-		return nil, errors.New("web: App, Reader, Engine, and Auth are required")
+	if c.App == nil || c.Reader == nil || c.Engine == nil || c.Auth == nil || c.TwoPeople == nil || c.People == nil {
+		return nil, errors.New("web: App, Reader, Engine, Auth, TwoPeople, and People are required")
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -53,7 +53,10 @@ type Site struct {
 	// Tools are the installation's, those of the MCP server crm among them.
 	Tools *tool.Box
 
-	crm    *crmServer
+	crm *crmServer
+	// Config is what the dashboard was built of, for tests that build another.
+	Config web.Config
+
 	site   *web.Server
 	api    *api.API
 	System *System
@@ -140,7 +143,10 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts, Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()}, Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)})
+	s.Config = web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts,
+		Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()},
+		Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)}
+	site, err := web.New(s.Config)
 	if err != nil {
 		tb.Fatal(err)
 	}
