@@ -1,0 +1,146 @@
+package web_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// scene is an installation on which acts are done and looked for in the audit log.
+type scene struct {
+	*webtest.Site
+	t     *testing.T
+	b     *webtest.Browser
+	token string
+	actor string // that acts with the token
+	done  map[string]bool
+}
+
+// since runs an act and wants a record of it by whom it was done.
+func (s *scene) recorded(route, by string, act func()) {
+	s.t.Helper()
+	s.done[route] = true
+	before, err := s.Store.LastEvent(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	act()
+	events, err := s.Store.EventsAfter(s.t.Context(), before, "", 500)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var seen []string
+	for _, e := range events {
+		if e.Actor == by && e.Result != "denied" && e.Result != "failed" {
+			return
+		}
+		seen = append(seen, e.Actor+" "+e.Action+" "+e.Result)
+	}
+	s.t.Errorf("%s: nothing by %s is in the audit log, only %q", route, by, seen)
+}
+
+// page posts the form of a page that holds a mark.
+func (s *scene) page(route, open, mark string, fields ...string) webtest.Page {
+	s.t.Helper()
+	var p webtest.Page
+	shown := s.b.Get(open)
+	if shown.Code != http.StatusOK || !strings.Contains(shown.Body, mark) {
+		s.t.Errorf("%s: %d, no form with %s: %s", open, shown.Code, mark, words(shown.Body))
+		return p
+	}
+	f := form(s.t, shown.Body, mark)
+	to := strings.TrimPrefix(open, "")
+	for i := 0; i+1 < len(fields); i += 2 {
+		if fields[i] == "to" {
+			to = fields[i+1]
+			continue
+		}
+		f.Set(fields[i], fields[i+1])
+	}
+	to, _, _ = strings.Cut(to, "?")
+	s.recorded("page POST "+route, "marta", func() {
+		if p = s.b.Post(to, f); p.Code != http.StatusSeeOther && p.Code != http.StatusOK {
+			s.t.Errorf("POST %s: %d\n%s", to, p.Code, words(p.Body))
+		}
+	})
+	return p
+}
+
+// api does an act as a program.
+func (s *scene) api(route, path string, body any) map[string]any {
+	s.t.Helper()
+	method, _, _ := strings.Cut(route, " ")
+	var out map[string]any
+	s.recorded(route, s.actor, func() {
+		b, err := json.Marshal(body)
+		if text, ok := body.(string); ok {
+			b, err = []byte(text), nil
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		kind := "application/json"
+		if route == "POST /plans" || route == "POST /plans/try" {
+			kind = "application/yaml"
+		}
+		req := request(s.t, method, s.URL+api.Base+path, string(b), "Content-Type", kind, "Authorization", "Bearer "+s.token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode >= 300 {
+			s.t.Errorf("%s %s: %d %s %v", method, path, resp.StatusCode, text, err)
+			return
+		}
+		_ = json.Unmarshal(text, &out) // some answers have no body
+	})
+	return out
+}
+
+func (s *scene) failed() string  { return s.Run(s.t, "ledger", `{"amount": 50, "currency": "EUR"}`).ID }
+func (s *scene) waiting() string { return s.Run(s.t, "refund", "null").ID }
+
+// retrying starts a run and waits until it waits for its second attempt.
+func (s *scene) retrying() string {
+	s.t.Helper()
+	r, err := s.Engine.Start(s.t.Context(), s.Admin, domain.StartRequest{Plan: "later"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); r.WaitReason != domain.WaitRetry; <-tick.C {
+		if r, err = s.Store.FindRun(s.t.Context(), r.ID); err != nil || time.Now().After(end) {
+			s.t.Fatal(r.Status, err)
+		}
+	}
+	return r.ID
+}
+
+// scheduled starts a run that is to begin in an hour.
+func (s *scene) scheduled() string {
+	s.t.Helper()
+	r, err := s.Engine.Start(s.t.Context(), s.Admin, domain.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r.ID
+}
+
+func (s *scene) approval() string {
+	s.t.Helper()
+	list, err := s.Store.Approvals(s.t.Context(), domain.ApprovalFilter{Run: s.waiting()})
+	if err != nil || len(list.Items) != 1 {
+		s.t.Fatal(list, err)
+	}
+	return list.Items[0].ID
+}
