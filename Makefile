@@ -12,13 +12,13 @@ VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/buildinfo.Version=$(VERSION)
 # Packages whose goroutines meet: they are tested with the race detector.
 RACE := ./planner/... ./agent ./internal/app ./internal/assemble ./internal/daemon ./internal/auth ./internal/client ./internal/bulk ./internal/circuit \
-	./internal/draft ./internal/events ./internal/handler ./internal/mcp ./internal/metric/... ./internal/notify ./internal/tool ./internal/api ./web/locale
+	./internal/draft ./internal/events ./internal/handler ./internal/mcp ./internal/metric/... ./internal/notify ./internal/tool ./internal/api ./web/locale ./web/home ./web/approvals ./web/runs
 # Of the command line the tests of the daemon and its listeners: a command is one goroutine.
 RACE_CLI := Daemon|Serve|Socket|Stream|Connections|SlowPeers|ServiceManager|Maintenance|SafeMode|ALog|ASecretIsRotated
 # Of the store the tests that commit, read, and back up at once.
 RACE_STORE := WithoutAGap|UnderLoad|LetsWorkPass|CommitTogether|Conformance|TheStoreIsTheModel|FullDisk|Malformed|Anchor
 # Of the dashboard the tests of what goes on beside a request: event streams, logins, and people who act at once.
-RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoPeople|TwoAuthors|DoneOnce|Home|AnOpenList|Throttled
+RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoAuthors|DoneOnce|Home|Throttled
 
 .PHONY: help build run test check race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln reproducible verify fmt fuzz bench load microbench million recovery clean
 

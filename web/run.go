@@ -152,13 +152,14 @@ func (b *runPage) build() (view.RunPage, error) {
 	}
 	p.Why, p.Actions = why, b.actions(len(p.Approvals) > 0)
 	if b.who.Role.Includes(domain.RoleOperator) {
-		for _, act := range []string{"pause", "continue", "ack"} { // whichever its head comes to offer
+		for _, act := range []string{"pause", "continue"} { // whichever its head comes to offer
 			p.Once = append(p.Once, view.Once{ID: "once-" + act, Action: b.actAt(act), Idem: newID(), Rev: strconv.FormatInt(run.LastSeq, 10)})
 		}
 		if run := b.d.Run; run.Status == domain.RunFailed && run.Attention {
-			p.More = append(p.More, view.Link{Text: b.t("Acknowledge"), Form: "once-ack", Do: "act"}, view.Link{Text: b.t("Acknowledge with a note…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
+			p.More = append(p.More, view.Link{Text: b.t("Acknowledge…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
+		} else {
+			p.More = append(p.More, view.Link{Text: b.t("Note…"), Href: "/runs/" + run.ID + "/note", Dialog: true})
 		}
-		p.More = append(p.More, view.Link{Text: b.t("Note…"), Href: "/runs/" + run.ID + "/note", Dialog: true})
 		if run.Status.Final() && run.DeletedAt.IsZero() && b.d.Damage == nil {
 			p.More = append(p.More, view.Link{Text: b.t("Delete…"), Href: "/runs/" + run.ID + "/delete", Dialog: true, Danger: true})
 		}

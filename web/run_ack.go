@@ -31,7 +31,9 @@ func (r *request) showAckRun(code int, problem string) error {
 		p.Says = r.t("Nobody needs to take note of this run: it has not failed, or somebody did before.")
 		p.NoAck = run.Status != domain.RunFailed
 	}
-	p.ResumeLater(r.Context)
+	if p.ResumeLater(r.Context); !p.NoAck {
+		p.NoteOnly = r.t("Only keep the note")
+	}
 	p.Shell = r.shell("runs", p.Heading)
 	return r.render(code, failure.Acknowledge(p))
 }
@@ -42,13 +44,22 @@ func (r *request) ackRun() error {
 	if err != nil {
 		return err
 	}
+	if r.c.FormValue("do") == "note" {
+		_, err = r.s.App.Runs.AddNote(r.ctx, app.NoteRequest{Meta: r.meta(), Run: run.ID, Text: r.c.FormValue("note")})
+		return r.acknowledged(run.ID, err)
+	}
 	at, err := failure.ResumeAt(r.Context)
 	if err == nil {
 		_, err = r.s.App.Runs.Acknowledge(r.ctx, app.AcknowledgeRequest{Meta: r.meta(), Run: run.ID, Note: r.c.FormValue("note"), ResumeAt: at})
 	}
+	return r.acknowledged(run.ID, err)
+}
+
+// acknowledged is where it leads: to the run, or to the form with what is wrong.
+func (r *request) acknowledged(run string, err error) error {
 	switch domain.CodeOf(err) {
 	case "":
-		return r.to(r.runAt(run.ID, nil))
+		return r.to(r.runAt(run, nil))
 	case domain.CodeInvalid:
 		return r.showAckRun(http.StatusUnprocessableEntity, r.sentence(err))
 	case domain.CodeConflict:

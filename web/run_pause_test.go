@@ -68,28 +68,45 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	says(t, b.Post(at+"/pause", form), http.StatusConflict, "the run is cancelled")
 }
 
-// A failed run is taken note of at one click, and so are its like on home; both say that
-// it was done.
-func TestAFailureIsAcknowledgedAtOneClick(t *testing.T) {
+// A failed run is acknowledged in one dialog, where a note may also be kept without; its
+// like is acknowledged on home. Each page says what was done.
+func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	at := "/runs/" + seed.Failed.ID
-	to, form := button(t, b, at, "ack")
-	if p := b.Post(to, form); p.Location != at {
+	if p := b.Get(at); strings.Count(p.Body, `href="`+at+`/ack"`) != 1 || strings.Contains(p.Body, `href="`+at+`/note"`) {
+		t.Errorf("the run does not offer one dialog: %s", words(p.Body))
+	}
+	form := b.Get(at + "/ack").Hidden()
+	form.Set("do", "note")
+	says(t, b.Post(at+"/ack", form), http.StatusUnprocessableEntity, "Only keep the note")
+	form = b.Get(at + "/ack").Hidden()
+	form.Set("do", "note")
+	form.Set("note", "waiting for quota")
+	if p := b.Post(at+"/ack", form); p.Location != at {
+		t.Fatalf("%d %s", p.Code, words(p.Body))
+	}
+	says(t, b.Get(at), http.StatusOK, `id="done"`, "The note is kept with the run.", "waiting for quota")
+	if now, err := site.Store.FindRun(t.Context(), seed.Failed.ID); err != nil || !now.Attention {
+		t.Errorf("a note acknowledged it: %v", err)
+	}
+	if p := b.Post(at+"/ack", b.Get(at+"/ack").Hidden()); p.Location != at {
 		t.Fatalf("%d %s", p.Code, words(p.Body))
 	}
 	says(t, b.Get(at), http.StatusOK, `id="done"`, "the run needs attention no more")
 	if now, err := site.Store.FindRun(t.Context(), seed.Failed.ID); err != nil || now.Attention {
 		t.Errorf("it still needs attention: %v", err)
 	}
-	if p := b.Get(at); strings.Contains(p.Body, `form="once-ack"`) {
-		t.Error("it can be taken note of twice")
+	if p := b.Get(at); strings.Contains(p.Body, `href="`+at+`/ack"`) || !strings.Contains(p.Body, `href="`+at+`/note"`) {
+		t.Error("it can be acknowledged twice, or takes no note any more")
 	}
 	again := site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
-	to, form = button(t, b, "/", "ack")
-	if p := b.Post(to, form); p.Location != "/" {
+	_, link, _ := strings.Cut(b.Get("/").Body, `href="/failures/ack?alike=`)
+	link, _, _ = strings.Cut(link, `"`)
+	form = b.Get("/failures/ack?alike=" + html.UnescapeString(link)).Hidden()
+	if p := b.Post("/failures/ack", form); p.Location != "/" {
 		t.Fatalf("%d %s", p.Code, words(p.Body))
 	}
 	says(t, b.Get("/"), http.StatusOK, `id="done"`, "it needs attention no more")

@@ -41,7 +41,7 @@ type Config struct {
 	Reader Reader
 	Engine Engine
 	Auth   Auth
-	// System looks after the installation.
+	// System looks after the installation; home and the pages of the system need it.
 	System system.System
 	// Planner makes plans of intents; nil: there are no pages for that.
 	Planner Planner

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/store"
@@ -18,7 +19,6 @@ import (
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web"
-	"github.com/kairosd/kairosd/web/webtest"
 )
 
 // epoch is when all told runs began, morning when their pages are looked at.
@@ -379,7 +379,7 @@ func (o *told) serve(tb testing.TB) http.Handler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Checker: new(store.AuditChecker), Tools: func() *tool.Box { return tools }, Server: app.NoServer{}, Settings: app.NoServer{}}), Reader: o, Engine: o, Auth: o,
+	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Auth: new(auth.Service), Checker: new(store.AuditChecker), Tools: func() *tool.Box { return tools }, Server: app.NoServer{}, Settings: app.NoServer{}}), Reader: o, Engine: o, Auth: o,
 		TwoPeople: func() bool { return false }, People: func(context.Context, string) ([]string, error) { return nil, nil }, Version: "0.9.2", Now: func() time.Time { return morning }})
 	if err != nil {
 		tb.Fatal(err)

@@ -21,8 +21,7 @@ func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 		Newest: kit.Link{Text: domain.ShortID(g.Newest), Href: "/runs/" + g.Newest}}
 	if c.Who.Role.Includes(domain.RoleOperator) {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
-		row.Ref = failure.Query(g.Ref())
-		row.Ack = "/failures/ack?" + row.Ref
+		row.Ack = "/failures/ack?" + failure.Query(g.Ref())
 	}
 	if a := g.Ack; a != nil {
 		row.Acked, row.Note = c.T("It is back: %s took note of it on %s.", kit.Visible(a.Actor), c.Time(a.At).Text), kit.Visible(a.Note)

@@ -3,7 +3,6 @@ package home
 import (
 	"net/http"
 
-	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -29,7 +28,6 @@ func (s *section) home(c *ui.Context) error {
 		p.Steps = firstSteps(c)
 	} else {
 		p.Bands = s.bands(c)
-		p.Once = []kit.Once{{ID: "once-ack", Action: "/failures/ack?all=1", Idem: kit.NewID()}}
 	}
 	return c.Render(http.StatusOK, Home(p))
 }

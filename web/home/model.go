@@ -122,8 +122,7 @@ type Group struct {
 	Newest                    kit.Link
 	One                       bool   // a single run: its own pages say more
 	Resume                    string // address of the preview; empty: not allowed
-	Ack                       string // address of taking note of it
-	Ref                       string // its name in forms
+	Ack                       string // address of acknowledging it
 	// Acked says that it was acknowledged before and has come back, Note with what.
 	Acked, Note string
 	// New says since what change failures like these are new, Compare and Good

@@ -23,6 +23,7 @@ type AckPage struct {
 	NoAck                       bool // there is nothing to acknowledge
 	At, Zone                    string
 	Groups                      []AckGroup // several at once
+	NoteOnly                    string     // the button that keeps the note and acknowledges nothing; empty: there is none
 }
 
 // AckGroup is a failure among several.
