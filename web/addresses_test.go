@@ -146,7 +146,7 @@ func TestAPageNobodyWaitsForIsNoFault(t *testing.T) {
 		if gone {
 			leave = cancel
 		}
-		config := site.Config
+		config := site.Web
 		config.Hosts, config.Reader, config.Logger = nil, leaving{site.Store, leave}, slog.New(slog.NewTextHandler(&log, nil))
 		s, err := web.New(config)
 		if err != nil {

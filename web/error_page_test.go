@@ -27,7 +27,7 @@ func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	config := site.Config
+	config := site.Web
 	config.Hosts, config.Reader, config.Version = nil, brokenPlans{site.Store}, "1.2.3"
 	s, err := web.New(config)
 	if err != nil {

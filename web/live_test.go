@@ -22,7 +22,7 @@ type hint struct{ id, name, data string }
 // quick serves a site's dashboard with streams that say often that they are there.
 func quick(t *testing.T, site *webtest.Site) (address string) {
 	t.Helper()
-	config := site.Config
+	config := site.Web
 	config.Hosts, config.Beat = nil, 2*time.Millisecond
 	s, err := web.New(config)
 	if err != nil {

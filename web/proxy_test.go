@@ -23,7 +23,7 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := site.Config
+	config := site.Web
 	config.Auth, config.Hosts = users, []string{"kairos.example.com"}
 	config.Proxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
 	s, err := web.New(config)

@@ -54,8 +54,8 @@ type Site struct {
 	Tools *tool.Box
 
 	crm *crmServer
-	// Config is what the dashboard was built of, for tests that build another.
-	Config web.Config
+	// Web is what the dashboard was built of, for tests that build another.
+	Web web.Config
 
 	site   *web.Server
 	api    *api.API
@@ -143,10 +143,10 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s.Config = web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts,
+	s.Web = web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts,
 		Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()},
 		Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)}
-	site, err := web.New(s.Config)
+	site, err := web.New(s.Web)
 	if err != nil {
 		tb.Fatal(err)
 	}
