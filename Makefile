@@ -45,7 +45,7 @@ race: ## run the tests of concurrent packages with the race detector
 	$(GO) test -race -short ./internal/engine -rapid.checks=20
 	$(GO) test -race -short ./internal/cli -run '$(RACE_CLI)'
 	$(GO) test -race -short ./internal/store ./internal/store/recovery -run '$(RACE_STORE)'
-	$(GO) test -race -short ./web ./web/account -run '$(RACE_WEB)'
+	$(GO) test -race -short ./web ./web/account ./web/home -run '$(RACE_WEB)'
 	$(GO) test -race -short $(RACE)
 
 size: ## print the Go statements of each package, without tests and generated code

@@ -87,11 +87,11 @@ func handoffStatus(s string) kit.Status               { return handoff.Status(s)
 func (r *request) handoffReason(code string) string   { return handoff.Reason(r.Context, code) }
 func stepName(node string, visit int) string          { return kit.StepName(node, visit) }
 func percent(f float64) string                        { return kit.Percent(f) }
+func pretty(j domain.RawJSON) string                  { return value.Pretty(j) }
+func jsonOf(s string) (domain.RawJSON, error)         { return form.JSON(s) }
 func callOf(e *domain.Entry) (what string, ok bool)   { return part.Call(e) }
 func labelText(labels map[string]string) string       { return part.LabelText(labels) }
 func labelsOf(text string) (map[string]string, error) { return part.ParseLabels(text) }
-
-func pretty(j domain.RawJSON) string { return value.Pretty(j) }
 
 // cards are what is shown of approvals.
 func (s *Server) cards() approval.Ports {
@@ -121,13 +121,7 @@ func runStatus(s domain.RunStatus, reason domain.WaitReason) kit.Status {
 	return ui.RunStatus(s, reason)
 }
 
-// stepStatus is a step's state as operators read it.
-func stepStatus(s domain.NodeStatus) kit.Status {
-	if s == nodeLost {
-		return lostStatus()
-	}
-	return ui.StepStatus(s)
-}
+func stepStatus(s domain.NodeStatus) kit.Status { return ui.StepStatus(s) }
 
 func refusedWith(err error) int { return ui.RefusedWith(err) }
 
@@ -148,11 +142,10 @@ func (r *request) jsonDiff(a, z domain.RawJSON) (lines []kit.DiffLine, note stri
 
 func (r *request) rangesAt(path, q string) []kit.Link { return query.Ranges(r.Context, path, q) }
 
-func (r *request) effect(e string) string     { return value.Effect(r.Context, e) }
-func (r *request) cost(cost float64) string   { return value.Cost(r.Context, cost) }
-func shortened(s string) string               { return kit.Shorten(s) }
-func jsonOf(s string) (domain.RawJSON, error) { return form.JSON(s) }
-func listOf(v any) []any                      { return form.List(v) }
+func (r *request) effect(e string) string   { return value.Effect(r.Context, e) }
+func (r *request) cost(cost float64) string { return value.Cost(r.Context, cost) }
+func shortened(s string) string             { return kit.Shorten(s) }
+func listOf(v any) []any                    { return form.List(v) }
 func properties(schema any) (props map[string]any, required []string, order []string) {
 	return form.Properties(schema)
 }

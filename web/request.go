@@ -29,8 +29,6 @@ type request struct {
 	ctx     context.Context
 	who     principal
 	display display
-	// wrong is what was typed into the form of a verb and cannot be used.
-	wrong map[string]typed
 }
 
 // principal is who sends a request.

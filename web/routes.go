@@ -43,27 +43,6 @@ func (s *Server) table() []route {
 
 		{get, "/live", app.FollowPages, (*request).live},
 
-		{get, "/runs/compare", app.CompareRuns, (*request).compare},
-		{get, "/runs/:run", app.GetRun, (*request).run},
-		{get, "/runs/:run/graph.svg", app.GetRun, (*request).graphFile},
-		{get, "/runs/:run/lineage", app.GetRun, (*request).lineage},
-		{get, "/runs/:run/steps/:seq", app.GetStep, (*request).stepPage},
-		{get, "/runs/:run/steps/:seq/raw/:part", app.GetStep, (*request).stepRaw},
-		{get, "/runs/:run/log", app.GetJournal, see("/runs/:run?view=log")},
-		{get, "/runs/:run/log.txt", app.GetJournal, (*request).logFile},
-		{get, "/runs/:run/log.jsonl", app.GetJournal, (*request).logLines},
-		{get, "/runs/:run/state", app.GetJournal, see("/runs/:run?view=state")},
-		{get, "/runs/:run/state/:cp", app.GetJournal, (*request).stateAt},
-		{get, "/runs/:run/raw/:seq/:part", app.GetStep, (*request).raw},
-		{get, "/runs/:run/summary.md", app.GetRun, (*request).summaryFile},
-		{get, "/runs/:run/note", app.AddNote, (*request).notePage},
-		{post, "/runs/:run/note", app.AddNote, (*request).note},
-		{get, "/runs/:run/ack", app.AcknowledgeRun, (*request).ackRunPage},
-		{post, "/runs/:run/ack", app.AcknowledgeRun, (*request).ackRun},
-		{get, "/runs/:run/:action", app.ActOnRun, (*request).previewPage},
-		{post, "/runs/:run/:action", app.ActOnRun, (*request).act},
-		{post, "/runs/:run/nodes/:node/resolve", app.ResolveNode, (*request).resolve},
-
 		{get, "/plans", app.ListPlans, (*request).plans},
 		{get, "/plans/new", app.StorePlan, (*request).newPlan},
 		{post, "/plans/new", app.StorePlan, (*request).savePlan},
@@ -97,7 +76,6 @@ func (s *Server) table() []route {
 		{get, "/plans/drafts/:draft/discard", app.DiscardDraft, (*request).discardPage},
 		{post, "/plans/drafts/:draft/discard", app.DiscardDraft, (*request).discardDraft},
 
-		{get, "/handoffs/:handoff", app.GetHandoff, (*request).handoffPage},
 	}
 	for _, section := range s.sections {
 		for _, r := range section.Routes {

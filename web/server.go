@@ -27,6 +27,8 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/memory"
 	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/run"
+	"github.com/kairosd/kairosd/web/run/action"
 	"github.com/kairosd/kairosd/web/runs"
 	"github.com/kairosd/kairosd/web/settings"
 	"github.com/kairosd/kairosd/web/start"
@@ -124,6 +126,12 @@ func New(c Config) (*Server, error) {
 	if c.Zone == nil {
 		c.Zone = time.UTC
 	}
+	if c.TwoPeople == nil {
+		c.TwoPeople = func() bool { return false }
+	}
+	if c.People == nil {
+		c.People = func(_ context.Context, name string) ([]string, error) { return []string{name}, nil }
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -148,6 +156,8 @@ func New(c Config) (*Server, error) {
 // mounted are the sections, each with what its pages need.
 func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
+		run.Section(run.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Layouts: &s.layouts, Cards: s.cards(), System: s.System, API: s.API != nil}),
+		action.Section(action.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine}),
 		account.Section(account.Ports{App: s.App, Auth: s.Auth}),
 		agents.Section(agents.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Settings: s.Settings, Plans: s.Planner != nil}),
 		approvals.Section(approvals.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Cards: s.cards()}),

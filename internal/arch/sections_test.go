@@ -45,7 +45,7 @@ func TestSectionsDoNotImportEachOther(t *testing.T) {
 func TestTemplatesUseViewModels(t *testing.T) {
 	t.Parallel()
 	dirs := map[string]bool{}
-	for _, pattern := range []string{"../../web/*/*_templ.go", "../../web/part/*/*_templ.go"} {
+	for _, pattern := range []string{"../../web/*/*_templ.go", "../../web/*/*/*_templ.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -11,19 +11,6 @@ func num(i int) string { return strconv.Itoa(i) }
 // truth is a yes or no as attributes want it.
 func truth(b bool) string { return strconv.FormatBool(b) }
 
-// liveLog makes the log of a running attempt fetch itself again.
-func liveLog(l StepLog) templ.Attributes {
-	if l.Topic == "" {
-		return nil
-	}
-	return templ.Attributes{"data-live": l.Topic, "data-here": true, "hx-get": l.Refresh, "hx-trigger": "k:" + l.Topic + " from:body", "hx-swap": "morph:outerHTML"}
-}
-
-// checks makes a field of a preview ask anew what would happen when it changes.
-func checks(address string) templ.Attributes {
-	return templ.Attributes{"hx-post": address, "hx-trigger": "change", "hx-target": "#check", "hx-select": "#check", "hx-swap": "outerHTML", "hx-include": "closest form", "hx-vals": `{"do":"check"}`, "hx-sync": "closest form:replace"}
-}
-
 // draftLive makes the progress of a draft fetch itself again while it is planned.
 func draftLive(p DraftPage) templ.Attributes {
 	if !p.Planning {

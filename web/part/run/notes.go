@@ -1,0 +1,26 @@
+package run
+
+import (
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Note is what a person wrote about a run.
+type Note struct {
+	Who, Text string
+	At        kit.Time
+}
+
+// Notes are what people wrote about a run, in order.
+func Notes(c *ui.Context, a *app.App, run string) ([]Note, error) {
+	notes, err := a.Runs.Notes(c, c.Who.Actor(), run)
+	if err != nil {
+		return nil, err
+	}
+	var out []Note
+	for _, n := range notes {
+		out = append(out, Note{Who: kit.Visible(n.Actor), Text: kit.Visible(n.Text), At: c.Time(n.At)})
+	}
+	return out, nil
+}

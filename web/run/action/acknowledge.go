@@ -1,0 +1,68 @@
+package action
+
+import (
+	"net/http"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/part/failure"
+)
+
+// Taking note of one failed run, for whoever comes next, and resuming it at a
+// time.
+
+func (r *request) ackRunPage() error { return r.showAckRun(http.StatusOK, "") }
+
+func (r *request) showAckRun(code int, problem string) error {
+	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), r.Param("run"))
+	if err != nil {
+		return err
+	}
+	short := domain.ShortID(run.ID)
+	p := failure.AckPage{Idem: kit.NewID(), Error: problem, Post: "/runs/" + run.ID + "/ack", Headline: kit.Cut(part.Headline(r.Context, run), 500), Note: r.Field("note"),
+		Crumb: kit.Link{Text: short, Href: "/runs/" + run.ID}}
+	p.Heading, p.Button = r.T("Acknowledge run %s", short), r.T("Acknowledge run %s", short)
+	p.Says = r.T("The run needs attention no more: it leaves home and its counts, and stays failed. When it fails anew, it is back. The note stands on the run's page, and on home for whoever comes next.")
+	if run.Status != domain.RunFailed || !run.Attention {
+		p.Says = r.T("Nobody needs to take note of this run: it has not failed, or somebody did before.")
+		p.NoAck = run.Status != domain.RunFailed
+	}
+	if p.ResumeLater(r.Context); !p.NoAck {
+		p.NoteOnly = r.T("Only keep the note")
+	}
+	p.Shell = r.Shell("runs", p.Heading)
+	return r.Render(code, failure.Acknowledge(p))
+}
+
+// ackRun takes note of a run.
+func (r *request) ackRun() error {
+	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), r.Param("run"))
+	if err != nil {
+		return err
+	}
+	if r.Field("do") == "note" {
+		_, err = r.App.Runs.AddNote(r.Context, app.NoteRequest{Meta: r.Meta(), Run: run.ID, Text: r.Field("note")})
+		return r.acknowledged(run.ID, err)
+	}
+	at, err := failure.ResumeAt(r.Context)
+	if err == nil {
+		_, err = r.App.Runs.Acknowledge(r.Context, app.AcknowledgeRequest{Meta: r.Meta(), Run: run.ID, Note: r.Field("note"), ResumeAt: at})
+	}
+	return r.acknowledged(run.ID, err)
+}
+
+// acknowledged is where it leads: to the run, or to the form with what is wrong.
+func (r *request) acknowledged(run string, err error) error {
+	switch domain.CodeOf(err) {
+	case "":
+		return r.To(part.At(r.Context, run, nil))
+	case domain.CodeInvalid:
+		return r.showAckRun(http.StatusUnprocessableEntity, r.Sentence(err))
+	case domain.CodeConflict:
+		return r.showAckRun(http.StatusConflict, r.Sentence(err))
+	}
+	return err
+}

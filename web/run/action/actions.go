@@ -1,0 +1,407 @@
+package action
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/form"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// stepReasons are the engine's reasons that have words of their own.
+var stepReasons = map[string]string{
+	domain.ReasonReopened:   locale.Mark("it failed or was cancelled"),
+	domain.ReasonAskedAgain: locale.Mark("a new request is opened; the old answer does not count"),
+	domain.ReasonCancelled:  locale.Mark("cancelled with the run"),
+	domain.ReasonAtWork:     locale.Mark("it is at work and is asked to end"),
+	domain.ReasonUnsafeWork: locale.Mark("it is at work and may have its effect all the same; a resume first asks whether it had"),
+}
+
+// verb is what a page says of an operator's act. The words name act and object:
+// a button never says OK.
+type verb struct {
+	action  domain.Action
+	button  string // with %s for the run's short id
+	says    string
+	danger  bool
+	preview bool // the engine computes what would happen
+}
+
+var verbs = []verb{
+	{domain.ActionResume, locale.Mark("Resume run %s"), "", false, true},
+	{domain.ActionRerun, locale.Mark("Start a new run like %s"), locale.Mark("A new run starts from the beginning; this one is not changed."), false, true},
+	{domain.ActionFork, locale.Mark("Fork run %s"), locale.Mark("A new run starts from a checkpoint of this one; this one is not changed."), false, true},
+	{domain.ActionCancel, locale.Mark("Cancel run %s"), locale.Mark("Nothing new starts; what runs is asked to end, and settles within seconds."), true, true},
+	{domain.ActionPause, locale.Mark("Pause run %s"), locale.Mark("What runs, finishes; nothing new starts until you continue the run."), false, false},
+	{domain.ActionContinue, locale.Mark("Continue run %s"), locale.Mark("The run goes on where it was paused."), false, false},
+	{domain.ActionRetryNow, locale.Mark("Retry now in run %s"), locale.Mark("The next attempt does not wait for its back-off."), false, false},
+	{domain.ActionRelease, locale.Mark("Release run %s"), locale.Mark("The run goes on. It was parked because it had been interrupted again and again, or because the database was restored."), false, false},
+	{domain.ActionStartNow, locale.Mark("Start run %s now"), locale.Mark("The run was to start at a later time. It starts as soon as there is room."), false, false},
+	{domain.ActionLimits, locale.Mark("Raise the limits of run %s"), locale.Mark("The run continues where it stopped. A number replaces a limit; +5000 adds to it."), false, false},
+	{domain.ActionDelete, locale.Mark("Delete run %s"), locale.Mark("The run disappears from all lists. Its journal stays until retention removes it."), true, false},
+}
+
+func verbOf(name string) (verb, bool) {
+	i := slices.IndexFunc(verbs, func(v verb) bool { return string(v.action) == name })
+	if i < 0 {
+		return verb{}, false
+	}
+	return verbs[i], true
+}
+
+// verbRequest reads what a form or a link asks for.
+func (r *request) verbRequest(v verb) (domain.VerbRequest, error) {
+	value := func(key string) string { return strings.TrimSpace(r.Field(key)) }
+	req := domain.VerbRequest{Run: r.Param("run"), Action: v.action, Reason: value("reason"), Digest: value("digest")}
+	var err error
+	if s := value("rev"); s != "" {
+		if req.Rev, err = strconv.ParseInt(s, 10, 64); err != nil {
+			return req, domain.Errorf(domain.CodeInvalid, "rev %q is not a number", s)
+		}
+	}
+	switch v.action {
+	case domain.ActionResume:
+		if err := r.resumeOptions(&req); err != nil {
+			return req, err
+		}
+	case domain.ActionFork:
+		r.standIns(&req)
+		if s := value("at"); s != "" {
+			if req.At, err = strconv.ParseInt(s, 10, 64); err != nil {
+				return req, domain.Errorf(domain.CodeInvalid, "at %q is not a checkpoint", s)
+			}
+		}
+		r.edits(&req)
+		fallthrough
+	case domain.ActionRerun:
+		if s := value("version"); s != "" {
+			if req.Version, err = strconv.Atoi(s); err != nil {
+				return req, domain.Errorf(domain.CodeInvalid, "version %q is not a number", s)
+			}
+		}
+		if s := r.Field("input"); strings.TrimSpace(s) != "" {
+			req.Input = r.changed("input", s, r.Field("was_input"))
+		}
+		if form := r.Echo.Request().Form; form.Has("labels") && value("labels") != value("was_labels") {
+			if req.Labels, err = part.ParseLabels(value("labels")); err != nil {
+				if r.wrong == nil {
+					r.wrong = map[string]typed{}
+				}
+				r.wrong["labels"] = typed{value("labels"), r.Sentence(err)}
+				req.Labels = nil
+			}
+		}
+	case domain.ActionLimits:
+		if req.Limits, req.Raise, err = r.limits(); err != nil {
+			return req, err
+		}
+	}
+	return req, nil
+}
+
+// limits reads the limits that a form changes: a number replaces one, a number with
+// a plus sign is added to it.
+func (r *request) limits() (set, raise domain.Limits, err error) {
+	read := func(key string, into func(l *domain.Limits, s string) error) {
+		s := strings.TrimSpace(r.Field(key))
+		if s == "" || err != nil || s == r.Field("was_"+key) {
+			return
+		}
+		l, amount := &set, s
+		if more, plus := strings.CutPrefix(s, "+"); plus {
+			l, amount = &raise, more
+		}
+		if e := into(l, amount); e != nil {
+			err = domain.Errorf(domain.CodeInvalid, "%s %q cannot be read", key, s)
+		}
+	}
+	read("steps", func(l *domain.Limits, s string) (e error) { l.MaxSteps, e = strconv.ParseInt(s, 10, 64); return e })
+	read("tokens", func(l *domain.Limits, s string) (e error) { l.MaxTokens, e = strconv.ParseInt(s, 10, 64); return e })
+	read("cost", func(l *domain.Limits, s string) (e error) { l.MaxCost, e = strconv.ParseFloat(s, 64); return e })
+	read("duration", func(l *domain.Limits, s string) (e error) { l.MaxDuration, e = time.ParseDuration(s); return e })
+	return set, raise, err
+}
+
+// previewPage says what an act would do; it is safe to open (GET).
+func (r *request) previewPage() error {
+	v, ok := verbOf(r.Param("action"))
+	if !ok {
+		return domain.Errorf(domain.CodeNotFound, "there is no page %s of a run", r.Param("action"))
+	}
+	req, err := r.verbRequest(v)
+	if err != nil {
+		return err
+	}
+	req.Rev, req.Digest = 0, ""
+	return r.preview(http.StatusOK, v, req, "")
+}
+
+func (r *request) preview(code int, v verb, req domain.VerbRequest, problem string) error {
+	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), req.Run)
+	if err != nil {
+		return err
+	}
+	short := domain.ShortID(run.ID)
+	p := PreviewPage{Shell: r.Shell("runs", r.T(v.button, short)), Action: string(v.action), Verb: r.T(v.button, short), Run: short,
+		RunHref: "/runs/" + run.ID, Post: "/runs/" + run.ID + "/" + string(v.action), Allowed: true, Sentence: r.T(v.says), Danger: v.danger, Reason: true,
+		Idem: kit.NewID(), Rev: strconv.FormatInt(run.LastSeq, 10), Error: problem}
+	began := run.Version // the version that "the same" is
+	if len(r.wrong) > 0 && problem == "" {
+		n := len(r.wrong)
+		if w, ok := r.wrong["labels"]; ok {
+			p.Error, p.Mend = w.why, true
+			n--
+		}
+		if n > 0 {
+			p.Error, p.Mend = r.N(n, "%s value is not JSON", "%s values are not JSON"), true
+		}
+	}
+	var pre domain.Preview
+	if !v.preview { // what it does needs no list; whether it can be done now is said before
+		now, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.VerbRequest{Run: run.ID, Action: v.action})
+		if err != nil {
+			return err
+		}
+		if p.Rev = strconv.FormatInt(now.Rev, 10); !now.Allowed {
+			p.Allowed, p.Refusal, p.Suggestion = false, kit.Begun(r.SaidInside(now.Refusal)), kit.Begun(r.Said(now.Suggestion))
+		}
+	}
+	if v.preview {
+		pre, err = r.App.Runs.Preview(r.Context, r.Who.Actor(), req)
+		if domain.CodeOf(err) == domain.CodeInvalid && (req.Input != nil || len(req.Edits) > 0 || len(req.Instead) > 0 || asksMore(req)) {
+			// What was typed cannot be used: say so beside it, and go on without.
+			p.Error, p.Mend, code = r.Sentence(err), true, http.StatusUnprocessableEntity
+			without := req
+			without.Input, without.Edits, without.Instead = nil, nil, nil
+			without.Only, without.Timeout, without.Attempts = "", 0, 0
+			pre, err = r.App.Runs.Preview(r.Context, r.Who.Actor(), without)
+		}
+		if err != nil {
+			return err
+		}
+		r.fill(&p, pre)
+		if req.Version == 0 && pre.Version != 0 {
+			began = pre.Version
+		}
+		if v.says == "" {
+			p.Sentence = part.Consequence(r.Context, pre)
+		}
+		if v.action != domain.ActionCancel {
+			p.Sentence = strings.TrimSpace(p.Sentence + " " + part.Expectation(r.Context, pre.Expected, 1))
+		}
+	}
+	if v.action == domain.ActionResume {
+		if err := r.resumeChoices(&p, req, run); err != nil {
+			return err
+		}
+	}
+	switch v.action {
+	case domain.ActionFork, domain.ActionRerun:
+		if err := r.choices(&p, v, req, pre, run, began); err != nil {
+			return err
+		}
+	case domain.ActionRetryNow:
+		d, err := r.Engine.Detail(r.Context, run.ID)
+		if err != nil {
+			return err
+		}
+		if err := r.nextAttempts(&p, d); err != nil {
+			return err
+		}
+	case domain.ActionLimits:
+		p.Limits = true
+		p.LimitValues = map[string]string{"steps": nonZero(run.Limits.MaxSteps), "tokens": nonZero(run.Limits.MaxTokens)}
+		if run.Limits.MaxDuration > 0 {
+			p.LimitValues["duration"] = run.Limits.MaxDuration.String()
+		}
+		if run.Limits.MaxCost > 0 {
+			p.LimitValues["cost"] = strconv.FormatFloat(run.Limits.MaxCost, 'f', -1, 64)
+		}
+	}
+	if r.HTMX() && r.Echo.Request().Header.Get("HX-Target") == "preview" {
+		return r.Render(code, PreviewPanel(p))
+	}
+	return r.Render(code, Preview(p))
+}
+
+// nextAttempts says which attempts do not wait any more, and how long they would have.
+func (r *request) nextAttempts(p *PreviewPage, d domain.RunDetail) error {
+	program, err := r.Engine.Program(r.Context, d.Run.Hash)
+	if err != nil {
+		return err
+	}
+	for _, w := range d.Waits {
+		if w.Reason != domain.WaitRetry || w.Due.IsZero() {
+			continue
+		}
+		done := 0
+		for _, e := range d.Journal {
+			if e.Node == w.Node && e.Visit == w.Visit && e.Item == w.Item {
+				done = max(done, e.Attempt)
+			}
+		}
+		most := done + 1
+		if i, ok := program.Index[w.Node]; ok {
+			most = max(most, program.Nodes[i].MaxAttempts)
+		}
+		p.Sentence += " " + r.T("Attempt %s of %s of %s would begin by itself at %s, %s.", r.Number(int64(done+1)), r.Number(int64(most)), kit.StepName(w.Node, w.Visit), r.Time(w.Due).Title, r.Ago(r.Site.Now().Sub(w.Due)))
+	}
+	return nil
+}
+
+func nonZero(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// fill copies the engine's prediction into the page.
+func (r *request) fill(p *PreviewPage, pre domain.Preview) {
+	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, kit.Begun(r.SaidInside(pre.Refusal)), kit.Begun(r.Said(pre.Suggestion)), pre.Digest
+	p.Rev = strconv.FormatInt(pre.Rev, 10)
+	if d := pre.Damage; d != nil {
+		p.Damage = part.DamageHeadline(r.Context, d)
+	}
+	for _, g := range []struct {
+		title, note string
+		steps       []domain.PreviewStep
+	}{{r.T("Runs again"), "", pre.Again}, {r.T("Runs for the first time"), r.T("as far as the plan leads there"), pre.New}, {r.T("In doubt"), r.T("resolve first"), pre.InDoubt},
+		{r.T("Waits until you continue the run"), "", pre.Later}, {r.T("Gets a result without running"), "", pre.Given},
+		{r.T("Not kept"), "", pre.Dropped}, {r.T("Kept, not repeated"), "", pre.Keep}} {
+		if len(g.steps) == 0 {
+			continue
+		}
+		group := PreviewGroup{Title: fmt.Sprintf("%s (%d)", g.title, len(g.steps)), Note: g.note}
+		for i, s := range g.steps {
+			if i == 50 {
+				group.Steps = append(group.Steps, r.T("… and %d more", len(g.steps)-50))
+				break
+			}
+			text := s.Node
+			if s.Visit > 1 {
+				text += fmt.Sprintf(" #%d", s.Visit)
+			}
+			if len(s.Items) > 0 {
+				text += " (" + r.N(len(s.Items), "%s item", "%s items") + ")"
+			}
+			if s.Reason != "" {
+				reason := r.Said(s.Reason)
+				if w, ok := stepReasons[s.Reason]; ok {
+					reason = r.T(w)
+				}
+				text += " — " + reason
+			}
+			group.Steps = append(group.Steps, text)
+		}
+		p.Groups = append(p.Groups, group)
+	}
+	for _, s := range pre.Effects {
+		p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", s.Node, s.Type, value.Effect(r.Context, s.Effect)))
+	}
+	for _, pt := range pre.Points {
+		o := kit.Option{Value: strconv.FormatInt(pt.Seq, 10), Text: fmt.Sprintf("%d · %s", pt.Seq, part.PointName(r.Context, pt)), Selected: pt.Seq == pre.At}
+		if !pt.Closed && !o.Selected {
+			o.Text, o.Disabled = o.Text+" — "+r.T("other steps were at work here"), true
+		}
+		p.Points = append(p.Points, o)
+	}
+	r.repeats(p, pre)
+	for _, d := range pre.Decisions {
+		name, to, was := kit.StepName(d.Node, d.Visit), cmp.Or(d.To, d.Ended), d.Was
+		text := r.T("%s leads to %s", name, to)
+		if was != "" && was != d.To {
+			text = r.T("%s leads to %s; it was %s", name, to, was)
+		}
+		if d.Condition != "" {
+			text += " (" + d.Condition + ")"
+		}
+		p.Decisions = append(p.Decisions, kit.Visible(text))
+	}
+}
+
+// act does what was previewed. If the run has moved on since, the same page
+// comes back with the new facts (409).
+func (r *request) act() error {
+	v, ok := verbOf(r.Param("action"))
+	if !ok {
+		return domain.Errorf(domain.CodeNotFound, "there is no act %s", r.Param("action"))
+	}
+	req, err := r.verbRequest(v)
+	if err != nil {
+		return err
+	}
+	if do := r.Field("do"); do == "preview" || do == "check" {
+		req.Rev, req.Digest = 0, ""
+		return r.preview(http.StatusOK, v, req, "")
+	}
+	if len(r.wrong) > 0 {
+		req.Rev, req.Digest = 0, ""
+		return r.preview(http.StatusUnprocessableEntity, v, req, "")
+	}
+	if v.action == domain.ActionFork || v.action == domain.ActionRerun || asksMore(req) {
+		// The form may have been edited since its digest was made; what counts is
+		// the run's revision, and a fresh prediction of exactly this request.
+		req.Digest = ""
+	}
+	if v.action == domain.ActionPause || v.action == domain.ActionContinue {
+		req.Rev = 0 // what it did since its page was made is no reason to refuse
+	}
+	run, err := r.App.Runs.Act(r.Context, app.ActRequest{Meta: r.Meta(), VerbRequest: req})
+	if err == nil && v.action == domain.ActionDelete {
+		return r.To("/runs")
+	} else if err == nil {
+		return r.To(part.At(r.Context, run.ID, nil))
+	}
+	switch domain.CodeOf(err) {
+	case domain.CodeStale, domain.CodeConflict:
+		req.Rev, req.Digest = 0, ""
+		return r.preview(http.StatusConflict, v, req, r.Sentence(err))
+	case domain.CodeInvalid:
+		if v.action == domain.ActionFork || v.action == domain.ActionRerun || asksMore(req) {
+			req.Rev, req.Digest = 0, ""
+			return r.preview(http.StatusUnprocessableEntity, v, req, "")
+		}
+	}
+	return err
+}
+
+// resolve settles an attempt that may or may not have happened.
+func (r *request) resolve() error {
+	number := func(key string) int {
+		n, err := strconv.Atoi(r.Field(key))
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	req := domain.ResolveRequest{Run: r.Param("run"), Node: r.Param("node"), Visit: number("visit"), Item: number("item"), Attempt: number("attempt"),
+		Action: r.Field("action"), Reason: r.Field("reason")}
+	if n := number("rev"); n > 0 {
+		req.Rev = int64(n)
+	}
+	if req.Action == "happened" {
+		j, err := form.JSON(r.Field("output"))
+		if err != nil {
+			return domain.Errorf(domain.CodeInvalid, "the output is not JSON: %w", err)
+		}
+		req.Output = j
+	}
+	run, err := r.App.Runs.Resolve(r.Context, app.ResolveRequest{Meta: r.Meta(), ResolveRequest: req})
+	if err != nil {
+		return err
+	}
+	return r.To("/runs/" + url.PathEscape(run.ID))
+}

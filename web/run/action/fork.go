@@ -1,0 +1,184 @@
+package action
+
+import (
+	"bytes"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/form"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// This file is the editor of what a fork keeps: checked by the server while it is
+// typed, or by a button, and never lost over a mistake.
+
+const (
+	// editableBytes is up to which length an output can be edited on a page.
+	editableBytes = 8 << 10
+	// shownEdits is how many outputs can be, the last before the fork point.
+	shownEdits = 20
+)
+
+// edits reads the outputs that were edited. What is no JSON is kept as it was
+// typed, and said beside it.
+func (r *request) edits(req *domain.VerbRequest) {
+	for key := range r.Echo.Request().Form {
+		node, ok := strings.CutPrefix(key, "edit.")
+		if !ok {
+			continue
+		}
+		if j := r.changed(node, r.Field(key), r.Field("was."+node)); j != nil {
+			if req.Edits == nil {
+				req.Edits = map[string]domain.RawJSON{}
+			}
+			req.Edits[node] = j
+		}
+	}
+}
+
+// changed is a value that was typed; nil when it says the same as before, or is
+// no JSON.
+func (r *request) changed(name, text, was string) domain.RawJSON {
+	j, err := form.JSON(text)
+	if err != nil {
+		if r.wrong == nil {
+			r.wrong = map[string]typed{}
+		}
+		r.wrong[name] = typed{text, err.Error()}
+		return nil
+	}
+	if old, err := form.JSON(was); err == nil && bytes.Equal(j, old) {
+		return nil
+	}
+	return j
+}
+
+// typed is a text that cannot be used, and why.
+type typed struct{ text, why string }
+
+// field is a value that may be edited, as it stands.
+func (r *request) field(name, was string, edited domain.RawJSON) EditField {
+	f := EditField{Name: name, Value: was, Was: was}
+	if edited != nil {
+		f.Value = value.Pretty(edited)
+	}
+	if w, ok := r.wrong[name]; ok {
+		f.Value, f.Wrong = w.text, w.why
+	}
+	return f
+}
+
+// change is what an edit does to a value.
+func (r *request) change(name string, a, z domain.RawJSON) kit.Block {
+	b := kit.Block{ID: "change-" + kit.SafeName(name), Title: name}
+	b.Diff, b.Note = value.Diff(r.Display.Lang, a, z)
+	return b
+}
+
+// reads reports whether something that would run may look at a node's output: by
+// its name, or because it follows it.
+func reads(p *walk.Program, node string, pre domain.Preview) bool {
+	for _, list := range [][]domain.PreviewStep{pre.Again, pre.New} {
+		for _, s := range list {
+			i, ok := p.Index[s.Node]
+			if !ok {
+				return true // another version
+			}
+			of, ok := p.Index[node]
+			if !ok {
+				continue
+			}
+			follows := slices.ContainsFunc(p.Nodes[of].Out, func(e walk.ProgramEdge) bool { return e.To == i })
+			if follows || slices.Contains(p.Reads(i), of) || slices.Contains(p.Nodes[i].Needs, of) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// choices adds what a fork or rerun lets one change.
+func (r *request) choices(p *PreviewPage, v verb, req domain.VerbRequest, pre domain.Preview, run domain.Run, began int) error {
+	p.Check = r.T("Show what would happen")
+	was := "null"
+	if run.Input != nil {
+		was = value.Pretty(run.Input)
+	}
+	in := r.field("input", was, req.Input)
+	p.Input = &in
+	if req.Input != nil {
+		p.Changes = append(p.Changes, r.change("input", run.Input, req.Input))
+	}
+	labels := part.LabelText(run.Labels)
+	p.Labels = &EditField{Value: labels, Was: labels}
+	if w, ok := r.wrong["labels"]; ok {
+		p.Labels.Value, p.Labels.Wrong = w.text, w.why
+	} else if req.Labels != nil {
+		p.Labels.Value = part.LabelText(req.Labels)
+	}
+	back := url.Values{}
+	for key, n := range map[string]int64{"at": req.At, "version": int64(req.Version)} {
+		if n != 0 {
+			back.Set(key, strconv.FormatInt(n, 10))
+		}
+	}
+	p.Reset = strings.TrimSuffix("/runs/"+run.ID+"/"+string(v.action)+"?"+back.Encode(), "?")
+	latest, err := r.App.Plans.Get(r.Context, r.Who.Actor(), run.PlanID)
+	if err != nil {
+		return err
+	}
+	p.Versions = []kit.Option{{Value: "0", Text: r.T("the same, v%d", began), Selected: req.Version == 0}}
+	if began != run.Version {
+		// It was planned anew for that one run.
+		p.Versions = append(p.Versions, kit.Option{Value: strconv.Itoa(run.Version), Text: r.T("what it followed at last, v%d", run.Version), Selected: req.Version == run.Version})
+	}
+	if latest.Latest != run.Version {
+		p.Versions = append(p.Versions, kit.Option{Value: "-1", Text: r.T("the newest, v%d", latest.Latest), Selected: req.Version == -1})
+	}
+	if v.action != domain.ActionFork || req.At == 0 {
+		return nil
+	}
+	// The kept outputs up to the fork point may be edited, small ones here.
+	d, err := r.Engine.Detail(r.Context, run.ID)
+	if err != nil {
+		return err
+	}
+	program, err := r.Engine.Program(r.Context, d.Run.Hash)
+	if err != nil {
+		return err
+	}
+	for i := range d.Journal {
+		e := &d.Journal[i]
+		if e.Seq > req.At {
+			break
+		}
+		if !part.IsCheckpoint(e) || e.Item >= 0 || len(e.Output) > editableBytes || isApproval(program, e.Node) {
+			continue
+		}
+		name := kit.StepName(e.Node, e.Visit)
+		p.Edits = append(p.Edits, r.field(name, value.Pretty(e.Output), req.Edits[name]))
+		if j, ok := req.Edits[name]; ok {
+			c := r.change("output."+name, e.Output, j)
+			if !reads(program, e.Node, pre) {
+				c.Says = r.T("Nothing that will run names this value: the edit may change nothing.")
+			}
+			p.Changes = append(p.Changes, c)
+		}
+	}
+	if len(p.Edits) > shownEdits {
+		p.Edits = p.Edits[len(p.Edits)-shownEdits:]
+	}
+	return nil
+}
+
+func isApproval(p *walk.Program, node string) bool {
+	i, ok := p.Index[node]
+	return ok && p.Nodes[i].Type == walk.TypeApproval
+}

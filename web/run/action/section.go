@@ -1,0 +1,71 @@
+// Package action has the pages on which operators act on a run: a preview of what would
+// happen, and the form that does it.
+package action
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Ports are what these pages need of the server.
+type Ports struct {
+	App    *app.App
+	Reader Reader
+	Engine Engine
+}
+
+// Reader is what these pages read of the store.
+type Reader interface {
+	// Uses lists agents, tools and providers that took part in a run.
+	Uses(ctx context.Context, run string) ([]domain.Use, error)
+}
+
+// Engine is what these pages ask the engine.
+type Engine interface {
+	// Detail folds a run: its waits, where it stands.
+	Detail(ctx context.Context, run string) (domain.RunDetail, error)
+	// Program compiles a stored version (cached).
+	Program(ctx context.Context, hash string) (*walk.Program, error)
+}
+
+type section struct{ Ports }
+
+// request is one request to these pages.
+type request struct {
+	*ui.Context
+	*section
+	// wrong is what was typed into a form and cannot be used.
+	wrong map[string]typed
+}
+
+// page opens a request for a handler.
+func (s *section) page(handle func(*request) error) func(*ui.Context) error {
+	return func(c *ui.Context) error { return handle(&request{Context: c, section: s}) }
+}
+
+// Section returns the pages.
+func Section(p Ports) ui.Section {
+	s := &section{p}
+	return ui.Section{Done: done, Routes: []ui.Route{
+		{Get: "/runs/:run/note", Operation: app.AddNote, Handle: s.page((*request).notePage)},
+		{Post: "/runs/:run/note", Operation: app.AddNote, Handle: s.page((*request).note)},
+		{Get: "/runs/:run/ack", Operation: app.AcknowledgeRun, Handle: s.page((*request).ackRunPage)},
+		{Post: "/runs/:run/ack", Operation: app.AcknowledgeRun, Handle: s.page((*request).ackRun)},
+		{Get: "/runs/:run/:action", Operation: app.ActOnRun, Handle: s.page((*request).previewPage)},
+		{Post: "/runs/:run/:action", Operation: app.ActOnRun, Handle: s.page((*request).act)},
+		{Post: "/runs/:run/nodes/:node/resolve", Operation: app.ResolveNode, Handle: s.page((*request).resolve)},
+	}}
+}
+
+// done is what pages say after an action.
+var done = []ui.Done{
+	{Name: "run-paused", Path: "/runs/:run/:action", Act: "pause", Says: locale.Mark("The run is paused: it stops after the running step, if there is one.")},
+	{Name: "run-continued", Path: "/runs/:run/:action", Act: "continue", Says: locale.Mark("The run goes on.")},
+	{Name: "run-noted", Path: "/runs/:run/ack", Says: locale.Mark("Somebody knows of it now: the run needs attention no more.")},
+	{Name: "run-note", Path: "/runs/:run/ack", Act: "note", Says: locale.Mark("The note is kept with the run.")},
+}

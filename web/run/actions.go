@@ -1,0 +1,96 @@
+package run
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// actions are the verbs that the run's state allows; what the role may never do
+// is not shown. asked says that approvals of the run are open.
+func (b *page) actions(asked bool) []kit.Link {
+	if !b.Who.Role.Includes(domain.RoleOperator) {
+		return nil
+	}
+	link := func(text, action string, primary bool) kit.Link {
+		l := kit.Link{Text: text, Href: "/runs/" + b.d.Run.ID + "/" + action, Primary: primary, Danger: action == "cancel" || action == "delete", Dialog: action != "fork"}
+		if action == "resume" || action == "fork" {
+			l.Key = action
+		}
+		return l
+	}
+	run := b.d.Run
+	switch {
+	case b.d.Damage != nil:
+		return b.damagedActions(link)
+	case !run.DeletedAt.IsZero():
+		return []kit.Link{link(b.T("Rerun…"), "rerun", true), link(b.T("Fork…"), "fork", false)}
+	case run.Status == domain.RunFailed || run.Status == domain.RunCancelled:
+		text := b.T("Resume")
+		if b.resume != nil && len(b.resume.Again) > 0 {
+			text = b.T("Resume from %s", b.resume.Again[0].Node)
+		}
+		return []kit.Link{link(text, "resume", true), link(b.T("Fork…"), "fork", false), link(b.T("Rerun…"), "rerun", false)}
+	case run.Status == domain.RunCompleted:
+		return []kit.Link{link(b.T("Rerun…"), "rerun", true), link(b.T("Fork…"), "fork", false)}
+	case part.Scheduled(b.Context, run):
+		return []kit.Link{link(b.T("Start now"), "start-now", true), link(b.T("Cancel…"), "cancel", false)}
+	}
+	var out []kit.Link
+	now := func(text, action string, primary bool) kit.Link {
+		return kit.Link{Text: text, Form: "once-" + action, Do: "act", Primary: primary}
+	}
+	add := func(text, action string) { out = append(out, link(text, action, len(out) == 0)) } // the first is what the state asks for
+	pausable := false
+	switch {
+	case run.WaitReason == domain.WaitPaused || run.Paused:
+		out = append(out, now(b.T("Continue"), "continue", true))
+	case run.WaitReason == domain.WaitQuarantined || run.WaitReason == domain.WaitHeld:
+		add(b.T("Release…"), "release")
+	case run.WaitReason == domain.WaitBudget:
+		add(b.T("Raise limits…"), "limits")
+	case run.WaitReason == domain.WaitRetry:
+		add(b.T("Retry now"), "retry-now")
+		pausable = true
+	default:
+		pausable = true
+	}
+	if at := b.decideAt(asked); at != "" {
+		out = append(out, kit.Link{Text: b.T("Decide"), Href: at, Primary: len(out) == 0})
+	}
+	if pausable {
+		out = append(out, now(b.T("Pause"), "pause", len(out) == 0 && run.Status == domain.RunRunning))
+	}
+	if run.WaitReason != domain.WaitRetry {
+		out = append(out, link(b.T("Fork…"), "fork", false))
+	}
+	return append(out, link(b.T("Cancel…"), "cancel", false))
+}
+
+// actAt is where an act at one click is sent to: it comes back to what is looked at.
+func (b *page) actAt(action string) string {
+	at, query, found := strings.Cut(b.href(nil), "?")
+	if at += "/" + action; found {
+		at += "?" + query
+	}
+	return at
+}
+
+// decideAt is where on this page a person answers what the run waits for: the form
+// of an approval, or that of an attempt in doubt; empty: nobody is asked.
+func (b *page) decideAt(asked bool) string {
+	for _, st := range b.steps {
+		if st.status == domain.NodeInDoubt {
+			return b.href(url.Values{"view": nil, "step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"
+		}
+	}
+	if asked {
+		return "#decide"
+	}
+	return ""
+}

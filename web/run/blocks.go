@@ -1,0 +1,334 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/part/value"
+)
+
+const (
+	// shownCalls bounds the calls of a step in the inspector.
+	shownCalls = 40
+	// shownLog bounds the lines of a log in the inspector.
+	shownLog = 200
+)
+
+// blocks are what a tab of the inspector shows.
+func (b *page) blocks(st *step, a *attempt, tab string) []kit.Block {
+	switch tab {
+	case "error":
+		return b.errorBlocks(a)
+	case "decision", "evaluation":
+		return b.decisionBlocks(st)
+	case "calls":
+		return b.callBlocks(st)
+	case "change":
+		return []kit.Block{b.changeBlock(st)}
+	case "definition":
+		return []kit.Block{b.definition(st.node)}
+	}
+	entry, input := &st.last, st.last.Input
+	if a != nil {
+		entry, input = &a.entry, a.input
+	}
+	if tab == "input" {
+		return []kit.Block{b.source(st, b.value("in", b.T("Input"), input, entry.Seq, "input"))}
+	}
+	out := b.source(st, b.value("out", b.T("Output"), entry.Output, entry.Seq, "output"))
+	if entry.Output == nil {
+		switch st.status {
+		case domain.NodeRunning:
+			out.Text = b.T("It still runs.")
+		case domain.NodeWaiting:
+			out.Text = b.T("It waits.")
+		case domain.NodeSkipped:
+			out.Text = b.T("It was skipped.")
+		}
+	}
+	return []kit.Block{out}
+}
+
+// source leads from a value that a fork took over to the step that it is of.
+func (b *page) source(st *step, v kit.Block) kit.Block {
+	if from := b.d.Run.ForkedFrom; st.reused && from != "" {
+		v.More = append(v.More, kit.Link{Text: b.T("Reused from run %s: open the step there", domain.ShortID(from)), Href: "/runs/" + from + "?" + url.Values{"step": {kit.StepName(st.node, st.visit)}}.Encode() + "#inspector"})
+	}
+	return v
+}
+
+// value shows a value of a journal row, with ways to the rest of it.
+func (b *page) value(id, title string, j domain.RawJSON, seq int64, part string) kit.Block {
+	v := b.reading().Block(id, title, j, fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, seq, part))
+	if v.Note != "" {
+		page := fmt.Sprintf("/runs/%s/steps/%d?part=%s", b.d.Run.ID, seq, part)
+		v.More = []kit.Link{{Text: b.T("Show more"), Href: page}, {Text: b.T("Show the end"), Href: page + "&from=end"}}
+	}
+	return v
+}
+
+// findFrom is from how many lines of values on one looks for a text in them.
+const findFrom = 12
+
+// reading is how this page's address says that values are read.
+func (b *page) reading() value.Reading {
+	nth, err := strconv.Atoi(b.Query("nth"))
+	if err != nil || nth < 0 {
+		nth = 0
+	}
+	return value.Reading{Lang: b.Display.Lang, Find: strings.TrimSpace(b.Query("find")), Into: b.Query("into"), Nth: nth, Href: func(set url.Values) string {
+		if b.view == "timeline" || b.view == "graph" {
+			return b.href(set) + "#inspector"
+		}
+		return b.href(set)
+	}}
+}
+
+// findForm looks for a text in values; nil when there is nothing to look into.
+func (b *page) findForm(blocks []kit.Block) *kit.FindForm {
+	f := &kit.FindForm{Action: "/runs/" + b.d.Run.ID, Find: strings.TrimSpace(b.Query("find")), Clear: b.href(url.Values{"find": nil})}
+	n, lines := 0, 0
+	for _, k := range blocks {
+		if k.JSON != nil {
+			lines += k.Lines
+			n += k.Found
+		}
+	}
+	if lines < findFrom && f.Find == "" {
+		return nil
+	}
+	f.Says = b.N(n, "Found %s time.", "Found %s times.")
+	for _, key := range part.Kept {
+		if v := b.Query(key); v != "" && key != "find" && key != "into" && key != "nth" {
+			f.Kept = append(f.Kept, kit.Field{Name: key, Value: v})
+		}
+	}
+	return f
+}
+
+func (b *page) errorBlocks(a *attempt) []kit.Block {
+	f := a.entry.Failure
+	text := f.Message
+	for _, more := range []string{f.Suggestion, f.Detail} {
+		if more != "" && more != f.Message {
+			text += "\n\n" + more
+		}
+	}
+	retry := b.T("retryable")
+	if f.Permanent {
+		retry = b.T("permanent")
+	}
+	out := []kit.Block{value.Text(kit.Block{ID: "err", Title: f.Code + " · " + retry}, text)}
+	if m := meaningOf(f.Code); m != "" {
+		out[0].Says = b.T(m)
+	}
+	if len(f.Causes) > 0 {
+		lines := make([]string, len(f.Causes))
+		for i, c := range f.Causes {
+			lines[i] = strconv.Itoa(i+1) + " " + c
+		}
+		c := value.Text(kit.Block{ID: "causes", Title: b.T("Causes, from the outside in")}, strings.Join(lines, "\n"))
+		c.Folded = true
+		out = append(out, c)
+	}
+	if f.Stack != "" {
+		s := value.Text(kit.Block{ID: "stack", Title: b.T("Stack")}, f.Stack)
+		s.Folded = true
+		out = append(out, s)
+	}
+	if a.entry.IdempotencyKey != "" {
+		out[0].Says = strings.TrimSpace(out[0].Says + " " + b.T("Its idempotency key is %s.", a.entry.IdempotencyKey))
+	}
+	return append(out, b.value("in", b.T("Input"), a.input, a.entry.Seq, "input"))
+}
+
+// decisionBlocks say who decided, or which condition was true and what it saw.
+func (b *page) decisionBlocks(st *step) []kit.Block {
+	var lines []string
+	if b.typeOf(st.node) == walk.TypeApproval {
+		if st.final == nil {
+			return []kit.Block{{ID: "dec", Title: b.T("Who decided"), Text: b.T("Nobody has decided yet.")}}
+		}
+		if st.final.Actor != "" {
+			lines = append(lines, b.T("Decided by %s", kit.Visible(st.final.Actor)))
+		}
+		t := b.Time(st.final.At)
+		lines = append(lines, t.Title+" · "+t.UTC)
+		if st.final.Reason != "" {
+			lines = append(lines, kit.Visible(kit.Cut(st.final.Reason, 2000)))
+		}
+		out := []kit.Block{{ID: "dec", Title: b.T("Who decided"), Text: strings.Join(lines, "\n")}}
+		if st.final.Output != nil {
+			out = append(out, b.value("out", b.T("Answer"), st.final.Output, st.final.Seq, "output"))
+		}
+		return out
+	}
+	d := decision(st.final.Decision)
+	for _, e := range d.Evaluated {
+		line := fmt.Sprintf("%-9s %s  → %s", e.Result, e.Condition, e.To)
+		if e.Saw != "" {
+			line += "\n          " + b.T("it saw %s", kit.Cut(e.Saw, 300))
+		}
+		lines = append(lines, line)
+	}
+	for _, c := range d.Settled {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s %s", c.Node, c.Status, b.Said(c.Reason))))
+	}
+	switch {
+	case d.To != "":
+		lines = append(lines, b.T("taken: → %s", d.To))
+	case d.Ended != "":
+		lines = append(lines, b.T("ended: %s", b.Said(d.Ended)))
+	}
+	return []kit.Block{{ID: "dec", Title: b.T("Why did it go there?"), Text: kit.Visible(kit.Cut(strings.Join(lines, "\n"), value.PreviewBytes))}}
+}
+
+// callBlocks are the calls of models and tools inside a step: what they were
+// asked, what they answered, what it took.
+func (b *page) callBlocks(st *step) []kit.Block {
+	var out []kit.Block
+	for n, c := range st.calls {
+		if n == shownCalls {
+			out = append(out, kit.Block{ID: "more", Title: b.T("More"), Text: b.N(len(st.calls)-n, "%s more call; the view of handoffs lists all.", "%s more calls; the view of handoffs lists all.")})
+			break
+		}
+		what, _ := part.Call(c)
+		title := []string{fmt.Sprintf("%d · %s", n+1, kit.Visible(what)), b.T(stepStatus(c.Status).Word)}
+		if !c.StartedAt.IsZero() {
+			title = append(title, kit.Took(c.At.Sub(c.StartedAt)))
+		}
+		if !c.Usage.Zero() {
+			title = append(title, b.N(int(c.Usage.InputTokens), "%s token in", "%s tokens in"), b.N(int(c.Usage.OutputTokens), "%s token out", "%s tokens out"), value.Cost(b.Context, c.Usage.Cost))
+		}
+		id := "call-" + strconv.Itoa(n)
+		var v kit.Block
+		switch {
+		case c.Failure != nil:
+			v = value.Text(kit.Block{ID: id}, c.Failure.Code+": "+c.Failure.Message)
+		case c.Output != nil:
+			v = b.value(id, "", c.Output, c.Seq, "output")
+		default:
+			v = b.value(id, "", c.Input, c.Seq, "input")
+		}
+		v.Title = strings.Join(title, " · ")
+		out = append(out, v)
+	}
+	return out
+}
+
+// stepLog is what an attempt has logged, the newest lines; while it runs, it is
+// followed live.
+func (b *page) stepLog(st *step, a *attempt) StepLog {
+	kept := domain.ReadLog(a.log)
+	v := StepLog{Title: b.T("Log") + " · " + b.N(len(kept.Lines), "%s line", "%s lines"), All: "/runs/" + b.d.Run.ID + "?" + url.Values{"view": {"log"}, "logstep": {st.node}}.Encode()}
+	for _, l := range kept.Lines[max(0, len(kept.Lines)-shownLog):] {
+		v.Lines = append(v.Lines, b.logLine(l, &a.entry))
+	}
+	if st.status == domain.NodeRunning {
+		v.Topic, v.Refresh = "run-"+b.d.Run.ID, b.href(nil)
+	}
+	v.Said = b.logSaid(kept)
+	return v
+}
+
+// logSaid is how far an attempt says that it is, and what of its log is not kept.
+func (b *page) logSaid(l domain.AttemptLog) string {
+	var out []string
+	if p := l.Progress; p != nil {
+		text := b.Number(p.Done)
+		if p.Total > 0 {
+			text = b.T("%s of %s", b.Number(p.Done), b.Number(p.Total))
+		}
+		out = append(out, b.T("Progress: %s", text)+" "+kit.Visible(kit.Cut(p.Message, 200)))
+	}
+	if l.Dropped > 0 {
+		out = append(out, b.N(l.Dropped, "%s more line was not kept.", "%s more lines were not kept."))
+	}
+	return strings.Join(out, " · ")
+}
+
+// changeBlock is what a step's checkpoint changed of the state: its output, against
+// that of the visit before.
+func (b *page) changeBlock(st *step) kit.Block {
+	var before domain.RawJSON
+	name := b.T("nothing")
+	for i := range b.d.Journal {
+		e := &b.d.Journal[i]
+		if e.Seq >= st.final.Seq {
+			break
+		}
+		if part.IsCheckpoint(e) && e.Node == st.node && e.Item == st.item {
+			before, name = e.Output, b.T("cp %d after %s", e.Seq, kit.StepName(e.Node, e.Visit))
+		}
+	}
+	v := kit.Block{ID: "chg", Title: b.T("output.%s, against %s", st.node, name)}
+	v.Diff, v.Note = value.Diff(b.Display.Lang, before, st.final.Output)
+	return v
+}
+
+// definition is a node as the plan has it.
+func (b *page) definition(node string) kit.Block {
+	v := kit.Block{ID: "def", Title: b.T("Definition in v%d", b.d.Run.Version)}
+	i, ok := b.program.Index[node]
+	if !ok {
+		v.Text = b.T("This version has no such node.")
+		return v
+	}
+	n := &b.program.Nodes[i]
+	d := map[string]any{"type": n.TypeName}
+	set := func(key, text string) {
+		if text != "" {
+			d[key] = text
+		}
+	}
+	set("tool", n.Tool)
+	set("agent", n.Agent)
+	set("plan", n.Plan)
+	set("effect", string(n.Effect))
+	set("on_error", string(n.OnError))
+	set("on_reject", string(n.OnReject))
+	if n.Timeout > 0 {
+		set("timeout", n.Timeout.String())
+	}
+	if n.Input != nil {
+		d["input"] = n.Input.Source
+	}
+	var needs []any
+	for _, j := range n.Needs {
+		needs = append(needs, b.program.Nodes[j].ID)
+	}
+	if needs != nil {
+		d["needs"] = needs
+	}
+	var edges []any
+	for _, e := range n.Out {
+		text := "→ " + b.program.Nodes[e.To].ID
+		if e.Text != "" {
+			text += ", " + e.Text
+		}
+		edges = append(edges, text)
+	}
+	if edges != nil {
+		d["edges"] = edges
+	}
+	root := value.Tree(b.Display.Lang, d)
+	v.JSON = &root
+	return v
+}
+
+// decision reads the walk's decision of a row.
+func decision(j domain.RawJSON) walk.Decision {
+	var d walk.Decision
+	if len(j) > 0 && json.Unmarshal(j, &d) != nil {
+		return walk.Decision{}
+	}
+	return d
+}

@@ -1,0 +1,140 @@
+package run
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/value"
+)
+
+// This file is what has to be so before a run goes on: each condition met or not,
+// with what there is to see of it.
+
+// met and unmet are the marks of conditions, as word and shape.
+var (
+	met   = kit.Word("ok", "i-ok", locale.Mark("met"), true)
+	unmet = kit.Word("idle", "i-queued", locale.Mark("not met"), false)
+)
+
+func condition(is bool, text string) Condition {
+	if is {
+		return Condition{Mark: met, Text: text}
+	}
+	return Condition{Mark: unmet, Text: text}
+}
+
+// untilStart adds what has to be so before the run starts.
+func (b *page) untilStart(w *Why) error {
+	run := b.d.Run
+	now := b.Site.Now()
+	if !run.StartAt.IsZero() {
+		w.Conditions = append(w.Conditions, condition(!run.StartAt.After(now), b.T("Its time: %s", b.Time(run.StartAt).Title)))
+	}
+	if c := run.Concurrency; c != nil {
+		active, err := b.Reader.ActiveByConcurrency(b.Context, c.Key)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for _, o := range active {
+			if o.ID != run.ID && o.Status != domain.RunQueued {
+				n++
+			}
+		}
+		w.Conditions = append(w.Conditions, condition(n < c.Limit, b.T("Room among the runs with the key %s: %s of %s are active", kit.Visible(c.Key), b.Number(int64(n)), b.Number(int64(c.Limit)))))
+	}
+	if b.System == nil {
+		return nil
+	}
+	v, err := b.System.Vitals(b.Context)
+	if err != nil {
+		return err
+	}
+	text := b.T("A free slot: %s of %s are taken", b.Number(int64(v.Working)), b.Number(int64(v.Slots)))
+	if v.Queued > 0 && !v.Oldest.IsZero() {
+		text += ", " + b.N(v.Queued, "%s run is queued, since %s", "%s runs are queued, the first since %s", b.Time(v.Oldest).Text)
+	}
+	w.Conditions = append(w.Conditions, condition(v.Working < v.Slots, text))
+	return nil
+}
+
+// wanted says for what a run waits, by the reason; %s is the step.
+var wanted = map[domain.WaitReason]string{
+	domain.WaitQuarantined: locale.Mark("Somebody releases the run"), domain.WaitHeld: locale.Mark("Somebody releases the run"),
+	domain.WaitPaused: locale.Mark("Somebody continues the run"), domain.WaitInDoubt: locale.Mark("Somebody says whether %s happened"),
+	domain.WaitApproval: locale.Mark("An answer to %s"), domain.WaitReplan: locale.Mark("A new plan for what is left after %s"),
+	domain.WaitChild: locale.Mark("The run of %s ends"), domain.WaitRetry: locale.Mark("The next attempt of %s"), domain.WaitTimer: locale.Mark("The time of %s"),
+}
+
+// untilOn adds what has to be so before a run that waits goes on.
+func (b *page) untilOn(w *Why) {
+	for _, wait := range b.d.Waits {
+		if len(b.d.Waits) == 1 && wait.Due.IsZero() && kit.Visible(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
+			break // the headline says it all
+		}
+		if wait.Reason == domain.WaitBudget {
+			b.untilWithin(w)
+			continue
+		}
+		form := wanted[wait.Reason]
+		var about []any
+		if strings.Contains(form, "%s") {
+			about = append(about, kit.StepName(wait.Node, wait.Visit))
+		}
+		text := b.T(form, about...)
+		if wait.Message != "" {
+			text += ": " + kit.Visible(kit.Cut(wait.Message, 500))
+		}
+		c := condition(false, text)
+		if !wait.Since.IsZero() {
+			c.Seen = append(c.Seen, b.T("since %s", b.Time(wait.Since).Text))
+		}
+		if !wait.Due.IsZero() {
+			c.Seen = append(c.Seen, b.T("until %s", b.Time(wait.Due).Text))
+		}
+		if wait.Reason == domain.WaitPaused {
+			c.Seen = append(c.Seen, b.pausedBy())
+		}
+		if wait.Child != "" {
+			c.Link = kit.Link{Text: domain.ShortID(wait.Child), Href: "/runs/" + wait.Child}
+		}
+		w.Conditions = append(w.Conditions, c)
+	}
+}
+
+// pausedBy says who paused the run, when, and why.
+func (b *page) pausedBy() string {
+	for i := len(b.d.Journal) - 1; i >= 0; i-- {
+		e := &b.d.Journal[i]
+		if e.Kind != domain.EntryVerb || payloadOf(e).Verb != "pause" {
+			continue
+		}
+		text := b.T("paused by %s at %s", kit.Visible(cmp.Or(e.Actor, domain.System.Name)), b.Time(e.At).Text)
+		if e.Reason != "" {
+			text += ": " + kit.Visible(kit.Cut(e.Reason, 500))
+		}
+		return text
+	}
+	return ""
+}
+
+// untilWithin adds the run's limits, each with what is used of it.
+func (b *page) untilWithin(w *Why) {
+	run := b.d.Run
+	add := func(name string, limited, within bool, used, limit string) {
+		if limited {
+			w.Conditions = append(w.Conditions, condition(within, b.T("%s: %s of %s used", name, used, limit)))
+		}
+	}
+	l, tokens := run.Limits, run.Usage.InputTokens+run.Usage.OutputTokens
+	add(b.T("Steps"), l.MaxSteps > 0, run.Steps < l.MaxSteps, b.Number(run.Steps), b.Number(l.MaxSteps))
+	add(b.T("Running time"), l.MaxDuration > 0, run.RunningTime < l.MaxDuration, kit.Took(run.RunningTime), kit.Took(l.MaxDuration))
+	add(b.T("Tokens"), l.MaxTokens > 0, tokens < l.MaxTokens, b.Number(tokens), b.Number(l.MaxTokens))
+	add(b.T("Cost"), l.MaxCost > 0, run.Usage.Cost < l.MaxCost, value.Cost(b.Context, run.Usage.Cost), value.Cost(b.Context, l.MaxCost))
+	if len(w.Conditions) == 0 {
+		w.Conditions = append(w.Conditions, condition(false, b.T("A higher limit")))
+	}
+}

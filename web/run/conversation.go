@@ -1,0 +1,168 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+)
+
+// talk shows what the run's agents and models did: what they called, used and
+// said to each other.
+func (b *page) talk(said []domain.Message) Talk {
+	var t Talk
+	b.calls(&t)
+	for i, m := range said {
+		if i == talkCalls {
+			t.More += len(said) - i
+			break
+		}
+		row := TalkMessage{Type: string(m.Type), From: kit.Visible(m.From), To: kit.Visible(m.To), Node: m.Node, At: b.Time(m.Metadata.Timestamp), Text: brief(m.Payload)}
+		var notes []string
+		if m.Metadata.IsPlanContext {
+			notes = append(notes, b.T("context of step %s", m.Metadata.StepID))
+		}
+		if m.Metadata.Priority != "medium" {
+			notes = append(notes, b.T("priority %s", m.Metadata.Priority))
+		}
+		if m.Metadata.RetryCount > 0 {
+			notes = append(notes, b.N(m.Metadata.RetryCount, "%s attempt before", "%s attempts before"))
+		}
+		switch {
+		case m.Metadata.Acknowledged:
+			notes = append(notes, b.T("acknowledged"))
+		case m.Metadata.RequiresAck:
+			notes = append(notes, b.T("not acknowledged"))
+		}
+		row.Note = strings.Join(notes, ", ")
+		t.Messages = append(t.Messages, row)
+	}
+	return t
+}
+
+// talkCalls bounds the calls and the messages listed.
+const talkCalls = 500
+
+// usedBy sums what a step's agents used.
+type usedBy struct {
+	step          *step
+	agent         string
+	models, tools int
+	usage         domain.Usage
+}
+
+// calls lists model and tool calls, and sums them per step and for the run.
+func (b *page) calls(t *Talk) {
+	type key struct {
+		node        string
+		visit, item int
+	}
+	steps := map[key]*step{}
+	for _, st := range b.steps {
+		steps[key{st.node, st.visit, st.item}] = st
+	}
+	used := map[*step]*usedBy{}
+	var order []*usedBy
+	var total usedBy
+	for i := range b.d.Journal {
+		e := &b.d.Journal[i]
+		st := steps[key{e.Node, e.Visit, e.Item}]
+		what, called := part.Call(e)
+		if st == nil || !called && e.Usage.Zero() && (e.Agent == "" || used[st] == nil) {
+			continue
+		}
+		u := used[st]
+		if u == nil {
+			u = &usedBy{step: st}
+			used[st] = u
+			order = append(order, u)
+		}
+		u.agent = cmp.Or(e.Agent, u.agent)
+		u.usage, total.usage = u.usage.Add(e.Usage), total.usage.Add(e.Usage)
+		if !called {
+			continue
+		}
+		switch {
+		case what == "model":
+			u.models++
+			total.models++
+		case strings.HasPrefix(what, "tool:"):
+			u.tools++
+			total.tools++
+		}
+		c := TalkCall{Seq: strconv.FormatInt(e.Seq, 10), What: kit.Visible(what), Agent: kit.Visible(e.Agent), Step: b.stepLink(st), Status: stepStatus(e.Status), At: b.Time(e.At), Text: callText(e)}
+		if len(t.Calls) == talkCalls {
+			t.More++
+			continue
+		}
+		if !e.StartedAt.IsZero() {
+			c.Took = kit.Took(e.At.Sub(e.StartedAt))
+		}
+		if !e.Usage.Zero() {
+			c.In, c.Out, c.Cost = b.Number(e.Usage.InputTokens), b.Number(e.Usage.OutputTokens), value.Cost(b.Context, e.Usage.Cost)
+		}
+		t.Calls = append(t.Calls, c)
+	}
+	for _, u := range order {
+		row := b.talkNode(u)
+		row.Step = b.stepLink(u.step)
+		t.Nodes = append(t.Nodes, row)
+	}
+	t.Total = b.talkNode(&total)
+	t.Total.Step.Text = b.T("All steps")
+}
+
+func (b *page) talkNode(u *usedBy) TalkNode {
+	return TalkNode{Agent: kit.Visible(u.agent), Models: b.Number(int64(u.models)), Tools: b.Number(int64(u.tools)),
+		In: b.Number(u.usage.InputTokens), Out: b.Number(u.usage.OutputTokens), Cost: value.Cost(b.Context, u.usage.Cost)}
+}
+
+func (b *page) stepLink(st *step) kit.Link {
+	return kit.Link{Text: st.label(), Href: b.href(url.Values{"view": {"timeline"}, "step": {strconv.FormatInt(st.seq, 10)}, "handoff": nil}) + "#inspector"}
+}
+
+// callText is what came of a call, briefly: an answer's text, or the tools that
+// it asks for.
+func callText(e *domain.Entry) string {
+	if e.Failure != nil {
+		return kit.Shorten(kit.Visible(e.Failure.Message))
+	}
+	var answer struct {
+		Text  string
+		Calls []struct{ Tool, Arguments string }
+	}
+	if e.Kind == domain.EntrySubstep && json.Unmarshal(e.Output, &answer) == nil && (answer.Text != "" || len(answer.Calls) > 0) {
+		parts := []string{}
+		if answer.Text != "" {
+			parts = append(parts, answer.Text)
+		}
+		for _, c := range answer.Calls {
+			parts = append(parts, c.Tool+" "+c.Arguments)
+		}
+		return kit.Shorten(kit.Visible(strings.Join(parts, " · ")))
+	}
+	if e.Output == nil {
+		return brief(e.Input)
+	}
+	return brief(e.Output)
+}
+
+// brief is a value as one short text.
+func brief(raw domain.RawJSON) string {
+	if raw == nil {
+		return ""
+	}
+	v, err := jsonvalue.Decode(raw)
+	if err != nil {
+		return kit.Shorten(kit.Visible(string(raw)))
+	}
+	return kit.Shorten(kit.Visible(jsonvalue.Text(v)))
+}

@@ -1,0 +1,90 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// This file is what the pages say of a run whose journal is damaged.
+
+// damagedParts say what of a run's own row is damaged, each with how it shows.
+func (r *request) damagedParts(parts []domain.DamagedPart) []string {
+	out := make([]string, len(parts))
+	for i, p := range parts {
+		out[i] = r.T(part.Damaged[p.Part]) + ": " + kit.Visible(p.Message)
+	}
+	return out
+}
+
+// damagedValue stands in place of a value of the run that is damaged; empty: it is
+// not.
+func (r *request) damagedValue(run domain.Run, part domain.RunPart) string {
+	for _, p := range run.Damaged {
+		if p.Part == part || p.Part == domain.PartDetails {
+			return r.damagedParts([]domain.DamagedPart{p})[0]
+		}
+	}
+	return ""
+}
+
+// damaged is the banner of a run whose journal is damaged: which row it is, what the
+// last good checkpoint is, and what can be done.
+func (b *page) damaged() *Why {
+	d, run := b.d.Damage, b.d.Run
+	w := &Why{}
+	if len(d.Parts) > 0 {
+		if w.Items = b.damagedParts(d.Parts); len(w.Items) == 1 {
+			w.Headline, w.Items = w.Items[0], nil
+		} else {
+			w.Headline = part.DamageHeadline(b.Context, d)
+		}
+		w.Then = b.T("It cannot go on or be forked: restore a backup, or start a new run like it.") + " " + b.T("What else is shown is as it was written; this run stays as it is, as evidence.")
+		w.Links = append(w.Links, kit.Link{Text: b.T("Start a new run like it"), Href: "/runs/new?like=" + run.ID})
+		return w
+	}
+	if d.Row == 0 {
+		w.Headline = b.T("The journal of this run cannot be read: %s", kit.Visible(d.Message))
+		w.Then = b.T("It cannot go on or be forked: restore a backup, or start a new run like it.")
+		w.Links = append(w.Links, kit.Link{Text: b.T("Start a new run like it"), Href: "/runs/new?like=" + run.ID})
+		return w
+	}
+	w.Headline = part.DamageHeadline(b.Context, d)
+	w.Then = b.T("What is below is what the journal says until row %d. The run cannot be resumed: nothing is put in place of a damaged row, and this run stays as it is, as evidence.", d.Good) + " "
+	if d.Checkpoint.Seq > 0 {
+		w.Then += b.T("A fork from checkpoint %d goes on from there as a new run; its preview says what runs again.", d.Checkpoint.Seq)
+	} else {
+		w.Then += b.T("No checkpoint is left: a fork from its input does everything again as a new run; its preview says what.")
+	}
+	w.Then += " " + b.T("kairosd doctor lists every damaged row.")
+	if b.Who.Role.Includes(domain.RoleOperator) {
+		w.Links = append(w.Links, kit.Link{Text: b.forkFrom(d), Href: fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, d.Checkpoint.Seq)})
+	}
+	return w
+}
+
+// forkFrom names the act that goes on.
+func (r *request) forkFrom(d *domain.Damage) string {
+	if d.Checkpoint.Seq == 0 {
+		return r.T("Fork from the input…")
+	}
+	return r.T("Fork from checkpoint %d…", d.Checkpoint.Seq)
+}
+
+// damagedActions are the acts that a damaged run allows.
+func (b *page) damagedActions(link func(text, action string, primary bool) kit.Link) []kit.Link {
+	d, run := b.d.Damage, b.d.Run
+	var out []kit.Link
+	if d.Row > 0 {
+		fork := link(b.forkFrom(d), "fork", true)
+		fork.Href = fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, d.Checkpoint.Seq)
+		out = append(out, fork, link(b.T("Rerun…"), "rerun", false))
+	}
+	if run.Status.Final() {
+		return append(out, link(b.T("Delete…"), "delete", false))
+	}
+	return append(out, link(b.T("Cancel…"), "cancel", false))
+}

@@ -1,0 +1,111 @@
+package run
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/value"
+)
+
+// triggerWords say through what a run was started.
+var triggerWords = map[string]string{
+	"ui": locale.Mark("this dashboard"), "api": locale.Mark("the API"), "cli": locale.Mark("the command line"), "ask": locale.Mark("an intent"),
+	"child": locale.Mark("a run above it"), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
+}
+
+func (b *page) facts(p *RunPage) {
+	run := b.d.Run
+	add := func(term, text, href string) {
+		if text != "" {
+			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: text, Href: href})
+		}
+	}
+	if word, ok := triggerWords[run.Origin]; ok {
+		add(b.T("Trigger"), b.T(word), link.List("/runs", "trigger:"+run.Origin))
+	} else {
+		add(b.T("Trigger"), kit.Visible(run.Origin), "")
+	}
+	add(b.T("Started by"), kit.Visible(run.Actor), "")
+	if plan, err := b.Reader.Plan(b.Context, run.PlanID); err == nil && plan.Latest > run.Version { // a hint: the page does not fail for it
+		add(b.T("Version"), b.T("v%d is newer", plan.Latest), fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), run.Version, plan.Latest))
+	}
+	if n, of := b.progress(); of > 0 {
+		add(b.T("Checkpoint"), b.T("%s of %s", b.Number(int64(n)), b.Number(int64(of))), b.href(url.Values{"view": {"state"}}))
+	}
+	add(b.T("Steps"), strconv.FormatInt(run.Steps, 10), "")
+	if !run.Usage.Zero() {
+		add(b.T("Tokens"), b.Number(run.Usage.InputTokens+run.Usage.OutputTokens), "")
+		add(b.T("Cost"), value.Cost(b.Context, run.Usage.Cost), "")
+	}
+	if run.Session != "" && run.Session != run.ID {
+		href := ""
+		if domain.CheckMemoryOwner(b.Who.Actor(), run.Actor) == nil {
+			href = link.Memory(b.Who.Name, "/memory", run.Actor, run.Session, "")
+		}
+		add(b.T("Session"), kit.Visible(run.Session), href)
+	}
+	if run.Dry() {
+		add(b.T("Dry run"), b.T("what might change something, or asks a model, was left undone; such outputs are made up"), "")
+	}
+	if run.ForkedFrom != "" {
+		add(b.T("Forked from"), domain.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
+	}
+	if run.RerunOf != "" {
+		add(b.T("Rerun of"), domain.ShortID(run.RerunOf), "/runs/"+run.RerunOf)
+	}
+	for _, re := range domain.ReplansOf(b.d) {
+		text := b.T("v%d → v%d, after %s failed", re.From, re.To, kit.Visible(re.Node))
+		if re.Proposed {
+			text = b.T("v%d → v%d, after %s failed, if it is accepted", re.From, re.To, kit.Visible(re.Node))
+		}
+		add(b.T("Planned anew"), text, fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), re.From, re.To))
+	}
+	if run.Parent != nil {
+		add(b.T("Child of"), b.T("%s at %s", domain.ShortID(run.Parent.Run), run.Parent.Node), "/runs/"+run.Parent.Run)
+	}
+	if len(p.Related) > 0 {
+		add(b.T("Lineage"), b.N(len(p.Related), "%s related run", "%s related runs"), "/runs/"+run.ID+"/lineage")
+	}
+	for _, k := range sortedLabels(run.Labels) {
+		add(k, kit.Visible(run.Labels[k]), "")
+	}
+	if run.Crashes > 0 {
+		add(b.T("Interrupted"), b.N(run.Crashes, "%s time", "%s times"), "")
+	}
+	if b.System != nil {
+		if until := b.System.Retention().Until(run); !until.IsZero() {
+			add(b.T("Kept until"), b.Time(until).Text, "")
+		}
+	}
+}
+
+// progress is how many checkpoints the run has made, and how many it has when all
+// that it may still come to has completed.
+func (b *page) progress() (made, of int) {
+	made = b.checkpoints()
+	of = made
+	for _, st := range b.steps {
+		switch st.status {
+		case domain.NodeCompleted, domain.NodeSkipped:
+		default:
+			of++
+		}
+	}
+	for _, id := range b.missing() {
+		if _, passed := b.notTaken(id); !passed {
+			of++
+		}
+	}
+	return made, of
+}
+
+func sortedLabels(m map[string]string) []string {
+	return slices.Sorted(maps.Keys(m))
+}

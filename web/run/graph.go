@@ -1,0 +1,356 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/timeline"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/part/value"
+)
+
+// paints are what the shade of a node may say.
+var paints = []struct{ key, word string }{{"", locale.Mark("Status")}, {"took", locale.Mark("Took")}, {"cost", locale.Mark("Cost")}, {"attempts", locale.Mark("Attempts")}}
+
+// graph is the plan's picture with what became of each node, or the run as it
+// went; in its own view it can be set.
+func (b *page) graph(own bool) *graph.Graph {
+	o := diagram.Options{Focus: b.node}
+	if b.chosen != nil {
+		o.Focus = b.chosen.node
+	}
+	asRan := own && b.Query("mode") == "ran"
+	size := len(b.program.Nodes)
+	var p graph.Painter
+	if asRan {
+		p, size = b.asRan(o)
+	} else {
+		if size > graph.FoldFrom && b.Query("all") == "" {
+			o.Most = graph.FoldTo
+		}
+		p = graph.Painter{Drawing: b.Layouts.Draw(b.program, b.effects, o), States: b.states(), Taken: b.takenEdges(), Selected: o.Focus}
+	}
+	p.Focus = own && (b.Query("step") != "" || b.Query("node") != "")
+	g := p.Paint(b.Context)
+	if !own {
+		return g
+	}
+	if size > graph.FoldFrom && b.Query("all") == "" {
+		g.Fold(b.Context, p.Drawing, size, b.href(url.Values{"all": {"1"}}))
+	}
+	b.settings(g, p.Drawing)
+	if b.Query("mode") == "" {
+		g.File = "/runs/" + b.d.Run.ID + "/graph.svg"
+	}
+	if key := b.Query("paint"); key != "" && !asRan {
+		_, least, most := b.heat(key)
+		if most > 0 {
+			g.Scale = &graph.Scale{What: b.T("Shades:"), Least: b.amount(key, least), Most: b.amount(key, most)}
+		}
+	}
+	return g
+}
+
+// settings are links to the same graph, drawn otherwise.
+func (b *page) settings(g *graph.Graph, d *diagram.Drawing) {
+	row := func(name, key string, links []kit.Link) {
+		g.Settings = append(g.Settings, graph.Setting{Name: name, Links: links})
+	}
+	link := func(key, value, text string) kit.Link {
+		set := url.Values{key: {value}}
+		if value == "" {
+			set[key] = nil
+		}
+		return kit.Link{Text: text, Href: b.href(set), Current: b.Query(key) == value}
+	}
+	row(b.T("Draw"), "mode", []kit.Link{link("mode", "", b.T("the plan")), link("mode", "ran", b.T("as it ran"))})
+	var list []kit.Link
+	for _, p := range paints {
+		list = append(list, link("paint", p.key, b.T(p.word)))
+	}
+	row(b.T("Shade"), "paint", list)
+	g.Zoom(b.Context, d, func(size string) string { return link("zoom", size, "").Href })
+}
+
+// takenEdges counts how often each edge of the document was taken.
+func (b *page) takenEdges() map[int]int {
+	if b.taken != nil {
+		return b.taken
+	}
+	b.taken = map[int]int{}
+	for _, st := range b.steps {
+		if st.final == nil {
+			continue
+		}
+		if d := decision(st.final.Decision); d.Edge > 0 {
+			b.taken[d.Edge-1]++
+		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 && (st.status == domain.NodeCompleted || d.Handled != "") {
+			b.taken[b.program.Nodes[i].Out[0].Position]++
+		}
+	}
+	return b.taken
+}
+
+// states says what became of each box: of many steps, what must be seen first.
+func (b *page) states() func(*diagram.Node) graph.State {
+	steps := map[string][]*step{}
+	for _, st := range b.steps {
+		steps[st.node] = append(steps[st.node], st)
+	}
+	key := b.Query("paint")
+	heat, least, most := b.heat(key)
+	now := b.Site.Now()
+	return func(n *diagram.Node) graph.State {
+		if len(n.Members) > 1 {
+			return b.groupState(n, steps)
+		}
+		list := steps[n.ID]
+		if len(list) == 0 {
+			_, not := b.notTaken(n.ID)
+			s := notStarted(not)
+			s.Detail = b.T(s.Detail)
+			s.Href = b.href(url.Values{"node": {n.ID}, "step": nil, "try": nil, "tab": nil}) + "#inspector"
+			return s
+		}
+		st := b.latest(list)
+		s := graph.State{Status: st.shown(), Href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
+		s.Detail = b.T(s.Status.Word)
+		b.countsDown(&s, st)
+		if st.status == domain.NodeCompleted || st.status == domain.NodeFailed {
+			s.Detail = kit.Took(st.took(now))
+		}
+		if len(list) > 1 {
+			times(&s, len(list))
+		}
+		for _, a := range st.attempts {
+			s.Attempts = append(s.Attempts, a.status == domain.NodeFailed || a.status == domain.NodeInDoubt)
+		}
+		if key != "" {
+			s.Detail, s.Until = b.amount(key, heat[n.ID]), time.Time{}
+			if s.Heat = "q0"; most > 0 && heat[n.ID] > 0 {
+				s.Heat = fmt.Sprintf("q%d", 1+min(4, int(5*(heat[n.ID]-least)/max(most-least, 1e-9))))
+			}
+		}
+		return s
+	}
+}
+
+// countsDown says of a step that goes on by itself when it does: "in 52 s".
+func (b *page) countsDown(s *graph.State, st *step) {
+	if reason := st.waitsFor(); reason != domain.WaitRetry && reason != domain.WaitTimer {
+		return
+	}
+	for _, w := range b.d.Waits {
+		if w.Node == st.node && w.Visit == st.visit && w.Item == st.item && w.Due.After(b.Site.Now()) {
+			s.Detail, s.Until = b.T("in %s", ""), w.Due
+			return
+		}
+	}
+}
+
+// times adds how often a node was passed through.
+func times(s *graph.State, n int) {
+	if s.Until.IsZero() {
+		s.Detail += fmt.Sprintf(" ×%d", n)
+		return
+	}
+	s.Detail = fmt.Sprintf("×%d %s", n, s.Detail)
+}
+
+// latest is the step by which a node is judged: the last visit, and of its items
+// what must be seen first.
+func (b *page) latest(list []*step) *step {
+	last := list[len(list)-1]
+	for _, st := range list {
+		if st.visit == last.visit && slices.Index(loudest, st.status) < slices.Index(loudest, last.status) {
+			last = st
+		}
+	}
+	return last
+}
+
+// groupState is the state of several nodes in one box, with a count.
+func (b *page) groupState(n *diagram.Node, steps map[string][]*step) graph.State {
+	count := map[domain.NodeStatus]int{}
+	first, least := n.Members[0], len(loudest)
+	for _, id := range n.Members {
+		status := domain.NodePending
+		if list := steps[id]; len(list) > 0 {
+			status = b.latest(list).status
+		}
+		count[status]++
+		if i := slices.Index(loudest, status); i >= 0 && i < least {
+			least, first = i, id
+		}
+	}
+	s := graph.State{Status: stepStatus(domain.NodePending), Href: b.href(url.Values{"node": {first}, "step": nil, "try": nil, "tab": nil})}
+	if least < len(loudest) {
+		s.Status = b.latest(steps[first]).shown()
+		s.Detail = b.Number(int64(count[loudest[least]])) + " " + b.T(s.Status.Word)
+	} else {
+		s.Detail = b.T("not started")
+	}
+	if count[domain.NodePending] > 0 && least < len(loudest) && s.Status.Key == "ok" {
+		s.Detail += " …"
+	}
+	return s
+}
+
+// heat sums what a shade says, per node: seconds, cost or attempts; and the least
+// and most of all.
+func (b *page) heat(key string) (of map[string]float64, least, most float64) {
+	of = map[string]float64{}
+	if key == "" {
+		return of, 0, 0
+	}
+	now := b.Site.Now()
+	for _, st := range b.steps {
+		switch key {
+		case "took":
+			of[st.node] += st.took(now).Seconds()
+		case "cost":
+			of[st.node] += st.usage().Cost
+		case "attempts":
+			of[st.node] += float64(len(st.attempts))
+		}
+	}
+	first := true
+	for _, v := range of {
+		if first || v < least {
+			least = v
+		}
+		most, first = max(most, v), false
+	}
+	return of, least, most
+}
+
+// amount writes what a shade says.
+func (b *page) amount(key string, v float64) string {
+	switch key {
+	case "took":
+		return kit.Took(time.Duration(v * float64(time.Second)))
+	case "cost":
+		return value.Cost(b.Context, v)
+	}
+	return b.N(int(v), "%s try", "%s tries")
+}
+
+// asRan draws the run as it went: a box per visit, loops unrolled, the items of a
+// foreach in one.
+func (b *page) asRan(o diagram.Options) (graph.Painter, int) {
+	var visits []diagram.Visit
+	of := map[string][]*step{} // by label
+	at := map[visitKey]int{}
+	var firsts []*step
+	for _, st := range b.steps {
+		k := visitKey{st.node, st.visit, -1}
+		if _, ok := at[k]; !ok {
+			at[k] = len(visits)
+			label := kit.StepName(st.node, st.visit)
+			visits = append(visits, diagram.Visit{Node: st.node, Label: label})
+			firsts = append(firsts, st)
+		}
+		label := visits[at[k]].Label
+		of[label] = append(of[label], st)
+	}
+	used := map[int]bool{}
+	for i := range visits {
+		needs, edges := b.before(visits[i].Node)
+		for _, n := range needs {
+			if j, ok := at[visitKey{n, 1, -1}]; ok && j < i {
+				visits[i].From = append(visits[i].From, j)
+			}
+		}
+		for j := i - 1; j >= 0 && len(needs) == 0; j-- { // the last that led here
+			if !used[j] && slices.Contains(edges, visits[j].Node) && (firsts[j].led() == visits[i].Node || firsts[j].led() == "") {
+				used[j] = true
+				visits[i].From = []int{j}
+				break
+			}
+		}
+	}
+	if len(visits) > graph.FoldFrom && b.Query("all") == "" {
+		o.Most = graph.FoldTo
+	}
+	selected := ""
+	if b.chosen != nil {
+		selected = kit.StepName(b.chosen.node, b.chosen.visit)
+	}
+	o.Focus = selected
+	p := graph.Painter{Drawing: diagram.LayoutRun(graph.WithEffects(b.program, b.effects), visits, o), Selected: selected}
+	now := b.Site.Now()
+	p.States = func(n *diagram.Node) graph.State {
+		if len(n.Members) > 1 {
+			g := *n
+			return b.groupState(&g, of)
+		}
+		list := of[n.ID]
+		st := b.latest(list)
+		s := graph.State{Status: st.shown(), Href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
+		var span timeline.Span
+		for i, x := range list {
+			if i == 0 || x.started.Before(span.From) {
+				span.From = x.started
+			}
+			if end := x.until(now); end.After(span.To) {
+				span.To = end
+			}
+		}
+		s.Detail = b.T(s.Status.Word)
+		b.countsDown(&s, st)
+		if st.status == domain.NodeCompleted || st.status == domain.NodeFailed {
+			s.Detail = kit.Took(span.Len())
+		}
+		if len(list) > 1 {
+			times(&s, len(list))
+		}
+		for _, a := range st.attempts {
+			s.Attempts = append(s.Attempts, a.status == domain.NodeFailed || a.status == domain.NodeInDoubt)
+		}
+		return s
+	}
+	return p, len(visits)
+}
+
+// notStarted is a node's state with nothing recorded of it.
+func notStarted(passed bool) graph.State {
+	if passed {
+		return graph.State{Status: kit.Word("idle", "i-skip", locale.Mark("not taken"), true), Detail: locale.Mark("not taken")}
+	}
+	return graph.State{Status: stepStatus(domain.NodePending), Detail: locale.Mark("not started")}
+}
+
+// graphFile is a run's picture as a file, with what became of each node.
+func (r *request) graphFile() error {
+	b, err := r.openRun(r.Param("run"))
+	if err != nil {
+		return err
+	}
+	d := b.Layouts.Draw(b.program, b.effects, diagram.Options{})
+	h := b.Echo.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", kit.SafeName(b.d.Run.PlanKey), domain.ShortID(b.d.Run.ID)))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
+	p := graph.Painter{Drawing: d, States: b.states(), Taken: b.takenEdges()}
+	place := graph.Boxes(d)
+	return b.Echo.Blob(http.StatusOK, "image/svg+xml", diagram.RunSVG(d, func(n *diagram.Node) diagram.Standing {
+		st := p.States(n)
+		text := st.Detail
+		if !st.Until.IsZero() {
+			text += kit.About(max(0, st.Until.Sub(b.Site.Now())))
+		}
+		says := st.InWords(b.Context, text)
+		if n.Unsafe {
+			says += ", " + b.T("side effects")
+		}
+		return diagram.Standing{Class: cmp.Or(st.Status.Key, "idle"), Text: text, Says: says, Tries: st.Tries()}
+	}, func(e *diagram.Edge) diagram.Passage { return p.Went(e, place) }))
+}

@@ -1,0 +1,158 @@
+package run
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	words "github.com/kairosd/kairosd/web/part/handoff"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/handoff"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/value"
+)
+
+const (
+	// maxLanes bounds the agents that have a lane; more have names only.
+	maxLanes = 8
+	laneGap  = 28
+	// shownContext bounds what is shown of what was passed on, in bytes.
+	shownContext = 2000
+	// shownKeys bounds the keys that are named of it.
+	shownKeys = 12
+)
+
+// handoffs is who gave work to whom, in lanes of agents, and below it what they
+// said, called and used.
+func (b *page) handoffs() (*Handoffs, error) {
+	list, err := b.Reader.Handoffs(b.Context, b.d.Run.ID)
+	if err != nil {
+		return nil, err
+	}
+	said, err := b.Reader.Conversation(b.Context, b.d.Run.ID)
+	if err != nil {
+		return nil, err
+	}
+	v := &Handoffs{Talk: b.talk(said.Messages)}
+	lane := func(agent string) int {
+		i := slices.Index(v.Lanes, agent)
+		if i < 0 && len(v.Lanes) < maxLanes {
+			v.Lanes = append(v.Lanes, agent)
+			i = len(v.Lanes) - 1
+		}
+		return i
+	}
+	type pair struct{ from, to string }
+	open := map[pair]bool{} // a handoff the other way round is a return
+	run := handoff.In(b.d, said.Messages)
+	for _, h := range list {
+		d := run.Of(h, b.Site.Now())
+		from, to := lane(kit.Visible(h.From)), lane(kit.Visible(h.To))
+		back := open[pair{h.To, h.From}]
+		delete(open, pair{h.To, h.From})
+		if !back {
+			open[pair{h.From, h.To}] = true
+		}
+		row := HandoffRow{Keys: keysOf(passedOn(d)), Hash: shortHash(d), Tools: kit.VisibleAll(d.Tools), At: b.Time(h.At), From: kit.Visible(h.From), To: kit.Visible(h.To), Reason: words.Reason(b.Context, h.Reason), Context: kit.Visible(kit.Cut(passedOn(d), shownContext)), Size: b.Size(d.Size), Back: back,
+			Result: words.Status(d.Status), Open: d.Status == "open", Took: kit.Took(time.Duration(d.TookMs) * time.Millisecond), Cost: value.Cost(b.Context, d.Usage.Cost), Href: b.handoffHref(h.ID), Chosen: h.ID == b.Query("handoff")}
+		if h.Context != "" {
+			row.Context = kit.Visible(kit.Cut(h.Context, shownContext))
+		}
+		if st := b.stepAt(h.Seq, h.Node); st != nil {
+			row.Step = b.stepLink(st)
+		}
+		if from >= 0 && to >= 0 && from != to {
+			row.X1, row.X2 = laneX(from), laneX(to)
+			row.Arrow = "M" + row.X1 + " 14H" + strconv.Itoa(to*laneGap+14+head(from, to))
+			row.Tip = "M" + row.X2 + " 14l" + strconv.Itoa(head(from, to)) + " -4v8z"
+		}
+		v.Rows = append(v.Rows, row)
+		if row.Chosen {
+			i := b.handoffInspector(d)
+			v.Chosen = &i
+		}
+	}
+	for i := range v.Lanes {
+		v.X = append(v.X, laneX(i))
+	}
+	v.Width = strconv.Itoa(len(v.Lanes) * laneGap)
+	return v, nil
+}
+
+// handoffHref is this page with one of its handoffs beside it.
+func (b *page) handoffHref(id string) string {
+	return b.href(url.Values{"view": {"handoffs"}, "handoff": {id}, "step": nil, "node": nil, "try": nil, "tab": nil}) + "#inspector"
+}
+
+// keysOf are the keys of what was passed on, if it is an object.
+func keysOf(context string) []string {
+	if !strings.HasPrefix(strings.TrimSpace(context), "{") {
+		return nil
+	}
+	v, err := jsonvalue.Decode([]byte(context))
+	m, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return nil
+	}
+	out := make([]string, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, kit.Visible(kit.Cut(k, 60)))
+	}
+	return out[:min(len(out), shownKeys)]
+}
+
+// passedOn is what was passed on: the data, or where there is none the words.
+func passedOn(d domain.HandoffDetail) string {
+	if d.Given != nil {
+		return string(d.Given)
+	}
+	return d.Context
+}
+
+// shortHash tells what was passed on apart from anything else.
+func shortHash(d domain.HandoffDetail) string { return d.SHA256[:min(len(d.SHA256), 12)] }
+
+func laneX(i int) string { return strconv.Itoa(i*laneGap + 14) }
+
+// head is how far an arrow's head reaches back.
+func head(from, to int) int {
+	if from < to {
+		return -6
+	}
+	return 6
+}
+
+// stepAt is the step that a journal row belongs to; else the last of its node.
+func (b *page) stepAt(seq int64, node string) *step {
+	if seq > 0 && seq <= int64(len(b.d.Journal)) {
+		e := &b.d.Journal[seq-1]
+		for _, st := range b.steps {
+			if st.key() == (visitKey{e.Node, e.Visit, e.Item}) {
+				return st
+			}
+		}
+	}
+	for _, st := range slices.Backward(b.steps) {
+		if st.node == node {
+			return st
+		}
+	}
+	return nil
+}
+
+// usage is what a step's calls and result used.
+func (st *step) usage() domain.Usage {
+	var u domain.Usage
+	for _, c := range st.calls {
+		u = u.Add(c.Usage)
+	}
+	if st.final != nil {
+		u = u.Add(st.final.Usage)
+	}
+	return u
+}

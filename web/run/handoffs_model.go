@@ -1,0 +1,39 @@
+package run
+
+import "github.com/kairosd/kairosd/web/kit"
+
+// Handoffs is who gave work to whom in a run, one lane per agent.
+type Handoffs struct {
+	Lanes []string
+	X     []string // where each lane is
+	Width string
+	Rows  []HandoffRow
+	Talk  Talk
+	// Chosen is one of them in full, beside the others.
+	Chosen *Inspector
+}
+
+// HandoffPage is one handoff as a page of its own.
+type HandoffPage struct {
+	kit.Shell
+	Run, Plan kit.Link
+	Inspector Inspector
+}
+
+// HandoffRow is work passing from one agent to another.
+type HandoffRow struct {
+	At                    kit.Time
+	From, To              string
+	Step                  kit.Link
+	Reason, Context, Size string
+	Keys                  []string // of the context, if it is an object
+	Hash                  string   // of the context: the beginning of its SHA-256
+	Tools                 []string // that the receiver was offered
+	Back                  bool     // work comes back to who gave it
+	Open                  bool     // the receiver is at it
+	Result                kit.Status
+	Took, Cost            string
+	X1, X2, Arrow, Tip    string // of the arrow in the lanes
+	Href                  string // puts it beside the others
+	Chosen                bool
+}

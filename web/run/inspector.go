@@ -1,0 +1,285 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+var tabWords = map[string]string{"error": locale.Mark("Error"), "output": locale.Mark("Output"), "input": locale.Mark("Input"), "decision": locale.Mark("Decision"), "evaluation": locale.Mark("Evaluation"), "log": locale.Mark("Log"),
+	"calls": locale.Mark("Calls"), "prompt": locale.Mark("Prompt"), "change": locale.Mark("State change"), "definition": locale.Mark("Definition")}
+
+// inspector shows the chosen step; tabs are links.
+func (b *page) inspector() Inspector {
+	st := b.chosen
+	seq := strconv.FormatInt(st.seq, 10)
+	i := Inspector{Name: st.label(), Step: seq, Sub: b.aboutNode(st.node), Status: st.shown(), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}
+	a := b.attempt(st)
+	if len(st.attempts) > 1 {
+		for n := range st.attempts {
+			text := strconv.Itoa(st.attempts[n].number)
+			s := stepStatus(st.attempts[n].status)
+			i.Attempts = append(i.Attempts, kit.Link{Text: text, Icon: s.Icon, Class: s.Key, Href: b.href(url.Values{"step": {seq}, "node": nil, "try": {text}, "tab": nil}) + "#inspector", Current: &st.attempts[n] == a})
+		}
+	}
+	b.inspectorFacts(&i, st, a)
+	i.Resume = b.fate(st)
+	if st.status == domain.NodeInDoubt && a != nil && b.Who.Role.Includes(domain.RoleOperator) {
+		what := b.doubtOf(st, a)
+		i.Doubt = &DoubtForm{Calls: b.callsInDoubt(st), What: what, Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)), CSRF: b.Who.CSRF, Idem: kit.NewID(),
+			Rev: strconv.FormatInt(b.d.Run.LastSeq, 10), Node: st.node, Visit: strconv.Itoa(st.visit), Item: strconv.Itoa(st.item), Attempt: strconv.Itoa(a.number), Key: a.entry.IdempotencyKey}
+	}
+	tabs := b.tabs(st, a)
+	tab := b.Query("tab")
+	for was, is := range map[string]string{"calls": "prompt", "decision": "evaluation"} { // as other steps call it
+		if tab == was && !slices.Contains(tabs, was) && slices.Contains(tabs, is) {
+			tab = is
+		}
+	}
+	if !slices.Contains(tabs, tab) {
+		tab = tabs[0]
+	}
+	for _, t := range tabs {
+		l := kit.Link{Text: b.T(tabWords[t]), Href: b.href(url.Values{"step": {seq}, "node": nil, "tab": {t}}) + "#inspector", Current: t == tab}
+		if t == "calls" {
+			l.Count = strconv.Itoa(len(st.calls))
+		}
+		i.Tabs = append(i.Tabs, l)
+	}
+	switch tab {
+	case "log":
+		l := b.stepLog(st, a)
+		i.Log = &l
+	case "prompt":
+		b.promptTab(&i, st, a)
+	case "error":
+		i.Blocks = b.errorBlocks(a)
+		if id := a.entry.Failure.Request; id != "" {
+			i.Facts = append(i.Facts, kit.Fact{Term: b.T("Provider request"), Text: kit.Visible(id)})
+		}
+		i.Facts = append(i.Facts, kit.Fact{Term: b.T("Trace"), Text: fmt.Sprintf("%x", domain.TraceOf(b.d.Run.ID))})
+		i.Find = b.findForm(i.Blocks)
+	default:
+		i.Blocks = b.blocks(st, a, tab)
+		if i.Find = b.findForm(i.Blocks); tab == "definition" {
+			i.Find = nil
+		}
+	}
+	if b.reopens(st) {
+		i.Actions = append(i.Actions, kit.Link{Text: b.T("Retry only this step…"), Href: fmt.Sprintf("/runs/%s/resume?%s", b.d.Run.ID, url.Values{"only": {fmt.Sprintf("%s#%d", st.node, st.visit)}}.Encode()), Dialog: true})
+	}
+	if b.Who.Role.Includes(domain.RoleOperator) && st.final != nil {
+		before := int64(0)
+		for _, e := range b.d.Journal[:min(int(st.seq-1), len(b.d.Journal))] {
+			if part.IsCheckpoint(&e) {
+				before = e.Seq
+			}
+		}
+		fork := func(text string, at int64) {
+			i.Actions = append(i.Actions, kit.Link{Text: text, Href: fmt.Sprintf("/runs/%s/fork?at=%d", b.d.Run.ID, at)})
+		}
+		fork(b.T("Fork from here with edited state…"), before)
+		if st.status == domain.NodeCompleted {
+			fork(b.T("Fork after this step…"), st.final.Seq)
+		}
+	}
+	return i
+}
+
+// doubtOf says how it came that nobody knows whether an attempt had its effect.
+func (b *page) doubtOf(st *step, a *attempt) string {
+	what := b.kind(st.node)
+	if what == "" {
+		what = st.node
+	}
+	began, noticed := b.Time(a.started), b.Time(a.entry.At)
+	f := a.entry.Failure
+	how := b.T("kairosd stopped while attempt %d of %s was under way (%s). It had begun at %s; that it was interrupted was noticed at %s.", a.number, st.node, what, began.Title, noticed.Title)
+	if f != nil && f.Code != "interrupted" {
+		how = b.T("Attempt %d of %s (%s) was sent at %s, and its answer was lost at %s: %s", a.number, st.node, what, began.Title, noticed.Title, kit.Visible(kit.Cut(f.Message, 300)))
+		how = strings.TrimSuffix(how, ".") + "."
+	}
+	return how + " " + b.T("The call may or may not have reached the other side, and it is not idempotent: running it again may do it twice.")
+}
+
+// callsInDoubt are the calls of a step's conversation whose outcome is not known.
+func (b *page) callsInDoubt(st *step) []DoubtCall {
+	var out []DoubtCall
+	for _, w := range b.d.Waits {
+		if w.Reason != domain.WaitInDoubt || w.Node != st.node || w.Visit != st.visit || w.Item != st.item {
+			continue
+		}
+		for _, c := range w.Calls {
+			out = append(out, DoubtCall{Tool: kit.Visible(c.Tool), Arguments: brief(c.Arguments), Key: c.IdempotencyKey, Sent: b.Time(c.Since).Title})
+		}
+	}
+	return out
+}
+
+// attempt is the one asked for, or the last.
+func (b *page) attempt(st *step) *attempt {
+	try := b.Query("try")
+	for n := range st.attempts {
+		if strconv.Itoa(st.attempts[n].number) == try {
+			return &st.attempts[n]
+		}
+	}
+	if n := len(st.attempts); n > 0 {
+		return &st.attempts[n-1]
+	}
+	return nil
+}
+
+// tabs are the parts of a step that there are, the answer first.
+func (b *page) tabs(st *step, a *attempt) []string {
+	var tabs []string
+	if a != nil && a.entry.Failure != nil {
+		tabs = append(tabs, "error")
+	}
+	decided := st.final != nil && len(st.final.Decision) > 0
+	person := b.typeOf(st.node) == walk.TypeApproval
+	if person {
+		tabs = append(tabs, "decision")
+	}
+	if st.status == domain.NodeRunning && a != nil {
+		tabs = append(tabs, "log")
+	}
+	tabs = append(tabs, "output", "input")
+	switch {
+	case b.talks(st.node) && a != nil:
+		tabs = append(tabs, "prompt")
+	case len(st.calls) > 0:
+		tabs = append(tabs, "calls")
+	}
+	if decided && !person {
+		tabs = append(tabs, "evaluation")
+	}
+	if a != nil && len(a.log) > 0 && !slices.Contains(tabs, "log") {
+		tabs = append(tabs, "log")
+	}
+	if st.final != nil && part.IsCheckpoint(st.final) {
+		tabs = append(tabs, "change")
+	}
+	return append(tabs, "definition")
+}
+
+func (b *page) typeOf(node string) string {
+	if i, ok := b.program.Index[node]; ok {
+		return b.program.Nodes[i].Type
+	}
+	return ""
+}
+
+// aboutNode is what a node is, in a line.
+func (b *page) aboutNode(node string) string {
+	out := []string{b.kind(node)}
+	if i, ok := b.program.Index[node]; ok {
+		n := &b.program.Nodes[i]
+		if n.Timeout > 0 {
+			out = append(out, b.T("timeout")+" "+n.Timeout.String())
+		}
+		if n.MaxAttempts > 1 {
+			out = append(out, b.N(n.MaxAttempts, "at most %s attempt", "at most %s attempts"))
+		}
+		if b.effects[i] == walk.EffectUnsafe {
+			out = append(out, b.T("side effects"))
+		}
+	}
+	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), " · ")
+}
+
+// inspectorFacts are the attempt's times, in both forms, and what it used.
+func (b *page) inspectorFacts(i *Inspector, st *step, a *attempt) {
+	add := func(term, text string) {
+		if text != "" {
+			i.Facts = append(i.Facts, kit.Fact{Term: term, Text: text})
+		}
+	}
+	from, until := st.started, st.until(b.Site.Now())
+	if a != nil {
+		if from = a.started; !a.ended.IsZero() {
+			until = a.ended
+		}
+		if st.status != nodeLost {
+			add(b.T("Took"), kit.Took(until.Sub(from)))
+		}
+		if len(st.attempts) > 1 && st.status != nodeLost {
+			add(b.T("In all"), kit.Took(st.took(b.Site.Now())))
+		}
+	}
+	i.Began = b.Time(from)
+	if u := st.usage(); !u.Zero() {
+		add(b.T("Tokens"), b.Number(u.InputTokens)+" → "+b.Number(u.OutputTokens))
+		add(b.T("Cost"), value.Cost(b.Context, u.Cost))
+	}
+	agent := st.last.Agent
+	for _, c := range st.calls {
+		agent = cmp.Or(agent, c.Agent)
+	}
+	b.doers(st, a, agent, add)
+}
+
+// fate says what resuming would do with a step: it comes from the same preview
+// that the act is done by.
+func (b *page) fate(st *step) string {
+	if b.resume == nil || !b.resume.Allowed {
+		return ""
+	}
+	in := func(list []domain.PreviewStep) *domain.PreviewStep {
+		for i := range list {
+			s := &list[i]
+			if s.Node == st.node && (s.Visit == st.visit || s.Visit == 0) && (st.item < 0 || len(s.Items) == 0 || slices.Contains(s.Items, st.item)) {
+				return s
+			}
+		}
+		return nil
+	}
+	switch {
+	case in(b.resume.InDoubt) != nil:
+		return b.T("Resuming needs a decision about this step first.")
+	case st.item >= 0 && st.status == domain.NodeCompleted && in(b.resume.Again) == nil:
+		return b.T("Resuming keeps this result; the step is not repeated.")
+	case in(b.resume.Again) != nil:
+		return b.T("Resuming runs this step again.")
+	case in(b.resume.Keep) != nil:
+		return b.T("Resuming keeps this result; the step is not repeated.")
+	}
+	return ""
+}
+
+// reopens reports whether a resume opens the step again because of itself.
+func (b *page) reopens(st *step) bool {
+	return b.resume != nil && b.resume.Allowed && slices.ContainsFunc(b.resume.Again, func(s domain.PreviewStep) bool {
+		return s.Node == st.node && s.Visit == st.visit && s.Reopened()
+	})
+}
+
+// nodeInspector shows a node with no step: what it is, and why it did not run.
+func (b *page) nodeInspector(node string) Inspector {
+	i := Inspector{Name: node, Sub: b.aboutNode(node)}
+	why, passed := b.notTaken(node)
+	i.Status = notStarted(passed).Status
+	switch {
+	case passed && why != "":
+		i.Resume = why
+	case passed:
+		i.Resume = b.T("The run went past it.")
+	case b.resume != nil && b.resume.Allowed && slices.ContainsFunc(b.resume.New, func(s domain.PreviewStep) bool { return s.Node == node }):
+		i.Resume = b.T("It has not started. Resuming may run it for the first time.")
+	default:
+		i.Resume = b.T("It has not started.")
+	}
+	i.Blocks = []kit.Block{b.definition(node)}
+	return i
+}

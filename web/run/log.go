@@ -1,0 +1,223 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/ansi"
+)
+
+const (
+	// pageLines bounds the lines of one page of a log, keptLines those of its end
+	// when older ones are asked for, chunkLines those of a part that a browser lays
+	// out at once.
+	pageLines  = 2000
+	keptLines  = 10_000
+	chunkLines = 200
+	// lineBytes bounds a line; the whole is in the file.
+	lineBytes = 4 << 10
+)
+
+// levels are those of a log, the least first.
+var levels = []struct{ key, word string }{{"", locale.Mark("All levels")}, {"info", locale.Mark("Info and above")}, {"warn", locale.Mark("Warnings and errors")}, {"error", locale.Mark("Errors")}}
+
+func levelRank(level string) int {
+	switch strings.ToLower(level) {
+	case "debug", "trace":
+		return 0
+	case "warn", "warning":
+		return 2
+	case "error", "fatal":
+		return 3
+	}
+	return 1
+}
+
+// eachLine walks the log of a run in order. Lines are numbered over the whole
+// log, so that a line keeps its number under every filter.
+func (b *page) eachLine(f func(number int, e *domain.Entry, l domain.LogLine)) {
+	n := 0
+	for i := range b.d.Journal {
+		e := &b.d.Journal[i]
+		for _, l := range domain.ReadLog(e.Log).Lines {
+			n++
+			f(n, e, l)
+		}
+	}
+}
+
+// log is the merged log of all steps, filtered and in pages; the newest lines
+// first asked for, while a line is addressed by its number.
+func (b *page) log() *Log {
+	l := &Log{Run: "/runs/" + b.d.Run.ID, Step: b.Query("logstep"), Find: b.Query("logq"), Level: b.Query("level"), File: "/runs/" + b.d.Run.ID + "/log.txt"}
+	l.Filtered = l.Step != "" || l.Find != "" || l.Level != ""
+	for _, k := range levels {
+		set := url.Values{"level": {k.key}, "line": nil}
+		if k.key == "" {
+			set["level"] = nil
+		}
+		l.Levels = append(l.Levels, kit.Link{Text: b.T(k.word), Href: b.href(set), Current: l.Level == k.key})
+	}
+	least := levelRank(l.Level)
+	if l.Level == "" {
+		least = 0
+	}
+	type found struct {
+		number int
+		e      *domain.Entry
+		l      domain.LogLine
+	}
+	var all []found
+	b.eachLine(func(number int, e *domain.Entry, line domain.LogLine) {
+		if l.Step != "" && e.Node != l.Step || levelRank(line.Level) < least || l.Find != "" && !strings.Contains(strings.ToLower(line.Message), strings.ToLower(l.Find)) {
+			return
+		}
+		all = append(all, found{number, e, line})
+	})
+	last := max(len(all)-1, 0) / pageLines
+	at := last // the tail, unless a line is asked for
+	first, until := lineRange(b.Query("line"))
+	if first > 0 {
+		for i, f := range all {
+			if f.number >= first {
+				at = i / pageLines
+				break
+			}
+		}
+	}
+	from, to := at*pageLines, min((at+1)*pageLines, len(all))
+	if first == 0 { // the end, as far up as one asked for
+		most := pageLines
+		if n, err := strconv.Atoi(b.Query("lines")); err == nil {
+			most = min(max(n, pageLines), keptLines)
+		}
+		// Parts begin at the same lines as long as the log grows: a page that follows
+		// it keeps those that it has, and where they stand.
+		from, to = max(0, len(all)-most)/chunkLines*chunkLines, len(all)
+		at = from / pageLines
+		if from > 0 && most < keptLines {
+			l.Older = &kit.Link{Text: b.N(min(pageLines, from), "%s older line", "%s older lines"), Href: b.href(url.Values{"lines": {strconv.Itoa(most + pageLines)}, "line": nil}) + "#L" + strconv.Itoa(all[from].number)}
+		}
+	}
+	delta := b.Query("delta") != ""
+	l.Times = append(l.Times, kit.Link{Text: b.T("Time of day"), Href: b.href(url.Values{"delta": nil}), Current: !delta}, kit.Link{Text: b.T("Since the line before"), Href: b.href(url.Values{"delta": {"1"}}), Current: delta})
+	for i, f := range all[from:to] {
+		if i%chunkLines == 0 {
+			l.Chunks = append(l.Chunks, nil)
+		}
+		row := b.logLine(f.l, f.e)
+		if delta {
+			row.At.Text = "+0 ms"
+			if i+from > 0 {
+				before := all[i+from-1]
+				row.At.Text = "+" + kit.Took(cmpTime(f.l.At, f.e.At).Sub(cmpTime(before.l.At, before.e.At)))
+			}
+		}
+		row.Number, row.Step = strconv.Itoa(f.number), kit.StepName(f.e.Node, f.e.Visit)
+		row.Href = b.href(url.Values{"line": {row.Number}}) + "#L" + row.Number
+		row.Marked = f.number >= first && f.number <= until
+		l.Chunks[len(l.Chunks)-1] = append(l.Chunks[len(l.Chunks)-1], row)
+	}
+	if len(all) > 0 {
+		l.Newest = strconv.Itoa(all[len(all)-1].number)
+	}
+	l.Follow = !b.d.Run.Status.Final() && first == 0
+	l.Topic = "run-" + b.d.Run.ID
+	if last > 0 {
+		l.Shown = b.T("Lines %s to %s of %s", b.Number(int64(from+1)), b.Number(int64(to)), b.Number(int64(len(all))))
+		page := func(text string, p int) {
+			if p != at && p >= 0 && p <= last {
+				l.Pages = append(l.Pages, kit.Link{Text: text, Href: b.href(url.Values{"line": {strconv.Itoa(all[p*pageLines].number)}})})
+			}
+		}
+		page(b.T("First"), 0)
+		if first == 0 && from%pageLines != 0 {
+			at++ // what is shown begins within a page
+		}
+		page(b.T("Previous"), at-1)
+		if first > 0 {
+			page(b.T("Next"), at+1)
+			page(b.T("Last"), last)
+		}
+	}
+	return l
+}
+
+// lineRange reads 812 or 812-830; 0, 0: neither.
+func lineRange(text string) (from, to int) {
+	a, z, ranged := strings.Cut(text, "-")
+	from, err := strconv.Atoi(a)
+	if err != nil || from < 1 {
+		return 0, 0
+	}
+	if to = from; ranged {
+		if n, err := strconv.Atoi(z); err == nil {
+			to = n
+		}
+	}
+	return min(from, to), max(from, to)
+}
+
+// logLine is a line as it is shown: its colours as classes, nothing of it as
+// markup.
+func (b *page) logLine(l domain.LogLine, e *domain.Entry) LogLine {
+	row := LogLine{Level: kit.Visible(kit.Cut(l.Level, 20)), At: b.Time(cmpTime(l.At, e.At))}
+	row.At.Text = cmpTime(l.At, e.At).In(b.Display.Zone).Format("15:04:05.000")
+	for _, part := range ansi.Split(kit.Cut(l.Message, lineBytes)) {
+		row.Text = append(row.Text, Span{Class: part.Class, Text: kit.Visible(part.Text)})
+	}
+	switch levelRank(l.Level) {
+	case 3:
+		row.Class = "err"
+	case 2:
+		row.Class = "warn"
+	}
+	return row
+}
+
+// logFile is the whole log as text: time, level, step, message.
+func (r *request) logFile() error {
+	b, err := r.openRun(r.Param("run"))
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	b.eachLine(func(_ int, e *domain.Entry, l domain.LogLine) {
+		fmt.Fprintf(&text, "%s %-5s %s: %s\n", cmpTime(l.At, e.At).In(r.Display.Zone).Format("2006-01-02T15:04:05.000Z07:00"), strings.ToUpper(l.Level), kit.StepName(e.Node, e.Visit), l.Message)
+	})
+	h := r.Echo.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.log\"", domain.ShortID(b.d.Run.ID)))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(text.String()))
+}
+
+// logLines is the whole log for programs: an object a line.
+func (r *request) logLines() error {
+	b, err := r.openRun(r.Param("run"))
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetEscapeHTML(false)
+	b.eachLine(func(n int, e *domain.Entry, l domain.LogLine) {
+		if err == nil {
+			err = out.Encode(map[string]any{"line": n, "at": cmpTime(l.At, e.At).UTC(), "level": strings.ToLower(l.Level), "node": e.Node, "visit": e.Visit, "item": e.Item, "attempt": e.Attempt, "message": l.Message})
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("the log of run %s: %w", b.d.Run.ID, err)
+	}
+	h := r.Echo.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.jsonl\"", domain.ShortID(b.d.Run.ID)))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", text.Bytes())
+}

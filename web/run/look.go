@@ -1,0 +1,98 @@
+package run
+
+import (
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// look is a word of the vocabulary of steps, by the key under which a
+// timeline shows only such.
+type look struct {
+	key    string
+	status kit.Status
+}
+
+// looks are all of them, in the order in which a timeline counts them.
+var looks = []look{
+	{"ok", stepStatus(domain.NodeCompleted)},
+	{"reused", kit.Word("ok", "i-reuse", locale.Mark("reused"), true)},
+	{"failed", stepStatus(domain.NodeFailed)},
+	{"interrupted", stepStatus(domain.NodeInDoubt)},
+	{"lost", lostStatus()},
+	{"needs", kit.Word("need", "i-need", locale.Mark("needs you"), false)},
+	{"retrying", kit.Word("need", "i-retry", locale.Mark("retrying"), false)},
+	{"running", stepStatus(domain.NodeRunning)},
+	{"waiting", stepStatus(domain.NodeWaiting)},
+	{"cancelled", stepStatus(domain.NodeCancelled)},
+	{"skipped", stepStatus(domain.NodeSkipped)},
+	{todo, stepStatus(domain.NodePending)},
+	{passed, kit.Word("idle", "i-skip", locale.Mark("not taken"), true)},
+}
+
+// The keys of nodes with no step: those that the run may still come to, and those
+// that it went past.
+const (
+	todo   = "todo"
+	passed = "passed"
+)
+
+// look is the key of a step's word.
+func (st *step) look() string {
+	switch st.status {
+	case domain.NodeCompleted:
+		if st.reused {
+			return "reused"
+		}
+		return "ok"
+	case domain.NodeFailed:
+		return "failed"
+	case domain.NodeInDoubt:
+		return "interrupted"
+	case nodeLost:
+		return "lost"
+	case domain.NodeRunning:
+		return "running"
+	case domain.NodeWaiting:
+		switch reason := st.waitsFor(); {
+		case reason == domain.WaitRetry:
+			return "retrying"
+		case reason.NeedsPerson():
+			return "needs"
+		}
+		return "waiting"
+	case domain.NodeCancelled:
+		return "cancelled"
+	case domain.NodeSkipped:
+		return "skipped"
+	}
+	return todo
+}
+
+// waitsFor is for what a step waits; empty: for nothing.
+func (st *step) waitsFor() domain.WaitReason {
+	if st.status != domain.NodeWaiting || len(st.waits) == 0 {
+		return ""
+	}
+	return domain.WaitReason(st.waits[len(st.waits)-1].Reason)
+}
+
+// shown is a step's state in words.
+func (st *step) shown() kit.Status {
+	return lookOf(st.look())
+}
+
+func lookOf(key string) kit.Status {
+	return looks[slices.IndexFunc(looks, func(l look) bool { return l.key == key })].status
+}
+
+// loudLooks are the keys in the order in which they must be seen.
+var loudLooks = []string{"lost", "interrupted", "failed", "needs", "retrying", "waiting", "running", "ok", "reused", "cancelled", "skipped"}
+
+// is reports whether a step passes a timeline's filter.
+func (st *step) is(only string) bool {
+	known := slices.ContainsFunc(looks, func(l look) bool { return l.key == only })
+	return !known || st.look() == only
+}

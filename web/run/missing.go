@@ -1,0 +1,92 @@
+package run
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// similarRuns bounds the runs that are named beside one that is not there.
+const similarRuns = 8
+
+// alike are letters that are no part of an id, and what was probably meant.
+var alike = strings.NewReplacer("i", "1", "l", "1", "o", "0", "u", "v")
+
+// noRun says that a run is not there: whether the audit log knows of it, and which
+// ids look like the one that was asked for.
+func (r *request) noRun(id string, missing error) error {
+	e, ok := missing.(*domain.Error)
+	if !ok || e.Code != domain.CodeNotFound && e.Code != domain.CodeConflict {
+		return missing
+	}
+	p := kit.ErrorPage{Lists: r.Lists(), Shell: r.Shell("runs", "Not found"), Code: ui.StatusOf[e.Code], Headline: r.T("Not found"), Message: kit.Begun(kit.Visible(e.Message)), Suggestion: kit.Begun(e.Suggestion)}
+	if e.Code == domain.CodeNotFound {
+		p.Message = r.T("There is no run %s.", kit.Visible(kit.Cut(id, 64)))
+	}
+	p.SimilarTitle = r.T("Runs with an id like it")
+	id = alike.Replace(strings.ToLower(strings.TrimSpace(id)))
+	if domain.ValidID(id) {
+		last, err := r.App.Audit.List(r.Context, r.Who.Actor(), domain.AuditFilter{Run: id, Page: domain.Page{Limit: 1}})
+		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
+			return err
+		}
+		if len(last.Items) > 0 {
+			ev := last.Items[0]
+			p.Code, p.Headline = http.StatusGone, r.T("Removed")
+			p.Message = r.T("Run %s is gone. The last that the audit log says of it: %s by %s at %s.", id, ev.Action, kit.Visible(ev.Actor), r.Time(ev.At).Title)
+			p.Links = append(p.Links, kit.Link{Text: r.T("All that the audit log says of it"), Href: "/audit?run=" + id})
+		}
+	}
+	seen := map[string]bool{}
+	for _, part := range parts(id) {
+		list, err := r.Reader.Runs(r.Context, domain.RunFilter{IDTail: part, Page: domain.Page{Limit: similarRuns}})
+		if err != nil {
+			return err
+		}
+		for _, o := range list.Items {
+			if !seen[o.ID] && len(seen) < similarRuns {
+				seen[o.ID] = true
+				p.Similar = append(p.Similar, kit.Link{Text: o.PlanKey + " " + o.ID, Href: "/runs/" + o.ID})
+			}
+		}
+	}
+	if r.HTMX() {
+		p.Part = r.Target() != "dialog"
+		return r.Render(p.Code, kit.ErrorPanel(p))
+	}
+	return r.Render(max(p.Code, http.StatusNotFound), kit.Error(p))
+}
+
+// removed says that what was asked for was there until retention took it, and which
+// digest is kept of it; row 0 is the run itself.
+func (r *request) removed(run domain.Run, row int64) error {
+	k, err := r.Reader.Kept(r.Context, run.ID)
+	if err != nil {
+		return err
+	}
+	kept := r.keptOfRow(k, row)
+	if row == 0 {
+		if kept = r.keptOfRow(k, run.LastSeq); r.Param("part") == "input" {
+			kept = r.keptInput(k)
+		}
+	}
+	p := kit.ErrorPage{Lists: r.Lists(), Shell: r.Shell("runs", "Removed"), Code: http.StatusGone, Headline: r.T("Removed"), Message: r.wasRemoved(run, kept),
+		Links: []kit.Link{{Text: run.PlanKey + " " + run.ID, Href: "/runs/" + run.ID}}}
+	return r.Render(p.Code, kit.Error(p))
+}
+
+// parts are the ends and beginnings of an id by which others like it are found,
+// the longest first.
+func parts(id string) []string {
+	var out []string
+	for n := min(len(id), domain.IDLength-1); n >= 4; n -= max(1, n/3) {
+		out = append(out, id[len(id)-n:])
+		if n >= 8 { // ids begin with their time: a short beginning says nothing
+			out = append(out, id[:n])
+		}
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// This file is what stands in place of what retention removed: when it
+// went, and the digest that the audit log keeps of it.
+
+// shownKept bounds how many digests are listed.
+const shownKept = 100
+
+// wasRemoved says that a value is gone, and what is kept of it.
+func (r *request) wasRemoved(run domain.Run, kept string) string {
+	text := r.T("Removed by retention on %s.", r.Time(run.PurgedAt).Title)
+	if kept == "" {
+		return text + " " + r.T("Nothing of it is kept.")
+	}
+	return text + " " + kept
+}
+
+// keptOfRow is the digest that covers a row of the journal.
+func (r *request) keptOfRow(k domain.KeptDigests, row int64) string {
+	d, ok := k.Of(row)
+	if !ok {
+		return ""
+	}
+	if d.First == d.Last {
+		return r.T("The digest of row %d, with it, is kept: sha256:%s (event %d of the audit log).", d.First, d.Digest, d.Event)
+	}
+	return r.T("The digest of rows %d to %d, with it, is kept: sha256:%s (event %d of the audit log).", d.First, d.Last, d.Digest, d.Event)
+}
+
+// keptInput is the digest that covers a run's input.
+func (r *request) keptInput(k domain.KeptDigests) string {
+	if k.Created == "" {
+		return ""
+	}
+	return r.T("The digest of what the run was created with, its input among it, is kept: sha256:%s.", k.Created)
+}
+
+// removedBlocks are the places of the input and the output, and with rows those of
+// every checkpoint.
+func (b *page) removedBlocks(rows bool) ([]kit.Block, error) {
+	run := b.d.Run
+	k, err := b.Reader.Kept(b.Context, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	more := []kit.Link{{Text: b.T("All that the audit log says of it"), Href: "/audit?run=" + run.ID}}
+	out := []kit.Block{{ID: "run-in", Title: b.T("Input"), Text: b.wasRemoved(run, b.keptInput(k)), More: more}}
+	if rows {
+		for _, d := range k.Rows[max(0, len(k.Rows)-shownKept):] {
+			title := b.T("Row %d", d.First)
+			if d.Last > d.First {
+				title = b.T("Rows %d to %d", d.First, d.Last)
+			}
+			out = append(out, kit.Block{ID: fmt.Sprintf("row-%d", d.First), Title: title, Text: b.wasRemoved(run, b.keptOfRow(k, d.First))})
+		}
+		return out, nil
+	}
+	return append(out, kit.Block{ID: "run-out", Title: b.T("Output"), Text: b.wasRemoved(run, b.keptOfRow(k, run.LastSeq)), More: more}), nil
+}

@@ -1,0 +1,325 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/diff/jsondiff"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// shownOutput bounds an output within a state; the step's own page has it whole.
+const shownOutput = 16 << 10
+
+// shownBlocks bounds the outputs shown.
+const shownBlocks = 60
+
+// shownCheckpoints bounds how many are listed beside the state.
+const shownCheckpoints = 300
+
+// state is what a run knew at a checkpoint: its input and every output until then.
+func (b *page) state() StateView {
+	run := b.d.Run
+	at := int64(-1)
+	if n, err := strconv.ParseInt(b.Query("cp"), 10, 64); err == nil && n >= 0 {
+		at = n
+	}
+	var points []domain.Entry
+	for _, e := range b.d.Journal {
+		if part.IsCheckpoint(&e) {
+			points = append(points, e)
+		}
+	}
+	if n, err := strconv.Atoi(b.Query("nthcp")); err == nil && n >= 0 { // of the slider: the place in the list
+		at = 0
+		if n = min(n, len(points)); n > 0 {
+			at = points[n-1].Seq
+		}
+	}
+	if at < 0 && len(points) > 0 {
+		at = points[len(points)-1].Seq
+	}
+	at = max(at, 0)
+	var v StateView
+	against := int64(-1)
+	if n, err := strconv.ParseInt(b.Query("against"), 10, 64); err == nil && n >= 0 && n != at {
+		against = n
+	}
+	cp := func(seq int64, text, change string) {
+		c := Checkpoint{Link: kit.Link{Text: text, Current: seq == at, Href: b.href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(seq, 10)}})}, Change: change}
+		switch {
+		case seq == against:
+			c.Against = kit.Link{Text: b.T("end the comparison"), Href: b.href(url.Values{"view": {"state"}, "against": nil}), Current: true}
+			v.Against = text
+		case seq != at:
+			c.Against = kit.Link{Text: b.T("compare"), Href: b.href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(at, 10)}, "against": {strconv.FormatInt(seq, 10)}})}
+		}
+		v.Checkpoints = append(v.Checkpoints, c)
+		if seq == at {
+			v.Heading = b.T("State at %s", text)
+		}
+	}
+	cp(0, b.T("cp 0 input"), b.Size(len(run.Input)))
+	hidden := max(0, len(points)-shownCheckpoints)
+	if hidden > 0 {
+		v.Hidden = b.N(hidden, "%s older one is not listed; its address is cp= and its number.", "%s older ones are not listed; their address is cp= and the number.")
+	}
+	before := map[string]domain.RawJSON{}
+	for i, e := range points {
+		if i < hidden && e.Seq != at && e.Seq != against {
+			before[e.Node] = e.Output
+			continue
+		}
+		name := kit.StepName(e.Node, e.Visit)
+		if e.Item >= 0 {
+			name += fmt.Sprintf("[%d]", e.Item)
+		}
+		cp(e.Seq, b.T("cp %d after %s", e.Seq, name), changeCount(before[e.Node], e.Output)+" · "+b.Size(len(e.Output)))
+		before[e.Node] = e.Output
+	}
+	if against >= 0 {
+		b.stateDiff(&v, points, against, at)
+	}
+	seen := map[string]bool{}
+	for _, e := range slices.Backward(points) { // the newest first, one per node
+		if against >= 0 || e.Seq > at || seen[e.Node] {
+			continue
+		}
+		if seen[e.Node] = true; len(seen) > shownBlocks {
+			continue
+		}
+		out, note := e.Output, ""
+		if e.Item >= 0 { // a foreach: the list as far as it is known
+			out = b.itemsUntil(e, shownOutput)
+		}
+		if len(out) > shownOutput {
+			note = b.T("Too long to show here; open the step.")
+			out = nil
+		}
+		bl := b.reading().Block(fmt.Sprintf("cp-%d", e.Seq), "output."+e.Node, out, fmt.Sprintf("/runs/%s/raw/%d/output", run.ID, e.Seq))
+		if note != "" {
+			bl.Note = note
+		}
+		if e.Seq == at {
+			bl.Title += " · " + b.T("new here")
+		}
+		v.Blocks = append(v.Blocks, bl)
+	}
+	if n := len(seen) - shownBlocks; n > 0 {
+		v.Same = b.N(n, "%s older output is not shown: open its step, or look at an earlier checkpoint.", "%s older outputs are not shown: open their steps, or look at an earlier checkpoint.")
+	}
+	if against < 0 {
+		input := b.reading().Block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input")
+		if text := b.damagedValue(run, domain.PartInput); text != "" {
+			input.Text, input.Raw = text, ""
+		}
+		v.Blocks = append(v.Blocks, input)
+		v.Find = b.findForm(v.Blocks)
+	}
+	if len(points) > 0 {
+		place := 0
+		for i, e := range points {
+			if e.Seq <= at {
+				place = i + 1
+			}
+		}
+		v.Slider = &Slider{Action: "/runs/" + run.ID, Max: strconv.Itoa(len(points)), Value: strconv.Itoa(place), Refresh: "/runs/" + run.ID + "?view=state"}
+		if against >= 0 {
+			v.Slider.Against = strconv.FormatInt(against, 10)
+			v.Slider.Refresh += "&against=" + v.Slider.Against
+		}
+	}
+	v.At = at
+	if v.Heading == "" {
+		v.Heading = b.T("State at checkpoint %d", at)
+	}
+	if b.Who.Role.Includes(domain.RoleOperator) {
+		v.Fork = fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, at)
+	}
+	return v
+}
+
+// checkpoints is how many rows changed what the run knows.
+func (b *page) checkpoints() int {
+	n := 0
+	for i := range b.d.Journal {
+		if part.IsCheckpoint(&b.d.Journal[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// continues reports whether a failure of a node is continued.
+func (b *page) continues(node string) bool {
+	i, ok := b.program.Index[node]
+	return ok && b.program.Nodes[i].OnError == walk.OnErrorContinue
+}
+
+// itemsUntil is the outputs of a foreach visit up to a row, as a list; nil when
+// it is longer than that.
+func (b *page) itemsUntil(last domain.Entry, most int) domain.RawJSON {
+	var values []any
+	length := 0
+	for _, e := range b.d.Journal {
+		if e.Seq > last.Seq {
+			break
+		}
+		if e.Node != last.Node || e.Visit != last.Visit || e.Item < 0 || e.Item > 10_000 || !e.Final {
+			continue
+		}
+		var v any
+		switch {
+		case e.Status == domain.NodeCompleted:
+			if length += len(e.Output); length > most {
+				return nil
+			}
+			var err error
+			if v, err = jsonvalue.Decode(e.Output); err != nil {
+				return nil
+			}
+		case e.Failure != nil && b.continues(e.Node):
+			v = walk.ItemFailure(&walk.Failure{Code: e.Failure.Code, Message: e.Failure.Message})
+		default:
+			continue
+		}
+		for len(values) <= e.Item {
+			values = append(values, nil)
+		}
+		values[e.Item] = v
+	}
+	j, err := jsonvalue.Encode(values)
+	if err != nil {
+		return nil
+	}
+	return j
+}
+
+// stateDiff says how the state at one checkpoint became that at another: what
+// changed in full, what stayed by name.
+func (b *page) stateDiff(v *StateView, points []domain.Entry, from, to int64) {
+	known := func(at int64) map[string]domain.RawJSON {
+		out := map[string]domain.RawJSON{}
+		for _, e := range points {
+			if e.Seq > at {
+				break
+			}
+			name := e.Node
+			if e.Item >= 0 {
+				name += fmt.Sprintf("[%d]", e.Item)
+			}
+			out[name] = e.Output
+		}
+		return out
+	}
+	a, z := known(from), known(to)
+	names := map[string]bool{}
+	for n := range a {
+		names[n] = true
+	}
+	for n := range z {
+		names[n] = true
+	}
+	var same []string
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		if bytes.Equal(a[n], z[n]) {
+			same = append(same, n)
+			continue
+		}
+		if len(v.Blocks) == shownCheckpoints {
+			v.Same = b.T("More differs than is shown.")
+			return
+		}
+		c := kit.Block{ID: "d-" + kit.SafeName(n), Title: "output." + n}
+		c.Diff, c.Note = value.Diff(b.Display.Lang, a[n], z[n])
+		v.Blocks = append(v.Blocks, c)
+	}
+	if n := len(same); n > 0 {
+		v.Same = b.N(n, "%s output is the same: %s", "%s outputs are the same: %s", kit.Cut(strings.Join(same, ", "), 300))
+	}
+	if len(v.Blocks) == 0 {
+		v.Same = strings.TrimSpace(b.T("Nothing differs.") + " " + v.Same)
+	}
+}
+
+// changeCount says in signs how a node's output changed: what was added, taken
+// away and changed.
+func changeCount(before, after domain.RawJSON) string {
+	if before == nil {
+		return "+1"
+	}
+	if len(before)+len(after) > shownOutput {
+		return "~"
+	}
+	a, errA := jsonvalue.Decode(before)
+	z, errZ := jsonvalue.Decode(after)
+	if errA != nil || errZ != nil {
+		return "~"
+	}
+	changes, more := jsondiff.Diff(a, z, 50)
+	count := map[jsondiff.Op]int{}
+	for _, c := range changes {
+		count[c.Op]++
+	}
+	text := fmt.Sprintf("+%d −%d ~%d", count[jsondiff.Added], count[jsondiff.Removed], count[jsondiff.Changed])
+	if more {
+		text += "…"
+	}
+	return text
+}
+
+// stateAt is the state at a checkpoint by an address of its own: as the page of the
+// run shows it or, with .json at its end, whole and for programs.
+func (r *request) stateAt() error {
+	number, whole := strings.CutSuffix(r.Param("cp"), ".json")
+	at, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || at < 0 {
+		return domain.Errorf(domain.CodeNotFound, "%q is no checkpoint", kit.Cut(r.Param("cp"), 40))
+	}
+	if !whole {
+		return r.Echo.Redirect(http.StatusSeeOther, link.With("/runs/"+url.PathEscape(r.Param("run")), url.Values{"view": {"state"}, "cp": {number}}, "against", r.Query("against")))
+	}
+	b, err := r.openRun(r.Param("run"))
+	if err != nil {
+		return err
+	}
+	run := b.d.Run
+	if !run.PurgedAt.IsZero() {
+		return r.removed(run, at)
+	}
+	if text := b.damagedValue(run, domain.PartInput); text != "" {
+		return domain.Errorf(domain.CodeNotFound, "the input of run %s is damaged", domain.ShortID(run.ID))
+	}
+	if at > int64(len(b.d.Journal)) {
+		return domain.Errorf(domain.CodeNotFound, "run %s has no checkpoint %d", domain.ShortID(run.ID), at)
+	}
+	output := map[string]domain.RawJSON{}
+	for _, e := range slices.Backward(b.d.Journal) { // the newest of each node
+		if _, known := output[e.Node]; known || e.Seq > at || !part.IsCheckpoint(&e) {
+			continue
+		}
+		if output[e.Node] = e.Output; e.Item >= 0 {
+			output[e.Node] = b.itemsUntil(e, math.MaxInt)
+		}
+	}
+	data, err := json.Marshal(map[string]any{"runId": run.ID, "checkpoint": at, "input": run.Input, "output": output})
+	if err != nil {
+		return fmt.Errorf("the state of run %s: %w", run.ID, err)
+	}
+	return r.Echo.Blob(http.StatusOK, "application/json", data)
+}

@@ -1,0 +1,10 @@
+package run
+
+import "github.com/kairosd/kairosd/web/kit"
+
+// StepPage is one step as a page of its own.
+type StepPage struct {
+	kit.Shell
+	Run, RunHref, Plan string
+	Inspector          Inspector
+}

@@ -1,0 +1,96 @@
+package run
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// window is how much of a long value one page shows.
+const window = 64 << 10
+
+// stepPage is a step as a page of its own: to link to, to print, and to read long
+// values on, part by part.
+func (r *request) stepPage() error {
+	b, err := r.openRun(r.Param("run"))
+	if err != nil {
+		return err
+	}
+	if b.chosen, err = b.stepOf(r.Param("seq")); err != nil {
+		return err
+	}
+	seq, err := strconv.ParseInt(r.Param("seq"), 10, 64)
+	if err != nil {
+		return err // stepOf has read it
+	}
+	e := &b.d.Journal[seq-1]
+	if _, err := b.why(); err != nil {
+		return err
+	}
+	run := b.d.Run
+	p := StepPage{Shell: r.Shell("runs", b.chosen.label()+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Run: domain.ShortID(run.ID),
+		RunHref: fmt.Sprintf("/runs/%s?step=%d", run.ID, b.chosen.seq), Plan: run.PlanKey, Inspector: b.inspector()}
+	p.Inspector.Page = ""
+	if l := p.Inspector.Log; l != nil {
+		l.Topic = "" // this page stands still
+	}
+	if part := r.Query("part"); part != "" {
+		blk, err := b.window(e, part)
+		if err != nil {
+			return err
+		}
+		p.Inspector.Blocks, p.Inspector.Tabs = []kit.Block{blk}, nil
+	}
+	for i := range p.Inspector.Tabs { // stay on this page
+		t := &p.Inspector.Tabs[i]
+		t.Href = fmt.Sprintf("/runs/%s/steps/%d?tab=%s", run.ID, b.chosen.seq, b.tabs(b.chosen, b.attempt(b.chosen))[i])
+	}
+	return r.Render(http.StatusOK, Step(p))
+}
+
+// window is a part of a long value as it is stored.
+func (b *page) window(e *domain.Entry, part string) (kit.Block, error) {
+	var j domain.RawJSON
+	switch part {
+	case "input":
+		j = e.Input
+	case "output":
+		j = e.Output
+	default:
+		return kit.Block{}, domain.Errorf(domain.CodeNotFound, "a step has no part %q", part)
+	}
+	from := 0
+	if at := b.Query("from"); at == "end" {
+		from = max(0, (len(j)-1)/window*window)
+	} else if n, err := strconv.Atoi(at); err == nil && n > 0 {
+		from = min(n, len(j)) / window * window
+	}
+	to := min(from+window, len(j))
+	start, end := from, to
+	for start > 0 && start < len(j) && !utf8.RuneStart(j[start]) {
+		start++
+	}
+	for end < len(j) && !utf8.RuneStart(j[end]) {
+		end++
+	}
+	start, end = min(start, len(j)), min(end, len(j))
+	here := fmt.Sprintf("/runs/%s/steps/%d?part=%s", b.d.Run.ID, e.Seq, part)
+	v := kit.Block{ID: part, Title: b.T("Bytes %s to %s of %s", b.Number(int64(min(start+1, len(j)))), b.Number(int64(end)), b.Number(int64(len(j)))), Text: kit.Visible(string(j[start:end])),
+		Raw: fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, e.Seq, part)}
+	link := func(text string, at int) {
+		v.More = append(v.More, kit.Link{Text: text, Href: here + "&from=" + strconv.Itoa(at)})
+	}
+	if from > 0 {
+		link(b.T("First"), 0)
+		link(b.T("Previous"), from-window)
+	}
+	if to < len(j) {
+		link(b.T("Next"), to)
+		v.More = append(v.More, kit.Link{Text: b.T("Last"), Href: here + "&from=end"})
+	}
+	return v, nil
+}

@@ -1,0 +1,99 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// stepRaw downloads a part of a step, of its last attempt or the one that is asked
+// for: as an attachment that no browser runs.
+func (r *request) stepRaw() error {
+	b, err := r.openRun(r.Param("run"))
+	if err != nil {
+		return err
+	}
+	if !b.d.Run.PurgedAt.IsZero() {
+		seq, err := strconv.ParseInt(r.Param("seq"), 10, 64)
+		if err != nil {
+			seq = -1
+		}
+		return r.removed(b.d.Run, seq)
+	}
+	st, err := b.stepOf(r.Param("seq"))
+	if err != nil {
+		return err
+	}
+	a := b.attempt(st)
+	entry, input := &st.last, st.last.Input
+	if a != nil {
+		entry, input = &a.entry, a.input
+	}
+	var data []byte
+	ext := "json"
+	switch part := r.Param("part"); part {
+	case "input":
+		data = input
+	case "output":
+		data = entry.Output
+	case "prompt":
+		if !b.talks(st.node) && len(st.calls) == 0 {
+			return domain.Errorf(domain.CodeNotFound, "%s asks no model", st.label())
+		}
+		if data, err = json.MarshalIndent(b.promptOf(st, a), "", "  "); err != nil {
+			return fmt.Errorf("the prompt of %s: %w", st.label(), err)
+		}
+	case "error":
+		f := entry.Failure
+		if f == nil {
+			return domain.Errorf(domain.CodeNotFound, "%s has no error", st.label())
+		}
+		ext, data = "txt", []byte(strings.Join(errorText(f), "\n\n")+"\n")
+	case "log":
+		ext = "txt"
+		if a != nil {
+			var text strings.Builder
+			for _, l := range domain.ReadLog(a.log).Lines {
+				fmt.Fprintf(&text, "%s %-5s %s\n", cmpTime(l.At, entry.At).In(r.Display.Zone).Format("2006-01-02T15:04:05.000Z07:00"), strings.ToUpper(l.Level), l.Message)
+			}
+			data = []byte(text.String())
+		}
+	default:
+		return domain.Errorf(domain.CodeNotFound, "a step has no part %q", kit.Cut(part, 40)).Suggest("input, output, prompt, error or log")
+	}
+	h := r.Echo.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%d-%s.%s\"", domain.ShortID(b.d.Run.ID), st.seq, r.Param("part"), ext))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", data)
+}
+
+// errorText is all that a failure says, its parts from the outside in.
+func errorText(f *domain.Failure) []string {
+	out := []string{f.Code + ": " + f.Message}
+	for _, more := range append(append([]string{f.Suggestion, f.Detail}, f.Causes...), f.Stack) {
+		if more != "" && more != f.Message {
+			out = append(out, more)
+		}
+	}
+	return out
+}
+
+// stepOf finds the step that a row number is of.
+func (b *page) stepOf(number string) (*step, error) {
+	seq, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || seq < 1 || seq > int64(len(b.d.Journal)) {
+		return nil, domain.Errorf(domain.CodeNotFound, "run %s has no step %s", domain.ShortID(b.d.Run.ID), kit.Cut(number, 40))
+	}
+	e := &b.d.Journal[seq-1]
+	for _, st := range b.steps {
+		if st.key() == (visitKey{e.Node, e.Visit, e.Item}) {
+			return st, nil
+		}
+	}
+	return nil, domain.Errorf(domain.CodeNotFound, "row %d of run %s is of no step", seq, domain.ShortID(b.d.Run.ID))
+}

@@ -1,0 +1,207 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/timeline"
+)
+
+// step is one visit, or one item of it, put together from journal rows.
+type step struct {
+	node           string
+	visit, item    int
+	seq            int64 // of its first row: its address
+	number         int   // its place among the steps, from 1
+	status         domain.NodeStatus
+	attempts       []attempt
+	waits          []domain.Entry
+	calls          []*domain.Entry // of models and tools inside its attempts
+	started, ended time.Time
+	last           domain.Entry // newest row
+	final          *domain.Entry
+	// reused says that a fork took it over; it ran in the other run.
+	reused bool
+}
+
+// attempt is one try of a step.
+type attempt struct {
+	number         int
+	status         domain.NodeStatus
+	started, ended time.Time
+	entry          domain.Entry
+	input          domain.RawJSON
+	log            domain.RawJSON
+}
+
+// visitKey names a visit, or an item of it.
+type visitKey struct {
+	node        string
+	visit, item int
+}
+
+func (st *step) key() visitKey { return visitKey{st.node, st.visit, st.item} }
+
+// stepsOf folds a run's journal into what its pages show.
+func stepsOf(run domain.Run, journal []domain.Entry) []*step {
+	at := map[visitKey]*step{}
+	var out []*step
+	for i := range journal {
+		e := &journal[i]
+		if failed, dropped := domain.StepsEndedBy(e); failed != "" {
+			for _, st := range out {
+				switch {
+				case st.final != nil:
+				case st.node == failed:
+					st.replanned(e, domain.NodeFailed, e.Failure)
+				case slices.Contains(dropped, st.node):
+					st.replanned(e, domain.NodeSkipped, nil)
+					st.last.Reason = "the new version of the plan does not continue it"
+				}
+			}
+		}
+		if e.Node == "" || e.Kind == domain.EntryReset || e.Kind == domain.EntryReplan {
+			continue
+		}
+		k := visitKey{e.Node, e.Visit, e.Item}
+		st := at[k]
+		if st == nil && e.Kind == domain.EntryResolve && !e.Final {
+			continue // a result that waits for the step's turn
+		}
+		if st == nil {
+			st = &step{node: e.Node, visit: e.Visit, item: e.Item, seq: e.Seq, number: len(out) + 1, started: cmpTime(e.StartedAt, e.At)}
+			st.reused = run.ForkedFrom != "" && e.At.Before(run.CreatedAt)
+			at[k] = st
+			out = append(out, st)
+		}
+		if !e.At.Before(run.CreatedAt) {
+			st.reused = false
+		}
+		st.add(e)
+	}
+	return out
+}
+
+func cmpTime(a, b time.Time) time.Time {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+func (st *step) add(e *domain.Entry) {
+	if e.Substep > 0 { // a call inside an attempt
+		st.ended = e.At
+		if e.Kind == domain.EntrySubstep {
+			st.calls = append(st.calls, e)
+		}
+		return
+	}
+	st.last, st.ended = *e, e.At
+	switch e.Kind {
+	case domain.EntryIntent:
+		st.status = domain.NodeRunning
+		st.final = nil
+		st.attempts = append(st.attempts, attempt{number: e.Attempt, status: domain.NodeRunning, started: cmpTime(e.StartedAt, e.At), entry: *e, input: e.Input, log: e.Log})
+	case domain.EntryResult:
+		st.status = e.Status
+		a := attempt{number: e.Attempt, status: e.Status, started: cmpTime(e.StartedAt, e.At), ended: e.At, entry: *e, input: e.Input, log: e.Log}
+		if n := len(st.attempts); n > 0 && st.attempts[n-1].number == e.Attempt {
+			if a.input == nil {
+				a.input = st.attempts[n-1].input
+			}
+			if a.log == nil {
+				a.log = st.attempts[n-1].log
+			}
+			st.attempts[n-1] = a
+		} else {
+			st.attempts = append(st.attempts, a)
+		}
+		if e.Final {
+			st.final = e
+			if decision(e.Decision).Handled == "skip" {
+				st.status = domain.NodeSkipped // it failed under on_error: skip
+			}
+		}
+	case domain.EntryWait:
+		st.status, st.final = domain.NodeWaiting, nil
+		st.waits = append(st.waits, *e)
+	case domain.EntryResolve:
+		if e.Final {
+			st.status, st.final = e.Status, e
+			st.attempts = append(st.attempts, attempt{number: e.Attempt, status: e.Status, started: e.At, ended: e.At, entry: *e, log: e.Log})
+		}
+	}
+}
+
+// replanned ends a step at the row that replaced the plan.
+func (st *step) replanned(e *domain.Entry, status domain.NodeStatus, failure *domain.Failure) {
+	final := st.last
+	final.At, final.Status, final.Final, final.Failure, final.Decision = e.At, status, true, failure, nil
+	st.status, st.ended, st.final = status, e.At, &final
+}
+
+func (st *step) label() string {
+	l := st.node
+	if st.visit > 1 {
+		l += fmt.Sprintf(" #%d", st.visit)
+	}
+	if st.item >= 0 {
+		l += fmt.Sprintf(" [%d]", st.item)
+	}
+	return l
+}
+
+// until is when the step was over; now, while it is not.
+func (st *step) until(now time.Time) time.Time {
+	if st.final != nil {
+		return st.final.At
+	}
+	switch st.status {
+	case domain.NodeRunning, domain.NodeWaiting:
+		return now
+	}
+	return st.ended
+}
+
+// took is how long it took in all, its waits included.
+func (st *step) took(now time.Time) time.Duration { return max(st.until(now).Sub(st.started), 0) }
+
+// failed reports whether its last word is a failure, or that nobody knows.
+func (st *step) failed() bool {
+	return st.status == domain.NodeFailed || st.status == domain.NodeInDoubt
+}
+
+// led is the node that its decision led to.
+func (st *step) led() string {
+	if st.final == nil {
+		return ""
+	}
+	return decision(st.final.Decision).To
+}
+
+// pause is a time in which a step waited, and for what.
+type pause struct {
+	timeline.Span
+	reason domain.WaitReason
+}
+
+// pauses are its waits, each until the next attempt, wait or end.
+func (st *step) pauses(now time.Time) []pause {
+	var out []pause
+	for i, w := range st.waits {
+		end := st.until(now)
+		if i+1 < len(st.waits) && st.waits[i+1].At.Before(end) {
+			end = st.waits[i+1].At
+		}
+		for _, a := range st.attempts {
+			if a.started.After(w.At) && a.started.Before(end) {
+				end = a.started
+			}
+		}
+		out = append(out, pause{timeline.Span{From: w.At, To: end}, domain.WaitReason(w.Reason)})
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package run
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// alikeCap bounds how many runs that failed as this one did are counted.
+const alikeCap = 1000
+
+// summary is a text to send on, with times in both forms; secrets were masked
+// before anything was stored.
+func (b *page) summary() string {
+	run := b.d.Run
+	st := part.Status(b.Context, run)
+	lines := []string{fmt.Sprintf("%s: %s v%d, run %s", b.T(st.Word), run.PlanKey, run.Version, run.ID)}
+	if run.Headline != "" {
+		lines = append(lines, part.Headline(b.Context, run))
+	}
+	if run.Error != nil {
+		lines = append(lines, fmt.Sprintf("%s: %s", run.Error.Code, kit.Visible(kit.Cut(run.Error.Message, 500))))
+	}
+	for _, text := range append([]string{b.alike, b.since}, b.around...) {
+		if text != "" {
+			lines = append(lines, text)
+		}
+	}
+	if run.ForkedFrom != "" {
+		lines = append(lines, b.T("Forked from")+": "+run.ForkedFrom)
+	}
+	for _, e := range b.d.Journal { // what people did about it
+		if (e.Kind == domain.EntryReset || e.Kind == domain.EntryResolve) && e.Actor != "" && e.Actor != domain.System.Name {
+			t := b.Time(e.At)
+			said := strings.TrimSpace(b.eventWord(&e) + " " + e.Node)
+			if e.Reason != "" {
+				said += ": " + kit.Visible(kit.Cut(e.Reason, 200))
+			}
+			lines = append(lines, fmt.Sprintf("%s: %s · %s", t.UTC, kit.Visible(e.Actor), said))
+		}
+	}
+	for _, m := range []struct {
+		word string
+		at   kit.Time
+	}{{b.T("Started"), b.Time(run.CreatedAt)}, {b.T("Ended"), b.Time(run.EndedAt)}} {
+		if m.at.UTC != "" {
+			lines = append(lines, fmt.Sprintf("%s: %s · %s", m.word, m.at.Title, m.at.UTC))
+		}
+	}
+	scheme := "http://"
+	if b.Site.Secure(b.Echo.Request()) {
+		scheme = "https://"
+	}
+	return strings.Join(append(lines, scheme+b.Echo.Request().Host+"/runs/"+run.ID), "\n")
+}
+
+// summaryFile is the summary as a file of its own, for a chat or a ticket.
+func (r *request) summaryFile() error {
+	found, err := r.Reader.FindRun(r.Context, r.Param("run"))
+	if err != nil {
+		return err
+	}
+	b, err := r.openRun(found.ID)
+	if err != nil {
+		return err
+	}
+	if b.d.Damage == nil {
+		if err := b.whyLinks(&Why{}); err != nil { // how many, since what: the summary says it, too
+			return err
+		}
+	}
+	return r.Echo.Blob(http.StatusOK, "text/markdown; charset=utf-8", []byte(markdownText.Replace(b.summary())+"\n"))
+}
+
+// markdownText writes text so that no reader of Markdown takes a part of it for HTML.
+var markdownText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

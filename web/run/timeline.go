@@ -1,0 +1,486 @@
+package run
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/ui"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/timeline"
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+const (
+	// groupFrom is from how many steps on a timeline has one row per node.
+	groupFrom = 300
+	// pageRows bounds the rows of one page of a timeline.
+	pageRows = 300
+	// foldItems is how many items of a foreach are shown without being asked for.
+	foldItems = 5
+	// foldFailures is how many failures show themselves below a folded row.
+	foldFailures = 5
+	// smallGraph is how many nodes a picture below the timeline may have.
+	smallGraph = 60
+)
+
+// timelinePage builds the timeline of a run.
+type timelinePage struct {
+	*page
+	now    time.Time
+	axis   *timeline.Axis
+	origin time.Time
+	chain  map[*step]bool // the critical path, if asked for
+	open   map[string]bool
+	nodes  map[string][]*step // settled steps of each node
+}
+
+// line is a row before it is drawn: a step, or several folded into one, or a
+// call inside of a step.
+type line struct {
+	steps []*step
+	name  string
+	fold  string // what opens it; "": there is nothing to open
+	child bool
+	call  *domain.Entry
+	below []line
+}
+
+func (b *page) timeline(p *RunPage) {
+	t := &timelinePage{page: b, now: b.Site.Now(), open: map[string]bool{}, nodes: map[string][]*step{}}
+	for _, key := range strings.Split(b.Query("open"), ",") {
+		t.open[key] = key != ""
+	}
+	for _, st := range b.steps {
+		t.nodes[st.node] = append(t.nodes[st.node], st)
+	}
+	v := &Timeline{}
+	if !b.d.Run.Status.Final() && b.d.Damage == nil && (b.Query("step") != "" || b.Query("node") != "") {
+		v.Follow = &kit.Link{Text: b.T("Follow"), Href: b.href(url.Values{"step": nil, "node": nil, "try": nil, "tab": nil})}
+	}
+	t.critical(v)
+	t.scale(v)
+	t.counts(v)
+	lines := t.lines()
+	t.sort(v, lines)
+	rows := t.rows(v, lines)
+	rows = append(rows, t.notStarted(b.Query("only"))...)
+	from, to, pages := ui.RowPage(t.Context, len(rows), pageRows, slices.IndexFunc(rows, func(r StepRow) bool { return r.Selected }), t.href)
+	v.Rows, v.Pages = rows[from:to], pages
+	there := map[string]bool{} // what is not there needs no explanation
+	for _, st := range b.steps {
+		there[st.look()] = true
+	}
+	for _, l := range looks {
+		if there[l.key] {
+			v.Legend = append(v.Legend, l.status)
+		}
+	}
+	p.Timeline = v
+}
+
+// whole is the time from the run's creation to its end, or now.
+func (t *timelinePage) whole() timeline.Span {
+	run := t.d.Run
+	all := timeline.Span{From: run.CreatedAt, To: t.now}
+	switch {
+	case !run.EndedAt.IsZero():
+		all.To = run.EndedAt
+	case t.d.Damage != nil: // nothing is heard of it any more
+		all.To = run.CreatedAt.Add(time.Millisecond)
+	}
+	for _, st := range t.steps { // clocks are read one after the other
+		if !st.reused && st.started.Before(all.From) {
+			all.From = st.started
+		}
+		if end := st.until(t.now); !st.reused && end.After(all.To) {
+			all.To = end
+		}
+	}
+	return all
+}
+
+// scale makes the axis: of the whole run or a window of it, idle gaps cut.
+func (t *timelinePage) scale(v *Timeline) {
+	all := t.whole()
+	t.origin = all.From
+	shown := all
+	moment := func(key string) (time.Time, bool) {
+		d, err := time.ParseDuration(t.Query(key))
+		return all.From.Add(d), err == nil && d >= 0 && d < all.Len()
+	}
+	from, hasFrom := moment("from")
+	to, hasTo := moment("to")
+	if hasFrom {
+		shown.From = from
+	}
+	if hasTo && to.After(shown.From) {
+		shown.To = to
+	}
+	var busy []timeline.Span
+	for _, st := range t.steps {
+		for _, a := range st.attempts {
+			if !st.reused {
+				busy = append(busy, timeline.Span{From: a.started, To: t.endOf(a)})
+			}
+		}
+	}
+	idle := t.Query("idle") == "show"
+	t.axis = timeline.NewAxis(shown, busy, idle)
+	t.ticks(v, hasFrom, hasTo)
+	t.cuts(v, idle)
+	window := func(text string, from, to time.Duration, current bool) {
+		set := url.Values{"from": nil, "to": nil}
+		if from > 0 {
+			set.Set("from", from.String())
+		}
+		if to > 0 {
+			set.Set("to", to.String())
+		}
+		v.Windows = append(v.Windows, kit.Link{Text: text, Href: t.href(set), Current: current})
+	}
+	if all.Len() <= time.Second {
+		return
+	}
+	window(t.T("All"), 0, 0, !hasFrom && !hasTo)
+	if i := slices.IndexFunc(t.steps, func(st *step) bool { return st.failed() && !st.reused }); i >= 0 {
+		if from := t.steps[i].started.Sub(all.From).Truncate(time.Millisecond); from > 0 {
+			window(t.T("Failing part"), from, 0, t.Query("from") == from.String() && !hasTo)
+		}
+	}
+	if all.Len() > 2*time.Minute {
+		from := (all.Len() - time.Minute).Truncate(time.Second)
+		window(t.T("Last minute"), from, 0, t.Query("from") == from.String() && !hasTo)
+	}
+}
+
+// ticks are round times; choosing one begins a window there, choosing a later one
+// ends it.
+func (t *timelinePage) ticks(v *Timeline, hasFrom, hasTo bool) {
+	for _, tick := range t.axis.Ticks(t.origin, 20) {
+		k := Tick{X: kit.Percent(tick.X), Label: roundTime(tick.At)}
+		if tick.At > 0 || hasFrom {
+			key, set := "from", url.Values{"from": {tick.At.String()}}
+			if hasFrom && !hasTo && t.origin.Add(tick.At).After(t.axis.Span().From) {
+				key, set = "to", url.Values{"to": {tick.At.String()}}
+			} else {
+				set["to"] = nil
+			}
+			k.Href = t.href(set)
+			k.Does = t.T("Show from %s on", k.Label)
+			if key == "to" {
+				k.Does = t.T("Show until %s", k.Label)
+			}
+		}
+		v.Ticks = append(v.Ticks, k)
+	}
+}
+
+// roundTime is a time since the start as the axis says it: 0, 30 s, 2m, 1h 30m.
+func roundTime(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < time.Minute:
+		return strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', 1, 64), ".0") + " s"
+	}
+	text := kit.Took(d)
+	for _, zero := range []string{" 0s", " 0m", " 0h"} {
+		text = strings.TrimSuffix(text, zero)
+	}
+	return text
+}
+
+// cuts says what the axis leaves out, and for what the run waited meanwhile.
+func (t *timelinePage) cuts(v *Timeline, idle bool) {
+	type why struct {
+		pause
+		node string
+	}
+	var waits []why
+	for _, st := range t.steps {
+		for _, w := range st.pauses(t.now) {
+			waits = append(waits, why{w, st.label()})
+		}
+	}
+	lastX := -20.0
+	for _, c := range t.axis.Cuts() {
+		text := t.T("%s idle", kit.Took(c.Len()))
+		var most time.Duration
+		for _, w := range waits {
+			from, to := w.From, w.To
+			if from.Before(c.From) {
+				from = c.From
+			}
+			if to.After(c.To) {
+				to = c.To
+			}
+			if d := to.Sub(from); d > most {
+				most, text = d, t.T("%s waiting for %s at %s", kit.Took(c.Len()), t.reason(w.reason), w.node)
+			}
+		}
+		cut := Cut{X: kit.Percent(c.X), W: kit.Percent(c.W), Text: text}
+		if c.X-lastX >= 10 {
+			cut.Label, lastX = kit.Took(c.Len()), c.X
+		}
+		v.Cuts = append(v.Cuts, cut)
+	}
+	switch {
+	case idle:
+		v.Idle = &kit.Link{Text: t.T("Cut idle time"), Href: t.href(url.Values{"idle": nil})}
+	case len(v.Cuts) > 0:
+		v.Idle = &kit.Link{Text: t.T("Show idle time"), Href: t.href(url.Values{"idle": {"show"}})}
+	}
+}
+
+// critical finds the chain of steps that decided when the run was over.
+func (t *timelinePage) critical(v *Timeline) {
+	if len(t.steps) < 2 {
+		return
+	}
+	if t.Query("critical") == "" {
+		v.Critical = &kit.Link{Text: t.T("Critical path"), Href: t.href(url.Values{"critical": {"show"}})}
+		return
+	}
+	work := make([]timeline.Work, len(t.steps))
+	for i, st := range t.steps {
+		work[i] = timeline.Work{Node: st.node, Span: timeline.Span{From: st.started, To: st.until(t.now)}, Led: st.led(), Idle: st.status == domain.NodeSkipped || st.reused}
+	}
+	t.chain = map[*step]bool{}
+	var names []string
+	var sum time.Duration
+	for _, i := range timeline.Critical(work, t.before) {
+		t.chain[t.steps[i]] = true
+		names = append(names, t.steps[i].label())
+		sum += work[i].Len()
+	}
+	if n := len(names); n > 8 {
+		names = slices.Concat(names[:3], []string{"…"}, names[n-4:])
+	}
+	v.Critical = &kit.Link{Text: t.T("Critical path"), Href: t.href(url.Values{"critical": nil}), Current: true}
+	v.Chain = t.T("%s: %s of work in a run of %s.", strings.Join(names, " → "), kit.Took(sum), kit.Took(t.whole().Len()))
+}
+
+// before names what a node waits for, and what leads to it.
+func (b *page) before(node string) (needs, edges []string) {
+	i, ok := b.program.Index[node]
+	if !ok {
+		return nil, nil
+	}
+	for _, n := range b.program.Nodes[i].Needs {
+		needs = append(needs, b.program.Nodes[n].ID)
+	}
+	return needs, b.sources()[i]
+}
+
+// sources are the nodes with an edge to each node.
+func (b *page) sources() map[int][]string {
+	if b.into == nil {
+		b.into = map[int][]string{}
+		for i := range b.program.Nodes {
+			for _, e := range b.program.Nodes[i].Out {
+				b.into[e.To] = append(b.into[e.To], b.program.Nodes[i].ID)
+			}
+		}
+	}
+	return b.into
+}
+
+// counts says how many steps are in which state; each count filters.
+func (t *timelinePage) counts(v *Timeline) {
+	only := t.Query("only")
+	n := len(t.steps) + len(t.missing())
+	v.Counts = append(v.Counts, kit.Link{Text: t.N(n, "%s step", "%s steps"), Href: t.href(url.Values{"only": nil, "rows": nil}), Current: only == ""})
+	count := map[string]int{}
+	for _, id := range t.missing() {
+		if _, not := t.notTaken(id); not {
+			count[passed]++
+		} else {
+			count[todo]++
+		}
+	}
+	for _, st := range t.steps {
+		count[st.look()]++
+	}
+	for _, l := range looks {
+		if n := count[l.key]; n > 0 || only == l.key {
+			v.Counts = append(v.Counts, kit.Link{Text: t.Number(int64(n)) + " " + t.T(l.status.Word), Icon: l.status.Icon, Class: l.status.Key, Href: t.href(url.Values{"only": {l.key}, "rows": nil}), Current: only == l.key})
+		}
+	}
+}
+
+// missing are the nodes with no step.
+func (b *page) missing() []string {
+	if b.never == nil {
+		b.never = []string{}
+		seen := map[string]bool{}
+		for _, st := range b.steps {
+			seen[st.node] = true
+		}
+		for i := range b.program.Nodes {
+			if id := b.program.Nodes[i].ID; !seen[id] {
+				b.never = append(b.never, id)
+			}
+		}
+	}
+	return b.never
+}
+
+// lines are the rows of the steps: one per step; items of a foreach below their
+// visit; one per node when there are very many.
+func (t *timelinePage) lines() []line {
+	only := t.Query("only")
+	var groups [][]*step
+	index := map[visitKey]int{}
+	byNode := len(t.steps) > groupFrom
+	for _, st := range t.steps {
+		if only != "" && !st.is(only) {
+			continue
+		}
+		k := visitKey{st.node, st.visit, -1}
+		if byNode {
+			k.visit = 0
+		} else if st.item < 0 {
+			groups = append(groups, []*step{st})
+			continue
+		}
+		i, ok := index[k]
+		if !ok {
+			i = len(groups)
+			index[k] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], st)
+	}
+	out := make([]line, 0, len(groups))
+	for _, g := range groups {
+		if first := g[0]; len(g) == 1 && (byNode || first.item < 0) {
+			out = append(out, t.single(first, false))
+			continue
+		}
+		out = append(out, t.group(g, byNode))
+	}
+	return out
+}
+
+// single is the row of a step, with the calls inside of it when it is open.
+func (t *timelinePage) single(st *step, child bool) line {
+	l := line{steps: []*step{st}, name: st.label(), child: child}
+	if len(st.calls) > 0 {
+		l.fold = strconv.FormatInt(st.seq, 10)
+		if t.open[l.fold] {
+			for _, c := range st.calls {
+				what, _ := part.Call(c)
+				l.below = append(l.below, line{steps: l.steps, name: kit.Visible(what), child: true, call: c})
+			}
+		}
+	}
+	return l
+}
+
+// group is one row for many steps. What failed and what is chosen shows itself
+// below it; the rest when it is opened.
+func (t *timelinePage) group(g []*step, byNode bool) line {
+	first := g[0]
+	l := line{steps: g, fold: first.node}
+	visits := map[int]bool{}
+	for _, st := range g {
+		visits[st.visit] = true
+	}
+	switch {
+	case byNode:
+		l.name = first.node + " ×" + t.Number(int64(len(g)))
+	default:
+		l.name = kit.StepName(first.node, first.visit) + " ×" + t.Number(int64(len(g)))
+		if first.visit > 1 {
+			l.fold += "#" + strconv.Itoa(first.visit)
+		}
+	}
+	few := len(g) <= foldItems
+	if few {
+		l.fold = ""
+	}
+	failures := 0
+	for _, st := range g {
+		show := few || t.open[l.fold] || st == t.chosen
+		if st.failed() && failures < foldFailures {
+			failures++
+			show = true
+		}
+		if show {
+			l.below = append(l.below, t.single(st, true))
+		}
+	}
+	return l
+}
+
+// sort puts the rows in order of start, time taken, or state.
+func (t *timelinePage) sort(v *Timeline, lines []line) {
+	by := t.Query("sort")
+	head := func(key, text string) kit.Link {
+		l := kit.Link{Text: text, Href: t.href(url.Values{"sort": {key}, "rows": nil}), Current: by == key}
+		if key == "" || l.Current {
+			l.Href = t.href(url.Values{"sort": nil, "rows": nil})
+		}
+		return l
+	}
+	v.SortTook, v.SortStatus = head("took", t.T("Took")), head("status", t.T("Step"))
+	switch by {
+	case "took":
+		slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(t.tookOf(b), t.tookOf(a)) })
+	case "status":
+		rank := func(l line) int {
+			least := 9
+			for _, st := range l.steps {
+				least = min(least, slices.Index(loudest, st.status))
+			}
+			return least
+		}
+		slices.SortStableFunc(lines, func(a, b line) int { return rank(a) - rank(b) })
+	}
+}
+
+// loudest are the states of a step, what must be seen first.
+var loudest = []domain.NodeStatus{nodeLost, domain.NodeInDoubt, domain.NodeFailed, domain.NodeWaiting, domain.NodeRunning, domain.NodeCompleted, domain.NodeCancelled, domain.NodeSkipped}
+
+// tookOf is how long the work of a line took from first to last.
+func (t *timelinePage) tookOf(l line) time.Duration {
+	if l.call != nil {
+		return l.call.At.Sub(cmpTime(l.call.StartedAt, l.call.At))
+	}
+	from, to := l.steps[0].started, l.steps[0].until(t.now)
+	for _, st := range l.steps[1:] {
+		if st.started.Before(from) {
+			from = st.started
+		}
+		if end := st.until(t.now); end.After(to) {
+			to = end
+		}
+	}
+	return max(to.Sub(from), 0)
+}
+
+// tookText is how long the work of a line took; of a step that the damage of the
+// journal took, nobody knows.
+func (t *timelinePage) tookText(l line) string {
+	if l.call == nil && len(l.steps) == 1 && l.steps[0].status == nodeLost {
+		return "–"
+	}
+	return kit.Took(t.tookOf(l))
+}
+
+// reason is a wait reason as people read it.
+func (r *request) reason(w domain.WaitReason) string { return r.T(reasonWords[w]) }
+
+var reasonWords = map[domain.WaitReason]string{domain.WaitQuarantined: locale.Mark("quarantined"), domain.WaitHeld: locale.Mark("held"),
+	domain.WaitPaused: locale.Mark("paused"), domain.WaitInDoubt: locale.Mark("in doubt"), domain.WaitBudget: locale.Mark("budget"),
+	domain.WaitApproval: locale.Mark("approval"), domain.WaitReplan: locale.Mark("replan"), domain.WaitChild: locale.Mark("child run"),
+	domain.WaitRetry: locale.Mark("retry"), domain.WaitTimer: locale.Mark("timer")}

@@ -1,0 +1,65 @@
+package run
+
+import (
+	"slices"
+
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// Timeline is the steps of a run over time: one table, each row with a bar.
+type Timeline struct {
+	Counts   []kit.Link // by state; each filters
+	Windows  []kit.Link
+	Follow   *kit.Link // goes along with what runs
+	Critical *kit.Link
+	Chain    string    // the critical path in words
+	Idle     *kit.Link // shows or cuts idle time
+	Outside  string
+	// SortTook and SortStatus order the rows, or take their order back.
+	SortTook, SortStatus kit.Link
+	Ticks                []Tick
+	Cuts                 []Cut
+	Rows                 []StepRow
+	Pages                kit.RowPages
+	Legend               []kit.Status
+}
+
+// Noted reports that a row has notes: without any there is no column for them.
+func (t Timeline) Noted() bool {
+	return slices.ContainsFunc(t.Rows, func(r StepRow) bool { return r.Notes != "" })
+}
+
+// StepRow is one visit of a node in the timeline, or several in one row.
+type StepRow struct {
+	Number   string
+	Name     string
+	Href     string
+	Kind     string
+	Notes    string
+	Status   kit.Status
+	Selected bool
+	Dim      bool
+	Sub      bool
+	Critical bool
+	Took     string
+	Since    int64
+	Bars     []Bar
+	// Fold shows or hides what is below the row.
+	Fold *kit.Link
+	Open bool
+}
+
+// Bar is a segment of a timeline row; positions are percent of the axis.
+type Bar struct {
+	X, W, Y, H string
+	Class      string
+	Hatch      bool
+	Notch      string // where a notch is, or ""
+	Diamond    string // where a diamond is, or ""
+}
+
+// Tick is a mark on the time axis; choosing it sets the window.
+type Tick struct{ X, Label, Href, Does string }
+
+// Cut is idle time that the axis leaves out.
+type Cut struct{ X, W, Label, Text string }

@@ -1,0 +1,96 @@
+package run
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// inForce is what the audit log says was in force at a time: kairosd itself, and the
+// agents by what they were told.
+type inForce struct {
+	kairosd string
+	agents  map[string]string
+}
+
+// inForceAt reads the last start, or configuration taken up, before a time. What went
+// wrong is logged: a step is worth more than the versions of what did it.
+func (r *request) inForceAt(at time.Time) (f inForce) {
+	var since time.Time
+	for _, action := range []string{"daemon.start", "config.reload"} {
+		list, err := r.App.Audit.List(r.Context, r.Who.Actor(), domain.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: domain.Page{Limit: 1}})
+		if err != nil {
+			r.Site.Logger.Error("what was in force", "action", action, "err", err)
+			return inForce{}
+		}
+		if len(list.Items) == 0 {
+			continue
+		}
+		e := list.Items[0]
+		if version, started := strings.CutPrefix(e.Object, "version:"); started {
+			f.kairosd, since = version, e.At
+		}
+		var detail struct {
+			Agents map[string]string `json:"agent"`
+		}
+		if json.Unmarshal(e.Detail, &detail) == nil && detail.Agents != nil {
+			f.agents = detail.Agents
+		}
+	}
+	return f
+}
+
+// doers adds the agent, the models and the tool of a step, as far as there are records
+// each with the version that it was of when the step began.
+func (b *page) doers(st *step, a *attempt, agent string, add func(term, text string)) {
+	tool := ""
+	if i, ok := b.program.Index[st.node]; ok {
+		tool = b.program.Nodes[i].Tool
+	}
+	if agent == "" && tool == "" && !b.talks(st.node) {
+		return
+	}
+	began := st.started
+	if a != nil {
+		began = a.started
+	}
+	f := b.inForceAt(began)
+	if version := f.agents[agent]; version != "" {
+		add(b.T("Agent"), b.T("%s, version %s", kit.Visible(agent), kit.Visible(version)))
+	} else {
+		add(b.T("Agent"), kit.Visible(agent))
+	}
+	if b.talks(st.node) {
+		var models []string
+		for _, m := range b.promptOf(st, a).Messages {
+			if m.Model != "" && !slices.Contains(models, kit.Visible(m.Model)) {
+				models = append(models, kit.Visible(m.Model))
+			}
+		}
+		add(b.T("Model"), strings.Join(models, ", "))
+	}
+	if tool != "" {
+		add(b.T("Tool"), b.toolVersion(tool, f))
+	}
+}
+
+// toolVersion says where a tool is from, which is what its version depends on.
+func (b *page) toolVersion(name string, f inForce) string {
+	source := ""
+	if tools, err := b.App.Tools.List(b.Context, b.Who.Actor()); err == nil {
+		if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {
+			source = tools[i].Source
+		}
+	}
+	switch {
+	case source == "built-in" && f.kairosd != "":
+		return b.T("%s of kairosd %s", kit.Visible(name), kit.Visible(f.kairosd))
+	case source != "" && source != "built-in":
+		return b.T("%s of the MCP server %s", kit.Visible(name), kit.Visible(source))
+	}
+	return kit.Visible(name)
+}

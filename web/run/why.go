@@ -1,0 +1,119 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// why is the band that says what is wrong, or for what the run waits, and what
+// resuming will do.
+func (b *page) why() (*Why, error) {
+	run := b.d.Run
+	if b.d.Damage != nil {
+		return b.damaged(), nil
+	}
+	w := &Why{Headline: part.Headline(b.Context, run)}
+	switch {
+	case run.Status == domain.RunFailed && run.Error != nil:
+		if w.Headline == "" {
+			w.Headline = b.T("%s has failed", run.Error.Node)
+		}
+		w.Addresses = value.Addresses(kit.Visible(run.Error.Message))
+		if w.Message = kit.Visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
+			w.Message = "" // the headline says it all
+		}
+		if !b.Who.Role.Includes(domain.RoleOperator) {
+			return w, nil
+		}
+		if err := b.foresee(run, w); err != nil {
+			return nil, err
+		}
+	case run.Status == domain.RunCancelled:
+		w.Class = "quiet"
+		if w.Headline == "" {
+			w.Headline = b.T("Cancelled")
+		}
+		if b.Who.Role.Includes(domain.RoleOperator) && run.PurgedAt.IsZero() {
+			if err := b.foresee(run, w); err != nil {
+				return nil, err
+			}
+		}
+	case run.Status == domain.RunQueued && run.Headline == "" && !run.StartAt.After(b.Site.Now()):
+		w.Class, w.Headline = "now", b.T("Queued: it starts when a slot is free; higher priorities go first, then the older ones")
+		if c := run.Concurrency; c != nil {
+			w.Headline = b.N(c.Limit, "Queued: at most %s run with the key %s is active at once", "Queued: at most %s runs with the key %s are active at once", kit.Visible(c.Key))
+		}
+		w.Links = append(w.Links, kit.Link{Text: b.T("What runs now"), Href: "/runs?q=" + url.QueryEscape("status:running")})
+		return w, b.untilStart(w)
+	case run.Status == domain.RunWaiting || run.Status == domain.RunQueued && run.Headline != "":
+		w.Class = "need"
+		if !run.WaitReason.NeedsPerson() {
+			w.Class = "now"
+		}
+		if w.Headline == "" {
+			w.Headline = b.T("Waits: %s", b.reason(run.WaitReason))
+		}
+		b.untilOn(w)
+	case run.Status == domain.RunCompleted:
+		failed := domain.ResultOf(b.d).FailedSteps
+		if len(failed) == 0 {
+			return nil, nil
+		}
+		w.Class, w.Headline = "quiet", b.N(len(failed), "Completed, %s step failed", "Completed, %s steps failed")
+		for _, f := range failed {
+			w.Items = append(w.Items, fmt.Sprintf("%s: %s", f.Node, kit.Visible(kit.Cut(f.Message, 500))))
+		}
+	case part.Scheduled(b.Context, run):
+		w.Class, w.Headline = "now", b.T("It starts at %s, %s", b.Time(run.StartAt).Text, b.Ago(b.Site.Now().Sub(run.StartAt)))
+		return w, b.untilStart(w)
+	default:
+		return nil, nil
+	}
+	return w, nil
+}
+
+// foresee says what resuming would do; or why it can do nothing, when the plan
+// names what is no longer configured.
+func (b *page) foresee(run domain.Run, w *Why) error {
+	foretell := b.foretell
+	if b.foretell = nil; foretell == nil {
+		foretell = func() (domain.Preview, error) {
+			return b.Engine.Preview(b.Context, b.Who.Actor(), domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+		}
+	}
+	pre, err := foretell()
+	if e, ok := errors.AsType[*domain.Error](err); ok && (e.Code == domain.CodeInvalid || e.Code == domain.CodeCorrupt) {
+		w.Then = b.Sentence(e)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	expected, err := b.expected(run.PlanKey, pre)
+	if err != nil {
+		return err
+	}
+	b.resume, w.Then = &pre, strings.TrimSpace(part.Consequence(b.Context, pre)+" "+expected)
+	return nil
+}
+
+// troubles adds to a failure what is still wrong around it.
+func (b *page) troubles(w *Why) error {
+	uses, err := b.Reader.Uses(b.Context, b.d.Run.ID)
+	if err != nil {
+		return err
+	}
+	list, err := part.Troubles(b.Context, b.App, uses, b.d.Journal)
+	for _, t := range list {
+		w.Items, w.Links, b.around = append(w.Items, t.Text), append(w.Links, t.See), append(b.around, t.Text)
+	}
+	return err
+}
