@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/account"
+	"github.com/kairosd/kairosd/web/live"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -62,13 +63,13 @@ func (r *request) is(p ui.Principal) {
 // serve finds out who asks, checks role and form token, and runs the page.
 func (s *Server) serve(c echo.Context, rt route) error {
 	ctx := c.Request().Context()
-	if rt.path != "/live" {
+	if rt.path != live.Path {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, readTimeout+10*time.Second)
 		defer cancel()
 	}
 	r := s.open(ctx, c, rt.op)
-	r.At = s.position(s.Engine.Heard())
+	r.At = s.live.Position()
 	c.Response().Header().Set("Cache-Control", "no-store")
 	c.Response().Header().Set("Vary", "HX-Request, HX-Target")
 	if r.target() == startingPart && rt.method == http.MethodGet { // a page that waited for this daemon
@@ -147,21 +148,29 @@ func (s *Server) guard() account.Guard { return account.Guard{Auth: s.Auth} }
 
 // identify finds the user of the session cookie; none is no error.
 func (r *request) identify() error {
-	cookie, err := r.c.Request().Cookie(r.s.site.CookieName(r.c.Request()))
-	if err != nil || cookie.Value == "" {
-		return nil
+	who, err := r.s.login(r.Context)
+	if err == nil && who.Name != "" {
+		r.is(who)
 	}
-	u, err := r.s.Auth.Session(r.ctx, cookie.Value)
+	return err
+}
+
+// login finds the user of the session cookie; without a name: nobody.
+func (s *Server) login(c *ui.Context) (none ui.Principal, err error) {
+	cookie, err := c.Echo.Request().Cookie(s.site.CookieName(c.Echo.Request()))
+	if err != nil || cookie.Value == "" {
+		return none, nil
+	}
+	u, err := s.Auth.Session(c, cookie.Value)
 	if domain.CodeOf(err) == domain.CodeUnauthorized {
-		return nil
+		return none, nil
 	}
 	if err != nil {
-		return err
+		return none, err
 	}
 	mac := hmac.New(sha256.New, []byte(cookie.Value))
 	mac.Write([]byte("csrf"))
-	r.is(ui.Principal{User: u, Secret: cookie.Value, CSRF: hex.EncodeToString(mac.Sum(nil)), Request: domain.RequestOf(r.ctx)})
-	return nil
+	return ui.Principal{User: u, Secret: cookie.Value, CSRF: hex.EncodeToString(mac.Sum(nil)), Request: domain.RequestOf(c)}, nil
 }
 
 func (r *request) toLogin() error {

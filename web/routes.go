@@ -41,8 +41,6 @@ func (s *Server) table() []route {
 	rows := []route{
 		{post, "/display", app.ChooseDisplay, (*request).setDisplay},
 
-		{get, "/live", app.FollowPages, (*request).live},
-
 		{get, "/plans", app.ListPlans, (*request).plans},
 		{get, "/plans/new", app.StorePlan, (*request).newPlan},
 		{post, "/plans/new", app.StorePlan, (*request).savePlan},
@@ -75,7 +73,6 @@ func (s *Server) table() []route {
 		{post, "/plans/drafts/:draft/accept", app.AcceptDraft, (*request).acceptDraft},
 		{get, "/plans/drafts/:draft/discard", app.DiscardDraft, (*request).discardPage},
 		{post, "/plans/drafts/:draft/discard", app.DiscardDraft, (*request).discardDraft},
-
 	}
 	for _, section := range s.sections {
 		for _, r := range section.Routes {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -24,7 +23,7 @@ import (
 	"github.com/kairosd/kairosd/web/handoffs"
 	"github.com/kairosd/kairosd/web/help"
 	"github.com/kairosd/kairosd/web/home"
-	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/live"
 	"github.com/kairosd/kairosd/web/memory"
 	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/run"
@@ -105,11 +104,8 @@ type Server struct {
 	site    *ui.Site
 	// sections are the parts of the dashboard that have a folder of their own.
 	sections []ui.Section
-	boot     string // names this process to its live streams
-	streams  streams
+	live     *live.Streams
 	layouts  graph.Layouts
-	closing  context.Context
-	close    context.CancelFunc
 }
 
 // readTimeout bounds what a page reads of the store.
@@ -135,11 +131,10 @@ func New(c Config) (*Server, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	c.Beat = cmp.Or(c.Beat, defaultBeat)
-	s := &Server{Config: c, boot: kit.NewID()}
+	s := &Server{Config: c}
+	s.live = live.New(live.Ports{Events: c.Engine, Limit: c.Streams, Login: s.login, Beat: c.Beat})
 	s.sections = s.mounted()
 	s.site = s.shared()
-	s.closing, s.close = context.WithCancel(context.Background())
 	s.echo = echo.New()
 	s.echo.IPExtractor = s.client
 	s.echo.HTTPErrorHandler = s.fail
@@ -156,6 +151,7 @@ func New(c Config) (*Server, error) {
 // mounted are the sections, each with what its pages need.
 func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
+		s.live.Section(),
 		run.Section(run.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Layouts: &s.layouts, Cards: s.cards(), System: s.System, API: s.API != nil}),
 		action.Section(action.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine}),
 		account.Section(account.Ports{App: s.App, Auth: s.Auth}),
@@ -191,7 +187,7 @@ func (s *Server) shared() *ui.Site {
 func (s *Server) now() time.Time { return s.Now() }
 
 // Close ends all live streams.
-func (s *Server) Close() { s.close() }
+func (s *Server) Close() { s.live.Close() }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
