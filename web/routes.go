@@ -76,14 +76,37 @@ func (s *Server) table() []route {
 	}
 	for _, section := range s.sections {
 		for _, r := range section.Routes {
-			method := get
+			method, handle := get, r.Handle
 			if r.Post != "" {
 				method = post
+			} else if parts := fragmentsOf(section, r.Get); len(parts) > 0 {
+				handle = withFragments(r.Handle, parts)
 			}
-			rows = append(rows, route{method, cmp.Or(r.Get, r.Post), r.Operation, func(in *request) error { return r.Handle(in.Context) }})
+			rows = append(rows, route{method, cmp.Or(r.Get, r.Post), r.Operation, func(in *request) error { return handle(in.Context) }})
 		}
 	}
 	return withPages(rows)
+}
+
+// fragmentsOf are the fragments of a page, by their ids.
+func fragmentsOf(s ui.Section, page string) map[string]ui.Fragment {
+	out := map[string]ui.Fragment{}
+	for _, f := range s.Fragments {
+		if f.Page == page {
+			out[f.ID] = f
+		}
+	}
+	return out
+}
+
+// withFragments answers a request for a fragment of a page with no more than that.
+func withFragments(page func(*ui.Context) error, parts map[string]ui.Fragment) func(*ui.Context) error {
+	return func(c *ui.Context) error {
+		if f, ok := parts[c.Target()]; ok {
+			return f.Handle(c)
+		}
+		return page(c)
+	}
 }
 
 // withPages adds a GET for each address that only answers POST, because an address is
@@ -139,6 +162,13 @@ func (s *Server) permitted() error {
 	for _, path := range unlisted {
 		known[http.MethodGet+" "+path] = true
 	}
+	for _, section := range s.sections {
+		for _, f := range section.Fragments {
+			if !slices.ContainsFunc(section.Routes, func(r ui.Route) bool { return r.Get == f.Page && r.Operation == f.Operation }) {
+				return fmt.Errorf("web: fragment %s is of no page %s with the operation %q", f.ID, f.Page, f.Operation)
+			}
+		}
+	}
 	for _, r := range s.table() {
 		if _, ok := app.Policy(r.op); !ok {
 			return fmt.Errorf("web: %s %s: the policy has no operation %q", r.method, r.path, r.op)
@@ -151,6 +181,15 @@ func (s *Server) permitted() error {
 		}
 	}
 	return nil
+}
+
+// Fragments lists every fragment, for tests that ask all of them.
+func (s *Server) Fragments() []ui.Fragment {
+	var out []ui.Fragment
+	for _, section := range s.sections {
+		out = append(out, section.Fragments...)
+	}
+	return out
 }
 
 func (s *Server) routes() {

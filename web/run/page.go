@@ -40,17 +40,6 @@ func (r *request) run() error {
 		}
 	}
 	switch r.Target() {
-	case "head":
-		return r.Render(http.StatusOK, RunHeadAlong(p))
-	case "view":
-		return r.Render(http.StatusOK, RunView(p))
-	case "graph":
-		return r.Render(http.StatusOK, RunGraph(p))
-	case "steplog":
-		if p.Inspector != nil && p.Inspector.Log != nil {
-			return r.Render(http.StatusOK, StepLogView(*p.Inspector.Log))
-		}
-		return r.Echo.NoContent(http.StatusNoContent)
 	case "state": // another checkpoint, by the slider
 		if p.State == nil {
 			return r.Echo.NoContent(http.StatusNoContent)
@@ -113,13 +102,38 @@ type page struct {
 	taken    map[int]int         // how often edges were taken
 }
 
+// build is the whole page.
 func (b *page) build() (RunPage, error) {
+	p := b.begin()
+	if err := b.head(&p); err != nil {
+		return p, err
+	}
+	if err := b.content(&p); err != nil {
+		return p, err
+	}
+	b.beside(&p)
+	return p, nil
+}
+
+// begin is what every part of the page shows of the run.
+func (b *page) begin() RunPage {
 	run := b.d.Run
-	status := part.Status(b.Context, run)
-	p := RunPage{Shell: b.Shell("runs", b.titled(status)+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), ID: run.ID, Short: domain.ShortID(run.ID), Status: status,
-		Plan:    kit.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
-		Version: kit.Link{Text: fmt.Sprintf("v%d", run.Version), Href: fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version)},
-		Topic:   "run-" + run.ID, Terminal: run.Status.Final()}
+	b.view = b.Query("view")
+	if !slices.Contains([]string{"timeline", "graph", "state", "log", "handoffs", "events", "io"}, b.view) {
+		b.view = "timeline"
+	}
+	b.chosen = b.choose()
+	return RunPage{ID: run.ID, Short: domain.ShortID(run.ID), Topic: "run-" + run.ID, Terminal: run.Status.Final(), View: b.view, Refresh: b.href(nil)}
+}
+
+// head is what stands above the views: the state of the run, what is wrong, and what can
+// be done.
+func (b *page) head(p *RunPage) error {
+	run := b.d.Run
+	p.Status = part.Status(b.Context, run)
+	p.Shell = b.Shell("runs", b.titled(p.Status)+" · "+run.PlanKey+" · "+domain.ShortID(run.ID))
+	p.Plan = kit.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)}
+	p.Version = kit.Link{Text: fmt.Sprintf("v%d", run.Version), Href: fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version)}
 	p.Live, p.Favicon = true, favicon(run.Status)
 	if !run.PurgedAt.IsZero() {
 		p.Notices = append(p.Notices, kit.Notice{Text: b.T("Retention removed the journal, input and output of this run on %s.", b.Time(run.PurgedAt).Text)})
@@ -132,21 +146,14 @@ func (b *page) build() (RunPage, error) {
 			p.Notices = append(p.Notices, kit.Notice{Bad: true, Text: text})
 		}
 	}
-	b.view = b.Query("view")
-	if !slices.Contains([]string{"timeline", "graph", "state", "log", "handoffs", "events", "io"}, b.view) {
-		b.view = "timeline"
-	}
-	p.View = b.view
-	b.chosen = b.choose()
-	p.Refresh = b.href(nil)
-	b.times(&p)
+	b.times(p)
 	why, err := b.why()
 	if err != nil {
-		return p, err
+		return err
 	}
 	if b.d.Damage == nil { // else no answer can be taken
-		if err := b.approvals(&p); err != nil {
-			return p, err
+		if err := b.approvals(p); err != nil {
+			return err
 		}
 	}
 	if b.d.Plan != nil {
@@ -169,22 +176,31 @@ func (b *page) build() (RunPage, error) {
 	if b.Who.Role.Includes(domain.RoleAuthor) && b.API {
 		p.More = append(p.More, kit.Link{Text: b.T("Export"), Href: "/runs/" + run.ID + "/export"})
 	}
-	if t := b.Target(); why != nil && (t == "" || t == "head" || t == "dialog") { // the other parts do not show it
+	if t := b.Target(); why != nil && (t == "" || t == HeadPart || t == "dialog") { // the other parts do not show it
 		if err = b.whyLinks(why); err != nil {
-			return p, err
+			return err
 		}
 	}
 	if p.Notes, err = part.Notes(b.Context, b.App, run.ID); err != nil {
-		return p, err
+		return err
 	}
 	p.Summary = b.summary()
 	p.FaviconPath = static.Path("fav-" + p.Favicon + ".svg")
 	related, err := b.Reader.Lineage(b.Context, run.ID)
 	if err != nil {
-		return p, err
+		return err
 	}
 	p.Related = part.Rows{Programs: b.Engine}.Of(b.Context, related)
-	b.facts(&p)
+	b.facts(p)
+	b.views(p)
+	if len(p.Approvals) == 1 && p.Why != nil && p.Why.Headline == p.Approvals[0].Message {
+		p.Why = nil // the question is asked below
+	}
+	return nil
+}
+
+// views are the links to them.
+func (b *page) views(p *RunPage) {
 	for _, v := range []struct{ id, text string }{{"timeline", locale.Mark("Timeline")}, {"graph", locale.Mark("Graph")}, {"state", locale.Mark("State")}, {"log", locale.Mark("Log")}, {"handoffs", locale.Mark("Handoffs")}, {"events", locale.Mark("Events")}, {"io", locale.Mark("Input and output")}} {
 		l := kit.Link{Text: b.T(v.text), Href: b.href(url.Values{"view": {v.id}, "handoff": nil}), Current: v.id == b.view}
 		switch v.id {
@@ -195,30 +211,33 @@ func (b *page) build() (RunPage, error) {
 		}
 		p.Views = append(p.Views, l)
 	}
+}
+
+// content is what the chosen view shows.
+func (b *page) content(p *RunPage) (err error) {
+	run := b.d.Run
 	switch b.view {
 	case "timeline":
-		b.timeline(&p)
-		if len(b.program.Nodes) <= smallGraph { // a larger one is a view of its own
-			p.Graph = b.graph(false)
-		}
+		b.timeline(p)
+		b.small(p)
 	case "graph":
 		p.Graph = b.graph(true)
 	case "state":
 		st := b.state()
 		if p.State = &st; !run.PurgedAt.IsZero() {
 			if st.Blocks, err = b.removedBlocks(true); err != nil {
-				return p, err
+				return err
 			}
 			st.Find, st.Fork = nil, ""
 		}
 	case "handoffs":
 		if p.Handoffs, err = b.handoffs(); err != nil {
-			return p, err
+			return err
 		}
 		p.Inspector = p.Handoffs.Chosen
 	case "events":
 		if p.Events, err = b.events(); err != nil {
-			return p, err
+			return err
 		}
 	case "log":
 		p.Log = b.log()
@@ -232,11 +251,23 @@ func (b *page) build() (RunPage, error) {
 		}
 		if !run.PurgedAt.IsZero() { // there is nothing to show, and nothing to download
 			if p.Blocks, err = b.removedBlocks(false); err != nil {
-				return p, err
+				return err
 			}
 		}
 		p.Find = b.findForm(p.Blocks)
 	}
+	return nil
+}
+
+// small is the picture below the timeline; a larger one is a view of its own.
+func (b *page) small(p *RunPage) {
+	if len(b.program.Nodes) <= smallGraph {
+		p.Graph = b.graph(false)
+	}
+}
+
+// beside is the step that stands beside the view.
+func (b *page) beside(p *RunPage) {
 	if p.Inspector == nil && b.inspects() {
 		switch {
 		case b.chosen != nil:
@@ -249,10 +280,6 @@ func (b *page) build() (RunPage, error) {
 			p.Inspector = &i
 		}
 	}
-	if len(p.Approvals) == 1 && p.Why != nil && p.Why.Headline == p.Approvals[0].Message {
-		p.Why = nil // the question is asked below
-	}
-	return p, nil
 }
 
 // inspects reports whether a step stands beside the view: always beside the steps, and

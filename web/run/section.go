@@ -99,7 +99,7 @@ func (s *section) handle(f func(*request) error) func(*ui.Context) error {
 // Section returns the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
-	return ui.Section{Routes: []ui.Route{
+	return ui.Section{Fragments: s.fragments(), Routes: []ui.Route{
 		{Get: "/runs/compare", Operation: app.CompareRuns, Handle: s.handle((*request).compare)},
 		{Get: "/runs/:run", Operation: app.GetRun, Handle: s.handle((*request).run)},
 		{Get: "/runs/:run/graph.svg", Operation: app.GetRun, Handle: s.handle((*request).graphFile)},

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"github.com/kairosd/kairosd/internal/app"
@@ -19,8 +20,34 @@ import (
 
 // Section is a part of the dashboard with pages of its own.
 type Section struct {
-	Routes []Route
-	Done   []Done
+	Routes    []Route
+	Fragments []Fragment
+	Done      []Done
+}
+
+// Fragment is a part of a page that is fetched again by itself, when one of its topics has
+// changed. It is asked for at the page's own address, with its id in HX-Target: in the
+// history, and without scripts, there is only the page.
+type Fragment struct {
+	Page      string // pattern of the page's address
+	ID        string // of the element
+	Operation app.Operation
+	// Topics are those of package events; a part like :run is that of the address.
+	Topics []string
+	// Build makes no more than the part; nil: there is nothing to show any more.
+	Build func(*Context) (templ.Component, error)
+}
+
+// Handle answers with the fragment.
+func (f Fragment) Handle(c *Context) error {
+	part, err := f.Build(c)
+	if err != nil {
+		return err
+	}
+	if part == nil {
+		return c.Echo.NoContent(http.StatusNoContent)
+	}
+	return c.Render(http.StatusOK, part)
 }
 
 // Route is one address and the operation that it serves; the policy says who may use
