@@ -62,7 +62,7 @@ func TestAFailedRunOffersThreeActionsAndAMenu(t *testing.T) {
 	if want := []string{"Resume from post", "Fork…", "Rerun…", "More actions"}; !slices.Equal(shown, want) {
 		t.Errorf("offered: %q, want %q", shown, want)
 	}
-	for _, want := range []string{"Acknowledge", "Note…", "Delete…", "Copy a summary"} {
+	for _, want := range []string{"Acknowledge…", "Delete…", "Copy a summary"} {
 		if !slices.Contains(menu, want) {
 			t.Errorf("the menu has no %s: %q", want, menu)
 		}
