@@ -144,7 +144,7 @@ func (s *scene) plans() {
 	if _, _, _, _, err := s.Engine.SavePlan(s.t.Context(), s.Admin, fmt.Appendf(nil, d, "made"), planner.FormatYAML, "planner", ""); err != nil {
 		s.t.Fatal(err)
 	}
-	s.page("/ask/:plan/v/:number", "/ask/made/v/1", "Accept and start")
+	s.page("/plans/:plan/v/:number/accept", "/plans/made/v/1/accept", `name="do"`, "reason", "good")
 	p := s.page("/ask", "/ask", `name="intent"`, "intent", "collect the figures")
 	s.Drafted(s.t, p.Location)
 	s.page("/plans/drafts/:draft/accept", p.Location, "Accept and start", "to", p.Location+"/accept", "do", "accept")

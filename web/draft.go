@@ -31,44 +31,6 @@ type Planner interface {
 	Explain(ctx context.Context, intent string, canonical []byte) domain.Explained
 }
 
-// draftVersion finds the version that a draft's address names.
-func (r *request) draftVersion() (domain.Plan, domain.Version, error) {
-	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
-	if err != nil {
-		return pl, domain.Version{}, err
-	}
-	number, err := strconv.Atoi(r.c.Param("number"))
-	if err != nil {
-		return pl, domain.Version{}, domain.Errorf(domain.CodeNotFound, "version %q is not a number", r.c.Param("number"))
-	}
-	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, number)
-	return pl, v, err
-}
-
-// plannedVersion shows a plan that a planner made before anything of it runs: on the
-// page of its draft, or here if a program asked for it and there is none.
-func (r *request) plannedVersion() error {
-	pl, v, err := r.draftVersion()
-	if err != nil {
-		return err
-	}
-	if r.s.Drafts != nil {
-		d, err := r.s.Drafts.DraftOfVersion(r.ctx, v.Hash)
-		if err == nil {
-			return r.c.Redirect(http.StatusSeeOther, "/plans/drafts/"+d.ID)
-		} else if domain.CodeOf(err) != domain.CodeNotFound {
-			return err
-		}
-	}
-	p := view.DraftPage{Shell: r.shell("plans", "Draft"), Intent: strings.TrimSpace(r.c.QueryParam("q")), Idem: newID(), Post: fmt.Sprintf("/ask/%s/v/%d", url.PathEscape(pl.Key), v.Number),
-		CanStart: r.who.Role.Includes(domain.RoleOperator), Open: pl.Stage == domain.StageDraft || isProposed(pl, v)}
-	p.CanDiscard = pl.Stage == domain.StageDraft && !pl.Archived && r.who.Role.Includes(domain.RoleAuthor)
-	if err := r.draftedPlan(&p, pl, v, p.Intent); err != nil {
-		return err
-	}
-	return r.render(http.StatusOK, view.Draft(p))
-}
-
 // isProposed reports whether a planner made a version of a plan in use, which is not
 // current before somebody accepts it.
 func isProposed(pl domain.Plan, v domain.Version) bool {
@@ -281,38 +243,6 @@ func doesWhat(n *walk.ProgramNode) string {
 		return who + ": " + n.Task
 	}
 	return who
-}
-
-// acceptVersion takes exactly the version that was shown into use, tries it, starts
-// a run of it, or discards it: for plans that have no draft.
-func (r *request) acceptVersion() error {
-	pl, v, err := r.draftVersion()
-	if err != nil {
-		return err
-	}
-	intent := strings.ReplaceAll(r.c.FormValue("intent"), "\r\n", "\n")
-	path := "/plans/" + url.PathEscape(pl.Key)
-	switch r.c.FormValue("do") {
-	case "accept":
-		kind := r.c.FormValue("alternative")
-		reason := r.t("v%d, made of: %s", v.Number, cut(intent, 400))
-		if kind == "" {
-			if _, err := r.s.App.Plans.Accept(r.ctx, app.VersionChange{Meta: r.meta(), Plan: pl.ID, Number: v.Number, Reason: reason}); err != nil {
-				return err
-			}
-			return r.to(path)
-		}
-		return r.onceOf(":accept"+kind, func() (string, error) {
-			_, err := r.s.Drafts.AcceptAlternative(r.ctx, r.who.actor(), v.Hash, domain.DraftAcceptance{Alternative: kind, Reason: reason})
-			return path, err
-		})
-	case "discard":
-		return r.onceOf(":discard", func() (string, error) {
-			_, err := r.s.App.Plans.Archive(r.ctx, app.PlanChange{Meta: app.Meta{By: r.who.actor()}, Plan: pl.ID, Reason: r.t("the draft was discarded")})
-			return "/plans?state=draft", err
-		})
-	}
-	return r.startDrafted(pl, v, intent, r.c.FormValue("do") == "try")
 }
 
 // startDrafted starts a run of exactly the version that was shown, or a dry one,

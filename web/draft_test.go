@@ -143,8 +143,8 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	if list := b.Get("/plans?state=draft").Body; !strings.Contains(list, `href="`+at+`"`) || strings.Contains(list, "Made by programs") || strings.Contains(b.Get("/plans").Body, d.Plan) {
 		t.Errorf("a draft is not among the drafts once, or is among the plans in use:\n%s", words(list))
 	}
-	if to := b.Get("/ask/" + d.Plan + "/v/1").Location; to != at {
-		t.Errorf("the plan's old address leads to %q", to)
+	if version := b.Get("/plans/" + d.Plan + "/v/1").Body; !strings.Contains(version, `href="`+at+`">Draft</a>`) || strings.Contains(version, "/v/1/accept") {
+		t.Errorf("the version does not lead to its draft, or is accepted without it:\n%s", words(version))
 	}
 	p := act("try")
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))

@@ -151,7 +151,7 @@ func (r *request) draftPage() error {
 func (r *request) showDraft(code int, d domain.Draft, refused error) error {
 	operator := r.who.Role.Includes(domain.RoleOperator)
 	st := draftStatus(d.State)
-	p := view.DraftPage{Shell: r.shell("plans", r.t(st.Word)+" · "+visible(cut(d.Query, 60))), Name: visible(cut(d.Query, 120)), Draft: true, ID: d.ID, Status: st, Idem: newID(), Intent: d.Query, Change: visible(d.Change), CanStart: operator,
+	p := view.DraftPage{Shell: r.shell("plans", r.t(st.Word)+" · "+visible(cut(d.Query, 60))), Name: visible(cut(d.Query, 120)), ID: d.ID, Status: st, Idem: newID(), Intent: d.Query, Change: visible(d.Change), CanStart: operator,
 		Open: d.State == domain.DraftReady, CanDiscard: operator && d.State.Open(), Planning: d.State == domain.DraftPlanning, Progress: r.draftNotes(d)}
 	if p.Planning && r.target() == "draft-progress" {
 		return r.render(http.StatusOK, view.DraftProgress(p))

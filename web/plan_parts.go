@@ -146,7 +146,18 @@ func factLink(f domain.PlanFact) view.Link {
 }
 
 // version finds the version that an address names.
-func (r *request) version() (domain.Plan, domain.Version, error) { return r.draftVersion() }
+func (r *request) version() (domain.Plan, domain.Version, error) {
+	pl, err := r.s.Reader.Plan(r.ctx, r.c.Param("plan"))
+	if err != nil {
+		return pl, domain.Version{}, err
+	}
+	number, err := strconv.Atoi(r.c.Param("number"))
+	if err != nil {
+		return pl, domain.Version{}, domain.Errorf(domain.CodeNotFound, "version %q is not a number", r.c.Param("number"))
+	}
+	v, err := r.s.Reader.VersionByNumber(r.ctx, pl.ID, number)
+	return pl, v, err
+}
 
 // planGraphFile is a version's picture as a file.
 func (r *request) planGraphFile() error {
@@ -218,6 +229,55 @@ func (r *request) restore() error {
 		return r.showRestore(statusOf[code], r.sentence(err))
 	}
 	return err
+}
+
+// acceptVersionPage asks before a version that a planner made for a program is taken into
+// use.
+func (r *request) acceptVersionPage() error { return r.showAcceptVersion(http.StatusOK, "") }
+
+func (r *request) showAcceptVersion(code int, problem string) error {
+	pl, v, err := r.version()
+	if err != nil {
+		return err
+	}
+	number := fmt.Sprintf("v%d", v.Number)
+	p := view.ConfirmPage{Post: fmt.Sprintf("%s/v/%d/accept", planURL(pl), v.Number), Do: "accept", Heading: r.t("Accept as %s", number), Error: problem,
+		Says:  r.t("Exactly this version is taken into use: from then on runs of it can be started. Accepting it starts none."),
+		Facts: []view.Fact{{Term: r.t("Plan"), Text: pl.Key}, {Term: r.t("Version"), Text: number}, {Term: r.t("Digest"), Text: v.Hash, Mono: true}, {Term: r.t("Reason"), Text: r.planReason(v.Reason)}}}
+	return r.confirmPlan(code, pl, p)
+}
+
+func (r *request) acceptVersion() error {
+	pl, v, err := r.version()
+	if err != nil {
+		return err
+	}
+	_, err = r.s.App.Plans.Accept(r.ctx, app.VersionChange{Meta: r.meta(), Plan: pl.ID, Number: v.Number, Reason: strings.TrimSpace(r.c.FormValue("reason"))})
+	if code := domain.CodeOf(err); code == domain.CodeStale || code == domain.CodeConflict {
+		return r.showAcceptVersion(statusOf[code], r.sentence(err))
+	} else if err != nil {
+		return err
+	}
+	return r.to(planURL(pl))
+}
+
+// draftOf leads to the draft of a version that waits to be accepted, if it has one, or
+// else to where it is accepted.
+func (r *request) draftOf(p *view.PlanPage, pl domain.Plan, v domain.Version) error {
+	p.Draft = pl.Stage == domain.StageDraft
+	if !p.Draft && !isProposed(pl, v) || pl.Archived {
+		return nil
+	}
+	d, err := r.s.Drafts.DraftOfVersion(r.ctx, v.Hash)
+	switch {
+	case err == nil:
+		p.DraftHref = "/plans/drafts/" + d.ID
+	case domain.CodeOf(err) != domain.CodeNotFound:
+		return err
+	case r.may(app.AcceptPlan):
+		p.Actions = append(p.Actions, view.Link{Text: r.t("Accept as %s…", fmt.Sprintf("v%d", v.Number)), Href: fmt.Sprintf("%s/v/%d/accept", planURL(pl), v.Number), Dialog: true})
+	}
+	return nil
 }
 
 // markLines is up to how many lines a document is marked up: beyond it, marks

@@ -72,7 +72,9 @@ func (r *request) plan() error {
 			p.Found = append(p.Found, factLink(f))
 		}
 	}
-	p.Draft = pl.Stage == domain.StageDraft
+	if err := r.draftOf(&p, pl, v); err != nil {
+		return err
+	}
 	if number != pl.Latest {
 		p.Older = &view.Link{Text: fmt.Sprintf("v%d", pl.Latest), Href: path}
 	}

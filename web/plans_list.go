@@ -87,7 +87,7 @@ func (r *request) plans() error {
 			return err
 		}
 		if state == "draft" {
-			row.Href = fmt.Sprintf("/ask/%s/v/%d", url.PathEscape(pl.Key), pl.Latest)
+			row.Href = fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(pl.Key), pl.Latest)
 		}
 		p.Rows = append(p.Rows, row)
 	}

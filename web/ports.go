@@ -75,8 +75,6 @@ type Drafts interface {
 	Refine(ctx context.Context, actor domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error)
 	// Accept takes the plan of a draft, or an alternative of it, into use.
 	Accept(ctx context.Context, actor domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error)
-	// AcceptAlternative takes an alternative of a version that has no draft into use.
-	AcceptAlternative(ctx context.Context, actor domain.Actor, hash string, a domain.DraftAcceptance) (domain.AskedPlan, error)
 	Discard(ctx context.Context, actor domain.Actor, id, reason string) (domain.Draft, error)
 	Draft(ctx context.Context, id string) (domain.Draft, error)
 	// DraftOfVersion is the newest draft whose plan is a version; CodeNotFound.

@@ -52,6 +52,8 @@ func (s *Server) table() []route {
 		{get, "/plans/:plan/v/:number/source", app.GetPlanVersion, (*request).planSource},
 		{get, "/plans/:plan/v/:number/restore", app.RestoreVersion, (*request).restorePage},
 		{post, "/plans/:plan/v/:number/restore", app.RestoreVersion, (*request).restore},
+		{get, "/plans/:plan/v/:number/accept", app.AcceptPlan, (*request).acceptVersionPage},
+		{post, "/plans/:plan/v/:number/accept", app.AcceptPlan, (*request).acceptVersion},
 		{get, "/plans/:plan/diff/:a/:b", app.DiffPlan, (*request).planDiff},
 		{get, "/plans/:plan/diff/:range", app.DiffPlan, (*request).planDiffRange},
 		{get, "/plans/:plan/versions", app.ListVersions, see("/plans/:plan")},
@@ -64,8 +66,6 @@ func (s *Server) table() []route {
 
 		{get, "/ask", app.StartDraft, (*request).askPage},
 		{post, "/ask", app.StartDraft, (*request).makeDraft},
-		{get, "/ask/:plan/v/:number", app.GetPlanVersion, (*request).plannedVersion},
-		{post, "/ask/:plan/v/:number", app.AcceptPlan, (*request).acceptVersion},
 		{post, "/plans/drafts", app.StartDraft, (*request).makeDraft},
 		{get, "/plans/drafts/:draft", app.GetDraft, (*request).draftPage},
 		{post, "/plans/drafts/:draft/refine", app.RefineDraft, (*request).refineDraft},

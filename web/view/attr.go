@@ -27,12 +27,4 @@ func chosenStep(is bool) templ.Attributes {
 	return nil
 }
 
-// acceptAt is where the plan of a draft is accepted.
-func acceptAt(p DraftPage) string {
-	if p.Draft {
-		return "/plans/drafts/" + p.ID + "/accept"
-	}
-	return p.Post
-}
-
 func ms(at int64) string { return strconv.FormatInt(at, 10) }

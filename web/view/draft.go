@@ -25,7 +25,7 @@ type AskPage struct {
 type DraftPage struct {
 	Shell
 	Name, Key, Version string
-	Intent, Idem, Post string
+	Intent, Idem       string
 	// Reason why an agent answers directly; empty: that of the version.
 	Reason             string
 	PlanHref, EditHref string
@@ -39,17 +39,15 @@ type DraftPage struct {
 	Assumed, Unusable  []string
 	Problems           []ProblemRow
 	Lines              [][]SourceSpan
-	// Draft: there is a draft, not a plan alone, with its ID, where it stands, and
-	// how far it is.
-	Draft, Planning bool
-	ID              string
-	Status          Status
-	Revision        string
-	Change          string
-	Progress        []DraftNote
-	Failure         *DraftFailure
-	Refused         string
-	Form            IntentForm
+	Planning           bool
+	ID                 string
+	Status             Status
+	Revision           string
+	Change             string
+	Progress           []DraftNote
+	Failure            *DraftFailure
+	Refused            string
+	Form               IntentForm
 	// Before is the draft that this one was refined from, with what changed; Later
 	// are those that refine it.
 	Before  *Link

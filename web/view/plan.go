@@ -25,6 +25,7 @@ type PlanPage struct {
 	Version                string
 	Older                  *Link // set on a version that is not the current one: that one
 	Draft                  bool
+	DraftHref              string // its draft, if it has one
 	Hash                   string
 	Actions                []Link
 	Facts                  []Fact
