@@ -14,7 +14,6 @@ import (
 	"github.com/kairosd/kairosd/web/part/approval"
 	"github.com/kairosd/kairosd/web/part/form"
 	"github.com/kairosd/kairosd/web/part/handoff"
-	"github.com/kairosd/kairosd/web/part/plan"
 	"github.com/kairosd/kairosd/web/part/query"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/value"
@@ -46,26 +45,25 @@ func (r *request) t(text string, args ...any) string { return r.T(text, args...)
 func (r *request) n(n int, one, other string, args ...any) string {
 	return r.N(n, one, other, args...)
 }
-func (r *request) number(n int64) string                             { return r.Number(n) }
-func (r *request) time(t time.Time) kit.Time                         { return r.Time(t) }
-func (r *request) ago(d time.Duration) string                        { return r.Ago(d) }
-func (r *request) size(n int) string                                 { return r.Size(n) }
-func (r *request) said(text string) string                           { return r.Said(text) }
-func (r *request) saidInside(text string) string                     { return r.SaidInside(text) }
-func (r *request) sentence(err error) string                         { return r.Sentence(err) }
-func (r *request) refused(err error) (problem string, ok bool)       { return r.Refused(err) }
-func (r *request) htmx() bool                                        { return r.HTMX() }
-func (r *request) target() string                                    { return r.Target() }
-func (r *request) page() domain.Page                                 { return r.Page() }
-func (r *request) lists() []kit.Link                                 { return r.Lists() }
-func (r *request) may(op app.Operation) bool                         { return r.May(op) }
-func (r *request) meta() app.Meta                                    { return r.Meta() }
-func (r *request) to(address string) error                           { return r.To(address) }
-func (r *request) once(f func() (string, error)) error               { return r.Once(f) }
-func (r *request) shell(section, title string) kit.Shell             { return r.Shell(section, title) }
-func (r *request) render(code int, page templ.Component) error       { return r.Render(code, page) }
-func (r *request) setDisplay() error                                 { return r.SetDisplay() }
-func (r *request) onceOf(act string, f func() (string, error)) error { return r.OnceOf(act, f) }
+func (r *request) number(n int64) string                       { return r.Number(n) }
+func (r *request) time(t time.Time) kit.Time                   { return r.Time(t) }
+func (r *request) ago(d time.Duration) string                  { return r.Ago(d) }
+func (r *request) size(n int) string                           { return r.Size(n) }
+func (r *request) said(text string) string                     { return r.Said(text) }
+func (r *request) saidInside(text string) string               { return r.SaidInside(text) }
+func (r *request) sentence(err error) string                   { return r.Sentence(err) }
+func (r *request) refused(err error) (problem string, ok bool) { return r.Refused(err) }
+func (r *request) htmx() bool                                  { return r.HTMX() }
+func (r *request) target() string                              { return r.Target() }
+func (r *request) page() domain.Page                           { return r.Page() }
+func (r *request) lists() []kit.Link                           { return r.Lists() }
+func (r *request) may(op app.Operation) bool                   { return r.May(op) }
+func (r *request) meta() app.Meta                              { return r.Meta() }
+func (r *request) to(address string) error                     { return r.To(address) }
+func (r *request) once(f func() (string, error)) error         { return r.Once(f) }
+func (r *request) shell(section, title string) kit.Shell       { return r.Shell(section, title) }
+func (r *request) render(code int, page templ.Component) error { return r.Render(code, page) }
+func (r *request) setDisplay() error                           { return r.SetDisplay() }
 func (r *request) filterProblem(problem *domain.Error) (says, suggests string) {
 	return r.FilterProblem(problem)
 }
@@ -79,9 +77,6 @@ func (r *request) expectation(e *domain.Expected, n int) string {
 }
 func (r *request) rowPage(total, size, row int, href func(url.Values) string) (from, to int, p kit.RowPages) {
 	return ui.RowPage(r.Context, total, size, row, href)
-}
-func (r *request) cutPage(key, shown string, total, size, row int, href func(url.Values) string) (from, to int, p kit.RowPages) {
-	return ui.CutPage(r.Context, key, shown, total, size, row, href)
 }
 func handoffStatus(s string) kit.Status               { return handoff.Status(s) }
 func (r *request) handoffReason(code string) string   { return handoff.Reason(r.Context, code) }
@@ -98,16 +93,7 @@ func (s *Server) cards() approval.Ports {
 	return approval.Ports{Forecasts: s.Engine, TwoPeople: s.TwoPeople, People: s.People}
 }
 
-func (r *request) hitRows(hits []domain.StepHit) []part.StepHit {
-	return part.StepHits(r.Context, hits)
-}
-
-func stepsAt(q, sort string) string         { return link.Steps(q, sort) }
-func quoted(s string) string                { return filter.Quote(s) }
 func groupTerms(g domain.FailureRef) string { return filter.Failures(g) }
-
-func (r *request) pausedText(s *domain.Stop) string { return plan.Paused(r.Context, s) }
-func exampleOf(p map[string]any) string             { return form.Example(p) }
 
 func (r *request) runRows(list []domain.Run) []part.Row {
 	return part.Rows{Programs: r.s.Engine}.Of(r.Context, list)
@@ -129,10 +115,7 @@ func refusedWith(err error) int { return ui.RefusedWith(err) }
 var statusOf = ui.StatusOf
 
 func cutBlock(b kit.Block, s string) kit.Block { return value.Text(b, s) }
-func schemaBlock(id, title string, schema map[string]any) kit.Block {
-	return value.Schema(id, title, schema)
-}
-func addressesIn(text string) []string { return value.Addresses(text) }
+func addressesIn(text string) []string         { return value.Addresses(text) }
 func (r *request) block(id, title string, j domain.RawJSON, raw string) kit.Block {
 	return value.Block(r.display.lang, id, title, j, raw)
 }
@@ -145,7 +128,3 @@ func (r *request) rangesAt(path, q string) []kit.Link { return query.Ranges(r.Co
 func (r *request) effect(e string) string   { return value.Effect(r.Context, e) }
 func (r *request) cost(cost float64) string { return value.Cost(r.Context, cost) }
 func shortened(s string) string             { return kit.Shorten(s) }
-func listOf(v any) []any                    { return form.List(v) }
-func properties(schema any) (props map[string]any, required []string, order []string) {
-	return form.Properties(schema)
-}

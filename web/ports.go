@@ -3,7 +3,6 @@ package web
 
 import (
 	"context"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
@@ -11,10 +10,12 @@ import (
 	"github.com/kairosd/kairosd/web/account"
 	"github.com/kairosd/kairosd/web/approvals"
 	"github.com/kairosd/kairosd/web/audit"
+	"github.com/kairosd/kairosd/web/drafts"
 	"github.com/kairosd/kairosd/web/find"
 	"github.com/kairosd/kairosd/web/handoffs"
 	"github.com/kairosd/kairosd/web/home"
 	"github.com/kairosd/kairosd/web/part/approval"
+	"github.com/kairosd/kairosd/web/plans"
 	"github.com/kairosd/kairosd/web/runs"
 	"github.com/kairosd/kairosd/web/start"
 	"github.com/kairosd/kairosd/web/ui"
@@ -26,9 +27,11 @@ type Reader interface {
 	ui.Reader
 	approvals.Reader
 	audit.Reader
+	drafts.Reader
 	handoffs.Reader
 	find.Reader
 	home.Reader
+	plans.Reader
 	runs.Reader
 	start.Reader
 	// ActiveByConcurrency are the active runs with a concurrency key, oldest first.
@@ -45,45 +48,13 @@ type Reader interface {
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 	// Children, forks and reruns of a run, and what it came from.
 	Lineage(ctx context.Context, run string) ([]domain.Run, error)
-	// LastRuns are the newest runs of a plan, with id, state and times only.
-	LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error)
-	// NextStart is the run of a plan that is the next to start at a time set for it,
-	// and when; "": none is, or too many are queued.
-	NextStart(ctx context.Context, plan string) (run string, at time.Time, err error)
-	// PlanFlow is how the newest runs of a plan that began since a time went through
-	// its nodes; version 0 is any. It looks at a bounded number of runs.
-	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
-	// VersionRuns says per version number how many runs ended since a time, how, and
-	// how many are under way.
-	VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]domain.VersionRuns, error)
-	// PlanFacts are what a plan is found by.
-	PlanFacts(ctx context.Context, plan string) ([]domain.PlanFact, error)
-	// PlansThatRun are the keys of plans that run another plan.
-	PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
-	// PlanOutcomes counts how runs of a plan ended since a time.
-	PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error)
 }
 
-// Drafts makes plans of intents in the background; nothing of them runs before
-// somebody accepts it.
+// Drafts makes plans in the background.
 type Drafts interface {
-	// Start stores a draft and returns; planning goes on, also after a restart.
-	Start(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error)
-	// Refine makes another draft of the same intent, with what should be different
-	// or by another provider; CodeConflict while the one is being planned.
-	Refine(ctx context.Context, actor domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error)
-	// Accept takes the plan of a draft, or an alternative of it, into use.
-	Accept(ctx context.Context, actor domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error)
-	Discard(ctx context.Context, actor domain.Actor, id, reason string) (domain.Draft, error)
-	Draft(ctx context.Context, id string) (domain.Draft, error)
-	// DraftOfVersion is the newest draft whose plan is a version; CodeNotFound.
-	DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error)
-	Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error)
-	// DraftsFrom are those that refine a draft, oldest first.
-	DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error)
-	// Planners are the providers whose models can plan.
-	Planners() []string
+	drafts.Drafts
+	plans.Drafts
 }
 
 // Engine is what pages and the API do.

@@ -40,39 +40,6 @@ func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	rows := []route{
 		{post, "/display", app.ChooseDisplay, (*request).setDisplay},
-
-		{get, "/plans", app.ListPlans, (*request).plans},
-		{get, "/plans/new", app.StorePlan, (*request).newPlan},
-		{post, "/plans/new", app.StorePlan, (*request).savePlan},
-		{get, "/plans/check", app.StorePlan, (*request).newPlan},
-		{post, "/plans/check", app.StorePlan, (*request).checkPlan},
-		{get, "/plans/:plan", app.GetPlan, (*request).plan},
-		{get, "/plans/:plan/v/:number", app.GetPlanVersion, (*request).plan},
-		{get, "/plans/:plan/v/:number/graph.svg", app.GetPlanVersion, (*request).planGraphFile},
-		{get, "/plans/:plan/v/:number/source", app.GetPlanVersion, (*request).planSource},
-		{get, "/plans/:plan/v/:number/restore", app.RestoreVersion, (*request).restorePage},
-		{post, "/plans/:plan/v/:number/restore", app.RestoreVersion, (*request).restore},
-		{get, "/plans/:plan/v/:number/accept", app.AcceptPlan, (*request).acceptVersionPage},
-		{post, "/plans/:plan/v/:number/accept", app.AcceptPlan, (*request).acceptVersion},
-		{get, "/plans/:plan/diff/:a/:b", app.DiffPlan, (*request).planDiff},
-		{get, "/plans/:plan/diff/:range", app.DiffPlan, (*request).planDiffRange},
-		{get, "/plans/:plan/versions", app.ListVersions, see("/plans/:plan")},
-		{get, "/plans/:plan/archive", app.ArchivePlan, (*request).archivePage},
-		{post, "/plans/:plan/archive", app.ArchivePlan, (*request).archive},
-		{get, "/plans/:plan/pause", app.PausePlan, (*request).pausePage},
-		{post, "/plans/:plan/pause", app.PausePlan, (*request).pause},
-		{get, "/plans/:plan/edit", app.StorePlan, (*request).editPlan},
-		{post, "/plans/:plan/edit", app.StorePlan, (*request).savePlan},
-
-		{get, "/ask", app.StartDraft, (*request).askPage},
-		{post, "/ask", app.StartDraft, (*request).makeDraft},
-		{post, "/plans/drafts", app.StartDraft, (*request).makeDraft},
-		{get, "/plans/drafts/:draft", app.GetDraft, (*request).draftPage},
-		{post, "/plans/drafts/:draft/refine", app.RefineDraft, (*request).refineDraft},
-		{get, "/plans/drafts/:draft/accept", app.AcceptDraft, (*request).acceptPage},
-		{post, "/plans/drafts/:draft/accept", app.AcceptDraft, (*request).acceptDraft},
-		{get, "/plans/drafts/:draft/discard", app.DiscardDraft, (*request).discardPage},
-		{post, "/plans/drafts/:draft/discard", app.DiscardDraft, (*request).discardDraft},
 	}
 	for _, section := range s.sections {
 		for _, r := range section.Routes {

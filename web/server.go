@@ -19,6 +19,7 @@ import (
 	"github.com/kairosd/kairosd/web/approvals"
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/bulk"
+	"github.com/kairosd/kairosd/web/drafts"
 	"github.com/kairosd/kairosd/web/find"
 	"github.com/kairosd/kairosd/web/handoffs"
 	"github.com/kairosd/kairosd/web/help"
@@ -26,6 +27,7 @@ import (
 	"github.com/kairosd/kairosd/web/live"
 	"github.com/kairosd/kairosd/web/memory"
 	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/plans"
 	"github.com/kairosd/kairosd/web/run"
 	"github.com/kairosd/kairosd/web/run/action"
 	"github.com/kairosd/kairosd/web/runs"
@@ -44,9 +46,9 @@ type Config struct {
 	Auth   Auth
 	// System looks after the installation; home and the pages of the system need it.
 	System system.System
-	// Planner makes plans of intents; nil: there are no pages for that.
-	Planner Planner
-	// Drafts makes plans in the background; nil: there are no pages for that.
+	// Planner knows why plans are as they are.
+	Planner drafts.Planner
+	// Drafts makes plans in the background.
 	Drafts Drafts
 	// TwoPeople: who started a run may not answer its approvals.
 	// It is asked each time, for it may change.
@@ -163,8 +165,10 @@ func (s *Server) mounted() []ui.Section {
 		bulk.Section(bulk.Ports{App: s.App, Programs: s.Engine}),
 		find.Section(find.Ports{Reader: s.Reader, Programs: s.Engine}),
 		home.Section(home.Ports{App: s.App, Reader: s.Reader, Programs: s.Engine, System: s.System, Cards: s.cards()}),
+		drafts.Section(drafts.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Drafts: s.Drafts, Planner: s.Planner, Layouts: &s.layouts}),
 		memory.Section(memory.Ports{App: s.App}),
 		runs.Section(runs.Ports{App: s.App, Reader: s.Reader, Programs: s.Engine}),
+		plans.Section(plans.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Drafts: s.Drafts, Layouts: &s.layouts}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),
 		start.Section(start.Ports{App: s.App, Reader: s.Reader, Plans: s.Engine}),
 		system.Section(system.Ports{App: s.App, System: s.System, Settings: s.Settings}),

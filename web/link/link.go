@@ -40,6 +40,9 @@ func Local(next string) string {
 	return next
 }
 
+// Plan is the page of a plan.
+func Plan(key string) string { return "/plans/" + url.PathEscape(key) }
+
 // Agent is the page of an agent.
 func Agent(id string) string { return "/agents/agents/" + url.PathEscape(id) }
 

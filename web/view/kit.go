@@ -70,16 +70,12 @@ func ErrorPanel(p ErrorPage) templ.Component { return kit.ErrorPanel(p) }
 // Confirm asks before something is done.
 func Confirm(p ConfirmPage) templ.Component { return kit.Confirm(p) }
 
-func problemList(p []ProblemRow) templ.Component               { return kit.Problems(p) }
-func problemText(p ProblemRow) templ.Component                 { return kit.ProblemText(p) }
-func glyph(s Status) templ.Component                           { return kit.Glyph(s) }
-func factList(facts []Fact) templ.Component                    { return kit.FactList(facts) }
-func formError(text string) templ.Component                    { return kit.FormError(text) }
-func rowPages(p RowPages) templ.Component                      { return kit.RowLinks(p) }
-func findForm(f FindForm) templ.Component                      { return kit.FindBox(f) }
-func currentPage(is bool) templ.Attributes                     { return kit.CurrentPage(is) }
-func current(is bool) templ.Attributes                         { return kit.Current(is) }
-func outOfBand(along bool) templ.Attributes                    { return kit.OutOfBand(along) }
-func classed(class string, is bool) templ.Attributes           { return kit.Classed(class, is) }
-func addresses(list []string) templ.Component                  { return kit.Addresses(list) }
-func diffLines(id, title string, l []DiffLine) templ.Component { return kit.DiffLines(id, title, l) }
+func glyph(s Status) templ.Component                 { return kit.Glyph(s) }
+func formError(text string) templ.Component          { return kit.FormError(text) }
+func rowPages(p RowPages) templ.Component            { return kit.RowLinks(p) }
+func findForm(f FindForm) templ.Component            { return kit.FindBox(f) }
+func currentPage(is bool) templ.Attributes           { return kit.CurrentPage(is) }
+func current(is bool) templ.Attributes               { return kit.Current(is) }
+func outOfBand(along bool) templ.Attributes          { return kit.OutOfBand(along) }
+func classed(class string, is bool) templ.Attributes { return kit.Classed(class, is) }
+func addresses(list []string) templ.Component        { return kit.Addresses(list) }

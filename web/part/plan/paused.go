@@ -1,4 +1,3 @@
-// Package plan is what several sections show of plans.
 package plan
 
 import (

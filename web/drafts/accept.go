@@ -1,0 +1,238 @@
+package drafts
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// acceptPage asks before the plan of a draft is taken into use: what is stored, what
+// it may do, what is still open about it, and what is written down.
+func (s *section) acceptPage(c *ui.Context) error {
+	d, err := s.theDraft(c)
+	if err != nil {
+		return err
+	}
+	at := pathOf(d)
+	if d.State != domain.DraftReady {
+		return c.Echo.Redirect(http.StatusSeeOther, at)
+	}
+	pl, v, err := s.made(c, d)
+	if err != nil {
+		return err
+	}
+	kind := c.Query("alternative")
+	if kind != "" {
+		return s.acceptAlternativePage(c, d, v, kind)
+	}
+	var shown DraftPage
+	if err := s.draftedPlan(c, &shown, pl, v, d.Query+"\n"+d.Change); err != nil {
+		return err
+	}
+	program, err := s.Engine.Program(c, d.Hash)
+	if err != nil {
+		return err
+	}
+	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft") + " " + shown.Version, Href: at}, Post: at + "/accept", Back: at,
+		Idem: kit.NewID(), Do: "accept", Heading: c.T("Accept as %s",
+			shown.Version), Checks: shown.Assumed, Says: c.T("Exactly this version is taken into use: from then on runs of it can be started. Accepting it starts none.")}
+	fact := func(term, text string) {
+		if text != "" {
+			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: text})
+		}
+	}
+	fact(c.T("Plan"), shown.Name+" ("+pl.Key+")")
+	fact(c.T("Version"), shown.Version)
+	p.Facts = append(p.Facts, kit.Fact{Term: c.T("Digest"), Text: v.Hash, Mono: true})
+	fact(c.T("Graph"), graphInWords(c, program))
+	agents, tools := usedIn(program)
+	fact(c.T("Agents"), strings.Join(agents, ", "))
+	fact(c.T("Tools"), strings.Join(tools, ", "))
+	fact(c.T("Goes to the audit log"),
+		c.T("%s accepts draft %s: the request, the model, the plan, its version and digest, and the reason below", kit.Visible(c.Who.Name),
+			d.ID))
+	var unsafe []string
+	for _, s := range shown.Steps {
+		if s.Unsafe {
+			unsafe = append(unsafe, s.ID+": "+s.Does)
+		}
+	}
+	p.List(c.N(len(unsafe), "%s step cannot be repeated", "%s steps cannot be repeated"), unsafe)
+	p.Problems = shown.Problems
+	p.List(c.T("What it may not use"), shown.Unusable)
+	p.Shell = c.Shell("plans", p.Heading)
+	return c.Render(http.StatusOK, kit.Confirm(p))
+}
+
+// acceptAlternativePage asks before an alternative is taken into use instead of the
+// plan of a draft: it is stored only with that.
+func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.Version, kind string) error {
+	at := pathOf(d)
+	list := alternativesOf(c, v)
+	i := slices.IndexFunc(list, func(a DraftAlternative) bool { return a.Kind == kind })
+	if i < 0 {
+		return domain.Errorf(domain.CodeNotFound, "the plan has no alternative %q", kind)
+	}
+	a := list[i]
+	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/accept", Back: at, Idem: kit.NewID(), Do: "accept",
+		Alternative: kind, Heading: c.T("Accept the alternative"), Says: c.T("The alternative becomes a version of the plan and is taken into use instead of v%d. Accepting it starts no run.", v.Number),
+		Facts: []kit.Fact{{Term: c.T("Plan"), Text: d.Plan}, {Term: c.T("Alternative"), Text: a.Name}, {Term: c.T("Steps"), Text: a.Steps},
+			{Term: c.T("Tokens"), Text: a.Tokens}, {Term: c.T("Estimated time"), Text: a.Took}, {Term: c.T("Goes to the audit log"),
+				Text: c.T("%s accepts draft %s: the request, the model, the plan, its version and digest, and the reason below",
+					kit.Visible(c.Who.Name), d.ID)}}}
+	p.Shell = c.Shell("plans", p.Heading)
+	return c.Render(http.StatusOK, kit.Confirm(p))
+}
+
+// graphInWords says what there is to see of a plan's graph.
+func graphInWords(c *ui.Context, p *walk.Program) string {
+	links := 0
+	for i := range p.Nodes {
+		links += len(p.Nodes[i].Out) + len(p.Nodes[i].Needs)
+	}
+	var first []string
+	for _, i := range p.Roots {
+		first = append(first, kit.Visible(p.Nodes[i].ID))
+	}
+	return fmt.Sprintf("%s, %s, %s", c.N(len(p.Nodes), "%s step", "%s steps"), c.N(links, "%s connection", "%s connections"),
+		c.T("beginning with %s", kit.Cut(strings.Join(first, ", "), 120)))
+}
+
+// usedIn are the agents and tools that a plan names.
+func usedIn(p *walk.Program) (agents, tools []string) {
+	for i := range p.Nodes {
+		if a := p.Nodes[i].Agent; a != "" {
+			agents = append(agents, kit.Visible(a))
+		}
+		if t := p.Nodes[i].Tool; t != "" {
+			tools = append(tools, kit.Visible(t))
+		}
+	}
+	slices.Sort(agents)
+	slices.Sort(tools)
+	return slices.Compact(agents), slices.Compact(tools)
+}
+
+// discardPage asks before a draft is put aside.
+func (s *section) discardPage(c *ui.Context) error {
+	d, err := s.theDraft(c)
+	if err != nil {
+		return err
+	}
+	at := pathOf(d)
+	if !d.State.Open() {
+		return c.Echo.Redirect(http.StatusSeeOther, at)
+	}
+	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/discard", Back: at, Idem: kit.NewID(), Do: "discard",
+		Heading: c.T("Discard the draft"), Danger: true, Says: c.T("Nothing of it can be accepted or started any more. It stays in the audit log and in the history of drafts."), Facts: []kit.Fact{{Term: c.T("What is wanted"), Text: kit.Visible(kit.Cut(d.Query, 400))}}}
+	if d.State == domain.DraftPlanning {
+		p.Heading = c.T("Stop planning and discard")
+	}
+	if d.Plan != "" {
+		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Plan"), Text: kit.Visible(d.Plan), Href: "/plans/" + url.PathEscape(d.Plan)})
+	}
+	p.Shell = c.Shell("plans", p.Heading)
+	return c.Render(http.StatusOK, kit.Confirm(p))
+}
+
+// acceptedWhy is why a draft was accepted, as the audit log has it: the reason that
+// was typed, what the plan was made of, and how much of what it takes for granted was
+// looked at.
+func acceptedWhy(c *ui.Context, d domain.Draft, number int) string {
+	why := c.T("v%d, made of: %s", number, kit.Cut(d.Query, 400))
+	if reason := strings.TrimSpace(c.Field("reason")); reason != "" {
+		why = kit.Cut(reason, 500) + " · " + why
+	}
+	if n := c.Field("checks"); n != "" {
+		why += " · " + c.T("%d of %s assumptions ticked", len(c.Echo.Request().Form["ok"]), n)
+	}
+	return why
+}
+
+// acceptDraft takes exactly the plan that was shown into use, and starts a run of it
+// if that is wanted; or it only tries it.
+func (s *section) acceptDraft(c *ui.Context) error {
+	d, err := s.theDraft(c)
+	if err != nil {
+		return err
+	}
+	if d.Hash == "" || d.State != domain.DraftReady && d.State != domain.DraftAccepted {
+		return s.showDraft(c, http.StatusConflict, d, domain.Errorf(domain.CodeConflict, "there is no plan to accept"))
+	}
+	pl, v, err := s.made(c, d)
+	if err != nil {
+		return err
+	}
+	do, request := c.Field("do"), strings.ReplaceAll(c.Field("intent"), "\r\n", "\n")
+	if do == "try" {
+		return s.startDrafted(c, pl, v, request, true)
+	}
+	why := acceptedWhy(c, d, v.Number)
+	if do == "start" {
+		if _, err := s.Drafts.Accept(c, c.Who.Actor(), d.ID, domain.DraftAcceptance{Reason: why}); err != nil {
+			return s.conflicting(c, d, err)
+		}
+		return s.startDrafted(c, pl, v, request, false)
+	}
+	kind := c.Field("alternative")
+	return s.conflicting(c, d, c.OnceOf(":accept"+kind, func() (string, error) {
+		_, err := s.Drafts.Accept(c, c.Who.Actor(), d.ID, domain.DraftAcceptance{Alternative: kind, Reason: why})
+		return link.Plan(pl.Key), err
+	}))
+}
+
+// conflicting shows a draft that has changed meanwhile with what it is now.
+func (s *section) conflicting(c *ui.Context, d domain.Draft, err error) error {
+	if domain.CodeOf(err) != domain.CodeConflict {
+		return err
+	}
+	now, readErr := s.Drafts.Draft(c, d.ID)
+	if readErr != nil {
+		return readErr
+	}
+	return s.showDraft(c, http.StatusConflict, now, err)
+}
+
+func (s *section) discardDraft(c *ui.Context) error {
+	d, err := s.theDraft(c)
+	if err != nil {
+		return err
+	}
+	return s.conflicting(c, d, c.OnceOf(":discard", func() (string, error) {
+		_, err := s.Drafts.Discard(c, c.Who.Actor(), d.ID, strings.TrimSpace(c.Field("reason")))
+		return "/plans?state=draft", err
+	}))
+}
+
+// startDrafted starts a run of exactly the version that was shown, or a dry one,
+// which changes nothing and stays out of lists.
+func (s *section) startDrafted(c *ui.Context, pl domain.Plan, v domain.Version, request string, dry bool) error {
+	input, err := jsonvalue.Encode(request)
+	if err != nil {
+		return domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
+	}
+	act, req := "", domain.StartRequest{Plan: pl.ID, Hash: v.Hash, Input: input, Origin: "ask"}
+	if dry {
+		req.Dry, req.Labels = true, map[string]string{"draft": "yes"}
+		act = ":try"
+	}
+	m := c.Meta()
+	if m.Key != "" {
+		m.Key += act
+	}
+	run, err := s.App.Runs.Start(c, app.StartRequest{Meta: m, StartRequest: req})
+	if err != nil {
+		return err
+	}
+	return c.To("/runs/" + run.ID)
+}

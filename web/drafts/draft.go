@@ -1,0 +1,195 @@
+package drafts
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/plan"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// theDraft finds the draft that the address names.
+func (s *section) theDraft(c *ui.Context) (domain.Draft, error) {
+	return s.Drafts.Draft(c, c.Param("draft"))
+}
+
+// draftPage shows how far a draft is, or what came of it.
+func (s *section) draftPage(c *ui.Context) error {
+	d, err := s.theDraft(c)
+	if err != nil {
+		return err
+	}
+	return s.showDraft(c, http.StatusOK, d, nil)
+}
+
+// favicons are the icons of a draft's page, by its state.
+var favicons = map[domain.DraftState]string{domain.DraftPlanning: "running", domain.DraftReady: "waiting", domain.DraftFailed: "failed"}
+
+func (s *section) showDraft(c *ui.Context, code int, d domain.Draft, refused error) error {
+	p := newPage(c, d)
+	if p.Planning && c.Target() == "draft-progress" {
+		return c.Render(http.StatusOK, DraftProgress(p))
+	}
+	if c.Target() == "draft-progress" { // there is more to see now than how far it is
+		c.Echo.Response().Header().Set("HX-Refresh", "true")
+		return c.Echo.NoContent(http.StatusOK)
+	}
+	if refused != nil {
+		p.Refused = c.Sentence(refused)
+	}
+	p.Facts = facts(c, d)
+	if d.Error != nil {
+		p.Failure = s.failure(c, d)
+	}
+	if err := s.draftRelatives(c, &p, d); err != nil {
+		return err
+	}
+	if d.Direct != "" {
+		p.Reason = d.Reason
+	}
+	if d.Hash != "" {
+		if err := s.draftVersionOf(c, &p, d); err != nil {
+			return err
+		}
+	}
+	if p.CanStart && !p.Planning {
+		p.Form = s.requestForm(c, d.DraftRequest)
+		p.Form.Action, p.Form.Button, p.Form.Refine, p.Form.Idem = pathOf(d)+"/refine", c.T("Make another draft"), true, p.Idem+"-again"
+	}
+	return c.Render(code, Draft(p))
+}
+
+// pathOf is the address of a draft's page.
+func pathOf(d domain.Draft) string { return "/plans/drafts/" + d.ID }
+
+// newPage is a draft's page with what the draft itself says.
+func newPage(c *ui.Context, d domain.Draft) DraftPage {
+	operator := c.Who.Role.Includes(domain.RoleOperator)
+	st := plan.DraftStatus(d.State)
+	p := DraftPage{Shell: c.Shell("plans", c.T(st.Word)+" · "+kit.Visible(kit.Cut(d.Query, 60))), Name: kit.Visible(kit.Cut(d.Query, 120)),
+		ID: d.ID, Status: st, Idem: kit.NewID(), Request: d.Query, Change: kit.Visible(d.Change), CanStart: operator, Open: d.State == domain.DraftReady, CanDiscard: operator && d.State.Open(), Planning: d.State == domain.DraftPlanning, Progress: draftNotes(c, d)}
+	p.Favicon = favicons[d.State]
+	return p
+}
+
+// facts are who asked for a draft when, and what its planning took.
+func facts(c *ui.Context, d domain.Draft) []kit.Fact {
+	out := []kit.Fact{{Term: c.T("Wanted by"), Text: kit.Visible(d.Actor)}, {Term: c.T("When"), Text: c.Time(d.CreatedAt).Text}}
+	if d.Model != "" {
+		out = append(out, kit.Fact{Term: c.T("Model"), Text: kit.Visible(d.Model)})
+	}
+	if u := d.Usage; !u.Zero() {
+		out = append(out, kit.Fact{Term: c.T("Planning took"), Text: c.T("%s tokens", c.Number(u.InputTokens+u.OutputTokens))})
+	}
+	if d.Found {
+		out = append(out, kit.Fact{Term: c.T("Asked before"), Text: c.T("The same was asked before: this is its plan.")})
+	}
+	return out
+}
+
+// failure is why there is no plan; another provider than before is proposed, if there is
+// one.
+func (s *section) failure(c *ui.Context, d domain.Draft) *DraftFailure {
+	e := d.Error
+	f := &DraftFailure{Message: c.Said(e.Message), Suggestion: c.Said(e.Suggestion), Code: kit.Visible(e.Code), Rules: e.Violations,
+		Answer: kit.Visible(e.Answer), Providers: s.plannerOptions(c, "")}
+	for i := range f.Providers {
+		f.Providers[i].Selected = false
+	}
+	if i := slices.IndexFunc(f.Providers, func(o kit.Option) bool { return o.Value != "" && !strings.HasPrefix(d.Model, o.Value) }); i >= 0 {
+		f.Providers[i].Selected = true
+	}
+	return f
+}
+
+// made are the plan and the version that a draft came to.
+func (s *section) made(c *ui.Context, d domain.Draft) (domain.Plan, domain.Version, error) {
+	v, err := s.Reader.VersionByHash(c, d.Hash)
+	if err != nil {
+		return domain.Plan{}, v, err
+	}
+	pl, err := s.Reader.Plan(c, v.PlanID)
+	return pl, v, err
+}
+
+// draftVersionOf fills in the plan that a draft came to.
+func (s *section) draftVersionOf(c *ui.Context, p *DraftPage, d domain.Draft) error {
+	pl, v, err := s.made(c, d)
+	if err != nil {
+		return err
+	}
+	request := d.Query
+	if d.Change != "" {
+		request += "\n" + d.Change
+	}
+	if err := s.draftedPlan(c, p, pl, v, request); err != nil {
+		return err
+	}
+	p.Open = p.Open && !pl.Archived
+	if d.Parent == "" {
+		return nil
+	}
+	parent, err := s.Drafts.Draft(c, d.Parent)
+	if err != nil || parent.Hash == "" {
+		return err
+	}
+	before, err := s.Reader.VersionByHash(c, parent.Hash)
+	if err != nil {
+		return err
+	}
+	return s.draftBefore(c, p, before, v)
+}
+
+// draftRelatives leads to the draft that this one refines, and to those that refine
+// it.
+func (s *section) draftRelatives(c *ui.Context, p *DraftPage, d domain.Draft) error {
+	link := func(d domain.Draft) kit.Link {
+		return kit.Link{Text: c.T("revision %d", d.Revision), Href: "/plans/drafts/" + d.ID}
+	}
+	p.Revision = c.T("revision %d", d.Revision)
+	if d.Parent != "" {
+		parent, err := s.Drafts.Draft(c, d.Parent)
+		if err != nil {
+			return err
+		}
+		l := link(parent)
+		p.Before, p.Revision = &l, c.T("revision %d, made from", d.Revision)
+	}
+	list, err := s.Drafts.DraftsFrom(c, d.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		p.Later = append(p.Later, link(c))
+	}
+	return nil
+}
+
+// refineDraft makes another draft: with what should be different, or by another
+// provider.
+func (s *section) refineDraft(c *ui.Context) error {
+	d, err := s.theDraft(c)
+	if err != nil {
+		return err
+	}
+	typed, err := s.typedDraft(c)
+	if err == nil {
+		if c.Field("do") == "retry" { // as it was, by somebody else
+			typed = domain.DraftRequest{Provider: typed.Provider}
+		}
+		err = c.Once(func() (string, error) {
+			made, err := s.Drafts.Refine(c, c.Who.Actor(), d.ID, typed)
+			return "/plans/drafts/" + made.ID, err
+		})
+	}
+	switch domain.CodeOf(err) {
+	case domain.CodeInvalid, domain.CodeTooLarge:
+		return s.showDraft(c, http.StatusUnprocessableEntity, d, err)
+	case domain.CodeConflict:
+		return s.showDraft(c, http.StatusConflict, d, err)
+	}
+	return err
+}

@@ -1,0 +1,340 @@
+package drafts_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// ask fills in the form of a request and waits until there is a plan, or why not.
+func ask(t *testing.T, site *webtest.Site, b *webtest.Browser, request string, with ...string) (string, webtest.Page, domain.Draft) {
+	t.Helper()
+	f := webtest.Form(t, b.Get("/ask").Body, `name="intent"`)
+	f.Set("intent", request)
+	f.Del("approve")
+	for i := 0; i < len(with); i += 2 {
+		f.Add(with[i], with[i+1])
+	}
+	p := b.Post("/plans/drafts", f)
+	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/plans/drafts/") {
+		t.Fatalf("%d %s\n%s", p.Code, p.Location, p.Body)
+	}
+	d := site.Drafted(t, p.Location)
+	return p.Location, b.Get(p.Location), d
+}
+
+// Draft, refine, accept: nothing runs before a person has accepted exactly what
+// they saw.
+func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	failedAt, failed, _ := ask(t, site, b, "boil an egg and then sing for each guest")
+	for _, want := range []string{"There is no plan for this", "POST-PLAN-001", "boil an egg", "Rephrase request", "Retry with another provider", `value="spare"`, "No plan this way, because"} {
+		if !strings.Contains(failed.Body, want) {
+			t.Errorf("the draft that failed does not say %q:\n%s", want, webtest.Words(failed.Body))
+		}
+	}
+	spanish := b.Do(webtest.Request(t, http.MethodGet, site.URL+failedAt, "", "Accept-Language", "es"))
+	webtest.Has(t, spanish, "the draft that failed, in Spanish", "No se puede hacer un plan válido para lo que se pide:", "Diga de otro modo lo que quiere")
+	at, first, _ := ask(t, site, b, "collect the figures and then notify <everybody>")
+	for _, want := range []string{"Nothing of it has run.", "To be accepted", "complex: it needs several steps", "1 step cannot be repeated", "step-2", "unsafe", "2.0 s", "skills match what is asked", "notify &lt;everybody&gt;", "Accept and start",
+		"the request says: notify", "the request says: collect", "sum of step-1 is 42: nobody said otherwise", "Accept as v1", "Start a dry run", "Discard the draft", "Understanding what is wanted", "Choosing tools", "by rules"} {
+		if !strings.Contains(first.Body, want) {
+			t.Errorf("the draft does not say %q:\n%s", want, webtest.Words(first.Body))
+		}
+	}
+	// A box leads to the reason of its step.
+	chosen := b.Get(at + "?node=step-2")
+	webtest.Has(t, chosen, "the chosen step", `?node=step-1#why"`, `aria-current="true"`)
+	if _, row, _ := strings.Cut(chosen.Body, `id="why"`); !strings.Contains(strings.SplitN(row, "</tr>", 2)[0], "the request says: notify") || strings.Count(chosen.Body, `id="why"`) != 1 {
+		t.Errorf("the reason is not where the picture leads:\n%s", webtest.Words(row))
+	}
+	webtest.Has(t, b.Do(webtest.Request(t, http.MethodGet, site.URL+at, "", "Accept-Language", "es")), "the draft in Spanish", "las habilidades concuerdan con lo que se pide")
+	// Refined: another draft, and the first one stays.
+	f := webtest.Form(t, first.Body, "Make another draft")
+	f.Set("intent", "collect the figures, then stop")
+	p := b.Post(at+"/refine", f)
+	if p.Code != http.StatusSeeOther {
+		t.Fatalf("%d\n%s", p.Code, p.Body)
+	}
+	second := p.Location
+	site.Drafted(t, second)
+	refined := b.Get(second)
+	webtest.Has(t, refined, "the refined draft", "revision 2, made from", "1 step removed", `class="node minus`, second+"?node=step-1#why", at+"?node=step-2#why", "What changed in the text")
+	if strings.Contains(refined.Body, `<td class="m">step-2</td>`) || strings.Contains(refined.Body, "cannot be repeated:") {
+		t.Errorf("the refined draft still notifies:\n%s", webtest.Words(refined.Body))
+	}
+	if !strings.Contains(b.Get(at).Body, "Refined further:") {
+		t.Error("the first draft does not lead to the one that refines it")
+	}
+	// The same again is found, not planned.
+	_, again, d := ask(t, site, b, "collect the  figures, then stop")
+	if !d.Found || !strings.Contains(again.Body, "The same was asked before") {
+		t.Errorf("%+v", d)
+	}
+	plans, err := site.Store.Plans(t.Context(), domain.PlanFilter{})
+	if err != nil || len(plans.Items) != 2 {
+		t.Errorf("%d plans, %v", len(plans.Items), err)
+	}
+	if runs, err := site.Store.Runs(t.Context(), domain.RunFilter{}); err != nil || len(runs.Items) != 0 {
+		t.Fatalf("something ran before it was accepted: %+v %v", runs.Items, err)
+	}
+	f = webtest.Form(t, refined.Body, "Accept and start")
+	f.Set("intent", "collect the figures, then stop")
+	f.Set("do", "start")
+	if p = b.Post(second+"/accept", f); p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {
+		t.Fatalf("%d %s\n%s", p.Code, p.Location, p.Body)
+	}
+	if again := b.Post(second+"/accept", f); again.Location != p.Location {
+		t.Errorf("the form sent twice starts another run: %s, %s", p.Location, again.Location)
+	}
+	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
+	if err != nil || run.Status != domain.RunCompleted || run.Origin != "ask" || string(run.Input) != `"collect the figures, then stop"` {
+		t.Errorf("%+v %v", run, err)
+	}
+	v, err := site.Store.VersionByHash(t.Context(), run.Hash)
+	if err != nil || v.Origin != "planner" || v.ByPerson || v.Reason == "" {
+		t.Errorf("%+v %v", v, err)
+	}
+	if said := site.Audited(t); !said["draft.begin"] || !said["draft.ready"] || !said["draft.failed"] || !said["draft.accept"] || !said["plan.accept"] {
+		t.Errorf("the audit log: %v", said)
+	}
+	events, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Actions: []string{"draft.accept"}})
+	if err != nil || len(events.Items) != 1 {
+		t.Fatalf("%+v %v", events.Items, err)
+	}
+	for _, want := range []string{`"prompt":"collect the figures`, `"draft":"` + strings.TrimPrefix(second, "/plans/drafts/"), `"by":"rules"`, `"hash":"` + run.Hash} {
+		if !strings.Contains(string(events.Items[0].Detail), want) {
+			t.Errorf("accepting does not record %s: %s", want, events.Items[0].Detail)
+		}
+	}
+}
+
+// A draft is tried, taken into use without being started, or discarded.
+func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	at, page, d := ask(t, site, b, "collect the figures and then notify everybody")
+	act := func(do string) webtest.Page {
+		t.Helper()
+		f := webtest.Form(t, page.Body, "Accept and start")
+		f.Set("intent", "collect")
+		f.Set("do", do)
+		to := at + "/accept"
+		if do == "discard" {
+			to = at + "/discard"
+		}
+		return b.Post(to, f)
+	}
+	stage := func() (domain.PlanStage, bool) {
+		t.Helper()
+		p, err := site.Store.Plan(t.Context(), d.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Stage, p.Archived
+	}
+	if list := b.Get("/plans?state=draft").Body; !strings.Contains(list, `href="`+at+`"`) || strings.Contains(list, "Made by programs") || strings.Contains(b.Get("/plans").Body, d.Plan) {
+		t.Errorf("a draft is not among the drafts once, or is among the plans in use:\n%s", webtest.Words(list))
+	}
+	if version := b.Get("/plans/" + d.Plan + "/v/1").Body; !strings.Contains(version, `href="`+at+`">Draft</a>`) || strings.Contains(version, "/v/1/accept") {
+		t.Errorf("the version does not lead to its draft, or is accepted without it:\n%s", webtest.Words(version))
+	}
+	p := act("try")
+	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
+	if err != nil || !run.Dry() || run.Status != domain.RunCompleted || run.Labels["draft"] == "" {
+		t.Errorf("tried: %+v %v", run, err)
+	}
+	if st, _ := stage(); st != domain.StageDraft {
+		t.Error("a draft that was tried is a draft no more")
+	}
+	for _, want := range []string{`href="` + at + `/accept" data-dialog`, `href="` + at + `/discard" data-dialog`} {
+		if !strings.Contains(page.Body, want) {
+			t.Errorf("the draft does not lead to %s", want)
+		}
+	}
+	// Before it is accepted, it is said what is stored, what it may do, what is open
+	// about it and what is written down.
+	// What the plan takes for granted is listed with the plan, and ticked where the act is.
+	if _, asked, _ := strings.Cut(page.Body, `id="accept"`); strings.Contains(strings.SplitN(asked, "</form>", 2)[0], `type="checkbox"`) {
+		t.Errorf("the draft asks to tick what its acceptance asks to tick:\n%s", webtest.Words(asked))
+	}
+	webtest.Has(t, page, "the draft", "<li>sum of step-1 is 42")
+	preview := b.Get(at + "/accept")
+	webtest.Has(t, preview, "the preview of accepting", "Accept as v1", d.Hash, d.Plan, "2 steps", "beginning with", "set", "cannot be repeated", `name="ok"`, "sum of step-1 is 42", "Goes to the audit log", d.ID)
+	webtest.Safe(t, "accept", preview.Body)
+	accept := webtest.Form(t, preview.Body, "Accept as v1")
+	accept.Set("reason", "read by two")
+	accept.Add("ok", "0")
+	if p = b.Post(at+"/accept", accept); p.Location != "/plans/"+d.Plan {
+		t.Errorf("accepting: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	events, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "draft.accept"})
+	if err != nil || len(events.Items) != 1 || !strings.Contains(events.Items[0].Reason, "read by two") || !strings.Contains(events.Items[0].Reason, "1 of ") {
+		t.Errorf("%+v %v", events.Items, err)
+	}
+	if to := b.Get(at + "/accept").Location; to != at {
+		t.Errorf("what is accepted can be accepted again at %q", to)
+	}
+	if st, _ := stage(); st != domain.StageUsed {
+		t.Error("an accepted draft is not in use")
+	}
+	if p = act("accept"); p.Location != "/plans/"+d.Plan { // the same form, sent again
+		t.Errorf("accepting twice: %d", p.Code)
+	}
+	if p = act("discard"); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The draft was accepted") {
+		t.Errorf("discarding what was accepted: %d", p.Code)
+	}
+	page = b.Get(at)
+	if strings.Contains(page.Body, "Accept as v1") || !strings.Contains(page.Body, "Accepted") {
+		t.Error("what is in use can be accepted")
+	}
+	at, page, d = ask(t, site, b, "please collect all figures of today")
+	webtest.Has(t, b.Get(at+"/discard"), "the preview of discarding", "Discard the draft", "please collect all figures of today", `name="reason"`)
+	if act("discard").Location != "/plans?state=draft" {
+		t.Error("discarding does not lead to the drafts")
+	}
+	if _, archived := stage(); !archived {
+		t.Error("a discarded draft is not archived")
+	}
+	f := webtest.Form(t, b.Get("/ask").Body, `name="intent"`)
+	f.Set("intent", "collect")
+	f.Set("max_steps", "many")
+	if p = b.Post("/plans/drafts", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, ">collect</textarea>") {
+		t.Errorf("a bound that is no number: %d", p.Code)
+	}
+}
+
+// What is wrong with a plan is said before it is accepted as the editor says it: in the
+// reader's language, and what the planner says is marked as English.
+func TestProblemsOfADraftAreSaidInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	v := site.Plan(t, "id: odd\nnodes:\n  a: {type: set, input: 1, max_parallel: 3}\n")
+	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "one"}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui", Revision: 1, State: domain.DraftPlanning, CreatedAt: time.Now().UTC()}
+	if err := site.Store.CreateDraft(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	d.State, d.Plan, d.Version, d.Hash, d.By = domain.DraftReady, "odd", v.Number, v.Hash, "rules"
+	if ended, err := site.Store.EndDraft(t.Context(), d); err != nil || !ended {
+		t.Fatal(ended, err)
+	}
+	for _, path := range []string{"/plans/drafts/" + d.ID, "/plans/drafts/" + d.ID + "/accept"} {
+		spanish := b.Do(webtest.Request(t, http.MethodGet, site.URL+path, "", "Accept-Language", "es"))
+		webtest.Has(t, spanish, path, "<b>aviso</b>", "El límite de elementos en paralelo aquí no cuenta:", `<span lang="en">max_parallel`, `<span class="sub" lang="en">`)
+		if english := b.Get(path); strings.Contains(english.Body, `<span lang="en">`) || !strings.Contains(english.Body, "max_parallel") {
+			t.Errorf("%s in English:\n%s", path, webtest.Words(english.Body))
+		}
+	}
+}
+
+// A model's plan says why each step is there, in the model's words; one that cannot
+// be used is shown, and another provider may try.
+func TestADraftByAModel(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	at, page, d := ask(t, site, b, "read the mail and then "+webtest.Hurdle, "provider", "script")
+	if d.State != domain.DraftFailed || d.Error.Answer == "" || d.Model != "script/m1" || d.Usage.InputTokens != 300 {
+		t.Fatalf("%+v", d)
+	}
+	webtest.Has(t, page, "the draft that failed", "There is no plan for this", "NO_VALID_PLAN", "The model&#39;s last answer", "juggler", "Drafting, attempt 2, because", "is no agent of the list", "script/m1", "360 tokens", "Retry with another provider", `<option value="spare" selected>`)
+	f := webtest.Form(t, page.Body, "Retry with another provider")
+	f.Set("do", "retry")
+	f.Set("provider", "spare")
+	p := b.Post(at+"/refine", f)
+	if d = site.Drafted(t, p.Location); d.Provider != "spare" || d.Parent == "" || d.Revision != 2 || d.Query != "read the mail and then "+webtest.Hurdle {
+		t.Errorf("%+v", d)
+	}
+	_, page, d = ask(t, site, b, "read the mail and then answer it", "provider", "spare")
+	if d.State != domain.DraftReady || d.By != "model" {
+		t.Fatalf("%+v", d)
+	}
+	webtest.Has(t, page, "the draft", "the model says: the desk knows them", "the model says: the customer reads English", "one has to read, one to write", "not known: its steps have run too seldom here", "Choosing among the agents", "spare/m1")
+}
+
+// A question comes before what cannot be repeated, unless that is not wanted.
+func TestADraftAsksBeforeWhatCannotBeRepeated(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	if page := b.Get("/ask").Body; !strings.Contains(page, `name="approve" value="1" checked`) {
+		t.Error("asking first is not the default")
+	}
+	at, page, _ := ask(t, site, b, "collect the figures and then notify everybody", "approve", "1")
+	webtest.Has(t, page, "the draft", "ask-step-2", "what step-2 does cannot be repeated: a person is asked first")
+	f := webtest.Form(t, page.Body, "Accept and start")
+	f.Set("do", "start")
+	f.Set("intent", "go")
+	p := b.Post(at+"/accept", f)
+	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
+	if err != nil || run.WaitReason != domain.WaitApproval {
+		t.Fatalf("%+v %v", run, err)
+	}
+	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Node != "ask-step-2" {
+		t.Fatalf("%+v %v", list.Items, err)
+	}
+	if _, err := site.Engine.Decide(t.Context(), site.Admin, domain.DecideRequest{Approval: list.Items[0].ID, Approve: false, Comment: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	if run, err = site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != domain.RunCompleted {
+		t.Fatalf("%+v %v", run, err)
+	}
+	journal, err := site.Store.JournalPage(t.Context(), run.ID, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range journal {
+		if e.Node == "step-2" && e.Status != domain.NodeSkipped {
+			t.Errorf("what was refused is %s", e.Status)
+		}
+	}
+	_, _, d := ask(t, site, b, "collect the figures and then notify everybody", "only", "set")
+	if d.State != domain.DraftFailed || !strings.Contains(d.Error.Message, "notify") {
+		t.Errorf("with one tool only: %+v", d)
+	}
+}
+
+// While it is planned, the page says how far it is, to scripts too; when it is done,
+// scripts look at the whole page again.
+func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "collect <all>"}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui", Revision: 1, State: domain.DraftPlanning, CreatedAt: time.Now().UTC()}
+	if err := site.Store.CreateDraft(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	at := "/plans/drafts/" + d.ID
+	if err := site.Store.TellDraft(t.Context(), d.ID, []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseUnderstanding, Who: "complex"}, {At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Who: "m", Problems: []string{"<none>"}}}); err != nil {
+		t.Fatal(err)
+	}
+	page := b.Get(at)
+	webtest.Has(t, page, "the draft", "Being planned", `data-live="draft-`+d.ID, "Drafting, attempt 2, because", "&lt;none&gt;", "Reload", "Stop planning and discard", "also after a restart")
+	if strings.Contains(page.Body, "Make another draft") {
+		t.Error("a draft that is being planned can be refined")
+	}
+	part := func() *http.Request {
+		return webtest.Request(t, http.MethodGet, site.URL+at, "", "HX-Request", "true", "HX-Target", "draft-progress")
+	}
+	if got := b.Do(part()); got.Code != http.StatusOK || !strings.Contains(got.Body, `id="draft-progress"`) || strings.Contains(got.Body, "<form") {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if err := site.Drafts.Open(t.Context()); err != nil { // as after a restart
+		t.Fatal(err)
+	}
+	if d := site.Drafted(t, at); d.State != domain.DraftReady || d.Begun != 1 {
+		t.Errorf("%+v", d)
+	}
+	if got := b.Head(part()); got.Header.Get("HX-Refresh") != "true" {
+		t.Errorf("%d %v", got.StatusCode, got.Header)
+	}
+}

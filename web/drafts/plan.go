@@ -1,0 +1,233 @@
+package drafts
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/diff/plandiff"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/part/plan"
+	"github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// draftedPlan fills in the plan of a draft: its picture, why each step is there,
+// what it takes for granted, what it is expected to take, what is wrong with it.
+func (s *section) draftedPlan(c *ui.Context, p *DraftPage, pl domain.Plan, v domain.Version, request string) error {
+	program, err := s.Engine.Program(c, v.Hash)
+	if err != nil {
+		return err
+	}
+	effects, err := s.Engine.Effects(c, v.Hash)
+	if err != nil {
+		return err
+	}
+	path := link.Plan(pl.Key)
+	p.Name, p.Key, p.Version, p.PlanHref = cmp.Or(kit.Visible(program.Name), pl.Key), pl.Key, fmt.Sprintf("v%d",
+		v.Number), fmt.Sprintf("%s/v/%d", path, v.Number)
+	if c.Who.Role.Includes(domain.RoleAuthor) {
+		p.EditHref = fmt.Sprintf("%s/edit?base=%d", path, v.Number)
+	}
+	if err := s.planFacts(c, p, pl, v, program, request); err != nil {
+		return err
+	}
+	p.Alternatives = alternativesOf(c, v)
+	explained := s.Planner.Explain(c, request, v.Canonical)
+	p.steps(c, pl, program, effects, explained, s.Engine.Catalog())
+	p.explain(c, explained)
+	_, problems := s.Engine.CheckPlan(v.Source, planner.Format(v.Format))
+	for _, q := range problems {
+		p.Problems = append(p.Problems, plan.Problem(c, q))
+	}
+	p.Archived, p.Lines = pl.Archived, plan.Lines(v)
+	p.Graph = graph.Written(c, s.Layouts, program, effects)
+	return nil
+}
+
+// planFacts are how the request was judged, why there is the plan, and what its run is
+// expected to take.
+func (s *section) planFacts(c *ui.Context, p *DraftPage, pl domain.Plan, v domain.Version, program *walk.Program,
+	request string) error {
+	fact := func(term, text string) {
+		if text != "" {
+			p.Facts = append(p.Facts, kit.Fact{Term: c.T(term), Text: text})
+		}
+	}
+	if request != "" {
+		fact(locale.Mark("Judged"), c.T(complexities[s.Planner.Classify(request).Complexity]))
+	}
+	fact(locale.Mark("Reason"), plan.Reason(c, cmp.Or(p.Reason, v.Reason)))
+	if plan.Proposed(pl, v) {
+		fact(locale.Mark("In use"), c.T("v%d is in use; this one takes its place when it is accepted.", pl.Latest))
+	}
+	estimates(c, v, fact)
+	return s.expectedOf(c, pl, program, fact)
+}
+
+// steps lists the steps, each with what it does, may do, and is for.
+func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, effects []walk.Effect, explained domain.Explained,
+	catalog *planner.Catalog) {
+	for i := range program.Nodes {
+		n := &program.Nodes[i]
+		row := DraftStep{ID: n.ID, Does: kit.Visible(plan.Does(n)), Effect: value.Effect(c, string(effects[i])),
+			Unsafe: effects[i] == walk.EffectUnsafe, Why: whyStep(c, n, explained), Chosen: n.ID == c.Query("node")}
+		if info := catalog.Tools[n.Tool]; info.Denied != nil && info.Denied(pl.Key) {
+			p.Unusable = append(p.Unusable, c.T("%s, which %s calls, is denied", kit.Visible(n.Tool), kit.Visible(n.ID)))
+		}
+		for _, need := range n.Needs {
+			row.After = append(row.After, program.Nodes[need].ID)
+		}
+		if row.Unsafe {
+			p.Unsafe++
+		}
+		p.Steps = append(p.Steps, row)
+	}
+}
+
+// explain says what the plan takes for granted, and what it may not use.
+func (p *DraftPage) explain(c *ui.Context, e domain.Explained) {
+	for _, a := range e.Assumed {
+		p.Assumed = append(p.Assumed,
+			c.T("%s of %s is %s: nobody said otherwise", kit.Visible(a.Name), kit.Visible(a.Step), kit.Visible(kit.Cut(a.Value, 200))))
+	}
+	for _, said := range e.Said {
+		p.Assumed = append(p.Assumed, c.T("the model says: %s", kit.Visible(kit.Cut(said, 200))))
+	}
+	if e.Unmeasured > 0 {
+		p.Assumed = append(p.Assumed,
+			c.N(e.Unmeasured, "%s step takes as long as the configuration says: it has run too seldom to know",
+				"%s steps take as long as the configuration says: they have run too seldom to know"))
+	}
+	for _, id := range e.Unusable {
+		p.Unusable = append(p.Unusable, c.T("skill %s: what it is bound to is not configured", kit.Visible(id)))
+	}
+	for _, id := range e.Wanted {
+		p.Unusable = append(p.Unusable, c.T("the model wanted %s, which is not there or may not be planned", kit.Visible(id)))
+	}
+}
+
+// draftBefore shows what changed from the draft that this one was refined from.
+func (s *section) draftBefore(c *ui.Context, p *DraftPage, before, v domain.Version) error {
+	if before.Hash == v.Hash {
+		p.Changed = ": " + c.T("nothing changed")
+		return nil
+	}
+	compared, err := graph.Compare(c, s.Engine, before.Hash, v.Hash)
+	if err != nil {
+		return err
+	}
+	here := c.Echo.Request().URL.Path
+	if c.Echo.Request().Method == http.MethodGet {
+		compared.Chosen = c.Query("node")
+		compared.Href = func(node string) string {
+			if compared.Gone(node) {
+				return fmt.Sprintf("%s?node=%s", p.Before.Href, url.QueryEscape(node)) + "#why"
+			}
+			return here + "?" + url.Values{"node": {node}}.Encode() + "#why"
+		}
+	}
+	p.Changed, p.Graph, p.Diff = ": "+compared.Summary(c), compared.Graph(c, s.Layouts), plan.DiffLines(plandiff.Versions(before, v))
+	return nil
+}
+
+// whyStep says why a planner put a step into a plan.
+func whyStep(c *ui.Context, n *walk.ProgramNode, e domain.Explained) string {
+	switch why := e.Reasons[n.ID]; why.Kind {
+	case domain.ReasonAsked:
+		return c.T("the request says: %s", kit.Visible(why.By))
+	case domain.ReasonNeeded:
+		return c.T("%s needs it", kit.Visible(why.By))
+	case domain.ReasonImplied:
+		return c.T("%s implies it", kit.Visible(why.By))
+	case domain.ReasonGuards:
+		return c.T("it checks what %s makes", kit.Visible(why.By))
+	case domain.ReasonComplex:
+		return c.T("so complex a request deserves it")
+	case domain.ReasonModel:
+		return c.T("the model says: %s", kit.Visible(kit.Cut(why.By, 200)))
+	case domain.ReasonAsk:
+		return c.T("what %s does cannot be repeated: a person is asked first", kit.Visible(why.By))
+	}
+	if n.ExpectedOutput != "" {
+		return c.T("it is to give: %s", kit.Visible(n.ExpectedOutput))
+	}
+	return ""
+}
+
+var complexities = map[domain.Complexity]string{domain.Simple: locale.Mark("simple: one agent answers it"),
+	domain.Moderate: locale.Mark("moderate: a plan may help"), domain.Complex: locale.Mark("complex: it needs several steps")}
+
+// estimates are what the planner wrote into a step plan of its own.
+func estimates(c *ui.Context, v domain.Version, fact func(term, text string)) {
+	var doc domain.ExecutionPlan
+	if json.Unmarshal(v.Canonical, &doc) != nil {
+		return // a graph with metadata of its own kind
+	}
+	if ms := doc.EstimatedDuration; ms > 0 {
+		fact(locale.Mark("Estimated time"), kit.Took(time.Duration(ms)*time.Millisecond))
+	} else {
+		fact(locale.Mark("Estimated time"), c.T("not known: its steps have run too seldom here"))
+	}
+	if doc.EstimatedCost > 0 {
+		fact(locale.Mark("Estimated tokens"), c.Number(int64(doc.EstimatedCost)))
+	} else {
+		fact(locale.Mark("Estimated tokens"), c.T("not known: its steps have run too seldom here"))
+	}
+	if n := doc.Metadata.MeasuredSteps; n > 0 {
+		fact(locale.Mark("Measured here"),
+			c.T("%s of %s steps are estimated by medians of their runs", c.Number(int64(n)), c.Number(int64(len(doc.Steps)))))
+	}
+	if c := doc.Metadata.Confidence; c > 0 {
+		fact(locale.Mark("Confidence"), strconv.FormatFloat(c, 'f', 2, 64))
+	}
+	if list := doc.Metadata.Dropped; len(list) > 0 {
+		fact(locale.Mark("Left out"), c.T("%s (the limits leave no room)", kit.Visible(strings.Join(list, ", "))))
+	}
+}
+
+// expectedOf says what the steps of a draft took and cost in runs of its plan, where
+// there are some: the same was asked before, or it changes a plan in use.
+func (s *section) expectedOf(c *ui.Context, pl domain.Plan, program *walk.Program, fact func(term, text string)) error {
+	flow, err := s.Reader.PlanFlow(c, pl.Key, 0, c.Site.Now().Add(-domain.ExpectedSince))
+	if err != nil {
+		return err
+	}
+	steps := make([]domain.PreviewStep, len(program.Nodes))
+	for i := range program.Nodes {
+		steps[i] = domain.PreviewStep{Node: program.Nodes[i].ID, Type: program.Nodes[i].Type}
+	}
+	fact(locale.Mark("Expected"), run.Expectation(c, flow.Expect(nil, steps), 1))
+	return nil
+}
+
+// alternatives are the plans that can be accepted instead of a version.
+func alternativesOf(c *ui.Context, v domain.Version) []DraftAlternative {
+	var doc domain.ExecutionPlan
+	if v.Origin != "planner" || json.Unmarshal(v.Canonical, &doc) != nil {
+		return nil // a graph with metadata of its own kind
+	}
+	var out []DraftAlternative
+	for _, a := range doc.Metadata.Alternatives {
+		if term, ok := alternatives[a.Metadata.Kind]; ok {
+			out = append(out, DraftAlternative{Kind: a.Metadata.Kind, Name: c.T(term), Tokens: c.Number(int64(a.EstimatedCost)),
+				Took: kit.Took(time.Duration(a.EstimatedDuration) * time.Millisecond), Steps: kit.Visible(strings.Join(a.StepNames(), ", "))})
+		}
+	}
+	return out
+}
+
+var alternatives = map[string]string{"cheaper": locale.Mark("Cheaper, with what was asked for only"),
+	"faster": locale.Mark("Faster, without conditions")}

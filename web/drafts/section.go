@@ -1,0 +1,88 @@
+// Package drafts has the pages of plans that are made from requests: the request, the
+// draft, and its acceptance.
+package drafts
+
+import (
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Ports are what these pages need of the server.
+type Ports struct {
+	App     *app.App
+	Reader  Reader
+	Engine  Engine
+	Drafts  Drafts
+	Planner Planner
+	// Layouts are where the nodes of versions are drawn.
+	Layouts *graph.Layouts
+}
+
+// Reader is what these pages read of the store.
+type Reader interface {
+	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
+	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
+	// PlanFlow is how the newest runs of a plan that began since a time went through
+	// its nodes; version 0 is any. It looks at a bounded number of runs.
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
+}
+
+// Engine knows what plans do.
+type Engine interface {
+	graph.Programs
+	// Catalog is what this installation offers to plans.
+	Catalog() *planner.Catalog
+	// CheckPlan validates without storing.
+	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
+}
+
+// Planner knows why plans are as they are.
+type Planner interface {
+	// Classify judges a request without a model.
+	Classify(request string) domain.Classification
+	// Explain says why the steps of a plan are in it, for the request that it was made
+	// of, and what it takes for granted.
+	Explain(ctx context.Context, request string, canonical []byte) domain.Explained
+}
+
+// Drafts makes plans of requests in the background; nothing of them runs before
+// somebody accepts it.
+type Drafts interface {
+	// Start stores a draft and returns; planning goes on, also after a restart.
+	Start(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error)
+	// Refine makes another draft of the same request, with what should be different
+	// or by another provider; CodeConflict while the one is being planned.
+	Refine(ctx context.Context, actor domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error)
+	// Accept takes the plan of a draft, or an alternative of it, into use.
+	Accept(ctx context.Context, actor domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error)
+	Discard(ctx context.Context, actor domain.Actor, id, reason string) (domain.Draft, error)
+	Draft(ctx context.Context, id string) (domain.Draft, error)
+	// DraftsFrom are those that refine a draft, oldest first.
+	DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error)
+	// Planners are the providers whose models can plan.
+	Planners() []string
+}
+
+type section struct{ Ports }
+
+// Section returns the pages.
+func Section(p Ports) ui.Section {
+	s := &section{p}
+	return ui.Section{Routes: []ui.Route{
+		{Get: "/ask", Operation: app.StartDraft, Handle: s.askPage},
+		{Post: "/ask", Operation: app.StartDraft, Handle: s.makeDraft},
+		{Post: "/plans/drafts", Operation: app.StartDraft, Handle: s.makeDraft},
+		{Get: "/plans/drafts/:draft", Operation: app.GetDraft, Handle: s.draftPage},
+		{Post: "/plans/drafts/:draft/refine", Operation: app.RefineDraft, Handle: s.refineDraft},
+		{Get: "/plans/drafts/:draft/accept", Operation: app.AcceptDraft, Handle: s.acceptPage},
+		{Post: "/plans/drafts/:draft/accept", Operation: app.AcceptDraft, Handle: s.acceptDraft},
+		{Get: "/plans/drafts/:draft/discard", Operation: app.DiscardDraft, Handle: s.discardPage},
+		{Post: "/plans/drafts/:draft/discard", Operation: app.DiscardDraft, Handle: s.discardDraft},
+	}}
+}

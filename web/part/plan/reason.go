@@ -1,0 +1,34 @@
+package plan
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// reasons are what kairosd itself says of why there is a version of a plan. What a
+// person or a model said is shown as it was said.
+var reasons = []string{locale.Mark("skills match what is asked"), locale.Mark("the caller named the agent"),
+	locale.Mark("a planning request"), locale.Mark("no rule plans it, and no model is configured to"), locale.Mark("Multi-step query requiring coordination"), locale.Mark("Single-step query, direct routing"), locale.Mark("Moderate complexity, planning recommended"), locale.Mark("comes with kairosd")}
+
+var measuredReason = regexp.MustCompile(`^(\d+) of (\d+) estimates are medians of runs here$`)
+
+// Reason is why there is a version, in the reader's language where kairosd said it.
+func Reason(c *ui.Context, text string) string {
+	said, rest, more := strings.Cut(text, "; ")
+	if !slices.Contains(reasons, said) {
+		return kit.Visible(text)
+	}
+	m := measuredReason.FindStringSubmatch(rest)
+	switch {
+	case m != nil:
+		return c.T(said) + c.T("; %s of %s estimates are medians of runs here", m[1], m[2])
+	case more:
+		return kit.Visible(text)
+	}
+	return c.T(said)
+}

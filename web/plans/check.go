@@ -1,0 +1,105 @@
+package plans
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/part/plan"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// checkPlan is the part of the editor beside the text: what is wrong with it, and
+// its picture out of band.
+func (s *section) checkPlan(c *ui.Context) error {
+	p := PlanForm{Shell: c.Shell("plans", "Plan"), Heading: c.T("Plan"), Source: typedSource(c), Post: "/plans/new", Idem: kit.NewID()}
+	s.check(c, &p)
+	if !c.HTMX() {
+		return c.Render(http.StatusOK, PlanEditor(p))
+	}
+	return c.Render(http.StatusOK, PlanChecked(p))
+}
+
+// typedSource is the text of the editor; browsers send CRLF line ends.
+func typedSource(c *ui.Context) string { return strings.ReplaceAll(c.Field("source"), "\r\n", "\n") }
+
+// check adds to an editor what is wrong with its text and how it looks. Whether it can be
+// stored is in p.Valid.
+func (s *section) check(c *ui.Context, p *PlanForm) *planner.Document {
+	source := []byte(p.Source)
+	doc, problems := s.Engine.CheckPlan(source, planner.FormatOf("", source))
+	for _, q := range problems {
+		p.Problems = append(p.Problems, plan.Problem(c, q))
+	}
+	p.Checked, p.Valid = true, doc != nil && problems.Err() == nil
+	if p.Valid {
+		if program, err := doc.Program(s.Engine.Catalog()); err == nil {
+			s.draw(c, p, program)
+		}
+	}
+	p.Choices = s.snippetChoices(c, c.Field("add"))
+	p.Numbered = plan.Lines(domain.Version{Source: source})
+	return doc
+}
+
+// draw adds the picture of a text, whose boxes lead to where they are written, and the
+// steps that cannot be repeated.
+func (s *section) draw(c *ui.Context, p *PlanForm, program *walk.Program) {
+	effects := graph.EffectsIn(s.Engine.Catalog(), program)
+	p.Graph = graph.Written(c, s.Layouts, program, effects)
+	lines := nodeLines(p.Source)
+	for i := range p.Graph.Nodes {
+		if n := &p.Graph.Nodes[i]; lines[n.Name] > 0 {
+			n.Line, n.Href = lines[n.Name], fmt.Sprintf("#L%d", lines[n.Name])
+		}
+	}
+	for i := range program.Nodes {
+		n := &program.Nodes[i]
+		if effects[i] != walk.EffectUnsafe {
+			continue
+		}
+		row := kit.ProblemRow{Code: kit.Visible(plan.Does(n)), Message: kit.Visible(n.ID), Line: lines[n.ID]}
+		if row.Line > 0 {
+			row.Where = c.T("line %d", row.Line)
+		}
+		p.Unsafe = append(p.Unsafe, row)
+	}
+}
+
+var nodeLine = regexp.MustCompile(`^[ \t{,-]*(?:["']?id["']?\s*:\s*)?["']?([A-Za-z0-9_][A-Za-z0-9_-]*)["']?\s*(?::|,|\}|$)`)
+
+// nodesBegin is the line of the key below which the nodes or steps of a plan stand.
+var nodesBegin = regexp.MustCompile(`^(?:(?:nodes|steps)|[ \t]*"(?:nodes|steps)")[ \t]*:`)
+
+// nodeLines are the lines on which a text names a node first: as a key of nodes, or as
+// the id of a step. Other keys may be there too; what does not stand there as it is, is
+// not.
+func nodeLines(source string) map[string]int {
+	lines := strings.Split(source, "\n")
+	start := slices.IndexFunc(lines, nodesBegin.MatchString)
+	indent := -1 // of the keys of nodes; steps are told by their ids
+	out := map[string]int{}
+	for i, l := range lines {
+		text := strings.TrimLeft(l, " \t")
+		if i <= start || text == "" || text[0] == '#' {
+			continue
+		}
+		if indent < 0 {
+			indent = len(l) - len(text)
+		}
+		if start >= 0 && strings.Contains(lines[start], "nodes") && len(l)-len(text) != indent {
+			continue // within a node
+		}
+		if m := nodeLine.FindStringSubmatch(l); m != nil && out[m[1]] == 0 {
+			out[m[1]] = i + 1
+		}
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package plans
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/diff/plandiff"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/part/plan"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// planDiffRange is the same page by an address as people write it: diff/3..5.
+func (s *section) planDiffRange(c *ui.Context) error {
+	from, to, ok := strings.Cut(c.Param("range"), "..")
+	if !ok {
+		return domain.Errorf(domain.CodeNotFound, "%q is not two versions", kit.Cut(c.Param("range"), 40)).Suggest("write 3..5")
+	}
+	return c.Echo.Redirect(http.StatusSeeOther,
+		"/plans/"+url.PathEscape(c.Param("plan"))+"/diff/"+url.PathEscape(from)+"/"+url.PathEscape(to))
+}
+
+// planDiff shows what changed from one version of a plan to another.
+func (s *section) planDiff(c *ui.Context) error {
+	pl, err := s.Reader.Plan(c, c.Param("plan"))
+	if err != nil {
+		return err
+	}
+	var versions [2]domain.Version
+	var numbers [2]int
+	for i, key := range []string{"a", "b"} {
+		n, err := strconv.Atoi(c.Param(key))
+		if err != nil {
+			return domain.Errorf(domain.CodeNotFound, "version %q is not a number", c.Param(key))
+		}
+		v, err := s.Reader.VersionByNumber(c, pl.ID, n)
+		if err != nil {
+			return err
+		}
+		numbers[i], versions[i] = n, v
+	}
+	path := link.Plan(pl.Key)
+	a, b := fmt.Sprintf("v%d", numbers[0]), fmt.Sprintf("v%d", numbers[1])
+	p := DiffPage{Shell: c.Shell("plans", c.T("%s from %s to %s", pl.Key, a, b)), Plan: pl.Key, PlanHref: path, A: a, B: b,
+		Swap: fmt.Sprintf("%s/diff/%d/%d", path, numbers[1], numbers[0])}
+	d := plandiff.Versions(versions[0], versions[1])
+	p.Added, p.Removed, p.Lines = d.Added, d.Removed, plan.DiffLines(d)
+	p.Same = p.Added+p.Removed == 0
+	// A version that names what is no longer configured has no picture; its text is
+	// compared all the same.
+	if compared, err := graph.Compare(c, s.Engine, versions[0].Hash, versions[1].Hash); err == nil {
+		compared.Href = func(node string) string { // where it stands, and how its runs went
+			n := numbers[1]
+			if compared.Gone(node) {
+				n = numbers[0]
+			}
+			return fmt.Sprintf("%s/v/%d?%s#step", path, n, url.Values{"node": {node}}.Encode())
+		}
+		p.Graph, p.Steps = compared.Graph(c, s.Layouts), compared.Summary(c)
+	}
+	return c.Render(http.StatusOK, PlanDiff(p))
+}

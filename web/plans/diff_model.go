@@ -1,0 +1,19 @@
+package plans
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/graph"
+)
+
+// DiffPage is two versions of a plan.
+type DiffPage struct {
+	kit.Shell
+	Plan, PlanHref string
+	A, B           string
+	Lines          []kit.DiffLine
+	Added, Removed int
+	Swap           string
+	Same           bool
+	Graph          *graph.Graph
+	Steps          string // how many were added, removed, changed
+}

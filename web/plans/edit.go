@@ -1,0 +1,209 @@
+package plans
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	plans "github.com/kairosd/kairosd/examples"
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/diff/plandiff"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/form"
+	"github.com/kairosd/kairosd/web/part/plan"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+const blankPlan = `id: my-plan
+name: My plan
+nodes:
+  greet:
+    type: log
+    input: "hello ${input}"
+`
+
+// newPlan is the editor of a plan that is not stored yet: empty, with a copy of another,
+// or with an example.
+func (s *section) newPlan(c *ui.Context) error {
+	p := PlanForm{Shell: c.Shell("plans", "New plan"), Heading: c.T("New plan"), Source: blankPlan, Post: "/plans/new", Idem: kit.NewID()}
+	if from := c.Query("from"); from != "" {
+		pl, err := s.Reader.Plan(c, from)
+		if err != nil {
+			return err
+		}
+		v, err := s.numbered(c, pl, "v")
+		if err != nil {
+			return err
+		}
+		p.Source, p.Heading = renamed(string(v.Source), pl.Key+"-copy"), c.T("Copy of %s", kit.Visible(pl.Key))
+	}
+	if err := offerExamples(c, &p); err != nil {
+		return err
+	}
+	s.check(c, &p)
+	return c.Render(http.StatusOK, PlanEditor(p))
+}
+
+// numbered is the version that a parameter of the address names; else the newest.
+func (s *section) numbered(c *ui.Context, pl domain.Plan, parameter string) (domain.Version, error) {
+	number := pl.Latest
+	if n, err := strconv.Atoi(c.Query(parameter)); err == nil && n > 0 {
+		number = n
+	}
+	return s.Reader.VersionByNumber(c, pl.ID, number)
+}
+
+// offerExamples adds links to the examples, and the text of the one that is chosen.
+func offerExamples(c *ui.Context, p *PlanForm) error {
+	files, err := plans.Plans()
+	if err != nil {
+		return fmt.Errorf("read examples: %w", err)
+	}
+	chosen := c.Query("example")
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name, ".yaml")
+		p.Examples = append(p.Examples, kit.Link{Text: name, Href: exampleAt(name), Current: chosen == name})
+		if chosen == name {
+			p.Source = string(f.Source)
+		}
+	}
+	if chosen != "" && !slices.ContainsFunc(p.Examples, func(l kit.Link) bool { return l.Current }) {
+		return domain.Errorf(domain.CodeNotFound, "there is no example %q", chosen)
+	}
+	return nil
+}
+
+// firstExample is the one that is offered where there is no plan yet: it decides, calls
+// and asks a person.
+const firstExample = "order-triage"
+
+func exampleAt(name string) string {
+	return "/plans/new?" + url.Values{"example": {name}}.Encode()
+}
+
+// editPlan is the editor of a version of a plan: the newest, unless the address names
+// another.
+func (s *section) editPlan(c *ui.Context) error {
+	pl, err := s.Reader.Plan(c, c.Param("plan"))
+	if err != nil {
+		return err
+	}
+	v, err := s.numbered(c, pl, "base")
+	if err != nil {
+		return err
+	}
+	p := PlanForm{Shell: c.Shell("plans", c.T("Edit %s", pl.Key)), Heading: c.T("Edit %s v%d", pl.Key, v.Number), Source: string(v.Source),
+		Base: pl.LatestHash, BaseNumber: strconv.Itoa(pl.Latest), Post: link.Plan(pl.Key) + "/edit", Idem: kit.NewID()}
+	s.check(c, &p)
+	return c.Render(http.StatusOK, PlanEditor(p))
+}
+
+// savePlan checks a document and stores it, or tries it, or shows a step to be copied
+// into it; whatever is wrong with it is shown all at once, and what was typed stays.
+func (s *section) savePlan(c *ui.Context) error {
+	p := PlanForm{Shell: c.Shell("plans", "Plan"), Heading: c.T("Plan"), Source: typedSource(c), Reason: c.Field("reason"),
+		Base: c.Field("base"), BaseNumber: c.Field("basen"), Post: c.Echo.Request().URL.Path, Idem: kit.NewID(), TryInput: c.Field("try_input")}
+	if key := c.Param("plan"); key != "" {
+		p.Heading = c.T("Edit %s", key)
+	}
+	switch c.Field("do") {
+	case "add":
+		return s.showSnippet(c, &p)
+	case "try":
+		return s.tryPlan(c, &p)
+	}
+	doc := s.check(c, &p)
+	switch {
+	case !p.Valid:
+		return c.Render(http.StatusUnprocessableEntity, PlanEditor(p))
+	case c.Field("do") == "check":
+		return c.Render(http.StatusOK, PlanEditor(p))
+	}
+	stored, err := s.App.Plans.Store(c,
+		app.PlanDocument{Meta: c.Meta(), Source: []byte(p.Source), Format: formatOf(&p), Origin: "upload", Reason: p.Reason, Base: p.Base})
+	if domain.CodeOf(err) == domain.CodeStale {
+		return s.savedMeanwhile(c, &p, doc, err)
+	} else if err != nil {
+		return err
+	}
+	return c.To(fmt.Sprintf("%s/v/%d", link.Plan(stored.Plan.Key), stored.Version.Number))
+}
+
+func formatOf(p *PlanForm) planner.Format { return planner.FormatOf("", []byte(p.Source)) }
+
+// showSnippet shows a step that can be copied into the text.
+func (s *section) showSnippet(c *ui.Context, p *PlanForm) error {
+	code := http.StatusOK
+	var err error
+	if p.Snippet, err = s.snippet(p.Source, c.Field("add")); err != nil {
+		code, p.Trouble = http.StatusUnprocessableEntity, c.Sentence(err)
+	}
+	s.check(c, p)
+	return c.Render(code, PlanEditor(*p))
+}
+
+// tryPlan starts a dry run of the text, without saving it.
+func (s *section) tryPlan(c *ui.Context, p *PlanForm) error {
+	var input domain.RawJSON
+	if strings.TrimSpace(p.TryInput) != "" {
+		var err error
+		if input, err = inputOf(p.TryInput); err != nil {
+			return err
+		}
+	}
+	text := sha256.Sum256([]byte(p.Source + "\x00" + p.TryInput)) // another text is tried again
+	err := c.OnceOf(":try:"+hex.EncodeToString(text[:]), func() (string, error) {
+		run, _, err := s.Engine.TryPlan(c, c.Who.Actor(), []byte(p.Source), formatOf(p), input)
+		return "/runs/" + run.ID, err
+	})
+	if domain.CodeOf(err) == domain.CodeInvalid {
+		p.Trouble = c.Sentence(err)
+		s.check(c, p)
+		return c.Render(http.StatusUnprocessableEntity, PlanEditor(*p))
+	}
+	return err
+}
+
+// savedMeanwhile shows what was typed beside what somebody else has saved since:
+// saving again is on top of what is there now.
+func (s *section) savedMeanwhile(c *ui.Context, p *PlanForm, doc *planner.Document, why error) error {
+	pl, err := s.Reader.Plan(c, doc.ID)
+	if err != nil {
+		return err
+	}
+	p.Stale = c.Sentence(why)
+	now, err := s.Reader.VersionByHash(c, pl.LatestHash)
+	if err != nil {
+		return err
+	}
+	if began, err := s.Reader.VersionByHash(c, p.Base); err == nil {
+		if began.Number < pl.Latest {
+			p.StaleDiff = fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(pl.Key), began.Number, pl.Latest)
+		}
+		typed := domain.Version{Source: []byte(p.Source), Format: string(cmp.Or(formatOf(p), planner.FormatYAML))}
+		p.Theirs, p.Yours = plan.DiffLines(plandiff.Versions(began, now)), plan.DiffLines(plandiff.Versions(began, typed))
+		p.Began, p.Now = fmt.Sprintf("v%d", began.Number), fmt.Sprintf("v%d", now.Number)
+	} else if domain.CodeOf(err) != domain.CodeNotFound {
+		return err
+	}
+	p.Base, p.BaseNumber = pl.LatestHash, strconv.Itoa(pl.Latest)
+	return c.Render(http.StatusConflict, PlanEditor(*p))
+}
+
+// inputOf is an input as it was typed: JSON, or plain text.
+func inputOf(typed string) (domain.RawJSON, error) {
+	if input, err := form.JSON(typed); err == nil {
+		return input, nil
+	}
+	return jsonvalue.Encode(typed)
+}

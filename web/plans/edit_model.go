@@ -1,0 +1,34 @@
+package plans
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/part/plan"
+)
+
+// PlanForm is the editor.
+type PlanForm struct {
+	kit.Shell
+	Heading  string
+	Source   string
+	Reason   string
+	Post     string
+	Idem     string
+	Problems []kit.ProblemRow
+	// Base is the newest version when the form was made: its hash and its number.
+	// Stale says that there is a newer one, StaleDiff shows what it changed.
+	Base, BaseNumber, Stale, StaleDiff string
+	// Of a form that is stale: what the others and what the reader changed since the
+	// version that the reader began with.
+	Began, Now     string
+	Theirs, Yours  []kit.DiffLine
+	Checked, Valid bool
+	Trouble        string // why something other than saving was not done
+	Graph          *graph.Graph
+	Unsafe         []kit.ProblemRow // steps that cannot be repeated
+	Choices        []kit.Option     // what a step may be shown of
+	Snippet        string           // a step to be copied into the plan; empty: none was asked for
+	TryInput       string
+	Examples       []kit.Link    // to begin with, of a plan that is new
+	Numbered       [][]plan.Span // the text with line numbers
+}

@@ -1,0 +1,278 @@
+package plans
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/part/plan"
+	"github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// How the runs of a plan went through its nodes, drawn on its picture.
+
+// flowWindows are the windows that a plan's page offers; others can be written
+// into its address.
+var flowWindows = []string{"24h", "7d", "30d"}
+
+const flowWindow = "7d"
+
+// pageSteps bounds the rows of one page of the table of steps.
+const pageSteps = 200
+
+// flowPaints are what the shade of a node may say on a plan's page.
+var flowPaints = []struct{ key, word string }{{"", locale.Mark("none")}, {"failed", locale.Mark("failures")},
+	{"took", locale.Mark("took")}, {"attempts", locale.Mark("attempts")}}
+
+// planFlow is one version of a plan with how it went.
+type planFlow struct {
+	*ui.Context
+	*section
+	key     string
+	version int
+	program *walk.Program
+	effects []walk.Effect // what its nodes may do
+	since   string
+	flow    domain.PlanFlow
+}
+
+func (s *section) planFlow(c *ui.Context, key string, v domain.Version, program *walk.Program) (*planFlow, error) {
+	f := &planFlow{Context: c, section: s, key: key, version: v.Number, program: program, since: c.Query("since")}
+	from, err := filter.Moment(f.since, c.Site.Now())
+	if err != nil {
+		f.since = flowWindow
+		from, _ = filter.Moment(f.since, c.Site.Now())
+	}
+	if f.effects, err = s.Engine.Effects(c, v.Hash); err != nil {
+		return nil, err
+	}
+	f.flow, err = s.Reader.PlanFlow(c, key, v.Number, from)
+	return f, err
+}
+
+// href is this page with other settings; nil takes one away.
+func (f *planFlow) href(set url.Values) string {
+	q := url.Values{}
+	for _, k := range []string{"since", "paint", "node", "zoom", "all", "rows", "line"} {
+		if v := f.Query(k); v != "" {
+			q.Set(k, v)
+		}
+	}
+	for k, v := range set {
+		if q.Del(k); len(v) > 0 && v[0] != "" {
+			q.Set(k, v[0])
+		}
+	}
+	path := f.Echo.Request().URL.Path
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// graph draws the plan with what its runs did: how many came by and failed, how
+// long it took, which edges they took.
+func (f *planFlow) graph() *graph.Graph {
+	o := diagram.Options{Focus: f.Query("node")}
+	if len(f.program.Nodes) > graph.FoldFrom && f.Query("all") == "" {
+		o.Most = graph.FoldTo
+	}
+	p := graph.Painter{Drawing: f.Layouts.Draw(f.program, f.effects, o), Selected: o.Focus, Focus: o.Focus != "", Overlay: f.overlay,
+		Count: f.edgeCount, FlowRuns: f.flow.Runs, Href: func(node string) string { return f.href(url.Values{"node": {node}}) + "#step" }}
+	g := p.Paint(f.Context)
+	if o.Most > 0 {
+		g.Fold(f.Context, p.Drawing, len(f.program.Nodes), f.href(url.Values{"all": {"1"}}))
+	}
+	f.settings(g, p.Drawing)
+	return g
+}
+
+func (f *planFlow) settings(g *graph.Graph, d *diagram.Drawing) {
+	row := func(name, key, current string, values, words []string) {
+		s := graph.Setting{Name: name}
+		for i, v := range values {
+			s.Links = append(s.Links, kit.Link{Text: words[i], Href: f.href(url.Values{key: {v}}), Current: v == current})
+		}
+		g.Settings = append(g.Settings, s)
+	}
+	row(f.T("Runs of the last"), "since", f.since, flowWindows, flowWindows)
+	var values, words []string
+	for _, p := range flowPaints {
+		values, words = append(values, p.key), append(words, f.T(p.word))
+	}
+	row(f.T("Shade"), "paint", f.Query("paint"), values, words)
+	g.Zoom(f.Context, d, func(size string) string { return f.href(url.Values{"zoom": {size}}) })
+	g.File = fmt.Sprintf("/plans/%s/v/%d/graph.svg", url.PathEscape(f.key), f.version)
+	if key := f.Query("paint"); key != "" {
+		most := 0.0
+		for _, n := range f.flow.Nodes {
+			most = max(most, shade(key, n))
+		}
+		if most > 0 {
+			g.Scale = &graph.Scale{What: f.T("Shades:"), Least: f.shadeText(key, 0), Most: f.shadeText(key, most)}
+		}
+	}
+	switch {
+	case f.flow.Runs == 0:
+		g.Note = strings.TrimSpace(g.Note + " " + f.T("No run of this version began in the last %s.", f.since))
+	case f.flow.Whole:
+		g.Note = strings.TrimSpace(g.Note + " " + f.N(f.flow.Runs, "%s run of this version, of the last %s.",
+			"%s runs of this version, of the last %s.", f.since))
+	default:
+		g.Note = strings.TrimSpace(g.Note + " " + f.N(f.flow.Runs, "The newest %s run of this version, since %s.",
+			"The newest %s runs of this version, since %s.", f.Time(f.flow.Since).Text))
+	}
+}
+
+// merged is what runs did in all members of a box.
+func (f *planFlow) merged(box *diagram.Node) *domain.NodeFlow {
+	var out domain.NodeFlow
+	for _, id := range box.Members {
+		n := f.flow.Nodes[id]
+		if n == nil {
+			continue
+		}
+		out.Runs = max(out.Runs, n.Runs)
+		out.Settled, out.Failed, out.Attempts, out.Skipped = out.Settled+n.Settled, out.Failed+n.Failed, out.Attempts+n.Attempts, out.Skipped+n.Skipped
+		out.P50, out.P95 = out.P50+n.P50, max(out.P95, n.P95)
+	}
+	if out.Runs == 0 {
+		return nil
+	}
+	return &out
+}
+
+// overlay is what stands in a box: its second line, how it is named, its shade.
+func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
+	n := f.merged(box)
+	if n == nil {
+		if f.flow.Runs == 0 {
+			return "", "", ""
+		}
+		return f.T("no run"), f.T("no run"), ""
+	}
+	detail = "×" + f.Number(int64(n.Runs)) + " · " // a node has room for 16 characters
+	said = f.N(n.Runs, "%s run", "%s runs") + " · "
+	if n.Failed > 0 {
+		detail += f.T("%s fail", share(f.Context, n.Failed, n.Settled))
+		said += f.T("%s fail", share(f.Context, n.Failed, n.Settled)) + " · "
+	} else {
+		detail += kit.Took(n.P50)
+	}
+	said += f.T("half within %s, 95%% within %s", kit.Took(n.P50), kit.Took(n.P95))
+	if key := f.Query("paint"); key != "" {
+		most := 0.0
+		for _, o := range f.flow.Nodes {
+			most = max(most, shade(key, o))
+		}
+		if heat = "q0"; most > 0 && shade(key, n) > 0 {
+			heat = fmt.Sprintf("q%d", 1+min(4, int(5*shade(key, n)/most)))
+		}
+	}
+	return detail, said, heat
+}
+
+// edgeCount is how often an edge was taken: where there is no choice, by every
+// visit that completed.
+func (f *planFlow) edgeCount(e *diagram.Edge) int {
+	from, ok := f.program.Index[e.From]
+	if !ok {
+		return -1 // of a folded box
+	}
+	if e.Position < 0 {
+		if n := f.flow.Nodes[e.To]; n != nil {
+			return n.Runs
+		}
+		return 0
+	}
+	if n := f.flow.Nodes[e.From]; n != nil && len(f.program.Nodes[from].Out) == 1 {
+		return max(n.Settled-n.Failed, f.flow.Edges[e.Position])
+	}
+	return f.flow.Edges[e.Position]
+}
+
+func shade(key string, n *domain.NodeFlow) float64 {
+	switch key {
+	case "failed":
+		return float64(n.Failed) / float64(max(n.Settled, 1))
+	case "took":
+		return n.P50.Seconds()
+	case "attempts":
+		return float64(n.Attempts) / float64(max(n.Settled, 1))
+	}
+	return 0
+}
+
+func (f *planFlow) shadeText(key string, v float64) string {
+	switch key {
+	case "failed":
+		return f.Display.Lang.Percent(v)
+	case "took":
+		return kit.Took(time.Duration(v * float64(time.Second)))
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64)
+}
+
+// share is a part of a whole in percent; what is more than nothing is not 0%.
+func share(c *ui.Context, part, whole int) string {
+	if part == 0 || whole == 0 {
+		return c.Display.Lang.Percent(0)
+	}
+	return c.Display.Lang.Percent(max(0.01, float64(part)/float64(whole)))
+}
+
+// steps is the table beside the picture: the same numbers, of every node, a page
+// of them where there are many.
+func (f *planFlow) steps() ([]FlowRow, kit.RowPages) {
+	chosen := f.program.Index[f.Query("node")] // 0: none
+	from, to, pages := ui.RowPage(f.Context, len(f.program.Nodes), pageSteps, chosen, f.href)
+	out := make([]FlowRow, 0, to-from)
+	for i := from; i < to; i++ {
+		node := &f.program.Nodes[i]
+		row := FlowRow{ID: kit.Visible(node.ID), Href: f.href(url.Values{"node": {node.ID}, "rows": nil}) + "#step",
+			Does: kit.Visible(plan.Does(node)), Effect: value.Effect(f.Context, string(f.effects[i])), Current: f.Query("node") == node.ID}
+		if n := f.flow.Nodes[node.ID]; n != nil {
+			row.Runs, row.P50, row.P95 = f.Number(int64(n.Runs)), kit.Took(n.P50), kit.Took(n.P95)
+			row.Failed, row.Bad = share(f.Context, n.Failed, n.Settled), n.Failed > 0
+			row.Attempts = strconv.FormatFloat(float64(n.Attempts)/float64(max(n.Settled, 1)), 'f', 1, 64)
+		}
+		out = append(out, row)
+	}
+	return out, pages
+}
+
+// chosen is the panel of the node that somebody chose; nil: nobody did.
+func (f *planFlow) chosen() *FlowNode {
+	id := f.Query("node")
+	i, ok := f.program.Index[id]
+	if !ok {
+		return nil
+	}
+	node := &f.program.Nodes[i]
+	at := "plan:" + filter.Quote(f.key) + " node:" + filter.Quote(id)
+	out := &FlowNode{ID: kit.Visible(id), Close: f.href(url.Values{"node": nil}), All: link.Steps(at+" since:"+f.since, ""),
+		Slowest: link.Steps(at+" since:"+f.since, "took"), Failing: link.Steps(at+" status:failed since:"+f.since, "")}
+	out.Facts = []kit.Fact{{Term: f.T("What it does"), Text: kit.Visible(plan.Does(node))},
+		{Term: f.T("Effect"), Text: value.Effect(f.Context, string(f.effects[i]))}}
+	n := f.flow.Nodes[id]
+	if n == nil {
+		return out
+	}
+	out.Facts = append(out.Facts, kit.Fact{Term: f.T("Runs"), Text: f.Number(int64(n.Runs))},
+		kit.Fact{Term: f.T("Failed"), Text: share(f.Context, n.Failed, n.Settled)}, kit.Fact{Term: f.T("Median and p95"),
+			Text: kit.Took(n.P50) + " · " + kit.Took(n.P95)}, kit.Fact{Term: f.T("Attempts"), Text: f.Number(int64(n.Attempts))})
+	out.Failures, out.Slow = run.StepHits(f.Context, n.Failures), run.StepHits(f.Context, n.Slow)
+	return out
+}

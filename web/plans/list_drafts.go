@@ -1,0 +1,50 @@
+package plans
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/plan"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// draftsShown is how many open drafts a list has at most.
+const draftsShown = 100
+
+// draftRows are the open drafts whose request holds a text.
+func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
+	list, err := s.Drafts.Drafts(c, false, draftsShown)
+	if err != nil {
+		return nil, err
+	}
+	var out []DraftRow
+	for _, d := range list {
+		if q != "" && !strings.Contains(strings.ToLower(d.Query), strings.ToLower(q)) {
+			continue
+		}
+		row := DraftRow{Status: plan.DraftStatus(d.State), Request: kit.Visible(kit.Cut(d.Query, 160)), Href: "/plans/drafts/" + d.ID,
+			Who: kit.Visible(d.Actor), At: c.Time(d.CreatedAt), Plan: kit.Visible(d.Plan)}
+		if d.Revision > 1 {
+			row.Revision = c.T("revision %d", d.Revision)
+		}
+		if d.Version > 0 {
+			row.Plan += fmt.Sprintf(" v%d", d.Version)
+		}
+		if d.Error != nil {
+			row.Error = c.Said(kit.Cut(d.Error.Message, 200))
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// hasDraft reports whether the newest version of a plan came of an open draft.
+func (s *section) hasDraft(c *ui.Context, pl domain.Plan) (bool, error) {
+	d, err := s.Drafts.DraftOfVersion(c, pl.LatestHash)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return false, nil
+	}
+	return err == nil && d.State.Open(), err
+}

@@ -1,0 +1,58 @@
+package plans
+
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/run"
+)
+
+// PlanRow is a plan in a list.
+type PlanRow struct {
+	Key, Href, Name, Version string
+	Updated                  kit.Time
+	Stats                    PlanStats
+	About                    string
+	Paused                   bool
+	Author                   string
+	Owner                    kit.Link
+	Labels                   []kit.Link
+}
+
+// PlanStats is how the last runs of a plan went.
+type PlanStats struct {
+	Strip        []run.Cell
+	Label        string // the strip in words
+	Last         kit.Status
+	LastHref     string
+	LastAt       kit.Time
+	Rate, RateOf string
+	Bad          bool
+	FailedHref   string
+	Median, Slow string
+	Next         kit.Time // when a run begins by itself; NextHref is empty: none does
+	NextHref     string
+}
+
+// PlansPage is the plan list.
+type PlansPage struct {
+	kit.Shell
+	Query        string
+	Rows         []PlanRow
+	Drafts       []DraftRow // open ones
+	Newer, Older string
+	State        string
+	States       []kit.Link
+	CanStart     bool
+	CanWrite     bool
+	Example      string // address of an editor with one in it
+	// Error says what of the query is not understood.
+	Error, Suggestion string
+}
+
+// DraftRow is a draft in a list.
+type DraftRow struct {
+	Status              kit.Status
+	Request, Href       string
+	Revision, Who, Plan string
+	Error               string
+	At                  kit.Time
+}

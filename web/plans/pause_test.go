@@ -1,0 +1,66 @@
+package plans_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// An operator lets no run of a plan start: its pages and the list say so, who and why,
+// and the start is refused with what was typed kept; a dry run, and a rerun of what
+// there is, start all the same.
+func TestAPlanIsPausedByForm(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
+		t.Fatal(err)
+	}
+	otto := site.Browser(t)
+	otto.LoginAs("otto", webtest.Password)
+	site.Plan(t, "id: flood\nnodes: {a: {type: set, input: \"${input}\"}}\n")
+	run := site.Run(t, "flood", "1")
+	webtest.Has(t, otto.Get("/plans/flood"), "the plan", `form="once-pause" name="do" value="pause">Pause<`)
+	webtest.Has(t, otto.Get("/plans?state=paused"), "no paused plan", "No plan is paused.")
+	page := otto.Get("/plans/flood/pause")
+	webtest.Has(t, page, "the preview", "No run of it starts any more", "existing runs can be resumed")
+	form := page.Hidden()
+	form.Set("reason", "it floods <the bank>")
+	stale := otto.Get("/plans/flood/pause").Hidden()
+	if p := otto.Post("/plans/flood/pause", form); p.Location != "/plans/flood" {
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+	}
+	if p := otto.Post("/plans/flood/pause", stale); p.Location != "/plans/flood" { // it stays as it is
+		t.Errorf("pausing what is paused: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	for _, path := range []string{"/plans/flood", "/plans/flood/start"} {
+		webtest.Has(t, b.Get(path), path, "Paused since", "otto", "it floods &lt;the bank&gt;", "Unpause")
+	}
+	webtest.Has(t, b.Get("/plans?state=paused"), "the paused plans", `href="/plans/flood"`, ">paused<")
+	start := b.Get("/plans/flood/start").Hidden()
+	start.Set("input", "17")
+	if p := b.Post("/plans/flood/start", start); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The run was not started.") || !strings.Contains(p.Body, ">17</textarea>") {
+		t.Errorf("starting a paused plan: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	start.Set("dry", "1")
+	if p := b.Post("/plans/flood/start", start); p.Code != http.StatusSeeOther {
+		t.Errorf("a dry run of a paused plan: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	rerun := b.Get("/runs/" + run.ID + "/rerun").Hidden()
+	if p := b.Post("/runs/"+run.ID+"/rerun", rerun); p.Code != http.StatusSeeOther {
+		t.Errorf("a rerun of a paused plan: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	form = otto.Get("/plans/flood/pause").Hidden()
+	if p := otto.Post("/plans/flood/pause", form); p.Location != "/plans/flood" {
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+	}
+	if strings.Contains(b.Get("/plans/flood").Body, "Paused since") {
+		t.Error("what is paused no more says that it is")
+	}
+	if said := site.Audited(t); !said["plan.pause"] || !said["plan.unpause"] {
+		t.Errorf("the audit log: %v", said)
+	}
+}

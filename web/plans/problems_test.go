@@ -1,0 +1,195 @@
+package plans_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// badPlans are the cases with which the planner's own tests show each problem that
+// it can report.
+func badPlans(t *testing.T) (plans map[string]string, codes map[string]bool) {
+	t.Helper()
+	files, err := filepath.Glob("../../planner/testdata/problems/*.txt")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d files of cases: %v", len(files), err)
+	}
+	plans, codes = map[string]string{}, map[string]bool{}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range strings.Split("\n"+string(src), "\n== ")[1:] {
+			title, rest, _ := strings.Cut(c, "\n")
+			document, problems, _ := strings.Cut("\n"+rest, "\n-- problems\n")
+			plans[filepath.Base(file)+": "+title] = strings.TrimPrefix(document, "\n") + "\n"
+			for _, m := range regexp.MustCompile(`(?m)^\d+:\d+ \w+ \[([a-z_.]+)\]`).FindAllStringSubmatch(problems, -1) {
+				codes[m[1]] = true
+			}
+		}
+	}
+	return plans, codes
+}
+
+// unheard are problems that need what no document alone can bring about here.
+var unheard = map[string]string{
+	"node.tool_denied":   "a tool that is denied in runs of the plan is needed: a matter of the configuration",
+	"node.model_unknown": "an agent with a list of models is needed: a matter of the configuration",
+}
+
+// Every problem and warning that a plan can have stands in the editor as it is
+// typed, with its place, the step, what is wrong and what to do; and the API says the
+// same.
+func TestEveryProblemOfAPlanStandsInTheEditor(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	token, _, err := site.Auth.CreateToken(t.Context(), site.Admin, "check", domain.RoleAuthor, nil, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := b.Get("/plans/new").Hidden()
+	plans, codes := badPlans(t)
+	heard := map[string]bool{}
+	for name, source := range plans {
+		_, problems := site.Engine.CheckPlan([]byte(source), planner.FormatOf("", []byte(source)))
+		for _, p := range problems {
+			heard[p.Code] = true
+		}
+		send := url.Values{"source": {strings.ReplaceAll(source, "\n", "\r\n")}} // as browsers do
+		for k, v := range form {
+			if k != "source" {
+				send[k] = v
+			}
+		}
+		page := b.Post("/plans/check", send)
+		if page.Code != http.StatusOK {
+			t.Errorf("%s: %d", name, page.Code)
+			continue
+		}
+		_, list, _ := strings.Cut(page.Body, `<ul class="problems">`)
+		list, _, _ = strings.Cut(list, "</ul>")
+		rows := strings.Split(list, "<li>")[1:]
+		if len(rows) != len(problems) {
+			t.Errorf("%s: %d rows for %d problems", name, len(rows), len(problems))
+			continue
+		}
+		for i, p := range problems {
+			row := plain(rows[i])
+			wants := []string{string(p.Severity), shown(p.Message), shown(p.Suggestion), p.Code}
+			if shown(p.Node) == p.Node { // what cannot be seen is named
+				wants = append(wants, p.Node)
+			}
+			if p.Line > 0 {
+				wants = append(wants, fmt.Sprintf("line %d, column %d", p.Line, p.Column))
+				if !strings.Contains(rows[i], fmt.Sprintf(`href="#L%d"`, p.Line)) {
+					t.Errorf("%s: no link to line %d: %s", name, p.Line, rows[i])
+				}
+			}
+			for _, want := range wants {
+				if !strings.Contains(row, want) {
+					t.Errorf("%s: %q is not in %q", name, want, row)
+				}
+			}
+		}
+		sameOverTheAPI(t, site, token, name, source, problems)
+	}
+	for code := range codes {
+		switch why := unheard[code]; {
+		case heard[code] && why != "":
+			t.Errorf("%s is heard: %s", code, why)
+		case !heard[code] && why == "":
+			t.Errorf("no case brings %s into the editor", code)
+		}
+	}
+}
+
+// shown is a text of a problem as pages show it: blanks are one, what cannot be seen
+// is left out.
+func shown(s string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if r < 32 || r > 126 {
+			return ' '
+		}
+		return r
+	}, s)), " ")
+}
+
+// plain is the text of a piece of a page.
+func plain(markup string) string {
+	return shown(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(markup, " ")))
+}
+
+func sameOverTheAPI(t *testing.T, site *webtest.Site, token, name, source string, want planner.Problems) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/api/v1/plans/check", strings.NewReader(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/yaml")
+	if planner.FormatOf("", []byte(source)) == planner.FormatJSON {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var got struct{ Problems planner.Problems }
+	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || len(got.Problems) != len(want) {
+		t.Errorf("%s over the API: %d, %d of %d problems, %v", name, resp.StatusCode, len(got.Problems), len(want), err)
+		return
+	}
+	for i := range want {
+		if got.Problems[i] != want[i] {
+			t.Errorf("%s over the API: %+v, want %+v", name, got.Problems[i], want[i])
+		}
+	}
+}
+
+// A reader of Spanish is told in Spanish what is wrong, above the planner's own words,
+// which say about what; every code that plans can have has such words.
+func TestProblemsAreSaidInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	form := b.Get("/plans/new").Hidden()
+	check := func(source, lang string) string {
+		t.Helper()
+		form.Set("source", source)
+		req := webtest.Request(t, http.MethodPost, site.URL+"/plans/check", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Origin", site.URL, "Sec-Fetch-Site", "same-origin",
+			"HX-Request", "true", "HX-Target", "problems", "Accept-Language", lang)
+		return b.Do(req).Body
+	}
+	plans, _ := badPlans(t)
+	for name, source := range plans {
+		_, problems := site.Engine.CheckPlan([]byte(source), planner.FormatOf("", []byte(source)))
+		if len(problems) == 0 {
+			continue
+		}
+		if said := strings.Count(check(source, "es"), `<span lang="en">`); said != len(problems) {
+			t.Errorf("%s: %d of %d problems are said in Spanish", name, said, len(problems))
+		}
+	}
+	const source = "id: x\nnodes:\n  a: {type: calculatr}\n"
+	if page := check(source, "es"); !strings.Contains(plain(page), "No existe ese tipo de nodo: unknown node type") {
+		t.Errorf("in Spanish: %s", webtest.Words(page))
+	}
+	if page := check(source, "en"); strings.Contains(page, "lang=") || !strings.Contains(plain(page), "error a unknown node type") {
+		t.Errorf("in English: %s", webtest.Words(page))
+	}
+}

@@ -1,0 +1,112 @@
+// Package plans has the pages of plans: their list, their versions, and the editor.
+package plans
+
+import (
+	"context"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/graph"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Ports are what these pages need of the server.
+type Ports struct {
+	App    *app.App
+	Reader Reader
+	Engine Engine
+	Drafts Drafts
+	// Layouts are where the nodes of versions are drawn.
+	Layouts *graph.Layouts
+}
+
+// Reader is what these pages read of the store.
+type Reader interface {
+	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
+	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
+	// PlanFacts are what a plan is found by.
+	PlanFacts(ctx context.Context, plan string) ([]domain.PlanFact, error)
+	// PlanFlow is how the newest runs of a plan that began since a time went through
+	// its nodes; version 0 is any. It looks at a bounded number of runs.
+	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
+	// PlanOutcomes counts how runs of a plan ended since a time.
+	PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error)
+	// PlansThatRun are the keys of plans that run another plan.
+	PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error)
+	Versions(ctx context.Context, planID string) ([]domain.Version, error) // newest first, without source
+	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
+	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
+	// VersionRuns says per version number how many runs ended since a time, how, and
+	// how many are under way.
+	VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]domain.VersionRuns, error)
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
+	// LastRuns are the newest runs of a plan, with id, state and times only.
+	LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error)
+	// NextStart is the run of a plan that is the next to start at a time set for it,
+	// and when; "": none is, or too many are queued.
+	NextStart(ctx context.Context, plan string) (run string, at time.Time, err error)
+}
+
+// Engine knows what plans do, and tries them.
+type Engine interface {
+	graph.Programs
+	// Catalog is what this installation offers to plans.
+	Catalog() *planner.Catalog
+	// CheckPlan validates without storing.
+	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
+	// TryPlan starts a dry run of a document without saving it.
+	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems,
+		error)
+}
+
+// Drafts are plans that wait to be accepted.
+type Drafts interface {
+	Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error)
+	// DraftOfVersion is the newest draft whose plan is a version; CodeNotFound.
+	DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error)
+}
+
+type section struct{ Ports }
+
+// Section returns the pages.
+func Section(p Ports) ui.Section {
+	s := &section{p}
+	return ui.Section{Routes: s.routes(), Done: done}
+}
+
+func (s *section) routes() []ui.Route {
+	return []ui.Route{
+		{Get: "/plans", Operation: app.ListPlans, Handle: s.plans},
+		{Get: "/plans/new", Operation: app.StorePlan, Handle: s.newPlan},
+		{Post: "/plans/new", Operation: app.StorePlan, Handle: s.savePlan},
+		{Get: "/plans/check", Operation: app.StorePlan, Handle: s.newPlan},
+		{Post: "/plans/check", Operation: app.StorePlan, Handle: s.checkPlan},
+		{Get: "/plans/:plan", Operation: app.GetPlan, Handle: s.plan},
+		{Get: "/plans/:plan/v/:number", Operation: app.GetPlanVersion, Handle: s.plan},
+		{Get: "/plans/:plan/v/:number/graph.svg", Operation: app.GetPlanVersion, Handle: s.planGraphFile},
+		{Get: "/plans/:plan/v/:number/source", Operation: app.GetPlanVersion, Handle: s.planSource},
+		{Get: "/plans/:plan/v/:number/restore", Operation: app.RestoreVersion, Handle: s.restorePage},
+		{Post: "/plans/:plan/v/:number/restore", Operation: app.RestoreVersion, Handle: s.restore},
+		{Get: "/plans/:plan/v/:number/accept", Operation: app.AcceptPlan, Handle: s.acceptVersionPage},
+		{Post: "/plans/:plan/v/:number/accept", Operation: app.AcceptPlan, Handle: s.acceptVersion},
+		{Get: "/plans/:plan/diff/:a/:b", Operation: app.DiffPlan, Handle: s.planDiff},
+		{Get: "/plans/:plan/diff/:range", Operation: app.DiffPlan, Handle: s.planDiffRange},
+		{Get: "/plans/:plan/versions", Operation: app.ListVersions, Handle: ui.See("/plans/:plan")},
+		{Get: "/plans/:plan/archive", Operation: app.ArchivePlan, Handle: s.archivePage},
+		{Post: "/plans/:plan/archive", Operation: app.ArchivePlan, Handle: s.archive},
+		{Get: "/plans/:plan/pause", Operation: app.PausePlan, Handle: s.pausePage},
+		{Post: "/plans/:plan/pause", Operation: app.PausePlan, Handle: s.pause},
+		{Get: "/plans/:plan/edit", Operation: app.StorePlan, Handle: s.editPlan},
+		{Post: "/plans/:plan/edit", Operation: app.StorePlan, Handle: s.savePlan},
+	}
+}
+
+// done is what pages say after an act.
+var done = []ui.Done{
+	{Name: "plan-paused", Path: "/plans/:plan/pause", Act: "pause",
+		Says: locale.Mark("No run of the plan starts any more. What is under way goes on.")},
+	{Name: "plan-unpaused", Path: "/plans/:plan/pause", Act: "unpause", Says: locale.Mark("Runs of the plan start again.")},
+}
