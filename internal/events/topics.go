@@ -39,3 +39,13 @@ func Topics(e domain.Event) []string {
 	}
 	return out
 }
+
+// IsTopic reports whether Topics may name a topic.
+func IsTopic(name string) bool {
+	switch name {
+	case "runs", "now", "attention", "approvals", "drafts", "circuits", "system":
+		return true
+	}
+	kind, id, _ := strings.Cut(name, "-")
+	return id != "" && (kind == "run" || kind == "draft")
+}

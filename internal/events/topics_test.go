@@ -27,5 +27,15 @@ func TestTopics(t *testing.T) {
 		if got := strings.Join(events.Topics(c.event), " "); got != c.want {
 			t.Errorf("%s: topics %q, want %q", c.event.Type, got, c.want)
 		}
+		for _, topic := range events.Topics(c.event) {
+			if !events.IsTopic(topic) {
+				t.Errorf("%s: %q is not known as a topic", c.event.Type, topic)
+			}
+		}
+	}
+	for _, unknown := range []string{"", "day", "run-", "run", "other", "drafts-1"} {
+		if events.IsTopic(unknown) {
+			t.Errorf("%q is known as a topic", unknown)
+		}
 	}
 }

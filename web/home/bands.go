@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
@@ -45,14 +45,6 @@ var homeBands = []homeBand{
 	{id: "system", heading: locale.Mark("System"), live: true, every: 2000, build: (*section).systemBand},
 }
 
-func bandOf(id string) (homeBand, bool) {
-	i := slices.IndexFunc(homeBands, func(b homeBand) bool { return b.id == id })
-	if i < 0 {
-		return homeBand{}, false
-	}
-	return homeBands[i], true
-}
-
 // bands reads all bands at the same time.
 func (s *section) bands(c *ui.Context) []Band {
 	all := make([]Band, len(homeBands))
@@ -64,13 +56,32 @@ func (s *section) bands(c *ui.Context) []Band {
 	return slices.DeleteFunc(all, func(b Band) bool { return b.Content == nil && b.Failed == "" })
 }
 
-// refreshBand answers for one band: nothing, if it says what the page has.
-func (s *section) refreshBand(c *ui.Context, b homeBand) error {
-	v := s.band(c, b)
-	if v.Failed == "" && v.Version == c.Query("v") {
-		return c.Echo.NoContent(http.StatusNoContent)
+// fragments are the bands, and the first steps of a server without runs.
+func (s *section) fragments() []ui.Fragment {
+	out := []ui.Fragment{{Page: "/", ID: "first", Operation: app.ListFailures, Topics: []string{"runs"}, Build: s.firstAgain}}
+	for _, b := range homeBands {
+		f := ui.Fragment{Page: "/", ID: b.id, Operation: app.ListFailures, Build: func(c *ui.Context) (templ.Component, error) {
+			v := s.band(c, b)
+			if v.Failed == "" && v.Version == c.Query("v") {
+				return nil, nil // the page has it
+			}
+			return HomeBand(v), nil
+		}}
+		if b.live {
+			f.Topics = []string{b.id}
+		}
+		out = append(out, f)
 	}
-	return c.Render(http.StatusOK, HomeBand(v))
+	return out
+}
+
+// firstAgain replaces the first steps by the bands, once there is a run.
+func (s *section) firstAgain(c *ui.Context) (templ.Component, error) {
+	counts, err := s.Reader.RunCounts(c)
+	if err == nil && counts.Total > 0 {
+		c.Echo.Response().Header().Set("HX-Refresh", "true")
+	}
+	return nil, err
 }
 
 // band reads one band. Whatever goes wrong stays in it.

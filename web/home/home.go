@@ -9,20 +9,11 @@ import (
 // home answers in five seconds: is anything wrong, what needs me, what runs. It
 // is made of bands that are read and refreshed each by itself.
 func (s *section) home(c *ui.Context) error {
-	if b, ok := bandOf(c.Target()); ok {
-		return s.refreshBand(c, b)
-	}
 	p := HomePage{Shell: c.Shell("home", "Home")}
 	p.Live = true
 	counts, err := s.Reader.RunCounts(c)
 	if err != nil {
 		return err
-	}
-	if c.Target() == "first" { // the first steps, asked again
-		if counts.Total > 0 {
-			c.Echo.Response().Header().Set("HX-Refresh", "true")
-		}
-		return c.Echo.NoContent(http.StatusNoContent)
 	}
 	if p.Empty = counts.Total == 0; p.Empty {
 		p.Steps = firstSteps(c)

@@ -50,6 +50,7 @@ type section struct {
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Programs}}
 	return ui.Section{
+		Fragments: s.fragments(),
 		Routes: []ui.Route{
 			{Get: "/", Operation: app.ListFailures, Handle: s.home},
 			{Get: "/failures/ack", Operation: app.AcknowledgeFailures, Handle: s.ackForm},

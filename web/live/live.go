@@ -66,6 +66,9 @@ func New(p Ports) *Streams {
 // Close ends all streams.
 func (s *Streams) Close() { s.close() }
 
+// IsTopic reports whether a stream may hint at a topic.
+func IsTopic(name string) bool { return name == "day" || events.IsTopic(name) }
+
 // Path is the address of the stream.
 const Path = "/live"
 

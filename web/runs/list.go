@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
@@ -206,29 +207,29 @@ func (s *section) matchText(c *ui.Context, f domain.RunFilter) (string, error) {
 
 // changes is what happened to the runs of a list since it was read: its cells,
 // and how many are new.
-func (s *section) changes(c *ui.Context) error {
+func (s *section) changes(c *ui.Context) (templ.Component, error) {
 	q := c.Query("q")
 	ids := strings.Split(c.Query("ids"), ",")
 	f, problem := filter.Parse(q, time.Now())
 	if problem != nil || len(ids) > 200 {
-		return domain.Errorf(domain.CodeInvalid, "this list cannot be followed")
+		return nil, domain.Errorf(domain.CodeInvalid, "this list cannot be followed")
 	}
 	p := RunsPage{Topic: "runs", Pill: c.Echo.Request().URL.RequestURI(), Newest: "/runs?q=" + url.QueryEscape(q)}
 	shown, err := s.Reader.Runs(c, domain.RunFilter{IDs: ids, Page: domain.Page{Limit: 200}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.Rows = s.rows.Of(c, shown.Items)
 	for i := range p.Rows {
 		filtered(c, &p.Rows[i], q, shown.Items[i])
 	}
 	if c.Query("sorted") != "" { // it has no newest end
-		return c.Render(http.StatusOK, RunChanges(p))
+		return RunChanges(p), nil
 	}
 	f.Page = domain.Page{Limit: 100}
 	newest, err := s.Reader.Runs(c, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n := 0
 	for _, run := range newest.Items {
@@ -243,7 +244,16 @@ func (s *section) changes(c *ui.Context) error {
 	if n > 0 {
 		p.Count = c.N(n, "%s new run", "%s new runs")
 	}
-	return c.Render(http.StatusOK, RunChanges(p))
+	return RunChanges(p), nil
+}
+
+// changesPage shows them at their own address.
+func (s *section) changesPage(c *ui.Context) error {
+	part, err := s.changes(c)
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, part)
 }
 
 // chips choose a status and leave the rest of the query as it is; they count only

@@ -53,9 +53,10 @@ type section struct {
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Programs}}
 	return ui.Section{
+		Fragments: []ui.Fragment{{Page: "/runs/changes", ID: "pill", Operation: app.ListRuns, Topics: []string{"runs"}, Build: s.changes}},
 		Routes: []ui.Route{
 			{Get: "/runs", Operation: app.ListRuns, Handle: s.runs},
-			{Get: "/runs/changes", Operation: app.ListRuns, Handle: s.changes},
+			{Get: "/runs/changes", Operation: app.ListRuns, Handle: s.changesPage},
 			{Get: "/runs/suggest", Operation: app.ListRuns, Handle: s.suggest},
 			{Get: "/runs.csv", Operation: app.ListRuns, Handle: s.exportRuns},
 			{Get: "/runs/:run/peek", Operation: app.GetRun, Handle: s.peek},

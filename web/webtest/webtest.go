@@ -7,13 +7,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"github.com/kairosd/kairosd/internal/app"
-	"github.com/kairosd/kairosd/internal/app/apptest"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/app/apptest"
+	"github.com/kairosd/kairosd/web/ui"
 
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/internal/api"
@@ -383,6 +385,9 @@ func (d Seeded) Paths() []string {
 
 // Routes lists the dashboard's addresses with the role that each needs.
 func (s *Site) Routes() []web.Route { return s.site.Routes() }
+
+// Fragments lists the parts of pages that follow events.
+func (s *Site) Fragments() []ui.Fragment { return s.site.Fragments() }
 
 // Permissions lists the API's routes with what each needs.
 func (s *Site) Permissions() []api.Permission { return s.api.Permissions() }

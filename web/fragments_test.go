@@ -1,0 +1,91 @@
+package web_test
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/kairosd/kairosd/web/live"
+	"github.com/kairosd/kairosd/web/ui"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// wholePages are parts that follow events and yet ask for their whole page, by the
+// beginning of its address; the page answers with the part, or the browser selects it.
+var wholePages = []string{"/agents/", "/approvals", "/bulk/", "/plans/drafts/"}
+
+// A part that follows events names topics that come, and a section registered it for the
+// page that it asks for. Otherwise it would never be refreshed, or cost its whole page.
+func TestLivePartsAreFragments(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Furnish(t, site.Seed(t))
+	b, routes, fragments := site.Browser(t).Login(), site.Routes(), site.Fragments()
+	for _, f := range fragments {
+		for _, topic := range f.Topics {
+			if !live.IsTopic(strings.ReplaceAll(topic, ":", "")) {
+				t.Errorf("fragment %s of %s names the topic %q, which never comes", f.ID, f.Page, topic)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, path := range seed.Paths() {
+		doc, err := html.Parse(strings.NewReader(b.Get(path).Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range doc.Descendants() {
+			at := attributes(n)
+			topic, is := at["data-live"]
+			if !is {
+				continue
+			}
+			if !live.IsTopic(topic) {
+				t.Errorf("%s: #%s follows the topic %q, which never comes", path, at["id"], topic)
+			}
+			if slices.ContainsFunc(wholePages, func(p string) bool { return strings.HasPrefix(at["hx-get"], p) }) {
+				continue
+			}
+			page := patternOf(routes, at["hx-get"])
+			i := slices.IndexFunc(fragments, func(f ui.Fragment) bool { return f.Page == page && f.ID == at["id"] })
+			if i < 0 {
+				t.Errorf("%s: #%s follows events, and no section registered it for %q", path, at["id"], page)
+				continue
+			}
+			if !slices.ContainsFunc(fragments[i].Topics, func(f string) bool { return follows(f, topic) }) {
+				t.Errorf("%s: #%s follows %q, and is registered for %q", path, at["id"], topic, fragments[i].Topics)
+			}
+			seen[fragments[i].Page+" "+at["id"]] = true
+		}
+	}
+	for _, want := range []string{"/ attention", "/ approvals", "/runs/changes pill", "/runs/:run head", "/runs/:run view", "/runs/:run graph"} {
+		if !seen[want] {
+			t.Errorf("no page shows the fragment %s", want)
+		}
+	}
+}
+
+// follows reports whether a topic is one that a fragment names; a part like :run is any.
+func follows(named, topic string) bool {
+	prefix, _, any := strings.Cut(named, ":")
+	return topic == named || any && strings.HasPrefix(topic, prefix)
+}
+
+// Addresses of live parts keep to the page: what they ask for has no address of its own.
+func TestFragmentsHaveNoAddressOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	run := site.Seed(t).Failed.ID
+	b := site.Browser(t).Login()
+	whole := b.Get("/runs/" + run + "?" + url.Values{"view": {"graph"}}.Encode())
+	part := b.Do(request(t, "GET", site.URL+"/runs/"+run+"?view=graph", "", "HX-Request", "true", "HX-Target", "view", "Sec-Fetch-Site", "same-origin"))
+	if !strings.Contains(whole.Body, "<main") || strings.Contains(part.Body, "<main") || !strings.Contains(part.Body, `id="view"`) {
+		t.Errorf("the page has %d bytes, its part %d", len(whole.Body), len(part.Body))
+	}
+	if part.Header.Get("HX-Push-Url") != "" {
+		t.Error("a part that is refreshed changes the history")
+	}
+}
