@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"github.com/a-h/templ"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/circuit"
 	part "github.com/kairosd/kairosd/web/part/run"
@@ -75,4 +76,12 @@ type ListRow struct {
 	Href, Heading, Who, Count string
 	Status                    kit.Status
 	At                        kit.Time
+}
+
+// following makes the progress fetch itself again while the operation is under way.
+func following(p Progress) templ.Attributes {
+	if p.Topic == "" {
+		return nil
+	}
+	return templ.Attributes{"data-live": p.Topic, "hx-get": "/bulk/" + p.ID, "hx-select": "#progress", "hx-trigger": "k:" + p.Topic + " from:body", "hx-swap": "morph:outerHTML"}
 }
