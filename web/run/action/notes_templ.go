@@ -5,11 +5,11 @@ package action
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-	"github.com/kairosd/kairosd/web/kit"
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
+import (
+	"github.com/kairosd/kairosd/web/kit"
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 

@@ -5,14 +5,13 @@ package action
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
+
 import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
 	"github.com/kairosd/kairosd/web/kit"
-
-	"strconv"
-
 	part "github.com/kairosd/kairosd/web/part/run"
+	"strconv"
 )
 
 func Preview(p PreviewPage) templ.Component {
