@@ -177,7 +177,7 @@ func (s *Server) mounted() []ui.Section {
 
 // shared is what all requests share.
 func (s *Server) shared() *ui.Site {
-	site := &ui.Site{App: s.App, Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Done: slices.Clone(deeds), Zone: s.Zone, Version: s.Version, Node: s.Node,
+	site := &ui.Site{App: s.App, Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Zone: s.Zone, Version: s.Version, Node: s.Node,
 		Idle: s.Idle, Now: s.Now, Logger: s.Logger}
 	for _, section := range s.sections {
 		site.Done = append(site.Done, section.Done...)

@@ -376,7 +376,7 @@ func (d Seeded) Paths() []string {
 	out = append(out, "/runs?sort=took", "/runs/new", "/runs/new?like="+d.Failed.ID, "/plans?state=archived", "/runs/"+d.Failed.ID+"/peek", "/runs/"+d.Failed.ID+"/ack", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
 	out = append(out, "/runs/"+d.Failed.ID+"/resume?only=post%231&attempts=3&timeout=1m", "/runs/"+d.Completed.ID+"/fork?at=5", "/runs/"+d.Completed.ID+"?view=io&find=1", "/runs/"+d.Completed.ID+"?view=state&nthcp=2", "/runs/"+d.Completed.ID+"?step=end&tab=output&into=.squares&nth=1",
 		"/runs/"+d.Failed.ID+"?view=log&step=1", "/runs/"+d.Completed.ID+"?view=handoffs&step=1", "/runs/"+d.Completed.ID+"?view=events&step=end")
-	out = append(out, "/runs/"+d.Failed.ID+"/note", "/plans/ledger/v/1", "/agents/servers/crm/retry", "/settings/users/marta")
+	out = append(out, "/runs/"+d.Failed.ID+"/note", "/plans/ledger/v/1", "/plans/ledger/v/1/accept", "/agents/servers/crm/retry", "/settings/users/marta")
 	out = append(out, d.furniture()...)
 	return append(out, "/runs/"+d.Waiting.ID+"/cancel", "/bulk", "/bulk/new?do=resume&q=status:failed", "/bulk/new?do=cancel&q=status:failed", "/bulk/new?do=label&q=plan:ledger", "/failures/ack?all=1", "/find?q=re", "/plans/ledger/archive", "/plans/ledger/pause", "/plans?state=paused", "/plans/new?example=order-triage", "/approvals?show=all&plan=refund",
 		"/plans/ledger/diff/1/1", "/runs/compare?a="+d.Failed.ID+"&b="+d.Completed.ID, "/runs/"+d.Failed.ID+"/lineage", "/runs/"+d.Failed.ID+"/steps/2", "/runs/"+d.Failed.ID+"?critical=show&sort=took&idle=show", "/runs/"+d.Failed.ID+"?view=graph&node=done&paint=took&zoom=fit",
