@@ -51,12 +51,6 @@ type Reader interface {
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 }
 
-// Drafts makes plans in the background.
-type Drafts interface {
-	drafts.Drafts
-	plans.Drafts
-}
-
 // Engine is what pages and the API do.
 type Engine interface {
 	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)

@@ -48,8 +48,6 @@ type Config struct {
 	System system.System
 	// Planner knows why plans are as they are.
 	Planner drafts.Planner
-	// Drafts makes plans in the background.
-	Drafts Drafts
 	// TwoPeople: who started a run may not answer its approvals.
 	// It is asked each time, for it may change.
 	TwoPeople func() bool
@@ -165,10 +163,10 @@ func (s *Server) mounted() []ui.Section {
 		bulk.Section(bulk.Ports{App: s.App, Programs: s.Engine}),
 		find.Section(find.Ports{Reader: s.Reader, Programs: s.Engine}),
 		home.Section(home.Ports{App: s.App, Reader: s.Reader, Programs: s.Engine, System: s.System, Cards: s.cards()}),
-		drafts.Section(drafts.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Drafts: s.Drafts, Planner: s.Planner, Layouts: &s.layouts}),
+		drafts.Section(drafts.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Planner: s.Planner, Layouts: &s.layouts}),
 		memory.Section(memory.Ports{App: s.App}),
 		runs.Section(runs.Ports{App: s.App, Reader: s.Reader, Programs: s.Engine}),
-		plans.Section(plans.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Drafts: s.Drafts, Layouts: &s.layouts}),
+		plans.Section(plans.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Layouts: &s.layouts}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),
 		start.Section(start.Ports{App: s.App, Reader: s.Reader, Plans: s.Engine}),
 		system.Section(system.Ports{App: s.App, System: s.System, Settings: s.Settings}),

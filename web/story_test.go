@@ -14,7 +14,9 @@ import (
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
@@ -380,7 +382,7 @@ func (o *told) serve(tb testing.TB) http.Handler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Auth: new(auth.Service), Bulk: new(bulk.Service), Checker: new(store.AuditChecker), Tools: func() *tool.Box { return tools }, Server: app.NoServer{}, Settings: app.NoServer{}}), Reader: o, Engine: o, Auth: o,
+	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Auth: new(auth.Service), Bulk: new(bulk.Service), Drafts: new(draft.Service), Planner: new(planning.Service), Checker: new(store.AuditChecker), Tools: func() *tool.Box { return tools }, Server: app.NoServer{}, Settings: app.NoServer{}}), Reader: o, Engine: o, Auth: o,
 		TwoPeople: func() bool { return false }, People: func(context.Context, string) ([]string, error) { return nil, nil }, Version: "0.9.2", Now: func() time.Time { return morning }})
 	if err != nil {
 		tb.Fatal(err)

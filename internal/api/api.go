@@ -50,8 +50,6 @@ type Config struct {
 	Local *domain.Actor
 	// Planner makes plans of intents; nil: those routes answer 503.
 	Planner Planner
-	// Drafts makes plans in the background; nil: those routes answer 503.
-	Drafts Drafts
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
 	// Lazy builds each operation with its first request: for a process that serves a

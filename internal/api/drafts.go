@@ -6,23 +6,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
-
-// Drafts makes plans of intents in the background; see web.Drafts for the promises.
-type Drafts interface {
-	Start(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error)
-	Refine(ctx context.Context, actor domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error)
-	Accept(ctx context.Context, actor domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error)
-	// AcceptAlternative takes an alternative of a version that has no draft into use.
-	AcceptAlternative(ctx context.Context, actor domain.Actor, hash string, a domain.DraftAcceptance) (domain.AskedPlan, error)
-	Discard(ctx context.Context, actor domain.Actor, id, reason string) (domain.Draft, error)
-	// Run starts a run of exactly the plan of a draft; CodeConflict while a person has
-	// to accept it first.
-	Run(ctx context.Context, actor domain.Actor, id string, r domain.DraftStart) (domain.Run, error)
-	Draft(ctx context.Context, id string) (domain.Draft, error)
-	Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error)
-}
 
 // DraftBody asks for the draft of a plan.
 type DraftBody struct {
@@ -89,94 +75,69 @@ type (
 
 func (a *API) draftRoutes() {
 	tags := []string{"planning"}
-	there := func() error {
-		if a.Drafts == nil {
-			return domain.Errorf(domain.CodeUnavailable, "nothing makes plans here")
-		}
-		return nil
-	}
-	register(a, huma.Operation{OperationID: "list-drafts", Method: http.MethodGet, Path: "/plans/drafts", Tags: tags, Summary: "The newest drafts of plans"},
+	mount(a, huma.Operation{OperationID: "list-drafts", Method: http.MethodGet, Path: "/plans/drafts", Tags: tags, Summary: "The newest drafts of plans"},
 		func(ctx context.Context, in *draftsIn) (*draftsOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			list, err := a.Drafts.Drafts(ctx, in.All, in.Limit)
+			list, err := a.App.Drafts.List(ctx, actorOf(ctx), in.All, in.Limit)
 			if list == nil {
 				list = []domain.Draft{}
 			}
 			return &draftsOut{DraftList{list}}, err
 		})
-	register(a, huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/plans/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
+	mount(a, huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/plans/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
 		Summary:     "Make a plan of an intent in the background",
 		Description: "The answer comes at once; how far it is says GET /plans/drafts/{id}, and the events draft_progress, draft_ready and draft_failed tell when to look. Nothing runs before the draft is accepted."},
 		func(ctx context.Context, in *draftIn) (*draftOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
 			b := in.Body
-			d, err := a.Drafts.Start(ctx, actorOf(ctx), domain.DraftRequest{Query: b.Query, Agent: b.Agent, Provider: b.Provider, Examples: b.Examples, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences})
+			d, err := a.App.Drafts.Start(ctx, app.DraftStart{Meta: meta(ctx), DraftRequest: domain.DraftRequest{Query: b.Query, Agent: b.Agent, Provider: b.Provider,
+				Examples: b.Examples, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &draftOut{d}, err
 		})
-	register(a, huma.Operation{OperationID: "get-draft", Method: http.MethodGet, Path: "/plans/drafts/{id}", Tags: tags, Summary: "How far a draft is, or what came of it"},
+	mount(a, huma.Operation{OperationID: "get-draft", Method: http.MethodGet, Path: "/plans/drafts/{id}", Tags: tags, Summary: "How far a draft is, or what came of it"},
 		func(ctx context.Context, in *draftIDIn) (*draftOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			d, err := a.Drafts.Draft(ctx, in.ID)
+			d, err := a.App.Drafts.Get(ctx, actorOf(ctx), in.ID)
 			return &draftOut{d}, err
 		})
-	register(a, huma.Operation{OperationID: "refine-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/refine", Tags: tags, DefaultStatus: http.StatusAccepted,
+	mount(a, huma.Operation{OperationID: "refine-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/refine", Tags: tags, DefaultStatus: http.StatusAccepted,
 		Summary: "Make another draft of the same intent, with what should be different or by another provider"},
 		func(ctx context.Context, in *refineIn) (*draftOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
 			b := in.Body
-			d, err := a.Drafts.Refine(ctx, actorOf(ctx), in.ID, domain.DraftRequest{Query: b.Query, Change: b.Change, Provider: b.Provider, Constraints: b.Constraints, Preferences: b.Preferences})
+			d, err := a.App.Drafts.Refine(ctx, app.DraftRefinement{Meta: meta(ctx), Draft: in.ID, DraftRequest: domain.DraftRequest{Query: b.Query, Change: b.Change,
+				Provider: b.Provider, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &draftOut{d}, err
 		})
-	register(a, huma.Operation{OperationID: "start-drafted", Method: http.MethodPost, Path: "/plans/drafts/{id}/start", Tags: tags, DefaultStatus: http.StatusCreated,
+	mount(a, huma.Operation{OperationID: "start-drafted", Method: http.MethodPost, Path: "/plans/drafts/{id}/start", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary:     "Start a run of exactly the plan of a draft",
 		Description: "The draft is accepted with it. One that was made of a plan in use stays a draft, unless accept says that it takes the place of the current version."},
 		func(ctx context.Context, in *startDraftedIn) (*startedOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
 			b := StartDraftedBody{}
 			if in.Body != nil {
 				b = *in.Body
 			}
-			run, err := a.Drafts.Run(ctx, actorOf(ctx), in.ID, domain.DraftStart{Accept: b.Accept, Session: b.Session, Reason: b.Reason, Key: runKey(infoOf(ctx).claim)})
+			run, err := a.App.Drafts.Run(ctx, app.DraftRun{Meta: meta(ctx), Draft: in.ID, DraftStart: domain.DraftStart{Accept: b.Accept, Session: b.Session, Reason: b.Reason}})
 			if err != nil {
 				return nil, err
 			}
 			return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{run.ID, run.Status}}, nil
 		})
-	register(a, huma.Operation{OperationID: "accept-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/accept", Tags: tags,
+	mount(a, huma.Operation{OperationID: "accept-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/accept", Tags: tags,
 		Summary:     "Take the plan of a draft, or an alternative of it, into use",
 		Description: "An alternative is stored as a version of the same plan and becomes the plan of the draft."},
 		func(ctx context.Context, in *acceptDraftIn) (*draftOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
 			b := AcceptDraftBody{}
 			if in.Body != nil {
 				b = *in.Body
 			}
-			d, err := a.Drafts.Accept(ctx, actorOf(ctx), in.ID, domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason})
+			d, err := a.App.Drafts.Accept(ctx, app.DraftAcceptance{Meta: meta(ctx), Draft: in.ID, DraftAcceptance: domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason}})
 			return &draftOut{d}, err
 		})
-	register(a, huma.Operation{OperationID: "discard-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/discard", Tags: tags,
+	mount(a, huma.Operation{OperationID: "discard-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/discard", Tags: tags,
 		Summary: "Give a draft up; planning that is under way ends"},
 		func(ctx context.Context, in *archiveIn) (*draftOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
 			reason := ""
 			if in.Body != nil {
 				reason = in.Body.Reason
 			}
-			d, err := a.Drafts.Discard(ctx, actorOf(ctx), in.ID, reason)
+			d, err := a.App.Drafts.Discard(ctx, app.DraftChange{Meta: meta(ctx), Draft: in.ID, Reason: reason})
 			return &draftOut{d}, err
 		})
 }

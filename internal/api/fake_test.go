@@ -234,19 +234,17 @@ func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) 
 
 func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }
 
-type drafts interface{ api.Drafts }
-
-// discardedDrafts are drafts of which some can be discarded.
-type discardedDrafts struct {
-	drafts
+// recordedPlans is a planner that records what it plans.
+type recordedPlans struct {
+	api.Planner
 	world *fake
 }
 
-func (d discardedDrafts) Discard(_ context.Context, actor domain.Actor, id, _ string) (domain.Draft, error) {
-	d.world.mu.Lock()
-	defer d.world.mu.Unlock()
-	d.world.record("draft.discard", "", actor)
-	return domain.Draft{ID: id}, nil
+func (p recordedPlans) PlanRequest(_ context.Context, actor domain.Actor, _ domain.PlanningRequest) (domain.AskedPlan, error) {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	p.world.record("plan.version", "", actor)
+	return domain.AskedPlan{Document: []byte(`{"id":"p","steps":[{"id":"a","order":1,"tool":"set"}]}`)}, nil
 }
 
 func (f *fake) record(action, run string, actor domain.Actor) {

@@ -42,14 +42,14 @@ func TestIdempotencyKeys(t *testing.T) {
 func TestWhatWasDoneIsNotDoneAgain(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	s.api.Drafts = discardedDrafts{world: s.world}
+	s.api.Planner = recordedPlans{world: s.world}
 	s.world.died = true
 	for _, c := range []struct {
 		route, body string
 		status      int
 		says        string
 	}{
-		{"POST /plans/drafts/d1/discard", `{}`, 409, "idempotency.done"},
+		{"POST /planner/plan", `{"userIntent":"collect","systemContext":{"availableSkills":["collect"]}}`, 409, "idempotency.done"},
 	} {
 		lost := s.ask(t, "operator", c.route, c.body, "Idempotency-Key: k")
 		if lost.status >= 300 {
@@ -77,7 +77,7 @@ func TestWhatWasDoneIsNotDoneAgain(t *testing.T) {
 		s.world.stored[k] = v
 	}
 	s.world.audited = nil
-	if a := s.ask(t, "operator", "POST /plans/drafts/d1/discard", `{}`, "Idempotency-Key: k"); a.status != 200 || len(s.world.audited) != 1 {
+	if a := s.ask(t, "operator", "POST /planner/plan", `{"userIntent":"collect","systemContext":{"availableSkills":["collect"]}}`, "Idempotency-Key: k"); a.status != 201 || len(s.world.audited) != 1 {
 		t.Errorf("what was not done: %d %s", a.status, a.text)
 	}
 }

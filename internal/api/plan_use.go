@@ -124,16 +124,12 @@ func (a *API) acceptPlan(ctx context.Context, in *acceptPlanIn) (*planOut, error
 		return planAnswer(plan), err
 	}
 	v, err := a.App.Plans.Version(ctx, actorOf(ctx), in.ID, b.Version)
-	switch {
-	case err != nil:
-		return nil, err
-	case a.Drafts == nil:
-		return nil, domain.Errorf(domain.CodeUnavailable, "nothing makes plans here")
-	}
-	if _, err = a.Drafts.AcceptAlternative(ctx, actorOf(ctx), v.Hash, domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason}); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return a.planNamed(ctx, in.ID)
+	plan, err := a.App.Drafts.AcceptAlternative(ctx, app.AlternativeAcceptance{Meta: meta(ctx), Hash: v.Hash,
+		DraftAcceptance: domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason}})
+	return planAnswer(plan), err
 }
 
 type tryIn struct {

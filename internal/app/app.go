@@ -22,6 +22,7 @@ import (
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/store"
@@ -34,6 +35,9 @@ type Config struct {
 	Engine *engine.Engine
 	// Bulk carries out bulk operations; required.
 	Bulk *bulk.Service
+	// Drafts plans drafts, and Planner what else is requested; required.
+	Drafts  *draft.Service
+	Planner Planner
 	// Auth proves who somebody is; required.
 	Auth *auth.Service
 	// Checker verifies the audit log; required.
@@ -49,6 +53,14 @@ type Config struct {
 	Log      *slog.Logger
 }
 
+// Planner makes plans of requests.
+type Planner interface {
+	// Directed takes a request apart that names the agent that answers: "/agent text".
+	Directed(query string) (agent, text string, ok bool)
+	// Alternative stores an alternative of a plan as a version of it.
+	Alternative(ctx context.Context, by domain.Actor, v domain.Version, kind string, askFirst bool) (domain.AskedPlan, error)
+}
+
 // Store is what operations read and the transactions by which they write.
 type Store interface {
 	Do(o store.Operation, f func(tx *store.Tx) (object string, err error)) (object string, repeated bool, err error)
@@ -58,6 +70,7 @@ type Store interface {
 	accountStore
 	approvalStore
 	bulkStore
+	draftStore
 	planStore
 	runStore
 	viewStore
@@ -74,6 +87,7 @@ type App struct {
 	Approvals   *Approvals
 	Audit       *Audit
 	Bulk        *Bulk
+	Drafts      *Drafts
 	Failures    *Failures
 	Memory      *Memory
 	Plans       *Plans
@@ -88,8 +102,9 @@ type App struct {
 
 // New makes an App. It panics if something that is required is missing.
 func New(c Config) *App {
-	if c.Store == nil || c.Engine == nil || c.Auth == nil || c.Bulk == nil || c.Checker == nil || c.Tools == nil || c.Server == nil || c.Settings == nil {
-		panic("app: Store, Engine, Auth, Bulk, Checker, Tools, Server, and Settings are required")
+	if c.Store == nil || c.Engine == nil || c.Auth == nil || c.Bulk == nil || c.Drafts == nil || c.Planner == nil || c.Checker == nil || c.Tools == nil ||
+		c.Server == nil || c.Settings == nil {
+		panic("app: Store, Engine, Auth, Bulk, Drafts, Planner, Checker, Tools, Server, and Settings are required")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -97,10 +112,10 @@ func New(c Config) *App {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, auth: c.Auth, checker: c.Checker, tools: c.Tools, server: c.Server, settings: c.Settings,
+	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, drafts: c.Drafts, planner: c.Planner, auth: c.Auth, checker: c.Checker, tools: c.Tools, server: c.Server, settings: c.Settings,
 		now: stored(c.Now), log: c.Log}
-	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Bulk: &Bulk{k}, Failures: &Failures{k}, Memory: &Memory{k}, Plans: &Plans{k},
-		Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
+	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Bulk: &Bulk{k},
+		Drafts: &Drafts{k}, Failures: &Failures{k}, Memory: &Memory{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
 // AccountsOf gives the operations on accounts alone, for commands that work while no
@@ -120,6 +135,8 @@ type kernel struct {
 	store    Store
 	engine   *engine.Engine
 	bulk     *bulk.Service
+	drafts   *draft.Service
+	planner  Planner
 	auth     *auth.Service
 	checker  *store.AuditChecker
 	tools    func() *tool.Box

@@ -145,12 +145,6 @@ func (p *Plans) Unarchive(ctx context.Context, req PlanChange) (domain.Plan, err
 	})
 }
 
-// ArchiveAs archives a plan for another part of kairosd that acts for a principal.
-func (p *Plans) ArchiveAs(ctx context.Context, by domain.Actor, plan, reason string) error {
-	_, err := p.Archive(ctx, PlanChange{Meta: Meta{By: by}, Plan: plan, Reason: reason})
-	return err
-}
-
 // change performs an operation on one plan, unless the plan is so already.
 func (p *Plans) change(ctx context.Context, op Operation, req PlanChange, already func(domain.Plan) bool, f func(*store.Tx, *domain.Plan) error) (domain.Plan, error) {
 	return perform(ctx, p.kernel, op, req.Meta, req, p.object(), func(tx *store.Tx) (domain.Plan, error) {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
@@ -147,18 +146,9 @@ func (p *Plans) Accept(ctx context.Context, req VersionChange) (domain.Plan, err
 	case plan.Stage != domain.StageDraft:
 		return plan, domain.Errorf(domain.CodeConflict, "plan %s is no draft", plan.Key)
 	}
-	_, r, err := p.engine.Acceptance(ctx, req.By, plan.ID, hash, req.Reason)
+	accept, err := p.acceptance(ctx, AcceptPlan, req.By, plan.ID, hash, req.Reason)
 	if err != nil {
-		return plan, p.permit(ctx, AcceptPlan, req.By, "plan:"+plan.Key, err)
+		return plan, err
 	}
-	return perform(ctx, p.kernel, AcceptPlan, req.Meta, req, p.object(), func(tx *store.Tx) (domain.Plan, error) {
-		var err error
-		if r == nil {
-			err = tx.AcceptPlan(plan.ID, req.Reason)
-		} else {
-			err = tx.RestoreVersion(*r)
-		}
-		stored, planErr := tx.Plan(plan.ID)
-		return stored, errors.Join(err, planErr)
-	})
+	return perform(ctx, p.kernel, AcceptPlan, req.Meta, req, p.object(), accept)
 }

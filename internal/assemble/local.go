@@ -95,6 +95,8 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	}
 	l.bulk = bulk.New(bulk.Config{Store: l.store, Engine: l.engine, Log: log,
 		Providers: l.tools.Models.ProviderInfos, Tools: l.tools.Tools, Host: l.tools.Host})
+	// No other process works on this database.
+	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, OnRead: true, Log: log})
 	checker := store.NewAuditChecker(l.store, log)
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.background.Go(func() { checker.Run(checking) })
@@ -104,12 +106,12 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	a := app.New(app.Config{Store: l.store, Engine: l.engine, Auth: people, Bulk: l.bulk, Checker: checker, Tools: func() *tool.Box { return l.tools }, Server: none, Settings: none, Log: log})
-	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, Archive: a.Plans.ArchiveAs, Log: log})
+	a := app.New(app.Config{Store: l.store, Engine: l.engine, Auth: people, Bulk: l.bulk, Drafts: l.drafts, Planner: asker, Checker: checker,
+		Tools: func() *tool.Box { return l.tools }, Server: none, Settings: none, Log: log})
 	actor, v := LocalActor(), buildinfo.Read()
 	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor,
-		Planner: asker, Drafts: localDrafts{l.drafts},
-		Audit: l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
+		Planner: asker,
+		Audit:   l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
 		Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -144,18 +146,6 @@ func CursorKey(s *store.Store) []byte {
 	m := hmac.New(sha256.New, s.InstanceKey())
 	m.Write([]byte("api cursors"))
 	return m.Sum(nil)
-}
-
-// localDrafts continues a draft that an earlier process left, when somebody reads
-// it: no other process works on this database.
-type localDrafts struct{ *draft.Service }
-
-func (s localDrafts) Draft(ctx context.Context, id string) (domain.Draft, error) {
-	d, err := s.Service.Draft(ctx, id)
-	if err == nil && d.State == domain.DraftPlanning {
-		s.TakeUp(d)
-	}
-	return d, err
 }
 
 // noDaemon says that only a daemon can do something, of the database at path.

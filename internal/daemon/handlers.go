@@ -6,13 +6,23 @@ import (
 	"net/http"
 
 	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/exit"
 
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/web"
 )
+
+// operations builds the worker that plans drafts, and the operations that requests ask for.
+func (s *server) operations() {
+	plans := planners{s.now}
+	s.drafts = draft.New(draft.Config{Store: s.store, Planner: plans, Engine: s.engine, Log: s.log})
+	s.app = app.New(app.Config{Store: s.store, Engine: s.engine, Auth: s.auth, Bulk: s.bulk, Drafts: s.drafts, Planner: plans, Checker: s.checker,
+		Tools: crew{s.now}.box, Server: s.system, Settings: s.settings, Log: s.log})
+}
 
 // handlers builds the dashboard with the API, and the API for the local socket.
 func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAll func(), err error) {
@@ -32,7 +42,6 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Engine:         s.engine,
 		Principals:     s.auth,
 		Idempotency:    s.store,
-		Drafts:         s.drafts,
 		Audit:          s.store,
 		SessionCookies: web.SessionCookies(),
 		Version:        api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},
@@ -54,7 +63,6 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Engine:    s.engine,
 		Auth:      s.auth,
 		System:    s.system,
-		Drafts:    s.drafts,
 		Audit:     s.store,
 		Settings:  s.settings,
 		API:       public,

@@ -265,8 +265,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
 		return err
 	}
 	s.settings = &settings{now: s.now, file: s.ConfigFile, listen: s.listen, listenFrom: s.listenFrom, data: string(s.Dir), notify: s.notifier, system: s.system, store: s.store}
-	s.app = app.New(app.Config{Store: s.store, Engine: s.engine, Auth: s.auth, Bulk: s.bulk, Checker: s.checker, Tools: crew{s.now}.box, Server: s.system, Settings: s.settings, Log: s.log})
-	s.drafts = draft.New(draft.Config{Store: s.store, Planner: planners{s.now}, Engine: s.engine, Archive: s.app.Plans.ArchiveAs, Log: s.log})
+	s.operations()
 	handler, local, closeAPI, err := s.handlers(ln)
 	if err != nil {
 		return err

@@ -130,7 +130,6 @@ type DraftStart struct {
 	Accept  bool
 	Session string
 	Reason  string
-	Key     string // one run per key; empty: as many as are asked for
 }
 
 // DraftPhase is a part of planning.

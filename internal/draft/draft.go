@@ -1,10 +1,9 @@
-// Package draft makes plans of intents in the background. A draft is stored before
-// anything is planned, tells how far it is, outlives whoever asked for it and the
-// process that began it, and nothing of it runs before a person accepts it.
+// Package draft plans in the background what drafts request. A draft is stored before
+// anything is planned, shows how far planning is, and outlasts the client and the
+// process that began it. Nothing of it runs before a person accepts it.
 package draft
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,66 +14,52 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// Store keeps drafts.
+// Store is what the worker reads and writes of drafts.
 type Store interface {
-	CreateDraft(ctx context.Context, d domain.Draft) error
 	Draft(ctx context.Context, id string) (domain.Draft, error)
-	DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error)
-	Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error)
 	DraftsUnderWay(ctx context.Context) ([]domain.Draft, error)
-	DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error)
 	BeginDraft(ctx context.Context, id string) (bool, error)
 	TellDraft(ctx context.Context, id string, progress []domain.DraftNote) error
 	EndDraft(ctx context.Context, d domain.Draft) (bool, error)
-	DecideDraft(ctx context.Context, id string, state domain.DraftState, chosen *domain.DraftOutcome, actor domain.Actor, reason string) (bool, error)
-	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 }
 
 // Planner makes the plans.
 type Planner interface {
-	// Ask stores the plan that answers an intent. The error of an intent that gets
+	// Ask stores the plan that answers a request. The error of a request that gets
 	// none wraps a *domain.PlanError.
 	Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.Asked, error)
 	// Planners are the providers whose models can plan.
 	Planners() []string
-	// Directed takes an intent apart that names the agent that answers: "/agent text".
-	Directed(query string) (agent, text string, ok bool)
-	// Alternative stores an alternative of a plan as a version of it.
-	Alternative(ctx context.Context, actor domain.Actor, v domain.Version, kind string, askFirst bool) (domain.AskedPlan, error)
 	// Outline lists the steps of a stored plan, a line each.
 	Outline(canonical []byte) []string
 }
 
-// Engine takes plans into use, and out of it.
+// Engine delivers events.
 type Engine interface {
-	// AcceptVersion makes a version that a planner made the current one of its plan.
-	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
-	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
-	// Announce tells listeners something that is not stored.
+	// Announce delivers an event that is not stored.
 	Announce(typ string, data map[string]any)
 }
 
-// Config is what drafts need. Store, Planner, Engine, and Archive are required.
+// Config is what drafts need. Store, Planner, and Engine are required.
 type Config struct {
 	Store   Store
 	Planner Planner
 	Engine  Engine
-	// Archive hides a plan from lists: that of a discarded draft.
-	Archive func(ctx context.Context, actor domain.Actor, plan, reason string) error
-	Log     *slog.Logger
-	Now     func() time.Time
+	// OnRead continues a draft that an earlier process left when it is read, instead of
+	// on startup: for a process that works on its own drafts only.
+	OnRead bool
+	Log    *slog.Logger
+	Now    func() time.Time
 	// AtOnce is how many are planned at the same time; default 4. Others wait.
 	AtOnce int
 	// Patience is how long planning may take; default 10 minutes.
 	Patience time.Duration
 }
 
-// Service makes drafts. It is safe for concurrent use.
+// Service plans drafts. It is safe for concurrent use.
 type Service struct {
 	Config
 	base  context.Context
@@ -113,14 +98,18 @@ func (s *Service) Open(ctx context.Context) error {
 		return err
 	}
 	for _, d := range list {
-		s.launch(d)
+		s.Launch(d)
 	}
 	return nil
 }
 
-// TakeUp plans a draft that an earlier process left; one that is being planned stays
-// as it is.
-func (s *Service) TakeUp(d domain.Draft) { s.launch(d) }
+// Read continues a draft that was read, where Config.OnRead says so. A draft that this
+// process is planning stays as it is.
+func (s *Service) Read(d domain.Draft) {
+	if s.OnRead && d.State == domain.DraftPlanning {
+		s.Launch(d)
+	}
+}
 
 // Close leaves every draft where it is, for the next Open.
 func (s *Service) Close() {
@@ -134,40 +123,30 @@ func (s *Service) Close() {
 // maxQuery bounds what is wanted, in bytes.
 const maxQuery = 32 << 10
 
-// Start stores a draft and plans it in the background: it returns as soon as the
-// draft is durable.
-func (s *Service) Start(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error) {
-	return s.start(ctx, actor, r, domain.Draft{})
+// Prepare checks a request and gives the draft that answers it. Launch plans it once it
+// is stored.
+func (s *Service) Prepare(actor domain.Actor, r domain.DraftRequest) (domain.Draft, error) {
+	return s.prepare(actor, r, domain.Draft{})
 }
 
-func (s *Service) start(ctx context.Context, actor domain.Actor, r domain.DraftRequest, from domain.Draft) (domain.Draft, error) {
+func (s *Service) prepare(actor domain.Actor, r domain.DraftRequest, from domain.Draft) (domain.Draft, error) {
 	r.Query, r.Change, r.Examples = strings.TrimSpace(r.Query), strings.TrimSpace(r.Change), strings.TrimSpace(r.Examples)
 	switch {
-	case !actor.Role.Includes(domain.RoleOperator):
-		return domain.Draft{}, domain.Errorf(domain.CodeForbidden, "planning stores a plan, which needs the role %s", domain.RoleOperator)
 	case r.Query == "":
-		return domain.Draft{}, domain.Errorf(domain.CodeInvalid, "Planning request must have valid intent and available skills").Suggest("say what is wanted") // PRE-PLAN-001
+		return domain.Draft{}, domain.Errorf(domain.CodeInvalid, "Planning request must have valid intent and available skills").
+			Suggest("say what is wanted")
 	case len(r.Query)+len(r.Change)+len(r.Examples) > maxQuery:
 		return domain.Draft{}, domain.Errorf(domain.CodeTooLarge, "the intent is longer than %d KiB", maxQuery>>10)
 	case r.Provider != "" && !slices.Contains(s.Planner.Planners(), r.Provider):
 		return domain.Draft{}, domain.Errorf(domain.CodeInvalid, "no provider %q plans here", r.Provider)
 	}
-	d := domain.Draft{ID: domain.NewID(), DraftRequest: r, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface, Parent: from.ID, Revision: from.Revision + 1,
-		State: domain.DraftPlanning, CreatedAt: s.Now().UTC()}
-	if err := s.Store.CreateDraft(ctx, d); err != nil {
-		return domain.Draft{}, err
-	}
-	s.launch(d)
-	return d, nil
+	return domain.Draft{ID: domain.NewID(), DraftRequest: r, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface, Parent: from.ID,
+		Revision: from.Revision + 1, State: domain.DraftPlanning, CreatedAt: s.Now().UTC().Truncate(time.Microsecond)}, nil
 }
 
-// Refine makes another draft of the same intent, with what should be different or
-// by another provider's model. The one that is refined stays as it is.
-func (s *Service) Refine(ctx context.Context, actor domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error) {
-	d, err := s.Store.Draft(ctx, id)
-	if err != nil {
-		return domain.Draft{}, err
-	}
+// Refined gives another draft of the same request, with what should be different or by
+// another provider's model. The one that is refined stays as it is.
+func (s *Service) Refined(actor domain.Actor, d domain.Draft, r domain.DraftRequest) (domain.Draft, error) {
 	if d.State == domain.DraftPlanning {
 		return domain.Draft{}, domain.Errorf(domain.CodeConflict, "the draft is still being planned").Suggest("wait until it is done, or discard it")
 	}
@@ -188,193 +167,21 @@ func (s *Service) Refine(ctx context.Context, actor domain.Actor, id string, r d
 	if len(r.Preferences) > 0 {
 		next.Preferences = r.Preferences
 	}
-	return s.start(ctx, actor, next, d)
+	return s.prepare(actor, next, d)
 }
 
-// Accept takes the plan of a draft, or an alternative of it, into use; of a plan in
-// use, that version becomes the current one. What was accepted before stays so.
-func (s *Service) Accept(ctx context.Context, actor domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error) {
-	d, err := s.Store.Draft(ctx, id)
-	if err != nil {
-		return d, err
-	}
-	switch {
-	case !actor.Role.Includes(domain.RoleOperator):
-		return d, domain.Errorf(domain.CodeForbidden, "accepting a plan needs the role %s", domain.RoleOperator)
-	case d.State == domain.DraftAccepted && a.Alternative != "" && a.Alternative != d.Alternative:
-		return d, domain.Errorf(domain.CodeConflict, "the draft was accepted in another form").Suggest("refine the draft to plan it again")
-	case d.State == domain.DraftAccepted:
-		return d, nil
-	case d.State != domain.DraftReady:
-		return d, domain.Errorf(domain.CodeConflict, "the draft is %s: there is nothing to accept", d.State)
-	}
-	var chosen *domain.DraftOutcome
-	if a.Alternative != "" {
-		p, err := s.acceptAlternative(ctx, actor, d.Hash, a, d.Constraints.ApproveUnsafe)
-		if err != nil {
-			return d, err
-		}
-		chosen = &d.DraftOutcome
-		chosen.Alternative, chosen.Version, chosen.Hash, chosen.Steps, chosen.Unsafe = a.Alternative, p.Version, p.Hash, p.Steps, p.Unsafe
-	} else {
-		plan, err := s.Store.Plan(ctx, d.Plan)
-		if err != nil {
-			return d, err
-		}
-		if _, err := s.Engine.AcceptVersion(ctx, actor, plan.ID, d.Hash, a.Reason); err != nil {
-			return d, err
-		}
-	}
-	if _, err := s.Store.DecideDraft(ctx, d.ID, domain.DraftAccepted, chosen, actor, a.Reason); err != nil {
-		return d, err
-	}
-	return s.Store.Draft(ctx, id)
-}
-
-// AcceptAlternative takes an alternative of a version that a program asked for, and
-// that has no draft, into use.
-func (s *Service) AcceptAlternative(ctx context.Context, actor domain.Actor, hash string, a domain.DraftAcceptance) (domain.AskedPlan, error) {
-	if !actor.Role.Includes(domain.RoleOperator) {
-		return domain.AskedPlan{}, domain.Errorf(domain.CodeForbidden, "accepting a plan needs the role %s", domain.RoleOperator)
-	}
-	return s.acceptAlternative(ctx, actor, hash, a, false)
-}
-
-// acceptAlternative stores an alternative of a version, and takes it into use.
-func (s *Service) acceptAlternative(ctx context.Context, actor domain.Actor, hash string, a domain.DraftAcceptance, askFirst bool) (domain.AskedPlan, error) {
-	v, err := s.Store.VersionByHash(ctx, hash)
-	if err != nil {
-		return domain.AskedPlan{}, err
-	}
-	p, err := s.Planner.Alternative(ctx, actor, v, a.Alternative, askFirst)
-	if err != nil {
-		return p, err
-	}
-	_, err = s.Engine.AcceptVersion(ctx, actor, p.ID, p.Hash, a.Reason)
-	return p, err
-}
-
-// Run starts a run of exactly the plan of a draft, with its intent as input and its
-// constraints as bounds. What is started is accepted, but for a version
-// that was made of a plan in use: that takes the place of the current one only when
-// the request says so. CodeConflict while there is nothing to start, or while a person
-// has to accept first what it does.
-func (s *Service) Run(ctx context.Context, actor domain.Actor, id string, r domain.DraftStart) (domain.Run, error) {
-	d, err := s.Store.Draft(ctx, id)
-	if err != nil {
-		return domain.Run{}, err
-	}
-	switch {
-	case !actor.Role.Includes(domain.RoleOperator):
-		return domain.Run{}, domain.Errorf(domain.CodeForbidden, "starting a run needs the role %s", domain.RoleOperator)
-	case d.State == domain.DraftFailed:
-		return domain.Run{}, domain.Errorf(domain.CodeConflict, "no plan came of the draft")
-	case d.State == domain.DraftPlanning:
-		return domain.Run{}, domain.Errorf(domain.CodeConflict, "the draft is still being planned").Suggest("wait until it is done")
-	case d.State == domain.DraftDiscarded:
-		return domain.Run{}, domain.Errorf(domain.CodeConflict, "the draft was discarded")
-	case d.State == domain.DraftReady && d.Direct == "" && len(d.Unsafe) > 0 && !r.Accept:
-		return domain.Run{}, domain.Errorf(domain.CodeConflict, "%s cannot be repeated: the draft has to be accepted first", strings.Join(d.Unsafe, ", ")).Suggest("read the plan, then accept the draft")
-	}
-	plan, err := s.Store.Plan(ctx, d.Plan)
-	if err != nil {
-		return domain.Run{}, err
-	}
-	apart := plan.Stage == domain.StageUsed && plan.LatestHash != d.Hash
-	if d.State == domain.DraftReady && (!apart || r.Accept) {
-		if _, err := s.Accept(ctx, actor, id, domain.DraftAcceptance{Reason: cmp.Or(r.Reason, "a run of it was started")}); err != nil {
-			return domain.Run{}, err
-		}
-	}
-	query := d.Query
-	if id, text, ok := s.Planner.Directed(query); ok && d.Direct == id {
-		query = text
-	}
-	input, err := jsonvalue.Encode(query)
-	if err != nil {
-		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
-	}
-	c := d.Constraints
-	return s.Engine.Start(ctx, actor, domain.StartRequest{Plan: plan.ID, Hash: d.Hash, Input: input, Session: r.Session, Key: r.Key, Origin: "ask", Priority: planner.RunPriority(c.Priority),
-		Limits: domain.Limits{MaxDuration: c.TimeLimit(), MaxTokens: int64(c.Budget)}})
-}
-
-// Discard gives a draft up; planning that is under way ends. Its plan is archived,
-// unless somebody took it into use.
-func (s *Service) Discard(ctx context.Context, actor domain.Actor, id, reason string) (domain.Draft, error) {
-	d, err := s.Store.Draft(ctx, id)
-	if err != nil {
-		return d, err
-	}
-	switch {
-	case !actor.Role.Includes(domain.RoleOperator):
-		return d, domain.Errorf(domain.CodeForbidden, "discarding a draft needs the role %s", domain.RoleOperator)
-	case d.State == domain.DraftDiscarded:
-		return d, nil
-	case d.State == domain.DraftAccepted:
-		return d, domain.Errorf(domain.CodeConflict, "the draft was accepted: archive the plan %s instead", d.Plan)
-	}
-	if d.State == domain.DraftReady {
-		if err := s.shelve(ctx, actor, d); err != nil {
-			return d, err
-		}
-	}
-	moved, err := s.Store.DecideDraft(ctx, d.ID, domain.DraftDiscarded, nil, actor, reason)
-	if err != nil {
-		return d, err
-	}
+// Cancel ends the planning of a draft that was discarded.
+func (s *Service) Cancel(id string) {
 	s.mu.Lock()
 	cancel := s.running[id]
 	s.mu.Unlock()
-	if moved && cancel != nil {
+	if cancel != nil {
 		cancel()
 	}
-	return s.Store.Draft(ctx, id)
 }
 
-// shelve archives the plan of a draft, as long as only drafts want it.
-func (s *Service) shelve(ctx context.Context, actor domain.Actor, d domain.Draft) error {
-	plan, err := s.Store.Plan(ctx, d.Plan)
-	if err != nil {
-		return err
-	}
-	newest, err := s.Store.DraftOfVersion(ctx, d.Hash)
-	if err != nil {
-		return err
-	}
-	if plan.Stage != domain.StageDraft || plan.Archived || plan.LatestHash != d.Hash || newest.ID != d.ID && newest.State.Open() {
-		return nil
-	}
-	// Whoever may ask for a draft may throw it away: nobody else uses its plan.
-	actor.Role = domain.RoleAuthor
-	return s.Archive(ctx, actor, plan.ID, "the draft was discarded")
-}
-
-// Draft finds a draft; CodeNotFound.
-func (s *Service) Draft(ctx context.Context, id string) (domain.Draft, error) {
-	return s.Store.Draft(ctx, id)
-}
-
-// DraftOfVersion finds the newest draft whose plan is a version; CodeNotFound.
-func (s *Service) DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error) {
-	return s.Store.DraftOfVersion(ctx, hash)
-}
-
-// Drafts lists the newest drafts: those that are open, or all.
-func (s *Service) Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error) {
-	return s.Store.Drafts(ctx, all, limit)
-}
-
-// DraftsFrom lists the drafts that refine one, oldest first.
-func (s *Service) DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error) {
-	return s.Store.DraftsFrom(ctx, parent)
-}
-
-// Planners are the providers whose models can plan.
-func (s *Service) Planners() []string { return s.Planner.Planners() }
-
-// launch plans a draft in the background.
-func (s *Service) launch(d domain.Draft) {
+// Launch plans a draft that is stored, in the background.
+func (s *Service) Launch(d domain.Draft) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.running[d.ID] != nil {

@@ -6,10 +6,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/draft"
-	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
 // desk is a planner that answers when it is let, and an engine that hears what is
@@ -29,18 +28,8 @@ func (d *desk) Ask(ctx context.Context, _ domain.Actor, r domain.AskRequest) (do
 	r.Tell(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: "complex"})
 	return d.answer(ctx, r)
 }
-func (d *desk) Planners() []string { return []string{"a", "b"} }
-func (d *desk) Alternative(context.Context, domain.Actor, domain.Version, string, bool) (domain.AskedPlan, error) {
-	return domain.AskedPlan{}, nil
-}
+func (d *desk) Planners() []string      { return []string{"a", "b"} }
 func (d *desk) Outline([]byte) []string { return nil }
-func (d *desk) AcceptVersion(context.Context, domain.Actor, string, string, string) (domain.Plan, error) {
-	return domain.Plan{}, nil
-}
-func (d *desk) Directed(string) (string, string, bool) { return "", "", false }
-func (d *desk) Start(_ context.Context, _ domain.Actor, r domain.StartRequest) (domain.Run, error) {
-	return domain.Run{ID: "r1", Hash: r.Hash}, nil
-}
 func (d *desk) Announce(string, map[string]any) {
 	select {
 	case d.told <- struct{}{}:
@@ -60,18 +49,18 @@ func hang(ctx context.Context, _ domain.AskRequest) (domain.Asked, error) {
 	return domain.Asked{}, ctx.Err()
 }
 
-func open(t *testing.T, s *store.Store, d *desk) *draft.Service {
+func open(t *testing.T, w *apptest.World, d *desk) apptest.Drafts {
 	t.Helper()
 	d.told = make(chan struct{}, 1)
-	service := draft.New(draft.Config{Store: s, Planner: d, Engine: d, Archive: func(context.Context, domain.Actor, string, string) error { return nil }})
+	service := draft.New(draft.Config{Store: w.Store, Planner: d, Engine: d})
 	if err := service.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(service.Close)
-	return service
+	return apptest.DraftsOn(w.Config, service)
 }
 
-func begin(t *testing.T, s *draft.Service, r domain.DraftRequest) domain.Draft {
+func begin(t *testing.T, s apptest.Drafts, r domain.DraftRequest) domain.Draft {
 	t.Helper()
 	d, err := s.Start(t.Context(), marta, r)
 	if err != nil {
@@ -80,9 +69,9 @@ func begin(t *testing.T, s *draft.Service, r domain.DraftRequest) domain.Draft {
 	return d
 }
 
-func read(t *testing.T, s *store.Store, id string) domain.Draft {
+func read(t *testing.T, w *apptest.World, id string) domain.Draft {
 	t.Helper()
-	d, err := s.Draft(t.Context(), id)
+	d, err := w.Store.Draft(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,32 +90,32 @@ func phases(d domain.Draft) []domain.DraftPhase {
 // again, and says so; then it is given up.
 func TestADraftOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
-	s := storetest.Open(t)
+	w := apptest.New(t)
 	hung := &desk{answer: hang}
-	first := open(t, s, hung)
+	first := open(t, w, hung)
 	d := begin(t, first, domain.DraftRequest{Query: " collect the figures "})
 	<-hung.told // it is at it
 	first.Close()
-	if got := read(t, s, d.ID); got.State != domain.DraftPlanning || got.Begun != 1 || got.Query != "collect the figures" {
+	if got := read(t, w, d.ID); got.State != domain.DraftPlanning || got.Begun != 1 || got.Query != "collect the figures" {
 		t.Fatalf("after the first process: %+v", got)
 	}
-	second := open(t, s, &desk{answer: planned})
+	second := open(t, w, &desk{answer: planned})
 	second.Finish(t)
-	got := read(t, s, d.ID)
+	got := read(t, w, d.ID)
 	if got.State != domain.DraftReady || got.Begun != 2 || got.Plan != "p" || !slices.Equal(phases(got), []domain.DraftPhase{domain.PhaseUnderstanding, domain.PhaseInterrupted, domain.PhaseUnderstanding}) {
 		t.Errorf("after the second process: %+v", got)
 	}
 	hung = &desk{answer: hang}
-	third := open(t, s, hung)
+	third := open(t, w, hung)
 	d = begin(t, third, domain.DraftRequest{Query: "collect"})
 	for range domain.MaxDraftBegun {
 		<-hung.told
 		third.Close()
 		hung = &desk{answer: hang}
-		third = open(t, s, hung)
+		third = open(t, w, hung)
 	}
 	third.Finish(t)
-	if got = read(t, s, d.ID); got.State != domain.DraftFailed || got.Error == nil || got.Error.Code != "interrupted" || len(hung.heard) != 0 {
+	if got = read(t, w, d.ID); got.State != domain.DraftFailed || got.Error == nil || got.Error.Code != "interrupted" || len(hung.heard) != 0 {
 		t.Errorf("after too many processes: %+v", got)
 	}
 }
@@ -135,9 +124,9 @@ func TestADraftOutlivesTheProcess(t *testing.T) {
 // something else than another draft.
 func TestADraftIsDiscarded(t *testing.T) {
 	t.Parallel()
-	s := storetest.Open(t)
+	w := apptest.New(t)
 	hung := &desk{answer: hang}
-	service := open(t, s, hung)
+	service := open(t, w, hung)
 	d := begin(t, service, domain.DraftRequest{Query: "collect"})
 	<-hung.told
 	if _, err := service.Refine(t.Context(), marta, d.ID, domain.DraftRequest{Change: "more"}); domain.CodeOf(err) != domain.CodeConflict {
@@ -150,7 +139,7 @@ func TestADraftIsDiscarded(t *testing.T) {
 		t.Fatalf("%+v %v", got, err)
 	}
 	service.Finish(t) // planning ends with it
-	if got := read(t, s, d.ID); got.State != domain.DraftDiscarded {
+	if got := read(t, w, d.ID); got.State != domain.DraftDiscarded {
 		t.Errorf("%+v", got)
 	}
 }
@@ -158,17 +147,17 @@ func TestADraftIsDiscarded(t *testing.T) {
 // A refinement keeps what was wanted before, and says what should be different.
 func TestADraftIsRefined(t *testing.T) {
 	t.Parallel()
-	s := storetest.Open(t)
+	w := apptest.New(t)
 	no := &desk{answer: func(context.Context, domain.AskRequest) (domain.Asked, error) {
 		return domain.Asked{Model: "a/m"}, &domain.Error{Code: domain.CodeInvalid, Message: "no", Cause: &domain.PlanError{Code: "NO_VALID_PLAN", Message: "no plan", Answer: "{"}}
 	}}
-	service := open(t, s, no)
+	service := open(t, w, no)
 	d := begin(t, service, domain.DraftRequest{Query: "collect", Provider: "a", Constraints: domain.Constraints{MaxSteps: 2}})
 	service.Finish(t)
-	if got := read(t, s, d.ID); got.State != domain.DraftFailed || got.Error.Answer != "{" || got.Model != "a/m" {
+	if got := read(t, w, d.ID); got.State != domain.DraftFailed || got.Error.Answer != "{" || got.Model != "a/m" {
 		t.Fatalf("%+v", got)
 	}
-	service = open(t, s, no)
+	service = open(t, w, no)
 	for i, r := range []domain.DraftRequest{{Change: "first"}, {Provider: "b", Change: "second"}} {
 		next, err := service.Refine(t.Context(), marta, d.ID, r)
 		if err != nil {
@@ -178,7 +167,7 @@ func TestADraftIsRefined(t *testing.T) {
 			t.Errorf("%+v", next)
 		}
 		service.Finish(t)
-		service = open(t, s, no)
+		service = open(t, w, no)
 		d = next
 	}
 	if d.Change != "first\nsecond" || d.Query != "collect" {

@@ -10,19 +10,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// CreateDraft stores a draft that is being planned, and says so in the audit log.
-func (s work) CreateDraft(ctx context.Context, d domain.Draft) error {
-	return s.store.execAs("store draft", []domain.AuditRecord{draftRecord(d, "draft.begin", domain.Actor{Name: d.Actor, Surface: d.Surface, Request: domain.RequestOf(ctx)}, "")},
-		func(ctx context.Context, q *dbsqlc.Queries) error {
-			return q.DraftInsert(ctx, dbsqlc.DraftInsertParams{PublicID: d.ID, Request: core.EncodeJSON(d.DraftRequest), Actor: d.Actor, Role: string(d.Role), Surface: d.Surface,
-				Parent: d.Parent, Revision: int64(d.Revision), CreatedAt: core.Micros(d.CreatedAt)})
-		})
-}
-
-// draftRecord says what was wanted, who planned it, and what came of it.
-func draftRecord(d domain.Draft, action string, actor domain.Actor, reason string) domain.AuditRecord {
+// draftRecord says what was requested, who planned it, and what came of it.
+func draftRecord(d domain.Draft, reason string) domain.AuditRecord {
 	detail := map[string]any{"draft": d.ID, "revision": d.Revision, "prompt": clipped(d.Query, 2000)}
-	for key, v := range map[string]string{"change": clipped(d.Change, 2000), "refines": d.Parent, "provider": d.Provider, "model": d.Model, "by": d.By, "plan": d.Plan, "hash": d.Hash, "alternative": d.Alternative, "agent": d.Direct} {
+	for key, v := range map[string]string{"change": clipped(d.Change, 2000), "refines": d.Parent, "provider": d.Provider, "model": d.Model, "by": d.By,
+		"plan": d.Plan, "hash": d.Hash, "alternative": d.Alternative, "agent": d.Direct} {
 		if v != "" {
 			detail[key] = v
 		}
@@ -33,7 +25,7 @@ func draftRecord(d domain.Draft, action string, actor domain.Actor, reason strin
 	if d.Error != nil {
 		detail["error"] = d.Error.Code
 	}
-	return domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "draft:" + d.ID, Reason: reason, Detail: domain.RawJSON(core.EncodeJSON(detail))}
+	return domain.AuditRecord{Object: "draft:" + d.ID, Reason: reason, Detail: domain.RawJSON(core.EncodeJSON(detail))}
 }
 
 func clipped(s string, most int) string {
@@ -79,39 +71,9 @@ func (s work) EndDraft(_ context.Context, d domain.Draft) (moved bool, err error
 		if moved = n > 0; err != nil || !moved {
 			return nil, err
 		}
-		return []auditRow{{record: draftRecord(d, "draft."+string(d.State), domain.System, "")}}, nil
-	})
-	return moved, core.Translate(err, "record draft")
-}
-
-// DecideDraft says what becomes of a draft: it is accepted or discarded. One that
-// was decided stays so: moved is false. What was chosen instead of what was proposed
-// takes its place.
-func (s work) DecideDraft(_ context.Context, id string, state domain.DraftState, chosen *domain.DraftOutcome, actor domain.Actor, reason string) (moved bool, err error) {
-	action := map[domain.DraftState]string{domain.DraftAccepted: "draft.accept", domain.DraftDiscarded: "draft.discard"}[state]
-	if action == "" {
-		return false, domain.Errorf(domain.CodeInvalid, "a draft cannot be made %s", state)
-	}
-	err = s.store.performDraft(func(w *writer) ([]auditRow, error) {
-		n, err := w.q.DraftDecide(w.ctx, string(state), id)
-		if moved = n > 0; err != nil || !moved {
-			return nil, err
-		}
-		row, err := w.q.DraftGet(w.ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		d, err := core.Draft(row)
-		if err != nil {
-			return nil, err
-		}
-		if chosen != nil {
-			d.DraftOutcome = *chosen
-			if err := w.q.DraftChoose(w.ctx, core.EncodeJSON(chosen), chosen.Hash, id); err != nil {
-				return nil, err
-			}
-		}
-		return []auditRow{{record: draftRecord(d, action, actor, reason)}}, nil
+		r := draftRecord(d, "")
+		r.Action, r.Actor, r.Surface = "draft."+string(d.State), domain.System.Name, domain.System.Surface
+		return []auditRow{{record: r}}, nil
 	})
 	return moved, core.Translate(err, "record draft")
 }

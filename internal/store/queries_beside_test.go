@@ -15,7 +15,7 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	ctx := context.Background()
 	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "collect", Constraints: domain.Constraints{MaxSteps: 3, Only: []string{"set"}}}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui",
 		Revision: 1, State: domain.DraftPlanning, Progress: []domain.DraftNote{}, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
-	must("create draft", s.CreateDraft(ctx, d))
+	must("create draft", do(s, func(tx *Tx) error { return tx.Drafts().Create(d) }))
 	list, err := s.DraftsUnderWay(ctx)
 	if must("drafts under way", err); len(list) != 1 || !reflect.DeepEqual(list[0], d) {
 		t.Errorf("under way: %+v", list)
@@ -41,7 +41,7 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 	next := d
 	next.ID, next.Parent, next.Revision = domain.NewID(), d.ID, 2
-	must("refine", s.CreateDraft(ctx, next))
+	must("refine", do(s, func(tx *Tx) error { return tx.Drafts().Create(next) }))
 	from, err := s.DraftsFrom(ctx, d.ID)
 	if must("drafts from", err); len(from) != 1 || from[0].ID != next.ID {
 		t.Errorf("%+v", from)
@@ -49,7 +49,12 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	for _, state := range []domain.DraftState{domain.DraftAccepted, domain.DraftDiscarded} { // the first one stands
 		chosen := d.DraftOutcome
 		chosen.Hash, chosen.Alternative = "h-of-alternative", string(state)
-		if moved, err := s.DecideDraft(ctx, d.ID, state, &chosen, domain.System, ""); err != nil || moved != (state == domain.DraftAccepted) {
+		var moved bool
+		err := do(s, func(tx *Tx) (err error) {
+			_, moved, err = tx.Drafts().Decide(d.ID, state, &chosen, "")
+			return err
+		})
+		if err != nil || moved != (state == domain.DraftAccepted) {
 			t.Errorf("decide: %v %v", moved, err)
 		}
 	}

@@ -177,18 +177,19 @@ func (s *section) acceptDraft(c *ui.Context) error {
 	if do == "try" {
 		return s.startDrafted(c, pl, v, request, true)
 	}
-	why := acceptedWhy(c, d, v.Number)
+	// No key: an accepted draft is returned unchanged, and the reason names the version,
+	// which is another one after an alternative was accepted.
+	accept := app.DraftAcceptance{Meta: app.Meta{By: c.Who.Actor()}, Draft: d.ID, DraftAcceptance: domain.DraftAcceptance{Reason: acceptedWhy(c, d, v.Number)}}
+	if do != "start" {
+		accept.Alternative = c.Field("alternative")
+	}
+	if _, err := s.App.Drafts.Accept(c, accept); err != nil {
+		return s.conflicting(c, d, err)
+	}
 	if do == "start" {
-		if _, err := s.Drafts.Accept(c, c.Who.Actor(), d.ID, domain.DraftAcceptance{Reason: why}); err != nil {
-			return s.conflicting(c, d, err)
-		}
 		return s.startDrafted(c, pl, v, request, false)
 	}
-	kind := c.Field("alternative")
-	return s.conflicting(c, d, c.OnceOf(":accept"+kind, func() (string, error) {
-		_, err := s.Drafts.Accept(c, c.Who.Actor(), d.ID, domain.DraftAcceptance{Alternative: kind, Reason: why})
-		return link.Plan(pl.Key), err
-	}))
+	return c.To(link.Plan(pl.Key))
 }
 
 // conflicting shows a draft that has changed meanwhile with what it is now.
@@ -196,7 +197,7 @@ func (s *section) conflicting(c *ui.Context, d domain.Draft, err error) error {
 	if domain.CodeOf(err) != domain.CodeConflict {
 		return err
 	}
-	now, readErr := s.Drafts.Draft(c, d.ID)
+	now, readErr := s.App.Drafts.Get(c, c.Who.Actor(), d.ID)
 	if readErr != nil {
 		return readErr
 	}
@@ -208,10 +209,11 @@ func (s *section) discardDraft(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.conflicting(c, d, c.OnceOf(":discard", func() (string, error) {
-		_, err := s.Drafts.Discard(c, c.Who.Actor(), d.ID, strings.TrimSpace(c.Field("reason")))
-		return "/plans?state=draft", err
-	}))
+	discard := app.DraftChange{Meta: c.Meta(), Draft: d.ID, Reason: strings.TrimSpace(c.Field("reason"))}
+	if _, err := s.App.Drafts.Discard(c, discard); err != nil {
+		return s.conflicting(c, d, err)
+	}
+	return c.To("/plans?state=draft")
 }
 
 // startDrafted starts a run of exactly the version that was shown, or a dry one,

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/ui"
@@ -56,7 +57,7 @@ func (s *section) requestForm(c *ui.Context, d domain.DraftRequest) RequestForm 
 // plannerOptions are the providers whose models can plan; none, if there is no
 // choice.
 func (s *section) plannerOptions(c *ui.Context, chosen string) []kit.Option {
-	names := s.Drafts.Planners()
+	names := s.App.Drafts.Planners()
 	if len(names) == 0 {
 		return nil
 	}
@@ -107,10 +108,10 @@ func (s *section) typedDraft(c *ui.Context) (domain.DraftRequest, error) {
 func (s *section) makeDraft(c *ui.Context) error {
 	d, err := s.typedDraft(c)
 	if err == nil {
-		err = c.Once(func() (string, error) {
-			made, err := s.Drafts.Start(c, c.Who.Actor(), d)
-			return "/plans/drafts/" + made.ID, err
-		})
+		var made domain.Draft
+		if made, err = s.App.Drafts.Start(c, app.DraftStart{Meta: c.Meta(), DraftRequest: d}); err == nil {
+			return c.To(pathOf(made))
+		}
 	}
 	switch domain.CodeOf(err) {
 	case domain.CodeInvalid, domain.CodeTooLarge:

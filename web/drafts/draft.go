@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/plan"
@@ -13,7 +14,7 @@ import (
 
 // theDraft finds the draft that the address names.
 func (s *section) theDraft(c *ui.Context) (domain.Draft, error) {
-	return s.Drafts.Draft(c, c.Param("draft"))
+	return s.App.Drafts.Get(c, c.Who.Actor(), c.Param("draft"))
 }
 
 // draftPage shows how far a draft is, or what came of it.
@@ -132,7 +133,7 @@ func (s *section) draftVersionOf(c *ui.Context, p *DraftPage, d domain.Draft) er
 	if d.Parent == "" {
 		return nil
 	}
-	parent, err := s.Drafts.Draft(c, d.Parent)
+	parent, err := s.App.Drafts.Get(c, c.Who.Actor(), d.Parent)
 	if err != nil || parent.Hash == "" {
 		return err
 	}
@@ -151,14 +152,14 @@ func (s *section) draftRelatives(c *ui.Context, p *DraftPage, d domain.Draft) er
 	}
 	p.Revision = c.T("revision %d", d.Revision)
 	if d.Parent != "" {
-		parent, err := s.Drafts.Draft(c, d.Parent)
+		parent, err := s.App.Drafts.Get(c, c.Who.Actor(), d.Parent)
 		if err != nil {
 			return err
 		}
 		l := link(parent)
 		p.Before, p.Revision = &l, c.T("revision %d, made from", d.Revision)
 	}
-	list, err := s.Drafts.DraftsFrom(c, d.ID)
+	list, err := s.App.Drafts.Refinements(c, c.Who.Actor(), d.ID)
 	if err != nil {
 		return err
 	}
@@ -180,10 +181,10 @@ func (s *section) refineDraft(c *ui.Context) error {
 		if c.Field("do") == "retry" { // as it was, by somebody else
 			typed = domain.DraftRequest{Provider: typed.Provider}
 		}
-		err = c.Once(func() (string, error) {
-			made, err := s.Drafts.Refine(c, c.Who.Actor(), d.ID, typed)
-			return "/plans/drafts/" + made.ID, err
-		})
+		var made domain.Draft
+		if made, err = s.App.Drafts.Refine(c, app.DraftRefinement{Meta: c.Meta(), Draft: d.ID, DraftRequest: typed}); err == nil {
+			return c.To(pathOf(made))
+		}
 	}
 	switch domain.CodeOf(err) {
 	case domain.CodeInvalid, domain.CodeTooLarge:

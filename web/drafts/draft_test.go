@@ -219,9 +219,7 @@ func TestProblemsOfADraftAreSaidInTheReadersLanguage(t *testing.T) {
 	b := site.Browser(t).Login()
 	v := site.Plan(t, "id: odd\nnodes:\n  a: {type: set, input: 1, max_parallel: 3}\n")
 	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "one"}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui", Revision: 1, State: domain.DraftPlanning, CreatedAt: time.Now().UTC()}
-	if err := site.Store.CreateDraft(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
+	webtest.StoreDraft(t, site.Store, d)
 	d.State, d.Plan, d.Version, d.Hash, d.By = domain.DraftReady, "odd", v.Number, v.Hash, "rules"
 	if ended, err := site.Store.EndDraft(t.Context(), d); err != nil || !ended {
 		t.Fatal(ended, err)
@@ -310,9 +308,7 @@ func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "collect <all>"}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui", Revision: 1, State: domain.DraftPlanning, CreatedAt: time.Now().UTC()}
-	if err := site.Store.CreateDraft(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
+	webtest.StoreDraft(t, site.Store, d)
 	at := "/plans/drafts/" + d.ID
 	if err := site.Store.TellDraft(t.Context(), d.ID, []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseUnderstanding, Who: "complex"}, {At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Who: "m", Problems: []string{"<none>"}}}); err != nil {
 		t.Fatal(err)

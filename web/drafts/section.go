@@ -18,7 +18,6 @@ type Ports struct {
 	App     *app.App
 	Reader  Reader
 	Engine  Engine
-	Drafts  Drafts
 	Planner Planner
 	// Layouts are where the nodes of versions are drawn.
 	Layouts *graph.Layouts
@@ -49,24 +48,6 @@ type Planner interface {
 	// Explain says why the steps of a plan are in it, for the request that it was made
 	// of, and what it takes for granted.
 	Explain(ctx context.Context, request string, canonical []byte) domain.Explained
-}
-
-// Drafts makes plans of requests in the background; nothing of them runs before
-// somebody accepts it.
-type Drafts interface {
-	// Start stores a draft and returns; planning goes on, also after a restart.
-	Start(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error)
-	// Refine makes another draft of the same request, with what should be different
-	// or by another provider; CodeConflict while the one is being planned.
-	Refine(ctx context.Context, actor domain.Actor, id string, r domain.DraftRequest) (domain.Draft, error)
-	// Accept takes the plan of a draft, or an alternative of it, into use.
-	Accept(ctx context.Context, actor domain.Actor, id string, a domain.DraftAcceptance) (domain.Draft, error)
-	Discard(ctx context.Context, actor domain.Actor, id, reason string) (domain.Draft, error)
-	Draft(ctx context.Context, id string) (domain.Draft, error)
-	// DraftsFrom are those that refine a draft, oldest first.
-	DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error)
-	// Planners are the providers whose models can plan.
-	Planners() []string
 }
 
 type section struct{ Ports }

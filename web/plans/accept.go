@@ -55,7 +55,7 @@ func (b *planPage) acceptance() error {
 	if !b.page.Draft && !plan.Proposed(pl, v) || pl.Archived {
 		return nil
 	}
-	d, err := b.Drafts.DraftOfVersion(b, v.Hash)
+	d, err := b.App.Drafts.OfVersion(b, b.Who.Actor(), v.Hash)
 	switch {
 	case err == nil:
 		b.page.DraftHref = "/plans/drafts/" + d.ID

@@ -15,7 +15,7 @@ const draftsShown = 100
 
 // draftRows are the open drafts whose request holds a text.
 func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
-	list, err := s.Drafts.Drafts(c, false, draftsShown)
+	list, err := s.App.Drafts.List(c, c.Who.Actor(), false, draftsShown)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
 
 // hasDraft reports whether the newest version of a plan came of an open draft.
 func (s *section) hasDraft(c *ui.Context, pl domain.Plan) (bool, error) {
-	d, err := s.Drafts.DraftOfVersion(c, pl.LatestHash)
+	d, err := s.App.Drafts.OfVersion(c, c.Who.Actor(), pl.LatestHash)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return false, nil
 	}

@@ -18,7 +18,6 @@ type Ports struct {
 	App    *app.App
 	Reader Reader
 	Engine Engine
-	Drafts Drafts
 	// Layouts are where the nodes of versions are drawn.
 	Layouts *graph.Layouts
 }
@@ -60,13 +59,6 @@ type Engine interface {
 	// TryPlan starts a dry run of a document without saving it.
 	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems,
 		error)
-}
-
-// Drafts are plans that wait to be accepted.
-type Drafts interface {
-	Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error)
-	// DraftOfVersion is the newest draft whose plan is a version; CodeNotFound.
-	DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error)
 }
 
 type section struct{ Ports }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -183,4 +184,14 @@ func (d Seeded) furniture() []string {
 	}
 	out = append(out, "/handoffs/"+url.PathEscape(d.Handoff.ID), "/runs/"+d.Handoff.Run+"?view=handoffs&handoff="+url.QueryEscape(d.Handoff.ID))
 	return append(out, "/approvals/"+d.Approval, "/approvals/"+d.Approval+"/assign", "/plans/drafts/"+d.Draft, "/plans/drafts/"+d.Draft+"/discard", "/bulk/"+d.Bulk, "/bulk/"+d.Waiter, "/agents/tools/http/circuit?do=close&part="+refusing)
+}
+
+// StoreDraft stores a draft that nothing plans yet, as one of an earlier process.
+func StoreDraft(tb testing.TB, s *store.Store, d domain.Draft) {
+	tb.Helper()
+	by := domain.Actor{Name: d.Actor, Role: d.Role, Surface: d.Surface}
+	create := func(tx *store.Tx) (string, error) { return d.ID, tx.Drafts().Create(d) }
+	if _, _, err := s.Do(store.Operation{Name: "start-draft", By: by, At: d.CreatedAt}, create); err != nil {
+		tb.Fatal(err)
+	}
 }

@@ -47,7 +47,7 @@ type Site struct {
 	Auth   apptest.Accounts
 	Bulk   apptest.Bulk
 	Config app.Config // of App
-	Drafts *draft.Service
+	Drafts apptest.Drafts
 	// Setup is the one-time secret of an installation without users.
 	Setup string
 	Admin domain.Actor
@@ -125,27 +125,29 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	}
 	s.System = &System{}
 	s.Bulk.Service = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine, Tools: s.Tools.Tools, Host: s.Tools.Host})
+	planners := newPlanner(s.Engine)
+	s.Drafts.Service = draft.New(draft.Config{Store: s.Store, Planner: planners, Engine: s.Engine})
 	config := apptest.Config(tb, s.Store, s.Engine)
+	config.Drafts, config.Planner = s.Drafts.Service, planners
 	set := newSettings(tb, s.Store)
 	config.Bulk, config.Tools = s.Bulk.Service, func() *tool.Box { return s.Tools }
 	config.Server, config.Settings, config.Auth = installed{s.System, set}, set, s.Auth.Service
 	s.App, s.Config = app.New(config), config
 	s.Bulk.Of, s.Bulk.Reader = s.App.Bulk, s.Store
+	s.Drafts.Of = s.App.Drafts
 	s.Auth.Of, s.Auth.Keys, s.Auth.Reader = s.App.Accounts, s.App.Tokens, s.Store
 	if err := s.Bulk.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	planners := newPlanner(s.Engine)
-	s.Drafts = draft.New(draft.Config{Store: s.Store, Planner: planners, Engine: s.Engine, Archive: s.App.Plans.ArchiveAs})
 	if err := s.Drafts.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	public, err := api.New(api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Idempotency: s.Store, Drafts: s.Drafts, Planner: planners, Audit: s.Store, SessionCookies: web.SessionCookies()})
+	public, err := api.New(api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Idempotency: s.Store, Planner: planners, Audit: s.Store, SessionCookies: web.SessionCookies()})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s.Web = web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners, Drafts: s.Drafts,
+	s.Web = web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners,
 		Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()},
 		Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)}
 	site, err := web.New(s.Web)

@@ -11,8 +11,10 @@ import (
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/internal/tool"
@@ -74,5 +76,9 @@ func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
 	}
 	work := bulk.New(bulk.Config{Store: s, Engine: e})
 	tb.Cleanup(work.Close)
-	return app.Config{Store: s, Engine: e, Auth: people, Bulk: work, Checker: checker, Tools: func() *tool.Box { return tools }, Server: none, Settings: none}
+	plans := planning.NewService(planning.New(planning.Config{Mode: planning.ByRules}), e, nil)
+	drafts := draft.New(draft.Config{Store: s, Planner: plans, Engine: e})
+	tb.Cleanup(drafts.Close)
+	return app.Config{Store: s, Engine: e, Auth: people, Bulk: work, Drafts: drafts, Planner: plans, Checker: checker,
+		Tools: func() *tool.Box { return tools }, Server: none, Settings: none}
 }
