@@ -66,8 +66,6 @@ type Engine interface {
 	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
 	// CheckPlan validates without storing.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
-	// TryPlan starts a dry run of a document without saving it.
-	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error)
 	// Catalog is what this installation offers to plans.
 	Catalog() *planner.Catalog
 	// Subscribe delivers events until the context ends. A listener that does

@@ -48,8 +48,6 @@ type Config struct {
 	// Local is who every request acts as, without any credential: for a Unix
 	// socket that only its owner can open.
 	Local *domain.Actor
-	// Planner makes plans of intents; nil: those routes answer 503.
-	Planner Planner
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
 	// Lazy builds each operation with its first request: for a process that serves a

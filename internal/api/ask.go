@@ -3,23 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
-
-// Planner makes plans of intents.
-type Planner interface {
-	// Classify judges a query without a model.
-	Classify(query string) domain.Classification
-	// Ask stores the plan that answers an intent and starts a run of it.
-	Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.Asked, error)
-	// PlanRequest makes and stores a plan for a planning request; nothing is
-	// started. The error of a request that gets none wraps a *domain.PlanError.
-	PlanRequest(ctx context.Context, actor domain.Actor, r domain.PlanningRequest) (domain.AskedPlan, error)
-}
 
 // AskBody is an intent.
 type AskBody struct {
@@ -50,41 +39,24 @@ type (
 
 func (a *API) askRoutes() {
 	tags := []string{"planning"}
-	there := func() error {
-		if a.Planner == nil {
-			return domain.Errorf(domain.CodeUnavailable, "nothing makes plans here")
-		}
-		return nil
-	}
-	register(a, huma.Operation{OperationID: "ask", Method: http.MethodPost, Path: "/ask", Tags: tags, DefaultStatus: http.StatusCreated,
+	mount(a, huma.Operation{OperationID: "ask", Method: http.MethodPost, Path: "/ask", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Make a plan of an intent and start a run of it"},
 		func(ctx context.Context, in *askIn) (*askedOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			// A plan that was stored is found again; a run is not started twice.
-			if done := infoOf(ctx).done; slices.ContainsFunc(done, func(e domain.AuditEvent) bool { return e.Action == "run.created" }) {
-				return nil, carriedOut(done)
-			}
-			asked, err := a.Planner.Ask(ctx, actorOf(ctx), domain.AskRequest{Query: in.Body.Query, Agent: in.Body.Agent, PlanOnly: in.Body.PlanOnly, Accept: in.Body.Accept, Session: in.Body.Session,
-				Fresh: in.Body.Fresh, Constraints: in.Body.Constraints, Preferences: in.Body.Preferences})
+			b := in.Body
+			asked, err := a.App.Planning.Ask(ctx, app.AskRequest{Meta: meta(ctx), AskRequest: domain.AskRequest{Query: b.Query, Agent: b.Agent,
+				PlanOnly: b.PlanOnly, Accept: b.Accept, Session: b.Session, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &askedOut{asked}, err
 		})
-	register(a, huma.Operation{OperationID: "classify", Method: http.MethodPost, Path: "/planner/classify", Tags: tags,
+	mount(a, huma.Operation{OperationID: "classify", Method: http.MethodPost, Path: "/planner/classify", Tags: tags,
 		Summary: "Say whether a query needs a plan, without a model"},
-		func(_ context.Context, in *classifyIn) (*classifyOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			return &classifyOut{a.Planner.Classify(in.Body.Query)}, nil
+		func(ctx context.Context, in *classifyIn) (*classifyOut, error) {
+			c, err := a.App.Planning.Classify(ctx, actorOf(ctx), in.Body.Query)
+			return &classifyOut{c}, err
 		})
-	register(a, huma.Operation{OperationID: "plan", Method: http.MethodPost, Path: "/planner/plan", Tags: tags, DefaultStatus: http.StatusCreated,
+	mount(a, huma.Operation{OperationID: "plan", Method: http.MethodPost, Path: "/planner/plan", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Make and store a plan for a planning request; nothing is started"},
 		func(ctx context.Context, in *planningIn) (*plannedOut, error) {
-			if err := there(); err != nil {
-				return nil, err
-			}
-			p, err := a.Planner.PlanRequest(ctx, actorOf(ctx), in.Body)
+			p, err := a.App.Planning.Make(ctx, app.PlanningRequest{Meta: meta(ctx), PlanningRequest: in.Body})
 			if err != nil {
 				return nil, err
 			}

@@ -9,13 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
-	"github.com/kairosd/kairosd/planner"
 )
 
 // fake is a small world behind the ports: enough to see what a request asks
@@ -234,23 +232,6 @@ func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) 
 
 func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }
 
-// recordedPlans is a planner that records what it plans.
-type recordedPlans struct {
-	api.Planner
-	world *fake
-}
-
-func (p recordedPlans) PlanRequest(_ context.Context, actor domain.Actor, _ domain.PlanningRequest) (domain.AskedPlan, error) {
-	p.world.mu.Lock()
-	defer p.world.mu.Unlock()
-	p.world.record("plan.version", "", actor)
-	return domain.AskedPlan{Document: []byte(`{"id":"p","steps":[{"id":"a","order":1,"tool":"set"}]}`)}, nil
-}
-
 func (f *fake) record(action, run string, actor domain.Actor) {
 	f.audited = append(f.audited, domain.AuditEvent{Seq: int64(len(f.audited)) + 1, AuditRecord: domain.AuditRecord{Action: action, Run: run, Actor: actor.Name, Request: actor.Request}})
-}
-
-func (f *fake) TryPlan(context.Context, domain.Actor, []byte, planner.Format, domain.RawJSON) (domain.Run, planner.Problems, error) {
-	return domain.Run{ID: "tried", Status: domain.RunQueued}, nil, nil
 }

@@ -212,7 +212,7 @@ func hashRequest(r *http.Request) string {
 // resumed are the routes whose handlers find by themselves what the same request
 // did before the daemon died, or may do the rest of it: they create a run, or act
 // on many one by one.
-var resumed = map[string]bool{"/runs": true, "/runs/{id}/rerun": true, "/runs/{id}/fork": true, "/ask": true, "/plans/try": true, "/system/release": true}
+var resumed = map[string]bool{"/runs": true, "/runs/{id}/rerun": true, "/runs/{id}/fork": true, "/ask": true, "/system/release": true}
 
 // continued looks at a request that takes up a claim of one that was never
 // answered: if the audit log says that it was carried out, it must not be once

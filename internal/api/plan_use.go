@@ -33,7 +33,7 @@ func (a *API) planUseRoutes() {
 		OperationID: "accept-plan", Method: http.MethodPost, Path: "/plans/{id}/accept", Tags: []string{"plans"},
 		Summary: "Take a planner's draft into use",
 	}, a.acceptPlan)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "try-plan", Method: http.MethodPost, Path: "/plans/try", Tags: []string{"plans"}, MaxBodyBytes: maxDocument,
 		Summary:     "Start a dry run of a document without saving it",
 		Description: "What computes or only reads runs; whatever might change something or ask a model is left undone. The run has the label draft.",
@@ -150,7 +150,7 @@ func (a *API) tryPlan(ctx context.Context, in *tryIn) (*startedOut, error) {
 		}
 	}
 	doc := &documentIn{ContentType: in.ContentType, RawBody: in.RawBody}
-	run, problems, err := a.Engine.TryPlan(ctx, actorOf(ctx), doc.document(), doc.format(), input)
+	run, problems, err := a.App.Plans.Try(ctx, app.PlanTrial{Meta: meta(ctx), Source: doc.document(), Format: doc.format(), Input: input})
 	if err != nil {
 		p := a.problem(ctx, err)
 		if len(p.Problems) == 0 && len(problems) > 0 {

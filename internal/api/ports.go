@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
 )
 
 // Reader is what the API reads of the store; see web.Reader for the promises.
@@ -17,7 +16,6 @@ type Reader interface {
 
 // Engine is what the API does; see web.Engine for the promises.
 type Engine interface {
-	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error)
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
 	// Events gives the stored events after a position, in order: what Subscribe
 	// would replay. It reads at most limit rows of the audit log and returns the

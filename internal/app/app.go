@@ -55,6 +55,16 @@ type Config struct {
 
 // Planner makes plans of requests.
 type Planner interface {
+	// Classify judges a request without a model.
+	Classify(query string) domain.Classification
+	// Ask stores the plan that answers a request, and starts a run of it, with the
+	// receipt of the request. The error of a request that gets no plan wraps a
+	// *domain.PlanError.
+	Ask(ctx context.Context, by domain.Actor, r domain.AskRequest) (domain.Asked, error)
+	// PlanRequest stores the plan that answers a planning request, and starts nothing.
+	PlanRequest(ctx context.Context, by domain.Actor, r domain.PlanningRequest) (domain.AskedPlan, error)
+	// Describe gives a stored version as the answer to a request.
+	Describe(p domain.Plan, v domain.Version) domain.AskedPlan
 	// Directed takes a request apart that names the agent that answers: "/agent text".
 	Directed(query string) (agent, text string, ok bool)
 	// Alternative stores an alternative of a plan as a version of it.
@@ -90,6 +100,7 @@ type App struct {
 	Drafts      *Drafts
 	Failures    *Failures
 	Memory      *Memory
+	Planning    *Planning
 	Plans       *Plans
 	Preferences *Preferences
 	Providers   *Providers
@@ -115,7 +126,7 @@ func New(c Config) *App {
 	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, drafts: c.Drafts, planner: c.Planner, auth: c.Auth, checker: c.Checker, tools: c.Tools, server: c.Server, settings: c.Settings,
 		now: stored(c.Now), log: c.Log}
 	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Bulk: &Bulk{k},
-		Drafts: &Drafts{k}, Failures: &Failures{k}, Memory: &Memory{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
+		Drafts: &Drafts{k}, Failures: &Failures{k}, Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
 // AccountsOf gives the operations on accounts alone, for commands that work while no

@@ -209,7 +209,7 @@ const (
 var policy = map[Operation]Rule{
 	StorePlan:      {Entity, domain.RoleAuthor, "plans:write", ""},
 	CheckPlan:      {Query, domain.RoleViewer, "plans:read", ""},
-	TryPlan:        {Entity, domain.RoleAuthor, "plans:write", ""},
+	TryPlan:        {Command, domain.RoleAuthor, "plans:write", ""},
 	ListPlans:      {Query, domain.RoleViewer, "plans:read", ""},
 	GetPlan:        {Query, domain.RoleViewer, "plans:read", ""},
 	ListVersions:   {Query, domain.RoleViewer, "plans:read", ""},
@@ -230,7 +230,7 @@ var policy = map[Operation]Rule{
 	AcceptDraft:     {Job, domain.RoleOperator, "plans:write", ""},
 	StartDrafted:    {Job, domain.RoleOperator, "runs:write", ""},
 	DiscardDraft:    {Job, domain.RoleOperator, "plans:write", ""},
-	Ask:             {Job, domain.RoleOperator, "runs:write", ""},
+	Ask:             {Command, domain.RoleOperator, "runs:write", ""},
 	ClassifyRequest: {Query, domain.RoleViewer, "plans:read", ""},
 	MakePlan:        {Job, domain.RoleOperator, "plans:write", ""},
 

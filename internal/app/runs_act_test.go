@@ -41,7 +41,7 @@ func act(run string, action domain.Action) domain.VerbRequest {
 }
 
 // A key is used once per operation, however often and at once the request comes, also by
-// a later process. What has no key happens as often as it is asked for.
+// a later process (A44). What has no key happens as often as it is asked for.
 func TestAKeyActsOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")

@@ -79,6 +79,27 @@ func (p *Plans) Store(ctx context.Context, req PlanDocument) (StoredPlan, error)
 	return out, err
 }
 
+// PlanTrial is a document to try.
+type PlanTrial struct {
+	Meta   `json:"-"`
+	Source []byte
+	Format planner.Format
+	Input  domain.RawJSON
+}
+
+// Try starts a dry run of a document without saving it: no plan has another version for
+// it. Problems are returned also when it runs.
+//
+// Errors: invalid (the document or the input), forbidden, unavailable.
+func (p *Plans) Try(ctx context.Context, req PlanTrial) (run domain.Run, problems planner.Problems, err error) {
+	run, err = command(ctx, p.kernel, TryPlan, req.Meta, req, p.store.FindRun, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
+		var err error
+		run, problems, err = p.engine.TryPlan(ctx, req.By, req.Source, req.Format, req.Input, receipt)
+		return run, err
+	})
+	return run, problems, err
+}
+
 // VersionChange names a version of a plan that becomes its current one.
 type VersionChange struct {
 	Meta   `json:"-"`

@@ -110,8 +110,7 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 		Tools: func() *tool.Box { return l.tools }, Server: none, Settings: none, Log: log})
 	actor, v := LocalActor(), buildinfo.Read()
 	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor,
-		Planner: asker,
-		Audit:   l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
+		Audit: l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
 		Version: api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())

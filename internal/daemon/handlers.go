@@ -37,7 +37,6 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Metrics:        s.metrics.Handler(),
 		Observe:        s.metrics.Request,
 		CursorKey:      assemble.CursorKey(s.store),
-		Planner:        plans,
 		Reader:         s.store,
 		Engine:         s.engine,
 		Principals:     s.auth,

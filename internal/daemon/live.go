@@ -32,6 +32,10 @@ func (p planners) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Re
 	return p.service().Replan(ctx, r)
 }
 
+func (p planners) Describe(plan domain.Plan, v domain.Version) domain.AskedPlan {
+	return p.service().Describe(plan, v)
+}
+
 func (p planners) Planners() []string { return p.service().Planners() }
 
 func (p planners) Directed(query string) (agent, text string, ok bool) {

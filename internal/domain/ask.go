@@ -46,6 +46,8 @@ type AskRequest struct {
 	// Preferences fill parameters of skills.
 	Constraints Constraints
 	Preferences map[string]any
+	// Receipt, if not nil, is stored with the run.
+	Receipt *Receipt
 }
 
 // Asked is what became of an intent.

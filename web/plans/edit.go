@@ -162,10 +162,14 @@ func (s *section) tryPlan(c *ui.Context, p *PlanForm) error {
 		}
 	}
 	text := sha256.Sum256([]byte(p.Source + "\x00" + p.TryInput)) // another text is tried again
-	err := c.OnceOf(":try:"+hex.EncodeToString(text[:]), func() (string, error) {
-		run, _, err := s.Engine.TryPlan(c, c.Who.Actor(), []byte(p.Source), formatOf(p), input)
-		return "/runs/" + run.ID, err
-	})
+	m := c.Meta()
+	if m.Key != "" {
+		m.Key += ":try:" + hex.EncodeToString(text[:])
+	}
+	run, _, err := s.App.Plans.Try(c, app.PlanTrial{Meta: m, Source: []byte(p.Source), Format: formatOf(p), Input: input})
+	if err == nil {
+		return c.To("/runs/" + run.ID)
+	}
 	if domain.CodeOf(err) == domain.CodeInvalid {
 		p.Trouble = c.Sentence(err)
 		s.check(c, p)

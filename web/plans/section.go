@@ -56,9 +56,6 @@ type Engine interface {
 	Catalog() *planner.Catalog
 	// CheckPlan validates without storing.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
-	// TryPlan starts a dry run of a document without saving it.
-	TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems,
-		error)
 }
 
 type section struct{ Ports }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/a-h/templ"
@@ -82,7 +81,6 @@ type Site struct {
 	Idle   time.Duration
 	Now    func() time.Time
 	Logger *slog.Logger
-	posts  posts
 }
 
 // CookieName is the session cookie's: with the __Host- prefix wherever the
@@ -128,17 +126,6 @@ type Context struct {
 	Began   time.Time
 	// At is up to where the page knows what happened, for its live stream.
 	At string
-	// named has, instead of Context, the values of a request whose form names it. The
-	// field above never changes: goroutines of queries look at it.
-	named atomic.Pointer[context.Context]
-}
-
-// Value finds a value of the request.
-func (c *Context) Value(key any) any {
-	if named := c.named.Load(); named != nil {
-		return (*named).Value(key)
-	}
-	return c.Context.Value(key)
 }
 
 // Open begins a request. Its language and display are known, who asks is not.

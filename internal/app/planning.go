@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Planning are the operations that make a plan of a request while the client waits.
+type Planning struct{ *kernel }
+
+// Classify judges a request without a model.
+//
+// Errors: forbidden.
+func (p *Planning) Classify(ctx context.Context, by domain.Actor, query string) (domain.Classification, error) {
+	if err := p.allow(ctx, ClassifyRequest, by, ""); err != nil {
+		return domain.Classification{}, err
+	}
+	return p.planner.Classify(query), nil
+}
+
+// AskRequest asks for a plan and a run of it.
+type AskRequest struct {
+	Meta `json:"-"`
+	domain.AskRequest
+}
+
+// unstarted begins the object of a key whose request started no run: a version.
+const unstarted = "version:"
+
+// Ask stores the plan that answers a request, and starts a run of it unless only the plan
+// is requested or it has to be accepted first. The key commits with the run. Where no run
+// is started, it is recorded after the plan is stored: if kairosd is killed between them,
+// a repetition plans again.
+//
+// Errors: invalid (there is no plan for the request), too_large, forbidden, unavailable.
+func (p *Planning) Ask(ctx context.Context, req AskRequest) (domain.Asked, error) {
+	r := req.AskRequest
+	request := []any{r.Query, r.Agent, r.PlanOnly, r.Accept, r.Session, r.Fresh, r.Constraints, r.Preferences}
+	find := func(ctx context.Context, id string) (domain.Asked, error) { return p.asked(ctx, r, id) }
+	return command(ctx, p.kernel, Ask, req.Meta, request, find, func(ctx context.Context, receipt *domain.Receipt) (domain.Asked, error) {
+		r := r
+		r.Receipt = receipt
+		out, err := p.planner.Ask(ctx, req.By, r)
+		if err != nil || receipt == nil || out.Run != "" || out.Plan == nil {
+			return out, err
+		}
+		intent, err := p.intent(Ask, req.Meta, request)
+		if err == nil {
+			_, _, err = p.store.Do(intent, func(*store.Tx) (string, error) { return unstarted + out.Plan.Hash, nil })
+		}
+		return out, err
+	})
+}
+
+// asked is what a request led to that was carried out before: the run that it started, or
+// else the version that was stored.
+func (p *Planning) asked(ctx context.Context, r domain.AskRequest, id string) (domain.Asked, error) {
+	out := domain.Asked{Classification: p.planner.Classify(r.Query), Agent: r.Agent}
+	if agent, _, ok := p.planner.Directed(strings.TrimSpace(r.Query)); ok && r.Agent == "" {
+		out.Agent = agent
+	}
+	hash, ok := strings.CutPrefix(id, unstarted)
+	if !ok {
+		run, err := p.store.FindRun(ctx, id)
+		if err != nil {
+			return out, err
+		}
+		out.Run, hash = run.ID, run.Hash
+	}
+	plan, err := p.made(ctx, hash)
+	if err != nil {
+		return out, err
+	}
+	out.Plan, out.Reason = &plan, plan.Reason
+	out.NeedsAcceptance = out.Agent == "" && len(plan.Unsafe) > 0 && !r.Accept
+	return out, nil
+}
+
+// made is a version that a planner made.
+func (p *Planning) made(ctx context.Context, hash string) (domain.AskedPlan, error) {
+	v, err := p.store.VersionByHash(ctx, hash)
+	if err != nil {
+		return domain.AskedPlan{}, err
+	}
+	plan, err := p.store.Plan(ctx, v.PlanID)
+	if err != nil {
+		return domain.AskedPlan{}, err
+	}
+	return p.planner.Describe(plan, v), nil
+}
+
+// PlanningRequest asks for a plan.
+type PlanningRequest struct {
+	Meta `json:"-"`
+	domain.PlanningRequest
+}
+
+// Make stores the plan that answers a planning request, and starts nothing. The key is
+// recorded after the plan is stored: if kairosd is killed between them, a repetition
+// plans again.
+//
+// Errors: invalid (there is no plan for the request), forbidden, unavailable.
+func (p *Planning) Make(ctx context.Context, req PlanningRequest) (domain.AskedPlan, error) {
+	version := object[domain.AskedPlan]{id: func(a domain.AskedPlan) string { return a.Hash }, find: p.made}
+	return effect(ctx, p.kernel, MakePlan, req.Meta, req.PlanningRequest, version, func(ctx context.Context) (domain.AskedPlan, error) {
+		return p.planner.PlanRequest(ctx, req.By, req.PlanningRequest)
+	})
+}
