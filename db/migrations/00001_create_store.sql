@@ -611,8 +611,6 @@ CREATE TABLE circuits (
     last_code       TEXT    NOT NULL, -- of the last failure that counted
     last_message    TEXT    NOT NULL,
     last_error_at   INTEGER NOT NULL,
-    opened_by       TEXT    NOT NULL, -- the person who opened it; empty: it opened by itself
-    reason          TEXT    NOT NULL,
     PRIMARY KEY (subject, part)
 ) STRICT, WITHOUT ROWID;
 

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -11,18 +10,20 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// StopCallsBody says whether calls are stopped or allowed again.
-type StopCallsBody struct {
-	On     bool   `json:"on" doc:"true: no call begins any more; false: they may again."`
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log, and shown to whoever meets the stop."`
+// DisableBody goes with disabling a tool or a provider.
+type DisableBody struct {
+	Reason string `json:"reason" minLength:"1" maxLength:"500" doc:"Kept in the audit log, and part of the error of a refused call."`
 }
 
-// CircuitBody says whether a circuit is opened or closed.
-type CircuitBody struct {
-	Open   bool   `json:"open" doc:"true: calls are refused for a time; false: they are made again."`
-	Part   string `json:"part,omitempty" maxLength:"255" doc:"The host, of a tool that has a circuit for each."`
-	For    string `json:"for,omitempty" maxLength:"40" doc:"How long it stays open, as 90s or 2h; default 15m, at most 24h." example:"15m"`
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log, and shown to whoever meets it."`
+// EnableToolBody goes with enabling a tool.
+type EnableToolBody struct {
+	Host   string `json:"host,omitempty" maxLength:"255" doc:"Close only the circuit of this host, of a tool that has one for each." example:"api.example"`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
+// EnableProviderBody goes with enabling a provider.
+type EnableProviderBody struct {
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
 // AcceptBody goes with the acceptance of a tool.
@@ -47,13 +48,17 @@ type (
 		Body *AcceptBody
 	}
 	serversOut struct{ Body List[domain.ToolServer] }
-	stopIn     struct {
+	disableIn  struct {
 		Name string `path:"name" maxLength:"200"`
-		Body StopCallsBody
+		Body DisableBody
 	}
-	circuitIn struct {
+	enableToolIn struct {
 		Name string `path:"name" maxLength:"200"`
-		Body CircuitBody
+		Body *EnableToolBody
+	}
+	enableProviderIn struct {
+		Name string `path:"name" maxLength:"200"`
+		Body *EnableProviderBody
 	}
 	retryIn struct {
 		Name string `path:"name" maxLength:"64"`
@@ -84,24 +89,31 @@ func (a *API) toolRoutes() {
 			}
 			return nil, a.App.Tools.Accept(ctx, app.ToolAcceptance{Meta: meta(ctx), Tool: in.Name, Digest: body.Digest, Reason: body.Reason})
 		})
-	for what, stop := range map[string]func(context.Context, app.StopCalls) error{"tool": a.App.Tools.Stop, "provider": a.App.Providers.Stop} {
-		mount(a, huma.Operation{OperationID: "stop-" + what, Method: http.MethodPost, Path: "/" + what + "s/{name}/stop", Tags: []string{what + "s"}, DefaultStatus: http.StatusNoContent,
-			Summary: "Let no call of a " + what + " begin any more, or let them begin again"},
-			func(ctx context.Context, in *stopIn) (*struct{}, error) {
-				return nil, stop(ctx, app.StopCalls{Meta: meta(ctx), Name: in.Name, On: in.Body.On, Reason: in.Body.Reason})
+	for what, disable := range map[string]func(context.Context, app.DisableRequest) error{"tool": a.App.Tools.Disable, "provider": a.App.Providers.Disable} {
+		mount(a, huma.Operation{OperationID: "disable-" + what, Method: http.MethodPost, Path: "/" + what + "s/{name}/disable", Tags: []string{what + "s"}, DefaultStatus: http.StatusNoContent,
+			Summary: "Disable a " + what, Description: "New calls are refused until it is enabled. Calls under way go on."},
+			func(ctx context.Context, in *disableIn) (*struct{}, error) {
+				return nil, disable(ctx, app.DisableRequest{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
 			})
 	}
-	for what, change := range map[string]func(context.Context, app.CircuitRequest) error{"tool": a.App.Tools.ChangeCircuit, "provider": a.App.Providers.ChangeCircuit} {
-		mount(a, huma.Operation{OperationID: "change-" + what + "-circuit", Method: http.MethodPost, Path: "/" + what + "s/{name}/circuit", Tags: []string{what + "s"}, DefaultStatus: http.StatusNoContent,
-			Summary: "Open the circuit of a " + what + " for a time, or close it"},
-			func(ctx context.Context, in *circuitIn) (*struct{}, error) {
-				c, err := in.Body.change()
-				if err != nil {
-					return nil, err
-				}
-				return nil, change(ctx, app.CircuitRequest{Meta: meta(ctx), Name: in.Name, CircuitChange: c})
-			})
-	}
+	mount(a, huma.Operation{OperationID: "enable-tool", Method: http.MethodPost, Path: "/tools/{name}/enable", Tags: tags, DefaultStatus: http.StatusNoContent,
+		Summary: "Enable a tool, and close its circuits", Description: "With a host, only the circuit of that host is closed."},
+		func(ctx context.Context, in *enableToolIn) (*struct{}, error) {
+			var body EnableToolBody
+			if in.Body != nil {
+				body = *in.Body
+			}
+			return nil, a.App.Tools.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Host: body.Host, Reason: body.Reason})
+		})
+	mount(a, huma.Operation{OperationID: "enable-provider", Method: http.MethodPost, Path: "/providers/{name}/enable", Tags: []string{"providers"}, DefaultStatus: http.StatusNoContent,
+		Summary: "Enable a provider, and close its circuit"},
+		func(ctx context.Context, in *enableProviderIn) (*struct{}, error) {
+			var body EnableProviderBody
+			if in.Body != nil {
+				body = *in.Body
+			}
+			return nil, a.App.Providers.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Reason: body.Reason})
+		})
 	register(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/mcp", Tags: tags,
 		Summary: "List MCP servers: whether they run, and if not, why"},
 		func(ctx context.Context, _ *struct{}) (*serversOut, error) {
@@ -117,17 +129,4 @@ func (a *API) toolRoutes() {
 			}
 			return nil, a.App.Tools.RetryServer(ctx, app.ServerRetry{Meta: meta(ctx), Server: in.Name, Reason: reason})
 		})
-}
-
-// change is what the body asks for.
-func (b CircuitBody) change() (domain.CircuitChange, error) {
-	c := domain.CircuitChange{Part: b.Part, Open: b.Open, Reason: b.Reason}
-	if b.For == "" {
-		return c, nil
-	}
-	var err error
-	if c.For, err = time.ParseDuration(b.For); err != nil || c.For <= 0 {
-		return c, domain.Errorf(domain.CodeInvalid, "for: %q is not a time", b.For).Suggest("write it like 90s or 2h")
-	}
-	return c, nil
 }

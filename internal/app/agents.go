@@ -60,22 +60,28 @@ func (p *Providers) Get(ctx context.Context, by domain.Actor, name string) (doma
 	return named(list, name, "provider", func(p domain.ProviderInfo) string { return p.Name })
 }
 
-// Stop is [Tools.Stop] for a provider: it is drained.
+// Disable is [Tools.Disable] for a provider.
 //
-// Errors: not_found, conflict (it is so already), unavailable (nothing keeps it here),
-// forbidden.
-func (p *Providers) Stop(ctx context.Context, req StopCalls) error {
-	return p.change(ctx, StopProvider, req.Meta, req, func(keep keeper) error {
-		return p.tools().StopProvider(ctx, keep, req.By, req.Name, req.On, req.Reason)
+// Errors: not_found, invalid (there is no reason), conflict (it is disabled), unavailable
+// (nothing is stored here), forbidden.
+func (p *Providers) Disable(ctx context.Context, req DisableRequest) error {
+	return p.change(ctx, DisableProvider, req.Meta, req, func(keep keeper) error {
+		if err := reasoned(req.Reason); err != nil {
+			return err
+		}
+		return p.tools().DisableProvider(ctx, keep, req.By, req.Name, req.Reason)
 	})
 }
 
-// ChangeCircuit is [Tools.ChangeCircuit] for a provider, which has one circuit.
+// Enable is [Tools.Enable] for a provider, which has one circuit.
 //
-// Errors: not_found, invalid (the time is too short or too long), conflict (it is closed
-// already, or too many are open), unavailable (nothing keeps it here), forbidden.
-func (p *Providers) ChangeCircuit(ctx context.Context, req CircuitRequest) error {
-	return p.change(ctx, ChangeProviderCircuit, req.Meta, req, func(keep keeper) error {
-		return p.tools().ChangeProviderCircuit(ctx, keep, req.By, req.Name, req.CircuitChange)
+// Errors: not_found, invalid (a host is given), conflict (it is enabled and its circuit is
+// closed), unavailable (nothing is stored here), forbidden.
+func (p *Providers) Enable(ctx context.Context, req EnableRequest) error {
+	return p.change(ctx, EnableProvider, req.Meta, req, func(keep keeper) error {
+		if req.Host != "" {
+			return domain.Errorf(domain.CodeInvalid, "a provider has no circuit for each host").Suggest("enable it without a host")
+		}
+		return p.tools().EnableProvider(ctx, keep, req.Name, req.Reason)
 	})
 }

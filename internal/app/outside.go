@@ -49,9 +49,19 @@ func (s keeper) SetSettingAs(_ context.Context, key, value string, r domain.Audi
 	return s.keep([]domain.AuditRecord{r}, func(tx *store.Tx) error { return tx.SetSetting(key, value) })
 }
 
-// SetCircuits stores all circuits.
-func (s keeper) SetCircuits(_ context.Context, list []domain.KeptCircuit, records ...domain.AuditRecord) error {
-	return s.keep(records, func(tx *store.Tx) error { return tx.SetCircuits(list) })
+// SetCircuitsAs stores all circuits.
+func (s keeper) SetCircuitsAs(_ context.Context, list []domain.KeptCircuit, r domain.AuditRecord) error {
+	return s.keep([]domain.AuditRecord{r}, func(tx *store.Tx) error { return tx.SetCircuits(list) })
+}
+
+// EnableAs stores a value under a key, and all circuits.
+func (s keeper) EnableAs(_ context.Context, key, value string, list []domain.KeptCircuit, r domain.AuditRecord) error {
+	return s.keep([]domain.AuditRecord{r}, func(tx *store.Tx) error {
+		if err := tx.SetSetting(key, value); err != nil {
+			return err
+		}
+		return tx.SetCircuits(list)
+	})
 }
 
 // PutToolPins stores definitions of tools that were accepted.

@@ -132,23 +132,23 @@ const (
 
 // Agents, tools, and providers.
 const (
-	ListAgents            Operation = "list-agents"
-	GetAgent              Operation = "get-agent"
-	ListProviders         Operation = "list-providers"
-	GetProvider           Operation = "get-provider"
-	StopProvider          Operation = "stop-provider"
-	ChangeProviderCircuit Operation = "change-provider-circuit"
-	ListTools             Operation = "list-tools"
-	GetTool               Operation = "get-tool"
-	AcceptTool            Operation = "accept-tool"
-	TryTool               Operation = "try-tool"
-	StopTool              Operation = "stop-tool"
-	ChangeToolCircuit     Operation = "change-tool-circuit"
-	ListToolServers       Operation = "list-tool-servers"
-	RetryToolServer       Operation = "retry-tool-server"
-	ListSessions          Operation = "list-memory"
-	GetSession            Operation = "get-memory"
-	ForgetSession         Operation = "forget-memory"
+	ListAgents      Operation = "list-agents"
+	GetAgent        Operation = "get-agent"
+	ListProviders   Operation = "list-providers"
+	GetProvider     Operation = "get-provider"
+	DisableProvider Operation = "disable-provider"
+	EnableProvider  Operation = "enable-provider"
+	ListTools       Operation = "list-tools"
+	GetTool         Operation = "get-tool"
+	AcceptTool      Operation = "accept-tool"
+	TryTool         Operation = "try-tool"
+	DisableTool     Operation = "disable-tool"
+	EnableTool      Operation = "enable-tool"
+	ListToolServers Operation = "list-tool-servers"
+	RetryToolServer Operation = "retry-tool-server"
+	ListSessions    Operation = "list-memory"
+	GetSession      Operation = "get-memory"
+	ForgetSession   Operation = "forget-memory"
 )
 
 // Events and the audit log.
@@ -285,23 +285,23 @@ var policy = map[Operation]Rule{
 	DecideApproval:   {Command, domain.RoleOperator, "approvals", ""},
 	AssignApproval:   {Entity, domain.RoleOperator, "approvals", "approval.assign"},
 
-	ListAgents:            {Query, domain.RoleViewer, "plans:read", ""},
-	GetAgent:              {Query, domain.RoleViewer, "plans:read", ""},
-	ListProviders:         {Query, domain.RoleViewer, "plans:read", ""},
-	GetProvider:           {Query, domain.RoleViewer, "plans:read", ""},
-	StopProvider:          {Entity, domain.RoleOperator, "runs:write", ""},
-	ChangeProviderCircuit: {Entity, domain.RoleOperator, "runs:write", ""},
-	ListTools:             {Query, domain.RoleViewer, "plans:read", ""},
-	GetTool:               {Query, domain.RoleViewer, "plans:read", ""},
-	AcceptTool:            {Entity, domain.RoleAdmin, "admin", ""},
-	TryTool:               {Entity, domain.RoleAuthor, "plans:write", ""},
-	StopTool:              {Entity, domain.RoleOperator, "runs:write", ""},
-	ChangeToolCircuit:     {Entity, domain.RoleOperator, "runs:write", ""},
-	ListToolServers:       {Query, domain.RoleViewer, "plans:read", ""},
-	RetryToolServer:       {Entity, domain.RoleOperator, "runs:write", "mcp.retry"},
-	ListSessions:          {Query, domain.RoleViewer, "runs:read", ""},
-	GetSession:            {Query, domain.RoleViewer, "runs:read", ""},
-	ForgetSession:         {Entity, domain.RoleOperator, "runs:write", "memory.forget"},
+	ListAgents:      {Query, domain.RoleViewer, "plans:read", ""},
+	GetAgent:        {Query, domain.RoleViewer, "plans:read", ""},
+	ListProviders:   {Query, domain.RoleViewer, "plans:read", ""},
+	GetProvider:     {Query, domain.RoleViewer, "plans:read", ""},
+	DisableProvider: {Entity, domain.RoleOperator, "runs:write", ""},
+	EnableProvider:  {Entity, domain.RoleOperator, "runs:write", ""},
+	ListTools:       {Query, domain.RoleViewer, "plans:read", ""},
+	GetTool:         {Query, domain.RoleViewer, "plans:read", ""},
+	AcceptTool:      {Entity, domain.RoleAdmin, "admin", ""},
+	TryTool:         {Entity, domain.RoleAuthor, "plans:write", ""},
+	DisableTool:     {Entity, domain.RoleOperator, "runs:write", ""},
+	EnableTool:      {Entity, domain.RoleOperator, "runs:write", ""},
+	ListToolServers: {Query, domain.RoleViewer, "plans:read", ""},
+	RetryToolServer: {Entity, domain.RoleOperator, "runs:write", "mcp.retry"},
+	ListSessions:    {Query, domain.RoleViewer, "runs:read", ""},
+	GetSession:      {Query, domain.RoleViewer, "runs:read", ""},
+	ForgetSession:   {Entity, domain.RoleOperator, "runs:write", "memory.forget"},
 
 	StreamEvents:  {Query, domain.RoleViewer, "runs:read", ""},
 	OpenSocket:    {Query, domain.RoleViewer, "runs:read", ""},

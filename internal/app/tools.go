@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
@@ -99,39 +100,50 @@ func (t *Tools) RetryServer(ctx context.Context, req ServerRetry) error {
 	return box.RetryToolServer(req.Server)
 }
 
-// StopCalls names a tool or a provider whose calls are stopped or allowed again.
-type StopCalls struct {
+// DisableRequest names a tool or a provider to disable.
+type DisableRequest struct {
 	Meta   `json:"-"`
 	Name   string
-	On     bool   // true: no call begins any more; false: they may again
-	Reason string // kept in the audit log, and shown to those whose calls are refused
+	Reason string // required; kept in the audit log, and part of the error of a refused call
 }
 
-// Stop lets no call of a tool begin any more, or lets them begin again. Calls under way
-// go on. It survives restarts.
+// Disable refuses new calls of a tool until it is enabled, also after a restart. Calls
+// under way go on.
 //
-// Errors: not_found, conflict (it is so already), unavailable (nothing keeps it here),
-// forbidden.
-func (t *Tools) Stop(ctx context.Context, req StopCalls) error {
-	return t.change(ctx, StopTool, req.Meta, req, func(keep keeper) error {
-		return t.tools().StopTool(ctx, keep, req.By, req.Name, req.On, req.Reason)
+// Errors: not_found, invalid (there is no reason), conflict (it is disabled), unavailable
+// (nothing is stored here), forbidden.
+func (t *Tools) Disable(ctx context.Context, req DisableRequest) error {
+	return t.change(ctx, DisableTool, req.Meta, req, func(keep keeper) error {
+		if err := reasoned(req.Reason); err != nil {
+			return err
+		}
+		return t.tools().DisableTool(ctx, keep, req.By, req.Name, req.Reason)
 	})
 }
 
-// CircuitRequest names a circuit of a tool or a provider that is opened or closed.
-type CircuitRequest struct {
-	Meta `json:"-"`
-	Name string
-	domain.CircuitChange
+// reasoned refuses to disable something without a reason.
+func reasoned(reason string) error {
+	if strings.TrimSpace(reason) == "" {
+		return domain.Errorf(domain.CodeInvalid, "missing reason").Suggest("pass --reason, or reason in the request")
+	}
+	return nil
 }
 
-// ChangeCircuit opens a circuit of a tool for a time, or closes it.
+// EnableRequest names a tool or a provider to enable.
+type EnableRequest struct {
+	Meta   `json:"-"`
+	Name   string
+	Host   string // close only the circuit of this host, of a tool that has one for each
+	Reason string // kept in the audit log
+}
+
+// Enable allows calls of a tool that is disabled, and closes its circuits. With a host, it
+// closes only the circuit of that host.
 //
-// Errors: not_found, invalid (the tool has no such circuit, or the time is too short or
-// too long), conflict (it is closed already, or too many are open), unavailable (nothing
-// keeps it here), forbidden.
-func (t *Tools) ChangeCircuit(ctx context.Context, req CircuitRequest) error {
-	return t.change(ctx, ChangeToolCircuit, req.Meta, req, func(keep keeper) error {
-		return t.tools().ChangeToolCircuit(ctx, keep, req.By, req.Name, req.CircuitChange)
+// Errors: not_found, invalid (the tool has no circuit for each host), conflict (it is
+// enabled and no circuit is open), unavailable (nothing is stored here), forbidden.
+func (t *Tools) Enable(ctx context.Context, req EnableRequest) error {
+	return t.change(ctx, EnableTool, req.Meta, req, func(keep keeper) error {
+		return t.tools().EnableTool(ctx, keep, req.Name, req.Host, req.Reason)
 	})
 }

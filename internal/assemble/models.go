@@ -174,8 +174,8 @@ func ownState(e *engine.Engine, m *handler.Models, tools *tool.Box) planning.Sta
 			}
 		}
 		switch {
-		case p.Stop != nil:
-			out.Unavailable[p.Name] = stopped(p.Stop)
+		case p.Disabled != nil:
+			out.Unavailable[p.Name] = disabled(p.Disabled)
 		case p.Circuit.Refuses():
 			out.Unavailable[p.Name] = opened(p.Circuit)
 		case p.Key != nil && !p.Key.Set && p.BaseURL == "": // a server of one's own may need none
@@ -196,8 +196,8 @@ func ownState(e *engine.Engine, m *handler.Models, tools *tool.Box) planning.Sta
 	}
 	for _, t := range list {
 		switch {
-		case t.Stop != nil:
-			out.Unavailable[t.Name] = stopped(t.Stop)
+		case t.Disabled != nil:
+			out.Unavailable[t.Name] = disabled(t.Disabled)
 		case t.Refuses():
 			out.Unavailable[t.Name] = opened(t.Circuits[0])
 		case t.State != mcp.StateReady:
@@ -207,7 +207,7 @@ func ownState(e *engine.Engine, m *handler.Models, tools *tool.Box) planning.Sta
 	return out
 }
 
-func stopped(s *domain.Stop) string {
+func disabled(s *domain.Stop) string {
 	out := "disabled by " + s.By
 	if s.Reason != "" {
 		out += " (" + s.Reason + ")"

@@ -278,14 +278,8 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := site.Tools.Host("http", program.Nodes[program.Index["push"]].Input.Source)
-	turn := func(part string, open bool) {
-		t.Helper()
-		if err := site.App.Tools.ChangeCircuit(t.Context(), app.CircuitRequest{Meta: app.Meta{By: site.Admin}, Name: "http", CircuitChange: domain.CircuitChange{Part: part, Open: open, Reason: "they migrate"}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	turn(host, true)
-	turn("elsewhere.example", true) // nobody here calls it
+	site.OpenCircuit(host)
+	site.OpenCircuit("elsewhere.example") // nobody here calls it
 	asked := make(chan struct{}, 1000)
 	s := on(site, bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Host: site.Tools.Host, Tools: func(ctx context.Context) ([]domain.ToolInfo, error) {
 		select {
@@ -329,7 +323,9 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 		t.Fatalf("it did not wait: %+v %v", b, err)
 	}
 	mend()
-	turn(host, false)
+	if err := site.App.Tools.Enable(t.Context(), app.EnableRequest{Meta: app.Meta{By: site.Admin}, Name: "http", Host: host}); err != nil {
+		t.Fatal(err)
+	}
 	if b = wait(t, s, b.ID, over); b.State != domain.BulkDone || b.Acted != 3 {
 		t.Errorf("%+v", b)
 	}

@@ -41,7 +41,7 @@ func (s *Service) circuitKnown(ctx context.Context, name string) error {
 }
 
 // refuses reports whether calls of a tool are refused: by an open circuit, or
-// because a person has stopped them.
+// because an operator has disabled the tool.
 func (s *Service) refuses(ctx context.Context, name string) (bool, error) {
 	if name == "" {
 		return false, nil
@@ -52,7 +52,7 @@ func (s *Service) refuses(ctx context.Context, name string) (bool, error) {
 	}
 	tool, _, _ := strings.Cut(name, " ")
 	open, _ := domain.OpenCircuits(tools, name)
-	return len(open) > 0 || slices.ContainsFunc(tools, func(t domain.ToolInfo) bool { return t.Name == tool && t.Stop != nil }), nil
+	return len(open) > 0 || slices.ContainsFunc(tools, func(t domain.ToolInfo) bool { return t.Name == tool && t.Disabled != nil }), nil
 }
 
 // callers are the types of nodes that call tools which no plan names: models choose

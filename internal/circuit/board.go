@@ -51,14 +51,12 @@ type Board struct {
 	log     *slog.Logger  // nil: nothing is logged
 }
 
-// entry is a circuit that has failed, or that a person has opened.
+// entry is a circuit that has failed.
 type entry struct {
 	breaker Breaker
 	since   time.Time   // when it last stopped being closed
 	last    walk.Behind // failure that counted
 	lastAt  time.Time
-	by      string // who opened it
-	reason  string
 }
 
 type counts struct{ opened, refused int64 }
@@ -145,7 +143,6 @@ func (b *Board) Leave(p Pass, v Verdict, err error) {
 		if e.since.IsZero() {
 			e.since = now.UTC().Truncate(time.Millisecond)
 		}
-		e.by, e.reason = "", "" // what opens it now is the failure of a trial
 		b.countsOf(p.id.Subject).opened++
 		if b.log != nil {
 			b.log.Warn("a circuit is open: calls are refused for a while", "circuit", p.id.String(), "until", until, "failures", row, "err", oneLine(e.last.Message))
@@ -205,8 +202,8 @@ func (b *Board) Circuit(id ID) domain.Circuit {
 	return b.of[id].circuit(id, now)
 }
 
-// Of lists the circuits of a subject that have failed of late or that a person has
-// opened: those that are open first, then by their part.
+// Of lists the circuits of a subject that have failed of late: those that are open
+// first, then by their part.
 func (b *Board) Of(subject string) []domain.Circuit {
 	if b == nil {
 		return nil
@@ -229,7 +226,7 @@ func (b *Board) Of(subject string) []domain.Circuit {
 }
 
 // Counts are how circuits have fared since the start, by subject; one of which no
-// circuit has opened or been opened is left out.
+// circuit has opened is left out.
 func (b *Board) Counts() []domain.CircuitCount {
 	if b == nil {
 		return nil
@@ -330,7 +327,7 @@ func (e *entry) circuit(id ID, now time.Time) domain.Circuit {
 	state, until, row := e.breaker.State(now)
 	c := domain.Circuit{Part: id.Part, State: state, FailuresInRow: row, LastError: oneLine(e.last.Message), LastErrorAt: e.lastAt}
 	if state != domain.CircuitClosed {
-		c.Since, c.By, c.Reason = e.since, e.by, e.reason
+		c.Since = e.since
 	}
 	if !until.IsZero() {
 		c.OpenUntil = until.UTC().Truncate(time.Millisecond)
@@ -347,14 +344,7 @@ func (r *Refusal) Failure(code, what string) *walk.Failure {
 	c := r.Circuit
 	f := &walk.Failure{Code: code, NoEffect: true, RetryAfter: r.Wait,
 		Message:    fmt.Sprintf("%s has failed again and again; it is called again in %s", what, max(r.Wait.Round(time.Second), time.Second)),
-		Suggestion: "see its last error; give the node a retry that lasts longer, or close the circuit once the other side works again"}
-	if c.By != "" {
-		f.Message = fmt.Sprintf("%s is not called until %s: %s has opened its circuit", what, c.OpenUntil.Format("2006-01-02 15:04:05 UTC"), c.By)
-		if c.Reason != "" {
-			f.Message += ": " + c.Reason
-		}
-		return f
-	}
+		Suggestion: "see its last error; give the node a retry that lasts longer, or enable it once the other side works again"}
 	if c.LastError != "" {
 		f.Message += ". Last error: " + c.LastError
 		f.Behind = &r.behind

@@ -1,7 +1,6 @@
 package circuit_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 var (
 	errDown = errors.New("connection refused by secret-host")
-	marta   = domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
 	mail    = circuit.ID{Subject: "tool:http", Part: "mail.example"}
 	crm     = circuit.ID{Subject: "tool:crm.find"}
 )
@@ -119,7 +117,7 @@ func TestBoardIsBounded(t *testing.T) {
 	})
 }
 
-// Settings of -1 keep a circuit closed, whatever fails; a person may open it.
+// Settings of -1 keep a circuit closed, whatever fails.
 func TestACircuitThatIsOff(t *testing.T) {
 	t.Parallel()
 	b := circuit.NewBoard(nil)
@@ -131,16 +129,10 @@ func TestACircuitThatIsOff(t *testing.T) {
 		}
 		b.Leave(pass, circuit.Unwell, errDown)
 	}
-	if err := b.Change(t.Context(), storetest.Open(t), marta, crm, domain.CircuitChange{Open: true}); err != nil {
-		t.Fatal(err)
-	}
-	if _, refusal := b.Enter(crm, off); refusal == nil {
-		t.Error("a person has opened it, and a call is made")
-	}
 }
 
-// A restart forgets nothing: what was open lets one call try, what a person has
-// opened stays open until then, and a row of failures goes on.
+// A restart forgets nothing: what was open lets one call try, and a row of failures
+// goes on.
 func TestCircuitsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -156,9 +148,6 @@ func TestCircuitsSurviveARestart(t *testing.T) {
 	b, stop := begin()
 	fail(b, mail, 5)
 	fail(b, circuit.ID{Subject: "provider:one"}, 4)
-	if err := b.Change(t.Context(), s, marta, crm, domain.CircuitChange{Open: true, For: time.Hour, Reason: "they move"}); err != nil {
-		t.Fatal(err)
-	}
 	want := b.Circuit(mail)
 	stop()
 
@@ -169,9 +158,6 @@ func TestCircuitsSurviveARestart(t *testing.T) {
 	if r := call(b, mail, circuit.Well); r != nil || b.Circuit(mail).State != domain.CircuitClosed {
 		t.Errorf("the first call after a restart: %+v", r)
 	}
-	if r := call(b, crm, circuit.Well); r == nil || r.Wait < 50*time.Minute || !strings.Contains(r.Failure("x", "crm").Message, "marta has opened its circuit: they move") {
-		t.Errorf("what a person has opened: %+v", r)
-	}
 	fail(b, circuit.ID{Subject: "provider:one"}, 1)
 	if c := b.Circuit(circuit.ID{Subject: "provider:one"}); c.State != domain.CircuitOpen || c.FailuresInRow != 5 {
 		t.Errorf("the fifth failure in a row, the first after a restart: %+v", c)
@@ -179,64 +165,68 @@ func TestCircuitsSurviveARestart(t *testing.T) {
 	stop()
 }
 
-// What a person does is durable with its record, and is not undone by calls that
-// had begun before; closing what is closed is refused, and so is a time that is none.
-func TestAPersonOpensAndClosesACircuit(t *testing.T) {
+// Closing is durable and forgets the failures; calls that had begun before do not undo
+// it; other circuits stay as they are. A close that is not stored has no effect.
+func TestCircuitsAreClosed(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	b := circuit.NewBoard(nil)
-	change := func(c domain.CircuitChange) error {
-		c.Part = mail.Part
-		return b.Change(t.Context(), s, marta, mail, c)
-	}
-	if err := change(domain.CircuitChange{}); domain.CodeOf(err) != domain.CodeConflict {
-		t.Errorf("closing what is closed: %v", err)
-	}
-	for _, d := range []time.Duration{-1, time.Millisecond, 25 * time.Hour} {
-		if err := change(domain.CircuitChange{Open: true, For: d}); domain.CodeOf(err) != domain.CodeInvalid {
-			t.Errorf("for %s: %v", d, err)
+	other := circuit.ID{Subject: "tool:http", Part: "other.example"}
+	var opened []domain.Circuit
+	closing := func(part string) {
+		t.Helper()
+		if err := b.Close("tool:http", part, func(left []domain.KeptCircuit, was []domain.Circuit) error {
+			opened = was
+			return s.SetCircuits(t.Context(), left)
+		}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	fail(b, mail, 2)
+	stored := func() int {
+		t.Helper()
+		list, err := s.Circuits(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	closing(mail.Part)
+	if len(opened) != 0 {
+		t.Errorf("closed already: %+v", opened)
+	}
 	slow, _ := b.Enter(mail, circuit.Settings{})
-	if err := change(domain.CircuitChange{Open: true, Reason: "maintenance"}); err != nil {
-		t.Fatal(err)
-	}
-	b.Leave(slow, circuit.Well, nil)
-	c := b.Circuit(mail)
-	if left := time.Until(c.OpenUntil); c.State != domain.CircuitOpen || c.By != "marta" || c.Reason != "maintenance" || left < 14*time.Minute || left > domain.CircuitFor {
-		t.Errorf("%+v", c)
-	}
-	if err := change(domain.CircuitChange{Reason: "done"}); err != nil {
-		t.Fatal(err)
-	}
-	if r := call(b, mail, circuit.Unwell); r != nil || b.Circuit(mail).FailuresInRow != 1 {
-		t.Errorf("after it was closed: %+v, %+v", r, b.Circuit(mail))
-	}
-	events, err := s.EventsAfter(t.Context(), 0, "", 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]string{}
-	for _, e := range events {
-		seen[e.Action] = e.Actor + " " + e.Object + " " + e.Reason + " " + string(e.Detail)
-	}
-	if !strings.HasPrefix(seen["circuit.open"], `marta tool:http maintenance {"part":"mail.example"`) || !strings.HasPrefix(seen["circuit.close"], "marta tool:http done ") {
-		t.Errorf("the audit log has %q", seen)
-	}
+	fail(b, mail, 5)
+	fail(b, other, 5)
+	fail(b, crm, 5)
 	broken := errors.New("no disk")
-	if err := b.Change(t.Context(), refusing{broken}, marta, crm, domain.CircuitChange{Open: true}); !errors.Is(err, broken) {
+	if err := b.Close("tool:http", "", func([]domain.KeptCircuit, []domain.Circuit) error { return broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
-	if b.Circuit(crm).State != domain.CircuitClosed {
-		t.Error("it is open although nothing was stored")
+	if b.Circuit(mail).State != domain.CircuitOpen {
+		t.Error("it is closed although nothing was stored")
 	}
-}
-
-type refusing struct{ err error }
-
-func (r refusing) SetCircuits(context.Context, []domain.KeptCircuit, ...domain.AuditRecord) error {
-	return r.err
+	closing(mail.Part)
+	if len(opened) != 1 || opened[0].Part != mail.Part || opened[0].FailuresInRow != 5 || stored() != 2 {
+		t.Errorf("closed one: %+v, %d are stored", opened, stored())
+	}
+	b.Leave(slow, circuit.Unwell, errDown)
+	if c := b.Circuit(mail); c.State != domain.CircuitClosed || c.FailuresInRow != 1 {
+		t.Errorf("after it was closed: %+v", c)
+	}
+	if b.Circuit(other).State != domain.CircuitOpen {
+		t.Error("the circuit of another host is closed too")
+	}
+	closing("")
+	if len(opened) != 1 || opened[0].Part != other.Part || len(b.Of("tool:http")) != 0 || stored() != 1 {
+		t.Errorf("closed all: %+v, %d are stored", opened, stored())
+	}
+	if b.Circuit(crm).State != domain.CircuitOpen {
+		t.Error("the circuit of another tool is closed too")
+	}
+	closing("")
+	if len(opened) != 0 {
+		t.Errorf("closed twice: %+v", opened)
+	}
 }
 
 // A board that is none lets every call be made.

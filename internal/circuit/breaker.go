@@ -20,7 +20,7 @@ import (
 
 // Settings say when a circuit opens. The zero value is the default.
 type Settings struct {
-	// Failures in a row that open it; 0: 5, -1: it never opens by itself.
+	// Failures in a row that open it; 0: 5, -1: it never opens.
 	Failures int `yaml:"failures" json:"failures"`
 	// Rest is how long it stays open at first; 0: 30 s. A trial that fails opens it
 	// for twice as long, at most a minute, or Rest where that is longer.
@@ -32,8 +32,8 @@ const (
 	usualRest     = 30 * time.Second
 	// longRest is up to where rests grow by themselves.
 	longRest = time.Minute
-	// maxRest bounds what may be configured: what is not tried for longer is better
-	// stopped by a person.
+	// maxRest bounds what may be configured: an operator disables what is not to be
+	// tried for longer.
 	maxRest = time.Hour
 	// trialWait is when to ask again while one call is tried.
 	trialWait = 5 * time.Second
@@ -77,9 +77,8 @@ type Breaker struct {
 
 	row   int           // failures in a row
 	until time.Time     // not zero: it is open, or half open from then on
-	rest  time.Duration // of the last opening that was not a person's
+	rest  time.Duration // of the last opening
 	trial bool          // a call is tried
-	held  bool          // a person has opened it: no late success closes it
 }
 
 // State is where the breaker stands, until when it is open, and how many calls
@@ -116,9 +115,6 @@ func (b *Breaker) Leave(now time.Time, trial bool, v Verdict) {
 	}
 	switch v {
 	case Well:
-		if b.held && !trial {
-			return // a call that had begun before a person opened it
-		}
 		b.Close()
 	case Unwell:
 		b.row++
@@ -132,26 +128,18 @@ func (b *Breaker) Leave(now time.Time, trial bool, v Verdict) {
 		if b.rest == 0 {
 			b.rest = s.Rest
 		}
-		b.until, b.held = now.Add(b.rest), false
+		b.until = now.Add(b.rest)
 	}
 }
 
-// Open refuses calls until a time, as a person wants it.
-func (b *Breaker) Open(until time.Time) { b.until, b.rest, b.held = until, 0, true }
-
 // Close lets calls be made, and forgets the failures.
-func (b *Breaker) Close() { b.row, b.until, b.rest, b.held = 0, time.Time{}, 0, false }
+func (b *Breaker) Close() { b.row, b.until, b.rest = 0, time.Time{}, 0 }
 
 // Restore takes up what was known before a restart. One that was open lets the
-// first call try, since the restart may have been the repair; one that a person
-// has opened stays so.
-func (b *Breaker) Restore(now time.Time, state domain.CircuitState, row int, until time.Time, held bool) {
+// first call try, since the restart may have been the repair.
+func (b *Breaker) Restore(now time.Time, state domain.CircuitState, row int) {
 	b.row = max(row, 0)
-	switch {
-	case state != domain.CircuitOpen && state != domain.CircuitHalfOpen:
-	case held && now.Before(until):
-		b.until, b.held = until, true
-	default:
+	if state == domain.CircuitOpen || state == domain.CircuitHalfOpen {
 		b.until = now
 	}
 }

@@ -100,14 +100,9 @@ func TestBreakerSettingsAndRestart(t *testing.T) {
 		t.Fatalf("%s until %s", state, until)
 	}
 	again := &circuit.Breaker{}
-	again.Restore(now, state, row, until, false)
+	again.Restore(now, state, row)
 	if trial, wait := again.Enter(now); !trial || wait > 0 {
 		t.Error("the first call after a restart is not tried")
-	}
-	held := &circuit.Breaker{}
-	held.Restore(now, domain.CircuitOpen, 0, now.Add(time.Hour), true)
-	if _, wait := held.Enter(now); wait != time.Hour {
-		t.Errorf("what a person has opened is open for %s after a restart", wait)
 	}
 	for _, s := range []circuit.Settings{{Failures: -2}, {Rest: -1}, {Rest: 2 * time.Hour}} {
 		if s.Check("x") == nil {
@@ -122,7 +117,6 @@ type model struct {
 	row   int
 	open  bool // or half open
 	until time.Time
-	held  bool
 }
 
 // Whatever calls, people and time do: an open breaker lets nothing through before
@@ -174,7 +168,7 @@ func TestBreakerStates(t *testing.T) {
 				}
 				b.Leave(now, trial, v)
 				switch {
-				case v == circuit.Well && (trial || !m.held):
+				case v == circuit.Well:
 					m = model{}
 				case v == circuit.Unwell:
 					m.row++
@@ -183,20 +177,8 @@ func TestBreakerStates(t *testing.T) {
 						if rest := until.Sub(now); state != domain.CircuitOpen || rest < full.Rest || rest > max(time.Minute, full.Rest) {
 							t.Fatalf("after %d failures (trial %t): %s for %s", m.row, trial, state, rest)
 						}
-						m.open, m.until, m.held = true, until, false
+						m.open, m.until = true, until
 					}
-				}
-			},
-			"person opens": func(t *rapid.T) {
-				// A board gives what a person opens to a new breaker, so that trials
-				// under way are no trials of it.
-				m.open, m.held, m.until = true, true, now.Add(time.Duration(rapid.IntRange(1, 100).Draw(t, "for"))*time.Second)
-				next := &circuit.Breaker{Settings: s}
-				next.Restore(now, domain.CircuitClosed, m.row, time.Time{}, false)
-				next.Open(m.until)
-				b, trials = next, 0
-				for i := range calls {
-					calls[i] = false
 				}
 			},
 			"person closes": func(*rapid.T) {
@@ -207,12 +189,12 @@ func TestBreakerStates(t *testing.T) {
 				}
 			},
 			"restart": func(t *rapid.T) {
-				state, until, row := b.State(now)
+				state, _, row := b.State(now)
 				b = &circuit.Breaker{Settings: s}
-				b.Restore(now, state, row, until, m.held)
+				b.Restore(now, state, row)
 				calls, trials = nil, 0
-				if m.open && (!m.held || !now.Before(m.until)) {
-					m.until, m.held = now, false
+				if m.open {
+					m.until = now
 				}
 			},
 			"": func(t *rapid.T) {

@@ -1,10 +1,11 @@
 package circuit
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,16 +13,10 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Store stores circuits: all of them at once, in one transaction with the records of
-// who changed them.
+// Store stores circuits: all of them at once.
 type Store interface {
 	Circuits(ctx context.Context) ([]domain.KeptCircuit, error)
-	Recorder
-}
-
-// Recorder is the part of a [Store] that a person's change needs.
-type Recorder interface {
-	SetCircuits(ctx context.Context, list []domain.KeptCircuit, said ...domain.AuditRecord) error
+	SetCircuits(ctx context.Context, list []domain.KeptCircuit) error
 }
 
 // keepEvery is how long what was learned may wait until it is kept: a server that
@@ -72,8 +67,8 @@ func (b *Board) restore(ctx context.Context, s Store) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, k := range list[:min(len(list), maxCircuits)] {
-		e := &entry{since: k.Since, last: walk.Behind{Code: k.LastCode, Message: k.LastMessage}, lastAt: k.LastErrorAt, by: k.By, reason: k.Reason}
-		e.breaker.Restore(now, k.State, k.FailuresInRow, k.OpenUntil, k.By != "")
+		e := &entry{since: k.Since, last: walk.Behind{Code: k.LastCode, Message: k.LastMessage}, lastAt: k.LastErrorAt}
+		e.breaker.Restore(now, k.State, k.FailuresInRow)
 		b.of[ID{k.Subject, k.Part}] = e
 	}
 	b.forget(now)
@@ -114,66 +109,37 @@ func (b *Board) list(of map[ID]*entry) []domain.KeptCircuit {
 	return out
 }
 
-// Change opens or closes a circuit as the act of a person. It is durable, with the
-// record of it, on return; CodeConflict when a circuit is closed that is not open,
-// CodeInvalid for a time that is none.
-func (b *Board) Change(ctx context.Context, keep Recorder, actor domain.Actor, id ID, c domain.CircuitChange) error {
-	id = b.named(id)
-	if c.For == 0 {
-		c.For = domain.CircuitFor
-	}
-	if c.For < time.Second || c.For > domain.MaxCircuitFor {
-		return domain.Errorf(domain.CodeInvalid, "a circuit is opened for a second to %s, not %s", domain.MaxCircuitFor, c.For).Suggest("stop the calls to refuse them until somebody allows them again")
-	}
+// Close closes the circuits of a subject, or that of one part, and forgets their
+// failures. keep stores those that are left, and is given those that had opened; the
+// circuits close when it returns nil.
+func (b *Board) Close(subject, part string, keep func(left []domain.KeptCircuit, opened []domain.Circuit) error) error {
+	only := b.named(ID{subject, part})
 	b.saving.Lock()
 	defer b.saving.Unlock()
 	now := b.now()
-	record := domain.AuditRecord{Action: "circuit.close", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: id.Subject, Reason: c.Reason}
-	detail := map[string]any{}
-	if id.Part != "" {
-		detail["part"] = id.Part
-	}
 	b.mu.Lock()
-	was, next := b.of[id], map[ID]*entry{}
-	for other, e := range b.of {
-		next[other] = e
-	}
-	state := was.circuit(id, now)
-	var opened *entry
-	if c.Open {
-		// Another entry, so that the end of a trial under way is not taken for its end.
-		opened = &entry{since: now.UTC().Truncate(time.Millisecond), by: actor.Name, reason: c.Reason}
-		if was != nil {
-			opened.last, opened.lastAt = was.last, was.lastAt
-			opened.breaker.Settings, opened.breaker.row = was.breaker.Settings, was.breaker.row
+	var closing []ID
+	var opened []domain.Circuit
+	left := map[ID]*entry{}
+	for id, e := range b.of {
+		if id.Subject != subject || part != "" && id != only {
+			left[id] = e
+			continue
 		}
-		opened.breaker.Open(now.Add(c.For))
-		next[id] = opened
-		record.Action, detail["until"] = "circuit.open", now.Add(c.For).UTC().Truncate(time.Millisecond)
-	} else {
-		delete(next, id)
-		detail["was"], detail["failuresInRow"] = state.State, state.FailuresInRow
+		closing = append(closing, id)
+		if c := e.circuit(id, now); c.Disturbed() {
+			opened = append(opened, c)
+		}
 	}
-	list := b.list(next)
+	list := b.list(left)
 	b.mu.Unlock()
-	switch {
-	case !c.Open && !state.Disturbed():
-		return domain.Errorf(domain.CodeConflict, "the circuit of %s is closed already", id)
-	case c.Open && was == nil && len(next) > maxCircuits:
-		return domain.Errorf(domain.CodeConflict, "%d circuits are open or have failed; no more are kept", maxCircuits).Suggest("close one first")
-	}
-	var err error
-	if record.Detail, err = json.Marshal(detail); err != nil {
-		return fmt.Errorf("encode the record of a circuit: %w", err)
-	}
-	if err := keep.SetCircuits(ctx, list, record); err != nil {
+	slices.SortFunc(opened, func(x, y domain.Circuit) int { return cmp.Compare(x.Part, y.Part) })
+	if err := keep(list, opened); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c.Open {
-		b.of[id] = opened
-	} else {
+	for _, id := range closing {
 		delete(b.of, id)
 	}
 	b.change() // other circuits may have changed since

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// The circuit of a host is opened for a time and closed by hand, which the next
-// command knows of; what fails in a row is counted over commands, and what is no
-// circuit is refused.
+// A tool is disabled and enabled, which the next command knows of. Failures in a row are
+// counted over commands, and enabling a host closes its circuit.
 func TestCircuitsOfTools(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool
@@ -36,25 +35,36 @@ func TestCircuitsOfTools(t *testing.T) {
 		}
 	}
 	says(0, "opens after 2 failures in a row, for 1h0m0s at first, each host by itself", "tools", "show", "http")
-	says(0, "", "tools", "open", "http", host, "--for", "2h", "--reason", "they migrate")
-	says(0, host+": not called until ", "tools", "show", "http")
-	says(0, "(they migrate)", "tools")
-	says(1, "has opened its circuit: they migrate", "run", "--plan", plan)
+	says(2, "reason", "tools", "disable", "http")
+	says(0, "", "tools", "disable", "http", "--reason", "they migrate")
+	says(0, "disabled since ", "tools", "show", "http")
+	says(0, "they migrate", "tools")
+	says(1, "they migrate", "run", "--plan", plan)
 	if n := calls.Load(); n != 0 {
-		t.Errorf("%d calls were made while it is open", n)
+		t.Errorf("%d calls were made while it is disabled", n)
 	}
-	says(0, "", "tools", "close", "http", host)
-	says(2, "is closed already", "tools", "close", "http", host)
+	says(2, "already disabled", "tools", "disable", "http", "--reason", "they migrate")
+	says(0, "", "tools", "enable", "http")
+	says(2, "already enabled", "tools", "enable", "http")
 	says(0, "", "run", "--plan", plan)
 	up.Store(false)
 	says(1, "502", "run", "--plan", plan)
 	says(1, "502", "run", "--plan", plan)
 	says(0, "2 calls in a row have failed", "tools", "show", "http")
-	says(0, "circuit.open", "audit")
-	for _, wrong := range [][]string{{"http"}, {"http", "a b"}, {"http", host, "--for", "48h"}, {"calculator"}, {"nothing"}} {
-		says(2, "", append([]string{"tools", "open"}, wrong...)...)
+	up.Store(true)
+	made := calls.Load()
+	says(0, "", "tools", "enable", "http", host)
+	says(2, "is already closed", "tools", "enable", "http", host)
+	says(0, "", "run", "--plan", plan)
+	if n := calls.Load(); n != made+1 {
+		t.Errorf("%d calls were made after it was enabled, want 1", n-made)
 	}
-	says(2, "", "providers", "close", "offline")
-	says(0, "", "providers", "open", "offline", "--for", "1m")
-	says(0, "not called until", "providers", "show", "offline")
+	says(0, "tool.disable", "audit")
+	for _, wrong := range [][]string{{"calculator", host}, {"nothing"}} {
+		says(2, "", append([]string{"tools", "enable"}, wrong...)...)
+	}
+	says(2, "", "providers", "enable", "offline")
+	says(0, "", "providers", "disable", "offline", "--reason", "out of quota")
+	says(0, "out of quota", "providers", "show", "offline")
+	says(0, "", "providers", "enable", "offline")
 }

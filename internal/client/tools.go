@@ -35,40 +35,28 @@ func (c *Client) RetryToolServer(ctx context.Context, name, reason string) error
 	return err
 }
 
-// StopTool lets nobody call a tool of the daemon any more, or lets it be called
-// again.
-func (c *Client) StopTool(ctx context.Context, name string, on bool, reason string) error {
-	return c.stop(ctx, "/tools/", name, on, reason)
+// DisableTool refuses new calls of a tool until it is enabled.
+func (c *Client) DisableTool(ctx context.Context, name, reason string) error {
+	return c.turn(ctx, "/tools/", name, "/disable", map[string]any{"reason": reason})
 }
 
-// StopProvider is StopTool for a provider of models.
-func (c *Client) StopProvider(ctx context.Context, name string, on bool, reason string) error {
-	return c.stop(ctx, "/providers/", name, on, reason)
+// EnableTool allows calls of a tool that is disabled and closes its circuits. With a
+// host, it closes only the circuit of that host.
+func (c *Client) EnableTool(ctx context.Context, name, host, reason string) error {
+	return c.turn(ctx, "/tools/", name, "/enable", map[string]any{"host": host, "reason": reason})
 }
 
-func (c *Client) stop(ctx context.Context, kind, name string, on bool, reason string) error {
-	_, err := c.do(ctx, call{method: http.MethodPost, path: kind + url.PathEscape(name) + "/stop", body: map[string]any{"on": on, "reason": reason}})
-	return err
+// DisableProvider is DisableTool for a provider of models.
+func (c *Client) DisableProvider(ctx context.Context, name, reason string) error {
+	return c.turn(ctx, "/providers/", name, "/disable", map[string]any{"reason": reason})
 }
 
-// ChangeToolCircuit opens or closes a circuit of a tool of the daemon.
-func (c *Client) ChangeToolCircuit(ctx context.Context, name string, ch domain.CircuitChange) error {
-	return c.circuit(ctx, "/tools/", name, ch)
+// EnableProvider allows calls of a provider that is disabled and closes its circuit.
+func (c *Client) EnableProvider(ctx context.Context, name, reason string) error {
+	return c.turn(ctx, "/providers/", name, "/enable", map[string]any{"reason": reason})
 }
 
-// ChangeProviderCircuit is ChangeToolCircuit for a provider of models.
-func (c *Client) ChangeProviderCircuit(ctx context.Context, name string, ch domain.CircuitChange) error {
-	return c.circuit(ctx, "/providers/", name, ch)
-}
-
-func (c *Client) circuit(ctx context.Context, kind, name string, ch domain.CircuitChange) error {
-	body := map[string]any{"open": ch.Open, "reason": ch.Reason}
-	if ch.Part != "" {
-		body["part"] = ch.Part
-	}
-	if ch.For != 0 {
-		body["for"] = ch.For.String()
-	}
-	_, err := c.do(ctx, call{method: http.MethodPost, path: kind + url.PathEscape(name) + "/circuit", body: body})
+func (c *Client) turn(ctx context.Context, kind, name, action string, body map[string]any) error {
+	_, err := c.do(ctx, call{method: http.MethodPost, path: kind + url.PathEscape(name) + action, body: body})
 	return err
 }

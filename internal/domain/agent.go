@@ -70,8 +70,8 @@ type ProviderInfo struct {
 	Limits []ProviderLimit `json:"limits,omitempty"`
 	// Key says where its key comes from; nil: it is called without one.
 	Key *KeyInfo `json:"key,omitempty"`
-	// Stop says since when a person lets it not be called; nil: it is.
-	Stop *Stop `json:"stop,omitempty"`
+	// Disabled says who has disabled it, since when, and why; nil: it is enabled.
+	Disabled *Stop `json:"disabled,omitempty"`
 }
 
 // ProviderLimit is how much of something a provider lets one have, and how much of
@@ -93,7 +93,7 @@ type KeyInfo struct {
 }
 
 // Refuses reports whether calls are not even tried.
-func (p ProviderInfo) Refuses() bool { return p.Circuit.Refuses() || p.Stop != nil }
+func (p ProviderInfo) Refuses() bool { return p.Circuit.Refuses() || p.Disabled != nil }
 
 // Degraded reports whether calls fail, or are refused because they did.
 func (p ProviderInfo) Degraded() bool {
@@ -110,7 +110,7 @@ func (p ProviderInfo) DegradedSince() time.Time {
 }
 
 // Trouble reports whether calls fail, or are not made.
-func (p ProviderInfo) Trouble() bool { return p.Degraded() || p.Stop != nil }
+func (p ProviderInfo) Trouble() bool { return p.Degraded() || p.Disabled != nil }
 
 // Conversation is what a run's agents said to each other and how work passed
 // between them.

@@ -15,8 +15,8 @@ const (
 )
 
 // Circuit is whether calls reach a provider, a tool, or one of the hosts that a
-// tool reaches. It opens by itself after failures in a row which say that the
-// other side is down, or by a person.
+// tool reaches. It opens after failures in a row which say that the other side is
+// down.
 type Circuit struct {
 	// Part is the host, of a tool that has a circuit for each.
 	Part          string       `json:"part,omitempty"`
@@ -28,9 +28,6 @@ type Circuit struct {
 	// LastError is the last failure that counted.
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
-	// By is the person who opened it, Reason why; empty: it opened by itself.
-	By     string `json:"by,omitempty"`
-	Reason string `json:"reason,omitempty"`
 }
 
 // Refuses reports whether calls are not even tried.
@@ -69,22 +66,6 @@ func OpenCircuits(tools []ToolInfo, name string) (open []ToolCircuit, known bool
 	}
 	return open, known
 }
-
-// CircuitChange is what a person does to a circuit.
-type CircuitChange struct {
-	Part string // the host, of a tool that has a circuit for each
-	Open bool   // false: close it
-	// For is how long it stays open; 0: 15 minutes.
-	For    time.Duration
-	Reason string
-}
-
-// CircuitFor and MaxCircuitFor are how long a person opens a circuit, where nothing
-// is said and at most: what nobody may call for longer is stopped.
-const (
-	CircuitFor    = 15 * time.Minute
-	MaxCircuitFor = 24 * time.Hour
-)
 
 // Breaker is when a circuit opens by itself.
 type Breaker struct {

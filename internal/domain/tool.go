@@ -23,18 +23,18 @@ type ToolInfo struct {
 	Change *ToolChange `json:"change,omitempty"`
 
 	Activity Activity `json:"activity"`
-	// Stop says since when a person lets it not be called; nil: it may be.
-	Stop *Stop `json:"stop,omitempty"`
+	// Disabled says who has disabled it, since when, and why; nil: it is enabled.
+	Disabled *Stop `json:"disabled,omitempty"`
 	// Breaker is when its circuits open; nil: it reaches nobody, and has none.
 	Breaker *Breaker `json:"breaker,omitempty"`
-	// Circuits are those that have failed of late or that a person has opened: one at
-	// most, or one for each host. Those that are open come first.
+	// Circuits are those that have failed of late: one at most, or one for each host.
+	// Those that are open come first.
 	Circuits []Circuit `json:"circuits,omitempty"`
 }
 
 // Refuses reports whether no call of it is even tried.
 func (t ToolInfo) Refuses() bool {
-	return t.Stop != nil || t.Breaker != nil && !t.Breaker.PerHost && len(t.Circuits) > 0 && t.Circuits[0].Refuses()
+	return t.Disabled != nil || t.Breaker != nil && !t.Breaker.PerHost && len(t.Circuits) > 0 && t.Circuits[0].Refuses()
 }
 
 // Disturbed lists the circuits whose calls are refused, or tried one at a time.

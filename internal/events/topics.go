@@ -16,11 +16,11 @@ func Topics(e domain.Event) []string {
 	}
 	kind, _, _ := strings.Cut(e.Type, "_")
 	switch kind {
-	case "node", "circuit", "calls": // a call that has ended, or an act on those to come
+	case "node", "tool", "provider": // a call that has ended, or an action on those to come
 		out = append(out, "circuits")
 	}
 	switch {
-	case kind == "circuit" || kind == "calls":
+	case kind == "tool" || kind == "provider":
 		return append(out, "system")
 	case kind == "run" || kind == "failure" || kind == "bulk" || kind == "daemon" || e.Type == "node_retrying":
 		if e.Type == "node_retrying" {

@@ -19,7 +19,7 @@ func TestTopics(t *testing.T) {
 		{domain.Event{Type: "node_resolved", Run: "r"}, "runs now run-r circuits attention approvals"},
 		{domain.Event{Type: "run_status", Run: "r"}, "runs now run-r attention approvals"},
 		{domain.Event{Type: "approval_requested", Run: "r"}, "runs now run-r attention approvals"},
-		{domain.Event{Type: "circuit_opened"}, "runs now circuits system"},
+		{domain.Event{Type: "tool_disabled"}, "runs now circuits system"},
 		{domain.Event{Type: "draft_progress", Data: map[string]any{"draft": "d"}}, "runs now draft-d drafts"},
 		{domain.Event{Type: "maintenance_on"}, "runs now system"},
 		{domain.Event{Type: "plan_saved"}, "runs now"},

@@ -192,8 +192,8 @@ func (m *Models) infoOf(i domain.ProviderInfo) domain.ProviderInfo {
 	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), domain.Breaker{Failures: s.Failures, Rest: s.Rest}
 	i.Models = slices.Sorted(maps.Keys(m.allowed[i.Name]))
 	i.Activity = m.calls.Of(activity.Provider + i.Name)
-	if stop, ok := m.calls.Stopped(activity.Provider + i.Name); ok {
-		i.Stop = &stop
+	if by, ok := m.calls.Disabled(activity.Provider + i.Name); ok {
+		i.Disabled = &by
 	}
 	return i
 }
@@ -213,8 +213,8 @@ const minPatience = 10 * time.Second
 func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Response, err error) {
 	m := c.m
 	began := time.Now()
-	if stop, ok := m.calls.Stopped(activity.Provider + c.name); ok {
-		return out, drained(c.name, stop)
+	if by, ok := m.calls.Disabled(activity.Provider + c.name); ok {
+		return out, disabled(c.name, by)
 	}
 	pass, refusal := m.circuits.Enter(circuitOf(c.name), m.breaking[c.name])
 	if refusal != nil {
@@ -255,15 +255,15 @@ func said(verdict, err error) error {
 	return err
 }
 
-// CodeStopped is the failure of a call to a provider that a person has drained.
-const CodeStopped = "provider_stopped"
+// CodeDisabled is the failure of a call to a provider that an operator has disabled.
+const CodeDisabled = "provider_disabled"
 
-func drained(name string, stop domain.Stop) *walk.Failure {
-	f := &walk.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: model.MaxRetryAfter,
-		Message:    fmt.Sprintf("the provider %s is drained since %s by %s", name, stop.Since.Format("2006-01-02 15:04 UTC"), stop.By),
-		Suggestion: "let it be called again on its page, then resume"}
-	if stop.Reason != "" {
-		f.Message += ": " + stop.Reason
+func disabled(name string, by domain.Stop) *walk.Failure {
+	f := &walk.Failure{Code: CodeDisabled, NoEffect: true, RetryAfter: model.MaxRetryAfter,
+		Message:    fmt.Sprintf("the provider %s is disabled since %s by %s", name, by.Since.Format("2006-01-02 15:04 UTC"), by.By),
+		Suggestion: "enable it on its page or with kairos providers enable " + name + ", then resume the run"}
+	if by.Reason != "" {
+		f.Message += ": " + by.Reason
 	}
 	return f
 }
@@ -281,7 +281,7 @@ func (h *Health) limited(name string, list []model.Limit) {
 }
 
 // Watch notes every call of agents and providers from now on, and calls no
-// provider that a person has stopped or whose circuit is open. It is called before
+// provider that an operator has disabled or whose circuit is open. It is called before
 // the models are used.
 func (m *Models) Watch(calls *activity.Log, circuits *circuit.Board) {
 	m.calls, m.circuits = calls, circuits

@@ -161,7 +161,7 @@ func TestVitals(t *testing.T) {
 			},
 			Listeners: func() int { return 0 },
 			Providers: func() []domain.ProviderInfo {
-				return []domain.ProviderInfo{{State: "working"}, {State: "failing"}, {State: "working", Stop: &domain.Stop{}}}
+				return []domain.ProviderInfo{{State: "working"}, {State: "failing"}, {State: "working", Disabled: &domain.Stop{}}}
 			},
 			Circuits: func() []domain.CircuitCount {
 				return []domain.CircuitCount{{Kind: "tool", Name: "http", Open: 2}, {Kind: "provider", Name: "local", Open: 1}}

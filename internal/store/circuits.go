@@ -8,12 +8,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// SetCircuits stores all circuits, with the records of who changed them, also when the
-// disk is full. A circuit that is not in the list is removed; one that is as it was is
+// SetCircuits stores all circuits, also when the disk is full. A circuit that is not in the list is removed; one that is as it was is
 // not written.
-func (s entities) SetCircuits(_ context.Context, list []domain.KeptCircuit, said ...domain.AuditRecord) error {
+func (s entities) SetCircuits(_ context.Context, list []domain.KeptCircuit) error {
 	return s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
-		return w.applyAs("store circuits", said, func(ctx context.Context, q *dbsqlc.Queries) error { return setCircuits(ctx, q, list) })
+		return w.applyAs("store circuits", nil, func(ctx context.Context, q *dbsqlc.Queries) error { return setCircuits(ctx, q, list) })
 	})
 }
 
@@ -34,7 +33,7 @@ func setCircuits(ctx context.Context, q *dbsqlc.Queries, list []domain.KeptCircu
 	}
 	for _, c := range list {
 		r := dbsqlc.Circuit{Subject: c.Subject, Part: c.Part, State: string(c.State), FailuresInRow: int64(c.FailuresInRow), Since: core.Micros(c.Since), OpenUntil: core.Micros(c.OpenUntil),
-			LastCode: c.LastCode, LastMessage: c.LastMessage, LastErrorAt: core.Micros(c.LastErrorAt), OpenedBy: c.By, Reason: c.Reason}
+			LastCode: c.LastCode, LastMessage: c.LastMessage, LastErrorAt: core.Micros(c.LastErrorAt)}
 		before := stored[key{r.Subject, r.Part}]
 		delete(stored, key{r.Subject, r.Part})
 		if before == r {

@@ -176,9 +176,9 @@ func everyToolQuery(t *testing.T, s *Store, must func(string, error)) {
 	ctx := context.Background()
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	one := domain.KeptCircuit{Subject: "tool:http", LastCode: "down", LastMessage: "no answer", Circuit: domain.Circuit{Part: "a.example", State: domain.CircuitOpen, FailuresInRow: 5,
-		Since: at, OpenUntil: at.Add(time.Minute), LastError: "no answer", LastErrorAt: at, By: "ana", Reason: "they move"}}
+		Since: at, OpenUntil: at.Add(time.Minute), LastError: "no answer", LastErrorAt: at}}
 	two := domain.KeptCircuit{Subject: "provider:one", Circuit: domain.Circuit{State: domain.CircuitClosed, FailuresInRow: 1}}
-	must("circuits", s.SetCircuits(ctx, []domain.KeptCircuit{one, two}, domain.AuditRecord{Action: "circuit.open", Actor: "ana"}))
+	must("circuits", s.SetCircuits(ctx, []domain.KeptCircuit{one, two}))
 	two.FailuresInRow = 2
 	must("circuits", s.SetCircuits(ctx, []domain.KeptCircuit{one, two}))
 	list, err := s.Circuits(ctx)

@@ -3,6 +3,7 @@ package tool
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,7 +32,7 @@ type Box struct {
 	// is set before the box is used.
 	Models Models
 	// Calls is how the calls of tools, agents and providers went, and which of them
-	// people have stopped.
+	// operators have disabled.
 	Calls *activity.Log
 	// Circuits keep calls from tools and providers that fail again and again.
 	Circuits *circuit.Board
@@ -42,7 +43,7 @@ type Box struct {
 	host  *mcp.Host // nil: no servers are configured
 	mask  func([]byte) []byte
 	pins  mcp.Pins
-	keeps bool // what people change is kept; else nothing can be stopped, no circuit changed
+	keeps bool // what people change is kept; else nothing can be disabled
 }
 
 // BoxOptions configure a [Box]; the zero value is for looking only.
@@ -51,7 +52,7 @@ type BoxOptions struct {
 	Servers map[string]mcp.Server
 	// Guard holds what no tool may reach; nil: nothing beyond the built-in rules.
 	Guard *Guard
-	// Before is the box of the configuration before: how calls went, what is stopped
+	// Before is the box of the configuration before: how calls went, what is disabled
 	// and the circuits carry over, and MCP servers that are configured as before go
 	// on. nil: there is none.
 	Before *Box
@@ -67,8 +68,12 @@ type BoxOptions struct {
 
 // Recorder stores what people change, in one transaction with the records of it.
 type Recorder interface {
-	activity.Recorder
-	circuit.Recorder
+	// SetSettingAs stores a value under a key.
+	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
+	// SetCircuitsAs stores all circuits.
+	SetCircuitsAs(ctx context.Context, list []domain.KeptCircuit, r domain.AuditRecord) error
+	// EnableAs stores a value under a key, and all circuits.
+	EnableAs(ctx context.Context, key, value string, list []domain.KeptCircuit, r domain.AuditRecord) error
 	mcp.PinRecorder
 }
 
@@ -165,8 +170,8 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 			info.Source, info.State, info.Reason, info.Change = r.Server, r.State, r.Reason, changeOf(r.Change)
 		}
 		info.Activity = t.Calls.Of(activity.Tool + s.Name)
-		if stop, ok := t.Calls.Stopped(activity.Tool + s.Name); ok {
-			info.Stop = &stop
+		if by, ok := t.Calls.Disabled(activity.Tool + s.Name); ok {
+			info.Disabled = &by
 		}
 		if t.set.Reach(s.Name) != ReachesNobody {
 			b := t.set.Breaker(s.Name)
@@ -269,67 +274,85 @@ func (t *Box) RetryToolServer(name string) error {
 	return nil
 }
 
-// StopTool lets nobody call a tool any more; with on false, it may be called again.
-// What is under way goes on.
-func (t *Box) StopTool(ctx context.Context, keep Recorder, actor domain.Actor, name string, on bool, reason string) error {
+// DisableTool refuses new calls of a tool until it is enabled. Calls under way go on.
+func (t *Box) DisableTool(ctx context.Context, keep Recorder, actor domain.Actor, name, reason string) error {
 	_, known := t.set.Lookup(name)
-	return t.stop(ctx, keep, actor, activity.Tool, name, known, on, reason)
+	return t.disable(ctx, keep, actor, activity.Tool, name, known, reason)
 }
 
-// StopProvider is StopTool for a provider of models: it is drained.
-func (t *Box) StopProvider(ctx context.Context, keep Recorder, actor domain.Actor, name string, on bool, reason string) error {
-	return t.stop(ctx, keep, actor, activity.Provider, name, t.Models != nil && t.Models.HasProvider(name), on, reason)
+// DisableProvider is DisableTool for a provider of models.
+func (t *Box) DisableProvider(ctx context.Context, keep Recorder, actor domain.Actor, name, reason string) error {
+	return t.disable(ctx, keep, actor, activity.Provider, name, t.hasProvider(name), reason)
 }
 
-func (t *Box) stop(ctx context.Context, keep Recorder, actor domain.Actor, kind, name string, known, on bool, reason string) error {
-	_, stopped := t.Calls.Stopped(kind + name)
-	switch {
-	case !known && !stopped: // one that is no longer configured can be let go
-		return domain.Errorf(domain.CodeNotFound, "there is no %s %q", strings.TrimSuffix(kind, ":"), name)
-	case !t.keeps:
-		return domain.Errorf(domain.CodeUnavailable, "nothing can be stopped here")
+// EnableTool allows calls of a tool that is disabled and closes its circuits. With a
+// host, it closes only the circuit of that host.
+func (t *Box) EnableTool(ctx context.Context, keep Recorder, name, host, reason string) error {
+	_, known := t.set.Lookup(name)
+	host = strings.ToLower(strings.TrimSpace(host))
+	if known && host != "" && t.set.Reach(name) != ReachesHosts {
+		return domain.Errorf(domain.CodeInvalid, "%s has no circuit for each host", name).Suggest("enable it without a host")
 	}
-	return t.Calls.Stop(ctx, keep, actor, kind+name, on, reason)
+	return t.enable(ctx, keep, activity.Tool, name, known, host, reason)
 }
 
-// ChangeToolCircuit opens or closes a circuit of a tool by hand.
-func (t *Box) ChangeToolCircuit(ctx context.Context, keep Recorder, actor domain.Actor, name string, c domain.CircuitChange) error {
-	_, known := t.set.Lookup(name)
-	if known {
-		c.Part = strings.ToLower(strings.TrimSpace(c.Part))
-		switch reach := t.set.Reach(name); {
-		case reach == ReachesNobody:
-			return domain.Errorf(domain.CodeInvalid, "%s reaches nobody: it has no circuit", name).Suggest("stop its calls to refuse them")
-		case reach == ReachesHosts && c.Part == "":
-			return domain.Errorf(domain.CodeInvalid, "%s has a circuit for each host: say which", name).Suggest("a host is written like api.example, or with its port like api.example:8080")
-		case reach == ReachesOne && c.Part != "":
-			return domain.Errorf(domain.CodeInvalid, "%s has one circuit for all its calls, none for %s", name, c.Part)
-		case strings.ContainsAny(c.Part, " /@?#\t\r\n") || len(c.Part) > maxHost:
-			return domain.Errorf(domain.CodeInvalid, "%q is not a host", c.Part).Suggest("a host is written like api.example, or with its port like api.example:8080")
+// EnableProvider allows calls of a provider that is disabled and closes its circuit.
+func (t *Box) EnableProvider(ctx context.Context, keep Recorder, name, reason string) error {
+	return t.enable(ctx, keep, activity.Provider, name, t.hasProvider(name), "", reason)
+}
+
+func (t *Box) hasProvider(name string) bool { return t.Models != nil && t.Models.HasProvider(name) }
+
+func (t *Box) disable(ctx context.Context, keep Recorder, actor domain.Actor, kind, name string, known bool, reason string) error {
+	if err := t.changeable(kind, name, known); err != nil {
+		return err
+	}
+	record := domain.AuditRecord{Action: kindOf(kind) + ".disable", Object: kind + name, Reason: reason}
+	return t.Calls.Disable(kind+name, domain.Stop{By: actor.Name, Reason: reason}, func(key, value string) error {
+		return keep.SetSettingAs(ctx, key, value, record)
+	})
+}
+
+func (t *Box) enable(ctx context.Context, keep Recorder, kind, name string, known bool, part, reason string) error {
+	subject := kind + name
+	_, disabled := t.Calls.Disabled(subject)
+	if err := t.changeable(kind, name, known || disabled); err != nil { // one that is no longer configured can be enabled
+		return err
+	}
+	return t.Circuits.Close(subject, part, func(left []domain.KeptCircuit, opened []domain.Circuit) error {
+		switch {
+		case part != "" && len(opened) == 0:
+			return domain.Errorf(domain.CodeConflict, "the circuit of %s %s is already closed", name, part)
+		case !disabled && len(opened) == 0:
+			return domain.Errorf(domain.CodeConflict, "%s is already enabled, and its circuit is closed", subject)
 		}
-	}
-	return t.change(ctx, keep, actor, circuit.ID{Subject: activity.Tool + name, Part: c.Part}, known, c)
+		record := domain.AuditRecord{Action: kindOf(kind) + ".enable", Object: subject, Reason: reason}
+		if len(opened) > 0 {
+			var err error
+			if record.Detail, err = json.Marshal(map[string]any{"circuits": opened}); err != nil {
+				return fmt.Errorf("encode the record of a circuit: %w", err)
+			}
+		}
+		if part != "" {
+			return keep.SetCircuitsAs(ctx, left, record)
+		}
+		return t.Calls.Enable(subject, func(key, value string) error {
+			return keep.EnableAs(ctx, key, value, left, record)
+		})
+	})
 }
 
-const maxHost = 255
+func kindOf(kind string) string { return strings.TrimSuffix(kind, ":") }
 
-// ChangeProviderCircuit is ChangeToolCircuit for a provider of models.
-func (t *Box) ChangeProviderCircuit(ctx context.Context, keep Recorder, actor domain.Actor, name string, c domain.CircuitChange) error {
-	if c.Part != "" {
-		return domain.Errorf(domain.CodeInvalid, "a provider has one circuit, none for %s", c.Part)
-	}
-	return t.change(ctx, keep, actor, circuit.ID{Subject: activity.Provider + name}, t.Models != nil && t.Models.HasProvider(name), c)
-}
-
-func (t *Box) change(ctx context.Context, keep Recorder, actor domain.Actor, id circuit.ID, known bool, c domain.CircuitChange) error {
+// changeable refuses what is not there, and changes that nothing would store.
+func (t *Box) changeable(kind, name string, known bool) error {
 	switch {
 	case !known:
-		kind, name, _ := strings.Cut(id.Subject, ":")
-		return domain.Errorf(domain.CodeNotFound, "there is no %s %q", kind, name)
+		return domain.Errorf(domain.CodeNotFound, "%s %q not found", kindOf(kind), name).Suggest("kairos %ss lists them", kindOf(kind))
 	case !t.keeps:
-		return domain.Errorf(domain.CodeUnavailable, "no circuit can be changed here")
+		return domain.Errorf(domain.CodeUnavailable, "tools and providers cannot be disabled or enabled here")
 	}
-	return t.Circuits.Change(ctx, keep, actor, id, c)
+	return nil
 }
 
 // forgetful keeps accepted definitions for the life of a command.

@@ -183,8 +183,8 @@ func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, 
 	if !ok {
 		return nil, refused(walk.CodeUnknownTool, "Tool %q not found", name)
 	}
-	if stop, ok := s.calls.Stopped(activity.Tool + name); ok {
-		return nil, stopped(name, stop)
+	if by, ok := s.calls.Disabled(activity.Tool + name); ok {
+		return nil, disabled(name, by)
 	}
 	began := time.Now()
 	prepared, err := s.prepare(r, name, call)
@@ -216,21 +216,21 @@ func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, 
 	return out, err
 }
 
-// CodeStopped is the failure of a call of a tool that a person has stopped.
-const CodeStopped = "tool_stopped"
+// CodeDisabled is the failure of a call of a tool that an operator has disabled.
+const CodeDisabled = "tool_disabled"
 
-// stopped is the failure of a call that was not made; a retry may find the tool
-// allowed again.
-func stopped(name string, stop domain.Stop) *walk.Failure {
-	f := &walk.Failure{Code: CodeStopped, NoEffect: true, RetryAfter: time.Minute,
-		Message: fmt.Sprintf("calls of %s are stopped since %s by %s", name, stop.Since.Format("2006-01-02 15:04 UTC"), stop.By)}
-	if stop.Reason != "" {
-		f.Message += ": " + stop.Reason
+// disabled is the failure of a call that was not made; a retry may find the tool
+// enabled.
+func disabled(name string, by domain.Stop) *walk.Failure {
+	f := &walk.Failure{Code: CodeDisabled, NoEffect: true, RetryAfter: time.Minute,
+		Message: fmt.Sprintf("the tool %s is disabled since %s by %s", name, by.Since.Format("2006-01-02 15:04 UTC"), by.By)}
+	if by.Reason != "" {
+		f.Message += ": " + by.Reason
 	}
-	return suggest(f, "allow its calls again on its page or with: kairos tools start %s; then resume", name)
+	return suggest(f, "enable it on its page or with kairos tools enable %s, then resume the run", name)
 }
 
-// Watch notes every call from now on, and makes none that a person has stopped or
+// Watch notes every call from now on, and makes none that an operator has disabled or
 // whose circuit is open. It is called before the set is used.
 func (s *Set) Watch(calls *activity.Log, circuits *circuit.Board) {
 	s.calls, s.circuits = calls, circuits

@@ -1,15 +1,11 @@
 package agents
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/vital"
@@ -76,47 +72,4 @@ func (s *section) failures(c *ui.Context, a domain.Activity) (rows []FailureRow,
 		counts = append(counts, CountRow{Name: kit.Visible(e.Code), Count: c.Number(e.Count)})
 	}
 	return rows, counts
-}
-
-// stopText says who lets something not be called.
-func (s *section) stopText(c *ui.Context, stop *domain.Stop) string {
-	if stop == nil {
-		return ""
-	}
-	text := c.T("Stopped since %s by %s.", c.Time(stop.Since).Text, kit.Visible(stop.By))
-	if stop.Reason != "" {
-		text += " " + kit.Visible(stop.Reason)
-	}
-	return text
-}
-
-// stopPage asks before calls of something are stopped, or begin again; p says where
-// it is and what it is called.
-func (s *section) stopPage(c *ui.Context, code int, p kit.ConfirmPage, name string, stopped *domain.Stop, a domain.Activity) error {
-	p.Post, p.Idem, p.Do = p.Back+"/stop", kit.NewID(), "stop"
-	p.Heading, p.Danger, p.NeedsReason = c.T("Stop all calls of %s", name), true, true
-	p.Says = c.T("No new call begins; what is under way goes on. A call that is refused fails its step, unless the step is tried again: such runs can be resumed afterwards. It outlasts restarts.")
-	if stopped != nil {
-		p.Heading, p.Danger, p.NeedsReason, p.Do = c.T("Allow calls of %s again", name), false, false, "start"
-		p.Says = s.stopText(c, stopped) + " " + c.T("Runs that failed meanwhile go on once they are resumed.")
-	}
-	p.Shell = c.Shell("agents", p.Heading)
-	p.Facts = append([]kit.Fact{{Term: c.T("Calls in the last hour"), Text: c.Number(a.Hour.Calls)}}, p.Facts...)
-	return c.Render(code, kit.Confirm(p))
-}
-
-// stop does what a stopPage announced; show shows that page again.
-func (s *section) stop(c *ui.Context, name, back string, do func(context.Context, app.StopCalls) error, show func(c *ui.Context, code int, problem string) error) error {
-	on, reason := c.Field("do") == "stop", strings.TrimSpace(c.Field("reason"))
-	if on && reason == "" {
-		return show(c, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
-	}
-	err := do(c, app.StopCalls{Meta: c.Meta(), Name: name, On: on, Reason: reason})
-	switch domain.CodeOf(err) {
-	case "":
-		return c.To(back)
-	case domain.CodeConflict:
-		return show(c, http.StatusConflict, c.T("That is so already. This is how it is now."))
-	}
-	return err
 }

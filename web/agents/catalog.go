@@ -137,8 +137,8 @@ func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (kit.Status
 	for _, v := range providers {
 		switch {
 		case v.Name != a.Provider:
-		case v.Stop != nil:
-			return kit.Word("fail", "i-pause", locale.Mark("its provider is stopped"), true), v.Stop.Since
+		case v.Disabled != nil:
+			return kit.Word("fail", "i-pause", locale.Mark("its provider is disabled"), true), v.Disabled.Since
 		case v.Circuit.Refuses():
 			return kit.Word("fail", "i-fail", locale.Mark("its provider does not answer"), true), v.Circuit.Since
 		}
@@ -303,8 +303,8 @@ func (s *section) agentNote(c *ui.Context, a domain.AgentInfo) string {
 }
 
 func providerState(v domain.ProviderInfo) kit.Status {
-	if v.Stop != nil {
-		return kit.Word("fail", "i-pause", locale.Mark("stopped"), true)
+	if v.Disabled != nil {
+		return kit.Word("fail", "i-pause", locale.Mark("disabled"), true)
 	}
 	switch v.State {
 	case "working":

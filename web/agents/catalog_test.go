@@ -65,7 +65,7 @@ func TestAProviderThatRestsSaysSo(t *testing.T) {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
 	text := webtest.Words(b.Get("/agents/providers").Body)
-	for _, want := range []string{"failing circuit open half open in 30 s Close…", "nobody is there"} {
+	for _, want := range []string{"failing circuit open half open in 30 s Enable…", "nobody is there"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
@@ -75,9 +75,9 @@ func TestAProviderThatRestsSaysSo(t *testing.T) {
 // A run that was planned anew says from which version to which, and leads to the
 // difference; a version that waits for a person is called so.
 // The page of a provider says how its calls went, with what they failed and in which
-// run, and never holds a key; one that is drained is not called, whoever asks, and
+// run, and never holds a key; one that is disabled is not called, whoever asks, and
 // runs that failed by that go on afterwards.
-func TestAProviderIsDrained(t *testing.T) {
+func TestAProviderIsDisabled(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
@@ -92,29 +92,29 @@ func TestAProviderIsDrained(t *testing.T) {
 	if text := webtest.Words(b.Get("/agents/agents/desk").Body); !strings.Contains(text, "Version of its prompt sha256:") || !strings.Contains(text, "Last failures") {
 		t.Errorf("the agent's page: %s", text)
 	}
-	f := webtest.Form(t, b.Get("/agents/providers/script/stop").Body, `name="do"`)
-	if p := b.Post("/agents/providers/script/stop", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+	f := webtest.Form(t, b.Get("/agents/providers/script/disable").Body, `name="reason"`)
+	if p := b.Post("/agents/providers/script/disable", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
 		t.Errorf("without a reason: %d", p.Code)
 	}
 	f.Set("reason", "out of <b>quota</b>")
-	if p := b.Post("/agents/providers/script/stop", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("drain: %d %s", p.Code, webtest.Words(p.Body))
+	if p := b.Post("/agents/providers/script/disable", f); p.Code != http.StatusSeeOther {
+		t.Fatalf("disable: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	f.Set("idem", "another")
-	if p := b.Post("/agents/providers/script/stop", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "Allow calls of script again") {
-		t.Errorf("drained twice: %d %s", p.Code, webtest.Words(p.Body))
+	if p := b.Post("/agents/providers/script/disable", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "Disabled since") {
+		t.Errorf("disabled twice: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	run := site.Run(t, "talk", `"how much?"`)
-	if run.Status != domain.RunFailed || run.Error.Code != "provider_stopped" || !strings.Contains(run.Error.Message, "by marta") {
-		t.Errorf("while it is drained: %s %+v", run.Status, run.Error)
+	if run.Status != domain.RunFailed || run.Error.Code != "provider_disabled" || !strings.Contains(run.Error.Message, "by marta") {
+		t.Errorf("while it is disabled: %s %+v", run.Status, run.Error)
 	}
 	p := b.Get("/agents/providers/script")
-	if text := webtest.Words(p.Body); !strings.Contains(text, "No call begins Stopped since") || !strings.Contains(text, "out of &lt;b&gt;quota&lt;/b&gt;") {
-		t.Errorf("the page does not say that it is drained: %s", text)
+	if text := webtest.Words(p.Body); !strings.Contains(text, "New calls are refused Disabled since") || !strings.Contains(text, "out of &lt;b&gt;quota&lt;/b&gt;") {
+		t.Errorf("the page does not say that it is disabled: %s", text)
 	}
 	webtest.Safe(t, "provider", p.Body)
-	if p := b.Post("/agents/providers/script/stop", webtest.Form(t, b.Get("/agents/providers/script/stop").Body, `value="start"`)); p.Code != http.StatusSeeOther {
-		t.Fatalf("start: %d", p.Code)
+	if p := b.Post("/agents/providers/script/enable", webtest.Form(t, b.Get("/agents/providers/script/enable").Body, `name="reason"`)); p.Code != http.StatusSeeOther {
+		t.Fatalf("enable: %d", p.Code)
 	}
 	if run := site.Run(t, "talk", `"how much?"`); run.Status != domain.RunCompleted {
 		t.Errorf("afterwards: %s %+v", run.Status, run.Error)
@@ -124,9 +124,9 @@ func TestAProviderIsDrained(t *testing.T) {
 	}
 }
 
-// A tool that is stopped is called by nobody; what it refused can be resumed once it
-// may be called again.
-func TestAToolIsStopped(t *testing.T) {
+// A tool that is disabled is not called; the runs that it refused can be resumed once it
+// is enabled.
+func TestAToolIsDisabled(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, "id: sum\nnodes:\n  add: {type: calculator, input: {expression: 6*7}}\n")
@@ -135,19 +135,21 @@ func TestAToolIsStopped(t *testing.T) {
 	if text := webtest.Words(b.Get("/agents/tools/calculator").Body); !strings.Contains(text, "Calls in the last 24 hours 1 call") {
 		t.Errorf("a call: %s", text)
 	}
-	f := webtest.Form(t, b.Get("/agents/tools/calculator/stop").Body, `name="do"`)
+	f := webtest.Form(t, b.Get("/agents/tools/calculator/disable").Body, `name="reason"`)
 	f.Set("reason", "wrong sums")
-	if p := b.Post("/agents/tools/calculator/stop", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("stop: %d %s", p.Code, webtest.Words(p.Body))
+	if p := b.Post("/agents/tools/calculator/disable", f); p.Code != http.StatusSeeOther {
+		t.Fatalf("disable: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	run := site.Run(t, "sum", "null")
-	if run.Status != domain.RunFailed || run.Error.Code != "tool_stopped" {
-		t.Fatalf("while it is stopped: %s %+v", run.Status, run.Error)
+	if run.Status != domain.RunFailed || run.Error.Code != "tool_disabled" {
+		t.Fatalf("while it is disabled: %s %+v", run.Status, run.Error)
 	}
-	if text := webtest.Words(b.Get("/agents/tools").Body); !strings.Contains(text, "calculator built-in pure allow stopped") {
+	if text := webtest.Words(b.Get("/agents/tools").Body); !strings.Contains(text, "calculator built-in pure allow disabled") {
 		t.Errorf("the list: %s", text)
 	}
-	b.Post("/agents/tools/calculator/stop", webtest.Form(t, b.Get("/agents/tools/calculator/stop").Body, `value="start"`))
+	if p := b.Post("/agents/tools/calculator/enable", webtest.Form(t, b.Get("/agents/tools/calculator/enable").Body, `name="reason"`)); p.Code != http.StatusSeeOther {
+		t.Fatalf("enable: %d %s", p.Code, webtest.Words(p.Body))
+	}
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Action: domain.ActionResume, Run: run.ID}); err != nil {
 		t.Fatal(err)
 	}

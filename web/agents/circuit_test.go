@@ -32,7 +32,7 @@ func failureAt(t *testing.T, site *webtest.Site, run string) (code string) {
 // A host that fails again and again is not called for a while: the pages of tools say
 // since when, why and when one call is tried, an operator closes its circuit, and
 // the runs that it refused go on once they are resumed.
-func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
+func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	var up atomic.Bool
@@ -59,9 +59,9 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 		t.Fatalf("%s %+v after %d calls", refused.Status, refused.Error, calls.Load())
 	}
 	for path, wants := range map[string][]string{
-		"/agents/tools": {host + " circuit open half open in ", "Close…"},
+		"/agents/tools": {host + " circuit open half open in ", "Enable…"},
 		"/agents/tools/http": {"Circuits It opens after 5 failures in a row that say that the other side is down, for 30 s at first. Each host has its own.", host + " circuit open half open in ",
-			"5 calls in a row have failed", "503 Service Unavailable", "Open the circuit of a host…"},
+			"5 calls in a row have failed", "503 Service Unavailable", "Enable…", "Disable…"},
 	} {
 		body := b.Get(path).Body
 		webtest.Safe(t, path, body)
@@ -95,19 +95,19 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 		t.Errorf("home: %s", text)
 	}
 
-	at := "/agents/tools/http/circuit?" + url.Values{"do": {"close"}, "part": {host}}.Encode()
+	at := "/agents/tools/http/enable?" + url.Values{"host": {host}}.Encode()
 	p := b.Get(at)
-	if text := webtest.Words(p.Body); !strings.Contains(text, "Close the circuit of "+host+" (http)") || !strings.Contains(text, "Its circuit now circuit open, half open in ") || !strings.Contains(text, "Plans that call it 2") {
+	if text := webtest.Words(p.Body); !strings.Contains(text, "Enable calls of "+host+" (http)") || !strings.Contains(text, "Circuit "+host+": circuit open, half open in ") || !strings.Contains(text, "Plans that call it 2") {
 		t.Errorf("the preview: %s", text)
 	}
 	webtest.Safe(t, at, p.Body)
-	f := webtest.Form(t, p.Body, `value="close"`)
+	f := webtest.Form(t, p.Body, `name="host"`)
 	up.Store(true)
-	if p := b.Post("/agents/tools/http/circuit", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("close: %d %s", p.Code, webtest.Words(p.Body))
+	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusSeeOther {
+		t.Fatalf("enable: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	f.Set("idem", "another")
-	if p := b.Post("/agents/tools/http/circuit", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "That is so already") {
+	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "That is so already") {
 		t.Errorf("closed twice: %d", p.Code)
 	}
 	if text := webtest.Words(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: its calls are made.") {
@@ -119,49 +119,28 @@ func TestAHostRestsAndAPersonClosesItsCircuit(t *testing.T) {
 	if run, err := site.Engine.Wait(t.Context(), refused.ID); err != nil || run.Status != domain.RunCompleted {
 		t.Errorf("resumed: %s %v", run.Status, err)
 	}
-	if text := webtest.Words(b.Get("/audit?q=action:circuit.close").Body); !strings.Contains(text, "marta") || !strings.Contains(text, "tool:http") {
+	if text := webtest.Words(b.Get("/audit?q=action:tool.enable").Body); !strings.Contains(text, "marta") || !strings.Contains(text, "tool:http") {
 		t.Errorf("the audit log: %s", text)
 	}
 }
 
-// A person opens the circuit of a host for a time: calls of it are refused, and say
-// who and why; what is no host, no time or no circuit is refused.
-func TestAPersonOpensTheCircuitOfAHost(t *testing.T) {
+// While the circuit of a host is open, its calls are refused, pages say until when, and an
+// act on many runs may wait for it.
+func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	site.Plan(t, "id: push\nnodes:\n  send: {type: http, input: {url: \"https://api.example/x\"}}\n")
-	at := "/agents/tools/http/circuit"
-	f := webtest.Form(t, b.Get(at+"?do=open").Body, `value="open"`)
-	for part, code := range map[string]int{"": 422, "https://api.example/": 422, "a b": 422} {
-		f.Set("part", part)
-		f.Set("idem", "with "+part)
-		if p := b.Post(at, f); p.Code != code {
-			t.Errorf("host %q: %d %s", part, p.Code, webtest.Words(p.Body))
-		}
-	}
-	f.Set("part", "API.example")
-	for _, wrong := range []string{"soon", "-1h", "48h"} {
-		f.Set("for", wrong)
-		if p := b.Post(at, f); p.Code != http.StatusUnprocessableEntity {
-			t.Errorf("for %s: %d", wrong, p.Code)
-		}
-	}
-	f.Set("for", "1h0m0s")
-	f.Set("reason", "they <b>migrate</b>")
-	f.Set("idem", "now")
-	if p := b.Post(at, f); p.Code != http.StatusSeeOther {
-		t.Fatalf("open: %d %s", p.Code, webtest.Words(p.Body))
-	}
+	site.OpenCircuit("api.example")
 	run := site.Run(t, "push", "null")
-	if run.Status != domain.RunFailed || run.Error.Code != "tool_circuit_open" || !strings.Contains(run.Error.Message, "marta has opened its circuit: they <b>migrate</b>") {
+	if run.Status != domain.RunFailed || failureAt(t, site, run.ID) != "tool_circuit_open" {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
 	// What failed is resumed as one act, which may wait for the host.
 	p := b.Get("/bulk/new?do=resume&q=status:failed")
 	webtest.Says(t, p, http.StatusOK, "Calls that these runs make are refused now", "api.example (http)", `<option value="http api.example" selected>`)
 	webtest.Safe(t, "bulk", p.Body)
-	f = webtest.Form(t, p.Body, `name="digest"`)
+	f := webtest.Form(t, p.Body, `name="digest"`)
 	f.Set("tool", "http api.example")
 	if p = b.Post("/bulk", f); p.Code != http.StatusSeeOther {
 		t.Fatalf("an act that waits: %d %s", p.Code, webtest.Words(p.Body))
@@ -173,18 +152,25 @@ func TestAPersonOpensTheCircuitOfAHost(t *testing.T) {
 		t.Errorf("the page of the system: %s", text)
 	}
 	p = b.Get("/agents/tools/http")
-	if text := webtest.Words(p.Body); !strings.Contains(text, "api.example circuit open half open in 60") && !strings.Contains(text, "api.example circuit open half open in 1 h") && !strings.Contains(text, "half open in 59 min") || !strings.Contains(text, "marta has opened it: they &lt;b&gt;migrate&lt;/b&gt;") {
+	if text := webtest.Words(p.Body); !strings.Contains(text, "api.example circuit open half open in 60") && !strings.Contains(text, "api.example circuit open half open in 1 h") && !strings.Contains(text, "half open in 59 min") || !strings.Contains(text, "1 call in a row has failed") {
 		t.Errorf("the page: %s", text)
 	}
 	webtest.Safe(t, "circuit", p.Body)
-	if p := b.Get("/agents/tools/calculator/circuit?do=open"); p.Code != http.StatusNotFound {
-		t.Errorf("a tool without a circuit: %d", p.Code)
+	f = webtest.Form(t, b.Get("/agents/tools/http/enable").Body, `name="reason"`)
+	f.Set("host", "other.example")
+	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusConflict {
+		t.Errorf("a host whose circuit is closed: %d %s", p.Code, webtest.Words(p.Body))
+	}
+	g := webtest.Form(t, b.Get("/agents/tools/calculator/enable").Body, `name="reason"`)
+	g.Set("host", "api.example")
+	if p := b.Post("/agents/tools/calculator/enable", g); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("the circuit of a tool without one: %d", p.Code)
 	}
 	if text := webtest.Words(b.Get("/agents/tools/calculator").Body); strings.Contains(text, "Circuit") {
 		t.Error("a tool that reaches nobody speaks of circuits")
 	}
 	viewer := webtest.Everybody(t, site)[domain.RoleViewer]
-	if text := webtest.Words(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") || strings.Contains(text, "Close…") {
+	if text := webtest.Words(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") || strings.Contains(text, "Enable…") || strings.Contains(text, "Disable…") {
 		t.Errorf("to a viewer: %s", text)
 	}
 }

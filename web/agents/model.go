@@ -60,7 +60,7 @@ type ToolPage struct {
 	Agents, Plans       []kit.Link
 	Searched            string // how many plans were looked through, when not all
 	Actions             []kit.Link
-	Stopped             string
+	Disabled            string
 	Circuits            *circuit.List // nil: it has none
 	Pulse               Pulse
 	Failures            []FailureRow
@@ -129,7 +129,7 @@ type ProviderPage struct {
 	kit.Shell
 	Name     string
 	State    kit.Status
-	Stopped  string
+	Disabled string
 	Circuit  *circuit.List
 	Facts    []kit.Fact
 	Limits   []LimitBar

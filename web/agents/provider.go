@@ -3,7 +3,6 @@ package agents
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +35,7 @@ func (s *section) providerPage(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := ProviderPage{Shell: c.Shell("agents", kit.Visible(v.Name)), Name: kit.Visible(v.Name), State: providerState(v), Stopped: s.stopText(c, v.Stop), Limits: s.providerLimits(c, v), Pulse: s.pulse(c, v.Activity)}
+	p := ProviderPage{Shell: c.Shell("agents", kit.Visible(v.Name)), Name: kit.Visible(v.Name), State: providerState(v), Disabled: disabledText(c, v.Disabled), Limits: s.providerLimits(c, v), Pulse: s.pulse(c, v.Activity)}
 	p.Circuit, p.Live = s.providerCircuit(c, v), true
 	p.Failures, p.Counts = s.failures(c, v.Activity)
 	fact := func(term, text string) {
@@ -68,13 +67,7 @@ func (s *section) providerPage(c *ui.Context) error {
 			p.Agents = append(p.Agents, kit.Link{Text: kit.Visible(a.Name), Href: link.Agent(a.ID)})
 		}
 	}
-	if c.Who.Role.Includes(domain.RoleOperator) {
-		l := kit.Link{Text: c.T("Drain…"), Href: link.Provider(v.Name) + "/stop", Dialog: true}
-		if v.Stop != nil {
-			l.Text = c.T("Allow its calls again…")
-		}
-		p.Actions = append(p.Actions, l)
-	}
+	p.Actions = append(p.Actions, switchLinks(c, link.Provider(v.Name), v.Disabled != nil, v.Circuit)...)
 	return c.Render(http.StatusOK, Provider(p))
 }
 
@@ -119,29 +112,4 @@ func (s *section) today(c *ui.Context, a domain.Activity) domain.Usage {
 	now := c.Site.Now().In(c.Display.Zone)
 	_, u := a.Since(time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, c.Display.Zone))
 	return u
-}
-
-// stopProviderPage asks before a provider is drained, or called again.
-func (s *section) stopProviderPage(c *ui.Context) error {
-	return s.showStopProvider(c, http.StatusOK, "")
-}
-
-func (s *section) showStopProvider(c *ui.Context, code int, problem string) error {
-	v, err := s.provider(c)
-	if err != nil {
-		return err
-	}
-	agents, err := s.App.Agents.List(c, c.Who.Actor())
-	if err != nil {
-		return err
-	}
-	agents = slices.DeleteFunc(agents, func(a domain.AgentInfo) bool { return a.Provider != v.Name })
-	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Providers"), Href: "/agents/providers"}, Back: link.Provider(v.Name), Error: problem,
-		Facts: []kit.Fact{{Term: c.T("Agents that speak through it"), Text: c.Number(int64(len(agents)))}}}
-	return s.stopPage(c, code, p, kit.Visible(v.Name), v.Stop, v.Activity)
-}
-
-func (s *section) stopProvider(c *ui.Context) error {
-	name := c.Param("provider")
-	return s.stop(c, name, link.Provider(name), s.App.Providers.Stop, s.showStopProvider)
 }

@@ -108,7 +108,7 @@ func Provider(p ProviderPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = stoppedNote(p.Stopped).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = disabledNote(p.Disabled).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -58,8 +58,8 @@ var _ = []string{locale.Mark("unavailable"), locale.Mark("gone"), locale.Mark("g
 // callState is whether a tool can be called now.
 func callState(t domain.ToolInfo) kit.Status {
 	switch {
-	case t.Stop != nil:
-		return kit.Word("fail", "i-pause", locale.Mark("stopped"), true)
+	case t.Disabled != nil:
+		return kit.Word("fail", "i-pause", locale.Mark("disabled"), true)
 	case t.Refuses():
 		return kit.Word("fail", "i-pause", locale.Mark("circuit open"), true)
 	}
@@ -94,28 +94,6 @@ func (s *section) secretsOf(c *ui.Context, tool string) string {
 	return strings.Join(names, ", ")
 }
 
-// stopToolPage asks before calls of a tool are stopped, or begin again.
-func (s *section) stopToolPage(c *ui.Context) error { return s.showStopTool(c, http.StatusOK, "") }
-
-func (s *section) showStopTool(c *ui.Context, code int, problem string) error {
-	t, err := s.tool(c)
-	if err != nil {
-		return err
-	}
-	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Tools"), Href: "/agents/tools"}, Back: link.Tool(t.Name), Error: problem}
-	plans, _, err := s.plansWith(c, func(n *walk.ProgramNode) bool { return n.Type == walk.TypeTool && n.Tool == t.Name }, nil)
-	if err != nil {
-		return err
-	}
-	p.Facts = []kit.Fact{{Term: c.T("Plans that call it"), Text: c.Number(int64(len(plans)))}, {Term: c.T("Effect"), Text: value.Effect(c, t.Effect)}}
-	return s.stopPage(c, code, p, kit.Visible(t.Name), t.Stop, t.Activity)
-}
-
-func (s *section) stopTool(c *ui.Context) error {
-	name := c.Param("tool")
-	return s.stop(c, name, link.Tool(name), s.App.Tools.Stop, s.showStopTool)
-}
-
 // toolPage shows one tool.
 func (s *section) toolPage(c *ui.Context) error {
 	t, err := s.tool(c)
@@ -123,7 +101,7 @@ func (s *section) toolPage(c *ui.Context) error {
 		return err
 	}
 	p := ToolPage{Shell: c.Shell("agents", kit.Visible(t.Name)), Name: kit.Visible(t.Name), About: kit.Visible(t.Description), Reason: kit.Visible(t.Reason), State: toolState(t.State),
-		Arguments: value.Schema("args", c.T("Arguments"), t.Schema), Stopped: s.stopText(c, t.Stop), Circuits: s.toolCircuits(c, t), Pulse: s.pulse(c, t.Activity)}
+		Arguments: value.Schema("args", c.T("Arguments"), t.Schema), Disabled: disabledText(c, t.Disabled), Circuits: s.toolCircuits(c, t), Pulse: s.pulse(c, t.Activity)}
 	if p.Circuits != nil && c.Target() == "circuits" {
 		return c.Render(http.StatusOK, circuit.Section(*p.Circuits))
 	}
@@ -154,13 +132,7 @@ func (s *section) toolPage(c *ui.Context) error {
 	if t.Change != nil && c.Who.Role.Includes(domain.RoleAdmin) {
 		p.Actions = append(p.Actions, kit.Link{Text: c.T("Read what it says now…"), Href: link.Tool(t.Name) + "/accept", Danger: true})
 	}
-	if c.Who.Role.Includes(domain.RoleOperator) {
-		l := kit.Link{Text: c.T("Stop its calls…"), Href: link.Tool(t.Name) + "/stop", Dialog: true}
-		if t.Stop != nil {
-			l.Text = c.T("Allow its calls again…")
-		}
-		p.Actions = append(p.Actions, l)
-	}
+	p.Actions = append(p.Actions, switchLinks(c, link.Tool(t.Name), t.Disabled != nil, t.Circuits...)...)
 	if t.State == "ready" && c.Who.Role.Includes(domain.RoleAuthor) {
 		p.Actions = append(p.Actions, kit.Link{Text: c.T("Try it…"), Href: link.Tool(t.Name) + "/try"})
 	}

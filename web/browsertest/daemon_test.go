@@ -243,8 +243,14 @@ func (f furnishing) StartDraft(ctx context.Context, _ domain.Actor, r domain.Dra
 	return f.Client.StartDraft(ctx, r)
 }
 
-func (f furnishing) ChangeToolCircuit(ctx context.Context, _ domain.Actor, name string, c domain.CircuitChange) error {
-	return f.Client.ChangeToolCircuit(ctx, name, c)
+// OpenCircuit calls the host until its circuit opens. The daemon tries it again from
+// time to time, so the circuit may be half open later.
+func (f furnishing) OpenCircuit(tb testing.TB, host string) {
+	tb.Helper()
+	webtest.Plan(tb, f, admin, "id: knock\nnodes:\n  call: {type: http, effect: read, input: {url: \"http://"+host+"/x\"}}\n")
+	for range 5 {
+		webtest.Run(tb, f, admin, "knock", "null")
+	}
 }
 
 func (f furnishing) StartBulk(ctx context.Context, _ domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {

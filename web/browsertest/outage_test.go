@@ -54,8 +54,8 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 	b.open("/agents/tools/http").live()
 	b.until("the circuit is open, and the page counts down", `/half open/.test(document.querySelector("#circuits").textContent) && /^$|^[0-9]+ s$|^1m/.test(document.querySelector("#circuits [data-until]")?.textContent || "")`)
 	b.accessible("a circuit that is open")
-	b.reach(`#circuits a[href*="do=close"]`, `dialog[open] form[action$="/circuit"]`)
-	b.leave(func() { b.click(`dialog form[action$="/circuit"] button.btn`) }, "the tool", "h1")
+	b.reach(`#circuits a[href*="/enable"]`, `dialog[open] form[action$="/enable"]`)
+	b.leave(func() { b.click(`dialog form[action$="/enable"] button.btn`) }, "the tool", "h1")
 	b.until("the circuit is closed", `document.querySelector("#circuits").textContent.includes("Closed: its calls are made.")`)
 	// As fast as it goes: the form's own rate would take minutes.
 	b.open("/").live()

@@ -14,10 +14,8 @@ type ConfirmPage struct {
 	Danger, NeedsReason                    bool
 	// Alternative is sent along.
 	Alternative string
-	// Part is sent along, or asked for; For are the times to choose from.
-	Part    string
-	AskPart bool
-	For     []Option
+	// Host is sent along.
+	Host string
 	// Problems are what is wrong with a plan that is taken into use; Lists are what else
 	// to read before; Checks are what to tick as looked at.
 	Problems []ProblemRow

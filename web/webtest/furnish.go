@@ -2,12 +2,14 @@ package webtest
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
@@ -18,7 +20,8 @@ type Furnishing interface {
 	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
 	StartDraft(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error)
 	Draft(ctx context.Context, id string) (domain.Draft, error)
-	ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error
+	// OpenCircuit opens the circuit of a host that nobody answers at.
+	OpenCircuit(tb testing.TB, host string)
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	Wait(ctx context.Context, run string) (domain.Run, error)
@@ -41,9 +44,7 @@ func (f furnished) StartDraft(ctx context.Context, actor domain.Actor, r domain.
 func (f furnished) Draft(ctx context.Context, id string) (domain.Draft, error) {
 	return f.Drafts.Draft(ctx, id)
 }
-func (f furnished) ChangeToolCircuit(ctx context.Context, actor domain.Actor, name string, c domain.CircuitChange) error {
-	return f.App.Tools.ChangeCircuit(ctx, app.CircuitRequest{Meta: app.Meta{By: actor}, Name: name, CircuitChange: c})
-}
+func (f furnished) OpenCircuit(_ testing.TB, host string) { f.Site.OpenCircuit(host) }
 func (f furnished) Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
 	return f.Engine.Start(ctx, actor, r)
 }
@@ -65,6 +66,12 @@ func (f furnished) Damage(tb testing.TB, statements string) {
 }
 func (f furnished) StartBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
 	return f.Bulk.Start(ctx, actor, r)
+}
+
+// OpenCircuit opens the circuit of a host that the http tool calls, for an hour.
+func (s *Site) OpenCircuit(host string) {
+	pass, _ := s.Tools.Circuits.Enter(circuit.ID{Subject: activity.Tool + "http", Part: host}, circuit.Settings{Failures: 1, Rest: time.Hour})
+	s.Tools.Circuits.Leave(pass, circuit.Unwell, errors.New("no answer: "+Hostile))
 }
 
 // Furnish adds to a seed what only some pages show: a draft, acts on many runs, an
@@ -112,9 +119,7 @@ func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded 
 	}
 	d.Bulk = act.ID
 	// The host that the ledger's runs failed at rests, and an act waits for it.
-	if err := on.ChangeToolCircuit(ctx, admin, "http", domain.CircuitChange{Part: refusing, Open: true, For: domain.MaxCircuitFor, Reason: Hostile}); err != nil {
-		tb.Fatal(err)
-	}
+	on.OpenCircuit(tb, refusing)
 	if act, err = on.StartBulk(ctx, admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed plan:ledger", Canary: true, Tool: domain.CircuitName("http", refusing), Reason: "when it is up again"}); err != nil {
 		tb.Fatal(err)
 	}
@@ -183,7 +188,7 @@ func (d Seeded) furniture() []string {
 		}
 	}
 	out = append(out, "/handoffs/"+url.PathEscape(d.Handoff.ID), "/runs/"+d.Handoff.Run+"?view=handoffs&handoff="+url.QueryEscape(d.Handoff.ID))
-	return append(out, "/approvals/"+d.Approval, "/approvals/"+d.Approval+"/assign", "/plans/drafts/"+d.Draft, "/plans/drafts/"+d.Draft+"/discard", "/bulk/"+d.Bulk, "/bulk/"+d.Waiter, "/agents/tools/http/circuit?do=close&part="+refusing)
+	return append(out, "/approvals/"+d.Approval, "/approvals/"+d.Approval+"/assign", "/plans/drafts/"+d.Draft, "/plans/drafts/"+d.Draft+"/discard", "/bulk/"+d.Bulk, "/bulk/"+d.Waiter, "/agents/tools/http/enable?host="+refusing)
 }
 
 // StoreDraft stores a draft that nothing plans yet, as one of an earlier process.

@@ -1,6 +1,7 @@
 package kairos
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -124,15 +125,16 @@ out. A provider that has failed again and again is not called for a while.
 			})
 		},
 	})
-	c.addStops(cmd, "provider", "openai", (*client.Client).StopProvider)
-	c.addCircuits(cmd, "provider", "openai", (*client.Client).ChangeProviderCircuit)
+	c.addSwitches(cmd, "provider", "openai", (*client.Client).DisableProvider, func(b *client.Client, ctx context.Context, name, _, reason string) error {
+		return b.EnableProvider(ctx, name, reason)
+	})
 	return cmd
 }
 
 // providerNotes is what is out of the ordinary with a provider.
 func providerNotes(p domain.ProviderInfo) (notes []string) {
-	if p.Stop != nil {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", cli.Stamp(p.Stop.Since), p.Stop.By, cli.FirstLine(p.Stop.Reason))))
+	if p.Disabled != nil {
+		notes = append(notes, disabledNote(*p.Disabled))
 	}
 	if p.Circuit.Disturbed() {
 		notes = append(notes, circuitNote(p.Circuit))

@@ -81,15 +81,14 @@ read is accepted.`,
 	accept.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
 	accept.Flags().StringVar(&digest, "digest", "", "accept only the definition with this digest")
 	cmd.AddCommand(accept, c.toolShow(), c.toolTry(), c.toolServersCommand(), c.retryServerCommand())
-	c.addStops(cmd, "tool", "http", (*client.Client).StopTool)
-	c.addCircuits(cmd, "tool", "http api.example", (*client.Client).ChangeToolCircuit)
+	c.addSwitches(cmd, "tool", "http", (*client.Client).DisableTool, (*client.Client).EnableTool)
 	return cmd
 }
 
 // toolNotes is what is out of the ordinary with a tool.
 func toolNotes(t domain.ToolInfo) (notes []string) {
-	if t.Stop != nil {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("stopped since %s by %s %s", cli.Stamp(t.Stop.Since), t.Stop.By, cli.FirstLine(t.Stop.Reason))))
+	if t.Disabled != nil {
+		notes = append(notes, disabledNote(*t.Disabled))
 	}
 	for _, k := range t.Disturbed() {
 		notes = append(notes, circuitNote(k))
@@ -101,6 +100,11 @@ func toolNotes(t domain.ToolInfo) (notes []string) {
 		notes = append(notes, "it says now: "+cli.FirstLine(t.Change.Offered.Description))
 	}
 	return notes
+}
+
+// disabledNote is since when, by whom, and why something is disabled.
+func disabledNote(by domain.Stop) string {
+	return strings.TrimSpace(fmt.Sprintf("disabled since %s by %s %s", cli.Stamp(by.Since), by.By, cli.FirstLine(by.Reason)))
 }
 
 func findTool(cmd *cobra.Command, b *client.Client, name string) (domain.ToolInfo, error) {
@@ -202,23 +206,42 @@ an HTTP GET is sent; any other call is only shown.`,
 	return cmd
 }
 
-// addStops adds the two commands that stop the calls of something, and let them
-// begin again.
-func (c *program) addStops(to *cobra.Command, what, example string, stop func(*client.Client, context.Context, string, bool, string) error) {
-	add := func(use, short, long string, on bool) {
-		var reason string
-		cmd := &cobra.Command{
-			Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: long,
-			Example: "  kairos " + to.Name() + " " + use + " " + example + " --reason \"maintenance until 6\"",
-			RunE: func(cmd *cobra.Command, args []string) error {
-				return c.with(cmd, func(b *client.Client) error { return stop(b, cmd.Context(), args[0], on, reason) })
-			},
-		}
-		cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
-		to.AddCommand(cmd)
+// addSwitches adds the commands that disable and enable a tool or a provider.
+func (c *program) addSwitches(
+	to *cobra.Command, what, example string,
+	disable func(b *client.Client, ctx context.Context, name, reason string) error,
+	enable func(b *client.Client, ctx context.Context, name, host, reason string) error,
+) {
+	var reason string
+	off := &cobra.Command{
+		Use: "disable NAME", Short: "Disable a " + what, Args: cobra.ExactArgs(1),
+		Long: "Refuses new calls of a " + what + " until it is enabled, also after a restart. Calls under way go on.\n" +
+			"A refused call fails its step, unless the step is retried. Resume the run to make the call again.",
+		Example: "  kairos " + to.Name() + " disable " + example + " --reason \"maintenance until 6\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b *client.Client) error { return disable(b, cmd.Context(), args[0], reason) })
+		},
 	}
-	add("stop", "Let no call of a "+what+" begin any more", "Refuses every new call of a "+what+" until it is started again; what is under way goes on. A refused call\nmay be retried and fails its node otherwise; resuming the run makes it again. It outlasts restarts.", true)
-	add("start", "Let a "+what+" be called again", "Ends what \"stop\" began.", false)
+	off.Flags().StringVar(&reason, "reason", "", "why; required, kept in the audit log")
+	use, most, long := "enable NAME", 1, "Allows calls of a "+what+" that is disabled, closes its circuit if it is open, and forgets its failures."
+	if what == "tool" {
+		use, most = "enable NAME [HOST]", 2
+		long += "\nA tool that calls hosts, like http, has a circuit for each. With HOST (with its port unless that is\nthe port of https), only the circuit of that host is closed."
+	}
+	var why string
+	on := &cobra.Command{
+		Use: use, Short: "Enable a " + what + " and close its circuit", Args: cobra.RangeArgs(1, most), Long: long,
+		Example: "  kairos " + to.Name() + " enable " + example + " --reason \"it works again\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			host := ""
+			if len(args) > 1 {
+				host = args[1]
+			}
+			return c.with(cmd, func(b *client.Client) error { return enable(b, cmd.Context(), args[0], host, why) })
+		},
+	}
+	on.Flags().StringVar(&why, "reason", "", "why; kept in the audit log")
+	to.AddCommand(off, on)
 }
 
 // toolServersCommand lists MCP servers.

@@ -51,11 +51,11 @@ type Log struct {
 
 	changing sync.Mutex // one stop at a time
 
-	mu    sync.Mutex
-	of    map[string]*record
-	stops map[string]domain.Stop
-	dirty map[string]bool
-	known bool // the list of subjects is kept
+	mu       sync.Mutex
+	of       map[string]*record
+	disabled map[string]domain.Stop
+	dirty    map[string]bool
+	known    bool // the list of subjects is kept
 }
 
 // record is what is known of one subject. Its fields are stored.
@@ -79,7 +79,7 @@ type counts struct {
 // New makes an empty log; mask takes secrets out of what is kept of a failure, nil:
 // there are none.
 func New(mask func([]byte) []byte) *Log {
-	return &Log{mask: mask, now: time.Now, of: map[string]*record{}, stops: map[string]domain.Stop{}, dirty: map[string]bool{}}
+	return &Log{mask: mask, now: time.Now, of: map[string]*record{}, disabled: map[string]domain.Stop{}, dirty: map[string]bool{}}
 }
 
 // place is the run and node that a call is made for.

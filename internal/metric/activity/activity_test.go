@@ -60,18 +60,18 @@ func TestARestartForgetsNothing(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	ctx := t.Context()
-	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
 	before := activity.New(nil)
 	done, err := before.Keep(ctx, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before.Ended(ctx, "provider:one", activity.Call{Took: time.Second, Usage: domain.Usage{OutputTokens: 7}, Err: down("provider_unavailable")})
-	if err := before.Stop(ctx, s, marta, "tool:http", true, "they move"); err != nil {
+	keep := func(key, value string) error { return s.SetSetting(ctx, key, value) }
+	if err := before.Disable("tool:http", domain.Stop{By: "marta", Reason: "they move"}, keep); err != nil {
 		t.Fatal(err)
 	}
-	if err := before.Stop(ctx, s, marta, "tool:http", true, ""); domain.CodeOf(err) != domain.CodeConflict {
-		t.Errorf("stopped twice: %v", err)
+	if err := before.Disable("tool:http", domain.Stop{By: "marta"}, keep); domain.CodeOf(err) != domain.CodeConflict {
+		t.Errorf("disabled twice: %v", err)
 	}
 	done()
 	after := activity.New(nil)
@@ -83,49 +83,39 @@ func TestARestartForgetsNothing(t *testing.T) {
 	if a := after.Of("provider:one"); a.Calls != 1 || a.Failures != 1 || a.Usage.OutputTokens != 7 || a.Errors[0].Code != "provider_unavailable" || a.P95 == 0 {
 		t.Errorf("after a restart: %+v", a)
 	}
-	stop, ok := after.Stopped("tool:http")
-	if !ok || stop.By != "marta" || stop.Reason != "they move" {
-		t.Errorf("after a restart: %+v %v", stop, ok)
+	by, ok := after.Disabled("tool:http")
+	if !ok || by.By != "marta" || by.Reason != "they move" || by.Since.IsZero() {
+		t.Errorf("after a restart: %+v %v", by, ok)
 	}
-	if err := after.Stop(ctx, s, marta, "tool:http", false, ""); err != nil {
+	if err := after.Enable("tool:http", keep); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := after.Stopped("tool:http"); ok {
-		t.Error("it is still stopped")
+	if _, ok := after.Disabled("tool:http"); ok {
+		t.Error("it is still disabled")
 	}
-	if err := after.Stop(ctx, s, marta, "tool:http", false, ""); domain.CodeOf(err) != domain.CodeConflict {
-		t.Errorf("started twice: %v", err)
-	}
-	events, err := s.EventsAfter(ctx, 0, "", 100)
+	again := activity.New(nil)
+	end, err := again.Keep(ctx, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]string{}
-	for _, e := range events {
-		seen[e.Action] = e.Actor
-	}
-	if seen["calls.stop"] != "marta" || seen["calls.start"] != "marta" {
-		t.Errorf("the audit log has %v", seen)
+	defer end()
+	if _, ok := again.Disabled("tool:http"); ok {
+		t.Error("it is disabled again after a restart")
 	}
 }
 
-// A stop that cannot be stored is none.
-func TestAStopThatIsNotStoredIsNone(t *testing.T) {
+// Disabling has no effect when it cannot be stored.
+func TestADisableThatIsNotStoredIsNone(t *testing.T) {
 	t.Parallel()
 	log := activity.New(nil)
 	broken := errors.New("no disk")
-	if err := log.Stop(t.Context(), refusing{broken}, domain.Actor{Name: "marta"}, "tool:http", true, "x"); !errors.Is(err, broken) {
+	refuse := func(string, string) error { return broken }
+	if err := log.Disable("tool:http", domain.Stop{By: "marta", Reason: "x"}, refuse); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	if _, ok := log.Stopped("tool:http"); ok {
-		t.Error("it is stopped although nothing was stored")
+	if _, ok := log.Disabled("tool:http"); ok {
+		t.Error("it is disabled although nothing was stored")
 	}
-}
-
-type refusing struct{ err error }
-
-func (r refusing) SetSettingAs(context.Context, string, string, domain.AuditRecord) error {
-	return r.err
 }
 
 // Quantiles of any calls lie between the shortest and a tenth above the longest.

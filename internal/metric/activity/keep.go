@@ -20,11 +20,11 @@ type Settings interface {
 }
 
 // Keys under which the log is kept: a list of subjects, one value for each, and
-// what is stopped.
+// what is disabled.
 const (
 	subjectsKey = "activity"
 	subjectKey  = "activity."
-	stopsKey    = "stopped"
+	disabledKey = "disabled"
 )
 
 // saveEvery is how much of the log a crash may cost.
@@ -68,14 +68,14 @@ func (l *Log) restore(ctx context.Context, s Settings) error {
 	if text != "" && json.Unmarshal([]byte(text), &subjects) != nil {
 		subjects = nil
 	}
-	stopped, err := s.Setting(ctx, stopsKey)
+	disabled, err := s.Setting(ctx, disabledKey)
 	if err != nil {
 		return fmt.Errorf("what is stopped: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if stopped != "" {
-		if err := json.Unmarshal([]byte(stopped), &l.stops); err != nil { // nothing may be called that somebody stopped
+	if disabled != "" {
+		if err := json.Unmarshal([]byte(disabled), &l.disabled); err != nil { // nothing may be called that an operator disabled
 			return fmt.Errorf("what is stopped: %w", err)
 		}
 	}
@@ -117,52 +117,59 @@ func (l *Log) save(ctx context.Context, s Settings, log *slog.Logger) {
 	}
 }
 
-// Recorder keeps a value as the act of somebody, in one transaction with its
-// record (G12).
-type Recorder interface {
-	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
-}
-
-// Stopped says whether somebody has stopped the calls of a subject.
-func (l *Log) Stopped(subject string) (domain.Stop, bool) {
+// Disabled reports whether an operator has disabled a subject, since when, and why.
+func (l *Log) Disabled(subject string) (domain.Stop, bool) {
 	if l == nil {
 		return domain.Stop{}, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	stop, ok := l.stops[subject]
-	return stop, ok
+	by, ok := l.disabled[subject]
+	return by, ok
 }
 
-// Stop lets no call of a subject begin any more, or, with on false, lets them
-// begin again; what is under way goes on. It is durable, with the record of it, on
-// return. CodeConflict when it is so already.
-func (l *Log) Stop(ctx context.Context, keep Recorder, actor domain.Actor, subject string, on bool, reason string) error {
+// Disable refuses new calls of a subject until it is enabled. Calls under way go on.
+// keep stores what is disabled under a key; the change takes effect when it returns nil.
+// CodeConflict when the subject is disabled.
+func (l *Log) Disable(subject string, by domain.Stop, keep func(key, value string) error) error {
+	by.Since = l.now().UTC().Truncate(time.Millisecond)
+	return l.change(keep, func(disabled map[string]domain.Stop) error {
+		if was, ok := disabled[subject]; ok {
+			return domain.Errorf(domain.CodeConflict, "%s is already disabled, since %s by %s", subject, was.Since.Format(time.DateTime), was.By)
+		}
+		disabled[subject] = by
+		return nil
+	})
+}
+
+// Enable allows the calls of a subject again; one that is not disabled stays as it is.
+// keep stores what is disabled then.
+func (l *Log) Enable(subject string, keep func(key, value string) error) error {
+	return l.change(keep, func(disabled map[string]domain.Stop) error {
+		delete(disabled, subject)
+		return nil
+	})
+}
+
+// change applies f to a copy of what is disabled, stores the copy, and then uses it.
+func (l *Log) change(keep func(key, value string) error, f func(disabled map[string]domain.Stop) error) error {
 	l.changing.Lock() // one at a time, and calls do not wait for the disk
 	defer l.changing.Unlock()
 	l.mu.Lock()
-	was, stopped := l.stops[subject]
-	next := maps.Clone(l.stops)
+	next := maps.Clone(l.disabled)
 	l.mu.Unlock()
-	switch {
-	case stopped && on:
-		return domain.Errorf(domain.CodeConflict, "%s is stopped already, since %s by %s", subject, was.Since.Format(time.DateTime), was.By)
-	case !stopped && !on:
-		return domain.Errorf(domain.CodeConflict, "%s is not stopped", subject)
-	}
-	action := "calls.start"
-	if delete(next, subject); on {
-		action, next[subject] = "calls.stop", domain.Stop{Since: l.now().UTC().Truncate(time.Millisecond), By: actor.Name, Reason: reason}
+	if err := f(next); err != nil {
+		return err
 	}
 	raw, err := json.Marshal(next)
 	if err != nil {
 		return err
 	}
-	if err := keep.SetSettingAs(ctx, stopsKey, string(raw), domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: subject, Reason: reason}); err != nil {
+	if err := keep(disabledKey, string(raw)); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stops = next
+	l.disabled = next
 	return nil
 }

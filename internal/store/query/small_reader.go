@@ -80,7 +80,7 @@ func (s *SmallReader) Circuits(ctx context.Context) ([]domain.KeptCircuit, error
 	for i, r := range rows {
 		out[i] = domain.KeptCircuit{Subject: r.Subject, LastCode: r.LastCode, LastMessage: r.LastMessage, Circuit: domain.Circuit{Part: r.Part, State: domain.CircuitState(r.State),
 			FailuresInRow: int(r.FailuresInRow), Since: core.FromMicros(r.Since), OpenUntil: core.FromMicros(r.OpenUntil), LastError: r.LastMessage,
-			LastErrorAt: core.FromMicros(r.LastErrorAt), By: r.OpenedBy, Reason: r.Reason}}
+			LastErrorAt: core.FromMicros(r.LastErrorAt)}}
 	}
 	return out, nil
 }

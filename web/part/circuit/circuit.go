@@ -30,21 +30,11 @@ func RowOf(c *ui.Context, of domain.Circuit, page string) Row {
 	if left := of.OpenUntil.Sub(c.Site.Now()); of.State == domain.CircuitOpen {
 		row.Until = Countdown{Text: kit.About(max(left+time.Second-1, time.Second)), At: of.OpenUntil.UnixMilli()}
 	}
-	switch {
-	case of.By != "":
-		row.Why = c.T("%s has opened it", kit.Visible(of.By))
-		if of.Reason != "" {
-			row.Why += ": " + kit.Visible(of.Reason)
-		}
-	case of.FailuresInRow > 0:
+	if of.FailuresInRow > 0 {
 		row.Why = c.N(of.FailuresInRow, "%s call in a row has failed", "%s calls in a row have failed")
 	}
-	if c.Who.Role.Includes(domain.RoleOperator) {
-		do, text := "open", c.T("Open…")
-		if of.Disturbed() {
-			do, text = "close", c.T("Close…")
-		}
-		row.Act = kit.Link{Text: text, Href: Href(page, do, of.Part), Dialog: true}
+	if of.Disturbed() && c.Who.Role.Includes(domain.RoleOperator) {
+		row.Act = kit.Link{Text: c.T("Enable…"), Href: enableHref(page, of.Part), Dialog: true}
 	}
 	return row
 }
@@ -64,13 +54,12 @@ func OpenOf(c *ui.Context, of domain.ToolCircuit) Open {
 	return Open{Name: kit.CircuitOf(of.Tool, of.Part), Href: link.Tool(of.Tool), Row: RowOf(c, of.Circuit, link.Tool(of.Tool))}
 }
 
-// Href is where a circuit is opened or closed, as do says.
-func Href(page, do, part string) string {
-	v := url.Values{"do": {do}}
-	if part != "" {
-		v.Set("part", part)
+// enableHref is the page that closes the circuit of a host, or of all that page is about.
+func enableHref(page, host string) string {
+	if host == "" {
+		return page + "/enable"
 	}
-	return page + "/circuit?" + v.Encode()
+	return page + "/enable?" + url.Values{"host": {host}}.Encode()
 }
 
 // Degraded are the providers whose last call failed, or that are not called for

@@ -4,14 +4,12 @@ package circuit
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// List is the circuits of a tool or a provider that have failed of late or
-// that a person has opened.
+// List is the circuits of a tool or a provider that have failed of late.
 type List struct {
 	Here    string // address of the page
 	PerHost bool
 	Rule    string // when one opens
 	Rows    []Row
-	Open    kit.Link // empty: nobody may, or the row says it
 }
 
 // Open is a circuit of a tool that something else waits for.

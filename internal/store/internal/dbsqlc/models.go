@@ -103,8 +103,6 @@ type Circuit struct {
 	LastCode      string
 	LastMessage   string
 	LastErrorAt   int64
-	OpenedBy      string
-	Reason        string
 }
 
 type Delivery struct {

@@ -19,7 +19,7 @@ func (q *Queries) CircuitDelete(ctx context.Context, subject string, part string
 }
 
 const CircuitList = `-- name: CircuitList :many
-SELECT subject, part, state, failures_in_row, since, open_until, last_code, last_message, last_error_at, opened_by, reason FROM circuits ORDER BY subject, part
+SELECT subject, part, state, failures_in_row, since, open_until, last_code, last_message, last_error_at FROM circuits ORDER BY subject, part
 `
 
 func (q *Queries) CircuitList(ctx context.Context) ([]Circuit, error) {
@@ -41,8 +41,6 @@ func (q *Queries) CircuitList(ctx context.Context) ([]Circuit, error) {
 			&i.LastCode,
 			&i.LastMessage,
 			&i.LastErrorAt,
-			&i.OpenedBy,
-			&i.Reason,
 		); err != nil {
 			return nil, err
 		}
@@ -58,10 +56,10 @@ func (q *Queries) CircuitList(ctx context.Context) ([]Circuit, error) {
 }
 
 const CircuitPut = `-- name: CircuitPut :exec
-INSERT INTO circuits (subject, part, state, failures_in_row, since, open_until, last_code, last_message, last_error_at, opened_by, reason)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+INSERT INTO circuits (subject, part, state, failures_in_row, since, open_until, last_code, last_message, last_error_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (subject, part) DO UPDATE SET state = excluded.state, failures_in_row = excluded.failures_in_row, since = excluded.since, open_until = excluded.open_until,
-    last_code = excluded.last_code, last_message = excluded.last_message, last_error_at = excluded.last_error_at, opened_by = excluded.opened_by, reason = excluded.reason
+    last_code = excluded.last_code, last_message = excluded.last_message, last_error_at = excluded.last_error_at
 `
 
 type CircuitPutParams struct {
@@ -74,8 +72,6 @@ type CircuitPutParams struct {
 	LastCode      string
 	LastMessage   string
 	LastErrorAt   int64
-	OpenedBy      string
-	Reason        string
 }
 
 func (q *Queries) CircuitPut(ctx context.Context, arg CircuitPutParams) error {
@@ -89,8 +85,6 @@ func (q *Queries) CircuitPut(ctx context.Context, arg CircuitPutParams) error {
 		arg.LastCode,
 		arg.LastMessage,
 		arg.LastErrorAt,
-		arg.OpenedBy,
-		arg.Reason,
 	)
 	return err
 }

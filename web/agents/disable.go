@@ -1,0 +1,247 @@
+package agents
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/circuit"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// subject is a tool or a provider that is disabled or enabled.
+type subject struct {
+	name, page string
+	crumb      kit.Link
+	disabled   *domain.Stop
+	breaker    *domain.Breaker // nil: it has no circuit
+	circuits   []domain.Circuit
+	facts      []kit.Fact
+}
+
+// disabledText is who has disabled something, since when, and why.
+func disabledText(c *ui.Context, by *domain.Stop) string {
+	if by == nil {
+		return ""
+	}
+	text := c.T("Disabled since %s by %s.", c.Time(by.Since).Text, kit.Visible(by.By))
+	if by.Reason != "" {
+		text += " " + kit.Visible(by.Reason)
+	}
+	return text
+}
+
+// switchLinks lead to the pages that disable and enable something.
+func switchLinks(c *ui.Context, page string, disabled bool, circuits ...domain.Circuit) (out []kit.Link) {
+	if !c.Who.Role.Includes(domain.RoleOperator) {
+		return nil
+	}
+	if disabled || slices.ContainsFunc(circuits, domain.Circuit.Disturbed) {
+		out = append(out, kit.Link{Text: c.T("Enable…"), Href: page + "/enable", Dialog: true})
+	}
+	if !disabled {
+		out = append(out, kit.Link{Text: c.T("Disable…"), Href: page + "/disable", Dialog: true})
+	}
+	return out
+}
+
+// toolSubject is the tool that the address names.
+func (s *section) toolSubject(c *ui.Context) (subject, error) {
+	t, err := s.tool(c)
+	if err != nil {
+		return subject{}, err
+	}
+	plans, _, err := s.plansWith(c, func(n *walk.ProgramNode) bool { return n.Type == walk.TypeTool && n.Tool == t.Name }, nil)
+	if err != nil {
+		return subject{}, err
+	}
+	return subject{
+		name: t.Name, page: link.Tool(t.Name), crumb: kit.Link{Text: c.T("Tools"), Href: "/agents/tools"},
+		disabled: t.Disabled, breaker: t.Breaker, circuits: t.Circuits,
+		facts: []kit.Fact{
+			{Term: c.T("Calls in the last hour"), Text: c.Number(t.Activity.Hour.Calls)},
+			{Term: c.T("Plans that call it"), Text: c.Number(int64(len(plans)))},
+			{Term: c.T("Effect"), Text: value.Effect(c, t.Effect)},
+		},
+	}, nil
+}
+
+// providerSubject is the provider that the address names.
+func (s *section) providerSubject(c *ui.Context) (subject, error) {
+	v, err := s.provider(c)
+	if err != nil {
+		return subject{}, err
+	}
+	agents, err := s.App.Agents.List(c, c.Who.Actor())
+	if err != nil {
+		return subject{}, err
+	}
+	agents = slices.DeleteFunc(agents, func(a domain.AgentInfo) bool { return a.Provider != v.Name })
+	return subject{
+		name: v.Name, page: link.Provider(v.Name), crumb: kit.Link{Text: c.T("Providers"), Href: "/agents/providers"},
+		disabled: v.Disabled, breaker: &v.Breaker, circuits: []domain.Circuit{v.Circuit},
+		facts: []kit.Fact{
+			{Term: c.T("Calls in the last hour"), Text: c.Number(v.Activity.Hour.Calls)},
+			{Term: c.T("Agents that speak through it"), Text: c.Number(int64(len(agents)))},
+		},
+	}, nil
+}
+
+// disablePage confirms that a tool or a provider is disabled.
+func disablePage(c *ui.Context, of subject, code int, problem string) error {
+	p := kit.ConfirmPage{
+		Crumb: of.crumb, Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
+		Heading: c.T("Disable %s", kit.Visible(of.name)), Facts: of.facts,
+		Says: c.T("New calls are refused until it is enabled, also after a restart. Calls under way go on. A refused call fails its step, unless the step is retried."),
+	}
+	if of.disabled != nil {
+		p.Says = disabledText(c, of.disabled)
+	}
+	p.Shell = c.Shell("agents", p.Heading)
+	return c.Render(code, kit.Confirm(p))
+}
+
+// enablePage confirms that a tool or a provider is enabled, or that the circuit of one
+// host is closed.
+func (s *section) enablePage(c *ui.Context, of subject, code int, problem string) error {
+	p := kit.ConfirmPage{
+		Crumb: of.crumb, Back: of.page, Post: of.page + "/enable", Idem: kit.NewID(), Error: problem, Facts: of.facts,
+		Heading: c.T("Enable %s", kit.Visible(of.name)), Says: c.T("Its calls are made again, and its circuit closes. Resume the runs that failed meanwhile."),
+	}
+	if host := strings.ToLower(strings.TrimSpace(c.Field("host"))); host != "" {
+		p.Host, p.Heading = host, c.T("Enable calls of %s", kit.Visible(host)+" ("+kit.Visible(of.name)+")")
+		p.Says = c.T("The circuit of this host closes. Resume the runs that failed meanwhile.")
+		of.circuits = slices.DeleteFunc(slices.Clone(of.circuits), func(k domain.Circuit) bool { return k.Part != host })
+	} else if of.disabled != nil {
+		p.Says = disabledText(c, of.disabled) + " " + p.Says
+	}
+	if of.breaker != nil {
+		p.Says += " " + s.circuitRule(c, *of.breaker)
+	}
+	for _, k := range of.circuits {
+		if k.Disturbed() {
+			p.Facts = append(p.Facts, circuitFacts(c, k, of.page)...)
+		}
+	}
+	p.Shell = c.Shell("agents", p.Heading)
+	return c.Render(code, kit.Confirm(p))
+}
+
+// circuitFacts are the state of a circuit, and why it is not closed.
+func circuitFacts(c *ui.Context, k domain.Circuit, page string) []kit.Fact {
+	row := circuit.RowOf(c, k, page)
+	state := c.T(row.State.Word)
+	if row.Until.Text != "" {
+		state += ", " + c.T("half open in") + " " + row.Until.Text
+	}
+	if row.Part != "" {
+		state = row.Part + ": " + state
+	}
+	facts := []kit.Fact{{Term: c.T("Circuit"), Text: state}}
+	for _, f := range []kit.Fact{{Term: c.T("Since"), Text: row.Since.Text}, {Term: c.T("Why"), Text: row.Why}, {Term: c.T("Last error"), Text: row.Error}} {
+		if f.Text != "" {
+			facts = append(facts, f)
+		}
+	}
+	return facts
+}
+
+func (s *section) disableToolPage(c *ui.Context) error {
+	of, err := s.toolSubject(c)
+	if err != nil {
+		return err
+	}
+	return disablePage(c, of, http.StatusOK, "")
+}
+
+func (s *section) disableTool(c *ui.Context) error {
+	of, err := s.toolSubject(c)
+	if err != nil {
+		return err
+	}
+	req := app.DisableRequest{Meta: c.Meta(), Name: of.name, Reason: strings.TrimSpace(c.Field("reason"))}
+	return disabled(c, of, req.Reason, s.App.Tools.Disable(c, req))
+}
+
+func (s *section) enableToolPage(c *ui.Context) error {
+	of, err := s.toolSubject(c)
+	if err != nil {
+		return err
+	}
+	return s.enablePage(c, of, http.StatusOK, "")
+}
+
+func (s *section) enableTool(c *ui.Context) error {
+	of, err := s.toolSubject(c)
+	if err != nil {
+		return err
+	}
+	req := app.EnableRequest{Meta: c.Meta(), Name: of.name, Host: c.Field("host"), Reason: strings.TrimSpace(c.Field("reason"))}
+	return s.enabled(c, of, s.App.Tools.Enable(c, req))
+}
+
+func (s *section) disableProviderPage(c *ui.Context) error {
+	of, err := s.providerSubject(c)
+	if err != nil {
+		return err
+	}
+	return disablePage(c, of, http.StatusOK, "")
+}
+
+func (s *section) disableProvider(c *ui.Context) error {
+	of, err := s.providerSubject(c)
+	if err != nil {
+		return err
+	}
+	req := app.DisableRequest{Meta: c.Meta(), Name: of.name, Reason: strings.TrimSpace(c.Field("reason"))}
+	return disabled(c, of, req.Reason, s.App.Providers.Disable(c, req))
+}
+
+func (s *section) enableProviderPage(c *ui.Context) error {
+	of, err := s.providerSubject(c)
+	if err != nil {
+		return err
+	}
+	return s.enablePage(c, of, http.StatusOK, "")
+}
+
+func (s *section) enableProvider(c *ui.Context) error {
+	of, err := s.providerSubject(c)
+	if err != nil {
+		return err
+	}
+	req := app.EnableRequest{Meta: c.Meta(), Name: of.name, Host: c.Field("host"), Reason: strings.TrimSpace(c.Field("reason"))}
+	return s.enabled(c, of, s.App.Providers.Enable(c, req))
+}
+
+// disabled answers a form that disables something.
+func disabled(c *ui.Context, of subject, reason string, err error) error {
+	switch code := domain.CodeOf(err); {
+	case err == nil:
+		return c.To(of.page)
+	case code == domain.CodeInvalid && reason == "":
+		return disablePage(c, of, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
+	case code == domain.CodeConflict:
+		return disablePage(c, of, http.StatusConflict, c.T("That is so already. This is how it is now."))
+	}
+	return err
+}
+
+// enabled answers a form that enables something.
+func (s *section) enabled(c *ui.Context, of subject, err error) error {
+	switch domain.CodeOf(err) {
+	case "":
+		return c.To(of.page)
+	case domain.CodeConflict:
+		return s.enablePage(c, of, http.StatusConflict, c.T("That is so already. This is how it is now."))
+	case domain.CodeInvalid:
+		return s.enablePage(c, of, http.StatusUnprocessableEntity, kit.Visible(err.Error()))
+	}
+	return err
+}
