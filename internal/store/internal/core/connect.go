@@ -10,8 +10,6 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/kairosd/kairosd/internal/store/filelayer"
-	"github.com/kairosd/kairosd/internal/store/latch"
-	"github.com/kairosd/kairosd/internal/store/pagecache"
 )
 
 // FileURL is the URL of a database file, to which options can be added.
@@ -35,8 +33,6 @@ func OpenPlain(path, more string) (*sql.DB, error) {
 // DriverSetup prepares the SQLite driver of this process; it is to be called before
 // the first database is opened.
 var DriverSetup = sync.OnceValue(func() error {
-	latch.Install() // it works without
-	pagecache.Install()
 	// POSIX locks would be dropped by any close of the file in this process.
 	if _, err := sqlite.OFDLocking(true); err != nil {
 		return fmt.Errorf("lock by open file description: %w", err)
