@@ -22,7 +22,6 @@ import (
 
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/store/filelayer"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 	"github.com/kairosd/kairosd/internal/store/query"
@@ -66,7 +65,7 @@ type Options struct {
 	lock *os.File // taken by Lock
 
 	// For tests.
-	vfs        string // SQLite's file layer for writing; empty: filelayer's
+	vfs        string // SQLite's file layer for writing; empty: its own
 	walPages   int    // 0: walPages
 	watchEvery time.Duration
 	rows       int // 0: query.Rows
@@ -253,8 +252,8 @@ func (s *Store) dsn(reader bool) string {
 			q += "&_pragma=synchronous(FULL)"
 		}
 	}
-	if vfs := cmp.Or(s.vfs, filelayer.Name); vfs != "" && !reader {
-		q += "&vfs=" + vfs
+	if s.vfs != "" && !reader {
+		q += "&vfs=" + s.vfs
 	}
 	return core.FileURL(s.path) + "?" + q
 }
