@@ -144,7 +144,7 @@ var bugs = []bug{
 		"./internal/engine", "TestResumeReopens"),
 	marked("a finished run stays paused", "internal/runstate/machine_status.go", "final-pause", "if on := m.State.Paused; on != m.Run.Paused {",
 		"./internal/engine", "TestAPauseEnds"),
-	seed("a route without a permission", "web/routes.go", "{get, \"/runs\", app.ListRuns,", "{get, \"/runs\", \"\",", "./web", "TestRouteMatrix"),
+	seed("a route without a permission", "web/runs/section.go", "{Get: \"/runs\", Operation: app.ListRuns,", "{Get: \"/runs\", Operation: \"\",", "./web", "TestRouteMatrix"),
 	seed("a node's name is drawn as it is", "internal/diagram/svg.go", "html.EscapeString(strings.ToValidUTF8(s, \"\ufffd\"))", "strings.ToValidUTF8(s, \"\ufffd\")+html.EscapeString(\"\")", "./internal/diagram", "Test"),
 	seed("forms need no token", "web/request.go", "if !hmac.Equal([]byte(c.Request().PostForm.Get(\"csrf\")), []byte(r.who.csrf)) {", "if hmac.Equal([]byte(c.Request().PostForm.Get(\"csrf\")), []byte(\"forged?\")) {",
 		"./web", "TestRouteMatrix"),

@@ -93,8 +93,11 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 		l.tools.Close()
 		return nil, errors.Join(err, l.store.Close())
 	}
-	l.bulk = bulk.New(bulk.Config{Store: l.store, Engine: l.engine, Log: log,
-		Providers: l.tools.Models.ProviderInfos, Tools: l.tools.Tools, Host: l.tools.Host})
+	operations := bulk.Config{Store: l.store, Engine: l.engine, Log: log, Tools: l.tools.Tools, Host: l.tools.Host}
+	if l.tools.Models != nil { // nil: mocked runs call none
+		operations.Providers = l.tools.Models.ProviderInfos
+	}
+	l.bulk = bulk.New(operations)
 	// No other process works on this database.
 	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, OnRead: true, Log: log})
 	checker := store.NewAuditChecker(l.store, log)

@@ -47,7 +47,9 @@ func (m *Machine) settle(w *Step, status domain.NodeStatus, out any, f *domain.F
 		}
 	}
 	if e.Status == domain.NodeFailed && e.Failure != nil && e.Failure.Node == "" {
-		e.Failure.Node = e.Node
+		named := *e.Failure // the event's own is not changed
+		named.Node = e.Node
+		e.Failure = &named
 	}
 	e.Seq = m.State.Seq + 1
 	recordHandoff(m, e)
