@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/planner/internal/pattern"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	xtext "golang.org/x/text/message"
+
+	"github.com/kairosd/kairosd/planner/internal/pattern"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 )
 
 const (
@@ -43,6 +45,8 @@ type SchemaProblem struct {
 	// Keyword is the keyword of the schema that was violated, e.g. "required".
 	Keyword string `json:"keyword,omitempty"`
 	Message string `json:"message"`
+	// Text is Message with its arguments kept apart.
+	Text message.Message `json:"-"`
 }
 
 // String gives "items.0.name: message", or the message alone for the whole value.
@@ -126,7 +130,7 @@ func (s *Schema) ValidateContext(ctx context.Context, v any) []SchemaProblem {
 		return []SchemaProblem{{Message: err.Error()}}
 	}
 	if at, bad := extremeNumber(v, nil); bad {
-		return []SchemaProblem{{Path: at, Message: "the number is out of range"}}
+		return []SchemaProblem{{Path: at, Message: "the number is out of range", Text: message.New("the number is out of range")}}
 	}
 	if s.shared || countValues(v, freeValues) > freeValues || longText(v) {
 		switch err := weigh(ctx, s.compiled, v); {
@@ -193,7 +197,7 @@ func fragment(url string) string {
 
 // english words the library's messages; ours follow for the kinds that people
 // meet daily.
-var english = message.NewPrinter(language.English)
+var english = xtext.NewPrinter(language.English)
 
 // schemaLeaves lists the innermost causes of a validation error: those say what
 // to change.
@@ -212,7 +216,8 @@ func schemaLeaves(e *jsonschema.ValidationError) []SchemaProblem {
 			out = append(out[:from], likeliest(e, out[from:])...)
 			return
 		}
-		p := SchemaProblem{Path: e.InstanceLocation, Message: schemaMessage(e.ErrorKind)}
+		text := schemaMessage(e.ErrorKind)
+		p := SchemaProblem{Path: e.InstanceLocation, Message: text.String(), Text: text}
 		if at := e.ErrorKind.KeywordPath(); len(at) > 0 {
 			p.Keyword = at[0]
 		}
@@ -247,28 +252,45 @@ func likeliest(e *jsonschema.ValidationError, causes []SchemaProblem) []SchemaPr
 	return slices.DeleteFunc(causes, otherType)
 }
 
-func schemaMessage(k jsonschema.ErrorKind) string {
+func schemaMessage(k jsonschema.ErrorKind) message.Message {
+	number := func(n any) string { return english.Sprint(n) }
 	switch k := k.(type) {
 	case *kind.Type:
-		return fmt.Sprintf("must be %s, not %s", strings.Join(k.Want, " or "), k.Got)
+		return message.New("must be %s, not %s", strings.Join(k.Want, " or "), k.Got)
 	case *kind.Required:
-		return fmt.Sprintf("%s is required", quoteAll(k.Missing))
+		return message.New("%s is required", quoteAll(k.Missing))
 	case *kind.AdditionalProperties:
-		return fmt.Sprintf("unknown key %s", quoteAll(k.Properties))
+		return message.New("unknown key %s", quoteAll(k.Properties))
 	case *kind.Enum:
 		want := make([]string, 0, len(k.Want))
 		for _, v := range k.Want {
 			want = append(want, jsonvalue.Quote(jsonvalue.Text(v)))
 		}
-		return "must be one of " + strings.Join(want, ", ")
+		return message.New("must be one of %s", strings.Join(want, ", "))
 	case *kind.Const:
-		return "must be " + jsonvalue.Quote(jsonvalue.Text(k.Want))
+		return message.New("must be %s", jsonvalue.Quote(jsonvalue.Text(k.Want)))
 	case *kind.Pattern:
-		return fmt.Sprintf("%s does not match the pattern %s", jsonvalue.Quote(k.Got), jsonvalue.Quote(k.Want))
+		return message.New("%s does not match the pattern %s", jsonvalue.Quote(k.Got), jsonvalue.Quote(k.Want))
 	case *kind.Format:
-		return fmt.Sprintf("%s is not a valid %s", jsonvalue.Quote(jsonvalue.Text(k.Got)), k.Want)
+		return message.New("%s is not a valid %s", jsonvalue.Quote(jsonvalue.Text(k.Got)), k.Want)
+	case *kind.Minimum:
+		got, _ := k.Got.Float64()
+		want, _ := k.Want.Float64()
+		return message.New("minimum: got %s, want %s", number(got), number(want))
+	case *kind.Maximum:
+		got, _ := k.Got.Float64()
+		want, _ := k.Want.Float64()
+		return message.New("maximum: got %s, want %s", number(got), number(want))
+	case *kind.MinLength:
+		return message.New("minLength: got %s, want %s", number(k.Got), number(k.Want))
+	case *kind.MaxLength:
+		return message.New("maxLength: got %s, want %s", number(k.Got), number(k.Want))
+	case *kind.MinItems:
+		return message.New("minItems: got %s, want %s", number(k.Got), number(k.Want))
+	case *kind.MaxItems:
+		return message.New("maxItems: got %s, want %s", number(k.Got), number(k.Want))
 	}
-	return k.LocalizedString(english)
+	return message.Verbatim(k.LocalizedString(english))
 }
 
 func quoteAll(names []string) string {

@@ -112,8 +112,8 @@ func (r *request) admitted(rt route) error {
 			return r.toLogin()
 		}
 		if !r.who.Role.Includes(role) {
-			return &ui.Spoken{Err: domain.Errorf(domain.CodeForbidden, "this needs the role %s", role), Says: r.t("This needs the role %s.", role),
-				Suggests: r.t("You have the role %s; an administrator can give you another.", r.who.Role)}
+			return &ui.LocalizedError{Err: domain.Errorf(domain.CodeForbidden, "this needs the role %s", role), Message: r.t("This needs the role %s.", role),
+				Suggestion: r.t("You have the role %s; an administrator can give you another.", r.who.Role)}
 		}
 		if held, err := r.s.guard().HeldBack(r.Context, rt.method, rt.path); held || err != nil {
 			return err
@@ -127,7 +127,7 @@ func (r *request) admitted(rt route) error {
 			return domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
 		}
 		if !hmac.Equal([]byte(c.Request().PostForm.Get("csrf")), []byte(r.who.csrf)) {
-			return &ui.Spoken{Err: errOutOfDate, Says: r.t("This form is out of date."), Suggests: r.t("Go back, reload the page and try again.")}
+			return &ui.LocalizedError{Err: errOutOfDate, Message: r.t("This form is out of date."), Suggestion: r.t("Go back, reload the page and try again.")}
 		}
 	}
 	if needsProof(rt) {

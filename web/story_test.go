@@ -38,7 +38,7 @@ type story struct {
 	journal  []domain.Entry
 	waits    []domain.Wait
 	handoffs []domain.Handoff
-	messages []domain.Message
+	messages []domain.AgentMessage
 	related  []domain.Run
 	approval []domain.Approval
 	damage   *domain.Damage
@@ -217,7 +217,7 @@ func (o *told) Preview(_ context.Context, _ domain.Actor, req domain.VerbRequest
 			p.Keep = append(p.Keep, step)
 			continue
 		case e.Status == domain.NodeFailed:
-			step.Visit, step.Reason = e.Visit, "it failed or was cancelled"
+			step.Visit, step.Reason = e.Visit, domain.Messagef(domain.ReasonReopened)
 			p.Again = append(p.Again, step)
 		default:
 			continue

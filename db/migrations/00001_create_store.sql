@@ -79,6 +79,7 @@ CREATE TABLE runs (
     steps         INTEGER NOT NULL DEFAULT 0,
     path          TEXT    NOT NULL DEFAULT '',
     headline      TEXT    NOT NULL DEFAULT '',
+    message       TEXT, -- headline as a format and its arguments; null: headline is nobody's format
     node          TEXT    NOT NULL DEFAULT '',
     error_code    TEXT    NOT NULL DEFAULT '',
     actor         TEXT    NOT NULL,
@@ -232,6 +233,7 @@ CREATE TABLE failure_acks (
     error_code TEXT    NOT NULL,
     fingerprint TEXT   NOT NULL DEFAULT '',
     headline   TEXT    NOT NULL DEFAULT '', -- of the newest
+    message    TEXT, -- headline as a format and its arguments
     actor      TEXT    NOT NULL,
     note       TEXT    NOT NULL,
     runs       INTEGER NOT NULL,
@@ -691,6 +693,7 @@ CREATE TABLE bulk_items (
     state    TEXT    NOT NULL CHECK (state IN ('pending', 'acted', 'refused')),
     result   TEXT    NOT NULL DEFAULT '',
     detail   TEXT    NOT NULL DEFAULT '',
+    message  TEXT, -- detail as a format and its arguments
     at       INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (bulk_id, position)
 ) STRICT, WITHOUT ROWID;

@@ -19,7 +19,7 @@ SELECT * FROM bulks WHERE ended_at = 0 ORDER BY id;
 SELECT * FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = @bulk) AND position > @after ORDER BY position LIMIT @max;
 
 -- name: BulkItemSettle :execrows
-UPDATE bulk_items SET state = @state, result = @result, detail = @detail, at = @at
+UPDATE bulk_items SET state = @state, result = @result, detail = @detail, message = @message, at = @at
 WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = @bulk) AND position = @position AND state = 'pending';
 
 -- name: BulkCount :exec

@@ -6,7 +6,7 @@ GROUP BY r.plan_id, r.node, r.error_code, r.fingerprint
 ORDER BY last_at DESC LIMIT @max;
 
 -- name: FailureGroupNewest :one
-SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
+SELECT runs.public_id, runs.headline, runs.message, plan_versions.number, plans.key, plans.public_id AS plan_public_id
 FROM runs INDEXED BY runs_failed_by_fingerprint
 JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code AND runs.fingerprint = @fingerprint
@@ -32,8 +32,9 @@ ORDER BY runs.id DESC LIMIT 1;
 SELECT * FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND (fingerprint = @fingerprint OR fingerprint = '');
 
 -- name: FailureAckPut :exec
-INSERT INTO failure_acks (plan_id, node, error_code, fingerprint, headline, actor, note, runs, at) VALUES (@plan_id, @node, @error_code, @fingerprint, @headline, @actor, @note, @runs, @at)
-ON CONFLICT (plan_id, node, error_code, fingerprint) DO UPDATE SET headline = excluded.headline, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at;
+INSERT INTO failure_acks (plan_id, node, error_code, fingerprint, headline, message, actor, note, runs, at)
+VALUES (@plan_id, @node, @error_code, @fingerprint, @headline, @message, @actor, @note, @runs, @at)
+ON CONFLICT (plan_id, node, error_code, fingerprint) DO UPDATE SET headline = excluded.headline, message = excluded.message, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at;
 
 -- name: FailureAckDelete :exec
 DELETE FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND fingerprint >= @fingerprint AND fingerprint <= @fingerprint_last;

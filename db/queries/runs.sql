@@ -97,14 +97,14 @@ SELECT c.public_id FROM runs AS c WHERE c.rerun_of = @run AND c.rerun_of <> '' O
 -- What may change without the status: no index knows these columns.
 -- name: RunProgress :execrows
 UPDATE runs
-SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, headline = @headline, node = @node, error_code = @error_code, due_at = @due_at,
+SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, headline = @headline, message = @message, node = @node, error_code = @error_code, due_at = @due_at,
     input_tokens = input_tokens + @add_input_tokens, output_tokens = output_tokens + @add_output_tokens, cost = cost + @add_cost,
     crashes = @crashes, paused = @paused, started_at = @started_at, running_us = @running_us
 WHERE id = @id AND last_seq = @fence;
 
 -- name: RunAdvance :execrows
 UPDATE runs
-SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, headline = @headline, node = @node, error_code = @error_code, due_at = @due_at,
+SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, headline = @headline, message = @message, node = @node, error_code = @error_code, due_at = @due_at,
     input_tokens = input_tokens + @add_input_tokens, output_tokens = output_tokens + @add_output_tokens, cost = cost + @add_cost,
     crashes = @crashes, paused = @paused, started_at = @started_at, running_us = @running_us,
     status = @status, wait_reason = @wait_reason, attention = @attention, ended_at = @ended_at, fingerprint = @fingerprint
@@ -122,11 +122,11 @@ UPDATE runs SET last_seq = @last_seq, steps = steps + @steps, path = @path WHERE
 
 -- RunMove with the status message and the step that it names.
 -- name: RunMoveMessage :execrows
-UPDATE runs SET last_seq = @last_seq, steps = steps + @steps, path = @path, headline = @headline, node = @node
+UPDATE runs SET last_seq = @last_seq, steps = steps + @steps, path = @path, headline = @headline, message = @message, node = @node
 WHERE id = @id AND last_seq = @before;
 
 -- name: RunState :one
-SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
+SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, message, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
        running_us, deleted_at, max_attempts, origin, fingerprint
 FROM runs WHERE public_id = @public_id;
 
@@ -196,7 +196,8 @@ WHERE ended_at = 0 AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
 ORDER BY priority DESC, id;
 
 -- name: RunHold :exec
-UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = @attention, headline = 'held since the database was taken back' WHERE id = @id;
+UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = @attention, headline = 'held since the database was taken back',
+    message = '["held since the database was taken back"]' WHERE id = @id;
 
 -- name: RunMaxAttempts :exec
 UPDATE runs SET max_attempts = @max_attempts WHERE id = @id;

@@ -102,7 +102,7 @@ func (f *Failures) acknowledgment(ctx context.Context, run domain.Run, ref domai
 		return nil, err
 	}
 	e := records.Items[0]
-	return &domain.FailureAck{FailureRef: ref, Actor: e.Actor, Note: e.Reason, Runs: 1, Headline: run.Headline, At: e.At}, nil
+	return &domain.FailureAck{FailureRef: ref, Actor: e.Actor, Note: e.Reason, Runs: 1, Headline: run.Headline, Message: run.StatusMessage, At: e.At}, nil
 }
 
 // FailureChange names a group of failures.

@@ -126,7 +126,7 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 	case err != nil:
 		return run, err
 	case run.Status != domain.RunFailed:
-		return run, domain.Errorf(domain.CodeConflict, "the run is %s", run.Status).Suggest("only a failed run can be acknowledged")
+		return run, domain.Errorf(domain.CodeConflict, "%s", domain.RunIs(run.Status, "")).Suggest("only a failed run can be acknowledged")
 	case !req.ResumeAt.IsZero():
 		if resume, err = r.resumeAt(ctx, req.By, req.ResumeAt, domain.BulkRequest{Runs: []string{run.ID}, Reason: clip(note, 500)}); err != nil {
 			return run, err

@@ -145,22 +145,22 @@ func Actions() []domain.Action {
 }
 
 // possible says why an act is not possible on a run; empty: it is.
-func possible(a domain.Action, r domain.Run) string {
+func possible(a domain.Action, r domain.Run) (none domain.Message) {
 	if !slices.Contains(actions[a], r.Status) {
-		return "the run is " + string(r.Status)
+		return domain.RunIs(r.Status, "")
 	}
 	switch {
 	case a == domain.ActionContinue && !r.Paused, a == domain.ActionRetryNow && r.WaitReason != domain.WaitRetry,
 		a == domain.ActionRelease && r.WaitReason != domain.WaitHeld && r.WaitReason != domain.WaitQuarantined:
-		return "the run waits for " + string(r.WaitReason)
+		return domain.Messagef("the run waits for %s", r.WaitReason)
 	case a == domain.ActionStartNow && (r.StartAt.IsZero() || !r.StartedAt.IsZero()):
-		return "the run waits for no time to start at"
+		return domain.Messagef("the run waits for no time to start at")
 	case a == domain.ActionPause && r.Paused:
-		return "the run is paused already"
+		return domain.Messagef("the run is paused already")
 	case !r.PurgedAt.IsZero() && a != domain.ActionDelete && a != domain.ActionAck && a != domain.ActionLabel:
-		return "retention removed its journal"
+		return domain.Messagef("retention removed its journal")
 	}
-	return ""
+	return none
 }
 
 // selected lists the runs that a request means, oldest first: what has waited
@@ -219,13 +219,16 @@ func (s *Service) preview(ctx context.Context, actor domain.Actor, r domain.Bulk
 	if err != nil {
 		return domain.BulkPreview{}, nil, err
 	}
-	p := domain.BulkPreview{Action: r.Action, Matching: len(runs), More: more, At: s.Now().UTC(), Refused: map[string]int{}}
+	p := domain.BulkPreview{Action: r.Action, Matching: len(runs), More: more, At: s.Now().UTC(), Refused: map[string]int{},
+		Refusals: map[string]domain.Message{}}
 	var eligible []domain.Run
 	sum := sha256.New()
 	fmt.Fprintln(sum, r.Action)
 	for _, run := range runs {
-		if why := possible(r.Action, run); why != "" {
-			p.Refused[why]++
+		if why := possible(r.Action, run); !why.IsZero() {
+			english := why.String()
+			p.Refused[english]++
+			p.Refusals[english] = why
 			continue
 		}
 		eligible = append(eligible, run)

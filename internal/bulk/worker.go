@@ -207,7 +207,7 @@ func (w *worker) act(ctx context.Context, it *domain.BulkItem) (bool, error) {
 		if !ok || e.Code == domain.CodeUnavailable || e.Code == domain.CodeNoSpace || e.Code == domain.CodeInternal {
 			return false, fmt.Errorf("%s run %s: %w", w.b.Action, it.Run, err)
 		}
-		it.State, it.Detail = "refused", e.Message
+		it.State, it.Detail, it.Message = "refused", e.Message, e.Localize()
 	} else if w.b.Action == domain.ActionRerun {
 		it.Result = run.ID
 	}
@@ -259,7 +259,7 @@ func (w *worker) mark(ctx context.Context, it *domain.BulkItem) (bool, error) {
 	case "":
 	case domain.CodeConflict, domain.CodeNotFound:
 		e, _ := errors.AsType[*domain.Error](err)
-		it.State, it.Detail = "refused", e.Message
+		it.State, it.Detail, it.Message = "refused", e.Message, e.Localize()
 	default:
 		return false, fmt.Errorf("%s run %s: %w", w.b.Action, it.Run, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/signal"
 	"strings"
@@ -132,9 +131,9 @@ func (s *server) rotated(names []string) {
 // reloaded notes whether the configuration was taken up; while it was not, every
 // page says so.
 func (s *system) reloaded(err error) {
-	text := ""
+	var text domain.Message
 	if err != nil {
-		text = fmt.Sprintf("The configuration %s was not taken up at %s: %s. What was in force before stays in force.", cmp.Or(s.configFile, "(none)"), time.Now().UTC().Format("2006-01-02 15:04 UTC"), s.shown(err.Error()))
+		text = domain.Messagef("The configuration %s was not taken up at %s: %s. What was in force before stays in force.", cmp.Or(s.configFile, "(none)"), time.Now().UTC().Format("2006-01-02 15:04 UTC"), s.shown(err.Error()))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -165,15 +165,15 @@ func (s *server) serve(ctx context.Context) error {
 	if err != nil {
 		s.log.Error("count starts", "err", err)
 	}
-	why := ""
+	var why domain.Message
 	switch {
 	case s.Safe:
-		why = "kairosd was started with --safe"
+		why = domain.Messagef("kairosd was started with --safe")
 	case s.CrashLoop > 0 && died >= s.CrashLoop:
-		why = fmt.Sprintf("kairosd died %d times within %s, each time soon after its start", died, crashWindow)
+		why = domain.Messagef("kairosd died %d times within %s, each time soon after its start", died, crashWindow)
 	}
-	if s.Safe = why != ""; s.Safe {
-		s.log.Error("safe mode: nothing is executed", "reason", why)
+	if s.Safe = !why.IsZero(); s.Safe {
+		s.log.Error("safe mode: nothing is executed", "reason", why.String())
 	}
 	old := time.AfterFunc(youngDeath, func() {
 		if err := starts.survived(); err != nil {
@@ -199,7 +199,7 @@ func (s *server) serve(ctx context.Context) error {
 	return err
 }
 
-func (s *server) run(ctx context.Context, ln net.Listener, safe string) error {
+func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) error {
 	s.guard = &tool.Guard{}
 	s.guard.Listeners(ln.Addr())
 	s.masks, s.ended = &assemble.Masks{}, make(chan struct{})
@@ -487,7 +487,7 @@ func (s *server) announce(ctx context.Context) error {
 	fmt.Fprintf(s.Out, "backups: %s\n", up.keep.Schedule(up.backups))
 	fmt.Fprintf(s.Out, "%s\n", s.Dir.KeyNotice())
 	for _, n := range s.system.Notices(ctx) {
-		s.log.Warn("notice", "text", n.Text)
+		s.log.Warn("notice", "text", n.Text.String())
 		fmt.Fprintf(s.Out, "%s\n", n.Text)
 	}
 	if needsSetup {

@@ -25,14 +25,14 @@ type system struct {
 	up      atomic.Pointer[upkeep]
 	Logger  *slog.Logger
 	started time.Time
-	safe    string
+	safe    domain.Message
 	// lastFailure is why the daemon before this one stopped, if storage failed.
 	lastFailure string
 
 	working sync.Mutex // one backup or retention at a time
 
 	// clock says that the machine's clock is behind what was recorded (O14).
-	clock   string
+	clock   domain.Message
 	access  string // a row that grants access was changed by something else
 	unclean bool   // the daemon before this one did not end by itself
 
@@ -44,7 +44,7 @@ type system struct {
 	mask       func([]byte) []byte // takes secrets out of what is shown
 
 	mu          sync.Mutex
-	notTakenUp  string // the configuration as its file is now, and why
+	notTakenUp  domain.Message // the configuration as its file is now, and why
 	jobs        []*domain.Job
 	tables      []domain.TableStorage
 	tablesAt    time.Time
@@ -61,7 +61,7 @@ type system struct {
 func (s *system) Installation(ctx context.Context) (domain.Installation, error) {
 	up := s.up.Load()
 	i := domain.Installation{Version: buildinfo.Read().Version, Instance: s.store.Instance(), Incarnation: s.store.Incarnation(), Epoch: s.store.Epoch(),
-		Schema: store.SchemaVersion(), Started: s.started, Safe: s.safe, LastFailure: s.lastFailure, BackupDir: up.backups,
+		Schema: store.SchemaVersion(), Started: s.started, Safe: s.safe.String(), LastFailure: s.lastFailure, BackupDir: up.backups,
 		Plans: []domain.PlanStorage{}, Backups: []domain.Backup{}, Retention: up.words}
 	if err := s.store.Failure(); err != nil {
 		i.Failed = err.Error()
@@ -82,7 +82,7 @@ func (s *system) Installation(ctx context.Context) (domain.Installation, error) 
 	i.ConfigFile, i.ConfigSum, i.ConfigAt, i.ConfigLater = s.configFile, w.cfg.Sum, w.at, w.later
 	i.Host = nodeName()
 	i.Clock = machineClock()
-	i.Clock.Behind = s.clock
+	i.Clock.Behind = s.clock.String()
 	if i.Events, err = s.store.LastEvent(ctx); err != nil {
 		return i, err
 	}
@@ -90,7 +90,7 @@ func (s *system) Installation(ctx context.Context) (domain.Installation, error) 
 		return i, err
 	}
 	s.mu.Lock()
-	i.Maintenance, i.RestoreTest, i.ConfigError = s.maintenance, s.drilled, s.notTakenUp
+	i.Maintenance, i.RestoreTest, i.ConfigError = s.maintenance, s.drilled, s.notTakenUp.String()
 	i.Tables, i.TablesAt, i.Jobs = slices.Clone(s.tables), s.tablesAt, []domain.Job{}
 	for _, j := range s.jobs {
 		i.Jobs = append(i.Jobs, *j)

@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -13,18 +12,18 @@ import (
 func (s *system) Notices(ctx context.Context) []domain.Notice {
 	var out []domain.Notice
 	add := func(bad bool, href, act, format string, args ...any) {
-		out = append(out, domain.Notice{Bad: bad, Text: fmt.Sprintf(format, args...), Href: href, Act: act})
+		out = append(out, domain.Notice{Bad: bad, Text: domain.Messagef(format, args...), Href: href, Act: domain.Messagef(act)})
 	}
 	if err := s.store.Failure(); err != nil {
 		add(true, "", "", "Storage failed, and nothing is written any more: %s. kairosd is stopping; what was acknowledged is safe.", err)
 	}
-	if s.safe != "" {
+	if !s.safe.IsZero() {
 		add(true, "/system", "Look", "Safe mode: %s. Everything can be looked at and cancelled; nothing is executed.", s.safe)
 	}
 	s.mu.Lock()
 	finding, maintenance, notTakenUp := s.finding, s.maintenance, s.notTakenUp
 	s.mu.Unlock()
-	if notTakenUp != "" {
+	if !notTakenUp.IsZero() {
 		add(true, "/system/config", "Look", "%s", notTakenUp)
 	}
 	if m := maintenance; m != nil {
@@ -36,7 +35,7 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 	if s.access != "" {
 		add(true, "/system", "Look", "Something other than kairosd changed who may log in, or what waits for approval: %s. It grants nothing. Run kairosd doctor.", s.access)
 	}
-	if s.clock != "" {
+	if !s.clock.IsZero() {
 		add(true, "", "", "%s", s.clock)
 	}
 	if d := s.engine.ClockAhead(); d > time.Minute {
@@ -69,24 +68,24 @@ func diskFills(u domain.Storage) (nearly, full bool) {
 	return u.Disk > 0 && (u.Free < u.Disk/20 || u.Free < u.Database/10), u.Disk > 0 && u.Free < u.Disk/100
 }
 
-func heldText(n int64) string {
+func heldText(n int64) domain.Message {
 	if n == 1 {
-		return "1 run is held"
+		return domain.Messagef("1 run is held")
 	}
-	return fmt.Sprintf("%d runs are held", n)
+	return domain.Messagef("%d runs are held", n)
 }
 
 // holdText says why there is a hold.
-func holdText(h *domain.Hold) string {
-	text := "this database is older than what was recorded of it"
+func holdText(h *domain.Hold) domain.Message {
+	text := domain.Messagef("this database is older than what was recorded of it")
 	if h.Reason == domain.HoldRestored {
-		text = fmt.Sprintf("this database was restored from %s", h.Backup)
+		text = domain.Messagef("this database was restored from %s", h.Backup)
 	}
 	if h.Reason == domain.HoldKeyLost {
-		text = "the key file of this database was lost: all access was ended, and only a new administrator can release the runs"
+		text = domain.Messagef("the key file of this database was lost: all access was ended, and only a new administrator can release the runs")
 	}
 	if h.Lost > h.Last {
-		text = fmt.Sprintf("%s, %d events after event %d are missing", text, h.Lost-h.Last, h.Last)
+		text = domain.Messagef("%s, %d events after event %d are missing", text, h.Lost-h.Last, h.Last)
 	}
 	return text
 }

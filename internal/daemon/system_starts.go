@@ -105,7 +105,7 @@ func (s *system) checkClock(ctx context.Context) error {
 		return err
 	}
 	if behind := time.Until(events[0].At); behind > 5*time.Minute {
-		s.clock = fmt.Sprintf("The clock of this machine was %s behind the newest record when kairosd started: timers and sessions may end late.",
+		s.clock = domain.Messagef("The clock of this machine was %s behind the newest record when kairosd started: timers and sessions may end late.",
 			behind.Round(time.Minute))
 		s.Logger.Error("the clock is behind what was recorded", "by", behind.String())
 	}

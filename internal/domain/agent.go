@@ -115,6 +115,6 @@ func (p ProviderInfo) Trouble() bool { return p.Degraded() || p.Disabled != nil 
 // Conversation is what a run's agents said to each other and how work passed
 // between them.
 type Conversation struct {
-	Messages []Message `json:"messages"`
-	Handoffs []Handoff `json:"handoffs"`
+	Messages []AgentMessage `json:"messages"`
+	Handoffs []Handoff      `json:"handoffs"`
 }

@@ -98,6 +98,19 @@ type PlanError struct {
 	Violations  []string `json:"violations,omitempty"` // rule ids
 	// Answer is the last answer of a model that could not be used.
 	Answer string `json:"answer,omitempty"`
+	// Text and Advice are Message and Suggestion with their arguments kept apart.
+	Text   Message `json:"-"`
+	Advice Message `json:"-"`
+}
+
+// NewPlanError makes a [PlanError] that is not recoverable.
+func NewPlanError(code string, text, advice Message) *PlanError {
+	return &PlanError{Code: code, Message: text.String(), Suggestion: advice.String(), Text: text, Advice: advice}
+}
+
+// Refusal is the error of a request that cannot be planned.
+func (e *PlanError) Refusal(code Code) *Error {
+	return &Error{Code: code, Reason: e.Code, Message: e.Message, Suggestion: e.Suggestion, text: e.Text, advice: e.Advice}
 }
 
 func (e *PlanError) Error() string { return e.Message }

@@ -50,6 +50,8 @@ type BulkPreview struct {
 	Matching int            `json:"matching"`
 	Eligible int            `json:"eligible"`
 	Refused  map[string]int `json:"refused"`
+	// Refusals are the messages of these reasons.
+	Refusals map[string]Message `json:"-"`
 	// More: there are more matching runs than one bulk act takes.
 	More   bool      `json:"more"`
 	At     time.Time `json:"at"`
@@ -101,9 +103,11 @@ type BulkItem struct {
 	Code  string `json:"code,omitempty"`
 	State string `json:"state"` // pending, acted, refused
 	// Result is the run that came of a rerun; Detail says why it was refused.
-	Result string    `json:"result,omitempty"`
-	Detail string    `json:"detail,omitempty"`
-	At     time.Time `json:"at,omitzero"`
+	Result string `json:"result,omitempty"`
+	Detail string `json:"detail,omitempty"`
+	// Message is Detail with its arguments kept apart.
+	Message Message   `json:"-"`
+	At      time.Time `json:"at,omitzero"`
 }
 
 // BulkMax is how many runs one bulk act takes at most.

@@ -26,7 +26,7 @@ type Checkpoint struct {
 	Receipts []Receipt
 	Handoffs []Handoff
 	// Messages between agents; one whose ID is stored already is left as it is.
-	Messages []Message
+	Messages []AgentMessage
 	// Remember is what the run's session keeps of it; nil: nothing.
 	Remember *Memory
 	// Measured are skills that were done.
@@ -73,6 +73,7 @@ type RunPatch struct {
 	Status      RunStatus // empty: unchanged
 	WaitReason  WaitReason
 	Headline    *string
+	Message     Message // Headline with its arguments kept apart
 	Node        *string
 	Output      RawJSON
 	Error       *RunError

@@ -101,7 +101,7 @@ func (d Draft) Failed() error {
 	if d.State != DraftFailed || d.Error == nil {
 		return nil
 	}
-	e := &Error{Code: CodeInvalid, Reason: d.Error.Code, Message: d.Error.Message, Suggestion: d.Error.Suggestion}
+	e := d.Error.Refusal(CodeInvalid)
 	if d.Error.Unplanned {
 		switch code := Code(d.Error.Code); code {
 		case CodeInvalid, CodeForbidden, CodeNotFound, CodeConflict, CodeTooLarge:

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Code classifies an [Error] for programs.
@@ -37,6 +39,9 @@ type Error struct {
 	Code       Code
 	Message    string
 	Suggestion string
+	// text and advice are Message and Suggestion with their arguments kept apart; zero:
+	// they are not translated.
+	text, advice Message
 	// Reason refines the code for programs, e.g. "fork_point_open".
 	Reason string
 	// RetryAfter is how long to wait before trying again; 0: unknown.
@@ -54,16 +59,39 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Errorf makes an [*Error]; a %w in the format sets its cause.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	if cause := errors.Unwrap(err); cause != nil {
-		return &Error{Code: code, Message: err.Error(), Cause: cause}
-	}
-	return &Error{Code: code, Message: err.Error()}
+	return &Error{Code: code, Message: err.Error(), Cause: errors.Unwrap(err), text: Messagef(format, args...)}
+}
+
+// NewError makes an [*Error] of a message, and of a suggestion, which may be zero.
+func NewError(code Code, text, advice Message) *Error {
+	return &Error{Code: code, Message: text.String(), Suggestion: advice.String(), text: text, advice: advice}
 }
 
 // Suggest returns e with a suggestion.
 func (e *Error) Suggest(format string, args ...any) *Error {
-	e.Suggestion = fmt.Sprintf(format, args...)
+	e.Suggestion, e.advice = fmt.Sprintf(format, args...), Messagef(format, args...)
 	return e
+}
+
+// FailureError makes an [*Error] of a failure.
+func FailureError(code Code, f *walk.Failure) *Error {
+	return &Error{Code: code, Message: f.Message, Suggestion: f.Suggestion, Cause: f, text: f.Text}
+}
+
+// Localize is the error's text, to be shown in the reader's language.
+func (e *Error) Localize() Message {
+	if e.text.IsZero() {
+		return Verbatim(e.Message)
+	}
+	return e.text
+}
+
+// Advice is the error's suggestion, to be shown in the reader's language.
+func (e *Error) Advice() Message {
+	if e.advice.IsZero() {
+		return Verbatim(e.Suggestion)
+	}
+	return e.advice
 }
 
 // CodeOf returns the code of the first [*Error] that err wraps, "internal" for

@@ -34,7 +34,9 @@ type FailureGroup struct {
 	// Newest is the run that failed last, Headline what it says, Version its plan's.
 	Newest   string `json:"newest"`
 	Headline string `json:"headline"`
-	Version  int    `json:"version"`
+	// Message is Headline with its arguments kept apart.
+	Message Message `json:"-"`
+	Version int     `json:"version"`
 	// Ack is who took note of failures like these before; they have come back.
 	Ack *FailureAck `json:"ack,omitempty"`
 }
@@ -51,6 +53,7 @@ type FailureAck struct {
 	Runs  int64  `json:"runs"` // that needed attention then
 	// Headline is what the newest of them said.
 	Headline string    `json:"headline,omitempty"`
+	Message  Message   `json:"-"` // Headline with its arguments kept apart
 	At       time.Time `json:"at"`
 }
 

@@ -141,8 +141,8 @@ type PlanStorage struct {
 
 // Notice is what every page says while it is so.
 type Notice struct {
-	Bad  bool   `json:"bad"` // else it is only worth knowing
-	Text string `json:"text"`
-	Href string `json:"href,omitempty"` // where something can be done about it
-	Act  string `json:"act,omitempty"`  // what the link says
+	Bad  bool    `json:"bad"` // else it is only worth knowing
+	Text Message `json:"text"`
+	Href string  `json:"href,omitempty"` // where something can be done about it
+	Act  Message `json:"act,omitzero"`   // the label of the link
 }

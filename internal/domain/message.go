@@ -1,80 +1,30 @@
 package domain
 
-import (
-	"time"
+import "github.com/kairosd/kairosd/planner/message"
 
-	"github.com/kairosd/kairosd/planner"
-)
+// Message is a text for people with its arguments kept apart, so that the dashboard can
+// show it in the reader's language. Its Text, the English format, is the key of the catalog.
+type Message = message.Message
 
-// MessageType says what a message is for.
-type MessageType string
+// Messagef returns a message. The format is a constant: it is the key of its translations.
+func Messagef(format string, args ...any) Message { return message.New(format, args...) }
 
-const (
-	MessageRequest      MessageType = "request"
-	MessageResponse     MessageType = "response"
-	MessageNotification MessageType = "notification"
-	MessageError        MessageType = "error"
-	MessageAck          MessageType = "ack"
-)
+// Verbatim is the message of a text that is never translated, such as one of a tool, a
+// model, or a person.
+func Verbatim(text string) Message { return message.Verbatim(text) }
 
-// Message is what one agent says to another: the ACP envelope of [001]. Every
-// invocation of an agent and every handoff is a request; what came of it is a
-// response or an error that names the request.
-type Message struct {
-	ID            string          `json:"id"`
-	CorrelationID string          `json:"correlationId,omitempty" doc:"The request that this answers."`
-	From          string          `json:"from"`
-	To            string          `json:"to"`
-	Type          MessageType     `json:"type" enum:"request,response,notification,error,ack"`
-	Payload       RawJSON         `json:"payload"`
-	Metadata      MessageMetadata `json:"metadata"`
-
-	// Where in the run it was said.
-	Seq   int64  `json:"seq" doc:"The journal row it was recorded with."`
-	Node  string `json:"node"`
-	Visit int    `json:"visit"`
-	Item  int    `json:"item"` // -1: none
+// DecodeMessage reads a stored message. english is the text that is stored beside it.
+func DecodeMessage(stored *string, english string) Message {
+	if stored == nil {
+		return Verbatim(english)
+	}
+	return message.Decode(*stored, english)
 }
 
-// MessageMetadata is about a message rather than in it.
-type MessageMetadata struct {
-	Timestamp time.Time `json:"timestamp"`
-	Priority  string    `json:"priority" enum:"low,medium,high,critical"`
-	// TTL is how many milliseconds an answer may take; 0: as long as it likes.
-	// What comes later is an error.
-	TTL         int64 `json:"ttl,omitempty"`
-	RetryCount  int   `json:"retryCount,omitempty"`
-	RequiresAck bool  `json:"requiresAck,omitempty"`
-	// IsPlanContext marks the request that gives a step of a step plan its context; StepID
-	// is that step.
-	IsPlanContext bool   `json:"isPlanContext,omitempty"`
-	StepID        string `json:"stepId,omitempty"`
-	Acknowledged  bool   `json:"acknowledged,omitempty" doc:"Set on a request that an ack answers."`
-}
-
-// Acknowledge marks requests that an ack in the list answers.
-func Acknowledge(list []Message) {
-	acked := map[string]bool{}
-	for _, m := range list {
-		if m.Type == MessageAck {
-			acked[m.CorrelationID] = true
-		}
+// EncodeMessage is a message as it is stored; nil: its English says as much.
+func EncodeMessage(m Message) *string {
+	if s := m.Encode(); s != "" {
+		return &s
 	}
-	for i := range list {
-		list[i].Metadata.Acknowledged = list[i].Type == MessageRequest && acked[list[i].ID]
-	}
-}
-
-// MessagePriority is the priority of a run's messages: that of the word which the run
-// was started with, and between words the higher one.
-func MessagePriority(run int) string {
-	switch {
-	case run < 0:
-		return "low"
-	case run == 0:
-		return "medium"
-	case run <= planner.RunPriority("high"):
-		return "high"
-	}
-	return "critical"
+	return nil
 }

@@ -17,6 +17,8 @@ type Run struct {
 	// Headline says where the run stands in one line: the failing node and its
 	// message, the node that runs, the question that waits.
 	Headline string
+	// StatusMessage is Headline with its arguments kept apart.
+	StatusMessage Message
 	// Node is the node that Headline speaks of.
 	Node string
 
@@ -68,8 +70,13 @@ type Run struct {
 	EndedAt   time.Time
 	// RunningTime is how long the run has been running, waits not counted.
 	RunningTime time.Duration
-	DeletedAt   time.Time
-	// PurgedAt is when retention took its journal, input and output away.
+	Removal
+}
+
+// Removal is what was removed of a run; zero times: nothing.
+type Removal struct {
+	DeletedAt time.Time
+	// PurgedAt is when retention removed its journal, input, and output.
 	PurgedAt time.Time
 }
 
@@ -152,6 +159,8 @@ type Wait struct {
 	Approval string `json:"approval,omitempty"`
 	Child    string `json:"child,omitempty"`
 	Message  string `json:"message,omitempty"`
+	// Text is Message with its arguments kept apart; zero: it is shown as it is.
+	Text Message `json:"-"`
 	// Calls are the calls inside an attempt in doubt whose outcome is not known;
 	// none: the step's own call.
 	Calls []OpenCall `json:"calls,omitempty"`

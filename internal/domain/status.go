@@ -25,6 +25,46 @@ func (s RunStatus) Final() bool {
 	return s == RunCompleted || s == RunFailed || s == RunCancelled
 }
 
+// RunIs is the sentence that says where a run stands. The sentences are whole, because
+// languages inflect the status.
+func RunIs(s RunStatus, reason WaitReason) Message {
+	switch s {
+	case RunQueued:
+		return Messagef("the run is queued")
+	case RunRunning:
+		return Messagef("the run is running")
+	case RunCompleted:
+		return Messagef("the run is completed")
+	case RunFailed:
+		return Messagef("the run is failed")
+	case RunCancelled:
+		return Messagef("the run is cancelled")
+	}
+	switch reason {
+	case WaitQuarantined:
+		return Messagef("the run is waiting (quarantined)")
+	case WaitHeld:
+		return Messagef("the run is waiting (held)")
+	case WaitPaused:
+		return Messagef("the run is waiting (paused)")
+	case WaitInDoubt:
+		return Messagef("the run is waiting (in_doubt)")
+	case WaitBudget:
+		return Messagef("the run is waiting (budget)")
+	case WaitApproval:
+		return Messagef("the run is waiting (approval)")
+	case WaitReplan:
+		return Messagef("the run is waiting (replan)")
+	case WaitChild:
+		return Messagef("the run is waiting (child)")
+	case WaitRetry:
+		return Messagef("the run is waiting (retry)")
+	case WaitTimer:
+		return Messagef("the run is waiting (timer)")
+	}
+	return Messagef("the run is waiting")
+}
+
 // WaitReason says for what a waiting run waits; when there are several, the
 // first of WaitReasons is the run's.
 type WaitReason string

@@ -104,10 +104,10 @@ type Preview struct {
 	Run    string `json:"run"`
 	Action Action `json:"action"`
 	// Allowed is false with Refusal set when the verb is not possible now.
-	Allowed    bool   `json:"allowed"`
-	Refusal    string `json:"refusal,omitempty"`
-	Suggestion string `json:"suggestion,omitempty"`
-	Rev        int64  `json:"rev"`
+	Allowed    bool    `json:"allowed"`
+	Refusal    Message `json:"refusal,omitzero"`
+	Suggestion Message `json:"suggestion,omitzero"`
+	Rev        int64   `json:"rev"`
 	// Digest names exactly this preview; acts may demand it.
 	Digest string `json:"digest"`
 	// Damage is what of the run's journal cannot be trusted; nil: it can.
@@ -153,7 +153,7 @@ type PreviewStep struct {
 	Effect string     `json:"effect"`
 	Status NodeStatus `json:"status,omitempty"` // what is recorded of it
 	Items  []int      `json:"items,omitempty"`
-	Reason string     `json:"reason,omitempty"`
+	Reason Message    `json:"reason,omitzero"`
 }
 
 // ReasonReopened is the reason of a [PreviewStep] that a resume opens again
@@ -165,7 +165,7 @@ const ReasonAskedAgain = "a new request is opened; the old answer does not count
 
 // Reopened reports whether a resume opens the step again because of itself.
 func (s PreviewStep) Reopened() bool {
-	return s.Visit > 0 && (s.Reason == ReasonReopened || s.Reason == ReasonAskedAgain)
+	return s.Visit > 0 && (s.Reason.Text == ReasonReopened || s.Reason.Text == ReasonAskedAgain)
 }
 
 // Reasons of a [PreviewStep] that a cancel does not keep: it has not begun, it is at

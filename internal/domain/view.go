@@ -147,7 +147,7 @@ func (f RunFacts) run() Run {
 		Parent: f.Parent, ForkedFrom: f.ForkedFrom, ForkSeq: f.ForkSeq, RerunOf: f.RerunOf, Actor: f.Actor, Origin: f.Origin,
 		Session: f.Session, Priority: f.Priority, Labels: f.Labels, Limits: limits, Key: f.Key, Concurrency: f.Concurrency,
 		LastSeq: f.Rev, Steps: f.Steps, Crashes: f.Crashes, Paused: f.Paused,
-		CreatedAt: f.CreatedAt, StartAt: f.StartAt, StartedAt: f.StartedAt, EndedAt: f.EndedAt, DueAt: f.DueAt, DeletedAt: f.DeletedAt, PurgedAt: f.PurgedAt,
+		CreatedAt: f.CreatedAt, StartAt: f.StartAt, StartedAt: f.StartedAt, EndedAt: f.EndedAt, DueAt: f.DueAt, Removal: Removal{f.DeletedAt, f.PurgedAt},
 		RunningTime: time.Duration(f.RunningMs) * time.Millisecond, Damaged: f.Damaged,
 	}
 }

@@ -4,9 +4,9 @@
 package draft
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -221,8 +221,8 @@ func (s *Service) make(ctx context.Context, d domain.Draft) error {
 		t.tell(domain.DraftNote{Phase: domain.PhaseInterrupted})
 	}
 	if d.Begun >= domain.MaxDraftBegun {
-		d.State, d.Error = domain.DraftFailed, &domain.DraftError{Unplanned: true, PlanError: domain.PlanError{Code: "interrupted", Recoverable: true,
-			Message: fmt.Sprintf("kairosd ended %d times while this was being planned", d.Begun), Suggestion: "Try again, with another provider if there is one"}}
+		d.State, d.Error = domain.DraftFailed, unplanned("interrupted",
+			domain.Messagef("kairosd ended %d times while this was being planned", d.Begun), tryAgain())
 	} else if err := s.ask(ctx, &d, t.tell); err != nil {
 		return err
 	}
@@ -275,17 +275,13 @@ func why(err error, patience time.Duration) *domain.DraftError {
 	if e, ok := errors.AsType[*domain.PlanError](err); ok {
 		return &domain.DraftError{PlanError: *e}
 	}
-	out := &domain.DraftError{Unplanned: true, PlanError: domain.PlanError{Code: "internal", Message: err.Error(), Recoverable: true}}
-	if errors.Is(err, context.DeadlineExceeded) {
-		out.Code, out.Message, out.Suggestion = "timeout", fmt.Sprintf("there was no plan after %s", patience), "Try again, with another provider if there is one"
-	}
 	if e, ok := errors.AsType[*domain.Error](err); ok {
-		out.Code, out.Message, out.Suggestion = string(e.Code), e.Message, e.Suggestion
-		if e.Reason != "" {
-			out.Code = e.Reason
-		}
+		return unplanned(cmp.Or(e.Reason, string(e.Code)), e.Localize(), e.Advice())
 	}
-	return out
+	if errors.Is(err, context.DeadlineExceeded) {
+		return unplanned("timeout", domain.Messagef("there was no plan after %s", patience), tryAgain())
+	}
+	return unplanned("internal", domain.Verbatim(err.Error()), domain.Message{})
 }
 
 // teller keeps what is told of one draft.

@@ -215,7 +215,7 @@ func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
 			}
 			asks := slices.IndexFunc(pre.Again, func(s domain.PreviewStep) bool { return s.Node == "ask" })
 			kept := strings.Contains(" "+names(pre.Keep)+" ", " ask ")
-			if tt.reason == "" && (asks >= 0 || !kept) || tt.reason != "" && (asks < 0 || kept || pre.Again[asks].Reason != tt.reason) {
+			if tt.reason == "" && (asks >= 0 || !kept) || tt.reason != "" && (asks < 0 || kept || pre.Again[asks].Reason.String() != tt.reason) {
 				t.Errorf("preview: keep %q, again %+v; want the reason %q", names(pre.Keep), pre.Again, tt.reason)
 			}
 			before := e.Registry.Count("pay")
@@ -362,7 +362,7 @@ func TestResumingARejectedRunAsksAgain(t *testing.T) {
 	e.Close()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
 	pre, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
-	if err != nil || len(pre.Again) != 1 || pre.Again[0].Node != "ask" || pre.Again[0].Reason != domain.ReasonAskedAgain || names(pre.New) != "pay" {
+	if err != nil || len(pre.Again) != 1 || pre.Again[0].Node != "ask" || pre.Again[0].Reason.Text != domain.ReasonAskedAgain || names(pre.New) != "pay" {
 		t.Fatalf("preview: %+v, %v", pre, err)
 	}
 	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {

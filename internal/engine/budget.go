@@ -35,13 +35,16 @@ func (n Need) cost(output int64) float64 {
 }
 
 // budgetError says which limit a call does not fit into.
-type budgetError struct{ message, code string }
+type budgetError struct {
+	message domain.Message
+	code    string
+}
 
-func (e *budgetError) Error() string { return e.message }
+func (e *budgetError) Error() string { return e.message.String() }
 func (e *budgetError) Unwrap() error { return ErrBudget }
 
 // BudgetError is an [ErrBudget] that says what there was no room for.
-func BudgetError(message string) error { return &budgetError{message: message} }
+func BudgetError(message domain.Message) error { return &budgetError{message: message} }
 
 // Messages about what calls may use.
 type (

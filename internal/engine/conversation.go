@@ -47,7 +47,7 @@ type Passing struct {
 // mail is what a sub-step's row is stored with.
 type mail struct {
 	handoff  *domain.Handoff
-	messages []domain.Message
+	messages []domain.AgentMessage
 }
 
 // pass records a handoff as sub-step n, once: the request, and its ack or the
@@ -68,7 +68,7 @@ func (t *attempt) pass(recorded domain.Entry, n int, p Passing) error {
 	if t.Spec.Timeout > 0 { // what is left of the attempt's time
 		request.Metadata.TTL = max((t.Spec.Timeout - t.e.now().Sub(t.StartedAt)).Milliseconds(), 1)
 	}
-	l := mail{messages: []domain.Message{request}}
+	l := mail{messages: []domain.AgentMessage{request}}
 	if p.Rejected != nil {
 		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(p.Rejected, t.Spec.ID)
 		refusal := t.message(&row, n, domain.MessageError, p.To, p.From, runstate.FailurePayload(row.Failure, ""))
@@ -104,7 +104,7 @@ func (t *attempt) handBack(recorded domain.Entry, n, request int, p Passing, out
 		}
 		row.Output, answer.Payload = raw, raw
 	}
-	return t.recordSubstep(row, mail{messages: []domain.Message{answer}})
+	return t.recordSubstep(row, mail{messages: []domain.AgentMessage{answer}})
 }
 
 func (t *attempt) substepRow(n int, kind, digest string) domain.Entry {
@@ -112,7 +112,7 @@ func (t *attempt) substepRow(n int, kind, digest string) domain.Entry {
 		Effect: string(walk.EffectPure), StartedAt: t.e.now(), Decision: runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()}
 }
 
-func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from, to string, payload domain.RawJSON) domain.Message {
-	return domain.Message{ID: runstate.MessageID(t.run, row, n, typ), From: from, To: to, Type: typ, Payload: payload, Node: row.Node, Visit: row.Visit, Item: row.Item,
+func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from, to string, payload domain.RawJSON) domain.AgentMessage {
+	return domain.AgentMessage{ID: runstate.MessageID(t.run, row, n, typ), From: from, To: to, Type: typ, Payload: payload, Node: row.Node, Visit: row.Visit, Item: row.Item,
 		Metadata: domain.MessageMetadata{Timestamp: row.StartedAt, Priority: domain.MessagePriority(t.priority)}}
 }

@@ -60,7 +60,8 @@ func (d *damaged) park(ctx context.Context) error {
 		return nil
 	}
 	aside := r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined
-	headline, node := preview.QuarantineMessage(v.Damage)
+	message, node := preview.QuarantineMessage(v.Damage)
+	headline := message.String()
 	questions, err := d.openQuestions(ctx, headline)
 	if err != nil {
 		return err
@@ -71,14 +72,16 @@ func (d *damaged) park(ctx context.Context) error {
 	record := domain.AuditRecord{Action: "run.damaged", Actor: domain.System.Name, Surface: domain.System.Surface, Run: d.id, Result: "failed", Reason: v.Damage.Message,
 		Detail: detail(map[string]any{"row": v.Damage.Row, "lastGood": v.Damage.Good, "checkpoint": v.Damage.Checkpoint.Seq, "damaged": v.Damage.Bad, "parts": v.Damage.Parts, "questions": len(questions)})}
 	c := domain.Checkpoint{Run: d.id, Fence: r.LastSeq, Approvals: questions, Audit: []domain.AuditRecord{record},
-		Patch: &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitQuarantined, Headline: &headline, Node: &node, DueAt: &time.Time{}}}
+		Patch: &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitQuarantined, Headline: &headline, Message: message, Node: &node,
+			DueAt: &time.Time{}}}
 	if !aside {
-		c.Audit = append(c.Audit, runstate.StatusRecord(d.id, domain.RunWaiting, domain.WaitQuarantined, headline))
+		c.Audit = append(c.Audit, runstate.StatusRecord(d.id, domain.RunWaiting, domain.WaitQuarantined, message))
 	}
 	if err := d.e.store.Commit(ctx, c); err != nil {
 		return err
 	}
-	r.Status, r.WaitReason, r.Headline, r.Node = domain.RunWaiting, domain.WaitQuarantined, headline, node
+	r.Status, r.WaitReason, r.Node = domain.RunWaiting, domain.WaitQuarantined, node
+	r.Headline, r.StatusMessage = headline, message
 	d.e.timers.set(d.id, time.Time{})
 	d.e.watchers.changed(d.id)
 	return nil
@@ -104,12 +107,13 @@ func (d *damaged) end(ctx context.Context, m verbMsg) error {
 		r.DeletedAt = now
 		return nil
 	}
-	headline := "cancelled; its journal is damaged"
+	message := domain.Messagef("cancelled; its journal is damaged")
 	if len(v.Damage.Parts) > 0 {
-		headline = "cancelled; what it was started with is damaged"
+		message = domain.Messagef("cancelled; what it was started with is damaged")
 	}
-	c.Patch = &domain.RunPatch{Status: domain.RunCancelled, Headline: &headline, EndedAt: &now, DueAt: &time.Time{}, Paused: &off}
-	c.Audit = append(c.Audit, runstate.StatusRecord(d.id, domain.RunCancelled, "", headline))
+	headline := message.String()
+	c.Patch = &domain.RunPatch{Status: domain.RunCancelled, Headline: &headline, Message: message, EndedAt: &now, DueAt: &time.Time{}, Paused: &off}
+	c.Audit = append(c.Audit, runstate.StatusRecord(d.id, domain.RunCancelled, "", message))
 	var err error
 	if c.Approvals, err = d.openQuestions(ctx, headline); err != nil {
 		return err

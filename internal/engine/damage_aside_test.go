@@ -108,7 +108,7 @@ func TestARunThatLostItsInputIsPutAside(t *testing.T) {
 					t.Errorf("%s: %v", action, err)
 				}
 				p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: action})
-				if err != nil || p.Allowed || !strings.Contains(p.Suggestion, "restore a backup") || p.Damage == nil {
+				if err != nil || p.Allowed || !strings.Contains(p.Suggestion.String(), "restore a backup") || p.Damage == nil {
 					t.Errorf("preview of %s: %+v, %v", action, p, err)
 				}
 			}

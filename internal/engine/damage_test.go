@@ -116,10 +116,10 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 			t.Errorf("%s: %v, want %s", action, err, code)
 		}
 		p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: action})
-		if err != nil || p.Allowed || p.Refusal == "" || p.Damage == nil {
+		if err != nil || p.Allowed || p.Refusal.IsZero() || p.Damage == nil {
 			t.Errorf("preview of %s: %+v, %v", action, p, err)
 		}
-		if action == domain.ActionResume && !strings.Contains(p.Suggestion, fmt.Sprintf("--at %d", dm.Checkpoint.Seq)) {
+		if action == domain.ActionResume && !strings.Contains(p.Suggestion.String(), fmt.Sprintf("--at %d", dm.Checkpoint.Seq)) {
 			t.Errorf("resume suggests %q", p.Suggestion)
 		}
 	}
@@ -137,7 +137,7 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 		t.Fatalf("preview of the fork: keeps %v, again %v; %+v, %v", names(p.Keep), names(p.Again), p, err)
 	}
 	for _, node := range []string{"pay", "ship"} {
-		if !slices.ContainsFunc(p.Again, func(s domain.PreviewStep) bool { return s.Node == node && s.Reason != "" }) {
+		if !slices.ContainsFunc(p.Again, func(s domain.PreviewStep) bool { return s.Node == node && !s.Reason.IsZero() }) {
 			t.Errorf("%s does not run again, with the reason: %+v", node, p.Again)
 		}
 	}

@@ -77,7 +77,7 @@ func TestFork(t *testing.T) {
 				t.Errorf("preview: keep %q again %q new %q, want %q %q %q; refusal %q, dropped %+v", names(p.Keep), names(p.Again), names(p.New),
 					tt.keep, tt.again, tt.fresh, p.Refusal, p.Dropped)
 			}
-			if len(p.Again) > 0 && tt.req.At > 0 && p.Again[len(p.Again)-1].Reason == "" && tt.req.At == run.LastSeq {
+			if len(p.Again) > 0 && tt.req.At > 0 && p.Again[len(p.Again)-1].Reason.IsZero() && tt.req.At == run.LastSeq {
 				t.Errorf("what runs again has no reason: %+v", p.Again)
 			}
 			stale := req
@@ -188,7 +188,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		p, err := e.Preview(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
-		if err != nil || p.Allowed || p.Suggestion == "" {
+		if err != nil || p.Allowed || p.Suggestion.IsZero() {
 			t.Errorf("preview %+v, %v", p, err)
 		}
 	})
@@ -375,7 +375,7 @@ func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
-			if err != nil || len(p.Keep) != 1 || p.Keep[0].Node != "a" || p.Keep[0].Status != want || p.Keep[0].Reason == "" || names(p.Again) != "" || names(p.Effects) != "" {
+			if err != nil || len(p.Keep) != 1 || p.Keep[0].Node != "a" || p.Keep[0].Status != want || p.Keep[0].Reason.IsZero() || names(p.Again) != "" || names(p.Effects) != "" {
 				t.Fatalf("preview %+v, %v", p, err)
 			}
 			if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Digest: p.Digest}); err != nil {

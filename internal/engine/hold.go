@@ -132,5 +132,5 @@ func releaseOf(r *domain.Run, actor domain.Actor, reason string, at time.Time) d
 		Patch: &domain.RunPatch{Status: domain.RunQueued, Headline: &headline},
 		Audit: []domain.AuditRecord{
 			{Action: "run." + string(domain.ActionRelease), Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: r.ID, Reason: reason},
-			runstate.StatusRecord(r.ID, domain.RunQueued, "", "")}}
+			runstate.StatusRecord(r.ID, domain.RunQueued, "", domain.Message{})}}
 }

@@ -29,9 +29,9 @@ type ledger struct {
 // than they may. [ErrBudget]: it does not fit.
 func (c *ledger) reserve(t *attempt, n int, need Need, l domain.Limits, s runstate.Spent) (output int64, wait bool, err error) {
 	refuse := func(code, format string, args ...any) (int64, bool, error) {
-		return 0, false, &budgetError{fmt.Sprintf(format, args...), code}
+		return 0, false, &budgetError{domain.Messagef(format, args...), code}
 	}
-	if why := runstate.Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, s); why != "" {
+	if why := runstate.Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, s); !why.IsZero() {
 		return refuse("", "%s", why)
 	}
 	if !need.model() {

@@ -29,7 +29,7 @@ func TestARunWithoutItsJournal(t *testing.T) {
 			t.Errorf("%s: %v", action, err)
 		}
 		p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: action})
-		if err != nil || p.Allowed || !strings.Contains(p.Refusal, "retention") {
+		if err != nil || p.Allowed || !strings.Contains(p.Refusal.String(), "retention") {
 			t.Errorf("preview of %s: %+v, %v", action, p, err)
 		}
 	}

@@ -228,11 +228,11 @@ func (e *Engine) unrunnable(ctx context.Context, run domain.Run, cause error) er
 		return cause // it goes on when the plan fits again
 	}
 	now := e.now()
-	headline := cause.Error()
+	headline, message := cause.Error(), domain.Messagef("%s", cause)
 	err := e.store.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: run.LastSeq,
-		Patch: &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, EndedAt: &now, DueAt: &time.Time{},
+		Patch: &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, Message: message, EndedAt: &now, DueAt: &time.Time{},
 			Error: &domain.RunError{Code: "plan", Message: headline}},
-		Audit: []domain.AuditRecord{runstate.StatusRecord(run.ID, domain.RunFailed, "", headline)}})
+		Audit: []domain.AuditRecord{runstate.StatusRecord(run.ID, domain.RunFailed, "", message)}})
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func TestForkWithStandInsForItems(t *testing.T) {
 		var given []string
 		for _, s := range p.Given {
 			how := "stub"
-			if strings.Contains(s.Reason, "recorded") {
+			if strings.Contains(s.Reason.String(), "recorded") {
 				how = "recorded"
 			}
 			if len(s.Items) > 0 {

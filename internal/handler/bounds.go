@@ -3,6 +3,7 @@ package handler
 import (
 	"cmp"
 	"fmt"
+	"github.com/kairosd/kairosd/internal/domain"
 	"sync"
 
 	"github.com/kairosd/kairosd/agent"
@@ -74,7 +75,7 @@ func (l *lowered) explain(n int, err error) error {
 }
 
 // errTooFew ends an attempt whose answer was cut.
-var errTooFew = engine.BudgetError("the limits of the run left too few tokens for the answer")
+var errTooFew = engine.BudgetError(domain.Messagef("the limits of the run left too few tokens for the answer"))
 
 // spends reports whether a failed model call may have used tokens.
 func spends(err error) bool {

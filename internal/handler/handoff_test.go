@@ -27,7 +27,7 @@ var computing = []scripted.Answer{
 	{System: "you are sums", Turn: turnAt(1), Text: "it is ${last}"},
 }
 
-func said(list []domain.Message) (out []string) {
+func said(list []domain.AgentMessage) (out []string) {
 	for _, m := range list {
 		line := m.From + " " + string(m.Type) + " " + m.To
 		if m.Metadata.Acknowledged {

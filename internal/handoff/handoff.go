@@ -19,7 +19,7 @@ type Run struct {
 	run     domain.Run
 	journal []domain.Entry
 	steps   map[step][]*domain.Entry
-	answers map[string]*domain.Message // by the request that they answer
+	answers map[string]*domain.AgentMessage // by the request that they answer
 }
 
 // step names a visit, or an item of it.
@@ -31,8 +31,8 @@ type step struct {
 func stepOf(e *domain.Entry) step { return step{e.Node, e.Visit, e.Item} }
 
 // In reads a run, and what its agents said to each other.
-func In(d domain.RunDetail, said []domain.Message) *Run {
-	r := &Run{run: d.Run, journal: d.Journal, steps: map[step][]*domain.Entry{}, answers: map[string]*domain.Message{}}
+func In(d domain.RunDetail, said []domain.AgentMessage) *Run {
+	r := &Run{run: d.Run, journal: d.Journal, steps: map[step][]*domain.Entry{}, answers: map[string]*domain.AgentMessage{}}
 	for i := range d.Journal {
 		if e := &d.Journal[i]; e.Node != "" {
 			r.steps[stepOf(e)] = append(r.steps[stepOf(e)], e)

@@ -73,7 +73,7 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 	began, query := time.Now(), strings.TrimSpace(r.Query)
 	switch {
 	case query == "":
-		return out, refusal(refuse([]violation{{rule: "PRE-PLAN-001", text: "Planning request must have valid intent and available skills (the intent is empty)", advice: "Describe what you want"}}))
+		return out, refusal(refuse([]violation{{rule: "PRE-PLAN-001", text: domain.Messagef("Planning request must have valid intent and available skills (the intent is empty)"), advice: domain.Messagef("Describe what you want")}}))
 	case len(query)+len(r.Change)+len(r.Examples) > maxQuery:
 		return out, domain.Errorf(domain.CodeTooLarge, "the intent is longer than %d KiB", maxQuery>>10)
 	}
@@ -246,7 +246,9 @@ func refusal(err error) error {
 		}
 		return err
 	}
-	return &domain.Error{Code: domain.CodeInvalid, Reason: e.Code, Message: e.Message, Suggestion: e.Suggestion, Cause: e}
+	out := e.Refusal(domain.CodeInvalid)
+	out.Cause = e
+	return out
 }
 
 // document writes what was decided as a plan.
@@ -342,7 +344,7 @@ func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*d
 	}
 	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
 	if err := problems.Err(); err != nil {
-		return nil, refusal(&Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: " + err.Error(), Suggestion: "Rephrase request or make skills available"})
+		return nil, refusal(noPlan(domain.Messagef("%s", err), rephrase()))
 	}
 	out, err := s.examine(doc, false)
 	if err != nil {
@@ -406,8 +408,7 @@ func (s *Service) same(old *domain.AskedPlan, p *planner.StepPlan) (*domain.Aske
 }
 
 // forbidden refuses what only a person may write into a plan.
-var forbidden = &Error{Code: CodeNoValidPlan, Suggestion: "write the plan yourself",
-	Message: "Cannot create valid execution plan for request: a plan that nobody wrote may use neither exec nor secrets"}
+var forbidden = noPlan(domain.Messagef("a plan that nobody wrote may use neither exec nor secrets"), domain.Messagef("write the plan yourself"))
 
 // mayUse refuses what a plan that nobody wrote may not use: exec, and what whoever
 // asks for it may not. What they may is what the configuration allows
@@ -417,8 +418,8 @@ func (s *Service) mayUse(plan string, n *walk.ProgramNode) error {
 	case n.Tool == "exec":
 		return forbidden
 	case n.Tool != "" && s.c.Denied != nil && s.c.Denied(plan, n.Tool):
-		return &Error{Code: CodeNoValidPlan, Message: fmt.Sprintf("Cannot create valid execution plan for request: the tool %q is denied in runs of plan %s", n.Tool, plan),
-			Suggestion: "allow it under tools.permissions or tools.plans of the configuration"}
+		return noPlan(domain.Messagef("the tool %q is denied in runs of plan %s", n.Tool, plan),
+			domain.Messagef("allow it under tools.permissions or tools.plans of the configuration"))
 	}
 	return nil
 }

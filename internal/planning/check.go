@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -12,8 +13,8 @@ type Broken struct {
 	Rule string `json:"rule"` // POST-PLAN-001 …
 	Text string `json:"text"`
 
-	advice   string
-	resource bool
+	message, advice domain.Message
+	resource        bool
 }
 
 // CheckPlan checks the postconditions POST-PLAN-001 to 003 and the invariant
@@ -22,7 +23,7 @@ type Broken struct {
 func CheckPlan(p *planner.StepPlan, r *Request) []Broken {
 	var out []Broken
 	add := func(rule, format string, args ...any) {
-		out = append(out, Broken{Rule: rule, Text: fmt.Sprintf(format, args...)})
+		out = append(out, Broken{Rule: rule, Text: fmt.Sprintf(format, args...), message: domain.Messagef(format, args...)})
 	}
 	order := map[string]int{}
 	whole := len(p.Steps) > 0
@@ -66,7 +67,7 @@ func CheckPlan(p *planner.StepPlan, r *Request) []Broken {
 			over = append(over, tooManyTokens("POST-PLAN-004", p.EstimatedCost, c.Budget))
 		}
 		for _, v := range over {
-			out = append(out, Broken{v.rule, v.text, v.advice, v.resource})
+			out = append(out, Broken{Rule: v.rule, Text: v.text.String(), message: v.text, advice: v.advice, resource: v.resource})
 		}
 	}
 	if cyclic(p) {
@@ -117,7 +118,7 @@ func cyclic(p *planner.StepPlan) bool {
 func asViolations(list []Broken) []violation {
 	out := make([]violation, len(list))
 	for i, b := range list {
-		out[i] = violation{b.Rule, b.Text, b.advice, b.resource}
+		out[i] = violation{b.Rule, b.message, b.advice, b.resource}
 	}
 	return out
 }

@@ -56,10 +56,10 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 	var out Generated
 	known := g.selectable()
 	if len(known) == 0 {
-		e := &Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: no agent may be planned", Suggestion: "configure agents that may be selected"}
+		e := noPlan(domain.Messagef("no agent may be planned"), domain.Messagef("configure agents that may be selected"))
 		if lines := unavailableLines(g.State); len(lines) > 0 {
-			e.Message += " (" + strings.Join(lines, "; ") + ")"
-			e.Suggestion = "Make an agent available, or try again later"
+			e = noPlan(domain.Messagef("no agent may be planned (%s)", strings.Join(lines, "; ")),
+				domain.Messagef("Make an agent available, or try again later"))
 		}
 		return out, e
 	}
@@ -116,8 +116,9 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		messages = append(messages, agent.Message{Role: agent.RoleAssistant, Text: answer},
 			agent.Message{Role: agent.RoleUser, Text: "This cannot be used:\n- " + strings.Join(problems, "\n- ") + "\nAnswer again with the whole JSON object."})
 	}
-	return out, &Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: the model's answer cannot be used: " + strings.Join(problems, "; "),
-		Suggestion: "Rephrase request or make skills available", Answer: answer}
+	e := noPlan(domain.Messagef("the model's answer cannot be used: %s", strings.Join(problems, "; ")), rephrase())
+	e.Answer = answer
+	return out, e
 }
 
 // stateLines are what a planning model is told of the daemon's own state, a line each.

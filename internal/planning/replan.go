@@ -82,8 +82,8 @@ func (s *Service) mayRequest(ctx context.Context, name string) error {
 		return fmt.Errorf("what %s may do: %w", name, err)
 	}
 	if !role.Includes(domain.RoleOperator) {
-		return &Error{Code: CodeNoValidPlan, Message: fmt.Sprintf("Cannot create valid execution plan for request: %s, who started the run, may not start runs any more", name),
-			Suggestion: "rerun or fork it yourself"}
+		return noPlan(domain.Messagef("%s, who started the run, may not start runs any more", name),
+			domain.Messagef("rerun or fork it yourself"))
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func intentOf(r domain.ReplanRequest, p *planner.StepPlan) string {
 func (s *Service) replanGraph(ctx context.Context, r domain.ReplanRequest, g *planner.Graph) (domain.Replanned, error) {
 	var out domain.Replanned
 	if s.c.Mode == ByRules || s.c.Generator == nil {
-		return out, &Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: no model is configured that could plan the rest", Suggestion: "configure a planning model"}
+		return out, noPlan(domain.Messagef("no model is configured that could plan the rest"), domain.Messagef("configure a planning model"))
 	}
 	model := *s.c.Generator
 	model.MaxSteps = 1
@@ -341,7 +341,7 @@ func (s *Service) judgeTail(src []byte, added map[string]bool, steps []planner.S
 	}
 	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
 	if err := problems.Err(); err != nil {
-		return nil, &Error{Code: CodeNoValidPlan, Message: "Cannot create valid execution plan for request: " + err.Error(), Suggestion: "Rephrase request or make skills available"}
+		return nil, noPlan(domain.Messagef("%s", err), rephrase())
 	}
 	catalog := s.engine.Catalog()
 	program, err := doc.Program(catalog)

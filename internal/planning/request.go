@@ -1,8 +1,6 @@
 package planning
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -57,51 +55,73 @@ func bound(p *planner.StepPlan, r Request) {
 // violation is a broken rule, and what would mend it. resource says that the request
 // could be planned with more tokens, time or calls.
 type violation struct {
-	rule, text, advice string
-	resource           bool
+	rule         string
+	text, advice domain.Message
+	resource     bool
 }
 
 func tooManySteps(needed, allowed int) violation {
-	return violation{rule: "POST-PLAN-004", text: fmt.Sprintf("Plan must respect all constraints (%d steps are needed, %d are allowed)", needed, allowed),
-		advice: fmt.Sprintf("Allow at least %d steps (maxSteps), or simplify the request", needed)}
+	return violation{rule: "POST-PLAN-004", text: domain.Messagef("Plan must respect all constraints (%d steps are needed, %d are allowed)", needed, allowed),
+		advice: domain.Messagef("Allow at least %d steps (maxSteps), or simplify the request", needed)}
 }
 
 func tooManyTokens(rule string, needed, allowed float64) violation {
-	text := "Plan must respect all constraints"
+	text := domain.Messagef("Plan must respect all constraints (%.0f tokens are needed, %.0f are allowed)", needed, allowed)
 	if rule == "PRE-PLAN-003" {
-		text = "Sufficient token budget must be available"
+		text = domain.Messagef("Sufficient token budget must be available (%.0f tokens are needed, %.0f are allowed)", needed, allowed)
 	}
-	return violation{rule: rule, text: fmt.Sprintf("%s (%.0f tokens are needed, %.0f are allowed)", text, needed, allowed),
-		advice: fmt.Sprintf("Increase budget or simplify request: at least %d tokens", int64(needed)), resource: true}
+	return violation{rule: rule, text: text,
+		advice: domain.Messagef("Increase budget or simplify request: at least %d tokens", int64(needed)), resource: true}
 }
 
 func tooSlow(ms, allowed float64) violation {
-	return violation{rule: "POST-PLAN-004", text: fmt.Sprintf("Plan must respect all constraints (%.0f ms are estimated, %.0f ms are allowed)", ms, allowed),
-		advice: fmt.Sprintf("Allow at least %.0f ms (timeout), or simplify the request", ms), resource: true}
+	return violation{rule: "POST-PLAN-004", text: domain.Messagef("Plan must respect all constraints (%.0f ms are estimated, %.0f ms are allowed)", ms, allowed),
+		advice: domain.Messagef("Allow at least %.0f ms (timeout), or simplify the request", ms), resource: true}
 }
+
+// noPlan is the error of a request that no plan can be made for.
+func noPlan(why, advice domain.Message) *Error {
+	return domain.NewPlanError(CodeNoValidPlan, domain.Messagef("Cannot create valid execution plan for request: %s", why), advice)
+}
+
+func rephrase() domain.Message { return domain.Messagef("Rephrase request or make skills available") }
 
 // refuse makes the error of violated rules: what a request cannot have at all is
 // NO_VALID_PLAN; too small a budget or too short a time alone can be mended.
 func refuse(list []violation) *Error {
-	e := &Error{Code: CodeInsufficientResources, Message: "Cannot create plan within budget constraints", Recoverable: true}
-	var texts, advice []string
+	var rules []string
+	var texts, advice domain.Message
+	resource := true
+	known := map[string]bool{}
 	for _, v := range list {
-		if !v.resource {
-			e.Code, e.Message, e.Recoverable = CodeNoValidPlan, "Cannot create valid execution plan for request", false
+		resource = resource && v.resource
+		rules = append(rules, v.rule)
+		texts = joined(texts, v.text)
+		if english := v.advice.String(); english != "" && !known[english] {
+			known[english] = true
+			advice = joined(advice, v.advice)
 		}
-		e.Violations = append(e.Violations, v.rule)
-		texts = append(texts, v.text)
-		if v.advice != "" && !slices.Contains(advice, v.advice) {
-			advice = append(advice, v.advice)
-		}
 	}
-	if len(texts) > 0 {
-		e.Message += ": " + strings.Join(texts, "; ")
+	if advice.IsZero() {
+		advice = rephrase()
 	}
-	if e.Suggestion = strings.Join(advice, "; "); e.Suggestion == "" {
-		e.Suggestion = "Rephrase request or make skills available"
+	var e *Error
+	if resource {
+		e = domain.NewPlanError(CodeInsufficientResources, domain.Messagef("Cannot create plan within budget constraints: %s", texts), advice)
+		e.Recoverable = true
+	} else {
+		e = noPlan(texts, advice)
 	}
+	e.Violations = rules
 	return e
+}
+
+// joined is one message after another.
+func joined(a, b domain.Message) domain.Message {
+	if a.IsZero() {
+		return b
+	}
+	return domain.Messagef("%s; %s", a, b)
 }
 
 // preconditions lists every violated rule PRE-PLAN-001 to 003. a is what the
@@ -110,7 +130,7 @@ func refuse(list []violation) *Error {
 func preconditions(r Request, a Analysis, usable map[string]bool, why map[string]string, tokens int64) []violation {
 	var out []violation
 	invalid := func(detail, advice string) {
-		out = append(out, violation{rule: "PRE-PLAN-001", text: "Planning request must have valid intent and available skills (" + detail + ")", advice: advice})
+		out = append(out, violation{rule: "PRE-PLAN-001", text: domain.Messagef("Planning request must have valid intent and available skills (%s)", detail), advice: domain.Messagef(advice)})
 	}
 	if strings.TrimSpace(r.UserIntent) == "" {
 		invalid("the intent is empty", "Describe what you want")
@@ -132,7 +152,7 @@ func preconditions(r Request, a Analysis, usable map[string]bool, why map[string
 		missing = append(missing, id)
 	}
 	if len(missing) > 0 {
-		out = append(out, violation{rule: "PRE-PLAN-002", text: fmt.Sprintf("All required skills must be available (missing: %s)", strings.Join(missing, ", ")), advice: "Rephrase request or make skills available"})
+		out = append(out, violation{rule: "PRE-PLAN-002", text: domain.Messagef("All required skills must be available (missing: %s)", strings.Join(missing, ", ")), advice: domain.Messagef("Rephrase request or make skills available")})
 	}
 	if r.Constraints.Budget > 0 && float64(tokens) > r.Constraints.Budget {
 		out = append(out, tooManyTokens("PRE-PLAN-003", float64(tokens), r.Constraints.Budget))
@@ -141,5 +161,5 @@ func preconditions(r Request, a Analysis, usable map[string]bool, why map[string
 }
 
 func badTimeout(ms float64) violation {
-	return violation{rule: "PRE-PLAN-001", text: fmt.Sprintf("Planning request must have valid intent and available skills (timeout is %g ms)", ms), advice: "Give a timeout above 0, or none"}
+	return violation{rule: "PRE-PLAN-001", text: domain.Messagef("Planning request must have valid intent and available skills (timeout is %g ms)", ms), advice: domain.Messagef("Give a timeout above 0, or none")}
 }

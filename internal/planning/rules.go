@@ -349,8 +349,8 @@ func (p *Rules) fit(r Request, chosen []string, optional map[string]bool) (kept,
 				}
 			}
 			if calls > l.Remaining {
-				out = append(out, violation{rule: "POST-PLAN-004", text: fmt.Sprintf("Plan must respect all constraints (%d calls of %s are needed, %d are left)", calls, name, l.Remaining),
-					advice: "Wait until the rate limit of " + name + " is renewed, or simplify the request", resource: true})
+				out = append(out, violation{rule: "POST-PLAN-004", text: domain.Messagef("Plan must respect all constraints (%d calls of %s are needed, %d are left)", calls, name, l.Remaining),
+					advice: domain.Messagef("Wait until the rate limit of %s is renewed, or simplify the request", name), resource: true})
 			}
 		}
 		return out
@@ -414,7 +414,7 @@ func (p *Rules) sequence(r Request, a Analysis, chosen []string) (*planner.StepP
 			return !slices.ContainsFunc(p.before(id, chosen), func(d string) bool { return ids[d] == "" })
 		})
 		if at < 0 {
-			return nil, refuse([]violation{{rule: "INV-PLAN-002", text: fmt.Sprintf("the dependencies of %s form a cycle", strings.Join(left, ", ")), advice: "Correct depends_on of these skills"}})
+			return nil, refuse([]violation{{rule: "INV-PLAN-002", text: domain.Messagef("the dependencies of %s form a cycle", strings.Join(left, ", ")), advice: domain.Messagef("Correct depends_on of these skills")}})
 		}
 		s := p.byID[left[at]]
 		left = slices.Delete(left, at, at+1)

@@ -367,7 +367,7 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 			return d, nil
 		}
 		if refused == nil { // no skill at all
-			refused = refuse([]violation{{rule: "PRE-PLAN-001", text: "Planning request must have valid intent and available skills (no skill is configured)", advice: "Rephrase request or make skills available"}})
+			refused = refuse([]violation{{rule: "PRE-PLAN-001", text: domain.Messagef("Planning request must have valid intent and available skills (no skill is configured)"), advice: domain.Messagef("Rephrase request or make skills available")}})
 		}
 		return d, refused
 	}

@@ -1,7 +1,6 @@
 package preview
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,7 +118,7 @@ func (v *View) Refused(action domain.Action, err error) (p domain.Preview, ok bo
 		return p, false
 	}
 	p = v.blank(action)
-	p.Refusal, p.Suggestion = refusal.Message, refusal.Suggestion
+	p.Refusal, p.Suggestion = refusal.Localize(), refusal.Advice()
 	lists{}.fill(&p)
 	return p, true
 }
@@ -140,9 +139,9 @@ func (v *View) Simple(req domain.VerbRequest) domain.Preview {
 	p := v.blank(req.Action)
 	p.Allowed = true
 	final := v.Run.Status.Final()
-	refuse := func(on bool, why string) {
+	refuse := func(on bool, format string, args ...any) {
 		if on && p.Allowed {
-			p.Allowed, p.Refusal = false, why
+			p.Allowed, p.Refusal = false, domain.Messagef(format, args...)
 		}
 	}
 	switch req.Action {
@@ -161,7 +160,7 @@ func (v *View) Simple(req domain.VerbRequest) domain.Preview {
 	case domain.ActionRetryNow:
 		refuse(!v.State.HasWait(domain.WaitRetry), "no retry is pending")
 	}
-	refuse(final && req.Action != domain.ActionDelete, fmt.Sprintf("the run is %s", v.Run.Status))
+	refuse(final && req.Action != domain.ActionDelete, "%s", domain.RunIs(v.Run.Status, ""))
 	l := lists{keep: v.kept(v.Program, v.State)}
 	if !final && req.Action != domain.ActionDelete {
 		o := v.outlook(v.Program, v.State, v.State.Begun(), nil)
@@ -169,7 +168,7 @@ func (v *View) Simple(req domain.VerbRequest) domain.Preview {
 		if req.Action == domain.ActionCancel {
 			l.dropped = append(o.again, o.fresh...)
 			for i := range l.dropped {
-				l.dropped[i].Reason = v.cancels(l.dropped[i])
+				l.dropped[i].Reason = domain.Messagef(v.cancels(l.dropped[i]))
 			}
 		} else if req.Action != domain.ActionPause {
 			l.again, l.fresh, l.effects = o.again, o.fresh, o.effects
@@ -212,12 +211,12 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runs
 		}
 		p.Allowed = len(runstate.ResumeVerbs(v.State)) > 0 || v.Env.Unattended(v.Run)
 		if !p.Allowed {
-			p.Refusal = "the run is not stopped"
+			p.Refusal = domain.Messagef("the run is not stopped")
 			if b := v.State.Budget; b != nil {
-				p.Refusal, p.Suggestion = b.Message, "raise the limit"
+				p.Refusal, p.Suggestion = b.Message, domain.Messagef("raise the limit")
 			} else if waits := v.State.Waits(); v.Run.Status == domain.RunWaiting && len(waits) > 0 {
 				text, _ := runstate.WaitMessage(waits[0].Reason, waits)
-				p.Refusal = "nothing to resume: " + text
+				p.Refusal = domain.Messagef("nothing to resume: %s", text)
 			}
 		}
 		l := v.outlook(v.Program, v.State, v.State.Begun(), nil)
@@ -233,9 +232,7 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runs
 	}
 	reset, failure := v.State.Walk.Reset()
 	if failure != nil {
-		return p, walk.Reset{}, nil, &domain.Error{Code: domain.CodeNotResumable, Message: failure.Message,
-			Suggestion: failure.Suggestion,
-			Cause:      failure}
+		return p, walk.Reset{}, nil, domain.FailureError(domain.CodeNotResumable, failure)
 	}
 	asked, err := v.resumeOptions(req, reset)
 	if err != nil {
@@ -244,15 +241,15 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runs
 	history := v.State.History
 	v.State.AfterReset(reset)
 	p.Allowed = true
-	why := map[string]string{}
+	why := map[string]domain.Message{}
 	for _, r := range reset.Reopened {
-		why[r.Node] = domain.ReasonReopened
+		why[r.Node] = domain.Messagef(domain.ReasonReopened)
 		if v.Program.Nodes[v.Program.Index[r.Node]].Type == walk.TypeApproval {
-			why[r.Node] = domain.ReasonAskedAgain
+			why[r.Node] = domain.Messagef(domain.ReasonAskedAgain)
 		}
 	}
 	for _, r := range reset.Forgotten {
-		why[r.Node] = "it was decided by what runs again"
+		why[r.Node] = domain.Messagef("it was decided by what runs again")
 	}
 	l := v.outlook(v.Program, v.State, v.State.Begun(), why)
 	l.narrowed(asked)

@@ -2,7 +2,6 @@ package preview
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -19,25 +18,25 @@ type approvedFacts struct {
 	edits map[string]domain.RawJSON // by visit
 }
 
-// changed says why the answer to an approval step does not hold in the fork; "": it
+// changed says why the answer to an approval step does not hold in the fork; zero: it
 // holds, or the row is of another step. before are the edited visits that settled
 // before it.
-func (f approvedFacts) changed(c candidate, before map[string]bool) string {
+func (f approvedFacts) changed(c candidate, before map[string]bool) (reason domain.Message) {
 	b := f.b
 	i, ok := b.Program.Index[c.Node]
 	if !ok || b.Program.Nodes[i].Type != walk.TypeApproval || f.req.Action != domain.ActionFork {
-		return "" // a run that is planned anew keeps its answers: new unsafe steps have a request of their own
+		return reason // a run that is planned anew keeps its answers: new unsafe steps have a request of their own
 	}
 	if !b.followed(c.Seq) {
-		return "what was approved has changed: the run follows another version"
+		return domain.Messagef("what was approved has changed: the run follows another version")
 	}
 	if f.req.Input != nil && !sameJSON(f.req.Input, b.view.Run.Input) {
-		return "what was approved has changed: the run has another input"
+		return domain.Messagef("what was approved has changed: the run has another input")
 	}
 	after := b.Program.After(i)
 	for _, visit := range slices.Sorted(maps.Keys(f.edits)) {
 		if node, _, _ := visitOf(visit, nil); before[visit] || !after[b.Program.Index[node]] {
-			return fmt.Sprintf("what was approved has changed: the output of %s was edited", node)
+			return domain.Messagef("what was approved has changed: the output of %s was edited", node)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.req.Instead)) {
@@ -47,10 +46,10 @@ func (f approvedFacts) changed(c candidate, before map[string]bool) string {
 		}
 		node, _, err := visitOf(visit, func(string) int { return 1 })
 		if n, ok := b.Program.Index[node]; err == nil && ok && !after[n] {
-			return fmt.Sprintf("what was approved has changed: a stub stands in for %s", node)
+			return domain.Messagef("what was approved has changed: a stub stands in for %s", node)
 		}
 	}
-	return ""
+	return reason
 }
 
 // followed reports whether the forked run followed the fork's version when a row was

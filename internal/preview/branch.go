@@ -49,7 +49,7 @@ func (v *View) Branch(req domain.VerbRequest, prog *runstate.Compiled, raw domai
 		}
 	}
 	var l lists
-	why := map[string]string{}
+	why := map[string]domain.Message{}
 	if req.Action == domain.ActionFork {
 		b.Preview.At = req.At
 		b.Preview.Points = v.points()
@@ -126,7 +126,7 @@ func (v *View) points() []domain.ForkPoint {
 // keep walks the new plan with the old run's rows up to the fork point. A visit
 // is kept if its id, definition, recomputed input and every decision on its
 // path are equal and it read nothing that was edited.
-func (b *Branch) keep(req domain.VerbRequest, l *lists, why map[string]string) error {
+func (b *Branch) keep(req domain.VerbRequest, l *lists, why map[string]domain.Message) error {
 	v := b.view
 	if req.At > v.Run.LastSeq {
 		return domain.Errorf(domain.CodeInvalid, "the journal ends at %d; there is no position %d", v.Run.LastSeq, req.At)
@@ -148,7 +148,7 @@ func (b *Branch) keep(req domain.VerbRequest, l *lists, why map[string]string) e
 	partial := map[string]bool{}
 	tainted := map[string]bool{} // nodes whose output differs, or runs again
 	diverged := map[int]string{} // nodes behind a decision that differs, and whose
-	drop := func(c candidate, reason string) {
+	drop := func(c candidate, reason domain.Message) {
 		l.dropped = append(l.dropped, domain.PreviewStep{Node: c.Node, Visit: c.Visit, Status: c.Status, Reason: reason,
 			Effect: c.Effect, Type: b.typeOf(c.Node)})
 		if _, ok := why[c.Node]; !ok {
@@ -162,10 +162,10 @@ func (b *Branch) keep(req domain.VerbRequest, l *lists, why map[string]string) e
 			continue // further items of an edited foreach visit
 		}
 		reason := approved.changed(c, edited)
-		if reason == "" {
+		if reason.IsZero() {
 			reason = b.differs(c, isEdit, tainted, diverged)
 		}
-		if reason != "" {
+		if !reason.IsZero() {
 			drop(c, reason)
 			partial[visitName(c.Node, c.Visit)] = true
 			if changed {
@@ -230,53 +230,53 @@ func (b *Branch) typeOf(node string) string {
 	return ""
 }
 
-// differs says why a row cannot be kept; "": it can.
-func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, diverged map[int]string) string {
+// differs says why a row cannot be kept; zero: it can.
+func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, diverged map[int]string) (reason domain.Message) {
 	old := b.view.Program
 	switch {
 	case c.Status == domain.NodeCancelled:
-		return "it was cancelled"
+		return domain.Messagef("it was cancelled")
 	case c.Status == domain.NodeFailed && !edited && !handled(c.Decision) && c.Item == runstate.NoItem:
-		return "it failed"
+		return domain.Messagef("it failed")
 	case c.Status == domain.NodeFailed && c.Item != runstate.NoItem &&
 		old.Nodes[old.Index[c.Node]].OnError != walk.OnErrorContinue && !edited:
-		return "the item failed"
+		return domain.Messagef("the item failed")
 	}
 	i, ok := b.Program.Index[c.Node]
 	if !ok {
-		return "the version has no such node"
+		return domain.Messagef("the version has no such node")
 	}
 	if b.Program != old && b.Program.Fingerprint(i) != old.Fingerprint(old.Index[c.Node]) {
-		return "its definition differs"
+		return domain.Messagef("its definition differs")
 	}
 	if by := diverged[i]; by != "" {
-		return "the decision of " + by + " differs"
+		return domain.Messagef("the decision of %s differs", by)
 	}
 	k := runstate.StepKey{VisitKey: walk.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
 	if b.State.Open[k] == nil && b.State.Foreach[k.VisitKey] == nil {
-		return "what leads to it runs again or leads elsewhere"
+		return domain.Messagef("what leads to it runs again or leads elsewhere")
 	}
 	if edited {
-		return ""
+		return reason
 	}
 	for _, n := range b.Program.Reads(i) {
 		if id := b.Program.Nodes[n].ID; tainted[id] && id != c.Node {
-			return "it read the output of " + id
+			return domain.Messagef("it read the output of %s", id)
 		}
 	}
 	if c.Item != runstate.NoItem {
 		if n, failure := b.State.Walk.Items(k.VisitKey); failure != nil || c.Item >= n {
-			return "its list has no such item"
+			return domain.Messagef("its list has no such item")
 		}
 	} else if b.Program.Nodes[i].Foreach != nil {
-		return "its list is resolved again"
+		return domain.Messagef("its list is resolved again")
 	}
 	if c.input == nil {
 		if c.Status == domain.NodeFailed || c.Status == domain.NodeSkipped {
-			return ""
+			return reason
 		}
 		if b.Program.Nodes[i].Type != walk.TypeWait {
-			return "" // settled without having been given an input
+			return reason // settled without having been given an input
 		}
 	}
 	now, failure := b.State.Walk.Input(k.VisitKey, k.Item)
@@ -285,13 +285,13 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 		now, failure = b.State.Walk.Last(k.VisitKey), nil
 	}
 	if failure != nil {
-		return "its input cannot be computed: " + failure.Message
+		return domain.Messagef("its input cannot be computed: %s", failure.Message)
 	}
 	raw, err := jsonvalue.Encode(now)
 	if err != nil || !bytes.Equal(raw, c.input) {
-		return "its input differs"
+		return domain.Messagef("its input differs")
 	}
-	return ""
+	return reason
 }
 
 func handled(decision domain.RawJSON) bool {
@@ -357,13 +357,13 @@ func (v *View) KeepFor(prog *runstate.Compiled, f runstate.Facts) (kept []runsta
 	b := &Branch{view: v, Program: prog, Input: v.Run.Input, Preview: v.blank(""), State: runstate.New(prog.Program, f)}
 	b.State.Remember(v.State.Memory)
 	var l lists
-	err = b.keep(domain.VerbRequest{At: v.Run.LastSeq}, &l, map[string]string{})
+	err = b.keep(domain.VerbRequest{At: v.Run.LastSeq}, &l, map[string]domain.Message{})
 	return b.kept, l.dropped, err
 }
 
 func digestOf(parts ...any) string {
 	l := lists{}
-	p := domain.Preview{Refusal: fmt.Sprintf("%s", parts)}
+	p := domain.Preview{Refusal: domain.Verbatim(fmt.Sprintf("%s", parts))}
 	l.fill(&p)
 	return p.Digest
 }

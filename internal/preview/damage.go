@@ -138,7 +138,7 @@ const (
 )
 
 // lost adds why steps run again that ran behind the damage.
-func (v *View) lost(why map[string]string) {
+func (v *View) lost(why map[string]domain.Message) {
 	if v.Damage == nil {
 		return
 	}
@@ -148,11 +148,11 @@ func (v *View) lost(why map[string]string) {
 		}
 		switch s.Status {
 		case "":
-			why[s.Node] = whyDamaged
+			why[s.Node] = domain.Messagef(whyDamaged)
 		case domain.NodeRunning, domain.NodeWaiting, domain.NodeInDoubt:
-			why[s.Node] = whyOpen
+			why[s.Node] = domain.Messagef(whyOpen)
 		default:
-			why[s.Node] = whyBehind
+			why[s.Node] = domain.Messagef(whyBehind)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func CheckDamaged(r domain.Run, req domain.VerbRequest, d *domain.Damage) error 
 	case req.Action == domain.ActionResume:
 		return RefuseDamaged(r.ID, d, domain.CodeNotResumable, "the run cannot be resumed")
 	case req.Action == domain.ActionCancel && final:
-		return domain.Errorf(domain.CodeConflict, "nothing to cancel; the run is %s", r.Status)
+		return domain.Errorf(domain.CodeConflict, "nothing to cancel; %s", domain.RunIs(r.Status, ""))
 	case req.Action == domain.ActionDelete && !final:
 		return domain.Errorf(domain.CodeConflict, "a run that is not over cannot be deleted").Suggest("cancel it first")
 	case req.Action == domain.ActionDelete && !r.DeletedAt.IsZero():
@@ -226,12 +226,15 @@ func CheckDamaged(r domain.Run, req domain.VerbRequest, d *domain.Damage) error 
 
 // QuarantineMessage is the status message and the node of a damaged run that is
 // quarantined.
-func QuarantineMessage(d *domain.Damage) (headline, node string) {
+func QuarantineMessage(d *domain.Damage) (message domain.Message, node string) {
 	if len(d.Parts) > 0 {
-		return fmt.Sprintf("what the run was started with is damaged (%s); it cannot go on", d.Parts[0].Part), ""
+		return domain.Messagef("what the run was started with is damaged (%s); it cannot go on", d.Parts[0].Part), ""
 	}
-	return fmt.Sprintf("journal row %d is damaged; the run can go on as a fork from %s", d.Row, checkpointName(d.Checkpoint)),
-		d.Rows[0].Node
+	if d.Checkpoint.Seq == 0 {
+		return domain.Messagef("journal row %d is damaged; the run can go on as a fork from its input", d.Row), d.Rows[0].Node
+	}
+	return domain.Messagef("journal row %d is damaged; the run can go on as a fork from checkpoint %d (%s)", d.Row,
+		d.Checkpoint.Seq, d.Checkpoint.Label), d.Rows[0].Node
 }
 
 // DamagedDetail is the detail of a damaged run. One that is not over is shown as
@@ -239,11 +242,13 @@ func QuarantineMessage(d *domain.Damage) (headline, node string) {
 func (v *View) DamagedDetail() domain.RunDetail {
 	if r := &v.Run; !r.Status.Final() {
 		r.Status, r.WaitReason, r.DueAt = domain.RunWaiting, domain.WaitQuarantined, time.Time{}
-		r.Headline, r.Node = QuarantineMessage(v.Damage)
+		r.StatusMessage, r.Node = QuarantineMessage(v.Damage)
+		r.Headline = r.StatusMessage.String()
 	}
 	d := domain.RunDetail{Run: v.Run, Journal: v.Journal, Damage: v.Damage}
 	if v.Run.Status == domain.RunWaiting {
-		d.Waits = []domain.Wait{{Item: runstate.NoItem, Reason: v.Run.WaitReason, Message: v.Run.Headline}}
+		d.Waits = []domain.Wait{{Item: runstate.NoItem, Reason: v.Run.WaitReason, Message: v.Run.Headline,
+			Text: v.Run.StatusMessage}}
 	}
 	return d
 }

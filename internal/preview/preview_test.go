@@ -94,7 +94,7 @@ func TestRefused(t *testing.T) {
 	v := view(t, twoSteps, domain.RunCompleted, result("a", domain.NodeCompleted), result("b", domain.NodeCompleted))
 	_, _, _, err := v.Resume(domain.VerbRequest{Run: "r", Action: domain.ActionResume})
 	p, ok := v.Refused(domain.ActionResume, err)
-	if !ok || p.Allowed || p.Refusal == "" || p.Suggestion == "" || p.Digest == "" {
+	if !ok || p.Allowed || p.Refusal.IsZero() || p.Suggestion.IsZero() || p.Digest == "" {
 		t.Errorf("got %+v, %v", p, ok)
 	}
 	if _, ok := v.Refused(domain.ActionResume, domain.Errorf(domain.CodeInvalid, "x")); ok {

@@ -71,13 +71,13 @@ func touches(e walk.Effect) bool {
 
 // outlook says what a state leads to: which nodes run when it is set going. seen
 // says how often a node ran before.
-func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]int, why map[string]string) lists {
+func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]int, why map[string]domain.Message) lists {
 	var l lists
-	add := func(i, visit int, items []int, reason string) {
+	add := func(i, visit int, items []int, reason domain.Message) {
 		n := &p.Nodes[i]
 		step := domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)),
 			Items: items, Reason: reason}
-		if r, ok := why[n.ID]; ok && reason == "" {
+		if r, ok := why[n.ID]; ok && reason.IsZero() {
 			step.Reason = r
 		}
 		if seen[n.ID] > 0 {
@@ -124,7 +124,7 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 			continue
 		}
 		listed[w.Node] = true
-		add(w.Node, w.Visit, nil, "")
+		add(w.Node, w.Visit, nil, domain.Message{})
 		from(w.Node)
 	}
 	for _, w := range s.OpenSteps() {
@@ -144,7 +144,7 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 			add(k.Node, k.Visit, slices.DeleteFunc(items[k], func(i int) bool {
 				return s.GivenReason(runstate.StepKey{VisitKey: k,
 					Item: i}) != ""
-			}), "")
+			}), domain.Message{})
 		}
 		from(k.Node)
 	}
@@ -190,9 +190,9 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 		case ahead[i] != "":
 			l.given = append(l.given, v.givenStep(p, i, 0, ahead[i]))
 		case listed[i]:
-			add(i, 0, nil, "the loop may come round again")
+			add(i, 0, nil, domain.Messagef("the loop may come round again"))
 		default:
-			add(i, 0, nil, "")
+			add(i, 0, nil, domain.Message{})
 		}
 	}
 	return l
@@ -215,11 +215,11 @@ func (v *View) answeredStep(p *runstate.Compiled, w *runstate.Step) domain.Previ
 	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n))}
 	switch w.Resolution.Action {
 	case runstate.ActionHappened:
-		step.Status, step.Reason = domain.NodeCompleted, runstate.ReasonHappened
+		step.Status, step.Reason = domain.NodeCompleted, domain.Messagef(runstate.ReasonHappened)
 	case runstate.ActionSkip:
-		step.Status, step.Reason = domain.NodeSkipped, runstate.ReasonSkipped
+		step.Status, step.Reason = domain.NodeSkipped, domain.Messagef(runstate.ReasonSkipped)
 	case runstate.ActionFail:
-		step.Status, step.Reason = domain.NodeFailed, runstate.ReasonFailed
+		step.Status, step.Reason = domain.NodeFailed, domain.Messagef(runstate.ReasonFailed)
 	}
 	return step
 }
@@ -228,14 +228,14 @@ func (v *View) answeredStep(p *runstate.Compiled, w *runstate.Step) domain.Previ
 func (v *View) givenStep(p *runstate.Compiled, node, visit int, why string) domain.PreviewStep {
 	n := &p.Nodes[node]
 	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)),
-		Status: domain.NodeCompleted, Reason: why}
+		Status: domain.NodeCompleted, Reason: domain.Messagef(why)}
 }
 
 func (v *View) doubtStep(p *runstate.Compiled, w *runstate.Step) domain.PreviewStep {
 	n := &p.Nodes[w.Node]
 	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)),
 		Status: domain.NodeInDoubt,
-		Reason: "say first whether it happened"}
+		Reason: domain.Messagef("say first whether it happened")}
 	if w.Item != runstate.NoItem {
 		step.Items = []int{w.Item}
 	}

@@ -91,7 +91,8 @@ type (
 		// Unreported is what calls without a row may have used.
 		Unreported domain.Usage
 		// Limit says which limit ended the attempt, LimitCode what ends the wait for it.
-		Limit, LimitCode string
+		Limit     domain.Message
+		LimitCode string
 	}
 	// AttemptDone says that the handler returned: with an output, or with a failure.
 	AttemptDone struct {
@@ -119,7 +120,7 @@ type (
 		Attempt  *Attempt
 		Row      domain.Entry
 		Uses     []domain.Use
-		Messages []domain.Message
+		Messages []domain.AgentMessage
 		Handoff  *domain.Handoff
 	}
 )

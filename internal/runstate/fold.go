@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -234,7 +235,7 @@ func (s *State) applyRun(e *domain.Entry) error {
 	case VerbOptions:
 		applyOptions(s, p.Options)
 	case VerbBudget:
-		s.Budget = &BudgetWait{Message: p.Message, Code: p.Code, since: e.At}
+		s.Budget = &BudgetWait{Message: message.Decode(p.Text, p.Message), Code: p.Code, since: e.At}
 	case VerbLimits, VerbBudgetRetry:
 		s.Budget = nil
 	default:

@@ -1,7 +1,6 @@
 package runstate
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -12,8 +11,9 @@ import (
 // BudgetWait is why a run waits for a higher limit. Code is set if something else than
 // a higher limit ends the wait.
 type BudgetWait struct {
-	Message, Code string
-	since         time.Time
+	domain.Message
+	Code  string
+	since time.Time
 }
 
 const defaultSteps = 100_000 // nodes per run
@@ -54,19 +54,19 @@ type Spent struct {
 // Tokens is the number of input and output tokens.
 func (s Spent) Tokens() int64 { return s.Usage.InputTokens + s.Usage.OutputTokens }
 
-// Exceeded says which limit the next node or call would exceed; "": none.
-func Exceeded(l domain.Limits, s Spent) string {
+// Exceeded says which limit the next node or call would exceed; zero: none.
+func Exceeded(l domain.Limits, s Spent) (none domain.Message) {
 	switch tokens := s.Tokens(); {
 	case l.MaxSteps > 0 && s.Steps >= l.MaxSteps:
-		return fmt.Sprintf("max_steps %d is used up", l.MaxSteps)
+		return domain.Messagef("max_steps %d is used up", l.MaxSteps)
 	case l.MaxDuration > 0 && s.Time >= l.MaxDuration:
-		return fmt.Sprintf("max_duration %s is used up", l.MaxDuration)
+		return domain.Messagef("max_duration %s is used up", l.MaxDuration)
 	case l.MaxTokens > 0 && tokens >= l.MaxTokens:
-		return fmt.Sprintf("max_tokens %d is used up: %d tokens", l.MaxTokens, tokens)
+		return domain.Messagef("max_tokens %d is used up: %d tokens", l.MaxTokens, tokens)
 	case l.MaxCost > 0 && s.Usage.Cost >= l.MaxCost:
-		return fmt.Sprintf("max_cost %g is used up: %g", l.MaxCost, s.Usage.Cost)
+		return domain.Messagef("max_cost %g is used up: %g", l.MaxCost, s.Usage.Cost)
 	}
-	return ""
+	return none
 }
 
 // CodePrice is the code of a wait for budget that ends once a price is configured.

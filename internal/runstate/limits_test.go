@@ -28,7 +28,7 @@ func TestLimits(t *testing.T) {
 		"time":    {Spent{Time: time.Minute}, true},
 		"almost":  {Spent{Steps: 4, Time: 59 * time.Second, Usage: domain.Usage{InputTokens: 9}}, false},
 	} {
-		if got := Exceeded(smallLimits, tt.Spent) != ""; got != tt.over {
+		if got := !Exceeded(smallLimits, tt.Spent).IsZero(); got != tt.over {
 			t.Errorf("%s: got %v, want %v", name, got, tt.over)
 		}
 	}

@@ -31,7 +31,7 @@ type Machine struct {
 	queue    queue
 	starting bool                 // a step is being started or run inline
 	attempts map[StepKey]*Attempt // under way
-	budget   string               // why nothing starts as long as something runs
+	budget   domain.Message       // why nothing starts as long as something runs
 
 	runningSince time.Duration // reading of the monotonic clock
 	dueDirty     bool          // the time at which the run is due may have changed
@@ -162,7 +162,7 @@ func (m *Machine) blocked() bool { return m.env.Stopping || m.barred() }
 // barred is blocked for a reason that outlives a restart.
 func (m *Machine) barred() bool {
 	s := m.State
-	return s.Paused || s.Held || s.Quarantined || m.env.Options.Safe || m.budget != "" || s.Budget != nil || m.ended || m.early() ||
+	return s.Paused || s.Held || s.Quarantined || m.env.Options.Safe || !m.budget.IsZero() || s.Budget != nil || m.ended || m.early() ||
 		m.Program.Replans && s.Replanning() != nil
 }
 

@@ -2,7 +2,6 @@ package runstate
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,11 +12,7 @@ import (
 
 // Conflict is the error of an action that the run is not in the right status for.
 func (m *Machine) Conflict(format string, args ...any) *domain.Error {
-	state := string(m.Run.Status)
-	if m.Run.Status == domain.RunWaiting {
-		state += " (" + string(m.Run.WaitReason) + ")"
-	}
-	return domain.Errorf(domain.CodeConflict, "%s; the run is %s", fmt.Sprintf(format, args...), state)
+	return domain.Errorf(domain.CodeConflict, "%s; %s", domain.Messagef(format, args...), domain.RunIs(m.Run.Status, m.Run.WaitReason))
 }
 
 // CheckRevision refuses an action on a run that has moved on since its revision was seen.
@@ -159,7 +154,7 @@ func (ev *OperatorAction) limits(m *Machine, record *domain.AuditRecord) error {
 	record.Detail = domain.ChangeDetail(domain.ViewLimits(m.Run.Limits), domain.ViewLimits(limits))
 	ev.row(m, VerbDecision{Verb: VerbLimits, Limits: &limits})
 	m.Run.Limits, m.patch().Limits = limits, &limits
-	m.budget = ""
+	m.budget = domain.Message{}
 	armDeadline(m)
 	m.do(FreeCalls{})
 	return nil
@@ -187,7 +182,7 @@ func (ev *OperatorAction) resumeEnded(m *Machine, record domain.AuditRecord) {
 	p := m.patch()
 	p.ClearError, p.EndedAt = true, &time.Time{}
 	m.Run.Error, m.Run.EndedAt, m.ended = nil, time.Time{}, false
-	m.budget, m.dueDirty = "", true
+	m.budget, m.dueDirty = domain.Message{}, true
 	undone := undoneVisits(m.State, ev.Reset)
 	m.path = slices.DeleteFunc(m.path, func(d Settled) bool { return undone[walk.VisitKey{Node: d.Node, Visit: d.Visit}] })
 	path := pathOf(m.path[:min(len(m.path), maxPath)])
@@ -198,7 +193,7 @@ func (ev *OperatorAction) resumeEnded(m *Machine, record domain.AuditRecord) {
 	p.Status = domain.RunQueued
 	m.Run.Status, m.Run.WaitReason = domain.RunQueued, ""
 	m.record(ev.Request.Receipt, m.Run.ID, record)
-	m.next.Audit = append(m.next.Audit, StatusRecord(m.Run.ID, domain.RunQueued, "", ""))
+	m.next.Audit = append(m.next.Audit, StatusRecord(m.Run.ID, domain.RunQueued, "", domain.Message{}))
 	m.reopening = true
 	m.complete()
 	m.reopening = false
@@ -325,18 +320,22 @@ func applyResolution(m *Machine, w *Step, said Resolution) {
 }
 
 // StatusRecord is the audit record of a run's change of status.
-func StatusRecord(run string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.AuditRecord {
-	return failureRecord(run, status, reason, headline, "")
+func StatusRecord(run string, status domain.RunStatus, reason domain.WaitReason, message domain.Message) domain.AuditRecord {
+	return failureRecord(run, status, reason, message, "")
 }
 
 // failureRecord is StatusRecord with why a step plan failed.
-func failureRecord(run string, status domain.RunStatus, reason domain.WaitReason, headline, failure string) domain.AuditRecord {
+func failureRecord(run string, status domain.RunStatus, reason domain.WaitReason, message domain.Message,
+	failure string) domain.AuditRecord {
 	d := map[string]any{"status": status}
 	if reason != "" {
 		d["waitReason"] = reason
 	}
-	if headline = strings.ToValidUTF8(ClipText(headline, 500), ""); headline != "" {
+	if headline := strings.ToValidUTF8(ClipText(message.String(), 500), ""); headline != "" {
 		d["headline"] = headline
+	}
+	if stored := message.Encode(); stored != "" {
+		d["message"] = stored
 	}
 	if failure != "" {
 		d["failureReason"] = failure

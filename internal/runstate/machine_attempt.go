@@ -56,11 +56,12 @@ func (ev *AttemptReady) handle(m *Machine) error {
 	e.Agent = node.Agent
 	m.add(e) //seed:intent
 	p := m.patch()
-	headline := node.ID
+	message := domain.Verbatim(node.ID)
 	if t.Number > 1 {
-		headline = fmt.Sprintf("%s (attempt %d)", node.ID, t.Number)
+		message = domain.Messagef("%s (attempt %d)", node.ID, t.Number)
 	}
-	p.Headline, p.Node = &headline, &node.ID
+	headline := message.String()
+	p.Headline, p.Message, p.Node = &headline, message, &node.ID
 	m.doAfter(StartAttempt{t})
 	return nil
 }

@@ -24,11 +24,11 @@ func (m *Machine) Spent(now time.Duration) Spent {
 
 func (m *Machine) spent() Spent { return m.Spent(m.env.Monotonic) }
 
-// overBudget says why a step may not start; "": it may.
-func overBudget(m *Machine, k StepKey) string {
+// overBudget says why a step may not start; zero: it may.
+func overBudget(m *Machine, k StepKey) (none domain.Message) {
 	l := m.Run.Limits
 	if l == (domain.Limits{}) {
-		return ""
+		return none
 	}
 	s := m.spent()
 	if l.MaxSteps > 0 && s.Steps+int64(len(m.State.Open)) >= l.MaxSteps {
@@ -87,21 +87,21 @@ func cutOff(m *Machine, t *Attempt) {
 }
 
 // waitForBudget lets the run wait until a limit is raised. code says what else ends the wait.
-func waitForBudget(m *Machine, message, code string) {
+func waitForBudget(m *Machine, message domain.Message, code string) {
 	if m.State.Budget != nil || m.State.Cancelled || m.ended {
 		return
 	}
-	m.verbRow(VerbDecision{Verb: VerbBudget, Message: message, Code: code}, domain.System.Name, "")
+	m.verbRow(VerbDecision{Verb: VerbBudget, Message: message.String(), Text: message.Encode(), Code: code}, domain.System.Name, "")
 }
 
 // limitReached says which limit ended an attempt.
-func limitReached(m *Machine, ev *AttemptEnding) (message, code string) {
-	if ev.Limit != "" {
+func limitReached(m *Machine, ev *AttemptEnding) (message domain.Message, code string) {
+	if !ev.Limit.IsZero() {
 		return ev.Limit, ev.LimitCode
 	}
 	l := m.Run.Limits
-	if why := Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, m.spent()); why != "" {
+	if why := Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, m.spent()); !why.IsZero() {
 		return why, ""
 	}
-	return "a limit of the run was reached", ""
+	return domain.Messagef("a limit of the run was reached"), ""
 }

@@ -73,7 +73,7 @@ func recordMessages(m *Machine, e *domain.Entry) {
 	if agent == "" {
 		return
 	}
-	msg := domain.Message{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Item: e.Item,
+	msg := domain.AgentMessage{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Item: e.Item,
 		Metadata: domain.MessageMetadata{Timestamp: e.At, Priority: domain.MessagePriority(m.Run.Priority)}}
 	from := senderOf(m, node)
 	if from == agent { // it goes on with its own work: the plan asks it

@@ -1,7 +1,6 @@
 package runstate
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -43,8 +42,9 @@ func (m *Machine) status() {
 	if m.Run.StartedAt.IsZero() && status != domain.RunQueued && status != domain.RunCancelled {
 		m.setStarted()
 	}
-	headline, node := statusMessage(m, status, reason, waits)
-	p.Headline, p.Node = &headline, &node
+	message, node := statusMessage(m, status, reason, waits)
+	headline := message.String()
+	p.Headline, p.Message, p.Node = &headline, message, &node
 	switch {
 	case status == domain.RunRunning:
 		m.runningSince = m.env.Monotonic
@@ -55,8 +55,8 @@ func (m *Machine) status() {
 	if status == domain.RunFailed && m.Program.Kind == walk.KindSteps && m.Run.Error != nil {
 		failure = StepFailureReason(m.Program.Program, m.Run.Error)
 	}
-	m.next.Audit = append(m.next.Audit, failureRecord(m.Run.ID, status, reason, headline, failure))
-	m.Run.Status, m.Run.WaitReason, m.Run.Headline, m.Run.Node = status, reason, headline, node
+	m.next.Audit = append(m.next.Audit, failureRecord(m.Run.ID, status, reason, message, failure))
+	m.Run.Status, m.Run.WaitReason, m.Run.Headline, m.Run.StatusMessage, m.Run.Node = status, reason, headline, message, node
 	armDeadline(m)
 	if status != domain.RunRunning {
 		m.do(YieldSlot{})
@@ -199,7 +199,7 @@ func currentStatus(m *Machine) (domain.RunStatus, domain.WaitReason, []domain.Wa
 }
 
 // statusMessage is the status message of the run, and the node that it names.
-func statusMessage(m *Machine, status domain.RunStatus, reason domain.WaitReason, waits []domain.Wait) (text, node string) {
+func statusMessage(m *Machine, status domain.RunStatus, reason domain.WaitReason, waits []domain.Wait) (message domain.Message, node string) {
 	switch status {
 	case domain.RunRunning:
 		first := NoItem
@@ -216,21 +216,21 @@ func statusMessage(m *Machine, status domain.RunStatus, reason domain.WaitReason
 		if first != NoItem {
 			node = m.Program.Nodes[first].ID
 		}
-		return node, node
+		return domain.Verbatim(node), node
 	case domain.RunFailed:
 		return FailureMessage(m.State)
 	case domain.RunCompleted:
 		return CompletedMessage(m.State)
 	case domain.RunWaiting:
 		if len(waits) == 0 {
-			return "", ""
+			return message, ""
 		}
 		if reason == domain.WaitRetry {
 			return RetryMessage(m.State, waits[0])
 		}
 		return WaitMessage(reason, waits)
 	}
-	return "", ""
+	return message, ""
 }
 
 // handle records that the run gives no sign of life, or gives one again.
@@ -240,13 +240,14 @@ func (ev *Silence) handle(m *Machine) error {
 		return nil
 	}
 	m.Run.Attention = on
-	headline, node := statusMessage(m, domain.RunRunning, "", nil)
+	message, node := statusMessage(m, domain.RunRunning, "", nil)
 	if on {
-		headline, node = fmt.Sprintf("%s gives no sign of life since %s", ev.Node, ev.Since.Format(time.RFC3339)), ev.Node
+		message, node = domain.Messagef("%s gives no sign of life since %s", ev.Node, ev.Since), ev.Node
 	}
+	headline := message.String()
 	p := m.patch()
-	p.Silent, p.Headline, p.Node = &on, &headline, &node
-	m.Run.Headline, m.Run.Node = headline, node
+	p.Silent, p.Headline, p.Message, p.Node = &on, &headline, message, &node
+	m.Run.Headline, m.Run.StatusMessage, m.Run.Node = headline, message, node
 	return nil
 }
 

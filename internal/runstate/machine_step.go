@@ -18,7 +18,7 @@ func (Complete) handle(m *Machine) error {
 
 func (Advance) handle(m *Machine) error {
 	considerReplan(m)
-	m.budget = ""
+	m.budget = domain.Message{}
 	if m.env.Hold || m.env.Maintenance || m.blocked() {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (Advance) handle(m *Machine) error {
 	if k == nil {
 		return nil
 	}
-	if why := overBudget(m, *k); why != "" {
+	if why := overBudget(m, *k); !why.IsZero() {
 		if m.budget = why; len(m.attempts) == 0 { // else what runs may end without using it up
 			waitForBudget(m, why, "")
 		}

@@ -38,6 +38,7 @@ type VerbDecision struct {
 	Limits  *domain.Limits    `json:"limits,omitempty"`
 	Options *ResumeOptions    `json:"options,omitempty"`
 	Message string            `json:"message,omitempty"` // VerbBudget: the limit that is reached
+	Text    string            `json:"text,omitempty"`    // VerbBudget: the message with its arguments, as it is stored
 	Code    string            `json:"code,omitempty"`    // VerbBudget: what ends the wait, if not a higher limit
 }
 

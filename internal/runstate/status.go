@@ -2,7 +2,6 @@ package runstate
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -10,14 +9,14 @@ import (
 
 // FailureMessage is the status message of a failed run, and the node that it names, e.g.
 // "fetch failed after 3 of 3 attempts: 503 …".
-func FailureMessage(s *State) (text, node string) {
+func FailureMessage(s *State) (message domain.Message, node string) {
 	f := s.Walk.Outcome().Failure
 	if f == nil {
-		return "failed", ""
+		return domain.Messagef("failed"), ""
 	}
 	i, ok := s.Program.Index[f.Node]
 	if !ok {
-		return f.Message, f.Node
+		return domain.Verbatim(f.Message), f.Node
 	}
 	most, last := s.Program.Nodes[i].MaxAttempts, 0
 	for k, p := range s.Carried {
@@ -26,14 +25,14 @@ func FailureMessage(s *State) (text, node string) {
 		}
 	}
 	if most > 1 && last > 0 && f.Code != walk.CodeRejected {
-		return fmt.Sprintf("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
+		return domain.Messagef("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
 	}
-	return fmt.Sprintf("%s failed: %s", f.Node, f.Message), f.Node
+	return domain.Messagef("%s failed: %s", f.Node, f.Message), f.Node
 }
 
 // CompletedMessage is the status message of a completed run, and the node that it names:
 // empty, or that steps failed and the run completed all the same.
-func CompletedMessage(s *State) (text, node string) {
+func CompletedMessage(s *State) (message domain.Message, node string) {
 	failed := 0
 	for i := range s.Program.Nodes {
 		if s.Walk.Continued(i) {
@@ -43,19 +42,19 @@ func CompletedMessage(s *State) (text, node string) {
 	}
 	switch failed {
 	case 0:
-		return "", ""
+		return message, ""
 	case 1:
-		return "1 step failed", node
+		return domain.Messagef("1 step failed"), node
 	}
-	return fmt.Sprintf("%d steps failed", failed), node
+	return domain.Messagef("%d steps failed", failed), node
 }
 
 // RetryMessage is the status message of a run that waits for a retry, and the node, e.g.
 // "fetch will be tried again after 2 of 5 attempts: 503 …".
-func RetryMessage(s *State, w domain.Wait) (text, node string) {
+func RetryMessage(s *State, w domain.Wait) (message domain.Message, node string) {
 	for _, k := range s.OpenSteps() {
 		if n := s.Program.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.Item == w.Item {
-			return fmt.Sprintf("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(n.MaxAttempts,
+			return domain.Messagef("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(n.MaxAttempts,
 				k.Attempt+1), w.Message), w.Node
 		}
 	}

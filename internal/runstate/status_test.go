@@ -40,18 +40,18 @@ func TestStatusMessages(t *testing.T) {
 		t.Error("a waits for its retry, b for the approval q")
 	}
 	waits := s.Waits()
-	if text, node := WaitMessage(waits[0].Reason, waits); text != "m" || node != "b" {
+	if text, node := WaitMessage(waits[0].Reason, waits); text.String() != "m" || node != "b" {
 		t.Errorf("waiting: %q, %q", text, node)
 	}
-	if text, node := RetryMessage(s, waits[1]); text != "a will be tried again after 1 of 3 attempts: 503" || node != "a" {
+	if text, node := RetryMessage(s, waits[1]); text.String() != "a will be tried again after 1 of 3 attempts: 503" || node != "a" {
 		t.Errorf("retry: %q, %q", text, node)
 	}
 	row(domain.Entry{Kind: domain.EntryResult, Node: "b", Final: true, Status: domain.NodeCompleted, Output: domain.RawJSON("1")})
 	row(domain.Entry{Kind: domain.EntryResult, Node: "a", Final: true, Status: domain.NodeFailed, Failure: unavailable})
-	if text, node := FailureMessage(s); text != "a failed after 1 of 3 attempts: 503" || node != "a" {
+	if text, node := FailureMessage(s); text.String() != "a failed after 1 of 3 attempts: 503" || node != "a" {
 		t.Errorf("failed: %q, %q", text, node)
 	}
-	if text, node := CompletedMessage(s); text != "" || node != "" {
+	if text, node := CompletedMessage(s); text.String() != "" || node != "" {
 		t.Errorf("nothing was continued: %q, %q", text, node)
 	}
 }

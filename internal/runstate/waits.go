@@ -2,7 +2,6 @@ package runstate
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +44,7 @@ func (s *State) Waits() []domain.Wait {
 	flag(s.Held, domain.WaitHeld, "")
 	flag(s.Paused, domain.WaitPaused, "")
 	if b := s.Budget; b != nil {
-		list = append(list, domain.Wait{Item: NoItem, Reason: domain.WaitBudget, Since: b.since, Message: b.Message})
+		list = append(list, domain.Wait{Item: NoItem, Reason: domain.WaitBudget, Since: b.since, Message: b.String(), Text: b.Message})
 	}
 	for _, w := range s.OpenSteps() {
 		wait := domain.Wait{Node: s.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: w.Item, Since: w.Since}
@@ -162,31 +161,44 @@ func ToolNames(calls []domain.OpenCall) string {
 
 // WaitMessage is the status message of a run that waits for the reason, and the node that it
 // names. waits are all its waits, that one first.
-func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (text, node string) {
+func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (message domain.Message, node string) {
 	w := waits[0]
 	node = w.Node
 	switch reason {
 	case domain.WaitApproval:
-		return cmp.Or(w.Message, "approval of "+node), node
+		if w.Message == "" {
+			return domain.Messagef("approval of %s", node), node
+		}
+		return domain.Verbatim(w.Message), node
 	case domain.WaitInDoubt:
 		if len(w.Calls) > 0 {
-			return fmt.Sprintf("%s called %s, which may have had its effect; say whether it happened", node, ToolNames(w.Calls)), node
+			return domain.Messagef("%s called %s, which may have had its effect; say whether it happened", node, ToolNames(w.Calls)), node
 		}
-		return fmt.Sprintf("%s may have had its effect; say whether it happened", node), node
+		return domain.Messagef("%s may have had its effect; say whether it happened", node), node
 	case domain.WaitRetry:
-		return fmt.Sprintf("%s will be tried again: %s", node, w.Message), node
+		return domain.Messagef("%s will be tried again: %s", node, w.Message), node
 	case domain.WaitTimer:
-		return fmt.Sprintf("%s waits until %s", node, w.Due.Format(time.RFC3339)), node
+		return domain.Messagef("%s waits until %s", node, w.Due), node
 	case domain.WaitChild:
-		return fmt.Sprintf("%s waits for run %s", node, domain.ShortID(w.Child)), node
+		return domain.Messagef("%s waits for run %s", node, domain.ShortID(w.Child)), node
 	case domain.WaitReplan:
-		return fmt.Sprintf("%s failed; the rest is planned anew: %s", node, w.Message), node
+		return domain.Messagef("%s failed; the rest is planned anew: %s", node, w.Message), node
 	case domain.WaitBudget:
-		return w.Message, node
+		return waitText(w), node
 	case domain.WaitHeld:
-		return "held since the database was taken back", node
+		return domain.Messagef("held since the database was taken back"), node
 	case domain.WaitQuarantined:
-		return "parked: kairosd died repeatedly while this run worked", node
+		return domain.Messagef("parked: kairosd died repeatedly while this run worked"), node
+	case domain.WaitPaused:
+		return domain.Messagef("paused"), node
 	}
-	return string(reason), node
+	return domain.Verbatim(string(reason)), node
+}
+
+// waitText is the message of a wait.
+func waitText(w domain.Wait) domain.Message {
+	if w.Text.IsZero() {
+		return domain.Verbatim(w.Message)
+	}
+	return w.Text
 }

@@ -16,7 +16,7 @@ func bulkRecord(b domain.Bulk, action string, actor domain.Actor, reason string)
 // SettleBulkItem records what became of one run of a bulk act.
 func (s work) SettleBulkItem(_ context.Context, id string, it domain.BulkItem) error {
 	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
-		n, err := w.q.BulkItemSettle(w.ctx, dbsqlc.BulkItemSettleParams{State: it.State, Result: it.Result, Detail: it.Detail, At: core.Micros(it.At), Bulk: id, Position: it.Position})
+		n, err := w.q.BulkItemSettle(w.ctx, dbsqlc.BulkItemSettleParams{State: it.State, Result: it.Result, Detail: it.Detail, Message: domain.EncodeMessage(it.Message), At: core.Micros(it.At), Bulk: id, Position: it.Position})
 		if err != nil || n == 0 {
 			return nil, err
 		}

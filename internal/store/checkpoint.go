@@ -221,8 +221,8 @@ func (w *writer) move(rowID int64, st, next *runState, steps int64, patch *domai
 		w.moved = append(w.moved, rowID)
 	}
 	next.moved.steps += steps
-	if patch != nil && patch.Headline != nil {
-		next.Headline, next.moved.headline = *patch.Headline, true
+	if patch != nil && next.setHeadline(patch) {
+		next.moved.headline = true
 	}
 	if patch != nil && patch.Node != nil {
 		next.Node, next.moved.headline = *patch.Node, true
@@ -298,7 +298,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 			*into = *from
 		}
 	}
-	set(&next.Headline, patch.Headline)
+	next.setHeadline(patch)
 	set(&next.Node, patch.Node)
 	if patch.Error != nil {
 		next.ErrorCode, next.Fingerprint = patch.Error.Code, domain.Alike(patch.Error.Message)
@@ -377,12 +377,12 @@ func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 	patch := p.c.Patch
 	if next.Status == before.Status && next.WaitReason == before.WaitReason && next.Attention == before.Attention && next.EndedAt == before.EndedAt && next.Fingerprint == before.Fingerprint {
 		return w.q.RunProgress(w.ctx, dbsqlc.RunProgressParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path,
-			Headline: next.Headline, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
+			Headline: next.Headline, Message: next.Message, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
 			AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
 			Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs, ID: p.rowID, Fence: p.c.Fence})
 	}
 	return w.q.RunAdvance(w.ctx, dbsqlc.RunAdvanceParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path,
-		Headline: next.Headline, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
+		Headline: next.Headline, Message: next.Message, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
 		AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
 		Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs,
 		Status: next.Status, WaitReason: next.WaitReason, Attention: next.Attention, EndedAt: next.EndedAt, Fingerprint: next.Fingerprint, ID: p.rowID, Fence: p.c.Fence})

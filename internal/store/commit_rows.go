@@ -19,12 +19,20 @@ func (w *writer) planVersionOf(hash string) (dbsqlc.VersionOfRunRow, error) {
 	return v, err
 }
 
+// setHeadline takes the status message of a patch; false: it has none.
+func (st *runState) setHeadline(p *domain.RunPatch) bool {
+	if p.Headline != nil {
+		st.Headline, st.Message = *p.Headline, domain.EncodeMessage(p.Message)
+	}
+	return p.Headline != nil
+}
+
 // advanceRun moves a run's journal position past the checkpoints that this batch
 // has of it; 0 rows: another writer was first.
 func (w *writer) advanceRun(rowID int64, st *runState) (int64, error) {
 	if st.moved.headline {
 		return w.q.RunMoveMessage(w.ctx, dbsqlc.RunMoveMessageParams{LastSeq: st.LastSeq, Steps: st.moved.steps, Path: st.Path,
-			Headline: st.Headline, Node: st.Node, ID: rowID, Before: st.moved.fence})
+			Headline: st.Headline, Message: st.Message, Node: st.Node, ID: rowID, Before: st.moved.fence})
 	}
 	return w.q.RunMove(w.ctx, dbsqlc.RunMoveParams{LastSeq: st.LastSeq, Steps: st.moved.steps, Path: st.Path, ID: rowID, Before: st.moved.fence})
 }

@@ -65,7 +65,7 @@ func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.Failu
 			return nil, core.Translate(err, "group failures")
 		}
 		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint, Runs: r.Runs,
-			First: core.FromMicros(r.FirstAt), Last: core.FromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Version: int(newest.Number)}
+			First: core.FromMicros(r.FirstAt), Last: core.FromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Message: domain.DecodeMessage(newest.Message, newest.Headline), Version: int(newest.Number)}
 		acks, err := s.store.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if err != nil {
 			return nil, core.Translate(err, "group failures")
@@ -87,15 +87,15 @@ func lastAlike(ref domain.FailureRef) string {
 
 // newestOf is the headline of the run of a group that failed last; empty: none
 // of it needs attention any more, or what they say is left open.
-func (s attention) newestOf(ctx context.Context, planID int64, ref domain.FailureRef) (string, error) {
+func (s attention) newestOf(ctx context.Context, planID int64, ref domain.FailureRef) (headline string, message *string, err error) {
 	if ref.Alike == "" {
-		return "", nil
+		return "", nil, nil
 	}
 	r, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
+		return "", nil, nil
 	}
-	return r.Headline, core.Translate(err, "find the newest failure")
+	return r.Headline, r.Message, core.Translate(err, "find the newest failure")
 }
 
 // ackBatch is how many runs one write acknowledges: others write in between.
@@ -105,6 +105,7 @@ const ackBatch = 2000
 type FailedRuns struct {
 	planID   int64
 	headline string // of the newest that needs attention
+	message  *string
 	runs     []dbsqlc.FailureAckRunsRow
 }
 
@@ -117,7 +118,7 @@ func (s attention) FailedRuns(ctx context.Context, ref domain.FailureRef, acknow
 	}
 	f := FailedRuns{planID: p.ID}
 	if !acknowledged {
-		if f.headline, err = s.store.newestOf(ctx, p.ID, ref); err != nil {
+		if f.headline, f.message, err = s.store.newestOf(ctx, p.ID, ref); err != nil {
 			return f, err
 		}
 	}
@@ -165,7 +166,7 @@ func (tx *Tx) SetAttention(f FailedRuns, on bool) (int64, error) {
 // AckFailures keeps who acknowledged a group, of how many runs, and why.
 func (tx *Tx) AckFailures(f FailedRuns, ref domain.FailureRef, runs int64, note string) error {
 	return tx.w.q.FailureAckPut(tx.w.ctx, dbsqlc.FailureAckPutParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike,
-		Headline: f.headline, Actor: tx.op.By.Name, Note: note, Runs: runs, At: core.Micros(tx.op.At)})
+		Headline: f.headline, Message: f.message, Actor: tx.op.By.Name, Note: note, Runs: runs, At: core.Micros(tx.op.At)})
 }
 
 // UnackFailures removes the acknowledgments of a group.

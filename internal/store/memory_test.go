@@ -143,7 +143,7 @@ func TestMessages(t *testing.T) {
 	}
 	long := domain.RawJSON(`"` + strings.Repeat("y", 9000) + `"`)
 	now := time.Now().Truncate(time.Microsecond).UTC()
-	sent := []domain.Message{
+	sent := []domain.AgentMessage{
 		{ID: "1", From: "a", To: "b", Type: domain.MessageRequest, Payload: long, Seq: 1, Node: "n", Visit: 1, Item: -1,
 			Metadata: domain.MessageMetadata{Timestamp: now, Priority: "high", TTL: 500, RetryCount: 2, RequiresAck: true, IsPlanContext: true, StepID: "n"}},
 		{ID: "2", CorrelationID: "1", From: "b", To: "a", Type: domain.MessageAck, Seq: 1, Node: "n", Visit: 1, Item: -1, Metadata: domain.MessageMetadata{Timestamp: now, Priority: "high"}},

@@ -7,7 +7,7 @@ import (
 )
 
 // letters turns messages into rows; long payloads are shared with the journal.
-func (s rows) letters(list []domain.Message, rowID int64, payloads *[]dbsqlc.PayloadInsertParams) ([]dbsqlc.MessageInsertParams, error) {
+func (s rows) letters(list []domain.AgentMessage, rowID int64, payloads *[]dbsqlc.PayloadInsertParams) ([]dbsqlc.MessageInsertParams, error) {
 	out := make([]dbsqlc.MessageInsertParams, len(list))
 	for i, m := range list {
 		payload, err := s.store.db.Stow(m.Payload, payloads)

@@ -116,7 +116,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("advance", s.Commit(ctx, domain.Checkpoint{Run: parent.ID, Fence: 1, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
 		Patch:     &domain.RunPatch{Status: domain.RunFailed, Error: &domain.RunError{Code: "x", Message: "m"}, Limits: &domain.Limits{MaxSteps: 5}, Hash: v2.Hash},
 		Handoffs:  []domain.Handoff{{ID: domain.NewID(), Run: parent.ID, Seq: 2, From: "a", To: "b", Node: "n", Reason: "plan_step", At: now}},
-		Messages:  []domain.Message{{ID: domain.NewID(), From: "a", To: "b", Type: domain.MessageRequest, Metadata: domain.MessageMetadata{Timestamp: now, Priority: "low"}}},
+		Messages:  []domain.AgentMessage{{ID: domain.NewID(), From: "a", To: "b", Type: domain.MessageRequest, Metadata: domain.MessageMetadata{Timestamp: now, Priority: "low"}}},
 		Remember:  &domain.Memory{Owner: "t", Session: "s", Input: "the first word", Output: "yes", At: now},
 		Uses:      []domain.Use{{Kind: domain.UseAgent, Name: "writer"}, {Kind: domain.UseAgent, Name: "writer"}},
 		Approvals: []domain.Approval{approval}, Audit: []domain.AuditRecord{{Action: "note", Actor: "t"}}}))

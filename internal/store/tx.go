@@ -97,7 +97,7 @@ func (tx *Tx) AckRun(run, note string) error {
 	case err != nil:
 		return err
 	case r.Status != string(domain.RunFailed):
-		return domain.Errorf(domain.CodeConflict, "the run is %s", r.Status)
+		return domain.Errorf(domain.CodeConflict, "%s", domain.RunIs(domain.RunStatus(r.Status), ""))
 	case r.Attention == 0:
 		return domain.Errorf(domain.CodeConflict, "somebody took note of the run before")
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/kairosd/kairosd/planner/message"
 )
 
 // Stable failure codes of the walk and of handlers.
@@ -34,6 +36,8 @@ const (
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	// Text is Message with its arguments kept apart; zero: it is never translated.
+	Text message.Message `json:"-"`
 	// Suggestion says what the operator can do.
 	Suggestion string `json:"suggestion,omitempty"`
 	// Node is where it happened; filled in by the walk.

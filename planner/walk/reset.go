@@ -1,5 +1,7 @@
 package walk
 
+import "github.com/kairosd/kairosd/planner/message"
+
 import "slices"
 
 // CodeNotResumable: the run failed by a decision on nodes that are kept, so
@@ -16,8 +18,9 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 	undone, forgotten := w.undo()
 	for i := range w.nodes {
 		if f := w.nodes[i].broke; f != nil && !undone[i] {
+			text := message.New("the failure is a decision on steps that are kept: %s", f.Message)
 			return Reset{}, &Failure{Code: CodeNotResumable, Permanent: true, Suggestion: "fork the run with an edited output, input or plan version",
-				Message: "the failure is a decision on steps that are kept: " + f.Message}
+				Message: text.String(), Text: text}
 		}
 	}
 	var r Reset

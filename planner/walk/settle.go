@@ -345,7 +345,7 @@ func (d *decider) decide(i int) {
 	}
 	n.decided = true
 	if !runs || ev != nil {
-		c := Consequence{Node: node.ID, Visit: 1, Status: "ready", Reason: reason, Evaluated: ev}
+		c := Consequence{Node: node.ID, Visit: 1, Status: "ready", Reason: reason, Need: needNamed(w, node, reason), Evaluated: ev}
 		if !runs {
 			c.Status, c.Visit = "skipped", 0
 		}
@@ -364,6 +364,16 @@ func (d *decider) decide(i int) {
 		d.deadPaths(t)
 	}
 	d.needsOf(i)
+}
+
+// needNamed is the need of a node that the reason names; "": none.
+func needNamed(w *Walk, node *ProgramNode, reason string) string {
+	for _, j := range node.Needs {
+		if id := w.p.Nodes[j].ID; reason == id+" failed" || reason == id+" was skipped" || reason == id+" was cancelled" {
+			return id
+		}
+	}
+	return ""
 }
 
 // when is the activation rule of a node with needs.

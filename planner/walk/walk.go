@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/kairosd/kairosd/planner/message"
 )
 
 // Walk is where a run stands in its program: which visits are open, what they
@@ -156,8 +158,25 @@ type Consequence struct {
 	Visit  int    `json:"visit"`
 	Status string `json:"status"` // "ready" or "skipped"
 	Reason string `json:"reason,omitempty"`
+	// Need is the node that Reason names.
+	Need string `json:"need,omitempty"`
 	// Evaluated holds a `when:` condition that was looked at.
 	Evaluated *Evaluation `json:"evaluated,omitempty"`
+}
+
+// Message is Reason with its arguments kept apart.
+func (c *Consequence) Message() message.Message {
+	switch {
+	case c.Need != "" && c.Reason == c.Need+" failed":
+		return message.New("the step %s failed", c.Need)
+	case c.Need != "" && c.Reason == c.Need+" was skipped":
+		return message.New("%s was skipped", c.Need)
+	case c.Need != "" && c.Reason == c.Need+" was cancelled":
+		return message.New("%s was cancelled", c.Need)
+	case c.Evaluated != nil && c.Reason == "its condition is "+c.Evaluated.Result:
+		return message.New("its condition is %s", c.Evaluated.Result)
+	}
+	return message.New(c.Reason)
 }
 
 // Why says in words why the node was skipped, or did not run; "": nothing is to be said.

@@ -169,7 +169,7 @@ func copied(s walk.Settlement) walk.Settlement {
 func decided(d walk.Decision) string {
 	d.Settled = slices.Clone(d.Settled)
 	for i := range d.Settled {
-		d.Settled[i].Reason = ""
+		d.Settled[i].Reason, d.Settled[i].Need = "", ""
 	}
 	slices.SortFunc(d.Settled, func(a, b walk.Consequence) int { return strings.Compare(a.Node, b.Node) })
 	if d.Failure != nil {
@@ -343,7 +343,7 @@ func (x *pair) sortedFacts() []string {
 	for _, r := range x.rows {
 		d := r.decision
 		for _, c := range d.Settled {
-			c.Reason = ""
+			c.Reason, c.Need = "", ""
 			b, _ := json.Marshal(c)
 			facts = append(facts, "then "+string(b))
 		}

@@ -125,7 +125,7 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 		p.Count += " " + c.T("More match; one act takes at most %s.", c.Number(domain.BulkMax))
 	}
 	for _, why := range slices.Sorted(maps.Keys(pre.Refused)) {
-		p.Refused = append(p.Refused, c.Number(int64(pre.Refused[why]))+" · "+c.Said(why))
+		p.Refused = append(p.Refused, c.Number(int64(pre.Refused[why]))+" · "+c.Message(pre.Refusals[why]))
 	}
 	if pre.Eligible == 0 {
 		p.Empty, p.Sentence = true, c.T("None of the runs that match can be acted on this way.")
@@ -248,7 +248,7 @@ func (s *section) show(c *ui.Context) error {
 	}
 	st := statusOf(c, b)
 	heading := headingOf(c, b.Action, int(b.Total))
-	p := Progress{Shell: c.Shell("runs", c.T(st.Word)+" · "+heading), ID: b.ID, Heading: heading, Status: st, Note: c.Said(b.Note), Topic: "runs", Idem: kit.NewID(),
+	p := Progress{Shell: c.Shell("runs", c.T(st.Word)+" · "+heading), ID: b.ID, Heading: heading, Status: st, Note: kit.Visible(b.Note), Topic: "runs", Idem: kit.NewID(),
 		CanStop: !b.State.Final() && c.Who.Role.Includes(domain.RoleOperator), Done: kit.Percent(100 * float64(b.Acted+b.Refused) / float64(max(b.Total, 1))),
 		Label: c.T("%s of %s: %s acted on, %s refused", c.Number(b.Acted+b.Refused), c.Number(b.Total), c.Number(b.Acted), c.Number(b.Refused))}
 	p.Live = !b.State.Final()
@@ -292,7 +292,7 @@ func (s *section) show(c *ui.Context) error {
 		p.Older = fmt.Sprintf("/bulk/%s?after=%d", b.ID, items[page-1].Position)
 	}
 	for _, it := range items {
-		row := Item{Run: kit.Link{Text: domain.ShortID(it.Run), Href: "/runs/" + it.Run}, Detail: c.SaidInside(it.Detail), At: c.Time(it.At)}
+		row := Item{Run: kit.Link{Text: domain.ShortID(it.Run), Href: "/runs/" + it.Run}, Detail: c.Message(it.Message), At: c.Time(it.At)}
 		if it.Result != "" {
 			row.Result = kit.Link{Text: domain.ShortID(it.Result), Href: "/runs/" + it.Result}
 		}

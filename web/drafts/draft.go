@@ -95,7 +95,7 @@ func facts(c *ui.Context, d domain.Draft) []kit.Fact {
 // one.
 func (s *section) failure(c *ui.Context, d domain.Draft) *DraftFailure {
 	e := d.Error
-	f := &DraftFailure{Message: c.Said(e.Message), Suggestion: c.Said(e.Suggestion), Code: kit.Visible(e.Code), Rules: e.Violations,
+	f := &DraftFailure{Message: c.Message(e.Text), Suggestion: c.Message(e.Advice), Code: kit.Visible(e.Code), Rules: e.Violations,
 		Answer: kit.Visible(e.Answer), Providers: s.plannerOptions(c, "")}
 	for i := range f.Providers {
 		f.Providers[i].Selected = false

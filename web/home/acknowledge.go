@@ -9,7 +9,6 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/failure"
-	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -39,7 +38,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 	}
 	for _, g := range groups {
 		if g.Ref() == ref {
-			p.Headline = kit.Cut(part.FailureLine(c, g.Headline), 500)
+			p.Headline = kit.Cut(c.Message(g.Message), 500)
 		}
 	}
 	p.Heading = c.T("Acknowledge %s at %s of %s", kit.Visible(ref.Code), kit.Visible(ref.Node), kit.Visible(ref.PlanKey))
@@ -103,7 +102,7 @@ func (s *section) ackAllForm(c *ui.Context) (failure.AckPage, error) {
 	}
 	var p failure.AckPage
 	for _, g := range groups {
-		p.Groups = append(p.Groups, failure.AckGroup{Ref: failure.Query(g.Ref()), Text: c.T("%s at %s of %s", kit.Visible(g.Code), kit.Visible(g.Node), kit.Visible(g.PlanKey)) + ", " + c.N(int(g.Runs), "%s run", "%s runs"), Says: kit.Cut(part.FailureLine(c, g.Headline), 200)})
+		p.Groups = append(p.Groups, failure.AckGroup{Ref: failure.Query(g.Ref()), Text: c.T("%s at %s of %s", kit.Visible(g.Code), kit.Visible(g.Node), kit.Visible(g.PlanKey)) + ", " + c.N(int(g.Runs), "%s run", "%s runs"), Says: kit.Cut(c.Message(g.Message), 200)})
 	}
 	if len(p.Groups) == 0 {
 		return p, domain.Errorf(domain.CodeConflict, "no failure needs attention any more").Suggest("somebody else took note of them, or the runs were resumed")

@@ -33,7 +33,7 @@ func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
 			row.Plan += fmt.Sprintf(" v%d", d.Version)
 		}
 		if d.Error != nil {
-			row.Error = c.Said(kit.Cut(d.Error.Message, 200))
+			row.Error = kit.Cut(c.Message(d.Error.Text), 200)
 		}
 		out = append(out, row)
 	}

@@ -180,13 +180,13 @@ func (b *page) decisionBlocks(st *step) []kit.Block {
 		lines = append(lines, line)
 	}
 	for _, c := range d.Settled {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s %s", c.Node, c.Status, b.Said(c.Reason))))
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s %s", c.Node, c.Status, b.Message(c.Message()))))
 	}
 	switch {
 	case d.To != "":
 		lines = append(lines, b.T("taken: → %s", d.To))
 	case d.Ended != "":
-		lines = append(lines, b.T("ended: %s", b.Said(d.Ended)))
+		lines = append(lines, b.T("ended: %s", b.Constant(d.Ended)))
 	}
 	return []kit.Block{{ID: "dec", Title: b.T("Why did it go there?"), Text: kit.Visible(kit.Cut(strings.Join(lines, "\n"), value.PreviewBytes))}}
 }
@@ -235,12 +235,12 @@ func (b *page) stepLog(st *step, a *attempt) StepLog {
 	if st.status == domain.NodeRunning {
 		v.Topic, v.Refresh = "run-"+b.d.Run.ID, b.href(nil)
 	}
-	v.Said = b.logSaid(kept)
+	v.Said = b.logProgress(kept)
 	return v
 }
 
-// logSaid is how far an attempt says that it is, and what of its log is not kept.
-func (b *page) logSaid(l domain.AttemptLog) string {
+// logProgress is how far an attempt reports that it is, and what of its log is not kept.
+func (b *page) logProgress(l domain.AttemptLog) string {
 	var out []string
 	if p := l.Progress; p != nil {
 		text := b.Number(p.Done)

@@ -17,7 +17,7 @@ import (
 
 // talk shows what the run's agents and models did: what they called, used and
 // said to each other.
-func (b *page) talk(said []domain.Message) Talk {
+func (b *page) talk(said []domain.AgentMessage) Talk {
 	var t Talk
 	b.calls(&t)
 	for i, m := range said {

@@ -292,11 +292,12 @@ func (b *page) actEvent(a *domain.AuditEvent) kit.EventRow {
 			Status     domain.RunStatus
 			WaitReason domain.WaitReason
 			Headline   string
+			Message    string
 		}
 		if json.Unmarshal(a.Detail, &d) == nil {
 			st := ui.RunStatus(d.Status, d.WaitReason)
 			row.What, row.Who = b.T(st.Word), ""
-			row.Text = b.HeadlineOf(d.Status, d.WaitReason, d.Headline)
+			row.Text = b.Message(domain.DecodeMessage(&d.Message, d.Headline))
 		}
 	}
 	if a.Result != "ok" {

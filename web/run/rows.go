@@ -287,7 +287,7 @@ func (t *timelinePage) notes(st *step) string {
 		case d.To != "" && t.forks(st.node):
 			out = append(out, "→ "+d.To)
 		case d.Ended != "":
-			out = append(out, t.T("ended: %s", t.Said(d.Ended)))
+			out = append(out, t.T("ended: %s", t.Constant(d.Ended)))
 		}
 	}
 	if st.status == domain.NodeCompleted && st.final != nil && st.final.Kind == domain.EntryResult && st.final.Reason != "" && !st.reused {
@@ -297,7 +297,7 @@ func (t *timelinePage) notes(st *step) string {
 		out = append(out, kit.Visible(kit.Cut(st.final.Failure.Message, 80)))
 	}
 	if st.status == domain.NodeSkipped && st.last.Reason != "" {
-		out = append(out, t.Said(kit.Cut(st.last.Reason, 80)))
+		out = append(out, kit.Cut(t.Constant(st.last.Reason), 80))
 	}
 	if st.status == domain.NodeWaiting && len(st.waits) > 0 {
 		w := st.waits[len(st.waits)-1]

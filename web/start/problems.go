@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/form"
@@ -30,9 +31,9 @@ func misfits(c *ui.Context, p *StartPage, schema any, values map[string]any) boo
 		switch {
 		case len(problem.Path) == 0 && problem.Keyword == "required" && len(wrong) > 0: // said already
 		case len(problem.Path) == 0 || props[problem.Path[0]] == nil:
-			rest = append(rest, strings.Join(append(slices.Clone(problem.Path), c.Said(problem.Message)), ": "))
+			rest = append(rest, strings.Join(append(slices.Clone(problem.Path), c.Message(problemText(problem))), ": "))
 		case wrong[problem.Path[0]] == "":
-			wrong[problem.Path[0]] = c.Said(problem.Message)
+			wrong[problem.Path[0]] = c.Message(problemText(problem))
 		}
 	}
 	for i := range p.Fields {
@@ -50,4 +51,12 @@ func misfits(c *ui.Context, p *StartPage, schema any, values map[string]any) boo
 		p.Error = c.N(n, "The run was not started: %s thing is missing or does not fit.", "The run was not started: %s things are missing or do not fit.")
 	}
 	return n > 0
+}
+
+// problemText is what is wrong with a value, as a message.
+func problemText(p planner.SchemaProblem) domain.Message {
+	if p.Text.IsZero() {
+		return domain.Verbatim(p.Message)
+	}
+	return p.Text
 }

@@ -42,7 +42,7 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 	site := webtest.NewOn(t, storetest.OpenAt(t, path))
 	site.System.Set(domain.Installation{Hold: &r.Hold, Held: 1, Version: "test", Started: time.Now(), Plans: []domain.PlanStorage{{Plan: "one", Runs: 1, Bytes: 3 << 20}},
 		Backups: []domain.Backup{{Path: backup, Bytes: 5 << 20, Created: time.Now(), Rows: map[string]int64{"runs": 1}}}, Retention: []string{"all plans: <b>"}},
-		domain.Notice{Bad: true, Text: "Nothing is executed.", Href: "/system", Act: "Look and release"})
+		domain.Notice{Bad: true, Text: domain.Messagef("Nothing is executed."), Href: "/system", Act: domain.Messagef("Look and release")})
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/", "/runs", "/plans", "/audit"} {
 		if p := b.Get(page); !strings.Contains(p.Body, "Nothing is executed.") || !strings.Contains(p.Body, `href="/system"`) {

@@ -89,7 +89,7 @@ func (c *Context) Meta() app.Meta {
 
 // FilterProblem says what is wrong with a filter, and what was perhaps meant.
 func (c *Context) FilterProblem(problem *domain.Error) (says, suggests string) {
-	return kit.Begun(c.Said(problem.Message)), kit.Begun(c.Said(problem.Suggestion))
+	return kit.Begun(c.Message(problem.Localize())), kit.Begun(c.Message(problem.Advice()))
 }
 
 // Refused shows a form again with what is wrong with it; other errors pass.

@@ -37,18 +37,18 @@ var explained = map[int]string{
 	http.StatusInsufficientStorage: locale.Mark("Nothing can be stored until there is room on the disk."), http.StatusRequestEntityTooLarge: locale.Mark("More was sent than is taken."),
 }
 
-// Spoken is an error with what a page says of it in the reader's language. Logs and
-// the audit log have the error itself.
-type Spoken struct {
-	Err            *domain.Error
-	Says, Suggests string
+// LocalizedError is an error with its text in the reader's language. Logs and the audit log
+// have the error itself.
+type LocalizedError struct {
+	Err                 *domain.Error
+	Message, Suggestion string
 }
 
 // Error returns the error's own text.
-func (e *Spoken) Error() string { return e.Err.Error() }
+func (e *LocalizedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error itself.
-func (e *Spoken) Unwrap() error { return e.Err }
+func (e *LocalizedError) Unwrap() error { return e.Err }
 
 // Fail shows an error: what happened, what to do. What is not made for people
 // is logged under an id, and only the id is shown.
@@ -58,7 +58,7 @@ func (c *Context) Fail(err error) {
 	var httpError *echo.HTTPError
 	var tooLarge *http.MaxBytesError
 	e, ours := errors.AsType[*domain.Error](err)
-	said, translated := errors.AsType[*Spoken](err)
+	localized, translated := errors.AsType[*LocalizedError](err)
 	switch {
 	case errors.As(err, &tooLarge):
 		p.Code, p.Message = http.StatusRequestEntityTooLarge, c.T(explained[http.StatusRequestEntityTooLarge])
@@ -69,14 +69,14 @@ func (c *Context) Fail(err error) {
 			p.Message = c.T(says)
 		}
 	case translated:
-		p.Code, p.Message, p.Suggestion = StatusOf[said.Err.Code], said.Says, said.Suggests
+		p.Code, p.Message, p.Suggestion = StatusOf[localized.Err.Code], localized.Message, localized.Suggestion
 	case ours && StatusOf[e.Code] != 0:
-		says := c.SaidInside(e.Message)
-		p.Code, p.Message, p.Suggestion = StatusOf[e.Code], kit.Begun(says), kit.Begun(c.Said(e.Suggestion))
+		text := c.Message(e.Localize())
+		p.Code, p.Message, p.Suggestion = StatusOf[e.Code], kit.Begun(text), kit.Begun(c.Message(e.Advice()))
 		if p.Wait = c.Wait(err); p.Wait != "" && e.Code == domain.CodeTooMany {
 			p.Suggestion = "" // it says to wait, not how long
 		}
-		if c.Display.Lang != locale.English && says == kit.Visible(e.Message) && explained[p.Code] != "" {
+		if c.Display.Lang != locale.English && text == kit.Visible(e.Message) && explained[p.Code] != "" {
 			p.Says = c.T(explained[p.Code])
 		}
 	case errors.Is(err, context.DeadlineExceeded):

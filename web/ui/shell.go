@@ -30,7 +30,7 @@ func (c *Context) Shell(section, title string) kit.Shell {
 				if section == "system" && n.Href == "/system" {
 					n.Href = "" // it is said here in full
 				}
-				s.Notices = append(s.Notices, kit.Notice{Bad: n.Bad, Text: c.Said(n.Text), Href: n.Href, Act: c.Said(n.Act)})
+				s.Notices = append(s.Notices, kit.Notice{Bad: n.Bad, Text: c.Message(n.Text), Href: n.Href, Act: c.Message(n.Act)})
 			}
 		}
 	}

@@ -201,7 +201,7 @@ func yes(is bool) string {
 }
 
 // showMessages prints what a run's agents said to each other.
-func (c *program) showMessages(list []domain.Message) {
+func (c *program) showMessages(list []domain.AgentMessage) {
 	for _, m := range list {
 		context := ""
 		if m.Metadata.IsPlanContext {

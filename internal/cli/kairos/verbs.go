@@ -181,7 +181,7 @@ func (c *program) verb(cmd *cobra.Command, b *client.Client, req domain.VerbRequ
 			return nil
 		}
 		if !p.Allowed {
-			return (&domain.Error{Code: domain.CodeConflict, Message: p.Refusal, Suggestion: p.Suggestion})
+			return domain.NewError(domain.CodeConflict, p.Refusal, p.Suggestion)
 		}
 		if !c.json {
 			c.preview(p)
@@ -228,7 +228,7 @@ func (c *program) preview(p domain.Preview) {
 	}
 	if !p.Allowed {
 		c.Errorf("not possible: %s\n", p.Refusal)
-		if p.Suggestion != "" {
+		if !p.Suggestion.IsZero() {
 			c.Errorf("  %s\n", p.Suggestion)
 		}
 		return

@@ -41,7 +41,7 @@ func (s *SummaryReader) FailureAcks(ctx context.Context, since time.Time, limit 
 	}
 	out := make([]domain.FailureAck, len(rows))
 	for i, r := range rows {
-		out[i] = core.FailureAck(dbsqlc.FailureAck{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: r.At}, r.Key)
+		out[i] = core.FailureAck(dbsqlc.FailureAck{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint, Headline: r.Headline, Message: r.Message, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: r.At}, r.Key)
 	}
 	return out, nil
 }

@@ -199,18 +199,18 @@ func (s *JournalReader) Handoffs(ctx context.Context, runID string) ([]domain.Ha
 const maxMessages = 10_000
 
 // Messages lists what a run's agents said to each other, in order.
-func (s *JournalReader) Messages(ctx context.Context, runID string) ([]domain.Message, error) {
+func (s *JournalReader) Messages(ctx context.Context, runID string) ([]domain.AgentMessage, error) {
 	rows, err := s.db.Q.MessageList(ctx, runID, 0, maxMessages)
 	if err != nil {
 		return nil, core.Translate(err, "read messages")
 	}
-	out := make([]domain.Message, len(rows))
+	out := make([]domain.AgentMessage, len(rows))
 	for i, r := range rows {
 		payload, err := s.db.Fetch(ctx, r.Payload)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = domain.Message{ID: r.PublicID, CorrelationID: r.Correlation, From: r.FromAgent, To: r.ToAgent, Type: domain.MessageType(r.Type), Payload: payload,
+		out[i] = domain.AgentMessage{ID: r.PublicID, CorrelationID: r.Correlation, From: r.FromAgent, To: r.ToAgent, Type: domain.MessageType(r.Type), Payload: payload,
 			Metadata: domain.MessageMetadata{Timestamp: core.FromMicros(r.At), Priority: r.Priority, TTL: r.TtlMs, RetryCount: int(r.RetryCount), RequiresAck: r.RequiresAck != 0},
 			Seq:      r.Seq, Node: r.Node, Visit: int(r.Visit), Item: int(r.Item)}
 		if r.PlanContext != 0 {

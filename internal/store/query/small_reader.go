@@ -44,7 +44,8 @@ func (s *SmallReader) BulkItems(ctx context.Context, id string, after int64, lim
 	}
 	out := make([]domain.BulkItem, len(rows))
 	for i, r := range rows {
-		out[i] = domain.BulkItem{Position: r.Position, Run: r.Run, Rev: r.Rev, Node: r.Node, Code: r.Code, State: r.State, Result: r.Result, Detail: r.Detail, At: core.FromMicros(r.At)}
+		out[i] = domain.BulkItem{Position: r.Position, Run: r.Run, Rev: r.Rev, Node: r.Node, Code: r.Code, State: r.State, Result: r.Result, Detail: r.Detail,
+			Message: domain.DecodeMessage(r.Message, r.Detail), At: core.FromMicros(r.At)}
 	}
 	return out, nil
 }

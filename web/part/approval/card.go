@@ -118,7 +118,7 @@ func dueWords(c *ui.Context, a domain.Approval) string {
 // when its run was put aside, why.
 func commentOf(c *ui.Context, a domain.Approval) string {
 	if a.Status == "cancelled" && a.DecidedBy == domain.System.Name && a.Comment != "" {
-		return c.T("It was taken back: %s", c.HeadlineOf(domain.RunWaiting, domain.WaitQuarantined, a.Comment))
+		return c.T("It was taken back: %s", c.Constant(a.Comment))
 	}
 	return kit.Visible(a.Comment)
 }

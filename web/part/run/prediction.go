@@ -15,7 +15,7 @@ import (
 // done.
 func Consequence(c *ui.Context, p domain.Preview) string {
 	if !p.Allowed {
-		return strings.TrimSpace(kit.Begun(c.SaidInside(p.Refusal)) + ". " + kit.Begun(c.Said(p.Suggestion)))
+		return strings.TrimSpace(kit.Begun(c.Message(p.Refusal)) + ". " + kit.Begun(c.Message(p.Suggestion)))
 	}
 	again, fresh := c.N(len(p.Again), "%s step again", "%s steps again"), c.N(len(p.New), "%s that never started", "%s that never started")
 	out := []string{c.T("Resume runs %s and %s.", again, fresh)}

@@ -107,6 +107,3 @@ func damagedHeadline(c *ui.Context, run domain.Run) string {
 	}
 	return Headline(c, run)
 }
-
-// FailureLine is the headline of a failure of which there may be many.
-func FailureLine(c *ui.Context, text string) string { return c.HeadlineOf(domain.RunFailed, "", text) }

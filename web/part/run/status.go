@@ -40,7 +40,7 @@ var triedForm = regexp.MustCompile(`^[A-Za-z0-9_-]+ will be tried again after (\
 
 // Headline says where a run stands, in the reader's language and zone.
 func Headline(c *ui.Context, run domain.Run) string {
-	return c.HeadlineOf(run.Status, run.WaitReason, run.Headline)
+	return c.Message(run.StatusMessage)
 }
 
 // Scheduled reports whether the run waits for the time that it is to start at.

@@ -20,15 +20,6 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// stepReasons are the engine's reasons that have words of their own.
-var stepReasons = map[string]string{
-	domain.ReasonReopened:   locale.Mark("it failed or was cancelled"),
-	domain.ReasonAskedAgain: locale.Mark("a new request is opened; the old answer does not count"),
-	domain.ReasonCancelled:  locale.Mark("cancelled with the run"),
-	domain.ReasonAtWork:     locale.Mark("it is at work and is asked to end"),
-	domain.ReasonUnsafeWork: locale.Mark("it is at work and may have its effect all the same; a resume first asks whether it had"),
-}
-
 // verb is what a page says of an operator's act. The words name act and object:
 // a button never says OK.
 type verb struct {
@@ -175,7 +166,7 @@ func (r *request) preview(code int, v verb, req domain.VerbRequest, problem stri
 			return err
 		}
 		if p.Rev = strconv.FormatInt(now.Rev, 10); !now.Allowed {
-			p.Allowed, p.Refusal, p.Suggestion = false, kit.Begun(r.SaidInside(now.Refusal)), kit.Begun(r.Said(now.Suggestion))
+			p.Allowed, p.Refusal, p.Suggestion = false, kit.Begun(r.Message(now.Refusal)), kit.Begun(r.Message(now.Suggestion))
 		}
 	}
 	if v.preview {
@@ -270,7 +261,7 @@ func nonZero(n int64) string {
 
 // fill copies the engine's prediction into the page.
 func (r *request) fill(p *PreviewPage, pre domain.Preview) {
-	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, kit.Begun(r.SaidInside(pre.Refusal)), kit.Begun(r.Said(pre.Suggestion)), pre.Digest
+	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, kit.Begun(r.Message(pre.Refusal)), kit.Begun(r.Message(pre.Suggestion)), pre.Digest
 	p.Rev = strconv.FormatInt(pre.Rev, 10)
 	if d := pre.Damage; d != nil {
 		p.Damage = part.DamageHeadline(r.Context, d)
@@ -297,12 +288,8 @@ func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 			if len(s.Items) > 0 {
 				text += " (" + r.N(len(s.Items), "%s item", "%s items") + ")"
 			}
-			if s.Reason != "" {
-				reason := r.Said(s.Reason)
-				if w, ok := stepReasons[s.Reason]; ok {
-					reason = r.T(w)
-				}
-				text += " — " + reason
+			if !s.Reason.IsZero() {
+				text += " — " + r.Message(s.Reason)
 			}
 			group.Steps = append(group.Steps, text)
 		}

@@ -99,14 +99,15 @@ func Version(v dbsqlc.PlanVersion, planID, planKey string) domain.Version {
 // listed in Damaged.
 func Run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64, hash string) domain.Run {
 	out := domain.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number), Hash: hash,
-		Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason), Headline: r.Headline, Node: r.Node,
+		Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason), Headline: r.Headline,
+		StatusMessage: domain.DecodeMessage(r.Message, r.Headline), Node: r.Node,
 		Input: RawJSON(d.Input), Output: RawJSON(d.Output), ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf,
 		Actor: r.Actor, Origin: r.Origin, Session: d.Session, Priority: int(r.Priority), Key: OrEmpty(r.RunKey), StartAt: FromMicros(r.StartAt),
 		LastSeq: r.LastSeq, Steps: r.Steps, Path: r.Path, DueAt: FromMicros(r.DueAt),
 		Usage:   domain.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost},
 		Crashes: int(r.Crashes), Paused: r.Paused != 0, CreatedAt: FromMicros(r.CreatedAt), StartedAt: FromMicros(r.StartedAt),
-		EndedAt: FromMicros(r.EndedAt), RunningTime: time.Duration(r.RunningUs) * time.Microsecond, DeletedAt: FromMicros(r.DeletedAt),
-		PurgedAt: FromMicros(r.PurgedAt), Alike: r.Fingerprint, Attention: r.Attention != 0}
+		EndedAt: FromMicros(r.EndedAt), RunningTime: time.Duration(r.RunningUs) * time.Microsecond,
+		Removal: domain.Removal{DeletedAt: FromMicros(r.DeletedAt), PurgedAt: FromMicros(r.PurgedAt)}, Alike: r.Fingerprint, Attention: r.Attention != 0}
 	if r.ErrorCode != "" {
 		out.Error = &domain.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
 	}
@@ -179,7 +180,7 @@ func AuditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
 
 // FailureAck maps the row of an acknowledged failure group.
 func FailureAck(r dbsqlc.FailureAck, plan string) domain.FailureAck {
-	return domain.FailureAck{FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint}, Headline: r.Headline, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: FromMicros(r.At)}
+	return domain.FailureAck{FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint}, Headline: r.Headline, Message: domain.DecodeMessage(r.Message, r.Headline), Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: FromMicros(r.At)}
 }
 
 // Draft is a row of drafts.
@@ -194,7 +195,28 @@ func Draft(r dbsqlc.Draft) (domain.Draft, error) {
 			return d, fmt.Errorf("draft %s: %w", d.ID, err)
 		}
 	}
+	if e := d.Error; e != nil {
+		var stored struct{ Text, Advice string }
+		if err := json.Unmarshal([]byte(r.Outcome), &stored); err != nil {
+			return d, fmt.Errorf("draft %s: %w", d.ID, err)
+		}
+		e.Text = domain.DecodeMessage(&stored.Text, e.Message)
+		e.Advice = domain.DecodeMessage(&stored.Advice, e.Suggestion)
+	}
 	return d, nil
+}
+
+// DraftOutcome is what planning came to, as it is stored: with the messages of its error.
+func DraftOutcome(o domain.DraftOutcome) string {
+	stored := struct {
+		domain.DraftOutcome
+		Text   string `json:"Text,omitempty"`
+		Advice string `json:"Advice,omitempty"`
+	}{DraftOutcome: o}
+	if o.Error != nil {
+		stored.Text, stored.Advice = o.Error.Text.Encode(), o.Error.Advice.Encode()
+	}
+	return EncodeJSON(stored)
 }
 
 // Bulk is a row of bulks.

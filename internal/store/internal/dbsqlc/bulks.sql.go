@@ -126,7 +126,7 @@ func (q *Queries) BulkItemInsert(ctx context.Context, arg BulkItemInsertParams) 
 }
 
 const BulkItemList = `-- name: BulkItemList :many
-SELECT bulk_id, position, run, rev, node, code, state, result, detail, at FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?1) AND position > ?2 ORDER BY position LIMIT ?3
+SELECT bulk_id, position, run, rev, node, code, state, result, detail, message, at FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?1) AND position > ?2 ORDER BY position LIMIT ?3
 `
 
 func (q *Queries) BulkItemList(ctx context.Context, bulk string, after int64, max int64) ([]BulkItem, error) {
@@ -148,6 +148,7 @@ func (q *Queries) BulkItemList(ctx context.Context, bulk string, after int64, ma
 			&i.State,
 			&i.Result,
 			&i.Detail,
+			&i.Message,
 			&i.At,
 		); err != nil {
 			return nil, err
@@ -164,14 +165,15 @@ func (q *Queries) BulkItemList(ctx context.Context, bulk string, after int64, ma
 }
 
 const BulkItemSettle = `-- name: BulkItemSettle :execrows
-UPDATE bulk_items SET state = ?1, result = ?2, detail = ?3, at = ?4
-WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?5) AND position = ?6 AND state = 'pending'
+UPDATE bulk_items SET state = ?1, result = ?2, detail = ?3, message = ?4, at = ?5
+WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?6) AND position = ?7 AND state = 'pending'
 `
 
 type BulkItemSettleParams struct {
 	State    string
 	Result   string
 	Detail   string
+	Message  *string
 	At       int64
 	Bulk     string
 	Position int64
@@ -182,6 +184,7 @@ func (q *Queries) BulkItemSettle(ctx context.Context, arg BulkItemSettleParams) 
 		arg.State,
 		arg.Result,
 		arg.Detail,
+		arg.Message,
 		arg.At,
 		arg.Bulk,
 		arg.Position,

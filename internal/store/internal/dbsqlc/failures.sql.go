@@ -33,7 +33,7 @@ func (q *Queries) FailureAckDelete(ctx context.Context, arg FailureAckDeletePara
 }
 
 const FailureAckList = `-- name: FailureAckList :many
-SELECT failure_acks.plan_id, failure_acks.node, failure_acks.error_code, failure_acks.fingerprint, failure_acks.headline, failure_acks.actor, failure_acks.note, failure_acks.runs, failure_acks.at, plans.key, plans.public_id AS plan_public_id
+SELECT failure_acks.plan_id, failure_acks.node, failure_acks.error_code, failure_acks.fingerprint, failure_acks.headline, failure_acks.message, failure_acks.actor, failure_acks.note, failure_acks.runs, failure_acks.at, plans.key, plans.public_id AS plan_public_id
 FROM failure_acks INDEXED BY failure_acks_by_age JOIN plans ON plans.id = failure_acks.plan_id
 WHERE failure_acks.at >= ?1 ORDER BY failure_acks.at DESC LIMIT ?2
 `
@@ -44,6 +44,7 @@ type FailureAckListRow struct {
 	ErrorCode    string
 	Fingerprint  string
 	Headline     string
+	Message      *string
 	Actor        string
 	Note         string
 	Runs         int64
@@ -68,6 +69,7 @@ func (q *Queries) FailureAckList(ctx context.Context, since int64, max int64) ([
 			&i.ErrorCode,
 			&i.Fingerprint,
 			&i.Headline,
+			&i.Message,
 			&i.Actor,
 			&i.Note,
 			&i.Runs,
@@ -89,8 +91,9 @@ func (q *Queries) FailureAckList(ctx context.Context, since int64, max int64) ([
 }
 
 const FailureAckPut = `-- name: FailureAckPut :exec
-INSERT INTO failure_acks (plan_id, node, error_code, fingerprint, headline, actor, note, runs, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-ON CONFLICT (plan_id, node, error_code, fingerprint) DO UPDATE SET headline = excluded.headline, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at
+INSERT INTO failure_acks (plan_id, node, error_code, fingerprint, headline, message, actor, note, runs, at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+ON CONFLICT (plan_id, node, error_code, fingerprint) DO UPDATE SET headline = excluded.headline, message = excluded.message, actor = excluded.actor, note = excluded.note, runs = excluded.runs, at = excluded.at
 `
 
 type FailureAckPutParams struct {
@@ -99,6 +102,7 @@ type FailureAckPutParams struct {
 	ErrorCode   string
 	Fingerprint string
 	Headline    string
+	Message     *string
 	Actor       string
 	Note        string
 	Runs        int64
@@ -112,6 +116,7 @@ func (q *Queries) FailureAckPut(ctx context.Context, arg FailureAckPutParams) er
 		arg.ErrorCode,
 		arg.Fingerprint,
 		arg.Headline,
+		arg.Message,
 		arg.Actor,
 		arg.Note,
 		arg.Runs,
@@ -171,7 +176,7 @@ func (q *Queries) FailureAckRuns(ctx context.Context, arg FailureAckRunsParams) 
 }
 
 const FailureAcks = `-- name: FailureAcks :many
-SELECT plan_id, node, error_code, fingerprint, headline, actor, note, runs, at FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND (fingerprint = ?4 OR fingerprint = '')
+SELECT plan_id, node, error_code, fingerprint, headline, message, actor, note, runs, at FROM failure_acks WHERE plan_id = ?1 AND node = ?2 AND error_code = ?3 AND (fingerprint = ?4 OR fingerprint = '')
 `
 
 type FailureAcksParams struct {
@@ -202,6 +207,7 @@ func (q *Queries) FailureAcks(ctx context.Context, arg FailureAcksParams) ([]Fai
 			&i.ErrorCode,
 			&i.Fingerprint,
 			&i.Headline,
+			&i.Message,
 			&i.Actor,
 			&i.Note,
 			&i.Runs,
@@ -261,7 +267,7 @@ func (q *Queries) FailureGroupFirst(ctx context.Context, arg FailureGroupFirstPa
 }
 
 const FailureGroupNewest = `-- name: FailureGroupNewest :one
-SELECT runs.public_id, runs.headline, plan_versions.number, plans.key, plans.public_id AS plan_public_id
+SELECT runs.public_id, runs.headline, runs.message, plan_versions.number, plans.key, plans.public_id AS plan_public_id
 FROM runs INDEXED BY runs_failed_by_fingerprint
 JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.node = ?2 AND runs.error_code = ?3 AND runs.fingerprint = ?4
@@ -278,6 +284,7 @@ type FailureGroupNewestParams struct {
 type FailureGroupNewestRow struct {
 	PublicID     string
 	Headline     string
+	Message      *string
 	Number       int64
 	Key          string
 	PlanPublicID string
@@ -294,6 +301,7 @@ func (q *Queries) FailureGroupNewest(ctx context.Context, arg FailureGroupNewest
 	err := row.Scan(
 		&i.PublicID,
 		&i.Headline,
+		&i.Message,
 		&i.Number,
 		&i.Key,
 		&i.PlanPublicID,

@@ -90,6 +90,7 @@ type BulkItem struct {
 	State    string
 	Result   string
 	Detail   string
+	Message  *string
 	At       int64
 }
 
@@ -145,6 +146,7 @@ type FailureAck struct {
 	ErrorCode   string
 	Fingerprint string
 	Headline    string
+	Message     *string
 	Actor       string
 	Note        string
 	Runs        int64
@@ -296,6 +298,7 @@ type Run struct {
 	Steps          int64
 	Path           string
 	Headline       string
+	Message        *string
 	Node           string
 	ErrorCode      string
 	Actor          string

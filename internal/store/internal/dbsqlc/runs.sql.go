@@ -71,11 +71,11 @@ func (q *Queries) RunActorsKnown(ctx context.Context, most int64) ([]string, err
 
 const RunAdvance = `-- name: RunAdvance :execrows
 UPDATE runs
-SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5, error_code = ?6, due_at = ?7,
-    input_tokens = input_tokens + ?8, output_tokens = output_tokens + ?9, cost = cost + ?10,
-    crashes = ?11, paused = ?12, started_at = ?13, running_us = ?14,
-    status = ?15, wait_reason = ?16, attention = ?17, ended_at = ?18, fingerprint = ?19
-WHERE id = ?20 AND last_seq = ?21
+SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, message = ?5, node = ?6, error_code = ?7, due_at = ?8,
+    input_tokens = input_tokens + ?9, output_tokens = output_tokens + ?10, cost = cost + ?11,
+    crashes = ?12, paused = ?13, started_at = ?14, running_us = ?15,
+    status = ?16, wait_reason = ?17, attention = ?18, ended_at = ?19, fingerprint = ?20
+WHERE id = ?21 AND last_seq = ?22
 `
 
 type RunAdvanceParams struct {
@@ -83,6 +83,7 @@ type RunAdvanceParams struct {
 	AddSteps        int64
 	Path            string
 	Headline        string
+	Message         *string
 	Node            string
 	ErrorCode       string
 	DueAt           int64
@@ -108,6 +109,7 @@ func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, 
 		arg.AddSteps,
 		arg.Path,
 		arg.Headline,
+		arg.Message,
 		arg.Node,
 		arg.ErrorCode,
 		arg.DueAt,
@@ -133,7 +135,7 @@ func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, 
 }
 
 const RunBare = `-- name: RunBare :one
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
@@ -165,6 +167,7 @@ func (q *Queries) RunBare(ctx context.Context, publicID string) (RunBareRow, err
 		&i.Run.Steps,
 		&i.Run.Path,
 		&i.Run.Headline,
+		&i.Run.Message,
 		&i.Run.Node,
 		&i.Run.ErrorCode,
 		&i.Run.Actor,
@@ -239,7 +242,7 @@ func (q *Queries) RunByPrefix(ctx context.Context, low string, high string) ([]s
 }
 
 const RunByPublicID = `-- name: RunByPublicID :one
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -273,6 +276,7 @@ func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPubl
 		&i.Run.Steps,
 		&i.Run.Path,
 		&i.Run.Headline,
+		&i.Run.Message,
 		&i.Run.Node,
 		&i.Run.ErrorCode,
 		&i.Run.Actor,
@@ -801,7 +805,8 @@ func (q *Queries) RunGivenLabels(ctx context.Context, publicID string) (RunGiven
 }
 
 const RunHold = `-- name: RunHold :exec
-UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = ?1, headline = 'held since the database was taken back' WHERE id = ?2
+UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = ?1, headline = 'held since the database was taken back',
+    message = '["held since the database was taken back"]' WHERE id = ?2
 `
 
 func (q *Queries) RunHold(ctx context.Context, attention int64, iD int64) error {
@@ -1025,8 +1030,8 @@ func (q *Queries) RunMove(ctx context.Context, arg RunMoveParams) (int64, error)
 }
 
 const RunMoveMessage = `-- name: RunMoveMessage :execrows
-UPDATE runs SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5
-WHERE id = ?6 AND last_seq = ?7
+UPDATE runs SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, message = ?5, node = ?6
+WHERE id = ?7 AND last_seq = ?8
 `
 
 type RunMoveMessageParams struct {
@@ -1034,6 +1039,7 @@ type RunMoveMessageParams struct {
 	Steps    int64
 	Path     string
 	Headline string
+	Message  *string
 	Node     string
 	ID       int64
 	Before   int64
@@ -1046,6 +1052,7 @@ func (q *Queries) RunMoveMessage(ctx context.Context, arg RunMoveMessageParams) 
 		arg.Steps,
 		arg.Path,
 		arg.Headline,
+		arg.Message,
 		arg.Node,
 		arg.ID,
 		arg.Before,
@@ -1088,10 +1095,10 @@ func (q *Queries) RunNewestEnds(ctx context.Context, planID int64, status string
 
 const RunProgress = `-- name: RunProgress :execrows
 UPDATE runs
-SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, node = ?5, error_code = ?6, due_at = ?7,
-    input_tokens = input_tokens + ?8, output_tokens = output_tokens + ?9, cost = cost + ?10,
-    crashes = ?11, paused = ?12, started_at = ?13, running_us = ?14
-WHERE id = ?15 AND last_seq = ?16
+SET last_seq = ?1, steps = steps + ?2, path = ?3, headline = ?4, message = ?5, node = ?6, error_code = ?7, due_at = ?8,
+    input_tokens = input_tokens + ?9, output_tokens = output_tokens + ?10, cost = cost + ?11,
+    crashes = ?12, paused = ?13, started_at = ?14, running_us = ?15
+WHERE id = ?16 AND last_seq = ?17
 `
 
 type RunProgressParams struct {
@@ -1099,6 +1106,7 @@ type RunProgressParams struct {
 	AddSteps        int64
 	Path            string
 	Headline        string
+	Message         *string
 	Node            string
 	ErrorCode       string
 	DueAt           int64
@@ -1120,6 +1128,7 @@ func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (int64
 		arg.AddSteps,
 		arg.Path,
 		arg.Headline,
+		arg.Message,
 		arg.Node,
 		arg.ErrorCode,
 		arg.DueAt,
@@ -1279,7 +1288,7 @@ func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([
 }
 
 const RunState = `-- name: RunState :one
-SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
+SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, message, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
        running_us, deleted_at, max_attempts, origin, fingerprint
 FROM runs WHERE public_id = ?1
 `
@@ -1293,6 +1302,7 @@ type RunStateRow struct {
 	LastSeq     int64
 	Path        string
 	Headline    string
+	Message     *string
 	Node        string
 	ErrorCode   string
 	VersionID   int64
@@ -1320,6 +1330,7 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 		&i.LastSeq,
 		&i.Path,
 		&i.Headline,
+		&i.Message,
 		&i.Node,
 		&i.ErrorCode,
 		&i.VersionID,
@@ -1405,7 +1416,7 @@ func (q *Queries) RunTotals(ctx context.Context) ([]RunTotalsRow, error) {
 }
 
 const RunUnfinished = `-- name: RunUnfinished :many
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -1446,6 +1457,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 			&i.Run.Steps,
 			&i.Run.Path,
 			&i.Run.Headline,
+			&i.Run.Message,
 			&i.Run.Node,
 			&i.Run.ErrorCode,
 			&i.Run.Actor,
@@ -1502,7 +1514,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 }
 
 const RunUnfinishedBare = `-- name: RunUnfinishedBare :many
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
@@ -1541,6 +1553,7 @@ func (q *Queries) RunUnfinishedBare(ctx context.Context) ([]RunUnfinishedBareRow
 			&i.Run.Steps,
 			&i.Run.Path,
 			&i.Run.Headline,
+			&i.Run.Message,
 			&i.Run.Node,
 			&i.Run.ErrorCode,
 			&i.Run.Actor,

@@ -1,0 +1,14 @@
+package draft
+
+import "github.com/kairosd/kairosd/internal/domain"
+
+// unplanned is an error that is not the planner's.
+func unplanned(code string, text, advice domain.Message) *domain.DraftError {
+	e := domain.NewPlanError(code, text, advice)
+	e.Recoverable = true
+	return &domain.DraftError{Unplanned: true, PlanError: *e}
+}
+
+func tryAgain() domain.Message {
+	return domain.Messagef("Try again, with another provider if there is one")
+}

@@ -1,0 +1,273 @@
+// Package message holds texts for people with their arguments kept apart, so that programs
+// can translate them.
+package message
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Message is a text for people that programs can translate: a format of package fmt, which
+// is the key of its translations, and the arguments. The zero Message is empty.
+//
+// Its JSON is the English text; [Message.Encode] keeps the parts.
+type Message struct {
+	Text string
+	Args []any // each a string, an int64, a [time.Time], a [time.Duration], or a Message
+}
+
+const (
+	messageArgs  = 12   // arguments of one message
+	messageBytes = 1000 // of one argument
+	messageDepth = 4    // messages within each other
+)
+
+// messageVerb matches a verb in the text of a message: its index, its flags, and its letter.
+var messageVerb = regexp.MustCompile(`%(?:\[(\d+)\])?([-+# 0]*\d*(?:\.\d+)?)([a-zA-Z%])`)
+
+// Localizable is an error or value that has a message. As an argument of a message it is
+// translated, too.
+type Localizable interface{ Localize() Message }
+
+// New returns a message. Arguments that are neither numbers, times, nor messages
+// become strings, and long ones are cut.
+func New(format string, args ...any) Message {
+	m := Message{Text: format}
+	switch len(args) {
+	case 0:
+		return m
+	case 1:
+		if inner, ok := messageArg(args[0], "").(Message); ok && format == "%s" {
+			return inner
+		}
+	}
+	verbs := make([]string, len(args))
+	next := 0
+	for _, v := range messageVerb.FindAllStringSubmatch(format, -1) {
+		if v[3] == "%" {
+			continue
+		}
+		if n, err := strconv.Atoi(v[1]); err == nil {
+			next = n - 1
+		}
+		if next < len(verbs) {
+			verbs[next] = "%" + v[2] + v[3]
+		}
+		next++
+	}
+	m.Args = make([]any, min(len(args), messageArgs))
+	for i := range m.Args {
+		m.Args[i] = messageArg(args[i], verbs[i])
+	}
+	return m
+}
+
+// Verbatim is the message of a text that is never translated, such as one of a tool, a
+// model, or a person.
+func Verbatim(text string) Message {
+	if text == "" {
+		return Message{}
+	}
+	return New("%s", text)
+}
+
+func messageArg(arg any, verb string) any {
+	switch a := arg.(type) {
+	case nil:
+		return fmt.Sprint(a)
+	case time.Time, time.Duration:
+		return a
+	case Message:
+		if a.depth() >= messageDepth {
+			return clipped(a.String())
+		}
+		return a
+	case Localizable:
+		return messageArg(a.Localize(), verb)
+	case error:
+		return clipped(a.Error())
+	case fmt.Stringer:
+		return clipped(a.String())
+	}
+	switch v := reflect.ValueOf(arg); v.Kind() {
+	case reflect.String:
+		if strings.Contains(verb, ".") { // "%.64q" cuts it
+			return fmt.Sprintf(verb[:len(verb)-1]+"s", v.String())
+		}
+		return clipped(v.String())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return v.Int()
+	}
+	return clipped(fmt.Sprintf(cmp.Or(verb, "%v"), arg)) // a float, for example: "%.2f" is 1.50
+}
+
+func (m Message) depth() int {
+	deepest := 0
+	for _, a := range m.Args {
+		if inner, ok := a.(Message); ok {
+			deepest = max(deepest, inner.depth())
+		}
+	}
+	return deepest + 1
+}
+
+// clipped bounds an argument.
+func clipped(s string) string {
+	if len(s) > messageBytes {
+		s = s[:messageBytes] + "…"
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// IsZero reports whether there is no text.
+func (m Message) IsZero() bool { return m.Text == "" }
+
+// String is the message in English.
+func (m Message) String() string { return m.Render(m.Text, nil) }
+
+// Render formats a text, the message's own or a translation of it, with the arguments as
+// show returns them. show nil: in English.
+func (m Message) Render(text string, show func(verb byte, arg any) string) string {
+	next := 0
+	return messageVerb.ReplaceAllStringFunc(text, func(verb string) string {
+		letter := verb[len(verb)-1]
+		if letter == '%' {
+			return "%"
+		}
+		if open, shut := strings.IndexByte(verb, '['), strings.IndexByte(verb, ']'); open > 0 {
+			n, _ := strconv.Atoi(verb[open+1 : shut])
+			next = n - 1
+		}
+		next++
+		if next < 1 || next > len(m.Args) {
+			return verb
+		}
+		if show != nil {
+			return show(letter, m.Args[next-1])
+		}
+		return plainArg(letter, m.Args[next-1])
+	})
+}
+
+// plainArg is an argument in English.
+func plainArg(verb byte, arg any) string {
+	switch a := arg.(type) {
+	case string:
+		if verb == 'q' {
+			return strconv.Quote(a)
+		}
+		return a
+	case time.Time:
+		return a.Format(time.RFC3339)
+	}
+	return fmt.Sprint(arg)
+}
+
+// MarshalText is the English text.
+func (m Message) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads a text, which is not translated.
+func (m *Message) UnmarshalText(text []byte) error {
+	*m = Verbatim(string(text))
+	return nil
+}
+
+// storedArg is an argument that JSON has no type for.
+type storedArg struct {
+	Time     *time.Time     `json:"t,omitempty"`
+	Duration *time.Duration `json:"d,omitempty"`
+}
+
+// Encode is the message as JSON with its parts: an array of the text and the arguments.
+// A text that is not translated is empty, because the English beside it says the same.
+func (m Message) Encode() string {
+	if m.IsZero() || m.Text == "%s" {
+		return ""
+	}
+	raw, err := json.Marshal(m.parts())
+	if err != nil {
+		return "" // the English is stored beside it
+	}
+	return string(raw)
+}
+
+func (m Message) parts() []any {
+	out := []any{m.Text}
+	for _, arg := range m.Args {
+		switch a := arg.(type) {
+		case time.Time:
+			out = append(out, storedArg{Time: &a})
+		case time.Duration:
+			out = append(out, storedArg{Duration: &a})
+		case Message:
+			out = append(out, a.parts())
+		default:
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Decode reads what Encode wrote, with the English beside it, which stands for it
+// where nothing was written or what was written cannot be read.
+func Decode(stored, english string) Message {
+	if stored != "" {
+		if m, err := decodeMessage([]byte(stored), 0); err == nil {
+			return m
+		}
+	}
+	return Verbatim(english)
+}
+
+var errMessage = errors.New("not a message")
+
+func decodeMessage(raw []byte, depth int) (m Message, err error) {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return m, err
+	}
+	if len(parts) == 0 || len(parts) > messageArgs+1 || depth > messageDepth {
+		return m, errMessage
+	}
+	if err := json.Unmarshal(parts[0], &m.Text); err != nil {
+		return m, err
+	}
+	for _, part := range parts[1:] {
+		var arg any
+		switch part[0] {
+		case '"':
+			var s string
+			err = json.Unmarshal(part, &s)
+			arg = s
+		case '[':
+			arg, err = decodeMessage(part, depth+1)
+		case '{':
+			var s storedArg
+			err = json.Unmarshal(part, &s)
+			switch {
+			case s.Time != nil:
+				arg = *s.Time
+			case s.Duration != nil:
+				arg = *s.Duration
+			default:
+				err = errMessage
+			}
+		default:
+			var n int64
+			err = json.Unmarshal(part, &n)
+			arg = n
+		}
+		if err != nil {
+			return Message{}, err
+		}
+		m.Args = append(m.Args, arg)
+	}
+	return m, nil
+}

@@ -1,0 +1,69 @@
+package message
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+type label string
+
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2030, 1, 31, 8, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		format string
+		args   []any
+	}{
+		{"paused", nil},
+		{"%d of %s: %q", []any{3, label("runs"), `a "b"`}},
+		{"%g and %.2f, %t", []any{1.5, 2.0, true}},
+		{"%[2]s before %[1]d", []any{7, "it"}},
+		{"%.4q is cut, 100%%", []any{"abcdefgh"}},
+		{"%s after %v", []any{errors.New("broken"), 5 * time.Minute}},
+		{"outer: %s", []any{New("inner %d", 1)}},
+	} {
+		m := New(c.format, c.args...)
+		if got, want := m.String(), fmt.Sprintf(c.format, c.args...); got != want {
+			t.Errorf("%q: %q, want %q", c.format, got, want)
+		}
+		if back := Decode(m.Encode(), ""); back.String() != m.String() {
+			t.Errorf("%q: %q was stored, %q came back", c.format, m, back)
+		}
+	}
+	if m := New("until %s", at); m.String() != "until 2030-01-31T08:00:00Z" || !Decode(m.Encode(), "").Args[0].(time.Time).Equal(at) {
+		t.Error(m)
+	}
+	if got := Verbatim("100% of %s").String(); got != "100% of %s" {
+		t.Error(got)
+	}
+	if Verbatim("a person's text").Encode() != "" || New("").Encode() != "" {
+		t.Error("a text that is not translated is stored twice")
+	}
+	raw, err := json.Marshal(struct{ M Message }{New("%d steps", 2)})
+	if err != nil || string(raw) != `{"M":"2 steps"}` {
+		t.Error(string(raw), err)
+	}
+}
+
+// What is stored of a message is bounded.
+func TestMessageIsBounded(t *testing.T) {
+	t.Parallel()
+	m := New("%s", strings.Repeat("é", 5000))
+	if n := len(m.String()); n > messageBytes+len("…") {
+		t.Error(n)
+	}
+	deep := New("0")
+	for i := range 20 {
+		deep = New("%d in %s", i, deep)
+	}
+	if deep.depth() > messageDepth+1 {
+		t.Error(deep.depth())
+	}
+	if m, err := decodeMessage([]byte(strings.Repeat(`["x",`, 50)+`"y"`+strings.Repeat(`]`, 50)), 0); err == nil {
+		t.Error(m)
+	}
+}
