@@ -40,6 +40,9 @@ var triedForm = regexp.MustCompile(`^[A-Za-z0-9_-]+ will be tried again after (\
 
 // Headline says where a run stands, in the reader's language and zone.
 func Headline(c *ui.Context, run domain.Run) string {
+	if run.StatusMessage.IsZero() { // a text without a message is shown as it is
+		return kit.Visible(run.Headline)
+	}
 	return c.Message(run.StatusMessage)
 }
 
