@@ -404,7 +404,7 @@ planner: {provider: local}
 	s.expect(0, "run", plan, "--detach")
 	<-busy
 	s.expect(0, "ask", "--agent", "writer", "what is the limit?") // an answer tells what is left
-	s.expect(0, "tools", "stop", "http", "--reason", "the link is down")
+	s.expect(0, "tools", "disable", "http", "--reason", "the link is down")
 	s.expect(0, "ask", "--plan-only", question)
 	system := first()
 	for _, want := range []string{"The server now:\n- Load: 50 %", "Rate limit of local: 17 of 500 requests are left.", "Not available: http: disabled by", "the link is down",
@@ -417,7 +417,7 @@ planner: {provider: local}
 		t.Errorf("the model may choose an agent that cannot answer:\n%s", system)
 	}
 	// The planner by rules says why; once the tool is back, the same request has a plan.
-	s.expect(0, "providers", "stop", "local") // nobody else plans it
+	s.expect(0, "providers", "disable", "local", "--reason", "planned") // nobody else plans it
 	_, stderr := s.expect(2, "ask", "--plan-only", "fetch it")
 	if !strings.Contains(stderr, "the link is down") {
 		t.Error(stderr)
@@ -425,9 +425,9 @@ planner: {provider: local}
 	if _, stderr := s.expect(2, "ask", "--plan-only", "rhyme it"); !strings.Contains(stderr, "KAIROS_TEST_NO_SUCH_KEY") {
 		t.Error(stderr)
 	}
-	s.expect(0, "tools", "start", "http")
+	s.expect(0, "tools", "enable", "http")
 	s.expect(0, "ask", "--plan-only", "fetch it")
-	s.expect(0, "tools", "stop", "http", "--reason", "down again")
+	s.expect(0, "tools", "disable", "http", "--reason", "down again")
 	if _, stderr := s.expect(2, "ask", "--plan-only", "fetch it"); !strings.Contains(stderr, "down again") {
 		t.Errorf("a plan that cannot run now is found: %s", stderr)
 	}
