@@ -39,8 +39,3 @@ func everybody(t *testing.T, site *webtest.Site) map[domain.Role]*webtest.Browse
 	t.Helper()
 	return webtest.Everybody(t, site)
 }
-
-func has(t *testing.T, p webtest.Page, what string, texts ...string) {
-	t.Helper()
-	webtest.Has(t, p, what, texts...)
-}

@@ -38,8 +38,6 @@ type principal struct {
 	secret, csrf string
 }
 
-func (p principal) actor() domain.Actor { return p.Actor() }
-
 // display is how the reader wants pages.
 type display struct {
 	lang *locale.Language

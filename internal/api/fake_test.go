@@ -231,7 +231,3 @@ func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) 
 }
 
 func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }
-
-func (f *fake) record(action, run string, actor domain.Actor) {
-	f.audited = append(f.audited, domain.AuditEvent{Seq: int64(len(f.audited)) + 1, AuditRecord: domain.AuditRecord{Action: action, Run: run, Actor: actor.Name, Request: actor.Request}})
-}

@@ -141,7 +141,7 @@ func TestTheMenuOfARun(t *testing.T) {
 	if !eval[bool](b, open) {
 		t.Error("a refresh closes the menu")
 	}
-	b.click(`#more a[href$="/note"]`)
+	b.click(`#more a[href$="/ack"]`)
 	b.until("the dialog is open", `document.querySelector("dialog[open]") !== null`)
 	b.quiet("the menu of a run")
 }
