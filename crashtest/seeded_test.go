@@ -112,7 +112,7 @@ var bugs = []bug{
 	seed("a conversation starts over at a limit", "internal/runstate/machine_attempt.go", "Interrupted: ev.Cause == StopShutdown || ev.Cause == StopBudget, Cancelled",
 		"Interrupted: ev.Cause == StopShutdown, Cancelled",
 		"./internal/engine", "TestAConversationStopsAtItsTokens"),
-	seed("limits are not asked", "internal/runstate/machine_limits.go", "\treturn Exceeded(l, s)\n", "\t_ = s\n\treturn \"\"\n", "./internal/engine", "TestLimits"),
+	seed("limits are not asked", "internal/runstate/machine_limits.go", "\treturn Exceeded(l, s)\n", "\t_ = s\n\treturn domain.Message{}\n", "./internal/engine", "TestLimits"),
 	marked("a repeated start is one more run of its concurrency key", "internal/engine/start.go", "key-first", "if run, ok, err := e.startedBefore(ctx, \"\"); ok || err != nil {",
 		"./internal/engine", "TestARepeatedStart|TestSimultaneousRepeats", "key-again", "if run, ok, err := e.startedBefore(ctx, \"\"); ok || err != nil {"),
 	marked("a bulk rerun has no key", "internal/bulk/worker.go", "bulk-key", "_ = fmt.Sprint()",

@@ -16,11 +16,14 @@ func (c *Context) Message(m domain.Message) string {
 	if m.IsZero() {
 		return ""
 	}
-	return m.Render(c.T(m.Text), c.argument)
+	text := c.T(m.Text)
+	// A text that the catalog lacks stays English, and quotes as English does.
+	spanish := text != m.Text && c.Display.Lang.Tag == "es"
+	return m.Render(text, func(verb byte, arg any) string { return c.argument(verb, arg, spanish) })
 }
 
 // argument is an argument of a message.
-func (c *Context) argument(verb byte, arg any) string {
+func (c *Context) argument(verb byte, arg any, spanish bool) string {
 	switch a := arg.(type) {
 	case domain.Message:
 		return c.Message(a)
@@ -30,7 +33,7 @@ func (c *Context) argument(verb byte, arg any) string {
 		switch {
 		case verb != 'q':
 			return kit.Visible(a)
-		case c.Display.Lang.Tag == "es":
+		case spanish:
 			return "«" + kit.Visible(a) + "»"
 		}
 		return kit.Visible(strconv.Quote(a))
