@@ -319,12 +319,16 @@ func there(css string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && e.getClientRects().length)`, quoted(css))
 }
 
+// still is true while htmx neither loads nor swaps anything.
+const still = `!document.querySelector(".htmx-request, .htmx-added, .htmx-swapping, .htmx-settling")`
+
 // reached gives the middle of an element once it is where a click would reach it:
-// in view, still, and not covered by anything. Without an answer it is none of
-// these yet.
+// in view, still, and not covered by anything, while nothing is being swapped: a swap
+// may move the element between the measurement and the click. Without an answer it is
+// none of these yet.
 const reached = `(async () => {
   const e = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && e.getClientRects().length);
-  if (!e || document.readyState !== "complete") return null;
+  if (!e || document.readyState !== "complete" || !(` + still + `)) return null;
   e.scrollIntoView({block: "center", inline: "center"});
   const at = () => { const r = e.getClientRects()[0]; return [r.left + r.width / 2, r.top + r.height / 2]; };
   const [x, y] = at();
