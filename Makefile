@@ -62,7 +62,7 @@ define proof
 endef
 LARGE := KAIROS_PROOF=$(PROOF) KAIROS_FIGURES=$(FIGURES) $(GO) test -count=1 -timeout 24h
 
-soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other cases) and print the score card (CARD=1: also into docs/reliability.md)
+soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other cases) and print the score card (CARD=1: also into docs/internals/reliability.md)
 	@rm -f $(FIGURES)
 	$(call proof,tests,$(GO) test ./...)
 	$(call proof,store,$(LARGE) ./internal/store ./internal/store/recovery -run 'TestPowerCuts|TestOneFailing|TestADamagedLog|TestAFlippedBit|TestDamageIsNamed|TestAChangedBackup|TestKillInUpgrade|TestGolden|TestConformance|TestTheStoreIsTheModel|TestARestoreRefuses')
@@ -74,14 +74,14 @@ soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other 
 	$(call proof,bad inputs,$(LARGE) ./internal/arch -run TestBadInputs)
 	$(call proof,fuzz,KAIROS_FIGURES=$(FIGURES) $(GO) run ./internal/testing/proof/fuzz -time $$((4 * $(PROOF)))s)
 	$(call proof,seeded bugs,$(LARGE) ./crashtest -run TestSeededBugs)
-	@$(GO) run ./internal/testing/proof/scorecard -of "commit $$(git rev-parse --short HEAD), seed $${KAIROS_SEED:-1}, $$(date -u +%F)" $(if $(CARD),-doc docs/reliability.md) $(FIGURES)
+	@$(GO) run ./internal/testing/proof/scorecard -of "commit $$(git rev-parse --short HEAD), seed $${KAIROS_SEED:-1}, $$(date -u +%F)" $(if $(CARD),-doc docs/internals/reliability.md) $(FIGURES)
 
 generate: ## regenerate queries, templates, styles, and scripts
 	$(TOOL) sqlc generate
 	$(TOOL) templ generate
 	CGO_ENABLED=0 $(GO) generate ./web/static
 
-docs: ## write the list of commands in docs/cli.md anew
+docs: ## write the list of commands in docs/reference/cli.md anew
 	$(GO) test ./internal/cli -run TestThePageOfCommands -count=1 -update
 
 sbom: build ## write what the binaries are made of to bin/*.cdx.json, as CycloneDX

@@ -14,7 +14,7 @@ import (
 // knows every code that a problem can have.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/plan-language.md")
+	page, err := os.ReadFile("../docs/reference/plan-language.md")
 	if err != nil {
 		t.Fatal(err)
 	}

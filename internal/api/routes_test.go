@@ -143,10 +143,10 @@ func TestReadingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestThePageNamesEveryRoute holds docs/api.md against the policy.
+// TestThePageNamesEveryRoute holds docs/reference/api.md against the policy.
 func TestThePageNamesEveryRoute(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/api.md")
+	page, err := os.ReadFile("../../docs/reference/api.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestThePageNamesEveryRoute(t *testing.T) {
 	for _, route := range api.Routes(s.api) {
 		role := api.Needs(s.api, route).Role
 		if want := cmp.Or(string(role), "anybody"); rows[route] != want {
-			t.Errorf("docs/api.md says that %s needs %q, the table says %q", route, rows[route], want)
+			t.Errorf("docs/reference/api.md says that %s needs %q, the table says %q", route, rows[route], want)
 		}
 	}
 }

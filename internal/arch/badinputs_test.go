@@ -65,11 +65,11 @@ func testTexts(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// docs/bad-inputs.md tells the truth: it has every row of the catalogue once, and
+// docs/internals/bad-inputs.md tells the truth: it has every row of the catalogue once, and
 // each test that it names for a row exists and names the row.
 func TestBadInputsAreTested(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "bad-inputs.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "internals", "bad-inputs.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

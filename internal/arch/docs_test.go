@@ -12,7 +12,7 @@ import (
 // Every test that a guarantee names exists, and every guarantee names one.
 func TestGuaranteesNameTheirTests(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/guarantees.md")
+	text, err := os.ReadFile("../../docs/internals/guarantees.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,11 +125,11 @@ func literal(e ast.Expr) (string, bool) {
 // them.
 const clausesOfSeeds = 323
 
-// docs/seeds.md tells the truth: every test that it names exists, with the part that
+// docs/internals/source-specifications.md tells the truth: every test that it names exists, with the part that
 // it names, and every test that the source documents name is there under its own name.
 func TestSeedsAreTested(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "seeds.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "internals", "source-specifications.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

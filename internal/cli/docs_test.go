@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +20,13 @@ import (
 // pages are the pages that people read, by path.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../../docs/*.md")
+	var files []string
+	err := filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			files = append(files, path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +98,7 @@ var link = regexp.MustCompile(`\]\(([^)#: ]+)(?:#[^)]*)?\)`)
 // connections close, steps finish, and the database closes.
 func TestTheServiceUnitWaitsForAStop(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/guides/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +146,7 @@ func TestQuickStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds kairos")
 	}
-	page := pages(t)["../../docs/quick-start.md"]
+	page := pages(t)["../../docs/get-started/quick-start.md"]
 	dir := t.TempDir()
 	build(t, filepath.Join(dir, "bin")+"/", "./cmd/kairos")
 	yaml := blocks(page, "yaml")
@@ -189,9 +196,9 @@ func TestSnippets(t *testing.T) {
 	}
 	d := serve(t, filepath.Join(dir, "kairos"), "--examples")
 	for path, want := range map[string][]string{
-		"../../examples/README.md": {`"publish":true`, `"total":238`},
-		"../../docs/api.md":        {`"version":1`, `"status":"`},
-		"../../docs/tools.md":      nil,
+		"../../examples/README.md":      {`"publish":true`, `"total":238`},
+		"../../docs/reference/api.md":   {`"version":1`, `"status":"`},
+		"../../docs/reference/tools.md": nil,
 	} {
 		if plan := blocks(all[path], "yaml"); filepath.Base(path) == "api.md" {
 			if err := os.WriteFile(filepath.Join(dir, "plan.yaml"), []byte(plan[0]+"\n"), 0o600); err != nil {
@@ -218,7 +225,7 @@ func TestSnippets(t *testing.T) {
 func TestSettingsOfThePages(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
-	for _, path := range []string{"../../docs/agents.md", "../../docs/tools.md"} {
+	for _, path := range []string{"../../docs/guides/agents.md", "../../docs/reference/tools.md"} {
 		list := blocks(all[path], "yaml")
 		if len(list) < 3 {
 			t.Fatalf("%s has %d settings", path, len(list))
@@ -233,7 +240,7 @@ func TestSettingsOfThePages(t *testing.T) {
 // The programs of the page about embedding say what the page says.
 func TestEmbeddedPrograms(t *testing.T) {
 	t.Parallel()
-	page := pages(t)["../../docs/embedding.md"]
+	page := pages(t)["../../docs/guides/embedding.md"]
 	programs := blocks(page, "go")
 	want := []string{"ask started\nask completed\nyes started\nyes completed\nwelcome back, ana <nil>\n", "You said HELLO <nil>\n"}
 	if len(programs) != len(want) {

@@ -20,7 +20,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli/kairosd"
 )
 
-var update = flag.Bool("update", false, "write docs/cli.md anew")
+var update = flag.Bool("update", false, "write docs/reference/cli.md anew")
 
 var programs = map[string]func(context.Context, cli.Streams, []string) int{"kairos": kairos.Run, "kairosd": kairosd.Run}
 
@@ -158,11 +158,11 @@ func shellWords(t *testing.T, line string) (words []string) {
 	return words
 }
 
-// docs/cli.md lists every command, as the programs themselves say.
+// docs/reference/cli.md lists every command, as the programs themselves say.
 // make docs writes it anew.
 func TestThePageOfCommands(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("..", "..", "docs", "cli.md")
+	path := filepath.Join("..", "..", "docs", "reference", "cli.md")
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestThePageOfCommands(t *testing.T) {
 	before, rest, ok := strings.Cut(string(page), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatal("docs/cli.md has no place for the commands")
+		t.Fatal("docs/reference/cli.md has no place for the commands")
 	}
 	want := before + begin + reference("kairos") + reference("kairosd") + end + after
 	if *update {
@@ -181,7 +181,7 @@ func TestThePageOfCommands(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, string(page)); diff != "" {
-		t.Errorf("docs/cli.md is not what the programs say (-want +got); write it with make docs:\n%s", diff)
+		t.Errorf("docs/reference/cli.md is not what the programs say (-want +got); write it with make docs:\n%s", diff)
 	}
 }
 

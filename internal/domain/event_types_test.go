@@ -14,14 +14,14 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-var update = flag.Bool("update", false, "write the event reference of docs/events.md")
+var update = flag.Bool("update", false, "write the event reference of docs/reference/events.md")
 
 const (
-	referenceFile  = "../../docs/events.md"
+	referenceFile  = "../../docs/reference/events.md"
 	referenceBegin = "<!-- reference: go test ./internal/domain -run TestEventReference -update -->\n"
 )
 
-// The event reference in docs/events.md has every type with every field.
+// The event reference in docs/reference/events.md has every type with every field.
 func TestEventReference(t *testing.T) {
 	text, err := os.ReadFile(referenceFile)
 	if err != nil {
@@ -29,7 +29,7 @@ func TestEventReference(t *testing.T) {
 	}
 	before, got, ok := strings.Cut(string(text), referenceBegin)
 	if !ok {
-		t.Fatal("docs/events.md has no reference")
+		t.Fatal("docs/reference/events.md has no reference")
 	}
 	var b strings.Builder
 	for _, e := range domain.EventTypes {
@@ -55,7 +55,7 @@ func TestEventReference(t *testing.T) {
 		return
 	}
 	if d := cmp.Diff(b.String(), got); d != "" {
-		t.Errorf("docs/events.md is out of date; run go test ./internal/domain -run TestEventReference -update\n%s", d)
+		t.Errorf("docs/reference/events.md is out of date; run go test ./internal/domain -run TestEventReference -update\n%s", d)
 	}
 }
 

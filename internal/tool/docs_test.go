@@ -18,7 +18,7 @@ import (
 // section, and every key of the configuration; its configuration loads.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("../../docs/tools.md")
+	b, err := os.ReadFile("../../docs/reference/tools.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const (
 )
 
 // Condition is a compiled condition of an edge or a `when:`; see
-// docs/plan-language.md. It is immutable and safe for concurrent use.
+// docs/reference/plan-language.md. It is immutable and safe for concurrent use.
 type Condition struct {
 	// Text is the condition as written.
 	Text    string

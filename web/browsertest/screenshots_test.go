@@ -21,7 +21,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// The pictures of docs/dashboard.md and README.md: real pages of the real daemon,
+// The pictures of docs/guides/dashboard.md and README.md: real pages of the real daemon,
 // whose plans call a shop that answers as shops do. `make screenshots` makes them.
 func TestScreenshots(t *testing.T) {
 	dir := os.Getenv("KAIROS_PICTURES")
