@@ -648,7 +648,7 @@ func Plan(p PlanPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = kit.RowLinks(p.StepPages).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = kit.RowLinks(p.StepPages, kit.T(ctx, "Pages of steps")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -852,7 +852,7 @@ func Plan(p PlanPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = kit.RowLinks(p.LinePages).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = kit.RowLinks(p.LinePages, kit.T(ctx, "Pages of the definition")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

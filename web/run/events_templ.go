@@ -325,7 +325,7 @@ func events(v Events) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = kit.RowLinks(v.Pages).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = kit.RowLinks(v.Pages, kit.T(ctx, "Pages of events")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -1151,7 +1151,7 @@ func timelineView(t Timeline) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = kit.RowLinks(t.Pages).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = kit.RowLinks(t.Pages, kit.T(ctx, "Pages of steps")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
