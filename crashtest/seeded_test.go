@@ -104,7 +104,6 @@ var bugs = []bug{
 		"./internal/auth", "TestAChangeAndItsRecord"),
 	seed("what a lost request did is not looked up", "internal/app/command.go", "\tcase done:\n", "\tcase done && m.Key == \"\":\n",
 		"./internal/app", "TestAKeyActsOnce|TestAPlanIsTriedOnce"),
-	seed("a claim outlives its process", "internal/store/responses.go", "alive && row.CreatedAt >= stale", "(alive || !alive) && row.CreatedAt >= stale", "./internal/store", "TestAClaimDies"),
 	seed("a run that kills the daemon is tried for ever", "internal/runstate/machine_recover.go", "w.Crashes >= m.env.Options.QuarantineAfter && ",
 		"w.Crashes > 100*m.env.Options.QuarantineAfter && ", "./internal/engine", "TestQuarantine"),
 	marked("a model call reserves nothing", "internal/engine/ledger.go", "reserve", "",

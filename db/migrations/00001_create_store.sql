@@ -625,22 +625,6 @@ CREATE TABLE tool_pins (
     PRIMARY KEY (server, tool)
 ) STRICT, WITHOUT ROWID;
 
--- Answers to requests that carried an Idempotency-Key.
-CREATE TABLE responses (
-    principal  TEXT    NOT NULL,
-    route      TEXT    NOT NULL,
-    key        TEXT    NOT NULL,
-    body_hash  TEXT    NOT NULL,
-    status     INTEGER NOT NULL,
-    header     TEXT    NOT NULL CHECK (json_valid(header)),
-    body       BLOB    NOT NULL,
-    created_at INTEGER NOT NULL,
-    PRIMARY KEY (principal, route, key)
-) STRICT, WITHOUT ROWID;
-
--- Serves ResponseDeleteBefore.
-CREATE INDEX responses_by_age ON responses (created_at);
-
 -- Operations that came with an idempotency key, each written with its effect.
 CREATE TABLE operations (
     principal  TEXT    NOT NULL,
@@ -779,7 +763,6 @@ DROP TABLE drafts;
 DROP TABLE bulk_items;
 DROP TABLE bulks;
 DROP TABLE operations;
-DROP TABLE responses;
 DROP TABLE tool_pins;
 DROP TABLE circuits;
 DROP TABLE second_factors;

@@ -44,9 +44,6 @@ FROM step_results WHERE run_id > @above AND run_id <= @upto AND ref IS NOT NULL 
 SELECT m.id, r.public_id, m.scope, m.owner, m.session, m.input, r.actor, coalesce(d.session, '') AS of_run, coalesce(d.input, '') AS given
 FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON d.run_id = m.run_id WHERE m.id > @above ORDER BY m.id LIMIT @most;
 
--- name: CheckResponses :many
-SELECT route, key, status, header, body_hash FROM responses;
-
 -- name: CheckAuditEvents :many
 SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac
 FROM audit_events WHERE seq > @above ORDER BY seq LIMIT @most;

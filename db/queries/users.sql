@@ -71,26 +71,6 @@ DELETE FROM tokens WHERE id = @id;
 -- name: TokenTouch :exec
 UPDATE tokens SET last_used_at = cast(@used_at AS integer), last_used_from = @used_from WHERE id = @id AND last_used_at <= cast(@used_at AS integer);
 
--- A claim that was never answered does not hold for ever.
--- name: ResponseDeleteStale :exec
-DELETE FROM responses WHERE principal = @principal AND route = @route AND key = @key AND status = 0 AND created_at < @stale_before;
-
--- name: ResponseInsert :execrows
-INSERT OR IGNORE INTO responses (principal, route, key, body_hash, status, header, body, created_at)
-VALUES (@principal, @route, @key, @body_hash, 0, '{}', x'', @created_at);
-
--- name: ResponseGet :one
-SELECT * FROM responses WHERE principal = @principal AND route = @route AND key = @key;
-
--- name: ResponseComplete :exec
-UPDATE responses SET status = @status, header = @header, body = @body WHERE principal = @principal AND route = @route AND key = @key;
-
--- name: ResponseRelease :exec
-DELETE FROM responses WHERE principal = @principal AND route = @route AND key = @key AND status = 0;
-
--- name: ResponseDeleteBefore :exec
-DELETE FROM responses WHERE created_at < @before;
-
 -- name: SecondFactorGet :one
 SELECT sealed FROM second_factors WHERE user_id = @user_id;
 

@@ -24,7 +24,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -61,8 +60,6 @@ type Config struct {
 	// Observe hears of every request that was answered, with the route's pattern;
 	// empty: it was refused before a route was looked for. nil: nobody does.
 	Observe func(route, method string, status int, took time.Duration)
-	// Idempotency keeps answers; nil: requests with an Idempotency-Key are refused.
-	Idempotency IdempotencyStore
 	// Secure reports whether a request came over TLS, perhaps to a proxy; nil: the
 	// connection says.
 	Secure func(*http.Request) bool
@@ -101,8 +98,7 @@ type API struct {
 	stop   context.Context
 	end    context.CancelFunc
 	open   sync.WaitGroup
-	forgot atomic.Int64 // when old answers were removed last, Unix seconds
-	routes []served     // as registered
+	routes []served // as registered
 	errs   []error
 }
 
@@ -378,11 +374,6 @@ type requestInfo struct {
 	// repeated is set when what the request asks for was done before, by its
 	// Idempotency-Key.
 	repeated bool
-	// claim is set while the request holds an Idempotency-Key.
-	claim *domain.StoredResponse
-	// done is what the audit log says that the same request did, before the daemon
-	// died and did not answer it.
-	done []domain.AuditEvent
 }
 
 type infoKey struct{}

@@ -39,7 +39,7 @@ type server struct {
 func serve(t *testing.T, edit ...func(*api.Config)) *server {
 	t.Helper()
 	world, log := newFake(t), &bytes.Buffer{}
-	c := api.Config{App: world.App, Reader: world, Engine: world, Principals: world, Idempotency: world,
+	c := api.Config{App: world.App, Reader: world, Engine: world, Principals: world,
 		SessionCookies: []string{"kairos"}, Version: api.Version{Version: "1.2.3"}, Log: slog.New(slog.NewJSONHandler(log, nil))}
 	for _, e := range edit {
 		e(&c)

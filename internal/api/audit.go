@@ -14,14 +14,14 @@ import (
 
 func (a *API) auditRoutes() {
 	tags := []string{"audit"}
-	register(a, huma.Operation{OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: tags,
 		Summary: "List the audit log, newest first; checkpoints only where they are asked for"}, a.listAudit)
-	register(a, huma.Operation{OperationID: "get-audit-event", Method: http.MethodGet, Path: "/audit/{seq}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-audit-event", Method: http.MethodGet, Path: "/audit/{seq}", Tags: tags,
 		Summary: "One event of the audit log"}, a.auditEvent)
-	register(a, huma.Operation{OperationID: "export-audit", Method: http.MethodGet, Path: "/audit/export", Tags: tags,
+	mount(a, huma.Operation{OperationID: "export-audit", Method: http.MethodGet, Path: "/audit/export", Tags: tags,
 		Summary:   "All events that a filter matches, one JSON object per line, newest first",
 		Responses: map[string]*huma.Response{"200": {Description: "JSON lines", Content: map[string]*huma.MediaType{"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}}}}}}, a.exportAudit)
-	register(a, huma.Operation{OperationID: "get-audit-check", Method: http.MethodGet, Path: "/audit/check", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-audit-check", Method: http.MethodGet, Path: "/audit/check", Tags: tags,
 		Summary: "The last verification of the audit log that was asked for, or the one under way"}, a.auditCheck)
 	mount(a, huma.Operation{OperationID: "verify-audit", Method: http.MethodPost, Path: "/audit/check", Tags: tags, DefaultStatus: http.StatusAccepted,
 		Summary: "Begin a verification of the whole audit log"}, a.verifyAudit)

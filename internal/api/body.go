@@ -32,19 +32,10 @@ const (
 	maxUserAgent = 256
 )
 
-// register adds a route: its entry in the access table comes first, then its
-// body is read and checked, then a known Idempotency-Key is looked up.
-func register[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O, error)) {
-	route(a, op, a.once, h)
-}
-
-// mount serves an operation of internal/app, which keeps idempotency keys by itself: the
-// handler passes meta on.
+// mount serves an operation of internal/app: its permission is checked first, then its
+// body is read and checked. The operation keeps idempotency keys by itself; the handler
+// of an action passes meta on.
 func mount[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O, error)) {
-	route(a, op, a.keyed, h)
-}
-
-func route[I, O any](a *API, op huma.Operation, once func(huma.Context, func(huma.Context)), h func(context.Context, *I) (*O, error)) {
 	operation := app.Operation(op.OperationID)
 	rule, ok := app.Policy(operation)
 	if !ok {
@@ -66,7 +57,7 @@ func route[I, O any](a *API, op huma.Operation, once func(huma.Context, func(hum
 		limit = maxBody
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // readBody sees to both
-	op.Middlewares = append(huma.Middlewares{a.admit(operation), a.readBody(limit), once}, op.Middlewares...)
+	op.Middlewares = append(huma.Middlewares{a.admit(operation), a.readBody(limit), a.keyed}, op.Middlewares...)
 	a.add(op, func(to huma.API) {
 		huma.Register(to, op, func(ctx context.Context, in *I) (*O, error) {
 			out, err := h(ctx, in)

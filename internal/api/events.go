@@ -32,19 +32,19 @@ func (a *API) eventRoutes() {
 		return map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString,
 			Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": event}}}}
 	}
-	register(a, huma.Operation{OperationID: "stream-events", Method: http.MethodGet, Path: "/events", Tags: tags,
+	mount(a, huma.Operation{OperationID: "stream-events", Method: http.MethodGet, Path: "/events", Tags: tags,
 		Summary: "All events as they happen (server-sent events)", Description: streamText + " Without a position it begins now.",
 		Responses: map[string]*huma.Response{"200": {Description: "Events", Content: stream()}}},
 		func(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) { return a.stream(ctx, in, "") })
 
 	both := stream()
 	both["application/json"] = &huma.MediaType{Schema: a.schema(reflect.TypeFor[Events]())}
-	register(a, huma.Operation{OperationID: "get-run-events", Method: http.MethodGet, Path: "/runs/{id}/events", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-run-events", Method: http.MethodGet, Path: "/runs/{id}/events", Tags: tags,
 		Summary:     "A run's events, as JSON, or with Accept: text/event-stream as they happen",
 		Description: streamText + " Without a position it begins with the run.",
 		Responses:   map[string]*huma.Response{"200": {Description: "Events", Content: both}}}, a.runEvents)
 
-	register(a, huma.Operation{OperationID: "socket", Method: http.MethodGet, Path: "/ws", Tags: tags,
+	mount(a, huma.Operation{OperationID: "socket", Method: http.MethodGet, Path: "/ws", Tags: tags,
 		Summary:     "All events as they happen (WebSocket)",
 		Description: "The same events as /events, one JSON object per text message. " + streamText,
 		Responses:   map[string]*huma.Response{"101": {Description: "Switching protocols"}}}, a.socket)

@@ -34,7 +34,7 @@ type (
 
 func (a *API) failureRoutes() {
 	tags := []string{"bulk"}
-	register(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
 		Summary: "Failed runs by what failed: plan, node, error code and what the error says"},
 		func(ctx context.Context, _ *struct{}) (*failuresOut, error) {
 			groups, err := a.App.Failures.List(ctx, actorOf(ctx), 200)

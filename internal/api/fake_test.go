@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -25,9 +24,6 @@ type fake struct {
 	runs     []domain.Run
 	events   []domain.Event
 	subs     map[chan domain.Event]bool
-	stored   map[string]domain.StoredResponse
-	died     bool // claims without an answer are of an earlier process
-	audited  []domain.AuditEvent
 	tokens   map[string]domain.Actor
 	sessions map[string]domain.User
 }
@@ -43,7 +39,7 @@ func newFake(tb testing.TB) *fake {
 	if tb != nil {
 		plans.World = apptest.New(tb)
 	}
-	f := &fake{realPlans: plans, subs: map[chan domain.Event]bool{}, stored: map[string]domain.StoredResponse{}, tokens: map[string]domain.Actor{},
+	f := &fake{realPlans: plans, subs: map[chan domain.Event]bool{}, tokens: map[string]domain.Actor{},
 		sessions: map[string]domain.User{}}
 	for _, r := range domain.Roles {
 		f.tokens[string(r)] = domain.Actor{Name: "token " + string(r), Role: r, Surface: "api"}
@@ -70,18 +66,6 @@ func (f *fake) asking(t *testing.T) (domain.Run, domain.Approval) {
 		t.Fatalf("%+v %v", list.Items, err)
 	}
 	return run, list.Items[0]
-}
-
-func (f *fake) AuditEvents(_ context.Context, q domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var list domain.List[domain.AuditEvent]
-	for _, e := range f.audited {
-		if slices.Contains(q.Requests, e.Request.ID) {
-			list.Items = append(list.Items, e)
-		}
-	}
-	return list, nil
 }
 
 func (f *fake) AuditEvent(_ context.Context, seq int64) (domain.AuditEvent, error) {
@@ -201,33 +185,3 @@ func (f *fake) account(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-func (f *fake) ReserveResponse(_ context.Context, r domain.StoredResponse, _ time.Duration) (domain.StoredResponse, bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	k := r.Principal + r.Route + r.Key
-	if s, ok := f.stored[k]; ok {
-		if s.Status == 0 && f.died { // its process did
-			return s, true, nil
-		}
-		return s, false, nil
-	}
-	f.stored[k] = r
-	return r, true, nil
-}
-
-func (f *fake) CompleteResponse(_ context.Context, r domain.StoredResponse) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.stored[r.Principal+r.Route+r.Key] = r
-	return nil
-}
-
-func (f *fake) ReleaseResponse(_ context.Context, principal, route, key string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.stored, principal+route+key)
-	return nil
-}
-
-func (f *fake) DeleteResponses(context.Context, time.Time) error { return nil }

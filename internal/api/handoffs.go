@@ -26,9 +26,9 @@ type handoffOut struct{ Body domain.HandoffDetail }
 type handoffsOut struct{ Body List[domain.HandoffSeen] }
 
 func (a *API) handoffRoutes() {
-	register(a, huma.Operation{OperationID: "list-handoffs", Method: http.MethodGet, Path: "/handoffs", Tags: []string{"runs"},
+	mount(a, huma.Operation{OperationID: "list-handoffs", Method: http.MethodGet, Path: "/handoffs", Tags: []string{"runs"},
 		Summary: "Which agent gave what to which, over all runs, newest first"}, a.listHandoffs)
-	register(a, huma.Operation{OperationID: "get-handoff", Method: http.MethodGet, Path: "/handoffs/{id}", Tags: []string{"runs"},
+	mount(a, huma.Operation{OperationID: "get-handoff", Method: http.MethodGet, Path: "/handoffs/{id}", Tags: []string{"runs"},
 		Summary: "One handoff: what was passed on, with which tools, and what came back"}, a.getHandoff)
 }
 

@@ -19,7 +19,7 @@ func TestLazyAnswersTheSame(t *testing.T) {
 	t.Parallel()
 	world := newFake(t)
 	build := func(lazy bool) *api.API {
-		h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world, Idempotency: world, CursorKey: []byte("key"), Lazy: lazy})
+		h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world, CursorKey: []byte("key"), Lazy: lazy})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,7 @@ func sessionOf(escaped string) (string, error) {
 
 func (a *API) memoryRoutes() {
 	tags := []string{"memory"}
-	register(a, huma.Operation{OperationID: "list-memory", Method: http.MethodGet, Path: "/memory", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-memory", Method: http.MethodGet, Path: "/memory", Tags: tags,
 		Summary: "List your sessions that remember something"},
 		func(ctx context.Context, in *memorySessionsIn) (*memorySessionsOut, error) {
 			after, err := a.unseal(ctx, in.Cursor)
@@ -66,7 +66,7 @@ func (a *API) memoryRoutes() {
 			}
 			return &memorySessionsOut{Body: listOf(list.Items, a.seal(ctx, list.Next), func(s domain.MemorySession) domain.MemorySession { return s })}, nil
 		})
-	register(a, huma.Operation{OperationID: "get-memory", Method: http.MethodGet, Path: "/memory/{session}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-memory", Method: http.MethodGet, Path: "/memory/{session}", Tags: tags,
 		Summary: "List what a session remembers, newest first"},
 		func(ctx context.Context, in *memoriesIn) (*memoriesOut, error) {
 			session, err := sessionOf(in.Session)

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *API) metaRoutes() {
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "get-openapi", Method: http.MethodGet, Path: "/openapi.json", Tags: []string{"meta"},
 		Summary:   "This description",
 		Responses: map[string]*huma.Response{"200": {Description: "OpenAPI 3.1", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}},
@@ -30,12 +30,12 @@ func (a *API) metaRoutes() {
 		}}, nil
 	})
 
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "get-version", Method: http.MethodGet, Path: "/version", Tags: []string{"meta"},
 		Summary: "What answers",
 	}, func(context.Context, *struct{}) (*versionOut, error) { return &versionOut{Body: a.Version}, nil })
 
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "get-me", Method: http.MethodGet, Path: "/me", Tags: []string{"meta"},
 		Summary: "Who you are to the daemon",
 	}, func(ctx context.Context, _ *struct{}) (*meOut, error) {

@@ -31,7 +31,7 @@ type notesOut struct{ Body NoteList }
 
 func (a *API) noteRoutes() {
 	tags := []string{"runs"}
-	register(a, huma.Operation{OperationID: "list-notes", Method: http.MethodGet, Path: "/runs/{id}/notes", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-notes", Method: http.MethodGet, Path: "/runs/{id}/notes", Tags: tags,
 		Summary: "What people wrote about a run, in order"},
 		func(ctx context.Context, in *RunIn) (*notesOut, error) {
 			notes, err := a.App.Runs.Notes(ctx, actorOf(ctx), in.ID)

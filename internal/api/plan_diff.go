@@ -28,7 +28,7 @@ type DiffLineView struct {
 }
 
 func (a *API) planDiffRoutes() {
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "plan-diff", Method: http.MethodGet, Path: "/plans/{id}/diff/{a}/{b}", Tags: []string{"plans"},
 		Summary: "What changed from one version of a plan to another, line by line",
 	}, a.planDiff)

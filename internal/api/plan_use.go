@@ -15,12 +15,12 @@ import (
 
 func (a *API) planUseRoutes() {
 	a.planDiffRoutes()
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "search-steps", Method: http.MethodGet, Path: "/steps", Tags: []string{"runs"},
 		Summary:     "Search attempts of steps across runs",
 		Description: "Newest runs first, or longest first. The search looks as far as a bound of time leads; next goes on from there.",
 	}, a.searchSteps)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "plan-flow", Method: http.MethodGet, Path: "/plans/{id}/flow", Tags: []string{"plans"},
 		Summary: "How the newest runs of a plan went through its nodes",
 	}, a.planFlow)

@@ -118,23 +118,23 @@ func (a *API) planRoutes() {
 		RequestBody: documentBody(), SkipValidateBody: true, DefaultStatus: http.StatusCreated,
 		Responses: map[string]*huma.Response{"200": a.jsonResponse("The content is known: the existing version", reflect.TypeFor[StoredPlan]())},
 	}, a.storePlan)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "check-plan", Method: http.MethodPost, Path: "/plans/check", Tags: tags, MaxBodyBytes: maxDocument,
 		Summary:     "Check a plan document without storing it",
 		RequestBody: documentBody(), SkipValidateBody: true,
 	}, a.checkPlan)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "list-plans", Method: http.MethodGet, Path: "/plans", Tags: tags, Summary: "List plans",
 	}, a.listPlans)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "get-plan", Method: http.MethodGet, Path: "/plans/{id}", Tags: tags, Summary: "One plan",
 		Responses: map[string]*huma.Response{"304": {Description: "Not modified"}},
 	}, a.getPlan)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "list-versions", Method: http.MethodGet, Path: "/plans/{id}/versions", Tags: tags,
 		Summary: "A plan's versions, newest first, without their source",
 	}, a.listVersions)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "get-version-of-plan", Method: http.MethodGet, Path: "/plans/{id}/versions/{n}", Tags: tags,
 		Summary:     "One version",
 		Description: "With Accept: application/yaml the answer is the document as it was written.",

@@ -2,14 +2,12 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // Reader is what the API reads of the store; see web.Reader for the promises.
 type Reader interface {
-	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	LastEvent(ctx context.Context) (int64, error)
 }
@@ -40,22 +38,4 @@ type Principals interface {
 // Audit is where acts are recorded that were denied.
 type Audit interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
-}
-
-// IdempotencyStore keeps the answers of requests that carry an Idempotency-Key,
-// by principal, route and key.
-type IdempotencyStore interface {
-	// ReserveResponse claims r's principal, route and key for one request. If they
-	// are claimed already, the stored record is returned with claimed false: with
-	// Status 0 while the first request is still being answered. A claim without an
-	// answer that an earlier process left behind, or that is older than staleAfter,
-	// can be had: the same body claims it again and is returned with its first
-	// CreatedAt, another body replaces it.
-	ReserveResponse(ctx context.Context, r domain.StoredResponse, staleAfter time.Duration) (stored domain.StoredResponse, claimed bool, err error)
-	// CompleteResponse stores the answer of a claimed request.
-	CompleteResponse(ctx context.Context, r domain.StoredResponse) error
-	// ReleaseResponse gives a claim up, so that the request may be tried again.
-	ReleaseResponse(ctx context.Context, principal, route, key string) error
-	// DeleteResponses removes records created before a time.
-	DeleteResponses(ctx context.Context, before time.Time) error
 }

@@ -47,17 +47,17 @@ func (a *API) runRoutes() {
 		Description: "Answers once the run is durable. A key that is known answers 200 with its run.",
 		Responses:   map[string]*huma.Response{"200": a.jsonResponse("The key's run, started before", reflect.TypeFor[Started]())},
 	}, a.startRun)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "list-runs", Method: http.MethodGet, Path: "/runs", Tags: tags, Summary: "List runs, newest first",
 	}, a.listRuns)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "get-run", Method: http.MethodGet, Path: "/runs/{id}", Tags: tags, Summary: "One run with its result so far",
 	}, a.getRun)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "get-journal", Method: http.MethodGet, Path: "/runs/{id}/journal", Tags: tags,
 		Summary: "A run's journal, in order",
 	}, a.getJournal)
-	register(a, huma.Operation{
+	mount(a, huma.Operation{
 		OperationID: "get-step", Method: http.MethodGet, Path: "/runs/{id}/steps/{seq}", Tags: tags,
 		Summary: "One step of a run: the rows of its visit, attempt by attempt",
 	}, a.getStep)

@@ -25,7 +25,7 @@ type (
 )
 
 func (a *API) settingsRoutes() {
-	register(a, huma.Operation{OperationID: "get-settings", Method: http.MethodGet, Path: "/settings", Tags: []string{"settings"},
+	mount(a, huma.Operation{OperationID: "get-settings", Method: http.MethodGet, Path: "/settings", Tags: []string{"settings"},
 		Summary: "What the configuration says: access, retention, names of secrets, notifications with their newest messages"},
 		func(ctx context.Context, _ *struct{}) (*settingsOut, error) {
 			s, err := a.App.System.Settings(ctx, actorOf(ctx))

@@ -59,19 +59,19 @@ type (
 
 func (a *API) systemRoutes() {
 	tags := []string{"system"}
-	register(a, huma.Operation{OperationID: "get-system", Method: http.MethodGet, Path: "/system", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-system", Method: http.MethodGet, Path: "/system", Tags: tags,
 		Summary: "How the daemon and its data are: storage, backups, holds"},
 		func(ctx context.Context, _ *struct{}) (*installationOut, error) {
 			i, err := a.App.System.Get(ctx, actorOf(ctx))
 			return &installationOut{i}, err
 		})
-	register(a, huma.Operation{OperationID: "get-vitals", Method: http.MethodGet, Path: "/system/vitals", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-vitals", Method: http.MethodGet, Path: "/system/vitals", Tags: tags,
 		Summary: "How the daemon does now, and did over the last day, a sample a minute"},
 		func(ctx context.Context, _ *struct{}) (*vitalsOut, error) {
 			v, err := a.App.System.Vitals(ctx, actorOf(ctx))
 			return &vitalsOut{v}, err
 		})
-	register(a, huma.Operation{OperationID: "get-log", Method: http.MethodGet, Path: "/system/log", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-log", Method: http.MethodGet, Path: "/system/log", Tags: tags,
 		Summary: "The newest lines of the daemon's log, newest first"},
 		func(ctx context.Context, in *logIn) (*logOut, error) {
 			lines, err := a.App.System.Log(ctx, actorOf(ctx), in.Level, in.Q)
@@ -80,7 +80,7 @@ func (a *API) systemRoutes() {
 			}
 			return &logOut{listOf(lines, "", func(l domain.DaemonLog) domain.DaemonLog { return l })}, nil
 		})
-	register(a, huma.Operation{OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Tags: tags,
 		Summary:   "Metrics for Prometheus",
 		Responses: map[string]*huma.Response{"200": {Description: "Text, as OpenMetrics if that is accepted", Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}},
 		func(context.Context, *struct{}) (*huma.StreamResponse, error) {

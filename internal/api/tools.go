@@ -68,13 +68,13 @@ type (
 
 func (a *API) toolRoutes() {
 	tags := []string{"tools"}
-	register(a, huma.Operation{OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Tags: tags,
 		Summary: "List tools: effect, permission, and whether they can be called"},
 		func(ctx context.Context, _ *struct{}) (*toolsOut, error) {
 			list, err := a.App.Tools.List(ctx, actorOf(ctx))
 			return &toolsOut{Body: listOf(list, "", func(t domain.ToolInfo) domain.ToolInfo { return t })}, err
 		})
-	register(a, huma.Operation{OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Tags: tags,
 		Summary: "One tool, with the schema of its arguments"},
 		func(ctx context.Context, in *toolIn) (*toolOut, error) {
 			t, err := a.App.Tools.Get(ctx, actorOf(ctx), unescaped(in.Name))
@@ -114,7 +114,7 @@ func (a *API) toolRoutes() {
 			}
 			return nil, a.App.Providers.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Reason: body.Reason})
 		})
-	register(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/mcp", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/mcp", Tags: tags,
 		Summary: "List MCP servers: whether they run, and if not, why"},
 		func(ctx context.Context, _ *struct{}) (*serversOut, error) {
 			list, err := a.App.Tools.Servers(ctx, actorOf(ctx))

@@ -30,7 +30,7 @@ type (
 
 func (a *API) viewRoutes() {
 	tags := []string{"runs"}
-	register(a, huma.Operation{OperationID: "list-views", Method: http.MethodGet, Path: "/views", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-views", Method: http.MethodGet, Path: "/views", Tags: tags,
 		Summary: "Saved views of the run list: one's own and everybody's"}, a.listViews)
 	mount(a, huma.Operation{OperationID: "save-view", Method: http.MethodPost, Path: "/views", Tags: tags,
 		Summary: "Save a view; one of the same name is replaced"}, a.saveView)

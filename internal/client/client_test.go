@@ -56,7 +56,7 @@ func start(t *testing.T) *daemon {
 	config := apptest.Config(t, s, d.engine.Engine)
 	a := app.New(config)
 	d.auth = apptest.Accounts{Service: config.Auth, Of: a.Accounts, Keys: a.Tokens, Reader: s}
-	d.api, err = api.New(api.Config{App: a, Reader: s, Engine: d.engine.Engine, Principals: d.auth, Idempotency: s,
+	d.api, err = api.New(api.Config{App: a, Reader: s, Engine: d.engine.Engine, Principals: d.auth,
 		Version: api.Version{Version: "1.2.3"}, Heartbeat: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -380,7 +380,7 @@ func TestAccounts(t *testing.T) {
 func TestUnixSocketNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	h, err := api.New(api.Config{App: app.New(apptest.Config(t, e.Store, e.Engine)), Reader: e.Store, Engine: e.Engine, Idempotency: e.Store, Local: &root})
+	h, err := api.New(api.Config{App: app.New(apptest.Config(t, e.Store, e.Engine)), Reader: e.Store, Engine: e.Engine, Local: &root})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,6 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Reader:         s.store,
 		Engine:         s.engine,
 		Principals:     s.auth,
-		Idempotency:    s.store,
 		Audit:          s.store,
 		SessionCookies: web.SessionCookies(),
 		Version:        api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},

@@ -274,19 +274,4 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 	_, err = s.Tokens(ctx)
 	must("tokens", err)
-	r := domain.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "b", CreatedAt: now}
-	if _, claimed, err := s.ReserveResponse(ctx, r, time.Minute); err != nil || !claimed {
-		t.Errorf("claim: %v, %v", claimed, err)
-	}
-	if _, claimed, err := s.ReserveResponse(ctx, r, time.Minute); err != nil || claimed {
-		t.Errorf("claim twice: %v, %v", claimed, err)
-	}
-	r.Status, r.Body = 201, []byte("{}")
-	later := domain.StoredResponse{Principal: "p", Route: "POST /runs", Key: "k", BodyHash: "other", CreatedAt: now.Add(time.Hour)}
-	if _, claimed, err := s.ReserveResponse(ctx, later, time.Minute); err != nil || !claimed {
-		t.Errorf("claim a stale key for another request: %v, %v", claimed, err)
-	}
-	must("complete", s.CompleteResponse(ctx, r))
-	must("release", s.ReleaseResponse(ctx, "p", "POST /runs", "other"))
-	must("delete", s.DeleteResponses(ctx, now.Add(time.Hour)))
 }

@@ -129,7 +129,6 @@ type Store struct {
 	watching   chan struct{}       // closed when watch has ended
 	unwatch    chan struct{}
 	failures   failureRows
-	claims     sync.Map // requests with an idempotency key that this process answers
 	started    atomic.Bool
 	fullDisk   atomic.Bool  // work is refused, once it is started
 	moved      atomic.Int64 // when the write-ahead log was last moved, µs

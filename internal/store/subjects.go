@@ -9,9 +9,6 @@ type accounts struct{ store *Store }
 // access seals rows that let somebody in or let something happen, checks them, and signs exports.
 type access struct{ store *Store }
 
-// responses are answers to requests with an idempotency key.
-type responses struct{ store *Store }
-
 // approvals are requests to people.
 type approvals struct{ store *Store }
 
@@ -40,7 +37,6 @@ type rows struct{ store *Store }
 type subjects struct {
 	accounts
 	access
-	responses
 	approvals
 	auditLog
 	work
@@ -52,5 +48,5 @@ type subjects struct {
 }
 
 func subjectsOf(s *Store) subjects {
-	return subjects{accounts{s}, access{s}, responses{s}, approvals{s}, auditLog{s}, work{s}, attention{s}, retention{s}, entities{s}, holds{s}, rows{s}}
+	return subjects{accounts{s}, access{s}, approvals{s}, auditLog{s}, work{s}, attention{s}, retention{s}, entities{s}, holds{s}, rows{s}}
 }

@@ -299,6 +299,3 @@ func (s accounts) TouchToken(_ context.Context, id string, used time.Time, from 
 		return q.TokenTouch(ctx, core.Micros(used), from, id)
 	})
 }
-
-// claimOf names a claim among those that this process holds.
-func claimOf(r domain.StoredResponse) [3]string { return [3]string{r.Principal, r.Route, r.Key} }

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -17,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// What an edit of the file changes of approvals, memory, stored responses, counters
+// What an edit of the file changes of approvals, memory, counters
 // and the states of runs is found, and nothing is found before.
 func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 	t.Parallel()
@@ -41,9 +40,6 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Settle(talk.ID)
-	if _, _, err := s.ReserveResponse(ctx, domain.StoredResponse{Principal: "u", Route: "POST /runs", Key: "k", BodyHash: "h", CreatedAt: talk.CreatedAt}, 0); err != nil {
-		t.Fatal(err)
-	}
 	e.Close()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -60,7 +56,6 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 		"a paused finished run":            {"run states", "UPDATE runs SET paused = 1, ended_at = 1 WHERE status = 'completed'"},
 		"memory of another person":         {"memory", "DROP TRIGGER memory_is_immutable; UPDATE memory SET owner = 'eve'"},
 		"memory of another input":          {"memory", "DROP TRIGGER memory_is_immutable; UPDATE memory SET input = 'bye'"},
-		"a response":                       {"stored responses", "UPDATE responses SET status = 999"},
 		"a counter":                        {"counters", "UPDATE run_counts SET n = n + 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,13 +116,11 @@ func TestTheDoctorPrintsText(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s := storetest.OpenAt(t, path)
-	if _, _, err := s.ReserveResponse(t.Context(), domain.StoredResponse{Principal: "u", Route: "r", Key: "k", CreatedAt: time.Now()}, 0); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Run(t, s, storetest.Plan(t, s, twoNodes), "")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Alter(t, path, `UPDATE responses SET status = 999, route = CAST(x'ff1b5b316d' AS TEXT)`)
+	storetest.Alter(t, path, `UPDATE runs SET public_id = CAST(x'ff1b5b316d' AS TEXT), last_seq = last_seq + 1`)
 	s = storetest.OpenAt(t, path)
 	checks, err := recovery.Verify(t.Context(), s)
 	if err != nil {

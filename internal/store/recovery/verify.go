@@ -20,7 +20,7 @@ func Verify(ctx context.Context, opened *store.Store) ([]domain.Check, error) {
 	s := of(opened)
 	var out []domain.Check
 	for _, check := range []func(context.Context, *domain.Check) error{s.checkPages, s.checkForeignKeys, s.checkRuns, s.checkStates, s.checkJournals,
-		s.checkApprovals, s.checkPayloads, s.checkMemory, s.checkResponses, s.checkCounters, s.VerifyAccess, s.checkAudit} {
+		s.checkApprovals, s.checkPayloads, s.checkMemory, s.checkCounters, s.VerifyAccess, s.checkAudit} {
 		c := domain.Check{Problems: []string{}}
 		err := check(ctx, &c)
 		if len(c.Problems) == 0 {

@@ -156,20 +156,3 @@ func (s *database) checkMemory(ctx context.Context, c *domain.Check) error {
 	}
 	return nil
 }
-
-// checkResponses looks at the form of stored responses: their content is under no
-// checksum.
-func (s *database) checkResponses(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = "stored responses", "a repeated request with the key named would get what it did not get before: send it with another key"
-	err := s.db.EachRow(ctx, dbsqlc.CheckResponses, nil, func(v []driver.Value) error {
-		f := core.Fields{Values: v}
-		route, key, status, header, hash := f.Text(), f.Text(), f.Int(), f.Text(), f.Text()
-		c.Examined++
-		var list map[string]string
-		if f.Err == nil && (status != 0 && (status < 200 || status > 599) || json.Unmarshal([]byte(header), &list) != nil || len(hash) == 0) {
-			core.Find(c, "the response to %s with the key %q cannot be one that kairosd gave", route, key)
-		}
-		return f.Err
-	})
-	return core.Translate(err, c.Name)
-}

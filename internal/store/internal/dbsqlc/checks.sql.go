@@ -378,47 +378,6 @@ func (q *Queries) CheckPayloadRefs(ctx context.Context) ([]CheckPayloadRefsRow, 
 	return items, nil
 }
 
-const CheckResponses = `-- name: CheckResponses :many
-SELECT route, key, status, header, body_hash FROM responses
-`
-
-type CheckResponsesRow struct {
-	Route    string
-	Key      string
-	Status   int64
-	Header   string
-	BodyHash string
-}
-
-func (q *Queries) CheckResponses(ctx context.Context) ([]CheckResponsesRow, error) {
-	rows, err := q.db.QueryContext(ctx, CheckResponses)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []CheckResponsesRow{}
-	for rows.Next() {
-		var i CheckResponsesRow
-		if err := rows.Scan(
-			&i.Route,
-			&i.Key,
-			&i.Status,
-			&i.Header,
-			&i.BodyHash,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const CheckRuns = `-- name: CheckRuns :many
 
 SELECT r.public_id, coalesce(d.limits, '') AS limits, coalesce(d.labels, '') AS labels, coalesce(d.given_labels, '') AS given_labels,

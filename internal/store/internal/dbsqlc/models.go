@@ -274,17 +274,6 @@ type Preference struct {
 	Value string
 }
 
-type Response struct {
-	Principal string
-	Route     string
-	Key       string
-	BodyHash  string
-	Status    int64
-	Header    string
-	Body      []byte
-	CreatedAt int64
-}
-
 type Run struct {
 	ID             int64
 	PublicID       string
