@@ -22,11 +22,8 @@ type Agent struct {
 	order         []string
 	memory        Memory
 
-	graph    *planner.Graph
-	handlers map[string]planner.Handler
-	byID     map[string]planner.Handler
-	hook     func(context.Context, planner.AuditEvent)
-	store    planner.AuditStore
+	graph     *planner.Graph
+	configure []func(*planner.Executor)
 }
 
 // DefaultMaxIterations bounds the model calls of one answer.
@@ -48,17 +45,17 @@ func New(name string, provider Provider, options ...Option) (*Agent, error) {
 			return nil, fmt.Errorf("agent %s: %w", name, err)
 		}
 	}
-	if a.graph == nil && (a.handlers != nil || a.byID != nil || a.hook != nil || a.store != nil) {
-		return nil, fmt.Errorf("agent %s: planner options need WithPlanner", name)
-	}
 	return a, nil
 }
 
 // Name is the agent's name.
 func (a *Agent) Name() string { return a.name }
 
-// WithPlanner makes the agent walk a graph instead of looping [000].
-func WithPlanner(g *planner.Graph) Option {
+// WithPlanner makes the agent walk a graph in memory instead of looping. Nodes of the types tool,
+// agent, llm, and log, and nodes whose type is the name of one of its tools, use the agent.
+// Each configure function may then change the executor of a walk, for example to add handlers or an
+// audit hook.
+func WithPlanner(g *planner.Graph, configure ...func(*planner.Executor)) Option {
 	return func(a *Agent) error {
 		if g == nil {
 			return errors.New("WithPlanner: no graph")
@@ -66,7 +63,7 @@ func WithPlanner(g *planner.Graph) Option {
 		if a.graph != nil {
 			return errors.New("WithPlanner is given twice")
 		}
-		a.graph = g
+		a.graph, a.configure = g, configure
 		return nil
 	}
 }
@@ -128,38 +125,6 @@ func WithMaxIterations(n int) Option {
 	}
 }
 
-// WithPlannerHandlers sets handlers by node type; they win over the agent's own.
-func WithPlannerHandlers(handlers map[string]planner.Handler) Option {
-	return func(a *Agent) error {
-		a.handlers = handlers
-		return nil
-	}
-}
-
-// WithPlannerIDHandlers sets handlers by node id; they win over those by type.
-func WithPlannerIDHandlers(handlers map[string]planner.Handler) Option {
-	return func(a *Agent) error {
-		a.byID = handlers
-		return nil
-	}
-}
-
-// WithPlannerAuditHook is called as nodes of the plan start, complete and fail.
-func WithPlannerAuditHook(hook func(context.Context, planner.AuditEvent)) Option {
-	return func(a *Agent) error {
-		a.hook = hook
-		return nil
-	}
-}
-
-// WithPlannerAuditStore records the same events.
-func WithPlannerAuditStore(s planner.AuditStore) Option {
-	return func(a *Agent) error {
-		a.store = s
-		return nil
-	}
-}
-
 // Run answers an input. With a plan, the answer is the text form of the plan's
 // output; without one, the model's final answer.
 func (a *Agent) Run(ctx context.Context, input string) (string, error) {
@@ -180,9 +145,8 @@ func (a *Agent) Run(ctx context.Context, input string) (string, error) {
 		state.Outputs["memory"] = remembered
 	}
 	exec := planner.NewExecutor(a.nodeHandlers())
-	exec.AuditHook, exec.AuditStore = a.hook, a.store
-	for id, h := range a.byID {
-		exec.HandlersByID[id] = h
+	for _, configure := range a.configure {
+		configure(exec)
 	}
 	state, err = exec.Execute(ctx, a.graph, state)
 	if err != nil {

@@ -21,13 +21,12 @@ func TestContradictionsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, options := range map[string][]agent.Option{
-		"handlers without a plan": {agent.WithPlannerHandlers(map[string]planner.Handler{})},
-		"two plans":               {agent.WithPlanner(graph), agent.WithPlanner(graph)},
-		"no plan":                 {agent.WithPlanner(nil)},
-		"a tool twice":            {agent.WithTools(upper{}, upper{})},
-		"a built-in name":         {agent.WithTools(named("set"))},
-		"no name":                 {agent.WithTools(named(""))},
-		"no iterations":           {agent.WithMaxIterations(0)},
+		"two plans":       {agent.WithPlanner(graph), agent.WithPlanner(graph)},
+		"no plan":         {agent.WithPlanner(nil)},
+		"a tool twice":    {agent.WithTools(upper{}, upper{})},
+		"a built-in name": {agent.WithTools(named("set"))},
+		"no name":         {agent.WithTools(named(""))},
+		"no iterations":   {agent.WithMaxIterations(0)},
 	} {
 		if _, err := agent.New("a", echo{}, options...); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -173,10 +172,10 @@ func TestAnAgentsErrorNamesTheNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ag, err := agent.New("a", echo{}, agent.WithPlanner(graph), agent.WithPlannerHandlers(map[string]planner.Handler{
-		"work": func(context.Context, planner.Node, *planner.State) (any, error) {
+	ag, err := agent.New("a", echo{}, agent.WithPlanner(graph, func(exec *planner.Executor) {
+		exec.Handlers["work"] = func(context.Context, planner.Node, *planner.State) (any, error) {
 			return nil, fmt.Errorf("print: %w", boom)
-		},
+		}
 	}))
 	if err != nil {
 		t.Fatal(err)

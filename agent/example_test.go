@@ -77,23 +77,21 @@ func ExampleAgent_Run() {
 	// Output: heard HI and Error: Tool "none" not found <nil>
 }
 
-// Handlers by node id win over handlers by type; the audit hook hears of all.
-func ExampleWithPlannerIDHandlers() {
+// Handlers by node id win over handlers by type, and the audit hook is called for every node.
+func ExampleWithPlanner_handlers() {
 	graph, _ := planner.ParseYAML([]byte(plan))
-	ag, err := agent.New("my-agent", echo{}, agent.WithPlanner(graph), agent.WithTools(upper{}),
-		agent.WithPlannerHandlers(map[string]planner.Handler{
-			"log": func(_ context.Context, n planner.Node, _ *planner.State) (any, error) { return n.Input, nil },
-		}),
-		agent.WithPlannerIDHandlers(map[string]planner.Handler{
-			"step-3": func(_ context.Context, _ planner.Node, s *planner.State) (any, error) {
-				return fmt.Sprint(s.Last, "!"), nil
-			},
-		}),
-		agent.WithPlannerAuditHook(func(_ context.Context, e planner.AuditEvent) {
+	configure := func(exec *planner.Executor) {
+		exec.Handlers["log"] = func(_ context.Context, n planner.Node, _ *planner.State) (any, error) { return n.Input, nil }
+		exec.HandlersByID["step-3"] = func(_ context.Context, _ planner.Node, s *planner.State) (any, error) {
+			return fmt.Sprint(s.Last, "!"), nil
+		}
+		exec.AuditHook = func(_ context.Context, e planner.AuditEvent) {
 			if e.Status == planner.AuditCompleted {
 				fmt.Println(e.NodeID)
 			}
-		}))
+		}
+	}
+	ag, err := agent.New("my-agent", echo{}, agent.WithPlanner(graph, configure), agent.WithTools(upper{}))
 	if err != nil {
 		fmt.Println(err)
 		return

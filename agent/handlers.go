@@ -2,14 +2,13 @@ package agent
 
 import (
 	"context"
-	"maps"
 
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// nodeHandlers are the default node types of [000] over this agent: tool and
+// nodeHandlers returns the node types that use this agent: tool and
 // every tool's own name, agent (the loop), llm (one call without tools), log.
 func (a *Agent) nodeHandlers() map[string]planner.Handler {
 	h := map[string]planner.Handler{
@@ -37,7 +36,6 @@ func (a *Agent) nodeHandlers() map[string]planner.Handler {
 			return a.invoke(ctx, name, arguments(n.Input))
 		}
 	}
-	maps.Copy(h, a.handlers)
 	return h
 }
 

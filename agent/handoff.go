@@ -63,7 +63,7 @@ type Handoff struct {
 
 // ParseHandoff reads the arguments of the handoff tool.
 func ParseHandoff(args any) (Handoff, error) {
-	schema, err := planner.CompileSchema(HandoffSpec.Schema)
+	schema, err := planner.ParseSchema(HandoffSpec.Schema)
 	if err != nil {
 		return Handoff{}, fmt.Errorf("schema of %s: %w", HandoffTool, err)
 	}

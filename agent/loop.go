@@ -129,7 +129,7 @@ func (l *Loop) Continue(ctx context.Context, messages []Message) (any, error) {
 	}
 	if l.Schema != nil {
 		var err error
-		if c.schema, err = planner.CompileSchema(l.Schema); err != nil {
+		if c.schema, err = planner.ParseSchema(l.Schema); err != nil {
 			return nil, &walk.Failure{Code: CodeSchema, Message: fmt.Sprintf("output_schema of agent %s: %v", l.Name, err), Permanent: true, NoEffect: true}
 		}
 	}
@@ -377,7 +377,7 @@ func (c *conversation) log(level, message string) {
 // the tool is its failure.
 func invoke(ctx context.Context, t Tool, spec ToolSpec, call ToolCall) (out any, err error) {
 	if spec.Schema != nil {
-		s, err := planner.CompileSchema(spec.Schema)
+		s, err := planner.ParseSchema(spec.Schema)
 		if err != nil {
 			return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
 		}

@@ -31,7 +31,7 @@ func (c *Catalog) Check() Problems {
 			r.error(nil, "", "tool.name_reserved", "give the tool another name", "the tool %s has the name of a node type", jsonvalue.Quote(name))
 		}
 		if schema := c.Tools[name].Schema; schema != nil {
-			if _, err := CompileSchema(schema); err != nil {
+			if _, err := ParseSchema(schema); err != nil {
 				r.error(nil, "", "tool.schema_invalid", "", "the arguments of tool %s are no valid JSON Schema: %s", jsonvalue.Quote(name), err)
 			}
 		}

@@ -209,7 +209,7 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	}
 	schema, known := k.toolSchemas[n.Tool]
 	if !known {
-		schema, _ = CompileSchema(info.Schema) // an invalid one is the tool's own problem, reported where it is registered
+		schema, _ = ParseSchema(info.Schema) // an invalid one is the tool's own problem, reported where it is registered
 		k.toolSchemas[n.Tool] = schema
 	}
 	if schema == nil {

@@ -197,7 +197,7 @@ func (k *compiler) schema(v any, at *tree, node string) {
 		if k.d.schemas[string(key)] {
 			return
 		}
-		_, err = CompileSchema(v)
+		_, err = ParseSchema(v)
 	}
 	e, ok := errors.AsType[*SchemaError](err)
 	switch {

@@ -16,7 +16,7 @@ import (
 
 func compile(t *testing.T, src string, c *planner.Catalog) *walk.Program {
 	t.Helper()
-	d, problems := planner.ParseFor([]byte(src), planner.FormatAuto, c)
+	d, problems := planner.Parse([]byte(src), planner.WithCatalog(c))
 	if d == nil {
 		t.Fatalf("%v\n%s", problems, src)
 	}
@@ -223,7 +223,7 @@ func TestEffects(t *testing.T) {
 // One document serves many compilations at once.
 func TestConcurrentCompile(t *testing.T) {
 	t.Parallel()
-	d, problems := planner.Parse([]byte(fullGraph), planner.FormatYAML)
+	d, problems := planner.Parse([]byte(fullGraph), planner.WithFormat(planner.FormatYAML))
 	if d == nil {
 		t.Fatal(problems)
 	}
@@ -242,7 +242,7 @@ func TestConcurrentCompile(t *testing.T) {
 // A check against another installation finds what is missing there.
 func TestProgramChecksTheCatalog(t *testing.T) {
 	t.Parallel()
-	d, _ := planner.Parse([]byte("nodes: {a: {type: tool, tool: htp}}"), planner.FormatYAML)
+	d, _ := planner.Parse([]byte("nodes: {a: {type: tool, tool: htp}}"), planner.WithFormat(planner.FormatYAML))
 	if _, err := d.Program(testCatalog()); err == nil || !strings.Contains(err.Error(), `unknown tool "htp" (did you mean http?)`) {
 		t.Errorf("got %v, want the unknown tool", err)
 	}

@@ -44,7 +44,7 @@ func TestCorpusOfTheFormat(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"kairos", "kairos-extracted"} {
 		for name, src := range corpus(t, folder) {
-			d, problems := planner.Parse(src, planner.FormatOf(name, src))
+			d, problems := planner.Parse(src, planner.WithFormat(planner.FormatOf(name, src)))
 			if strings.Contains(name, "edges-fragment") {
 				want := "add nodes: with an entry for every node that the edges name"
 				if d != nil || len(problems) != 1 || problems[0].Suggestion != want {
@@ -69,7 +69,7 @@ func TestCorpusOfTheFormat(t *testing.T) {
 func TestCorpusUnknownTypes(t *testing.T) {
 	t.Parallel()
 	src := corpus(t, "kairos")["demoKairos.orchestrator_plan.yaml"]
-	d, problems := planner.Parse(src, planner.FormatYAML)
+	d, problems := planner.Parse(src, planner.WithFormat(planner.FormatYAML))
 	if len(problems) != 0 {
 		t.Fatalf("got %v, want no problems", problems)
 	}
@@ -88,7 +88,7 @@ func TestCorpusUnknownTypes(t *testing.T) {
 func TestCorpusQuotedValues(t *testing.T) {
 	t.Parallel()
 	src := corpus(t, "kairos-extracted")["ORCHESTRATION_PLATFORM.1.yaml"]
-	d, problems := planner.Parse(src, planner.FormatYAML)
+	d, problems := planner.Parse(src, planner.WithFormat(planner.FormatYAML))
 	if d == nil {
 		t.Fatal(problems)
 	}
@@ -114,7 +114,7 @@ func TestCorpusOfOthers(t *testing.T) {
 		"yamlgraph": {},
 	} {
 		for name, src := range corpus(t, folder) {
-			d, problems := planner.Parse(src, planner.FormatOf(name, src))
+			d, problems := planner.Parse(src, planner.WithFormat(planner.FormatOf(name, src)))
 			if d != nil {
 				t.Errorf("%s: accepted", name)
 				continue

@@ -23,7 +23,7 @@ func TestDocumentation(t *testing.T) {
 		t.Fatalf("got %d examples", len(examples))
 	}
 	for _, e := range examples {
-		if d, problems := planner.Parse(e[1], planner.FormatYAML); d == nil || len(problems) > 0 {
+		if d, problems := planner.Parse(e[1], planner.WithFormat(planner.FormatYAML)); d == nil || len(problems) > 0 {
 			t.Errorf("%v in\n%s", problems, e[1])
 		}
 	}

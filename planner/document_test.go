@@ -3,8 +3,6 @@ package planner_test
 import (
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,7 +13,7 @@ import (
 
 func hash(t *testing.T, src string) string {
 	t.Helper()
-	d, problems := planner.Parse([]byte(src), planner.FormatAuto)
+	d, problems := planner.Parse([]byte(src))
 	if d == nil {
 		t.Fatalf("%v\n%s", problems, src)
 	}
@@ -72,10 +70,10 @@ func TestHash(t *testing.T) {
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	src := []byte("id: a b\nnodes: {input: {type: set, input: 'AKIAIOSFODNN7EXAMPLE ${output.nobody}', later: 1}}")
-	if d, problems := planner.Parse(src, planner.FormatYAML); d != nil || len(problems) != 5 {
+	if d, problems := planner.Parse(src, planner.WithFormat(planner.FormatYAML)); d != nil || len(problems) != 5 {
 		t.Fatalf("got %v, want five errors", problems)
 	}
-	d, problems := planner.Reopen(src, planner.FormatYAML)
+	d, problems := planner.Parse(src, planner.WithFormat(planner.FormatYAML), planner.WithLenientRules())
 	if d == nil || len(problems) != 5 || problems.Err() != nil {
 		t.Fatalf("got %v, want five warnings", problems)
 	}
@@ -83,7 +81,7 @@ func TestReopen(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for _, broken := range []string{"nodes: {a: {type: set, input: '${'}}", "nodes: {a: {type: noop}}\nedges: [{from: a, to: b}]", "nodes: {a: {}}", "{"} {
-		if d, problems := planner.Reopen([]byte(broken), planner.FormatYAML); d != nil {
+		if d, problems := planner.Parse([]byte(broken), planner.WithFormat(planner.FormatYAML), planner.WithLenientRules()); d != nil {
 			t.Errorf("%s is reopened: %v", broken, problems)
 		}
 	}
@@ -92,7 +90,7 @@ func TestReopen(t *testing.T) {
 // A document without an id is named after its content.
 func TestAnonymous(t *testing.T) {
 	t.Parallel()
-	d, _ := planner.Parse([]byte("nodes: {a: {type: noop}}"), planner.FormatYAML)
+	d, _ := planner.Parse([]byte("nodes: {a: {type: noop}}"), planner.WithFormat(planner.FormatYAML))
 	if want := "anon-" + d.Hash[:12]; d.ID != want || d.Graph.ID != want {
 		t.Errorf("got id %s and %s, want %s", d.ID, d.Graph.ID, want)
 	}
@@ -100,7 +98,7 @@ func TestAnonymous(t *testing.T) {
 	if err != nil || strings.Contains(string(text), "anon-") {
 		t.Errorf("the derived id is written: %s (%v)", text, err)
 	}
-	s, _ := planner.Parse([]byte(`{"steps": [{"id": "a", "tool": "set"}]}`), planner.FormatJSON)
+	s, _ := planner.Parse([]byte(`{"steps": [{"id": "a", "tool": "set"}]}`), planner.WithFormat(planner.FormatJSON))
 	if want := "anon-" + s.Hash[:12]; s.Steps.ID != want || s.Kind() != walk.KindSteps {
 		t.Errorf("got id %s, want %s", s.Steps.ID, want)
 	}
@@ -128,7 +126,7 @@ func TestEncodings(t *testing.T) {
 		{"direction marks are data in an input", strings.Replace(plan, "%", "\u202e", 1), ""},
 		{"tabs and line ends", "nodes: {a: {type: set,\tinput: \"a\tb\\r\\n\"}}\r\n", ""},
 	} {
-		d, problems := planner.Parse([]byte(c.src), planner.FormatAuto)
+		d, problems := planner.Parse([]byte(c.src))
 		got := ""
 		if d == nil {
 			got = strings.TrimSuffix(strings.TrimSpace(problemPlace(problems[0])), "\n")
@@ -160,14 +158,13 @@ func TestFormatOf(t *testing.T) {
 			t.Errorf("%q with %q: got %s, want %s", c.name, c.src, got, c.want)
 		}
 	}
-	_, problems := planner.Parse([]byte("nodes: {a: {type: noop}}"), planner.FormatJSON)
+	_, problems := planner.Parse([]byte("nodes: {a: {type: noop}}"), planner.WithFormat(planner.FormatJSON))
 	if len(problems) != 1 || problems[0].Suggestion != "this does not look like JSON: is it YAML?" {
 		t.Errorf("YAML that is called JSON: got %v", problems)
 	}
 }
 
-// The graph parsers of [000]: errors match the documented sentinels, hold every
-// problem, and a file is named.
+// Both ways to parse a graph return errors that match the documented sentinels.
 func TestGraphParsers(t *testing.T) {
 	t.Parallel()
 	g, err := planner.ParseYAML([]byte(fullGraph))
@@ -177,25 +174,12 @@ func TestGraphParsers(t *testing.T) {
 	if _, err := planner.ParseYAML([]byte("nodes: {a: {type: noop}, b: {type: noop}}\nedges: [{from: a, to: b}, {from: b, to: a}]")); !errors.Is(err, planner.ErrNoStart) || errors.Is(err, planner.ErrMultipleStarts) {
 		t.Errorf("got %v, want ErrNoStart", err)
 	}
-	_, err = planner.ParseJSON([]byte(`{"nodes": {"a": {"type": "noop"}, "b": {"type": "noop"}}}`))
+	err = json.Unmarshal([]byte(`{"nodes": {"a": {"type": "noop"}, "b": {"type": "noop"}}}`), g)
 	if !errors.Is(err, planner.ErrMultipleStarts) || !strings.Contains(err.Error(), "multiple start nodes found: a, b") {
 		t.Errorf("got %v, want ErrMultipleStarts", err)
 	}
-	if _, err := planner.ParseJSON([]byte(fullSteps)); err == nil || !strings.Contains(err.Error(), "step plan") {
+	if err := json.Unmarshal([]byte(fullSteps), g); err == nil || !strings.Contains(err.Error(), "step plan") {
 		t.Errorf("got %v, want a word about step plans", err)
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "plan.yaml")
-	if err := os.WriteFile(file, []byte("nodes: {a: {typ: noop}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err = planner.LoadGraph(file)
-	invalid, ok := errors.AsType[*planner.InvalidError](err)
-	if !ok || len(invalid.Problems) != 2 || !strings.Contains(err.Error(), "plan.yaml") {
-		t.Errorf("got %v, want two problems and the file's name", err)
-	}
-	if _, err := planner.LoadGraph(filepath.Join(dir, "none.yaml")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v, want ErrNotExist", err)
 	}
 }
 
@@ -231,7 +215,7 @@ func TestGraphInGo(t *testing.T) {
 // Plans in Go values travel through encoding/json as documents.
 func TestJSONOfPlans(t *testing.T) {
 	t.Parallel()
-	d, _ := planner.Parse([]byte(fullGraph), planner.FormatYAML)
+	d, _ := planner.Parse([]byte(fullGraph), planner.WithFormat(planner.FormatYAML))
 	b, err := json.Marshal(map[string]any{"graph": d.Graph, "node": d.Graph.Nodes["sub"], "edge": d.Graph.Edges[0]})
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +229,7 @@ func TestJSONOfPlans(t *testing.T) {
 	if err := json.Unmarshal(b, &back); err != nil || len(back.Graph.Nodes) != len(d.Graph.Nodes) {
 		t.Errorf("got %+v, %v", back.Graph, err)
 	}
-	s, _ := planner.Parse([]byte(fullSteps), planner.FormatJSON)
+	s, _ := planner.Parse([]byte(fullSteps), planner.WithFormat(planner.FormatJSON))
 	b, err = json.Marshal(s.Steps)
 	if err != nil {
 		t.Fatal(err)

@@ -29,64 +29,47 @@ type ordered []member
 // null stands for a null that is written, where nil would leave the key out.
 var null = json.RawMessage("null")
 
-// MarshalYAML writes a graph as YAML, keys in the order of the documentation
-// and nodes in file order. Parsing what it writes gives the same graph.
-func MarshalYAML(g *Graph) ([]byte, error) {
+// Encode writes the graph as a document in a format: JSON is indented, anything but [FormatJSON]
+// is YAML. Keys are in the order of the documentation and nodes in file order. Parsing
+// the result gives the same graph. The error is of a value that JSON cannot hold.
+func (g *Graph) Encode(f Format) ([]byte, error) {
 	o, err := graphObject(g)
 	if err != nil {
 		return nil, fmt.Errorf("encode graph: %w", err)
 	}
-	return encodeYAML(o)
+	return o.encode(f)
 }
 
-// MarshalJSON writes a graph as JSON, indented if pretty. Parsing what it
-// writes gives the same graph.
-func MarshalJSON(g *Graph, pretty bool) ([]byte, error) {
-	o, err := graphObject(g)
-	if err != nil {
-		return nil, fmt.Errorf("encode graph: %w", err)
-	}
-	return encodeJSON(o, pretty)
-}
-
-// MarshalStepsYAML writes a step plan as YAML.
-func MarshalStepsYAML(s *StepPlan) ([]byte, error) {
+// Encode writes the step plan as a document in a format, as [Graph.Encode] does.
+func (s *StepPlan) Encode(f Format) ([]byte, error) {
 	o, err := stepsObject(s)
 	if err != nil {
 		return nil, fmt.Errorf("encode step plan: %w", err)
 	}
-	return encodeYAML(o)
+	return o.encode(f)
 }
 
-// MarshalStepsJSON writes a step plan as JSON in the form of [001].
-func MarshalStepsJSON(s *StepPlan, pretty bool) ([]byte, error) {
-	o, err := stepsObject(s)
-	if err != nil {
-		return nil, fmt.Errorf("encode step plan: %w", err)
-	}
-	return encodeJSON(o, pretty)
-}
-
-// Encode writes the document anew in a format: without comments and `x-` keys,
-// which the version hash does not cover either.
+// Encode writes the document again in a format, without comments and `x-` keys,
+// which the version hash does not cover either. See [Graph.Encode].
 func (d *Document) Encode(f Format) ([]byte, error) {
-	switch {
-	case d.Graph != nil && f == FormatJSON:
-		return MarshalJSON(d.Graph, true)
-	case d.Graph != nil:
-		return MarshalYAML(d.Graph)
-	case f == FormatJSON:
-		return MarshalStepsJSON(d.Steps, true)
+	if d.Graph != nil {
+		return d.Graph.Encode(f)
 	}
-	return MarshalStepsYAML(d.Steps)
+	return d.Steps.Encode(f)
 }
 
-// MarshalJSON writes the graph as a document ([MarshalJSON]).
-func (g Graph) MarshalJSON() ([]byte, error) { return MarshalJSON(&g, false) }
+// MarshalJSON writes the graph as a JSON document on one line.
+func (g Graph) MarshalJSON() ([]byte, error) {
+	o, err := graphObject(&g)
+	if err != nil {
+		return nil, fmt.Errorf("encode graph: %w", err)
+	}
+	return appendOrdered(nil, o)
+}
 
-// UnmarshalJSON reads and validates a document ([ParseJSON]).
+// UnmarshalJSON reads and validates a JSON document. The error is an [*InvalidError].
 func (g *Graph) UnmarshalJSON(src []byte) error {
-	parsed, err := ParseJSON(src)
+	parsed, err := parseGraph(src, FormatJSON)
 	if err != nil {
 		return err
 	}
@@ -103,12 +86,18 @@ func (n Node) MarshalJSON() ([]byte, error) {
 	return appendOrdered(nil, o)
 }
 
-// MarshalJSON writes the step plan as a document.
-func (s StepPlan) MarshalJSON() ([]byte, error) { return MarshalStepsJSON(&s, false) }
+// MarshalJSON writes the step plan as a JSON document on one line.
+func (s StepPlan) MarshalJSON() ([]byte, error) {
+	o, err := stepsObject(&s)
+	if err != nil {
+		return nil, fmt.Errorf("encode step plan: %w", err)
+	}
+	return appendOrdered(nil, o)
+}
 
-// UnmarshalJSON reads and validates a document.
+// UnmarshalJSON reads and validates a JSON document. The error is an [*InvalidError].
 func (s *StepPlan) UnmarshalJSON(src []byte) error {
-	d, problems := Parse(src, FormatJSON)
+	d, problems := Parse(src, WithFormat(FormatJSON))
 	if err := problems.Err(); err != nil {
 		return err
 	}
@@ -120,10 +109,13 @@ func (s *StepPlan) UnmarshalJSON(src []byte) error {
 	return nil
 }
 
-func encodeJSON(o ordered, pretty bool) ([]byte, error) {
+func (o ordered) encode(f Format) ([]byte, error) {
+	if f != FormatJSON {
+		return encodeYAML(o)
+	}
 	b, err := appendOrdered(nil, o)
-	if err != nil || !pretty {
-		return b, err
+	if err != nil {
+		return nil, err
 	}
 	var out bytes.Buffer
 	if err := json.Indent(&out, b, "", "  "); err != nil {

@@ -26,7 +26,7 @@ func compareRoundTrip(d *planner.Document) string {
 		if err != nil {
 			return fmt.Sprintf("encode as %s: %v", f, err)
 		}
-		back, problems := planner.Parse(text, f)
+		back, problems := planner.Parse(text, planner.WithFormat(f))
 		if back == nil {
 			return fmt.Sprintf("%s is not read back: %v\n%s", f, problems, text)
 		}

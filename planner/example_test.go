@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 const hello = `
@@ -22,7 +23,77 @@ edges:
     to: step-2
 `
 
-// The minimal graph of the explicit planner, walked in memory.
+// Parse reports every problem of a document at once, each with its position and a suggestion.
+func ExampleParse() {
+	_, problems := planner.Parse([]byte(`
+nodes:
+  fetch: {type: noop, retries: 3}
+  store: {type: nop}
+edges:
+  - {from: fetch, to: stor}
+`))
+	for _, p := range problems {
+		fmt.Println(p.Severity, p.Code, p)
+	}
+	fmt.Println(problems.Err() != nil)
+	// Output:
+	// error field.unknown line 3, column 23: unknown key "retries" in a node (write retry: {max_attempts: …})
+	// error edge.target_unknown line 6, column 23: to names "stor", which is no node (did you mean store?)
+	// true
+}
+
+// With a catalog, Parse also checks the names of tools and agents, and the arguments of tools.
+func ExampleWithCatalog() {
+	catalog := &planner.Catalog{Tools: map[string]planner.ToolInfo{"http": {Effect: walk.EffectUnsafe}}}
+	_, problems := planner.Parse([]byte("nodes: {a: {type: tool, tool: htp}}"), planner.WithCatalog(catalog))
+	fmt.Println(problems.Err())
+	// Output:
+	// line 1, column 31: unknown tool "htp" (did you mean http?)
+}
+
+// A graph can also be built in Go. Encode writes it as a document.
+func ExampleGraph_Encode() {
+	graph := &planner.Graph{
+		ID:    "built-in-go",
+		Nodes: map[string]planner.Node{"a": {Type: "set", Input: 1}, "b": {Type: "noop"}},
+		Edges: []planner.Edge{{From: "a", To: "b", Condition: "last==1"}},
+	}
+	if err := graph.Validate(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	src, err := graph.Encode(planner.FormatYAML)
+	fmt.Print(string(src), err)
+	// Output:
+	// id: built-in-go
+	// nodes:
+	//   a:
+	//     type: set
+	//     input: 1
+	//   b:
+	//     type: noop
+	// edges:
+	// - {from: a, to: b, condition: last==1}
+	// <nil>
+}
+
+// A schema reports every way in which a value does not match.
+func ExampleParseSchema() {
+	schema, err := planner.ParseSchema(map[string]any{"type": "object", "required": []any{"name", "age"},
+		"properties": map[string]any{"age": map[string]any{"type": "integer"}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range schema.Validate(map[string]any{"age": "ten"}) {
+		fmt.Println(p)
+	}
+	// Output:
+	// "name" is required
+	// age: must be integer, not string
+}
+
+// A minimal graph, walked in memory.
 func ExampleExecutor() {
 	graph, err := planner.ParseYAML([]byte(hello))
 	if err != nil {

@@ -17,14 +17,16 @@ import (
 // the error's chain says whether a retry can help.
 type Handler func(ctx context.Context, node Node, state *State) (any, error)
 
-// Executor walks a graph in memory with plain Go handlers; it stores nothing.
+// Executor walks a graph in memory with Go functions as handlers. It stores nothing.
 // Nodes run one after the other in the order in which the walk makes them
-// ready. The durable engine drives the same [walk.Walk] and takes the same
-// decisions. A handler of type "approval" rejects by the output {approved: false}
+// ready. The durable engine of kairosd drives the same [walk.Walk] and takes the same
+// decisions. Set the fields before the first call of Execute. A handler of type "approval" rejects by the output {approved: false}
 // or a [*walk.Failure] with [walk.CodeRejected].
 type Executor struct {
-	handlers map[string]Handler
-	// HandlersByID overrides the handler of single nodes: id wins over type.
+	// Handlers run nodes by their type: the type as written wins over the type that an
+	// alias stands for, and that over the name of a tool.
+	Handlers map[string]Handler
+	// HandlersByID run single nodes, by id. They win over Handlers.
 	HandlersByID map[string]Handler
 	// Effects are the side-effect classes of node types and tools, for nodes that
 	// declare none. A type without one counts as idempotent: its failed attempts are
@@ -38,10 +40,10 @@ type Executor struct {
 	RunID string
 }
 
-// NewExecutor makes an executor with handlers by node type. The types noop,
-// decision and set work without one; aliases resolve to their type.
+// NewExecutor returns an executor with handlers by node type. The types noop,
+// decision, and set need none.
 func NewExecutor(handlers map[string]Handler) *Executor {
-	return &Executor{handlers: handlers, HandlersByID: map[string]Handler{}}
+	return &Executor{Handlers: handlers, HandlersByID: map[string]Handler{}}
 }
 
 // Execute walks the graph. A nil state begins an empty one. The returned state
@@ -321,12 +323,12 @@ func (e *Executor) handler(n *walk.ProgramNode) Handler {
 		return h
 	}
 	for _, name := range []string{n.TypeName, n.Type} {
-		if h := e.handlers[name]; h != nil {
+		if h := e.Handlers[name]; h != nil {
 			return h
 		}
 	}
 	if n.Type == walk.TypeTool {
-		return e.handlers[n.Tool]
+		return e.Handlers[n.Tool]
 	}
 	switch n.Type {
 	case walk.TypeNoop, walk.TypeDecision:

@@ -51,7 +51,7 @@ func checkProblems(t *testing.T, d *planner.Document, ps planner.Problems) {
 func fuzzParse(f *testing.F, format planner.Format) {
 	seedPlans(f)
 	f.Fuzz(func(t *testing.T, src []byte) {
-		d, ps := planner.ParseFor(src, format, testCatalog())
+		d, ps := planner.Parse(src, planner.WithFormat(format), planner.WithCatalog(testCatalog()))
 		checkProblems(t, d, ps)
 		if d == nil {
 			return
@@ -78,7 +78,7 @@ func FuzzParseJSON(f *testing.F) { fuzzParse(f, planner.FormatJSON) }
 func FuzzRoundTrip(f *testing.F) {
 	seedPlans(f)
 	f.Fuzz(func(t *testing.T, src []byte) {
-		if d, _ := planner.Parse(src, planner.FormatAuto); d != nil {
+		if d, _ := planner.Parse(src); d != nil {
 			roundTrip(t, d)
 		}
 	})
@@ -89,13 +89,13 @@ func FuzzRoundTrip(f *testing.F) {
 func FuzzFormatsAgree(f *testing.F) {
 	seedPlans(f)
 	f.Fuzz(func(t *testing.T, src []byte) {
-		d, _ := planner.Parse(src, planner.FormatAuto)
+		d, _ := planner.Parse(src)
 		if d == nil {
 			return
 		}
 		canonical := d.Canonical()
-		asJSON, jsonProblems := planner.Parse(canonical, planner.FormatJSON)
-		asYAML, yamlProblems := planner.Parse(yamlSafe(canonical), planner.FormatYAML)
+		asJSON, jsonProblems := planner.Parse(canonical, planner.WithFormat(planner.FormatJSON))
+		asYAML, yamlProblems := planner.Parse(yamlSafe(canonical), planner.WithFormat(planner.FormatYAML))
 		if asJSON == nil || asYAML == nil {
 			t.Fatalf("canonical form is refused: %v %v\n%s", jsonProblems, yamlProblems, canonical)
 		}

@@ -87,7 +87,7 @@ func TestLimits(t *testing.T) {
 		t.Run(c.id+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			started := time.Now()
-			d, problems := planner.Parse([]byte(c.src), c.f)
+			d, problems := planner.Parse([]byte(c.src), planner.WithFormat(c.f))
 			if took := time.Since(started); took > 5*time.Second {
 				t.Errorf("took %s", took)
 			}
@@ -111,7 +111,7 @@ func TestManyProblems(t *testing.T) {
 	for i := range 60 {
 		src += fmt.Sprintf("  n%d: {typ: noop}\n", i)
 	}
-	_, problems := planner.Parse([]byte(src), planner.FormatYAML)
+	_, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))
 	last := problems[len(problems)-1]
 	if len(problems) != 51 || last.Code != "too_many_problems" || last.Message != "and 71 more errors" {
 		t.Errorf("got %d problems, the last %v; want 50 and a note of 71 more", len(problems), last)
@@ -183,7 +183,7 @@ func TestNoInputIsSlow(t *testing.T) {
 	cases["needs of everything"] = layers(15, 90)
 	parse := func(s string) time.Duration {
 		started := time.Now()
-		planner.Parse([]byte(s), planner.FormatYAML)
+		planner.Parse([]byte(s), planner.WithFormat(planner.FormatYAML))
 		return time.Since(started)
 	}
 	// A legal plan of 5,000 nodes is the measure, taken next to each case: an idle and
@@ -261,7 +261,7 @@ func BenchmarkParse(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", f, n), func(b *testing.B) {
 				b.SetBytes(int64(len(src)))
 				for b.Loop() {
-					if d, ps := planner.Parse(src, f); d == nil {
+					if d, ps := planner.Parse(src, planner.WithFormat(f)); d == nil {
 						b.Fatal(ps)
 					}
 				}

@@ -3,9 +3,8 @@ package planner
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/walk"
@@ -15,7 +14,7 @@ import (
 type Format string
 
 const (
-	FormatAuto Format = ""
+	FormatAuto Format = "" // by content: a document that begins with { or [ is JSON
 	FormatYAML Format = "yaml"
 	FormatJSON Format = "json"
 )
@@ -40,7 +39,7 @@ type Document struct {
 	// conditions and schemas that parsing found in order; read-only afterwards.
 	conditions map[string]*walk.Condition
 	schemas    map[string]bool
-	reopened   bool // by Reopen
+	lenient    bool // by WithLenientRules
 }
 
 // Kind tells the document's shape.
@@ -57,23 +56,45 @@ func (d *Document) Kind() walk.Kind {
 // first, never an outcome.
 func (d *Document) Canonical() []byte { return d.canonical }
 
-// Parse reads a document and reports everything that is wrong with it, as far
-// as that can be said without knowing an installation ([Document.Check] knows).
-// The document is nil when any problem is an error. Parse never panics and its
-// time is linear in the source.
-func Parse(src []byte, f Format) (*Document, Problems) { return ParseFor(src, f, nil) }
+// ParseOption changes how [Parse] reads a document.
+type ParseOption func(*parsing)
 
-// ParseFor is Parse for an installation: what [Document.Check] would say is
-// reported together with everything else.
-func ParseFor(src []byte, f Format, c *Catalog) (*Document, Problems) {
-	return parseInto(&reporter{}, src, f, c)
+// parsing holds the options of [Parse].
+type parsing struct {
+	format  Format
+	catalog *Catalog
+	lenient bool
 }
 
-// Reopen reads a document that was accepted when it was stored. Runs stay with
-// their version for life, so a rule that has become stricter since is a warning
-// here, as long as the document still compiles to the same program.
-func Reopen(src []byte, f Format) (*Document, Problems) {
-	return parseInto(&reporter{reopened: true}, src, f, nil)
+// WithFormat states the format of the document. The default is [FormatAuto].
+func WithFormat(f Format) ParseOption { return func(p *parsing) { p.format = f } }
+
+// WithCatalog also checks the names of tools, agents, and skills, as [Document.Check] does.
+// A nil catalog checks none, which is the default.
+func WithCatalog(c *Catalog) ParseOption { return func(p *parsing) { p.catalog = c } }
+
+// WithLenientRules accepts a document that an earlier version of this package accepted. An error
+// of a rule that does not change the compiled program becomes a warning.
+func WithLenientRules() ParseOption { return func(p *parsing) { p.lenient = true } }
+
+// Parse reads a plan document, at most [MaxDocument] bytes long, and reports all its problems
+// with line and column. The document is nil if any problem is an error ([Problems.Err]); warnings
+// come with a document. Parse never panics, and its time is linear in the size of the source.
+func Parse(src []byte, options ...ParseOption) (*Document, Problems) {
+	var p parsing
+	for _, o := range options {
+		o(&p)
+	}
+	r := &reporter{lenient: p.lenient}
+	d := parse(src, p.format, r)
+	if d != nil {
+		d.compile(p.catalog, true, r)
+	}
+	problems := r.done()
+	if r.errors > 0 {
+		return nil, problems
+	}
+	return d, problems
 }
 
 // advisory are the codes of errors that keep a document from being stored, but
@@ -82,18 +103,6 @@ var advisory = map[string]bool{
 	"secret.inline": true, "secret.not_granted": true, "schema.invalid": true, "plan.id": true, "plan.name": true,
 	"node.id_invalid": true, "node.id_reserved": true, "node.plan_version": true, "field.unknown": true, "ref.node_unknown": true, "ref.not_ancestor": true,
 	"ref.on_cycle": true, "ref.item": true, "wait.input": true, "wait.until": true, "approval.input": true,
-}
-
-func parseInto(r *reporter, src []byte, f Format, c *Catalog) (*Document, Problems) {
-	d := parse(src, f, r)
-	if d != nil {
-		d.compile(c, true, r)
-	}
-	problems := r.done()
-	if r.errors > 0 {
-		return nil, problems
-	}
-	return d, problems
 }
 
 func parse(src []byte, f Format, r *reporter) *Document {
@@ -121,7 +130,7 @@ func parse(src []byte, f Format, r *reporter) *Document {
 		r.error(t, "", "plan.not_object", "write nodes and edges, or steps", "the document is %s, not a plan", what)
 		return nil
 	}
-	d := &Document{Format: f, Source: bytes.Clone(src), text: text, tree: t, conditions: map[string]*walk.Condition{}, schemas: map[string]bool{}, reopened: r.reopened}
+	d := &Document{Format: f, Source: bytes.Clone(src), text: text, tree: t, conditions: map[string]*walk.Condition{}, schemas: map[string]bool{}, lenient: r.lenient}
 	decodeDocument(d, r)
 	if d.Graph == nil && d.Steps == nil {
 		return nil
@@ -130,7 +139,8 @@ func parse(src []byte, f Format, r *reporter) *Document {
 	return d
 }
 
-// Check validates a document against an installation's catalog.
+// Check reports the problems that the document has with a catalog: unknown tools, agents, and
+// skills, and inputs that do not match a tool's schema.
 func (d *Document) Check(c *Catalog) Problems {
 	r := &reporter{}
 	d.compile(c, false, r)
@@ -141,7 +151,7 @@ func (d *Document) Check(c *Catalog) Problems {
 // become tool nodes; anything that Check calls an error is returned as an
 // [*InvalidError].
 func (d *Document) Program(c *Catalog) (*walk.Program, error) {
-	r := &reporter{reopened: d.reopened}
+	r := &reporter{lenient: d.lenient}
 	p := d.compile(c, false, r)
 	if err := r.done().Err(); err != nil {
 		return nil, err
@@ -149,32 +159,12 @@ func (d *Document) Program(c *Catalog) (*walk.Program, error) {
 	return p, nil
 }
 
-// ParseYAML parses and validates a YAML graph. The error is an [*InvalidError].
+// ParseYAML is [Parse] for a graph in YAML, for use with an [Executor]. The error is an
+// [*InvalidError]; a step plan is one.
 func ParseYAML(src []byte) (*Graph, error) { return parseGraph(src, FormatYAML) }
 
-// ParseJSON parses and validates a JSON graph. The error is an [*InvalidError].
-func ParseJSON(src []byte) (*Graph, error) { return parseGraph(src, FormatJSON) }
-
-// LoadGraph reads a graph from a file, YAML or JSON by its name or content.
-func LoadGraph(path string) (*Graph, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("load plan: %w", err)
-	}
-	defer file.Close()
-	src, err := io.ReadAll(io.LimitReader(file, MaxDocument+1))
-	if err != nil {
-		return nil, fmt.Errorf("load plan: %w", err)
-	}
-	g, err := parseGraph(src, FormatOf(path, src))
-	if err != nil {
-		return nil, fmt.Errorf("load plan %s: %w", path, err)
-	}
-	return g, nil
-}
-
 func parseGraph(src []byte, f Format) (*Graph, error) {
-	d, problems := Parse(src, f)
+	d, problems := Parse(src, WithFormat(f))
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
@@ -194,11 +184,14 @@ func (g *Graph) Validate() error {
 
 // Compile compiles a graph built in Go; see [Document.Program].
 func (g *Graph) Compile(c *Catalog) (*walk.Program, error) {
-	src, err := MarshalJSON(g, false)
+	if g == nil {
+		return nil, errors.New("compile graph: no graph")
+	}
+	src, err := g.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("compile graph: %w", err)
 	}
-	d, problems := ParseFor(src, FormatJSON, c)
+	d, problems := Parse(src, WithFormat(FormatJSON), WithCatalog(c))
 	if err := withoutLines(problems).Err(); err != nil {
 		return nil, err
 	}

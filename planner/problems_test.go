@@ -156,7 +156,7 @@ func splitCases(src []byte) (head string, cases []problemCase) {
 
 // problemsOf is what an operator is told who stores the document.
 func problemsOf(src []byte, c *planner.Catalog) planner.Problems {
-	_, problems := planner.ParseFor(src, planner.FormatAuto, c)
+	_, problems := planner.Parse(src, planner.WithCatalog(c))
 	return problems
 }
 

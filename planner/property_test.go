@@ -82,14 +82,14 @@ func TestEncodingKeepsEverything(t *testing.T) {
 		}
 		hashes := map[string]bool{}
 		for _, f := range []planner.Format{planner.FormatYAML, planner.FormatJSON} {
-			src, err := planner.MarshalYAML(g)
+			src, err := g.Encode(planner.FormatYAML)
 			if f == planner.FormatJSON {
-				src, err = planner.MarshalJSON(g, true)
+				src, err = g.Encode(planner.FormatJSON)
 			}
 			if err != nil {
 				rt.Fatal(err)
 			}
-			d, problems := planner.Parse(src, f)
+			d, problems := planner.Parse(src, planner.WithFormat(f))
 			if d == nil {
 				rt.Fatalf("%s is refused: %v\n%q", f, problems, src)
 			}
@@ -196,8 +196,8 @@ func TestFormatsAgree(t *testing.T) {
 			rt.Fatal(err)
 		}
 		src = yamlSafe(src)
-		asJSON, jsonProblems := planner.ParseFor(src, planner.FormatJSON, testCatalog())
-		asYAML, yamlProblems := planner.ParseFor(src, planner.FormatYAML, testCatalog())
+		asJSON, jsonProblems := planner.Parse(src, planner.WithFormat(planner.FormatJSON), planner.WithCatalog(testCatalog()))
+		asYAML, yamlProblems := planner.Parse(src, planner.WithFormat(planner.FormatYAML), planner.WithCatalog(testCatalog()))
 		if a, b := describe(jsonProblems), describe(yamlProblems); a != b {
 			rt.Fatalf("problems differ (-JSON +YAML):\n%s\n%s", cmp.Diff(a, b), src)
 		}

@@ -41,7 +41,7 @@ func TestEdgesThatARejectionDoesNotTake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for step, want := range map[string]int{"": tt.bad, ", on_error: continue": tt.bad, ", on_reject: fail": tt.bad, ", on_reject: continue": 0} {
-				_, problems := planner.Parse([]byte(approval(step, tt.edges, "")), planner.FormatYAML)
+				_, problems := planner.Parse([]byte(approval(step, tt.edges, "")), planner.WithFormat(planner.FormatYAML))
 				got := 0
 				for _, p := range problems {
 					if p.Severity == planner.SeverityError && p.Code == "approval.rejection" {
@@ -82,7 +82,7 @@ func TestRejectionInMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, problems := planner.Parse([]byte(approval(tt.step, tt.edges, tt.more)), planner.FormatYAML)
+			d, problems := planner.Parse([]byte(approval(tt.step, tt.edges, tt.more)), planner.WithFormat(planner.FormatYAML))
 			if err := problems.Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ nodes:
   other:   {type: noop}
   later:   {type: noop, needs: [other]}
   cleanup: {type: noop, needs: [ask], when: failure}
-edges: []`), planner.FormatYAML)
+edges: []`), planner.WithFormat(planner.FormatYAML))
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -68,11 +68,11 @@ func (e *SchemaError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// CompileSchema compiles a schema given as a JSON value. It never fetches
+// ParseSchema compiles a schema given as a JSON value. It never fetches
 // anything: a $ref may lead only into the schema itself or to a published
 // draft (P42). Patterns are RE2, which cannot be made to hang. The error is a
 // [*SchemaError].
-func CompileSchema(v any) (*Schema, error) {
+func ParseSchema(v any) (*Schema, error) {
 	v, err := jsonvalue.Normalize(v)
 	if err != nil {
 		return nil, schemaError(nil, "%s", err)

@@ -23,7 +23,7 @@ func decode(t *testing.T, src string) any {
 // A value is told everything that is wrong with it, in words that say what to do.
 func TestSchemaValidate(t *testing.T) {
 	t.Parallel()
-	s, err := planner.CompileSchema(decode(t, `{"type": "object", "required": ["name", "age"], "additionalProperties": false, "properties": {
+	s, err := planner.ParseSchema(decode(t, `{"type": "object", "required": ["name", "age"], "additionalProperties": false, "properties": {
 		"name": {"type": "string", "minLength": 2}, "age": {"type": "integer", "minimum": 0}, "kind": {"enum": ["a", "b"]}, "id": {"const": 7},
 		"code": {"pattern": "^[A-Z]+$"}, "at": {"type": "string", "format": "date-time"}, "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2}}}`))
 	if err != nil {
@@ -69,7 +69,7 @@ func TestSchemaRefused(t *testing.T) {
 		"very large":        large,
 	} {
 		started := time.Now()
-		if _, err := planner.CompileSchema(decode(t, src)); err == nil {
+		if _, err := planner.ParseSchema(decode(t, src)); err == nil {
 			t.Errorf("%s: accepted", name)
 		} else if strings.Contains(err.Error(), "schema://") {
 			t.Errorf("%s: %v speaks of a document that nobody wrote", name, err)
@@ -79,14 +79,14 @@ func TestSchemaRefused(t *testing.T) {
 		}
 	}
 	tree := `{"$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "additionalProperties": false}}, "$ref": "#/$defs/node"}`
-	s, err := planner.CompileSchema(decode(t, tree))
+	s, err := planner.ParseSchema(decode(t, tree))
 	if err != nil {
 		t.Fatalf("a recursive schema that consumes its value: %v", err)
 	}
 	if ps := s.Validate(decode(t, `{"next": {"next": {"nxt": 1}}}`)); len(ps) != 1 || ps[0].String() != `next.next: unknown key "nxt"` {
 		t.Errorf("got %v", ps)
 	}
-	re, err := planner.CompileSchema(decode(t, `{"pattern": "^(a+)+$"}`))
+	re, err := planner.ParseSchema(decode(t, `{"pattern": "^(a+)+$"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestSchemaRefused(t *testing.T) {
 func TestSchemaCost(t *testing.T) {
 	t.Parallel()
 	compile := func(src string) *planner.Schema {
-		s, err := planner.CompileSchema(decode(t, src))
+		s, err := planner.ParseSchema(decode(t, src))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func FuzzSchema(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := planner.CompileSchema(v)
+		s, err := planner.ParseSchema(v)
 		if err != nil {
 			if err.Error() == "" {
 				t.Fatal("an error without words")
@@ -176,11 +176,11 @@ func TestSchemasThatDouble(t *testing.T) {
 		}
 		return map[string]any{"$defs": defs, "$ref": fmt.Sprint("#/$defs/d", levels)}
 	}
-	_, err := planner.CompileSchema(doubling(30, func(ref map[string]any) map[string]any { return map[string]any{"allOf": []any{ref, ref}} }))
+	_, err := planner.ParseSchema(doubling(30, func(ref map[string]any) map[string]any { return map[string]any{"allOf": []any{ref, ref}} }))
 	if err == nil || !strings.Contains(err.Error(), "in too many ways") {
 		t.Errorf("got %v, want a schema that is refused", err)
 	}
-	deep, err := planner.CompileSchema(doubling(30, func(ref map[string]any) map[string]any {
+	deep, err := planner.ParseSchema(doubling(30, func(ref map[string]any) map[string]any {
 		return map[string]any{"properties": map[string]any{"a": map[string]any{"allOf": []any{ref, ref}}}}
 	}))
 	if err != nil {
@@ -193,7 +193,7 @@ func TestSchemasThatDouble(t *testing.T) {
 	if problems := deep.Validate(v); len(problems) != 1 || !strings.Contains(problems[0].Message, "too many steps") {
 		t.Errorf("got %v, want a value that is too large", problems)
 	}
-	pattern, err := planner.CompileSchema(map[string]any{"items": map[string]any{"pattern": strings.Repeat("(a?){90}", 10) + "b"}})
+	pattern, err := planner.ParseSchema(map[string]any{"items": map[string]any{"pattern": strings.Repeat("(a?){90}", 10) + "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,8 +136,8 @@ type reporter struct {
 	warnings int
 	// broken says that fields which link nodes could not be read.
 	broken bool
-	// reopened turns advisory errors into warnings.
-	reopened bool
+	// lenient turns advisory errors into warnings.
+	lenient bool
 	// steps words problems as step plans are written.
 	steps bool
 }
@@ -165,7 +165,7 @@ func (r *reporter) suggest(word string, names func() []string, otherwise string)
 }
 
 func (r *reporter) add(sev Severity, at *tree, node, code, suggestion, format string, args ...any) {
-	if sev == SeverityError && r.reopened && advisory[code] {
+	if sev == SeverityError && r.lenient && advisory[code] {
 		sev = SeverityWarning
 	}
 	if sev == SeverityError {

@@ -122,7 +122,7 @@ func TestRuleOfTwo(t *testing.T) {
 				}
 			}
 		}
-		_, problems := planner.ParseFor([]byte(doc.String()), planner.FormatYAML, trustCatalog())
+		_, problems := planner.Parse([]byte(doc.String()), planner.WithFormat(planner.FormatYAML), planner.WithCatalog(trustCatalog()))
 		if err := problems.Err(); err != nil {
 			t.Errorf("%s: %v\n%s", c.name, err, doc.String())
 			continue

@@ -9,7 +9,7 @@ import (
 
 func problemTexts(t *testing.T, src string) string {
 	t.Helper()
-	_, problems := planner.Parse([]byte(src), planner.FormatAuto)
+	_, problems := planner.Parse([]byte(src))
 	var out []string
 	for _, p := range problems {
 		out = append(out, string(p.Severity)+" "+p.Message+" ("+p.Suggestion+")")

@@ -47,7 +47,7 @@ type story struct {
 // tell begins the story of a run.
 func tell(tb testing.TB, id, src string) *story {
 	tb.Helper()
-	doc, problems := planner.Parse([]byte(src), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		tb.Fatal(problems)
 	}

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func program(tb testing.TB, src string) *walk.Program {
 	tb.Helper()
-	doc, problems := planner.Parse([]byte(src), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		tb.Fatal(problems)
 	}
@@ -304,7 +304,7 @@ func TestHostileText(t *testing.T) {
 	t.Parallel()
 	hostile := "\"];\\n</text><script>alert(1)</script>]]>&amp;-->|x| end\\u202e `#quot; %%{init}%% click n0 href"
 	src := fmt.Sprintf("name: %[1]q\nnodes:\n  a: {type: set, input: 1}\n  b: {type: tool, tool: %[1]q}\nedges:\n  - {from: a, to: b, condition: %[2]q}\n", hostile, "last=="+hostile)
-	doc, problems := planner.Parse([]byte(src), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		t.Fatal(problems)
 	}

@@ -68,7 +68,7 @@ func TestBothDriversAgreeOnAttempts(t *testing.T) {
 						run := e.Settle(e.Begin(v, "").ID)
 						durable, made := endingOfRun(run), calls
 						calls = 0
-						doc, _ := planner.Parse([]byte(src), planner.FormatJSON)
+						doc, _ := planner.Parse([]byte(src), planner.WithFormat(planner.FormatJSON))
 						x := planner.NewExecutor(handlers)
 						x.Effects = map[string]walk.Effect{}
 						for typ, effect := range effects {

@@ -126,7 +126,7 @@ func TestPredictionIsExecution(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		count++
 		src := gated(rt, fmt.Sprintf("plan-%d", count), allPlans(rt))
-		if doc, _ := planner.Parse([]byte(src), planner.FormatJSON); doc == nil {
+		if doc, _ := planner.Parse([]byte(src), planner.WithFormat(planner.FormatJSON)); doc == nil {
 			rt.Skip("not a plan")
 		}
 		var mood atomic.Int64

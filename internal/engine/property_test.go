@@ -299,7 +299,7 @@ func TestEveryWayAgrees(t *testing.T) {
 	defer func() { proof.Figure(t, "random plans", count) }()
 	rapid.Check(t, func(rt *rapid.T) {
 		src := allPlans(rt)
-		doc, problems := planner.Parse([]byte(src), planner.FormatJSON)
+		doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatJSON))
 		if doc == nil || problems.Err() != nil {
 			rt.Skip("not a plan")
 		}

@@ -44,7 +44,7 @@ func (p *tails) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Repl
 	if answer == "" {
 		return out, errors.New("nobody knows")
 	}
-	doc, problems := planner.Parse([]byte(answer), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(answer), planner.WithFormat(planner.FormatYAML))
 	if err := problems.Err(); err != nil {
 		return out, err
 	}

@@ -183,11 +183,11 @@ func TestModelsThatPlansMayName(t *testing.T) {
 		"{type: llm, agent: ana, metadata: {model: smal}}": false,
 	} {
 		src := []byte("nodes: {a: " + plan + "}")
-		_, problems := planner.ParseFor(src, planner.FormatYAML, r.Catalog())
+		_, problems := planner.Parse(src, planner.WithFormat(planner.FormatYAML), planner.WithCatalog(r.Catalog()))
 		if (problems.Err() == nil) != ok {
 			t.Errorf("%s: %v", plan, problems)
 		}
-		doc, _ := planner.Parse(src, planner.FormatYAML)
+		doc, _ := planner.Parse(src, planner.WithFormat(planner.FormatYAML))
 		program, err := doc.Program(nil)
 		if err != nil {
 			t.Fatal(err)

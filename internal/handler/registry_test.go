@@ -26,7 +26,7 @@ func registry(tb testing.TB, c tool.Config) *handler.Registry {
 // compile parses a plan against what the registry offers.
 func compile(tb testing.TB, r *handler.Registry, src string) *walk.Program {
 	tb.Helper()
-	doc, problems := planner.Parse([]byte(src), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		tb.Fatal(problems)
 	}
@@ -111,7 +111,7 @@ func TestNodesReachTheirHandlers(t *testing.T) {
 func TestPlansMayNameOnlyWhatExists(t *testing.T) {
 	t.Parallel()
 	r := registry(t, tool.Config{})
-	doc, _ := planner.Parse([]byte("nodes: {a: {type: calculater}, b: {type: tool, tool: htp, needs: [a]}}"), planner.FormatYAML)
+	doc, _ := planner.Parse([]byte("nodes: {a: {type: calculater}, b: {type: tool, tool: htp, needs: [a]}}"), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		t.Fatal("not parsed")
 	}

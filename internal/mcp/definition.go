@@ -45,7 +45,7 @@ func define(t *sdk.Tool) (Definition, error) {
 	}
 	d.Schema, _ = v.(map[string]any)
 	if d.Schema != nil {
-		if _, err := planner.CompileSchema(d.Schema); err != nil {
+		if _, err := planner.ParseSchema(d.Schema); err != nil {
 			return d, fmt.Errorf("schema: %w", err)
 		}
 	}

@@ -179,7 +179,7 @@ func (s *Service) PlanRequest(ctx context.Context, actor domain.Actor, r domain.
 // repeated. Nothing is in use before it is accepted.
 func (s *Service) Alternative(ctx context.Context, actor domain.Actor, v domain.Version, kind string, askFirst bool) (domain.AskedPlan, error) {
 	var none domain.AskedPlan
-	doc, problems := planner.Reopen(v.Canonical, planner.FormatJSON)
+	doc, problems := planner.Parse(v.Canonical, planner.WithFormat(planner.FormatJSON), planner.WithLenientRules())
 	if err := problems.Err(); err != nil {
 		return none, fmt.Errorf("read version %s: %w", v.Hash, err)
 	}
@@ -200,7 +200,7 @@ func (s *Service) Alternative(ctx context.Context, actor domain.Actor, v domain.
 		if err != nil {
 			return none, fmt.Errorf("write the %s plan: %w", kind, err)
 		}
-		whole, problems := planner.Reopen(src, planner.FormatJSON)
+		whole, problems := planner.Parse(src, planner.WithFormat(planner.FormatJSON), planner.WithLenientRules())
 		if err := problems.Err(); err != nil {
 			return none, fmt.Errorf("read the %s plan: %w", kind, err)
 		}
@@ -254,7 +254,7 @@ func refusal(err error) error {
 // document writes what was decided as a plan.
 func document(d Decision) ([]byte, error) {
 	if d.Plan != nil {
-		return planner.MarshalStepsJSON(d.Plan, true)
+		return d.Plan.Encode(planner.FormatJSON)
 	}
 	return json.Marshal(map[string]any{"id": "ask-" + d.Agent, "name": "Ask " + d.Agent, "description": "Answers directly, without a plan.",
 		"nodes": map[string]any{"answer": map[string]any{"type": "agent", "agent": d.Agent, "input": "${input}"}}})
@@ -387,17 +387,17 @@ func (s *Service) same(old *domain.AskedPlan, p *planner.StepPlan) (*domain.Aske
 	if old == nil {
 		return nil, nil
 	}
-	doc, problems := planner.Reopen(old.Document, planner.FormatJSON)
+	doc, problems := planner.Parse(old.Document, planner.WithFormat(planner.FormatJSON), planner.WithLenientRules())
 	if problems.Err() != nil || doc.Steps == nil {
 		return nil, nil
 	}
 	timeless := *doc.Steps
 	timeless.Plan.CreatedAt = ""
-	before, err := planner.MarshalStepsJSON(&timeless, false)
+	before, err := timeless.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("write plan %s: %w", p.ID, err)
 	}
-	now, err := planner.MarshalStepsJSON(p, false)
+	now, err := p.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("write the plan: %w", err)
 	}
@@ -427,7 +427,7 @@ func (s *Service) mayUse(plan string, n *walk.ProgramNode) error {
 // Outline lists the steps of a plan, a line each; of one that cannot be read,
 // nothing.
 func (s *Service) Outline(canonical []byte) []string {
-	doc, problems := planner.Reopen(canonical, planner.FormatJSON)
+	doc, problems := planner.Parse(canonical, planner.WithFormat(planner.FormatJSON), planner.WithLenientRules())
 	if problems.Err() != nil {
 		return nil
 	}

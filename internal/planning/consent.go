@@ -15,7 +15,7 @@ const askPrefix = "ask-"
 // only once a person has approved it, and is skipped where they did not. The
 // question waits for what the step waited for, under its condition.
 func (s *Service) askFirst(p *planner.StepPlan) {
-	src, err := planner.MarshalStepsJSON(p, false)
+	src, err := p.MarshalJSON()
 	if err != nil {
 		return // storing it says so
 	}

@@ -28,7 +28,7 @@ func (s *Service) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Re
 	if err := s.mayRequest(ctx, r.Run.Actor); err != nil {
 		return out, err
 	}
-	doc, problems := planner.Reopen(r.Version.Source, planner.Format(r.Version.Format))
+	doc, problems := planner.Parse(r.Version.Source, planner.WithFormat(planner.Format(r.Version.Format)), planner.WithLenientRules())
 	if doc == nil {
 		return out, fmt.Errorf("read the plan: %w", problems.Err())
 	}
@@ -58,7 +58,7 @@ func (s *Service) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Re
 	if broken := CheckPlan(&next, nil); len(broken) > 0 {
 		return out, refuse(asViolations(broken))
 	}
-	src, err := planner.MarshalStepsJSON(&next, true)
+	src, err := next.Encode(planner.FormatJSON)
 	if err != nil {
 		return out, fmt.Errorf("write the new plan: %w", err)
 	}
@@ -324,7 +324,7 @@ func (s *Service) replanGraph(ctx context.Context, r domain.ReplanRequest, g *pl
 		}
 		next.Nodes[key] = n
 	}
-	if out.Source, err = planner.MarshalJSON(&next, true); err != nil {
+	if out.Source, err = next.Encode(planner.FormatJSON); err != nil {
 		return out, fmt.Errorf("write the new plan: %w", err)
 	}
 	out.Reason = reasonOf(r, made.Reasoning)

@@ -20,7 +20,7 @@ type checker struct{ catalog *planner.Catalog }
 
 func (c checker) Catalog() *planner.Catalog { return c.catalog }
 func (c checker) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
-	return planner.ParseFor(src, f, c.catalog)
+	return planner.Parse(src, planner.WithFormat(f), planner.WithCatalog(c.catalog))
 }
 func (checker) SavePlan(context.Context, domain.Actor, []byte, planner.Format, string, string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
 	return domain.Plan{}, domain.Version{}, false, nil, errors.New("nothing is stored here")
@@ -58,7 +58,7 @@ func replanner(t *testing.T, s *said, accepted ...string) *planning.Service {
 
 func asked(t *testing.T, p *planner.StepPlan, failed string, done ...string) domain.ReplanRequest {
 	t.Helper()
-	src, err := planner.MarshalStepsJSON(p, false)
+	src, err := p.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func asked(t *testing.T, p *planner.StepPlan, failed string, done ...string) dom
 // lines writes a step plan as id, who and what it follows.
 func lines(t *testing.T, src []byte) []string {
 	t.Helper()
-	doc, problems := planner.Parse(src, planner.FormatJSON)
+	doc, problems := planner.Parse(src, planner.WithFormat(planner.FormatJSON))
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

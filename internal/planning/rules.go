@@ -573,7 +573,7 @@ func (p *Rules) alternatives(r Request, a Analysis, plan *planner.StepPlan, chos
 		by.judge(alt, r, a, ids)
 		extra(alt, kindKey, kind)
 		bound(alt, r)
-		doc, err := planner.MarshalStepsJSON(alt, false)
+		doc, err := alt.MarshalJSON()
 		if err != nil {
 			return fmt.Errorf("write the %s plan: %w", kind, err)
 		}

@@ -41,7 +41,7 @@ func TestCheckRequest(t *testing.T) {
 // view folds a plan whose run has the journal of rows.
 func view(t *testing.T, plan string, status domain.RunStatus, rows ...domain.Entry) *View {
 	t.Helper()
-	doc, problems := planner.Parse([]byte(plan), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(plan), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		t.Fatal(problems)
 	}

@@ -163,7 +163,7 @@ func ApprovalBinding(run *domain.Run, prog *Compiled, s *State, k walk.VisitKey,
 
 // checkForm says why a form cannot be filled in.
 func checkForm(form any) error {
-	if _, err := planner.CompileSchema(form); err != nil {
+	if _, err := planner.ParseSchema(form); err != nil {
 		return fmt.Errorf("the form is not a JSON Schema: %w", err)
 	}
 	return nil

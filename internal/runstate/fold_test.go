@@ -10,7 +10,7 @@ import (
 
 func TestWaitsInOrderOfPrecedence(t *testing.T) {
 	t.Parallel()
-	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: wait, input: {for: 1h}}, b: {type: approval, input: {message: m}}, c: {type: x, needs: [a, b]}}}`), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: wait, input: {for: 1h}}, b: {type: approval, input: {message: m}}, c: {type: x, needs: [a, b]}}}`), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		t.Fatal(problems)
 	}
@@ -57,7 +57,7 @@ func TestWaitsInOrderOfPrecedence(t *testing.T) {
 // panics.
 func TestFoldRefusesNonsense(t *testing.T) {
 	t.Parallel()
-	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: set, input: 1}}}`), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: set, input: 1}}}`), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		t.Fatal(problems)
 	}
@@ -91,7 +91,7 @@ func TestFoldRefusesNonsense(t *testing.T) {
 // in a replay as in the state of a running process.
 func TestAnItemThatNeverStartedLeavesNothing(t *testing.T) {
 	t.Parallel()
-	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: set, foreach: "${input}", input: "${item}"}}}`), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: set, foreach: "${input}", input: "${item}"}}}`), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		t.Fatal(problems)
 	}

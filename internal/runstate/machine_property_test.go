@@ -268,7 +268,7 @@ func (d *driver) refold() {
 func TestRowsAndEventsDecideEverything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		doc, problems := planner.Parse([]byte(plannertest.Plans().Draw(t, "plan")), planner.FormatJSON)
+		doc, problems := planner.Parse([]byte(plannertest.Plans().Draw(t, "plan")), planner.WithFormat(planner.FormatJSON))
 		if doc == nil {
 			t.Skip(problems)
 		}

@@ -28,7 +28,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, plan string, change ...func(*domain.Run)) *fixture {
 	t.Helper()
-	doc, problems := planner.Parse([]byte(plan), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(plan), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		t.Fatal(problems)
 	}

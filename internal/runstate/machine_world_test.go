@@ -164,7 +164,7 @@ func TestReplanning(t *testing.T) {
 	t.Parallel()
 	const plan = `{nodes: {a: {type: x, on_error: replan}}}`
 	compile := func(text string) *runstate.Compiled {
-		doc, problems := planner.Parse([]byte(text), planner.FormatYAML)
+		doc, problems := planner.Parse([]byte(text), planner.WithFormat(planner.FormatYAML))
 		if doc == nil {
 			t.Fatal(problems)
 		}

@@ -11,7 +11,7 @@ import (
 
 func stateOf(t *testing.T, plan string) *State {
 	t.Helper()
-	doc, problems := planner.Parse([]byte(plan), planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(plan), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		t.Fatal(problems)
 	}

@@ -11,8 +11,7 @@ import (
 
 func TestStatusMessages(t *testing.T) {
 	t.Parallel()
-	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: x, retry: {max_attempts: 3}}, b: {type: approval, input: {message: m}}, c: {type: x, needs: [a, b]}}}`),
-		planner.FormatYAML)
+	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: x, retry: {max_attempts: 3}}, b: {type: approval, input: {message: m}}, c: {type: x, needs: [a, b]}}}`), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		t.Fatal(problems)
 	}

@@ -65,7 +65,7 @@ func transform(ctx context.Context, args arguments, _ agent.ToolCall) (any, erro
 		}
 	}
 	if text := args.text("expression"); text != "" {
-		c, err := walk.CompileComputation(text, "value")
+		c, err := walk.ParseComputation(text, "value")
 		if err != nil {
 			f := invalid("expression: %s", err)
 			if s, ok := errors.AsType[*walk.SyntaxError](err); ok {

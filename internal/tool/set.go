@@ -67,7 +67,7 @@ func (s *Set) add(t agent.Tool, replace bool) error {
 	r := registered{Tool: t, spec: spec, reach: reachOf(t, spec), patience: patienceOf(t)}
 	if spec.Schema != nil {
 		var err error
-		if r.schema, err = planner.CompileSchema(spec.Schema); err != nil {
+		if r.schema, err = planner.ParseSchema(spec.Schema); err != nil {
 			return fmt.Errorf("register tool %q: schema: %w", spec.Name, err)
 		}
 	}

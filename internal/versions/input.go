@@ -14,7 +14,7 @@ import (
 
 // CheckValue checks a JSON value against a schema; what names the value.
 func CheckValue(ctx context.Context, schema any, raw domain.RawJSON, what string) error {
-	s, err := planner.CompileSchema(schema)
+	s, err := planner.ParseSchema(schema)
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalid, "the schema of the %s is not a JSON Schema: %w", what, err)
 	}

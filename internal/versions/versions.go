@@ -45,10 +45,10 @@ func (r *Reader) CheckPlan(src []byte, f planner.Format) (*planner.Document, pla
 }
 
 func checkPlan(catalog *planner.Catalog, src []byte, f planner.Format) (*planner.Document, planner.Problems) {
-	doc, _ := planner.Parse(src, f)
+	doc, _ := planner.Parse(src, planner.WithFormat(f))
 	if doc == nil {
 		// Whoever mends the document wants to see what this installation lacks too.
-		_, problems := planner.ParseFor(src, f, catalog)
+		_, problems := planner.Parse(src, planner.WithFormat(f), planner.WithCatalog(catalog))
 		return nil, problems
 	}
 	return doc, doc.Check(catalog)

@@ -20,9 +20,9 @@ type Computation struct {
 	program cel.Program
 }
 
-// CompileComputation compiles an expression over named variables, with the
+// ParseComputation compiles an expression over named variables, with the
 // string, list, set and math functions of CEL. The error is a *SyntaxError.
-func CompileComputation(text string, variables ...string) (*Computation, error) {
+func ParseComputation(text string, variables ...string) (*Computation, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &SyntaxError{Message: "the expression is empty", Column: 1}
 	}

@@ -28,7 +28,7 @@ func TestComputations(t *testing.T) {
 		`value.?missing.orValue([])`: `[]`,
 		`math.greatest(1, 2.5)`:      `2.5`,
 	} {
-		c, err := walk.CompileComputation(text, "value")
+		c, err := walk.ParseComputation(text, "value")
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -41,13 +41,13 @@ func TestComputations(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "empty", "value +": "", "other": "unknown name", strings.Repeat("(", 99): "nested deeper", strings.Repeat("a", 5000): "at most 4096",
 	} {
-		_, err := walk.CompileComputation(text, "value")
+		_, err := walk.ParseComputation(text, "value")
 		if _, ok := errors.AsType[*walk.SyntaxError](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.30s: got %v, want a syntax error with %q", text, err, want)
 		}
 	}
 	for text, want := range map[string]string{"value.missing": "no such key", "1 / 0": "", "timestamp('2026-01-01T00:00:00Z')": "no JSON form", "b'ab'": "no JSON form", "value": ""} {
-		c, err := walk.CompileComputation(text, "value")
+		c, err := walk.ParseComputation(text, "value")
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -57,7 +57,7 @@ func TestComputations(t *testing.T) {
 			t.Errorf("%s: got %s, %v; want %q", text, jsonvalue.Text(got), err, want)
 		}
 	}
-	c, err := walk.CompileComputation("value.all(a, value.all(b, value.all(c, a + b + c > 0)))", "value")
+	c, err := walk.ParseComputation("value.all(a, value.all(b, value.all(c, a + b + c > 0)))", "value")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func FuzzComputation(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		c, err := walk.CompileComputation(s, "value")
+		c, err := walk.ParseComputation(s, "value")
 		if err != nil {
 			return
 		}

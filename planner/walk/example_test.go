@@ -44,3 +44,34 @@ edges:
 	// ship map[paid:true] leads to  <nil>
 	// completed sent
 }
+
+// A condition is compiled once and evaluated against what a visit sees.
+func ExampleParseCondition() {
+	condition, err := walk.ParseCondition("output.fetch.status==503")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	holds, saw, failure := condition.Evaluate(walk.Sight{Outputs: map[string]any{"fetch": map[string]any{"status": 503}}})
+	fmt.Println(holds, saw.Saw, failure)
+
+	_, err = walk.ParseCondition("output.fetch.status>=500")
+	fmt.Println(err)
+	// Output:
+	// true 503 <nil>
+	// malformed condition "output.fetch.status>=500"
+}
+
+// A template fills references into a value. A string that is one reference takes the type of its value.
+func ExampleParseTemplate() {
+	template, err := walk.ParseTemplate(map[string]any{"text": "order ${input.id}", "lines": "${output.fetch.lines}"}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	value, failure := template.Render(walk.Sight{Input: map[string]any{"id": "A-17"},
+		Outputs: map[string]any{"fetch": map[string]any{"lines": []any{1, 2}}}})
+	fmt.Println(value, failure)
+	// Output:
+	// map[lines:[1 2] text:order A-17] <nil>
+}

@@ -78,7 +78,7 @@ func TestExpensiveComputationsEnd(t *testing.T) {
 	}
 	for name, text := range cases {
 		t.Run(name, func(t *testing.T) {
-			c, err := walk.CompileComputation(text, "value")
+			c, err := walk.ParseComputation(text, "value")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestExpensiveComputationsEnd(t *testing.T) {
 func TestComputationsHonorTheContext(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{doubled, "value.exists_one(a, value.exists_one(b, value.exists_one(c, false)))", "value.filter(a, value.filter(b, false) == [1]) == []"} {
-		c, err := walk.CompileComputation(text, "value")
+		c, err := walk.ParseComputation(text, "value")
 		if err != nil {
 			t.Fatal(err)
 		}

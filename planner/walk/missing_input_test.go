@@ -18,7 +18,7 @@ func TestMissingInput(t *testing.T) {
 		"{type: string, default: a}":                              `null`,
 		"{type: [object, 'null'], properties: {a: {default: 1}}}": `null`,
 	} {
-		d, problems := planner.Parse([]byte("id: p\ninput: "+schema+"\nnodes: {a: {type: noop}}\n"), planner.FormatYAML)
+		d, problems := planner.Parse([]byte("id: p\ninput: "+schema+"\nnodes: {a: {type: noop}}\n"), planner.WithFormat(planner.FormatYAML))
 		if d == nil {
 			t.Fatalf("%s: %v", schema, problems)
 		}

@@ -138,7 +138,7 @@ var replayedPlans = []string{
 func FuzzReplay(f *testing.F) {
 	var programs []*walk.Program
 	for i, src := range replayedPlans {
-		d, problems := planner.Parse([]byte(src), planner.FormatJSON)
+		d, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatJSON))
 		if d == nil {
 			f.Fatal(problems)
 		}

@@ -43,7 +43,7 @@ func newPair(t *rapid.T, p *walk.Program, chances plannertest.Outcomes) *pair {
 // program draws a valid plan.
 func program(t *rapid.T) (*walk.Program, string) {
 	src := plannertest.Plans().Draw(t, "plan")
-	d, problems := planner.Parse([]byte(src), planner.FormatJSON)
+	d, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatJSON))
 	if d == nil {
 		t.Skip(problems)
 	}

@@ -20,7 +20,7 @@ type stage struct {
 
 func onStage(t *testing.T, src string) *stage {
 	t.Helper()
-	d, problems := planner.Parse([]byte(src), planner.FormatYAML)
+	d, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))
 	if d == nil {
 		t.Fatal(problems)
 	}

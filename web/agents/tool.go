@@ -280,7 +280,7 @@ func (s *section) tryTool(c *ui.Context) error {
 		args = values
 	}
 	if t.Schema != nil {
-		schema, err := planner.CompileSchema(t.Schema)
+		schema, err := planner.ParseSchema(t.Schema)
 		if err != nil {
 			return err
 		}

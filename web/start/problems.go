@@ -23,7 +23,7 @@ func misfits(c *ui.Context, p *StartPage, schema any, values map[string]any) boo
 		}
 	}
 	var rest []string
-	compiled, err := planner.CompileSchema(schema)
+	compiled, err := planner.ParseSchema(schema)
 	if err != nil {
 		return false // the engine says it
 	}

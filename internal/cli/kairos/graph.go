@@ -21,7 +21,7 @@ func (c *program) graphCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, problems := planner.Parse(src, f)
+			d, problems := planner.Parse(src, planner.WithFormat(f))
 			if problems.Err() != nil {
 				c.problems(args[0], problems)
 				return &exit.Status{Code: exit.BadUsage}

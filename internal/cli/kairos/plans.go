@@ -260,7 +260,7 @@ func (c *program) printVersion(p domain.Plan, v domain.Version) error {
 
 // showSteps says on stderr who does what in a version.
 func (c *program) showSteps(v domain.Version) {
-	d, problems := planner.Parse(v.Source, planner.Format(v.Format))
+	d, problems := planner.Parse(v.Source, planner.WithFormat(planner.Format(v.Format)))
 	if problems.Err() != nil {
 		return // the source is printed; what is wrong with it is said when it is started
 	}

@@ -125,7 +125,7 @@ func (c *program) validate(file string, catalog *planner.Catalog) (validated, er
 		return validated{}, err
 	}
 	v := validated{File: file}
-	d, problems := planner.ParseFor(src, format, catalog)
+	d, problems := planner.Parse(src, planner.WithFormat(format), planner.WithCatalog(catalog))
 	if d != nil {
 		v.Hash = d.Hash
 	}

@@ -48,7 +48,7 @@ func split(s string) []string { return strings.Split(strings.TrimRight(s, "\n"),
 
 // asYAML is a version's document in YAML, or as it was written if that cannot be.
 func asYAML(v domain.Version) string {
-	doc, problems := planner.Reopen(v.Source, planner.Format(v.Format))
+	doc, problems := planner.Parse(v.Source, planner.WithFormat(planner.Format(v.Format)), planner.WithLenientRules())
 	if doc == nil || problems.Err() != nil {
 		return string(v.Source)
 	}

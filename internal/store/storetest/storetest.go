@@ -81,7 +81,7 @@ func change(tb testing.TB, s *store.Store, idOrKey string, f func(tx *store.Tx, 
 // Plan stores a plan given as YAML or JSON and returns its version.
 func Plan(tb testing.TB, s *store.Store, src string) domain.Version {
 	tb.Helper()
-	d, problems := planner.Parse([]byte(src), planner.FormatAuto)
+	d, problems := planner.Parse([]byte(src))
 	if err := problems.Err(); err != nil {
 		tb.Fatalf("parse plan: %v", err)
 	}
