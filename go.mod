@@ -47,6 +47,7 @@ require (
 require (
 	filippo.io/hpke v0.4.0 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
+	github.com/yuin/goldmark v1.8.7 // indirect
 )
 
 require (

@@ -119,8 +119,9 @@ func unsown(t *testing.T, at, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	embedded := strings.HasPrefix(at, "/docs/") // pages of the documentation have pictures, and links to other sites
 	for n := range doc.Descendants() {
-		if n.Type != html.ElementNode {
+		if n.Type != html.ElementNode || embedded && n.Data == "img" {
 			continue
 		}
 		if n.Data == "x-canary" || n.Data == "img" || n.Data == "iframe" || n.Data == "object" || n.Data == "base" || (n.Data == "script" || n.Data == "style") && n.FirstChild != nil {
@@ -133,6 +134,9 @@ func unsown(t *testing.T, at, body string) {
 				t.Errorf("%s: <%s %s=%q>", at, n.Data, a.Key, a.Val)
 			case slices.Contains([]string{"href", "src", "action", "hx-get", "hx-post", "hx-put", "hx-delete", "hx-patch", "poster", "xlink:href"}, key):
 				// Addresses are this site's own: a path, or a place on the page.
+				if embedded && strings.HasPrefix(value, "https://") {
+					continue
+				}
 				if value != "" && value[0] != '#' && value[0] != '?' && (value[0] != '/' || strings.HasPrefix(value, "//") || strings.ContainsAny(value, "\\\t\n")) {
 					t.Errorf("%s: <%s %s=%q> leads away", at, n.Data, a.Key, a.Val)
 				}

@@ -19,6 +19,7 @@ import (
 	"github.com/kairosd/kairosd/web/approvals"
 	"github.com/kairosd/kairosd/web/audit"
 	"github.com/kairosd/kairosd/web/bulk"
+	"github.com/kairosd/kairosd/web/docs"
 	"github.com/kairosd/kairosd/web/drafts"
 	"github.com/kairosd/kairosd/web/find"
 	"github.com/kairosd/kairosd/web/handoffs"
@@ -159,6 +160,7 @@ func (s *Server) mounted() []ui.Section {
 		approvals.Section(approvals.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Cards: s.cards()}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
 		handoffs.Section(handoffs.Ports{Reader: s.Reader}),
+		docs.Section(),
 		help.Section(help.Ports{Runs: runs.Help(), Audit: audit.Help()}),
 		bulk.Section(bulk.Ports{App: s.App, Programs: s.Engine}),
 		find.Section(find.Ports{Reader: s.Reader, Programs: s.Engine}),

@@ -51,7 +51,7 @@ func nav(c *Context, places []place, section string, pending int64) []kit.Link {
 	return out
 }
 
-// lists are where an error page leads: home, and the list that the address belongs to.
+// Lists are where an error page leads: home, the list that the address belongs to, and the documentation.
 func (c *Context) Lists() []kit.Link {
 	section := "runs"
 	if first, _, _ := strings.Cut(strings.TrimPrefix(c.Echo.Request().URL.Path, "/"), "/"); first != "" {
@@ -66,5 +66,5 @@ func (c *Context) Lists() []kit.Link {
 			list = kit.Link{Text: l.Text, Href: l.Href}
 		}
 	}
-	return []kit.Link{home, list}
+	return []kit.Link{home, list, {Text: c.T("Documentation"), Href: "/docs"}}
 }

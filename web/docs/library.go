@@ -1,0 +1,321 @@
+package docs
+
+import (
+	"bytes"
+	"io/fs"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// index is the page that lists the others.
+const index = "index"
+
+// library reads the pages of a file system.
+type library struct {
+	files    fs.FS
+	markdown goldmark.Markdown
+	passages func() []passage
+}
+
+func newLibrary(files fs.FS) *library {
+	l := &library{files: files}
+	l.markdown = goldmark.New(
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(addresses{files}, 100))))
+	l.passages = sync.OnceValue(l.read)
+	return l
+}
+
+// source is the Markdown of a page.
+func (l *library) source(name string) ([]byte, error) {
+	if !fs.ValidPath(name) {
+		return nil, fs.ErrNotExist
+	}
+	return fs.ReadFile(l.files, name+".md")
+}
+
+var folderKey = parser.NewContextKey()
+
+// parse reads the Markdown of a page; links in it lead to pages of the dashboard.
+func (l *library) parse(name string, source []byte) ast.Node {
+	ctx := parser.NewContext()
+	ctx.Set(folderKey, path.Dir(name))
+	return l.markdown.Parser().Parse(text.NewReader(source), parser.WithContext(ctx))
+}
+
+// render returns the title and the HTML of a page.
+func (l *library) render(name string) (title, html string, err error) {
+	source, err := l.source(name)
+	if err != nil {
+		return "", "", err
+	}
+	doc := l.parse(name, source)
+	var b bytes.Buffer
+	err = l.markdown.Renderer().Render(&b, source, doc)
+	html = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table class="list wrap">`).Replace(b.String())
+	return titleOf(doc, source), html, err
+}
+
+// titleOf is the first heading of a page.
+func titleOf(doc ast.Node, source []byte) string {
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok && h.Level == 1 {
+			return plain(h, source)
+		}
+	}
+	return ""
+}
+
+// addresses makes links between files lead to pages of the dashboard. Where the linked
+// file is not embedded, the text of the link stays. HTML is dropped.
+type addresses struct{ files fs.FS }
+
+// Transform implements parser.ASTTransformer.
+func (a addresses) Transform(doc *ast.Document, _ text.Reader, ctx parser.Context) {
+	folder, _ := ctx.Get(folderKey).(string)
+	var gone []ast.Node
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.HTMLBlock, *ast.RawHTML: // comments for tools
+			gone = append(gone, n)
+		case *ast.Image:
+			n.Destination = []byte("/docs/" + path.Join(folder, string(n.Destination)))
+		case *ast.Link:
+			to, ok := a.address(folder, string(n.Destination))
+			if n.Destination = []byte(to); !ok {
+				gone = append(gone, n)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, n := range gone {
+		parent := n.Parent()
+		for c := n.FirstChild(); c != nil; c = n.FirstChild() {
+			n.RemoveChild(n, c)
+			parent.InsertBefore(parent, n, c)
+		}
+		parent.RemoveChild(parent, n)
+	}
+}
+
+// address is where a link of a page in a folder leads.
+func (a addresses) address(folder, link string) (string, bool) {
+	u, err := url.Parse(link)
+	if err != nil {
+		return "", false
+	}
+	if u.Scheme != "" || u.Path == "" || strings.HasPrefix(u.Path, "/") {
+		return link, true
+	}
+	file := path.Join(folder, u.Path)
+	if _, err := fs.Stat(a.files, file); err != nil {
+		return "", false
+	}
+	to := "/docs/" + strings.TrimSuffix(file, ".md")
+	if to == "/docs/"+index {
+		to = "/docs"
+	}
+	if u.Fragment != "" {
+		to += "#" + u.Fragment
+	}
+	return to, true
+}
+
+// group is a heading of the index with its pages.
+type group struct {
+	Title string
+	Pages []kit.Link
+}
+
+// contents are the groups of the index; current is the page that is shown.
+func (l *library) contents(current string) (out []group) {
+	source, err := l.source(index)
+	if err != nil {
+		return nil
+	}
+	doc := l.parse(index, source)
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Heading:
+			if n.Level == 2 {
+				out = append(out, group{Title: plain(n, source)})
+			}
+		case *ast.Link:
+			if to := string(n.Destination); len(out) > 0 && strings.HasPrefix(to, "/docs/") {
+				g := &out[len(out)-1]
+				g.Pages = append(g.Pages, kit.Link{Text: plain(n, source), Href: to, Current: to == "/docs/"+current})
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return out
+}
+
+// plain is the text of a node.
+func plain(n ast.Node, source []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch t := n.(type) {
+		case *ast.Text:
+			if entering {
+				b.Write(t.Segment.Value(source))
+				if t.SoftLineBreak() || t.HardLineBreak() {
+					b.WriteByte(' ')
+				}
+			}
+		case *ast.String:
+			if entering {
+				b.Write(t.Value)
+			}
+		case *ast.FencedCodeBlock, *ast.CodeBlock:
+			if entering {
+				b.Write(n.Lines().Value(source))
+			}
+		}
+		if !entering && n.Type() == ast.TypeBlock || n.Kind().String() == "TableCell" && !entering {
+			b.WriteByte(' ')
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// passage is a part of a page below one heading.
+type passage struct {
+	page, title, href, heading, text string
+	lower                            string
+}
+
+// read splits all pages into passages.
+func (l *library) read() (out []passage) {
+	_ = fs.WalkDir(l.files, ".", func(file string, _ fs.DirEntry, err error) error {
+		name, ok := strings.CutSuffix(file, ".md")
+		if err != nil || !ok || name == index {
+			return err
+		}
+		source, err := l.source(name)
+		if err != nil {
+			return err
+		}
+		doc := l.parse(name, source)
+		title := titleOf(doc, source)
+		current := passage{page: name, title: title, heading: title, href: "/docs/" + name}
+		end := func() {
+			current.lower = strings.ToLower(current.heading + " " + current.text)
+			out = append(out, current)
+		}
+		for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+			h, ok := n.(*ast.Heading)
+			if !ok {
+				current.text += plain(n, source) + " "
+				continue
+			}
+			if h.Level == 1 {
+				continue
+			}
+			end()
+			id, _ := h.AttributeString("id")
+			anchor, _ := id.([]byte)
+			current = passage{page: name, title: title, heading: plain(h, source), href: "/docs/" + name + "#" + string(anchor)}
+		}
+		end()
+		return nil
+	})
+	return out
+}
+
+// hit is a passage that has every word of a search.
+type hit struct {
+	Title, Heading, Href string
+	Before, Match, After string
+	score                int
+}
+
+const (
+	mostHits = 30
+	margin   = 90 // letters shown on each side of a match
+)
+
+var word = regexp.MustCompile(`[\pL\pN_.#-]+`)
+
+// search finds the passages that have every word, those with a word in their heading first.
+func (l *library) search(query string) (out []hit) {
+	words := word.FindAllString(strings.ToLower(query), 8)
+	if len(words) == 0 {
+		return nil
+	}
+	for _, p := range l.passages() {
+		score := 0
+		for _, w := range words {
+			n := strings.Count(p.lower, w)
+			if n == 0 {
+				score = 0
+				break
+			}
+			score += min(n, 5)
+			if strings.Contains(strings.ToLower(p.heading), w) {
+				score += 20
+			}
+			if strings.Contains(strings.ToLower(p.title), w) {
+				score += 10
+			}
+		}
+		if score == 0 {
+			continue
+		}
+		if strings.HasPrefix(p.page, "internals/") {
+			score -= 15 // pages for contributors come after those for users
+		}
+		h := hit{Title: p.title, Heading: p.heading, Href: p.href, score: score}
+		h.Before, h.Match, h.After = excerpt(p.text, words)
+		out = append(out, h)
+	}
+	slices.SortStableFunc(out, func(a, b hit) int { return b.score - a.score })
+	return out[:min(len(out), mostHits)]
+}
+
+// excerpt is the text around the first word that it has.
+func excerpt(s string, words []string) (before, match, after string) {
+	runes, lower := []rune(s), []rune(strings.ToLower(s))
+	if len(runes) != len(lower) {
+		lower = runes
+	}
+	at, length := -1, 0
+	for _, w := range words {
+		if i := strings.Index(string(lower), w); i >= 0 {
+			at, length = len([]rune(string(lower)[:i])), len([]rune(w))
+			break
+		}
+	}
+	if at < 0 {
+		return "", "", string(runes[:min(len(runes), 2*margin)])
+	}
+	from, to := max(0, at-margin), min(len(runes), at+length+margin)
+	before, after = string(runes[from:at]), string(runes[at+length:to])
+	if from > 0 {
+		before = "…" + before
+	}
+	if to < len(runes) {
+		after += "…"
+	}
+	return before, string(runes[at : at+length]), after
+}
