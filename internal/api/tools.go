@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -48,6 +49,7 @@ type (
 		Body *AcceptBody
 	}
 	serversOut struct{ Body List[domain.ToolServer] }
+	serverOut  struct{ Body domain.ToolServer }
 	disableIn  struct {
 		Name string `path:"name" maxLength:"200"`
 		Body DisableBody
@@ -80,39 +82,39 @@ func (a *API) toolRoutes() {
 			t, err := a.App.Tools.Get(ctx, actorOf(ctx), unescaped(in.Name))
 			return &toolOut{t}, err
 		})
-	mount(a, huma.Operation{OperationID: "accept-tool", Method: http.MethodPost, Path: "/tools/{name}/accept", Tags: tags, DefaultStatus: http.StatusNoContent,
+	mount(a, huma.Operation{OperationID: "accept-tool", Method: http.MethodPost, Path: "/tools/{name}/accept", Tags: tags,
 		Summary: "Accept the definition that a tool of an MCP server has now"},
-		func(ctx context.Context, in *acceptIn) (*struct{}, error) {
-			var body AcceptBody
-			if in.Body != nil {
-				body = *in.Body
-			}
-			return nil, a.App.Tools.Accept(ctx, app.ToolAcceptance{Meta: meta(ctx), Tool: in.Name, Digest: body.Digest, Reason: body.Reason})
+		func(ctx context.Context, in *acceptIn) (*toolOut, error) {
+			body := cmp.Or(in.Body, &AcceptBody{})
+			t, err := a.App.Tools.Accept(ctx, app.ToolAcceptance{Meta: meta(ctx), Tool: in.Name, Digest: body.Digest, Reason: body.Reason})
+			return &toolOut{t}, err
 		})
-	for what, disable := range map[string]func(context.Context, app.DisableRequest) error{"tool": a.App.Tools.Disable, "provider": a.App.Providers.Disable} {
-		mount(a, huma.Operation{OperationID: "disable-" + what, Method: http.MethodPost, Path: "/" + what + "s/{name}/disable", Tags: []string{what + "s"}, DefaultStatus: http.StatusNoContent,
-			Summary: "Disable a " + what, Description: "New calls are refused until it is enabled. Calls under way go on."},
-			func(ctx context.Context, in *disableIn) (*struct{}, error) {
-				return nil, disable(ctx, app.DisableRequest{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
-			})
-	}
-	mount(a, huma.Operation{OperationID: "enable-tool", Method: http.MethodPost, Path: "/tools/{name}/enable", Tags: tags, DefaultStatus: http.StatusNoContent,
-		Summary: "Enable a tool, and close its circuits", Description: "With a host, only the circuit of that host is closed."},
-		func(ctx context.Context, in *enableToolIn) (*struct{}, error) {
-			var body EnableToolBody
-			if in.Body != nil {
-				body = *in.Body
-			}
-			return nil, a.App.Tools.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Host: body.Host, Reason: body.Reason})
+	const refused = "New calls are refused until it is enabled. Calls under way go on. A repetition changes nothing."
+	mount(a, huma.Operation{OperationID: "disable-tool", Method: http.MethodPost, Path: "/tools/{name}/disable", Tags: tags,
+		Summary: "Disable a tool", Description: refused},
+		func(ctx context.Context, in *disableIn) (*toolOut, error) {
+			t, err := a.App.Tools.Disable(ctx, app.DisableRequest{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
+			return &toolOut{t}, err
 		})
-	mount(a, huma.Operation{OperationID: "enable-provider", Method: http.MethodPost, Path: "/providers/{name}/enable", Tags: []string{"providers"}, DefaultStatus: http.StatusNoContent,
-		Summary: "Enable a provider, and close its circuit"},
-		func(ctx context.Context, in *enableProviderIn) (*struct{}, error) {
-			var body EnableProviderBody
-			if in.Body != nil {
-				body = *in.Body
-			}
-			return nil, a.App.Providers.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Reason: body.Reason})
+	mount(a, huma.Operation{OperationID: "disable-provider", Method: http.MethodPost, Path: "/providers/{name}/disable", Tags: []string{"providers"},
+		Summary: "Disable a provider", Description: refused},
+		func(ctx context.Context, in *disableIn) (*providerOut, error) {
+			p, err := a.App.Providers.Disable(ctx, app.DisableRequest{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
+			return &providerOut{p}, err
+		})
+	mount(a, huma.Operation{OperationID: "enable-tool", Method: http.MethodPost, Path: "/tools/{name}/enable", Tags: tags,
+		Summary: "Enable a tool, and close its circuits", Description: "With a host, only the circuit of that host is closed. A repetition changes nothing."},
+		func(ctx context.Context, in *enableToolIn) (*toolOut, error) {
+			body := cmp.Or(in.Body, &EnableToolBody{})
+			t, err := a.App.Tools.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Host: body.Host, Reason: body.Reason})
+			return &toolOut{t}, err
+		})
+	mount(a, huma.Operation{OperationID: "enable-provider", Method: http.MethodPost, Path: "/providers/{name}/enable", Tags: []string{"providers"},
+		Summary: "Enable a provider, and close its circuit", Description: "A repetition changes nothing."},
+		func(ctx context.Context, in *enableProviderIn) (*providerOut, error) {
+			body := cmp.Or(in.Body, &EnableProviderBody{})
+			p, err := a.App.Providers.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Reason: body.Reason})
+			return &providerOut{p}, err
 		})
 	mount(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/mcp", Tags: tags,
 		Summary: "List MCP servers: whether they run, and if not, why"},
@@ -120,13 +122,10 @@ func (a *API) toolRoutes() {
 			list, err := a.App.Tools.Servers(ctx, actorOf(ctx))
 			return &serversOut{Body: listOf(list, "", func(s domain.ToolServer) domain.ToolServer { return s })}, err
 		})
-	mount(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/mcp/{name}/retry", Tags: tags, DefaultStatus: http.StatusNoContent,
+	mount(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/mcp/{name}/retry", Tags: tags,
 		Summary: "Start an MCP server again that was given up"},
-		func(ctx context.Context, in *retryIn) (*struct{}, error) {
-			reason := ""
-			if in.Body != nil {
-				reason = in.Body.Reason
-			}
-			return nil, a.App.Tools.RetryServer(ctx, app.ServerRetry{Meta: meta(ctx), Server: in.Name, Reason: reason})
+		func(ctx context.Context, in *retryIn) (*serverOut, error) {
+			s, err := a.App.Tools.RetryServer(ctx, app.ServerRetry{Meta: meta(ctx), Server: in.Name, Reason: cmp.Or(in.Body, &RetryServerBody{}).Reason})
+			return &serverOut{s}, err
 		})
 }

@@ -53,19 +53,26 @@ func (p *Providers) Get(ctx context.Context, by domain.Actor, name string) (doma
 	if err := p.allow(ctx, GetProvider, by, ""); err != nil {
 		return domain.ProviderInfo{}, err
 	}
-	list, err := p.tools().Providers(ctx)
-	if err != nil {
-		return domain.ProviderInfo{}, err
+	return p.named(name)(ctx)
+}
+
+// named finds one provider.
+func (p *Providers) named(name string) func(ctx context.Context) (domain.ProviderInfo, error) {
+	return func(ctx context.Context) (domain.ProviderInfo, error) {
+		list, err := p.tools().Providers(ctx)
+		if err != nil {
+			return domain.ProviderInfo{}, err
+		}
+		return named(list, name, "provider", func(p domain.ProviderInfo) string { return p.Name })
 	}
-	return named(list, name, "provider", func(p domain.ProviderInfo) string { return p.Name })
 }
 
 // Disable is [Tools.Disable] for a provider.
 //
-// Errors: not_found, invalid (there is no reason), conflict (it is disabled), unavailable
-// (nothing is stored here), forbidden.
-func (p *Providers) Disable(ctx context.Context, req DisableRequest) error {
-	return p.change(ctx, DisableProvider, req.Meta, req, func(keep keeper) error {
+// Errors: not_found, invalid (there is no reason), unavailable (nothing is stored here),
+// forbidden.
+func (p *Providers) Disable(ctx context.Context, req DisableRequest) (domain.ProviderInfo, error) {
+	return change(ctx, p.kernel, DisableProvider, req.Meta, req, p.named(req.Name), func(ctx context.Context, keep *keeper) error {
 		if err := reasoned(req.Reason); err != nil {
 			return err
 		}
@@ -75,10 +82,11 @@ func (p *Providers) Disable(ctx context.Context, req DisableRequest) error {
 
 // Enable is [Tools.Enable] for a provider, which has one circuit.
 //
-// Errors: not_found, invalid (a host is given), conflict (it is enabled and its circuit is
-// closed), unavailable (nothing is stored here), forbidden.
-func (p *Providers) Enable(ctx context.Context, req EnableRequest) error {
-	return p.change(ctx, EnableProvider, req.Meta, req, func(keep keeper) error {
+// Errors: not_found, invalid (a host is given), unavailable (nothing is stored here),
+// forbidden.
+func (p *Providers) Enable(ctx context.Context, req EnableRequest) (domain.ProviderInfo, error) {
+	find := orGone(p.named(req.Name), domain.ProviderInfo{Name: req.Name})
+	return change(ctx, p.kernel, EnableProvider, req.Meta, req, find, func(ctx context.Context, keep *keeper) error {
 		if req.Host != "" {
 			return domain.Errorf(domain.CodeInvalid, "a provider has no circuit for each host").Suggest("enable it without a host")
 		}

@@ -10,27 +10,39 @@ import (
 // change carries out an entity operation whose rules are with something that keeps its
 // state in memory, such as a circuit or the definition of a tool: do checks the rules,
 // keeps the new state by keep, and then takes it up. What is kept, the audit record, and
-// the record of the key are one transaction.
-func (k *kernel) change(ctx context.Context, op Operation, m Meta, request any, do func(keep keeper) error) error {
-	intent, err := k.intent(op, m, request)
-	if err != nil {
-		return err
-	}
-	intent.EvenFull = true
-	nothing := func(context.Context, string) (struct{}, error) { return struct{}{}, nil }
-	_, err = command(ctx, k, op, m, request, nothing, func(context.Context, *domain.Receipt) (struct{}, error) {
-		return struct{}{}, do(keeper{k, intent})
+// the record of the key are one transaction. If do keeps nothing, the state is as requested
+// already, and only the key is recorded. change returns the object after it, by find.
+func change[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any,
+	find func(ctx context.Context) (T, error), do func(ctx context.Context, keep *keeper) error,
+) (T, error) {
+	again := func(ctx context.Context, _ string) (T, error) { return find(ctx) }
+	return command(ctx, k, op, m, request, again, func(ctx context.Context, receipt *domain.Receipt) (none T, err error) {
+		intent, err := k.intent(op, m, request)
+		if err != nil {
+			return none, err
+		}
+		intent.EvenFull = true
+		keep := &keeper{k: k, op: intent}
+		if err := do(ctx, keep); err != nil {
+			return none, err
+		}
+		if receipt != nil && !keep.kept {
+			if err := keep.keep(nil, func(*store.Tx) error { return nil }); err != nil {
+				return none, err
+			}
+		}
+		return find(ctx)
 	})
-	return err
 }
 
 // keeper stores what an operation changes with its record; it is a tool.Recorder.
 type keeper struct {
-	k  *kernel
-	op store.Operation
+	k    *kernel
+	op   store.Operation
+	kept bool // something was stored
 }
 
-func (s keeper) keep(records []domain.AuditRecord, f func(tx *store.Tx) error) error {
+func (s *keeper) keep(records []domain.AuditRecord, f func(tx *store.Tx) error) error {
 	object := ""
 	for _, r := range records {
 		s.op.Action, object = r.Action, r.Object // there is one
@@ -41,21 +53,22 @@ func (s keeper) keep(records []domain.AuditRecord, f func(tx *store.Tx) error) e
 		}
 		return object, f(tx)
 	})
+	s.kept = s.kept || err == nil
 	return err
 }
 
 // SetSettingAs stores a value under a key.
-func (s keeper) SetSettingAs(_ context.Context, key, value string, r domain.AuditRecord) error {
+func (s *keeper) SetSettingAs(_ context.Context, key, value string, r domain.AuditRecord) error {
 	return s.keep([]domain.AuditRecord{r}, func(tx *store.Tx) error { return tx.SetSetting(key, value) })
 }
 
 // SetCircuitsAs stores all circuits.
-func (s keeper) SetCircuitsAs(_ context.Context, list []domain.KeptCircuit, r domain.AuditRecord) error {
+func (s *keeper) SetCircuitsAs(_ context.Context, list []domain.KeptCircuit, r domain.AuditRecord) error {
 	return s.keep([]domain.AuditRecord{r}, func(tx *store.Tx) error { return tx.SetCircuits(list) })
 }
 
 // EnableAs stores a value under a key, and all circuits.
-func (s keeper) EnableAs(_ context.Context, key, value string, list []domain.KeptCircuit, r domain.AuditRecord) error {
+func (s *keeper) EnableAs(_ context.Context, key, value string, list []domain.KeptCircuit, r domain.AuditRecord) error {
 	return s.keep([]domain.AuditRecord{r}, func(tx *store.Tx) error {
 		if err := tx.SetSetting(key, value); err != nil {
 			return err
@@ -65,6 +78,6 @@ func (s keeper) EnableAs(_ context.Context, key, value string, list []domain.Kep
 }
 
 // PutToolPins stores definitions of tools that were accepted.
-func (s keeper) PutToolPins(_ context.Context, pins []domain.ToolPin, records ...domain.AuditRecord) error {
+func (s *keeper) PutToolPins(_ context.Context, pins []domain.ToolPin, records ...domain.AuditRecord) error {
 	return s.keep(records, func(tx *store.Tx) error { return tx.PutToolPins(pins) })
 }

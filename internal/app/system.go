@@ -98,19 +98,19 @@ type MaintenanceChange struct {
 // Errors: conflict (it is so already), unavailable (no daemon), forbidden.
 func (s *System) Maintain(ctx context.Context, req MaintenanceChange) (*domain.Maintenance, error) {
 	var now *domain.Maintenance
-	repeated, m := false, req.Meta
-	m.Repeated = &repeated
-	err := s.change(ctx, ChangeMaintenance, m, req, func(keep keeper) error {
-		var err error
+	changed := false
+	find := func(ctx context.Context) (*domain.Maintenance, error) {
+		if changed {
+			return now, nil
+		}
+		i, err := s.server.Installation(ctx)
+		return i.Maintenance, err
+	}
+	return change(ctx, s.kernel, ChangeMaintenance, req.Meta, req, find, func(ctx context.Context, keep *keeper) (err error) {
 		now, err = s.server.Maintain(ctx, keep, req.By, req.On, req.Reason)
+		changed = err == nil
 		return err
 	})
-	if err != nil || !repeated {
-		return now, err
-	}
-	req.repeat()
-	i, err := s.server.Installation(ctx)
-	return i.Maintenance, err
 }
 
 // BackUp makes a verified backup in the configured directory. It goes on when ctx ends.

@@ -28,11 +28,18 @@ func (t *Tools) Get(ctx context.Context, by domain.Actor, name string) (domain.T
 	if err := t.allow(ctx, GetTool, by, ""); err != nil {
 		return domain.ToolInfo{}, err
 	}
-	list, err := t.tools().Tools(ctx)
-	if err != nil {
-		return domain.ToolInfo{}, err
+	return t.named(name)(ctx)
+}
+
+// named finds one tool.
+func (t *Tools) named(name string) func(ctx context.Context) (domain.ToolInfo, error) {
+	return func(ctx context.Context) (domain.ToolInfo, error) {
+		list, err := t.tools().Tools(ctx)
+		if err != nil {
+			return domain.ToolInfo{}, err
+		}
+		return named(list, name, "tool", func(t domain.ToolInfo) string { return t.Name })
 	}
-	return named(list, name, "tool", func(t domain.ToolInfo) string { return t.Name })
 }
 
 // named finds one of a list by its name.
@@ -63,12 +70,12 @@ type ToolAcceptance struct {
 	Reason string // kept in the audit log
 }
 
-// Accept takes the definition that an MCP server offers now for the accepted one.
+// Accept takes the definition that an MCP server offers now for the accepted one. A tool
+// whose definition has not changed is returned unchanged.
 //
-// Errors: not_found, conflict (it is the accepted one), stale (the server offers another
-// one than Digest), forbidden.
-func (t *Tools) Accept(ctx context.Context, req ToolAcceptance) error {
-	return t.change(ctx, AcceptTool, req.Meta, req, func(keep keeper) error {
+// Errors: not_found, stale (the server offers another one than Digest), forbidden.
+func (t *Tools) Accept(ctx context.Context, req ToolAcceptance) (domain.ToolInfo, error) {
+	return change(ctx, t.kernel, AcceptTool, req.Meta, req, t.named(req.Tool), func(ctx context.Context, keep *keeper) error {
 		return t.tools().AcceptTool(ctx, keep, req.Tool, req.Digest, req.Reason)
 	})
 }
@@ -80,24 +87,26 @@ type ServerRetry struct {
 	Reason string // kept in the audit log
 }
 
-// RetryServer starts an MCP server again that was given up; one that runs lists its
-// tools again.
+// RetryServer starts a disabled MCP server again; one that runs lists its tools again.
+// The record of the key is written after that: if kairosd is killed between them, a
+// repetition starts the server again.
 //
 // Errors: not_found, conflict (it may not be run), forbidden.
-func (t *Tools) RetryServer(ctx context.Context, req ServerRetry) error {
-	box := t.tools()
-	server := object[string]{
-		id:   func(name string) string { return name },
-		find: func(_ context.Context, name string) (string, error) { return name, nil },
+func (t *Tools) RetryServer(ctx context.Context, req ServerRetry) (domain.ToolServer, error) {
+	server := func(ctx context.Context) (domain.ToolServer, error) {
+		list, err := t.tools().ToolServers(ctx)
+		if err != nil {
+			return domain.ToolServer{}, err
+		}
+		return named(list, req.Server, "tool server", func(s domain.ToolServer) string { return s.Name })
 	}
-	_, repeated, err := carryOut(ctx, t.kernel, RetryToolServer, req.Meta, req, server, func(tx *store.Tx) (string, error) {
-		tx.Audit("mcp:"+req.Server, req.Reason, nil)
-		return req.Server, box.CheckToolServer(req.Server)
+	return change(ctx, t.kernel, RetryToolServer, req.Meta, req, server, func(_ context.Context, keep *keeper) error {
+		if err := t.tools().RetryToolServer(req.Server); err != nil {
+			return err
+		}
+		record := domain.AuditRecord{Action: policy[RetryToolServer].Audit, Object: "mcp:" + req.Server, Reason: req.Reason}
+		return keep.keep([]domain.AuditRecord{record}, func(*store.Tx) error { return nil })
 	})
-	if err != nil || repeated {
-		return err
-	}
-	return box.RetryToolServer(req.Server)
 }
 
 // DisableRequest names a tool or a provider to disable.
@@ -108,12 +117,12 @@ type DisableRequest struct {
 }
 
 // Disable refuses new calls of a tool until it is enabled, also after a restart. Calls
-// under way go on.
+// under way go on. A disabled tool is returned unchanged.
 //
-// Errors: not_found, invalid (there is no reason), conflict (it is disabled), unavailable
-// (nothing is stored here), forbidden.
-func (t *Tools) Disable(ctx context.Context, req DisableRequest) error {
-	return t.change(ctx, DisableTool, req.Meta, req, func(keep keeper) error {
+// Errors: not_found, invalid (there is no reason), unavailable (nothing is stored here),
+// forbidden.
+func (t *Tools) Disable(ctx context.Context, req DisableRequest) (domain.ToolInfo, error) {
+	return change(ctx, t.kernel, DisableTool, req.Meta, req, t.named(req.Name), func(ctx context.Context, keep *keeper) error {
 		if err := reasoned(req.Reason); err != nil {
 			return err
 		}
@@ -138,12 +147,26 @@ type EnableRequest struct {
 }
 
 // Enable allows calls of a tool that is disabled, and closes its circuits. With a host, it
-// closes only the circuit of that host.
+// closes only the circuit of that host. An enabled tool whose circuits are closed is
+// returned unchanged. A tool that is no longer configured can be enabled; it is returned
+// with its name alone.
 //
-// Errors: not_found, invalid (the tool has no circuit for each host), conflict (it is
-// enabled and no circuit is open), unavailable (nothing is stored here), forbidden.
-func (t *Tools) Enable(ctx context.Context, req EnableRequest) error {
-	return t.change(ctx, EnableTool, req.Meta, req, func(keep keeper) error {
+// Errors: not_found, invalid (the tool has no circuit for each host), unavailable (nothing
+// is stored here), forbidden.
+func (t *Tools) Enable(ctx context.Context, req EnableRequest) (domain.ToolInfo, error) {
+	find := orGone(t.named(req.Name), domain.ToolInfo{Name: req.Name})
+	return change(ctx, t.kernel, EnableTool, req.Meta, req, find, func(ctx context.Context, keep *keeper) error {
 		return t.tools().EnableTool(ctx, keep, req.Name, req.Host, req.Reason)
 	})
+}
+
+// orGone gives gone for something that is no longer configured.
+func orGone[T any](find func(ctx context.Context) (T, error), gone T) func(ctx context.Context) (T, error) {
+	return func(ctx context.Context) (T, error) {
+		found, err := find(ctx)
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			return gone, nil
+		}
+		return found, err
+	}
 }

@@ -11,17 +11,27 @@ import (
 	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/metric/activity"
+	"github.com/kairosd/kairosd/internal/tool"
 )
 
 func TestAToolIsDisabledAndEnabled(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	disable := func(by domain.Actor, key, reason string) error {
-		return w.Tools.Disable(t.Context(), app.DisableRequest{Meta: app.Meta{By: by, Key: key}, Name: "http", Reason: reason})
+		got, err := w.Tools.Disable(t.Context(), app.DisableRequest{Meta: app.Meta{By: by, Key: key}, Name: "http", Reason: reason})
+		if err == nil && got.Name != "http" {
+			t.Errorf("disabled, and got %+v", got)
+		}
+		return err
 	}
 	enable := func(by domain.Actor, key, host string) error {
-		return w.Tools.Enable(t.Context(), app.EnableRequest{Meta: app.Meta{By: by, Key: key}, Name: "http", Host: host, Reason: "they have migrated"})
+		got, err := w.Tools.Enable(t.Context(), app.EnableRequest{Meta: app.Meta{By: by, Key: key}, Name: "http", Host: host, Reason: "they have migrated"})
+		if err == nil && got.Name != "http" {
+			t.Errorf("enabled, and got %+v", got)
+		}
+		return err
 	}
 	info := func() domain.ToolInfo {
 		t.Helper()
@@ -45,10 +55,14 @@ func TestAToolIsDisabledAndEnabled(t *testing.T) {
 			t.Errorf("disabled: %+v %v", info().Disabled, err)
 		}
 	}
-	want("disabled twice", disable(apptest.Operator, "", "they migrate"), domain.CodeConflict)
+	if err := disable(apptest.Operator, "k3", "another reason"); err != nil || info().Disabled.Reason != "they migrate" {
+		t.Errorf("disabled twice: %+v %v", info().Disabled, err)
+	}
 	openCircuit(w, "a.example")
 	openCircuit(w, "b.example")
-	want("a host that is not open", enable(apptest.Operator, "", "c.example"), domain.CodeConflict)
+	if err := enable(apptest.Operator, "", "c.example"); err != nil || len(info().Circuits) != 2 {
+		t.Errorf("a host whose circuit is closed: %+v %v", info().Circuits, err)
+	}
 	if err := enable(apptest.Operator, "", "A.example"); err != nil || info().Disabled == nil || len(info().Circuits) != 1 {
 		t.Errorf("one host: %+v %v", info(), err)
 	}
@@ -57,9 +71,13 @@ func TestAToolIsDisabledAndEnabled(t *testing.T) {
 			t.Errorf("enabled: %+v %v", info(), err)
 		}
 	}
-	want("enabled twice", enable(apptest.Operator, "", ""), domain.CodeConflict)
-	if err := disable(apptest.Operator, "k", "they migrate"); err != nil || info().Disabled != nil {
-		t.Errorf("the first key again: %+v %v", info().Disabled, err)
+	if err := enable(apptest.Operator, "", ""); err != nil || info().Disabled != nil {
+		t.Errorf("enabled twice: %+v %v", info().Disabled, err)
+	}
+	for key, reason := range map[string]string{"k": "they migrate", "k3": "another reason"} { // also one that changed nothing
+		if err := disable(apptest.Operator, key, reason); err != nil || info().Disabled != nil {
+			t.Errorf("the key %s again: %+v %v", key, info().Disabled, err)
+		}
 	}
 	openCircuit(w, "a.example")
 	if err := enable(apptest.Operator, "", ""); err != nil || len(info().Circuits) != 0 {
@@ -74,24 +92,46 @@ func TestAToolIsDisabledAndEnabled(t *testing.T) {
 			t.Errorf("no record has %s: %+v", detail, on)
 		}
 	}
-	want("a host of a tool that calls none", w.Tools.Enable(t.Context(), app.EnableRequest{Meta: app.Meta{By: apptest.Operator}, Name: "calculator", Host: "a.example"}), domain.CodeInvalid)
-	want("a host of a provider", w.Providers.Enable(t.Context(), app.EnableRequest{Meta: app.Meta{By: apptest.Operator}, Name: "none", Host: "a.example"}), domain.CodeInvalid)
-	want("a provider without a reason", w.Providers.Disable(t.Context(), app.DisableRequest{Meta: app.Meta{By: apptest.Operator}, Name: "none"}), domain.CodeInvalid)
-	for name, err := range map[string]error{
-		"a tool":     w.Tools.Disable(t.Context(), app.DisableRequest{Meta: app.Meta{By: apptest.Operator}, Name: "none", Reason: "x"}),
-		"a provider": w.Providers.Enable(t.Context(), app.EnableRequest{Meta: app.Meta{By: apptest.Operator}, Name: "none"}),
-		"a server":   w.Tools.RetryServer(t.Context(), app.ServerRetry{Meta: app.Meta{By: apptest.Operator}, Server: "none"}),
-		"a session": func() error {
-			_, err := w.Memory.Forget(t.Context(), app.SessionChange{Meta: app.Meta{By: apptest.Operator}, Session: "none"})
-			return err
-		}(),
-	} {
-		if domain.CodeOf(err) != domain.CodeNotFound {
-			t.Errorf("%s that is not there: %v", name, err)
-		}
-	}
+	m := app.Meta{By: apptest.Operator}
+	_, err := w.Tools.Enable(t.Context(), app.EnableRequest{Meta: m, Name: "calculator", Host: "a.example"})
+	want("a host of a tool that calls none", err, domain.CodeInvalid)
+	_, err = w.Providers.Enable(t.Context(), app.EnableRequest{Meta: m, Name: "none", Host: "a.example"})
+	want("a host of a provider", err, domain.CodeInvalid)
+	_, err = w.Providers.Disable(t.Context(), app.DisableRequest{Meta: m, Name: "none"})
+	want("a provider without a reason", err, domain.CodeInvalid)
+	_, err = w.Tools.Disable(t.Context(), app.DisableRequest{Meta: m, Name: "none", Reason: "x"})
+	want("a tool that does not exist", err, domain.CodeNotFound)
+	_, err = w.Providers.Enable(t.Context(), app.EnableRequest{Meta: m, Name: "none"})
+	want("a provider that does not exist", err, domain.CodeNotFound)
+	_, err = w.Tools.RetryServer(t.Context(), app.ServerRetry{Meta: m, Server: "none"})
+	want("a server that does not exist", err, domain.CodeNotFound)
+	_, err = w.Memory.Forget(t.Context(), app.SessionChange{Meta: m, Session: "none"})
+	want("a session that does not exist", err, domain.CodeNotFound)
 	if denied := audited(t, w, "access.denied"); len(denied) != 2 {
 		t.Errorf("%d refusals are in the audit log, want 2", len(denied))
+	}
+}
+
+// A retry of a server that may not be run is refused each time, also with one key, and is
+// not recorded.
+func TestARefusedRetryIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	w := apptest.New(t)
+	box, err := tool.NewBox(t.Context(), tool.BoxOptions{Pins: w.Store, Servers: map[string]mcp.Server{"files": {Command: []string{"/usr/local/bin/mcp-files"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(box.Close)
+	w.Config.Tools = func() *tool.Box { return box }
+	tools := app.New(w.Config).Tools
+	for range 2 {
+		_, err := tools.RetryServer(t.Context(), app.ServerRetry{Meta: app.Meta{By: apptest.Operator, Key: "k"}, Server: "files"})
+		if domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), "allow: true") {
+			t.Errorf("got %v, want how to allow it", err)
+		}
+	}
+	if list := audited(t, w, "mcp.retry"); len(list) != 0 {
+		t.Errorf("the audit log has %+v", list)
 	}
 }
 

@@ -323,7 +323,7 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 		t.Fatalf("it did not wait: %+v %v", b, err)
 	}
 	mend()
-	if err := site.App.Tools.Enable(t.Context(), app.EnableRequest{Meta: app.Meta{By: site.Admin}, Name: "http", Host: host}); err != nil {
+	if _, err := site.App.Tools.Enable(t.Context(), app.EnableRequest{Meta: app.Meta{By: site.Admin}, Name: "http", Host: host}); err != nil {
 		t.Fatal(err)
 	}
 	if b = wait(t, s, b.ID, over); b.State != domain.BulkDone || b.Acted != 3 {

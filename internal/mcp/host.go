@@ -426,10 +426,10 @@ func (s *server) accept(ctx context.Context, tool, digest string, keep PinRecord
 	switch {
 	case !ok || s.session == nil:
 		return ErrNoTool
-	case before.hash == d.hash():
-		return ErrUnchanged
 	case digest != "" && digest != d.hash():
 		return ErrStale
+	case before.hash == d.hash():
+		return ErrUnchanged
 	}
 	s.pins[tool] = pin{d.hash(), d}
 	if err := s.save(ctx, keep, []string{tool}, said...); err != nil {

@@ -226,7 +226,7 @@ func (t *Box) ToolServers(context.Context) ([]domain.ToolServer, error) {
 
 // AcceptTool takes the definition that an MCP server offers now for the accepted
 // one, if it is the one with the digest (empty: whatever it is). What is accepted and
-// the record of it are one transaction.
+// the record of it are one transaction. A definition that has not changed stays as it is.
 func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reason string) error {
 	if t.host == nil {
 		return domain.Errorf(domain.CodeNotFound, "no MCP server offers %q", name)
@@ -247,26 +247,18 @@ func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reaso
 	case errors.Is(err, mcp.ErrNoTool):
 		return domain.Errorf(domain.CodeNotFound, "no MCP server that runs offers %q", name).Suggest("kairos tools lists what there is")
 	case errors.Is(err, mcp.ErrUnchanged):
-		return domain.Errorf(domain.CodeConflict, "the definition of %s is the accepted one", name).Suggest("there is nothing to accept")
+		return nil
 	case errors.Is(err, mcp.ErrStale):
 		return domain.Errorf(domain.CodeStale, "the server offers another definition of %s than the one that was read", name).Suggest("read what it says now, then accept that")
 	}
 	return err
 }
 
-// CheckToolServer gives CodeNotFound for an MCP server that is not configured.
-func (t *Box) CheckToolServer(name string) error {
-	if t.host == nil || !slices.ContainsFunc(t.host.Servers(), func(s mcp.ServerStatus) bool { return s.Name == name }) {
-		return domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", name).Suggest("kairos tools servers lists them")
-	}
-	return nil
-}
-
 // RetryToolServer starts an MCP server again that was given up; one that runs lists its
 // tools again. CodeNotFound; CodeConflict if it may not be run.
 func (t *Box) RetryToolServer(name string) error {
-	if err := t.CheckToolServer(name); err != nil {
-		return err
+	if t.host == nil || !slices.ContainsFunc(t.host.Servers(), func(s mcp.ServerStatus) bool { return s.Name == name }) {
+		return domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", name).Suggest("kairos tools servers lists them")
 	}
 	if err := t.host.Retry(name); err != nil {
 		return domain.Errorf(domain.CodeConflict, "the MCP server %s is not started: %w", name, err)
@@ -274,7 +266,8 @@ func (t *Box) RetryToolServer(name string) error {
 	return nil
 }
 
-// DisableTool refuses new calls of a tool until it is enabled. Calls under way go on.
+// DisableTool refuses new calls of a tool until it is enabled. Calls under way go on. If it
+// is disabled already, nothing is kept.
 func (t *Box) DisableTool(ctx context.Context, keep Recorder, actor domain.Actor, name, reason string) error {
 	_, known := t.set.Lookup(name)
 	return t.disable(ctx, keep, actor, activity.Tool, name, known, reason)
@@ -286,7 +279,8 @@ func (t *Box) DisableProvider(ctx context.Context, keep Recorder, actor domain.A
 }
 
 // EnableTool allows calls of a tool that is disabled and closes its circuits. With a
-// host, it closes only the circuit of that host.
+// host, it closes only the circuit of that host. If there is nothing to enable or to close,
+// nothing is kept.
 func (t *Box) EnableTool(ctx context.Context, keep Recorder, name, host, reason string) error {
 	_, known := t.set.Lookup(name)
 	host = strings.ToLower(strings.TrimSpace(host))
@@ -319,12 +313,9 @@ func (t *Box) enable(ctx context.Context, keep Recorder, kind, name string, know
 	if err := t.changeable(kind, name, known || disabled); err != nil { // one that is no longer configured can be enabled
 		return err
 	}
-	return t.Circuits.Close(subject, part, func(left []domain.KeptCircuit, opened []domain.Circuit) error {
-		switch {
-		case part != "" && len(opened) == 0:
-			return domain.Errorf(domain.CodeConflict, "the circuit of %s %s is already closed", name, part)
-		case !disabled && len(opened) == 0:
-			return domain.Errorf(domain.CodeConflict, "%s is already enabled, and its circuit is closed", subject)
+	err := t.Circuits.Close(subject, part, func(left []domain.KeptCircuit, opened []domain.Circuit) error {
+		if len(opened) == 0 && (part != "" || !disabled) {
+			return errUnchanged
 		}
 		record := domain.AuditRecord{Action: kindOf(kind) + ".enable", Object: subject, Reason: reason}
 		if len(opened) > 0 {
@@ -340,7 +331,13 @@ func (t *Box) enable(ctx context.Context, keep Recorder, kind, name string, know
 			return keep.EnableAs(ctx, key, value, left, record)
 		})
 	})
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
 }
+
+var errUnchanged = errors.New("it is so already")
 
 func kindOf(kind string) string { return strings.TrimSuffix(kind, ":") }
 

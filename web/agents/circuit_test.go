@@ -107,7 +107,7 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 		t.Fatalf("enable: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	f.Set("idem", "another")
-	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "That is so already") {
+	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusSeeOther {
 		t.Errorf("closed twice: %d", p.Code)
 	}
 	if text := webtest.Words(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: its calls are made.") {
@@ -158,7 +158,7 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	webtest.Safe(t, "circuit", p.Body)
 	f = webtest.Form(t, b.Get("/agents/tools/http/enable").Body, `name="reason"`)
 	f.Set("host", "other.example")
-	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusConflict {
+	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusSeeOther {
 		t.Errorf("a host whose circuit is closed: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	g := webtest.Form(t, b.Get("/agents/tools/calculator/enable").Body, `name="reason"`)

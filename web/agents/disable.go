@@ -166,7 +166,8 @@ func (s *section) disableTool(c *ui.Context) error {
 		return err
 	}
 	req := app.DisableRequest{Meta: c.Meta(), Name: of.name, Reason: strings.TrimSpace(c.Field("reason"))}
-	return disabled(c, of, req.Reason, s.App.Tools.Disable(c, req))
+	_, err = s.App.Tools.Disable(c, req)
+	return disabled(c, of, req.Reason, err)
 }
 
 func (s *section) enableToolPage(c *ui.Context) error {
@@ -183,7 +184,8 @@ func (s *section) enableTool(c *ui.Context) error {
 		return err
 	}
 	req := app.EnableRequest{Meta: c.Meta(), Name: of.name, Host: c.Field("host"), Reason: strings.TrimSpace(c.Field("reason"))}
-	return s.enabled(c, of, s.App.Tools.Enable(c, req))
+	_, err = s.App.Tools.Enable(c, req)
+	return s.enabled(c, of, err)
 }
 
 func (s *section) disableProviderPage(c *ui.Context) error {
@@ -200,7 +202,8 @@ func (s *section) disableProvider(c *ui.Context) error {
 		return err
 	}
 	req := app.DisableRequest{Meta: c.Meta(), Name: of.name, Reason: strings.TrimSpace(c.Field("reason"))}
-	return disabled(c, of, req.Reason, s.App.Providers.Disable(c, req))
+	_, err = s.App.Providers.Disable(c, req)
+	return disabled(c, of, req.Reason, err)
 }
 
 func (s *section) enableProviderPage(c *ui.Context) error {
@@ -217,7 +220,8 @@ func (s *section) enableProvider(c *ui.Context) error {
 		return err
 	}
 	req := app.EnableRequest{Meta: c.Meta(), Name: of.name, Host: c.Field("host"), Reason: strings.TrimSpace(c.Field("reason"))}
-	return s.enabled(c, of, s.App.Providers.Enable(c, req))
+	_, err = s.App.Providers.Enable(c, req)
+	return s.enabled(c, of, err)
 }
 
 // disabled answers a form that disables something.
@@ -227,8 +231,6 @@ func disabled(c *ui.Context, of subject, reason string, err error) error {
 		return c.To(of.page)
 	case code == domain.CodeInvalid && reason == "":
 		return disablePage(c, of, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
-	case code == domain.CodeConflict:
-		return disablePage(c, of, http.StatusConflict, c.T("That is so already. This is how it is now."))
 	}
 	return err
 }
@@ -238,8 +240,6 @@ func (s *section) enabled(c *ui.Context, of subject, err error) error {
 	switch domain.CodeOf(err) {
 	case "":
 		return c.To(of.page)
-	case domain.CodeConflict:
-		return s.enablePage(c, of, http.StatusConflict, c.T("That is so already. This is how it is now."))
 	case domain.CodeInvalid:
 		return s.enablePage(c, of, http.StatusUnprocessableEntity, kit.Visible(err.Error()))
 	}

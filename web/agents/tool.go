@@ -231,7 +231,7 @@ func (s *section) acceptTool(c *ui.Context) error {
 	case reason == "" && t.Change != nil:
 		return s.showAccept(c, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
 	}
-	err = s.App.Tools.Accept(c, app.ToolAcceptance{Meta: c.Meta(), Tool: t.Name, Digest: digest, Reason: reason})
+	_, err = s.App.Tools.Accept(c, app.ToolAcceptance{Meta: c.Meta(), Tool: t.Name, Digest: digest, Reason: reason})
 	if err == nil {
 		return c.To(link.Tool(t.Name))
 	}
@@ -392,7 +392,7 @@ func (s *section) retryServer(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.App.Tools.RetryServer(c, app.ServerRetry{Meta: c.Meta(), Server: server.Name, Reason: strings.TrimSpace(c.Field("reason"))}); err != nil {
+	if _, err := s.App.Tools.RetryServer(c, app.ServerRetry{Meta: c.Meta(), Server: server.Name, Reason: strings.TrimSpace(c.Field("reason"))}); err != nil {
 		return err
 	}
 	return c.To("/agents/tools")

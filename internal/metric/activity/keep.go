@@ -130,36 +130,37 @@ func (l *Log) Disabled(subject string) (domain.Stop, bool) {
 
 // Disable refuses new calls of a subject until it is enabled. Calls under way go on.
 // keep stores what is disabled under a key; the change takes effect when it returns nil.
-// CodeConflict when the subject is disabled.
+// A subject that is disabled stays as it is, and nothing is stored.
 func (l *Log) Disable(subject string, by domain.Stop, keep func(key, value string) error) error {
 	by.Since = l.now().UTC().Truncate(time.Millisecond)
-	return l.change(keep, func(disabled map[string]domain.Stop) error {
-		if was, ok := disabled[subject]; ok {
-			return domain.Errorf(domain.CodeConflict, "%s is already disabled, since %s by %s", subject, was.Since.Format(time.DateTime), was.By)
+	return l.change(keep, func(disabled map[string]domain.Stop) bool {
+		if _, already := disabled[subject]; already {
+			return false
 		}
 		disabled[subject] = by
-		return nil
+		return true
 	})
 }
 
 // Enable allows the calls of a subject again; one that is not disabled stays as it is.
 // keep stores what is disabled then.
 func (l *Log) Enable(subject string, keep func(key, value string) error) error {
-	return l.change(keep, func(disabled map[string]domain.Stop) error {
+	return l.change(keep, func(disabled map[string]domain.Stop) bool {
 		delete(disabled, subject)
-		return nil
+		return true
 	})
 }
 
-// change applies f to a copy of what is disabled, stores the copy, and then uses it.
-func (l *Log) change(keep func(key, value string) error, f func(disabled map[string]domain.Stop) error) error {
+// change applies f to a copy of what is disabled. If f has changed it, change stores the
+// copy, and then uses it.
+func (l *Log) change(keep func(key, value string) error, f func(disabled map[string]domain.Stop) bool) error {
 	l.changing.Lock() // one at a time, and calls do not wait for the disk
 	defer l.changing.Unlock()
 	l.mu.Lock()
 	next := maps.Clone(l.disabled)
 	l.mu.Unlock()
-	if err := f(next); err != nil {
-		return err
+	if !f(next) {
+		return nil
 	}
 	raw, err := json.Marshal(next)
 	if err != nil {
