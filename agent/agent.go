@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kairosd/kairosd/agent/llm"
+	"github.com/kairosd/kairosd/internal/conversation"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -14,11 +16,11 @@ import (
 // model calls and tool calls. An Agent is immutable and safe for concurrent use.
 type Agent struct {
 	name          string
-	provider      Provider
+	provider      llm.Provider
 	system        string
 	model         string
 	maxIterations int
-	tools         map[string]Tool
+	tools         map[string]llm.Tool
 	order         []string
 	memory        Memory
 
@@ -26,8 +28,13 @@ type Agent struct {
 	configure []func(*planner.Executor)
 }
 
-// DefaultMaxIterations bounds the model calls of one answer.
-const DefaultMaxIterations = 10
+// Memory keeps inputs and answers from one run to the next.
+type Memory interface {
+	// Retrieve returns what is worth knowing for an input, or "".
+	Retrieve(ctx context.Context, input string) (string, error)
+	// Store keeps an input and its answer.
+	Store(ctx context.Context, input, output string) error
+}
 
 // Option configures an Agent; it returns an error for what contradicts another
 // option.
@@ -35,11 +42,11 @@ type Option func(*Agent) error
 
 // New makes an agent. The provider is the model behind it; it may be nil for an
 // agent whose plan calls no model.
-func New(name string, provider Provider, options ...Option) (*Agent, error) {
+func New(name string, provider llm.Provider, options ...Option) (*Agent, error) {
 	if name == "" {
 		return nil, errors.New("agent: a name is required")
 	}
-	a := &Agent{name: name, provider: provider, maxIterations: DefaultMaxIterations, tools: map[string]Tool{}}
+	a := &Agent{name: name, provider: provider, maxIterations: conversation.DefaultMaxIterations, tools: map[string]llm.Tool{}}
 	for _, o := range options {
 		if err := o(a); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", name, err)
@@ -70,7 +77,7 @@ func WithPlanner(g *planner.Graph, configure ...func(*planner.Executor)) Option 
 
 // WithTools gives the agent tools. A tool cannot take the name of a built-in
 // node type, and no two tools have one name.
-func WithTools(tools ...Tool) Option {
+func WithTools(tools ...llm.Tool) Option {
 	return func(a *Agent) error {
 		for _, t := range tools {
 			name := t.Spec().Name
@@ -98,7 +105,7 @@ func WithMemory(m Memory) Option {
 	}
 }
 
-// WithSystemPrompt sets the role that the model is told.
+// WithSystemPrompt sets the system message of every model call.
 func WithSystemPrompt(text string) Option {
 	return func(a *Agent) error {
 		a.system = text
@@ -106,7 +113,7 @@ func WithSystemPrompt(text string) Option {
 	}
 }
 
-// WithModel names the provider's model.
+// WithModel sets the model that is requested of the provider. The default is the provider's.
 func WithModel(model string) Option {
 	return func(a *Agent) error {
 		a.model = model
@@ -114,7 +121,7 @@ func WithModel(model string) Option {
 	}
 }
 
-// WithMaxIterations bounds the model calls of one answer; at least 1.
+// WithMaxIterations limits the model calls of one answer. n is at least 1, the default is 10.
 func WithMaxIterations(n int) Option {
 	return func(a *Agent) error {
 		if n < 1 {
@@ -126,7 +133,8 @@ func WithMaxIterations(n int) Option {
 }
 
 // Run answers an input. With a plan, the answer is the text form of the plan's
-// output; without one, the model's final answer.
+// output; without one, it is the model's final answer. The error is or wraps a [*walk.Failure] of a
+// node, a model call, or a tool, or it is an error of the memory or the context.
 func (a *Agent) Run(ctx context.Context, input string) (string, error) {
 	remembered, err := a.recall(ctx, input)
 	if err != nil {
@@ -161,7 +169,7 @@ func (a *Agent) Run(ctx context.Context, input string) (string, error) {
 
 // loop is the conversation of an agent without a plan, or of one of its nodes.
 func (a *Agent) loop(ctx context.Context, input, memory string) (string, error) {
-	l := &Loop{Name: a.name, Provider: a.provider, Model: a.model, System: a.system, MaxIterations: a.maxIterations}
+	l := &conversation.Loop{Name: a.name, Provider: a.provider, Model: a.model, System: a.system, MaxIterations: a.maxIterations}
 	for _, name := range a.order {
 		l.Tools = append(l.Tools, a.tools[name])
 	}
@@ -178,7 +186,7 @@ func (a *Agent) invoke(ctx context.Context, name string, args any) (any, error) 
 	if t == nil {
 		return nil, &walk.Failure{Code: walk.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", name), Permanent: true, NoEffect: true}
 	}
-	return invoke(ctx, t, t.Spec(), ToolCall{Args: args, Log: func(string, string) {}, Progress: func(int64, int64, string) {}})
+	return conversation.Invoke(ctx, t, t.Spec(), llm.ToolCall{Args: args, Log: func(string, string) {}, Progress: func(int64, int64, string) {}})
 }
 
 func (a *Agent) recall(ctx context.Context, input string) (string, error) {

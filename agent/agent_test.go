@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
+	"github.com/kairosd/kairosd/internal/conversation"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -40,15 +42,15 @@ func TestContradictionsAreRefused(t *testing.T) {
 // named is a tool of some name that panics.
 type named string
 
-func (n named) Spec() agent.ToolSpec                              { return agent.ToolSpec{Name: string(n)} }
-func (n named) Call(context.Context, agent.ToolCall) (any, error) { panic("boom") }
+func (n named) Spec() llm.ToolSpec                              { return llm.ToolSpec{Name: string(n)} }
+func (n named) Call(context.Context, llm.ToolCall) (any, error) { panic("boom") }
 
 // restless asks for a tool for ever.
 type restless struct{ heard []string }
 
-func (r *restless) Complete(_ context.Context, q agent.Request) (agent.Response, error) {
+func (r *restless) Complete(_ context.Context, q llm.Request) (llm.Response, error) {
 	r.heard = append(r.heard, q.Messages[len(q.Messages)-1].Text)
-	return agent.Response{Calls: []agent.Call{{ID: "1", Tool: "boom", Arguments: fmt.Sprintf(`{"n":%d}`, len(r.heard))}}}, nil
+	return llm.Response{Calls: []llm.Call{{ID: "1", Tool: "boom", Arguments: fmt.Sprintf(`{"n":%d}`, len(r.heard))}}}, nil
 }
 
 func TestTheLoopIsBoundedAndToolsFailAlone(t *testing.T) {
@@ -118,29 +120,29 @@ func TestAModelIsNeededWhereOneIsCalled(t *testing.T) {
 // greedy asks for forty calls at once, then says what became of them.
 type greedy struct{ answers []string }
 
-func (g *greedy) Complete(_ context.Context, q agent.Request) (agent.Response, error) {
+func (g *greedy) Complete(_ context.Context, q llm.Request) (llm.Response, error) {
 	last := q.Messages[len(q.Messages)-1]
-	if last.Role != agent.RoleTool {
-		var r agent.Response
+	if last.Role != llm.RoleTool {
+		var r llm.Response
 		for i := range 40 {
-			r.Calls = append(r.Calls, agent.Call{ID: strconv.Itoa(i), Tool: "count", Arguments: `{"n":` + strconv.Itoa(i) + `}`})
+			r.Calls = append(r.Calls, llm.Call{ID: strconv.Itoa(i), Tool: "count", Arguments: `{"n":` + strconv.Itoa(i) + `}`})
 		}
 		return r, nil
 	}
 	for _, m := range q.Messages {
-		if m.Role == agent.RoleTool {
+		if m.Role == llm.RoleTool {
 			g.answers = append(g.answers, m.Text)
 		}
 	}
-	return agent.Response{Text: "enough"}, nil
+	return llm.Response{Text: "enough"}, nil
 }
 
 type counter struct{ calls atomic.Int32 }
 
-func (*counter) Spec() agent.ToolSpec {
-	return agent.ToolSpec{Name: "count", Effect: walk.EffectRead}
+func (*counter) Spec() llm.ToolSpec {
+	return llm.ToolSpec{Name: "count", Effect: walk.EffectRead}
 }
-func (c *counter) Call(context.Context, agent.ToolCall) (any, error) { return c.calls.Add(1), nil }
+func (c *counter) Call(context.Context, llm.ToolCall) (any, error) { return c.calls.Add(1), nil }
 
 // Eight of forty calls in a turn are made, each through policy; the model is told of
 // the others (L05).
@@ -148,7 +150,7 @@ func TestCallsOfATurnAreBounded(t *testing.T) {
 	t.Parallel()
 	p, tool := &greedy{}, &counter{}
 	var approved atomic.Int32
-	l := agent.Loop{Name: "a", Provider: p, Tools: []agent.Tool{tool}, Approve: func(int, string, any) error {
+	l := conversation.Loop{Name: "a", Provider: p, Tools: []llm.Tool{tool}, Approve: func(int, string, any) error {
 		approved.Add(1)
 		return nil
 	}}

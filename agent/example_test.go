@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -14,10 +15,10 @@ import (
 // tool when it is offered one.
 type echo struct{}
 
-func (echo) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
+func (echo) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	last := r.Messages[len(r.Messages)-1]
-	if len(r.Tools) > 0 && last.Role == agent.RoleUser {
-		return agent.Response{Calls: []agent.Call{{ID: "1", Tool: "upper", Arguments: fmt.Sprintf(`{"text": %q}`, last.Text)}, {ID: "2", Tool: "none", Arguments: "{}"}}}, nil
+	if len(r.Tools) > 0 && last.Role == llm.RoleUser {
+		return llm.Response{Calls: []llm.Call{{ID: "1", Tool: "upper", Arguments: fmt.Sprintf(`{"text": %q}`, last.Text)}, {ID: "2", Tool: "none", Arguments: "{}"}}}, nil
 	}
 	var heard []string
 	for _, m := range r.Messages {
@@ -25,18 +26,18 @@ func (echo) Complete(_ context.Context, r agent.Request) (agent.Response, error)
 			heard = append(heard, m.Text)
 		}
 	}
-	return agent.Response{Text: "heard " + strings.Join(heard, " and ")}, nil
+	return llm.Response{Text: "heard " + strings.Join(heard, " and ")}, nil
 }
 
 // upper is a tool.
 type upper struct{}
 
-func (upper) Spec() agent.ToolSpec {
-	return agent.ToolSpec{Name: "upper", Effect: walk.EffectPure, Schema: map[string]any{"type": "object", "required": []any{"text"},
+func (upper) Spec() llm.ToolSpec {
+	return llm.ToolSpec{Name: "upper", Effect: walk.EffectPure, Schema: map[string]any{"type": "object", "required": []any{"text"},
 		"properties": map[string]any{"text": map[string]any{"type": "string"}}}}
 }
 
-func (upper) Call(_ context.Context, c agent.ToolCall) (any, error) {
+func (upper) Call(_ context.Context, c llm.ToolCall) (any, error) {
 	return strings.ToUpper(c.Args.(map[string]any)["text"].(string)), nil
 }
 

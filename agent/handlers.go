@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 
+	"github.com/kairosd/kairosd/agent/llm"
+	"github.com/kairosd/kairosd/internal/conversation"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -24,9 +26,9 @@ func (a *Agent) nodeHandlers() map[string]planner.Handler {
 		},
 		walk.TypeLLM: func(ctx context.Context, n planner.Node, s *planner.State) (any, error) {
 			if a.provider == nil {
-				return nil, errNoProvider
+				return nil, conversation.ErrNoProvider
 			}
-			r, err := a.provider.Complete(ctx, Request{Model: a.model, Messages: opening(a.system, memoryText(s), "", jsonvalue.Text(n.Input))})
+			r, err := a.provider.Complete(ctx, llm.Request{Model: a.model, Messages: conversation.Opening(a.system, memoryText(s), "", jsonvalue.Text(n.Input))})
 			return r.Text, err
 		},
 		walk.TypeLog: func(_ context.Context, n planner.Node, _ *planner.State) (any, error) { return n.Input, nil },

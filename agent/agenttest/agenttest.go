@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -33,7 +34,7 @@ type Reply struct {
 	Calls []Call
 	// Err is a failure instead of an answer.
 	Err   error
-	Usage agent.Usage
+	Usage llm.Usage
 }
 
 // Call is a tool call that a [Reply] asks for.
@@ -54,11 +55,11 @@ func Calling(tool string, args any) Reply { return Reply{Calls: []Call{{tool, ar
 type Provider struct {
 	mu       sync.Mutex
 	replies  []Reply
-	requests []agent.Request
+	requests []llm.Request
 	given    int
 }
 
-var _ agent.Provider = (*Provider)(nil)
+var _ llm.Provider = (*Provider)(nil)
 
 // NewProvider makes a provider. At the end of the test it is an error when
 // replies were not asked for.
@@ -90,14 +91,14 @@ func (r Reply) describe() string {
 
 // Complete gives the first reply that fits. Without one it fails for good, and
 // says what was asked.
-func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	if err := context.Cause(ctx); err != nil {
-		return agent.Response{}, err
+		return llm.Response{}, err
 	}
 	r.Messages = slices.Clone(r.Messages) // the conversation goes on
 	asked := ""
 	for _, m := range r.Messages {
-		if m.Role != agent.RoleAssistant {
+		if m.Role != llm.RoleAssistant {
 			asked = m.Text
 		}
 	}
@@ -108,18 +109,18 @@ func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Respons
 		return strings.Contains(strings.ToLower(asked), strings.ToLower(reply.When))
 	})
 	if i < 0 {
-		return agent.Response{}, &walk.Failure{Code: "no_reply", Message: fmt.Sprintf("agenttest: no reply is left for %q", asked), Permanent: true, NoEffect: true}
+		return llm.Response{}, &walk.Failure{Code: "no_reply", Message: fmt.Sprintf("agenttest: no reply is left for %q", asked), Permanent: true, NoEffect: true}
 	}
 	reply := p.replies[i]
 	p.replies = slices.Delete(p.replies, i, i+1)
 	if reply.Err != nil {
-		return agent.Response{}, reply.Err
+		return llm.Response{}, reply.Err
 	}
-	out := agent.Response{Text: reply.Text, Usage: reply.Usage, Model: r.Model}
+	out := llm.Response{Text: reply.Text, Usage: reply.Usage, Model: r.Model}
 	if reply.JSON != nil {
 		b, err := json.Marshal(reply.JSON)
 		if err != nil {
-			return agent.Response{}, fmt.Errorf("agenttest: JSON of a reply: %w", err)
+			return llm.Response{}, fmt.Errorf("agenttest: JSON of a reply: %w", err)
 		}
 		out.Text = string(b)
 	}
@@ -128,11 +129,11 @@ func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Respons
 		if c.Args != nil {
 			var err error
 			if args, err = json.Marshal(c.Args); err != nil {
-				return agent.Response{}, fmt.Errorf("agenttest: arguments of %s: %w", c.Tool, err)
+				return llm.Response{}, fmt.Errorf("agenttest: arguments of %s: %w", c.Tool, err)
 			}
 		}
 		p.given++
-		out.Calls = append(out.Calls, agent.Call{ID: fmt.Sprintf("call-%d", p.given), Tool: c.Tool, Arguments: string(args)})
+		out.Calls = append(out.Calls, llm.Call{ID: fmt.Sprintf("call-%d", p.given), Tool: c.Tool, Arguments: string(args)})
 	}
 	if r.Stream != nil && out.Text != "" {
 		r.Stream(out.Text)
@@ -141,7 +142,7 @@ func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Respons
 }
 
 // Requests are what was asked so far, in order.
-func (p *Provider) Requests() []agent.Request {
+func (p *Provider) Requests() []llm.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.requests)
@@ -150,23 +151,23 @@ func (p *Provider) Requests() []agent.Request {
 // Tool is a tool that a test gives to an agent. It remembers its calls and is
 // safe for concurrent use.
 type Tool struct {
-	spec agent.ToolSpec
+	spec llm.ToolSpec
 	do   func(args map[string]any) (any, error)
 
 	mu    sync.Mutex
 	calls []map[string]any
 }
 
-var _ agent.Tool = (*Tool)(nil)
+var _ llm.Tool = (*Tool)(nil)
 
 // NewTool makes a tool that only reads and takes any arguments. do may be nil:
 // then the tool answers null.
 func NewTool(name string, do func(args map[string]any) (any, error)) *Tool {
-	return &Tool{spec: agent.ToolSpec{Name: name, Description: "A tool of a test.", Effect: walk.EffectRead, Schema: map[string]any{"type": "object"}}, do: do}
+	return &Tool{spec: llm.ToolSpec{Name: name, Description: "A tool of a test.", Effect: walk.EffectRead, Schema: map[string]any{"type": "object"}}, do: do}
 }
 
 // WithSpec gives the tool another description; its name stays if s has none.
-func (t *Tool) WithSpec(s agent.ToolSpec) *Tool {
+func (t *Tool) WithSpec(s llm.ToolSpec) *Tool {
 	if s.Name == "" {
 		s.Name = t.spec.Name
 	}
@@ -175,10 +176,10 @@ func (t *Tool) WithSpec(s agent.ToolSpec) *Tool {
 }
 
 // Spec describes the tool.
-func (t *Tool) Spec() agent.ToolSpec { return t.spec }
+func (t *Tool) Spec() llm.ToolSpec { return t.spec }
 
 // Call notes the arguments and answers.
-func (t *Tool) Call(_ context.Context, c agent.ToolCall) (any, error) {
+func (t *Tool) Call(_ context.Context, c llm.ToolCall) (any, error) {
 	args, _ := c.Args.(map[string]any)
 	t.mu.Lock()
 	t.calls = append(t.calls, args)

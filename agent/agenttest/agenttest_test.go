@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/kairosd/kairosd/agent"
 	"github.com/kairosd/kairosd/agent/agenttest"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -32,7 +32,7 @@ func TestAnAgentIsTestedWithoutAModel(t *testing.T) {
 	if d := cmp.Diff([]map[string]any{{"city": "Oslo"}}, weather.Calls()); d != "" {
 		t.Error(d)
 	}
-	if r := model.Requests(); len(r) != 2 || len(r[0].Messages) != 2 || r[0].Messages[0].Role != agent.RoleSystem || r[0].Tools[0].Name != "weather" {
+	if r := model.Requests(); len(r) != 2 || len(r[0].Messages) != 2 || r[0].Messages[0].Role != llm.RoleSystem || r[0].Tools[0].Name != "weather" {
 		t.Errorf("requests %+v", r)
 	}
 	if d := cmp.Diff([][2]string{{"What do I need in Oslo?", "Take an umbrella."}}, memory.Pairs); d != "" {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/config"
@@ -35,7 +35,7 @@ const offlineProvider = "offline"
 
 // newModels makes the providers and agents of a configuration. Nothing is called.
 func newModels(cfg config.Config) (*handler.Models, error) {
-	c := handler.Config{Providers: map[string]agent.Provider{offlineProvider: offline.Provider{}}, Prices: map[string]map[string]model.Price{},
+	c := handler.Config{Providers: map[string]llm.Provider{offlineProvider: offline.Provider{}}, Prices: map[string]map[string]model.Price{},
 		About:  map[string]domain.ProviderInfo{offlineProvider: {Type: "offline"}},
 		Models: map[string][]string{}, Breakers: map[string]circuit.Settings{}, DefaultProvider: cfg.DefaultProvider, DefaultAgent: cfg.DefaultAgent}
 	for name, p := range cfg.Providers {
@@ -62,7 +62,7 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 	return handler.NewModels(c)
 }
 
-func newProvider(name string, p config.Provider) (agent.Provider, error) {
+func newProvider(name string, p config.Provider) (llm.Provider, error) {
 	key, err := apiKey(p)
 	if err != nil {
 		return nil, err

@@ -7,8 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/conversation"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/metric/activity"
@@ -41,7 +42,7 @@ type Agent struct {
 // Models are the providers and agents of an installation. It is safe for
 // concurrent use.
 type Models struct {
-	providers       map[string]agent.Provider
+	providers       map[string]llm.Provider
 	prices          map[string]map[string]model.Price // by provider, then model
 	agents          map[string]Agent
 	defaultProvider string
@@ -61,7 +62,7 @@ type Models struct {
 
 // Config is what Models are made of.
 type Config struct {
-	Providers map[string]agent.Provider
+	Providers map[string]llm.Provider
 	Prices    map[string]map[string]model.Price
 	// About says what people are told of a provider; may be empty.
 	About           map[string]domain.ProviderInfo
@@ -156,7 +157,7 @@ func (m *Models) DefaultProvider() string { return m.defaultProvider }
 
 // Provider is a provider as callers use it: its calls are priced and counted.
 // An empty name is the default one.
-func (m *Models) Provider(name string) (agent.Provider, bool) {
+func (m *Models) Provider(name string) (llm.Provider, bool) {
 	name = cmp.Or(name, m.defaultProvider)
 	p := m.providers[name]
 	return counted{m, name, p}, p != nil
@@ -215,16 +216,16 @@ func (r *Registry) trusted(a Agent) (private, changes bool) {
 // to an agent that has one.
 func (m *Models) reaches(a Agent, class func(tool string) walk.Effect) bool {
 	for _, t := range a.Tools {
-		if t != agent.HandoffTool && class(t) == walk.EffectUnsafe {
+		if t != conversation.HandoffTool && class(t) == walk.EffectUnsafe {
 			return true
 		}
 	}
-	if !slices.Contains(a.Tools, agent.HandoffTool) {
+	if !slices.Contains(a.Tools, conversation.HandoffTool) {
 		return false
 	}
 	for _, other := range m.agents {
 		for _, t := range other.Tools {
-			if t != agent.HandoffTool && class(t) == walk.EffectUnsafe {
+			if t != conversation.HandoffTool && class(t) == walk.EffectUnsafe {
 				return true
 			}
 		}
@@ -304,13 +305,13 @@ func (m *Models) named(node *walk.ProgramNode) (Agent, error) {
 }
 
 // loop is a conversation of an agent on behalf of a node, without its tools.
-func (m *Models) loop(a Agent, call *engine.Call) *agent.Loop {
+func (m *Models) loop(a Agent, call *engine.Call) *conversation.Loop {
 	p, _ := m.Provider(a.Provider) // checked by NewModels
 	if call.Used != nil {
 		call.Used(domain.UseAgent, a.ID)
 		call.Used(domain.UseProvider, cmp.Or(a.Provider, m.defaultProvider))
 	}
-	l := &agent.Loop{Name: a.ID, Provider: p, Model: a.Model, System: a.SystemPrompt, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
+	l := &conversation.Loop{Name: a.ID, Provider: p, Model: a.Model, System: a.SystemPrompt, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
 		Journal: journal{call: call, m: m, provider: cmp.Or(a.Provider, m.defaultProvider), lowered: &lowered{of: map[int]bool{}}}, Key: call.IdempotencyKey, Stream: call.Stream, Log: call.Log}
 	l.Schema, l.Lenient, l.Product, l.Request = schemaOf(call), call.Node.GateSchema, call.Node.Product, request(call)
 	return l
@@ -326,7 +327,7 @@ func schemaOf(call *engine.Call) map[string]any {
 // whole answer is one, else text.
 func answer(out any, schema map[string]any) any {
 	if text, ok := out.(string); ok && schema == nil {
-		if v, ok := agent.JSONAnswer(text); ok {
+		if v, ok := conversation.JSONAnswer(text); ok {
 			return v
 		}
 	}
@@ -341,7 +342,7 @@ type journal struct {
 	lowered  *lowered
 }
 
-func (j journal) Do(n int, kind, digest string, effect walk.Effect, fn func() (any, agent.Usage, error)) (any, error) {
+func (j journal) Do(n int, kind, digest string, effect walk.Effect, fn func() (any, llm.Usage, error)) (any, error) {
 	return j.call.Substep(n, kind, digest, effect, func() (any, domain.Usage, error) {
 		v, u, err := fn()
 		used := domain.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost, Estimated: u.Estimated}
@@ -353,14 +354,14 @@ func (j journal) Do(n int, kind, digest string, effect walk.Effect, fn func() (a
 	})
 }
 
-// Asked implements [agent.Prompter].
-func (j journal) Asked(n int, p agent.Prompt) {
+// Asked implements [conversation.Prompter].
+func (j journal) Asked(n int, p conversation.Prompt) {
 	if j.call.Asking != nil {
 		j.call.Asking(n, p.Value())
 	}
 }
 
-// Calling implements [agent.Caller].
+// Calling implements [conversation.Caller].
 func (j journal) Calling(n int, args any) {
 	if j.call.Asking != nil {
 		j.call.Asking(n, args)
@@ -371,14 +372,14 @@ func (j journal) Calling(n int, args any) {
 // problem.
 type offered struct {
 	r           *Registry
-	spec        agent.ToolSpec
+	spec        llm.ToolSpec
 	call        *engine.Call
 	permissions tool.Permissions
 }
 
-func (o offered) Spec() agent.ToolSpec { return o.spec }
+func (o offered) Spec() llm.ToolSpec { return o.spec }
 
-func (o offered) Call(ctx context.Context, c agent.ToolCall) (any, error) {
+func (o offered) Call(ctx context.Context, c llm.ToolCall) (any, error) {
 	if err := o.r.permitted(o.call, o.permissions, o.spec.Name); err != nil {
 		return nil, err
 	}

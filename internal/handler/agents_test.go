@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
+	"github.com/kairosd/kairosd/internal/conversation"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
@@ -23,19 +24,19 @@ import (
 )
 
 // converse runs a plan whose model is a script, and gives the run and its rows.
-func converse(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (domain.Run, []domain.Entry) {
+func converse(t *testing.T, p llm.Provider, plan string, agents ...handler.Agent) (domain.Run, []domain.Entry) {
 	t.Helper()
 	run, rows, _ := converseOn(t, p, plan, agents...)
 	return run, rows
 }
 
-func converseOn(t *testing.T, p agent.Provider, plan string, agents ...handler.Agent) (domain.Run, []domain.Entry, *engine.Engine) {
+func converseOn(t *testing.T, p llm.Provider, plan string, agents ...handler.Agent) (domain.Run, []domain.Entry, *engine.Engine) {
 	t.Helper()
 	run, rows, e, _ := converseIn(t, p, plan, "", agents...)
 	return run, rows, e
 }
 
-func converseIn(t *testing.T, p agent.Provider, plan, session string, agents ...handler.Agent) (domain.Run, []domain.Entry, *engine.Engine, *store.Store) {
+func converseIn(t *testing.T, p llm.Provider, plan, session string, agents ...handler.Agent) (domain.Run, []domain.Entry, *engine.Engine, *store.Store) {
 	t.Helper()
 	h := newHouse(t, p, agents...)
 	run := h.run(t, plan, "ana", session, "hello")
@@ -52,7 +53,7 @@ type house struct {
 	store  *store.Store
 }
 
-func newHouse(t *testing.T, p agent.Provider, agents ...handler.Agent) house {
+func newHouse(t *testing.T, p llm.Provider, agents ...handler.Agent) house {
 	t.Helper()
 	s := storetest.Open(t)
 	e := openEngine(t, s, p, agents...)
@@ -65,14 +66,14 @@ func newHouse(t *testing.T, p agent.Provider, agents ...handler.Agent) house {
 }
 
 // openEngine opens an engine on a store; the caller stops it.
-func openEngine(t *testing.T, s *store.Store, p agent.Provider, agents ...handler.Agent) *engine.Engine {
+func openEngine(t *testing.T, s *store.Store, p llm.Provider, agents ...handler.Agent) *engine.Engine {
 	t.Helper()
 	set, err := tool.Builtin(tool.Config{Permissions: map[string]tool.Permission{"sleep": tool.Deny, "json": tool.Deny}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	registry := handler.New(set)
-	models, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"script": p}, DefaultProvider: "script", Agents: agents,
+	models, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": p}, DefaultProvider: "script", Agents: agents,
 		Prices: map[string]map[string]model.Price{"script": {"scripted": {Input: 1e6, Output: 2e6}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func call(name string, args map[string]any) scripted.Call {
 	return scripted.Call{Tool: name, Arguments: args}
 }
 
-func script(answers ...scripted.Answer) agent.Provider {
+func script(answers ...scripted.Answer) llm.Provider {
 	return scripted.New(scripted.Script{Answers: answers})
 }
 
@@ -173,7 +174,7 @@ func TestARepeatedCallEndsTheLoop(t *testing.T) {
 	t.Parallel()
 	run, _ := converse(t, script(scripted.Answer{Calls: []scripted.Call{call("calculator", map[string]any{"expression": "1"})}}),
 		"nodes: {ask: {type: agent, agent: sums}}", handler.Agent{ID: "sums", Tools: []string{"calculator"}})
-	if run.Status != domain.RunFailed || run.Error.Code != agent.CodeLoop {
+	if run.Status != domain.RunFailed || run.Error.Code != conversation.CodeLoop {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
 }
@@ -185,13 +186,13 @@ func TestAnswersBecomeValues(t *testing.T) {
 	const schema = "nodes: {ask: {type: llm, output_schema: {type: object, required: [n], properties: {n: {type: integer}}}}}"
 	bad := scripted.Answer{Turn: turnAt(0), Text: "Sure! Here it is."}
 	for name, c := range map[string]struct {
-		provider   agent.Provider
+		provider   llm.Provider
 		plan, want string
 		code       string
 	}{
 		"fits":                {script(scripted.Answer{JSON: map[string]any{"n": 4}}), schema, `{"n":4}`, ""},
 		"mended":              {script(bad, scripted.Answer{Turn: turnAt(1), Contains: "does not fit the schema", Text: "```json\n{\"n\": 5}\n```"}), schema, `{"n":5}`, ""},
-		"never fits":          {script(bad, scripted.Answer{Turn: turnAt(1), JSON: map[string]any{"n": "five"}}), schema, "", agent.CodeSchema},
+		"never fits":          {script(bad, scripted.Answer{Turn: turnAt(1), JSON: map[string]any{"n": "five"}}), schema, "", conversation.CodeSchema},
 		"a value by itself":   {script(scripted.Answer{Text: " [1, 2] "}), "nodes: {ask: {type: llm}}", `[1,2]`, ""},
 		"text around a value": {script(scripted.Answer{Text: "so: [1]"}), "nodes: {ask: {type: llm}}", `"so: [1]"`, ""},
 		"a number is text":    {script(scripted.Answer{Text: "42"}), "nodes: {ask: {type: llm}}", `"42"`, ""},
@@ -262,11 +263,11 @@ edges: [{from: router, to: tools, condition: "expr: size(last.selectedTools) > 0
 // flaky fails once as a busy server does.
 type flaky struct{ calls atomic.Int32 }
 
-func (f *flaky) Complete(context.Context, agent.Request) (agent.Response, error) {
+func (f *flaky) Complete(context.Context, llm.Request) (llm.Response, error) {
 	if f.calls.Add(1) == 1 {
-		return agent.Response{}, &walk.Failure{Code: model.CodeRateLimited, Message: "slow down", NoEffect: true, RetryAfter: time.Millisecond}
+		return llm.Response{}, &walk.Failure{Code: model.CodeRateLimited, Message: "slow down", NoEffect: true, RetryAfter: time.Millisecond}
 	}
-	return agent.Response{Text: "hi"}, nil
+	return llm.Response{Text: "hi"}, nil
 }
 
 func TestABusyProviderIsRetriedByTheEngine(t *testing.T) {

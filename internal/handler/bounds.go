@@ -3,10 +3,10 @@ package handler
 import (
 	"cmp"
 	"fmt"
-	"github.com/kairosd/kairosd/internal/domain"
 	"sync"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -16,8 +16,8 @@ import (
 // run with a limit of tokens or cost. Every model can give as much.
 const defaultAnswer = 4096
 
-// Bound implements [agent.Bounder]: it tells the engine what a model call may use.
-func (j journal) Bound(n int, r *agent.Request) {
+// Bound implements [conversation.Bounder]: it tells the engine what a model call may use.
+func (j journal) Bound(n int, r *llm.Request) {
 	if j.call.Needs == nil {
 		return
 	}

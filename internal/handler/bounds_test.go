@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/model"
@@ -21,21 +21,21 @@ type talker struct {
 	unreported bool
 }
 
-func (m *talker) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
+func (m *talker) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	n := m.calls.Add(1)
 	m.caps[min(n, 7)].Store(int64(r.MaxTokens))
 	turn := 1
 	for _, said := range r.Messages {
-		if said.Role == agent.RoleAssistant {
+		if said.Role == llm.RoleAssistant {
 			turn++
 		}
 	}
-	out := agent.Response{Model: m.model, Usage: agent.Usage{InputTokens: 1000, OutputTokens: 1000, Estimated: m.unreported}}
+	out := llm.Response{Model: m.model, Usage: llm.Usage{InputTokens: 1000, OutputTokens: 1000, Estimated: m.unreported}}
 	if turn == 5 {
 		out.Text = "five turns"
 		return out, nil
 	}
-	out.Calls = []agent.Call{{ID: fmt.Sprint(turn), Tool: "calculator", Arguments: fmt.Sprintf(`{"expression":"%d+1"}`, turn)}}
+	out.Calls = []llm.Call{{ID: fmt.Sprint(turn), Tool: "calculator", Arguments: fmt.Sprintf(`{"expression":"%d+1"}`, turn)}}
 	return out, nil
 }
 
@@ -88,12 +88,12 @@ func TestACallWithoutUsageCountsInFull(t *testing.T) {
 // cut is a model whose answer does not fit into fewer than 2,000 tokens.
 type cut struct{ calls atomic.Int32 }
 
-func (m *cut) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
+func (m *cut) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	m.calls.Add(1)
 	if r.MaxTokens > 0 && r.MaxTokens < 2000 {
-		return agent.Response{Model: "scripted", Usage: agent.Usage{InputTokens: 100, OutputTokens: int64(r.MaxTokens)}}, model.Stopped("script", "length")
+		return llm.Response{Model: "scripted", Usage: llm.Usage{InputTokens: 100, OutputTokens: int64(r.MaxTokens)}}, model.Stopped("script", "length")
 	}
-	return agent.Response{Model: "scripted", Text: "long", Usage: agent.Usage{InputTokens: 100, OutputTokens: 2000}}, nil
+	return llm.Response{Model: "scripted", Text: "long", Usage: llm.Usage{InputTokens: 100, OutputTokens: 2000}}, nil
 }
 
 // An answer that a limit of the run cut is no failure of the step.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
@@ -34,7 +34,7 @@ func payer(t *testing.T, url, timeout string, failing int32) (*engine.Engine, do
 		scripted.Answer{Turn: turnAt(0), Calls: []scripted.Call{call("http", map[string]any{"url": url, "method": "POST", "body": map[string]any{"amount": 240}, "timeout": timeout})}},
 		scripted.Answer{Turn: turnAt(1), Text: "paid: ${last}"})}
 	model.failing.Store(failing)
-	models, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"script": model}, DefaultProvider: "script",
+	models, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": model}, DefaultProvider: "script",
 		Agents: []handler.Agent{{ID: "payer", Tools: []string{"http"}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -58,14 +58,14 @@ func payer(t *testing.T, url, timeout string, failing int32) (*engine.Engine, do
 // failingBehind is a model that fails as an overloaded server does, once there is a
 // tool's result to answer to.
 type failingBehind struct {
-	inner   agent.Provider
+	inner   llm.Provider
 	failing atomic.Int32
 }
 
-func (f *failingBehind) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
-	behind := r.Messages[len(r.Messages)-1].Role == agent.RoleTool
+func (f *failingBehind) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	behind := r.Messages[len(r.Messages)-1].Role == llm.RoleTool
 	if behind && f.failing.Add(-1) >= 0 {
-		return agent.Response{}, &walk.Failure{Code: "provider_unavailable", Message: "503", NoEffect: true}
+		return llm.Response{}, &walk.Failure{Code: "provider_unavailable", Message: "503", NoEffect: true}
 	}
 	return f.inner.Complete(ctx, r)
 }

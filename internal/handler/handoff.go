@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/conversation"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -43,7 +43,7 @@ func (t *table) converse(ctx context.Context, a Agent, task, memory string, bloc
 		l.Schema = nil
 	}
 	for _, name := range a.Tools {
-		if name == agent.HandoffTool {
+		if name == conversation.HandoffTool {
 			l.Handoff = func(ctx context.Context, args any) (any, bool, error) {
 				answer, last, back, err := t.handOver(ctx, a, args, final)
 				if err == nil && !back {
@@ -70,7 +70,7 @@ func (t *table) converse(ctx context.Context, a Agent, task, memory string, bloc
 // handOver carries out a handoff that an agent asks for. A rejection is the
 // call's failure, which the model reads.
 func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) (answer any, who string, back bool, err error) {
-	h, err := agent.ParseHandoff(args)
+	h, err := conversation.ParseHandoff(args)
 	if err != nil {
 		return nil, "", true, err
 	}
@@ -79,7 +79,7 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	block := t.made
 	rejected := h.Check(from.ID, t.m.targets(), t.reached)
 	if rejected == nil && block > maxHandoffs {
-		rejected = &walk.Failure{Code: agent.CodeHandoffLoop, Permanent: true, NoEffect: true, Message: fmt.Sprintf("at most %d handoffs are made in one node", maxHandoffs)}
+		rejected = &walk.Failure{Code: conversation.CodeHandoffLoop, Permanent: true, NoEffect: true, Message: fmt.Sprintf("at most %d handoffs are made in one node", maxHandoffs)}
 	}
 	if rejected == nil {
 		t.reached = append(t.reached, h.Target)
@@ -112,14 +112,14 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 // attempt: nobody is asked, nothing is cut short, nothing is in doubt.
 func tells(err error) bool {
 	f, ok := errors.AsType[*walk.Failure](err)
-	return ok && f.Code != walk.CodeCancelled && f.Code != walk.CodeTimeout && !agent.InDoubt(err) && !errors.Is(err, engine.ErrAsked)
+	return ok && f.Code != walk.CodeCancelled && f.Code != walk.CodeTimeout && !conversation.InDoubt(err) && !errors.Is(err, engine.ErrAsked)
 }
 
 // targets are the agents as the rules of handoffs see them.
-func (m *Models) targets() map[string]agent.HandoffTarget {
-	out := make(map[string]agent.HandoffTarget, len(m.agents))
+func (m *Models) targets() map[string]conversation.HandoffTarget {
+	out := make(map[string]conversation.HandoffTarget, len(m.agents))
 	for id, a := range m.agents {
-		out[id] = agent.HandoffTarget{System: a.System, Capabilities: a.Capabilities}
+		out[id] = conversation.HandoffTarget{System: a.System, Capabilities: a.Capabilities}
 	}
 	return out
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/model/scripted"
 	"github.com/kairosd/kairosd/internal/store/storetest"
@@ -17,7 +17,7 @@ import (
 // counting counts the questions that reach a model, and with hang set never
 // answers the accountant's second one.
 type counting struct {
-	agent.Provider
+	llm.Provider
 	hang    bool
 	hanging chan struct{}
 
@@ -25,14 +25,14 @@ type counting struct {
 	calls int
 }
 
-func (c *counting) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+func (c *counting) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	c.mu.Lock()
 	c.calls++
 	c.mu.Unlock()
-	if last := r.Messages[len(r.Messages)-1]; c.hang && last.Role == agent.RoleTool && strings.Contains(r.Messages[0].Text, "sums") {
+	if last := r.Messages[len(r.Messages)-1]; c.hang && last.Role == llm.RoleTool && strings.Contains(r.Messages[0].Text, "sums") {
 		close(c.hanging)
 		<-ctx.Done()
-		return agent.Response{}, context.Cause(ctx)
+		return llm.Response{}, context.Cause(ctx)
 	}
 	return c.Provider.Complete(ctx, r)
 }

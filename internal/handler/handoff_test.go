@@ -5,8 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/internal/conversation"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
 	"github.com/kairosd/kairosd/internal/model/scripted"
@@ -14,12 +13,12 @@ import (
 
 // counter are agents that pass work on.
 var counter = []handler.Agent{
-	{ID: "front", Name: "Front", SystemPrompt: "You are front.", Tools: []string{agent.HandoffTool}, Selectable: true},
+	{ID: "front", Name: "Front", SystemPrompt: "You are front.", Tools: []string{conversation.HandoffTool}, Selectable: true},
 	{ID: "sums", Name: "Sums", SystemPrompt: "You are sums.", Tools: []string{"calculator"}, Capabilities: []string{"arithmetic"}, Selectable: true},
 }
 
 func passOn(to, reason string, back bool) scripted.Call {
-	return call(agent.HandoffTool, map[string]any{"targetAgentId": to, "reason": reason, "explanation": "compute 6*7", "capability": "arithmetic", "returnControl": back})
+	return call(conversation.HandoffTool, map[string]any{"targetAgentId": to, "reason": reason, "explanation": "compute 6*7", "capability": "arithmetic", "returnControl": back})
 }
 
 var computing = []scripted.Answer{

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
@@ -203,14 +203,14 @@ func (m *Models) infoOf(i domain.ProviderInfo) domain.ProviderInfo {
 type counted struct {
 	m    *Models
 	name string
-	agent.Provider
+	llm.Provider
 }
 
 // minPatience is how long a call must have lasted for the timeout of its node to
 // say something of the provider.
 const minPatience = 10 * time.Second
 
-func (c counted) Complete(ctx context.Context, r agent.Request) (out agent.Response, err error) {
+func (c counted) Complete(ctx context.Context, r llm.Request) (out llm.Response, err error) {
 	m := c.m
 	began := time.Now()
 	if by, ok := m.calls.Disabled(activity.Provider + c.name); ok {
@@ -315,7 +315,7 @@ func (n noted) Handle(ctx context.Context, call *engine.Call) (engine.Result, er
 }
 
 // left counts a call that has ended.
-func (c counted) left(out agent.Response, verdict, err error) {
+func (c counted) left(out llm.Response, verdict, err error) {
 	h, about := c.m.health, c.m.about[c.name]
 	h.mu.Lock()
 	known := h.at(c.name)

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handler"
@@ -24,14 +24,14 @@ type server struct {
 	calls int
 }
 
-func (s *server) Complete(context.Context, agent.Request) (agent.Response, error) {
+func (s *server) Complete(context.Context, llm.Request) (llm.Response, error) {
 	s.calls++
-	return agent.Response{Text: "yes"}, s.err
+	return llm.Response{Text: "yes"}, s.err
 }
 
 func models(t *testing.T, s *server, url string, circuits *circuit.Board) *handler.Models {
 	t.Helper()
-	m, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"local": s}, DefaultProvider: "local",
+	m, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"local": s}, DefaultProvider: "local",
 		About: map[string]domain.ProviderInfo{"local": {Type: "openai", BaseURL: url}}})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 		m := models(t, s, "http://one", circuit.NewBoard(nil))
 		p, _ := m.Provider("")
 		ask := func() error {
-			_, err := p.Complete(t.Context(), agent.Request{})
+			_, err := p.Complete(t.Context(), llm.Request{})
 			return err
 		}
 		since := time.Now()
@@ -88,7 +88,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 		stopped := errors.New("stopped")
 		cancel(stopped)
 		s.err = stopped
-		if _, err := p.Complete(ctx, agent.Request{}); err != stopped {
+		if _, err := p.Complete(ctx, llm.Request{}); err != stopped {
 			t.Error(err)
 		}
 		if i := m.ProviderInfos()[0]; i.State != "working" || i.Failures != 5 {
@@ -115,7 +115,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 	before, stop := start("http://one")
 	p, _ := before.Provider("")
 	for range 6 {
-		if _, err := p.Complete(t.Context(), agent.Request{}); err == nil {
+		if _, err := p.Complete(t.Context(), llm.Request{}); err == nil {
 			t.Fatal("it works")
 		}
 	}
@@ -146,7 +146,7 @@ func TestProviderHealthIsKeptAtOnce(t *testing.T) {
 	}
 	defer closeKeeper()
 	p, _ := m.Provider("local")
-	if _, err := p.Complete(t.Context(), agent.Request{}); err == nil {
+	if _, err := p.Complete(t.Context(), llm.Request{}); err == nil {
 		t.Fatal("it works")
 	}
 	if text := <-kept; !strings.Contains(text, "connection refused") || !strings.Contains(text, `"failing"`) {
@@ -167,7 +167,7 @@ func (r recorder) SetSetting(_ context.Context, _, value string) error {
 // at run time.
 func TestModelsThatPlansMayName(t *testing.T) {
 	t.Parallel()
-	m, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"local": &server{}, "free": &server{}}, DefaultProvider: "local",
+	m, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"local": &server{}, "free": &server{}}, DefaultProvider: "local",
 		Models: map[string][]string{"local": {"small"}},
 		Agents: []handler.Agent{{ID: "ana", Model: "large", Selectable: true}, {ID: "bea", Provider: "free", Selectable: true}}})
 	if err != nil {
@@ -219,7 +219,7 @@ func TestProviderHealthCarriesOver(t *testing.T) {
 		t.Helper()
 		p, _ := m.Provider("")
 		for range 5 {
-			if _, err := p.Complete(t.Context(), agent.Request{}); err == nil {
+			if _, err := p.Complete(t.Context(), llm.Request{}); err == nil {
 				t.Fatal("it works")
 			}
 		}
@@ -237,7 +237,7 @@ func TestProviderHealthCarriesOver(t *testing.T) {
 	}
 	s.err = nil
 	p, _ := first.Provider("") // a node that began long ago
-	if _, err := p.Complete(t.Context(), agent.Request{}); err != nil {
+	if _, err := p.Complete(t.Context(), llm.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	if i := third.ProviderInfos()[0]; i.State != "working" {

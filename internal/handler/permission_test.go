@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
@@ -36,7 +36,7 @@ func newDesk(t *testing.T, c tool.Config, script []scripted.Answer, agents ...ha
 		t.Fatal(err)
 	}
 	r := handler.New(set)
-	m, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"script": scripted.New(scripted.Script{Answers: script})}, DefaultProvider: "script", Agents: agents})
+	m, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": scripted.New(scripted.Script{Answers: script})}, DefaultProvider: "script", Agents: agents})
 	if err != nil {
 		t.Fatal(err)
 	}

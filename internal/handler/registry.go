@@ -9,7 +9,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/internal/tool"
@@ -159,7 +159,7 @@ func (r *Registry) Catalog() *planner.Catalog {
 // tool runs a tool node.
 func (r *Registry) tool(ctx context.Context, call *engine.Call) (engine.Result, error) {
 	name := call.Node.Tool
-	out, err := r.tools.Call(activity.In(ctx, call.RunID, call.Node.ID), name, agent.ToolCall{Args: call.Input, IdempotencyKey: call.IdempotencyKey, Log: call.Log, Progress: call.Progress})
+	out, err := r.tools.Call(activity.In(ctx, call.RunID, call.Node.ID), name, llm.ToolCall{Args: call.Input, IdempotencyKey: call.IdempotencyKey, Log: call.Log, Progress: call.Progress})
 	return engine.Result{Output: out}, err
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/planner"
@@ -117,18 +117,18 @@ func (t *turn) asked() string {
 
 // conversation is the state's messages for a model, after its role and what its
 // session remembers.
-func (t *turn) conversation(system, memory string) []agent.Message {
-	out := []agent.Message{{Role: agent.RoleSystem, Text: system}}
+func (t *turn) conversation(system, memory string) []llm.Message {
+	out := []llm.Message{{Role: llm.RoleSystem, Text: system}}
 	if memory != "" {
-		out = append(out, agent.Message{Role: agent.RoleSystem, Text: memory})
+		out = append(out, llm.Message{Role: llm.RoleSystem, Text: memory})
 	}
 	for _, m := range t.Messages {
 		m, _ := m.(map[string]any)
-		role, text := agent.RoleUser, jsonvalue.Text(m["content"])
+		role, text := llm.RoleUser, jsonvalue.Text(m["content"])
 		if m["role"] == "assistant" {
-			role = agent.RoleAssistant
+			role = llm.RoleAssistant
 		}
-		out = append(out, agent.Message{Role: role, Text: text})
+		out = append(out, llm.Message{Role: role, Text: text})
 	}
 	return out
 }
@@ -203,8 +203,8 @@ func (n routerNode) Handle(ctx context.Context, call *engine.Call) (engine.Resul
 
 // choices are the tools that a router may choose: its agent's, or where no agent
 // has any, those that only read.
-func (r *Registry) choices(a Agent) []agent.ToolSpec {
-	var out []agent.ToolSpec
+func (r *Registry) choices(a Agent) []llm.ToolSpec {
+	var out []llm.ToolSpec
 	for _, s := range r.tools.Specs() {
 		if slices.Contains(a.Tools, s.Name) || len(a.Tools) == 0 && (s.Effect == walk.EffectPure || s.Effect == walk.EffectRead) {
 			out = append(out, s)
@@ -272,7 +272,7 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 		if err := n.r.permitted(call, a.Permissions, name); err != nil {
 			return nil, domain.Usage{}, err
 		}
-		out, err := n.r.tools.Call(ctx, name, agent.ToolCall{Args: args, IdempotencyKey: engine.SubstepKey(call.IdempotencyKey, i+1), Log: call.Log, Progress: call.Progress})
+		out, err := n.r.tools.Call(ctx, name, llm.ToolCall{Args: args, IdempotencyKey: engine.SubstepKey(call.IdempotencyKey, i+1), Log: call.Log, Progress: call.Progress})
 		return out, domain.Usage{}, err
 	})
 	if err == nil {
@@ -318,7 +318,7 @@ func (n generatorNode) Handle(ctx context.Context, call *engine.Call) (engine.Re
 		if err != nil {
 			return engine.Result{}, fmt.Errorf("results of the tools: %w", err)
 		}
-		messages = append(messages, agent.Message{Role: agent.RoleUser, Text: "Tool results: " + string(results)})
+		messages = append(messages, llm.Message{Role: llm.RoleUser, Text: "Tool results: " + string(results)})
 	}
 	l := n.m.loop(a, call)
 	l.Schema, l.MaxIterations = nil, 1

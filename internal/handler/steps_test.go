@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/handler"
@@ -19,7 +18,7 @@ import (
 // team are two agents; crew is a model that answers each task by name.
 var team = []handler.Agent{{ID: "finder", Name: "Finder", Icon: "F", Color: "#112233", Selectable: true}, {ID: "writer", Name: "Writer", Selectable: true}}
 
-func crew(extra ...scripted.Answer) agent.Provider {
+func crew(extra ...scripted.Answer) llm.Provider {
 	return script(append(extra,
 		scripted.Answer{Contains: "write it down", Text: "written"}, scripted.Answer{Contains: "find it", Text: "found"}, scripted.Answer{Contains: "check it", Text: "checked"})...)
 }
@@ -206,9 +205,9 @@ func TestPlanExecutor(t *testing.T) {
 // hung never answers.
 type hung struct{}
 
-func (hung) Complete(ctx context.Context, _ agent.Request) (agent.Response, error) {
+func (hung) Complete(ctx context.Context, _ llm.Request) (llm.Response, error) {
 	<-ctx.Done()
-	return agent.Response{}, context.Cause(ctx)
+	return llm.Response{}, context.Cause(ctx)
 }
 
 func TestStepExecutor(t *testing.T) {
@@ -263,7 +262,7 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 			t.Errorf("%d events show the supervisor", seen)
 		}
 	})
-	models, err := handler.NewModels(handler.Config{Providers: map[string]agent.Provider{"script": crew()}, DefaultProvider: "script"})
+	models, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": crew()}, DefaultProvider: "script"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Failure codes of MCP tools.
@@ -32,16 +31,16 @@ const abandonAfter = time.Second
 // remote is a server's tool.
 type remote struct {
 	s    *server
-	spec agent.ToolSpec
+	spec llm.ToolSpec
 	tool string
 }
 
-func (r *remote) Spec() agent.ToolSpec { return r.spec }
+func (r *remote) Spec() llm.ToolSpec { return r.spec }
 
 // Patience is how long a call is awaited.
 func (r *remote) Patience() time.Duration { return r.s.config.Timeout }
 
-func (r *remote) Call(ctx context.Context, call agent.ToolCall) (any, error) {
+func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	s := r.s
 	s.mu.Lock()
 	session, p := s.session, s.process

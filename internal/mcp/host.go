@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -33,7 +33,7 @@ type PinRecorder interface {
 }
 
 // Registry is told of tools; Put replaces one of the same name.
-type Registry interface{ Put(agent.Tool) error }
+type Registry interface{ Put(llm.Tool) error }
 
 // Options of a [Host].
 type Options struct {
@@ -382,7 +382,7 @@ func (s *server) put(tool string) error { return s.putTo(s.registry, tool) }
 
 func (s *server) putTo(r Registry, tool string) error {
 	d := s.pins[tool].definition
-	err := r.Put(&remote{s, agent.ToolSpec{Name: s.name + "." + tool, Description: d.Description, Schema: d.Schema, Effect: s.config.effect(d)}, tool})
+	err := r.Put(&remote{s, llm.ToolSpec{Name: s.name + "." + tool, Description: d.Description, Schema: d.Schema, Effect: s.config.effect(d)}, tool})
 	if err != nil {
 		return fmt.Errorf("tool %s of MCP server %s: %w", tool, s.name, err)
 	}

@@ -13,14 +13,13 @@ import (
 	"testing"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestMain is the test, or with MCP_TEST_SERVER set a server of that kind: the
@@ -277,7 +276,7 @@ func call(t *testing.T, set *tool.Set, name string, args map[string]any) (string
 	if args == nil {
 		args = map[string]any{}
 	}
-	out, err := set.Call(t.Context(), name, agent.ToolCall{Args: args, IdempotencyKey: "k"})
+	out, err := set.Call(t.Context(), name, llm.ToolCall{Args: args, IdempotencyKey: "k"})
 	if err != nil {
 		return "", walk.AsFailure(err)
 	}

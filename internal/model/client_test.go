@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -72,16 +72,16 @@ func TestPatience(t *testing.T) {
 // be counted (L14).
 func TestUsageIsSane(t *testing.T) {
 	t.Parallel()
-	r := agent.Request{Messages: []agent.Message{{Text: "twelve chars"}}}
-	answer := agent.Response{Text: "four"}
+	r := llm.Request{Messages: []llm.Message{{Text: "twelve chars"}}}
+	answer := llm.Response{Text: "four"}
 	for _, c := range []struct {
 		in, out int64
-		want    agent.Usage
+		want    llm.Usage
 	}{
-		{7, 3, agent.Usage{InputTokens: 7, OutputTokens: 3}},
-		{0, 0, agent.Usage{InputTokens: 3, OutputTokens: 1, Estimated: true}},
-		{-5, -5, agent.Usage{InputTokens: 3, OutputTokens: 1, Estimated: true}},
-		{1 << 62, 1 << 62, agent.Usage{InputTokens: maxTokens, OutputTokens: maxTokens}},
+		{7, 3, llm.Usage{InputTokens: 7, OutputTokens: 3}},
+		{0, 0, llm.Usage{InputTokens: 3, OutputTokens: 1, Estimated: true}},
+		{-5, -5, llm.Usage{InputTokens: 3, OutputTokens: 1, Estimated: true}},
+		{1 << 62, 1 << 62, llm.Usage{InputTokens: maxTokens, OutputTokens: maxTokens}},
 	} {
 		if got := Count(r, answer, c.in, c.out); got != c.want {
 			t.Errorf("%d, %d: got %+v, want %+v", c.in, c.out, got, c.want)

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 )
 
 // Names maps tools' names to what model servers take as a name: letters, digits,
@@ -12,7 +12,7 @@ import (
 type Names struct{ to, from map[string]string }
 
 // NewNames maps the names of tools.
-func NewNames(tools []agent.ToolSpec) Names {
+func NewNames(tools []llm.ToolSpec) Names {
 	n := Names{map[string]string{}, map[string]string{}}
 	for _, t := range tools {
 		safe := strings.Map(func(r rune) rune {

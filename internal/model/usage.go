@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 )
 
 // Count is the usage of a call: what the server says, or where it says nothing
 // sensible our own estimate of four letters a token (L14).
-func Count(r agent.Request, answer agent.Response, input, output int64) agent.Usage {
+func Count(r llm.Request, answer llm.Response, input, output int64) llm.Usage {
 	estimated := input <= 0 || output <= 0 && (answer.Text != "" || len(answer.Calls) > 0)
 	if input <= 0 {
 		letters := 0
@@ -25,12 +25,12 @@ func Count(r agent.Request, answer agent.Response, input, output int64) agent.Us
 		}
 		output = estimate(letters)
 	}
-	return agent.Usage{InputTokens: min(input, maxTokens), OutputTokens: min(output, maxTokens), Estimated: estimated}
+	return llm.Usage{InputTokens: min(input, maxTokens), OutputTokens: min(output, maxTokens), Estimated: estimated}
 }
 
 // EstimateInput is about how many tokens a request has: what bounds a run must know
 // before the server counts. A token is four letters of ASCII, or one other letter.
-func EstimateInput(r agent.Request) int64 {
+func EstimateInput(r llm.Request) int64 {
 	ascii, others := 0, 0
 	count := func(text string) {
 		for _, letter := range text {
@@ -78,6 +78,6 @@ type Price struct {
 }
 
 // Cost is the price of a usage.
-func (p Price) Cost(u agent.Usage) float64 {
+func (p Price) Cost(u llm.Usage) float64 {
 	return (float64(u.InputTokens)*p.Input + float64(u.OutputTokens)*p.Output) / 1e6
 }

@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/planning"
 )
 
@@ -68,22 +67,22 @@ func FuzzClassify(f *testing.F) {
 // said is a model that answers from a list.
 type said struct {
 	answers []string
-	heard   []agent.Request
+	heard   []llm.Request
 	err     error
 }
 
-func (s *said) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
+func (s *said) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	s.heard = append(s.heard, r)
 	if s.err != nil {
-		return agent.Response{}, s.err
+		return llm.Response{}, s.err
 	}
-	return agent.Response{Text: s.answers[min(len(s.heard), len(s.answers))-1], Usage: agent.Usage{InputTokens: 10, OutputTokens: 1}}, nil
+	return llm.Response{Text: s.answers[min(len(s.heard), len(s.answers))-1], Usage: llm.Usage{InputTokens: 10, OutputTokens: 1}}, nil
 }
 
 const good = `{"summary": "Compare invoices with contracts", "requiresMultiStep": true, "reasoning": "two sources", "steps": [
  {"agentId": "billing", "task": "List the overdue invoices", "expectedOutput": "data"}, {"agentId": "docs", "task": "Find the contract terms"}]}`
 
-func decide(t *testing.T, p agent.Provider, query, agentID string) (planning.Decision, error) {
+func decide(t *testing.T, p llm.Provider, query, agentID string) (planning.Decision, error) {
 	t.Helper()
 	return planning.New(planning.Config{Agents: agents, DefaultAgent: "general", Generator: &planning.Generator{Provider: p, Agents: agents}}).Decide(t.Context(), planning.Intent{Query: query, Agent: agentID})
 }
@@ -228,7 +227,7 @@ func TestExamplesNameAgentsThatFit(t *testing.T) {
 		}
 		var out strings.Builder
 		for _, m := range s.heard[0].Messages {
-			if m.Role == agent.RoleAssistant {
+			if m.Role == llm.RoleAssistant {
 				out.WriteString(m.Text)
 			}
 		}

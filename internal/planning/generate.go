@@ -11,7 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
+	"github.com/kairosd/kairosd/internal/conversation"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/internal/planning/prompts"
@@ -21,7 +22,7 @@ import (
 
 // Generator asks a model for a plan.
 type Generator struct {
-	Provider agent.Provider
+	Provider llm.Provider
 	// Name of the provider, for people.
 	Name, Model string
 	// MaxSteps bounds a plan; 0: 8. MaxTokens bounds an answer; 0: 1024.
@@ -44,7 +45,7 @@ type Generated struct {
 	Plan      *planner.StepPlan
 	Direct    string
 	Reasoning string
-	Usage     agent.Usage
+	Usage     llm.Usage
 	// wanted are agents that an answer named and that may not be planned.
 	wanted map[string]bool
 }
@@ -74,11 +75,11 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		names[i] = a.ID
 	}
 	tell(domain.DraftNote{Phase: domain.PhaseChoosing, Text: strings.Join(names, ", ")})
-	messages := []agent.Message{{Role: agent.RoleSystem, Text: prompts.System(known, g.maxSteps(), stateLines(g.State))}}
+	messages := []llm.Message{{Role: llm.RoleSystem, Text: prompts.System(known, g.maxSteps(), stateLines(g.State))}}
 	for _, e := range prompts.Examples(known) {
-		messages = append(messages, agent.Message{Role: agent.RoleUser, Text: e.Question}, agent.Message{Role: agent.RoleAssistant, Text: e.Answer})
+		messages = append(messages, llm.Message{Role: llm.RoleUser, Text: e.Question}, llm.Message{Role: llm.RoleAssistant, Text: e.Answer})
 	}
-	messages = append(messages, agent.Message{Role: agent.RoleUser, Text: query})
+	messages = append(messages, llm.Message{Role: llm.RoleUser, Text: query})
 	temperature, tokens := g.Temperature, g.MaxTokens
 	if temperature == nil {
 		t := 0.1
@@ -91,7 +92,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 	answer, dropped := "", false
 	for attempt := range 1 + repairs {
 		tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: problems})
-		request := agent.Request{Model: g.Model, Messages: messages, MaxTokens: tokens, Temperature: temperature, Schema: answerSchema}
+		request := llm.Request{Model: g.Model, Messages: messages, MaxTokens: tokens, Temperature: temperature, Schema: answerSchema}
 		r, err := g.Provider.Complete(ctx, request)
 		if f, ok := errors.AsType[*walk.Failure](err); ok && !dropped && f.Code == model.CodeUnavailable && !f.Permanent && ctx.Err() == nil {
 			dropped = true // one dropped connection does not end planning
@@ -113,8 +114,8 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 			g.build(&out, v)
 			return out, nil
 		}
-		messages = append(messages, agent.Message{Role: agent.RoleAssistant, Text: answer},
-			agent.Message{Role: agent.RoleUser, Text: "This cannot be used:\n- " + strings.Join(problems, "\n- ") + "\nAnswer again with the whole JSON object."})
+		messages = append(messages, llm.Message{Role: llm.RoleAssistant, Text: answer},
+			llm.Message{Role: llm.RoleUser, Text: "This cannot be used:\n- " + strings.Join(problems, "\n- ") + "\nAnswer again with the whole JSON object."})
 	}
 	e := noPlan(domain.Messagef("the model's answer cannot be used: %s", strings.Join(problems, "; ")), rephrase())
 	e.Answer = answer
@@ -178,7 +179,7 @@ var answerSchema = map[string]any{"type": "object", "required": []any{"requiresM
 
 // read parses an answer and lists every problem it has.
 func (g *Generator) read(text string) (map[string]any, []string) {
-	v, ok := agent.JSONAnswer(text)
+	v, ok := conversation.JSONAnswer(text)
 	m, isObject := v.(map[string]any)
 	if !ok || !isObject {
 		return nil, []string{"it is not one JSON object"}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/planning/prompts"
 	"github.com/kairosd/kairosd/planner"
@@ -92,7 +92,7 @@ func reasonOf(r domain.ReplanRequest, reason string) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s failed (%s); %s", r.Node, r.Failure.Message, reason), "; ")
 }
 
-func usageOf(u agent.Usage) domain.Usage {
+func usageOf(u llm.Usage) domain.Usage {
 	return domain.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost}
 }
 

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -230,7 +230,7 @@ type Decision struct {
 	// By is "rules" or "model"; empty without a plan. Model is the one that was
 	// asked, as provider/model.
 	By, Model string
-	Usage     agent.Usage
+	Usage     llm.Usage
 }
 
 var directed = regexp.MustCompile(`^/([A-Za-z_][A-Za-z0-9_.-]*)\s+(\S(?s:.*))$`)

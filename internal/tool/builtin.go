@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
@@ -31,7 +31,7 @@ func Builtin(c Config, guard *Guard) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools := []agent.Tool{newDatetime(), newCalculator(), newJSON(), newCSV(files), newSleep(), newReadFile(files), newWriteFile(files), http, sql}
+	tools := []llm.Tool{newDatetime(), newCalculator(), newJSON(), newCSV(files), newSleep(), newReadFile(files), newWriteFile(files), http, sql}
 	if c.Exec.Enabled {
 		exec, err := newExec(c.Exec)
 		if err != nil {
@@ -52,13 +52,13 @@ func Builtin(c Config, guard *Guard) (*Set, error) {
 // function is a built-in tool that reaches nobody outside this machine, and whose
 // arguments are always an object.
 type function struct {
-	spec agent.ToolSpec
-	call func(ctx context.Context, args arguments, call agent.ToolCall) (any, error)
+	spec llm.ToolSpec
+	call func(ctx context.Context, args arguments, call llm.ToolCall) (any, error)
 }
 
-func (f *function) Spec() agent.ToolSpec { return f.spec }
+func (f *function) Spec() llm.ToolSpec { return f.spec }
 
-func (f *function) Call(ctx context.Context, call agent.ToolCall) (any, error) {
+func (f *function) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	args, ok := call.Args.(map[string]any)
 	if !ok {
 		return nil, invalid("arguments of %s: not an object", f.spec.Name)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -19,9 +19,9 @@ const (
 	maxBits    = 1 << 15 // of a numerator or denominator: about 9,800 digits
 )
 
-func newCalculator() agent.Tool {
+func newCalculator() llm.Tool {
 	return &function{
-		spec: agent.ToolSpec{
+		spec: llm.ToolSpec{
 			Name: "calculator",
 			Description: "Computes an arithmetic expression exactly: 0.1 + 0.2 is 0.3. Operators + - * / % ^ and parentheses; " +
 				"% has the sign of its left side; functions min max sum avg abs sign round floor ceil trunc sqrt pow exp ln log10; constants pi and e. The result is a number.",
@@ -32,7 +32,7 @@ func newCalculator() agent.Tool {
 					"additionalProperties", map[string]any{"type": []any{"number", "string"}}),
 			}, "expression"),
 		},
-		call: func(_ context.Context, args arguments, _ agent.ToolCall) (any, error) {
+		call: func(_ context.Context, args arguments, _ llm.ToolCall) (any, error) {
 			values := map[string]*big.Rat{}
 			for name, v := range args.object("values") {
 				r, ok := parseRat(jsonvalue.Text(v))

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -24,7 +24,7 @@ const (
 	ReachesHosts               // the arguments say to whom: one circuit for each
 )
 
-func reachOf(t agent.Tool, spec agent.ToolSpec) Reach {
+func reachOf(t llm.Tool, spec llm.ToolSpec) Reach {
 	if _, local := t.(*function); local || spec.Effect == walk.EffectPure {
 		return ReachesNobody
 	}
@@ -82,7 +82,7 @@ func (s *Set) enter(r registered, name string, args any) (circuit.Pass, error) {
 const usualPatience = 5 * time.Second
 
 // patienceOf is less where the configuration gives the tool less time than that.
-func patienceOf(t agent.Tool) time.Duration {
+func patienceOf(t llm.Tool) time.Duration {
 	if p, ok := t.(interface{ Patience() time.Duration }); ok && p.Patience() > 0 {
 		return min(usualPatience, p.Patience())
 	}

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/mcp"
@@ -66,7 +66,7 @@ func get(t *testing.T, set *tool.Set, url string, more ...any) *walk.Failure {
 	for i := 0; i+1 < len(more); i += 2 {
 		args[more[i].(string)] = more[i+1]
 	}
-	_, err := set.Call(t.Context(), "http", agent.ToolCall{Args: args})
+	_, err := set.Call(t.Context(), "http", llm.ToolCall{Args: args})
 	if err == nil {
 		return nil
 	}
@@ -192,9 +192,9 @@ type program struct {
 	calls  int
 }
 
-func (p *program) Spec() agent.ToolSpec { return agent.ToolSpec{Name: p.name, Effect: p.effect} }
+func (p *program) Spec() llm.ToolSpec { return llm.ToolSpec{Name: p.name, Effect: p.effect} }
 
-func (p *program) Call(ctx context.Context, _ agent.ToolCall) (any, error) {
+func (p *program) Call(ctx context.Context, _ llm.ToolCall) (any, error) {
 	p.calls++
 	select {
 	case <-time.After(p.took):
@@ -215,7 +215,7 @@ func TestAToolThatFailsIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := func() string {
-			_, err := set.Call(t.Context(), p.name, agent.ToolCall{})
+			_, err := set.Call(t.Context(), p.name, llm.ToolCall{})
 			if err == nil {
 				return ""
 			}
@@ -285,7 +285,7 @@ func TestWhatAFailureSays(t *testing.T) {
 				if c.limit > 0 {
 					ctx, cancel = context.WithTimeout(t.Context(), c.limit)
 				}
-				set.Call(ctx, p.name, agent.ToolCall{})
+				set.Call(ctx, p.name, llm.ToolCall{})
 				cancel()
 			}
 			list := board.Of("tool:crm.find")

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -23,9 +23,9 @@ const (
 	defaultLimit = 1000
 )
 
-func newCSV(f *files) agent.Tool {
+func newCSV(f *files) llm.Tool {
 	return &function{
-		spec: agent.ToolSpec{
+		spec: llm.ToolSpec{
 			Name: "csv", Private: true,
 			Description: "Reads a table from CSV text or a file, filters and groups it, and computes sum, avg, min, max, count and distinct exactly. " +
 				"Gives {columns, rows, count}: rows are objects, count is their number before the limit.",
@@ -62,7 +62,7 @@ func newCSV(f *files) agent.Tool {
 				"round":   property("integer", "decimal places of aggregates", "minimum", 0, "maximum", 100),
 			}),
 		},
-		call: func(ctx context.Context, args arguments, _ agent.ToolCall) (any, error) {
+		call: func(ctx context.Context, args arguments, _ llm.ToolCall) (any, error) {
 			if args.has("text") == args.has("file") {
 				return nil, invalid("csv takes exactly one of text and file")
 			}

@@ -9,14 +9,14 @@ import (
 	"time"
 	_ "time/tzdata" // zones also where the system has none
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func newDatetime() agent.Tool {
+func newDatetime() llm.Tool {
 	return &function{
-		spec: agent.ToolSpec{
+		spec: llm.ToolSpec{
 			Name:        "datetime",
 			Description: "Tells the time in an IANA time zone: now, or a given time converted from another zone, with an amount added or subtracted.",
 			Effect:      walk.EffectRead,
@@ -36,7 +36,7 @@ func newDatetime() agent.Tool {
 				"format":   property("string", "rfc3339, rfc1123, date, time, datetime, unix, or a Go layout; the answer's text is written in it", "maxLength", 64),
 			}),
 		},
-		call: func(_ context.Context, args arguments, _ agent.ToolCall) (any, error) {
+		call: func(_ context.Context, args arguments, _ llm.ToolCall) (any, error) {
 			return datetime(time.Now(), args)
 		},
 	}

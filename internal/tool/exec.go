@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -35,7 +35,7 @@ type execTool struct {
 // Patience bounds one call.
 func (t *execTool) Patience() time.Duration { return t.config.Timeout }
 
-func newExec(c ExecConfig) (agent.Tool, error) {
+func newExec(c ExecConfig) (llm.Tool, error) {
 	t := &execTool{config: c, allowed: map[string]os.FileInfo{}, patterns: map[string]*regexp.Regexp{}}
 	var err error
 	if t.user, err = newExecUser(c.User); err != nil {
@@ -80,7 +80,7 @@ func newExec(c ExecConfig) (agent.Tool, error) {
 	}
 	codes := map[string]any{"type": "integer", "minimum": 0, "maximum": 255}
 	return &function{
-		spec: agent.ToolSpec{
+		spec: llm.ToolSpec{
 			Name: "exec",
 			Description: "Runs an allow-listed command without a shell. Gives {exit_code, stdout, stderr}. " +
 				"An exit code other than 0 is a failure unless it is expected.",
@@ -103,7 +103,7 @@ func newExec(c ExecConfig) (agent.Tool, error) {
 // awaited after its end: a grandchild may hold it open (M04).
 const killDelay = 500 * time.Millisecond
 
-func (t *execTool) run(ctx context.Context, args arguments, call agent.ToolCall) (any, error) {
+func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (any, error) {
 	path := args.text("command")
 	then, ok := t.allowed[path]
 	if !ok {

@@ -11,14 +11,14 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func newReadFile(f *files) agent.Tool {
+func newReadFile(f *files) llm.Tool {
 	return &function{
-		spec: agent.ToolSpec{
+		spec: llm.ToolSpec{
 			Name:        "read_file",
 			Private:     true,
 			Description: "Reads a file inside the configured directories. Gives {path, content, encoding, size, modified}; what is not UTF-8 text comes as base64.",
@@ -28,7 +28,7 @@ func newReadFile(f *files) agent.Tool {
 				"encoding": property("string", "default: text if it is UTF-8, else base64", "enum", []any{"text", "base64"}),
 			}, "path"),
 		},
-		call: func(_ context.Context, args arguments, _ agent.ToolCall) (any, error) {
+		call: func(_ context.Context, args arguments, _ llm.ToolCall) (any, error) {
 			content, info, err := f.read(args.text("path"))
 			if err != nil {
 				return nil, err
@@ -46,9 +46,9 @@ func newReadFile(f *files) agent.Tool {
 	}
 }
 
-func newWriteFile(f *files) agent.Tool {
+func newWriteFile(f *files) llm.Tool {
 	return &function{
-		spec: agent.ToolSpec{
+		spec: llm.ToolSpec{
 			Name:        "write_file",
 			Description: "Writes a whole file inside the configured directories; readers see the old file or the new one, never a part. Gives {path, size}.",
 			Effect:      walk.EffectIdempotent,
@@ -58,7 +58,7 @@ func newWriteFile(f *files) agent.Tool {
 				"encoding": property("string", "how content is given; default text", "enum", []any{"text", "base64"}),
 			}, "path", "content"),
 		},
-		call: func(_ context.Context, args arguments, _ agent.ToolCall) (any, error) {
+		call: func(_ context.Context, args arguments, _ llm.ToolCall) (any, error) {
 			text, isText := args["content"].(string)
 			content := []byte(text)
 			var err error

@@ -23,7 +23,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -84,8 +84,8 @@ func newHTTP(c HTTPConfig, guard *Guard) (*httpTool, error) {
 	return h, nil
 }
 
-func (h *httpTool) Spec() agent.ToolSpec {
-	return agent.ToolSpec{
+func (h *httpTool) Spec() llm.ToolSpec {
+	return llm.ToolSpec{
 		Name: "http",
 		Description: "Sends an HTTP request and gives {status, headers, body}; a JSON body is decoded, header names are in lower case. " +
 			"Private addresses are refused unless the configuration allows them.",
@@ -238,7 +238,7 @@ func checkURL(req *http.Request) error {
 	return nil
 }
 
-func (h *httpTool) Call(ctx context.Context, call agent.ToolCall) (any, error) {
+func (h *httpTool) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	args, ok := call.Args.(map[string]any)
 	if !ok {
 		return nil, invalid("arguments of http: not an object")
@@ -292,7 +292,7 @@ func accepts(a arguments, status int) bool {
 }
 
 // result is what the plan sees of a response.
-func (h *httpTool) result(a arguments, call agent.ToolCall, res *http.Response, body []byte) (any, error) {
+func (h *httpTool) result(a arguments, call llm.ToolCall, res *http.Response, body []byte) (any, error) {
 	headers := map[string]any{}
 	for name, values := range res.Header {
 		if name != "Set-Cookie" { // cookies are not kept, nor shown (M14)

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/tool/jsonpath"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func newJSON() agent.Tool {
+func newJSON() llm.Tool {
 	return &function{
-		spec: agent.ToolSpec{
+		spec: llm.ToolSpec{
 			Name: "json",
 			Description: "Takes a JSON value apart or transforms it: a JSONPath (RFC 9535) gives the value of a path of names and indexes, else the list of all matches; " +
 				"a CEL expression over `value` gives whatever it computes. With both, the expression sees what the path gave.",
@@ -29,7 +29,7 @@ func newJSON() agent.Tool {
 	}
 }
 
-func transform(ctx context.Context, args arguments, _ agent.ToolCall) (any, error) {
+func transform(ctx context.Context, args arguments, _ llm.ToolCall) (any, error) {
 	if args.has("value") == args.has("text") {
 		return nil, invalid("json takes exactly one of value and text")
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/metric/activity"
@@ -32,8 +32,8 @@ type Set struct {
 }
 
 type registered struct {
-	agent.Tool
-	spec   agent.ToolSpec
+	llm.Tool
+	spec   llm.ToolSpec
 	schema *planner.Schema
 	// reach is whom calls go to, patience the shortest wait for an answer whose end
 	// says something of them.
@@ -51,12 +51,12 @@ var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
 // Register adds a tool. It fails for a name that is taken, is not a name, or is
 // a built-in node type, and for a schema that does not compile.
-func (s *Set) Register(t agent.Tool) error { return s.add(t, false) }
+func (s *Set) Register(t llm.Tool) error { return s.add(t, false) }
 
 // Put is Register for a tool that may replace one of the same name.
-func (s *Set) Put(t agent.Tool) error { return s.add(t, true) }
+func (s *Set) Put(t llm.Tool) error { return s.add(t, true) }
 
-func (s *Set) add(t agent.Tool, replace bool) error {
+func (s *Set) add(t llm.Tool, replace bool) error {
 	spec := t.Spec()
 	switch {
 	case !toolName.MatchString(spec.Name):
@@ -88,7 +88,7 @@ func (s *Set) Unregister(name string) {
 }
 
 // Lookup finds a tool by name.
-func (s *Set) Lookup(name string) (agent.Tool, bool) {
+func (s *Set) Lookup(name string) (llm.Tool, bool) {
 	r, ok := s.lookup(name)
 	return r.Tool, ok
 }
@@ -101,10 +101,10 @@ func (s *Set) lookup(name string) (registered, bool) {
 }
 
 // Specs describes every tool, by name.
-func (s *Set) Specs() []agent.ToolSpec {
+func (s *Set) Specs() []llm.ToolSpec {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	specs := make([]agent.ToolSpec, 0, len(s.tools))
+	specs := make([]llm.ToolSpec, 0, len(s.tools))
 	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
 		specs = append(specs, s.tools[name].spec)
 	}
@@ -178,7 +178,7 @@ func Arguments(input any) any {
 // against the tool's schema; every problem is listed. A tool that is denied is
 // not called; that a tool asks is left to the caller, who knows whether a
 // person has approved. Errors are *walk.Failure.
-func (s *Set) Call(ctx context.Context, name string, call agent.ToolCall) (any, error) {
+func (s *Set) Call(ctx context.Context, name string, call llm.ToolCall) (any, error) {
 	r, ok := s.lookup(name)
 	if !ok {
 		return nil, refused(walk.CodeUnknownTool, "Tool %q not found", name)
@@ -237,7 +237,7 @@ func (s *Set) Watch(calls *activity.Log, circuits *circuit.Board) {
 }
 
 // prepare is a call that may be made, with arguments that fit.
-func (s *Set) prepare(r registered, name string, call agent.ToolCall) (agent.ToolCall, error) {
+func (s *Set) prepare(r registered, name string, call llm.ToolCall) (llm.ToolCall, error) {
 	if s.Permission(name) == Deny {
 		return call, suggest(refused(walk.CodePolicy, "the tool %q is denied", name), "allow it under tools.permissions in the configuration")
 	}
@@ -281,7 +281,7 @@ func (r registered) check(input any) (any, error) {
 }
 
 // badArguments lists every problem in one failure.
-func badArguments(name string, spec agent.ToolSpec, problems []planner.SchemaProblem) *walk.Failure {
+func badArguments(name string, spec llm.ToolSpec, problems []planner.SchemaProblem) *walk.Failure {
 	texts := make([]string, len(problems))
 	for i, p := range problems {
 		texts[i] = p.String()

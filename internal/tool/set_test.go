@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -27,7 +26,7 @@ func builtin(tb testing.TB, c tool.Config, guard *tool.Guard) *tool.Set {
 // call runs a tool with arguments as a plan would write them, in JSON.
 func call(tb testing.TB, set *tool.Set, name, args string) (string, *walk.Failure) {
 	tb.Helper()
-	out, err := set.Call(tb.Context(), name, agent.ToolCall{Args: args, IdempotencyKey: "key-1"})
+	out, err := set.Call(tb.Context(), name, llm.ToolCall{Args: args, IdempotencyKey: "key-1"})
 	if err != nil {
 		f, ok := errors.AsType[*walk.Failure](err)
 		if !ok {
@@ -56,12 +55,12 @@ func refuses(tb testing.TB, set *tool.Set, name, args, message string) *walk.Fai
 }
 
 type fake struct {
-	spec agent.ToolSpec
+	spec llm.ToolSpec
 	got  any
 }
 
-func (f *fake) Spec() agent.ToolSpec { return f.spec }
-func (f *fake) Call(_ context.Context, c agent.ToolCall) (any, error) {
+func (f *fake) Spec() llm.ToolSpec { return f.spec }
+func (f *fake) Call(_ context.Context, c llm.ToolCall) (any, error) {
 	f.got = c.Args
 	c.Log("info", "called")
 	c.Progress(1, 1, "")
@@ -75,15 +74,15 @@ func TestRegisterRefusesNamesThatMeanSomethingElse(t *testing.T) {
 		"set": "built-in node type", "terminal": "built-in node type", "tool": "built-in node type", "http": "already",
 		"": "a name is", "a b": "a name is", "-x": "a name is",
 	} {
-		err := set.Register(&fake{spec: agent.ToolSpec{Name: name}})
+		err := set.Register(&fake{spec: llm.ToolSpec{Name: name}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("register %q: got %v, want %q", name, err, want)
 		}
 	}
-	if err := set.Register(&fake{spec: agent.ToolSpec{Name: "mcp.server-tool", Schema: map[string]any{"type": 5}}}); err == nil {
+	if err := set.Register(&fake{spec: llm.ToolSpec{Name: "mcp.server-tool", Schema: map[string]any{"type": 5}}}); err == nil {
 		t.Error("a schema that does not compile was accepted")
 	}
-	if err := set.Register(&fake{spec: agent.ToolSpec{Name: "mcp.server-tool"}}); err != nil {
+	if err := set.Register(&fake{spec: llm.ToolSpec{Name: "mcp.server-tool"}}); err != nil {
 		t.Error(err)
 	}
 	if got := set.Effect("mcp.server-tool", nil); got != walk.EffectUnsafe {
@@ -97,10 +96,10 @@ func TestRegisterRefusesNamesThatMeanSomethingElse(t *testing.T) {
 func TestArgumentsAreParsedAndAllProblemsListed(t *testing.T) {
 	t.Parallel()
 	set := tool.NewSet(map[string]tool.Permission{"denied": tool.Deny, "asks": tool.Ask})
-	f := &fake{spec: agent.ToolSpec{Name: "book", Schema: map[string]any{
+	f := &fake{spec: llm.ToolSpec{Name: "book", Schema: map[string]any{
 		"type": "object", "required": []any{"name"}, "additionalProperties": false,
 		"properties": map[string]any{"name": map[string]any{"type": "string"}, "seats": map[string]any{"type": "integer", "minimum": 1}}}}}
-	for _, x := range []*fake{f, {spec: agent.ToolSpec{Name: "denied"}}, {spec: agent.ToolSpec{Name: "asks"}}} {
+	for _, x := range []*fake{f, {spec: llm.ToolSpec{Name: "denied"}}, {spec: llm.ToolSpec{Name: "asks"}}} {
 		if err := set.Register(x); err != nil {
 			t.Fatal(err)
 		}

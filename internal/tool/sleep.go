@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -12,9 +12,9 @@ import (
 // holds no slot and survives restarts.
 const maxSleep = time.Hour
 
-func newSleep() agent.Tool {
+func newSleep() llm.Tool {
 	return &function{
-		spec: agent.ToolSpec{
+		spec: llm.ToolSpec{
 			Name:        "sleep",
 			Description: "Waits for a short time. For more than an hour, or to survive restarts without starting over, use a wait node.",
 			Effect:      walk.EffectRead,
@@ -30,7 +30,7 @@ func newSleep() agent.Tool {
 // taken for hung.
 const sleepSign = 15 * time.Second
 
-func sleep(ctx context.Context, args arguments, call agent.ToolCall) (any, error) {
+func sleep(ctx context.Context, args arguments, call llm.ToolCall) (any, error) {
 	d, err := time.ParseDuration(args.text("for"))
 	switch {
 	case err != nil || d < 0:

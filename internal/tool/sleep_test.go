@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
@@ -18,7 +18,7 @@ func TestASleepGivesSignsOfLife(t *testing.T) {
 			t.Fatal(err)
 		}
 		var said []int64
-		_, err = set.Call(t.Context(), "sleep", agent.ToolCall{Args: map[string]any{"for": "70s"}, Progress: func(done, total int64, _ string) {
+		_, err = set.Call(t.Context(), "sleep", llm.ToolCall{Args: map[string]any{"for": "70s"}, Progress: func(done, total int64, _ string) {
 			if total != 70 {
 				t.Errorf("of %d s", total)
 			}

@@ -15,11 +15,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"modernc.org/sqlite"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
+	"modernc.org/sqlite"
 )
 
 // sqlTool is the tool sql_query. A database is opened per call, read-only,
@@ -32,7 +31,7 @@ type sqlTool struct {
 // Patience bounds one call.
 func (t *sqlTool) Patience() time.Duration { return t.config.Timeout }
 
-func newSQL(c SQLConfig, guard *Guard) (agent.Tool, error) {
+func newSQL(c SQLConfig, guard *Guard) (llm.Tool, error) {
 	c.Databases = maps.Clone(c.Databases)
 	for name, path := range c.Databases {
 		abs, err := filepath.Abs(path)
@@ -43,7 +42,7 @@ func newSQL(c SQLConfig, guard *Guard) (agent.Tool, error) {
 	}
 	t := &sqlTool{c, guard}
 	return &function{
-		spec: agent.ToolSpec{
+		spec: llm.ToolSpec{
 			Name: "sql_query", Private: true,
 			Description: "Reads from a configured SQLite database with one SELECT. Gives {columns, rows, truncated}: rows are objects, " +
 				"truncated says that there were more than the limit.",
@@ -67,7 +66,7 @@ const (
 	limitAttached = 7
 )
 
-func (t *sqlTool) query(ctx context.Context, args arguments, _ agent.ToolCall) (any, error) {
+func (t *sqlTool) query(ctx context.Context, args arguments, _ llm.ToolCall) (any, error) {
 	name := args.text("database")
 	path, ok := t.config.Databases[name]
 	if !ok {

@@ -13,12 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/agent/llm"
+	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/app/apptest"
-	"github.com/kairosd/kairosd/web/ui"
-
-	"github.com/kairosd/kairosd/agent"
-	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/bulk"
 	"github.com/kairosd/kairosd/internal/circuit"
@@ -33,6 +31,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 // Password is every test user's.
@@ -204,12 +203,12 @@ const Hurdle = "juggle"
 // scriptedModel answers as a planning model would: with a plan, or one that cannot be used.
 type scriptedModel struct{}
 
-func (scriptedModel) Complete(_ context.Context, r agent.Request) (agent.Response, error) {
+func (scriptedModel) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	who := "desk"
 	if strings.Contains(r.Messages[len(r.Messages)-1].Text+r.Messages[max(len(r.Messages)-3, 0)].Text, Hurdle) {
 		who = "juggler"
 	}
-	return agent.Response{Usage: agent.Usage{InputTokens: 100, OutputTokens: 20}, Text: `{"summary": "Answer the customer", "requiresMultiStep": true, "reasoning": "one has to read, one to write",
+	return llm.Response{Usage: llm.Usage{InputTokens: 100, OutputTokens: 20}, Text: `{"summary": "Answer the customer", "requiresMultiStep": true, "reasoning": "one has to read, one to write",
 		"assumptions": ["the customer reads English"], "steps": [{"agentId": "` + who + `", "task": "Read what the customer wrote", "reasoning": "the desk knows them"}, {"agentId": "desk", "task": "Write the answer"}]}`}, nil
 }
 

@@ -13,8 +13,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/model"
 )
 
@@ -42,21 +41,21 @@ func New(c Config) *Provider {
 	return &Provider{c, sdk.NewClient(options...)}
 }
 
-// Complete implements [agent.Provider]. The answer is streamed; one that ends
+// Complete implements [llm.Provider]. The answer is streamed; one that ends
 // without its end mark is a failure.
-func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	out, err := p.complete(ctx, r)
 	if err != nil {
-		return agent.Response{}, model.Failure(ctx, p.c.Name, err)
+		return llm.Response{}, model.Failure(ctx, p.c.Name, err)
 	}
 	return out, nil
 }
 
-func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+func (p *Provider) complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	names := model.NewNames(r.Tools)
 	params, err := p.params(r, names)
 	if err != nil {
-		return agent.Response{}, err
+		return llm.Response{}, err
 	}
 	stream := p.client.Messages.NewStreaming(ctx, params)
 	defer stream.Close()
@@ -65,7 +64,7 @@ func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Respons
 	for stream.Next() {
 		event := stream.Current()
 		if err := m.Accumulate(event); err != nil {
-			return agent.Response{}, fmt.Errorf("read the answer: %w", err)
+			return llm.Response{}, fmt.Errorf("read the answer: %w", err)
 		}
 		switch event.Type {
 		case "message_stop":
@@ -79,23 +78,23 @@ func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Respons
 	if err := stream.Err(); err != nil {
 		if e, ok := errors.AsType[*sdk.Error](err); ok {
 			// An error that comes within a stream has the status of the stream.
-			return agent.Response{}, &model.StatusError{Status: max(e.StatusCode, 500), Body: e.RawJSON()}
+			return llm.Response{}, &model.StatusError{Status: max(e.StatusCode, 500), Body: e.RawJSON()}
 		}
-		return agent.Response{}, err
+		return llm.Response{}, err
 	}
 	if !finished || m.StopReason == "" {
-		return agent.Response{}, model.Truncated(p.c.Name)
+		return llm.Response{}, model.Truncated(p.c.Name)
 	}
 	if err := model.Stopped(p.c.Name, string(m.StopReason)); err != nil {
-		return agent.Response{}, err
+		return llm.Response{}, err
 	}
-	out := agent.Response{Model: string(m.Model), Finish: string(m.StopReason)}
+	out := llm.Response{Model: string(m.Model), Finish: string(m.StopReason)}
 	for _, b := range m.Content {
 		switch b.Type {
 		case "text":
 			out.Text += b.Text
 		case "tool_use":
-			out.Calls = append(out.Calls, agent.Call{ID: b.ID, Tool: names.From(b.Name), Arguments: cmp.Or(string(b.Input), "{}")})
+			out.Calls = append(out.Calls, llm.Call{ID: b.ID, Tool: names.From(b.Name), Arguments: cmp.Or(string(b.Input), "{}")})
 		}
 	}
 	out.Text = strings.ToValidUTF8(out.Text, "\uFFFD")
@@ -104,7 +103,7 @@ func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Respons
 	return out, nil
 }
 
-func (p *Provider) params(r agent.Request, names model.Names) (sdk.MessageNewParams, error) {
+func (p *Provider) params(r llm.Request, names model.Names) (sdk.MessageNewParams, error) {
 	params := sdk.MessageNewParams{Model: sdk.Model(cmp.Or(r.Model, p.c.Model)), MaxTokens: int64(cmp.Or(r.MaxTokens, defaultMaxTokens))}
 	if r.Temperature != nil {
 		params.Temperature = param.NewOpt(*r.Temperature)
@@ -120,15 +119,15 @@ func (p *Provider) params(r agent.Request, names model.Names) (sdk.MessageNewPar
 		}
 	}
 	for _, m := range r.Messages {
-		if m.Role == agent.RoleTool {
+		if m.Role == llm.RoleTool {
 			results = append(results, sdk.NewToolResultBlock(m.CallID, m.Text, strings.HasPrefix(m.Text, "Error: ")))
 			continue
 		}
 		flush()
 		switch m.Role {
-		case agent.RoleSystem:
+		case llm.RoleSystem:
 			params.System = append(params.System, sdk.TextBlockParam{Text: m.Text})
-		case agent.RoleAssistant:
+		case llm.RoleAssistant:
 			var blocks []sdk.ContentBlockParamUnion
 			if m.Text != "" {
 				blocks = append(blocks, sdk.NewTextBlock(m.Text))

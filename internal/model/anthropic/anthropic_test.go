@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/model/anthropic"
 	"github.com/kairosd/kairosd/internal/model/modeltest"
 )
@@ -46,7 +46,7 @@ func TestProtocol(t *testing.T) {
 		Path:    "/v1/messages",
 		Sent: []string{`"model":"configured"`, `"max_tokens":100`, `"system":[{"text":"You tell the time."`, `"tool_use_id":"c1"`, `"is_error":true`,
 			`"name":"files_read"`, `"input":{"timezone":"UTC"}`, `"stream":true`, `"temperature":0`},
-	}, func(url string) agent.Provider {
+	}, func(url string) llm.Provider {
 		return anthropic.New(anthropic.Config{Name: "claude", BaseURL: url, Key: "k", Model: "configured"})
 	})
 }

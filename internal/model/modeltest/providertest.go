@@ -14,8 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -36,23 +35,23 @@ type Wire struct {
 }
 
 // Tools are what the conversations offer; one has a name that servers refuse.
-var Tools = []agent.ToolSpec{
+var Tools = []llm.ToolSpec{
 	{Name: "datetime", Description: "the time", Schema: map[string]any{"type": "object", "properties": map[string]any{"timezone": map[string]any{"type": "string"}}}},
 	{Name: "files.read"},
 }
 
 // Conversation is a request with everything in it.
-func Conversation() agent.Request {
+func Conversation() llm.Request {
 	zero := 0.0
-	return agent.Request{Tools: Tools, MaxTokens: 100, Temperature: &zero, Messages: []agent.Message{
-		{Role: agent.RoleSystem, Text: "You tell the time."}, {Role: agent.RoleUser, Text: "What time is it?"},
-		{Role: agent.RoleAssistant, Text: "Let me look.", Calls: []agent.Call{{ID: "c1", Tool: "datetime", Arguments: `{"timezone":"UTC"}`}, {ID: "c2", Tool: "files.read", Arguments: `{}`}}},
-		{Role: agent.RoleTool, CallID: "c1", Text: "noon"}, {Role: agent.RoleTool, CallID: "c2", Text: "Error: no"}}}
+	return llm.Request{Tools: Tools, MaxTokens: 100, Temperature: &zero, Messages: []llm.Message{
+		{Role: llm.RoleSystem, Text: "You tell the time."}, {Role: llm.RoleUser, Text: "What time is it?"},
+		{Role: llm.RoleAssistant, Text: "Let me look.", Calls: []llm.Call{{ID: "c1", Tool: "datetime", Arguments: `{"timezone":"UTC"}`}, {ID: "c2", Tool: "files.read", Arguments: `{}`}}},
+		{Role: llm.RoleTool, CallID: "c1", Text: "noon"}, {Role: llm.RoleTool, CallID: "c2", Text: "Error: no"}}}
 }
 
 // Run checks a provider against its protocol.
-func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
-	serve := func(t *testing.T, h http.HandlerFunc) agent.Provider {
+func Run(t *testing.T, w Wire, provide func(url string) llm.Provider) {
+	serve := func(t *testing.T, h http.HandlerFunc) llm.Provider {
 		s := httptest.NewServer(h)
 		t.Cleanup(s.Close)
 		return provide(s.URL)
@@ -83,7 +82,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 		if got.Finish == "" {
 			t.Error("it does not say why the model ended")
 		}
-		want := agent.Response{Text: "It is noon.", Model: "test-model", Finish: got.Finish, Usage: agent.Usage{InputTokens: 12, OutputTokens: 5}}
+		want := llm.Response{Text: "It is noon.", Model: "test-model", Finish: got.Finish, Usage: llm.Usage{InputTokens: 12, OutputTokens: 5}}
 		if d := cmp.Diff(want, got); d != "" || streamed.String() != want.Text {
 			t.Errorf("streamed %q\n%s", streamed.String(), d)
 		}
@@ -98,7 +97,7 @@ func Run(t *testing.T, w Wire, provide func(url string) agent.Provider) {
 	})
 	t.Run("parallel calls", func(t *testing.T) {
 		got, err := serve(t, streaming(w.Calls)).Complete(t.Context(), Conversation())
-		want := []agent.Call{{ID: "a", Tool: "datetime", Arguments: `{"timezone":"Asia/Tokyo"}`}, {ID: "b", Tool: "files.read", Arguments: `{"path":"x"}`}}
+		want := []llm.Call{{ID: "a", Tool: "datetime", Arguments: `{"timezone":"Asia/Tokyo"}`}, {ID: "b", Tool: "files.read", Arguments: `{"path":"x"}`}}
 		if d := cmp.Diff(want, got.Calls); err != nil || d != "" {
 			t.Errorf("%v\n%s", err, d)
 		}

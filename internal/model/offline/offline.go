@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
@@ -16,15 +16,15 @@ import (
 // the smallest value that fits the schema. It never calls a tool.
 type Provider struct{}
 
-// Complete implements [agent.Provider].
-func (Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+// Complete implements [llm.Provider].
+func (Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	if err := context.Cause(ctx); err != nil {
-		return agent.Response{}, err
+		return llm.Response{}, err
 	}
 	asked, words := "", 0
 	for _, m := range r.Messages {
 		words += len(strings.Fields(m.Text))
-		if m.Role == agent.RoleUser {
+		if m.Role == llm.RoleUser {
 			asked = m.Text
 		}
 	}
@@ -32,14 +32,14 @@ func (Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, 
 	if r.Schema != nil {
 		b, err := jsonvalue.Encode(least(r.Schema, asked, 0))
 		if err != nil {
-			return agent.Response{}, err
+			return llm.Response{}, err
 		}
 		text = string(b)
 	}
 	if r.Stream != nil {
 		r.Stream(text)
 	}
-	return agent.Response{Text: text, Model: "offline", Finish: "stop", Usage: agent.Usage{InputTokens: int64(words), OutputTokens: int64(len(strings.Fields(text)))}}, nil
+	return llm.Response{Text: text, Model: "offline", Finish: "stop", Usage: llm.Usage{InputTokens: int64(words), OutputTokens: int64(len(strings.Fields(text)))}}, nil
 }
 
 // least is the smallest value that a schema allows, as far as its plain keywords

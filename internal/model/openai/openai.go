@@ -12,11 +12,10 @@ import (
 	"math"
 	"strings"
 
-	"github.com/sashabaranov/go-openai"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/model"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/sashabaranov/go-openai"
 )
 
 // Config says where the server is.
@@ -44,25 +43,25 @@ func New(c Config) *Provider {
 	return &Provider{c, openai.NewClientWithConfig(cfg), c.BaseURL == "" || strings.Contains(c.BaseURL, "api.openai.com")}
 }
 
-// Complete implements [agent.Provider]. The answer is streamed; one that ends
+// Complete implements [llm.Provider]. The answer is streamed; one that ends
 // without a finish reason is a failure.
-func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	out, err := p.complete(ctx, r)
 	if err != nil {
-		return agent.Response{}, model.Failure(ctx, p.c.Name, err)
+		return llm.Response{}, model.Failure(ctx, p.c.Name, err)
 	}
 	return out, nil
 }
 
-func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+func (p *Provider) complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	names := model.NewNames(r.Tools)
 	req, err := p.request(r, names)
 	if err != nil {
-		return agent.Response{}, err
+		return llm.Response{}, err
 	}
 	stream, err := p.client.CreateChatCompletionStream(ctx, req)
 	if err != nil {
-		return agent.Response{}, plain(err)
+		return llm.Response{}, plain(err)
 	}
 	defer stream.Close()
 	a := answer{names: names, stream: r.Stream}
@@ -72,15 +71,15 @@ func (p *Provider) complete(ctx context.Context, r agent.Request) (agent.Respons
 			break
 		}
 		if err != nil {
-			return agent.Response{}, plain(err)
+			return llm.Response{}, plain(err)
 		}
 		a.add(chunk)
 	}
 	if a.finish == "" {
-		return agent.Response{}, model.Truncated(p.c.Name)
+		return llm.Response{}, model.Truncated(p.c.Name)
 	}
 	if err := model.Stopped(p.c.Name, a.finish); err != nil {
-		return agent.Response{}, err
+		return llm.Response{}, err
 	}
 	return a.response(r), nil
 }
@@ -93,7 +92,7 @@ func plain(err error) error {
 	return err
 }
 
-func (p *Provider) request(r agent.Request, names model.Names) (openai.ChatCompletionRequest, error) {
+func (p *Provider) request(r llm.Request, names model.Names) (openai.ChatCompletionRequest, error) {
 	req := openai.ChatCompletionRequest{Model: cmp.Or(r.Model, p.c.Model), Stream: true, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
 	if p.own {
 		req.MaxCompletionTokens = r.MaxTokens
@@ -178,10 +177,10 @@ func (a *answer) add(chunk openai.ChatCompletionStreamResponse) {
 	}
 }
 
-func (a *answer) response(r agent.Request) agent.Response {
-	out := agent.Response{Text: strings.ToValidUTF8(a.text.String(), "\uFFFD"), Model: a.model, Finish: a.finish}
+func (a *answer) response(r llm.Request) llm.Response {
+	out := llm.Response{Text: strings.ToValidUTF8(a.text.String(), "\uFFFD"), Model: a.model, Finish: a.finish}
 	for i, c := range a.calls {
-		out.Calls = append(out.Calls, agent.Call{ID: cmp.Or(c.ID, fmt.Sprintf("call_%d", i)), Tool: a.names.From(c.Function.Name), Arguments: cmp.Or(c.Function.Arguments, "{}")})
+		out.Calls = append(out.Calls, llm.Call{ID: cmp.Or(c.ID, fmt.Sprintf("call_%d", i)), Tool: a.names.From(c.Function.Name), Arguments: cmp.Or(c.Function.Arguments, "{}")})
 	}
 	in, spoken := 0, 0
 	if u := a.usage; u != nil {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/model/modeltest"
 	"github.com/kairosd/kairosd/internal/model/openai"
 )
@@ -43,7 +43,7 @@ func TestProtocol(t *testing.T) {
 		Path:    "/v1/chat/completions",
 		Sent: []string{`"model":"configured"`, `"role":"tool","content":"noon","tool_call_id":"c1"`, `"name":"files_read"`, `"temperature":1e-45`,
 			`"max_tokens":100`, `"stream":true`, `"include_usage":true`, `"arguments":"{\"timezone\":\"UTC\"}"`},
-	}, func(url string) agent.Provider {
+	}, func(url string) llm.Provider {
 		return openai.New(openai.Config{Name: "local", BaseURL: url + "/v1/", Model: "configured"})
 	})
 }

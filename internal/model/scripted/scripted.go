@@ -11,12 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
-	"github.com/kairosd/kairosd/agent"
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/model/offline"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
+	"go.yaml.in/yaml/v4"
 )
 
 // Script is a file of answers. For each question the first answer that fits is
@@ -92,10 +91,10 @@ func Load(path string) (*Provider, error) {
 	return New(s), nil
 }
 
-// Complete implements [agent.Provider].
-func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Response, error) {
+// Complete implements [llm.Provider].
+func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	if err := context.Cause(ctx); err != nil {
-		return agent.Response{}, err
+		return llm.Response{}, err
 	}
 	var system, user, last string
 	turn, words := 0, 0
@@ -103,11 +102,11 @@ func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Respons
 		words += len(strings.Fields(m.Text))
 		last = m.Text
 		switch m.Role {
-		case agent.RoleSystem:
+		case llm.RoleSystem:
 			system += m.Text + "\n"
-		case agent.RoleUser:
+		case llm.RoleUser:
 			user = m.Text
-		case agent.RoleAssistant:
+		case llm.RoleAssistant:
 			turn++
 		}
 	}
@@ -120,7 +119,7 @@ func (p *Provider) Complete(ctx context.Context, r agent.Request) (agent.Respons
 	if p.script.Otherwise != "" {
 		return offline.Provider{}.Complete(ctx, r)
 	}
-	return agent.Response{}, &walk.Failure{Code: CodeNoAnswer, Permanent: true, NoEffect: true,
+	return llm.Response{}, &walk.Failure{Code: CodeNoAnswer, Permanent: true, NoEffect: true,
 		Message: fmt.Sprintf("the script has no answer %d to %q", turn+1, user), Suggestion: "add one under answers"}
 }
 
@@ -128,11 +127,11 @@ func holds(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream func(string)) (agent.Response, error) {
+func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream func(string)) (llm.Response, error) {
 	if e := a.Error; e != nil {
-		return agent.Response{}, &walk.Failure{Code: cmp.Or(e.Code, walk.CodeFailed), Message: cmp.Or(e.Message, "the script says so"), Permanent: e.Permanent, NoEffect: true, RetryAfter: e.RetryAfter}
+		return llm.Response{}, &walk.Failure{Code: cmp.Or(e.Code, walk.CodeFailed), Message: cmp.Or(e.Message, "the script says so"), Permanent: e.Permanent, NoEffect: true, RetryAfter: e.RetryAfter}
 	}
-	out := agent.Response{Text: fill.Replace(a.Text), Model: "scripted", Finish: "stop"}
+	out := llm.Response{Text: fill.Replace(a.Text), Model: "scripted", Finish: "stop"}
 	if a.JSON != nil {
 		v, err := jsonvalue.Normalize(a.JSON)
 		if err != nil {
@@ -159,11 +158,11 @@ func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream 
 		if err != nil {
 			return out, err
 		}
-		out.Calls = append(out.Calls, agent.Call{ID: fmt.Sprintf("call_%d_%d", turn, n), Tool: c.Tool, Arguments: string(b)})
+		out.Calls = append(out.Calls, llm.Call{ID: fmt.Sprintf("call_%d_%d", turn, n), Tool: c.Tool, Arguments: string(b)})
 	}
 	if stream != nil && out.Text != "" {
 		stream(out.Text)
 	}
-	out.Usage = agent.Usage{InputTokens: cmp.Or(a.InputTokens, int64(words)), OutputTokens: cmp.Or(a.OutputTokens, int64(len(strings.Fields(out.Text))))}
+	out.Usage = llm.Usage{InputTokens: cmp.Or(a.InputTokens, int64(words)), OutputTokens: cmp.Or(a.OutputTokens, int64(len(strings.Fields(out.Text))))}
 	return out, nil
 }

@@ -1,10 +1,11 @@
-package agent
+package conversation
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -36,7 +37,7 @@ const supervisorID = "supervisor"
 var handoffReasons = []any{"plan_step", "capability_match", "user_request", "error_recovery", "clarification"}
 
 // HandoffSpec describes the tool to models.
-var HandoffSpec = ToolSpec{
+var HandoffSpec = llm.ToolSpec{
 	Name:        HandoffTool,
 	Description: "Pass work on to another agent. With returnControl you get its answer and go on; without, its answer is the final one.",
 	Effect:      walk.EffectIdempotent, // what the other agent does has effects of its own

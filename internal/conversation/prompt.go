@@ -1,9 +1,11 @@
-package agent
+package conversation
 
 import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/agent/llm"
 )
 
 // Bounds of what a journal keeps of a prompt, in bytes.
@@ -30,7 +32,7 @@ type Prompt struct {
 	Tools []string
 	// Structured says that the answer must fit a schema.
 	Structured bool
-	Messages   []Message
+	Messages   []llm.Message
 }
 
 // Value is the prompt as a journal keeps it. Long texts are cut, and say so.
@@ -81,7 +83,7 @@ func clipped(s string, n int) string {
 func (c *conversation) prompt() Prompt {
 	p := Prompt{Agent: c.Name, Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, Structured: c.Schema != nil}
 	for _, m := range c.messages[c.told:] {
-		if c.told == 0 || m.Role == RoleUser || m.Role == RoleSystem {
+		if c.told == 0 || m.Role == llm.RoleUser || m.Role == llm.RoleSystem {
 			p.Messages = append(p.Messages, m)
 		}
 	}

@@ -1,4 +1,6 @@
-package agent
+// Package conversation holds the loop of an agent: the model is called, the tools that it asks for
+// are called, and their results go back to the model until it answers. A journal makes the loop durable.
+package conversation
 
 import (
 	"context"
@@ -10,16 +12,20 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Bounds of one turn and of repetition (RELIABILITY L04, L05).
+// Bounds of one turn and of repetition.
 const (
 	maxParallelCalls  = 8
 	maxIdenticalCalls = 3
 )
+
+// DefaultMaxIterations bounds the model calls of one answer.
+const DefaultMaxIterations = 10
 
 // Codes of what can go wrong in a conversation with a model.
 const (
@@ -29,15 +35,15 @@ const (
 	CodeIterations = "llm_max_iterations" // no final answer within the bound
 )
 
-// errNoProvider says that a model is needed and none was given.
-var errNoProvider = &walk.Failure{Code: CodeNoProvider, Message: "the agent has no provider", Permanent: true, NoEffect: true}
+// ErrNoProvider says that a model is needed and none was given.
+var ErrNoProvider = &walk.Failure{Code: CodeNoProvider, Message: "the agent has no provider", Permanent: true, NoEffect: true}
 
 // Loop is one conversation: the model is called with tools, the tools that it
 // asks for run in parallel, their results go back, until it answers.
 type Loop struct {
 	// Name is the agent's, for errors.
 	Name     string
-	Provider Provider
+	Provider llm.Provider
 	Model    string
 	// System tells the model its role.
 	System      string
@@ -45,9 +51,9 @@ type Loop struct {
 	Temperature *float64
 	// MaxIterations bounds the model calls; 0: [DefaultMaxIterations].
 	MaxIterations int
-	Tools         []Tool
+	Tools         []llm.Tool
 	// Schema, if set, is the JSON Schema of the answer, which then is a value
-	// instead of text. An answer that does not fit is sent back once (L01, L02).
+	// instead of text. An answer that does not fit is sent back once.
 	Schema map[string]any
 	// Lenient lets an answer stand that does not fit Schema the second time, either:
 	// as the value that it is, else as text.
@@ -81,7 +87,7 @@ type Loop struct {
 // attempt recorded for step n is returned without calling fn. Steps count from
 // 1 in the order of the conversation. A failure is recorded too.
 type Journal interface {
-	Do(n int, kind, digest string, effect walk.Effect, fn func() (any, Usage, error)) (any, error)
+	Do(n int, kind, digest string, effect walk.Effect, fn func() (any, llm.Usage, error)) (any, error)
 }
 
 // Caller is a [Journal] that also keeps what a tool is called with, for people: it
@@ -93,13 +99,13 @@ type Caller interface {
 // Bounder is a [Journal] that bounds what model calls may use: it is told before
 // the call, and may lower r.MaxTokens until the call is made.
 type Bounder interface {
-	Bound(n int, r *Request)
+	Bound(n int, r *llm.Request)
 }
 
 // unkept is a Journal that keeps nothing.
 type unkept struct{}
 
-func (unkept) Do(_ int, _, _ string, _ walk.Effect, fn func() (any, Usage, error)) (any, error) {
+func (unkept) Do(_ int, _, _ string, _ walk.Effect, fn func() (any, llm.Usage, error)) (any, error) {
 	v, _, err := fn()
 	return v, err
 }
@@ -107,15 +113,15 @@ func (unkept) Do(_ int, _, _ string, _ walk.Effect, fn func() (any, Usage, error
 // Run answers a user's message, given what is remembered. The answer is text,
 // or with Schema a value that fits it. Errors are or wrap a [*walk.Failure].
 func (l *Loop) Run(ctx context.Context, input, memory string) (any, error) {
-	return l.Continue(ctx, opening(l.System, memory, l.Request, input))
+	return l.Continue(ctx, Opening(l.System, memory, l.Request, input))
 }
 
 // Continue is Run for a conversation that has begun.
-func (l *Loop) Continue(ctx context.Context, messages []Message) (any, error) {
+func (l *Loop) Continue(ctx context.Context, messages []llm.Message) (any, error) {
 	if l.Provider == nil {
-		return nil, fmt.Errorf("agent %s: %w", l.Name, errNoProvider)
+		return nil, fmt.Errorf("agent %s: %w", l.Name, ErrNoProvider)
 	}
-	c := &conversation{Loop: l, journal: l.Journal, messages: messages, tools: map[string]Tool{}, step: l.FirstStep, seen: map[string]int{}}
+	c := &conversation{Loop: l, journal: l.Journal, messages: messages, tools: map[string]llm.Tool{}, step: l.FirstStep, seen: map[string]int{}}
 	if c.journal == nil {
 		c.journal = unkept{}
 	}
@@ -140,9 +146,9 @@ func (l *Loop) Continue(ctx context.Context, messages []Message) (any, error) {
 type conversation struct {
 	*Loop
 	journal  Journal
-	messages []Message
-	tools    map[string]Tool
-	specs    []ToolSpec
+	messages []llm.Message
+	tools    map[string]llm.Tool
+	specs    []llm.ToolSpec
 	schema   *planner.Schema
 	step     int
 	told     int // messages that a prompt has been made of
@@ -178,11 +184,11 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 				return nil, &walk.Failure{Code: CodeSchema, Permanent: true, Message: fmt.Sprintf("the answer of agent %s does not fit output_schema: %s", c.Name, problem), Detail: r.Text}
 			}
 			c.repaired = true
-			c.messages = append(c.messages, Message{Role: RoleAssistant, Text: r.Text},
-				Message{Role: RoleUser, Text: "Your answer does not fit the schema: " + problem + ".\nThe schema: " + jsonvalue.Text(c.Schema) + "\nAnswer again with the JSON value alone."})
+			c.messages = append(c.messages, llm.Message{Role: llm.RoleAssistant, Text: r.Text},
+				llm.Message{Role: llm.RoleUser, Text: "Your answer does not fit the schema: " + problem + ".\nThe schema: " + jsonvalue.Text(c.Schema) + "\nAnswer again with the JSON value alone."})
 			continue
 		}
-		c.messages = append(c.messages, Message{Role: RoleAssistant, Text: r.Text, Calls: r.Calls})
+		c.messages = append(c.messages, llm.Message{Role: llm.RoleAssistant, Text: r.Text, Calls: r.Calls})
 		answers, err := c.callTools(ctx, r.Calls)
 		if err != nil {
 			return nil, err
@@ -200,22 +206,22 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 }
 
 // ask calls the model, or takes the answer that was recorded.
-func (c *conversation) ask(ctx context.Context) (Response, error) {
+func (c *conversation) ask(ctx context.Context) (llm.Response, error) {
 	c.step++
 	if p, ok := c.journal.(Prompter); ok {
 		p.Asked(c.step, c.prompt())
 	}
-	request := Request{Model: c.Model, Messages: c.messages, Tools: c.specs, Schema: c.Schema,
+	request := llm.Request{Model: c.Model, Messages: c.messages, Tools: c.specs, Schema: c.Schema,
 		MaxTokens: c.MaxTokens, Temperature: c.Temperature, Stream: c.Stream}
 	if b, ok := c.journal.(Bounder); ok {
 		b.Bound(c.step, &request)
 	}
-	v, err := c.journal.Do(c.step, "model", digestOf(c.Model, c.messages), walk.EffectIdempotent, func() (any, Usage, error) {
+	v, err := c.journal.Do(c.step, "model", digestOf(c.Model, c.messages), walk.EffectIdempotent, func() (any, llm.Usage, error) {
 		r, err := c.Provider.Complete(ctx, request)
-		return r.value(), r.Usage, err
+		return recorded(r), r.Usage, err
 	})
 	if err != nil {
-		return Response{}, err
+		return llm.Response{}, err
 	}
 	return responseOf(v), nil
 }
@@ -243,13 +249,13 @@ func (c *conversation) answer(text string) (v any, problem string) {
 // callTools runs calls in parallel. A failing call is an answer to the model,
 // never the end of the loop, except when nobody knows whether it had its effect:
 // then the attempt ends in doubt.
-func (c *conversation) callTools(ctx context.Context, calls []Call) ([]Message, error) {
-	out := make([]Message, len(calls))
+func (c *conversation) callTools(ctx context.Context, calls []llm.Call) ([]llm.Message, error) {
+	out := make([]llm.Message, len(calls))
 	errs := make([]error, len(calls))
 	var wg sync.WaitGroup
 	handed := false
 	for i, call := range calls {
-		out[i] = Message{Role: RoleTool, CallID: call.ID}
+		out[i] = llm.Message{Role: llm.RoleTool, CallID: call.ID}
 		id := call.Tool + "\x00" + call.Arguments
 		c.seen[id]++
 		switch {
@@ -301,7 +307,7 @@ func InDoubt(err error) bool {
 
 type lostError struct{ error }
 
-func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, error) {
+func (c *conversation) callTool(ctx context.Context, n int, call llm.Call) (string, error) {
 	if call.Tool == HandoffTool && c.Handoff != nil {
 		return c.handOver(ctx, call)
 	}
@@ -333,16 +339,16 @@ func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, 
 	if c.Key != "" {
 		key = c.Key + "-" + strconv.Itoa(n)
 	}
-	v, err := c.journal.Do(n, "tool:"+call.Tool, digestOf(call.Tool, call.Arguments), effect, func() (any, Usage, error) {
-		out, err := invoke(ctx, t, spec, ToolCall{Args: args, IdempotencyKey: key, Log: c.log, Progress: func(int64, int64, string) {}})
+	v, err := c.journal.Do(n, "tool:"+call.Tool, digestOf(call.Tool, call.Arguments), effect, func() (any, llm.Usage, error) {
+		out, err := Invoke(ctx, t, spec, llm.ToolCall{Args: args, IdempotencyKey: key, Log: c.log, Progress: func(int64, int64, string) {}})
 		if err == nil {
-			return out, Usage{}, nil
+			return out, llm.Usage{}, nil
 		}
 		f := walk.AsFailure(err)
 		if effect == walk.EffectUnsafe && !f.NoEffect && c.Journal != nil {
 			f.WithCause(&lostError{err})
 		}
-		return nil, Usage{}, f
+		return nil, llm.Usage{}, f
 	})
 	if err != nil {
 		return "", err
@@ -352,7 +358,7 @@ func (c *conversation) callTool(ctx context.Context, n int, call Call) (string, 
 
 // handOver passes work on. Its steps are those of the other conversation: there
 // is nothing of its own to keep. At most one runs at a time.
-func (c *conversation) handOver(ctx context.Context, call Call) (string, error) {
+func (c *conversation) handOver(ctx context.Context, call llm.Call) (string, error) {
 	args, err := jsonvalue.Decode([]byte(call.Arguments))
 	if err != nil {
 		return "", &walk.Failure{Code: walk.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s are not JSON: %v", HandoffTool, err), Permanent: true, NoEffect: true}
@@ -373,9 +379,9 @@ func (c *conversation) log(level, message string) {
 	}
 }
 
-// invoke checks the arguments against the tool's schema and calls it; a panic of
+// Invoke checks the arguments against the tool's schema and calls it; a panic of
 // the tool is its failure.
-func invoke(ctx context.Context, t Tool, spec ToolSpec, call ToolCall) (out any, err error) {
+func Invoke(ctx context.Context, t llm.Tool, spec llm.ToolSpec, call llm.ToolCall) (out any, err error) {
 	if spec.Schema != nil {
 		s, err := planner.ParseSchema(spec.Schema)
 		if err != nil {
@@ -397,20 +403,20 @@ func invoke(ctx context.Context, t Tool, spec ToolSpec, call ToolCall) (out any,
 	return jsonvalue.Normalize(result)
 }
 
-// opening is the start of a conversation: role, then memory, then what the input is
+// Opening is the start of a conversation: role, then memory, then what the input is
 // part of, then the input.
-func opening(system, memory, request, input string) []Message {
-	var out []Message
+func Opening(system, memory, request, input string) []llm.Message {
+	var out []llm.Message
 	if system != "" {
-		out = append(out, Message{Role: RoleSystem, Text: system})
+		out = append(out, llm.Message{Role: llm.RoleSystem, Text: system})
 	}
 	if memory != "" {
-		out = append(out, Message{Role: RoleSystem, Text: memory})
+		out = append(out, llm.Message{Role: llm.RoleSystem, Text: memory})
 	}
 	if request != "" {
-		out = append(out, Message{Role: RoleUser, Text: request})
+		out = append(out, llm.Message{Role: llm.RoleUser, Text: request})
 	}
-	return append(out, Message{Role: RoleUser, Text: input})
+	return append(out, llm.Message{Role: llm.RoleUser, Text: input})
 }
 
 // digestOf tells whether a recorded step answers the same question.

@@ -1,4 +1,6 @@
-package agent
+// Package llm holds the interfaces between an agent, a model, and tools: a [Provider] completes
+// conversations, and a [Tool] is a function that the model may ask for.
+package llm
 
 import "context"
 
@@ -8,14 +10,6 @@ type Provider interface {
 	// wants the results of. A [*walk.Failure] in the error says whether a
 	// retry can help.
 	Complete(ctx context.Context, r Request) (Response, error)
-}
-
-// Memory keeps what was said.
-type Memory interface {
-	// Retrieve returns what is worth knowing for an input, or "".
-	Retrieve(ctx context.Context, input string) (string, error)
-	// Store keeps an input and its answer.
-	Store(ctx context.Context, input, output string) error
 }
 
 // Role says who speaks in a conversation.

@@ -1,13 +1,14 @@
-package agent
+package conversation
 
 import (
 	"encoding/json"
 
+	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// value is the response as a journal keeps it.
-func (r Response) value() any {
+// recorded is the response as a journal keeps it.
+func recorded(r llm.Response) any {
 	v := map[string]any{"text": r.Text}
 	if r.Model != "" {
 		v["model"] = r.Model
@@ -25,16 +26,16 @@ func (r Response) value() any {
 	return v
 }
 
-// responseOf reads back what value wrote; fields of another shape are empty.
-func responseOf(v any) Response {
+// responseOf reads back what recorded wrote; fields of another shape are empty.
+func responseOf(v any) llm.Response {
 	var r struct {
 		Text          string
 		Model, Finish string
-		Calls         []Call
+		Calls         []llm.Call
 	}
 	b, err := jsonvalue.Encode(v)
 	if err != nil || json.Unmarshal(b, &r) != nil {
-		return Response{}
+		return llm.Response{}
 	}
-	return Response{Text: r.Text, Model: r.Model, Finish: r.Finish, Calls: r.Calls}
+	return llm.Response{Text: r.Text, Model: r.Model, Finish: r.Finish, Calls: r.Calls}
 }
